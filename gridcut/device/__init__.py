@@ -1,0 +1,24 @@
+"""What all packages share below their algorithms: choosing a device, compiling and caching kernels, CPU atomics, threads.
+
+`choose` knows devices, `compile` the decorators and the kernel cache, `atomics` the operations numba lacks on the CPU,
+`threads` how many workers run and how they are started.  Importing this package imports numba, but never numba.cuda.
+"""
+
+from gridcut.device.atomics import atomic_add, atomic_cas, atomic_load, atomic_store
+from gridcut.device.choose import DeviceName, cuda_is_available, resolve
+from gridcut.device.compile import kernel, parallel_kernel
+from gridcut.device.threads import run_threads, thread_count
+
+__all__ = [
+    "DeviceName",
+    "atomic_add",
+    "atomic_cas",
+    "atomic_load",
+    "atomic_store",
+    "cuda_is_available",
+    "kernel",
+    "parallel_kernel",
+    "resolve",
+    "run_threads",
+    "thread_count",
+]

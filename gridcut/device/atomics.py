@@ -1,0 +1,96 @@
+"""Atomic operations on array elements for CPU kernels; numba has none.
+
+    atomic_add(array, i, value) -> the old value      atomic_load(array, i)
+    atomic_cas(array, i, old, new) -> the old value   atomic_store(array, i, value)
+
+Arrays are one-dimensional and of integers.  Additions and exchanges are sequentially consistent, loads acquire and
+stores release.  The same names run as plain Python under NUMBA_DISABLE_JIT=1, where one lock makes them atomic.
+"""
+
+import threading
+
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, overload
+
+_python_lock = threading.Lock()
+
+
+def atomic_add(array, i, value):
+    """array[i] += value in one step; returns the value before."""
+    with _python_lock:
+        old = array[i]
+        array[i] = old + value
+    return old
+
+
+def atomic_cas(array, i, old, new):
+    """array[i] = new if it holds `old`, in one step; returns the value before, `old` if it was exchanged."""
+    with _python_lock:
+        found = array[i]
+        if found == old:
+            array[i] = new
+    return found
+
+
+def atomic_load(array, i):
+    """array[i], read anew at every call."""
+    return array[i]
+
+
+def atomic_store(array, i, value):
+    """array[i] = value, seen by other threads after everything this thread wrote before."""
+    array[i] = value
+
+
+def _pointer(context, builder, array_type, array, index, index_type):
+    struct = context.make_array(array_type)(context, builder, array)
+    index = context.cast(builder, index, index_type, types.intp)
+    return cgutils.get_item_pointer(
+        context, builder, array_type, struct, [index], wraparound=False, boundscheck=False
+    )
+
+
+@intrinsic
+def _add(typingctx, array, i, value):
+    def build(context, builder, sig, args):
+        pointer = _pointer(context, builder, sig.args[0], args[0], args[1], sig.args[1])
+        return builder.atomic_rmw("add", pointer, args[2], "seq_cst")
+
+    return array.dtype(array, i, array.dtype), build
+
+
+@intrinsic
+def _cas(typingctx, array, i, old, new):
+    def build(context, builder, sig, args):
+        pointer = _pointer(context, builder, sig.args[0], args[0], args[1], sig.args[1])
+        return builder.extract_value(builder.cmpxchg(pointer, args[2], args[3], "seq_cst", "seq_cst"), 0)
+
+    return array.dtype(array, i, array.dtype, array.dtype), build
+
+
+@intrinsic
+def _load(typingctx, array, i):
+    def build(context, builder, sig, args):
+        pointer = _pointer(context, builder, sig.args[0], args[0], args[1], sig.args[1])
+        value_type = context.get_value_type(sig.args[0].dtype)
+        align = sig.args[0].dtype.bitwidth // 8
+        return builder.load_atomic(pointer, "acquire", align, typ=value_type)
+
+    return array.dtype(array, i), build
+
+
+@intrinsic
+def _store(typingctx, array, i, value):
+    def build(context, builder, sig, args):
+        pointer = _pointer(context, builder, sig.args[0], args[0], args[1], sig.args[1])
+        builder.store_atomic(args[2], pointer, "release", sig.args[0].dtype.bitwidth // 8)
+        return context.get_dummy_value()
+
+    return types.void(array, i, array.dtype), build
+
+
+overload(atomic_add)(lambda array, i, value: lambda array, i, value: _add(array, i, value))
+overload(atomic_cas)(lambda array, i, old, new: lambda array, i, old, new: _cas(array, i, old, new))
+overload(atomic_load)(lambda array, i: lambda array, i: _load(array, i))
+overload(atomic_store)(lambda array, i, value: lambda array, i, value: _store(array, i, value))
