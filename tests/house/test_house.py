@@ -1,0 +1,121 @@
+"""Rules of the house that a machine can keep: imports, prints, references, docstrings, the import contract."""
+
+import ast
+import importlib
+import inspect
+import json
+import pkgutil
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ["gridcut", "assign", "matching", "apps"]
+SOURCES = sorted(p for package in PACKAGES for p in (ROOT / package).rglob("*.py"))
+
+
+def name_of(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_packages_come_from_this_checkout(name):
+    """The names are generic: another distribution's `matching` would be taken without a word."""
+    assert Path(importlib.import_module(name).__file__).resolve() == ROOT / name / "__init__.py"
+    assert (ROOT / name / "py.typed").exists()
+
+
+def test_importing_gridcut_is_light():
+    """No picture libraries, no numba.cuda (its driver starts slowly), and no kernel compiled at import."""
+    code = (
+        "import numba, sys, time, json\n"
+        "start = time.perf_counter()\n"
+        "import gridcut\n"
+        "print(json.dumps([time.perf_counter() - start, sorted(sys.modules)]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    seconds, modules = json.loads(done.stdout)
+    heavy = {"cv2", "skimage", "imageio", "matplotlib", "tqdm", "numba.cuda", "apps"}
+    assert heavy.isdisjoint(modules)
+    assert seconds < 1.0, f"import gridcut took {seconds:.2f} s on top of numba"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_only_the_apps_print(path):
+    calls = [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call)]
+    printing = [call.lineno for call in calls if isinstance(call.func, ast.Name) and call.func.id == "print"]
+    assert path.is_relative_to(ROOT / "apps") or not printing, f"print() on lines {printing}"
+
+
+@pytest.mark.parametrize("path", [p for p in SOURCES if p.stat().st_size], ids=name_of)
+def test_every_file_says_what_it_is(path):
+    assert ast.get_docstring(ast.parse(path.read_text("utf-8"))), "a module needs a docstring"
+
+
+# A file with kernels of its own tells an algorithm; gridcut/device and the plain drivers do not.
+SOLVERS = [
+    path
+    for path in SOURCES
+    if path.is_relative_to(ROOT / "gridcut" / "cpu")
+    and path.name != "__init__.py"
+    and re.search(r"^def solve\(", path.read_text("utf-8"), re.MULTILINE)
+]
+
+
+@pytest.mark.parametrize("path", SOLVERS, ids=name_of)
+def test_every_solver_cites_its_source(path):
+    docstring = ast.get_docstring(ast.parse(path.read_text("utf-8")))
+    assert re.search(r"\[1\]|Alg\.|Algorithm", docstring), "no reference in the module's docstring"
+    assert re.search(r"\b(19|20)\d\d\b", docstring), "the reference has no year"
+
+
+def public_functions():
+    """Functions and classes of `__all__` of every package, with numpydoc parameter lists."""
+    for name in PACKAGES:
+        package = importlib.import_module(name)
+        for public in getattr(package, "__all__", []):
+            thing = getattr(package, public)
+            if callable(thing):
+                yield pytest.param(thing, id=f"{name}.{public}")
+
+
+@pytest.mark.parametrize("thing", list(public_functions()))
+def test_docstring_parameters_match_the_signature(thing):
+    docstring = inspect.getdoc(thing)
+    assert docstring, "a public name needs a docstring"
+    section = re.search(r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n-{3,}|\Z)", docstring, re.DOTALL | re.MULTILINE)
+    if section is None:  # frozen results list their fields in prose
+        assert not inspect.isfunction(thing) or not inspect.signature(thing).parameters, (
+            "no Parameters section"
+        )
+        return
+    entries = re.findall(r"^(\*{0,2}\w[\w*, ]*?)(?: : .*)?$", section[1], re.MULTILINE)
+    documented = [name.strip().lstrip("*") for entry in entries for name in entry.split(",")]
+    assert documented == [name for name in inspect.signature(thing).parameters if name != "self"]
+
+
+def test_every_module_imports():
+    """Also those that nothing imports yet."""
+    for name in PACKAGES:
+        package = importlib.import_module(name)
+        for module in pkgutil.walk_packages(package.__path__, f"{name}."):
+            if not module.name.endswith("__main__"):
+                importlib.import_module(module.name)
+
+
+def test_import_contract(tmp_path):
+    tool = shutil.which("lint-imports", path=str(Path(sys.executable).parent)) or shutil.which("lint-imports")
+    if tool is None:
+        pytest.skip("import-linter is not installed (extra 'test')")
+    done = subprocess.run(
+        [tool, "--no-cache"],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={"PATH": "", "PYTHONPATH": str(ROOT)},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
