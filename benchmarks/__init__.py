@@ -1,0 +1,1 @@
+"""Measuring: `python -m benchmarks NAME`.  No code of the product lives here."""

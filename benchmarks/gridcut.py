@@ -1,0 +1,222 @@
+"""`python -m benchmarks gridcut`: max-flow on image grids against PyMaxflow, arrays to labels.
+
+A row appears only if `cut.check()` proved the cut minimal and its value equals the rival's in the same run and
+the recorded one.  Solve times are medians of interleaved repeats after one untimed call; ratio = rival / ours.
+"""
+
+import argparse
+import contextlib
+import os
+import time
+from functools import partial
+
+import numba
+import numpy as np
+
+import gridcut
+from benchmarks.instances import ALL, EIGHT, SUITE, VALUES, VOLUMES, Problem
+from benchmarks.rivals import RIVALS
+from benchmarks.table import geometric_mean, header, markdown, save
+from benchmarks.timing import in_fresh_process, interleaved
+
+RIVAL = "PyMaxflow"
+GROUPS = {"the nine": SUITE, "8-connected": EIGHT, "3-D": VOLUMES}
+
+
+def main(argv):
+    options = _parser().parse_args(argv)
+    names = options.instances or list(ALL)
+    if unknown := [name for name in names if name not in ALL]:
+        print(f"unknown instance {unknown[0]!r}; there are: {', '.join(ALL)}")
+        return 2
+    report = header("gridcut on the CPU", ["numba", "numpy", RIVALS[RIVAL].distribution])
+    print(report)
+    if options.warm:
+        text = warm_table(options.warm, options.repeats, options.method)
+    else:
+        text = cold_table(names, options)
+    print(text)
+    if options.save:
+        print("saved to", save("gridcut-cpu-warm" if options.warm else "gridcut-cpu", f"{report}\n{text}"))
+    return 0
+
+
+def cold_table(names, options):
+    threads = [n for n in options.threads if n <= numba.config.NUMBA_NUM_THREADS]
+    rival = RIVALS[RIVAL]
+    columns = ["instance", "size", "method", "device", "certified", "first call s"]
+    columns += [f"{n} thread{'s'[: n > 1]} s" for n in threads] + [f"{RIVAL} s"]
+    columns += [f"ratio, {n}" for n in threads] + ["bytes/pixel", f"{RIVAL} bytes/pixel"]
+    rows, ratios = [], {}
+    for name in names:
+        problem = ALL[name]()
+        for method in options.method:
+            row, ratio = measure(name, problem, method, threads, rival, options)
+            rows.append(row)
+            ratios[name, method] = ratio
+            print(" ".join(row), flush=True)
+
+    lines = ["", markdown(columns, rows), "", *_summary(ratios, options.method, threads)]
+    if not rival.installed:
+        lines.append(f"{RIVAL} is missing (pip install {rival.distribution}): values are the recorded ones.")
+    if missing := set(options.threads) - set(threads):
+        lines.append(f"Not measured, the machine has no such number of threads: {sorted(missing)}.")
+    return "\n".join(lines)
+
+
+def _summary(ratios, methods, threads):
+    """Geometric means over the groups of instances, as the lines of a table."""
+    rows = []
+    for method in methods:
+        for group, members in GROUPS.items():
+            found = [ratios[name, method] for name in members if ratios.get((name, method))]
+            for i, n in enumerate(threads if found else []):
+                column = [ratio[i] for ratio in found]
+                mean, least = geometric_mean(column), min(column)
+                rows.append(
+                    [group, method, f"{len(found)} of {len(members)}", n, f"{mean:.2f}", f"{least:.2f}"]
+                )
+    return (
+        [markdown(["group", "method", "measured", "threads", "geometric mean", "least"], rows)]
+        if rows
+        else []
+    )
+
+
+def measure(name, problem, method, threads, rival, options):
+    """One row, and the ratios per number of threads (None without the rival)."""
+    value = rival.run(problem)[0] if rival.installed else VALUES[name]
+    runs = {}
+    for n in threads:
+        runs[n] = partial(solve, problem, method, n)
+        cut = runs[n]()
+        cut.check()
+        if not cut.value == value == VALUES[name]:
+            raise AssertionError(
+                f"{name}, {method}: value {cut.value}, {RIVAL} {value}, known {VALUES[name]}"
+            )
+    if rival.installed:
+        runs[RIVAL] = partial(rival.run, problem)
+    seconds = interleaved(runs, options.repeats)
+
+    first = used = rival_used = "-"
+    if not options.quick:
+        fresh = in_fresh_process("first", problem, solver=method, threads=max(threads), empty_cache=True)
+        first = f"{fresh['first']:.2f}"
+        used = _bytes_per_pixel(problem, method)
+        rival_used = _bytes_per_pixel(problem, RIVAL) if rival.installed else "missing"
+    ratio = [seconds[RIVAL] / seconds[n] for n in threads] if rival.installed else None
+    row = [name, "x".join(map(str, problem.source.shape)), cut.method, cut.device, "✓", first]
+    row += [f"{seconds[n]:.4f}" for n in threads]
+    row += [f"{seconds[RIVAL]:.4f}" if rival.installed else "missing"]
+    row += [f"{r:.2f}" for r in ratio] if ratio else ["-"] * len(threads)
+    return [*row, used, rival_used], ratio
+
+
+def solve(problem, method, threads):
+    """The timed call: arrays in, labels and value out."""
+    with thread_limit(threads):
+        cut = gridcut.max_flow(problem.source, problem.sink, problem.edges, device="cpu", method=method)
+        return touched(cut, problem)
+
+
+def touched(cut, problem):
+    """The cut after its value and labels were read, in case they are made on request."""
+    assert cut.labels.shape == problem.source.shape
+    assert cut.value >= 0
+    return cut
+
+
+def warm_table(name, repeats, methods, share=0.01):
+    """Re-solving after a change: `share` of the pixels get the terminal capacities of other pixels.
+
+    Cold is a new solve of the changed problem; both results are certified and must agree.
+    """
+    columns = ["instance", "method", "changed", "certified", "threads", "cold s", "update s", "warm solve s"]
+    columns += ["cold / solve", "cold / (update + solve)"]
+    rng = np.random.default_rng(0)
+    rows = []
+    for method in methods:
+        problem = ALL[name]()
+        with thread_limit(1):
+            solver = gridcut.Solver(problem.source, problem.sink, problem.edges, device="cpu", method=method)
+            solver.solve()
+            times = []
+            # one round more than is counted: the first re-solve compiles
+            for _ in range(repeats + 1):
+                problem = _changed(problem, share, rng)
+                ticks = [time.perf_counter()]
+                solver.update(source=problem.source, sink=problem.sink)
+                ticks.append(time.perf_counter())
+                warm_cut = touched(solver.solve(), problem)
+                ticks.append(time.perf_counter())
+                cold_cut = solve(problem, method, 1)
+                ticks.append(time.perf_counter())
+                warm_cut.check()
+                cold_cut.check()
+                if warm_cut.value != cold_cut.value:
+                    raise AssertionError(f"warm {warm_cut.value}, cold {cold_cut.value}")
+                times.append(np.diff(ticks))
+        update, warm, cold = np.median(times[1:], axis=0)
+        rows.append(
+            [
+                name,
+                cold_cut.method,
+                f"{share:.0%}",
+                "✓",
+                "1",
+                f"{cold:.4f}",
+                f"{update:.4f}",
+                f"{warm:.4f}",
+            ]
+            + [f"{cold / warm:.1f}", f"{cold / (update + warm):.1f}"]
+        )
+    return markdown(columns, rows)
+
+
+def _changed(problem, share, rng):
+    pixels = rng.choice(problem.source.size, max(2, round(share * problem.source.size)), replace=False)
+    source, sink = problem.source.copy(), problem.sink.copy()
+    for array in (source, sink):
+        array.flat[pixels] = array.flat[np.roll(pixels, 1)]
+    return Problem(source, sink, problem.edges)
+
+
+@contextlib.contextmanager
+def thread_limit(threads):
+    before = numba.get_num_threads()
+    numba.set_num_threads(threads)
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)
+
+
+def _bytes_per_pixel(problem, solver):
+    if not os.path.exists("/proc/self/clear_refs"):
+        return "Linux only"
+    return f"{in_fresh_process('memory', problem, solver=solver)['peak'] / problem.source.size:.1f}"
+
+
+def _parser():
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks gridcut", description=__doc__.split("\n\n")[0]
+    )
+    parser.add_argument("instances", nargs="*", metavar="INSTANCE", help="names of instances (default: all)")
+    parser.add_argument(
+        "--method", type=lambda s: s.split(","), default=["auto"], help="methods, comma-separated"
+    )
+    parser.add_argument(
+        "--threads", type=lambda s: [int(n) for n in s.split(",")], default=[1, 2], help="default: 1,2"
+    )
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--quick", action="store_true", help="no fresh processes: no first call, no memory")
+    parser.add_argument(
+        "--warm",
+        nargs="?",
+        const="astronaut x4",
+        metavar="INSTANCE",
+        help="time re-solves after a 1 %% change",
+    )
+    parser.add_argument("--save", action="store_true", help="write benchmarks/results/gridcut-cpu[-warm].md")
+    return parser

@@ -1,0 +1,50 @@
+"""Clocks and scales: interleaved repeats, and what only a process of its own can tell.
+
+First calls need an empty kernel cache and peak memory needs a process that did nothing else, so both are
+measured by benchmarks/probe.py in a fresh process.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+
+
+def interleaved(runs, repeats):
+    """Median seconds of each of several callables, {name: callable}.
+
+    Every round runs each of them once, so that a slow spell of the machine falls on all alike.
+    """
+    seconds = {name: [] for name in runs}
+    for _ in range(repeats):
+        for name, run in runs.items():
+            start = time.perf_counter()
+            run()
+            seconds[name].append(time.perf_counter() - start)
+    return {name: median(times) for name, times in seconds.items()}
+
+
+def in_fresh_process(what, problem, *, solver, threads=1, empty_cache=False):
+    """Run benchmarks/probe.py on a problem; returns what it measured."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = Path(folder)
+        problem.save(folder)
+        environment = dict(os.environ, NUMBA_NUM_THREADS=str(threads))
+        # Freed arrays go back to the system at once: else later ones hide in memory that is counted already.
+        environment["MALLOC_MMAP_THRESHOLD_"] = "65536"
+        if empty_cache:
+            environment["NUMBA_CACHE_DIR"] = str(folder / "cache")
+        done = subprocess.run(
+            [sys.executable, "-m", "benchmarks.probe", what, str(folder), solver],
+            capture_output=True,
+            text=True,
+            env=environment,
+            cwd=Path(__file__).resolve().parents[1],
+        )
+    if done.returncode:
+        raise RuntimeError(f"probe {what} failed:\n{done.stderr}")
+    return json.loads(done.stdout)

@@ -1,0 +1,124 @@
+"""The harness on tiny problems: it must tell the truth, so its arithmetic and its gate are tested."""
+
+import re
+import time
+
+import numpy as np
+import pytest
+
+from benchmarks import gridcut as grid_benchmark
+from benchmarks import instances, table, timing
+from benchmarks.__main__ import main
+from benchmarks.rivals import RIVALS
+
+
+@pytest.fixture
+def tiny(monkeypatch):
+    """A stand-in for every instance, of known value."""
+    rng = np.random.default_rng(0)
+    source, sink, right, down = rng.integers(0, 50, (4, 9, 7), dtype=np.int32)
+    problem = instances.Problem(source, sink, {(0, 1): right, (1, 0): down})
+    value = grid_benchmark.solve(problem, "auto", 1).value
+    for group in ("SUITE", "EIGHT", "VOLUMES", "ALL", "VALUES"):
+        monkeypatch.setattr(instances, group, {})
+    monkeypatch.setitem(grid_benchmark.ALL, "tiny", lambda: problem)
+    monkeypatch.setitem(grid_benchmark.SUITE, "tiny", lambda: problem)
+    monkeypatch.setitem(grid_benchmark.VALUES, "tiny", value)
+    return problem
+
+
+def rows_of(printed):
+    return [line for line in printed.splitlines() if line.startswith("| tiny")]
+
+
+def test_quick_table(tiny, capsys):
+    assert main(["gridcut", "tiny", "--quick", "--repeats", "1", "--threads", "1"]) == 0
+    (row,) = rows_of(capsys.readouterr().out)
+    assert "✓" in row
+    assert "9x7" in row
+
+
+def test_full_row_with_fresh_processes(tiny, capsys):
+    assert main(["gridcut", "tiny", "--repeats", "1", "--threads", "1"]) == 0
+    (row,) = rows_of(capsys.readouterr().out)
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    assert float(cells[5]) > 0.1, "a first call in an empty cache compiles"
+    assert float(cells[6]) < float(cells[5])
+
+
+def test_a_wrong_value_is_never_printed(tiny, capsys, monkeypatch):
+    monkeypatch.setitem(grid_benchmark.VALUES, "tiny", 1)
+    with pytest.raises(AssertionError, match="known 1"):
+        main(["gridcut", "tiny", "--quick", "--threads", "1"])
+    assert not rows_of(capsys.readouterr().out)
+
+
+def test_missing_rival_is_listed_as_missing(tiny, capsys, monkeypatch):
+    monkeypatch.setitem(RIVALS, "PyMaxflow", RIVALS["PyMaxflow"]._replace(module="no_such_module"))
+    assert main(["gridcut", "tiny", "--quick", "--repeats", "1", "--threads", "1"]) == 0
+    printed = capsys.readouterr().out
+    assert "missing" in rows_of(printed)[0]
+    assert "PyMaxflow is missing" in printed
+
+
+def test_warm_table(tiny, capsys):
+    assert main(["gridcut", "--warm", "tiny", "--repeats", "1"]) == 0
+    assert "✓" in rows_of(capsys.readouterr().out)[0]
+
+
+def test_results_are_saved_whole(tiny, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(table, "RESULTS", tmp_path / "results")
+    main(["gridcut", "tiny", "--quick", "--repeats", "1", "--threads", "1", "--save"])
+    (path,) = (tmp_path / "results").iterdir()
+    text = path.read_text()
+    assert path.name == "gridcut-cpu.md"
+    assert re.search(r"numba \d.*\d{4}-\d\d-\d\d\.", text)
+    assert rows_of(text)
+
+
+def test_names_and_unknown_instances(capsys):
+    assert main(["no such benchmark"]) == 2
+    assert main(["gridcut", "no such instance"]) == 2
+    assert "astronaut x4" in capsys.readouterr().out
+
+
+def test_interleaving_and_medians(monkeypatch):
+    order, clock = [], iter(range(100))
+    monkeypatch.setattr(time, "perf_counter", lambda: next(clock) ** 2)
+    seconds = timing.interleaved({"a": lambda: order.append("a"), "b": lambda: order.append("b")}, 3)
+    assert order == ["a", "b"] * 3
+    # the clock reads squares: a starts at 0, 4, 8 and b at 2, 6, 10
+    assert seconds == {"a": 9, "b": 13}
+
+
+def test_memory_probe_counts_what_a_solver_needs_and_not_the_inputs():
+    rival = RIVALS["PyMaxflow"]
+    if not rival.installed:
+        pytest.skip("PyMaxflow is not installed (extra 'bench')")
+    if not timing.Path("/proc/self/clear_refs").exists():
+        pytest.skip("peak memory is measured on Linux only")
+    shape = (600, 500)
+    source = np.full(shape, 3, np.int32)
+    problem = instances.Problem(source, source[::-1].copy(), {(0, 1): source, (1, 0): source})
+    peak = timing.in_fresh_process("memory", problem, solver="PyMaxflow")["peak"] / source.size
+    # a node takes 48 bytes and an edge two arcs of 32: 176 and what numpy adds
+    assert 150 < peak < 260
+
+
+def test_saved_problems_come_back(tmp_path):
+    problem = instances.vessels(12, 26)
+    problem.save(tmp_path)
+    again = instances.Problem.read(tmp_path)
+    np.testing.assert_array_equal(again.source, problem.source)
+    assert list(again.edges) == list(problem.edges)
+    assert len(again.edges) == 13
+
+
+@pytest.mark.parametrize("name", ["ising camera", "astronaut"])
+def test_instances_are_the_recorded_ones(name):
+    """Values found with PyMaxflow; the other instances differ in size and picture only."""
+    problem = instances.ALL[name]()
+    assert problem.source.dtype == np.int32
+    assert not problem.edges[0, 1][:, -1].any()
+    assert not problem.edges[1, 0][-1].any()
+    assert grid_benchmark.solve(problem, "auto", 1).value == instances.VALUES[name]
