@@ -26,14 +26,13 @@ from collections.abc import Iterable
 import numpy as np
 
 from gridcut.device import kernel
+from gridcut.neighbourhood import KINDS, neighbourhood
+from gridcut.problem import DTYPES
 
 FRACTIONS = 256
 HALVINGS = 160  # 2^-160 and less is 0 for any weight that fits float32
 FRACTION = np.exp2(-np.arange(FRACTIONS) / FRACTIONS)
 HALVING = np.append(np.exp2(-np.arange(HALVINGS - 1.0)), 0.0)
-
-GRID_AXES = {2: 1, 4: 2, 8: 2, 6: 3, 18: 3, 26: 3}
-DTYPES = (np.uint8, np.uint16, np.int32, np.int64, np.float32, np.float64)
 
 
 @kernel
@@ -171,7 +170,7 @@ def contrast_edges(
     shape = pixels.shape[:-1]
     dtype = np.dtype(dtype)
     if dtype not in DTYPES:
-        names = ", ".join(np.dtype(t).name for t in DTYPES)
+        names = ", ".join(t.name for t in DTYPES)
         raise TypeError(f"dtype must be one of {names}, got {dtype}")
     if not (math.isfinite(weight) and weight >= 0):
         raise ValueError(f"weight must be finite and not negative, got {weight}")
@@ -203,17 +202,12 @@ def contrast_edges(
 
 
 def _half_offsets(connectivity) -> list[tuple[int, ...]]:
-    """One offset of each opposite pair: those whose first non-zero step is forward."""
+    """One offset of each opposite pair."""
     if isinstance(connectivity, int | np.integer):
-        if connectivity not in GRID_AXES:
-            known = ", ".join(map(str, GRID_AXES))
+        if connectivity not in KINDS:
+            known = ", ".join(map(str, KINDS))
             raise ValueError(f"connectivity must be one of {known} or a list of offsets, got {connectivity}")
-        axes = GRID_AXES[int(connectivity)]
-        cube = np.array(list(np.ndindex((3,) * axes))) - 1
-        # neighbours differ in at most `rank` coordinates
-        rank = {2: 1, 4: 1, 8: 2, 6: 1, 18: 2, 26: 3}[int(connectivity)]
-        near = [tuple(map(int, o)) for o in cube if 1 <= np.abs(o).sum() <= rank]
-        return sorted(o for o in near if o > (0,) * axes)
+        return neighbourhood(int(connectivity))
     offsets = [tuple(map(operator.index, o)) for o in connectivity]
     if not offsets or len({len(o) for o in offsets}) != 1 or not 1 <= len(offsets[0]) <= 3:
         raise ValueError(f"connectivity: offsets must all have 1, 2 or 3 entries, got {offsets}")

@@ -1,0 +1,132 @@
+"""The proof that a cut is minimal, checked against the capacities the caller passed in.
+
+With s, t, c the capacities and r, e the residuals and excesses a solver left (u(p, q) = u of the arc p -> q):
+
+  (1)  r >= 0  and  r(p, q) + r(q, p) == c(p, q) + c(q, p)        the arcs carry a flow within their capacities
+  (2)  e(p) == s(p) - t(p) - sum over q of (c(p, q) - r(p, q))      the excesses are what that flow leaves
+  (3)  r(p, q) == 0 from the source side to the sink side, e >= 0 on the source side, e <= 0 on the sink side
+  (4)  value == capacity of the cut == sum of t + sum of e over the sink side
+  (5)  a pixel is on the sink side if and only if some e < 0 can be reached from it
+
+By (1) and (2) every cut costs a constant plus its cost under (e, r), which is never negative; by (3) this cut's is 0.
+So it is minimal, and (4) ties the constant to the value.  (5) is the rule for ties.
+"""
+
+import math
+
+import numpy as np
+
+from gridcut.capacity import cut_capacity
+from gridcut.cpu.heights import global_relabel, index_type
+from gridcut.device import kernel
+from gridcut.grid import Grid, Plane, Reader, fill
+from gridcut.problem import Problem
+
+OUTSIDE, SOURCE_SIDE, SINK_SIDE = 0, 1, 2
+RELATIVE = 1e-9  # float sums in another order
+
+
+class CertificateError(RuntimeError):
+    """A result that does not prove itself: a defect in the solver, or capacities changed after the solve."""
+
+
+@kernel
+def certify_kernel(excess, residual, excess0, capacity, step, side):
+    """The first condition that fails, 0 if none, and where: (condition, cell, arc)."""
+    arcs = len(step)
+    for p in range(excess.size):
+        net_out = 0
+        for k in range(arcs):
+            r = residual[p * arcs + k]
+            c = capacity[p * arcs + k]
+            if r == 0 and c == 0:
+                continue
+            q = p + step[k]
+            if side[p] == 0 or q < 0 or q >= excess.size or side[q] == 0:
+                return 1, p, k
+            back = q * arcs + (k ^ 1)
+            if r < 0 or r + residual[back] != c + capacity[back]:
+                return 1, p, k
+            if r > 0 and side[p] == 1 and side[q] == 2:
+                return 3, p, k
+            net_out += c - r
+        if excess[p] != excess0[p] - net_out:
+            return 2, p, 0
+        if (side[p] == 2 and excess[p] > 0) or (side[p] == 1 and excess[p] < 0):
+            return 3, p, 0
+    return 0, 0, 0
+
+
+@kernel
+def ties_kernel(height, ceiling, side):
+    """The first cell whose side is not what reaching the sink says; -1 if none."""
+    for p in range(height.size):
+        if side[p] != 0 and (side[p] == 2) != (height[p] < ceiling):
+            return p
+    return -1
+
+
+MEANING = {
+    1: "the residuals of {arc} do not fit its capacities",
+    2: "the excess of pixel {pixel} is not what the flow leaves there",
+    3: "flow can still pass from the source side to the sink side at {arc}",
+}
+
+
+def certify(value, labels: np.ndarray, problem: Problem, views: Reader, grid: Grid) -> None:
+    """Check (1) to (5); raises CertificateError naming the first that fails."""
+    layout = grid.layout
+    start, _ = fill(views, grid.excess.dtype, grid.unit)
+    side = np.zeros(layout.size, np.uint8)
+    inner = layout.interior(side)
+    inner[...] = np.where(labels, SOURCE_SIDE, SINK_SIDE)
+    if problem.mask is not None:
+        if np.any(labels & ~problem.mask):
+            raise CertificateError("labels are True outside the mask")
+        inner[~problem.mask] = OUTSIDE
+    failed, cell, k = certify_kernel(
+        grid.excess, grid.residual, start.excess, start.residual, layout.step, side
+    )
+    if failed:
+        pixel = pixel_of(layout, cell)
+        raise CertificateError(MEANING[failed].format(pixel=pixel, arc=f"pixel {pixel}, offset {layout.offsets[k]}"))
+    number = index_type(layout.size)
+    height = np.empty(layout.size, number)
+    ceiling = layout.size + 1
+    global_relabel(
+        grid.excess, grid.residual, layout.step, height, np.empty(layout.size, number), ceiling
+    )
+    cell = ties_kernel(height, ceiling, side)
+    if cell >= 0:
+        raise CertificateError(f"pixel {pixel_of(layout, cell)} is on the wrong side by the rule for ties")
+    del height, start
+    certify_value(value, labels, problem, views, grid)
+
+
+def certify_value(value, labels, problem: Problem, views: Reader, grid: Grid) -> None:
+    """Check (4)."""
+    capacity = cut_capacity(views, labels, problem.is_float)
+    everything = np.ones(problem.shape, bool)
+    nothing = Plane(np.zeros(1, views.source.data.dtype), 0, (0, 0, 0))
+    to_sink = cut_capacity(views._replace(source=nothing), everything, problem.is_float)
+    left = grid.layout.interior(grid.excess)[~labels].astype(np.int64)
+    left = int((left >> 32).sum(dtype=np.int64) << 32) + int((left & (2**32 - 1)).sum(dtype=np.int64))
+    if not problem.is_float:
+        if not value == capacity == to_sink + left:
+            raise CertificateError(f"value {value}, cut {capacity} and flow {to_sink + left} differ")
+        return
+    # Rounding to units: half a unit for every capacity in the sums.
+    terms = labels.size * (2 + grid.layout.arcs)
+    slack = terms * grid.unit + RELATIVE * (abs(capacity) + abs(to_sink))
+    if not (math.isclose(value, capacity, rel_tol=RELATIVE) and abs(value - to_sink - left * grid.unit) <= slack):
+        raise CertificateError(f"value {value}, cut {capacity} and flow {to_sink + left * grid.unit} differ")
+
+
+def pixel_of(layout, cell: int) -> tuple[int, ...]:
+    """Grid coordinates of a flat index."""
+    rest = cell - layout.head
+    pixel = []
+    for stride in layout.stride:
+        pixel.append(int(rest // stride))
+        rest %= stride
+    return tuple(pixel)

@@ -1,0 +1,59 @@
+"""The solvers by name, and the rule behind method="auto".
+
+To add one: a file that exports solve(excess, residual, step, ...), one line in METHODS, a row in the README's table.
+"""
+
+import inspect
+from importlib import import_module
+
+from gridcut.device import DeviceName, resolve
+from gridcut.problem import Problem
+
+# name -> device -> module
+METHODS = {
+    "push_relabel": {"cpu": "gridcut.cpu.push_relabel"},
+}
+
+
+def default_method(device: str, problem: Problem) -> str:
+    """The fastest method measured on this device for this kind of grid; see docs/experiments.md."""
+    return "push_relabel"
+
+
+def choose(device: DeviceName, method: str, problem: Problem, parameters: dict):
+    """The device and the name of the method that will run, and its solve(); refuses what cannot be had."""
+    if not isinstance(method, str):
+        raise TypeError(f"method must be a name, got {type(method).__name__}")
+    if method != "auto" and method not in METHODS:
+        known = ", ".join(repr(name) for name in ("auto", *METHODS))
+        raise ValueError(f"method must be one of {known}; got {method!r}")
+    ran_on = resolve(device)
+    has_cuda = any("cuda" in devices for devices in METHODS.values())
+    if device == "auto" and not has_cuda:
+        ran_on = "cpu"
+    if method == "auto":
+        if not any(ran_on in devices for devices in METHODS.values()):
+            raise RuntimeError(f"device={ran_on!r}: gridcut has no solver for it; use device='cpu' or 'auto'")
+        method = default_method(ran_on, problem)
+    elif ran_on not in METHODS[method]:
+        if device != "auto":
+            raise RuntimeError(f"method {method!r} does not run on device={ran_on!r}; use device='auto'")
+        (ran_on,) = METHODS[method]
+    solve = import_module(METHODS[method][ran_on]).solve
+    known = [p.name for p in inspect.signature(solve).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    unknown = [name for name in parameters if name not in known]
+    if unknown:
+        takes = ", ".join(name for name in known if name != "callback") or "no parameters"
+        raise TypeError(f"method {method!r} takes {takes}; got {unknown[0]!r}")
+    return ran_on, method, solve
+
+
+def run(solve, grid, parameters: dict, callback):
+    """Call a solver; a callback it does not know is called once, at the end."""
+    if callback is None:
+        return solve(grid.excess, grid.residual, grid.step, **parameters)
+    if "callback" in inspect.signature(solve).parameters:
+        return solve(grid.excess, grid.residual, grid.step, callback=callback, **parameters)
+    sink_side, stats = solve(grid.excess, grid.residual, grid.step, **parameters)
+    callback(dict(stats))
+    return sink_side, stats

@@ -1,0 +1,141 @@
+"""The border of gridcut: what a caller may pass, checked once and brought to one form.
+
+Below this file nothing is checked again.  Values (negative, NaN, too large) are seen by the loading kernels in
+gridcut/grid.py, which read every capacity anyway; `first_bad` here finds the pixel to name in the message.
+"""
+
+import operator
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+Offset = tuple[int, ...]
+
+DTYPES = tuple(np.dtype(t) for t in (np.uint8, np.uint16, np.int32, np.int64, np.float32, np.float64))
+# Kinds that fit into one of DTYPES without loss.
+WIDER = {"int8": np.int32, "int16": np.int32, "uint32": np.int64, "float16": np.float32}
+
+
+class Problem(NamedTuple):
+    """A checked problem; the arrays are the caller's own wherever their kind allows it, and are never written.
+
+    source, sink     the grid's shape, or 0-d: the same capacity at every pixel
+    edges[offset]    the same, capacity from p to p + offset; an absent opposite means the same capacity back
+    mask             bool, the grid's shape, or None: all pixels take part
+    is_float         capacities are floats: the solvers work on multiples of one fixed-point unit
+    """
+
+    shape: tuple[int, ...]
+    source: np.ndarray
+    sink: np.ndarray
+    edges: dict[Offset, np.ndarray]
+    mask: np.ndarray | None
+    is_float: bool
+
+    def arrays(self):
+        """All capacity arrays with the names messages use."""
+        yield "source", self.source
+        yield "sink", self.sink
+        for offset, array in self.edges.items():
+            yield f"edges[{offset}]", array
+
+    @property
+    def empty(self) -> bool:
+        return 0 in self.shape
+
+
+def check_problem(source, sink, edges, mask) -> Problem:
+    """Check kinds and shapes of the arguments of `max_flow` and `Solver`; raises TypeError or ValueError."""
+    source = as_capacity("source", source)
+    sink = as_capacity("sink", sink)
+    shape = source.shape or sink.shape
+    if not 1 <= len(shape) <= 3:
+        raise ValueError(f"source must have 1, 2 or 3 axes, got shape {source.shape}")
+    check_shape("source", source, shape)
+    if sink.ndim and sink.shape != shape:
+        raise ValueError(f"sink must have the shape of source, {shape}, got {sink.shape}")
+    edges = check_edges(edges, shape)
+    if mask is not None:
+        mask = check_mask(mask, shape)
+    is_float = any(a.dtype.kind == "f" for a in (source, sink, *edges.values()))
+    return Problem(shape, source, sink, edges, mask, is_float)
+
+
+def as_capacity(name: str, value) -> np.ndarray:
+    """An array of one of DTYPES; the same memory when it is one already."""
+    if hasattr(value, "__cuda_array_interface__"):
+        raise TypeError(f"{name} is an array on a GPU; copy it to the host first: gridcut solves on the CPU")
+    try:
+        array = np.asarray(value)
+    except Exception as error:
+        raise TypeError(f"{name} must be an array of numbers, got {type(value).__name__}") from error
+    if array.dtype.newbyteorder("=") not in DTYPES:
+        wider = WIDER.get(array.dtype.name)
+        if wider is None:
+            names = ", ".join(t.name for t in DTYPES)
+            what = f"dtype {array.dtype}" if isinstance(value, np.ndarray) else f"{type(value).__name__}"
+            raise TypeError(f"{name} must be an array of {names}; got {what}")
+        array = array.astype(wider)
+    if not array.dtype.isnative or any(s % array.itemsize for s in array.strides):
+        array = array.astype(array.dtype.newbyteorder("="))
+    return array
+
+
+def check_shape(name: str, array: np.ndarray, shape: tuple[int, ...]) -> None:
+    if array.ndim and array.shape != shape:
+        raise ValueError(f"{name} must be a scalar or have the grid's shape {shape}, got shape {array.shape}")
+
+
+def check_mask(mask, shape: tuple[int, ...]) -> np.ndarray:
+    mask = np.asarray(mask)
+    if mask.dtype != np.bool_:
+        raise TypeError(f"mask must be a bool array (True: the pixel takes part), got dtype {mask.dtype}")
+    if mask.shape != shape:
+        raise ValueError(f"mask must have the grid's shape {shape}, got shape {mask.shape}")
+    return mask
+
+
+def check_edges(edges, shape: tuple[int, ...]) -> dict[Offset, np.ndarray]:
+    if not isinstance(edges, Mapping):
+        raise TypeError(
+            "edges must be a mapping from offsets to capacities, such as {(0, 1): right, (1, 0): down}; "
+            f"got {type(edges).__name__}"
+        )
+    checked = {}
+    for key, value in edges.items():
+        offset = check_offset(key, len(shape))
+        if offset in checked:
+            raise ValueError(f"edges names the offset {offset} twice")
+        name = f"edges[{offset}]"
+        array = as_capacity(name, value)
+        check_shape(name, array, shape)
+        checked[offset] = array
+    return checked
+
+
+def check_offset(key, ndim: int) -> Offset:
+    """An offset as a tuple of `ndim` ints; a plain int is taken on a 1-D grid."""
+    items = key if isinstance(key, tuple | list | np.ndarray) else (key,)
+    try:
+        offset = tuple(operator.index(i) for i in items)
+    except TypeError:
+        raise TypeError(f"edges: an offset must be a tuple of {ndim} integers, got {key!r}") from None
+    if len(offset) != ndim:
+        raise ValueError(f"edges: an offset must have {ndim} entries, one for each axis of the grid, got {key!r}")
+    if not any(offset):
+        raise ValueError(f"edges: the offset {offset} leads from a pixel to itself; leave it out")
+    return offset
+
+
+def first_bad(name: str, array: np.ndarray, shape: tuple[int, ...], used: np.ndarray | None) -> ValueError:
+    """The error for an array known to hold a negative or non-finite capacity where `used` (None: everywhere)."""
+    values = np.broadcast_to(array, shape)
+    bad = ~(values >= 0) | (values == np.inf)
+    if used is not None:
+        bad &= used
+    where = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), shape))
+    value = values[where]
+    if not np.isfinite(value):
+        return ValueError(f"{name} holds {value} at {where}; capacities must be finite")
+    return ValueError(f"{name} holds {value} at {where}; capacities must be 0 or more")
