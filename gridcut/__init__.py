@@ -6,21 +6,39 @@ Names are loaded on first use: importing gridcut does not import numba.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+# Not on first use: the module has the function's name, and importing it later would put it in the function's place.
+from gridcut.neighbourhood import neighbourhood
+
 if TYPE_CHECKING:
     from gridcut.contrast import contrast_edges
     from gridcut.cut import CertificateError, Cut
+    from gridcut.energy import BinaryEnergy, BinaryMinimum, binary_labels, binary_minimum, energy_of
     from gridcut.flow import max_flow
-    from gridcut.neighbourhood import neighbourhood
 
 _MODULE_OF = {
+    "BinaryEnergy": "gridcut.energy",
+    "BinaryMinimum": "gridcut.energy",
     "CertificateError": "gridcut.certificate",
     "Cut": "gridcut.cut",
+    "binary_labels": "gridcut.energy",
+    "binary_minimum": "gridcut.energy",
     "contrast_edges": "gridcut.contrast",
+    "energy_of": "gridcut.energy",
     "max_flow": "gridcut.flow",
-    "neighbourhood": "gridcut.neighbourhood",
 }
 
-__all__ = ["CertificateError", "Cut", "contrast_edges", "max_flow", "neighbourhood"]
+__all__ = [
+    "BinaryEnergy",
+    "BinaryMinimum",
+    "CertificateError",
+    "Cut",
+    "binary_labels",
+    "binary_minimum",
+    "contrast_edges",
+    "energy_of",
+    "max_flow",
+    "neighbourhood",
+]
 
 
 def __getattr__(name: str):

@@ -150,10 +150,10 @@ def _refuse_triple(offsets, pair, place, over, cubic, excess):
     where = pixel_at(over, place)
     third = ({0, 1, 2} - set(pair)).pop()
     names = ("p", f"p + {offsets[0]}", f"p + {offsets[1]}")
-    label = int(cubic[over].flat[0] > 0)
+    label, amount = int(cubic[over].flat[0] > 0), excess[over].flat[0].item()
     raise ValueError(
         f"triple[{offsets}] at pixel p = {where}: with label {label} at {names[third]}, the pair "
-        f"{names[pair[0]]} and {names[pair[1]]} has E00 + E11 above E01 + E10 by {excess[over].flat[0].item()}; "
+        f"{names[pair[0]]} and {names[pair[1]]} has E00 + E11 above E01 + E10 by {amount}; "
         "a cut needs every projection submodular"
     )
 

@@ -1,4 +1,4 @@
-"""Rules of the house that a machine can keep: imports, prints, references, docstrings, the import contract."""
+"""Rules of the house that a machine can keep: imports, prints, references, docstrings, import contract."""
 
 import ast
 import importlib
@@ -35,6 +35,7 @@ def test_importing_gridcut_is_light():
         "import numba, sys, time, json\n"
         "start = time.perf_counter()\n"
         "import gridcut\n"
+        "gridcut.max_flow\n"
         "print(json.dumps([time.perf_counter() - start, sorted(sys.modules)]))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
@@ -42,6 +43,14 @@ def test_importing_gridcut_is_light():
     heavy = {"cv2", "skimage", "imageio", "matplotlib", "tqdm", "numba.cuda", "apps"}
     assert heavy.isdisjoint(modules)
     assert seconds < 1.0, f"import gridcut took {seconds:.2f} s on top of numba"
+
+
+def test_public_names_survive_importing_everything():
+    """A module imported late must not take the place of a function of the same name."""
+    for module in pkgutil.walk_packages([str(ROOT / "gridcut")], "gridcut."):
+        importlib.import_module(module.name)
+    gridcut = importlib.import_module("gridcut")
+    assert [name for name in gridcut.__all__ if inspect.ismodule(getattr(gridcut, name))] == []
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)

@@ -1,0 +1,298 @@
+"""Binary energies against brute force over all labelings, and the border."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from gridcut.energy import BinaryEnergy, binary_labels, binary_minimum, energy_of
+
+
+def all_labelings(shape):
+    """Every labelling as a row of 0s and 1s."""
+    return np.array(list(itertools.product((0, 1), repeat=int(np.prod(shape)))))
+
+
+def naive_values(labelings, unary, pairwise, triple):
+    """Energy of every row of labels, term by term as the definition has them."""
+    shape = unary.shape[1:]
+    total = np.zeros(len(labelings), unary.dtype)
+    terms = [((), unary), *(((o,), t) for o, t in pairwise.items()), *triple.items()]
+    for p in np.ndindex(shape):
+        for offsets, table in terms:
+            places = [p, *(tuple(np.add(p, o)) for o in offsets)]
+            if all(0 <= i < n for place in places for i, n in zip(place, shape, strict=True)):
+                entry = table[(..., *p)] if table.ndim > len(places) else table
+                columns = [np.ravel_multi_index(place, shape) for place in places]
+                total = total + entry[tuple(labelings[:, column] for column in columns)]
+    return total
+
+
+def random_pairwise(rng, shape, kind):
+    """Submodular, any signs, not symmetric."""
+    table = rng.integers(-9, 10, (2, 2, *shape))
+    lacking = np.maximum(table[0, 0] + table[1, 1] - table[0, 1] - table[1, 0], 0)
+    table[0, 1] += lacking
+    return table.astype(float) / 7 if kind is float else table
+
+
+def random_triple(rng, shape, kind):
+    """Regular by construction: a cubic coefficient of either sign, and pairs negative enough for it."""
+    cubic = rng.integers(-6, 7, shape)
+    table = np.zeros((2, 2, 2, *shape), int)
+    constant, *linear = rng.integers(-5, 6, (4, *shape))
+    pairs = [-np.maximum(cubic, 0) - rng.integers(0, 5, shape) for _ in range(3)]
+    for x, y, z in np.ndindex(2, 2, 2):
+        table[x, y, z] = constant + x * linear[0] + y * linear[1] + z * linear[2]
+        table[x, y, z] += x * y * pairs[0] + x * z * pairs[1] + y * z * pairs[2] + x * y * z * cubic
+    return table.astype(float) / 3 if kind is float else table
+
+
+def assert_minimal(unary, pairwise, triple):
+    energy = BinaryEnergy(unary, pairwise, triple)
+    result = binary_minimum(energy)
+    result.check()
+    labelings = all_labelings(energy.shape)
+    values = naive_values(labelings, unary, pairwise, triple)
+    (row,) = np.flatnonzero((labelings == result.labels.ravel()).all(1))
+    if unary.dtype.kind == "i":
+        assert result.value == values.min() == values[row]
+        assert isinstance(result.value, int)
+        # the tie rule: label 1 wherever any minimum has it
+        np.testing.assert_array_equal(result.labels.ravel(), labelings[values == values.min()].any(0))
+    else:
+        assert result.value == pytest.approx(values.min(), abs=1e-9)
+        assert result.value == pytest.approx(values[row], abs=1e-9)
+    np.testing.assert_array_equal(result.labels, binary_labels(energy))
+
+
+SHAPES = {
+    (6,): [(1,), (2,)],
+    (1, 1): [(0, 1)],
+    (3, 3): [(0, 1), (1, 0), (1, -1)],
+    (2, 5): [(1, 0), (0, 2), (-1, 1)],
+    (2, 2, 2): [(0, 0, 1), (1, 0, 0), (1, -1, 1)],
+}
+TRIPLES = {
+    (6,): [((1,), (2,)), ((-1,), (2,))],
+    (1, 1): [((0, 1), (1, 0))],
+    (3, 3): [((0, 1), (1, 0)), ((1, 0), (2, 0)), ((-1, 1), (1, 1))],
+    (2, 5): [((0, 1), (0, 2)), ((1, 1), (0, -1))],
+    (2, 2, 2): [((0, 0, 1), (0, 1, 0)), ((1, 0, 0), (1, 1, 1))],
+}
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("kind", [int, float])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_pairwise_energies(shape, kind, seed):
+    rng = np.random.default_rng(seed)
+    unary = rng.integers(-9, 10, (2, *shape)).astype(kind)
+    pairwise = {offset: random_pairwise(rng, shape, kind) for offset in SHAPES[shape]}
+    assert_minimal(unary, pairwise, {})
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("kind", [int, float])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_triple_energies(shape, kind, seed):
+    rng = np.random.default_rng(100 + seed)
+    unary = rng.integers(-9, 10, (2, *shape)).astype(kind)
+    pairwise = {offset: random_pairwise(rng, shape, kind) for offset in SHAPES[shape][: seed % 3]}
+    triple = {offsets: random_triple(rng, shape, kind) for offsets in TRIPLES[shape]}
+    assert_minimal(unary, pairwise, triple)
+
+
+def test_one_table_for_all_edges():
+    rng = np.random.default_rng(7)
+    unary = rng.integers(-9, 10, (2, 3, 3))
+    pairwise = {(0, 1): np.array([[0, 5], [2, -1]]), (1, 1): np.array([[1, 1], [1, 1]])}
+    triple = {((0, 1), (0, 2)): random_triple(rng, (), int)}
+    assert_minimal(unary, pairwise, triple)
+
+
+def test_drawn_example():
+    """A line of five, Potts weight 4: the middle pixel (cheap to flip) follows its neighbours.
+
+    unary[0]   0  0  5  0  0
+    unary[1]   9  9  0  9  9     label 1 in the middle alone saves 5 and pays 8
+    """
+    unary = np.array([[0, 0, 5, 0, 0], [9, 9, 0, 9, 9]])
+    result = binary_minimum(BinaryEnergy(unary, {(1,): [[0, 4], [4, 0]]}))
+    result.check()
+    assert not result.labels.any()
+    assert result.value == 5
+
+
+def test_potts_becomes_equal_arcs_and_no_terminals():
+    from gridcut.reduction import reduce_to_cut
+
+    energy = BinaryEnergy(np.zeros((2, 3, 4), int), {(0, 1): [[0, 4], [4, 0]]})
+    source, sink, edges, constant = reduce_to_cut(energy)
+    assert constant == 0
+    assert not source.any()
+    assert not sink.any()
+    assert (edges[0, 1][:, :-1] == 4).all()
+    assert (edges[0, -1][:, 1:] == 4).all()
+
+
+def test_p3_potts_prefers_straight_lines():
+    """A triple term that charges any disagreement among three in a row, on a noisy stripe."""
+    rng = np.random.default_rng(8)
+    truth = np.zeros((12, 30), bool)
+    truth[4:8] = True
+    noisy = truth ^ (rng.random(truth.shape) < 0.15)
+    unary = np.stack([noisy * 10, ~noisy * 10])
+    disagree = np.full((2, 2, 2), 6)
+    disagree[0, 0, 0] = disagree[1, 1, 1] = 0
+    energy = BinaryEnergy(unary, {(1, 0): [[0, 3], [3, 0]]}, {((0, 1), (0, 2)): disagree})
+    result = binary_minimum(energy)
+    result.check()
+    assert (result.labels != truth).mean() < (noisy != truth).mean() / 4
+
+
+def test_terms_that_leave_the_grid_do_not_count():
+    unary = np.random.default_rng(9).normal(size=(2, 3, 3))
+    table = np.full((2, 2, 3, 3), np.nan)
+    table[..., :, :2] = 0
+    labels = binary_labels(BinaryEnergy(unary, {(0, 1): table, (5, 0): np.full((2, 2, 3, 3), np.inf)}))
+    np.testing.assert_array_equal(labels, unary[1] <= unary[0])
+
+
+def test_float_tables_that_are_modular_up_to_rounding_are_accepted():
+    u, v = np.random.default_rng(10).normal(size=(2, 2, 20)) * 1e3
+    table = u[:, None] + v[None, :]
+    result = binary_minimum(BinaryEnergy(np.zeros((2, 20)), {(1,): table}))
+    result.check()
+
+
+def test_empty_grid():
+    energy = BinaryEnergy(np.zeros((2, 0, 3), int), {(0, 1): np.zeros((2, 2), int)})
+    result = binary_minimum(energy)
+    result.check()
+    assert result.labels.shape == (0, 3)
+    assert result.value == 0
+
+
+def test_inputs_are_copied_and_not_changed():
+    unary = np.arange(8).reshape(2, 4)
+    table = np.array([[0, 1], [1, 0]])
+    energy = BinaryEnergy(unary, {(1,): table})
+    unary[:] = 0
+    table[:] = 99
+    assert energy.value([0, 1, 0, 1]) == 0 + 5 + 2 + 7 + 3
+
+
+@pytest.mark.parametrize(
+    ("table", "amount"), [(np.array([[3, 0], [0, 2]]), "5 exceeds E01 .* 0 by 5"), (np.eye(2), "2.0 exceeds")]
+)
+def test_first_offending_edge_is_named(table, amount):
+    tables = np.zeros((2, 2, 4, 5), table.dtype)
+    tables[..., 2, 4] = table  # leaves the grid: does not count
+    tables[..., 2, 1] = tables[..., 3, 0] = table
+    energy = BinaryEnergy(np.zeros((2, 4, 5), int), {(1, 0): np.zeros((2, 2), int), (0, 1): tables})
+    with pytest.raises(ValueError, match=rf"pairwise\[\(0, 1\)\] at pixel \(2, 1\): E00 \+ E11 = {amount}"):
+        binary_labels(energy)
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_first_offending_triple_is_named(label):
+    """x z - x y z is bad for y = 0 only, x y z - x y - y z for y = 1 only."""
+    table = np.zeros((2, 2, 2, 4), int)
+    for x, y, z in np.ndindex(2, 2, 2):
+        table[x, y, z, 1] = 4 * (x * y * z - x * y - y * z if label else x * z - x * y * z)
+    energy = BinaryEnergy(np.zeros((2, 4), int), triple={((1,), (2,)): table})
+    message = rf"at pixel p = \(1,\): with label {label} at p \+ \(1,\), the pair p and p \+ \(2,\) .* by 4;"
+    with pytest.raises(ValueError, match=message):
+        binary_labels(energy)
+
+
+UNARY = np.zeros((2, 3, 4), int)
+SPOILT = UNARY.astype(float)
+SPOILT[1, 1, 2] = np.nan
+PAIR = np.zeros((2, 2), int)
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "arguments"),
+    [
+        (TypeError, "unary must hold", (UNARY.astype(complex),)),
+        (TypeError, "unary must hold", (UNARY.astype(np.uint64),)),
+        (ValueError, "unary must have shape", (np.zeros((3, 3, 4)),)),
+        (ValueError, "unary must have shape", (np.zeros(2),)),
+        (
+            ValueError,
+            r"unary is NaN or infinite at pixel \(1, 2\)",
+            (np.where(np.arange(24) == 6, np.nan, 0).reshape(2, 3, 4),),
+        ),
+        (TypeError, "pairwise must be a mapping", (UNARY, [((0, 1), 3)])),
+        (TypeError, "an offset must be a tuple", (UNARY, {(0, 0.5): PAIR})),
+        (ValueError, "2 entries, not all 0", (UNARY, {(0, 0): PAIR})),
+        (ValueError, "2 entries, not all 0", (UNARY, {(1,): PAIR})),
+        (
+            ValueError,
+            "its opposite came twice",
+            (UNARY, {(0, 1): PAIR, (0, -1): PAIR}),
+        ),
+        (ValueError, r"shape \(2, 2, 3, 4\) or \(2, 2\)", (UNARY, {(0, 1): np.zeros((3, 4))})),
+        (ValueError, "NaN or infinite", (UNARY, {(0, 1): np.full((2, 2), np.inf)})),
+        (TypeError, "pair of offsets", (UNARY, {}, {(0, 1, 2): np.zeros((2, 2, 2))})),
+        (ValueError, "must differ", (UNARY, {}, {((0, 1), (0, 1)): np.zeros((2, 2, 2))})),
+        (ValueError, r"shape \(2, 2, 2, 3, 4\)", (UNARY, {}, {((0, 1), (0, 2)): PAIR})),
+        (ValueError, "energy too large", (UNARY + 2**60,)),
+    ],
+)
+def test_bad_energies(error, message, arguments):
+    with pytest.raises(error, match=message):
+        BinaryEnergy(*arguments)
+
+
+def test_bad_labels_and_bad_energy():
+    energy = BinaryEnergy(UNARY)
+    with pytest.raises(TypeError, match="integers or bool"):
+        energy.value(np.zeros((3, 4)))
+    with pytest.raises(ValueError, match="grid's shape"):
+        energy.value(np.zeros((4, 3), int))
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        energy.value(np.full((3, 4), 2))
+    with pytest.raises(TypeError, match="must be a BinaryEnergy"):
+        binary_labels(UNARY)
+
+
+def test_energy_of_several_labels():
+    rng = np.random.default_rng(11)
+    unary = rng.integers(0, 9, (3, 4, 5))
+    weights = {(0, 1): rng.integers(0, 9, (4, 5)), (1, -1): 2}
+    cost = rng.integers(0, 9, (3, 3))
+    labels = rng.integers(0, 3, (4, 5))
+    expected = sum(int(unary[(labels[p], *p)]) for p in np.ndindex(4, 5))
+    for (dy, dx), weight in weights.items():
+        for y, x in np.ndindex(4, 5):
+            if 0 <= y + dy < 4 and 0 <= x + dx < 5:
+                w = weight if np.ndim(weight) == 0 else weight[y, x]
+                expected += int(w * cost[labels[y, x], labels[y + dy, x + dx]])
+    assert energy_of(labels, unary, weights, cost) == expected
+
+
+def test_energy_of_agrees_with_a_binary_energy():
+    rng = np.random.default_rng(12)
+    unary = rng.normal(size=(2, 4, 5))
+    weight = rng.random((4, 5))
+    energy = BinaryEnergy(unary, {(0, 1): weight * np.array([[0, 1], [1, 0]])[..., None, None]})
+    labels = rng.integers(0, 2, (4, 5)).astype(bool)
+    assert energy_of(labels, unary, {(0, 1): weight}) == pytest.approx(energy.value(labels))
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "arguments"),
+    [
+        (ValueError, "labels must lie", (np.full((3, 4), 2), UNARY)),
+        (ValueError, "label_cost must have shape", (UNARY[0], UNARY, {}, np.zeros((3, 3)))),
+        (ValueError, "scalar or have shape", (UNARY[0], UNARY, {(0, 1): np.zeros(4)})),
+        (TypeError, "weights must be a mapping", (UNARY[0], UNARY, 3)),
+        (ValueError, "unary must have shape", (0, np.zeros(2))),
+    ],
+)
+def test_energy_of_refuses(error, message, arguments):
+    with pytest.raises(error, match=message):
+        energy_of(*arguments)
