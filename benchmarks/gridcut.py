@@ -1,7 +1,7 @@
 """`python -m benchmarks gridcut`: max-flow on image grids against PyMaxflow, arrays to labels.
 
-A row appears only if `cut.check()` proved the cut minimal and its value equals the rival's in the same run and
-the recorded one.  Solve times are medians of interleaved repeats after one untimed call; ratio = rival / ours.
+A row appears only if `cut.check()` proved the cut minimal and its value equals the rival's in the same run
+and the recorded one.  Times are medians of interleaved repeats after one untimed call; ratio = rival / ours.
 """
 
 import argparse
@@ -66,21 +66,16 @@ def cold_table(names, options):
 
 def _summary(ratios, methods, threads):
     """Geometric means over the groups of instances, as the lines of a table."""
+    columns = ["group", "method", "measured", "threads", "geometric mean", "least"]
     rows = []
     for method in methods:
         for group, members in GROUPS.items():
             found = [ratios[name, method] for name in members if ratios.get((name, method))]
             for i, n in enumerate(threads if found else []):
                 column = [ratio[i] for ratio in found]
-                mean, least = geometric_mean(column), min(column)
-                rows.append(
-                    [group, method, f"{len(found)} of {len(members)}", n, f"{mean:.2f}", f"{least:.2f}"]
-                )
-    return (
-        [markdown(["group", "method", "measured", "threads", "geometric mean", "least"], rows)]
-        if rows
-        else []
-    )
+                means = [f"{geometric_mean(column):.2f}", f"{min(column):.2f}"]
+                rows.append([group, method, f"{len(found)} of {len(members)}", n, *means])
+    return [markdown(columns, rows)] if rows else []
 
 
 def measure(name, problem, method, threads, rival, options):

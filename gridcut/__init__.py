@@ -6,7 +6,8 @@ Names are loaded on first use: importing gridcut does not import numba.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-# Not on first use: the module has the function's name, and importing it later would put it in the function's place.
+# Not on first use: module and function share a name, and importing the module later would put it in the
+# function's place.
 from gridcut.neighbourhood import neighbourhood
 
 if TYPE_CHECKING:

@@ -19,8 +19,6 @@ def tiny(monkeypatch):
     source, sink, right, down = rng.integers(0, 50, (4, 9, 7), dtype=np.int32)
     problem = instances.Problem(source, sink, {(0, 1): right, (1, 0): down})
     value = grid_benchmark.solve(problem, "auto", 1).value
-    for group in ("SUITE", "EIGHT", "VOLUMES", "ALL", "VALUES"):
-        monkeypatch.setattr(instances, group, {})
     monkeypatch.setitem(grid_benchmark.ALL, "tiny", lambda: problem)
     monkeypatch.setitem(grid_benchmark.SUITE, "tiny", lambda: problem)
     monkeypatch.setitem(grid_benchmark.VALUES, "tiny", value)
