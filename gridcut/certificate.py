@@ -2,14 +2,14 @@
 
 With s, t, c the capacities and r, e the residuals and excesses a solver left (u(p, q) = u of the arc p -> q):
 
-  (1)  r >= 0  and  r(p, q) + r(q, p) == c(p, q) + c(q, p)        the arcs carry a flow within their capacities
+  (1)  r >= 0  and  r(p, q) + r(q, p) == c(p, q) + c(q, p)    the arcs keep their capacities
   (2)  e(p) == s(p) - t(p) - sum over q of (c(p, q) - r(p, q))      the excesses are what that flow leaves
   (3)  r(p, q) == 0 from the source side to the sink side, e >= 0 on the source side, e <= 0 on the sink side
   (4)  value == capacity of the cut == sum of t + sum of e over the sink side
   (5)  a pixel is on the sink side if and only if some e < 0 can be reached from it
 
-By (1) and (2) every cut costs a constant plus its cost under (e, r), which is never negative; by (3) this cut's is 0.
-So it is minimal, and (4) ties the constant to the value.  (5) is the rule for ties.
+By (1) and (2) every cut costs a constant plus its cost under (e, r), which is never negative; by (3) this
+cut's is 0. So it is minimal, and (4) ties the constant to the value.  (5) is the rule for ties.
 """
 
 import math
@@ -19,7 +19,8 @@ import numpy as np
 from gridcut.capacity import cut_capacity
 from gridcut.cpu.heights import global_relabel, index_type
 from gridcut.device import kernel
-from gridcut.grid import Grid, Plane, Reader, fill
+from gridcut.grid import Grid
+from gridcut.load import Plane, Reader, fill
 from gridcut.problem import Problem
 
 OUTSIDE, SOURCE_SIDE, SINK_SIDE = 0, 1, 2
@@ -89,13 +90,13 @@ def certify(value, labels: np.ndarray, problem: Problem, views: Reader, grid: Gr
     )
     if failed:
         pixel = pixel_of(layout, cell)
-        raise CertificateError(MEANING[failed].format(pixel=pixel, arc=f"pixel {pixel}, offset {layout.offsets[k]}"))
+        raise CertificateError(
+            MEANING[failed].format(pixel=pixel, arc=f"pixel {pixel}, offset {layout.offsets[k]}")
+        )
     number = index_type(layout.size)
     height = np.empty(layout.size, number)
     ceiling = layout.size + 1
-    global_relabel(
-        grid.excess, grid.residual, layout.step, height, np.empty(layout.size, number), ceiling
-    )
+    global_relabel(grid.excess, grid.residual, layout.step, height, np.empty(layout.size, number), ceiling)
     cell = ties_kernel(height, ceiling, side)
     if cell >= 0:
         raise CertificateError(f"pixel {pixel_of(layout, cell)} is on the wrong side by the rule for ties")
@@ -118,7 +119,9 @@ def certify_value(value, labels, problem: Problem, views: Reader, grid: Grid) ->
     # Rounding to units: half a unit for every capacity in the sums.
     terms = labels.size * (2 + grid.layout.arcs)
     slack = terms * grid.unit + RELATIVE * (abs(capacity) + abs(to_sink))
-    if not (math.isclose(value, capacity, rel_tol=RELATIVE) and abs(value - to_sink - left * grid.unit) <= slack):
+    if not (
+        math.isclose(value, capacity, rel_tol=RELATIVE) and abs(value - to_sink - left * grid.unit) <= slack
+    ):
         raise CertificateError(f"value {value}, cut {capacity} and flow {to_sink + left * grid.unit} differ")
 
 

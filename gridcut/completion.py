@@ -1,7 +1,8 @@
 """From the state a solver leaves to a true flow.
 
-A solver may leave more excess on the source side than came from the source (it got stuck and must go back), and lack
-more on the sink side than the sink takes.  Both are flow problems on the residual graph of the same kind:
+A solver may leave more excess on the source side than came from the source (it got stuck and must go back),
+and lack more on the sink side than the sink takes.  Both are flow problems on the residual graph of the same
+kind:
 
   source side   e - s:  > 0 must go back to pixels that still have source capacity to give back (< 0)
   sink side     e + t:  < 0 must be filled from pixels that send the sink something (> 0)
@@ -13,7 +14,8 @@ import numpy as np
 
 from gridcut.cpu import push_relabel
 from gridcut.device import kernel
-from gridcut.grid import NOTHING, Grid, Reader, load_terminals_kernel, plane
+from gridcut.grid import Grid
+from gridcut.load import NOTHING, Reader, load_terminals_kernel, plane
 
 
 @kernel
@@ -25,7 +27,7 @@ def side_kernel(height_one, excess, source, minus_sink, out):
 
 @kernel
 def separate_kernel(sink_side, residual, step):
-    """No arc between the sides (from the source side to the sink side there is none already)."""
+    """No arc from the sink side to the source side; the other way there is none already."""
     arcs = len(step)
     for p in range(sink_side.size):
         if sink_side[p]:
@@ -46,7 +48,7 @@ def merge_kernel(sink_side, residual, before, step):
 
 
 def complete(views: Reader, grid: Grid) -> Grid:
-    """A grid with the residuals of a true flow; `grid` is left as it is.  Time of a solve, memory of three grids."""
+    """A grid with the residuals of a true flow; `grid` is left as it is.  Memory of three grids."""
     layout = grid.layout
     nothing = plane(NOTHING, layout.shape)
     source = _terminals(views._replace(sink=nothing), grid)
@@ -67,14 +69,13 @@ def _terminals(views: Reader, grid: Grid) -> np.ndarray:
     layout = grid.layout
     scale = 1.0 / grid.unit if isinstance(grid.unit, float) else None
     out = np.zeros_like(grid.excess)
-    for first, last in views.bands():
-        load_terminals_kernel(
-            views.source, views.sink, views.mask, scale, layout.extent, layout.stride3, layout.head, first, last, out
-        )
+    lines = layout.extent[0] * layout.extent[1]
+    where = (layout.extent, layout.stride3, layout.head, 0, lines)
+    load_terminals_kernel(views.source, views.sink, views.mask, scale, *where, out)
     return out
 
 
 def _sink_side(grid: Grid) -> np.ndarray:
-    """Pixels that can reach the sink; the state is a solver's, so nothing is left to push and this costs one search."""
+    """Pixels that can reach the sink: one search, since a solver left nothing to push."""
     sink_side, _ = push_relabel.solve(grid.excess, grid.residual, grid.step)
     return sink_side

@@ -7,7 +7,8 @@ import numpy as np
 
 from gridcut.certificate import CertificateError, certify
 from gridcut.completion import complete
-from gridcut.grid import Grid, Reader, fill
+from gridcut.grid import Grid
+from gridcut.load import Reader, fill
 from gridcut.problem import Offset, Problem, check_offset
 
 __all__ = ["CertificateError", "Cut"]
@@ -31,8 +32,8 @@ class Cut:
     value : int or float
         Capacity of the cut, which is the value of the maximum flow; summed from the capacities passed in.
     labels : ndarray of bool, the grid's shape
-        True on the source side.  A pixel is on the sink side if and only if it can still reach the sink in the
-        final residual graph; that set is the same for every maximum flow.  False outside the mask.
+        True on the source side.  A pixel is on the sink side if and only if it can still reach the sink in
+        the final residual graph; that set is the same for every maximum flow.  False outside the mask.
     device, method : str
         What ran.
     stats : dict
@@ -41,8 +42,9 @@ class Cut:
 
     Notes
     -----
-    `residual`, `flow` and `check` read the capacities again: arrays passed to the solver are kept by reference, not
-    copied, so they answer for the problem solved only as long as those arrays are left unchanged.
+    `residual`, `flow` and `check` read the capacities again: arrays passed to the solver are kept by
+    reference, not copied, so they answer for the problem solved only as long as those arrays are left
+    unchanged.
     """
 
     value: int | float
@@ -78,8 +80,9 @@ class Cut:
     def check(self) -> None:
         """Prove the cut minimal and the labels right, from the capacities passed in; raises CertificateError.
 
-        The residuals keep every capacity, the excesses are what the flow leaves, nothing can pass from the source side
-        to the sink side any more, every pixel of the sink side reaches the sink, and the value is the cut's.
+        The residuals keep every capacity, the excesses are what the flow leaves, nothing can pass from the
+        source side to the sink side any more, every pixel of the sink side reaches the sink, and the value is
+        the cut's.
         """
         if self._solved is None:
             return
@@ -92,7 +95,9 @@ class Cut:
         edges = self._solved.problem.edges
         offset = check_offset(offset, self.labels.ndim)
         if offset not in edges and tuple(-i for i in offset) not in edges:
-            raise ValueError(f"offset {offset} has no edges; there are {', '.join(map(str, edges)) or 'none'}")
+            raise ValueError(
+                f"offset {offset} has no edges; there are {', '.join(map(str, edges)) or 'none'}"
+            )
         return offset
 
     def _arc(self, offset, grid_of) -> np.ndarray:

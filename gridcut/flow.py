@@ -8,7 +8,8 @@ from gridcut import methods
 from gridcut.capacity import cut_capacity
 from gridcut.cut import Cut, Solved
 from gridcut.device import DeviceName
-from gridcut.grid import Grid, Reader, load
+from gridcut.grid import Grid
+from gridcut.load import Reader, load
 from gridcut.problem import Problem, check_problem
 
 
@@ -36,12 +37,12 @@ def max_flow(
     Parameters
     ----------
     source, sink : array_like, one shape with 1, 2 or 3 axes (one of them may be a scalar)
-        Capacity from the source to each pixel, and from each pixel to the sink.  In an energy: `source` is the cost
-        of labelling a pixel False (sink side), `sink` the cost of True.
+        Capacity from the source to each pixel, and from each pixel to the sink.  In an energy: `source` is
+        the cost of labelling a pixel False (sink side), `sink` the cost of True.
     edges : mapping from offset to array_like
-        Capacity from pixel p to p + offset, of the grid's shape or a scalar: ``{(0, 1): right, (1, 0): down}``.
-        An offset whose opposite is absent is undirected: the same capacity back.  Any offsets may be mixed.
-        Entries that point out of the grid are ignored, whatever they hold.
+        Capacity from pixel p to p + offset, of the grid's shape or a scalar, such as
+        ``{(0, 1): right, (1, 0): down}``.  An offset whose opposite is absent is undirected: the same
+        capacity back.  Any offsets may be mixed.  Entries that point out of the grid are ignored.
     mask : ndarray of bool, the grid's shape, optional
         Pixels that take part; all capacities of the others and of arcs that touch them are ignored.
     device : {"auto", "cpu", "cuda"}
@@ -63,18 +64,19 @@ def max_flow(
     TypeError
         An argument of the wrong kind, or a parameter the method does not take.
     ValueError
-        Wrong shapes; negative, NaN or infinite capacities; capacities round a pixel adding up to 2^63 or more.
+        Wrong shapes; negative, NaN or infinite capacities; capacities round a pixel adding up to 2^63 or
+        more.
     RuntimeError
         A device that cannot be had.
 
     Notes
     -----
-    Capacities are uint8, uint16, int32, int64, float32 or float64 (int8, int16, uint32 and float16 are widened).
-    Integers are exact.  If one array holds floats, all capacities are rounded to multiples of one power of two,
-    reported as ``stats["unit"]``, about 2^-60 of the largest sum round a pixel.
+    Capacities are uint8, uint16, int32, int64, float32 or float64 (int8, int16, uint32 and float16 are
+    widened). Integers are exact.  If one array holds floats, all capacities are rounded to multiples of one
+    power of two, reported as ``stats["unit"]``, about 2^-60 of the largest sum round a pixel.
 
-    Time and memory are those of the method.  Every method takes 4 (1 + number of arcs) bytes a pixel for the grid, twice that for
-    floats and where capacities round a pixel can reach 2^31; 20 bytes for 4 neighbours.
+    Time and memory are those of the method.  Every method takes 4 (1 + number of arcs) bytes a pixel for the
+    grid, twice that for floats and where capacities round a pixel can reach 2^31; 20 bytes for 4 neighbours.
 
     References
     ----------
@@ -92,8 +94,7 @@ def max_flow(
     problem = check_problem(source, sink, edges, mask)
     if problem.empty:
         return _empty(problem, device, method, parameters)
-    from_layout = methods.choose(device, method, problem, parameters)
-    ran_on, name, solve = from_layout
+    ran_on, name, solve = methods.choose(device, method, problem, parameters)
     grid, views = load(problem)
     loaded = time.perf_counter()
     sink_side, stats = methods.run(solve, grid, parameters, callback)

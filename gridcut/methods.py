@@ -1,6 +1,6 @@
 """The solvers by name, and the rule behind method="auto".
 
-To add one: a file that exports solve(excess, residual, step, ...), one line in METHODS, a row in the README's table.
+To add one: a file that exports solve(excess, residual, step, ...), a line in METHODS, a row in the README.
 """
 
 import inspect

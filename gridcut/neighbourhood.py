@@ -16,7 +16,7 @@ def neighbourhood(neighbours: int, *, both: bool = False) -> list[tuple[int, ...
     neighbours : {2, 4, 8, 6, 18, 26}
         2 on a line, 4 or 8 on a picture, 6, 18 or 26 in a volume.
     both : bool
-        List the opposite offsets too, as directed capacities need them: each offset is followed by its opposite.
+        List the opposite offsets too, as directed capacities need them, each after its own.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """The border of gridcut: what a caller may pass, checked once and brought to one form.
 
-Below this file nothing is checked again.  Values (negative, NaN, too large) are seen by the loading kernels in
-gridcut/grid.py, which read every capacity anyway; `first_bad` here finds the pixel to name in the message.
+Below this file nothing is checked again.  Values (negative, NaN, too large) are seen by the loading kernels
+in gridcut/load.py, which read every capacity anyway; `first_bad` here finds the pixel to name in the message.
 """
 
 import operator
@@ -18,7 +18,7 @@ WIDER = {"int8": np.int32, "int16": np.int32, "uint32": np.int64, "float16": np.
 
 
 class Problem(NamedTuple):
-    """A checked problem; the arrays are the caller's own wherever their kind allows it, and are never written.
+    """A checked problem; the arrays are the caller's own where their kind allows it, and are never written.
 
     source, sink     the grid's shape, or 0-d: the same capacity at every pixel
     edges[offset]    the same, capacity from p to p + offset; an absent opposite means the same capacity back
@@ -122,14 +122,16 @@ def check_offset(key, ndim: int) -> Offset:
     except TypeError:
         raise TypeError(f"edges: an offset must be a tuple of {ndim} integers, got {key!r}") from None
     if len(offset) != ndim:
-        raise ValueError(f"edges: an offset must have {ndim} entries, one for each axis of the grid, got {key!r}")
+        raise ValueError(
+            f"edges: an offset must have {ndim} entries, one for each axis of the grid, got {key!r}"
+        )
     if not any(offset):
         raise ValueError(f"edges: the offset {offset} leads from a pixel to itself; leave it out")
     return offset
 
 
 def first_bad(name: str, array: np.ndarray, shape: tuple[int, ...], used: np.ndarray | None) -> ValueError:
-    """The error for an array known to hold a negative or non-finite capacity where `used` (None: everywhere)."""
+    """The error for an array that holds a negative or non-finite capacity among the used ones."""
     values = np.broadcast_to(array, shape)
     bad = ~(values >= 0) | (values == np.inf)
     if used is not None:

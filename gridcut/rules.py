@@ -1,7 +1,7 @@
-"""The rules of push-relabel at one pixel, written once for all its variants and devices: scalars in, scalars out.
+"""The rules of push-relabel at one pixel, written once for all variants and devices: scalars in and out.
 
-Heights count arcs to the sink: 1 where a pixel has capacity to the sink left, `ceiling` where it is cut off from the
-sink.  Symbols as in Łupińska, "Parallel implementation of flow and matching algorithms", section 4.
+Heights count arcs to the sink: 1 where a pixel has capacity to the sink left, `ceiling` where it is cut off
+from the sink.  Symbols as in Łupińska, "Parallel implementation of flow and matching algorithms", section 4.
 """
 
 from gridcut.device import kernel
@@ -27,5 +27,5 @@ def goes_down(height, lowest):
 
 @kernel
 def lifted(lowest, ceiling):
-    """The height of a pixel that cannot push: one above its lowest residual neighbour, cut off at the ceiling."""
+    """The height of a pixel that cannot push: one above its lowest residual neighbour."""
     return min(lowest + 1, ceiling)

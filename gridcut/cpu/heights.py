@@ -1,7 +1,8 @@
 """Global relabeling (Łupińska, algorithm 4.4) and what follows from heights.
 
-A backward breadth-first search from the sink gives every pixel its distance to the sink in the residual graph.  The
-pixels it does not reach are cut off and get the height `ceiling`: the gap relabeling of the same section.
+A backward breadth-first search from the sink gives every pixel its distance to the sink in the residual
+graph.  The pixels it does not reach are cut off and get the height `ceiling`: the gap relabeling of the same
+section.
 
 Arrays
   height[p]   1: capacity to the sink left;  ceiling: cannot reach the sink (and the padding)

@@ -1,7 +1,8 @@
 """Sequential push-relabel with global and gap relabeling: Łupińska, algorithms 4.1 to 4.4.
 
-Returns the pixels that can still reach the sink once no excess can.  Active pixels are taken first in, first out, or
-from the highest level first (order="fifo" or "highest").  Heights are recomputed by a backward search every n relabels.
+Returns the pixels that can still reach the sink once no excess can.  Active pixels are taken first in, first
+out, or from the highest level first (order="fifo" or "highest").  Heights are recomputed by a backward search
+every n relabels.
 
 Arrays (n cells; ceiling = n + 1)     paper [1]
   excess[p] > 0: active                e(x);  < 0: minus the residual capacity of the arc to t
@@ -11,14 +12,17 @@ Arrays (n cells; ceiling = n + 1)     paper [1]
   queue (fifo)                         S, a ring: every active pixel that is not cut off, once
   first[h], after[p] (highest)         S, a list for every height
 
-Deviates from [1]: excess cut off from the sink stays where it is instead of flowing back to the source, which the
-minimum cut does not need (`Cut.flow` sends it back on request); heights start as distances, not as 0; the source's arcs
-are not arcs but the excess at the start; a gap is found as in [2], by counting members, not only after a search.
+Deviates from [1]: excess cut off from the sink stays where it is instead of flowing back to the source, which
+the minimum cut does not need (`Cut.flow` sends it back on request); heights start as distances, not as 0; the
+source's arcs are not arcs but the excess at the start; a gap is found as in [2], by counting members, not
+only after a search.
 
 [1] Łupińska. "Parallel implementation of flow and matching algorithms." 2011, section 4.1 and 4.2.
-[2] Cherkassky, Goldberg. "On implementing the push-relabel method for the maximum flow problem." Algorithmica 1997.
+[2] Cherkassky, Goldberg. "On implementing the push-relabel method for the maximum flow problem." Algorithmica
+1997.
 
-Time O(n^3) with FIFO order, O(n^2 sqrt(m)) with the highest label; memory 12 bytes a pixel (fifo), 16 (highest).
+Time O(n^3) with FIFO order, O(n^2 sqrt(m)) with the highest label; memory 12 bytes a pixel (fifo), 16
+(highest).
 """
 
 import numpy as np
@@ -40,7 +44,7 @@ def count_members(height, members):
 
 @kernel
 def discharge_fifo(excess, residual, step, height, members, queue, ceiling, budget):
-    """Discharge active pixels in the order they became active until none is left or `budget` relabels are done."""
+    """Discharge pixels in the order they became active, until none is left or after `budget` relabels."""
     arcs = len(step)
     size = queue.size
     front = 0
@@ -101,7 +105,7 @@ def discharge_fifo(excess, residual, step, height, members, queue, ceiling, budg
 
 @kernel
 def discharge_highest(excess, residual, step, height, members, first, after, ceiling, budget):
-    """Discharge active pixels, the highest first, until none is left or `budget` relabels are done."""
+    """Discharge active pixels, the highest first, until none is left or after `budget` relabels."""
     arcs = len(step)
     first[:] = -1
     top = 0
@@ -170,7 +174,8 @@ def solve(excess, residual, step, *, order="fifo", global_every=1.0, callback=No
     """Solve in place; the mask of the sink side, and counts of what was done.
 
     order         "fifo" or "highest": which active pixel is next
-    global_every  relabels between two global relabelings, as a multiple of the number of cells (the paper: once every n)
+    global_every  relabels between two global relabelings, as a multiple of the number of cells (the paper:
+    once every n)
     """
     if order not in ORDERS:
         raise ValueError(f"order must be 'fifo' or 'highest', got {order!r}")

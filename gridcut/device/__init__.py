@@ -1,7 +1,8 @@
-"""What all packages share below their algorithms: choosing a device, compiling and caching kernels, CPU atomics, threads.
+"""What all packages share below their algorithms: devices, compiled and cached kernels, atomics, threads.
 
-`choose` knows devices, `compile` the decorators and the kernel cache, `atomics` the operations numba lacks on the CPU,
-`threads` how many workers run and how they are started.  Importing this package imports numba, but never numba.cuda.
+`choose` knows devices, `compile` the decorators and the kernel cache, `atomics` the operations numba lacks on
+the CPU, `threads` how many workers run and how they are started.  Importing this package imports numba, but
+never numba.cuda.
 """
 
 from gridcut.device.atomics import atomic_add, atomic_cas, atomic_load, atomic_store

@@ -3,8 +3,9 @@
     atomic_add(array, i, value) -> the old value      atomic_load(array, i)
     atomic_cas(array, i, old, new) -> the old value   atomic_store(array, i, value)
 
-Arrays are one-dimensional and of integers.  Additions and exchanges are sequentially consistent, loads acquire and
-stores release.  The same names run as plain Python under NUMBA_DISABLE_JIT=1, where one lock makes them atomic.
+Arrays are one-dimensional and of integers.  Additions and exchanges are sequentially consistent, loads
+acquire and stores release.  The same names run as plain Python under NUMBA_DISABLE_JIT=1, where one lock
+makes them atomic.
 """
 
 import threading

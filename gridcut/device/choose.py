@@ -8,7 +8,7 @@ DeviceName = Literal["auto", "cpu", "cuda"]
 
 @cache
 def cuda_is_available() -> bool:
-    """Whether numba can run kernels on a CUDA GPU here; asked on first use, because the driver starts slowly."""
+    """Whether numba can run kernels on a CUDA GPU here; asked on first use, the driver starts slowly."""
     try:
         from numba import cuda
     except ImportError:

@@ -1,10 +1,10 @@
 """Decorators of CPU kernels, and the folder their machine code is kept in.
 
-numba's own cache looks at one source file only, so a kernel would go on running old code after a function it calls in
-another file has changed.  Here every kernel of a package is kept in one folder named after a digest of *all* the sources
-of that package (and of this one): after any edit the folder is a new one.  The folder lies in NUMBA_CACHE_DIR if that
-is set, else in the package's own __pycache__, else (installed read-only) in the user's cache folder.
-CUTMATCH_CACHE=0 in the environment turns the cache off.
+numba's own cache looks at one source file only, so a kernel would go on running old code after a function it
+calls in another file has changed.  Here every kernel of a package is kept in one folder named after a digest
+of *all* the sources of that package (and of this one): after any edit the folder is a new one.  The folder
+lies in NUMBA_CACHE_DIR if that is set, else in the package's own __pycache__, else (installed read-only) in
+the user's cache folder. CUTMATCH_CACHE=0 in the environment turns the cache off.
 """
 
 import hashlib
@@ -79,7 +79,7 @@ def _package_of(filename: str) -> Path:
 
 @cache
 def digest(package: Path) -> str:
-    """Sixteen hexadecimal digits that change with any source of `package` or of gridcut.device, and with what is compiled."""
+    """Sixteen hexadecimal digits that change with any source of `package` and of gridcut.device."""
     total = hashlib.sha256(f"{sys.version_info[:2]} {numba.__version__} {numba.config.BOUNDSCHECK}".encode())
     for root in (package, _HERE):
         for path in sorted(root.rglob("*.py")):

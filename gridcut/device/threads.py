@@ -1,4 +1,4 @@
-"""Worker threads for kernels that run asynchronously: plain Python threads, each inside a kernel without the GIL."""
+"""Worker threads for kernels that run asynchronously: Python threads, each in a kernel without the GIL."""
 
 import threading
 
@@ -11,7 +11,7 @@ def thread_count() -> int:
 
 
 def run_threads(worker, count: int) -> list:
-    """Run worker(0) ... worker(count - 1) at the same time; the list of their results, or the first error raised.
+    """Run worker(0) ... worker(count - 1) at the same time; their results, or the first error raised.
 
     The last worker runs in the calling thread, so one worker starts no thread at all.
     """
