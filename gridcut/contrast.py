@@ -237,7 +237,7 @@ def _channels_last(image, axes: int, channel_axis: int | None) -> np.ndarray:
         pixels = pixels.astype(np.float64)
     if pixels.dtype.kind == "f" and not np.isfinite(pixels).all():
         raise ValueError("image holds NaN or infinity; every pixel must be finite")
-    return np.require(pixels, pixels.dtype.newbyteorder("="), "CA")
+    return np.require(pixels, pixels.dtype.newbyteorder("="), "CAW")
 
 
 def _spacing(spacing, axes: int) -> np.ndarray:
