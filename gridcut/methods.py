@@ -12,6 +12,7 @@ from gridcut.problem import Problem
 # name -> device -> module
 METHODS = {
     "push_relabel": {"cpu": "gridcut.cpu.push_relabel"},
+    "lock_free": {"cpu": "gridcut.cpu.lock_free"},
 }
 
 
