@@ -13,6 +13,9 @@ import cv2
 import numpy as np
 import skimage.data
 
+import gridcut
+from gridcut.terms import ends
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -166,18 +169,9 @@ def _grey(name, scale):
 
 
 def _pairs(shape, diagonals):
-    """{offset: (index of p, index of q)} for all p with q = p + offset inside the grid.
-
-    One offset of each opposite pair: along the axes, and all others within one step if `diagonals`.
-    """
-    axes = len(shape)
-    result = {}
-    for offset in (tuple(int(x) - 1 for x in o) for o in np.ndindex((3,) * axes)):
-        if offset > (0,) * axes and (diagonals or np.abs(offset).sum() == 1):
-            p = tuple(slice(max(0, -o), n - max(0, o)) for o, n in zip(offset, shape, strict=True))
-            q = tuple(slice(max(0, o), n - max(0, -o)) for o, n in zip(offset, shape, strict=True))
-            result[offset] = p, q
-    return result
+    """{offset: (index of p, index of q)} for all p with q = p + offset inside the grid, undirected."""
+    neighbours = 3 ** len(shape) - 1 if diagonals else 2 * len(shape)
+    return {offset: ends(shape, (offset,)) for offset in gridcut.neighbourhood(neighbours)}
 
 
 def _length(offset):

@@ -20,14 +20,13 @@ and two terms of the series of exp(-r) leave a relative error below 4e-9.
 """
 
 import math
-import operator
 from collections.abc import Iterable
 
 import numpy as np
 
 from gridcut.device import kernel
 from gridcut.neighbourhood import KINDS, neighbourhood
-from gridcut.problem import DTYPES
+from gridcut.problem import DTYPES, check_offset
 
 FRACTIONS = 256
 HALVINGS = 160  # 2^-160 and less is 0 for any weight that fits float32
@@ -208,12 +207,14 @@ def _half_offsets(connectivity) -> list[tuple[int, ...]]:
             known = ", ".join(map(str, KINDS))
             raise ValueError(f"connectivity must be one of {known} or a list of offsets, got {connectivity}")
         return neighbourhood(int(connectivity))
-    offsets = [tuple(map(operator.index, o)) for o in connectivity]
-    if not offsets or len({len(o) for o in offsets}) != 1 or not 1 <= len(offsets[0]) <= 3:
-        raise ValueError(f"connectivity: offsets must all have 1, 2 or 3 entries, got {offsets}")
+    keys = list(connectivity)
+    axes = len(keys[0]) if keys and isinstance(keys[0], tuple | list) else 0
+    if not 1 <= axes <= 3:
+        raise ValueError(f"connectivity: offsets must be tuples of 1, 2 or 3 integers, got {keys}")
+    offsets = [check_offset(key, axes, "connectivity") for key in keys]
     for o in offsets:
-        if not any(o) or offsets.count(o) > 1 or tuple(-x for x in o) in offsets:
-            raise ValueError(f"connectivity: offset {o} is zero, repeated, or the opposite of another one")
+        if offsets.count(o) > 1 or tuple(-i for i in o) in offsets:
+            raise ValueError(f"connectivity: offset {o} or its opposite came twice; list one of the two")
     return offsets
 
 

@@ -10,7 +10,6 @@ gridcut/reduction.py turns such an energy into capacities; here is what a caller
     Analysis and Machine Intelligence 26(2), 2004.
 """
 
-import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -18,8 +17,9 @@ import numpy as np
 
 from gridcut.cut import Cut
 from gridcut.flow import max_flow
+from gridcut.problem import Offset, check_offset
 from gridcut.reduction import reduce_to_cut
-from gridcut.terms import Offset, ends, pixel_at
+from gridcut.terms import ends, pixel_at
 
 LIMIT = 2**62  # of every total of an integer energy
 
@@ -62,7 +62,7 @@ class BinaryEnergy:
         shape = unary.shape[1:]
         pairwise = {}
         for key, table in _items("pairwise", self.pairwise):
-            offset = _offset("pairwise", key, len(shape))
+            offset = check_offset(key, len(shape), "pairwise")
             if offset in pairwise or tuple(-i for i in offset) in pairwise:
                 raise ValueError(
                     f"pairwise: one table per pair of pixels, but {offset} or its opposite came twice"
@@ -72,7 +72,7 @@ class BinaryEnergy:
         for key, table in _items("triple", self.triple):
             if not isinstance(key, tuple) or len(key) != 2:
                 raise TypeError(f"triple: a key must be a pair of offsets (a, b), got {key!r}")
-            a, b = (_offset("triple", o, len(shape)) for o in key)
+            a, b = (check_offset(o, len(shape), "triple") for o in key)
             if a == b:
                 raise ValueError(f"triple: the offsets must differ, got {a} twice")
             triple[a, b] = _table(f"triple[{(a, b)}]", table, 3, shape)
@@ -231,7 +231,7 @@ def energy_of(labels, unary, weights=None, label_cost=None) -> int | float:
     wide = np.int64 if unary.dtype.kind in "biu" else np.float64
     total = np.take_along_axis(unary.astype(wide), labels[None], 0).sum().item()
     for key, weight in _items("weights", {} if weights is None else weights):
-        offset = _offset("weights", key, len(shape))
+        offset = check_offset(key, len(shape), "weights")
         weight = _numbers(f"weights[{offset}]", weight)
         if weight.ndim and weight.shape != shape:
             raise ValueError(f"weights[{offset}] must be a scalar or have shape {shape}, got {weight.shape}")
@@ -266,16 +266,6 @@ def _items(name, terms):
     if not isinstance(terms, Mapping):
         raise TypeError(f"{name} must be a mapping from offsets, got {type(terms).__name__}")
     return terms.items()
-
-
-def _offset(name, key, axes):
-    try:
-        offset = tuple(operator.index(i) for i in (key if isinstance(key, tuple | list) else (key,)))
-    except TypeError:
-        raise TypeError(f"{name}: an offset must be a tuple of {axes} integers, got {key!r}") from None
-    if len(offset) != axes or not any(offset):
-        raise ValueError(f"{name}: an offset must have {axes} entries, not all 0, got {key!r}")
-    return offset
 
 
 def _table(name, table, order, shape):

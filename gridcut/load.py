@@ -12,6 +12,7 @@ import numpy as np
 from gridcut.device import kernel
 from gridcut.grid import Grid, Layout, make_layout
 from gridcut.problem import Offset, Problem, first_bad
+from gridcut.terms import ends
 
 BAND = 1 << 14  # pixels loaded from all arrays before the next ones: what fits into a core's second cache
 FLOAT_BITS = 60  # float capacities round a pixel may add up to 2^60 units
@@ -328,12 +329,7 @@ def used_pixels(problem: Problem, offset: Offset | None) -> np.ndarray:
     used = np.ones(problem.shape, bool) if problem.mask is None else problem.mask.copy()
     if offset is not None:
         far = np.zeros(problem.shape, bool)
-        near = tuple(
-            slice(max(0, -o), max(0, d - max(0, o))) for o, d in zip(offset, problem.shape, strict=True)
-        )
-        there = tuple(
-            slice(max(0, o), max(0, d + min(0, o))) for o, d in zip(offset, problem.shape, strict=True)
-        )
+        near, there = ends(problem.shape, (offset,))
         far[near] = used[there]
         used &= far
     return used

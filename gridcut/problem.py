@@ -114,19 +114,19 @@ def check_edges(edges, shape: tuple[int, ...]) -> dict[Offset, np.ndarray]:
     return checked
 
 
-def check_offset(key, ndim: int) -> Offset:
+def check_offset(key, ndim: int, name: str = "edges") -> Offset:
     """An offset as a tuple of `ndim` ints; a plain int is taken on a 1-D grid."""
     items = key if isinstance(key, tuple | list | np.ndarray) else (key,)
     try:
         offset = tuple(operator.index(i) for i in items)
     except TypeError:
-        raise TypeError(f"edges: an offset must be a tuple of {ndim} integers, got {key!r}") from None
+        raise TypeError(f"{name}: an offset must be a tuple of {ndim} integers, got {key!r}") from None
     if len(offset) != ndim:
         raise ValueError(
-            f"edges: an offset must have {ndim} entries, one for each axis of the grid, got {key!r}"
+            f"{name}: an offset must have {ndim} entries, one for each axis of the grid, got {key!r}"
         )
     if not any(offset):
-        raise ValueError(f"edges: the offset {offset} leads from a pixel to itself; leave it out")
+        raise ValueError(f"{name}: the offset {offset} leads from a pixel to itself; leave it out")
     return offset
 
 

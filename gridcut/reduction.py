@@ -31,7 +31,8 @@ from itertools import combinations
 
 import numpy as np
 
-from gridcut.terms import Offset, ends, pixel_at
+from gridcut.problem import Offset
+from gridcut.terms import ends, pixel_at
 
 # A sum of four or eight floats may miss zero by this many units in the last place of the largest magnitude.
 ROUNDING = 16 * np.finfo(np.float64).eps

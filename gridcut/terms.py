@@ -2,7 +2,7 @@
 
 import numpy as np
 
-Offset = tuple[int, ...]
+from gridcut.problem import Offset
 
 
 def ends(shape: tuple[int, ...], offsets: tuple[Offset, ...]) -> list[tuple[slice, ...]]:

@@ -227,8 +227,8 @@ PAIR = np.zeros((2, 2), int)
         ),
         (TypeError, "pairwise must be a mapping", (UNARY, [((0, 1), 3)])),
         (TypeError, "an offset must be a tuple", (UNARY, {(0, 0.5): PAIR})),
-        (ValueError, "2 entries, not all 0", (UNARY, {(0, 0): PAIR})),
-        (ValueError, "2 entries, not all 0", (UNARY, {(1,): PAIR})),
+        (ValueError, "pairwise: the offset .* to itself", (UNARY, {(0, 0): PAIR})),
+        (ValueError, "pairwise: an offset must have 2 entries", (UNARY, {(1,): PAIR})),
         (
             ValueError,
             "its opposite came twice",
