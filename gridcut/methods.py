@@ -13,6 +13,7 @@ from gridcut.problem import Problem
 METHODS = {
     "push_relabel": {"cpu": "gridcut.cpu.push_relabel"},
     "lock_free": {"cpu": "gridcut.cpu.lock_free"},
+    "async_global": {"cpu": "gridcut.cpu.async_global"},
 }
 
 
