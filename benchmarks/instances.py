@@ -37,11 +37,6 @@ class Problem:
         source, sink, *weights = (np.load(folder / f"{k}.npy") for k in range(2 + len(offsets)))
         return cls(source, sink, dict(zip(map(tuple, offsets.tolist()), weights, strict=True)))
 
-    def corner(self, size):
-        """The first `size` pixels along every axis: the same kind of problem, tiny."""
-        part = (slice(size),) * self.source.ndim
-        return Problem(self.source[part], self.sink[part], {o: a[part] for o, a in self.edges.items()})
-
 
 def segmentation(name, scale, diagonals=False, strength=50.0, unit=100, bins=16):
     """A photograph: unaries from colour histograms inside and outside a box, contrast-sensitive edges.

@@ -98,7 +98,7 @@ def test_pairwise_energies(shape, kind, seed):
 def test_triple_energies(shape, kind, seed):
     rng = np.random.default_rng(100 + seed)
     unary = rng.integers(-9, 10, (2, *shape)).astype(kind)
-    pairwise = {offset: random_pairwise(rng, shape, kind) for offset in SHAPES[shape][: seed % 3]}
+    pairwise = {offset: random_pairwise(rng, shape, kind) for offset in SHAPES[shape][:1]}
     triple = {offsets: random_triple(rng, shape, kind) for offsets in TRIPLES[shape]}
     assert_minimal(unary, pairwise, triple)
 
