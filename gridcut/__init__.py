@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from gridcut.cut import CertificateError, Cut
     from gridcut.energy import BinaryEnergy, BinaryMinimum, binary_labels, binary_minimum, energy_of
     from gridcut.flow import max_flow
+    from gridcut.solver import Solver
 
 _MODULE_OF = {
     "BinaryEnergy": "gridcut.energy",
     "BinaryMinimum": "gridcut.energy",
     "CertificateError": "gridcut.certificate",
     "Cut": "gridcut.cut",
+    "Solver": "gridcut.solver",
     "binary_labels": "gridcut.energy",
     "binary_minimum": "gridcut.energy",
     "contrast_edges": "gridcut.contrast",
@@ -33,6 +35,7 @@ __all__ = [
     "BinaryMinimum",
     "CertificateError",
     "Cut",
+    "Solver",
     "binary_labels",
     "binary_minimum",
     "contrast_edges",

@@ -68,6 +68,19 @@ def halves(capacity: Plane, is_float: bool) -> list[tuple[Plane, int]]:
     ]
 
 
+def capacity_to_sink(views: Reader, is_float: bool) -> int | float:
+    """Sum of all capacities to the sink."""
+    extent = views.layout.extent
+    everything = np.zeros(math.prod(extent), np.uint8)
+    zero = np.float64(0) if is_float else np.int64(0)
+    lines = extent[0] * extent[1]
+    total = 0
+    for part, shift in halves(views.sink, is_float):
+        found = terminal_kernel(part, views.mask, everything, 0, extent, 0, lines, zero)
+        total += float(found) if is_float else int(found) << shift
+    return total
+
+
 def cut_capacity(views: Reader, labels: np.ndarray, is_float: bool) -> int | float:
     """Capacity of the cut between labels True and False; one pass over the arrays, no memory."""
     layout = views.layout

@@ -16,11 +16,11 @@ import math
 
 import numpy as np
 
-from gridcut.capacity import cut_capacity
+from gridcut.capacity import capacity_to_sink, cut_capacity
 from gridcut.cpu.heights import global_relabel, index_type
 from gridcut.device import kernel
 from gridcut.grid import Grid
-from gridcut.load import Plane, Reader, fill
+from gridcut.load import Reader, fill
 from gridcut.problem import Problem
 
 OUTSIDE, SOURCE_SIDE, SINK_SIDE = 0, 1, 2
@@ -107,9 +107,7 @@ def certify(value, labels: np.ndarray, problem: Problem, views: Reader, grid: Gr
 def certify_value(value, labels, problem: Problem, views: Reader, grid: Grid) -> None:
     """Check (4)."""
     capacity = cut_capacity(views, labels, problem.is_float)
-    everything = np.ones(problem.shape, bool)
-    nothing = Plane(np.zeros(1, views.source.data.dtype), 0, (0, 0, 0))
-    to_sink = cut_capacity(views._replace(source=nothing), everything, problem.is_float)
+    to_sink = capacity_to_sink(views, problem.is_float)
     left = grid.layout.interior(grid.excess)[~labels].astype(np.int64)
     left = int((left >> 32).sum(dtype=np.int64) << 32) + int((left & (2**32 - 1)).sum(dtype=np.int64))
     if not problem.is_float:

@@ -1,5 +1,6 @@
 """The result of a solve: value, labels, residuals, flows, and the certificate that proves them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ class Solved(NamedTuple):
     views: Reader
     grid: Grid
     completed: list  # the grid of the completed flow once asked for
+    is_current: Callable[[], bool] = lambda: True  # False once a solver has gone on with this state
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,7 +74,7 @@ class Cut:
         residual = self._arc(offset, completed_grid)
         if self._solved is None:
             return residual
-        _, views, grid, _ = self._solved
+        _, views, grid, *_ = self._solved
         original, _ = fill(views, grid.excess.dtype, grid.unit)
         capacity = _arc_of(original, offset)
         return capacity - residual
@@ -86,12 +88,20 @@ class Cut:
         """
         if self._solved is None:
             return
-        problem, views, grid, _ = self._solved
+        self._refuse_if_old()
+        problem, views, grid, *_ = self._solved
         certify(self.value, self.labels, problem, views, grid)
+
+    def _refuse_if_old(self) -> None:
+        if not self._solved.is_current():
+            raise RuntimeError(
+                "the solver has been updated since; ask its cuts for residuals and proofs before"
+            )
 
     def _known(self, offset) -> Offset:
         if self._solved is None:
             return check_offset(offset, self.labels.ndim)
+        self._refuse_if_old()
         edges = self._solved.problem.edges
         offset = check_offset(offset, self.labels.ndim)
         if offset not in edges and tuple(-i for i in offset) not in edges:

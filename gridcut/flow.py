@@ -92,9 +92,9 @@ def max_flow(
     """
     start = time.perf_counter()
     problem = check_problem(source, sink, edges, mask)
-    if problem.empty:
-        return _empty(problem, device, method, parameters)
     ran_on, name, solve = methods.choose(device, method, problem, parameters)
+    if problem.empty:
+        return empty_cut(problem, ran_on, name)
     grid, views = load(problem)
     loaded = time.perf_counter()
     sink_side, stats = methods.run(solve, grid, parameters, callback)
@@ -105,19 +105,24 @@ def max_flow(
 def pack(problem: Problem, views: Reader, grid: Grid, sink_side, device, method, stats, clock) -> Cut:
     """The result: labels from the solver's sink side, the value from the caller's arrays."""
     start, loaded, solved = clock
-    labels = np.empty(problem.shape, bool)
-    np.equal(grid.layout.interior(sink_side), 0, out=labels)
-    if problem.mask is not None:
-        labels &= problem.mask
+    labels = labels_of(problem, grid, sink_side)
     value = cut_capacity(views, labels, problem.is_float)
     seconds = {"load": loaded - start, "solve": solved - loaded, "value": time.perf_counter() - solved}
     stats = {**stats, "seconds": seconds, "dtype": grid.excess.dtype.name, "unit": grid.unit}
     return Cut(value, labels, device, method, stats, Solved(problem, views, grid, []))
 
 
-def _empty(problem: Problem, device, method, parameters) -> Cut:
+def labels_of(problem: Problem, grid: Grid, sink_side) -> np.ndarray:
+    """True on the source side, in the grid's shape."""
+    labels = np.empty(problem.shape, bool)
+    np.equal(grid.layout.interior(sink_side), 0, out=labels)
+    if problem.mask is not None:
+        labels &= problem.mask
+    return labels
+
+
+def empty_cut(problem: Problem, device, method) -> Cut:
     """A grid without pixels: nothing to cut."""
-    ran_on, name, _ = methods.choose(device, method, problem, parameters)
     seconds = {"load": 0.0, "solve": 0.0, "value": 0.0}
     stats = {"seconds": seconds, "dtype": "int32", "unit": 1.0 if problem.is_float else 1}
-    return Cut(0.0 if problem.is_float else 0, np.zeros(problem.shape, bool), ran_on, name, stats, None)
+    return Cut(0.0 if problem.is_float else 0, np.zeros(problem.shape, bool), device, method, stats, None)

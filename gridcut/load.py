@@ -257,7 +257,7 @@ def load(problem: Problem) -> tuple[Grid, Reader]:
     if min(seen) >= 0 and sum(seen) <= INT32_MAX:
         return grid, views
     # What was seen bounds the largest capacities from above within a factor of two, so ask for them exactly.
-    total = sum(_largest(problem, views))
+    total = sum(largest_capacities(problem, views))
     if total <= INT32_MAX:
         return grid, views
     if total > INT64_MAX:
@@ -304,7 +304,7 @@ def fill(views: Reader, dtype, unit) -> tuple[Grid, list[int]]:
     return Grid(layout, excess, residual, unit), [seen_source, seen_sink, *seen]
 
 
-def _largest(problem: Problem, views: Reader) -> list:
+def largest_capacities(problem: Problem, views: Reader) -> list:
     """Largest used capacity of source, sink and each arc; ValueError for a negative or non-finite one."""
     layout = views.layout
     jobs = [("source", problem.source, views.source, None), ("sink", problem.sink, views.sink, None)]
@@ -337,7 +337,7 @@ def used_pixels(problem: Problem, offset: Offset | None) -> np.ndarray:
 
 def _float_exponent(problem: Problem, views: Reader) -> int:
     """e such that capacities times 2^e, summed round any pixel, stay within 2^FLOAT_BITS."""
-    total = math.fsum(float(v) for v in _largest(problem, views))
+    total = math.fsum(float(v) for v in largest_capacities(problem, views))
     if total == math.inf:
         raise ValueError(
             "source, sink and edges are too large: capacities round a pixel add up to more than a float"

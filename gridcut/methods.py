@@ -59,3 +59,19 @@ def run(solve, grid, parameters: dict, callback):
     sink_side, stats = solve(grid.excess, grid.residual, grid.step, **parameters)
     callback(dict(stats))
     return sink_side, stats
+
+
+def run_warm(solve, grid, memory, touched, parameters: dict, callback):
+    """Call a solver again on its state after changes; the mask of the sink side, stats, and its new memory.
+
+    A module may export solve_warm(excess, residual, step, memory, touched, ...) beside solve(): it returns,
+    as a third result, what it wants to be given as `memory` the next time, together with the cells whose
+    excess or residuals have been changed since (`touched`, with repetitions; None when it is not known).
+    Others start from the flow alone.
+    """
+    module = import_module(solve.__module__)
+    if not hasattr(module, "solve_warm"):
+        return *run(solve, grid, parameters, callback), None
+    if callback is not None and "callback" in inspect.signature(module.solve_warm).parameters:
+        parameters = {**parameters, "callback": callback}
+    return module.solve_warm(grid.excess, grid.residual, grid.step, memory, touched, **parameters)

@@ -137,7 +137,11 @@ def first_bad(name: str, array: np.ndarray, shape: tuple[int, ...], used: np.nda
     if used is not None:
         bad &= used
     where = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), shape))
-    value = values[where]
+    return bad_capacity(name, values[where], where)
+
+
+def bad_capacity(name: str, value, where: tuple[int, ...]) -> ValueError:
+    """The error for a negative or non-finite capacity."""
     if not np.isfinite(value):
         return ValueError(f"{name} holds {value} at {where}; capacities must be finite")
     return ValueError(f"{name} holds {value} at {where}; capacities must be 0 or more")
