@@ -1,0 +1,35 @@
+"""cutmatch: exact graph cuts on images, from the command line.
+
+  cutmatch demo      segment a few real pictures, no files needed
+  cutmatch segment   cut objects out of pictures: strokes, a box or a trimap say where
+  cutmatch info      versions, devices, threads, where machine code is kept
+
+`cutmatch NAME --help` explains each; `python -m apps.NAME` is the same.
+"""
+
+import sys
+from importlib import import_module
+
+COMMANDS = ("demo", "segment", "info")
+
+
+def main(argv=None) -> int:
+    """Run the command named first in `argv` (default: the process's arguments); its exit status."""
+    argv = list(sys.argv[1:] if argv is None else argv)
+    if not argv or argv[0] in ("-h", "--help"):
+        print(__doc__.strip())
+        return 0 if argv else 2
+    if argv[0] == "--version":
+        from importlib.metadata import version
+
+        print(f"cutmatch {version('cutmatch')}")
+        return 0
+    if argv[0] not in COMMANDS:
+        print(f"cutmatch: no command {argv[0]!r}; there are {', '.join(COMMANDS)}", file=sys.stderr)
+        return 2
+    # Loaded on demand: a command must not wait for what only another one needs.
+    return import_module(f"apps.{argv[0]}").main(argv[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

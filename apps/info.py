@@ -1,0 +1,84 @@
+"""What runs here: versions, devices, threads, and where compiled machine code is kept.
+
+Paste the output into a bug report.
+"""
+
+import os
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from apps.command import parser, run, write_json
+
+LIBRARIES = (
+    "cutmatch",
+    "numba",
+    "numba-cuda",
+    "numpy",
+    "scipy",
+    "scikit-image",
+    "opencv-python-headless",
+    "imageio",
+    "pillow",
+    "tqdm",
+    "matplotlib",
+)
+
+
+def facts() -> dict:
+    """Versions by library, processor, threads, devices and the cache folder."""
+    import apps
+    import gridcut
+    from gridcut.device import cuda_is_available, thread_count
+    from gridcut.device.compile import cache_folder
+
+    versions = {"python": platform.python_version()}
+    for name in LIBRARIES:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            versions[name] = "not installed"
+    folders = {}
+    for package in (gridcut, apps):
+        folder = cache_folder(Path(package.__file__).parent)
+        folders[package.__name__] = str(folder) if folder is not None else "off"
+    has_cuda = cuda_is_available()
+    return {
+        "versions": versions,
+        "system": platform.platform(),
+        "cores": os.cpu_count(),
+        "threads": thread_count(),
+        "devices": ["cpu", "cuda"] if has_cuda else ["cpu"],
+        "cache": folders if os.environ.get("CUTMATCH_CACHE", "1") != "0" else "off (CUTMATCH_CACHE=0)",
+    }
+
+
+def _main(argv) -> int:
+    options = parser("info", __doc__)
+    options.add_argument(
+        "--json", nargs="?", const="-", metavar="FILE", help="as JSON, to FILE or standard output"
+    )
+    chosen = options.parse_args(argv)
+    known = facts()
+    if chosen.json:
+        write_json(chosen.json, known)
+        return 0
+    for name, value in known["versions"].items():
+        print(f"{name:24} {value}")
+    print(f"{'system':24} {known['system']}")
+    print(f"{'cores, threads':24} {known['cores']}, {known['threads']}")
+    print(f"{'devices':24} {', '.join(known['devices'])}")
+    folders = known["cache"]
+    for name, folder in folders.items() if isinstance(folders, dict) else [("", folders)]:
+        print(f"{f'machine code {name}'.strip():24} {folder}")
+    return 0
+
+
+def main(argv=None) -> int:
+    """The command; its exit status."""
+    return run(_main, "info", argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,202 @@
+"""What the user says about an image: strokes, a trimap or a box, turned into one array of marks.
+
+Marks are int8, shape (H, W): OPEN, OBJECT or BACKGROUND.  Stroke pictures come in four encodings, told apart
+by the values that occur:
+
+  encoding   no stroke    object         background    also
+  colour     other        red            blue          any picture with strokes painted in pure colours
+  index      0            1              2             palette index or grey value
+  grabcut    2, 3         1              0             codes of cv2.grabCut; recognised by a 3
+  grey       128          255            0             recognised by values above 3
+"""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from apps.images import InputError, read_bytes, read_codes
+
+OPEN, OBJECT, BACKGROUND = 0, 1, 2
+ENCODINGS = ("auto", "colour", "index", "grabcut", "grey")
+# A trimap saved as JPEG wavers round its three values.
+GREY_SLACK = 12
+FRAME = 0.01  # of the shorter side
+
+
+def read_scribbles(path, encoding: str = "auto") -> np.ndarray:
+    """Marks of a stroke picture.  Raises InputError for an unreadable file, unknown values, or no strokes at
+    all.
+    """
+    return marks_of(read_codes(path, "--scribbles"), encoding, f"--scribbles: {str(path)!r}")
+
+
+def read_trimap(path) -> np.ndarray:
+    """Marks of a trimap: 0 background, 255 object, between them unknown.  Raises InputError as
+    `read_scribbles` does.
+    """
+    codes = read_codes(path, "--trimap")
+    name = f"--trimap: {str(path)!r}"
+    if codes.ndim == 3:
+        if _saturated(codes).any():
+            raise InputError(f"{name} is coloured; a trimap is grey: 0 background, 128 unknown, 255 object")
+        codes = codes[..., 0]
+    if codes.max() <= 3:
+        raise InputError(
+            f"{name} has no value above 3; a trimap is grey: 0 background, 128 unknown, 255 object"
+        )
+    marks = np.full(codes.shape, OPEN, np.int8)
+    marks[codes >= 255 - GREY_SLACK] = OBJECT
+    marks[codes <= GREY_SLACK] = BACKGROUND
+    return marks
+
+
+def marks_of(codes: np.ndarray, encoding: str = "auto", name: str = "scribbles") -> np.ndarray:
+    """Marks of an array of codes, (H, W) integers or (H, W, 3) uint8; see the table above for the encodings.
+
+    Raises InputError for values that no encoding knows, and when neither kind of stroke occurs.
+    """
+    codes = np.asarray(codes)
+    if encoding not in ENCODINGS:
+        raise InputError(f"scribble encoding must be one of {', '.join(ENCODINGS)}, got {encoding!r}")
+    if codes.ndim == 3 and encoding in ("auto", "colour") and _saturated(codes).any():
+        marks = _from_colours(codes)
+    else:
+        if codes.ndim == 3:
+            if encoding == "colour":
+                raise InputError(
+                    f"{name} has no coloured stroke; paint the object red and the background blue"
+                )
+            codes = codes[..., 0]
+        if codes.ndim != 2 or codes.dtype.kind not in "uib":
+            raise InputError(
+                f"{name} must hold integer codes of shape (H, W), got {codes.dtype} {codes.shape}"
+            )
+        marks = _from_codes(codes, encoding, name)
+    if not (marks != OPEN).any():
+        raise InputError(f"{name} is empty: no stroke of either kind; mark the object and the background")
+    return marks
+
+
+def marks_of_box(box, shape) -> np.ndarray:
+    """Marks of a box (x0, y0, x1, y1), half open, in pixels: outside is background, inside is open.
+
+    A box that covers the whole image leaves a frame of FRAME of its shorter side to the background.
+    Raises InputError for a box that is empty, outside the image, or covers an image too small for a frame.
+    """
+    height, width = shape
+    try:
+        x0, y0, x1, y1 = (int(v) for v in box)
+    except (TypeError, ValueError):
+        raise InputError(f"--box needs four whole numbers x0,y0,x1,y1, got {box!r}") from None
+    text = f"--box {x0},{y0},{x1},{y1}"
+    if x1 <= x0 or y1 <= y0:
+        raise InputError(f"{text} is empty; x1 must be above x0 and y1 above y0")
+    if x0 < 0 or y0 < 0 or x1 > width or y1 > height:
+        raise InputError(f"{text} leaves the image, which is {width} wide and {height} high; keep it inside")
+    if (x1 - x0, y1 - y0) == (width, height):
+        # A generous box may well reach all four sides: then the picture's own frame is the outside.
+        frame = max(1, round(FRAME * min(shape)))
+        x0, y0, x1, y1 = frame, frame, width - frame, height - frame
+        if x1 <= x0 or y1 <= y0:
+            raise InputError(
+                f"{text} covers the whole image, so there is no background to learn from; draw it tighter"
+            )
+    marks = np.full(shape, BACKGROUND, np.int8)
+    marks[y0:y1, x0:x1] = OPEN
+    return marks
+
+
+def check_marks(marks: np.ndarray, shape, name: str) -> np.ndarray:
+    """The marks, if they fit an image of this shape (H, W) and there is something to find; else InputError."""
+    if marks.shape != tuple(shape):
+        raise InputError(
+            f"{name} is {marks.shape[1]}x{marks.shape[0]} pixels, but the image is {shape[1]}x{shape[0]}; "
+            "make them the same size"
+        )
+    needed = ((OBJECT, "object", "red, or value 1"), (BACKGROUND, "background", "blue, or value 2"))
+    for mark, what, how in needed:
+        if not (marks == mark).any():
+            hint = f"add a stroke on it ({how})" if name.endswith("scribbles") else "mark some of it"
+            raise InputError(f"{name} marks no {what}; {hint}")
+    if not (marks == OPEN).any():
+        raise InputError(f"{name} leaves no pixel open, so there is nothing to find; mark less")
+    return marks
+
+
+def parse_box(text: str) -> tuple[int, int, int, int]:
+    """Four whole numbers separated by commas or spaces."""
+    parts = text.replace(",", " ").split()
+    try:
+        x0, y0, x1, y1 = (int(part) for part in parts)
+    except ValueError:
+        raise InputError(f"--box needs four whole numbers x0,y0,x1,y1, got {text!r}") from None
+    return x0, y0, x1, y1
+
+
+def read_boxes(path) -> dict[str, tuple[int, int, int, int]]:
+    """Boxes by image stem from a JSON file: {"stem": [x0, y0, x1, y1], ...}."""
+    try:
+        table = json.loads(read_bytes(path, "--box"))
+        return {str(stem): tuple(int(v) for v in box) for stem, box in table.items()}
+    except InputError:
+        raise
+    except (ValueError, TypeError, AttributeError):
+        raise InputError(
+            f'--box: {str(path)!r} must be JSON of the form {{"stem": [x0, y0, x1, y1]}}, one entry per image'
+        ) from None
+
+
+def find_by_stem(folder, stem: str, name: str) -> Path:
+    """The one file of a folder with this stem, any suffix; InputError when there is none, or more than one."""
+    found = sorted(p for p in Path(folder).glob("*") if p.stem == stem and p.is_file())
+    if len(found) != 1:
+        what = "has no file" if not found else f"has {len(found)} files"
+        raise InputError(
+            f"{name}: folder {str(folder)!r} {what} called {stem!r}; it needs exactly one per image"
+        )
+    return found[0]
+
+
+def _from_codes(codes, encoding, name):
+    values = np.unique(codes)
+    if encoding in ("auto", "colour"):
+        if set(values) <= {0, 1, 2}:
+            encoding = "index"
+        elif set(values) <= {0, 1, 2, 3}:
+            encoding = "grabcut"
+        else:
+            encoding = "grey"
+    known = {"index": [0, 1, 2], "grabcut": [0, 1, 2, 3], "grey": [0, 128, 255]}[encoding]
+    slack = GREY_SLACK if encoding == "grey" else 0
+    unknown = [int(v) for v in values if min(abs(int(v) - k) for k in known) > slack]
+    if unknown:
+        some = ", ".join(map(str, unknown[:5])) + (", ..." if len(unknown) > 5 else "")
+        raise InputError(
+            f"{name} holds unknown values {some}; use 0 none 1 object 2 background, "
+            "grabCut's 0-3, 0/128/255, or red and blue strokes"
+        )
+    marks = np.full(codes.shape, OPEN, np.int8)
+    if encoding == "index":
+        marks[codes == 1] = OBJECT
+        marks[codes == 2] = BACKGROUND
+    elif encoding == "grabcut":
+        marks[codes == 1] = OBJECT
+        marks[codes == 0] = BACKGROUND
+    else:
+        marks[codes >= 255 - slack] = OBJECT
+        marks[codes <= slack] = BACKGROUND
+    return marks
+
+
+def _saturated(codes):
+    """Pixels painted in a pure colour, whichever."""
+    return codes.max(axis=2).astype(int) - codes.min(axis=2) > 150
+
+
+def _from_colours(codes):
+    red, green, blue = (codes[..., c].astype(int) for c in range(3))
+    marks = np.full(codes.shape[:2], OPEN, np.int8)
+    marks[red - np.maximum(green, blue) > 150] = OBJECT
+    marks[blue - np.maximum(green, red) > 150] = BACKGROUND
+    return marks
