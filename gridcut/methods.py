@@ -11,15 +11,19 @@ from gridcut.problem import Problem
 
 # name -> device -> module
 METHODS = {
+    "trees": {"cpu": "gridcut.cpu.trees.solve"},
     "push_relabel": {"cpu": "gridcut.cpu.push_relabel"},
     "lock_free": {"cpu": "gridcut.cpu.lock_free"},
     "async_global": {"cpu": "gridcut.cpu.async_global"},
 }
 
 
+MOST_OFFSETS = 100  # "trees" keeps an arc in a byte
+
+
 def default_method(device: str, problem: Problem) -> str:
     """The fastest method measured on this device for this kind of grid; see docs/experiments.md."""
-    return "push_relabel"
+    return "trees" if len(problem.edges) <= MOST_OFFSETS else "push_relabel"
 
 
 def choose(device: DeviceName, method: str, problem: Problem, parameters: dict):
@@ -42,22 +46,33 @@ def choose(device: DeviceName, method: str, problem: Problem, parameters: dict):
             raise RuntimeError(f"method {method!r} does not run on device={ran_on!r}; use device='auto'")
         (ran_on,) = METHODS[method]
     solve = import_module(METHODS[method][ran_on]).solve
-    known = [p.name for p in inspect.signature(solve).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    known = [name for name in _keywords(solve) if name not in CONTEXT]
     unknown = [name for name in parameters if name not in known]
     if unknown:
-        takes = ", ".join(name for name in known if name != "callback") or "no parameters"
+        takes = ", ".join(known) or "no parameters"
         raise TypeError(f"method {method!r} takes {takes}; got {unknown[0]!r}")
     return ran_on, method, solve
 
 
+CONTEXT = ("layout", "callback")  # keywords of a solver that are not parameters of its method
+
+
+def _keywords(function) -> list[str]:
+    return [p.name for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
+
+
+def _context(function, grid, callback) -> dict:
+    """What a solver gets beside the grid's arrays, if it asks for it."""
+    given = {"layout": grid.layout, "callback": callback}
+    return {name: given[name] for name in CONTEXT if name in _keywords(function)}
+
+
 def run(solve, grid, parameters: dict, callback):
     """Call a solver; a callback it does not know is called once, at the end."""
-    if callback is None:
-        return solve(grid.excess, grid.residual, grid.step, **parameters)
-    if "callback" in inspect.signature(solve).parameters:
-        return solve(grid.excess, grid.residual, grid.step, callback=callback, **parameters)
-    sink_side, stats = solve(grid.excess, grid.residual, grid.step, **parameters)
-    callback(dict(stats))
+    context = _context(solve, grid, callback)
+    sink_side, stats = solve(grid.excess, grid.residual, grid.step, **context, **parameters)
+    if callback is not None and "callback" not in context:
+        callback(dict(stats))
     return sink_side, stats
 
 
@@ -72,6 +87,5 @@ def run_warm(solve, grid, memory, touched, parameters: dict, callback):
     module = import_module(solve.__module__)
     if not hasattr(module, "solve_warm"):
         return *run(solve, grid, parameters, callback), None
-    if callback is not None and "callback" in inspect.signature(module.solve_warm).parameters:
-        parameters = {**parameters, "callback": callback}
-    return module.solve_warm(grid.excess, grid.residual, grid.step, memory, touched, **parameters)
+    context = _context(module.solve_warm, grid, callback)
+    return module.solve_warm(grid.excess, grid.residual, grid.step, memory, touched, **context, **parameters)

@@ -1,0 +1,304 @@
+"""Two forests of shortest residual paths, and the two operations on them: augment, and mend what broke.
+
+A source tree grows from pixels with excess along arcs with residual capacity, a sink tree grows against such arcs
+from pixels with a deficit.  `side` is +1 for the source forest, -1 for the sink forest.
+
+Arrays
+  label[p]    side * depth: +1, +2, ... in the source forest, -1, -2, ... in the sink forest, 0: free
+  parent[p]   arc k towards the parent, p + step[k], whose depth is one less; ROOT; NONE: free
+              ORPHAN: its arc was saturated or it has run dry;  LOOSE: out of the forest while it is mended
+  link[p]     next cell of a list of orphans of one depth;  head[d]: the first, -1: none (so between calls)
+
+  |label[p]| > 1   =>   label[p + step[parent[p]]] == label[p] - side, and the arc between them has capacity
+
+Invariant of a search, (I): a cell that is not waiting to be scanned has no arc with capacity by which its forest
+could grow or meet the other one.
+
+`mend` is exact: it first takes down, by depth, all that has lost its parent and finds no other of that depth, and
+then builds it up again breadth-first, so each cell is handled once and labels are again shortest distances to what
+stood (in [1] an orphan may be raised many times).
+
+[1] Goldberg, Hed, Kaplan, Tarjan, Werneck. "Maximum flows by incremental breadth-first search." ESA 2011.
+[2] Goldberg, Hed, Kaplan, Kohli, Tarjan, Werneck. "Faster and more dynamic maximum flow by incremental
+breadth-first search." ESA 2015.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gridcut.device import kernel
+
+LOOSE = np.uint8(252)
+ROOT = np.uint8(253)
+ORPHAN = np.uint8(254)
+NONE = np.uint8(255)
+MOST_ARCS = 250  # parents are bytes, and the largest ones have other meanings
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+
+
+class Forest(NamedTuple):
+    """One state for all pixels; threads work on disjoint ranges of it."""
+
+    label: np.ndarray
+    parent: np.ndarray
+    link: np.ndarray
+    queued: np.ndarray  # 1: the cell waits in a ring of active cells
+
+
+class Work(NamedTuple):
+    """Lists of one thread, each as long as the range it works on (memory is taken as it is used)."""
+
+    source_now: np.ndarray
+    source_next: np.ndarray
+    sink_now: np.ndarray
+    sink_next: np.ndarray
+    source_orphans: np.ndarray
+    sink_orphans: np.ndarray
+    loose: np.ndarray
+    queue: np.ndarray
+    ring: np.ndarray  # active cells, first in, first out
+    ends: np.ndarray  # where the ring begins and ends
+
+
+def make_work(cells: int, index_type) -> Work:
+    return Work(*(np.empty(cells + 1, index_type) for _ in range(9)), np.zeros(2, np.int64))
+
+
+@kernel
+def activate(v, queued, ring, ends):
+    """Have v scanned, once."""
+    if queued[v] == 0:
+        queued[v] = 1
+        end = ends[1]
+        ring[end] = v
+        ends[1] = end + 1 if end + 1 < ring.size else 0
+
+
+@kernel
+def compact(cells, count, label, level):
+    """Drop from a list what has left the level, and repetitions; returns how many are left."""
+    left = 0
+    for i in range(count):
+        v = np.uint64(cells[i])
+        if label[v] == level:
+            label[v] = 0
+            cells[left] = v
+            left += 1
+    for i in range(left):
+        label[np.uint64(cells[i])] = level
+    return left
+
+
+@kernel
+def augment(a, b, amount, excess, residual, jump, parent, source_orphans, sink_orphans):
+    """Send what fits, at most `amount`, from a's root to a and from b to b's root.
+
+    Returns the amount, and how many cells of each list were orphaned by it.  The arc a -> b is the caller's.
+    """
+    arcs = np.uint64(jump.size)
+    x = a
+    while True:
+        c = parent[x]
+        if c == ROOT:
+            r = np.int64(excess[x])
+            if r < amount:
+                amount = r
+            break
+        k = np.uint64(c)
+        x = x + jump[k]
+        r = np.int64(residual[x * arcs + (k ^ ONE)])
+        if r < amount:
+            amount = r
+    x = b
+    while True:
+        c = parent[x]
+        if c == ROOT:
+            r = -np.int64(excess[x])
+            if r < amount:
+                amount = r
+            break
+        k = np.uint64(c)
+        r = np.int64(residual[x * arcs + k])
+        if r < amount:
+            amount = r
+        x = x + jump[k]
+    from_source = 0
+    x = a
+    while True:
+        c = parent[x]
+        if c == ROOT:
+            excess[x] -= amount
+            if excess[x] == 0:
+                parent[x] = ORPHAN
+                source_orphans[from_source] = x
+                from_source += 1
+            break
+        k = np.uint64(c)
+        y = x + jump[k]
+        residual[x * arcs + k] += amount
+        r = residual[y * arcs + (k ^ ONE)] - amount
+        residual[y * arcs + (k ^ ONE)] = r
+        if r == 0:
+            parent[x] = ORPHAN
+            source_orphans[from_source] = x
+            from_source += 1
+        x = y
+    to_sink = 0
+    x = b
+    while True:
+        c = parent[x]
+        if c == ROOT:
+            excess[x] += amount
+            if excess[x] == 0:
+                parent[x] = ORPHAN
+                sink_orphans[to_sink] = x
+                to_sink += 1
+            break
+        k = np.uint64(c)
+        y = x + jump[k]
+        residual[y * arcs + (k ^ ONE)] += amount
+        r = residual[x * arcs + k] - amount
+        residual[x * arcs + k] = r
+        if r == 0:
+            parent[x] = ORPHAN
+            sink_orphans[to_sink] = x
+            to_sink += 1
+        x = y
+    return amount, from_source, to_sink
+
+
+@kernel
+def hangs(side, residual, v, q, k, arcs):
+    """Whether q, at the end of v's arc k, can be v's parent as far as capacity goes."""
+    if side > 0:
+        return residual[q * arcs + (k ^ ONE)] > 0
+    return residual[v * arcs + k] > 0
+
+
+@kernel
+def mend(side, limit, joining, residual, jump, forest, orphans, count, frontier, waiting, work, head):
+    """Give the orphans of one forest, and what hangs on them, new parents of depth below `limit`, or free them.
+
+    A cell that ends at depth `limit` has to be scanned: it is appended to `frontier` (joining == False).  When
+    joining, cells may be scanned in any order, so the neighbours that may want a freed cell become active.
+    Returns the length of `frontier` and the number of cells that had to move.
+    """
+    label, parent, link, queued = forest
+    loose = work.loose
+    queue = work.queue
+    arcs = np.uint64(jump.size)
+    low = limit + 1
+    high = 0
+    for i in range(count):
+        v = np.uint64(orphans[i])
+        d = np.int64(label[v]) * side
+        link[v] = head[d]
+        head[d] = v
+        low = min(low, d)
+        high = max(high, d)
+    # Take down, the shallowest first: at each depth everything above is settled.
+    fallen = 0
+    d = low
+    while d <= high:
+        i = head[d]
+        head[d] = -1
+        while i >= 0:
+            v = np.uint64(i)
+            i = link[v]
+            found = False
+            if d > 1:
+                above = (d - 1) * side
+                for k in range(arcs):
+                    q = v + jump[k]
+                    if label[q] == above and hangs(side, residual, v, q, k, arcs):
+                        parent[v] = k
+                        found = True
+                        break
+            if not found:
+                parent[v] = LOOSE
+                label[v] = 0
+                loose[fallen] = v
+                fallen += 1
+                below = (d + 1) * side
+                for k in range(arcs):
+                    q = v + jump[k]
+                    if parent[q] == np.uint8(k ^ ONE) and label[q] == below:
+                        parent[q] = ORPHAN
+                        link[q] = head[d + 1]
+                        head[d + 1] = q
+                        high = max(high, d + 1)
+        d += 1
+    # Sort what fell by the best parent left standing ...
+    low = limit + 1
+    for i in range(fallen):
+        v = np.uint64(loose[i])
+        best = limit + 1
+        for k in range(arcs):
+            q = v + jump[k]
+            d = np.int64(label[q]) * side + 1
+            if 1 < d < best and hangs(side, residual, v, q, k, arcs):
+                best = d
+        if best <= limit:
+            link[v] = head[best]
+            head[best] = v
+            low = min(low, best)
+            high = max(high, best)
+    # ... and build up breadth-first from there.
+    front = 0
+    back = 0
+    d = low
+    while d <= high or front < back:
+        i = head[d]
+        head[d] = -1
+        above = (d - 1) * side
+        while i >= 0:
+            v = np.uint64(i)
+            i = link[v]
+            if parent[v] == LOOSE:
+                for k in range(arcs):
+                    q = v + jump[k]
+                    if label[q] == above and hangs(side, residual, v, q, k, arcs):
+                        parent[v] = k
+                        break
+                label[v] = d * side
+                queue[back] = v
+                back += 1
+        end = back
+        if d < limit:
+            below = (d + 1) * side
+            while front < end:
+                v = np.uint64(queue[front])
+                front += 1
+                for k in range(arcs):
+                    q = v + jump[k]
+                    if parent[q] == LOOSE and hangs(side, residual, q, v, k ^ ONE, arcs):
+                        parent[q] = k ^ ONE
+                        label[q] = below
+                        queue[back] = q
+                        back += 1
+        else:
+            while front < end:
+                if not joining:
+                    if waiting == frontier.size:
+                        waiting = compact(frontier, waiting, label, limit * side)
+                    frontier[waiting] = queue[front]
+                    waiting += 1
+                front += 1
+        d += 1
+    if back < fallen:
+        for i in range(fallen):
+            v = np.uint64(loose[i])
+            if parent[v] == LOOSE:
+                parent[v] = NONE
+                if joining:
+                    for k in range(arcs):
+                        q = v + jump[k]
+                        if label[q] > 0:
+                            if residual[q * arcs + (k ^ ONE)] > 0:
+                                activate(q, queued, work.ring, work.ends)
+                        elif label[q] < 0:
+                            if residual[v * arcs + k] > 0:
+                                activate(q, queued, work.ring, work.ends)
+    return waiting, fallen

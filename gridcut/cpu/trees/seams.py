@@ -1,0 +1,67 @@
+"""Seams: the arcs between two neighbouring strips of lines, taken out so that the strips can be solved apart.
+
+A strip is a range of lines along the first axis (rows, planes), so its cells are contiguous.  A seam lies before
+line `line`; the arcs across it go from the `rise` lines above, where rise is the arc's offset along the first axis.
+"""
+
+import numpy as np
+
+from gridcut.device import kernel
+
+
+@kernel
+def cut_seam(residual, step, rises, first, stride, saved):
+    """Save and clear the capacities of all arcs across the seam before the line that starts at cell `first`."""
+    arcs = len(step)
+    i = 0
+    for k in range(0, arcs, 2):  # even arcs lead forward
+        for p in range(first - rises[k] * stride, first):
+            there = p * arcs + k
+            back = (p + step[k]) * arcs + k + 1
+            saved[i] = residual[there]
+            saved[i + 1] = residual[back]
+            residual[there] = 0
+            residual[back] = 0
+            i += 2
+
+
+@kernel
+def join_seam(residual, step, rises, first, stride, saved):
+    """Put back what `cut_seam` took out."""
+    arcs = len(step)
+    i = 0
+    for k in range(0, arcs, 2):
+        for p in range(first - rises[k] * stride, first):
+            residual[p * arcs + k] = saved[i]
+            residual[(p + step[k]) * arcs + k + 1] = saved[i + 1]
+            i += 2
+
+
+class Seams:
+    """All seams of a grid; `lines` are the lines before which they lie."""
+
+    def __init__(self, residual, layout, lines):
+        self.residual = residual
+        self.layout = layout
+        self.lines = lines
+        self._rises = np.array([offset[0] for offset in layout.offsets], np.int64)
+        self.reach = int(self._rises.max(initial=0))
+        size = 2 * int(self._rises[::2].sum()) * layout.stride[0]
+        self._saved = {line: np.empty(size, residual.dtype) for line in lines}
+
+    def cell(self, line: int) -> int:
+        return self.layout.head + line * self.layout.stride[0]
+
+    def cut(self, line: int) -> None:
+        self._run(cut_seam, line, self._saved[line])
+
+    def join(self, line: int) -> None:
+        self._run(join_seam, line, self._saved.pop(line))
+
+    def _run(self, run, line, saved):
+        layout = self.layout
+        run(self.residual, layout.step, self._rises, self.cell(line), layout.stride[0], saved)
+
+    def left(self) -> list[int]:
+        """The lines of the seams that are still cut."""
+        return sorted(self._saved)

@@ -1,0 +1,173 @@
+"""The default on the CPU: breadth-first forests on strips of the grid, joined, or searched anew where that pays.
+
+Returns the pixels that can still reach the sink once no excess can.
+
+1. The grid is cut into strips of lines small enough for a core's second cache.  Each strip by itself: excess is
+   pushed to deficits one and two hops away, gathered into the middle of 8-pixel blocks (prepass.py), and the maximum
+   flow of the strip is found by two breadth-first forests (search.py).  Strips are independent: threads share them.
+2. Neighbouring strips are joined pair by pair, then pairs of pairs, and so on (join.py): the arcs of the seam come
+   back and only what they touch is scanned.  Joins at one level are independent too.
+3. Where flow has to go far, joining costs more than it saves: once a level mended more than HARD cells a cell, the
+   forests are given up (the flow is kept), each thread searches its share of the grid from nothing, and then one
+   search from nothing finishes the whole.
+
+Arrays as in gridcut/grid.py and forest.py: 10 bytes a cell and short lists beside the grid.
+
+[1] Goldberg, Hed, Kaplan, Tarjan, Werneck. "Maximum flows by incremental breadth-first search." ESA 2011.
+[2] Liu, Sun. "Parallel graph-cuts by adaptive bottom-up merging." CVPR 2010.
+"""
+
+import numpy as np
+
+from gridcut.cpu.heights import index_type
+from gridcut.cpu.trees.forest import MOST_ARCS, NONE, Forest, make_work
+from gridcut.cpu.trees.join import activate_range, grow_active
+from gridcut.cpu.trees.prepass import gather, push_one_hop, push_two_hops
+from gridcut.cpu.trees.seams import Seams
+from gridcut.cpu.trees.search import BOTH, EITHER, SINK, search
+from gridcut.cpu.trees.tasks import run_tasks
+from gridcut.device import thread_count
+
+STRIP = 1 << 16  # cells of a strip: about 2 MB of state with four neighbours
+HARD = 0.5  # mended cells a cell of the grid, in one level of joins, from which on joining does not pay
+OVERRUN = 4  # one join may cost this many times its share of that before its pair is searched anew
+
+
+def solve(excess, residual, step, *, layout, callback=None):
+    """Change the grid to one with no path from excess to deficit; the mask of the sink side, and statistics."""
+    run = Run(excess, residual, layout, callback)
+    run.solve(SINK)
+    return run.forest.label < 0, run.stats
+
+
+class Run:
+    """One solve: the arrays all steps share, and the steps in order."""
+
+    def __init__(self, excess, residual, layout, callback):
+        if layout.arcs > MOST_ARCS:
+            raise ValueError(
+                f"edges has {layout.arcs // 2} pairs of opposite offsets; method 'trees' takes at most "
+                f"{MOST_ARCS // 2}, use method='push_relabel'"
+            )
+        self.excess = excess
+        self.residual = residual
+        self.layout = layout
+        self.callback = callback
+        self.index_type = index_type(layout.size)
+        # Steps modulo 2^64: sums of unsigned indices wrap to the right cell, and need no test for a sign.
+        self.jump = np.array(layout.step, np.int64).view(np.uint64)
+        self.steps = tuple(self.jump)
+        self.lines = layout.shape[0]
+        self.threads = thread_count()
+        self.deepest = 1
+        self.stats = {"augmentations": 0, "mended": 0, "strips": 0, "threads": self.threads}
+        size = layout.size
+        self.forest = Forest(
+            np.zeros(size, self.index_type),
+            np.full(size, NONE, np.uint8),
+            np.empty(size, self.index_type),
+            np.zeros(size, np.uint8),
+        )
+
+    def solve(self, until):
+        """All steps; `until` says which forests must be complete at the end: SINK or BOTH."""
+        reach = max((offset[0] for offset in self.layout.offsets), default=0)
+        height = max(1, reach, STRIP // self.layout.stride[0])
+        bounds = [*range(0, max(1, self.lines - height // 2), height), self.lines]
+        self.stats["strips"] = len(bounds) - 1
+        self.seams = Seams(self.residual, self.layout, bounds[1:-1])
+        for line in self.seams.lines:
+            self.seams.cut(line)
+        apart = len(bounds) > 2
+        strips = list(zip(bounds[:-1], bounds[1:], strict=True))
+        self._tasks(
+            "strips", strips, height, lambda strip, work: self._strip(*strip, BOTH if apart else until, work)
+        )
+        if apart and not self._join_all(bounds):
+            self._search_all(until)
+
+    def _tasks(self, phase, items, lines, run):
+        """Run the items on all threads, each thread with lists for that many lines."""
+        cells = min(self.layout.size, (2 * lines + 1) * self.layout.stride[0])
+        totals = run_tasks(
+            items,
+            run,
+            self.threads,
+            lambda: make_work(cells, self.index_type),
+            self._report(phase, len(items)),
+        )
+        mended = 0
+        for deepest, augmentations, moved in totals:
+            self.deepest = max(self.deepest, deepest)
+            self.stats["augmentations"] += augmentations
+            mended += moved
+        self.stats["mended"] += mended
+        return mended
+
+    def _report(self, phase, count):
+        if self.callback is None:
+            return None
+        return lambda done: self.callback({"phase": phase, "done": done, "of": count, **self.stats})
+
+    def _strip(self, begin, end, until, work):
+        first, last = self.seams.cell(begin), self.seams.cell(end)
+        cells = np.uint64(first), np.uint64(last)
+        push_one_hop(self.excess, self.residual, self.steps, *cells)
+        push_two_hops(self.excess, self.residual, self.steps, self.jump, *cells)
+        gather(self.excess, self.residual, self.layout, begin, end - begin)
+        push_one_hop(self.excess, self.residual, self.steps, *cells)
+        return self._search(begin, end, until, work)
+
+    def _search(self, begin, end, until, work):
+        first, last = self.seams.cell(begin), self.seams.cell(end)
+        return search(first, last, until, self.excess, self.residual, self.jump, self.forest, work)
+
+    def _join_all(self, bounds):
+        """Join neighbours until one range is left; False when it stops to pay, with some seams still cut."""
+        while len(bounds) > 2:
+            pairs = list(zip(bounds[:-2:2], bounds[1:-1:2], bounds[2::2], strict=True))
+            tallest = max(end - begin for begin, _, end in pairs)
+            mended = self._tasks("join", pairs, tallest, self._join)
+            bounds = sorted({*bounds} - {line for _, line, _ in pairs})
+            if mended > HARD * self.layout.size:
+                return False
+        return True
+
+    def _join(self, pair, work):
+        begin, line, end = pair
+        self.seams.join(line)
+        reach = self.seams.reach
+        cells = (end - begin) * self.layout.stride[0]
+        activate_range(self.seams.cell(line - reach), self.seams.cell(line + reach), self.forest, work)
+        complete, *counts = grow_active(
+            int(OVERRUN * HARD * cells),
+            self.deepest,
+            self.excess,
+            self.residual,
+            self.jump,
+            self.forest,
+            work,
+        )
+        if not complete:
+            deepest, augmentations, mended = self._search(begin, end, BOTH, work)
+            return max(deepest, counts[0]), augmentations + counts[1], mended + counts[2]
+        return counts
+
+    def _search_all(self, until):
+        """Search a share of the grid on each thread, then all of it."""
+        left = self.seams.left()
+        wanted = [round(i * self.lines / self.threads) for i in range(1, self.threads)]
+        kept = sorted({min(left, key=lambda line: abs(line - w)) for w in wanted} if left else ())
+        for line in left:
+            if line not in kept:
+                self.seams.join(line)
+        if kept:
+            bounds = [0, *kept, self.lines]
+            shares = list(zip(bounds[:-1], bounds[1:], strict=True))
+            tallest = max(end - begin for begin, end in shares)
+            self._tasks("search", shares, tallest, lambda share, work: self._search(*share, EITHER, work))
+            for line in kept:
+                self.seams.join(line)
+        self._tasks(
+            "finish", [(0, self.lines)], self.lines, lambda all_, work: self._search(*all_, until, work)
+        )

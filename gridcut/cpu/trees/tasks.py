@@ -1,0 +1,40 @@
+"""Independent tasks on threads, in order, each taken by the first thread that is free."""
+
+import threading
+
+from gridcut.device import run_threads
+
+
+def run_tasks(items, run, threads, make_work, report):
+    """The results of run(item, work) in the order of the items; each thread has a `work` of its own.
+
+    report(done), if given, is called in the calling thread after each task it ran.  An error stops all threads
+    after their current task and is raised.
+    """
+    results = [None] * len(items)
+    lock = threading.Lock()
+    waiting = iter(range(len(items)))
+    done = [0]
+    count = min(threads, len(items))
+
+    def worker(which):
+        work = make_work()
+        while True:
+            with lock:
+                i = next(waiting, None)
+            if i is None:
+                return
+            try:
+                results[i] = run(items[i], work)
+                with lock:
+                    done[0] += 1
+                if report is not None and which == count - 1:
+                    report(done[0])
+            except BaseException:
+                with lock:
+                    for _ in waiting:
+                        pass
+                raise
+
+    run_threads(worker, count)
+    return results
