@@ -35,7 +35,7 @@ def find_changes_kernel(new, old, extent, places):
 
 @kernel
 def change_terminal_kernel(values, places, old, mask, sign, scale, extent, stride, head, excess, cells):
-    """old = values at these places and excess += sign * change; writes the cells touched, returns how many."""
+    """old = values there and excess += sign * change; writes the cells touched, returns how many."""
     touched = 0
     for i in range(places.size):
         line, x = divmod(places[i], extent[2])

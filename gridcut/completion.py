@@ -1,13 +1,12 @@
 """From the state a solver leaves to a true flow.
 
-A solver may leave more excess on the source side than came from the source (it got stuck and must go back),
-and lack more on the sink side than the sink takes.  Both are flow problems on the residual graph of the same
-kind:
+A solver may leave more excess on the source side than came from the source (it got stuck and must go back), and
+lack more on the sink side than the sink takes.  Both are flow problems of the same kind on the residual graph:
 
-  source side   e - s:  > 0 must go back to pixels that still have source capacity to give back (< 0)
-  sink side     e + t:  < 0 must be filled from pixels that send the sink something (> 0)
+  source side   e - s > 0 must go back along residual arcs to pixels that got source capacity, where it is < 0
+  sink side     -(e + t) > 0 must be fetched against residual arcs from pixels that feed the sink, where it is < 0
 
-No arc joins the two sides, so one solve serves both.
+No arc joins the two sides, so one solve serves both, with the arcs of the sink side turned round.
 """
 
 import numpy as np
@@ -19,32 +18,36 @@ from gridcut.load import NOTHING, Reader, load_terminals_kernel, plane
 
 
 @kernel
-def side_kernel(height_one, excess, source, minus_sink, out):
-    """out = e + t on the sink side, e - s on the source side."""
+def detach_kernel(sink_side, excess, residual, source, minus_sink, step, out_excess, out_residual):
+    """The problem above from a solver's state; out_residual comes zeroed."""
+    arcs = len(step)
     for p in range(excess.size):
-        out[p] = excess[p] - minus_sink[p] if height_one[p] else excess[p] - source[p]
+        out_excess[p] = minus_sink[p] - excess[p] if sink_side[p] else excess[p] - source[p]
+        for k in range(arcs):
+            r = residual[p * arcs + k]
+            if r != 0 and sink_side[p] == sink_side[p + step[k]]:
+                if sink_side[p]:
+                    out_residual[(p + step[k]) * arcs + (k ^ 1)] = r
+                else:
+                    out_residual[p * arcs + k] = r
 
 
 @kernel
-def separate_kernel(sink_side, residual, step):
-    """No arc from the sink side to the source side; the other way there is none already."""
+def attach_kernel(sink_side, residual, solved, source, minus_sink, step, excess):
+    """The state with the solution of that problem: `excess` and `solved` are turned back in place."""
     arcs = len(step)
-    for p in range(sink_side.size):
-        if sink_side[p]:
-            for k in range(arcs):
-                if residual[p * arcs + k] > 0 and not sink_side[p + step[k]]:
-                    residual[p * arcs + k] = 0
-
-
-@kernel
-def merge_kernel(sink_side, residual, before, step):
-    """Put back what separate_kernel took away."""
-    arcs = len(step)
-    for p in range(sink_side.size):
-        if sink_side[p]:
-            for k in range(arcs):
-                if before[p * arcs + k] > 0 and not sink_side[p + step[k]]:
-                    residual[p * arcs + k] = before[p * arcs + k]
+    for p in range(excess.size):
+        excess[p] = minus_sink[p] - excess[p] if sink_side[p] else excess[p] + source[p]
+        for k in range(0, arcs, 2):
+            q = p + step[k]
+            if q < 0 or q >= excess.size:
+                continue
+            there, back = p * arcs + k, q * arcs + k + 1
+            if sink_side[p] != sink_side[q]:
+                solved[there] = residual[there]
+                solved[back] = residual[back]
+            elif sink_side[p]:
+                solved[there], solved[back] = solved[back], solved[there]
 
 
 def complete(views: Reader, grid: Grid) -> Grid:
@@ -55,12 +58,11 @@ def complete(views: Reader, grid: Grid) -> Grid:
     minus_sink = _terminals(views._replace(source=nothing), grid)
     sink_side = _sink_side(grid)
     excess = np.empty_like(grid.excess)
-    side_kernel(sink_side, grid.excess, source, minus_sink, excess)
-    residual = grid.residual.copy()
-    separate_kernel(sink_side, residual, layout.step)
+    residual = np.zeros_like(grid.residual)
+    detach_kernel(sink_side, grid.excess, grid.residual, source, minus_sink, layout.step, excess, residual)
     push_relabel.solve(excess, residual, layout.step)
-    merge_kernel(sink_side, residual, grid.residual, layout.step)
-    assert not np.any(np.where(sink_side, excess < 0, excess > 0)), "the preflow cannot be completed"
+    assert not np.any(excess > 0), "the preflow cannot be completed"
+    attach_kernel(sink_side, grid.residual, residual, source, minus_sink, layout.step, excess)
     return grid._replace(excess=excess, residual=residual)
 
 

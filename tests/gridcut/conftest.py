@@ -1,0 +1,133 @@
+"""Instances, oracle and checks that all tests of gridcut share."""
+
+import numpy as np
+import pytest
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import maximum_flow
+
+import gridcut
+
+# name, parameters: every solver, and every variant of it
+METHODS = {
+    "auto": ("auto", {}),
+    "fifo": ("push_relabel", {"order": "fifo"}),
+    "highest": ("push_relabel", {"order": "highest"}),
+    "lock_free": ("lock_free", {"threads": 3}),
+    "async_global": ("async_global", {"threads": 3, "global_every": 0.1}),
+}
+
+
+def pytest_generate_tests(metafunc):
+    if "method" in metafunc.fixturenames:
+        metafunc.parametrize("method", METHODS)
+
+
+def opposite(offset):
+    return tuple(-i for i in offset)
+
+
+def oracle(source, sink, edges, mask=None):
+    """Maximum flow by SciPy on an explicit graph; capacities are integers whatever the dtype."""
+    shape = np.shape(source)
+    inside = np.ones(shape, bool) if mask is None else mask
+    numbers = np.arange(inside.size).reshape(shape)
+    s, t = inside.size, inside.size + 1
+    rows, columns, capacities = [], [], []
+
+    def add(p, q, capacity):
+        rows.append(np.ravel(p))
+        columns.append(np.ravel(q))
+        capacities.append(np.ravel(capacity))
+
+    add(np.full(inside.sum(), s), numbers[inside], np.asarray(source)[inside])
+    add(numbers[inside], np.full(inside.sum(), t), np.asarray(sink)[inside])
+    for offset, capacity in edges.items():
+        near = tuple(slice(max(0, -o), max(0, d - max(0, o))) for o, d in zip(offset, shape, strict=True))
+        far = tuple(slice(max(0, o), max(0, d + min(0, o))) for o, d in zip(offset, shape, strict=True))
+        both = inside[near] & inside[far]
+        c = np.broadcast_to(capacity, shape)[near][both]
+        add(numbers[near][both], numbers[far][both], c)
+        if opposite(offset) not in edges:
+            add(numbers[far][both], numbers[near][both], c)
+    graph = coo_array(
+        (np.concatenate(capacities).astype(np.int32), (np.concatenate(rows), np.concatenate(columns))),
+        shape=(t + 1, t + 1),
+    ).tocsr()
+    return int(maximum_flow(graph, s, t).flow_value)
+
+
+def solve(source, sink, edges, method="auto", **keywords):
+    """max_flow by a name of METHODS, certified."""
+    name, parameters = METHODS[method]
+    cut = gridcut.max_flow(source, sink, edges, method=name, **parameters, **keywords)
+    cut.check()
+    return cut
+
+
+def check_flow(cut, source, sink, edges, mask=None):
+    """flow() keeps the capacities and the balance of every pixel, and carries the cut's value."""
+    shape = np.shape(source)
+    source, sink = (np.asarray(a, np.float64) for a in (source, sink))
+    if mask is not None:
+        source, sink = np.where(mask, source, 0), np.where(mask, sink, 0)
+    net_out = np.zeros(shape)
+    for offset in {*edges, *map(opposite, edges)}:
+        flow = cut.flow(offset)
+        assert flow.shape == shape
+        net_out += flow
+        if offset in edges:
+            used = flow != 0
+            assert (flow[used] <= np.broadcast_to(edges[offset], shape)[used]).all()
+    # Into a pixel from the source goes at most its source capacity, out to the sink at most its sink capacity.
+    assert (net_out <= source).all()
+    assert (net_out >= -sink).all()
+    assert net_out.sum() == 0
+    # What the source side receives net of what it sends to its own part of the sink crosses the cut.
+    through = np.minimum(source, sink + net_out).sum()
+    assert through == cut.value
+
+
+def random_problem(rng, shape, offsets, dtype=np.int32, high=10, density=None, mask=None):
+    """Capacities 0 .. high - 1, some of them scalars, on a random part of the pixels."""
+
+    def capacity():
+        part = rng.choice([0.1, 0.5, 1.0]) if density is None else density
+        return (rng.integers(0, high, shape) * (rng.random(shape) < part)).astype(dtype)
+
+    edges = {o: capacity() if rng.random() < 0.8 else dtype(rng.integers(0, high)) for o in offsets}
+    if mask == "random":
+        mask = rng.random(shape) < 0.7
+    return capacity(), capacity(), edges, mask
+
+
+@pytest.fixture
+def poison(monkeypatch):
+    """Memory that is not written shows: np.empty returns a sentinel instead of zeros."""
+
+    def poisoned(make):
+        def empty(*args, **keywords):
+            array = make(*args, **keywords)
+            if array.dtype.kind in "iu":
+                array.fill(np.iinfo(array.dtype).max - 7)
+            return array
+
+        return empty
+
+    monkeypatch.setattr(np, "empty", poisoned(np.empty))
+    monkeypatch.setattr(np, "empty_like", poisoned(np.empty_like))
+
+
+class Tools:
+    """The functions above; fixtures reach them without importing one test file from another."""
+
+    METHODS = METHODS
+    opposite = staticmethod(opposite)
+    oracle = staticmethod(oracle)
+    solve = staticmethod(solve)
+    check_flow = staticmethod(check_flow)
+    random_problem = staticmethod(random_problem)
+
+
+@pytest.fixture
+def tools():
+    return Tools
