@@ -14,7 +14,7 @@ import numpy as np
 from gridcut.device import kernel
 
 SWEEPS = 2
-GAMMA = 1.0
+BARRIER_SWEEPS = 2
 FAR = np.float32(1e9)
 
 
@@ -36,23 +36,23 @@ def nearer_background(lab: np.ndarray, is_object: np.ndarray, is_background: np.
     return (to_object - to_background) / np.maximum(to_object + to_background, np.float32(1e-6))
 
 
-def near_border(lab: np.ndarray, is_background: np.ndarray) -> np.ndarray:
-    """1 at the background down to -1 at the open pixel farthest from it, float32 (H, W), evenly spread by
-    rank.
+def depth_in_box(lab: np.ndarray, is_background: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """How deep each pixel lies in a box, as a rank: 0 at the background to 1 at the pixel hardest to reach.
 
-    Ranks say that about half of the open pixels are object, whatever the colours' contrast.
+    `start` (H, W): length at which paths may begin at a pixel besides the background's 0; FAR where they may not.
+    Ranks are spread evenly over the box, so they mean the same whatever the picture's contrast.  float32 (H, W).
     """
-    distance = np.full((*is_background.shape, 2), FAR, np.float32)
-    distance[is_background, 1] = 0.0
-    for _ in range(SWEEPS):
-        sweep_kernel(lab * np.float32(GAMMA), 1, distance)
-        sweep_kernel(lab * np.float32(GAMMA), -1, distance)
-    preference = np.ones(is_background.shape, np.float32)
-    inside = distance[~is_background, 1]
+    distance = np.where(is_background, np.float32(0.0), start.astype(np.float32))
+    low, high = lab.copy(), lab.copy()
+    for _ in range(BARRIER_SWEEPS):
+        barrier_kernel(lab, 1, start, low, high, distance)
+        barrier_kernel(lab, -1, start, low, high, distance)
+    depth = np.zeros(is_background.shape, np.float32)
+    inside = distance[~is_background]
     rank = np.empty(inside.size, np.float32)
-    rank[np.argsort(inside)] = np.linspace(1.0, -1.0, inside.size, dtype=np.float32)
-    preference[~is_background] = rank
-    return preference
+    rank[np.argsort(inside, kind="stable")] = np.linspace(0.0, 1.0, inside.size, dtype=np.float32)
+    depth[~is_background] = rank
+    return depth
 
 
 @kernel
@@ -81,3 +81,33 @@ def sweep_kernel(lab, step, distance):
                 nearest_background = min(nearest_background, distance[v, u, 1] + length)
             distance[y, x, 0] = nearest_object
             distance[y, x, 1] = nearest_background
+
+
+@kernel
+def barrier_kernel(lab, step, start, low, high, distance):
+    """As `sweep_kernel` for the barrier of a path: the sum over channels of its highest less its lowest value.
+
+    `low` and `high` (H, W, 3) hold the extremes of the best path found so far.
+    """
+    H, W, C = lab.shape
+    for row in range(H):
+        y = row if step > 0 else H - 1 - row
+        for column in range(W):
+            x = column if step > 0 else W - 1 - column
+            for k in range(4):
+                v = y if k == 3 else y - step
+                u = x - step if k == 3 else x - 1 + k
+                if v < 0 or v >= H or u < 0 or u >= W or distance[v, u] >= FAR:
+                    continue
+                barrier = np.float32(0.0)
+                before = np.float32(0.0)
+                for c in range(C):
+                    before += high[v, u, c] - low[v, u, c]
+                    barrier += max(high[v, u, c], lab[y, x, c]) - min(low[v, u, c], lab[y, x, c])
+                # What the path's start cost goes on being paid.
+                length = barrier + max(np.float32(0.0), distance[v, u] - before)
+                if length < distance[y, x]:
+                    distance[y, x] = length
+                    for c in range(C):
+                        high[y, x, c] = max(high[v, u, c], lab[y, x, c])
+                        low[y, x, c] = min(low[v, u, c], lab[y, x, c])

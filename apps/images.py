@@ -7,6 +7,7 @@ Transparent pixels keep the colour stored under them: alpha says what to show, n
 Writing is complete or not at all: a temporary name in the same folder first, then a rename.
 """
 
+import contextlib
 import io
 import os
 from pathlib import Path
@@ -121,7 +122,8 @@ def write_bytes(path, data: bytes) -> Path:
         unfinished.write_bytes(data)
         unfinished.replace(path)
     except OSError as error:
-        unfinished.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # the folder itself may be what is wrong
+            unfinished.unlink()
         reason = error.strerror or str(error)
         raise InputError(f"--out: cannot write {str(path)!r} ({reason}); choose a writable folder") from None
     return path

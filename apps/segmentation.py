@@ -30,18 +30,33 @@ from dataclasses import dataclass
 import numpy as np
 
 import gridcut
-from apps.colour_models import lab_image, log_densities, make_palette, seen_through, whole_density
-from apps.geodesic import near_border, nearer_background
+from apps.colour_models import (
+    COMPONENTS,
+    fit_mixture,
+    lab_image,
+    log_densities,
+    make_palette,
+    seen_through,
+    whole_density,
+)
+from apps.geodesic import FAR, depth_in_box, nearer_background
 from apps.images import InputError, to_rgb
+from apps.pictures import border
 from apps.shapes import drop_small, fill_holes_of, keep_parts
 from apps.strokes import BACKGROUND, OBJECT, check_marks, marks_of, marks_of_box
 
 SMOOTHNESS = 20.0  # weight of an edge of length 1 between equal colours, in nats
 BOX_SMOOTHNESS = 50.0
 BOX_NEARNESS = 1.0
+RING = 4
+UNLIKE_RING = 5.0
+DEEP = 0.5
+SHALLOW = 0.25
+USE_SHARE = False
 NEARNESS = 3.0  # nats: what the strokes' nearness alone may say about a pixel
 ROUNDS = 10  # at most; most pictures stand still after 3 to 6
 SOFT_STROKE = 8.0  # nats for what a soft stroke says; colours and neighbours can outvote it
+STROKE_SHARE = 1.0
 UNIT = 256
 FORBIDDEN = 1 << 20  # more than all edges of a pixel together
 KEEP = ("touching", "all", "largest")
@@ -104,10 +119,32 @@ class Picture:
         self.edges = gridcut.contrast_edges(lab, weight=smoothness * UNIT, connectivity=8, dtype=np.int32)
         clock.charge("edges")
         if self.boxed:
-            self.preference = (BOX_NEARNESS * UNIT) * near_border(lab, self.is_background)
+            self.depth = depth_in_box(lab, self.is_background, self._starts())
+            self.preference = (BOX_NEARNESS * UNIT) * (1 - 2 * self.depth)
         else:
             self.preference = (NEARNESS * UNIT) * nearer_background(lab, self.is_object, self.is_background)
         clock.charge("distances")
+
+    def _starts(self):
+        """Where paths into a box may start besides the background: at the picture's sides, in the ring's colours.
+
+        A box that reaches a side of the picture has no outside there.  What lies along that side is background if
+        its colours are common along the whole ring round the box, and the object cut off by the picture if not.
+        """
+        start = np.full(self.marks.shape, FAR, np.float32)
+        frame = np.ones(self.marks.shape, bool)
+        frame[1:-1, 1:-1] = False
+        frame &= ~self.is_background
+        if not frame.any():
+            return start
+        wide = np.ones(self.marks.shape, bool)
+        wide[RING:-RING, RING:-RING] = False
+        ring = (border(~self.is_background, RING) | wide) & (self.is_background | wide)
+        ring &= border(~self.is_background, RING) | ~self.is_background
+        common = fit_mixture(self.palette.colour, self.palette.counts(ring), COMPONENTS)
+        rare = np.log(self.whole + 1e-30) - np.log(common.density(self.palette.colour) + 1e-30)
+        start[frame] = UNLIKE_RING * np.maximum(rare, 0.0)[self.palette.index[frame]]
+        return start
 
     def costs(self, object_cost, background_cost):
         """Integer costs of both labels per pixel from costs per palette entry in nats."""
@@ -231,7 +268,10 @@ def _rounds(picture, keep, rounds, clock):
     stroke_background = palette.counts(picture.is_background)
     object_count, background_count = stroke_object, stroke_background
     if not picture.is_object.any():
-        object_count = seen_through(palette, palette.count - stroke_background, stroke_background)
+        object_count = palette.counts(picture.depth > 1 - DEEP)
+        background_count = palette.counts(picture.depth < SHALLOW)
+        if USE_SHARE:
+            object_count = seen_through(palette, object_count, background_count)
     mask, energies, cut = None, [], None
     for _ in range(rounds):
         costs = picture.costs(*log_densities(palette, object_count, background_count, picture.whole))
@@ -258,7 +298,7 @@ def _rounds(picture, keep, rounds, clock):
 def _blend(labelled, strokes):
     """Counts of a labelling with the strokes counting as much as all of it."""
     total = strokes.sum()
-    return labelled + strokes * (labelled.sum() / total) if total else labelled
+    return labelled + strokes * (STROKE_SHARE * labelled.sum() / total) if total else labelled
 
 
 def _pairs(array, offset):

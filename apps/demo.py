@@ -1,0 +1,173 @@
+"""Try cutmatch on real pictures, with no files of your own: they come with scikit-image.
+
+Each picture is cut out from a few strokes or a box given here as coordinates.  The results go to the --out folder,
+and a table says what was done.  The first run compiles the kernels, which later runs load from disk.
+"""
+
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from apps.command import add_shared_options, check_threads, parser, run, write_json
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One picture of skimage.data, and strokes as polylines of (x, y) or a box (x0, y0, x1, y1)."""
+
+    name: str
+    on_object: tuple = ()
+    on_background: tuple = ()
+    box: tuple | None = None
+
+
+EXAMPLES = (
+    Example(
+        "astronaut",
+        on_object=(
+            ((225, 90), (222, 150), (215, 210), (190, 270), (90, 330), (40, 470)),
+            ((215, 250), (300, 330), (420, 390), (470, 490)),
+            ((180, 60), (225, 25), (275, 70)),
+            ((200, 480), (340, 480)),
+            ((120, 400), (300, 420)),
+        ),
+        on_background=(
+            ((12, 200), (20, 20), (110, 15), (130, 130), (120, 230)),
+            ((310, 20), (300, 140), (330, 220)),
+            ((345, 10), (430, 12), (500, 20), (500, 330)),
+            ((360, 60), (420, 220), (480, 300)),
+        ),
+    ),
+    Example("coffee", box=(68, 8, 492, 392)),
+    Example(
+        "chelsea",
+        on_object=(
+            ((20, 290), (60, 200), (110, 130), (200, 100), (280, 110), (330, 190), (290, 280)),
+            ((40, 30), (110, 40), (215, 60)),
+            ((330, 30), (310, 70)),
+            ((100, 270), (230, 280), (330, 285)),
+        ),
+        on_background=(((440, 20), (430, 120), (440, 280)), ((270, 4), (290, 4))),
+    ),
+    Example("rocket", box=(255, 15, 400, 400)),
+)
+STROKE_WIDTH = 7  # pixels
+
+
+def strokes_of(example: Example, shape) -> np.ndarray:
+    """Marks (H, W) of an example's polylines."""
+    import cv2
+
+    from apps.strokes import BACKGROUND, OBJECT
+
+    marks = np.zeros(shape, np.uint8)
+    for lines, mark in ((example.on_background, BACKGROUND), (example.on_object, OBJECT)):
+        for line in lines:
+            cv2.polylines(marks, [np.array(line, np.int32)], False, int(mark), STROKE_WIDTH)
+    return marks.astype(np.int8)
+
+
+def segment_example(example: Example, folder: Path, device: str) -> dict:
+    """Segment one example and write its pictures; a row of the table."""
+    import skimage.data
+
+    from apps.images import to_rgb, write_image
+    from apps.matte import cut_out
+    from apps.pictures import overlay, side_by_side, with_marks
+    from apps.segmentation import segment_marked
+    from apps.strokes import marks_of_box
+
+    rgb = to_rgb(getattr(skimage.data, example.name)())
+    shape = rgb.shape[:2]
+    marks = strokes_of(example, shape) if example.box is None else marks_of_box(example.box, shape)
+    start = time.perf_counter()
+    result = segment_marked(rgb, marks, device=device)
+    seconds = time.perf_counter() - start
+    cutout = cut_out(rgb, result.mask)
+    picture = side_by_side(with_marks(rgb, marks), overlay(rgb, result.mask), on_checkerboard(cutout))
+    files = [
+        write_image(folder / f"{example.name}-segment.png", picture),
+        write_image(folder / f"{example.name}-cutout.png", cutout),
+    ]
+    return {
+        "job": "segment",
+        "image": example.name,
+        "width": shape[1],
+        "height": shape[0],
+        "said": f"{len(example.on_object + example.on_background)} strokes"
+        if example.box is None
+        else "a box",
+        "rounds": len(result.energies),
+        "energy": round(result.energies[-1], 1),
+        "object_percent": round(100.0 * float(result.mask.mean()), 1),
+        "seconds": round(seconds, 3),
+        "method": f"{result.device}, {result.method}",
+        "files": [str(path) for path in files],
+    }
+
+
+def on_checkerboard(rgba: np.ndarray, size: int = 16) -> np.ndarray:
+    """uint8 RGB of an RGBA picture over a grey checkerboard, as image viewers show transparency."""
+    y, x = np.indices(rgba.shape[:2]) // size
+    board = np.where((x + y) % 2, 200.0, 235.0)[..., None]
+    alpha = rgba[..., 3:] / 255.0
+    return np.uint8(alpha * rgba[..., :3] + (1 - alpha) * board + 0.5)
+
+
+# A job takes the folder and the device, and yields rows for the table.
+JOBS = (lambda folder, device: (segment_example(example, folder, device) for example in EXAMPLES),)
+
+
+def _main(argv) -> int:
+    options = parser("demo", __doc__)
+    add_shared_options(options, "out")
+    chosen = options.parse_args(argv)
+    check_threads(chosen.threads)
+    folder = Path(chosen.out)
+    show = not chosen.quiet and chosen.json != "-"
+    layout = "{:10} {:11} {:>9}  {:10} {:>6} {:>12} {:>8} {:>9}  {:20} {}"
+    if show:
+        print(
+            layout.format(
+                "job", "image", "size", "said", "rounds", "energy", "object", "seconds", "cuts by", "picture"
+            )
+        )
+    rows = []
+    for job in JOBS:
+        for row in job(folder, chosen.device):
+            rows.append(row)
+            if show:
+                size = f"{row['width']}x{row['height']}"
+                object_share = f"{row['object_percent']:.1f} %"
+                print(
+                    layout.format(
+                        row["job"],
+                        row["image"],
+                        size,
+                        row["said"],
+                        row["rounds"],
+                        f"{row['energy']:.0f}",
+                        object_share,
+                        f"{row['seconds']:.2f}",
+                        row["method"],
+                        row["files"][0],
+                    ),
+                    flush=True,
+                )
+    if show:
+        print("The first row includes compiling or loading the kernels.")
+    if chosen.json:
+        write_json(chosen.json, rows)
+    return 0
+
+
+def main(argv=None) -> int:
+    """The command; its exit status."""
+    return run(_main, "demo", argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

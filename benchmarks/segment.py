@@ -1,0 +1,185 @@
+"""`python -m benchmarks segment`: how well and how fast pictures are segmented, against cv2.grabCut.
+
+Needs a folder of pictures with truth (--data, or CUTMATCH_DATA in the environment):
+
+    grabcut/images  grabcut/gt  grabcut/scribbles1  grabcut/scribbles2  grabcut/boxes.json     tight and loose10 boxes
+    coopcuts/images  coopcuts/groundtruth  coopcuts/seeds                                      thin structures
+
+grabCut runs five iterations; with strokes the open pixels start as probable background, its usable start.  error %:
+wrong pixels among those the input leaves open; IoU and boundary F (2 pixels) of the object; means over pictures, the
+undecided band of the truth left out.  Both run on one thread, in turn on each picture, after one untimed call.
+"""
+
+import argparse
+import json
+import os
+import time
+from pathlib import Path
+
+import cv2
+import numba
+import numpy as np
+
+from apps.images import InputError, read_image, to_bytes
+from apps.scores import read_truth, score
+from apps.segmentation import segment_marked
+from apps.strokes import BACKGROUND, OBJECT, find_by_stem, marks_of_box, read_scribbles
+from benchmarks.table import header, markdown, save
+
+GRABCUT_ITERATIONS = 5
+KINDS = {
+    "strokes, set 2": ("grabcut", "gt", "scribbles2"),
+    "strokes, set 1": ("grabcut", "gt", "scribbles1"),
+    "tight box": ("grabcut", "gt", "tight"),
+    "box + 10 %": ("grabcut", "gt", "loose10"),
+    "thin structures": ("coopcuts", "groundtruth", "seeds"),
+}
+LARGE = 3_000_000  # pixels of the timing at the end
+
+
+def main(argv):
+    options = _parser().parse_args(argv)
+    if options.data is None or not Path(options.data).is_dir():
+        where = "no folder given" if options.data is None else f"no folder {options.data!r}"
+        print(
+            f"benchmarks segment: skipped, {where}; pass --data FOLDER or set CUTMATCH_DATA (--help: its layout)"
+        )
+        return 0
+    numba.set_num_threads(1)
+    cv2.setNumThreads(1)
+    report = header("Segmentation against cv2.grabCut", ["opencv-python-headless", "numba", "numpy"])
+    print(report)
+    rows = []
+    for kind in options.kinds or KINDS:
+        cases = list(load(Path(options.data), kind, options.limit))
+        if not cases:
+            print(f"{kind}: no pictures in {options.data}")
+            continue
+        for row in measure(kind, cases):
+            rows.append(row)
+            print(" ".join(row), flush=True)
+    columns = [
+        "input",
+        "method",
+        "pictures",
+        "IoU %",
+        "error %",
+        "boundary F %",
+        "least IoU %",
+        "s",
+        "failed",
+    ]
+    lines = ["", markdown(columns, rows)]
+    if not options.quick and rows:
+        lines += ["", large_timing(Path(options.data))]
+    text = "\n".join(lines)
+    print(text)
+    if options.save:
+        print("saved to", save("segment-cpu", f"{report}\n{text}"))
+    return 0
+
+
+def load(data, kind, limit=None):
+    """Pictures of one kind: name, RGB in [0, 1], truth, marks."""
+    base, truths, what = KINDS[kind]
+    images = sorted((data / base / "images").glob("*"))[:limit]
+    boxes = json.loads((data / base / "boxes.json").read_text()) if what in ("tight", "loose10") else None
+    for path in images:
+        rgb = read_image(path)
+        truth = read_truth(find_by_stem(data / base / truths, path.stem, "truth"))
+        if boxes is not None:
+            marks = marks_of_box(boxes[path.stem][what], rgb.shape[:2])
+        else:
+            marks = read_scribbles(find_by_stem(data / base / what, path.stem, "scribbles"))
+        yield path.stem, rgb, truth, marks
+
+
+def ours(rgb, marks):
+    return segment_marked(rgb, marks, device="cpu").mask
+
+
+def grabcut(rgb, marks):
+    """cv2.grabCut; cv2.error where it cannot run."""
+    codes = np.full(marks.shape, cv2.GC_PR_BGD, np.uint8)
+    if not (marks == OBJECT).any():
+        codes[:] = cv2.GC_PR_FGD
+    codes[marks == OBJECT] = cv2.GC_FGD
+    codes[marks == BACKGROUND] = cv2.GC_BGD
+    models = np.zeros((1, 65)), np.zeros((1, 65))
+    bgr = to_bytes(rgb)[..., ::-1].copy()
+    cv2.setRNGSeed(0)
+    cv2.grabCut(bgr, codes, None, *models, GRABCUT_ITERATIONS, cv2.GC_INIT_WITH_MASK)
+    return (codes == cv2.GC_FGD) | (codes == cv2.GC_PR_FGD)
+
+
+METHODS = {"cutmatch": ours, "cv2.grabCut": grabcut}
+
+
+def measure(kind, cases):
+    """A row per method."""
+    scores = {name: [] for name in METHODS}
+    seconds = {name: [] for name in METHODS}
+    failed = dict.fromkeys(METHODS, 0)
+    ours(cases[0][1], cases[0][3])  # compiles
+    for _, rgb, truth, marks in cases:
+        for name, method in METHODS.items():
+            start = time.perf_counter()
+            try:
+                mask = method(rgb, marks)
+            except (cv2.error, InputError):
+                failed[name] += 1
+                continue
+            seconds[name].append(time.perf_counter() - start)
+            scores[name].append(score(mask, truth, marks))
+    for name in METHODS:
+        found = scores[name]
+        yield [
+            kind,
+            name,
+            str(len(found)),
+            f"{np.mean([s.iou for s in found]):.2f}",
+            f"{np.mean([s.error for s in found]):.2f}",
+            f"{np.mean([s.boundary_f for s in found]):.2f}",
+            f"{min(s.iou for s in found):.1f}",
+            f"{np.mean(seconds[name]):.3f}",
+            str(failed[name]),
+        ]
+
+
+def large_timing(data, repeats=3):
+    """Seconds on one picture enlarged to three megapixels, with strokes and with a box."""
+    rows = []
+    for kind in ("strokes, set 2", "tight box"):
+        cases = list(load(data, kind, 1))
+        if not cases:
+            continue
+        _, rgb, _, marks = cases[0]
+        scale = (LARGE / marks.size) ** 0.5
+        size = (round(marks.shape[1] * scale), round(marks.shape[0] * scale))
+        rgb = np.clip(cv2.resize(rgb, size, interpolation=cv2.INTER_CUBIC), 0, 1)
+        marks = cv2.resize(marks.view(np.uint8), size, interpolation=cv2.INTER_NEAREST).view(np.int8)
+        taken = {name: [] for name in METHODS}
+        for _ in range(repeats):
+            for name, method in METHODS.items():
+                start = time.perf_counter()
+                method(rgb, marks)
+                taken[name].append(time.perf_counter() - start)
+        mine, theirs = (float(np.median(taken[name])) for name in METHODS)
+        rows.append([kind, f"{size[0]}x{size[1]}", f"{mine:.2f}", f"{theirs:.2f}", f"{theirs / mine:.1f}"])
+    return markdown(["3 megapixels", "size", "cutmatch s", "cv2.grabCut s", "ratio"], rows)
+
+
+def _parser():
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks segment",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--data", default=os.environ.get("CUTMATCH_DATA"), help="folder (default: $CUTMATCH_DATA)"
+    )
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, metavar="KIND", help=f"of {', '.join(KINDS)}")
+    parser.add_argument("--limit", type=int, metavar="N", help="pictures of each kind")
+    parser.add_argument("--quick", action="store_true", help="leave out the 3-megapixel timing")
+    parser.add_argument("--save", action="store_true", help="write the table to benchmarks/results/")
+    return parser

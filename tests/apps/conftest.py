@@ -1,0 +1,39 @@
+"""A small picture with a known object, and files made from it."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+
+class Scene:
+    """A bright disc on a dark ground, 32 x 32, with strokes and truth."""
+
+    def __init__(self):
+        rng = np.random.default_rng(0)
+        y, x = np.mgrid[:32, :32]
+        self.truth = (y - 16) ** 2 + (x - 15) ** 2 < 81
+        colours = np.where(self.truth[..., None], (200, 120, 60), (40, 60, 90))
+        self.image = np.clip(colours + rng.normal(0, 8, (32, 32, 3)), 0, 255).astype(np.uint8)
+        self.strokes = np.zeros((32, 32), np.uint8)
+        self.strokes[14:18, 10:20] = 1
+        self.strokes[1:3, 2:30] = 2
+        self.strokes[29:31, 2:30] = 2
+        self.box = (4, 5, 27, 28)
+        self.trimap = np.full((32, 32), 128, np.uint8)
+        self.trimap[self.strokes == 1] = 255
+        self.trimap[self.strokes == 2] = 0
+
+
+@pytest.fixture
+def scene():
+    return Scene()
+
+
+@pytest.fixture
+def files(scene, tmp_path):
+    """The scene as files in a folder: photo.png, strokes.png, trimap.png, truth.png."""
+    Image.fromarray(scene.image).save(tmp_path / "photo.png")
+    Image.fromarray(scene.strokes).save(tmp_path / "strokes.png")
+    Image.fromarray(scene.trimap).save(tmp_path / "trimap.png")
+    Image.fromarray(np.uint8(255) * scene.truth.astype(np.uint8)).save(tmp_path / "truth.png")
+    return tmp_path

@@ -1,0 +1,228 @@
+"""Each command on a 32 x 32 picture: what it writes, what it prints, and how it refuses bad input."""
+
+import json
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from apps import cli, demo, info, segment
+
+
+def run(files, *arguments, image="photo.png"):
+    return segment.main([str(files / image), "--out", str(files / "out"), *map(str, arguments)])
+
+
+def test_writes_mask_overlay_and_cutout(files, scene, capsys):
+    status = run(
+        files,
+        "--scribbles",
+        files / "strokes.png",
+        "--truth",
+        files / "truth.png",
+        "--json",
+        files / "r.json",
+    )
+    assert status == 0
+    mask = np.array(Image.open(files / "out" / "photo-mask.png"))
+    assert set(np.unique(mask)) == {0, 255}
+    assert ((mask == 255) == scene.truth).mean() > 0.97
+    assert np.array(Image.open(files / "out" / "photo-overlay.png")).shape == (32, 32, 3)
+    cutout = np.array(Image.open(files / "out" / "photo-cutout.png"))
+    assert cutout.shape == (32, 32, 4)
+    assert cutout[16, 15, 3] == 255
+    assert cutout[0, 0].tolist() == [0, 0, 0, 0]
+    assert sorted(p.name for p in (files / "out").iterdir()) == [
+        "photo-cutout.png",
+        "photo-mask.png",
+        "photo-overlay.png",
+    ]
+    report = json.loads((files / "r.json").read_text())
+    assert report["object_pixels"] == (mask == 255).sum()
+    assert report["truth"]["iou_percent"] > 93
+    assert report["truth"]["error_percent"] < 3
+    energies = report["energies"]
+    assert all(a >= b for a, b in zip(energies, energies[1:], strict=False))
+    assert "IoU" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("how", [["--box", "4,5,27,28"], ["--trimap", "trimap.png"]])
+def test_box_and_trimap(files, scene, how, capsys):
+    how = [how[0], str(files / how[1]) if how[1].endswith("png") else how[1]]
+    assert run(files, *how, "--json", "--fill-holes", "--least-area", 5, "--keep", "largest") == 0
+    report = json.loads(capsys.readouterr().out)
+    assert abs(report["object_pixels"] - scene.truth.sum()) < 20
+
+
+def bad(name, arguments, message, **change):
+    return pytest.param(arguments, change, message, id=name)
+
+
+BAD = [
+    bad("nothing said", [], r"exactly one of --scribbles, --box and --trimap, got none"),
+    bad("two things said", ["--box", "1,1,5,5", "--trimap", "trimap.png"], r"got --box and --trimap"),
+    bad("no such image", ["--box", "1,1,5,5"], r"image: no file .*check the path", image="gone.png"),
+    bad("not an image", ["--box", "1,1,5,5"], r"image: cannot read .*not an image", image="words.png"),
+    bad("truncated", ["--box", "1,1,5,5"], r"image: cannot read .*pass a complete PNG", image="half.png"),
+    bad("no such strokes", ["--scribbles", "gone.png"], r"--scribbles: no file"),
+    bad("broken strokes", ["--scribbles", "half.png"], r"--scribbles: cannot read"),
+    bad("small strokes", ["--scribbles", "small.png"], r"--scribbles is 3x2 pixels, but the image is 32x32"),
+    bad("empty strokes", ["--scribbles", "empty.png"], r"--scribbles: .* is empty"),
+    bad("unknown values", ["--scribbles", "odd.png"], r"--scribbles: .* holds unknown values 77"),
+    bad("object only", ["--scribbles", "object.png"], r"--scribbles marks no background"),
+    bad("small trimap", ["--trimap", "smalltrimap.png"], r"--trimap is 3x2 pixels"),
+    bad("full trimap", ["--trimap", "truth.png"], r"--trimap leaves no pixel open"),
+    bad("box outside", ["--box", "1,1,50,20"], r"--box 1,1,50,20 leaves the image, which is 32 wide"),
+    bad("box empty", ["--box", "5,5,5,9"], r"--box 5,5,5,9 is empty"),
+    bad("box of words", ["--box", "a,b,c,d"], r"--box needs four whole numbers"),
+    bad("box of three", ["--box", "1,2,3"], r"--box needs four whole numbers"),
+    bad("box table", ["--box", "boxes.json"], r"has no entry 'photo'"),
+    bad("touching box", ["--box", "1,1,9,9", "--keep", "touching"], r"--keep touching needs object strokes"),
+    bad("small truth", ["--box", "1,1,9,9", "--truth", "small.png"], r"--truth is 3x2 pixels"),
+    bad("threads", ["--box", "1,1,9,9", "--threads", "0"], r"--threads must be 1 or more, got 0"),
+    bad("area", ["--box", "1,1,9,9", "--least-area", "-1"], r"--least-area must be 0 or more"),
+    bad("empty folder", ["--box", "1,1,9,9"], r"image: folder .* holds no picture", image="nothing"),
+    bad("cuda", ["--box", "1,1,9,9", "--device", "cuda"], r"cpu"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "change", "message"), BAD)
+def test_bad_input_is_one_line_and_nothing_is_written(files, arguments, change, message, capsys):
+    (files / "words.png").write_text("no picture")
+    whole = (files / "photo.png").read_bytes()
+    (files / "half.png").write_bytes(whole[: len(whole) // 2])
+    (files / "nothing").mkdir()
+    (files / "boxes.json").write_text('{"other": [1, 2, 3, 4]}')
+    Image.fromarray(np.array([[0, 1, 2], [0, 1, 2]], np.uint8)).save(files / "small.png")
+    Image.fromarray(np.array([[0, 128, 255]] * 2, np.uint8)).save(files / "smalltrimap.png")
+    Image.fromarray(np.zeros((32, 32), np.uint8)).save(files / "empty.png")
+    Image.fromarray(np.full((32, 32), 77, np.uint8)).save(files / "odd.png")
+    only = np.zeros((32, 32), np.uint8)
+    only[3:5] = 1
+    Image.fromarray(only).save(files / "object.png")
+    arguments = [str(files / a) if re.search(r"\.(png|json)$", a) else a for a in arguments]
+    assert run(files, *arguments, image=change.get("image", "photo.png")) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert captured.err.startswith("cutmatch segment: ")
+    assert re.search(message, captured.err)
+    assert not (files / "out").exists()
+
+
+def test_out_that_cannot_be_written(files, capsys):
+    (files / "out").write_text("a file")
+    assert run(files, "--box", "4,5,27,28") == 2
+    assert re.search(r"--out: cannot write", capsys.readouterr().err)
+
+
+@pytest.fixture
+def folder(files):
+    """Three pictures, the second of them broken, with strokes."""
+    (files / "in").mkdir()
+    (files / "said").mkdir()
+    photo, strokes = (files / "photo.png").read_bytes(), (files / "strokes.png").read_bytes()
+    for name in "abc":
+        (files / "in" / f"{name}.png").write_bytes(photo[:200] if name == "b" else photo)
+        (files / "said" / f"{name}.png").write_bytes(strokes)
+    return files
+
+
+def test_a_failed_picture_does_not_stop_the_others(folder, capsys):
+    status = run(
+        folder, "--scribbles", folder / "said", "--threads", 2, "--json", folder / "r.json", image="in"
+    )
+    assert status == 1
+    captured = capsys.readouterr()
+    assert "2 done, 1 failed" in captured.out
+    assert re.search(r"cutmatch segment: .*b\.png: image: cannot read", captured.err)
+    report = json.loads((folder / "r.json").read_text())
+    assert [entry["image"][-5:] for entry in report["images"]] == ["a.png", "c.png"]
+    assert len(report["failures"]) == 1
+    names = sorted(p.name for p in (folder / "out").iterdir())
+    assert names == [f"{n}-{k}.png" for n in "ac" for k in ("cutout", "mask", "overlay")]
+
+
+def test_folder_with_boxes_and_quiet(folder, capsys):
+    (folder / "in" / "b.png").unlink()
+    (folder / "boxes.json").write_text(json.dumps({"a": [4, 5, 27, 28], "c": [4, 5, 27, 28]}))
+    assert run(folder, "--box", folder / "boxes.json", "--quiet", image="in") == 0
+    captured = capsys.readouterr()
+    assert captured.out == captured.err == ""
+    assert len(list((folder / "out").iterdir())) == 6
+
+
+def test_two_pictures_of_one_name_are_refused(folder, capsys):
+    Image.open(folder / "in" / "a.png").save(folder / "in" / "a.bmp")
+    assert run(folder, "--box", "4,5,27,28", image="in") == 2
+    assert "2 pictures are called 'a'" in capsys.readouterr().err
+
+
+def test_demo(tmp_path, monkeypatch, capsys):
+    strokes = {"on_object": (((16, 16), (20, 16)),), "on_background": (((2, 2), (30, 2)),)}
+    monkeypatch.setattr(
+        demo, "EXAMPLES", (demo.Example("disc", **strokes), demo.Example("disc", box=(4, 4, 28, 28)))
+    )
+    monkeypatch.setattr(demo, "STROKE_WIDTH", 2)
+    y, x = np.mgrid[:32, :32]
+    disc = np.where(((y - 16) ** 2 + (x - 16) ** 2 < 80)[..., None], (200, 120, 60), (40, 60, 90)).astype(
+        np.uint8
+    )
+    monkeypatch.setattr("skimage.data.disc", lambda: disc, raising=False)
+    assert demo.main(["--out", str(tmp_path), "--json", str(tmp_path / "r.json")]) == 0
+    assert capsys.readouterr().out.count("disc-segment.png") == 2
+    assert (tmp_path / "disc-cutout.png").exists()
+    for row in json.loads((tmp_path / "r.json").read_text()):
+        assert row["object_percent"] == pytest.approx(24.4, abs=2)
+
+
+def test_demo_pictures_exist():
+    import skimage.data
+
+    for example in demo.EXAMPLES:
+        height, width = getattr(skimage.data, example.name)().shape[:2]
+        points = [p for line in example.on_object + example.on_background for p in line]
+        points += [example.box[:2], example.box[2:]] if example.box else []
+        assert all(0 <= x <= width and 0 <= y <= height for x, y in points), example.name
+
+
+def test_info(capsys):
+    assert info.main([]) == 0
+    printed = capsys.readouterr().out
+    assert re.search(r"^numba +\d", printed, re.MULTILINE)
+    assert re.search(r"^devices +cpu", printed, re.MULTILINE)
+    assert info.main(["--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["devices"][0] == "cpu"
+
+
+def test_command_line(capsys):
+    assert cli.main(["--help"]) == 0
+    assert "cutmatch segment" in capsys.readouterr().out
+    assert cli.main([]) == 2
+    assert cli.main(["fly"]) == 2
+    assert "no command 'fly'" in capsys.readouterr().err
+    assert cli.main(["segment", "gone.png", "--box", "1,1,5,5"]) == 2
+    for name in cli.COMMANDS:
+        with pytest.raises(SystemExit) as stop:
+            cli.main([name, "--help"])
+        assert stop.value.code == 0
+
+
+def test_module_is_the_command():
+    done = subprocess.run(
+        [sys.executable, "-m", "apps.segment", "gone.png", "--box", "1,1,5,5"], capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("cutmatch segment: image: no file 'gone.png'")
+    assert "Traceback" not in done.stderr
+
+
+def test_importing_the_commands_is_light():
+    """Help and errors must not wait for image libraries or compilers."""
+    code = "import sys, apps.cli, apps.segment, apps.info, apps.demo; print([m for m in sys.modules])"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    for heavy in ("numba", "cv2", "skimage", "matplotlib", "scipy"):
+        assert f"'{heavy}'" not in loaded

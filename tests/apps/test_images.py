@@ -1,0 +1,153 @@
+"""Every kind of file gives the same picture, and broken files one clear line."""
+
+import io
+
+import cv2
+import numpy as np
+import pytest
+import tifffile
+from PIL import Image
+
+from apps.images import InputError, read_codes, read_image, to_bytes, to_rgb, write_bytes, write_image
+
+
+@pytest.fixture
+def picture():
+    return np.random.default_rng(1).integers(0, 256, (5, 7, 3), dtype=np.uint8)
+
+
+@pytest.mark.parametrize("suffix", ["png", "tif", "bmp", "ppm"])
+def test_eight_bits(picture, tmp_path, suffix):
+    Image.fromarray(picture).save(tmp_path / f"a.{suffix}")
+    read = read_image(tmp_path / f"a.{suffix}")
+    assert read.dtype == np.float32
+    np.testing.assert_allclose(read, picture / 255.0, atol=1e-6)
+
+
+def test_jpeg(tmp_path):
+    flat = np.full((16, 16, 3), (200, 100, 50), np.uint8)
+    Image.fromarray(flat).save(tmp_path / "a.jpg", quality=95)
+    np.testing.assert_allclose(read_image(tmp_path / "a.jpg"), flat / 255.0, atol=0.02)
+
+
+def test_alpha_is_left_out(picture, tmp_path):
+    alpha = np.full((5, 7, 1), 7, np.uint8)
+    Image.fromarray(np.dstack([picture, alpha])).save(tmp_path / "a.png")
+    np.testing.assert_allclose(read_image(tmp_path / "a.png"), picture / 255.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("suffix", ["png", "tif"])
+def test_sixteen_bits_keep_their_depth(tmp_path, suffix):
+    deep = np.random.default_rng(2).integers(0, 65536, (5, 7, 3), dtype=np.uint16)
+    path = tmp_path / f"a.{suffix}"
+    if suffix == "png":
+        cv2.imwrite(str(path), deep[..., ::-1])
+    else:
+        tifffile.imwrite(path, deep)
+    np.testing.assert_allclose(read_image(path), deep / 65535.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("suffix", ["png", "tif"])
+def test_sixteen_bit_grey(tmp_path, suffix):
+    deep = np.arange(35, dtype=np.uint16).reshape(5, 7) * 1000
+    Image.fromarray(deep).save(tmp_path / f"a.{suffix}")
+    read = read_image(tmp_path / f"a.{suffix}")
+    assert read.shape == (5, 7, 3)
+    np.testing.assert_allclose(read[..., 1], deep / 65535.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("suffix", ["png", "tif"])
+def test_turned_upright(picture, tmp_path, orientation, suffix):
+    """Each EXIF orientation, against Pillow's own idea of it."""
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    path = tmp_path / f"a.{suffix}"
+    Image.fromarray(picture).save(path, exif=exif)
+    upright = {
+        1: picture,
+        2: picture[:, ::-1],
+        3: picture[::-1, ::-1],
+        4: picture[::-1],
+        5: picture.swapaxes(0, 1),
+        6: picture.swapaxes(0, 1)[:, ::-1],
+        7: picture[::-1, ::-1].swapaxes(0, 1),
+        8: picture.swapaxes(0, 1)[::-1],
+    }[orientation]
+    np.testing.assert_allclose(read_image(path), upright / 255.0, atol=1e-6)
+
+
+def test_palette_indices_are_kept(tmp_path):
+    codes = np.array([[0, 1, 2], [2, 1, 0]], np.uint8)
+    image = Image.fromarray(codes, mode=None).convert("L")
+    palette = image.convert("P")
+    palette.putdata(codes.ravel().tolist())
+    palette.putpalette([9, 9, 9, 200, 0, 0, 0, 0, 200])
+    palette.save(tmp_path / "a.png")
+    np.testing.assert_array_equal(read_codes(tmp_path / "a.png"), codes)
+
+
+@pytest.mark.parametrize("suffix", ["png", "jpg", "tif", "bmp"])
+def test_truncated_files_are_refused(picture, tmp_path, suffix):
+    big = np.random.default_rng(3).integers(0, 256, (64, 64, 3), dtype=np.uint8)
+    path = tmp_path / f"a.{suffix}"
+    Image.fromarray(big).save(path)
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    with pytest.raises(InputError, match=r"image: cannot read .*pass a complete PNG"):
+        read_image(path)
+
+
+def test_truncated_deep_png(tmp_path):
+    deep = np.random.default_rng(2).integers(0, 65536, (32, 32, 3), dtype=np.uint16)
+    cv2.imwrite(str(tmp_path / "a.png"), deep)
+    data = (tmp_path / "a.png").read_bytes()
+    (tmp_path / "a.png").write_bytes(data[: len(data) // 2])
+    with pytest.raises(InputError, match="truncated"):
+        read_image(tmp_path / "a.png")
+
+
+def test_no_image_at_all(tmp_path):
+    (tmp_path / "a.png").write_text("not a picture")
+    with pytest.raises(InputError, match="not an image"):
+        read_image(tmp_path / "a.png")
+    (tmp_path / "b.png").write_bytes(b"")
+    with pytest.raises(InputError, match="is empty"):
+        read_image(tmp_path / "b.png")
+    with pytest.raises(InputError, match="no file"):
+        read_image(tmp_path / "c.png")
+    with pytest.raises(InputError, match="cannot read"):
+        read_image(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("pixels", "message"),
+    [
+        (np.zeros((2, 2, 5)), "one grey, RGB or RGBA picture"),
+        (np.zeros((0, 2, 3)), "one grey, RGB or RGBA picture"),
+        (np.full((2, 2), np.nan), "NaN or infinity"),
+        (np.full((2, 2), 2.0), r"floats in \[2, 2\]"),
+        (np.zeros((2, 2), np.int16), "unsigned integers or floats"),
+    ],
+)
+def test_arrays_that_are_no_pictures(pixels, message):
+    with pytest.raises(InputError, match=message):
+        to_rgb(pixels)
+
+
+def test_writing_is_complete_or_not_at_all(tmp_path, picture, monkeypatch):
+    path = write_image(tmp_path / "new" / "a.png", picture)
+    np.testing.assert_array_equal(to_bytes(read_image(path)), picture)
+    monkeypatch.setattr(
+        "pathlib.Path.replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left"))
+    )
+    with pytest.raises(InputError, match=r"--out: cannot write .*No space left"):
+        write_bytes(tmp_path / "b.png", b"data")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["new"]
+
+
+def test_pages_are_refused(tmp_path, picture):
+    buffer = io.BytesIO()
+    tifffile.imwrite(buffer, np.stack([picture, picture]), photometric="rgb")
+    (tmp_path / "a.tif").write_bytes(buffer.getvalue())
+    with pytest.raises(InputError, match="2 pages"):
+        read_image(tmp_path / "a.tif")

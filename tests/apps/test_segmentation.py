@@ -1,0 +1,137 @@
+"""The library call: finds the object, never lets the energy rise, respects strokes."""
+
+import numpy as np
+import pytest
+
+from apps.images import InputError
+from apps.scores import score
+from apps.segmentation import segment
+from apps.shapes import drop_small, fill_holes_of, keep_parts
+
+
+@pytest.mark.parametrize("said", ["scribbles", "trimap", "box"])
+def test_finds_the_disc(scene, said):
+    where = {"scribbles": scene.strokes, "trimap": scene.trimap, "box": scene.box}[said]
+    result = segment(scene.image, **{said: where})
+    truth = np.uint8(255) * scene.truth.astype(np.uint8)
+    assert score(result.mask, truth, result.marks).iou >= 95
+    assert result.mask.dtype == bool
+    assert result.mask.shape == scene.truth.shape
+    assert result.device == "cpu"
+    assert set(result.seconds) >= {"colours", "edges", "models", "cuts", "parts", "total"}
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("said", ["scribbles", "box"])
+def test_energy_never_rises(scene, said, seed):
+    rng = np.random.default_rng(seed)
+    noisy = np.clip(scene.image + rng.normal(0, 70, scene.image.shape), 0, 255).astype(np.uint8)
+    result = segment(noisy, **{said: scene.strokes if said == "scribbles" else scene.box})
+    assert len(result.energies) >= 1
+    assert all(a >= b for a, b in zip(result.energies, result.energies[1:], strict=False))
+    if said == "scribbles":
+        assert result.mask[scene.strokes == 1].all()
+        assert not result.mask[scene.strokes == 2].any()
+    else:
+        x0, y0, x1, y1 = scene.box
+        outside = np.ones_like(result.mask)
+        outside[y0:y1, x0:x1] = False
+        assert not result.mask[outside].any()
+
+
+def test_same_answer_for_every_kind_of_pixel(scene):
+    mask = segment(scene.image, scribbles=scene.strokes).mask
+    deep = segment(scene.image.astype(np.uint16) * 257, scribbles=scene.strokes).mask
+    floats = segment(scene.image / np.float32(255), scribbles=scene.strokes).mask
+    alpha = np.full((32, 32, 1), 200, np.uint8)
+    rgba = segment(np.dstack([scene.image, alpha]), scribbles=scene.strokes).mask
+    assert (deep == mask).mean() > 0.999
+    assert (floats == mask).mean() > 0.999
+    np.testing.assert_array_equal(rgba, mask)
+
+
+def test_grey_and_constant_pictures(scene):
+    grey = scene.image[..., 0]
+    assert segment(grey, scribbles=scene.strokes).mask[16, 15]
+    flat = np.full((32, 32), 90, np.uint8)
+    result = segment(flat, scribbles=scene.strokes)
+    assert result.mask[scene.strokes == 1].all()
+    assert segment(flat, box=scene.box).mask.shape == (32, 32)
+
+
+def test_box_over_everything_runs(scene):
+    result = segment(scene.image, box=(0, 0, 32, 32))
+    truth = np.uint8(255) * scene.truth.astype(np.uint8)
+    assert score(result.mask, truth, result.marks).iou >= 90
+
+
+def test_flip_flips(scene):
+    mask = segment(scene.image, scribbles=scene.strokes).mask
+    flipped = segment(scene.image[:, ::-1], scribbles=scene.strokes[:, ::-1]).mask
+    assert (flipped[:, ::-1] == mask).mean() > 0.99
+
+
+def test_keep(scene):
+    scene.image[2:9, 24:31] = (200, 120, 60)  # a second bright part without a stroke
+    scene.strokes[:4] = 0
+    touching = segment(scene.image, scribbles=scene.strokes).mask
+    everything = segment(scene.image, scribbles=scene.strokes, keep="all").mask
+    assert not touching[5, 27]
+    assert touching[16, 15]
+    assert everything[5, 27]
+    largest = segment(scene.image, scribbles=scene.strokes, keep="largest").mask
+    assert not largest[5, 27]
+
+
+def test_soft_strokes_can_be_outvoted(scene):
+    scene.strokes[28, 10:12] = 1  # slipped onto the ground
+    hard = segment(scene.image, scribbles=scene.strokes).mask
+    soft = segment(scene.image, scribbles=scene.strokes, soft_strokes=True).mask
+    assert hard[28, 10:12].all()
+    assert not soft[28, 10:12].any()
+    assert soft[16, 15]
+
+
+def test_parts_and_holes():
+    mask = np.zeros((9, 12), bool)
+    mask[1:8, 1:8] = True
+    mask[3:5, 3:5] = False
+    mask[6, 6] = False
+    mask[4, 10] = True
+    strokes = np.zeros_like(mask)
+    strokes[4, 10] = True
+    none = np.zeros_like(mask)
+    assert keep_parts(mask, "touching", strokes).sum() == 1
+    assert keep_parts(mask, "largest", strokes).sum() == 49 - 5
+    assert keep_parts(mask, "all", strokes).sum() == 45
+    assert fill_holes_of(mask, none).sum() == 50
+    hole = np.zeros_like(mask)
+    hole[3, 3] = True
+    assert fill_holes_of(mask, hole).sum() == 46
+    assert drop_small(mask, 2, none, none).sum() == 45
+    assert drop_small(mask, 2, strokes, none).sum() == 46
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "exactly one of scribbles, trimap and box, got none"),
+        ({"scribbles": 1, "box": (1, 1, 5, 5)}, "got scribbles and box"),
+        ({"scribbles": np.zeros((3, 3), np.uint8)}, "is empty"),
+        ({"scribbles": np.ones((3, 3), np.uint8)}, "scribbles is 3x3 pixels, but the image is 32x32"),
+        ({"box": (0, 0, 40, 5)}, "leaves the image"),
+        ({"box": (1, 1, 9, 9), "keep": "touching"}, "needs object strokes"),
+        ({"box": (1, 1, 9, 9), "keep": "some"}, "must be one of touching, all, largest"),
+    ],
+)
+def test_what_is_refused(scene, arguments, message):
+    with pytest.raises(InputError, match=message):
+        segment(scene.image, **arguments)
+
+
+def test_scores():
+    truth = np.array([[255, 255, 128, 0, 0]], np.uint8)
+    marks = np.array([[1, 0, 0, 0, 0]], np.int8)
+    result = score(np.array([[True, False, True, True, False]]), truth, marks)
+    assert result.iou == pytest.approx(100 / 3)
+    assert result.error == pytest.approx(200 / 3)

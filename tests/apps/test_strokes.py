@@ -1,0 +1,151 @@
+"""All encodings of strokes mean the same, and what cannot be understood is refused by name."""
+
+import json
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from apps.images import InputError
+from apps.strokes import (
+    BACKGROUND,
+    OBJECT,
+    OPEN,
+    check_marks,
+    find_by_stem,
+    marks_of,
+    marks_of_box,
+    parse_box,
+    read_boxes,
+    read_scribbles,
+    read_trimap,
+)
+
+MARKS = np.array([[0, 1, 2], [1, 0, 2]], np.int8)
+RED, BLUE = (255, 0, 0), (0, 0, 255)
+
+
+def painted(ground):
+    colours = np.full((*MARKS.shape, 3), ground, np.uint8)
+    colours[MARKS == OBJECT] = RED
+    colours[MARKS == BACKGROUND] = BLUE
+    return colours
+
+
+@pytest.mark.parametrize(
+    "codes",
+    [
+        MARKS.astype(np.uint8),
+        np.array([3, 1, 0], np.uint8)[MARKS],
+        np.array([128, 255, 0], np.uint8)[MARKS],
+        painted(255),
+        painted(0),
+        painted(90),
+    ],
+    ids=["index", "grabcut", "grey", "white", "black", "picture"],
+)
+def test_encodings_agree(codes, tmp_path):
+    np.testing.assert_array_equal(marks_of(codes), MARKS)
+    Image.fromarray(codes).save(tmp_path / "a.png")
+    np.testing.assert_array_equal(read_scribbles(tmp_path / "a.png"), MARKS)
+
+
+def test_encoding_can_be_forced():
+    codes = np.array([[0, 1, 2]], np.uint8)
+    np.testing.assert_array_equal(marks_of(codes, "grabcut"), [[BACKGROUND, OBJECT, OPEN]])
+
+
+@pytest.mark.parametrize(
+    ("codes", "encoding", "message"),
+    [
+        (np.zeros((2, 2), np.uint8), "auto", "is empty: no stroke"),
+        (np.array([[0, 1, 77]], np.uint8), "auto", "unknown values 1?.*77"),
+        (np.array([[0, 1, 3]], np.uint8), "index", "unknown values 3"),
+        (np.zeros((2, 2, 3), np.uint8), "colour", "no coloured stroke"),
+        (np.zeros((2, 2)), "auto", "must hold integer codes"),
+        (np.zeros((2, 2), np.uint8), "pink", "encoding must be one of"),
+    ],
+)
+def test_what_is_refused(codes, encoding, message):
+    with pytest.raises(InputError, match=message):
+        marks_of(codes, encoding)
+
+
+def test_trimap(tmp_path):
+    Image.fromarray(np.array([[0, 3, 128, 250, 255]], np.uint8)).save(tmp_path / "a.png")
+    np.testing.assert_array_equal(
+        read_trimap(tmp_path / "a.png"), [[BACKGROUND, BACKGROUND, OPEN, OBJECT, OBJECT]]
+    )
+    Image.fromarray(MARKS.astype(np.uint8)).save(tmp_path / "b.png")
+    with pytest.raises(InputError, match="no value above 3"):
+        read_trimap(tmp_path / "b.png")
+    Image.fromarray(painted(255)).save(tmp_path / "c.png")
+    with pytest.raises(InputError, match="is coloured"):
+        read_trimap(tmp_path / "c.png")
+
+
+def test_box():
+    marks = marks_of_box((1, 0, 3, 2), (3, 4))
+    np.testing.assert_array_equal(marks == OPEN, [[0, 1, 1, 0], [0, 1, 1, 0], [0, 0, 0, 0]])
+
+
+def test_box_over_everything_leaves_a_frame():
+    marks = marks_of_box((0, 0, 5, 4), (4, 5))
+    assert (marks == OPEN).sum() == 6
+    assert (marks[1:-1, 1:-1] == OPEN).all()
+
+
+@pytest.mark.parametrize(
+    ("box", "message"),
+    [
+        ((2, 0, 2, 3), "is empty"),
+        ((0, 0, 9, 3), "leaves the image, which is 5 wide and 4 high"),
+        ((-1, 0, 2, 3), "leaves the image"),
+        ((1, 2, 3), "four whole numbers"),
+        (("a", 2, 3, 4), "four whole numbers"),
+    ],
+)
+def test_boxes_that_are_refused(box, message):
+    with pytest.raises(InputError, match=message):
+        marks_of_box(box, (4, 5))
+
+
+def test_box_over_a_tiny_picture():
+    with pytest.raises(InputError, match="covers the whole image"):
+        marks_of_box((0, 0, 2, 2), (2, 2))
+
+
+def test_box_as_text_and_as_table(tmp_path):
+    assert parse_box("1, 2,3 4") == (1, 2, 3, 4)
+    with pytest.raises(InputError, match="four whole numbers"):
+        parse_box("1,2,3")
+    (tmp_path / "boxes.json").write_text(json.dumps({"a": [1, 2, 3, 4]}))
+    assert read_boxes(tmp_path / "boxes.json") == {"a": (1, 2, 3, 4)}
+    (tmp_path / "boxes.json").write_text("[1, 2")
+    with pytest.raises(InputError, match="must be JSON of the form"):
+        read_boxes(tmp_path / "boxes.json")
+
+
+@pytest.mark.parametrize(
+    ("marks", "message"),
+    [
+        (np.zeros((3, 3), np.int8), "is 3x3 pixels, but the image is 3x2"),
+        (np.full((2, 3), BACKGROUND, np.int8), "marks no object"),
+        (np.full((2, 3), OBJECT, np.int8), "marks no background"),
+        (np.array([[1, 1, 1], [2, 2, 2]], np.int8), "leaves no pixel open"),
+    ],
+)
+def test_marks_that_do_not_do(marks, message):
+    with pytest.raises(InputError, match=message):
+        check_marks(marks, (2, 3), "--scribbles")
+
+
+def test_files_are_found_by_stem(tmp_path):
+    (tmp_path / "a.png").touch()
+    (tmp_path / "a.b.png").touch()
+    assert find_by_stem(tmp_path, "a", "--scribbles").name == "a.png"
+    with pytest.raises(InputError, match="has no file called 'c'"):
+        find_by_stem(tmp_path, "c", "--scribbles")
+    (tmp_path / "a.jpg").touch()
+    with pytest.raises(InputError, match="has 2 files called 'a'"):
+        find_by_stem(tmp_path, "a", "--scribbles")
