@@ -18,7 +18,7 @@ METHODS = {
 }
 
 
-MOST_OFFSETS = 100  # "trees" keeps an arc in a byte
+MOST_OFFSETS = 32  # "trees" keeps sets of arcs in the bits of one integer
 
 
 def default_method(device: str, problem: Problem) -> str:

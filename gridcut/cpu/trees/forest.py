@@ -33,7 +33,7 @@ LOOSE = np.uint8(252)
 ROOT = np.uint8(253)
 ORPHAN = np.uint8(254)
 NONE = np.uint8(255)
-MOST_ARCS = 250  # parents are bytes, and the largest ones have other meanings
+MOST_ARCS = 64  # sets of arcs are the bits of one integer
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 
@@ -92,12 +92,12 @@ def compact(cells, count, label, level):
 
 
 @kernel
-def augment(a, b, amount, excess, residual, jump, parent, source_orphans, sink_orphans):
+def augment(a, b, amount, excess, residual, step, parent, source_orphans, sink_orphans):
     """Send what fits, at most `amount`, from a's root to a and from b to b's root.
 
     Returns the amount, and how many cells of each list were orphaned by it.  The arc a -> b is the caller's.
     """
-    arcs = np.uint64(jump.size)
+    arcs = np.uint64(len(step))
     x = a
     while True:
         c = parent[x]
@@ -107,7 +107,7 @@ def augment(a, b, amount, excess, residual, jump, parent, source_orphans, sink_o
                 amount = r
             break
         k = np.uint64(c)
-        x = x + jump[k]
+        x = x + step[k]
         r = np.int64(residual[x * arcs + (k ^ ONE)])
         if r < amount:
             amount = r
@@ -123,7 +123,7 @@ def augment(a, b, amount, excess, residual, jump, parent, source_orphans, sink_o
         r = np.int64(residual[x * arcs + k])
         if r < amount:
             amount = r
-        x = x + jump[k]
+        x = x + step[k]
     from_source = 0
     x = a
     while True:
@@ -136,7 +136,7 @@ def augment(a, b, amount, excess, residual, jump, parent, source_orphans, sink_o
                 from_source += 1
             break
         k = np.uint64(c)
-        y = x + jump[k]
+        y = x + step[k]
         residual[x * arcs + k] += amount
         r = residual[y * arcs + (k ^ ONE)] - amount
         residual[y * arcs + (k ^ ONE)] = r
@@ -157,7 +157,7 @@ def augment(a, b, amount, excess, residual, jump, parent, source_orphans, sink_o
                 to_sink += 1
             break
         k = np.uint64(c)
-        y = x + jump[k]
+        y = x + step[k]
         residual[y * arcs + (k ^ ONE)] += amount
         r = residual[x * arcs + k] - amount
         residual[x * arcs + k] = r
@@ -178,17 +178,17 @@ def hangs(side, residual, v, q, k, arcs):
 
 
 @kernel
-def mend(side, limit, joining, residual, jump, forest, orphans, count, frontier, waiting, work, head):
+def mend(
+    side, limit, joining, residual, step, label, parent, link, queued,
+    orphans, count, frontier, waiting, loose, queue, ring, ends, head,
+):  # fmt: skip
     """Give the orphans of one forest, and what hangs on them, new parents of depth below `limit`, or free them.
 
     A cell that ends at depth `limit` has to be scanned: it is appended to `frontier` (joining == False).  When
     joining, cells may be scanned in any order, so the neighbours that may want a freed cell become active.
     Returns the length of `frontier` and the number of cells that had to move.
     """
-    label, parent, link, queued = forest
-    loose = work.loose
-    queue = work.queue
-    arcs = np.uint64(jump.size)
+    arcs = np.uint64(len(step))
     low = limit + 1
     high = 0
     for i in range(count):
@@ -211,7 +211,7 @@ def mend(side, limit, joining, residual, jump, forest, orphans, count, frontier,
             if d > 1:
                 above = (d - 1) * side
                 for k in range(arcs):
-                    q = v + jump[k]
+                    q = v + step[k]
                     if label[q] == above and hangs(side, residual, v, q, k, arcs):
                         parent[v] = k
                         found = True
@@ -223,7 +223,7 @@ def mend(side, limit, joining, residual, jump, forest, orphans, count, frontier,
                 fallen += 1
                 below = (d + 1) * side
                 for k in range(arcs):
-                    q = v + jump[k]
+                    q = v + step[k]
                     if parent[q] == np.uint8(k ^ ONE) and label[q] == below:
                         parent[q] = ORPHAN
                         link[q] = head[d + 1]
@@ -236,7 +236,7 @@ def mend(side, limit, joining, residual, jump, forest, orphans, count, frontier,
         v = np.uint64(loose[i])
         best = limit + 1
         for k in range(arcs):
-            q = v + jump[k]
+            q = v + step[k]
             d = np.int64(label[q]) * side + 1
             if 1 < d < best and hangs(side, residual, v, q, k, arcs):
                 best = d
@@ -258,7 +258,7 @@ def mend(side, limit, joining, residual, jump, forest, orphans, count, frontier,
             i = link[v]
             if parent[v] == LOOSE:
                 for k in range(arcs):
-                    q = v + jump[k]
+                    q = v + step[k]
                     if label[q] == above and hangs(side, residual, v, q, k, arcs):
                         parent[v] = k
                         break
@@ -272,7 +272,7 @@ def mend(side, limit, joining, residual, jump, forest, orphans, count, frontier,
                 v = np.uint64(queue[front])
                 front += 1
                 for k in range(arcs):
-                    q = v + jump[k]
+                    q = v + step[k]
                     if parent[q] == LOOSE and hangs(side, residual, q, v, k ^ ONE, arcs):
                         parent[q] = k ^ ONE
                         label[q] = below
@@ -294,11 +294,11 @@ def mend(side, limit, joining, residual, jump, forest, orphans, count, frontier,
                 parent[v] = NONE
                 if joining:
                     for k in range(arcs):
-                        q = v + jump[k]
+                        q = v + step[k]
                         if label[q] > 0:
                             if residual[q * arcs + (k ^ ONE)] > 0:
-                                activate(q, queued, work.ring, work.ends)
+                                activate(q, queued, ring, ends)
                         elif label[q] < 0:
                             if residual[v * arcs + k] > 0:
-                                activate(q, queued, work.ring, work.ends)
+                                activate(q, queued, ring, ends)
     return waiting, fallen

@@ -15,16 +15,17 @@ from gridcut.device import kernel
 
 
 @kernel
-def grow_active(budget, deepest, excess, residual, jump, forest, work):
+def grow_active(budget, deepest, excess, residual, step, forest, work):
     """Scan active cells until none is left, or more than `budget` cells have been mended.
 
-    No cell may lie deeper than `deepest`.  Returns whether the forests are complete (the flow is sound in any
-    case), that bound anew, and the numbers of augmentations and of mended cells.
+    No cell may lie deeper than `deepest`.  Returns that bound anew, and the numbers of augmentations and of mended
+    cells; if the latter exceeds the budget, the flow is sound but the forests are not complete.
     """
-    label, parent, queued = forest.label, forest.parent, forest.queued
-    ring, ends = work.ring, work.ends
-    arcs = np.uint64(jump.size)
-    head = np.full(max(1024, deepest + 4), -1, work.loose.dtype)
+    label, parent, link, queued = forest
+    source_orphans, sink_orphans = work.source_orphans, work.sink_orphans
+    loose, queue, ring, ends = work.loose, work.queue, work.ring, work.ends
+    arcs = np.uint64(len(step))
+    head = np.full(max(1024, deepest + 4), -1, loose.dtype)
     augmentations = 0
     mended = 0
     while ends[0] != ends[1] and mended <= budget:
@@ -37,11 +38,11 @@ def grow_active(budget, deepest, excess, residual, jump, forest, work):
         side = 1 if level > 0 else -1
         # Depths stay below the limit; what would exceed it is freed, and taken up again from here.
         while level * side >= head.size - 4:
-            head = np.full(2 * head.size, -1, work.loose.dtype)
+            head = np.full(2 * head.size, -1, loose.dtype)
         limit = head.size - 4
         k = ZERO
         while k < arcs:
-            w = u + jump[k]
+            w = u + step[k]
             meets = np.int64(label[w]) * side
             if meets > 0:
                 k += ONE
@@ -64,20 +65,20 @@ def grow_active(budget, deepest, excess, residual, jump, forest, work):
                 a, b = w, u
                 there, back = w * arcs + (k ^ ONE), u * arcs + k
             amount, from_source, to_sink = augment(
-                a, b, r, excess, residual, jump, parent, work.source_orphans, work.sink_orphans
+                a, b, r, excess, residual, step, parent, source_orphans, sink_orphans
             )
             residual[there] -= amount
             residual[back] += amount
             if from_source > 0:
                 _, moved = mend(
-                    1, limit, True, residual, jump, forest,
-                    work.source_orphans, from_source, work.queue, 0, work, head,
+                    1, limit, True, residual, step, label, parent, link, queued,
+                    source_orphans, from_source, loose, 0, loose, queue, ring, ends, head,
                 )  # fmt: skip
                 mended += moved
             if to_sink > 0:
                 _, moved = mend(
-                    -1, limit, True, residual, jump, forest,
-                    work.sink_orphans, to_sink, work.queue, 0, work, head,
+                    -1, limit, True, residual, step, label, parent, link, queued,
+                    sink_orphans, to_sink, loose, 0, loose, queue, ring, ends, head,
                 )  # fmt: skip
                 mended += moved
             now = np.int64(label[u]) * side
@@ -86,11 +87,10 @@ def grow_active(budget, deepest, excess, residual, jump, forest, work):
             if now >= limit:
                 activate(u, queued, ring, ends)
                 break
-    complete = ends[0] == ends[1]
     while ends[0] != ends[1]:
         queued[np.uint64(ring[ends[0]])] = 0
         ends[0] = ends[0] + 1 if ends[0] + 1 < ring.size else 0
-    return complete, head.size - 4, augmentations, mended
+    return head.size - 4, augmentations, mended
 
 
 @kernel

@@ -15,7 +15,7 @@ Time O(n^2 m) as [1]; memory: the lists in forest.py.
 import numpy as np
 
 from gridcut.cpu.trees.forest import NONE, ONE, ROOT, ZERO, augment, compact, mend
-from gridcut.device import kernel
+from gridcut.device import kernel, lowest_bit
 
 EITHER, SINK, BOTH = 0, 1, 2  # stop once: no path is left; the sink forest is complete; both forests are
 
@@ -42,14 +42,31 @@ def plant(first, last, excess, label, parent):
 
 
 @kernel
-def search(first, last, until, excess, residual, jump, forest, work):
-    """Maximum flow among the cells first..last; returns the largest depth, and the numbers of
+def open_arcs(u, side, residual, step, label):
+    """Bit k is set if the forest could grow or meet the other one from u by arc k; no branch depends on data."""
+    arcs = np.uint64(len(step))
+    mask = ZERO
+    for i in range(len(step)):
+        k = np.uint64(i)
+        w = u + step[i]
+        there = u * arcs + k if side > 0 else w * arcs + (k ^ ONE)
+        leads_on = (np.int64(label[w]) * side <= 0) & (residual[there] > 0)
+        mask |= np.uint64(leads_on) << k
+    return mask
+
+
+@kernel
+def search(first, last, until, excess, residual, step, jump, forest, work):
+    """Maximum flow among the cells first..last (jump: step as an array, for indexing); returns the largest depth, and the numbers of
     augmentations and of cells mended."""
-    label, parent = forest.label, forest.parent
-    arcs = np.uint64(jump.size)
+    # Single arrays: taking them out of the tuples inside the loops would count references each time.
+    label, parent, link, queued = forest
+    arcs = np.uint64(len(step))
+    source_orphans, sink_orphans = work.source_orphans, work.sink_orphans
+    loose, queue, ring, ends = work.loose, work.queue, work.ring, work.ends
     source_now, source_next = work.source_now, work.source_next
     sink_now, sink_next = work.sink_now, work.sink_next
-    head = np.full(256, -1, work.loose.dtype)
+    head = np.full(256, -1, loose.dtype)
     # The first turn of each forest scans all cells in order instead of a list.
     sources, sinks = plant(first, last, excess, label, parent)
     source_depth = 1
@@ -65,7 +82,7 @@ def search(first, last, until, excess, residual, jump, forest, work):
         if sources == 0 and until == EITHER:
             break
         if max(source_depth, sink_depth) + 3 > head.size:
-            head = np.full(2 * head.size, -1, work.loose.dtype)
+            head = np.full(2 * head.size, -1, loose.dtype)
         if not source_listed or sinks == 0:
             side = 1
         elif not sink_listed or sources == 0:
@@ -96,26 +113,20 @@ def search(first, last, until, excess, residual, jump, forest, work):
             i += 1
             if label[u] != level:
                 continue
-            k = ZERO
-            while k < arcs:
+            mask = open_arcs(u, side, residual, step, label)
+            while mask != ZERO:
+                k = lowest_bit(mask)
                 w = u + jump[k]
-                meets = np.int64(label[w]) * side
-                if meets > 0:
-                    k += ONE
-                    continue
-                r = np.int64(residual[u * arcs + k] if side > 0 else residual[w * arcs + (k ^ ONE)])
-                if r <= 0:
-                    k += ONE
-                    continue
-                if meets == 0:
+                if label[w] == 0:
+                    mask &= mask - ONE
                     if grown == after.size:
                         grown = compact(after, grown, label, level + side)
                     label[w] = level + side
                     parent[w] = k ^ ONE
                     after[grown] = w
                     grown += 1
-                    k += ONE
                     continue
+                r = np.int64(residual[u * arcs + k] if side > 0 else residual[w * arcs + (k ^ ONE)])
                 augmentations += 1
                 if side > 0:
                     a, b = u, w
@@ -124,36 +135,37 @@ def search(first, last, until, excess, residual, jump, forest, work):
                     a, b = w, u
                     there, back = w * arcs + (k ^ ONE), u * arcs + k
                 amount, from_source, to_sink = augment(
-                    a, b, r, excess, residual, jump, parent, work.source_orphans, work.sink_orphans
+                    a, b, r, excess, residual, step, parent, source_orphans, sink_orphans
                 )
                 residual[there] -= amount
                 residual[back] += amount
                 if from_source > 0:
                     if side > 0:
                         grown, moved = mend(
-                            1, source_limit, False, residual, jump, forest,
-                            work.source_orphans, from_source, after, grown, work, head,
+                            1, source_limit, False, residual, step, label, parent, link, queued,
+                            source_orphans, from_source, after, grown, loose, queue, ring, ends, head,
                         )  # fmt: skip
                     else:
                         waiting, moved = mend(
-                            1, source_limit, False, residual, jump, forest,
-                            work.source_orphans, from_source, others, waiting, work, head,
+                            1, source_limit, False, residual, step, label, parent, link, queued,
+                            source_orphans, from_source, others, waiting, loose, queue, ring, ends, head,
                         )  # fmt: skip
                     source_work += moved
                 if to_sink > 0:
                     if side < 0:
                         grown, moved = mend(
-                            -1, sink_limit, False, residual, jump, forest,
-                            work.sink_orphans, to_sink, after, grown, work, head,
+                            -1, sink_limit, False, residual, step, label, parent, link, queued,
+                            sink_orphans, to_sink, after, grown, loose, queue, ring, ends, head,
                         )  # fmt: skip
                     else:
                         waiting, moved = mend(
-                            -1, sink_limit, False, residual, jump, forest,
-                            work.sink_orphans, to_sink, others, waiting, work, head,
+                            -1, sink_limit, False, residual, step, label, parent, link, queued,
+                            sink_orphans, to_sink, others, waiting, loose, queue, ring, ends, head,
                         )  # fmt: skip
                     sink_work += moved
                 if label[u] != level:
                     break
+                mask = open_arcs(u, side, residual, step, label)
         if side > 0:
             source_depth += 1
             source_now, source_next = source_next, source_now

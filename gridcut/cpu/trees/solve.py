@@ -29,8 +29,7 @@ from gridcut.cpu.trees.tasks import run_tasks
 from gridcut.device import thread_count
 
 STRIP = 1 << 16  # cells of a strip: about 2 MB of state with four neighbours
-HARD = 0.5  # mended cells a cell of the grid, in one level of joins, from which on joining does not pay
-OVERRUN = 4  # one join may cost this many times its share of that before its pair is searched anew
+HARD = 0.3  # mended cells a cell of the grid, in one level of joins, from which on joining does not pay
 
 
 def solve(excess, residual, step, *, layout, callback=None):
@@ -96,13 +95,10 @@ class Run:
             lambda: make_work(cells, self.index_type),
             self._report(phase, len(items)),
         )
-        mended = 0
-        for deepest, augmentations, moved in totals:
+        for deepest, augmentations, mended in totals:
             self.deepest = max(self.deepest, deepest)
             self.stats["augmentations"] += augmentations
-            mended += moved
-        self.stats["mended"] += mended
-        return mended
+            self.stats["mended"] += mended
 
     def _report(self, phase, count):
         if self.callback is None:
@@ -113,45 +109,40 @@ class Run:
         first, last = self.seams.cell(begin), self.seams.cell(end)
         cells = np.uint64(first), np.uint64(last)
         push_one_hop(self.excess, self.residual, self.steps, *cells)
-        push_two_hops(self.excess, self.residual, self.steps, self.jump, *cells)
+        push_two_hops(self.excess, self.residual, self.steps, self.steps, *cells)
         gather(self.excess, self.residual, self.layout, begin, end - begin)
         push_one_hop(self.excess, self.residual, self.steps, *cells)
         return self._search(begin, end, until, work)
 
     def _search(self, begin, end, until, work):
         first, last = self.seams.cell(begin), self.seams.cell(end)
-        return search(first, last, until, self.excess, self.residual, self.jump, self.forest, work)
+        return search(
+            first, last, until, self.excess, self.residual, self.steps, self.jump, self.forest, work
+        )
 
     def _join_all(self, bounds):
         """Join neighbours until one range is left; False when it stops to pay, with some seams still cut."""
         while len(bounds) > 2:
             pairs = list(zip(bounds[:-2:2], bounds[1:-1:2], bounds[2::2], strict=True))
-            tallest = max(end - begin for begin, _, end in pairs)
-            mended = self._tasks("join", pairs, tallest, self._join)
-            bounds = sorted({*bounds} - {line for _, line, _ in pairs})
-            if mended > HARD * self.layout.size:
+            self.budget = int(HARD * self.layout.size)
+            self._tasks("join", pairs, max(end - begin for begin, _, end in pairs), self._join)
+            if self.budget < 0:
                 return False
+            bounds = sorted({*bounds} - {line for _, line, _ in pairs})
         return True
 
     def _join(self, pair, work):
-        begin, line, end = pair
+        _, line, _ = pair
+        if self.budget < 0:
+            return 0, 0, 0
         self.seams.join(line)
         reach = self.seams.reach
-        cells = (end - begin) * self.layout.stride[0]
         activate_range(self.seams.cell(line - reach), self.seams.cell(line + reach), self.forest, work)
-        complete, *counts = grow_active(
-            int(OVERRUN * HARD * cells),
-            self.deepest,
-            self.excess,
-            self.residual,
-            self.jump,
-            self.forest,
-            work,
+        deepest, augmentations, mended = grow_active(
+            self.budget, self.deepest, self.excess, self.residual, self.steps, self.forest, work
         )
-        if not complete:
-            deepest, augmentations, mended = self._search(begin, end, BOTH, work)
-            return max(deepest, counts[0]), augmentations + counts[1], mended + counts[2]
-        return counts
+        self.budget -= mended
+        return deepest, augmentations, mended
 
     def _search_all(self, until):
         """Search a share of the grid on each thread, then all of it."""
