@@ -20,6 +20,7 @@ from benchmarks.table import geometric_mean, header, markdown, save
 from benchmarks.timing import in_fresh_process, interleaved
 
 RIVAL = "PyMaxflow"
+BUSY = "(busy)"  # after the name: in no round did all runs have a processor of their own
 GROUPS = {"the nine": SUITE, "8-connected": EIGHT, "3-D": VOLUMES}
 
 
@@ -57,6 +58,8 @@ def cold_table(names, options):
             print(" ".join(row), flush=True)
 
     lines = ["", markdown(columns, rows), "", *_summary(ratios, options.method, threads)]
+    if any(row[0].endswith(BUSY) for row in rows):
+        lines.append(f"{BUSY}: other programs were at work in every round; these times are not to be quoted.")
     if not rival.installed:
         lines.append(f"{RIVAL} is missing (pip install {rival.distribution}): values are the recorded ones.")
     if missing := set(options.threads) - set(threads):
@@ -92,7 +95,7 @@ def measure(name, problem, method, threads, rival, options):
             )
     if rival.installed:
         runs[RIVAL] = partial(rival.run, problem)
-    seconds = interleaved(runs, options.repeats)
+    seconds, calm = interleaved(runs, options.repeats)
 
     first = used = rival_used = "-"
     if not options.quick:
@@ -101,7 +104,14 @@ def measure(name, problem, method, threads, rival, options):
         used = _bytes_per_pixel(problem, method)
         rival_used = _bytes_per_pixel(problem, RIVAL) if rival.installed else "missing"
     ratio = [seconds[RIVAL] / seconds[n] for n in threads] if rival.installed else None
-    row = [name, "x".join(map(str, problem.source.shape)), cut.method, cut.device, "✓", first]
+    row = [
+        name if calm else f"{name} {BUSY}",
+        "x".join(map(str, problem.source.shape)),
+        cut.method,
+        cut.device,
+        "✓",
+        first,
+    ]
     row += [f"{seconds[n]:.4f}" for n in threads]
     row += [f"{seconds[RIVAL]:.4f}" if rival.installed else "missing"]
     row += [f"{r:.2f}" for r in ratio] if ratio else ["-"] * len(threads)

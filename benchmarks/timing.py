@@ -13,19 +13,28 @@ import time
 from pathlib import Path
 from statistics import median
 
+WAITING = 1.25  # a single-threaded run that takes more than this times its processor time had to wait
+
 
 def interleaved(runs, repeats):
-    """Median seconds of each of several callables, {name: callable}.
+    """Median seconds of each of several callables, {name: callable}, and whether the machine was calm.
 
-    Every round runs each of them once, so that a slow spell of the machine falls on all alike.
+    Every round runs each of them once, so that a slow spell of the machine falls on all alike.  A round in
+    which a run waited for the processor (others had it, or the process was stopped) is taken again, up to
+    `repeats` times; if no round was calm, all count and the second result is False.
     """
-    seconds = {name: [] for name in runs}
-    for _ in range(repeats):
+    rounds = []
+    while len(rounds) < 2 * repeats and sum(calm for _, calm in rounds) < repeats:
+        seconds, calm = {}, True
         for name, run in runs.items():
-            start = time.perf_counter()
+            start, used = time.perf_counter(), time.process_time()
             run()
-            seconds[name].append(time.perf_counter() - start)
-    return {name: median(times) for name, times in seconds.items()}
+            seconds[name] = time.perf_counter() - start
+            calm &= seconds[name] <= WAITING * (time.process_time() - used) + 0.005
+        rounds.append((seconds, calm))
+    calm = any(calm for _, calm in rounds)
+    kept = [seconds for seconds, was_calm in rounds if was_calm or not calm]
+    return {name: median(seconds[name] for seconds in kept) for name in runs}, calm
 
 
 def in_fresh_process(what, problem, *, solver, threads=1, empty_cache=False):

@@ -2,6 +2,7 @@
 
 import re
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -80,13 +81,41 @@ def test_names_and_unknown_instances(capsys):
     assert "astronaut x4" in capsys.readouterr().out
 
 
+class Clock:
+    """A clock that only its `spend` moves: seconds of processor time, and of waiting for it."""
+
+    def __init__(self, monkeypatch):
+        self.wall = self.used = 0.0
+        monkeypatch.setattr(time, "perf_counter", lambda: self.wall)
+        monkeypatch.setattr(time, "process_time", lambda: self.used)
+
+    def spend(self, used, waiting=0.0):
+        self.used += used
+        self.wall += used + waiting
+
+
 def test_interleaving_and_medians(monkeypatch):
-    order, clock = [], iter(range(100))
-    monkeypatch.setattr(time, "perf_counter", lambda: next(clock) ** 2)
-    seconds = timing.interleaved({"a": lambda: order.append("a"), "b": lambda: order.append("b")}, 3)
+    clock, order = Clock(monkeypatch), []
+    costs = {"a": iter([1, 5, 3]), "b": iter([2, 2, 9])}
+
+    def run(name):
+        order.append(name)
+        clock.spend(next(costs[name]))
+
+    seconds, calm = timing.interleaved({name: partial(run, name) for name in "ab"}, 3)
     assert order == ["a", "b"] * 3
-    # the clock reads squares: a starts at 0, 4, 8 and b at 2, 6, 10
-    assert seconds == {"a": 9, "b": 13}
+    assert seconds == {"a": 3, "b": 2}
+    assert calm
+
+
+def test_rounds_in_which_a_run_waited_are_taken_again(monkeypatch):
+    clock, waits = Clock(monkeypatch), iter([50, 0, 50, 0])
+    seconds, calm = timing.interleaved({"a": lambda: clock.spend(1, next(waits))}, 2)
+    assert seconds == {"a": 1}
+    assert calm
+    seconds, calm = timing.interleaved({"a": lambda: clock.spend(1, 50)}, 2)
+    assert seconds == {"a": 51}
+    assert not calm
 
 
 def test_memory_probe_counts_what_a_solver_needs_and_not_the_inputs():
