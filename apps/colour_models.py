@@ -15,6 +15,7 @@ until there are enough (Orchard and Bouman [2]), which needs no random start; a 
 [2] Orchard, Bouman. "Color quantization of images." IEEE Transactions on Signal Processing 39(12), 1991.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +27,6 @@ IMAGE_COMPONENTS = 10  # of the whole picture
 OUTLIERS = 0.01  # share of each model given to the whole picture's colours: bounds what one pixel can cost
 NOISE = 1.0  # variance (Lab units squared) that every component has at least
 EM_STEPS = 4
-SHARE = 0.5  # of a box that is taken to be background before anything is known
 BITS = 6  # of each RGB channel that tell two entries of the palette apart
 TINY = 1e-30
 
@@ -54,23 +54,59 @@ class Mixture(NamedTuple):
 
     def density(self, colour: np.ndarray) -> np.ndarray:
         """Probability density at Lab colours (n, 3), per cubic Lab unit."""
-        return np.exp(self._log_parts(colour)).sum(axis=1)
+        out = np.empty(len(colour))
+        density_kernel(colour, self.mean, *self._forms(), out)
+        return out
 
-    def responsibility(self, colour: np.ndarray) -> np.ndarray:
-        """Posterior of each component, (n, k); rows sum to 1."""
-        log_parts = self._log_parts(colour)
-        parts = np.exp(log_parts - log_parts.max(axis=1, keepdims=True))
-        return parts / parts.sum(axis=1, keepdims=True)
-
-    def _log_parts(self, colour):
-        whitener = np.linalg.inv(np.linalg.cholesky(self.covariance))  # (k, 3, 3), lower triangular
+    def _forms(self):
+        """Log of each component's peak (k,), and its inverse covariance (k, 3, 3)."""
         weight = np.maximum(self.weight, TINY)
-        scale = np.log(weight) + np.log(np.linalg.det(whitener)) - 1.5 * np.log(2 * np.pi)
-        parts = np.empty((len(colour), len(self.weight)))
-        for k, (mean, axes) in enumerate(zip(self.mean, whitener, strict=True)):
-            step = (colour - mean) @ axes.T
-            parts[:, k] = scale[k] - 0.5 * np.einsum("ij,ij->i", step, step)
-        return parts
+        peak = np.log(weight) - 0.5 * np.log(np.linalg.det(2 * np.pi * self.covariance))
+        return peak, np.linalg.inv(self.covariance)
+
+
+@kernel
+def log_part(r, g, b, mean, peak, form, k):
+    """Log of weight times density of component k at a colour."""
+    x, y, z = r - mean[k, 0], g - mean[k, 1], b - mean[k, 2]
+    square = form[k, 0, 0] * x * x + form[k, 1, 1] * y * y + form[k, 2, 2] * z * z
+    square += 2.0 * (form[k, 0, 1] * x * y + form[k, 0, 2] * x * z + form[k, 1, 2] * y * z)
+    return peak[k] - 0.5 * square
+
+
+@kernel
+def density_kernel(colour, mean, peak, form, out):
+    """Write the mixture's density at every colour."""
+    for i in range(len(colour)):
+        total = 0.0
+        for k in range(len(peak)):
+            total += math.exp(log_part(colour[i, 0], colour[i, 1], colour[i, 2], mean, peak, form, k))
+        out[i] = total
+
+
+@kernel
+def em_kernel(colour, count, mean, peak, form, total, first, second):
+    """Add to each component's weight (k,) and its first and second moments about the old mean."""
+    K = len(peak)
+    part = np.empty(K)
+    for i in range(len(colour)):
+        highest = -np.inf
+        for k in range(K):
+            part[k] = log_part(colour[i, 0], colour[i, 1], colour[i, 2], mean, peak, form, k)
+            highest = max(highest, part[k])
+        norm = 0.0
+        for k in range(K):
+            part[k] = math.exp(part[k] - highest)
+            norm += part[k]
+        for k in range(K):
+            share = count[i] * part[k] / norm
+            if share > 0.0:
+                total[k] += share
+                for c in range(3):
+                    step = colour[i, c] - mean[k, c]
+                    first[k, c] += share * step
+                    for d in range(3):
+                        second[k, c, d] += share * step * (colour[i, d] - mean[k, d])
 
 
 def lab_image(rgb: np.ndarray) -> np.ndarray:
@@ -118,19 +154,49 @@ def fit_mixture(colour: np.ndarray, count: np.ndarray, components: int) -> Mixtu
     colour, count = colour[used], count[used]
     # Fewer components than asked when there is too little to tell them apart.
     components = max(1, min(components, len(used) // 2, int(count.sum()) // 10))
-    owner = np.zeros(len(used), int)
-    for new in range(1, components):
-        moments = [_moments(colour, count * (owner == k)) for k in range(new)]
-        spread = [np.linalg.eigh(weight * covariance) for weight, _, covariance in moments]
-        widest = max(range(new), key=lambda k: spread[k][0][-1])
-        _, mean, _ = moments[widest]
-        beyond = (colour - mean) @ spread[widest][1][:, -1] > 0
-        owner[(owner == widest) & beyond] = new
-    mixture = _mixture([count * (owner == k) for k in range(components)], colour)
+    groups = [_Group(colour, count)]
+    while len(groups) < components:
+        widest = max(range(len(groups)), key=lambda k: groups[k].spread)
+        groups[widest : widest + 1] = groups[widest].halves()
+    mixture = Mixture(
+        np.array([group.total for group in groups]) / count.sum(),
+        np.array([group.mean for group in groups]),
+        np.array([group.covariance for group in groups]) + NOISE * np.eye(3),
+    )
     for _ in range(EM_STEPS if components > 1 else 0):
-        share = mixture.responsibility(colour) * count[:, None]
-        mixture = _mixture(list(share.T), colour)
+        mixture = _em_step(mixture, colour, count)
     return mixture
+
+
+class _Group:
+    """Colours that make one component of the first guess."""
+
+    def __init__(self, colour, count):
+        self.colour, self.count = colour, count
+        self.total = count.sum()
+        self.mean = count @ colour / self.total
+        step = colour - self.mean
+        self.covariance = (step * count[:, None]).T @ step / self.total
+        values, axes = np.linalg.eigh(self.covariance)
+        self.axis = axes[:, -1]
+        self.spread = self.total * values[-1] if len(colour) > 1 else -1.0
+
+    def halves(self):
+        beyond = (self.colour - self.mean) @ self.axis > 0
+        if beyond.all() or not beyond.any():  # one colour, but for rounding
+            beyond = np.arange(len(beyond)) > 0
+        return [_Group(self.colour[half], self.count[half]) for half in (~beyond, beyond)]
+
+
+def _em_step(mixture, colour, count):
+    components = len(mixture.weight)
+    total, first = np.zeros(components), np.zeros((components, 3))
+    second = np.zeros((components, 3, 3))
+    em_kernel(colour, count, mixture.mean, *mixture._forms(), total, first, second)
+    held = np.maximum(total, TINY)
+    shift = first / held[:, None]
+    covariance = second / held[:, None, None] - shift[:, :, None] * shift[:, None, :]
+    return Mixture(total / total.sum(), mixture.mean + shift, covariance + NOISE * np.eye(3))
 
 
 def log_densities(palette: Palette, object_weight, background_weight, whole: np.ndarray):
@@ -146,38 +212,6 @@ def log_densities(palette: Palette, object_weight, background_weight, whole: np.
     return costs
 
 
-def seen_through(palette: Palette, inside: np.ndarray, outside: np.ndarray) -> np.ndarray:
-    """Weight per entry of what is inside a box and not just more of what is outside.
-
-    Half of the box is taken to be background with the colours of the outside; what the densities leave after
-    taking that away is the object's share of each entry.
-    """
-    dense_in = fit_mixture(palette.colour, inside, IMAGE_COMPONENTS).density(palette.colour)
-    dense_out = fit_mixture(palette.colour, outside, IMAGE_COMPONENTS).density(palette.colour)
-    share = np.clip(1.0 - SHARE * dense_out / (dense_in + TINY), 0.0, 1.0)
-    weight = inside * share**2
-    return weight if weight.sum() >= 1 else inside
-
-
 def whole_density(palette: Palette) -> np.ndarray:
     """Density of the whole picture's colours at every entry of the palette."""
     return fit_mixture(palette.colour, palette.count, IMAGE_COMPONENTS).density(palette.colour)
-
-
-def _moments(colour, weight):
-    total = weight.sum()
-    if total <= 0:
-        return 0.0, np.zeros(3), np.zeros((3, 3))
-    mean = weight @ colour / total
-    step = colour - mean
-    return total, mean, (step * weight[:, None]).T @ step / total
-
-
-def _mixture(weights, colour):
-    moments = [_moments(colour, weight) for weight in weights]
-    total = np.array([m[0] for m in moments])
-    return Mixture(
-        total / total.sum(),
-        np.array([m[1] for m in moments]),
-        np.array([m[2] for m in moments]) + NOISE * np.eye(3),
-    )

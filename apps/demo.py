@@ -1,7 +1,8 @@
 """Try cutmatch on real pictures, with no files of your own: they come with scikit-image.
 
-Each picture is cut out from a few strokes or a box given here as coordinates.  The results go to the --out folder,
-and a table says what was done.  The first run compiles the kernels, which later runs load from disk.
+Each picture is cut out from a few strokes or a box given here as coordinates.  The results go to the
+--out folder, and a table says what was done.  The first run compiles the kernels, which later runs load
+from disk.
 """
 
 import sys

@@ -39,8 +39,8 @@ def nearer_background(lab: np.ndarray, is_object: np.ndarray, is_background: np.
 def depth_in_box(lab: np.ndarray, is_background: np.ndarray, start: np.ndarray) -> np.ndarray:
     """How deep each pixel lies in a box, as a rank: 0 at the background to 1 at the pixel hardest to reach.
 
-    `start` (H, W): length at which paths may begin at a pixel besides the background's 0; FAR where they may not.
-    Ranks are spread evenly over the box, so they mean the same whatever the picture's contrast.  float32 (H, W).
+    `start` (H, W): length at which paths may begin at a pixel besides the background's 0; FAR where not.
+    Ranks are spread evenly over the box, so they mean the same whatever the contrast.  float32 (H, W).
     """
     distance = np.where(is_background, np.float32(0.0), start.astype(np.float32))
     low, high = lab.copy(), lab.copy()
@@ -85,7 +85,7 @@ def sweep_kernel(lab, step, distance):
 
 @kernel
 def barrier_kernel(lab, step, start, low, high, distance):
-    """As `sweep_kernel` for the barrier of a path: the sum over channels of its highest less its lowest value.
+    """As `sweep_kernel` for a path's barrier: its highest less its lowest value, summed over channels.
 
     `low` and `high` (H, W, 3) hold the extremes of the best path found so far.
     """

@@ -19,7 +19,7 @@ EXIF_ORIENTATION = 0x0112
 
 
 class InputError(ValueError):
-    """Something the user passed cannot be used; the message is one line that names it and says what would do."""
+    """Something passed cannot be used; the message is one line that names it and says what would do."""
 
 
 def read_bytes(path, name: str = "image") -> bytes:

@@ -11,7 +11,7 @@ DIMMED = 0.45  # brightness left to the background
 
 
 def overlay(rgb: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """Picture (H, W, 3) in [0, 1] with everything but the mask (H, W) dimmed and its border drawn; uint8 RGB."""
+    """Picture (H, W, 3) in [0, 1], all but the mask (H, W) dimmed, its border drawn; uint8 RGB."""
     shown = rgb.copy()
     grey = rgb.mean(axis=2, keepdims=True)
     shown[~mask] = (DIMMED * (0.5 * rgb + 0.5 * grey))[~mask]
@@ -20,7 +20,7 @@ def overlay(rgb: np.ndarray, mask: np.ndarray) -> np.ndarray:
 
 
 def border(mask: np.ndarray, width: int = 1) -> np.ndarray:
-    """Pixels of the background within `width` of the mask: the border is drawn round the object, not over it."""
+    """Background within `width` of the mask: the border is drawn round the object, not over it."""
     import cv2
 
     size = 2 * width + 1

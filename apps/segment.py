@@ -232,8 +232,9 @@ def _segment_one(job: Job, chosen) -> dict:
 def _line(report) -> str:
     share = 100.0 * report["object_pixels"] / (report["width"] * report["height"])
     text = (
-        f"{report['image']}: {report['width']}x{report['height']}, object {share:.1f} %, {report['rounds']} rounds, "
-        f"energy {report['energies'][-1]:.0f}, {report['seconds']['total']:.2f} s -> {report['files']['mask']}"
+        f"{report['image']}: {report['width']}x{report['height']}, object {share:.1f} %, "
+        f"{report['rounds']} rounds, energy {report['energies'][-1]:.0f}, "
+        f"{report['seconds']['total']:.2f} s -> {report['files']['mask']}"
     )
     if "truth" in report:
         text += (

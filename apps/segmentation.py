@@ -36,27 +36,28 @@ from apps.colour_models import (
     lab_image,
     log_densities,
     make_palette,
-    seen_through,
     whole_density,
 )
 from apps.geodesic import FAR, depth_in_box, nearer_background
 from apps.images import InputError, to_rgb
 from apps.pictures import border
 from apps.shapes import drop_small, fill_holes_of, keep_parts
-from apps.strokes import BACKGROUND, OBJECT, check_marks, marks_of, marks_of_box
+from apps.strokes import BACKGROUND, OBJECT, OPEN, check_marks, marks_of, marks_of_box
 
 SMOOTHNESS = 20.0  # weight of an edge of length 1 between equal colours, in nats
-BOX_SMOOTHNESS = 50.0
-BOX_NEARNESS = 1.0
-RING = 4
-UNLIKE_RING = 5.0
-DEEP = 0.5
-SHALLOW = 0.25
-USE_SHARE = False
-NEARNESS = 3.0  # nats: what the strokes' nearness alone may say about a pixel
+BOX_SMOOTHNESS = 50.0  # a box tells less about the colours, so the cut relies more on the borders
+CONTRAST = 1.0  # fall of an edge's weight: exp(-CONTRAST * squared step / mean squared step)
+NEARNESS = 2.0  # nats: what the strokes' nearness alone may say about a pixel
+BOX_NEARNESS = 1.0  # the same for the depth in a box
 ROUNDS = 10  # at most; most pictures stand still after 3 to 6
+# Where the object of a box is looked for first: the deepest share, and the shallowest for the background.
+STARTS = ((0.5, 0.25), (0.25, 0.5), (0.75, 0.12))
+RING = 4  # pixels round a box whose colours are background
+UNLIKE_RING = 5.0  # Lab units of path length per nat that a colour is rarer in the ring than in the picture
+STROKE_SHARE = 1.0  # of the strokes against the whole labelling when models are fitted again
 SOFT_STROKE = 8.0  # nats for what a soft stroke says; colours and neighbours can outvote it
-STROKE_SHARE = 1.0
+LARGE = 1_000_000  # pixels above which models are found on a reduced picture first
+REDUCED = 250_000  # pixels of that picture
 UNIT = 256
 FORBIDDEN = 1 << 20  # more than all edges of a pixel together
 KEEP = ("touching", "all", "largest")
@@ -116,20 +117,32 @@ class Picture:
         clock.charge("colours")
         self.boxed = not self.is_object.any()
         smoothness = BOX_SMOOTHNESS if self.boxed else SMOOTHNESS
-        self.edges = gridcut.contrast_edges(lab, weight=smoothness * UNIT, connectivity=8, dtype=np.int32)
+        self.edges = gridcut.contrast_edges(
+            lab,
+            weight=smoothness * UNIT,
+            connectivity=8,
+            beta=CONTRAST / _mean_squared_step(lab),
+            dtype=np.int32,
+        )
         clock.charge("edges")
-        if self.boxed:
-            self.depth = depth_in_box(lab, self.is_background, self._starts())
-            self.preference = (BOX_NEARNESS * UNIT) * (1 - 2 * self.depth)
-        else:
-            self.preference = (NEARNESS * UNIT) * nearer_background(lab, self.is_object, self.is_background)
+        self.lab = lab
+        self.stroke_object = self.palette.counts(self.is_object)
+        self.stroke_background = self.palette.counts(self.is_background)
+        if not self.boxed:
+            self.prefer((NEARNESS * UNIT) * nearer_background(lab, self.is_object, self.is_background))
         clock.charge("distances")
 
-    def _starts(self):
-        """Where paths into a box may start besides the background: at the picture's sides, in the ring's colours.
+    def prefer(self, lean):
+        """Set what place alone costs: `lean` (H, W) in 1 / UNIT nats, above 0 for calling a pixel object."""
+        lean = np.int32(lean)
+        self.against_object, self.against_background = np.maximum(lean, 0), np.maximum(-lean, 0)
 
-        A box that reaches a side of the picture has no outside there.  What lies along that side is background if
-        its colours are common along the whole ring round the box, and the object cut off by the picture if not.
+    def starts(self):
+        """Where else paths into a box may start: at the picture's sides, in the ring's colours.
+
+        A box that reaches a side of the picture has no outside there.  What lies along that side is
+        background if its colours are common along the whole ring round the box, and the object cut off by
+        the picture if not.
         """
         start = np.full(self.marks.shape, FAR, np.float32)
         frame = np.ones(self.marks.shape, bool)
@@ -139,8 +152,8 @@ class Picture:
             return start
         wide = np.ones(self.marks.shape, bool)
         wide[RING:-RING, RING:-RING] = False
-        ring = (border(~self.is_background, RING) | wide) & (self.is_background | wide)
-        ring &= border(~self.is_background, RING) | ~self.is_background
+        near = border(~self.is_background, RING)
+        ring = near | (wide & ~self.is_background)
         common = fit_mixture(self.palette.colour, self.palette.counts(ring), COMPONENTS)
         rare = np.log(self.whole + 1e-30) - np.log(common.density(self.palette.colour) + 1e-30)
         start[frame] = UNLIKE_RING * np.maximum(rare, 0.0)[self.palette.index[frame]]
@@ -153,9 +166,8 @@ class Picture:
         common = np.minimum(object_cost, background_cost)
         as_object = np.int32(np.rint((object_cost - common) * UNIT))[index]
         as_background = np.int32(np.rint((background_cost - common) * UNIT))[index]
-        lean = np.int32(self.preference)
-        as_object += np.maximum(lean, 0)
-        as_background += np.maximum(-lean, 0)
+        as_object += self.against_object
+        as_background += self.against_background
         against = np.int32(SOFT_STROKE * UNIT) if self.soft else np.int32(FORBIDDEN)
         as_object[self.is_background] = as_object[self.is_background] + against if self.soft else against
         as_background[self.is_object] = as_background[self.is_object] + against if self.soft else against
@@ -250,9 +262,7 @@ def segment_marked(
         raise InputError(f"--keep must be one of {', '.join(KEEP)}, got {keep!r}")
     if keep == "touching" and not has_object:
         raise InputError("--keep touching needs object strokes, and a box has none; use all or largest")
-    picture = Picture(rgb, marks, soft_strokes, device, clock)
-
-    mask, energies, cut = _rounds(picture, keep, rounds, clock)
+    picture, mask, energies, cut = _find(rgb, marks, keep, soft_strokes, rounds, device, clock)
     if fill_holes:
         mask = fill_holes_of(mask, picture.is_background)
     if least_area > 1:
@@ -261,22 +271,73 @@ def segment_marked(
     return Segmentation(mask, marks, tuple(energies), clock.total(), cut.device, cut.method)
 
 
-def _rounds(picture, keep, rounds, clock):
+def _find(rgb, marks, keep, soft, rounds, device, clock):
+    """The labelling of least energy from any of the starts; a large picture begins with a reduced one."""
+    if marks.size > LARGE:
+        small_rgb, small_marks = _reduced(rgb, marks)
+        if not _lost(marks, small_marks):
+            small = _find(small_rgb, small_marks, keep, soft, rounds, device, clock)[1]
+            if small.any() and not small.all():
+                return _refined(rgb, marks, small, keep, soft, min(rounds, 2), device, clock)
+    picture = Picture(rgb, marks, soft, device, clock)
+    if not picture.boxed:
+        starts = [(picture.stroke_object, picture.stroke_background)]
+    else:
+        depth = depth_in_box(picture.lab, picture.is_background, picture.starts())
+        picture.prefer((BOX_NEARNESS * UNIT) * (1 - 2 * depth))
+        counts = picture.palette.counts
+        starts = [(counts(depth > 1 - deep), counts(depth < shallow)) for deep, shallow in STARTS]
+        clock.charge("distances")
+    found = [_rounds(picture, keep, rounds, clock, *start) for start in starts]
+    return picture, *min(found, key=lambda one: one[1][-1])
+
+
+def _refined(rgb, marks, small, keep, soft, rounds, device, clock):
+    """Cut the full picture with models fitted to a labelling of the reduced one."""
+    import cv2
+
+    picture = Picture(rgb, marks, soft, device, clock)
+    mask = cv2.resize(small.view(np.uint8), marks.shape[::-1], interpolation=cv2.INTER_NEAREST) > 0
+    mask = (mask | picture.is_object) & ~picture.is_background
+    if picture.boxed:
+        picture.prefer(np.where(picture.is_background, np.float32(UNIT), np.float32(0)))
+    object_count = _blend(picture.palette.counts(mask), picture.stroke_object)
+    background_count = _blend(picture.palette.counts(~mask), picture.stroke_background)
+    clock.charge("models")
+    return picture, *_rounds(picture, keep, rounds, clock, object_count, background_count)
+
+
+def _reduced(rgb, marks):
+    """Picture and marks at REDUCED pixels; a mark survives unless the other kind covers more of its cell."""
+    import cv2
+
+    scale = (REDUCED / marks.size) ** 0.5
+    size = (max(1, round(marks.shape[1] * scale)), max(1, round(marks.shape[0] * scale)))
+    shares = [
+        cv2.resize((marks == mark).astype(np.float32), size, interpolation=cv2.INTER_AREA)
+        for mark in (OBJECT, BACKGROUND)
+    ]
+    small = np.zeros(size[::-1], np.int8)
+    boxed = not (marks == OBJECT).any()
+    # An object may reach a box's very edge, so there only cells wholly outside are background.
+    small[(shares[1] > (0.999 if boxed else 0)) & (shares[1] >= shares[0])] = BACKGROUND
+    small[(shares[0] > 0) & (shares[0] > shares[1])] = OBJECT
+    return cv2.resize(rgb, size, interpolation=cv2.INTER_AREA), small
+
+
+def _lost(marks, small):
+    """Whether a kind of mark, or all open pixels, vanished when the picture was reduced."""
+    return any((marks == mark).any() and not (small == mark).any() for mark in (OBJECT, BACKGROUND, OPEN))
+
+
+def _rounds(picture, keep, rounds, clock, object_count, background_count):
     """Fit and cut until the labelling stands still; the last labelling, the energies and the last cut."""
     palette = picture.palette
-    stroke_object = palette.counts(picture.is_object)
-    stroke_background = palette.counts(picture.is_background)
-    object_count, background_count = stroke_object, stroke_background
-    if not picture.is_object.any():
-        object_count = palette.counts(picture.depth > 1 - DEEP)
-        background_count = palette.counts(picture.depth < SHALLOW)
-        if USE_SHARE:
-            object_count = seen_through(palette, object_count, background_count)
     mask, energies, cut = None, [], None
     for _ in range(rounds):
         costs = picture.costs(*log_densities(palette, object_count, background_count, picture.whole))
         clock.charge("models")
-        as_object, as_background, common = costs
+        as_object, as_background, _ = costs
         tried = gridcut.max_flow(as_background, as_object, picture.edges, device=picture.device)
         clock.charge("cuts")
         labels = keep_parts(tried.labels, keep, picture.is_object)
@@ -289,10 +350,19 @@ def _rounds(picture, keep, rounds, clock):
         energies.append(energy)
         if stands_still or not mask.any() or mask.all():
             break
-        object_count = _blend(palette.counts(mask), stroke_object)
-        background_count = _blend(palette.counts(~mask), stroke_background)
+        object_count = _blend(palette.counts(mask), picture.stroke_object)
+        background_count = _blend(palette.counts(~mask), picture.stroke_background)
         clock.charge("models")
     return mask, energies, cut
+
+
+def _mean_squared_step(lab):
+    """Mean squared step between neighbours on every other line; 1 for a constant picture."""
+    across = lab[::2, 1:] - lab[::2, :-1]
+    down = lab[1:, ::2] - lab[:-1, ::2]
+    total = float(np.vdot(across, across)) + float(np.vdot(down, down))
+    edges = (across.size + down.size) / lab.shape[2]
+    return total / edges if total > 0 else 1.0
 
 
 def _blend(labelled, strokes):

@@ -7,7 +7,7 @@ import numpy as np
 
 
 def keep_parts(mask: np.ndarray, keep: str, strokes: np.ndarray) -> np.ndarray:
-    """Parts of a mask that touch a stroke ("touching"), all, or the largest; a new array unless all are kept."""
+    """Parts of a mask that touch a stroke ("touching"), all, or the largest."""
     if keep == "all" or not mask.any():
         return mask
     part, area = _parts(mask, 4)
@@ -30,7 +30,7 @@ def fill_holes_of(mask: np.ndarray, strokes: np.ndarray) -> np.ndarray:
 
 
 def drop_small(mask, least_area: int, object_strokes, background_strokes) -> np.ndarray:
-    """Parts below `least_area` pixels go, then holes below it; those that hold a stroke of their kind stay."""
+    """Parts below `least_area` pixels go, then such holes; those that hold a stroke of their kind stay."""
     part, area = _parts(mask, 4)
     kept = area >= least_area
     kept[part[object_strokes & mask]] = True

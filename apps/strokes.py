@@ -108,7 +108,7 @@ def marks_of_box(box, shape) -> np.ndarray:
 
 
 def check_marks(marks: np.ndarray, shape, name: str) -> np.ndarray:
-    """The marks, if they fit an image of this shape (H, W) and there is something to find; else InputError."""
+    """The marks, if they fit an image of this shape and leave something to find; else InputError."""
     if marks.shape != tuple(shape):
         raise InputError(
             f"{name} is {marks.shape[1]}x{marks.shape[0]} pixels, but the image is {shape[1]}x{shape[0]}; "
@@ -148,7 +148,7 @@ def read_boxes(path) -> dict[str, tuple[int, int, int, int]]:
 
 
 def find_by_stem(folder, stem: str, name: str) -> Path:
-    """The one file of a folder with this stem, any suffix; InputError when there is none, or more than one."""
+    """The one file of a folder with this stem, any suffix; InputError when there is not exactly one."""
     found = sorted(p for p in Path(folder).glob("*") if p.stem == stem and p.is_file())
     if len(found) != 1:
         what = "has no file" if not found else f"has {len(found)} files"

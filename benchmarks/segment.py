@@ -2,12 +2,13 @@
 
 Needs a folder of pictures with truth (--data, or CUTMATCH_DATA in the environment):
 
-    grabcut/images  grabcut/gt  grabcut/scribbles1  grabcut/scribbles2  grabcut/boxes.json     tight and loose10 boxes
-    coopcuts/images  coopcuts/groundtruth  coopcuts/seeds                                      thin structures
+    grabcut/images  grabcut/gt  grabcut/scribbles1  grabcut/scribbles2  grabcut/boxes.json
+    coopcuts/images  coopcuts/groundtruth  coopcuts/seeds
 
-grabCut runs five iterations; with strokes the open pixels start as probable background, its usable start.  error %:
-wrong pixels among those the input leaves open; IoU and boundary F (2 pixels) of the object; means over pictures, the
-undecided band of the truth left out.  Both run on one thread, in turn on each picture, after one untimed call.
+grabCut runs five iterations; with strokes the open pixels start as probable background, its usable start.
+error %: wrong pixels among those the input leaves open; IoU and boundary F (2 pixels) of the object; means
+over pictures, the undecided band of the truth left out.  Both run on one thread, in turn on each picture,
+after one untimed call.
 """
 
 import argparse
@@ -42,7 +43,8 @@ def main(argv):
     if options.data is None or not Path(options.data).is_dir():
         where = "no folder given" if options.data is None else f"no folder {options.data!r}"
         print(
-            f"benchmarks segment: skipped, {where}; pass --data FOLDER or set CUTMATCH_DATA (--help: its layout)"
+            f"benchmarks segment: skipped, {where}; "
+            "pass --data FOLDER or set CUTMATCH_DATA (--help shows its layout)"
         )
         return 0
     numba.set_num_threads(1)
