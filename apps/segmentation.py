@@ -10,18 +10,24 @@ A labelling x (True: object) costs
 
 with g_p in [-1, 1] the geodesic preference of apps.geodesic and infinite costs against the strokes [1, 3].
 One exact cut minimises E for fixed models.  Parts of the object that touch no object stroke are dropped: a
-user who wanted them would have marked them, and no later step can pull them back.  Then the colour models are
-fitted to the labelling, the strokes counting as much again as all the rest, and the cut is repeated [2],
-until the labelling stands still.  A round that would raise E is not taken, so the reported energies fall.
+user who wanted them would have marked them, and no later step can pull them back.  Then the colour models
+are fitted to the labelling, the strokes counting as much again as all the rest, and the cut is repeated [2],
+until the labelling stands still or `rounds` are done.  A round that would raise E is not taken, so the
+reported energies fall.
 
-A box marks all outside as background; the first object model is what is left of the colours inside the box
-after the background's share is taken away.
+A box marks all outside as background.  What is hard to reach from outside without crossing a border (the
+minimum barrier distance [4]) is the first guess at the object.  How much of the box it fills is unknown, so
+there are several guesses, and the one that ends with the least energy is taken.
+
+A picture above LARGE pixels is segmented at REDUCED pixels first; its models then serve one cut of the full
+picture, along the border found and wherever the colours contradict the reduced labelling.
 
 Costs are rounded once, to multiples of 1 / UNIT; the cut itself is exact in integers.
 
 [1] Boykov, Jolly. "Interactive graph cuts." ICCV 2001.
 [2] Rother, Kolmogorov, Blake. "GrabCut." ACM Transactions on Graphics 23(3), 2004.
 [3] Price, Morse, Cohen. "Geodesic graph cut for interactive image segmentation." CVPR 2010.
+[4] Zhang et al. "Minimum barrier salient object detection at 80 FPS." ICCV 2015.
 """
 
 import time
@@ -30,36 +36,21 @@ from dataclasses import dataclass
 import numpy as np
 
 import gridcut
-from apps.colour_models import (
-    COMPONENTS,
-    fit_mixture,
-    lab_image,
-    log_densities,
-    make_palette,
-    whole_density,
-)
-from apps.geodesic import FAR, depth_in_box, nearer_background
+from apps.colour_models import log_densities
+from apps.geodesic import depth_in_box
 from apps.images import InputError, to_rgb
 from apps.pictures import border
 from apps.shapes import drop_small, fill_holes_of, keep_parts
 from apps.strokes import BACKGROUND, OBJECT, OPEN, check_marks, marks_of, marks_of_box
+from apps.terms import FORBIDDEN, REDUCED, UNIT, Picture, reduced
 
-SMOOTHNESS = 20.0  # weight of an edge of length 1 between equal colours, in nats
-BOX_SMOOTHNESS = 50.0  # a box tells less about the colours, so the cut relies more on the borders
-CONTRAST = 1.0  # fall of an edge's weight: exp(-CONTRAST * squared step / mean squared step)
-NEARNESS = 2.0  # nats: what the strokes' nearness alone may say about a pixel
-BOX_NEARNESS = 1.0  # the same for the depth in a box
+BOX_NEARNESS = 1.0  # nats: what the depth in a box alone may say about a pixel
 ROUNDS = 10  # at most; most pictures stand still after 3 to 6
 # Where the object of a box is looked for first: the deepest share, and the shallowest for the background.
 STARTS = ((0.5, 0.25), (0.25, 0.5), (0.75, 0.12))
-RING = 4  # pixels round a box whose colours are background
-UNLIKE_RING = 5.0  # Lab units of path length per nat that a colour is rarer in the ring than in the picture
 STROKE_SHARE = 1.0  # of the strokes against the whole labelling when models are fitted again
-SOFT_STROKE = 8.0  # nats for what a soft stroke says; colours and neighbours can outvote it
 LARGE = 1_000_000  # pixels above which models are found on a reduced picture first
-REDUCED = 250_000  # pixels of that picture
-UNIT = 256
-FORBIDDEN = 1 << 20  # more than all edges of a pixel together
+BAND = 3  # reduced pixels on either side of the border that the full picture decides again
 KEEP = ("touching", "all", "largest")
 
 
@@ -103,87 +94,6 @@ class Clock:
 
     def total(self):
         return {**self.seconds, "total": time.perf_counter() - self.start}
-
-
-class Picture:
-    """What stays the same from round to round: colours, marks, edges, geodesic preference."""
-
-    def __init__(self, rgb, marks, soft, device, clock):
-        self.marks, self.device, self.soft = marks, device, soft
-        self.is_object, self.is_background = marks == OBJECT, marks == BACKGROUND
-        lab = lab_image(rgb)
-        self.palette = make_palette(rgb, lab)
-        self.whole = whole_density(self.palette)
-        clock.charge("colours")
-        self.boxed = not self.is_object.any()
-        smoothness = BOX_SMOOTHNESS if self.boxed else SMOOTHNESS
-        self.edges = gridcut.contrast_edges(
-            lab,
-            weight=smoothness * UNIT,
-            connectivity=8,
-            beta=CONTRAST / _mean_squared_step(lab),
-            dtype=np.int32,
-        )
-        clock.charge("edges")
-        self.lab = lab
-        self.stroke_object = self.palette.counts(self.is_object)
-        self.stroke_background = self.palette.counts(self.is_background)
-        if not self.boxed:
-            self.prefer((NEARNESS * UNIT) * nearer_background(lab, self.is_object, self.is_background))
-        clock.charge("distances")
-
-    def prefer(self, lean):
-        """Set what place alone costs: `lean` (H, W) in 1 / UNIT nats, above 0 for calling a pixel object."""
-        lean = np.int32(lean)
-        self.against_object, self.against_background = np.maximum(lean, 0), np.maximum(-lean, 0)
-
-    def starts(self):
-        """Where else paths into a box may start: at the picture's sides, in the ring's colours.
-
-        A box that reaches a side of the picture has no outside there.  What lies along that side is
-        background if its colours are common along the whole ring round the box, and the object cut off by
-        the picture if not.
-        """
-        start = np.full(self.marks.shape, FAR, np.float32)
-        frame = np.ones(self.marks.shape, bool)
-        frame[1:-1, 1:-1] = False
-        frame &= ~self.is_background
-        if not frame.any():
-            return start
-        wide = np.ones(self.marks.shape, bool)
-        wide[RING:-RING, RING:-RING] = False
-        near = border(~self.is_background, RING)
-        ring = near | (wide & ~self.is_background)
-        common = fit_mixture(self.palette.colour, self.palette.counts(ring), COMPONENTS)
-        rare = np.log(self.whole + 1e-30) - np.log(common.density(self.palette.colour) + 1e-30)
-        start[frame] = UNLIKE_RING * np.maximum(rare, 0.0)[self.palette.index[frame]]
-        return start
-
-    def costs(self, object_cost, background_cost):
-        """Integer costs of both labels per pixel from costs per palette entry in nats."""
-        # What both labels cost a pixel alike stays out of the cut, but counts in the energy.
-        index = self.palette.index
-        common = np.minimum(object_cost, background_cost)
-        as_object = np.int32(np.rint((object_cost - common) * UNIT))[index]
-        as_background = np.int32(np.rint((background_cost - common) * UNIT))[index]
-        as_object += self.against_object
-        as_background += self.against_background
-        against = np.int32(SOFT_STROKE * UNIT) if self.soft else np.int32(FORBIDDEN)
-        as_object[self.is_background] = as_object[self.is_background] + against if self.soft else against
-        as_background[self.is_object] = as_background[self.is_object] + against if self.soft else against
-        if not self.soft:
-            as_object[self.is_object] = 0
-            as_background[self.is_background] = 0
-        return as_object, as_background, float(self.palette.count @ common)
-
-    def energy(self, mask, as_object, as_background, common):
-        """Cost of a labelling in nats."""
-        total = int(as_object[mask].sum(dtype=np.int64)) + int(as_background[~mask].sum(dtype=np.int64))
-        for offset, weight in self.edges.items():
-            here, there = _pairs(mask, offset)
-            where, _ = _pairs(weight, offset)
-            total += int(where[here != there].sum(dtype=np.int64))
-        return total / UNIT + common
 
 
 def segment(
@@ -274,11 +184,11 @@ def segment_marked(
 def _find(rgb, marks, keep, soft, rounds, device, clock):
     """The labelling of least energy from any of the starts; a large picture begins with a reduced one."""
     if marks.size > LARGE:
-        small_rgb, small_marks = _reduced(rgb, marks)
+        small_rgb, small_marks = reduced(rgb, marks)
         if not _lost(marks, small_marks):
             small = _find(small_rgb, small_marks, keep, soft, rounds, device, clock)[1]
             if small.any() and not small.all():
-                return _refined(rgb, marks, small, keep, soft, min(rounds, 2), device, clock)
+                return _refined(rgb, marks, small, keep, soft, device, clock)
     picture = Picture(rgb, marks, soft, device, clock)
     if not picture.boxed:
         starts = [(picture.stroke_object, picture.stroke_background)]
@@ -292,7 +202,7 @@ def _find(rgb, marks, keep, soft, rounds, device, clock):
     return picture, *min(found, key=lambda one: one[1][-1])
 
 
-def _refined(rgb, marks, small, keep, soft, rounds, device, clock):
+def _refined(rgb, marks, small, keep, soft, device, clock):
     """Cut the full picture with models fitted to a labelling of the reduced one."""
     import cv2
 
@@ -304,25 +214,32 @@ def _refined(rgb, marks, small, keep, soft, rounds, device, clock):
     object_count = _blend(picture.palette.counts(mask), picture.stroke_object)
     background_count = _blend(picture.palette.counts(~mask), picture.stroke_background)
     clock.charge("models")
-    return picture, *_rounds(picture, keep, rounds, clock, object_count, background_count)
+    costs = picture.costs(*log_densities(picture.palette, object_count, background_count, picture.whole))
+    clock.charge("models")
+    labels, cut = _cut_near(picture, mask, BAND * round((marks.size / REDUCED) ** 0.5), *costs[:2])
+    clock.charge("cuts")
+    labels = keep_parts(labels, keep, picture.is_object)
+    energy = picture.energy(labels, *costs)
+    clock.charge("parts")
+    return picture, labels, [energy], cut
 
 
-def _reduced(rgb, marks):
-    """Picture and marks at REDUCED pixels; a mark survives unless the other kind covers more of its cell."""
+def _cut_near(picture, guess, width, as_object, as_background):
+    """The best cut among those that keep to a guess where its border is far and the colours agree with it.
+
+    Pixels within `width` of the guess's border, and pixels whose own costs speak against the guess, are open;
+    a ring of pixels round them is held to the guess, and the rest takes no part.
+    """
     import cv2
 
-    scale = (REDUCED / marks.size) ** 0.5
-    size = (max(1, round(marks.shape[1] * scale)), max(1, round(marks.shape[0] * scale)))
-    shares = [
-        cv2.resize((marks == mark).astype(np.float32), size, interpolation=cv2.INTER_AREA)
-        for mark in (OBJECT, BACKGROUND)
-    ]
-    small = np.zeros(size[::-1], np.int8)
-    boxed = not (marks == OBJECT).any()
-    # An object may reach a box's very edge, so there only cells wholly outside are background.
-    small[(shares[1] > (0.999 if boxed else 0)) & (shares[1] >= shares[0])] = BACKGROUND
-    small[(shares[0] > 0) & (shares[0] > shares[1])] = OBJECT
-    return cv2.resize(rgb, size, interpolation=cv2.INTER_AREA), small
+    near = border(guess, width) | border(~guess, width)
+    opened = (near | ((as_object > as_background) == guess)).view(np.uint8)
+    taking_part = cv2.dilate(opened, np.ones((3, 3), np.uint8)) > 0
+    held = taking_part & (opened == 0)
+    source = np.where(held, np.int32(FORBIDDEN) * guess, as_background).astype(np.int32)
+    sink = np.where(held, np.int32(FORBIDDEN) * ~guess, as_object).astype(np.int32)
+    cut = gridcut.max_flow(source, sink, picture.edges, mask=taking_part, device=picture.device)
+    return np.where(taking_part, cut.labels, guess), cut
 
 
 def _lost(marks, small):
@@ -356,28 +273,10 @@ def _rounds(picture, keep, rounds, clock, object_count, background_count):
     return mask, energies, cut
 
 
-def _mean_squared_step(lab):
-    """Mean squared step between neighbours on every other line; 1 for a constant picture."""
-    across = lab[::2, 1:] - lab[::2, :-1]
-    down = lab[1:, ::2] - lab[:-1, ::2]
-    total = float(np.vdot(across, across)) + float(np.vdot(down, down))
-    edges = (across.size + down.size) / lab.shape[2]
-    return total / edges if total > 0 else 1.0
-
-
 def _blend(labelled, strokes):
     """Counts of a labelling with the strokes counting as much as all of it."""
     total = strokes.sum()
     return labelled + strokes * (STROKE_SHARE * labelled.sum() / total) if total else labelled
-
-
-def _pairs(array, offset):
-    """Views of a 2-D array at p and at p + offset, for all p where both exist."""
-    here, there = [], []
-    for step, size in zip(offset, array.shape, strict=True):
-        here.append(slice(max(0, -step), size - max(0, step)))
-        there.append(slice(max(0, step), size - max(0, -step)))
-    return array[tuple(here)], array[tuple(there)]
 
 
 def _marks(shape, scribbles, trimap, box):
