@@ -1,10 +1,10 @@
 """From the state a solver leaves to a true flow.
 
-A solver may leave more excess on the source side than came from the source (it got stuck and must go back), and
-lack more on the sink side than the sink takes.  Both are flow problems of the same kind on the residual graph:
+A solver may leave more excess on the source side than came from the source (it got stuck and must go back),
+and lack more on the sink side than the sink takes.  Both are flow problems of one kind on the residual graph:
 
-  source side   e - s > 0 must go back along residual arcs to pixels that got source capacity, where it is < 0
-  sink side     -(e + t) > 0 must be fetched against residual arcs from pixels that feed the sink, where it is < 0
+  source side   e - s > 0 must go back along residual arcs, to pixels where it is < 0
+  sink side     -(e + t) > 0 must be fetched against residual arcs, from pixels where it is < 0
 
 No arc joins the two sides, so one solve serves both, with the arcs of the sink side turned round.
 """

@@ -337,7 +337,7 @@ def used_pixels(problem: Problem, offset: Offset | None) -> np.ndarray:
 
 def _float_exponent(problem: Problem, views: Reader) -> int:
     """e such that capacities times 2^e, summed round any pixel, stay within 2^FLOAT_BITS."""
-    total = math.fsum(float(v) for v in largest_capacities(problem, views))
+    total = sum(float(v) for v in largest_capacities(problem, views))
     if total == math.inf:
         raise ValueError(
             "source, sink and edges are too large: capacities round a pixel add up to more than a float"

@@ -34,6 +34,7 @@ from gridcut.problem import (
     check_shape,
 )
 
+COARSEST_BITS = 50  # floats keep a resolution of 2^-50 of the largest sum round a pixel, or better
 _NO_CELLS = np.empty(0, np.int32)
 
 
@@ -257,13 +258,16 @@ class Solver:
     def _make_room(self, changes: list[Change]) -> bool:
         """See to it that the new capacities fit the grid's integers; False if that took a cold start."""
         bounds = list(self._bounds)
+        shrinks = False
         for change in changes:
+            gone = array_of(self._problem, change.key).reshape(-1)[change.places].max().item()
             for i in self._bounded_by(change.key):
+                shrinks |= self._problem.is_float and gone > bounds[i] / 2
                 bounds[i] = max(bounds[i], change.values.max().item())
-        if sum(bounds) <= self._limit():
+        if sum(bounds) <= self._limit() and not shrinks:
             self._bounds = bounds
             return True
-        # These bounds never go down; before anything is done about it, look how things really are.
+        # These bounds never went down; before anything is done about it, look how things really are.
         trial = self._problem
         for change in changes:
             array = array_of(trial, change.key).copy()
@@ -271,8 +275,8 @@ class Solver:
             trial = with_array(trial, change.key, array)
         views = reader(trial, self._grid.layout)
         bounds = largest_capacities(trial, views)
-        if sum(bounds) > self._limit():
-            # Rare enough for a cold start: wider integers, or a coarser unit for floats.
+        if sum(bounds) > self._limit() or 0 < sum(bounds) < self._floor():
+            # Rare enough for a cold start: wider integers, or another unit for floats.
             self._grid, views = load(trial)
             self._forget()
         else:
@@ -287,6 +291,10 @@ class Solver:
         if self._problem.is_float:
             return self._grid.unit * 2.0**62
         return INT32_MAX if self._grid.excess.dtype == np.int32 else INT64_MAX
+
+    def _floor(self):
+        """Float bounds below this leave the unit too coarse."""
+        return self._grid.unit * 2.0**COARSEST_BITS if self._problem.is_float else 0
 
     def _bounded_by(self, key) -> list[int]:
         """Which of the bounds an array counts in: 0 source, 1 sink, 2 + k arc k."""

@@ -78,7 +78,7 @@ def check_flow(cut, source, sink, edges, mask=None):
         if offset in edges:
             used = flow != 0
             assert (flow[used] <= np.broadcast_to(edges[offset], shape)[used]).all()
-    # Into a pixel from the source goes at most its source capacity, out to the sink at most its sink capacity.
+    # A pixel gets at most its source capacity and gives at most its sink capacity.
     assert (net_out <= source).all()
     assert (net_out >= -sink).all()
     assert net_out.sum() == 0

@@ -17,11 +17,15 @@ OFFSETS = {
     "asymmetric": [(0, 1), (0, -1), (1, 0), (-1, 3)],
     "directed": gridcut.neighbourhood(4, both=True),
 }
-SHAPES = {1: [(37,), (1,), (2,)], 2: [(9, 13), (1, 17), (17, 1), (1, 1), (2, 3)], 3: [(4, 5, 6), (1, 1, 7), (3, 1, 2)]}
+SHAPES = {
+    1: [(37,), (1,), (2,)],
+    2: [(9, 13), (1, 17), (17, 1), (1, 1), (2, 3)],
+    3: [(4, 5, 6), (1, 1, 7), (3, 1, 2)],
+}
 
 
 def test_drawn_line(method, tools):
-    """    s ─9─► a ─2─► b ─2─► c ─9─► t,   s ─4─► b ─3─► t: the two arcs out of b and its sink are the cut."""
+    """s ─9─► a ─2─► b ─2─► c ─9─► t,  s ─4─► b ─3─► t: what leaves b is the cut."""
     cut = tools.solve(np.array([9, 4, 0]), np.array([0, 3, 9]), {(1,): 2}, method)
     assert cut.value == 5
     assert cut.labels.tolist() == [True, True, False]
@@ -31,10 +35,10 @@ def test_drawn_line(method, tools):
 
 def test_drawn_square(method, tools):
     """
-        s ─5─► a ─1─► b ─5─► t        The cut takes a ► b and a ► c: 1 + 2.  No arc leaves d.
-               │2     │7
-               ▼      ▼
-               c ─3─► d ─0─► t,  c ─4─► t
+    s ─5─► a ─1─► b ─5─► t        The cut takes a ► b and a ► c: 1 + 2.  No arc leaves d.
+           │2     │7
+           ▼      ▼
+           c ─3─► d ─0─► t,  c ─4─► t
     """
     source = np.array([[5, 0], [0, 0]])
     sink = np.array([[0, 5], [4, 0]])
@@ -200,7 +204,9 @@ def test_large_capacities(big, method, tools):
 def test_the_value_may_exceed_64_bits(tools):
     big = np.full((8, 8), 2**62)
     assert tools.solve(big, big * 0, {}).value == 0
-    assert tools.solve(np.where(np.eye(8), big, 0), np.where(np.eye(8), big - 1, 0), {}).value == 8 * (2**62 - 1)
+    assert tools.solve(np.where(np.eye(8), big, 0), np.where(np.eye(8), big - 1, 0), {}).value == 8 * (
+        2**62 - 1
+    )
 
 
 def test_int32_where_it_fits(tools):

@@ -22,7 +22,10 @@ def full(edges):
 def test_flipped(axis, method, problem, tools):
     source, sink, edges = problem
     cut = tools.solve(source, sink, edges, method)
-    turned = {tuple(-i if a == axis else i for a, i in enumerate(o)): np.flip(c, axis) for o, c in full(edges).items()}
+    turned = {}
+    for offset, capacity in full(edges).items():
+        mirrored = tuple(-i if a == axis else i for a, i in enumerate(offset))
+        turned[mirrored] = np.flip(capacity, axis)
     flipped = tools.solve(np.flip(source, axis), np.flip(sink, axis), turned, method)
     assert flipped.value == cut.value
     assert (np.flip(flipped.labels, axis) == cut.labels).all()

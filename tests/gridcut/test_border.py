@@ -1,0 +1,142 @@
+"""Bad input: one case a message, each naming the argument, what came and what would be right."""
+
+# ruff: noqa: E501  (tables of cases, one a line)
+
+import numpy as np
+import pytest
+
+import gridcut
+from gridcut.device import cuda_is_available
+
+GOOD = {"source": np.ones((3, 4), np.int32), "sink": np.ones((3, 4), np.int32), "edges": {(0, 1): 1}}
+
+
+def at(where, value, dtype=float):
+    array = np.ones((3, 4), dtype)
+    array[where] = value
+    return array
+
+
+class OnGpu:
+    __cuda_array_interface__ = {}
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"source": "a"}, TypeError, r"source must be an array of uint8, uint16, .*float64; got str"),
+        ({"source": None}, TypeError, r"source must be an array of .*; got NoneType"),
+        ({"source": np.ones((3, 4), complex)}, TypeError, r"source must be .*; got dtype complex128"),
+        ({"sink": np.ones((3, 4), bool)}, TypeError, r"sink must be .*; got dtype bool"),
+        ({"sink": np.ones((3, 4), np.uint64)}, TypeError, r"sink must be .*; got dtype uint64"),
+        ({"sink": np.ones((3, 4), object)}, TypeError, r"sink must be .*; got dtype object"),
+        ({"source": [[1, 2], [3]]}, TypeError, r"source must be an array of numbers, got list"),
+        ({"source": OnGpu()}, TypeError, r"source is an array on a GPU; copy it to the host first"),
+        ({"source": 1, "sink": 1}, ValueError, r"source must have 1, 2 or 3 axes, got shape \(\)"),
+        ({"source": np.ones((1, 2, 3, 4), int)}, ValueError, r"source must have 1, 2 or 3 axes, got shape \(1, 2, 3, 4\)"),
+        ({"sink": np.ones((4, 3), int)}, ValueError, r"sink must have the shape of source, \(3, 4\), got \(4, 3\)"),
+        ({"edges": [(0, 1)]}, TypeError, r"edges must be a mapping from offsets to capacities, .*; got list"),
+        ({"edges": {"right": 1}}, TypeError, r"edges: an offset must be a tuple of 2 integers, got 'right'"),
+        ({"edges": {(0.5, 1): 1}}, TypeError, r"edges: an offset must be a tuple of 2 integers, got \(0.5, 1\)"),
+        ({"edges": {(0, 0, 1): 1}}, ValueError, r"edges: an offset must have 2 entries, .*, got \(0, 0, 1\)"),
+        ({"edges": {(0, 0): 1}}, ValueError, r"edges: the offset \(0, 0\) leads from a pixel to itself"),
+        ({"edges": {(0, 1): np.ones((3, 3), int)}}, ValueError, r"edges\[\(0, 1\)\] must .*shape \(3, 4\), got shape \(3, 3\)"),
+        ({"edges": {(0, 1): "x"}}, TypeError, r"edges\[\(0, 1\)\] must be an array"),
+        ({"edges": {(0, 1): -1}}, ValueError, r"edges\[\(0, 1\)\] holds -1 at \(0, 0\); capacities must be 0 or more"),
+        ({"source": at((1, 2), -3, int)}, ValueError, r"source holds -3 at \(1, 2\); capacities must be 0 or more"),
+        ({"sink": at((2, 3), -0.5)}, ValueError, r"sink holds -0.5 at \(2, 3\); capacities must be 0 or more"),
+        ({"sink": at((0, 1), np.nan)}, ValueError, r"sink holds nan at \(0, 1\); capacities must be finite"),
+        ({"sink": at((0, 1), np.inf)}, ValueError, r"sink holds inf at \(0, 1\); capacities must be finite"),
+        ({"edges": {(0, 1): at((2, 2), np.nan)}}, ValueError, r"edges\[\(0, 1\)\] holds nan at \(2, 2\)"),
+        ({"source": np.full((3, 4), 2**62), "sink": np.full((3, 4), 2**62)}, ValueError, r"add up to .* the limit is 9223372036854775807"),
+        ({"source": at((0, 0), 1e308), "sink": at((0, 0), 1e308)}, ValueError, r"add up to more than a float"),
+        ({"mask": np.ones((3, 4), int)}, TypeError, r"mask must be a bool array \(True: .*\), got dtype int64"),
+        ({"mask": np.ones((4, 3), bool)}, ValueError, r"mask must have the grid's shape \(3, 4\), got shape \(4, 3\)"),
+        ({"device": "tpu"}, ValueError, r"device must be 'auto', 'cpu' or 'cuda', got 'tpu'"),
+        ({"device": 0}, TypeError, r"device must be 'auto', 'cpu' or 'cuda', got int"),
+        ({"method": "dinic"}, ValueError, r"method must be one of 'auto', .*'push_relabel'.*; got 'dinic'"),
+        ({"method": 3}, TypeError, r"method must be a name, got int"),
+        ({"method": "push_relabel", "cycle": 3}, TypeError, r"method 'push_relabel' takes order, global_every; got 'cycle'"),
+        ({"method": "push_relabel", "order": "lifo"}, ValueError, r"order must be 'fifo' or 'highest', got 'lifo'"),
+        ({"method": "push_relabel", "global_every": 0}, ValueError, r"global_every must be positive, got 0"),
+        ({"method": "lock_free", "threads": 0}, ValueError, r"threads must be 1 or more, got 0"),
+        ({"method": "async_global", "threads": 1}, ValueError, r"threads must be 2 or more, .*; got 1"),
+    ],
+)  # fmt: skip
+def test_max_flow_refuses(change, error, message):
+    with pytest.raises(error, match=message):
+        gridcut.max_flow(**{**GOOD, **change})
+
+
+def test_results_refuse_what_they_do_not_have():
+    cut = gridcut.max_flow(**GOOD)
+    with pytest.raises(ValueError, match=r"offset \(1, 0\) has no edges; there are \(0, 1\)"):
+        cut.residual((1, 0))
+    with pytest.raises(ValueError, match=r"an offset must have 2 entries"):
+        cut.flow((1,))
+
+
+@pytest.mark.skipif(cuda_is_available(), reason="a GPU is here")
+def test_no_gpu_is_said_so():
+    with pytest.raises(RuntimeError, match="numba finds no CUDA GPU; use device='cpu' or 'auto'"):
+        gridcut.max_flow(**GOOD, device="cuda")
+
+
+@pytest.mark.parametrize("neighbours", [0, 5, "4", None])
+def test_neighbourhood_refuses(neighbours):
+    with pytest.raises(ValueError, match=r"neighbours must be one of 2, 4, 8, 6, 18, 26, got"):
+        gridcut.neighbourhood(neighbours)
+
+
+@pytest.mark.parametrize("neighbours", [2, 4, 8, 6, 18, 26])
+def test_neighbourhood(neighbours):
+    forward, both = gridcut.neighbourhood(neighbours), gridcut.neighbourhood(neighbours, both=True)
+    assert len(set(both)) == neighbours == 2 * len(forward)
+    assert both[::2] == forward
+    assert all(tuple(-i for i in a) == b for a, b in zip(both[::2], both[1::2], strict=True))
+
+
+def tampered(cut, change):
+    grid = cut._solved.grid
+    change(grid.excess, grid.residual, cut.labels)
+    return cut
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda e, r, labels: r.__setitem__(np.flatnonzero(r)[0], 10**6), "residuals of pixel"),
+        (
+            lambda e, r, labels: e.__setitem__(np.flatnonzero(e)[0], 77),
+            "excess of pixel .* is not what the flow leaves",
+        ),
+        (lambda e, r, labels: labels.__setitem__(np.nonzero(labels), False), "flow can still pass"),
+    ],
+)
+def test_the_certificate_sees_tampering(change, message):
+    rng = np.random.default_rng(41)
+    cut = gridcut.max_flow(*rng.integers(0, 9, (2, 6, 7)), {(0, 1): 3, (1, 0): 2}, method="push_relabel")
+    cut.check()
+    assert cut.labels.any()
+    with pytest.raises(gridcut.CertificateError, match=message):
+        tampered(cut, change).check()
+
+
+def test_the_certificate_sees_wrong_values_ties_and_changed_capacities():
+    import dataclasses
+
+    source, sink = np.array([5, 0, 0]), np.array([0, 0, 2])
+    cut = gridcut.max_flow(source, sink, {(1,): 2})
+    with pytest.raises(gridcut.CertificateError, match="value 3, cut 2 and flow 2 differ"):
+        dataclasses.replace(cut, value=3).check()
+    with pytest.raises(gridcut.CertificateError, match="wrong side by the rule for ties"):
+        dataclasses.replace(cut, labels=np.array([True, False, False])).check()
+    source[0] = 1
+    with pytest.raises(gridcut.CertificateError, match="excess of pixel"):
+        cut.check()
+
+
+def test_results_are_frozen():
+    cut = gridcut.max_flow(**GOOD)
+    with pytest.raises(AttributeError):
+        cut.value = 3

@@ -1,0 +1,179 @@
+"""Kernels cached by a digest of all sources, atomics, threads, and the lock round workqueue."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gridcut
+from gridcut.device import (
+    atomic_add,
+    atomic_cas,
+    atomic_load,
+    atomic_store,
+    kernel,
+    parallel_kernel,
+    resolve,
+    run_threads,
+)
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@kernel
+def count_kernel(cells, rounds):
+    for i in range(rounds):
+        atomic_add(cells, i % 3, 1)
+        seen = atomic_load(cells, 3)
+        while atomic_cas(cells, 3, seen, seen + 2) != seen:
+            seen = atomic_load(cells, 3)
+    atomic_store(cells, 4, rounds)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_atomics_lose_nothing(dtype):
+    cells = np.zeros(5, dtype)
+    run_threads(lambda i: count_kernel(cells, 30_000), 4)
+    assert cells.tolist() == [40_000, 40_000, 40_000, 240_000, 30_000]
+
+
+def test_atomics_as_plain_python():
+    cells = np.zeros(5, np.int64)
+    assert atomic_add(cells, 0, 3) == 0
+    assert atomic_cas(cells, 0, 4, 9) == 3
+    assert atomic_cas(cells, 0, 3, 9) == 3
+    atomic_store(cells, 1, 5)
+    assert (atomic_load(cells, 0), cells[1]) == (9, 5)
+
+
+def test_an_error_in_a_thread_reaches_the_caller():
+    def work(i):
+        if i == 1:
+            raise ValueError("from thread 1")
+
+    with pytest.raises(ValueError, match="from thread 1"):
+        run_threads(work, 3)
+    assert run_threads(lambda i: i * i, 4) == [0, 1, 4, 9]
+
+
+def test_resolve():
+    assert resolve("cpu") == "cpu"
+    assert resolve("auto") in ("cpu", "cuda")
+
+
+def python(code, **environment):
+    """Run a script in a fresh interpreter; its output."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        capture_output=True,
+        text=True,
+        cwd="/",
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+PACKAGE = {
+    "__init__.py": "",
+    "rule.py": "from gridcut.device import kernel\n@kernel\ndef rule(x):\n    return x + 1\n",
+    "use.py": "from gridcut.device import kernel\nfrom box.rule import rule\n"
+    "@kernel\ndef use(x):\n    return rule(x)\n",
+}
+CODE = """
+import sys
+sys.path.insert(0, {path!r})
+from box.use import use
+print(use(1), sum(use.stats.cache_hits.values()))
+"""
+
+
+def test_an_edited_callee_is_never_run_from_the_cache(tmp_path):
+    (tmp_path / "box").mkdir()
+    for name, text in PACKAGE.items():
+        (tmp_path / "box" / name).write_text(text)
+    code = CODE.format(path=str(tmp_path))
+    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    assert python(code, **cache).split() == ["2", "0"]
+    assert python(code, **cache).split() == ["2", "1"]
+    assert python(code, **cache, CUTMATCH_CACHE="0").split() == ["2", "0"]
+    (tmp_path / "box" / "rule.py").write_text(PACKAGE["rule.py"].replace("+ 1", "+ 100"))
+    assert python(code, **cache).split() == ["101", "0"]
+    for i in range(8):
+        (tmp_path / "cache" / f"box-{i:016x}").mkdir()
+    (tmp_path / "box" / "rule.py").write_text(PACKAGE["rule.py"].replace("+ 1", "+ 7"))
+    assert python(code, **cache).split() == ["8", "0"]
+    assert len(list((tmp_path / "cache").glob("box-*"))) == 5, "folders of old digests are removed"
+
+
+def test_no_place_for_a_cache_is_no_error(tmp_path):
+    (tmp_path / "box").mkdir()
+    for name, text in PACKAGE.items():
+        (tmp_path / "box" / name).write_text(text)
+    (tmp_path / "file").write_text("")
+    where = {"NUMBA_CACHE_DIR": str(tmp_path / "file" / "below"), "HOME": "/nonexistent"}
+    assert python(CODE.format(path=str(tmp_path)), **where).split() == ["2", "0"]
+
+
+def test_jit_may_be_disabled():
+    code = """
+        import numpy as np, gridcut
+        rng = np.random.default_rng(0)
+        problem = *rng.integers(0, 9, (2, 3, 4)), {(0, 1): 2, (1, 0): 3}
+        for method in ("push_relabel", "lock_free", "async_global"):
+            cut = gridcut.max_flow(*problem, method=method)
+            cut.check()
+            print(cut.value)
+    """
+    values = python(code, NUMBA_DISABLE_JIT="1").split()
+    rng = np.random.default_rng(0)
+    want = gridcut.max_flow(*rng.integers(0, 9, (2, 3, 4)), {(0, 1): 2, (1, 0): 3}).value
+    assert values == [str(want)] * 3
+
+
+def test_parallel_kernels_from_many_threads_on_workqueue():
+    code = """
+        from concurrent.futures import ThreadPoolExecutor
+        import numba, numpy as np
+        from gridcut.device import parallel_kernel
+
+        @parallel_kernel
+        def double(a):
+            for i in numba.prange(a.size):
+                a[i] *= 2
+
+        arrays = [np.ones(1000) for _ in range(40)]
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(double, arrays))
+        print(numba.threading_layer(), sum(a.sum() for a in arrays))
+    """
+    layer = {"NUMBA_THREADING_LAYER": "workqueue", "NUMBA_NUM_THREADS": "2"}
+    assert python(code, **layer).split() == ["workqueue", "80000.0"]
+
+
+def test_many_images_in_a_thread_pool(tools):
+    rng = np.random.default_rng(51)
+    problems = [tools.random_problem(rng, (15, 16), [(0, 1), (1, 0)])[:3] for _ in range(12)]
+    with ThreadPoolExecutor(4) as pool:
+        cuts = list(pool.map(lambda problem: gridcut.max_flow(*problem), problems))
+    for problem, cut in zip(problems, cuts, strict=True):
+        cut.check()
+        assert cut.value == tools.oracle(*problem)
+
+
+def test_device_is_reported(device):
+    cut = gridcut.max_flow(np.ones(3, int), np.ones(3, int), {(1,): 1}, device=device)
+    assert cut.device == device
+
+
+def test_parallel_kernel_keeps_its_function():
+    @parallel_kernel
+    def nothing():
+        """Docs."""
+
+    assert nothing.__doc__ == "Docs."

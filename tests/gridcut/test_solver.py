@@ -1,0 +1,160 @@
+"""Solver: any sequence of changes gives what a cold solve of the changed problem gives, certified."""
+
+# ruff: noqa: E501  (tables of cases, one a line)
+
+import numpy as np
+import pytest
+
+import gridcut
+
+OFFSETS = [(0, 1), (1, 0), (1, -1), (0, -1)]
+
+
+@pytest.mark.parametrize("masked", [None, "random"])
+@pytest.mark.parametrize("dtype", [np.int32, np.float64])
+def test_changes_up_and_down(method, dtype, masked, tools):
+    rng = np.random.default_rng(31)
+    name, parameters = tools.METHODS[method]
+    shape = (9, 11)
+    source, sink, edges, mask = tools.random_problem(rng, shape, OFFSETS, dtype, high=30, mask=masked)
+    edges = {o: np.broadcast_to(c, shape).copy() for o, c in edges.items()}
+    solver = gridcut.Solver(source, sink, edges, mask=mask, method=name, **parameters)
+    for step in range(12):
+        cut = solver.solve()
+        cut.check()
+        assert cut.value == tools.oracle(source, sink, edges, mask)
+        assert (cut.labels == tools.solve(source, sink, edges, mask=mask).labels).all()
+        if step % 4 == 3:
+            tools.check_flow(cut, source, sink, edges, mask)
+        part = rng.random(shape) < rng.choice([0.05, 0.5])
+        new = rng.integers(0, rng.choice([2, 60]), shape).astype(dtype)
+        which = step % 4
+        if which == 0:
+            source = np.where(part, new, source)
+            solver.update(source=source)
+        elif which == 1:
+            sink = np.where(part, new, sink)
+            source = np.where(part, new[::-1], source)
+            solver.update(source=source, sink=sink)
+        elif which == 2:
+            offset = OFFSETS[rng.integers(len(OFFSETS))]
+            edges[offset] = np.where(part, new, edges[offset])
+            solver.update(edges={offset: edges[offset]})
+        else:
+            source[part] = new[part]
+            solver.update(source=new[part], where=part if step % 8 == 3 else np.nonzero(part))
+
+
+def test_nothing_changed_and_one_pixel(tools):
+    source, sink = np.zeros((2, 5, 6), np.int32)
+    source[0, 0] = sink[-1, -1] = 9
+    solver = gridcut.Solver(source, sink, {(0, 1): 2, (1, 0): 3})
+    assert solver.solve().value == 5
+    assert solver.solve().value == 5
+    assert solver.solve().stats["warm"]
+    solver.update()
+    solver.update(source=3, where=(np.array([0]), np.array([0])))
+    assert solver.solve().value == 3
+    solver.update(source=0)
+    assert solver.solve().value == 0
+    solver.update(edges={(0, 1): 0, (1, 0): 1}, sink=np.full((5, 6), 4))
+    solver.update(source=100, where=np.eye(5, 6, dtype=bool))
+    source = 100 * np.eye(5, 6, dtype=np.int32)
+    cut = solver.solve()
+    cut.check()
+    assert cut.value == tools.oracle(source, np.full((5, 6), 4), {(0, 1): 0, (1, 0): 1})
+
+
+def test_capacities_that_outgrow_their_integers(tools):
+    rng = np.random.default_rng(32)
+    source, sink, edges, _ = tools.random_problem(rng, (6, 7), OFFSETS[:2], np.uint8, high=200, density=1.0)
+    solver = gridcut.Solver(source, sink, edges)
+    assert solver.solve().stats["dtype"] == "int32"
+    for factor in (300, 10**7, 10**14, 1):
+        solver.update(source=factor * source.astype(np.int64))
+        cut = solver.solve()
+        cut.check()
+        assert cut.value == tools.solve(factor * source.astype(np.int64), sink, edges).value
+    floats = gridcut.Solver(source.astype(float), sink, edges)
+    unit = floats.solve().stats["unit"]
+    for factor in (1e3, 1e20, 1.0):
+        floats.update(source=factor * source)
+        cut = floats.solve()
+        cut.check()
+        assert cut.value == pytest.approx(tools.solve(factor * source.astype(float), sink, edges).value)
+    assert unit <= cut.stats["unit"] <= unit * 2**10, "fine again once the large capacities are gone"
+
+
+def test_its_own_copies_and_the_life_of_cuts(tools):
+    rng = np.random.default_rng(33)
+    source, sink, edges, _ = tools.random_problem(rng, (6, 7), OFFSETS[:2], density=1.0)
+    solver = gridcut.Solver(source, sink, edges)
+    want = tools.solve(source.copy(), sink.copy(), edges)
+    source += 5
+    first = solver.solve()
+    assert first.value == want.value
+    first.check()
+    solver.update(source=source)
+    with pytest.raises(RuntimeError, match="the solver has been updated since"):
+        first.check()
+    with pytest.raises(RuntimeError, match="the solver has been updated since"):
+        first.flow((0, 1))
+    assert (first.labels == want.labels).all()
+    assert solver.solve().value == tools.solve(source, sink, edges).value
+
+
+def test_other_methods_take_over(tools):
+    rng = np.random.default_rng(34)
+    source, sink, edges, _ = tools.random_problem(rng, (12, 13), OFFSETS, high=40)
+    solver = gridcut.Solver(source, sink, edges)
+    for name, parameters in tools.METHODS.values():
+        source = np.where(rng.random(source.shape) < 0.3, rng.integers(0, 40, source.shape), source)
+        solver.update(source=source)
+        cut = solver.solve(method=name, **parameters)
+        cut.check()
+        assert cut.value == tools.oracle(source, sink, edges)
+
+
+def test_an_interrupted_solve_does_no_harm(method, tools):
+    rng = np.random.default_rng(35)
+    source, sink, edges, _ = tools.random_problem(rng, (20, 21), OFFSETS, high=40)
+    name, parameters = tools.METHODS[method]
+    solver = gridcut.Solver(source, sink, edges, method=name, **parameters)
+
+    def stop(stats):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        solver.solve(callback=stop)
+    cut = solver.solve()
+    cut.check()
+    assert cut.value == tools.oracle(source, sink, edges)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"source": np.ones((2, 2))}, TypeError, r"source must hold integers like the capacities so far, got float64"),
+        ({"source": np.ones((2, 2), int)}, ValueError, r"source must .*shape \(3, 4\), got shape \(2, 2\)"),
+        ({"sink": -np.ones((3, 4), int)}, ValueError, r"sink holds -1 at \(0, 0\); capacities must be 0 or more"),
+        ({"edges": {(1, 1): 3}}, ValueError, r"offset \(1, 1\) had no edges when the solver was made; it has \(0, 1\)"),
+        ({"edges": {(0, 1): -3}}, ValueError, r"edges\[\(0, 1\)\] holds -3 at \(0, 0\)"),
+        ({"edges": [3]}, TypeError, r"edges must be a mapping"),
+        ({"edges": {(0, 1): 3}, "where": np.ones((3, 4), bool)}, ValueError, r"where chooses pixels of source and sink"),
+        ({"source": 3, "where": np.ones((3, 3), bool)}, ValueError, r"where must have the grid's shape \(3, 4\)"),
+        ({"source": 3, "where": (np.array([5]), np.array([0]))}, ValueError, r"where must lie between 0 and 2 on axis 0"),
+        ({"source": 3, "where": ([0.5], [0])}, TypeError, r"where must hold integers, got float64 for axis 0"),
+        ({"source": 3, "where": 7}, TypeError, r"where must be a bool array or a tuple of 2 index arrays"),
+        ({"source": np.full((3, 4), 2**63 - 1)}, ValueError, r"too large: .* the limit is 9223372036854775807"),
+    ],
+)  # fmt: skip
+def test_bad_updates_change_nothing(change, error, message):
+    rng = np.random.default_rng(36)
+    source, sink = rng.integers(0, 9, (2, 3, 4))
+    solver = gridcut.Solver(source, sink, {(0, 1): 3})
+    value = solver.solve().value
+    with pytest.raises(error, match=message):
+        solver.update(**change)
+    cut = solver.solve()
+    assert cut.value == value
+    cut.check()
