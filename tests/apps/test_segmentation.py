@@ -135,3 +135,16 @@ def test_scores():
     result = score(np.array([[True, False, True, True, False]]), truth, marks)
     assert result.iou == pytest.approx(100 / 3)
     assert result.error == pytest.approx(200 / 3)
+
+
+@pytest.mark.parametrize("said", ["scribbles", "box"])
+def test_a_large_picture_starts_from_a_reduced_one(scene, said, monkeypatch):
+    monkeypatch.setattr("apps.segmentation.LARGE", 3000)
+    monkeypatch.setattr("apps.segmentation.REDUCED", 1024)
+    monkeypatch.setattr("apps.terms.REDUCED", 1024)
+    image = np.kron(scene.image, np.ones((2, 2, 1), np.uint8))
+    truth = np.kron(np.uint8(255) * scene.truth.astype(np.uint8), np.ones((2, 2), np.uint8))
+    where = np.kron(scene.strokes, np.ones((2, 2), np.uint8)) if said == "scribbles" else (8, 10, 54, 56)
+    result = segment(image, **{said: where})
+    assert score(result.mask, truth, result.marks).iou >= 95
+    assert len(result.energies) == 1
