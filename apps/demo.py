@@ -33,13 +33,16 @@ EXAMPLES = (
             ((215, 250), (300, 330), (420, 390), (470, 490)),
             ((180, 60), (225, 25), (275, 70)),
             ((200, 480), (340, 480)),
-            ((120, 400), (300, 420)),
+            ((50, 345), (120, 400), (300, 420)),
+            ((140, 210), (180, 160), (270, 180)),
         ),
         on_background=(
             ((12, 200), (20, 20), (110, 15), (130, 130), (120, 230)),
             ((310, 20), (300, 140), (330, 220)),
             ((345, 10), (430, 12), (500, 20), (500, 330)),
             ((360, 60), (420, 220), (480, 300)),
+            ((40, 140), (70, 200), (15, 300)),
+            ((380, 280), (420, 305), (505, 310)),
         ),
     ),
     Example("coffee", box=(68, 8, 492, 392)),
@@ -48,10 +51,10 @@ EXAMPLES = (
         on_object=(
             ((20, 290), (60, 200), (110, 130), (200, 100), (280, 110), (330, 190), (290, 280)),
             ((40, 30), (110, 40), (215, 60)),
-            ((330, 30), (310, 70)),
+            ((335, 25), (310, 60), (230, 20)),
             ((100, 270), (230, 280), (330, 285)),
         ),
-        on_background=(((440, 20), (430, 120), (440, 280)), ((270, 4), (290, 4))),
+        on_background=(((440, 20), (430, 120), (440, 280)), ((400, 60), (390, 120))),
     ),
     Example("rocket", box=(255, 15, 400, 400)),
 )
@@ -85,7 +88,7 @@ def segment_example(example: Example, folder: Path, device: str) -> dict:
     shape = rgb.shape[:2]
     marks = strokes_of(example, shape) if example.box is None else marks_of_box(example.box, shape)
     start = time.perf_counter()
-    result = segment_marked(rgb, marks, device=device)
+    result = segment_marked(rgb, marks, fill_holes=True, device=device)
     seconds = time.perf_counter() - start
     cutout = cut_out(rgb, result.mask)
     picture = side_by_side(with_marks(rgb, marks), overlay(rgb, result.mask), on_checkerboard(cutout))
