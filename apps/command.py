@@ -64,6 +64,9 @@ def run(main, name: str, argv) -> int:
         reason = str(error) or "out of memory; use a smaller picture"
         print(f"cutmatch {name}: {reason}", file=sys.stderr)
         return BAD_INPUT
+    except BrokenPipeError:  # the reader, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return SOME_FAILED
     except KeyboardInterrupt:
         print(f"cutmatch {name}: stopped", file=sys.stderr)
         return 130
