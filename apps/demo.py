@@ -101,9 +101,7 @@ def segment_example(example: Example, folder: Path, device: str) -> dict:
         "image": example.name,
         "width": shape[1],
         "height": shape[0],
-        "said": f"{len(example.on_object + example.on_background)} strokes"
-        if example.box is None
-        else "a box",
+        "said": f"{len(example.on_object + example.on_background)} strokes" if example.box is None else "a box",
         "rounds": len(result.energies),
         "energy": round(result.energies[-1], 1),
         "object_percent": round(100.0 * float(result.mask.mean()), 1),
@@ -135,9 +133,7 @@ def _main(argv) -> int:
     layout = "{:10} {:11} {:>9}  {:10} {:>6} {:>12} {:>8} {:>9}  {:20} {}"
     if show:
         print(
-            layout.format(
-                "job", "image", "size", "said", "rounds", "energy", "object", "seconds", "cuts by", "picture"
-            )
+            layout.format("job", "image", "size", "said", "rounds", "energy", "object", "seconds", "cuts by", "picture")
         )
     rows = []
     for job in JOBS:

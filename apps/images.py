@@ -30,9 +30,7 @@ def read_bytes(path, name: str = "image") -> bytes:
         raise InputError(f"{name}: no file {str(path)!r}; check the path") from None
     except OSError as error:
         reason = error.strerror or str(error)
-        raise InputError(
-            f"{name}: cannot read {str(path)!r} ({reason}); pass a readable image file"
-        ) from None
+        raise InputError(f"{name}: cannot read {str(path)!r} ({reason}); pass a readable image file") from None
     if not data:
         raise InputError(f"{name}: {str(path)!r} is empty; pass a complete image file")
     return data

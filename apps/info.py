@@ -56,9 +56,7 @@ def facts() -> dict:
 
 def _main(argv) -> int:
     options = parser("info", __doc__)
-    options.add_argument(
-        "--json", nargs="?", const="-", metavar="FILE", help="as JSON, to FILE or standard output"
-    )
+    options.add_argument("--json", nargs="?", const="-", metavar="FILE", help="as JSON, to FILE or standard output")
     chosen = options.parse_args(argv)
     known = facts()
     if chosen.json:

@@ -42,25 +42,15 @@ def _options():
     options.add_argument("image", nargs="+", help="pictures, or folders of pictures")
     where = options.add_argument_group("where the object is (exactly one)")
     where.add_argument("--scribbles", metavar="FILE", help="stroke picture, or a folder of them")
-    where.add_argument(
-        "--box", metavar="X0,Y0,X1,Y1", help="box round the object, half open, or a JSON file of them"
-    )
+    where.add_argument("--box", metavar="X0,Y0,X1,Y1", help="box round the object, half open, or a JSON file of them")
     where.add_argument("--trimap", metavar="FILE", help="trimap, or a folder of them")
     how = options.add_argument_group("how")
-    how.add_argument(
-        "--encoding", choices=ENCODINGS, default="auto", help="of the strokes (default: by their values)"
-    )
+    how.add_argument("--encoding", choices=ENCODINGS, default="auto", help="of the strokes (default: by their values)")
     how.add_argument("--keep", choices=KEEP, help="parts to keep (default: touching; all for a box)")
-    how.add_argument(
-        "--fill-holes", action="store_true", help="holes without a background stroke become object"
-    )
-    how.add_argument(
-        "--least-area", type=int, default=0, metavar="PIXELS", help="drop parts and holes below this"
-    )
+    how.add_argument("--fill-holes", action="store_true", help="holes without a background stroke become object")
+    how.add_argument("--least-area", type=int, default=0, metavar="PIXELS", help="drop parts and holes below this")
     how.add_argument("--soft-strokes", action="store_true", help="strokes are strong hints, not orders")
-    how.add_argument(
-        "--truth", metavar="FILE", help="true mask (0, 128 undecided, 255), or a folder: adds scores"
-    )
+    how.add_argument("--truth", metavar="FILE", help="true mask (0, 128 undecided, 255), or a folder: adds scores")
     add_shared_options(options, "out")
     return options
 
@@ -98,9 +88,7 @@ def _segment_many(images, chosen, threads) -> int:
 
     with ThreadPoolExecutor(max_workers=threads) as pool:
         waiting = {pool.submit(one, path): path for path in images}
-        bar = tqdm(
-            as_completed(waiting), total=len(waiting), unit="image", disable=chosen.quiet, file=sys.stderr
-        )
+        bar = tqdm(as_completed(waiting), total=len(waiting), unit="image", disable=chosen.quiet, file=sys.stderr)
         for done in bar:
             try:
                 reports.append(done.result())
@@ -125,9 +113,7 @@ def _images(names) -> tuple[list[Path], bool]:
     for name in names:
         path = Path(name)
         if path.is_dir():
-            inside = sorted(
-                p for p in path.iterdir() if p.suffix.lower() in READABLE and not p.name.startswith(".")
-            )
+            inside = sorted(p for p in path.iterdir() if p.suffix.lower() in READABLE and not p.name.startswith("."))
             if not inside:
                 raise InputError(f"image: folder {name!r} holds no picture ({', '.join(READABLE[:5])}, ...)")
             found += inside
@@ -237,9 +223,7 @@ def _line(report) -> str:
         f"{report['seconds']['total']:.2f} s -> {report['files']['mask']}"
     )
     if "truth" in report:
-        text += (
-            f"; IoU {report['truth']['iou_percent']:.1f} %, error {report['truth']['error_percent']:.2f} %"
-        )
+        text += f"; IoU {report['truth']['iou_percent']:.1f} %, error {report['truth']['error_percent']:.2f} %"
     return text
 
 

@@ -286,15 +286,9 @@ def _blend(labelled, strokes):
 
 
 def _marks(shape, scribbles, trimap, box):
-    given = [
-        name
-        for name, value in (("scribbles", scribbles), ("trimap", trimap), ("box", box))
-        if value is not None
-    ]
+    given = [name for name, value in (("scribbles", scribbles), ("trimap", trimap), ("box", box)) if value is not None]
     if len(given) != 1:
-        raise InputError(
-            f"pass exactly one of scribbles, trimap and box, got {' and '.join(given) or 'none'}"
-        )
+        raise InputError(f"pass exactly one of scribbles, trimap and box, got {' and '.join(given) or 'none'}")
     if box is not None:
         return marks_of_box(box, shape)
     name = given[0]

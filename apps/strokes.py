@@ -42,9 +42,7 @@ def read_trimap(path) -> np.ndarray:
             raise InputError(f"{name} is coloured; a trimap is grey: 0 background, 128 unknown, 255 object")
         codes = codes[..., 0]
     if codes.max() <= 3:
-        raise InputError(
-            f"{name} has no value above 3; a trimap is grey: 0 background, 128 unknown, 255 object"
-        )
+        raise InputError(f"{name} has no value above 3; a trimap is grey: 0 background, 128 unknown, 255 object")
     marks = np.full(codes.shape, OPEN, np.int8)
     marks[codes >= 255 - GREY_SLACK] = OBJECT
     marks[codes <= GREY_SLACK] = BACKGROUND
@@ -64,14 +62,10 @@ def marks_of(codes: np.ndarray, encoding: str = "auto", name: str = "scribbles")
     else:
         if codes.ndim == 3:
             if encoding == "colour":
-                raise InputError(
-                    f"{name} has no coloured stroke; paint the object red and the background blue"
-                )
+                raise InputError(f"{name} has no coloured stroke; paint the object red and the background blue")
             codes = codes[..., 0]
         if codes.ndim != 2 or codes.dtype.kind not in "uib":
-            raise InputError(
-                f"{name} must hold integer codes of shape (H, W), got {codes.dtype} {codes.shape}"
-            )
+            raise InputError(f"{name} must hold integer codes of shape (H, W), got {codes.dtype} {codes.shape}")
         marks = _from_codes(codes, encoding, name)
     if not (marks != OPEN).any():
         raise InputError(f"{name} is empty: no stroke of either kind; mark the object and the background")
@@ -99,9 +93,7 @@ def marks_of_box(box, shape) -> np.ndarray:
         frame = max(1, round(FRAME * min(shape)))
         x0, y0, x1, y1 = frame, frame, width - frame, height - frame
         if x1 <= x0 or y1 <= y0:
-            raise InputError(
-                f"{text} covers the whole image, so there is no background to learn from; draw it tighter"
-            )
+            raise InputError(f"{text} covers the whole image, so there is no background to learn from; draw it tighter")
     marks = np.full(shape, BACKGROUND, np.int8)
     marks[y0:y1, x0:x1] = OPEN
     return marks
@@ -152,9 +144,7 @@ def find_by_stem(folder, stem: str, name: str) -> Path:
     found = sorted(p for p in Path(folder).glob("*") if p.stem == stem and p.is_file())
     if len(found) != 1:
         what = "has no file" if not found else f"has {len(found)} files"
-        raise InputError(
-            f"{name}: folder {str(folder)!r} {what} called {stem!r}; it needs exactly one per image"
-        )
+        raise InputError(f"{name}: folder {str(folder)!r} {what} called {stem!r}; it needs exactly one per image")
     return found[0]
 
 

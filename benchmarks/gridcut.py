@@ -90,9 +90,7 @@ def measure(name, problem, method, threads, rival, options):
         cut = runs[n]()
         cut.check()
         if not cut.value == value == VALUES[name]:
-            raise AssertionError(
-                f"{name}, {method}: value {cut.value}, {RIVAL} {value}, known {VALUES[name]}"
-            )
+            raise AssertionError(f"{name}, {method}: value {cut.value}, {RIVAL} {value}, known {VALUES[name]}")
     if rival.installed:
         runs[RIVAL] = partial(rival.run, problem)
     seconds, calm = interleaved(runs, options.repeats)
@@ -204,16 +202,10 @@ def _bytes_per_pixel(problem, solver):
 
 
 def _parser():
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks gridcut", description=__doc__.split("\n\n")[0]
-    )
+    parser = argparse.ArgumentParser(prog="python -m benchmarks gridcut", description=__doc__.split("\n\n")[0])
     parser.add_argument("instances", nargs="*", metavar="INSTANCE", help="names of instances (default: all)")
-    parser.add_argument(
-        "--method", type=lambda s: s.split(","), default=["auto"], help="methods, comma-separated"
-    )
-    parser.add_argument(
-        "--threads", type=lambda s: [int(n) for n in s.split(",")], default=[1, 2], help="default: 1,2"
-    )
+    parser.add_argument("--method", type=lambda s: s.split(","), default=["auto"], help="methods, comma-separated")
+    parser.add_argument("--threads", type=lambda s: [int(n) for n in s.split(",")], default=[1, 2], help="default: 1,2")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--quick", action="store_true", help="no fresh processes: no first call, no memory")
     parser.add_argument(

@@ -61,10 +61,7 @@ def segmentation(name, scale, diagonals=False, strength=50.0, unit=100, bins=16)
     common = np.minimum(source, sink)
 
     colours = image.astype(np.float32)
-    squared = {
-        offset: ((colours[q] - colours[p]) ** 2).sum(-1)
-        for offset, (p, q) in _pairs((h, w), diagonals).items()
-    }
+    squared = {offset: ((colours[q] - colours[p]) ** 2).sum(-1) for offset, (p, q) in _pairs((h, w), diagonals).items()}
     # The fall of the weights is taken from the four neighbours in both variants: one image, one rule.
     beta = 1 / (2 * np.mean(np.concatenate([squared[0, 1].ravel(), squared[1, 0].ravel()])) + 1e-9)
     weights = {offset: unit * strength * np.exp(-beta * d) / _length(offset) for offset, d in squared.items()}
@@ -97,10 +94,7 @@ def vessels(size, neighbours, seed=3, noise=30.0, contrast=60.0):
     volume = contrast * tree + np.random.default_rng(seed + 1).normal(0, noise, tree.shape)
     volume = volume.astype(np.float32)
     level = np.rint(volume - contrast / 2).astype(np.int32)
-    squared = {
-        offset: (volume[q] - volume[p]) ** 2
-        for offset, (p, q) in _pairs(tree.shape, neighbours == 26).items()
-    }
+    squared = {offset: (volume[q] - volume[p]) ** 2 for offset, (p, q) in _pairs(tree.shape, neighbours == 26).items()}
     beta = 1 / (2 * np.mean([squared[o].mean() for o in ((0, 0, 1), (0, 1, 0), (1, 0, 0))]))
     # 26 neighbours cut some three times as many edges per unit of surface as 6
     strength = 40.0 if neighbours == 6 else 12.0

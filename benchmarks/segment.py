@@ -43,8 +43,7 @@ def main(argv):
     if options.data is None or not Path(options.data).is_dir():
         where = "no folder given" if options.data is None else f"no folder {options.data!r}"
         print(
-            f"benchmarks segment: skipped, {where}; "
-            "pass --data FOLDER or set CUTMATCH_DATA (--help shows its layout)"
+            f"benchmarks segment: skipped, {where}; pass --data FOLDER or set CUTMATCH_DATA (--help shows its layout)"
         )
         return 0
     numba.set_num_threads(1)
@@ -177,9 +176,7 @@ def _parser():
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "--data", default=os.environ.get("CUTMATCH_DATA"), help="folder (default: $CUTMATCH_DATA)"
-    )
+    parser.add_argument("--data", default=os.environ.get("CUTMATCH_DATA"), help="folder (default: $CUTMATCH_DATA)")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, metavar="KIND", help=f"of {', '.join(KINDS)}")
     parser.add_argument("--limit", type=int, metavar="N", help="pictures of each kind")
     parser.add_argument("--quick", action="store_true", help="leave out the 3-megapixel timing")

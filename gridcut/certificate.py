@@ -85,14 +85,10 @@ def certify(value, labels: np.ndarray, problem: Problem, views: Reader, grid: Gr
         if np.any(labels & ~problem.mask):
             raise CertificateError("labels are True outside the mask")
         inner[~problem.mask] = OUTSIDE
-    failed, cell, k = certify_kernel(
-        grid.excess, grid.residual, start.excess, start.residual, layout.step, side
-    )
+    failed, cell, k = certify_kernel(grid.excess, grid.residual, start.excess, start.residual, layout.step, side)
     if failed:
         pixel = pixel_of(layout, cell)
-        raise CertificateError(
-            MEANING[failed].format(pixel=pixel, arc=f"pixel {pixel}, offset {layout.offsets[k]}")
-        )
+        raise CertificateError(MEANING[failed].format(pixel=pixel, arc=f"pixel {pixel}, offset {layout.offsets[k]}"))
     number = index_type(layout.size)
     height = np.empty(layout.size, number)
     ceiling = layout.size + 1
@@ -117,9 +113,7 @@ def certify_value(value, labels, problem: Problem, views: Reader, grid: Grid) ->
     # Rounding to units: half a unit for every capacity in the sums.
     terms = labels.size * (2 + grid.layout.arcs)
     slack = terms * grid.unit + RELATIVE * (abs(capacity) + abs(to_sink))
-    if not (
-        math.isclose(value, capacity, rel_tol=RELATIVE) and abs(value - to_sink - left * grid.unit) <= slack
-    ):
+    if not (math.isclose(value, capacity, rel_tol=RELATIVE) and abs(value - to_sink - left * grid.unit) <= slack):
         raise CertificateError(f"value {value}, cut {capacity} and flow {to_sink + left * grid.unit} differ")
 
 

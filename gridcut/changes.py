@@ -96,11 +96,7 @@ def change_arc_kernel(
         z, y = divmod(line, extent[1])
         change = units(values[i], scale) - units(old[places[i]], scale)
         old[places[i]] = values[i]
-        if not (
-            0 <= z + offset[0] < extent[0]
-            and 0 <= y + offset[1] < extent[1]
-            and 0 <= x + offset[2] < extent[2]
-        ):
+        if not (0 <= z + offset[0] < extent[0] and 0 <= y + offset[1] < extent[1] and 0 <= x + offset[2] < extent[2]):
             continue
         if mask is not None:
             m = z * mask.stride[0] + y * mask.stride[1] + x * mask.stride[2]

@@ -84,17 +84,11 @@ def weight_kernel(image, shift, peak, beta, fraction, halving, integral, out):
                     row = out[k, a, b, first : first + count]
                     # unsigned indices: no wrap-around test in the inner loop
                     for w in range(np.uint64(count)):
-                        x = scale * squared_step(
-                            here, there, w * np.uint64(C), (w + np.uint64(1)) * np.uint64(C)
-                        )
+                        x = scale * squared_step(here, there, w * np.uint64(C), (w + np.uint64(1)) * np.uint64(C))
                         x = x if x < last else last  # the last table entry is 0
                         n = np.uint64(x)
                         r = (x - float(n)) * unit
-                        value = (
-                            peak[k]
-                            * fraction[n & np.uint64(FRACTIONS - 1)]
-                            * halving[n // np.uint64(FRACTIONS)]
-                        )
+                        value = peak[k] * fraction[n & np.uint64(FRACTIONS - 1)] * halving[n // np.uint64(FRACTIONS)]
                         row[w] = value * (1.0 - r + 0.5 * r * r) + half
 
 
@@ -228,9 +222,7 @@ def _channels_last(image, axes: int, channel_axis: int | None) -> np.ndarray:
     elif pixels.ndim == axes + 1:
         pixels = np.moveaxis(pixels, -1 if channel_axis is None else channel_axis, -1)
     else:
-        wanted = (
-            f"{axes} axes (grey) or {axes + 1} (channels)" if channel_axis is None else f"{axes + 1} axes"
-        )
+        wanted = f"{axes} axes (grey) or {axes + 1} (channels)" if channel_axis is None else f"{axes + 1} axes"
         raise ValueError(f"image must have {wanted} for this connectivity, got shape {pixels.shape}")
     if pixels.dtype.kind == "b":
         pixels = pixels.view(np.uint8)

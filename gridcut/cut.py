@@ -94,9 +94,7 @@ class Cut:
 
     def _refuse_if_old(self) -> None:
         if not self._solved.is_current():
-            raise RuntimeError(
-                "the solver has been updated since; ask its cuts for residuals and proofs before"
-            )
+            raise RuntimeError("the solver has been updated since; ask its cuts for residuals and proofs before")
 
     def _known(self, offset) -> Offset:
         if self._solved is None:
@@ -105,9 +103,7 @@ class Cut:
         edges = self._solved.problem.edges
         offset = check_offset(offset, self.labels.ndim)
         if offset not in edges and tuple(-i for i in offset) not in edges:
-            raise ValueError(
-                f"offset {offset} has no edges; there are {', '.join(map(str, edges)) or 'none'}"
-            )
+            raise ValueError(f"offset {offset} has no edges; there are {', '.join(map(str, edges)) or 'none'}")
         return offset
 
     def _arc(self, offset, grid_of) -> np.ndarray:

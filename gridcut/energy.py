@@ -64,9 +64,7 @@ class BinaryEnergy:
         for key, table in _items("pairwise", self.pairwise):
             offset = check_offset(key, len(shape), "pairwise")
             if offset in pairwise or tuple(-i for i in offset) in pairwise:
-                raise ValueError(
-                    f"pairwise: one table per pair of pixels, but {offset} or its opposite came twice"
-                )
+                raise ValueError(f"pairwise: one table per pair of pixels, but {offset} or its opposite came twice")
             pairwise[offset] = _table(f"pairwise[{offset}]", table, 2, shape)
         triple = {}
         for key, table in _items("triple", self.triple):
@@ -128,9 +126,7 @@ class BinaryMinimum:
             assert self.value == reached, f"energy {self.value}, cut and constant {reached}"
         else:
             scale = abs(self.value) + abs(self.constant) + abs(self.cut.value)
-            assert abs(self.value - reached) <= 1e-9 * scale, (
-                f"energy {self.value}, cut and constant {reached}"
-            )
+            assert abs(self.value - reached) <= 1e-9 * scale, f"energy {self.value}, cut and constant {reached}"
 
 
 def binary_minimum(energy: BinaryEnergy, *, device: str = "auto", method: str = "auto") -> BinaryMinimum:

@@ -90,12 +90,7 @@ def load_terminals_kernel(source, sink, mask, scale, extent, stride, head, first
         p = head + z * stride[0] + y * stride[1]
         for x in range(extent[2]):
             if mask is not None:
-                if (
-                    mask.data[
-                        np.uint64(mask.start + z * mask.stride[0] + y * mask.stride[1] + x * mask.stride[2])
-                    ]
-                    == 0
-                ):
+                if mask.data[np.uint64(mask.start + z * mask.stride[0] + y * mask.stride[1] + x * mask.stride[2])] == 0:
                     continue
             a = units(source.data[np.uint64(s + x * s2)], scale)
             b = units(sink.data[np.uint64(t + x * t2)], scale)
@@ -106,9 +101,7 @@ def load_terminals_kernel(source, sink, mask, scale, extent, stride, head, first
 
 
 @kernel
-def load_arc_kernel(
-    capacity, mask, far_mask, scale, extent, offset, stride, head, first, last, step, k, residual
-):
+def load_arc_kernel(capacity, mask, far_mask, scale, extent, offset, stride, head, first, last, step, k, residual):
     """residual of arc k on lines first..last, where it stays inside; the bitwise or of all that was read."""
     arcs = len(step)
     seen = np.int64(0)
@@ -122,10 +115,7 @@ def load_arc_kernel(
         for x in range(max(0, -offset[2]), min(extent[2], extent[2] - offset[2])):
             if mask is not None:
                 m = z * mask.stride[0] + y * mask.stride[1] + x * mask.stride[2]
-                if (
-                    mask.data[np.uint64(mask.start + m)] == 0
-                    or far_mask.data[np.uint64(far_mask.start + m)] == 0
-                ):
+                if mask.data[np.uint64(mask.start + m)] == 0 or far_mask.data[np.uint64(far_mask.start + m)] == 0:
                     continue
             value = units(capacity.data[np.uint64(c + x * c2)], scale)
             seen |= value
@@ -339,9 +329,7 @@ def _float_exponent(problem: Problem, views: Reader) -> int:
     """e such that capacities times 2^e, summed round any pixel, stay within 2^FLOAT_BITS."""
     total = sum(float(v) for v in largest_capacities(problem, views))
     if total == math.inf:
-        raise ValueError(
-            "source, sink and edges are too large: capacities round a pixel add up to more than a float"
-        )
+        raise ValueError("source, sink and edges are too large: capacities round a pixel add up to more than a float")
     if total == 0:
         return 0
     return min(FLOAT_BITS - math.frexp(total)[1], 1000)

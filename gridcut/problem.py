@@ -122,9 +122,7 @@ def check_offset(key, ndim: int, name: str = "edges") -> Offset:
     except TypeError:
         raise TypeError(f"{name}: an offset must be a tuple of {ndim} integers, got {key!r}") from None
     if len(offset) != ndim:
-        raise ValueError(
-            f"{name}: an offset must have {ndim} entries, one for each axis of the grid, got {key!r}"
-        )
+        raise ValueError(f"{name}: an offset must have {ndim} entries, one for each axis of the grid, got {key!r}")
     if not any(offset):
         raise ValueError(f"{name}: the offset {offset} leads from a pixel to itself; leave it out")
     return offset

@@ -147,9 +147,7 @@ class Solver:
         for offset, array in check_edges({} if edges is None else edges, problem.shape).items():
             if offset not in problem.edges:
                 known = ", ".join(map(str, problem.edges)) or "none"
-                raise ValueError(
-                    f"edges: offset {offset} had no edges when the solver was made; it has {known}"
-                )
+                raise ValueError(f"edges: offset {offset} had no edges when the solver was made; it has {known}")
             given[offset] = array
         index = None if where is None else _raster_index(where, problem.shape)
         for key, array in given.items():
@@ -332,9 +330,7 @@ class Solver:
             offset = layout.offset3(k)
             far_mask = self._views.far_mask(offset)
             state = (layout.step, k, grid.excess, grid.residual, cells)
-            count = change_arc_kernel(
-                values, places, old, mask, far_mask, both, *where, offset, *rows, *state
-            )
+            count = change_arc_kernel(values, places, old, mask, far_mask, both, *where, offset, *rows, *state)
         if self._touched is not None:
             self._touched.append(cells[:count])
 
@@ -363,9 +359,7 @@ def _raster_index(where, shape) -> np.ndarray:
             raise ValueError(f"where must have the grid's shape {shape}, got shape {where.shape}")
         return np.flatnonzero(where)
     if not isinstance(where, tuple) or len(where) != len(shape):
-        raise TypeError(
-            f"where must be a bool array or a tuple of {len(shape)} index arrays, got {where!r:.60}"
-        )
+        raise TypeError(f"where must be a bool array or a tuple of {len(shape)} index arrays, got {where!r:.60}")
     for axis, (index, length) in enumerate(zip(where, shape, strict=True)):
         index = np.asarray(index)
         if index.dtype.kind not in "iu":

@@ -57,9 +57,7 @@ HEIGHT_BITS = 2**WAVE_SHIFT - 1
 
 
 @kernel
-def discharge_kernel(
-    excess, residual, step, label, ring, tail, share, worker, relabels, running, stop, ceiling
-):
+def discharge_kernel(excess, residual, step, label, ring, tail, share, worker, relabels, running, stop, ceiling):
     """Discharge a worker's own pixels until nothing comes in any more; returns the pushes."""
     arcs = len(step)
     head = 0
@@ -160,9 +158,7 @@ def run_round(excess, residual, step, label, rings, queue, ceiling, every, worke
     stop = np.zeros(1, np.int64)
 
     def work(i):
-        return discharge_kernel(
-            excess, residual, step, label, ring, tail, share, i, relabels, running, stop, ceiling
-        )
+        return discharge_kernel(excess, residual, step, label, ring, tail, share, i, relabels, running, stop, ceiling)
 
     def make_waves():
         waves = 0

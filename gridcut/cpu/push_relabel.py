@@ -199,13 +199,9 @@ def solve(excess, residual, step, *, order="fifo", global_every=1.0, callback=No
             break
         count_members(height, members)
         if order == "fifo":
-            _, pushes, relabels = discharge_fifo(
-                excess, residual, step, height, members, queue, ceiling, budget
-            )
+            _, pushes, relabels = discharge_fifo(excess, residual, step, height, members, queue, ceiling, budget)
         else:
-            pushes, relabels = discharge_highest(
-                excess, residual, step, height, members, first, queue, ceiling, budget
-            )
+            pushes, relabels = discharge_highest(excess, residual, step, height, members, first, queue, ceiling, budget)
         stats["pushes"] += pushes
         stats["relabels"] += relabels
     sink_side = np.empty(size, np.uint8)

@@ -47,9 +47,7 @@ def atomic_store(array, i, value):
 def _pointer(context, builder, array_type, array, index, index_type):
     struct = context.make_array(array_type)(context, builder, array)
     index = context.cast(builder, index, index_type, types.intp)
-    return cgutils.get_item_pointer(
-        context, builder, array_type, struct, [index], wraparound=False, boundscheck=False
-    )
+    return cgutils.get_item_pointer(context, builder, array_type, struct, [index], wraparound=False, boundscheck=False)
 
 
 @intrinsic

@@ -23,9 +23,7 @@ def test_table(scene, tmp_path, capsys):
     Image.fromarray(scene.image).save(folder / "images" / "a.png")
     Image.fromarray(np.uint8(255) * scene.truth.astype(np.uint8)).save(folder / "gt" / "a.png")
     Image.fromarray(scene.strokes).save(folder / "scribbles2" / "a.png")
-    (folder / "boxes.json").write_text(
-        json.dumps({"a": {"tight": [6, 7, 24, 25], "loose10": [4, 5, 26, 27]}})
-    )
+    (folder / "boxes.json").write_text(json.dumps({"a": {"tight": [6, 7, 24, 25], "loose10": [4, 5, 26, 27]}}))
     kinds = ["strokes, set 2", "tight box"]
     assert segment.main(["--data", str(tmp_path), "--quick", "--kinds", *kinds]) == 0
     rows = [line.split("|") for line in capsys.readouterr().out.splitlines() if line.startswith("| strokes")]

@@ -132,9 +132,7 @@ def folder(files):
 
 
 def test_a_failed_picture_does_not_stop_the_others(folder, capsys):
-    status = run(
-        folder, "--scribbles", folder / "said", "--threads", 2, "--json", folder / "r.json", image="in"
-    )
+    status = run(folder, "--scribbles", folder / "said", "--threads", 2, "--json", folder / "r.json", image="in")
     assert status == 1
     captured = capsys.readouterr()
     assert "2 done, 1 failed" in captured.out
@@ -163,14 +161,10 @@ def test_two_pictures_of_one_name_are_refused(folder, capsys):
 
 def test_demo(tmp_path, monkeypatch, capsys):
     strokes = {"on_object": (((16, 16), (20, 16)),), "on_background": (((2, 2), (30, 2)),)}
-    monkeypatch.setattr(
-        demo, "EXAMPLES", (demo.Example("disc", **strokes), demo.Example("disc", box=(4, 4, 28, 28)))
-    )
+    monkeypatch.setattr(demo, "EXAMPLES", (demo.Example("disc", **strokes), demo.Example("disc", box=(4, 4, 28, 28))))
     monkeypatch.setattr(demo, "STROKE_WIDTH", 2)
     y, x = np.mgrid[:32, :32]
-    disc = np.where(((y - 16) ** 2 + (x - 16) ** 2 < 80)[..., None], (200, 120, 60), (40, 60, 90)).astype(
-        np.uint8
-    )
+    disc = np.where(((y - 16) ** 2 + (x - 16) ** 2 < 80)[..., None], (200, 120, 60), (40, 60, 90)).astype(np.uint8)
     monkeypatch.setattr("skimage.data.disc", lambda: disc, raising=False)
     assert demo.main(["--out", str(tmp_path), "--json", str(tmp_path / "r.json")]) == 0
     assert capsys.readouterr().out.count("disc-segment.png") == 2

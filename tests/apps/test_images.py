@@ -137,9 +137,7 @@ def test_arrays_that_are_no_pictures(pixels, message):
 def test_writing_is_complete_or_not_at_all(tmp_path, picture, monkeypatch):
     path = write_image(tmp_path / "new" / "a.png", picture)
     np.testing.assert_array_equal(to_bytes(read_image(path)), picture)
-    monkeypatch.setattr(
-        "pathlib.Path.replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left"))
-    )
+    monkeypatch.setattr("pathlib.Path.replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left")))
     with pytest.raises(InputError, match=r"--out: cannot write .*No space left"):
         write_bytes(tmp_path / "b.png", b"data")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["new"]

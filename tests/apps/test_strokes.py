@@ -73,9 +73,7 @@ def test_what_is_refused(codes, encoding, message):
 
 def test_trimap(tmp_path):
     Image.fromarray(np.array([[0, 3, 128, 250, 255]], np.uint8)).save(tmp_path / "a.png")
-    np.testing.assert_array_equal(
-        read_trimap(tmp_path / "a.png"), [[BACKGROUND, BACKGROUND, OPEN, OBJECT, OBJECT]]
-    )
+    np.testing.assert_array_equal(read_trimap(tmp_path / "a.png"), [[BACKGROUND, BACKGROUND, OPEN, OBJECT, OBJECT]])
     Image.fromarray(MARKS.astype(np.uint8)).save(tmp_path / "b.png")
     with pytest.raises(InputError, match="no value above 3"):
         read_trimap(tmp_path / "b.png")

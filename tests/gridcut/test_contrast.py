@@ -84,9 +84,7 @@ def test_small_and_empty_images(shape):
     assert all(np.isfinite(w).all() for w in edges.values())
 
 
-@pytest.mark.parametrize(
-    "image", [np.zeros((4, 4)), np.full((4, 4, 3), 255, np.uint8), np.ones((4, 4), bool)]
-)
+@pytest.mark.parametrize("image", [np.zeros((4, 4)), np.full((4, 4, 3), 255, np.uint8), np.ones((4, 4), bool)])
 def test_constant_image_gives_plain_potts_weights(image):
     edges = contrast_edges(image, 2.0, 8)
     np.testing.assert_allclose(edges[0, 1][:, :-1], 2.0)

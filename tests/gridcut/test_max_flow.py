@@ -204,9 +204,7 @@ def test_large_capacities(big, method, tools):
 def test_the_value_may_exceed_64_bits(tools):
     big = np.full((8, 8), 2**62)
     assert tools.solve(big, big * 0, {}).value == 0
-    assert tools.solve(np.where(np.eye(8), big, 0), np.where(np.eye(8), big - 1, 0), {}).value == 8 * (
-        2**62 - 1
-    )
+    assert tools.solve(np.where(np.eye(8), big, 0), np.where(np.eye(8), big - 1, 0), {}).value == 8 * (2**62 - 1)
 
 
 def test_int32_where_it_fits(tools):

@@ -98,9 +98,7 @@ def test_docstring_parameters_match_the_signature(thing):
     assert docstring, "a public name needs a docstring"
     section = re.search(r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n-{3,}|\Z)", docstring, re.DOTALL | re.MULTILINE)
     if section is None:  # frozen results list their fields in prose
-        assert not inspect.isfunction(thing) or not inspect.signature(thing).parameters, (
-            "no Parameters section"
-        )
+        assert not inspect.isfunction(thing) or not inspect.signature(thing).parameters, "no Parameters section"
         return
     entries = re.findall(r"^(\*{0,2}\w[\w*, ]*?)(?: : .*)?$", section[1], re.MULTILINE)
     documented = [name.strip().lstrip("*") for entry in entries for name in entry.split(",")]

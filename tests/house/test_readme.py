@@ -22,11 +22,7 @@ def test_every_method_has_its_row_in_the_algorithm_table():
     """A new method needs a row: paper, file, devices, when it wins."""
     from gridcut.methods import METHODS
 
-    rows = {
-        row.split("|")[2].strip().strip("`"): row
-        for row in README.splitlines()
-        if row.startswith("| max-flow")
-    }
+    rows = {row.split("|")[2].strip().strip("`"): row for row in README.splitlines() if row.startswith("| max-flow")}
     assert set(METHODS) <= set(rows), "methods without a row in README.md"
     for method, files in METHODS.items():
         for module in files.values():

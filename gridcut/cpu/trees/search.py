@@ -9,7 +9,7 @@ Arrays as in gridcut/grid.py and forest.py.  Arcs that leave the range must have
 
 [1] Goldberg, Hed, Kaplan, Tarjan, Werneck. "Maximum flows by incremental breadth-first search." ESA 2011.
 
-Time O(n^2 m) as [1]; memory: the lists in forest.py.
+Time O(n^2 m) as [1], one search; memory: the lists in forest.py.
 """
 
 import numpy as np
@@ -57,8 +57,10 @@ def open_arcs(u, side, residual, step, label):
 
 @kernel
 def search(first, last, until, excess, residual, step, jump, forest, work):
-    """Maximum flow among the cells first..last (jump: step as an array, for indexing); returns the largest depth, and the numbers of
-    augmentations and of cells mended."""
+    """Maximum flow among the cells first..last; `jump` holds the steps as an array, for indexing.
+
+    Returns the largest depth, and the numbers of augmentations and of mended cells.
+    """
     # Single arrays: taking them out of the tuples inside the loops would count references each time.
     label, parent, link, queued = forest
     arcs = np.uint64(len(step))
@@ -140,29 +142,29 @@ def search(first, last, until, excess, residual, step, jump, forest, work):
                 residual[there] -= amount
                 residual[back] += amount
                 if from_source > 0:
-                    if side > 0:
-                        grown, moved = mend(
-                            1, source_limit, False, residual, step, label, parent, link, queued,
-                            source_orphans, from_source, after, grown, loose, queue, ring, ends, head,
-                        )  # fmt: skip
-                    else:
-                        waiting, moved = mend(
-                            1, source_limit, False, residual, step, label, parent, link, queued,
-                            source_orphans, from_source, others, waiting, loose, queue, ring, ends, head,
-                        )  # fmt: skip
+                    frontier = after if side > 0 else others
+                    listed, moved = mend(
+                        1, source_limit, False, residual, step, label, parent, link, queued,
+                        source_orphans, from_source, frontier, grown if side > 0 else waiting,
+                        loose, queue, ring, ends, head,
+                    )  # fmt: skip
                     source_work += moved
-                if to_sink > 0:
-                    if side < 0:
-                        grown, moved = mend(
-                            -1, sink_limit, False, residual, step, label, parent, link, queued,
-                            sink_orphans, to_sink, after, grown, loose, queue, ring, ends, head,
-                        )  # fmt: skip
+                    if side > 0:
+                        grown = listed
                     else:
-                        waiting, moved = mend(
-                            -1, sink_limit, False, residual, step, label, parent, link, queued,
-                            sink_orphans, to_sink, others, waiting, loose, queue, ring, ends, head,
-                        )  # fmt: skip
+                        waiting = listed
+                if to_sink > 0:
+                    frontier = others if side > 0 else after
+                    listed, moved = mend(
+                        -1, sink_limit, False, residual, step, label, parent, link, queued,
+                        sink_orphans, to_sink, frontier, waiting if side > 0 else grown,
+                        loose, queue, ring, ends, head,
+                    )  # fmt: skip
                     sink_work += moved
+                    if side > 0:
+                        waiting = listed
+                    else:
+                        grown = listed
                 if label[u] != level:
                     break
                 mask = open_arcs(u, side, residual, step, label)

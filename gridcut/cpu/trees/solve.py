@@ -26,9 +26,12 @@ from gridcut.cpu.trees.prepass import gather, push_one_hop, push_two_hops
 from gridcut.cpu.trees.seams import Seams
 from gridcut.cpu.trees.search import BOTH, EITHER, SINK, search
 from gridcut.cpu.trees.tasks import run_tasks
+from gridcut.cpu.trees.warm import replant
 from gridcut.device import thread_count
 
 STRIP = 1 << 16  # cells of a strip: about 2 MB of state with four neighbours
+MANY = 0.1  # share of the cells from which on changes are too many to mend
+WARM = 3.0  # mended cells a cell of the grid, from which on a re-solve searches anew
 HARD = 0.3  # mended cells a cell of the grid, in one level of joins, from which on joining does not pay
 
 
@@ -39,10 +42,24 @@ def solve(excess, residual, step, *, layout, callback=None):
     return run.forest.label < 0, run.stats
 
 
+def solve_warm(excess, residual, step, memory, touched, *, layout, callback=None):
+    """`solve` again after the cells `touched` have changed; also returns the memory to pass the next time.
+
+    Without memory, or with many changes, the forests are grown anew on the flow as it is.
+    """
+    forest, deepest = (None, 1) if memory is None else memory
+    run = Run(excess, residual, layout, callback, forest, deepest)
+    if memory is None or touched is None or touched.size > MANY * layout.size:
+        run.solve(BOTH)
+    else:
+        run.resolve(touched)
+    return run.forest.label < 0, run.stats, (run.forest, run.deepest)
+
+
 class Run:
     """One solve: the arrays all steps share, and the steps in order."""
 
-    def __init__(self, excess, residual, layout, callback):
+    def __init__(self, excess, residual, layout, callback, forest=None, deepest=1):
         if layout.arcs > MOST_ARCS:
             raise ValueError(
                 f"edges has {layout.arcs // 2} pairs of opposite offsets; method 'trees' takes at most "
@@ -58,10 +75,10 @@ class Run:
         self.steps = tuple(self.jump)
         self.lines = layout.shape[0]
         self.threads = thread_count()
-        self.deepest = 1
+        self.deepest = deepest
         self.stats = {"augmentations": 0, "mended": 0, "strips": 0, "threads": self.threads}
         size = layout.size
-        self.forest = Forest(
+        self.forest = forest or Forest(
             np.zeros(size, self.index_type),
             np.full(size, NONE, np.uint8),
             np.empty(size, self.index_type),
@@ -79,11 +96,23 @@ class Run:
             self.seams.cut(line)
         apart = len(bounds) > 2
         strips = list(zip(bounds[:-1], bounds[1:], strict=True))
-        self._tasks(
-            "strips", strips, height, lambda strip, work: self._strip(*strip, BOTH if apart else until, work)
-        )
+        self._tasks("strips", strips, height, lambda strip, work: self._strip(*strip, BOTH if apart else until, work))
         if apart and not self._join_all(bounds):
             self._search_all(until)
+
+    def resolve(self, touched):
+        """Both forests from those of the last solve, after changes at some cells."""
+        work = make_work(self.layout.size, self.index_type)
+        mended = replant(touched, self.excess, self.residual, self.steps, self.deepest, self.forest, work)
+        budget = int(WARM * self.layout.size)
+        self.deepest, augmentations, more = grow_active(
+            budget, self.deepest, self.excess, self.residual, self.steps, self.forest, work
+        )
+        self.stats["augmentations"] += augmentations
+        self.stats["mended"] += mended + more
+        if more > budget:
+            self.seams = Seams(self.residual, self.layout, [])
+            self._search_all(BOTH)
 
     def _tasks(self, phase, items, lines, run):
         """Run the items on all threads, each thread with lists for that many lines."""
@@ -116,9 +145,7 @@ class Run:
 
     def _search(self, begin, end, until, work):
         first, last = self.seams.cell(begin), self.seams.cell(end)
-        return search(
-            first, last, until, self.excess, self.residual, self.steps, self.jump, self.forest, work
-        )
+        return search(first, last, until, self.excess, self.residual, self.steps, self.jump, self.forest, work)
 
     def _join_all(self, bounds):
         """Join neighbours until one range is left; False when it stops to pay, with some seams still cut."""
@@ -159,6 +186,4 @@ class Run:
             self._tasks("search", shares, tallest, lambda share, work: self._search(*share, EITHER, work))
             for line in kept:
                 self.seams.join(line)
-        self._tasks(
-            "finish", [(0, self.lines)], self.lines, lambda all_, work: self._search(*all_, until, work)
-        )
+        self._tasks("finish", [(0, self.lines)], self.lines, lambda all_, work: self._search(*all_, until, work))
