@@ -1,0 +1,121 @@
+"""The default method with its limits set so that small grids take every path: strips, joins, searches, warm starts."""
+
+import numpy as np
+import pytest
+
+import gridcut
+from gridcut.cpu.trees import prepass
+from gridcut.cpu.trees import solve as trees
+
+LIMITS = {
+    "one strip": {},
+    "joined": {"STRIP": 20, "HARD": 1e9},
+    "joined for a while": {"STRIP": 20, "HARD": 0.05},
+    "never joined": {"STRIP": 50, "HARD": 0},
+    "warm to the end": {"STRIP": 20, "HARD": 1e9, "WARM": 1e9, "MANY": 2},
+    "warm given up": {"STRIP": 50, "WARM": 0, "MANY": 2},
+}
+
+
+@pytest.fixture(params=LIMITS)
+def limits(request, monkeypatch):
+    for name, value in LIMITS[request.param].items():
+        monkeypatch.setattr(trees, name, value)
+
+
+def random_problem(rng):
+    ndim = rng.integers(1, 4)
+    shape = tuple(int(d) for d in rng.integers(1, (60, 20, 8)[ndim - 1], ndim))
+    offsets = list(gridcut.neighbourhood(((2,), (4, 8), (6, 26))[ndim - 1][rng.integers(min(ndim, 2))]))
+    if ndim == 2 and rng.random() < 0.3:
+        offsets.append((2, 1))
+    strength = rng.choice([2, 20, 300])
+    edges = {o: rng.integers(0, strength + 1, shape) for o in offsets}
+    if rng.random() < 0.4:
+        edges[tuple(-i for i in offsets[0])] = rng.integers(0, 20, shape)
+    dense = rng.choice([0.05, 0.5, 1])
+    source, sink = (rng.integers(0, 100, shape) * (rng.random(shape) < dense) for _ in range(2))
+    return source, sink, edges
+
+
+def reference(source, sink, edges):
+    return gridcut.max_flow(source, sink, edges, method="push_relabel")
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_every_path_gives_the_same_cut(seed, limits):
+    rng = np.random.default_rng(seed)
+    source, sink, edges = random_problem(rng)
+    cut = gridcut.max_flow(source, sink, edges, method="trees")
+    cut.check()
+    expected = reference(source, sink, edges)
+    assert cut.value == expected.value
+    assert (cut.labels == expected.labels).all()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_every_warm_path_gives_the_same_cut(seed, limits):
+    rng = np.random.default_rng(100 + seed)
+    source, sink, edges = random_problem(rng)
+    solver = gridcut.Solver(source, sink, edges, method="trees")
+    for _ in range(4):
+        cut = solver.solve()
+        cut.check()
+        expected = reference(source, sink, edges)
+        assert cut.value == expected.value
+        assert (cut.labels == expected.labels).all()
+        changed = rng.random(source.shape) < rng.choice([0.02, 0.3])
+        source, sink = (np.where(changed, rng.integers(0, 100, source.shape), a) for a in (source, sink))
+        offset = list(edges)[rng.integers(len(edges))]
+        edges = {**edges, offset: np.where(changed, rng.integers(0, 300, source.shape), edges[offset])}
+        solver.update(source=source, sink=sink, edges={offset: edges[offset]})
+
+
+def test_an_interruption_between_strips_leaves_no_seam_open(monkeypatch):
+    monkeypatch.setattr(trees, "STRIP", 50)
+    rng = np.random.default_rng(5)
+    source, sink = rng.integers(0, 100, (2, 30, 20))
+    edges = {(0, 1): 40, (1, 0): 40}
+    solver = gridcut.Solver(source, sink, edges, method="trees")
+
+    def stop(stats):
+        if stats["phase"] == "strips":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        solver.solve(callback=stop)
+    cut = solver.solve()
+    cut.check()
+    assert cut.value == reference(source, sink, edges).value
+
+
+def test_a_callback_hears_of_every_phase(monkeypatch):
+    monkeypatch.setattr(trees, "STRIP", 50)
+    rng = np.random.default_rng(6)
+    source, sink = rng.integers(0, 100, (2, 30, 20))
+    heard = []
+    gridcut.max_flow(source, sink, {(0, 1): 40, (1, 0): 40}, method="trees", callback=heard.append)
+    assert {"strips", "join"} <= {stats["phase"] for stats in heard}
+    assert all(0 < stats["done"] <= stats["of"] for stats in heard)
+
+
+def test_gathering_moves_excess_to_the_middle_of_blocks_and_keeps_the_problem():
+    from gridcut.load import load
+    from gridcut.problem import check_problem
+
+    source = np.ones((16, 24), int)
+    grid, _ = load(check_problem(source, np.zeros_like(source), {(0, 1): 1000, (1, 0): 1000}, None))
+    prepass.gather(grid.excess, grid.residual, grid.layout, 0, 16)
+    excess = grid.layout.interior(grid.excess)
+    assert (excess[4::8, 4::8] == 64).all()
+    assert excess.sum() == source.sum()
+    assert grid.residual.min() >= 0
+    assert grid.residual.sum() == 2 * 1000 * (16 * 23 + 15 * 24)
+
+
+def test_too_many_offsets_name_the_method_that_takes_them():
+    edges = {(0, i): 1 for i in range(1, 34)}
+    ones = np.ones((2, 40), int)
+    assert gridcut.max_flow(ones, ones, edges).method == "push_relabel"
+    with pytest.raises(ValueError, match="'trees' takes at most 32, use method='push_relabel'"):
+        gridcut.max_flow(ones, ones, edges, method="trees")
