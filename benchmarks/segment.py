@@ -176,8 +176,9 @@ def _parser():
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    kinds = "of " + ", ".join(KINDS).replace("%", "%%")
     parser.add_argument("--data", default=os.environ.get("CUTMATCH_DATA"), help="folder (default: $CUTMATCH_DATA)")
-    parser.add_argument("--kinds", nargs="+", choices=KINDS, metavar="KIND", help=f"of {', '.join(KINDS)}")
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, metavar="KIND", help=kinds)
     parser.add_argument("--limit", type=int, metavar="N", help="pictures of each kind")
     parser.add_argument("--quick", action="store_true", help="leave out the 3-megapixel timing")
     parser.add_argument("--save", action="store_true", help="write the table to benchmarks/results/")

@@ -26,6 +26,8 @@ def grow_active(budget, deepest, excess, residual, step, forest, work):
     loose, queue, ring, ends = work.loose, work.queue, work.ring, work.ends
     arcs = np.uint64(len(step))
     head = np.full(max(1024, deepest + 4), -1, loose.dtype)
+    joining = deepest > 0  # True, and none is 0, but not constants: mend is compiled once for this file and search.py
+    none = np.int64(head[0] + 1)
     augmentations = 0
     mended = 0
     while ends[0] != ends[1] and mended <= budget:
@@ -71,14 +73,14 @@ def grow_active(budget, deepest, excess, residual, step, forest, work):
             residual[back] += amount
             if from_source > 0:
                 _, moved = mend(
-                    1, limit, True, residual, step, label, parent, link, queued,
-                    source_orphans, from_source, loose, 0, loose, queue, ring, ends, head,
+                    1, limit, joining, residual, step, label, parent, link, queued,
+                    source_orphans, from_source, loose, none, loose, queue, ring, ends, head,
                 )  # fmt: skip
                 mended += moved
             if to_sink > 0:
                 _, moved = mend(
-                    -1, limit, True, residual, step, label, parent, link, queued,
-                    sink_orphans, to_sink, loose, 0, loose, queue, ring, ends, head,
+                    -1, limit, joining, residual, step, label, parent, link, queued,
+                    sink_orphans, to_sink, loose, none, loose, queue, ring, ends, head,
                 )  # fmt: skip
                 mended += moved
             now = np.int64(label[u]) * side

@@ -69,6 +69,7 @@ def search(first, last, until, excess, residual, step, jump, forest, work):
     source_now, source_next = work.source_now, work.source_next
     sink_now, sink_next = work.sink_now, work.sink_next
     head = np.full(256, -1, loose.dtype)
+    joining = until < EITHER  # False, but not a constant: mend is compiled once for this file and join.py
     # The first turn of each forest scans all cells in order instead of a list.
     sources, sinks = plant(first, last, excess, label, parent)
     source_depth = 1
@@ -144,7 +145,7 @@ def search(first, last, until, excess, residual, step, jump, forest, work):
                 if from_source > 0:
                     frontier = after if side > 0 else others
                     listed, moved = mend(
-                        1, source_limit, False, residual, step, label, parent, link, queued,
+                        1, source_limit, joining, residual, step, label, parent, link, queued,
                         source_orphans, from_source, frontier, grown if side > 0 else waiting,
                         loose, queue, ring, ends, head,
                     )  # fmt: skip
@@ -156,7 +157,7 @@ def search(first, last, until, excess, residual, step, jump, forest, work):
                 if to_sink > 0:
                     frontier = others if side > 0 else after
                     listed, moved = mend(
-                        -1, sink_limit, False, residual, step, label, parent, link, queued,
+                        -1, sink_limit, joining, residual, step, label, parent, link, queued,
                         sink_orphans, to_sink, frontier, waiting if side > 0 else grown,
                         loose, queue, ring, ends, head,
                     )  # fmt: skip

@@ -96,9 +96,15 @@ class Run:
             self.seams.cut(line)
         apart = len(bounds) > 2
         strips = list(zip(bounds[:-1], bounds[1:], strict=True))
-        self._tasks("strips", strips, height, lambda strip, work: self._strip(*strip, BOTH if apart else until, work))
-        if apart and not self._join_all(bounds):
-            self._search_all(until)
+        alone = BOTH if apart else until
+        try:
+            self._tasks("strips", strips, height, lambda strip, work: self._strip(*strip, alone, work))
+            if apart and not self._join_all(bounds):
+                self._search_all(until)
+        finally:
+            # A callback may have raised: the flow so far is sound once all arcs are back.
+            for line in self.seams.left():
+                self.seams.join(line)
 
     def resolve(self, touched):
         """Both forests from those of the last solve, after changes at some cells."""

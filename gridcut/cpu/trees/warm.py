@@ -56,13 +56,15 @@ def replant(cells, excess, residual, step, deepest, forest, work):
     to_sink = still_orphans(sink_orphans, to_sink, parent)
     head = np.full(deepest + 4, -1, loose.dtype)
     limit = head.size - 4
+    joining = deepest > 0  # constants in disguise, as in join.py
+    none = np.int64(head[0] + 1)
     _, source_mended = mend(
-        1, limit, True, residual, step, label, parent, link, queued,
-        source_orphans, from_source, loose, 0, loose, queue, ring, ends, head,
+        1, limit, joining, residual, step, label, parent, link, queued,
+        source_orphans, from_source, loose, none, loose, queue, ring, ends, head,
     )  # fmt: skip
     _, sink_mended = mend(
-        -1, limit, True, residual, step, label, parent, link, queued,
-        sink_orphans, to_sink, loose, 0, loose, queue, ring, ends, head,
+        -1, limit, joining, residual, step, label, parent, link, queued,
+        sink_orphans, to_sink, loose, none, loose, queue, ring, ends, head,
     )  # fmt: skip
     return source_mended + sink_mended
 
