@@ -92,12 +92,19 @@ def compact(cells, count, label, level):
 
 
 @kernel
-def augment(a, b, amount, excess, residual, step, parent, source_orphans, sink_orphans):
-    """Send what fits, at most `amount`, from a's root to a and from b to b's root.
+def augment(u, w, k, side, excess, residual, step, parent, source_orphans, sink_orphans):
+    """Send all that fits from root to root across arc k of u, which leads to w in the other forest.
 
-    Returns the amount, and how many cells of each list were orphaned by it.  The arc a -> b is the caller's.
+    u is in the forest of `side`.  Returns how many cells of each list were orphaned by it.
     """
     arcs = np.uint64(len(step))
+    if side > 0:
+        a, b = u, w
+        there, back = u * arcs + k, w * arcs + (k ^ ONE)
+    else:
+        a, b = w, u
+        there, back = w * arcs + (k ^ ONE), u * arcs + k
+    amount = np.int64(residual[there])
     x = a
     while True:
         c = parent[x]
@@ -166,7 +173,9 @@ def augment(a, b, amount, excess, residual, step, parent, source_orphans, sink_o
             sink_orphans[to_sink] = x
             to_sink += 1
         x = y
-    return amount, from_source, to_sink
+    residual[there] -= amount
+    residual[back] += amount
+    return from_source, to_sink
 
 
 @kernel

@@ -60,17 +60,7 @@ def grow_active(budget, deepest, excess, residual, step, forest, work):
                 k += ONE
                 continue
             augmentations += 1
-            if side > 0:
-                a, b = u, w
-                there, back = u * arcs + k, w * arcs + (k ^ ONE)
-            else:
-                a, b = w, u
-                there, back = w * arcs + (k ^ ONE), u * arcs + k
-            amount, from_source, to_sink = augment(
-                a, b, r, excess, residual, step, parent, source_orphans, sink_orphans
-            )
-            residual[there] -= amount
-            residual[back] += amount
+            from_source, to_sink = augment(u, w, k, side, excess, residual, step, parent, source_orphans, sink_orphans)
             if from_source > 0:
                 _, moved = mend(
                     1, limit, joining, residual, step, label, parent, link, queued,

@@ -63,7 +63,6 @@ def search(first, last, until, excess, residual, step, jump, forest, work):
     """
     # Single arrays: taking them out of the tuples inside the loops would count references each time.
     label, parent, link, queued = forest
-    arcs = np.uint64(len(step))
     source_orphans, sink_orphans = work.source_orphans, work.sink_orphans
     loose, queue, ring, ends = work.loose, work.queue, work.ring, work.ends
     source_now, source_next = work.source_now, work.source_next
@@ -129,19 +128,10 @@ def search(first, last, until, excess, residual, step, jump, forest, work):
                     after[grown] = w
                     grown += 1
                     continue
-                r = np.int64(residual[u * arcs + k] if side > 0 else residual[w * arcs + (k ^ ONE)])
                 augmentations += 1
-                if side > 0:
-                    a, b = u, w
-                    there, back = u * arcs + k, w * arcs + (k ^ ONE)
-                else:
-                    a, b = w, u
-                    there, back = w * arcs + (k ^ ONE), u * arcs + k
-                amount, from_source, to_sink = augment(
-                    a, b, r, excess, residual, step, parent, source_orphans, sink_orphans
+                from_source, to_sink = augment(
+                    u, w, k, side, excess, residual, step, parent, source_orphans, sink_orphans
                 )
-                residual[there] -= amount
-                residual[back] += amount
                 if from_source > 0:
                     frontier = after if side > 0 else others
                     listed, moved = mend(
