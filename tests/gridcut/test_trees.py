@@ -13,6 +13,7 @@ LIMITS = {
     "joined for a while": {"STRIP": 20, "HARD": 0.05},
     "never joined": {"STRIP": 50, "HARD": 0},
     "warm to the end": {"STRIP": 20, "HARD": 1e9, "WARM": 1e9, "MANY": 2},
+    "warm from nothing": {"STRIP": 20, "MANY": 0},
     "warm given up": {"STRIP": 50, "WARM": 0, "MANY": 2},
 }
 

@@ -47,11 +47,12 @@ def solve_warm(excess, residual, step, memory, touched, *, layout, callback=None
 
     Without memory, or with many changes, the forests are grown anew on the flow as it is.
     """
-    forest, deepest = (None, 1) if memory is None else memory
-    run = Run(excess, residual, layout, callback, forest, deepest)
     if memory is None or touched is None or touched.size > MANY * layout.size:
+        # Not on the old forests: a parent beyond a seam would pass for a tree of the strip.
+        run = Run(excess, residual, layout, callback)
         run.solve(BOTH)
     else:
+        run = Run(excess, residual, layout, callback, *memory)
         run.resolve(touched)
     return run.forest.label < 0, run.stats, (run.forest, run.deepest)
 
