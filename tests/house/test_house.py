@@ -111,7 +111,7 @@ def test_every_module_imports():
         package = importlib.import_module(name)
         for module in pkgutil.walk_packages(package.__path__, f"{name}."):
             if not module.name.endswith("__main__"):
-                importlib.import_module(module.name)
+                assert importlib.import_module(module.name).__doc__, f"{module.name} does not say what it is"
 
 
 def test_import_contract(tmp_path):

@@ -145,7 +145,7 @@ class Run:
         first, last = self.seams.cell(begin), self.seams.cell(end)
         cells = np.uint64(first), np.uint64(last)
         push_one_hop(self.excess, self.residual, self.steps, *cells)
-        push_two_hops(self.excess, self.residual, self.steps, self.steps, *cells)
+        push_two_hops(self.excess, self.residual, self.steps, self.jump, *cells)
         gather(self.excess, self.residual, self.layout, begin, end - begin)
         push_one_hop(self.excess, self.residual, self.steps, *cells)
         return self._search(begin, end, until, work)
