@@ -160,14 +160,28 @@ class _Locator(caching._CacheLocator):
         return self._disambiguator
 
 
+def keep_cuda_kernel(dispatcher):
+    """Keep the machine code of a CUDA kernel as that of a CPU kernel."""
+    if os.environ.get("CUTMATCH_CACHE", "1") != "0":
+        from numba.cuda.dispatcher import CUDACache, CUDACacheImpl
+
+        class Impl(CUDACacheImpl):
+            _locator_classes = [_Locator]
+
+        class Cache(_Forgiving, CUDACache):
+            _impl_class = Impl
+
+        if cache_folder(_package_of(dispatcher.py_func.__code__.co_filename)) is not None:
+            dispatcher._cache = Cache(dispatcher.py_func)
+    return dispatcher
+
+
 class _CacheImpl(caching.CompileResultCacheImpl):
     _locator_classes = [_Locator]
 
 
-class _Cache(caching.FunctionCache):
-    """numba's cache with our folder; a broken or unwritable file costs a compilation, never an error."""
-
-    _impl_class = _CacheImpl
+class _Forgiving:
+    """A broken or unwritable file costs a compilation, never an error."""
 
     def load_overload(self, sig, target_context):
         try:
@@ -180,3 +194,9 @@ class _Cache(caching.FunctionCache):
             super().save_overload(sig, data)
         except (OSError, EOFError, pickle.UnpicklingError):
             return
+
+
+class _Cache(_Forgiving, caching.FunctionCache):
+    """numba's cache with our folder."""
+
+    _impl_class = _CacheImpl

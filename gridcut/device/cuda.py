@@ -1,0 +1,169 @@
+"""The CUDA room: the one place that imports numba.cuda.  Import it from CUDA solvers only, on first use.
+
+Kernels refer to `cuda`, `grid_sync`, `ballot`, ... from here, so that they run unchanged on a GPU and in numba's
+simulator (NUMBA_ENABLE_CUDASIM=1), which this module repairs: its atomics exclude one another only per operation,
+and it has no warps.
+
+    cuda_kernel          decorator of kernels; compiled on first launch, machine code kept like that of CPU kernels
+    device_function      decorator of functions that kernels call
+    cooperative_blocks   how many blocks of a kernel can be on the device at once, as a grid that synchronises needs
+    grid_sync            barrier of the whole grid (cooperative launches only; one block in the simulator)
+    ballot, shuffle      exchange in a warp; all 32 threads must take part
+    relaxed_load         reads memory that other threads are changing, anew at every call
+
+In the simulator keep to one block of 32 threads, tiny inputs, and at most one shared array a source line.
+"""
+
+import threading
+
+import numpy as np
+from numba import config, types
+
+from gridcut.device.compile import keep_cuda_kernel
+
+if not hasattr(np, "row_stack"):  # numba-cuda 0.30 asks for it at every compilation; numpy 2.5 has dropped it
+    np.row_stack = np.vstack  # noqa: NPY201
+
+from numba import cuda
+
+SIMULATED = bool(config.ENABLE_CUDASIM)
+WARP = 32
+EVERYONE = 0xFFFFFFFF  # all threads of a warp
+
+_SIMULATOR_TAKES = {"device", "debug", "inline", "fastmath", "opt", "cache"}
+
+
+def cuda_kernel(function=None, **options):
+    """cuda.jit without a signature (an eager one would need a GPU at import); options are those of cuda.jit."""
+    if function is None:
+        return lambda f: cuda_kernel(f, **options)
+    if SIMULATED:
+        options = {name: value for name, value in options.items() if name in _SIMULATOR_TAKES}
+        return cuda.jit(**options)(function)
+    return keep_cuda_kernel(cuda.jit(**options)(function))
+
+
+def device_function(function):
+    """A function for kernels to call."""
+    return cuda.jit(device=True)(function)
+
+
+def cooperative_blocks(kernel, args, threads: int) -> int:
+    """The largest grid of blocks of this size whose blocks are all on the device at once; compiles the kernel."""
+    if SIMULATED:
+        return 1
+    signature = tuple(kernel.typeof_pyval(a) for a in args)
+    if signature not in kernel.overloads:
+        kernel.compile(signature)
+    return kernel.overloads[signature].max_cooperative_grid_blocks(threads)
+
+
+if SIMULATED:
+    from numba.cuda.simulator import kernelapi
+
+    _one_lock = threading.Lock()
+    for _name in "add sub and or xor max min compare_and_swap cas inc dec exch".split():
+        setattr(kernelapi, f"{_name}lock", _one_lock)
+
+    class _Warp:
+        """What the 32 threads of a warp show each other."""
+
+        def __init__(self):
+            self.barrier = threading.Barrier(WARP)
+            self.shown = [None] * WARP
+
+        def exchange(self, value):
+            """Everyone's value, in the order of the lanes."""
+            self.shown[threading.current_thread().thread_id % WARP] = value
+            self.barrier.wait(timeout=60)
+            everyone = list(self.shown)
+            self.barrier.wait(timeout=60)
+            return everyone
+
+    _warps_lock = threading.Lock()
+
+    def _my_warp() -> _Warp:
+        me = threading.current_thread()
+        with _warps_lock:
+            warps = me._manager.__dict__.setdefault("cutmatch_warps", {})
+            return warps.setdefault(me.thread_id // WARP, _Warp())
+
+    def grid_sync():
+        """Barrier of the whole grid."""
+        threading.current_thread().syncthreads()
+
+    def ballot(predicate):
+        """The lanes whose predicate holds, as bits of a uint32."""
+        shown = _my_warp().exchange(bool(predicate))
+        return np.uint32(sum(1 << lane for lane, holds in enumerate(shown) if holds))
+
+    def shuffle(value, lane):
+        """The value of another lane."""
+        return _my_warp().exchange(value)[int(lane) % WARP]
+
+    def lowest_set(bits):
+        """Number of the lowest bit set in a uint32 that is not 0, as int32."""
+        return np.int32((int(bits) & -int(bits)).bit_length() - 1)
+
+    def bits_set(bits):
+        """How many bits are set in a uint32, as int32."""
+        return np.int32(int(bits).bit_count())
+
+    def relaxed_load(array, i):
+        """array[i], read anew at every call."""
+        return array[i]
+
+else:
+    from llvmlite import ir
+    from numba.cuda import cgutils
+    from numba.cuda.extending import intrinsic, overload
+
+    @device_function
+    def grid_sync():
+        """Barrier of the whole grid."""
+        cuda.cg.this_grid().sync()
+
+    @device_function
+    def ballot(predicate):
+        """The lanes whose predicate holds, as bits of a uint32."""
+        return np.uint32(cuda.ballot_sync(EVERYONE, predicate))
+
+    @device_function
+    def shuffle(value, lane):
+        """The value of another lane."""
+        return cuda.shfl_sync(EVERYONE, value, lane)
+
+    @device_function
+    def lowest_set(bits):
+        """Number of the lowest bit set in a uint32 that is not 0, as int32."""
+        return np.int32(cuda.ffs(np.int32(bits)) - 1)
+
+    @device_function
+    def bits_set(bits):
+        """How many bits are set in a uint32, as int32."""
+        return np.int32(cuda.popc(np.uint32(bits)))
+
+    def relaxed_load(array, i):
+        """array[i], read anew at every call."""
+        return array[i]
+
+    @intrinsic
+    def _relaxed_load(typingctx, array, i):
+        # cuda.ldcv is no volatile load for the optimiser, which moves it out of loops; this one stays.
+        def build(context, builder, sig, args):
+            array_type, index_type = sig.args
+            width = array_type.dtype.bitwidth
+            value_type = context.get_value_type(array_type.dtype)
+            struct = cgutils.create_struct_proxy(array_type)(context, builder, value=args[0])
+            pointer = builder.gep(struct.data, [context.cast(builder, args[1], index_type, types.intp)])
+            load = ir.InlineAsm(
+                ir.FunctionType(value_type, [pointer.type]),
+                f"ld.relaxed.gpu.global.b{width} $0, [$1];",
+                f"={'l' if width == 64 else 'r'},l,~{{memory}}",
+                side_effect=True,
+            )
+            return builder.call(load, [pointer])
+
+        return array.dtype(array, i), build
+
+    overload(relaxed_load, target="cuda")(lambda array, i: lambda array, i: _relaxed_load(array, i))
