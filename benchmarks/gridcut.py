@@ -14,19 +14,19 @@ import numba
 import numpy as np
 
 import gridcut
-from benchmarks.instances import ALL, EIGHT, SUITE, VALUES, VOLUMES, Problem
+from benchmarks.instances import ALL, EIGHT, LARGE, SUITE, VALUES, VOLUMES, Problem
 from benchmarks.rivals import RIVALS
 from benchmarks.table import geometric_mean, header, markdown, save
 from benchmarks.timing import in_fresh_process, interleaved
 
 RIVAL = "PyMaxflow"
 BUSY = "(busy)"  # after the name: in no round did all runs have a processor of their own
-GROUPS = {"the nine": SUITE, "8-connected": EIGHT, "3-D": VOLUMES}
+GROUPS = {"the nine": SUITE, "8-connected": EIGHT, "3-D": VOLUMES, "16.8 Mpixel": LARGE}
 
 
 def main(argv):
     options = _parser().parse_args(argv)
-    names = options.instances or list(ALL)
+    names = options.instances or [name for name in ALL if name not in LARGE]
     if unknown := [name for name in names if name not in ALL]:
         print(f"unknown instance {unknown[0]!r}; there are: {', '.join(ALL)}")
         return 2
@@ -230,7 +230,7 @@ def _bytes_per_pixel(problem, solver):
 
 def _parser():
     parser = argparse.ArgumentParser(prog="python -m benchmarks gridcut", description=__doc__.split("\n\n")[0])
-    parser.add_argument("instances", nargs="*", metavar="INSTANCE", help="names of instances (default: all)")
+    parser.add_argument("instances", nargs="*", metavar="INSTANCE", help="names (default: all but the large)")
     parser.add_argument("--method", type=lambda s: s.split(","), default=["auto"], help="methods, comma-separated")
     parser.add_argument("--threads", type=lambda s: [int(n) for n in s.split(",")], default=[1, 2], help="default: 1,2")
     parser.add_argument("--repeats", type=int, default=3)

@@ -2,7 +2,7 @@
 
 A `Problem` holds what `gridcut.max_flow` takes: int32 capacities from the source and to the sink, and one
 array per undirected kind of edge, 0 where the edge would leave the grid.  `VALUES` are the values of their
-maximum flows, found with PyMaxflow; the nine instances of `SUITE` are those timings are quoted on.
+maximum flows, found with PyMaxflow; the nine instances of `SUITE` are those timings are quoted on, `LARGE` are 16.8 million pixels each.
 """
 
 from collections.abc import Callable
@@ -122,7 +122,14 @@ VOLUMES: dict[str, Callable[[], Problem]] = {
     "vessels 128, 6": partial(vessels, 128, 6),
     "vessels 128, 26": partial(vessels, 128, 26),
 }
-ALL = SUITE | EIGHT | VOLUMES
+LARGE: dict[str, Callable[[], Problem]] = {
+    "astronaut x8": partial(segmentation, "astronaut", 8),
+    "ising camera x8": partial(ising, "camera", 8),
+    "grey camera x8": partial(grey_unary, "camera", 8),
+    "grey camera x8, 100": partial(grey_unary, "camera", 8, 100),
+    "vessels 256, 6": partial(vessels, 256, 6),
+}
+ALL = SUITE | EIGHT | VOLUMES | LARGE
 VALUES = {
     "astronaut": 4419361,
     "astronaut x4": 37731038,
@@ -138,6 +145,11 @@ VALUES = {
     "grey camera x4, 8": 21306068,
     "vessels 128, 6": 5979462,
     "vessels 128, 26": 6184891,
+    "astronaut x8": 118234472,
+    "ising camera x8": 518976780,
+    "grey camera x8": 73111653,
+    "grey camera x8, 100": 84307845,
+    "vessels 256, 6": 48466696,
 }
 
 

@@ -1,7 +1,10 @@
 """Choosing a device: 'auto' takes a GPU when there is one, an explicit name is obeyed or refused."""
 
 from functools import cache
+from importlib.util import find_spec
 from typing import Literal
+
+import numba
 
 DeviceName = Literal["auto", "cpu", "cuda"]
 
@@ -9,11 +12,16 @@ DeviceName = Literal["auto", "cpu", "cuda"]
 @cache
 def cuda_is_available() -> bool:
     """Whether numba can run kernels on a CUDA GPU here; asked on first use, the driver starts slowly."""
-    try:
-        from numba import cuda
-    except ImportError:
+    if not numba_cuda_is_installed():
         return False
+    from numba import cuda
+
     return bool(cuda.is_available())
+
+
+def numba_cuda_is_installed() -> bool:
+    """The numba.cuda inside numba itself is an older one; only its simulator serves."""
+    return find_spec("numba_cuda") is not None or bool(numba.config.ENABLE_CUDASIM)
 
 
 def resolve(device: DeviceName) -> Literal["cpu", "cuda"]:
@@ -25,5 +33,8 @@ def resolve(device: DeviceName) -> Literal["cpu", "cuda"]:
     if device == "auto":
         return "cuda" if cuda_is_available() else "cpu"
     if device == "cuda" and not cuda_is_available():
-        raise RuntimeError("device='cuda': numba finds no CUDA GPU; use device='cpu' or 'auto'")
+        why = "numba finds no CUDA GPU"
+        if not numba_cuda_is_installed():
+            why = "numba-cuda is not installed (cutmatch's extra cuda13 or cuda12 brings it)"
+        raise RuntimeError(f"device='cuda': {why}; use device='cpu' or 'auto'")
     return device

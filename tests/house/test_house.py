@@ -4,7 +4,6 @@ import ast
 import importlib
 import inspect
 import json
-import pkgutil
 import re
 import shutil
 import subprocess
@@ -12,6 +11,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from gridcut.device.choose import numba_cuda_is_installed
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ["gridcut", "assign", "matching", "apps"]
@@ -27,6 +28,14 @@ def test_packages_come_from_this_checkout(name):
     """The names are generic: another distribution's `matching` would be taken without a word."""
     assert Path(importlib.import_module(name).__file__).resolve() == ROOT / name / "__init__.py"
     assert (ROOT / name / "py.typed").exists()
+
+
+def modules_of(name):
+    """All modules below a package; those of the CUDA side only where numba-cuda is installed."""
+    for path in sorted((ROOT / name).rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        if "cuda" not in parts or numba_cuda_is_installed():
+            yield ".".join(parts).removesuffix(".__init__")
 
 
 def test_importing_gridcut_is_light():
@@ -47,8 +56,8 @@ def test_importing_gridcut_is_light():
 
 def test_public_names_survive_importing_everything():
     """A module imported late must not take the place of a function of the same name."""
-    for module in pkgutil.walk_packages([str(ROOT / "gridcut")], "gridcut."):
-        importlib.import_module(module.name)
+    for name in modules_of("gridcut"):
+        importlib.import_module(name)
     gridcut = importlib.import_module("gridcut")
     assert [name for name in gridcut.__all__ if inspect.ismodule(getattr(gridcut, name))] == []
 
@@ -69,7 +78,7 @@ def test_every_file_says_what_it_is(path):
 SOLVERS = [
     path
     for path in SOURCES
-    if path.is_relative_to(ROOT / "gridcut" / "cpu")
+    if (path.is_relative_to(ROOT / "gridcut" / "cpu") or path.is_relative_to(ROOT / "gridcut" / "cuda"))
     and path.name != "__init__.py"
     and re.search(r"^def solve\(", path.read_text("utf-8"), re.MULTILINE)
 ]
@@ -108,10 +117,8 @@ def test_docstring_parameters_match_the_signature(thing):
 def test_every_module_imports():
     """Also those that nothing imports yet."""
     for name in PACKAGES:
-        package = importlib.import_module(name)
-        for module in pkgutil.walk_packages(package.__path__, f"{name}."):
-            if not module.name.endswith("__main__"):
-                assert importlib.import_module(module.name).__doc__, f"{module.name} does not say what it is"
+        for module in modules_of(name):
+            assert importlib.import_module(module).__doc__, f"{module} does not say what it is"
 
 
 def test_import_contract(tmp_path):

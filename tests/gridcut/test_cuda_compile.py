@@ -1,0 +1,162 @@
+"""Every CUDA kernel compiled to machine code for the oldest and the newest device, without a device.
+
+Modules below gridcut/cuda list their kernels: kernels() returns [(name, kernel, argument types), ...].  The
+compiler's output says what a kernel takes: registers, and bytes of local memory a thread, which is where arrays
+with run-time indices and registers that did not fit go.  Both cost more than any trick in a kernel saves.
+"""
+
+import ast
+import importlib
+import importlib.util
+import pkgutil
+import struct
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+pytestmark = pytest.mark.compile
+
+if importlib.util.find_spec("numba_cuda") is None:
+    pytest.skip("CUDA kernels are compiled by numba-cuda (extra cuda13)", allow_module_level=True)
+
+from numba import config
+
+if config.ENABLE_CUDASIM:
+    pytest.skip("the simulator compiles nothing", allow_module_level=True)
+
+import gridcut
+from gridcut.device.cuda import cuda
+
+CAPABILITIES = [(7, 5), (9, 0)]
+MOST_REGISTERS = 128  # two blocks of 256 threads on a multiprocessor
+ROOT = Path(gridcut.__file__).parents[1]
+
+REGISTERS, FRAME = 0x2F, 0x11  # records of .nv.info: (symbol, registers) and (symbol, bytes of local memory)
+
+
+def cuda_modules():
+    names = ["gridcut.cuda"] if importlib.util.find_spec("gridcut.cuda") else []
+    for name in names:
+        package = importlib.import_module(name)
+        yield package
+        for found in pkgutil.walk_packages(package.__path__, f"{name}."):
+            yield importlib.import_module(found.name)
+
+
+def listed():
+    for module in cuda_modules():
+        if hasattr(module, "kernels"):
+            for name, kernel, types in module.kernels():
+                yield pytest.param(kernel, types, id=f"{module.__name__.removeprefix('gridcut.cuda.')}-{name}")
+
+
+@pytest.fixture
+def no_driver(monkeypatch):
+    """Kernels that call device functions ask which device they are for."""
+
+    def assume(capability):
+        device = SimpleNamespace(compute_capability=capability)
+        monkeypatch.setattr("numba.cuda.dispatcher.get_current_device", lambda: device)
+
+    return assume
+
+
+def machine_code(kernel, types, capability):
+    """PTX, and the ELF file linked from it, compiled and linked as a launch does."""
+    from cuda.core import Linker, LinkerOptions, ObjectCode
+    from numba.cuda.cudadrv.libs import get_cudalib
+
+    options = kernel.targetoptions
+    code, _ = cuda.compile(
+        kernel.py_func,
+        types,
+        cc=capability,
+        output="ltoir",
+        device=False,
+        abi="numba",
+        fastmath=options["fastmath"],
+        launch_bounds=options["launch_bounds"],
+    )
+    code = ObjectCode.from_ltoir(code)
+    runtime = ObjectCode.from_library(get_cudalib("cudadevrt", static=True))
+    linking = {"arch": "sm_{}{}".format(*capability), "link_time_optimization": True}
+    linking["max_register_count"] = options.get("max_registers")
+    ptx = Linker(code, options=LinkerOptions(ptx=True, **linking)).link("ptx").code
+    return ptx.decode(), Linker(code, runtime, options=LinkerOptions(**linking)).link("cubin").code
+
+
+def used(elf):
+    """The most registers and bytes of local memory a thread that any function of an ELF file takes."""
+    (table,) = struct.unpack_from("<Q", elf, 0x28)
+    width, count, names = struct.unpack_from("<HHH", elf, 0x3A)
+    sections = [struct.unpack_from("<IIQQQQ", elf, table + i * width) for i in range(count)]
+    most = {REGISTERS: 0, FRAME: 0}
+    for name, _, _, _, start, size in sections:
+        at = sections[names][4] + name
+        if elf[at : elf.index(b"\0", at)] != b".nv.info":
+            continue
+        i = start
+        while i < start + size:
+            form, record, length = struct.unpack_from("<BBH", elf, i)
+            i += 4
+            if form == 4:  # a value of `length` bytes follows; other forms keep theirs in the length's place
+                if record in most:
+                    most[record] = max(most[record], struct.unpack_from("<II", elf, i)[1])
+                i += length
+    assert most[REGISTERS] > 0, "no function in the machine code"
+    return most[REGISTERS], most[FRAME]
+
+
+@pytest.mark.parametrize("capability", CAPABILITIES, ids=lambda c: "sm_{}{}".format(*c))
+@pytest.mark.parametrize(("kernel", "types"), list(listed()))
+def test_kernels_compile_within_their_registers(kernel, types, capability, no_driver):
+    no_driver(capability)
+    ptx, elf = machine_code(kernel, types, capability)
+    assert ".entry" in ptx
+    assert ".local" not in ptx, "an array in local memory"
+    registers, local = used(elf)
+    assert local == 0, f"{local} bytes of local memory a thread: registers spilled"
+    assert registers <= MOST_REGISTERS
+
+
+def test_the_compiler_is_read_correctly(no_driver):
+    """A kernel with an array it indexes by data has a frame; with few registers allowed, others spill."""
+    from numba import int32
+
+    def sort_of(a, out):
+        cells = cuda.local.array(16, int32)
+        for i in range(16):
+            cells[i] = a[i]
+        out[cuda.grid(1)] = cells[a[16] & 15]
+
+    no_driver((9, 0))
+    kernel = SimpleNamespace(py_func=sort_of, targetoptions={"fastmath": False, "launch_bounds": None})
+    ptx, elf = machine_code(kernel, (int32[::1], int32[::1]), (9, 0))
+    registers, local = used(elf)
+    assert ".local" in ptx
+    assert local >= 64
+    assert 8 <= registers < 64
+
+
+def decorated():
+    """(file, line) of every function that `cuda_kernel` decorates, also inside other functions."""
+    for path in sorted((ROOT / "gridcut").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.FunctionDef):
+                for decorator in node.decorator_list:
+                    name = decorator.func if isinstance(decorator, ast.Call) else decorator
+                    if getattr(name, "id", getattr(name, "attr", None)) == "cuda_kernel":
+                        yield path.resolve(), node.decorator_list[0].lineno, node.name
+
+
+def test_no_kernel_is_forgotten():
+    known = set()
+    for module in cuda_modules():
+        for _, kernel, _ in module.kernels() if hasattr(module, "kernels") else ():
+            code = kernel.py_func.__code__
+            known.add((Path(code.co_filename).resolve(), code.co_firstlineno))
+    missing = [
+        f"{path.relative_to(ROOT)}:{line} {name}" for path, line, name in decorated() if (path, line) not in known
+    ]
+    assert missing == [], "kernels that no kernels() lists"
