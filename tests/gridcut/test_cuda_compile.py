@@ -14,19 +14,14 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from numba import config
+
+import gridcut
 
 pytestmark = pytest.mark.compile
 
-if importlib.util.find_spec("numba_cuda") is None:
-    pytest.skip("CUDA kernels are compiled by numba-cuda (extra cuda13)", allow_module_level=True)
-
-from numba import config
-
-if config.ENABLE_CUDASIM:
-    pytest.skip("the simulator compiles nothing", allow_module_level=True)
-
-import gridcut
-from gridcut.device.cuda import cuda
+if importlib.util.find_spec("numba_cuda") is None or config.ENABLE_CUDASIM:
+    pytest.skip("CUDA kernels are compiled by numba-cuda, without the simulator", allow_module_level=True)
 
 CAPABILITIES = [(7, 5), (9, 0)]
 MOST_REGISTERS = 128  # two blocks of 256 threads on a multiprocessor
@@ -65,6 +60,7 @@ def no_driver(monkeypatch):
 def machine_code(kernel, types, capability):
     """PTX, and the ELF file linked from it, compiled and linked as a launch does."""
     from cuda.core import Linker, LinkerOptions, ObjectCode
+    from numba import cuda
     from numba.cuda.cudadrv.libs import get_cudalib
 
     options = kernel.targetoptions
@@ -122,7 +118,7 @@ def test_kernels_compile_within_their_registers(kernel, types, capability, no_dr
 
 def test_the_compiler_is_read_correctly(no_driver):
     """A kernel with an array it indexes by data has a frame; with few registers allowed, others spill."""
-    from numba import int32
+    from numba import cuda, int32
 
     def sort_of(a, out):
         cells = cuda.local.array(16, int32)
