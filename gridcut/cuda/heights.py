@@ -56,24 +56,28 @@ class Heights(NamedTuple):
 def make_heights(excess, step) -> Heights:
     """Room for the heights of a grid; refuses a grid whose cells int32 cannot number."""
     size = excess.size
-    if size >= MOST_CELLS:
-        raise ValueError(f"this method takes less than {MOST_CELLS} cells on a GPU, got {size}; cut it into pieces")
+    check_size(size)
     return Heights(
         cuda.device_array(size, np.int32),
         cuda.device_array(size, np.int32),
         cuda.to_device(np.zeros(4, np.int32)),
-        cuda.to_device(np.array(step, np.int32)),
+        step_array(step),
         np.int32(size + 1),
     )
 
 
-def flat_steps(step, heights: Heights):
+def step_array(step):
+    """The steps as a device array."""
+    return cuda.to_device(np.array(step, np.int32))
+
+
+def flat_steps(step):
     """The steps as kernels take them.
 
     A tuple, whose length the compiler knows, gives loops that are unrolled, with all reads under way at once.
     Beyond UNROLLED arcs it no longer unrolls them, and looks up a tuple by jumping; then an array is better.
     """
-    return tuple(np.int32(s) for s in step) if len(step) <= UNROLLED else heights.steps
+    return tuple(np.int32(s) for s in step) if len(step) <= UNROLLED else step_array(step)
 
 
 @device_function
@@ -185,6 +189,12 @@ def sink_side_of(heights: Heights):
 def blocks_of(items: int, threads: int) -> int:
     """Blocks of this many threads for all items."""
     return -(-items // threads)
+
+
+def check_size(size: int) -> None:
+    """Refuse more cells than int32 can number."""
+    if size >= MOST_CELLS:
+        raise ValueError(f"this method takes less than {MOST_CELLS} cells on a GPU, got {size}; cut it into pieces")
 
 
 def check_positive(**parameters) -> None:

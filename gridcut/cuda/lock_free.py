@@ -69,14 +69,25 @@ def lowest_neighbour(residual, step, height, x, ceiling):
 
 
 @device_function
-def push(excess, residual, arcs, x, y, k, left):
-    """Lines 11-15: send what fits of the excess from x along its arc k to y."""
-    arc = int64(x) * arcs + k
-    amount = push_amount(left, relaxed_load(residual, arc))
-    cuda.atomic.add(residual, arc, -amount)
-    cuda.atomic.add(residual, int64(y) * arcs + (k ^ 1), amount)
-    cuda.atomic.add(excess, x, -amount)
-    cuda.atomic.add(excess, y, amount)
+def operate(excess, residual, step, height, x, here, left, ceiling, may):
+    """Lines 4-17: one operation of x; its height, and the numbers of pushes and relabels done."""
+    lowest, y, k = lowest_neighbour(residual, step, height, x, ceiling)
+    if goes_down(here, lowest):
+        if may & PUSH == 0:
+            return here, int32(0), int32(0)
+        arcs = int32(len(step))
+        arc = int64(x) * arcs + k
+        amount = push_amount(left, relaxed_load(residual, arc))
+        cuda.atomic.add(residual, arc, -amount)
+        cuda.atomic.add(residual, int64(y) * arcs + (k ^ 1), amount)
+        cuda.atomic.add(excess, x, -amount)
+        cuda.atomic.add(excess, y, amount)
+        return here, int32(1), int32(0)
+    if may & RELABEL == 0:
+        return here, int32(0), int32(0)
+    here = int32(lifted(lowest, ceiling))
+    height[x] = here
+    return here, int32(0), int32(1)
 
 
 @cuda_kernel
@@ -90,15 +101,9 @@ def lock_free_kernel(excess, residual, step, height, counts, first, last, ceilin
     pushes = int32(0)
     relabels = int32(0)
     while left > 0 and here < ceiling and steps > 0:
-        lowest, y, k = lowest_neighbour(residual, step, height, x, ceiling)
-        if goes_down(here, lowest):
-            if may & PUSH:
-                push(excess, residual, int32(len(step)), x, y, k, left)
-                pushes = int32(pushes + 1)
-        elif may & RELABEL:
-            here = int32(lifted(lowest, ceiling))
-            height[x] = here
-            relabels = int32(relabels + 1)
+        here, pushed, relabeled = operate(excess, residual, step, height, x, here, left, ceiling, may)
+        pushes = int32(pushes + pushed)
+        relabels = int32(relabels + relabeled)
         left = relaxed_load(excess, x)
         steps = int32(steps - 1)
     count_operations(counts, pushes, relabels)
@@ -114,7 +119,7 @@ def solve(excess, residual, step, *, layout, steps=64, global_every=8, block=256
     check_positive(steps=steps, global_every=global_every)
     check_block(block)
     heights = make_heights(excess, step)
-    step = flat_steps(step, heights)
+    step = flat_steps(step)
     counts = make_counts()
     first, last = np.int32(layout.head), np.int32(layout.size - layout.head)  # no pixel lies outside
     kernel = lock_free_kernel[blocks_of(last - first, block), block]
