@@ -1,4 +1,8 @@
-"""Shared by all tests: a compile cache of its own, and the devices to run on."""
+"""Shared by all tests: a compile cache of its own, the devices to run on, and which tests fit the machine.
+
+On a machine without a GPU the tests marked `gpu` are left out, and so are those marked `sim` outside numba's
+simulator (NUMBA_ENABLE_CUDASIM=1), where nothing else runs.  CUTMATCH_TEST_GPU=1 says that there must be a GPU.
+"""
 
 import atexit
 import os
@@ -10,19 +14,48 @@ if "NUMBA_CACHE_DIR" not in os.environ:
     os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp(prefix="cutmatch-tests-")
     atexit.register(shutil.rmtree, os.environ["NUMBA_CACHE_DIR"], ignore_errors=True)
 
+import numba
 import pytest
 
 from gridcut.device import cuda_is_available
-from gridcut.methods import METHODS
+
+SIMULATED = bool(numba.config.ENABLE_CUDASIM)
+LEFT_OUT = pytest.StashKey[int]()
+
+
+def has_gpu():
+    return cuda_is_available() and not SIMULATED
+
+
+def gpu_demanded():
+    return os.environ.get("CUTMATCH_TEST_GPU") == "1"
 
 
 @pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
 def device(request):
-    """Every device there is; CUTMATCH_TEST_GPU=1 makes a missing GPU a failure instead of a skip."""
-    if request.param == "cuda" and not cuda_is_available():
-        if os.environ.get("CUTMATCH_TEST_GPU") == "1":
-            pytest.fail("CUTMATCH_TEST_GPU=1, but numba finds no CUDA GPU")
-        pytest.skip("no CUDA GPU")
-    if not any(request.param in devices for devices in METHODS.values()):
-        pytest.skip(f"no solver for {request.param} yet")
+    """Every device there is."""
     return request.param
+
+
+@pytest.fixture
+def gpu(request):
+    """For the one test that says whether those on a GPU were run."""
+    if left_out := request.config.stash[LEFT_OUT]:
+        pytest.skip(f"no CUDA GPU: {left_out} tests marked gpu are left out")
+
+
+@pytest.fixture(autouse=True)
+def _no_gpu_test_passes_without_one(request):
+    if request.node.get_closest_marker("gpu") and not has_gpu():
+        pytest.fail("CUTMATCH_TEST_GPU=1, but numba finds no CUDA GPU")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    def marked(name):
+        return {item for item in items if item.get_closest_marker(name)}
+
+    gpu = marked("gpu") if not (has_gpu() or gpu_demanded()) else set()
+    config.stash[LEFT_OUT] = len(gpu)
+    unfit = gpu if SIMULATED else gpu | marked("sim")
+    items[:] = [item for item in items if item not in unfit]

@@ -171,6 +171,11 @@ def test_device_is_reported(device):
     assert cut.device == device
 
 
+@pytest.mark.usefixtures("gpu")
+def test_a_gpu_is_taken_where_there_is_one():
+    assert gridcut.max_flow(np.ones(3, int), np.ones(3, int), {(1,): 1}).device == "cuda"
+
+
 def test_parallel_kernel_keeps_its_function():
     @parallel_kernel
     def nothing():

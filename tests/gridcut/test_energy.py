@@ -48,9 +48,9 @@ def random_triple(rng, shape, kind):
     return table.astype(float) / 3 if kind is float else table
 
 
-def assert_minimal(unary, pairwise, triple):
+def assert_minimal(unary, pairwise, triple, device="cpu"):
     energy = BinaryEnergy(unary, pairwise, triple)
-    result = binary_minimum(energy)
+    result = binary_minimum(energy, device=device)
     result.check()
     labelings = all_labelings(energy.shape)
     values = naive_values(labelings, unary, pairwise, triple)
@@ -63,7 +63,7 @@ def assert_minimal(unary, pairwise, triple):
     else:
         assert result.value == pytest.approx(values.min(), abs=1e-9)
         assert result.value == pytest.approx(values[row], abs=1e-9)
-    np.testing.assert_array_equal(result.labels, binary_labels(energy))
+    np.testing.assert_array_equal(result.labels, binary_labels(energy, device=device))
 
 
 SHAPES = {
@@ -103,22 +103,22 @@ def test_triple_energies(shape, kind, seed):
     assert_minimal(unary, pairwise, triple)
 
 
-def test_one_table_for_all_edges():
+def test_one_table_for_all_edges(device):
     rng = np.random.default_rng(7)
     unary = rng.integers(-9, 10, (2, 3, 3))
     pairwise = {(0, 1): np.array([[0, 5], [2, -1]]), (1, 1): np.array([[1, 1], [1, 1]])}
     triple = {((0, 1), (0, 2)): random_triple(rng, (), int)}
-    assert_minimal(unary, pairwise, triple)
+    assert_minimal(unary, pairwise, triple, device)
 
 
-def test_drawn_example():
+def test_drawn_example(device):
     """A line of five, Potts weight 4: the middle pixel (cheap to flip) follows its neighbours.
 
     unary[0]   0  0  5  0  0
     unary[1]   9  9  0  9  9     label 1 in the middle alone saves 5 and pays 8
     """
     unary = np.array([[0, 0, 5, 0, 0], [9, 9, 0, 9, 9]])
-    result = binary_minimum(BinaryEnergy(unary, {(1,): [[0, 4], [4, 0]]}))
+    result = binary_minimum(BinaryEnergy(unary, {(1,): [[0, 4], [4, 0]]}), device=device)
     result.check()
     assert not result.labels.any()
     assert result.value == 5
@@ -136,7 +136,7 @@ def test_potts_becomes_equal_arcs_and_no_terminals():
     assert (edges[0, -1][:, 1:] == 4).all()
 
 
-def test_p3_potts_prefers_straight_lines():
+def test_p3_potts_prefers_straight_lines(device):
     """A triple term that charges any disagreement among three in a row, on a noisy stripe."""
     rng = np.random.default_rng(8)
     truth = np.zeros((12, 30), bool)
@@ -146,7 +146,7 @@ def test_p3_potts_prefers_straight_lines():
     disagree = np.full((2, 2, 2), 6)
     disagree[0, 0, 0] = disagree[1, 1, 1] = 0
     energy = BinaryEnergy(unary, {(1, 0): [[0, 3], [3, 0]]}, {((0, 1), (0, 2)): disagree})
-    result = binary_minimum(energy)
+    result = binary_minimum(energy, device=device)
     result.check()
     assert (result.labels != truth).mean() < (noisy != truth).mean() / 4
 

@@ -75,27 +75,27 @@ def test_random_grids(method, offsets, tools):
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.int32, np.int64, np.float32, np.float64])
 @pytest.mark.parametrize("masked", [None, "random"])
-def test_capacity_types(dtype, masked, tools):
+def test_capacity_types(dtype, masked, device, tools):
     rng = np.random.default_rng(5)
     for shape in [(7, 9), (1, 12)]:
         source, sink, edges, mask = tools.random_problem(
             rng, shape, OFFSETS["8"], dtype, high=200, density=0.7, mask=masked
         )
-        cut = tools.solve(source, sink, edges, mask=mask)
+        cut = tools.solve(source, sink, edges, mask=mask, device=device)
         assert cut.value == tools.oracle(source, sink, edges, mask)
         assert isinstance(cut.value, float if np.dtype(dtype).kind == "f" else int)
         tools.check_flow(cut, source, sink, edges, mask)
 
 
-def test_types_may_be_mixed(tools):
+def test_types_may_be_mixed(device, tools):
     rng = np.random.default_rng(6)
     source, sink, edges, _ = tools.random_problem(rng, (6, 7), OFFSETS["4"], density=1.0)
     want = tools.oracle(source, sink, edges)
     mixed = {o: np.asarray(c, t) for (o, c), t in zip(edges.items(), (np.int64, np.uint8), strict=True)}
-    assert tools.solve(source.astype(np.uint16), sink, mixed).value == want
-    cut = tools.solve(source.astype(np.float32), sink, mixed)
+    assert tools.solve(source.astype(np.uint16), sink, mixed, device=device).value == want
+    cut = tools.solve(source.astype(np.float32), sink, mixed, device=device)
     assert (cut.value, type(cut.value)) == (want, float)
-    assert tools.solve(source.astype(np.int8), sink.astype(np.uint32), edges).value == want
+    assert tools.solve(source.astype(np.int8), sink.astype(np.uint32), edges, device=device).value == want
 
 
 def test_networkx_agrees_on_directed_grids(method, tools):
@@ -166,29 +166,30 @@ def test_empty_grids(shape, method, tools):
     assert cut.value == 0
     assert cut.labels.shape == shape
     assert cut.residual((0,) * (len(shape) - 1) + (1,)).shape == shape
-    assert gridcut.Solver(nothing, nothing, {}).solve().labels.shape == shape
+    name, parameters = tools.METHODS[method]
+    assert gridcut.Solver(nothing, nothing, {}, method=name, **parameters).solve().labels.shape == shape
 
 
-def test_offsets_longer_than_the_grid_connect_nothing(tools):
+def test_offsets_longer_than_the_grid_connect_nothing(device, tools):
     source, sink = np.array([[3, 0]]), np.array([[0, 3]])
-    cut = tools.solve(source, sink, {(1, 0): 5, (0, 7): 5, (-3, 9): 5})
+    cut = tools.solve(source, sink, {(1, 0): 5, (0, 7): 5, (-3, 9): 5}, device=device)
     assert cut.value == 0
     assert cut.flow((0, 7)).tolist() == [[0, 0]]
 
 
-def test_what_points_out_of_the_grid_or_the_mask_is_ignored(tools):
+def test_what_points_out_of_the_grid_or_the_mask_is_ignored(device, tools):
     right = np.array([[1, 1, -5], [2, 2, 10**9]])
     down = np.array([[1, 1, 1], [-1, -(10**6), -1]])
     mask = np.ones((2, 3), bool)
     source, sink = np.array([[5, 0, 0], [0, 0, 0]]), np.array([[0, 0, 0], [0, 0, 5]])
-    assert tools.solve(source, sink, {(0, 1): right, (1, 0): down}).value == 2
+    assert tools.solve(source, sink, {(0, 1): right, (1, 0): down}, device=device).value == 2
     mask[1] = False
     source[1] = -1
     right[1] = -1
-    assert tools.solve(source, sink, {(0, 1): right, (1, 0): down}, mask=mask).value == 0
+    assert tools.solve(source, sink, {(0, 1): right, (1, 0): down}, mask=mask, device=device).value == 0
     floats = right.astype(float)
     floats[:, -1] = np.nan
-    assert tools.solve(source, sink.astype(float), {(0, 1): floats, (1, 0): down}, mask=mask).value == 0
+    assert tools.solve(source, sink.astype(float), {(0, 1): floats, (1, 0): down}, mask=mask, device=device).value == 0
 
 
 @pytest.mark.parametrize("big", [10**9, 2**31 - 1, 2**40, 2**58])
@@ -201,10 +202,11 @@ def test_large_capacities(big, method, tools):
     assert cut.stats["dtype"] == "int64"
 
 
-def test_the_value_may_exceed_64_bits(tools):
+def test_the_value_may_exceed_64_bits(device, tools):
     big = np.full((8, 8), 2**62)
-    assert tools.solve(big, big * 0, {}).value == 0
-    assert tools.solve(np.where(np.eye(8), big, 0), np.where(np.eye(8), big - 1, 0), {}).value == 8 * (2**62 - 1)
+    assert tools.solve(big, big * 0, {}, device=device).value == 0
+    cut = tools.solve(np.where(np.eye(8), big, 0), np.where(np.eye(8), big - 1, 0), {}, device=device)
+    assert cut.value == 8 * (2**62 - 1)
 
 
 def test_int32_where_it_fits(tools):
@@ -213,21 +215,21 @@ def test_int32_where_it_fits(tools):
     assert tools.solve(small * 6, small, {(0, 1): 2**28}).stats["dtype"] == "int64"
 
 
-def test_floats_are_rounded_to_a_reported_unit(tools):
+def test_floats_are_rounded_to_a_reported_unit(device, tools):
     rng = np.random.default_rng(9)
     for scale in (1.0, 1e-30, 1e30):
         source, sink = rng.random((2, 9, 9)) * scale
         edges = {(0, 1): rng.random((9, 9)) * scale, (1, 0): 0.3 * scale}
-        cut = tools.solve(source, sink, edges)
+        cut = tools.solve(source, sink, edges, device=device)
         unit = cut.stats["unit"]
         assert np.log2(unit) == int(np.log2(unit))
         assert unit < 1e-15 * scale
-        doubled = tools.solve(2 * source, 2 * sink, {o: 2 * c for o, c in edges.items()})
+        doubled = tools.solve(2 * source, 2 * sink, {o: 2 * c for o, c in edges.items()}, device=device)
         assert doubled.value == pytest.approx(2 * cut.value, rel=1e-12)
         assert (doubled.labels == cut.labels).all()
 
 
-def test_strided_reversed_broadcast_and_readonly_arrays(tools):
+def test_strided_reversed_broadcast_and_readonly_arrays(device, tools):
     rng = np.random.default_rng(10)
     source, sink, edges, _ = tools.random_problem(rng, (6, 8), OFFSETS["4"], density=1.0)
     want = tools.solve(source, sink, edges)
@@ -243,14 +245,14 @@ def test_strided_reversed_broadcast_and_readonly_arrays(tools):
         for a in arrays:
             a.flags.writeable = False
         before = [a.copy() for a in arrays]
-        cut = tools.solve(*arrays[:2], dict(zip(edges, arrays[2:], strict=True)))
+        cut = tools.solve(*arrays[:2], dict(zip(edges, arrays[2:], strict=True)), device=device)
         assert cut.value == want.value
         assert (cut.labels == want.labels).all()
         assert all((a == b).all() for a, b in zip(arrays, before, strict=True))
     row = np.broadcast_to(np.arange(8, dtype=np.int32), (6, 8))
-    cut = tools.solve(source, sink, {(0, 1): row, (1, 0): row[:, ::-1]})
+    cut = tools.solve(source, sink, {(0, 1): row, (1, 0): row[:, ::-1]}, device=device)
     assert cut.value == tools.oracle(source, sink, {(0, 1): row, (1, 0): row[:, ::-1]})
-    assert tools.solve(3, sink, edges).value == tools.oracle(source * 0 + 3, sink, edges)
+    assert tools.solve(3, sink, edges, device=device).value == tools.oracle(source * 0 + 3, sink, edges)
 
 
 def test_callback_is_called_and_may_stop(method, tools):

@@ -39,43 +39,45 @@ def test_transposed(method, problem, tools):
     assert (other.labels.T == cut.labels).all()
 
 
-def test_as_one_slice_of_a_volume(problem, tools):
+def test_as_one_slice_of_a_volume(problem, device, tools):
     source, sink, edges = problem
-    cut = tools.solve(source, sink, edges)
+    cut = tools.solve(source, sink, edges, device=device)
     for axis in range(3):
         deep = {(*o[:axis], 0, *o[axis:]): np.expand_dims(c, axis) for o, c in full(edges).items()}
-        other = tools.solve(np.expand_dims(source, axis), np.expand_dims(sink, axis), deep)
+        other = tools.solve(np.expand_dims(source, axis), np.expand_dims(sink, axis), deep, device=device)
         assert other.value == cut.value
         assert (other.labels.reshape(SHAPE) == cut.labels).all()
 
 
 @pytest.mark.parametrize("factor", [1, 7, 10**6, 10**12])
-def test_scaled(factor, problem, tools):
+def test_scaled(factor, problem, device, tools):
     source, sink, edges = (np.int64(1) * a if i < 2 else a for i, a in enumerate(problem))
-    cut = tools.solve(source, sink, edges)
-    scaled = tools.solve(factor * source, factor * sink, {o: np.int64(factor) * c for o, c in edges.items()})
+    cut = tools.solve(source, sink, edges, device=device)
+    scaled = tools.solve(
+        factor * source, factor * sink, {o: np.int64(factor) * c for o, c in edges.items()}, device=device
+    )
     assert scaled.value == factor * cut.value
     assert (scaled.labels == cut.labels).all()
 
 
-def test_the_same_added_to_both_terminals(problem, tools):
+def test_the_same_added_to_both_terminals(problem, device, tools):
     source, sink, edges = problem
     more = np.random.default_rng(22).integers(0, 50, SHAPE)
-    cut = tools.solve(source, sink, edges)
-    lifted = tools.solve(source + more, sink + more, edges)
+    cut = tools.solve(source, sink, edges, device=device)
+    lifted = tools.solve(source + more, sink + more, edges, device=device)
     assert lifted.value == cut.value + more.sum()
     assert (lifted.labels == cut.labels).all()
 
 
-def test_terminals_exchanged(problem, tools):
+def test_terminals_exchanged(problem, device, tools):
     source, sink, edges = problem
     turned = {tuple(-i for i in o): c for o, c in full(edges).items()}
     reversed_edges = {**turned, **{o: 0 for o in edges}}
     directed = {**full(edges), **{tuple(-i for i in o): 0 for o in edges}}
-    cut = tools.solve(source, sink, directed)
+    cut = tools.solve(source, sink, directed, device=device)
     # An arc p -> q seen from the other terminal is q -> p: its capacity is stored at q.
     moved = {o: np.roll(c, tuple(-i for i in o), (0, 1)) for o, c in reversed_edges.items() if np.ndim(c)}
-    other = tools.solve(sink, source, {**reversed_edges, **moved})
+    other = tools.solve(sink, source, {**reversed_edges, **moved}, device=device)
     assert other.value == cut.value
 
 
@@ -97,13 +99,13 @@ def test_split_by_a_column_without_edges(method, problem, tools):
     assert (cut.labels == np.hstack([part.labels for part in parts])).all()
 
 
-def test_a_directed_pair_of_equals_is_an_undirected_edge(problem, tools):
+def test_a_directed_pair_of_equals_is_an_undirected_edge(problem, device, tools):
     source, sink, edges = problem
     both = {}
     for offset, capacity in full(edges).items():
         both[offset] = capacity
         both[tuple(-i for i in offset)] = np.roll(capacity, offset, (0, 1))
-    cut = tools.solve(source, sink, edges)
-    assert tools.solve(source, sink, both).value == cut.value
+    cut = tools.solve(source, sink, edges, device=device)
+    assert tools.solve(source, sink, both, device=device).value == cut.value
     backward = {tuple(-i for i in o): np.roll(c, o, (0, 1)) for o, c in full(edges).items()}
-    assert (tools.solve(source, sink, backward).labels == cut.labels).all()
+    assert (tools.solve(source, sink, backward, device=device).labels == cut.labels).all()
