@@ -26,6 +26,33 @@ LIBRARIES = (
 )
 
 
+def gpu_facts() -> dict | None:
+    """Name, memory in bytes and driver of the GPU that cuts are solved on; None where there is none."""
+    from gridcut.device import cuda_is_available
+
+    if not cuda_is_available():
+        return None
+    from gridcut.device.cuda import SIMULATED, cuda
+
+    if SIMULATED:
+        return {"name": "numba's simulator", "memory": 0, "driver": "none"}
+    name = cuda.get_current_device().name
+    memory = cuda.current_context().get_memory_info().total
+    return {"name": name.decode() if isinstance(name, bytes) else name, "memory": int(memory), "driver": _driver()}
+
+
+def _driver() -> str:
+    """Version of the driver and of the newest CUDA it takes."""
+    from cuda.core import system
+
+    newest = ".".join(map(str, system.get_user_mode_driver_version()))
+    try:
+        version = ".".join(map(str, system.get_kernel_mode_driver_version()))
+    except Exception:  # needs NVML, which containers may lack
+        return f"for CUDA {newest}"
+    return f"{version} for CUDA {newest}"
+
+
 def facts() -> dict:
     """Versions by library, processor, threads, devices and the cache folder."""
     import apps
@@ -50,6 +77,7 @@ def facts() -> dict:
         "cores": os.cpu_count(),
         "threads": thread_count(),
         "devices": ["cpu", "cuda"] if has_cuda else ["cpu"],
+        "gpu": gpu_facts(),
         "cache": folders if os.environ.get("CUTMATCH_CACHE", "1") != "0" else "off (CUTMATCH_CACHE=0)",
     }
 
@@ -67,6 +95,9 @@ def _main(argv) -> int:
     print(f"{'system':24} {known['system']}")
     print(f"{'cores, threads':24} {known['cores']}, {known['threads']}")
     print(f"{'devices':24} {', '.join(known['devices'])}")
+    gpu = known["gpu"]
+    about = f"{gpu['name']}, {gpu['memory'] / 2**30:.0f} GiB, driver {gpu['driver']}" if gpu else "none"
+    print(f"{'gpu':24} {about}")
     folders = known["cache"]
     for name, folder in folders.items() if isinstance(folders, dict) else [("", folders)]:
         print(f"{f'machine code {name}'.strip():24} {folder}")

@@ -1,4 +1,4 @@
-"""One measurement in a process of its own: python -m benchmarks.probe first|memory FOLDER SOLVER.
+"""One measurement in a process of its own: python -m benchmarks.probe first|memory FOLDER SOLVER DEVICE.
 
 FOLDER holds a saved Problem, SOLVER is a method of gridcut.max_flow or the name of a rival.  Prints JSON.
 
@@ -16,13 +16,13 @@ from pathlib import Path
 from benchmarks.rivals import RIVALS
 
 
-def solver_of(name):
+def solver_of(name, device):
     if name in RIVALS:
         return RIVALS[name].run
     import gridcut
 
     def run(problem):
-        cut = gridcut.max_flow(problem.source, problem.sink, problem.edges, device="cpu", method=name)
+        cut = gridcut.max_flow(problem.source, problem.sink, problem.edges, device=device, method=name)
         return cut.value, cut.labels
 
     return run
@@ -37,22 +37,22 @@ def resident(field):
     return 1024 * int(re.search(rf"{field}:\s+(\d+) kB", status)[1])
 
 
-def first(folder, name):
+def first(folder, name, device):
     from benchmarks.instances import Problem
 
     problem = Problem.read(folder)
     start = time.perf_counter()
-    run = solver_of(name)
+    run = solver_of(name, device)
     imported = time.perf_counter()
     run(problem)
     return {"import": imported - start, "first": time.perf_counter() - imported}
 
 
-def memory(folder, name):
+def memory(folder, name, device):
     from benchmarks.instances import Problem
 
     problem = Problem.read(folder)
-    run = solver_of(name)
+    run = solver_of(name, device)
     run(problem)  # not a tiny one: other kernels may run on it, and compiling takes memory
     before = resident("VmRSS")
     Path("/proc/self/clear_refs").write_text("5")  # forget the peak reached so far
@@ -62,4 +62,4 @@ def memory(folder, name):
 
 if __name__ == "__main__":
     measure = {"first": first, "memory": memory}[sys.argv[1]]
-    print(json.dumps(measure(Path(sys.argv[2]), sys.argv[3])))
+    print(json.dumps(measure(Path(sys.argv[2]), *sys.argv[3:])))

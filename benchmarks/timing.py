@@ -37,7 +37,7 @@ def interleaved(runs, repeats):
     return {name: median(seconds[name] for seconds in kept) for name in runs}, calm
 
 
-def in_fresh_process(what, problem, *, solver, threads=1, empty_cache=False):
+def in_fresh_process(what, problem, *, solver, device="cpu", threads=1, empty_cache=False):
     """Run benchmarks/probe.py on a problem; returns what it measured."""
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
@@ -48,7 +48,7 @@ def in_fresh_process(what, problem, *, solver, threads=1, empty_cache=False):
         if empty_cache:
             environment["NUMBA_CACHE_DIR"] = str(folder / "cache")
         done = subprocess.run(
-            [sys.executable, "-m", "benchmarks.probe", what, str(folder), solver],
+            [sys.executable, "-m", "benchmarks.probe", what, str(folder), solver, device],
             capture_output=True,
             text=True,
             env=environment,

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks import gridcut as grid_benchmark
+from benchmarks import gridcut_cuda as cuda_benchmark
 from benchmarks import instances, table, timing
 from benchmarks.__main__ import main
 from benchmarks.rivals import RIVALS
@@ -79,6 +80,61 @@ def test_names_and_unknown_instances(capsys):
     assert main(["no such benchmark"]) == 2
     assert main(["gridcut", "no such instance"]) == 2
     assert "astronaut x4" in capsys.readouterr().out
+
+
+@pytest.fixture
+def as_if_on_a_gpu(tiny, monkeypatch):
+    """The CUDA table with the CPU in the GPU's place: the harness is tested, not the device."""
+    for module, name, stand_in in [
+        (cuda_benchmark, "gpu_facts", lambda: {"name": "a stand-in", "memory": 2**33, "driver": "1.0"}),
+        (cuda_benchmark, "synchronize", lambda: None),
+        (cuda_benchmark, "free_memory", lambda flush=True: 10**6),
+        (cuda_benchmark, "device_array", lambda array: array),
+        (cuda_benchmark, "DEVICE", "cpu"),
+    ]:
+        monkeypatch.setattr(module, name, stand_in)
+
+
+@pytest.mark.usefixtures("as_if_on_a_gpu")
+def test_cuda_table(capsys, tmp_path, monkeypatch):
+    known = tmp_path / "known.json"
+    arguments = ["gridcut", "--device", "cuda", "tiny", "--repeats", "1", "--runs", "2", "--values", str(known)]
+    assert main([*arguments, "--method", "trees,push_relabel"]) == 0
+    printed = capsys.readouterr().out
+    assert "a stand-in, 8 GiB, driver 1.0" in printed
+    rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows_of(printed) if "9x7" in row]
+    assert [row[2] for row in rows] == ["trees", "push_relabel"]
+    assert all(row[3] == "✓" and row[-1] == "2 of 2" for row in rows)
+    before = known.read_text()
+    main([*arguments, "--warm", "tiny"])
+    printed = capsys.readouterr().out
+    assert known.read_text() == before, "times of the rival are measured once"
+    assert len([row for row in rows_of(printed) if "1%" in row]) == len(grid_benchmark.CHANGES)
+    monkeypatch.setitem(cuda_benchmark.VALUES, "tiny", 1)
+    with pytest.raises(AssertionError, match="known 1"):
+        main(arguments)
+
+
+@pytest.mark.usefixtures("as_if_on_a_gpu")
+def test_a_method_over_the_cap_is_listed_as_stopped(capsys):
+    main(["gridcut", "--device", "cuda", "tiny", "--quick", "--cap", "0"])
+    (row,) = rows_of(capsys.readouterr().out)
+    assert "stopped" in row
+    assert "> 0" in row
+    assert "✓" not in row
+
+
+def test_no_gpu_no_cuda_table(capsys, monkeypatch):
+    monkeypatch.setattr(cuda_benchmark, "gpu_facts", lambda: None)
+    assert main(["gridcut", "--device", "cuda", "astronaut"]) == 2
+    assert "no CUDA GPU" in capsys.readouterr().out
+
+
+def test_crops_are_problems_of_their_own():
+    stack = cuda_benchmark.crops(7, side=32)
+    assert stack.source.shape == (7, 32, 32)
+    assert not stack.edges[0, 1][:, :, -1].any()
+    assert not stack.edges[1, 0][:, -1].any()
 
 
 class Clock:

@@ -1,0 +1,400 @@
+"""`python -m benchmarks gridcut --device cuda`: max-flow on a GPU, against the CPU default and PyMaxflow.
+
+kernel s          the solve alone, after loading and before the labels are written
+on card s         arrays on the GPU in, value and labels on the GPU out, synchronised
+transfers s       arrays on the host in, value and labels on the host out
+CPU s             the CPU's default method with all threads of this machine, arrays to labels
+PyMaxflow s       build, solve and labels; once if it takes over RARELY seconds, else the median of --repeats
+bytes/pixel       of GPU memory in use at the most, inputs apart
+equal runs        runs that gave the value and labels of the first, of those made (--runs, fewer above --cap)
+
+A row appears only if `cut.check()` proved the cut minimal and its value equals PyMaxflow's and the recorded
+one.  Compilation is over before a clock starts; --first measures it, in a process with an empty kernel cache.
+A method still at work after --cap seconds is stopped and listed as such.
+"""
+
+import argparse
+import json
+import socket
+import time
+from pathlib import Path
+from statistics import median
+
+import numba
+import numpy as np
+
+import gridcut
+from apps.info import gpu_facts
+from benchmarks import gridcut as on_cpu
+from benchmarks.instances import ALL, VALUES, Problem
+from benchmarks.rivals import RIVALS
+from benchmarks.table import geometric_mean, header, markdown, save
+from benchmarks.timing import in_fresh_process
+
+DEVICE = "cuda"
+RIVAL = "PyMaxflow"
+RARELY = 4.0  # seconds; what takes longer is timed once
+CORNER = 96  # pixels a side of the part of an instance that kernels are compiled on
+
+COLUMNS = ["instance", "size", "method", "certified", "first call s", "kernel s", "on card s", "transfers s"]
+COLUMNS += ["CPU s", f"{RIVAL} s", f"{RIVAL} / on card", f"{RIVAL} / transfers", "CPU / on card"]
+COLUMNS += ["bytes/pixel", "equal runs"]
+
+
+class OverTheCapError(Exception):
+    """Raised in a solver's callback."""
+
+
+def main(argv):
+    options = parser().parse_args(argv)
+    names = options.instances or ([] if options.warm or options.batch else list(ALL))
+    if unknown := [name for name in names if name not in ALL]:
+        print(f"unknown instance {unknown[0]!r}; there are: {', '.join(ALL)}")
+        return 2
+    gpu = gpu_facts()
+    if gpu is None:
+        print("benchmarks gridcut --device cuda: numba finds no CUDA GPU here")
+        return 2
+    report = header("gridcut on a GPU", ["numba-cuda", "numba", "numpy", RIVALS[RIVAL].distribution])
+    report += f"\n{gpu['name']}, {gpu['memory'] / 2**30:.0f} GiB, driver {gpu['driver']}.\n"
+    print(report)
+    parts = []
+    if names:
+        parts.append(cold_table(names, options))
+    if options.batch:
+        parts.append(batch_table(options))
+    if options.warm:
+        parts.append(warm_table(options))
+    text = "\n\n".join(parts)
+    print(text)
+    if options.save:
+        print("saved to", save("gridcut-cuda", f"{report}\n{text}"))
+    return 0
+
+
+def cold_table(names, options):
+    rows, ratios = [], {}
+    known = Known(options.values)
+    for name in names:
+        start = time.perf_counter()
+        problem = ALL[name]()
+        print(f"{name}: built in {time.perf_counter() - start:.1f} s", flush=True)
+        for method in options.method:
+            row, ratio = measure(name, problem, method, known, options)
+            rows.append(row)
+            if ratio is not None:
+                ratios[name, method] = ratio
+            print(" ".join(row), flush=True)
+    lines = [markdown(COLUMNS, rows)]
+    if any(ratios.values()):
+        lines += ["", summary(ratios, options.method)]
+    lines += ["", f"CPU: {numba.config.NUMBA_NUM_THREADS} threads; more than {RARELY:g} s were timed once."]
+    return "\n".join(lines)
+
+
+def summary(ratios, methods):
+    """Geometric means over the groups of instances."""
+    rows = []
+    for method in methods:
+        for group, members in on_cpu.GROUPS.items():
+            found = [ratios[name, method] for name in members if ratios.get((name, method))]
+            if found:
+                means = [
+                    f"{geometric_mean(column):.1f} (least {min(column):.1f})" for column in zip(*found, strict=True)
+                ]
+                rows.append([group, method, f"{len(found)} of {len(members)}", *means])
+    return markdown(["group", "method", "measured", *COLUMNS[10:13]], rows)
+
+
+def measure(name, problem, method, known, options):
+    """One row, and its three ratios; None where it was not measured."""
+    size = "x".join(map(str, problem.source.shape))
+    first = "-"
+    if options.first:
+        fresh = in_fresh_process("first", problem, solver=method, device=DEVICE, empty_cache=True)
+        first = f"{fresh['first']:.1f}"
+    solve(corner(problem), method)  # compiles
+    solve(on_device(corner(problem)), method)
+    held = on_device(problem)
+    try:
+        cut, used = memory_and_cut(held, method, options.cap)
+    except OverTheCapError:
+        return [name, size, method, "stopped", first, "-", f"> {options.cap:g}", *["-"] * 8], None
+    cut.check()
+    other = {} if options.quick else known.of(name, problem, options.repeats)
+    value = other.get("value", VALUES[name])
+    if not cut.value == value == VALUES[name]:
+        raise AssertionError(f"{name}, {method}: value {cut.value}, {RIVAL} {value}, known {VALUES[name]}")
+    kernel, card, equal = runs_on_card(held, cut, options)
+    del held
+    whole = median(timed(problem, method)[0] for _ in range(options.repeats))
+    row = [name, size, cut.method, "✓", first, f"{kernel:.4f}", f"{card:.4f}", f"{whole:.4f}"]
+    cpu, rival = other.get("cpu"), other.get("rival")
+    row += [f"{cpu:.3f}" if cpu else "-", f"{rival:.3f}" if rival else "-"]
+    row += [f"{rival / card:.1f}", f"{rival / whole:.1f}"] if rival else ["-", "-"]
+    row += [f"{cpu / card:.1f}" if cpu else "-", f"{used / problem.source.size:.1f}", equal]
+    return row, (rival / card, rival / whole, cpu / card) if rival else None
+
+
+def runs_on_card(held, cut, options):
+    """Median seconds of the solve alone and of the call, and how many runs gave the cut's value and labels."""
+    card, kernel, labels = [], [], to_host(cut.labels)
+    begin = time.perf_counter()
+    while len(card) < options.runs and (not card or time.perf_counter() - begin < options.cap):
+        seconds, again = timed(held, cut.method)
+        card.append(seconds)
+        kernel.append(again.stats["seconds"]["solve"])
+        if again.value != cut.value or (to_host(again.labels) != labels).any():
+            raise AssertionError(f"{cut.method}: run {len(card)} gave another cut, value {again.value}")
+    return median(kernel), median(card), f"{len(card)} of {len(card)}"
+
+
+def solve(problem, method, callback=None):
+    return gridcut.max_flow(
+        problem.source, problem.sink, problem.edges, device=DEVICE, method=method, callback=callback
+    )
+
+
+def timed(problem, method):
+    """Seconds of a solve with its labels, nothing left to do on the GPU; and the cut."""
+    synchronize()
+    start = time.perf_counter()
+    cut = on_cpu.touched(solve(problem, method), problem)
+    synchronize()
+    return time.perf_counter() - start, cut
+
+
+def memory_and_cut(problem, method, cap):
+    """A solve that is stopped after `cap` seconds; the cut, and the most bytes of GPU memory it was seen to hold."""
+    before = least = free_memory()
+    start = time.perf_counter()
+
+    def watch(stats):
+        nonlocal least
+        least = min(least, free_memory(flush=False))
+        if time.perf_counter() - start > cap:
+            raise OverTheCapError
+
+    cut = solve(problem, method, watch)
+    return cut, before - min(least, free_memory(flush=False))
+
+
+def free_memory(flush=True):
+    """Bytes free on the GPU; `flush`: after what is given up has gone."""
+    from gridcut.device.cuda import cuda
+
+    context = cuda.current_context()
+    if flush:
+        context.memory_manager.deallocations.clear()
+    return context.get_memory_info().free
+
+
+def synchronize():
+    """Wait for everything on the GPU."""
+    from gridcut.device.cuda import cuda
+
+    cuda.synchronize()
+
+
+def on_device(problem):
+    """A problem whose arrays lie on the GPU."""
+    return Problem(
+        device_array(problem.source),
+        device_array(problem.sink),
+        {offset: device_array(array) for offset, array in problem.edges.items()},
+    )
+
+
+def device_array(array):
+    """A CuPy array, or numba's where there is no CuPy."""
+    try:
+        import cupy
+    except ImportError:
+        from gridcut.device.cuda import cuda
+
+        return cuda.to_device(np.ascontiguousarray(array))
+    return cupy.asarray(array)
+
+
+def to_host(labels):
+    for name in ("get", "copy_to_host"):
+        if hasattr(labels, name):
+            return getattr(labels, name)()
+    return labels
+
+
+def corner(problem):
+    """A small part of a problem, for the same kernels."""
+    part = tuple(slice(0, CORNER // 4 if problem.source.ndim == 3 else CORNER) for _ in problem.source.shape)
+    return Problem(
+        problem.source[part].copy(), problem.sink[part].copy(), {o: c[part].copy() for o, c in problem.edges.items()}
+    )
+
+
+class Known:
+    """What the CPU default and the rival take on this machine, measured when first asked for and kept in a file."""
+
+    def __init__(self, path):
+        self.path = None if path is None else Path(path)
+        boot = Path("/proc/sys/kernel/random/boot_id")
+        self.machine = f"{socket.gethostname()} {boot.read_text().strip() if boot.exists() else ''}"
+        self.all = json.loads(self.path.read_text()) if self.path is not None and self.path.exists() else {}
+
+    def of(self, name, problem, repeats):
+        """{"value", "rival", "cpu"}: the rival's value, and seconds; rival None if it is not installed."""
+        known = self.all.setdefault(self.machine, {})
+        if name not in known:
+            known[name] = self.measure(problem, repeats)
+            if self.path is not None:
+                self.path.write_text(json.dumps(self.all, indent=1))
+        return {key: value for key, value in known[name].items() if value is not None or key == "rival"}
+
+    @staticmethod
+    def measure(problem, repeats):
+        threads = numba.config.NUMBA_NUM_THREADS
+        runs = {"cpu": lambda: on_cpu.solve(problem, "auto", threads).value}
+        on_cpu.solve(corner(problem), "auto", threads)
+        if RIVALS[RIVAL].installed:
+            runs["rival"] = lambda: RIVALS[RIVAL].run(problem)[0]
+        seconds, found = {name: [] for name in runs}, {}
+        for turn in range(repeats):
+            for name, run in runs.items():
+                if turn and seconds[name][0] > RARELY:
+                    continue
+                start = time.perf_counter()
+                found[name] = int(run())
+                seconds[name].append(time.perf_counter() - start)
+        if found["cpu"] != found.get("rival", found["cpu"]):
+            raise AssertionError(f"CPU {found['cpu']}, {RIVAL} {found['rival']}")
+        return {"value": found.get("rival"), "rival": None, **{name: median(s) for name, s in seconds.items()}}
+
+
+def warm_table(options, share=0.01):
+    """Re-solving after changes of several kinds at `share` of the pixels, all arrays on the GPU."""
+    columns = ["instance", "method", "changed", "certified", "cold s", "update s", "warm solve s"]
+    columns += ["cold / solve", "cold / (update + solve)"]
+    rows = []
+    for method in options.method:
+        for change in on_cpu.CHANGES:
+            ran, times = warm_times(options.warm, method, share, change, options.repeats)
+            update, warm, cold = np.median(times, axis=0)
+            row = [options.warm, ran, f"{share:.0%}, {change}", "✓", f"{cold:.4f}", f"{update:.4f}", f"{warm:.4f}"]
+            rows.append([*row, f"{cold / warm:.1f}", f"{cold / (update + warm):.1f}"])
+            print(" ".join(rows[-1]), flush=True)
+    return markdown(columns, rows)
+
+
+def warm_times(name, method, share, change, repeats):
+    """The method that ran; seconds of update, warm and cold solve after each of `repeats` changes."""
+    rng = np.random.default_rng(0)
+    problem = ALL[name]()
+    held = on_device(problem)
+    solver = gridcut.Solver(held.source, held.sink, held.edges, device=DEVICE, method=method)
+    solver.solve()
+    times = []
+    # one round more than is counted: the first re-solve compiles
+    for _ in range(repeats + 1):
+        problem = on_cpu.changed(problem, share, change, rng)
+        held = Problem(device_array(problem.source), device_array(problem.sink), held.edges)
+        synchronize()
+        ticks = [time.perf_counter()]
+        solver.update(source=held.source, sink=held.sink)
+        synchronize()
+        ticks.append(time.perf_counter())
+        warm = on_cpu.touched(solver.solve(), problem)
+        synchronize()
+        ticks.append(time.perf_counter())
+        cold_seconds, cold = timed(held, method)
+        warm.check()
+        if warm.value != cold.value or (to_host(warm.labels) != to_host(cold.labels)).any():
+            raise AssertionError(f"warm {warm.value}, cold {cold.value}")
+        times.append([*np.diff(ticks), cold_seconds])
+    return cold.method, times[1:]
+
+
+BATCH_OF = ("astronaut x4", "coffee x4", "retina", "grey hubble x2", "ising camera x4")
+
+
+def crops(count, side=256, seed=0):
+    """Problems of `side` x `side` pixels cut out of the instances at random places, as a Problem of stacks."""
+    rng = np.random.default_rng(seed)
+    stacks = []
+    for i, name in enumerate(BATCH_OF):
+        problem = ALL[name]()
+        for _ in range(len(range(i, count, len(BATCH_OF)))):
+            y, x = (int(rng.integers(d - side + 1)) for d in problem.source.shape)
+            arrays = [problem.source, problem.sink, problem.edges[0, 1], problem.edges[1, 0]]
+            part = [a[y : y + side, x : x + side].copy() for a in arrays]
+            part[2][:, -1] = 0
+            part[3][-1] = 0
+            stacks.append(part)
+    source, sink, right, down = (np.stack(arrays) for arrays in zip(*stacks, strict=True))
+    return Problem(source, sink, {(0, 1): right, (1, 0): down})
+
+
+def batch_table(options):
+    """Many small problems at once, one after another, and on the CPU."""
+    stack = crops(options.batch)
+    held = on_device(stack)
+    singles = [
+        Problem(s, t, {o: c[i] for o, c in stack.edges.items()})
+        for i, (s, t) in enumerate(zip(stack.source, stack.sink, strict=True))
+    ]
+    held_singles = [on_device(one) for one in singles]
+
+    def batch(problem):
+        return gridcut.max_flow_batch(problem.source, problem.sink, problem.edges, device=DEVICE)
+
+    runs = {
+        "in one batch, on card": lambda: batch(held),
+        "in one batch, transfers": lambda: batch(stack),
+        "one after another, on card": lambda: [solve(one, "auto") for one in held_singles],
+        "one after another, CPU": lambda: [on_cpu.solve(one, "auto", 1) for one in singles],
+    }
+    if RIVALS[RIVAL].installed:
+        runs[f"one after another, {RIVAL}"] = lambda: [RIVALS[RIVAL].run(one)[0] for one in singles]
+    wanted = [on_cpu.solve(one, "push_relabel" if options.quick else "auto", 1).value for one in singles]
+    result = batch(held)
+    for i, cut in enumerate(result):
+        cut.check()
+        if cut.value != wanted[i]:
+            raise AssertionError(f"image {i}: batch {cut.value}, alone {wanted[i]}")
+    seconds = {}
+    for name, run in runs.items():
+        times = [clocked(run) for _ in range(options.repeats + 1)][1:]
+        seconds[name] = median(times)
+    best = seconds["in one batch, on card"]
+    rows = [
+        [name, str(options.batch), "✓", f"{s:.4f}", f"{1e3 * s / options.batch:.3f}", f"{s / best:.1f}"]
+        for name, s in seconds.items()
+    ]
+    shape = "x".join(map(str, stack.source.shape[1:]))
+    return markdown([f"images of {shape}", "images", "certified", "s", "ms an image", "to the batch on card"], rows)
+
+
+def clocked(run):
+    synchronize()
+    start = time.perf_counter()
+    run()
+    synchronize()
+    return time.perf_counter() - start
+
+
+def parser():
+    options = argparse.ArgumentParser(
+        prog="python -m benchmarks gridcut --device cuda",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    options.add_argument("instances", nargs="*", metavar="INSTANCE", help="names (default: all)")
+    options.add_argument("--method", type=lambda s: s.split(","), default=["auto"], help="methods, comma-separated")
+    options.add_argument("--repeats", type=int, default=3, help="of the runs with transfers, the CPU and the rival")
+    options.add_argument("--runs", type=int, default=10, help="on the card, all of which must agree")
+    options.add_argument("--cap", type=float, default=60.0, metavar="SECONDS", help="for one solve, and for --runs")
+    options.add_argument("--first", action="store_true", help="first calls, each in a process with an empty cache")
+    options.add_argument("--quick", action="store_true", help="neither CPU nor rival: recorded values only")
+    options.add_argument("--values", metavar="FILE", help="keep times of CPU and rival here for later calls")
+    options.add_argument("--batch", nargs="?", type=int, const=256, metavar="IMAGES", help="many small images")
+    options.add_argument("--warm", nargs="?", const="astronaut x8", metavar="INSTANCE", help="re-solves after changes")
+    options.add_argument("--save", action="store_true", help="write benchmarks/results/gridcut-cuda.md")
+    return options
