@@ -9,6 +9,7 @@ import ast
 import importlib
 import importlib.util
 import pkgutil
+import re
 import struct
 from pathlib import Path
 from types import SimpleNamespace
@@ -82,26 +83,29 @@ def machine_code(kernel, types, capability):
     return ptx.decode(), Linker(code, runtime, options=LinkerOptions(**linking)).link("cubin").code
 
 
-def used(elf):
-    """The most registers and bytes of local memory a thread that any function of an ELF file takes."""
+def used(ptx, elf):
+    """Registers, and bytes of local memory, that each thread of the kernel takes; of its own, not of what it calls."""
+    (kernel,) = re.findall(r"\.entry (\w+)", ptx)
     (table,) = struct.unpack_from("<Q", elf, 0x28)
     width, count, names = struct.unpack_from("<HHH", elf, 0x3A)
-    sections = [struct.unpack_from("<IIQQQQ", elf, table + i * width) for i in range(count)]
-    most = {REGISTERS: 0, FRAME: 0}
-    for name, _, _, _, start, size in sections:
-        at = sections[names][4] + name
-        if elf[at : elf.index(b"\0", at)] != b".nv.info":
-            continue
-        i = start
-        while i < start + size:
-            form, record, length = struct.unpack_from("<BBH", elf, i)
-            i += 4
-            if form == 4:  # a value of `length` bytes follows; other forms keep theirs in the length's place
-                if record in most:
-                    most[record] = max(most[record], struct.unpack_from("<II", elf, i)[1])
-                i += length
-    assert most[REGISTERS] > 0, "no function in the machine code"
-    return most[REGISTERS], most[FRAME]
+    headers = [struct.unpack_from("<IIQQQQ", elf, table + i * width) for i in range(count)]
+
+    def text(at):
+        return elf[at : elf.index(b"\0", at)].decode()
+
+    where = {text(headers[names][4] + name): (start, start + size) for name, _, _, _, start, size in headers}
+    found = {}
+    i, end = where[".nv.info"]
+    while i < end:
+        form, record, length = struct.unpack_from("<BBH", elf, i)
+        i += 4
+        if form == 4:  # a value of `length` bytes follows; other forms keep theirs in the length's place
+            symbol, value = struct.unpack_from("<II", elf, i)
+            (name,) = struct.unpack_from("<I", elf, where[".symtab"][0] + 24 * symbol)
+            if text(where[".strtab"][0] + name) == kernel:
+                found[record] = value
+            i += length
+    return found[REGISTERS], found[FRAME]
 
 
 @pytest.mark.parametrize("capability", CAPABILITIES, ids=lambda c: "sm_{}{}".format(*c))
@@ -111,7 +115,7 @@ def test_kernels_compile_within_their_registers(kernel, types, capability, no_dr
     ptx, elf = machine_code(kernel, types, capability)
     assert ".entry" in ptx
     assert ".local" not in ptx, "an array in local memory"
-    registers, local = used(elf)
+    registers, local = used(ptx, elf)
     assert local == 0, f"{local} bytes of local memory a thread: registers spilled"
     assert registers <= MOST_REGISTERS
 
@@ -129,7 +133,7 @@ def test_the_compiler_is_read_correctly(no_driver):
     no_driver((9, 0))
     kernel = SimpleNamespace(py_func=sort_of, targetoptions={"fastmath": False, "launch_bounds": None})
     ptx, elf = machine_code(kernel, (int32[::1], int32[::1]), (9, 0))
-    registers, local = used(elf)
+    registers, local = used(ptx, elf)
     assert ".local" in ptx
     assert local >= 64
     assert 8 <= registers < 64
