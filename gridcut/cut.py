@@ -8,6 +8,7 @@ import numpy as np
 
 from gridcut.certificate import CertificateError, certify
 from gridcut.completion import complete
+from gridcut.device.arrays import give, to_host
 from gridcut.grid import Grid
 from gridcut.load import Reader, fill
 from gridcut.problem import Offset, Problem, check_offset
@@ -16,13 +17,34 @@ __all__ = ["CertificateError", "Cut"]
 
 
 class Solved(NamedTuple):
-    """What a cut was made from: the caller's arrays and the solver's final state."""
+    """What a cut was made from, on the host: the caller's arrays and the solver's final state."""
 
     problem: Problem
     views: Reader
     grid: Grid
     completed: list  # the grid of the completed flow once asked for
-    is_current: Callable[[], bool] = lambda: True  # False once a solver has gone on with this state
+
+
+class Later:
+    """The `Solved` of a cut, made when it is first asked for: a state on a GPU is fetched only then.
+
+    is_current   False once a solver has gone on with the state
+    library      whose arrays the caller passed on a GPU, and gets back; None: arrays on the host
+    """
+
+    def __init__(self, make: Callable[[], Solved], is_current=lambda: True, library: str | None = None):
+        self._make = make
+        self._made = None
+        self._is_current = is_current
+        self.library = library
+
+    def __call__(self) -> Solved:
+        if not self._is_current():
+            raise RuntimeError("the solver has been updated since; ask its cuts for residuals and proofs before")
+        if self._made is None:
+            self._made = self._make()
+            self._make = None  # lets go of the memory on the GPU
+        return self._made
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,6 +56,7 @@ class Cut:
     value : int or float
         Capacity of the cut, which is the value of the maximum flow; summed from the capacities passed in.
     labels : ndarray of bool, the grid's shape
+        An array of the caller's library on the GPU if the capacities lay there; so are residuals and flows.
         True on the source side.  A pixel is on the sink side if and only if it can still reach the sink in
         the final residual graph; that set is the same for every maximum flow.  False outside the mask.
     device, method : str
@@ -54,7 +77,7 @@ class Cut:
     device: str
     method: str
     stats: dict
-    _solved: Solved | None = field(repr=False)
+    _solved: Later | None = field(repr=False)  # None: a grid without pixels
 
     def residual(self, offset: Offset) -> np.ndarray:
         """Residual capacity p -> p + offset under the flow that gave the cut, the grid's shape.
@@ -62,7 +85,7 @@ class Cut:
         That flow is a preflow: excess that cannot reach the sink may have been left where it got stuck.
         Raises ValueError for an offset that has no edges, nor its opposite.
         """
-        return self._arc(offset, lambda solved: solved.grid)
+        return self._give(self._arc(offset, lambda solved: solved.grid))
 
     def flow(self, offset: Offset) -> np.ndarray:
         """Net flow p -> p + offset of a maximum flow, the grid's shape; negative where it runs the other way.
@@ -70,14 +93,12 @@ class Cut:
         The first call completes the preflow to a flow: what got stuck goes back to the source.
         Raises ValueError for an offset that has no edges, nor its opposite.
         """
-        offset = self._known(offset)
         residual = self._arc(offset, completed_grid)
         if self._solved is None:
             return residual
-        _, views, grid, *_ = self._solved
-        original, _ = fill(views, grid.excess.dtype, grid.unit)
-        capacity = _arc_of(original, offset)
-        return capacity - residual
+        solved = self._solved()
+        original, _ = fill(solved.views, solved.grid.excess.dtype, solved.grid.unit)
+        return self._give(_arc_of(original, self._known(offset)) - residual)
 
     def check(self) -> None:
         """Prove the cut minimal and the labels right, from the capacities passed in; raises CertificateError.
@@ -88,29 +109,26 @@ class Cut:
         """
         if self._solved is None:
             return
-        self._refuse_if_old()
-        problem, views, grid, *_ = self._solved
-        certify(self.value, self.labels, problem, views, grid)
-
-    def _refuse_if_old(self) -> None:
-        if not self._solved.is_current():
-            raise RuntimeError("the solver has been updated since; ask its cuts for residuals and proofs before")
+        problem, views, grid, _ = self._solved()
+        certify(self.value, to_host(self.labels), problem, views, grid)
 
     def _known(self, offset) -> Offset:
-        if self._solved is None:
-            return check_offset(offset, self.labels.ndim)
-        self._refuse_if_old()
-        edges = self._solved.problem.edges
         offset = check_offset(offset, self.labels.ndim)
+        if self._solved is None:
+            return offset
+        edges = self._solved().problem.edges
         if offset not in edges and tuple(-i for i in offset) not in edges:
             raise ValueError(f"offset {offset} has no edges; there are {', '.join(map(str, edges)) or 'none'}")
         return offset
+
+    def _give(self, array: np.ndarray):
+        return array if self._solved is None else give(array, self._solved.library)
 
     def _arc(self, offset, grid_of) -> np.ndarray:
         offset = self._known(offset)
         if self._solved is None:
             return np.zeros(self.labels.shape, np.int64)
-        return _arc_of(grid_of(self._solved), offset)
+        return _arc_of(grid_of(self._solved()), offset)
 
 
 def completed_grid(solved: Solved) -> Grid:

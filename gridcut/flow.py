@@ -6,8 +6,9 @@ import numpy as np
 
 from gridcut import methods
 from gridcut.capacity import cut_capacity
-from gridcut.cut import Cut, Solved
+from gridcut.cut import Cut, Later, Solved
 from gridcut.device import DeviceName
+from gridcut.device.arrays import give
 from gridcut.grid import Grid
 from gridcut.load import Reader, load
 from gridcut.problem import Problem, check_problem
@@ -46,7 +47,7 @@ def max_flow(
     mask : ndarray of bool, the grid's shape, optional
         Pixels that take part; all capacities of the others and of arcs that touch them are ignored.
     device : {"auto", "cpu", "cuda"}
-        An explicit device is obeyed or refused.
+        An explicit device is obeyed or refused; "auto" takes a GPU when there is one.
     method : str
         "auto", the fastest there is, or one of `gridcut.methods.METHODS`.
     callback : callable, optional
@@ -68,12 +69,17 @@ def max_flow(
         more.
     RuntimeError
         A device that cannot be had.
+    MemoryError
+        The GPU is too small.
 
     Notes
     -----
     Capacities are uint8, uint16, int32, int64, float32 or float64 (int8, int16, uint32 and float16 are
     widened). Integers are exact.  If one array holds floats, all capacities are rounded to multiples of one
     power of two, reported as ``stats["unit"]``, about 2^-60 of the largest sum round a pixel.
+
+    Arrays on a GPU (CuPy, PyTorch, numba: ``__cuda_array_interface__``) are read where they lie, and labels come
+    back as an array of their library.  They must not be mixed with arrays on the host; scalars may.
 
     Time and memory are those of the method.  Every method takes 4 (1 + number of arcs) bytes a pixel for the
     grid, twice that for floats and where capacities round a pixel can reach 2^31; 20 bytes for 4 neighbours.
@@ -95,6 +101,10 @@ def max_flow(
     ran_on, name, solve = methods.choose(device, method, problem, parameters)
     if problem.empty:
         return empty_cut(problem, ran_on, name)
+    if ran_on == "cuda":
+        from gridcut.cuda.flow import max_flow_on_device
+
+        return max_flow_on_device(problem, name, solve, parameters, callback)
     grid, views = load(problem)
     loaded = time.perf_counter()
     sink_side, stats = methods.run(solve, grid, parameters, callback)
@@ -109,7 +119,7 @@ def pack(problem: Problem, views: Reader, grid: Grid, sink_side, device, method,
     value = cut_capacity(views, labels, problem.is_float)
     seconds = {"load": loaded - start, "solve": solved - loaded, "value": time.perf_counter() - solved}
     stats = {**stats, "seconds": seconds, "dtype": grid.excess.dtype.name, "unit": grid.unit}
-    return Cut(value, labels, device, method, stats, Solved(problem, views, grid, []))
+    return Cut(value, labels, device, method, stats, Later(lambda: Solved(problem, views, grid, [])))
 
 
 def labels_of(problem: Problem, grid: Grid, sink_side) -> np.ndarray:
@@ -125,4 +135,5 @@ def empty_cut(problem: Problem, device, method) -> Cut:
     """A grid without pixels: nothing to cut."""
     seconds = {"load": 0.0, "solve": 0.0, "value": 0.0}
     stats = {"seconds": seconds, "dtype": "int32", "unit": 1.0 if problem.is_float else 1}
-    return Cut(0.0 if problem.is_float else 0, np.zeros(problem.shape, bool), device, method, stats, None)
+    labels = give(np.zeros(problem.shape, bool), problem.library)
+    return Cut(0.0 if problem.is_float else 0, labels, device, method, stats, None)

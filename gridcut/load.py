@@ -241,20 +241,14 @@ def load(problem: Problem) -> tuple[Grid, Reader]:
     layout = make_layout(problem.shape, problem.edges)
     views = reader(problem, layout)
     if problem.is_float:
-        unit = math.ldexp(1.0, -_float_exponent(problem, views))
+        unit = math.ldexp(1.0, -float_exponent(largest_capacities(problem, views)))
         return fill(views, np.int64, unit)[0], views
     grid, seen = fill(views, np.int32, 1)
     if min(seen) >= 0 and sum(seen) <= INT32_MAX:
         return grid, views
     # What was seen bounds the largest capacities from above within a factor of two, so ask for them exactly.
-    total = sum(largest_capacities(problem, views))
-    if total <= INT32_MAX:
+    if integer_type(largest_capacities(problem, views)) == np.int32:
         return grid, views
-    if total > INT64_MAX:
-        raise ValueError(
-            "source, sink and edges are too large: the largest capacities round a pixel add up to "
-            f"{total}, the limit is {INT64_MAX}"
-        )
     del grid
     return fill(views, np.int64, 1)[0], views
 
@@ -325,9 +319,20 @@ def used_pixels(problem: Problem, offset: Offset | None) -> np.ndarray:
     return used
 
 
-def _float_exponent(problem: Problem, views: Reader) -> int:
+def integer_type(largest: list) -> type:
+    """What holds all sums round a pixel, given the largest capacities of source, sink and every arc."""
+    total = sum(largest)
+    if total > INT64_MAX:
+        raise ValueError(
+            "source, sink and edges are too large: the largest capacities round a pixel add up to "
+            f"{total}, the limit is {INT64_MAX}"
+        )
+    return np.int32 if total <= INT32_MAX else np.int64
+
+
+def float_exponent(largest: list) -> int:
     """e such that capacities times 2^e, summed round any pixel, stay within 2^FLOAT_BITS."""
-    total = sum(float(v) for v in largest_capacities(problem, views))
+    total = sum(map(float, largest))
     if total == math.inf:
         raise ValueError("source, sink and edges are too large: capacities round a pixel add up to more than a float")
     if total == 0:

@@ -7,10 +7,12 @@ import inspect
 from importlib import import_module
 
 from gridcut.device import DeviceName, resolve
+from gridcut.grid import make_layout
 from gridcut.problem import Problem
 
 # name -> device -> module
 METHODS = {
+    "tiles": {"cuda": "gridcut.cuda.tiles.solve"},
     "trees": {"cpu": "gridcut.cpu.trees.solve"},
     "push_relabel": {"cpu": "gridcut.cpu.push_relabel"},
     "lock_free": {"cpu": "gridcut.cpu.lock_free"},
@@ -23,7 +25,19 @@ MOST_OFFSETS = 32  # "trees" keeps sets of arcs in the bits of one integer
 
 def default_method(device: str, problem: Problem) -> str:
     """The fastest method measured on this device for this kind of grid; see docs/experiments.md."""
+    if device == "cuda":
+        return "tiles" if fits_tiles(problem) else "lock_free"
     return "trees" if len(problem.edges) <= MOST_OFFSETS else "push_relabel"
+
+
+def works_on_tiles(method: str) -> bool:
+    """Whether a method takes the tiled layout of gridcut/cuda/tiles; all others take the flat one."""
+    return method == "tiles"
+
+
+def fits_tiles(problem: Problem) -> bool:
+    """Whether all arcs that stay inside the grid lead to direct neighbours."""
+    return all(abs(i) <= 1 for offset in make_layout(problem.shape, problem.edges).offsets for i in offset)
 
 
 def choose(device: DeviceName, method: str, problem: Problem, parameters: dict):
@@ -33,18 +47,21 @@ def choose(device: DeviceName, method: str, problem: Problem, parameters: dict):
     if method != "auto" and method not in METHODS:
         known = ", ".join(repr(name) for name in ("auto", *METHODS))
         raise ValueError(f"method must be one of {known}; got {method!r}")
-    ran_on = resolve(device)
-    has_cuda = any("cuda" in devices for devices in METHODS.values())
-    if device == "auto" and not has_cuda:
-        ran_on = "cpu"
+    ran_on = resolve("cuda" if device == "auto" and problem.library else device)
     if method == "auto":
-        if not any(ran_on in devices for devices in METHODS.values()):
-            raise RuntimeError(f"device={ran_on!r}: gridcut has no solver for it; use device='cpu' or 'auto'")
         method = default_method(ran_on, problem)
     elif ran_on not in METHODS[method]:
         if device != "auto":
             raise RuntimeError(f"method {method!r} does not run on device={ran_on!r}; use device='auto'")
-        (ran_on,) = METHODS[method]
+        (other,) = METHODS[method]
+        ran_on = resolve(other)
+    if ran_on == "cpu" and problem.library:
+        raise TypeError(
+            f"the capacities lie on the GPU, but {f'method {method!r}' if device == 'auto' else 'device'} runs on the "
+            "CPU: copy them to the host first, or let a method for device='cuda' solve them"
+        )
+    if works_on_tiles(method) and not fits_tiles(problem):
+        raise ValueError("method 'tiles' takes arcs to direct neighbours only; use method='auto' or 'lock_free'")
     solve = import_module(METHODS[method][ran_on]).solve
     known = [name for name in _keywords(solve) if name not in CONTEXT]
     unknown = [name for name in parameters if name not in known]
@@ -54,7 +71,7 @@ def choose(device: DeviceName, method: str, problem: Problem, parameters: dict):
     return ran_on, method, solve
 
 
-CONTEXT = ("layout", "callback")  # keywords of a solver that are not parameters of its method
+CONTEXT = ("layout", "callback", "warm")  # keywords of a solver that are not parameters of its method
 
 
 def _keywords(function) -> list[str]:
@@ -64,7 +81,7 @@ def _keywords(function) -> list[str]:
 def _context(function, grid, callback) -> dict:
     """What a solver gets beside the grid's arrays, if it asks for it."""
     given = {"layout": grid.layout, "callback": callback}
-    return {name: given[name] for name in CONTEXT if name in _keywords(function)}
+    return {name: value for name, value in given.items() if name in _keywords(function)}
 
 
 def run(solve, grid, parameters: dict, callback):

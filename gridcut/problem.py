@@ -10,6 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gridcut.device import cuda_is_available
+from gridcut.device.arrays import DeviceArray, borrow, on_device, widened
+
 Offset = tuple[int, ...]
 
 DTYPES = tuple(np.dtype(t) for t in (np.uint8, np.uint16, np.int32, np.int64, np.float32, np.float64))
@@ -24,14 +27,18 @@ class Problem(NamedTuple):
     edges[offset]    the same, capacity from p to p + offset; an absent opposite means the same capacity back
     mask             bool, the grid's shape, or None: all pixels take part
     is_float         capacities are floats: the solvers work on multiples of one fixed-point unit
+    items            None, or the length of a batch: then arrays may have a leading axis of that length
+    library          None for arrays on the host; whose they are if they lie on a GPU: all that are not 0-d do
     """
 
     shape: tuple[int, ...]
-    source: np.ndarray
-    sink: np.ndarray
-    edges: dict[Offset, np.ndarray]
-    mask: np.ndarray | None
+    source: np.ndarray | DeviceArray
+    sink: np.ndarray | DeviceArray
+    edges: dict[Offset, np.ndarray | DeviceArray]
+    mask: np.ndarray | DeviceArray | None
     is_float: bool
+    items: int | None = None
+    library: str | None = None
 
     def arrays(self):
         """All capacity arrays with the names messages use."""
@@ -42,13 +49,34 @@ class Problem(NamedTuple):
 
     @property
     def empty(self) -> bool:
-        return 0 in self.shape
+        return 0 in self.shape or self.items == 0
+
+    def changed(self, change) -> "Problem":
+        """With change(array) in the place of every array."""
+        return self._replace(
+            source=change(self.source),
+            sink=change(self.sink),
+            edges={offset: change(array) for offset, array in self.edges.items()},
+            mask=None if self.mask is None else change(self.mask),
+        )
+
+    def on_host(self) -> "Problem":
+        """With all arrays on the host."""
+        if self.library is None:
+            return self
+        return self.changed(lambda a: a.host() if isinstance(a, DeviceArray) else a)._replace(library=None)
+
+    def item(self, i: int) -> "Problem":
+        """One problem of a batch."""
+        if self.items is None:
+            return self
+        return self.changed(lambda a: a[i] if a.ndim > len(self.shape) else a)._replace(items=None)
 
 
 def check_problem(source, sink, edges, mask) -> Problem:
     """Check kinds and shapes of the arguments of `max_flow` and `Solver`; raises TypeError or ValueError."""
-    source = as_capacity("source", source)
-    sink = as_capacity("sink", sink)
+    source = as_array("source", source)
+    sink = as_array("sink", sink)
     shape = source.shape or sink.shape
     if not 1 <= len(shape) <= 3:
         raise ValueError(f"source must have 1, 2 or 3 axes, got shape {source.shape}")
@@ -58,14 +86,55 @@ def check_problem(source, sink, edges, mask) -> Problem:
     edges = check_edges(edges, shape)
     if mask is not None:
         mask = check_mask(mask, shape)
-    is_float = any(a.dtype.kind == "f" for a in (source, sink, *edges.values()))
-    return Problem(shape, source, sink, edges, mask, is_float)
+    return finished(Problem(shape, source, sink, edges, mask, False))
+
+
+def finished(problem: Problem) -> Problem:
+    """With what follows from all the arrays together; TypeError if some lie on a GPU and some on the host."""
+    is_float = any(array.dtype.kind == "f" for _, array in problem.arrays())
+    return problem._replace(is_float=is_float, library=library_of(problem))
+
+
+def library_of(problem: Problem) -> str | None:
+    """Whose the arrays are if they lie on a GPU."""
+    arrays = [*problem.arrays(), *([] if problem.mask is None else [("mask", problem.mask)])]
+    there = [(name, array.library) for name, array in arrays if isinstance(array, DeviceArray)]
+    here = [name for name, array in arrays if not isinstance(array, DeviceArray) and array.ndim]
+    if not there:
+        return None
+    if here:
+        raise TypeError(
+            f"{there[0][0]} lies on the GPU and {here[0]} on the host: copy one to the other, "
+            "so that all arrays lie in one place"
+        )
+    return there[0][1]
+
+
+def as_array(name: str, value) -> np.ndarray | DeviceArray:
+    """An array of one of DTYPES, on the host or on a GPU; the same memory when it is one already."""
+    if not on_device(value):
+        return as_capacity(name, value)
+    array = as_device_array(name, value)
+    if array.dtype not in DTYPES:
+        wider = WIDER.get(array.dtype.name)
+        if wider is None:
+            names = ", ".join(t.name for t in DTYPES)
+            raise TypeError(f"{name} must be an array of {names}; got dtype {array.dtype}")
+        array = borrow(name, widened(value, np.dtype(wider)))
+    return array
+
+
+def as_device_array(name: str, value) -> DeviceArray:
+    if not cuda_is_available():
+        raise TypeError(
+            f"{name} is an array on a GPU; copy it to the host first: no solver here can reach it "
+            "(cutmatch's extra cuda13 or cuda12 brings numba-cuda)"
+        )
+    return borrow(name, value)
 
 
 def as_capacity(name: str, value) -> np.ndarray:
-    """An array of one of DTYPES; the same memory when it is one already."""
-    if hasattr(value, "__cuda_array_interface__"):
-        raise TypeError(f"{name} is an array on a GPU; copy it to the host first: gridcut solves on the CPU")
+    """An array on the host of one of DTYPES; the same memory when it is one already."""
     try:
         array = np.asarray(value)
     except Exception as error:
@@ -87,8 +156,8 @@ def check_shape(name: str, array: np.ndarray, shape: tuple[int, ...]) -> None:
         raise ValueError(f"{name} must be a scalar or have the grid's shape {shape}, got shape {array.shape}")
 
 
-def check_mask(mask, shape: tuple[int, ...]) -> np.ndarray:
-    mask = np.asarray(mask)
+def check_mask(mask, shape: tuple[int, ...]) -> np.ndarray | DeviceArray:
+    mask = as_device_array("mask", mask) if on_device(mask) else np.asarray(mask)
     if mask.dtype != np.bool_:
         raise TypeError(f"mask must be a bool array (True: the pixel takes part), got dtype {mask.dtype}")
     if mask.shape != shape:
@@ -96,7 +165,7 @@ def check_mask(mask, shape: tuple[int, ...]) -> np.ndarray:
     return mask
 
 
-def check_edges(edges, shape: tuple[int, ...]) -> dict[Offset, np.ndarray]:
+def check_edges(edges, shape: tuple[int, ...]) -> dict[Offset, np.ndarray | DeviceArray]:
     if not isinstance(edges, Mapping):
         raise TypeError(
             "edges must be a mapping from offsets to capacities, such as {(0, 1): right, (1, 0): down}; "
@@ -108,7 +177,7 @@ def check_edges(edges, shape: tuple[int, ...]) -> dict[Offset, np.ndarray]:
         if offset in checked:
             raise ValueError(f"edges names the offset {offset} twice")
         name = f"edges[{offset}]"
-        array = as_capacity(name, value)
+        array = as_array(name, value)
         check_shape(name, array, shape)
         checked[offset] = array
     return checked

@@ -8,7 +8,7 @@ and it has no warps.
     device_function      decorator of functions that kernels call
     cooperative_blocks   how many blocks of a kernel can be on the device at once, as a grid that synchronises needs
     grid_sync            barrier of the whole grid (cooperative launches only; one block in the simulator)
-    ballot, shuffle      exchange in a warp; all 32 threads must take part
+    ballot, shuffle, warp_sync   exchange in a warp; all 32 threads must take part
     relaxed_load         reads memory that other threads are changing, anew at every call
 
 In the simulator keep to one block of 32 threads, tiny inputs, and at most one shared array a source line.
@@ -26,8 +26,11 @@ if not hasattr(np, "row_stack"):  # numba-cuda 0.30 asks for it at every compila
 
 from numba import cuda
 
+config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # a small picture is a small grid: nothing a user could mend
+
 SIMULATED = bool(config.ENABLE_CUDASIM)
 WARP = 32
+DEFAULT_SHARED = 48 * 1024  # bytes of shared memory a block may have without asking
 EVERYONE = 0xFFFFFFFF  # all threads of a warp
 
 _SIMULATOR_TAKES = {"device", "debug", "inline", "fastmath", "opt", "cache"}
@@ -48,14 +51,25 @@ def device_function(function):
     return cuda.jit(device=True)(function)
 
 
-def cooperative_blocks(kernel, args, threads: int) -> int:
-    """The largest grid of blocks of this size whose blocks are all on the device at once; compiles the kernel."""
+def cooperative_blocks(kernel, args, threads: int, shared: int = 0) -> int:
+    """The largest grid of blocks of this size whose blocks are all on the device at once; compiles the kernel.
+
+    shared: bytes of dynamic shared memory a block, which this also lets the kernel have beyond 48 KB.
+    """
     if SIMULATED:
         return 1
     signature = tuple(kernel.typeof_pyval(a) for a in args)
     if signature not in kernel.overloads:
         kernel.compile(signature)
-    return kernel.overloads[signature].max_cooperative_grid_blocks(threads)
+    compiled = kernel.overloads[signature]
+    if shared > DEFAULT_SHARED:
+        from cuda.bindings import driver
+
+        attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        (error,) = driver.cuFuncSetAttribute(int(compiled._codelibrary.get_cufunc().handle), attribute, shared)
+        if error != driver.CUresult.CUDA_SUCCESS:
+            raise RuntimeError(f"the GPU has no {shared} bytes of shared memory for a block: {error.name}")
+    return compiled.max_cooperative_grid_blocks(threads, shared)
 
 
 if SIMULATED:
@@ -98,8 +112,14 @@ if SIMULATED:
         return np.uint32(sum(1 << lane for lane, holds in enumerate(shown) if holds))
 
     def shuffle(value, lane):
-        """The value of another lane."""
+        """The int32 of another lane."""
         return _my_warp().exchange(value)[int(lane) % WARP]
+
+    shuffle_bits = shuffle
+
+    def warp_sync():
+        """Barrier of the warp: what its threads wrote to shared memory before is seen by all of them after."""
+        _my_warp().exchange(None)
 
     def lowest_set(bits):
         """Number of the lowest bit set in a uint32 that is not 0, as int32."""
@@ -130,8 +150,18 @@ else:
 
     @device_function
     def shuffle(value, lane):
-        """The value of another lane."""
-        return cuda.shfl_sync(EVERYONE, value, lane)
+        """The int32 of another lane."""
+        return cuda.shfl_sync(EVERYONE, np.int32(value), lane)
+
+    @device_function
+    def shuffle_bits(bits, lane):
+        """The uint32 of another lane."""
+        return np.uint32(cuda.shfl_sync(EVERYONE, np.int32(bits), lane))
+
+    @device_function
+    def warp_sync():
+        """Barrier of the warp: what its threads wrote to shared memory before is seen by all of them after."""
+        cuda.syncwarp(EVERYONE)
 
     @device_function
     def lowest_set(bits):

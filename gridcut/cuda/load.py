@@ -1,0 +1,323 @@
+"""Reading a caller's arrays into the layouts of the GPU: one look at all capacities, then one pass to place them.
+
+Arrays on the GPU are read where they lie.  Arrays on the host are copied there one by one; they stay until the
+capacities are placed if there is room for all of them, else each is copied twice.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from gridcut.cuda.pixels import (
+    ARC,
+    FLAT,
+    MASK,
+    MASKED,
+    PLANES,
+    ROW,
+    RUNS,
+    SINK,
+    SLOTS,
+    SOURCE,
+    TILED,
+    arcs_kernel,
+    bounds_kernel,
+    grid_for,
+    terminals_kernel,
+)
+from gridcut.cuda.tiles.layout import TileLayout, make_tile_layout
+from gridcut.device.arrays import DeviceArray, allocate, free_bytes, upload
+from gridcut.grid import Layout, make_layout
+from gridcut.load import NOTHING, float_exponent, integer_type, largest_capacities, reader
+from gridcut.problem import Problem
+
+NARROW = 65535  # what both directions of an edge may hold together in uint16
+RESERVE = 1.2  # part of the free memory that is left for a solver, when copies of host arrays are kept
+
+
+class Place(NamedTuple):
+    """The layout of a state: `flat` of one image always, `tiles` if the state lies in tiles."""
+
+    flat: Layout
+    tiles: TileLayout | None
+    items: int
+
+    @property
+    def extent(self) -> tuple[int, int, int]:
+        return self.flat.extent
+
+    @property
+    def runs(self) -> int:
+        depth, height, width = self.extent
+        return depth * height * -(-width // 32)
+
+    @property
+    def pixels(self) -> int:
+        return self.items * math.prod(self.extent)
+
+    @property
+    def cells(self) -> int:
+        return self.flat.size if self.tiles is None else self.tiles.cells
+
+    def offset3(self, row: int) -> tuple[int, int, int]:
+        return self.flat.offset3(row - ARC) if row >= ARC else (0, 0, 0)
+
+
+class Numbers(NamedTuple):
+    """What the state is held in; unit: what 1 is worth, as in gridcut.grid.Grid."""
+
+    excess: type
+    residual: type
+    unit: float | int
+
+    @property
+    def scale(self) -> float:
+        """What kernels multiply floats with; 0: integers."""
+        return 1.0 / self.unit if isinstance(self.unit, float) else 0.0
+
+
+class State(NamedTuple):
+    """A problem on the GPU.  sums: first the capacities to the sink, then room for another sum, in halves."""
+
+    place: Place
+    numbers: Numbers
+    form: object
+    mask: object
+    excess: object
+    residual: object
+    sums: object
+
+    @property
+    def to_sink(self):
+        return self.sums[: 2 * self.place.items]
+
+    @property
+    def left(self):
+        return self.sums[2 * self.place.items :]
+
+
+def make_place(problem: Problem, tiled: bool) -> Place:
+    flat = make_layout(problem.shape, problem.edges)
+    items = 1 if problem.items is None else problem.items
+    return Place(flat, make_tile_layout(items, problem.shape, flat.offsets) if tiled else None, items)
+
+
+class Sheet:
+    """The arrays of a problem as kernels read them: for every row of the form its data on the GPU.
+
+    form, mask    arguments of the kernels in gridcut/cuda/pixels.py
+    """
+
+    def __init__(self, problem: Problem, place: Place):
+        self.problem = problem
+        self.place = place
+        self._of_row = _arrays_by_row(problem, place.flat)
+        self._copies = {}
+        self._keep = self._room_for_copies()
+        constants = self._constants()
+        self._upload_form(constants)
+        self.mask = self._data(MASK)
+
+    def _room_for_copies(self) -> bool:
+        wanted = sum(a.nbytes for a in self._of_row.values() if not isinstance(a, DeviceArray) and a.ndim)
+        state = self.place.cells * 4 * (1 + self.place.flat.arcs)
+        return wanted == 0 or (wanted + state) * RESERVE < free_bytes()
+
+    def _constants(self) -> dict[int, np.ndarray]:
+        """Arrays of one number each; in the kind of some longer one where that holds it too: fewer kernels."""
+        long = [a.dtype for row, a in self._of_row.items() if a.ndim and row != MASK]
+        constants = {}
+        for row, array in self._of_row.items():
+            if isinstance(array, DeviceArray) or array.ndim:
+                continue
+            kind = next((d for d in long[1:] + long[:1] if _holds(d, array)), array.dtype)
+            constants[row] = array.astype(np.uint8 if row == MASK else kind)
+        return constants
+
+    def _upload_form(self, constants) -> None:
+        """The form and all constants in one copy."""
+        form = _form(self.problem, self.place, self._of_row)
+        block = np.zeros(form.size + len(constants), np.int64)
+        block[: form.size] = form
+        raw = block.view(np.uint8)
+        for i, array in enumerate(constants.values()):
+            raw[8 * (form.size + i) :][: array.itemsize] = np.frombuffer(array.tobytes(), np.uint8)
+        memory = upload(raw)
+        self.form = memory[: 8 * form.size].view(np.int64)
+        for i, (row, array) in enumerate(constants.items()):
+            self._copies[row] = memory[8 * (form.size + i) :][: array.itemsize].view(array.dtype)
+
+    def _data(self, row: int):
+        if row in self._copies:
+            return self._copies[row]
+        array = self._of_row[row]
+        if isinstance(array, DeviceArray):
+            data = array.data
+        else:
+            for other, copied in self._copies.items():  # an undirected edge fills two arcs
+                if self._of_row[other] is array:
+                    return copied
+            data = upload(array)
+        if row == MASK:
+            data = data.view(np.uint8)
+        if self._keep or row == MASK or isinstance(array, DeviceArray):
+            self._copies[row] = data
+        return data
+
+    def upload(self) -> None:
+        """Copy all arrays that are on the host, if there is room for them."""
+        if self._keep:
+            for row in self._of_row:
+                self._data(row)
+
+    def given_rows(self) -> list[int]:
+        """Rows of arrays the caller gave: arcs that read their opposite's array are left out."""
+        flat, edges = self.place.flat, self.problem.edges
+        return [SOURCE, SINK, *(ARC + k for k in range(flat.arcs) if flat.offsets[k] in edges)]
+
+    def groups(self, rows):
+        """Rows with their data, up to SLOTS of one dtype at a time: (rows, data)."""
+        by_kind = {}
+        for row in rows:
+            kind = self._copies[row].dtype if row in self._copies else self._of_row[row].dtype
+            by_kind.setdefault(kind, []).append(row)
+        for same in by_kind.values():
+            for first in range(0, len(same), SLOTS):
+                part = same[first : first + SLOTS]
+                yield part, [self._data(row) for row in part]
+
+    def launch(self, kernel, rows, *args) -> None:
+        """A kernel over all pixels for these rows: its slots, the form, and args."""
+        for part, data in self.groups(rows):
+            self.launch_group(kernel, part, data, *args)
+
+    def launch_group(self, kernel, part, data, *args, most=None) -> None:
+        grid = grid_for(self.place.runs, self.place.items, len(part), *(() if most is None else (most,)))
+        spare = SLOTS - len(part)
+        slots = [*data, *data[:1] * spare, *(np.int32(row) for row in part), *[np.int32(0)] * spare]
+        kernel[grid](*slots, self.mask, self.form, *args)
+
+    def bounds(self) -> list:
+        """Largest capacity of the source, the sink and each arc; ValueError for a negative or non-finite one."""
+        rows = ARC + self.place.flat.arcs
+        whole, real, bad = allocate((rows, np.int64), (rows, np.float64), (rows, np.int32), zero=True)
+        given = self.given_rows()
+        is_float = {}
+        for part, data in self.groups(given):
+            is_float |= dict.fromkeys(part, data[0].dtype.kind == "f")
+            self.launch_group(bounds_kernel, part, data, real if is_float[part[0]] else whole, bad)
+        whole, real, bad = whole.copy_to_host(), real.copy_to_host(), bad.copy_to_host()
+        found = {row: (real if is_float[row] else whole)[row].item() for row in given}
+        if bad.any() or math.inf in found.values():
+            raise bad_capacity_of(self.problem)
+        return [
+            found[SOURCE],
+            found[SINK],
+            *(found.get(r, found.get(((r - ARC) ^ 1) + ARC, 0)) for r in range(ARC, rows)),
+        ]
+
+    def fill(self, numbers: Numbers) -> State:
+        """A new state with all capacities."""
+        place = self.place
+        cells = place.cells
+        state = allocate(
+            (4 * place.items, np.int64), (cells, numbers.excess), (cells * place.flat.arcs, numbers.residual), zero=True
+        )
+        sums, excess, residual = state
+        state = State(place, numbers, self.form, self.mask, excess, residual, sums)
+        self.load_terminals(state)
+        self.launch(arcs_kernel, range(ARC, ARC + place.flat.arcs), np.float64(numbers.scale), residual)
+        return state
+
+    def load_terminals(self, state: State) -> None:
+        grid = grid_for(self.place.runs, self.place.items, 1)
+        scale = np.float64(state.numbers.scale)
+        source, sink = self._data(SOURCE), self._data(SINK)
+        terminals_kernel[grid](source, sink, self.mask, self.form, scale, state.excess, state.to_sink)
+
+
+def choose_numbers(problem: Problem, bounds: list, tiled: bool) -> Numbers:
+    """The narrowest integers that hold every sum; for floats int64 and the unit."""
+    if problem.is_float:
+        return Numbers(np.int64, np.int64, math.ldexp(1.0, -float_exponent(bounds)))
+    excess = integer_type(bounds)
+    arcs = bounds[ARC - 1 :]
+    narrow = tiled and excess == np.int32 and all(a + b <= NARROW for a, b in zip(arcs[::2], arcs[1::2], strict=True))
+    return Numbers(excess, np.uint16 if narrow else excess, 1)
+
+
+def load(problem: Problem, tiled: bool) -> tuple[State, Sheet]:
+    """The state of a checked problem that is not empty, and the arrays it was read from."""
+    sheet = Sheet(problem, make_place(problem, tiled))
+    return sheet.fill(choose_numbers(problem, sheet.bounds(), tiled)), sheet
+
+
+def bad_capacity_of(problem: Problem) -> ValueError:
+    """The error for the first capacity that no problem may have, found on the host."""
+    host = problem.on_host()
+    layout = make_layout(problem.shape, problem.edges)
+    for i in range(1 if problem.items is None else problem.items):
+        item = host.item(i)
+        try:
+            largest_capacities(item, reader(item, layout))
+        except ValueError as error:
+            return error if problem.items is None else ValueError(f"item {i}: {error}")
+    raise AssertionError("the GPU sees a bad capacity, the host none")
+
+
+def _arrays_by_row(problem: Problem, layout: Layout) -> dict:
+    arrays = {
+        MASK: np.zeros((), bool) if problem.mask is None else problem.mask,
+        SOURCE: problem.source,
+        SINK: problem.sink,
+    }
+    for k, offset in enumerate(layout.offsets):
+        arrays[ARC + k] = problem.edges.get(offset, problem.edges.get(layout.offsets[k ^ 1], NOTHING))
+    return arrays
+
+
+def _form(problem: Problem, place: Place, arrays: dict) -> np.ndarray:
+    """See gridcut/cuda/pixels.py."""
+    flat, tiles = place.flat, place.tiles
+    form = np.zeros(PLANES + ROW * len(arrays), np.int64)
+    form[: MASKED + 1] = (
+        FLAT if tiles is None else TILED,
+        flat.arcs,
+        place.items,
+        *place.extent,
+        -(-place.extent[2] // 32),
+        problem.mask is not None,
+    )
+    assert RUNS == MASKED - 1
+    if tiles is None:
+        form[8:11] = (flat.head, *flat.stride3[:2])
+    else:
+        form[8:13] = (*tiles.tiles, tiles.tile[0].bit_length() - 1, tiles.tile[1].bit_length() - 1)
+    for row, array in arrays.items():
+        start, strides = _strides(array, len(problem.shape))
+        offset = place.offset3(row)
+        if row >= ARC and flat.offsets[row - ARC] not in problem.edges:  # reads the opposite arc at the far end
+            start += sum(o * s for o, s in zip(offset, strides[1:], strict=True))
+        form[PLANES + ROW * row :][:ROW] = (start, *strides, *offset)
+    return form
+
+
+def _strides(array, axes: int) -> tuple[int, tuple[int, ...]]:
+    """Where an array starts and its strides for image, z, y, x; host arrays are contiguous once they are copied."""
+    if isinstance(array, DeviceArray):
+        start, strides = array.start, array.strides
+    else:
+        start, strides = 0, tuple(math.prod(array.shape[i + 1 :]) for i in range(array.ndim))
+    if not strides:
+        return start, (0, 0, 0, 0)
+    batch = strides[0] if len(strides) > axes else 0
+    return start, (batch, *(0,) * (3 - axes), *strides[len(strides) - axes :])
+
+
+def _holds(kind: np.dtype, scalar: np.ndarray) -> bool:
+    """Whether a number keeps its value in another dtype."""
+    value = scalar.item()
+    if kind.kind != "f":
+        return isinstance(value, int) and np.iinfo(kind).min <= value <= np.iinfo(kind).max
+    return abs(value) <= np.finfo(kind).max and kind.type(value).item() == value

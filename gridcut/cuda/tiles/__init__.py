@@ -1,0 +1,1 @@
+"""Tiles: the default on a GPU."""

@@ -1,0 +1,228 @@
+"""Arrays on a GPU: those a caller brings are read where they lie, and memory for our own.
+
+A caller's array is known by `__cuda_array_interface__`, which CuPy, PyTorch and numba share; none of them is
+imported for it.  numba.cuda is imported on first use only, so everybody may import this module.
+"""
+
+import math
+import sys
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+
+import numpy as np
+
+ALIGNED = 256  # bytes; every array of a slab starts on such a border, as those of the driver do
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DeviceArray:
+    """A caller's array on the GPU: element (i, j, ...) is data[start + i * strides[0] + j * strides[1] + ...].
+
+    `data` is a flat window of the array's memory, so that kernels are compiled once for all strides.
+    """
+
+    data: object
+    start: int
+    strides: tuple[int, ...]
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    library: str
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    def __getitem__(self, i: int) -> "DeviceArray":
+        """The i-th along the first axis; no copy."""
+        start = self.start + i * self.strides[0]
+        return DeviceArray(self.data, start, self.strides[1:], self.shape[1:], self.dtype, self.library)
+
+    def host(self) -> np.ndarray:
+        """A copy on the host."""
+        if self.size == 0:
+            return np.zeros(self.shape, self.dtype)
+        window = self.data.copy_to_host()
+        steps = tuple(s * self.dtype.itemsize for s in self.strides)
+        return np.lib.stride_tricks.as_strided(window[self.start :], self.shape, steps)
+
+
+def on_device(value) -> bool:
+    """Whether a value is an array on a GPU."""
+    return hasattr(value, "__cuda_array_interface__") or _is_simulated(value)
+
+
+def borrow(name: str, value) -> DeviceArray:
+    """A caller's array on the GPU, without a copy; TypeError if it cannot be read."""
+    _, simulated = _numba()
+    try:
+        interface = value._ary.__array_interface__ if simulated else value.__cuda_array_interface__
+        shape = tuple(interface["shape"])
+        dtype = np.dtype(interface["typestr"])
+        strides = interface.get("strides") or _contiguous(shape, dtype.itemsize)
+        address = interface["data"][0]
+        if interface.get("mask") is not None or any(s % dtype.itemsize for s in strides):
+            raise ValueError("masked, or not aligned")
+    except Exception as error:
+        raise TypeError(f"{name} is an array on a GPU whose memory cannot be read: {error!r}") from error
+    strides = tuple(s // dtype.itemsize for s in strides)
+    library = type(value).__module__.partition(".")[0]
+    if 0 in shape:
+        return DeviceArray(None, 0, strides, shape, dtype, library)
+    _check_device(name, address, simulated)
+    # Axes of length 1 may carry any stride, and must not widen the window.
+    reach = [(d - 1) * s for d, s in zip(shape, strides, strict=True)]
+    below = sum(r for r in reach if r < 0)
+    length = sum(r for r in reach if r > 0) - below + 1
+    data = _window(value, address + below * dtype.itemsize, length, dtype, interface.get("stream"), simulated)
+    return DeviceArray(data, -below, strides, shape, dtype, library)
+
+
+def hand_back(array, library: str | None):
+    """Our own array on the GPU as one of the caller's library; for None a copy on the host."""
+    if library is None:
+        return array.copy_to_host()
+    if library == "torch":
+        return import_module("torch").as_tensor(array, device="cuda")
+    if library == "cupy":
+        return import_module("cupy").asarray(array)
+    return array
+
+
+def give(array: np.ndarray, library: str | None):
+    """An array on the host as one of the caller's library on the GPU; for None itself."""
+    if library is None:
+        return array
+    if library == "torch":
+        return import_module("torch").as_tensor(array, device="cuda")
+    if library == "cupy":
+        return import_module("cupy").asarray(array)
+    cuda, _ = _numba()
+    return cuda.to_device(array)
+
+
+def to_host(array) -> np.ndarray:
+    """A caller's array on the GPU or on the host as an array on the host."""
+    return borrow("array", array).host() if on_device(array) else array
+
+
+def widened(value, dtype: np.dtype):
+    """A caller's array with another dtype, in its own library; numba's goes through the host."""
+    library = type(value).__module__.partition(".")[0]
+    if library == "torch":
+        return value.to(getattr(sys.modules["torch"], dtype.name))
+    if library == "cupy":
+        return value.astype(dtype)
+    return give(borrow("array", value).host().astype(dtype), "numba")
+
+
+def allocate(*wanted: tuple[int, type], zero: bool = False) -> list:
+    """One-dimensional arrays of (length, dtype) in one piece of memory: few allocations, since each takes time."""
+    cuda, _ = _numba()
+    offsets, total = [], 0
+    for length, dtype in wanted:
+        offsets.append(total)
+        total += -(-max(length, 1) * np.dtype(dtype).itemsize // ALIGNED) * ALIGNED
+    try:
+        slab = cuda.device_array(total, np.uint8)
+    except Exception as error:
+        if "OUT_OF_MEMORY" not in str(error):
+            raise
+        raise _out_of_memory(total) from error
+    if zero:
+        clear(slab)
+    arrays = []
+    for (length, dtype), offset in zip(wanted, offsets, strict=True):
+        size = max(length, 1) * np.dtype(dtype).itemsize
+        arrays.append(slab[offset : offset + size].view(dtype))
+    return arrays
+
+
+def _out_of_memory(wanted: int) -> MemoryError:
+    return MemoryError(
+        f"the GPU has no room for {wanted} more bytes, {free_bytes()} are free; "
+        "solve smaller pieces, or use device='cpu'"
+    )
+
+
+def clear(array) -> None:
+    """Fill with zeros."""
+    cuda, _ = _numba()
+    cuda.cudadrv.driver.device_memset(array, 0, array.size * array.dtype.itemsize)
+
+
+def upload(array: np.ndarray):
+    """A copy on the GPU, flat."""
+    array = np.ascontiguousarray(array).reshape(-1)
+    (copy,) = allocate((array.size, array.dtype))
+    copy.copy_to_device(array)
+    return copy
+
+
+def free_bytes() -> int:
+    """Memory left on the GPU."""
+    cuda, simulated = _numba()
+    return 1 << 40 if simulated else int(cuda.current_context().get_memory_info().free)
+
+
+def synchronize() -> None:
+    """Wait for everything on the GPU, other libraries' work too."""
+    cuda, _ = _numba()
+    cuda.synchronize()
+
+
+@cache
+def _numba():
+    """numba.cuda, and whether it is the simulator."""
+    from gridcut.device.cuda import SIMULATED, cuda
+
+    return cuda, SIMULATED
+
+
+def _is_simulated(value) -> bool:
+    return type(value).__name__ == "FakeCUDAArray" and ".simulator." in type(value).__module__
+
+
+class _Memory:
+    """Hands numba a window of a caller's memory, and keeps the owner alive."""
+
+    def __init__(self, owner, interface):
+        self.owner = owner
+        self.__cuda_array_interface__ = interface
+        self.__array_interface__ = interface
+
+
+def _window(owner, address, length, dtype, stream, simulated):
+    cuda, _ = _numba()
+    interface = {"data": (address, False), "shape": (length,), "typestr": dtype.str, "version": 3}
+    if simulated:
+        return type(owner)(np.asarray(_Memory(owner, interface)))
+    if stream is not None:
+        interface["stream"] = stream  # numba waits for what the owner has begun there
+    return cuda.as_cuda_array(_Memory(owner, interface))
+
+
+def _contiguous(shape, itemsize: int) -> tuple[int, ...]:
+    return tuple(itemsize * math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
+
+
+def _check_device(name: str, address: int, simulated: bool) -> None:
+    """Refuse memory of another GPU than the one numba works on."""
+    if simulated:
+        return
+    from cuda.bindings import driver
+
+    cuda, _ = _numba()
+    current = cuda.current_context().device.id
+    error, device = driver.cuPointerGetAttribute(
+        driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address
+    )
+    if error == driver.CUresult.CUDA_SUCCESS and int(device) != current:
+        raise ValueError(
+            f"{name} lies on GPU {int(device)}, but numba works on GPU {current}; "
+            f"call numba.cuda.select_device({int(device)}) first"
+        )
