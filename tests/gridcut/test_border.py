@@ -97,7 +97,7 @@ def test_neighbourhood(neighbours):
 
 
 def tampered(cut, change):
-    grid = cut._solved.grid
+    grid = cut._solved().grid
     change(grid.excess, grid.residual, cut.labels)
     return cut
 
