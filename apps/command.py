@@ -38,6 +38,14 @@ def check_threads(threads: int | None) -> int:
     return threads
 
 
+def check_device(device: str) -> None:
+    """Refuse a GPU that is not there before any picture is read, and once for all of them."""
+    if device == "cuda":
+        from gridcut.device import resolve
+
+        resolve(device)
+
+
 def write_json(target: str, content) -> None:
     """JSON to a file, or to standard output for "-"."""
     from apps.images import write_bytes

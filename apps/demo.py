@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from apps.command import add_shared_options, check_threads, parser, run, write_json
+from apps.command import add_shared_options, check_device, check_threads, parser, run, write_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +128,7 @@ def _main(argv) -> int:
     add_shared_options(options, "out")
     chosen = options.parse_args(argv)
     check_threads(chosen.threads)
+    check_device(chosen.device)
     folder = Path(chosen.out)
     show = not chosen.quiet and chosen.json != "-"
     layout = "{:10} {:11} {:>9}  {:10} {:>6} {:>12} {:>8} {:>9}  {:20} {}"

@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
-from apps.command import SOME_FAILED, add_shared_options, check_threads, parser, run, write_json
+from apps.command import SOME_FAILED, add_shared_options, check_device, check_threads, parser, run, write_json
 from apps.images import READABLE, InputError, read_image, write_image
 from apps.strokes import ENCODINGS, find_by_stem, parse_box, read_boxes, read_scribbles, read_trimap
 
@@ -59,6 +59,7 @@ def _main(argv) -> int:
     options = _options()
     chosen = options.parse_args(argv)
     threads = check_threads(chosen.threads)
+    check_device(chosen.device)
     given = [name for name in ("scribbles", "box", "trimap") if getattr(chosen, name) is not None]
     if len(given) != 1:
         said = " and ".join(f"--{name}" for name in given) or "none"

@@ -85,7 +85,6 @@ BAD = [
     bad("threads", ["--box", "1,1,9,9", "--threads", "0"], r"--threads must be 1 or more, got 0"),
     bad("area", ["--box", "1,1,9,9", "--least-area", "-1"], r"--least-area must be 0 or more"),
     bad("empty folder", ["--box", "1,1,9,9"], r"image: folder .* holds no picture", image="nothing"),
-    bad("cuda", ["--box", "1,1,9,9", "--device", "cuda"], r"cpu"),
 ]
 
 
@@ -183,11 +182,31 @@ def test_demo_pictures_exist():
         assert all(0 <= x <= width and 0 <= y <= height for x, y in points), example.name
 
 
+@pytest.mark.parametrize("arguments", [["photo.png"], ["photos"], None], ids=["picture", "folder", "demo"])
+def test_a_gpu_that_is_not_there_is_refused_once(files, arguments, capsys, monkeypatch):
+    monkeypatch.setattr("gridcut.device.choose.cuda_is_available", lambda: False)
+    (files / "photos").mkdir()
+    for name in ("one.png", "two.png"):
+        (files / "photos" / name).write_bytes((files / "photo.png").read_bytes())
+    out = ["--device", "cuda", "--out", str(files / "out")]
+    if arguments is None:
+        status = demo.main(out)
+    else:
+        status = segment.main([*(str(files / a) for a in arguments), "--box", "4,5,27,28", *out])
+    assert status == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert "use device='cpu' or 'auto'" in captured.err
+    assert not (files / "out").exists()
+
+
 def test_info(capsys):
     assert info.main([]) == 0
     printed = capsys.readouterr().out
     assert re.search(r"^numba +\d", printed, re.MULTILINE)
     assert re.search(r"^devices +cpu", printed, re.MULTILINE)
+    assert re.search(r"^gpu +(none|\S.* GiB, driver \S)", printed, re.MULTILINE)
     assert info.main(["--json"]) == 0
     assert json.loads(capsys.readouterr().out)["devices"][0] == "cpu"
 

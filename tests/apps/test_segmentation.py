@@ -10,14 +10,17 @@ from apps.shapes import drop_small, fill_holes_of, keep_parts
 
 
 @pytest.mark.parametrize("said", ["scribbles", "trimap", "box"])
-def test_finds_the_disc(scene, said):
+def test_finds_the_disc(scene, said, device):
     where = {"scribbles": scene.strokes, "trimap": scene.trimap, "box": scene.box}[said]
-    result = segment(scene.image, **{said: where})
+    result = segment(scene.image, **{said: where}, device=device)
     truth = np.uint8(255) * scene.truth.astype(np.uint8)
     assert score(result.mask, truth, result.marks).iou >= 95
     assert result.mask.dtype == bool
     assert result.mask.shape == scene.truth.shape
-    assert result.device == "cpu"
+    assert result.device == device
+    on_cpu = segment(scene.image, **{said: where}, device="cpu")
+    assert (result.mask == on_cpu.mask).all(), "cuts are unique"
+    assert result.energies == on_cpu.energies
     assert set(result.seconds) >= {"colours", "edges", "models", "cuts", "parts", "total"}
 
 

@@ -156,11 +156,11 @@ def test_parallel_kernels_from_many_threads_on_workqueue():
     assert python(code, **layer).split() == ["workqueue", "80000.0"]
 
 
-def test_many_images_in_a_thread_pool(tools):
+def test_many_images_in_a_thread_pool(device, tools):
     rng = np.random.default_rng(51)
     problems = [tools.random_problem(rng, (15, 16), [(0, 1), (1, 0)])[:3] for _ in range(12)]
     with ThreadPoolExecutor(4) as pool:
-        cuts = list(pool.map(lambda problem: gridcut.max_flow(*problem), problems))
+        cuts = list(pool.map(lambda problem: gridcut.max_flow(*problem, device=device), problems))
     for problem, cut in zip(problems, cuts, strict=True):
         cut.check()
         assert cut.value == tools.oracle(*problem)
