@@ -15,8 +15,11 @@ METHODS = {
     "tiles": {"cuda": "gridcut.cuda.tiles.solve"},
     "trees": {"cpu": "gridcut.cpu.trees.solve"},
     "push_relabel": {"cpu": "gridcut.cpu.push_relabel"},
-    "lock_free": {"cpu": "gridcut.cpu.lock_free"},
+    "lock_free": {"cpu": "gridcut.cpu.lock_free", "cuda": "gridcut.cuda.lock_free"},
     "async_global": {"cpu": "gridcut.cpu.async_global"},
+    "hybrid": {"cuda": "gridcut.cuda.hybrid"},
+    "cudacuts": {"cuda": "gridcut.cuda.cudacuts"},
+    "cudacuts_pull": {"cuda": "gridcut.cuda.cudacuts_pull"},
 }
 
 

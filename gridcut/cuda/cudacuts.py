@@ -36,11 +36,10 @@ O(n^2) iterations; memory 9 bytes a pixel.
 from typing import NamedTuple
 
 import numpy as np
-from numba import int32, int64, types, uint8
+from numba import int32, int64, types, uint8, uint32
 
 from gridcut.cuda.heights import (
     MOST_THREADS,
-    STEP_TYPES,
     blocks_of,
     check_positive,
     count_operations,
@@ -50,11 +49,13 @@ from gridcut.cuda.heights import (
     make_heights,
     read_counts,
     sink_side_of,
+    step_types,
 )
 from gridcut.cuda.rules import is_admissible, lifted, push_amount
 from gridcut.device.cuda import cuda, cuda_kernel, device_function
 
 LINE = 32  # columns, where a grid has but one line
+UNROLLED = 8  # arcs; seen in the PTX of numba-cuda 0.30
 PASSIVE, ACTIVE, INACTIVE = 0, 1, 2  # the relabel mask
 
 
@@ -68,12 +69,18 @@ class Frame(NamedTuple):
 
 
 @device_function
+def quotient(a, b):
+    """a // b for what is not negative, in 32 bits."""
+    return int32(uint32(a) // uint32(b))
+
+
+@device_function
 def place(frame):
     """The cell of this thread (-1: none) and its place in the shared heights."""
     tx = int32(cuda.threadIdx.x)
     ty = int32(cuda.threadIdx.y)
     block = int32(cuda.blockIdx.x)
-    down = int32(block // frame.across)
+    down = quotient(block, frame.across)
     column = int32((block - down * frame.across) * cuda.blockDim.x + tx)
     row = int64(down) * cuda.blockDim.y + ty
     p = row * frame.width + column + frame.first
@@ -89,12 +96,12 @@ def share_heights(height, heights, frame):
     wide = int32(cuda.blockDim.x + 2)
     cells = int32(wide * (cuda.blockDim.y + 2))
     block = int32(cuda.blockIdx.x)
-    down = int32(block // frame.across)
+    down = quotient(block, frame.across)
     corner = int64(down) * cuda.blockDim.y * frame.width + (block - down * frame.across) * cuda.blockDim.x
     corner = corner + frame.first - frame.width - 1
     i = int32(cuda.threadIdx.y * cuda.blockDim.x + cuda.threadIdx.x)
     while i < cells:
-        y = int32(i // wide)
+        y = quotient(i, wide)
         p = corner + int64(y) * frame.width + (i - y * wide)
         heights[i] = height[p] if p >= 0 and p < height.size else int32(0)
         i = int32(i + cuda.blockDim.x * cuda.blockDim.y)
@@ -224,7 +231,7 @@ def alternate(push, excess, residual, step, layout, frame, pushes, global_every,
     mask = cuda.device_array(excess.size, np.uint8)
     counts = make_counts()
     shape = blocks_over(frame, block), tuple(block), 0, 4 * (block[0] + 2) * (block[1] + 2)
-    steps, near = flat_steps(step), flat_steps(near_steps(layout, block[0]))
+    steps, near = flat_steps(step, UNROLLED), flat_steps(near_steps(layout, block[0]), UNROLLED)
     state = excess, residual, steps, near, heights.height, mask, counts, frame, heights.ceiling
     stats = {"pushes": 0, "relabels": 0, "launches": 0, "iterations": 0, "global_relabels": 0}
     while True:
@@ -256,5 +263,5 @@ def kernels():
         (f"{name} {number} {step}", kernel, argument_types(number, step))
         for name, kernel in (("push", push_kernel), ("relabel", relabel_kernel))
         for number in (int32, int64)
-        for step in STEP_TYPES
+        for step in step_types(UNROLLED)
     ]

@@ -21,6 +21,7 @@ from numba import int32, int64, uint8
 
 from gridcut.cuda.cudacuts import (
     ACTIVE,
+    UNROLLED,
     alternate,
     argument_types,
     check_parameters,
@@ -29,7 +30,7 @@ from gridcut.cuda.cudacuts import (
     place,
     share_heights,
 )
-from gridcut.cuda.heights import STEP_TYPES, count_operations, flat_steps
+from gridcut.cuda.heights import count_operations, flat_steps, step_types
 from gridcut.cuda.rules import is_admissible, push_amount
 from gridcut.device.cuda import cuda, cuda_kernel
 
@@ -99,7 +100,7 @@ def solve(excess, residual, step, *, layout, pushes=1, global_every=64, block=(3
     """
     check_parameters(pushes, global_every, block)
     frame = make_frame(layout, block[0])
-    steps = flat_steps(step)
+    steps = flat_steps(step, UNROLLED)
     sent = cuda.device_array(residual.size, residual.dtype)
     sending = cuda.to_device(np.zeros(excess.size, np.uint8))
 
@@ -115,7 +116,7 @@ def kernels():
     """Name, kernel and argument types of what is compiled."""
     found = []
     for number in (int32, int64):
-        for step in STEP_TYPES:
+        for step in step_types(UNROLLED):
             cells = argument_types(number, step)
             frame = cells[-2]
             found.append((f"send {number} {step}", send_kernel, (*cells, number[::1], uint8[::1])))

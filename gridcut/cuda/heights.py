@@ -38,8 +38,6 @@ from gridcut.device.cuda import (
 MOST_CELLS = 2**31 - 2**24  # cells and heights are int32, and a thread may count one stride past the last cell
 THREADS = WARP if SIMULATED else 256  # a block where the shape of blocks is of no interest
 MOST_THREADS = 1024  # of a block, on all GPUs
-UNROLLED = 18  # arcs; seen in the PTX of numba-cuda 0.30
-STEP_TYPES = (types.UniTuple(int32, 4), types.UniTuple(int32, UNROLLED), int32[::1])  # samples for the compile test
 SLOTS = 256  # counters of operations: as many as keep blocks from queuing for one of them
 
 
@@ -71,13 +69,19 @@ def step_array(step):
     return cuda.to_device(np.array(step, np.int32))
 
 
-def flat_steps(step):
+def flat_steps(step, unrolled: int):
     """The steps as kernels take them.
 
     A tuple, whose length the compiler knows, gives loops that are unrolled, with all reads under way at once.
-    Beyond UNROLLED arcs it no longer unrolls them, and looks up a tuple by jumping; then an array is better.
+    Beyond some number of arcs, `unrolled`, it no longer unrolls them and looks a tuple up by jumping; then an
+    array is better.
     """
-    return tuple(np.int32(s) for s in step) if len(step) <= UNROLLED else step_array(step)
+    return tuple(np.int32(s) for s in step) if len(step) <= unrolled else step_array(step)
+
+
+def step_types(unrolled: int):
+    """Argument types of flat_steps(step, unrolled), for the compile test."""
+    return types.UniTuple(int32, 4), types.UniTuple(int32, unrolled), int32[::1]
 
 
 @device_function

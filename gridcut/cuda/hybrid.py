@@ -30,7 +30,6 @@ from numba import int32, int64
 from gridcut.cpu.heights import global_relabel
 from gridcut.cpu.heights import sink_side_of as host_sink_side_of
 from gridcut.cuda.heights import (
-    STEP_TYPES,
     blocks_of,
     check_block,
     check_positive,
@@ -39,8 +38,9 @@ from gridcut.cuda.heights import (
     flat_steps,
     make_counts,
     read_counts,
+    step_types,
 )
-from gridcut.cuda.lock_free import PUSH, RELABEL, operate
+from gridcut.cuda.lock_free import PUSH, RELABEL, UNROLLED, operate
 from gridcut.device import kernel
 from gridcut.device.cuda import cuda, cuda_kernel, relaxed_load
 
@@ -135,7 +135,7 @@ def solve(excess, residual, step, *, layout, cycle=7000, block=256, callback=Non
     host_height = cuda.pinned_array(size, np.int32)
     queue = np.empty(size, np.int32)
     marked = np.zeros(size, np.uint8)
-    steps = flat_steps(step)
+    steps = flat_steps(step, UNROLLED)
     counts = make_counts()
     first, last = np.int32(layout.head), np.int32(size - layout.head)  # no pixel lies outside
     cycle = min(cycle, 2**31 - 1)
@@ -182,5 +182,5 @@ def kernels():
             (number[::1], number[::1], step, int32[::1], int64[::1], int32, int32, int32, int32, int32),
         )
         for number in (int32, int64)
-        for step in STEP_TYPES
+        for step in step_types(UNROLLED)
     ]

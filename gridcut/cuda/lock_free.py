@@ -27,7 +27,6 @@ import numpy as np
 from numba import int32, int64
 
 from gridcut.cuda.heights import (
-    STEP_TYPES,
     blocks_of,
     check_block,
     check_positive,
@@ -38,11 +37,13 @@ from gridcut.cuda.heights import (
     make_heights,
     read_counts,
     sink_side_of,
+    step_types,
 )
 from gridcut.cuda.rules import goes_down, lifted, push_amount
 from gridcut.device.cuda import cuda, cuda_kernel, device_function, relaxed_load
 
 MANY = 200
+UNROLLED = 18  # arcs; seen in the PTX of numba-cuda 0.30
 PUSH, RELABEL = 1, 2  # what a launch may do
 
 
@@ -119,7 +120,7 @@ def solve(excess, residual, step, *, layout, steps=64, global_every=8, block=256
     check_positive(steps=steps, global_every=global_every)
     check_block(block)
     heights = make_heights(excess, step)
-    step = flat_steps(step)
+    step = flat_steps(step, UNROLLED)
     counts = make_counts()
     first, last = np.int32(layout.head), np.int32(layout.size - layout.head)  # no pixel lies outside
     kernel = lock_free_kernel[blocks_of(last - first, block), block]
@@ -153,5 +154,5 @@ def kernels():
             (number[::1], number[::1], step, int32[::1], int64[::1], int32, int32, int32, int32, int32),
         )
         for number in (int32, int64)
-        for step in STEP_TYPES
+        for step in step_types(UNROLLED)
     ]

@@ -1,0 +1,160 @@
+"""The CUDA methods that follow papers, on tiny grids in numba's simulator."""
+
+import importlib
+
+import numba
+import numpy as np
+import pytest
+
+import gridcut
+from gridcut.capacity import cut_capacity
+from gridcut.certificate import certify
+from gridcut.flow import labels_of
+from gridcut.load import load
+from gridcut.problem import check_problem
+
+pytestmark = pytest.mark.sim
+
+# Blocks of 32 threads: in the simulator each is a thread of Python.
+SCHEMES = {
+    "lock_free": {"block": 32, "steps": 8, "global_every": 2},
+    "hybrid": {"block": 32, "cycle": 6},
+    "cudacuts": {"block": (8, 4), "global_every": 4},
+    "cudacuts, three pushes": {"block": (8, 4), "pushes": 3, "global_every": 2},
+    "cudacuts_pull": {"block": (8, 4), "global_every": 4},
+    "cudacuts_pull, three pushes": {"block": (8, 4), "pushes": 3, "global_every": 2},
+}
+
+
+def module_of(scheme):
+    return importlib.import_module("gridcut.cuda." + scheme.split(",")[0])
+
+
+@pytest.fixture(autouse=True)
+def _in_the_simulator():
+    if not numba.config.ENABLE_CUDASIM:
+        pytest.skip("runs in numba's simulator only: NUMBA_ENABLE_CUDASIM=1")
+
+
+def cut_of(source, sink, edges, mask, scheme, **keywords):
+    """Value, labels and stats, certified."""
+    from gridcut.device.cuda import cuda
+
+    problem = check_problem(source, sink, edges, mask)
+    grid, views = load(problem)
+    excess, residual = cuda.to_device(grid.excess), cuda.to_device(grid.residual)
+    parameters = {**SCHEMES[scheme], **keywords}
+    sink_side, stats = module_of(scheme).solve(excess, residual, grid.step, layout=grid.layout, **parameters)
+    grid = grid._replace(excess=excess.copy_to_host(), residual=residual.copy_to_host())
+    labels = labels_of(problem, grid, sink_side.copy_to_host())
+    value = cut_capacity(views, labels, problem.is_float)
+    certify(value, labels, problem, views, grid)
+    return value, labels, stats
+
+
+def check(source, sink, edges, mask, scheme, **keywords):
+    value, labels, stats = cut_of(source, sink, edges, mask, scheme, **keywords)
+    expected = gridcut.max_flow(source, sink, edges, mask=mask, device="cpu")
+    assert value == expected.value
+    assert (labels == expected.labels).all()
+    return stats
+
+
+GRIDS = {
+    "line": ((9,), [(1,), (2,)]),
+    "4": ((6, 7), gridcut.neighbourhood(4)),
+    "8": ((7, 5), gridcut.neighbourhood(8)),
+    "knight": ((6, 6), [(1, 2), (2, -1)]),
+    "6": ((3, 4, 4), gridcut.neighbourhood(6)),
+    "26": ((3, 3, 3), gridcut.neighbourhood(26)),
+}
+
+
+@pytest.mark.parametrize("grid", GRIDS)
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_random_grids(scheme, grid, tools):
+    shape, offsets = GRIDS[grid]
+    rng = np.random.default_rng(sum(shape))
+    check(*tools.random_problem(rng, shape, offsets, mask="random"), scheme)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_wide_capacities(scheme, tools):
+    """Sums past 2^31 are int64 inside."""
+    rng = np.random.default_rng(5)
+    problem = tools.random_problem(rng, (5, 6), gridcut.neighbourhood(4), np.int64, 2**40)
+    check(*problem, scheme)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_floats(scheme, tools):
+    rng = np.random.default_rng(6)
+    source, sink, edges, mask = tools.random_problem(rng, (4, 5), gridcut.neighbourhood(4), np.float64, 50)
+    cut_of(source / 7, sink / 7, edges, mask, scheme)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_long_way_with_a_dead_end(scheme):
+    """Excess travels along a snake; what enters the dead end has to come back."""
+    source = np.zeros((4, 6), int)
+    sink = np.zeros((4, 6), int)
+    source[0, 0] = 9
+    sink[3, 0] = 5
+    right = np.zeros((4, 6), int)
+    right[:, :5] = [[6], [7], [6], [7]]
+    down = np.zeros((4, 6), int)
+    down[0, 5], down[1, 0], down[2, 5], down[2, 2] = 6, 6, 6, 3
+    stats = check(source, sink, {(0, 1): right, (1, 0): down}, None, scheme)
+    assert stats["launches"] > 0
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_nothing_to_do(scheme):
+    zero = np.zeros((3, 3), int)
+    assert check(zero, zero, {(0, 1): 1, (1, 0): 1}, None, scheme)["launches"] == 0
+    assert check(zero + 2, zero, {(0, 1): 1, (1, 0): 1}, None, scheme)["launches"] == 0
+    assert check(np.array([3]), np.array([5]), {}, None, scheme)["launches"] == 0
+
+
+@pytest.mark.parametrize("scheme", ["lock_free", "hybrid"])
+def test_the_last_resort_is_exact_too(scheme, tools, monkeypatch):
+    monkeypatch.setattr(module_of(scheme), "MANY", 1)
+    rng = np.random.default_rng(7)
+    check(*tools.random_problem(rng, (5, 5), gridcut.neighbourhood(8)), scheme)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_callback_hears_of_progress_and_may_stop(scheme, tools):
+    problem = tools.random_problem(np.random.default_rng(8), (4, 4), gridcut.neighbourhood(4))
+    heard = []
+    cut_of(*problem, scheme, callback=heard.append)
+    assert heard
+    assert heard[-1]["global_relabels"] == len(heard)
+
+    def stop(stats):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        cut_of(*problem, scheme, callback=stop)
+
+
+BAD = [
+    ("lock_free", {"steps": 0}, "steps must be 1 or more, got 0"),
+    ("lock_free", {"global_every": 0}, "global_every must be 1 or more, got 0"),
+    ("lock_free", {"block": 0}, "block must be from 1 to 1024, got 0"),
+    ("lock_free", {"block": 2000}, "block must be from 1 to 1024, got 2000"),
+    ("hybrid", {"cycle": 0}, "cycle must be 1 or more, got 0"),
+    ("hybrid", {"block": 0}, "block must be from 1 to 1024, got 0"),
+    ("cudacuts", {"pushes": 0}, "pushes must be 1 or more, got 0"),
+    ("cudacuts", {"global_every": 0}, "global_every must be 1 or more, got 0"),
+    ("cudacuts", {"block": (64, 32)}, r"block must be two sides .* got \(64, 32\)"),
+    ("cudacuts_pull", {"pushes": -1}, "pushes must be 1 or more, got -1"),
+    ("cudacuts_pull", {"block": 32}, "block must be two sides .* got 32"),
+]
+
+
+@pytest.mark.parametrize(("scheme", "parameters", "message"), BAD)
+def test_bad_parameters(scheme, parameters, message):
+    two = np.array([2, 3])
+    with pytest.raises(ValueError, match=message):
+        cut_of(two, two[::-1], {(1,): 1}, None, scheme, **parameters)
