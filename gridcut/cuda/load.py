@@ -117,7 +117,7 @@ class Sheet:
         self._keep = self._room_for_copies()
         constants = self._constants()
         self._upload_form(constants)
-        self.mask = self._data(MASK)
+        self.mask = self.data(MASK)
 
     def _room_for_copies(self) -> bool:
         wanted = sum(a.nbytes for a in self._of_row.values() if not isinstance(a, DeviceArray) and a.ndim)
@@ -148,7 +148,8 @@ class Sheet:
         for i, (row, array) in enumerate(constants.items()):
             self._copies[row] = memory[8 * (form.size + i) :][: array.itemsize].view(array.dtype)
 
-    def _data(self, row: int):
+    def data(self, row: int):
+        """The array of a row on the GPU."""
         if row in self._copies:
             return self._copies[row]
         array = self._of_row[row]
@@ -169,7 +170,7 @@ class Sheet:
         """Copy all arrays that are on the host, if there is room for them."""
         if self._keep:
             for row in self._of_row:
-                self._data(row)
+                self.data(row)
 
     def given_rows(self) -> list[int]:
         """Rows of arrays the caller gave: arcs that read their opposite's array are left out."""
@@ -185,7 +186,7 @@ class Sheet:
         for same in by_kind.values():
             for first in range(0, len(same), SLOTS):
                 part = same[first : first + SLOTS]
-                yield part, [self._data(row) for row in part]
+                yield part, [self.data(row) for row in part]
 
     def launch(self, kernel, rows, *args) -> None:
         """A kernel over all pixels for these rows: its slots, the form, and args."""
@@ -198,24 +199,31 @@ class Sheet:
         slots = [*data, *data[:1] * spare, *(np.int32(row) for row in part), *[np.int32(0)] * spare]
         kernel[grid](*slots, self.mask, self.form, *args)
 
-    def bounds(self) -> list:
-        """Largest capacity of the source, the sink and each arc; ValueError for a negative or non-finite one."""
-        rows = ARC + self.place.flat.arcs
-        whole, real, bad = allocate((rows, np.int64), (rows, np.float64), (rows, np.int32), zero=True)
-        given = self.given_rows()
+    def largest(self, rows: list[int]) -> dict[int, int | float]:
+        """The largest capacity of each row; ValueError for a negative or non-finite one."""
+        count = ARC + self.place.flat.arcs
+        whole, real, bad = allocate((count, np.int64), (count, np.float64), (count, np.int32), zero=True)
         is_float = {}
-        for part, data in self.groups(given):
+        for part, data in self.groups(rows):
             is_float |= dict.fromkeys(part, data[0].dtype.kind == "f")
             self.launch_group(bounds_kernel, part, data, real if is_float[part[0]] else whole, bad)
         whole, real, bad = whole.copy_to_host(), real.copy_to_host(), bad.copy_to_host()
-        found = {row: (real if is_float[row] else whole)[row].item() for row in given}
+        found = {row: (real if is_float[row] else whole)[row].item() for row in rows}
         if bad.any() or math.inf in found.values():
             raise bad_capacity_of(self.problem)
-        return [
-            found[SOURCE],
-            found[SINK],
-            *(found.get(r, found.get(((r - ARC) ^ 1) + ARC, 0)) for r in range(ARC, rows)),
-        ]
+        return found
+
+    def bounds(self) -> list:
+        """Largest capacity of the source, the sink and each arc."""
+        return by_arc(self.largest(self.given_rows()), self.place.flat.arcs)
+
+    def replace(self, row: int, array: DeviceArray) -> None:
+        """Another array of the same shape and strides in the place of the one of this row."""
+        old = self._of_row[row]
+        for other, known in self._of_row.items():
+            if known is old:
+                self._of_row[other] = array
+                self._copies.pop(other, None)
 
     def fill(self, numbers: Numbers) -> State:
         """A new state with all capacities."""
@@ -233,8 +241,14 @@ class Sheet:
     def load_terminals(self, state: State) -> None:
         grid = grid_for(self.place.runs, self.place.items, 1)
         scale = np.float64(state.numbers.scale)
-        source, sink = self._data(SOURCE), self._data(SINK)
+        source, sink = self.data(SOURCE), self.data(SINK)
         terminals_kernel[grid](source, sink, self.mask, self.form, scale, state.excess, state.to_sink)
+
+
+def by_arc(largest: dict, arcs: int) -> list:
+    """Largest capacities in the order of gridcut.load.largest_capacities; an arc without its own has its opposite's."""
+    rows = range(ARC, ARC + arcs)
+    return [largest[SOURCE], largest[SINK], *(largest.get(r, largest.get(((r - ARC) ^ 1) + ARC, 0)) for r in rows)]
 
 
 def choose_numbers(problem: Problem, bounds: list, tiled: bool) -> Numbers:
