@@ -52,10 +52,11 @@ from gridcut.cuda.heights import (
     step_types,
 )
 from gridcut.cuda.rules import is_admissible, lifted, push_amount
+from gridcut.device.arrays import allocate
 from gridcut.device.cuda import cuda, cuda_kernel, device_function
 
 LINE = 32  # columns, where a grid has but one line
-UNROLLED = 8  # arcs; seen in the PTX of numba-cuda 0.30
+UNROLLED = 8  # arcs; the compiler does not unroll the push of more (seen in its PTX)
 PASSIVE, ACTIVE, INACTIVE = 0, 1, 2  # the relabel mask
 
 
@@ -228,7 +229,7 @@ def solve(excess, residual, step, *, layout, pushes=1, global_every=64, block=(3
 def alternate(push, excess, residual, step, layout, frame, pushes, global_every, block, callback):
     """The loop of both versions; push(launch configuration, kernel arguments) returns its number of launches."""
     heights = make_heights(excess, step)
-    mask = cuda.device_array(excess.size, np.uint8)
+    (mask,) = allocate((excess.size, np.uint8))
     counts = make_counts()
     shape = blocks_over(frame, block), tuple(block), 0, 4 * (block[0] + 2) * (block[1] + 2)
     steps, near = flat_steps(step, UNROLLED), flat_steps(near_steps(layout, block[0]), UNROLLED)

@@ -32,6 +32,7 @@ from gridcut.cuda.cudacuts import (
 )
 from gridcut.cuda.heights import count_operations, flat_steps, step_types
 from gridcut.cuda.rules import is_admissible, push_amount
+from gridcut.device.arrays import allocate
 from gridcut.device.cuda import cuda, cuda_kernel
 
 
@@ -101,8 +102,8 @@ def solve(excess, residual, step, *, layout, pushes=1, global_every=64, block=(3
     check_parameters(pushes, global_every, block)
     frame = make_frame(layout, block[0])
     steps = flat_steps(step, UNROLLED)
-    sent = cuda.device_array(residual.size, residual.dtype)
-    sending = cuda.to_device(np.zeros(excess.size, np.uint8))
+    (sent,) = allocate((residual.size, residual.dtype))
+    (sending,) = allocate((excess.size, np.uint8), zero=True)
 
     def push(shape, state):
         send_kernel[shape](*state, sent, sending)

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import int32, int64, types, uint8
 
+from gridcut.device.arrays import allocate, upload
 from gridcut.device.cuda import (
     SIMULATED,
     WARP,
@@ -55,18 +56,13 @@ def make_heights(excess, step) -> Heights:
     """Room for the heights of a grid; refuses a grid whose cells int32 cannot number."""
     size = excess.size
     check_size(size)
-    return Heights(
-        cuda.device_array(size, np.int32),
-        cuda.device_array(size, np.int32),
-        cuda.to_device(np.zeros(4, np.int32)),
-        step_array(step),
-        np.int32(size + 1),
-    )
+    height, queue = allocate((size, np.int32), (size, np.int32))
+    return Heights(height, queue, upload(np.zeros(4, np.int32)), step_array(step), np.int32(size + 1))
 
 
 def step_array(step):
     """The steps as a device array."""
-    return cuda.to_device(np.array(step, np.int32))
+    return upload(np.array(step, np.int32))
 
 
 def flat_steps(step, unrolled: int):
@@ -185,7 +181,7 @@ def global_relabel(excess, residual, heights: Heights) -> int:
 def sink_side_of(heights: Heights):
     """The mask of the sink side, from heights that are distances; a device array."""
     size = heights.height.size
-    sink_side = cuda.device_array(size, np.uint8)
+    (sink_side,) = allocate((size, np.uint8))
     sink_side_kernel[blocks_of(size, THREADS), THREADS](heights.height, heights.ceiling, sink_side)
     return sink_side
 
@@ -216,7 +212,7 @@ def check_block(block) -> None:
 
 def make_counts():
     """Counters for what kernels do: pushes in even places, relabels in odd ones."""
-    return cuda.to_device(np.zeros(2 * SLOTS, np.int64))
+    return upload(np.zeros(2 * SLOTS, np.int64))
 
 
 @device_function

@@ -42,6 +42,7 @@ from gridcut.cuda.heights import (
 )
 from gridcut.cuda.lock_free import PUSH, RELABEL, UNROLLED, operate
 from gridcut.device import kernel
+from gridcut.device.arrays import allocate, upload
 from gridcut.device.cuda import cuda, cuda_kernel, relaxed_load
 
 MANY = 200
@@ -129,7 +130,7 @@ def solve(excess, residual, step, *, layout, cycle=7000, block=256, callback=Non
     check_size(excess.size)
     size = excess.size
     ceiling = np.int32(size + 1)
-    height = cuda.device_array(size, np.int32)
+    (height,) = allocate((size, np.int32))
     host_excess = excess.copy_to_host(cuda.pinned_array(size, excess.dtype))
     host_residual = residual.copy_to_host(cuda.pinned_array(residual.size, residual.dtype))
     host_height = cuda.pinned_array(size, np.int32)
@@ -139,7 +140,7 @@ def solve(excess, residual, step, *, layout, cycle=7000, block=256, callback=Non
     counts = make_counts()
     first, last = np.int32(layout.head), np.int32(size - layout.head)  # no pixel lies outside
     cycle = min(cycle, 2**31 - 1)
-    run = hybrid_kernel[blocks_of(last - first, block), block]
+    run = hybrid_kernel[blocks_of(int(last - first), block), block]
     stats = {"pushes": 0, "relabels": 0, "launches": 0, "global_relabels": 0, "cancelled": 0}
 
     at_first = whole(positive_kernel(host_excess))
@@ -170,7 +171,7 @@ def solve(excess, residual, step, *, layout, cycle=7000, block=256, callback=Non
         arrived = at_first - whole(positive_kernel(host_excess))
     sink_side = np.empty(size, np.uint8)
     host_sink_side_of(host_height, ceiling, sink_side)
-    return cuda.to_device(sink_side), stats
+    return upload(sink_side), stats
 
 
 def kernels():

@@ -43,7 +43,7 @@ from gridcut.cuda.rules import goes_down, lifted, push_amount
 from gridcut.device.cuda import cuda, cuda_kernel, device_function, relaxed_load
 
 MANY = 200
-UNROLLED = 18  # arcs; seen in the PTX of numba-cuda 0.30
+UNROLLED = 10  # arcs; 64 registers a thread, so that blocks of 1024 threads fit
 PUSH, RELABEL = 1, 2  # what a launch may do
 
 
@@ -123,7 +123,7 @@ def solve(excess, residual, step, *, layout, steps=64, global_every=8, block=256
     step = flat_steps(step, UNROLLED)
     counts = make_counts()
     first, last = np.int32(layout.head), np.int32(layout.size - layout.head)  # no pixel lies outside
-    kernel = lock_free_kernel[blocks_of(last - first, block), block]
+    kernel = lock_free_kernel[blocks_of(int(last - first), block), block]
     steps = min(steps, 2**31 - 1)
     height, ceiling = heights.height, heights.ceiling
     stats = {"pushes": 0, "relabels": 0, "launches": 0, "global_relabels": 0}

@@ -2,13 +2,13 @@
 
 import importlib
 
-import numba
 import numpy as np
 import pytest
 
 import gridcut
 from gridcut.capacity import cut_capacity
 from gridcut.certificate import certify
+from gridcut.cpu import push_relabel
 from gridcut.flow import labels_of
 from gridcut.load import load
 from gridcut.problem import check_problem
@@ -20,20 +20,12 @@ SCHEMES = {
     "lock_free": {"block": 32, "steps": 8, "global_every": 2},
     "hybrid": {"block": 32, "cycle": 6},
     "cudacuts": {"block": (8, 4), "global_every": 4},
-    "cudacuts, three pushes": {"block": (8, 4), "pushes": 3, "global_every": 2},
     "cudacuts_pull": {"block": (8, 4), "global_every": 4},
-    "cudacuts_pull, three pushes": {"block": (8, 4), "pushes": 3, "global_every": 2},
 }
 
 
 def module_of(scheme):
-    return importlib.import_module("gridcut.cuda." + scheme.split(",")[0])
-
-
-@pytest.fixture(autouse=True)
-def _in_the_simulator():
-    if not numba.config.ENABLE_CUDASIM:
-        pytest.skip("runs in numba's simulator only: NUMBA_ENABLE_CUDASIM=1")
+    return importlib.import_module("gridcut.cuda." + scheme)
 
 
 def cut_of(source, sink, edges, mask, scheme, **keywords):
@@ -114,6 +106,30 @@ def test_nothing_to_do(scheme):
     assert check(zero, zero, {(0, 1): 1, (1, 0): 1}, None, scheme)["launches"] == 0
     assert check(zero + 2, zero, {(0, 1): 1, (1, 0): 1}, None, scheme)["launches"] == 0
     assert check(np.array([3]), np.array([5]), {}, None, scheme)["launches"] == 0
+
+
+@pytest.mark.parametrize("scheme", ["cudacuts", "cudacuts_pull"])
+def test_several_pushes_after_each_relabel(scheme, tools):
+    rng = np.random.default_rng(9)
+    check(*tools.random_problem(rng, (6, 6), gridcut.neighbourhood(8)), scheme, pushes=3, global_every=2)
+
+
+def test_cancelled_arcs_leave_the_same_problem(tools):
+    """Whatever arcs are cancelled, and whatever deficits that makes, the same cut is found."""
+    from gridcut.cuda.hybrid import cancel_kernel
+
+    rng = np.random.default_rng(10)
+    problem = check_problem(*tools.random_problem(rng, (7, 7), gridcut.neighbourhood(8)))
+    grid, views = load(problem)
+    height = rng.integers(1, 9, grid.excess.size).astype(np.int32)
+    assert cancel_kernel(grid.excess, grid.residual, grid.step, height) > 0
+    steep = grid.residual.reshape(-1, grid.layout.arcs) > 0
+    for k, step in enumerate(grid.step):
+        for x in np.flatnonzero(steep[:, k]):
+            assert height[x] <= height[x + step] + 1
+    sink_side, _ = push_relabel.solve(grid.excess, grid.residual, grid.step)
+    labels = labels_of(problem, grid, sink_side)
+    certify(cut_capacity(views, labels, False), labels, problem, views, grid)
 
 
 @pytest.mark.parametrize("scheme", ["lock_free", "hybrid"])
