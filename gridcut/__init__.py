@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from gridcut.neighbourhood import neighbourhood
 
 if TYPE_CHECKING:
+    from gridcut.batch import BatchCut, max_flow_batch
     from gridcut.contrast import contrast_edges
     from gridcut.cut import CertificateError, Cut
     from gridcut.energy import BinaryEnergy, BinaryMinimum, binary_labels, binary_minimum, energy_of
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from gridcut.solver import Solver
 
 _MODULE_OF = {
+    "BatchCut": "gridcut.batch",
     "BinaryEnergy": "gridcut.energy",
     "BinaryMinimum": "gridcut.energy",
     "CertificateError": "gridcut.certificate",
@@ -28,9 +30,11 @@ _MODULE_OF = {
     "contrast_edges": "gridcut.contrast",
     "energy_of": "gridcut.energy",
     "max_flow": "gridcut.flow",
+    "max_flow_batch": "gridcut.batch",
 }
 
 __all__ = [
+    "BatchCut",
     "BinaryEnergy",
     "BinaryMinimum",
     "CertificateError",
@@ -41,6 +45,7 @@ __all__ = [
     "contrast_edges",
     "energy_of",
     "max_flow",
+    "max_flow_batch",
     "neighbourhood",
 ]
 

@@ -98,10 +98,14 @@ def max_flow(
     """
     start = time.perf_counter()
     problem = check_problem(source, sink, edges, mask)
-    ran_on, name, solve = methods.choose(device, method, problem, parameters)
+    return cut_of(problem, *methods.choose(device, method, problem, parameters), parameters, callback, start)
+
+
+def cut_of(problem: Problem, device: str, name: str, solve, parameters: dict, callback, start: float) -> Cut:
+    """The cut of a checked problem by a chosen method; `start`: since when its time counts."""
     if problem.empty:
-        return empty_cut(problem, ran_on, name)
-    if ran_on == "cuda":
+        return empty_cut(problem, device, name)
+    if device == "cuda":
         from gridcut.cuda.flow import max_flow_on_device
 
         return max_flow_on_device(problem, name, solve, parameters, callback)
@@ -109,7 +113,7 @@ def max_flow(
     loaded = time.perf_counter()
     sink_side, stats = methods.run(solve, grid, parameters, callback)
     solved = time.perf_counter()
-    return pack(problem, views, grid, sink_side, ran_on, name, stats, (start, loaded, solved))
+    return pack(problem, views, grid, sink_side, device, name, stats, (start, loaded, solved))
 
 
 def pack(problem: Problem, views: Reader, grid: Grid, sink_side, device, method, stats, clock) -> Cut:

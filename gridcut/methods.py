@@ -59,10 +59,8 @@ def choose(device: DeviceName, method: str, problem: Problem, parameters: dict):
         (other,) = METHODS[method]
         ran_on = resolve(other)
     if ran_on == "cpu" and problem.library:
-        raise TypeError(
-            f"the capacities lie on the GPU, but {f'method {method!r}' if device == 'auto' else 'device'} runs on the "
-            "CPU: copy them to the host first, or let a method for device='cuda' solve them"
-        )
+        why = "device='cpu' was asked for" if device == "cpu" else f"method {method!r} runs on the CPU"
+        raise TypeError(f"the capacities lie on the GPU, but {why}; copy them to the host first")
     if works_on_tiles(method) and not fits_tiles(problem):
         raise ValueError("method 'tiles' takes arcs to direct neighbours only; use method='auto' or 'lock_free'")
     solve = import_module(METHODS[method][ran_on]).solve

@@ -151,26 +151,33 @@ def as_capacity(name: str, value) -> np.ndarray:
     return array
 
 
-def check_shape(name: str, array: np.ndarray, shape: tuple[int, ...]) -> None:
-    if array.ndim and array.shape != shape:
-        raise ValueError(f"{name} must be a scalar or have the grid's shape {shape}, got shape {array.shape}")
+def check_shape(name: str, array, shape: tuple[int, ...], items: int | None = None) -> None:
+    if array.ndim == 0 or array.shape == shape or (items is not None and array.shape == (items, *shape)):
+        return
+    batch = "" if items is None else f", or {(items, *shape)} for a batch"
+    raise ValueError(f"{name} must be a scalar or have the grid's shape {shape}{batch}, got shape {array.shape}")
 
 
-def check_mask(mask, shape: tuple[int, ...]) -> np.ndarray | DeviceArray:
+def check_mask(mask, shape: tuple[int, ...], items: int | None = None) -> np.ndarray | DeviceArray:
     mask = as_device_array("mask", mask) if on_device(mask) else np.asarray(mask)
     if mask.dtype != np.bool_:
         raise TypeError(f"mask must be a bool array (True: the pixel takes part), got dtype {mask.dtype}")
-    if mask.shape != shape:
-        raise ValueError(f"mask must have the grid's shape {shape}, got shape {mask.shape}")
+    if mask.shape != shape and (items is None or mask.shape != (items, *shape)):
+        batch = "" if items is None else f", or {(items, *shape)} for a batch"
+        raise ValueError(f"mask must have the grid's shape {shape}{batch}, got shape {mask.shape}")
     return mask
 
 
-def check_edges(edges, shape: tuple[int, ...]) -> dict[Offset, np.ndarray | DeviceArray]:
+def check_mapping(edges) -> None:
     if not isinstance(edges, Mapping):
         raise TypeError(
             "edges must be a mapping from offsets to capacities, such as {(0, 1): right, (1, 0): down}; "
             f"got {type(edges).__name__}"
         )
+
+
+def check_edges(edges, shape: tuple[int, ...], items: int | None = None) -> dict[Offset, np.ndarray | DeviceArray]:
+    check_mapping(edges)
     checked = {}
     for key, value in edges.items():
         offset = check_offset(key, len(shape))
@@ -178,7 +185,7 @@ def check_edges(edges, shape: tuple[int, ...]) -> dict[Offset, np.ndarray | Devi
             raise ValueError(f"edges names the offset {offset} twice")
         name = f"edges[{offset}]"
         array = as_array(name, value)
-        check_shape(name, array, shape)
+        check_shape(name, array, shape, items)
         checked[offset] = array
     return checked
 

@@ -1,6 +1,7 @@
 """The device path of max_flow: load, solve, labels and value, all on the GPU; proofs come back to the host."""
 
 import time
+from functools import cache
 
 import numpy as np
 
@@ -63,6 +64,20 @@ def max_flow_on_device(problem: Problem, name: str, solve, parameters: dict, cal
     clock.phase("download")
     later = Later(lambda: solved_of(problem, state, fetch(state)), library=problem.library)
     return Cut(values[0], labels, "cuda", name, stats, later)
+
+
+def batch_on_device(problem: Problem, name: str, solve, parameters: dict, callback):
+    """The cuts of all images of a batch that is not empty, in one go; labels of all, values, stats, a cut for each."""
+    state, labels, values, stats, clock = solve_on_device(problem, name, solve, parameters, callback)
+    labels = hand_back(labels.view(np.bool_).reshape((problem.items, *problem.shape)), problem.library)
+    clock.phase("download")
+    fetched = cache(lambda: fetch(state))
+
+    def cut(i: int) -> Cut:
+        later = Later(lambda: solved_of(problem, state, fetched(), i), library=problem.library)
+        return Cut(values[i], labels[i], "cuda", name, stats, later)
+
+    return labels, values, stats, cut
 
 
 def run(solve, state: State, parameters: dict, callback, warm=None):

@@ -1,0 +1,220 @@
+"""max_flow_batch: the minimum cuts of many grids of one shape at once."""
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+
+import numba
+import numpy as np
+
+from gridcut import methods
+from gridcut.certificate import CertificateError
+from gridcut.cut import Cut
+from gridcut.device import DeviceName, thread_count
+from gridcut.device.arrays import give, on_device, to_host
+from gridcut.flow import cut_of
+from gridcut.problem import Problem, as_array, check_edges, check_mapping, check_mask, check_shape, finished
+
+INT64_MAX = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BatchCut:
+    """The minimum cuts of a batch; ``len(batch)`` and ``batch[i]`` give one `Cut` for each item.
+
+    Attributes
+    ----------
+    values : ndarray, one for each item
+        int64, or float64 for float capacities; Python integers if one is larger than int64 holds.
+    labels : ndarray of bool, items first, then the grid's shape
+        As `Cut.labels`; an array of the caller's library on the GPU if the capacities lay there.
+    device, method : str
+        What ran.
+    stats : dict
+        "items", "seconds" by phase, "dtype" and "unit": the largest of all items.  ``batch[i].stats`` has counts.
+    """
+
+    values: np.ndarray
+    labels: np.ndarray
+    device: str
+    method: str
+    stats: dict
+    _cut: Callable[[int], Cut] = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, i: int) -> Cut:
+        return self._cut(range(len(self))[i])
+
+    def check(self) -> None:
+        """Prove all cuts minimal and all labels right; raises CertificateError that names the item."""
+        for i in range(len(self)):
+            try:
+                self[i].check()
+            except CertificateError as error:
+                raise CertificateError(f"item {i}: {error}") from error
+
+
+def max_flow_batch(
+    source,
+    sink,
+    edges,
+    *,
+    mask=None,
+    device: DeviceName = "auto",
+    method: str = "auto",
+    callback=None,
+    **parameters,
+) -> BatchCut:
+    """Minimum cuts of many grids of one shape: on a GPU all at once, on the CPU one a thread.
+
+    Parameters
+    ----------
+    source, sink, edges, mask : as in `max_flow`
+        Each array has the grid's shape, the same for all items, or a leading axis with one entry an item; at
+        least one array has that axis.  How many axes the grid has is seen from the offsets.
+    device : {"auto", "cpu", "cuda"}
+        As in `max_flow`.
+    method : str
+        As in `max_flow`.  On a GPU "tiles" solves all items together, other methods one after the other.
+    callback : callable, optional
+        Called now and then with a dict of counts; may raise to stop.
+    **parameters
+        Of the named method.
+
+    Returns
+    -------
+    BatchCut
+        ``values``, ``labels`` and more; ``batch[i]`` is the `Cut` of an item.
+
+    Raises
+    ------
+    TypeError, ValueError, RuntimeError, MemoryError
+        As `max_flow`; values no capacity may have are named with their item.
+
+    Notes
+    -----
+    Float capacities of items solved together are rounded to one common unit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> source, sink = np.array([[9, 4, 0], [1, 0, 0]]), np.array([0, 3, 9])
+    >>> batch = max_flow_batch(source, sink, {(1,): 2})
+    >>> batch.values, batch.labels
+    (array([5, 1]), array([[ True,  True, False],
+           [False, False, False]]))
+    """
+    problem = check_batch(source, sink, edges, mask)
+    ran_on, name, solve = methods.choose(device, method, problem, parameters)
+    if methods.works_on_tiles(name) and not problem.empty:
+        from gridcut.cuda.flow import batch_on_device
+
+        labels, values, stats, cut = batch_on_device(problem, name, solve, parameters, callback)
+        stats["items"] = problem.items
+        return BatchCut(_values(values, problem), labels, ran_on, name, stats, cut)
+    start = time.perf_counter()
+    cuts, labels = _one_by_one(problem, (ran_on, name, solve, parameters), callback)
+    stats = {
+        "items": problem.items,
+        "seconds": {"solve": time.perf_counter() - start},
+        "dtype": max((cut.stats["dtype"] for cut in cuts), default="int32"),
+        "unit": max((cut.stats["unit"] for cut in cuts), default=1.0 if problem.is_float else 1),
+    }
+    values = _values([cut.value for cut in cuts], problem)
+    return BatchCut(values, labels, ran_on, name, stats, cuts.__getitem__)
+
+
+def _one_by_one(problem: Problem, chosen, callback):
+    """Cuts of all items, and their labels in one array; on the CPU as many at a time as there are threads."""
+    ran_on, name, solve, parameters = chosen
+    labels = np.zeros((problem.items, *problem.shape), bool)
+    threads = thread_count() if ran_on == "cpu" else 1
+    workers = max(1, min(threads, problem.items))
+    cuts = []
+
+    def one(i: int) -> Cut:
+        try:
+            cut = cut_of(problem.item(i), ran_on, name, solve, parameters, None, time.perf_counter())
+        except ValueError as error:
+            raise ValueError(f"item {i}: {error}") from error
+        if problem.library:
+            return cut
+        labels[i] = cut.labels
+        return replace(cut, labels=labels[i])
+
+    def finish(found) -> None:
+        for cut in found:
+            cuts.append(cut)
+            if callback is not None:
+                callback({"items": len(cuts)})
+
+    if workers == 1:
+        finish(map(one, range(problem.items)))
+    else:
+        # numba's number of threads is one for each thread that asks.
+        pool = ThreadPoolExecutor(workers, "cutmatch", numba.set_num_threads, (threads // workers,))
+        try:
+            finish(pool.map(one, range(problem.items)))
+        finally:
+            pool.shutdown(cancel_futures=True)
+    if problem.library:
+        labels = _stacked([cut.labels for cut in cuts], problem)
+    return cuts, labels
+
+
+def _stacked(arrays: list, problem: Problem):
+    """Labels of single items on a GPU as one array."""
+    if not arrays:
+        return give(np.zeros((0, *problem.shape), bool), problem.library)
+    return give(np.stack([to_host(a) for a in arrays]), problem.library)
+
+
+def _values(values: list, problem: Problem) -> np.ndarray:
+    if problem.is_float:
+        return np.array(values, np.float64)
+    return np.array(values, np.int64 if max(values, default=0) <= INT64_MAX else object)
+
+
+def check_batch(source, sink, edges, mask) -> Problem:
+    """Check kinds and shapes of the arguments of `max_flow_batch`; raises TypeError or ValueError."""
+    check_mapping(edges)
+    given = {"source": as_array("source", source), "sink": as_array("sink", sink)}
+    shapes = {name: array.shape for name, array in given.items()}
+    shapes |= {f"edges[{key}]": _shape(value) for key, value in edges.items()}
+    if mask is not None:
+        shapes["mask"] = _shape(mask)
+    axes = _axes(edges, shapes)
+    if not 1 <= axes <= 3:
+        raise ValueError(f"a grid must have 1, 2 or 3 axes; the offsets of edges have {axes}")
+    grids = [shape for shape in shapes.values() if len(shape) in (axes, axes + 1)]
+    items = next((shape[0] for shape in grids if len(shape) > axes), None)
+    if items is None:
+        raise ValueError(
+            f"one of source, sink, edges and mask must have {axes + 1} axes, the batch's first; "
+            f"their shapes are {', '.join(map(str, shapes.values()))}; max_flow solves a single grid"
+        )
+    shape = grids[0][-axes:]
+    for name, array in given.items():
+        check_shape(name, array, shape, items)
+    checked = check_edges(edges, shape, items)
+    mask = None if mask is None else check_mask(mask, shape, items)
+    return finished(Problem(shape, **given, edges=checked, mask=mask, is_float=False, items=items))
+
+
+def _axes(edges, shapes: dict) -> int:
+    """How many axes the grid has."""
+    for key in edges:
+        return len(key) if isinstance(key, tuple | list | np.ndarray) else 1
+    return max(map(len, shapes.values())) - 1
+
+
+def _shape(value) -> tuple[int, ...]:
+    if on_device(value):
+        return tuple(value.shape)
+    try:
+        return np.shape(value)
+    except ValueError:
+        return ()  # ragged lists; the check of its kind will say so

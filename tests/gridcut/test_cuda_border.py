@@ -1,0 +1,383 @@
+"""What surrounds the solvers on a GPU: layouts, loading, labels and values, changes, arrays of other libraries.
+
+In the simulator a stand-in solves: the CPU, on the tiles brought to its own layout.
+"""
+
+import importlib
+import sys
+from types import ModuleType, SimpleNamespace
+
+import numpy as np
+import pytest
+
+import gridcut
+from gridcut.cuda.tiles.layout import CELLS, fits, from_flat, make_tile_layout, to_flat
+from gridcut.grid import make_layout
+from gridcut.load import largest_capacities
+from gridcut.load import load as load_on_host
+from gridcut.methods import METHODS
+from gridcut.problem import check_problem
+
+OFFSETS = {
+    1: [(1,), (-1,)],
+    2: [(0, 1), (1, 0), (1, -1), (0, -1)],
+    3: [(0, 0, 1), (0, 1, 0), (1, 0, 0), (-1, 1, 1)],
+}
+
+
+# Layouts: no GPU
+
+
+@pytest.mark.parametrize("shape", [(1,), (70,), (32, 64), (33, 65), (1, 5), (4, 8, 32), (5, 9, 33), (1, 1, 1)])
+def test_tiles_and_back(shape):
+    rng = np.random.default_rng(81)
+    layout = make_layout(shape, OFFSETS[len(shape)])
+    tiled = make_tile_layout(1, shape, layout.offsets)
+    excess = np.zeros(layout.size, np.int32)
+    residual = np.zeros(layout.size * layout.arcs, np.int32)
+    layout.interior(excess)[...] = rng.integers(1, 100, shape)
+    layout.interior(residual.reshape(-1, layout.arcs))[...] = rng.integers(1, 100, (*shape, layout.arcs))
+    e, r = from_flat(tiled, excess, residual, layout, np.uint16)
+    assert e.shape == (tiled.cells,)
+    assert r.shape == (tiled.cells * layout.arcs,)
+    assert r.dtype == np.uint16
+    assert e.sum() == excess.sum()  # nothing outside the grid
+    for found, expected in zip(to_flat(tiled, e, r, layout), (excess, residual), strict=True):
+        assert found.dtype == np.int32
+        assert (found == expected).all()
+
+
+def test_a_pixel_lies_where_the_docstring_says():
+    shape, items, (b, z, y, x), k = (6, 19, 40), 3, (2, 5, 17, 33), 4
+    layout = make_layout(shape, OFFSETS[3])
+    tiled = make_tile_layout(items, shape, layout.offsets)
+    (nd, nh, nw), (td, th, _) = tiled.tiles, tiled.tile
+    assert (nd, nh, nw) == (2, 3, 2)
+    t = ((b * nd + z // td) * nh + y // th) * nw + x // 32
+    within = ((z % td) * th + y % th) * 32 + x % 32
+    excess = np.zeros(tiled.cells, np.int32)
+    residual = np.zeros(tiled.cells * tiled.arcs, np.int32)
+    excess[t * CELLS + within] = 7
+    residual[(t * tiled.arcs + k) * CELLS + within] = 9
+    e, r = to_flat(tiled, excess, residual, layout, b)
+    assert layout.interior(e)[z, y, x] == e.sum() == 7
+    assert layout.interior(r.reshape(-1, layout.arcs))[z, y, x, k] == r.sum() == 9
+    assert not to_flat(tiled, excess, residual, layout, 0)[0].any()
+
+
+def test_which_offsets_fit_tiles():
+    assert fits(make_layout((5, 6), [(1, -1), (0, 1)]).offsets)
+    assert not fits(make_layout((5, 6), [(2, 0)]).offsets)
+    assert fits(make_layout((2, 6), [(2, 0)]).offsets)  # longer than the grid: not there
+
+
+# Loading, in the simulator
+
+sim = pytest.mark.sim
+
+
+def strided(array, rng):
+    """The same values with other strides, and as little memory again."""
+    choice = rng.integers(4)
+    if choice == 0:
+        return np.asfortranarray(array)
+    if choice == 1:
+        return array[..., ::-1].copy()[..., ::-1]
+    if choice == 2:
+        return np.repeat(array, 2, axis=-1)[..., ::2]
+    return array
+
+
+@sim
+@pytest.mark.parametrize("tiled", [False, True], ids=["flat", "tiles"])
+@pytest.mark.parametrize("there", [False, True], ids=["host", "device"])
+@pytest.mark.parametrize(
+    ("shape", "dtype"),
+    [
+        ((40,), np.int64),
+        ((5, 34), np.uint8),
+        ((3, 33), np.int32),
+        ((4, 7), np.float32),
+        ((2, 3, 5), np.uint16),
+        ((2, 2, 33), np.float64),
+    ],
+)
+def test_loading_is_that_of_the_cpu(shape, dtype, there, tiled):
+    from gridcut.cuda.load import Sheet, choose_numbers, make_place
+    from gridcut.device.cuda import cuda
+
+    rng = np.random.default_rng(82)
+    for masked in (False, True):
+        high = [9, 200, 70000][rng.integers(3)]
+        info = np.inf if np.dtype(dtype).kind == "f" else np.iinfo(dtype).max
+
+        def capacity(high=high, info=info):
+            values = rng.integers(0, min(high, info), shape)
+            return strided((values + (0.25 if np.dtype(dtype).kind == "f" else 0)).astype(dtype), rng)
+
+        mask = strided(rng.random(shape) < 0.7, rng) if masked else None
+        edges = {offset: capacity() for offset in OFFSETS[len(shape)]}
+        edges[OFFSETS[len(shape)][0]] = 5
+        arguments = [capacity(), capacity(), edges, mask]
+        problem = check_problem(*arguments)
+        grid, views = load_on_host(problem)
+        if there:
+            arrays = [None if a is None else window_on_device(a, cuda) for a in (*arguments[:2], mask)]
+            edges = {o: c if np.ndim(c) == 0 else window_on_device(c, cuda) for o, c in edges.items()}
+            problem = check_problem(*arrays[:2], edges, arrays[2])
+            assert problem.library is not None
+        sheet = Sheet(problem, make_place(problem, tiled))
+        bounds = sheet.bounds()
+        assert bounds == largest_capacities(problem.on_host(), views)
+        numbers = choose_numbers(problem, bounds, tiled)
+        state = sheet.fill(numbers)
+        assert numbers.unit == grid.unit
+        assert numbers.excess == grid.excess.dtype
+        arcs = bounds[2:]
+        if tiled and numbers.excess == np.int32:
+            narrow = all(a + b <= 65535 for a, b in zip(arcs[::2], arcs[1::2], strict=True))
+            assert numbers.residual == (np.uint16 if narrow else np.int32)
+        excess, residual = state.excess.copy_to_host(), state.residual.copy_to_host()
+        if tiled:
+            excess, residual = to_flat(state.place.tiles, excess, residual, state.place.flat)
+        assert (excess == grid.excess).all()
+        assert (residual == grid.residual).all()
+        low, high = state.to_sink.copy_to_host()
+        used = True if mask is None else mask
+        units = np.rint(arguments[1] / grid.unit).astype(np.int64) if problem.is_float else arguments[1]
+        assert int(low) + (int(high) << 32) == int(np.where(used, units, 0).sum(dtype=object))
+
+
+def window_on_device(array, cuda):
+    """A copy in the simulator's memory with the strides of the original."""
+    copy = cuda.to_device(np.zeros(1, array.dtype))
+    copy._ary = array.copy(order="K") if all(s > 0 for s in array.strides) else array
+    return copy
+
+
+@sim
+def test_loading_without_room_for_copies_and_large_numbers(monkeypatch):
+    from gridcut.cuda import load
+
+    monkeypatch.setattr(load, "free_bytes", lambda: 0)
+    rng = np.random.default_rng(83)
+    source, sink = rng.integers(0, 2**61, (2, 4, 5))
+    edges = {(0, 1): rng.integers(0, 2**20, (4, 5)), (1, 0): rng.integers(0, 9, (4, 5)).astype(np.uint8)}
+    problem = check_problem(source, sink, edges, None)
+    state, _ = load.load(problem, False)
+    grid, _ = load_on_host(problem)
+    assert state.numbers.excess == np.int64
+    assert (state.excess.copy_to_host() == grid.excess).all()
+    assert (state.residual.copy_to_host() == grid.residual).all()
+
+
+@sim
+@pytest.mark.parametrize("value", [-1.0, np.nan, np.inf])
+def test_bad_capacities_are_named(value, stand_in):
+    source = np.ones((3, 4))
+    source[1, 2] = value
+    with pytest.raises(ValueError, match=r"source holds .* at \(1, 2\); capacities must be"):
+        gridcut.max_flow(source, 1, {(0, 1): 1}, device="cuda")
+    mask = np.ones((3, 4), bool)
+    mask[1, 2] = False
+    gridcut.max_flow(source, 1, {(0, 1): 1}, mask=mask, device="cuda").check()
+
+
+# Whole solves, in the simulator
+
+
+@pytest.fixture
+def stand_in(monkeypatch):
+    """A module in the place of gridcut.cuda.tiles.solve: the CPU."""
+    from gridcut.cpu import push_relabel
+    from gridcut.device.cuda import cuda
+
+    def solve(excess, residual, layout, *, warm=None, callback=None, steps=1):
+        flat = make_layout(layout.extent, layout.offsets)
+        e, r = excess.copy_to_host(), residual.copy_to_host()
+        parts = []
+        for item in range(layout.items):
+            flat_e, flat_r = to_flat(layout, e, r, flat, item)
+            side, _ = push_relabel.solve(flat_e, flat_r, flat.step)
+            lanes, _ = from_flat(layout, side.astype(np.uint32), flat_r, flat)
+            words = (lanes.reshape(-1, 32) << np.arange(32, dtype=np.uint32)).sum(axis=1, dtype=np.uint32)
+            parts.append((*from_flat(layout, flat_e, flat_r, flat, r.dtype), words))
+        e, r, words = (np.concatenate(part) for part in zip(*parts, strict=True))
+        excess.copy_to_device(e)
+        residual.copy_to_device(r)
+        return SimpleNamespace(reach_bits=cuda.to_device(words)), {"given_back": warm is not None}
+
+    module = ModuleType("cutmatch_stand_in")
+    module.solve = solve
+    monkeypatch.setitem(sys.modules, "cutmatch_stand_in", module)
+    monkeypatch.setitem(METHODS["tiles"], "cuda", "cutmatch_stand_in")
+
+
+@sim
+@pytest.mark.parametrize("dtype", [np.int32, np.float64])
+def test_solves_are_those_of_the_cpu(dtype, stand_in, tools):
+    from gridcut.device.cuda import cuda
+
+    rng = np.random.default_rng(84)
+    source, sink, edges, mask = tools.random_problem(rng, (5, 35), OFFSETS[2], dtype, high=30, mask="random")
+    expected = tools.solve(source, sink, edges, mask=mask, device="cpu")
+    cut = tools.solve(source, sink, edges, mask=mask, device="cuda")
+    assert cut.value == expected.value
+    assert isinstance(cut.labels, np.ndarray)
+    assert (cut.labels == expected.labels).all()
+    assert list(cut.stats["seconds"]) == ["upload", "load", "solve", "value", "download"]
+    tools.check_flow(cut, source, sink, edges, mask)
+    there = {offset: c if np.ndim(c) == 0 else cuda.to_device(c) for offset, c in edges.items()}
+    cut = tools.solve(cuda.to_device(source), cuda.to_device(sink), there, mask=cuda.to_device(mask), device="auto")
+    assert (cut.device, cut.value) == ("cuda", expected.value)
+    assert (cut.labels.copy_to_host() == expected.labels).all()
+    assert (cut.residual((0, 1)).copy_to_host() >= 0).all()
+
+
+@sim
+def test_batches(stand_in):
+    rng = np.random.default_rng(85)
+    source, sink = rng.integers(0, 30, (2, 3, 4, 5))
+    sink = sink[1]
+    mask = rng.random((3, 4, 5)) < 0.8
+    edges = {(0, 1): rng.integers(0, 9, (3, 4, 5)), (1, 0): 3}
+    batch = gridcut.max_flow_batch(source, sink, edges, mask=mask, device="cuda")
+    assert batch.method == "tiles"
+    batch.check()
+    for i, cut in enumerate(gridcut.max_flow_batch(source, sink, edges, mask=mask, device="cpu")):
+        assert cut.value == batch.values[i]
+        assert (cut.labels == batch.labels[i]).all()
+    source[2, 1, 1] = -5
+    mask[2] = True
+    with pytest.raises(ValueError, match=r"item 2: source holds -5 at \(1, 1\)"):
+        gridcut.max_flow_batch(source, sink, edges, mask=mask, device="cuda")
+
+
+@sim
+@pytest.mark.parametrize("dtype", [np.int32, np.float64])
+def test_a_solver_with_changes(dtype, stand_in, tools):
+    from gridcut.device.cuda import cuda
+
+    rng = np.random.default_rng(86)
+    shape = (4, 6)
+    source, sink, edges, mask = tools.random_problem(rng, shape, OFFSETS[2], dtype, high=30, mask="random")
+    edges = {o: np.broadcast_to(c, shape).copy() for o, c in edges.items()}
+    solver = gridcut.Solver(source, sink, edges, mask=mask, device="cuda")
+    warm = []
+    for step in range(8):
+        cut = solver.solve()
+        cut.check()
+        expected = tools.solve(source, sink, edges, mask=mask, device="cpu")
+        assert cut.value == expected.value
+        assert (cut.labels == expected.labels).all()
+        assert cut.stats["warm"] == cut.stats["given_back"]
+        warm.append(cut.stats["warm"])
+        part = rng.random(shape) < 0.4
+        new = rng.integers(0, 70000 if step == 5 else 60, shape).astype(dtype)
+        if step % 4 == 0:
+            source = np.where(part, new, source)
+            solver.update(source=source)
+        elif step % 4 == 1:
+            edges[(0, 1)] = np.where(part, new, edges[(0, 1)])
+            edges[(0, -1)] = np.where(part, edges[(0, -1)], new)
+            edges[(1, 0)] = new
+            solver.update(edges={offset: edges[offset] for offset in [(0, 1), (0, -1), (1, 0)]})
+        elif step % 4 == 2:
+            sink = np.where(part, new, sink)
+            source = new[::-1].copy()
+            solver.update(sink=cuda.to_device(sink), source=source)
+        else:
+            places = tuple(np.concatenate([axis, axis]) for axis in np.nonzero(part))
+            solver.update(source=np.concatenate([new[part] + 1, new[part]]), where=places)
+            source[part] = new[part]
+        if step == 6:
+            with pytest.raises(RuntimeError, match="the solver has been updated since"):
+                cut.check()
+    assert not warm[0]
+    assert all(warm[1:5])
+    with pytest.raises(ValueError, match=r"sink holds -3.* at"):
+        solver.update(source=0, sink=np.full(shape, -3, dtype))
+    assert solver.solve().value == tools.solve(source, sink, edges, mask=mask, device="cpu").value
+
+
+@sim
+def test_where_arrays_may_lie(stand_in):
+    from gridcut.device.cuda import cuda
+
+    array = np.ones((3, 4), int)
+    there = cuda.to_device(array)
+    with pytest.raises(TypeError, match=r"source lies on the GPU and edges\[\(0, 1\)\] on the host"):
+        gridcut.max_flow(there, 1, {(0, 1): array})
+    with pytest.raises(TypeError, match=r"the capacities lie on the GPU, but device='cpu' was asked for"):
+        gridcut.max_flow(there, 1, {(0, 1): 1}, device="cpu")
+    with pytest.raises(TypeError, match=r"method 'trees' runs on the CPU"):
+        gridcut.max_flow(there, 1, {(0, 1): 1}, method="trees")
+    with pytest.raises(TypeError, match=r"sink lies on the GPU, but this solver is on the CPU"):
+        gridcut.Solver(array, 1, {(0, 1): 1}, device="cpu").update(sink=there)
+    with pytest.raises(TypeError, match=r"source must be an array of uint8, .* got dtype complex128"):
+        gridcut.max_flow(cuda.to_device(np.ones((3, 4), complex)), 1, {(0, 1): 1})
+    with pytest.raises(ValueError, match="'tiles' takes arcs to direct neighbours only"):
+        gridcut.max_flow(there, 1, {(0, 2): 1}, method="tiles")
+    assert gridcut.max_flow(cuda.to_device(array.astype(np.int16)), 1, {(0, 1): 1}).value == 12
+    assert gridcut.max_flow(cuda.to_device(np.ones((0, 4), int)), 1, {(0, 1): 1}).labels.shape == (0, 4)
+
+
+# On a GPU, with the libraries it is used from
+
+
+def library(name):
+    """to(array) and back(array) of a library, and the type of its arrays."""
+    module = pytest.importorskip(name)
+    if name == "torch":
+        return (
+            lambda a: module.as_tensor(np.ascontiguousarray(a), device="cuda"),
+            lambda t: t.cpu().numpy(),
+            module.Tensor,
+        )
+    return module.asarray, module.asnumpy, module.ndarray
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", ["torch", "cupy"])
+def test_arrays_of_other_libraries(name, tools):
+    to, back, kind = library(name)
+    rng = np.random.default_rng(87)
+    source, sink, edges, mask = tools.random_problem(rng, (67, 45), OFFSETS[2], np.int32, high=30, mask="random")
+    expected = tools.solve(source, sink, edges, mask=mask, device="cpu")
+    there = {offset: c if np.ndim(c) == 0 else to(c) for offset, c in edges.items()}
+    cut = tools.solve(to(source.T).T, to(sink), there, mask=to(mask), device="auto")
+    assert cut.device == "cuda"
+    assert isinstance(cut.labels, kind)
+    assert (back(cut.labels) == expected.labels).all()
+    assert cut.value == expected.value
+    assert isinstance(cut.flow((0, 1)), kind)
+    assert (back(cut.residual((1, 0))) >= 0).all()
+    solver = gridcut.Solver(to(source), to(sink), there, mask=to(mask))
+    solver.solve()
+    solver.update(source=to(source[::-1].copy()), edges={(0, 1): 7})
+    cut = solver.solve()
+    cut.check()
+    assert cut.value == tools.solve(source[::-1], sink, {**edges, (0, 1): 7}, mask=mask, device="cpu").value
+    batch = gridcut.max_flow_batch(to(np.stack([source, sink])), to(sink), there, mask=to(mask))
+    batch.check()
+    assert isinstance(batch.labels, kind)
+    with pytest.raises(TypeError, match="lies on the GPU and sink on the host"):
+        gridcut.max_flow(to(source), sink, edges)
+
+
+@pytest.mark.gpu
+def test_a_gpu_without_room():
+    from gridcut.device.arrays import allocate
+
+    with pytest.raises(MemoryError, match=r"no room for \d+ more bytes, \d+ are free; solve smaller pieces, or"):
+        allocate((1 << 50, np.uint8))
+
+
+def test_every_kernel_of_the_border_is_listed():
+    pytest.importorskip("numba_cuda")
+    for name in ("pixels", "changes"):
+        module = importlib.import_module(f"gridcut.cuda.{name}")
+        kernels = {listed for listed, *_ in module.kernels()}
+        assert kernels == {
+            n.removesuffix("_kernel") for n in vars(module) if n.endswith("_kernel") and n != "cuda_kernel"
+        }
