@@ -130,7 +130,17 @@ def test_no_gpu_no_cuda_table(capsys, monkeypatch):
     assert "no CUDA GPU" in capsys.readouterr().out
 
 
-def test_crops_are_problems_of_their_own():
+@pytest.mark.usefixtures("as_if_on_a_gpu")
+def test_batch_table(capsys, monkeypatch):
+    monkeypatch.setattr(cuda_benchmark, "BATCH_OF", ("ising camera",))
+    assert main(["gridcut", "--device", "cuda", "--batch", "3", "--repeats", "1"]) == 0
+    rows = [row for row in capsys.readouterr().out.splitlines() if row.startswith(("| in one", "| one after"))]
+    assert len(rows) >= 5
+    assert all("✓" in row for row in rows)
+
+
+def test_crops_are_problems_of_their_own(monkeypatch):
+    monkeypatch.setattr(cuda_benchmark, "BATCH_OF", ("ising camera", "astronaut"))
     stack = cuda_benchmark.crops(7, side=32)
     assert stack.source.shape == (7, 32, 32)
     assert not stack.edges[0, 1][:, :, -1].any()
