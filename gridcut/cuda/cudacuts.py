@@ -33,6 +33,7 @@ and the solve ends when no excess can reach the sink.  That also spares most rel
 O(n^2) iterations; memory 9 bytes a pixel.
 """
 
+from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
@@ -204,9 +205,10 @@ def near_steps(layout, columns: int):
 def check_parameters(pushes, global_every, block) -> None:
     """Refuse what no launch can take."""
     check_positive(pushes=pushes, global_every=global_every)
-    good = isinstance(block, tuple | list) and len(block) == 2 and all(side >= 1 for side in block)
+    good = isinstance(block, tuple | list) and len(block) == 2
+    good = good and all(isinstance(side, Integral) and side >= 1 for side in block)
     if not good or block[0] * block[1] > MOST_THREADS:
-        raise ValueError(f"block must be two sides of 1 or more, at most {MOST_THREADS} threads; got {block!r}")
+        raise ValueError(f"block must be two integers, 1 or more, with a product to {MOST_THREADS}; got {block!r}")
 
 
 def solve(excess, residual, step, *, layout, pushes=1, global_every=64, block=(32, 8), callback=None):

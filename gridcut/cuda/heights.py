@@ -15,6 +15,7 @@ The same distances as gridcut/cpu/heights.py, in another order of the queue.  Ti
 barrier a level; memory 8 bytes a pixel.
 """
 
+from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
@@ -198,16 +199,16 @@ def check_size(size: int) -> None:
 
 
 def check_positive(**parameters) -> None:
-    """Refuse parameters below 1."""
+    """Refuse parameters that are no integers of 1 or more."""
     for name, value in parameters.items():
-        if not value >= 1:
-            raise ValueError(f"{name} must be 1 or more, got {value!r}")
+        if not isinstance(value, Integral) or value < 1:
+            raise ValueError(f"{name} must be an integer, 1 or more; got {value!r}")
 
 
 def check_block(block) -> None:
     """Refuse what cannot be the number of threads of a block."""
-    if not 1 <= block <= MOST_THREADS:
-        raise ValueError(f"block must be from 1 to {MOST_THREADS}, got {block!r}")
+    if not isinstance(block, Integral) or not 1 <= block <= MOST_THREADS:
+        raise ValueError(f"block must be an integer from 1 to {MOST_THREADS}; got {block!r}")
 
 
 def make_counts():

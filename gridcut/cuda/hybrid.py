@@ -46,6 +46,7 @@ from gridcut.device.arrays import allocate, upload
 from gridcut.device.cuda import cuda, cuda_kernel, relaxed_load
 
 MANY = 200
+PAIRS = 500  # of launches by turns between two visits to the CPU
 
 
 @cuda_kernel
@@ -156,7 +157,9 @@ def solve(excess, residual, step, *, layout, cycle=7000, block=256, callback=Non
         if arrived >= total:
             break
         height.copy_to_device(host_height)
-        turns = ((cycle, PUSH | RELABEL),) if stats["global_relabels"] < MANY else ((1, PUSH), (1, RELABEL)) * cycle
+        turns = [(cycle, PUSH | RELABEL)]
+        if stats["global_relabels"] >= MANY:
+            turns = [(1, PUSH), (1, RELABEL)] * min(cycle, PAIRS)
         for operations, may in turns:
             run(excess, residual, steps, height, counts, first, last, ceiling, np.int32(operations), np.int32(may))
             stats["launches"] += 1

@@ -135,7 +135,9 @@ def solve(excess, residual, step, *, layout, steps=64, global_every=8, block=256
             callback(dict(stats))
         if not active:
             break
-        turns = ((steps, PUSH | RELABEL),) if stats["global_relabels"] < MANY else ((1, PUSH), (1, RELABEL))
+        turns = [(steps, PUSH | RELABEL)]
+        if stats["global_relabels"] >= MANY:
+            turns = [(1, PUSH), (1, RELABEL)]
         for _ in range(global_every):
             for operations, may in turns:
                 kernel(

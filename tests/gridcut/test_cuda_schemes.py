@@ -155,17 +155,19 @@ def test_callback_hears_of_progress_and_may_stop(scheme, tools):
 
 
 BAD = [
-    ("lock_free", {"steps": 0}, "steps must be 1 or more, got 0"),
-    ("lock_free", {"global_every": 0}, "global_every must be 1 or more, got 0"),
-    ("lock_free", {"block": 0}, "block must be from 1 to 1024, got 0"),
-    ("lock_free", {"block": 2000}, "block must be from 1 to 1024, got 2000"),
-    ("hybrid", {"cycle": 0}, "cycle must be 1 or more, got 0"),
-    ("hybrid", {"block": 0}, "block must be from 1 to 1024, got 0"),
-    ("cudacuts", {"pushes": 0}, "pushes must be 1 or more, got 0"),
-    ("cudacuts", {"global_every": 0}, "global_every must be 1 or more, got 0"),
-    ("cudacuts", {"block": (64, 32)}, r"block must be two sides .* got \(64, 32\)"),
-    ("cudacuts_pull", {"pushes": -1}, "pushes must be 1 or more, got -1"),
-    ("cudacuts_pull", {"block": 32}, "block must be two sides .* got 32"),
+    ("lock_free", {"steps": 0}, "steps must be an integer, 1 or more; got 0"),
+    ("lock_free", {"global_every": 0}, "global_every must be an integer, 1 or more; got 0"),
+    ("lock_free", {"block": 0}, "block must be an integer from 1 to 1024; got 0"),
+    ("lock_free", {"block": 2000}, "block must be an integer from 1 to 1024; got 2000"),
+    ("hybrid", {"cycle": 0}, "cycle must be an integer, 1 or more; got 0"),
+    ("lock_free", {"block": (32, 8)}, "block must be an integer from 1 to 1024; got"),
+    ("lock_free", {"steps": 2.5}, "steps must be an integer, 1 or more; got 2.5"),
+    ("hybrid", {"block": 0}, "block must be an integer from 1 to 1024; got 0"),
+    ("cudacuts", {"pushes": 0}, "pushes must be an integer, 1 or more; got 0"),
+    ("cudacuts", {"global_every": 0}, "global_every must be an integer, 1 or more; got 0"),
+    ("cudacuts", {"block": (64, 32)}, r"block must be two integers, .* got \(64, 32\)"),
+    ("cudacuts_pull", {"pushes": -1}, "pushes must be an integer, 1 or more; got -1"),
+    ("cudacuts_pull", {"block": 32}, "block must be two integers, .* got 32"),
 ]
 
 
