@@ -124,6 +124,17 @@ def test_a_method_over_the_cap_is_listed_as_stopped(capsys):
     assert "✓" not in row
 
 
+@pytest.mark.gpu
+@pytest.mark.usefixtures("tiny")
+def test_tables_on_a_gpu(capsys, monkeypatch):
+    monkeypatch.setattr(cuda_benchmark, "BATCH_OF", ("ising camera",))
+    quick = ["--quick", "--repeats", "1", "--runs", "2"]
+    assert main(["gridcut", "--device", "cuda", "tiny", *quick, "--batch", "3", "--warm", "tiny"]) == 0
+    printed = capsys.readouterr().out
+    assert len([row for row in rows_of(printed) if "✓" in row]) == 1 + len(grid_benchmark.CHANGES)
+    assert "| in one batch, on card" in printed
+
+
 def test_no_gpu_no_cuda_table(capsys, monkeypatch):
     monkeypatch.setattr(cuda_benchmark, "gpu_facts", lambda: None)
     assert main(["gridcut", "--device", "cuda", "astronaut"]) == 2
