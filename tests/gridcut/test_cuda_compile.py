@@ -26,6 +26,7 @@ if importlib.util.find_spec("numba_cuda") is None or config.ENABLE_CUDASIM:
 
 CAPABILITIES = [(7, 5), (9, 0)]
 MOST_REGISTERS = 128  # two blocks of 256 threads on a multiprocessor
+MAY_SPILL = {}  # kernel's name: bytes of local memory a thread that were found to cost less than what they buy
 ROOT = Path(gridcut.__file__).parents[1]
 
 REGISTERS, FRAME = 0x2F, 0x11  # records of .nv.info: (symbol, registers) and (symbol, bytes of local memory)
@@ -114,9 +115,9 @@ def test_kernels_compile_within_their_registers(kernel, types, capability, no_dr
     no_driver(capability)
     ptx, elf = machine_code(kernel, types, capability)
     assert ".entry" in ptx
-    assert ".local" not in ptx, "an array in local memory"
+    assert ".local" not in ptx, "an array with run-time indices"
     registers, local = used(ptx, elf)
-    assert local == 0, f"{local} bytes of local memory a thread: registers spilled"
+    assert local <= MAY_SPILL.get(kernel.py_func.__name__, 0), f"{local} bytes of local memory a thread"
     assert registers <= MOST_REGISTERS
 
 
