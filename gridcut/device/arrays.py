@@ -43,17 +43,22 @@ class DeviceArray:
         return DeviceArray(self.data, start, self.strides[1:], self.shape[1:], self.dtype, self.library)
 
     def host(self) -> np.ndarray:
-        """A copy on the host."""
+        """A copy on the host, of no more than the memory this array spans."""
         if self.size == 0:
             return np.zeros(self.shape, self.dtype)
-        window = self.data.copy_to_host()
+        synchronize()
+        below, above = _span(self.shape, self.strides)
+        window = self.data[self.start + below : self.start + above + 1].copy_to_host()
         steps = tuple(s * self.dtype.itemsize for s in self.strides)
-        return np.lib.stride_tricks.as_strided(window[self.start :], self.shape, steps)
+        return np.lib.stride_tricks.as_strided(window[-below:], self.shape, steps)
 
 
 def on_device(value) -> bool:
     """Whether a value is an array on a GPU."""
-    return hasattr(value, "__cuda_array_interface__") or _is_simulated(value)
+    try:
+        return hasattr(value, "__cuda_array_interface__") or _is_simulated(value)
+    except Exception:  # PyTorch does not show the memory of tensors that require gradients; `borrow` says so
+        return True
 
 
 def borrow(name: str, value) -> DeviceArray:
@@ -74,11 +79,8 @@ def borrow(name: str, value) -> DeviceArray:
     if 0 in shape:
         return DeviceArray(None, 0, strides, shape, dtype, library)
     _check_device(name, address, simulated)
-    # Axes of length 1 may carry any stride, and must not widen the window.
-    reach = [(d - 1) * s for d, s in zip(shape, strides, strict=True)]
-    below = sum(r for r in reach if r < 0)
-    length = sum(r for r in reach if r > 0) - below + 1
-    data = _window(value, address + below * dtype.itemsize, length, dtype, interface.get("stream"), simulated)
+    below, above = _span(shape, strides)
+    data = _window(value, address + below * dtype.itemsize, above - below + 1, dtype, simulated)
     return DeviceArray(data, -below, strides, shape, dtype, library)
 
 
@@ -196,13 +198,19 @@ class _Memory:
         self.__array_interface__ = interface
 
 
-def _window(owner, address, length, dtype, stream, simulated):
+def _span(shape, strides) -> tuple[int, int]:
+    """How far an array reaches below and above its first element."""
+    # Axes of length 1 may carry any stride, and must not widen the window.
+    reach = [(d - 1) * s for d, s in zip(shape, strides, strict=True)]
+    return sum(r for r in reach if r < 0), sum(r for r in reach if r > 0)
+
+
+def _window(owner, address, length, dtype, simulated):
     cuda, _ = _numba()
     interface = {"data": (address, False), "shape": (length,), "typestr": dtype.str, "version": 3}
     if simulated:
         return type(owner)(np.asarray(_Memory(owner, interface)))
-    if stream is not None:
-        interface["stream"] = stream  # numba waits for what the owner has begun there
+    # Without the owner's stream, on which numba would copy without waiting: who reads synchronises first.
     return cuda.as_cuda_array(_Memory(owner, interface))
 
 

@@ -9,12 +9,14 @@ and it has no warps.
     cooperative_blocks   how many blocks of a kernel can be on the device at once, as a grid that synchronises needs
     grid_sync            barrier of the whole grid (cooperative launches only; one block in the simulator)
     ballot, shuffle, warp_sync   exchange in a warp; all 32 threads must take part
+    opaque               hides a number from the optimiser
     relaxed_load         reads memory that other threads are changing, anew at every call
 
 In the simulator keep to one block of 32 threads, tiny inputs, and at most one shared array a source line.
 """
 
 import threading
+import time
 
 import numpy as np
 from numba import config, types
@@ -66,7 +68,8 @@ def cooperative_blocks(kernel, args, threads: int, shared: int = 0) -> int:
         from cuda.bindings import driver
 
         attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-        (error,) = driver.cuFuncSetAttribute(int(compiled._codelibrary.get_cufunc().handle), attribute, shared)
+        function = driver.CUkernel(int(compiled._codelibrary.get_cufunc().handle))
+        (error,) = driver.cuKernelSetAttribute(attribute, shared, function, cuda.get_current_device().id)
         if error != driver.CUresult.CUDA_SUCCESS:
             raise RuntimeError(f"the GPU has no {shared} bytes of shared memory for a block: {error.name}")
     return compiled.max_cooperative_grid_blocks(threads, shared)
@@ -133,6 +136,14 @@ if SIMULATED:
         """array[i], read anew at every call."""
         return array[i]
 
+    def opaque(value):
+        """An int32 that the compiler knows nothing about; see below."""
+        return np.int32(value)
+
+    def nanoseconds():
+        """The device's clock."""
+        return np.int64(time.perf_counter_ns())
+
 else:
     from llvmlite import ir
     from numba.cuda import cgutils
@@ -197,3 +208,30 @@ else:
         return array.dtype(array, i), build
 
     overload(relaxed_load, target="cuda")(lambda array, i: lambda array, i: _relaxed_load(array, i))
+
+    @intrinsic
+    def nanoseconds(typingctx):
+        """The device's clock."""
+
+        def build(context, builder, sig, args):
+            read = ir.InlineAsm(
+                ir.FunctionType(ir.IntType(64), []), "mov.u64 $0, %globaltimer;", "=l,~{memory}", side_effect=True
+            )
+            return builder.call(read, [])
+
+        return types.int64(), build
+
+    @intrinsic
+    def opaque(typingctx, value):
+        """An int32 that the compiler knows nothing about.
+
+        What depends on it stays where it is: in a long kernel the compiler would else compute every address that
+        depends on the thread alone ahead of time, run out of registers and keep them in slow memory.
+        """
+
+        def build(context, builder, sig, args):
+            value = context.cast(builder, args[0], sig.args[0], types.int32)
+            kind = ir.FunctionType(ir.IntType(32), [ir.IntType(32)])
+            return builder.call(ir.InlineAsm(kind, "mov.b32 $0, $1;", "=r,r", side_effect=True), [value])
+
+        return types.int32(value), build
