@@ -7,7 +7,7 @@ from gridcut.cut import Cut
 from gridcut.device import DeviceName
 from gridcut.device.arrays import DeviceArray, to_host
 from gridcut.flow import empty_cut
-from gridcut.problem import as_array, check_edges, check_problem, check_shape
+from gridcut.problem import Problem, as_array, check_edges, check_problem, check_shape
 
 
 class Solver:
@@ -54,9 +54,9 @@ class Solver:
         problem = check_problem(source, sink, edges, mask)
         self._method = method
         self._parameters = parameters
-        self._device, *_ = methods.choose(device, method, problem, parameters)
+        self._device, name, _ = methods.choose(device, method, problem, parameters)
         self._problem = problem._replace(source=None, sink=None, mask=None, edges=dict.fromkeys(problem.edges))
-        self._state = None if problem.empty else _state_on(self._device)(problem)
+        self._state = None if problem.empty else _start(self._device, name, problem)
 
     def update(self, *, source=None, sink=None, edges=None, where=None) -> None:
         """Change capacities; what is not named stays.  All or nothing: on an error no capacity has changed.
@@ -114,14 +114,15 @@ class Solver:
         return self._state.solve(name, run, parameters, callback)
 
 
-def _state_on(device: str):
+def _start(device: str, method: str, problem: Problem):
+    """The state of a solver, where its problem will be solved."""
     if device == "cuda":
         from gridcut.cuda.state import DeviceState
 
-        return DeviceState
+        return DeviceState(problem, methods.works_on_tiles(method))
     from gridcut.cpu.state import HostState
 
-    return HostState
+    return HostState(problem)
 
 
 def _raster_index(where, shape) -> np.ndarray:

@@ -202,12 +202,14 @@ class Sheet:
     def largest(self, rows: list[int]) -> dict[int, int | float]:
         """The largest capacity of each row; ValueError for a negative or non-finite one."""
         count = ARC + self.place.flat.arcs
-        whole, real, bad = allocate((count, np.int64), (count, np.float64), (count, np.int32), zero=True)
+        (sums,) = allocate((3 * count, np.int64), zero=True)
+        whole, real, bad = sums[:count], sums[count : 2 * count].view(np.float64), sums[2 * count :]
         is_float = {}
         for part, data in self.groups(rows):
             is_float |= dict.fromkeys(part, data[0].dtype.kind == "f")
             self.launch_group(bounds_kernel, part, data, real if is_float[part[0]] else whole, bad)
-        whole, real, bad = whole.copy_to_host(), real.copy_to_host(), bad.copy_to_host()
+        whole, real, bad = sums.copy_to_host().reshape(3, count)
+        real = real.view(np.float64)
         found = {row: (real if is_float[row] else whole)[row].item() for row in rows}
         if bad.any() or math.inf in found.values():
             raise bad_capacity_of(self.problem)

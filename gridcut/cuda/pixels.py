@@ -323,7 +323,7 @@ def kernels():
     form, mask, labels = int64[::1], uint8[::1], uint8[::1]
     rows = (int32,) * SLOTS
     for data, largest in ((int32[::1], int64[::1]), (float64[::1], float64[::1])):
-        listed.append(("bounds", bounds_kernel, ((data,) * SLOTS + rows + (mask, form, largest, int32[::1]))))
+        listed.append(("bounds", bounds_kernel, ((data,) * SLOTS + rows + (mask, form, largest, form))))
     for data, excess, residual, side in (
         (int32[::1], int32[::1], uint16[::1], uint32[::1]),
         (float64[::1], int64[::1], int64[::1], uint8[::1]),

@@ -9,9 +9,9 @@ from gridcut.cuda.flow import Clock, fetch, labels_and_values, run, solved_of
 from gridcut.cuda.load import NARROW, Numbers, Sheet, by_arc, choose_numbers, make_place
 from gridcut.cuda.pixels import ARC, SINK, SOURCE, grid_for
 from gridcut.cut import Cut, Later
-from gridcut.device.arrays import DeviceArray, allocate, clear, hand_back, upload
+from gridcut.device.arrays import DeviceArray, allocate, clear, hand_back, synchronize, upload
 from gridcut.load import INT32_MAX
-from gridcut.methods import default_method, works_on_tiles
+from gridcut.methods import works_on_tiles
 from gridcut.problem import Problem
 
 COARSEST_BITS = 50  # floats keep a resolution of 2^-50 of the largest sum round a pixel, or better
@@ -20,10 +20,11 @@ COARSEST_BITS = 50  # floats keep a resolution of 2^-50 of the largest sum round
 class DeviceState:
     """A problem that is not empty, copied, and the state of its last solve."""
 
-    def __init__(self, problem: Problem):
+    def __init__(self, problem: Problem, tiled: bool):
+        synchronize()  # the caller's library may still be writing its arrays
         self._library = problem.library
         self._epoch = 0  # one more after every update and solve, so that older cuts know they are old
-        sheet = Sheet(problem, make_place(problem, works_on_tiles(default_method("cuda", problem))))
+        sheet = Sheet(problem, make_place(problem, tiled))
         sheet.bounds()  # refuses what no problem may hold before anything is kept
         self._problem = self._copied(problem, sheet)
         self._sheet = Sheet(self._problem, sheet.place)
@@ -57,6 +58,7 @@ class DeviceState:
 
     def update(self, given: dict, index: np.ndarray | None) -> None:
         """Take new capacities, checked but for their values; `index`: the pixels they are for, None: all."""
+        synchronize()
         layout = self._sheet.place.flat
         rows = {self._row(key): key for key in given if not isinstance(key, tuple) or key in layout.offsets}
         if index is not None:

@@ -236,6 +236,8 @@ def test_solves_are_those_of_the_cpu(dtype, stand_in, tools):
 
 @sim
 def test_batches(stand_in):
+    from gridcut.device.cuda import cuda
+
     rng = np.random.default_rng(85)
     source, sink = rng.integers(0, 30, (2, 3, 4, 5))
     sink = sink[1]
@@ -247,6 +249,11 @@ def test_batches(stand_in):
     for i, cut in enumerate(gridcut.max_flow_batch(source, sink, edges, mask=mask, device="cpu")):
         assert cut.value == batch.values[i]
         assert (cut.labels == batch.labels[i]).all()
+    there = {(0, 1): cuda.to_device(edges[(0, 1)]), (1, 0): 3}
+    lying_there = gridcut.max_flow_batch(cuda.to_device(source), cuda.to_device(sink), there, mask=cuda.to_device(mask))
+    lying_there.check()
+    assert (lying_there.values == batch.values).all()
+    assert (lying_there.labels.copy_to_host() == batch.labels).all()
     source[2, 1, 1] = -5
     mask[2] = True
     with pytest.raises(ValueError, match=r"item 2: source holds -5 at \(1, 1\)"):
@@ -298,6 +305,30 @@ def test_a_solver_with_changes(dtype, stand_in, tools):
     with pytest.raises(ValueError, match=r"sink holds -3.* at"):
         solver.update(source=0, sink=np.full(shape, -3, dtype))
     assert solver.solve().value == tools.solve(source, sink, edges, mask=mask, device="cpu").value
+
+
+@sim
+def test_methods_of_the_flat_layout(tools, stand_in):
+    rng = np.random.default_rng(88)
+    source, sink, again = rng.integers(0, 30, (3, 3, 6))
+    edges = {(0, 1): rng.integers(0, 9, (3, 6)), (1, 0): 4}
+    expected = tools.solve(source, sink, edges, device="cpu")
+    cut = gridcut.max_flow(source, sink, edges, device="cuda", method="lock_free")
+    cut.check()
+    assert cut.value == expected.value
+    assert (cut.labels == expected.labels).all()
+    tools.check_flow(cut, source, sink, edges)
+    solver = gridcut.Solver(source, sink, edges, device="cuda", method="lock_free")
+    solver.solve().check()
+    solver.update(source=again, edges={(1, 0): 2})
+    expected = tools.solve(again, sink, {**edges, (1, 0): 2}, device="cpu")
+    for method in ("lock_free", "tiles"):  # the second starts anew, in the other layout
+        cut = solver.solve(method=method)
+        cut.check()
+        assert cut.value == expected.value
+        assert cut.stats["warm"] == (method == "lock_free")
+    with pytest.raises(RuntimeError, match="method 'trees' does not run on device='cuda'"):
+        solver.solve(method="trees")
 
 
 @sim
