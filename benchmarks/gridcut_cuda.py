@@ -4,7 +4,7 @@ kernel s          the solve alone, after loading and before the labels are writt
 on card s         arrays on the GPU in, value and labels on the GPU out, synchronised
 transfers s       arrays on the host in, value and labels on the host out
 CPU s             the CPU's default method with all threads of this machine, arrays to labels
-PyMaxflow s       build, solve and labels; once if it takes over RARELY seconds, else the median of --repeats
+PyMaxflow s       build, solve and labels; once if that takes over 4 s, else the median of --repeats
 bytes/pixel       of GPU memory in use at the most, inputs apart
 equal runs        runs that gave the value and labels of the first, of those made (--runs, fewer above --cap)
 
@@ -68,7 +68,7 @@ def main(argv):
     text = "\n\n".join(parts)
     print(text)
     if options.save:
-        print("saved to", save("gridcut-cuda", f"{report}\n{text}"))
+        print("saved to", save(options.save, f"{report}\n{text}"))
     return 0
 
 
@@ -396,5 +396,7 @@ def parser():
     options.add_argument("--values", metavar="FILE", help="keep times of CPU and rival here for later calls")
     options.add_argument("--batch", nargs="?", type=int, const=256, metavar="IMAGES", help="many small images")
     options.add_argument("--warm", nargs="?", const="astronaut x8", metavar="INSTANCE", help="re-solves after changes")
-    options.add_argument("--save", action="store_true", help="write benchmarks/results/gridcut-cuda.md")
+    options.add_argument(
+        "--save", nargs="?", const="gridcut-cuda", metavar="NAME", help="to benchmarks/results/NAME.md"
+    )
     return options
