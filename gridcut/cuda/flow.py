@@ -10,7 +10,7 @@ from gridcut.cuda.load import Sheet, State, choose_numbers, make_place
 from gridcut.cuda.pixels import ARC, SINK, SOURCE, cut_kernel, grid_for, labels_kernel
 from gridcut.cuda.tiles.layout import to_flat
 from gridcut.cut import Cut, Later, Solved
-from gridcut.device.arrays import allocate, hand_back, synchronize
+from gridcut.device.arrays import allocate, hand_back, refusing, synchronize
 from gridcut.grid import Grid
 from gridcut.load import reader
 from gridcut.problem import Problem
@@ -83,12 +83,14 @@ def batch_on_device(problem: Problem, name: str, solve, parameters: dict, callba
 def run(solve, state: State, parameters: dict, callback, warm=None):
     """Call a solver on its state: the sink side as `labels_kernel` reads it, what it wants back, and stats."""
     place = state.place
-    if place.tiles is not None:
-        after, stats = solve(state.excess, state.residual, place.tiles, warm=warm, callback=callback, **parameters)
-        return after.reach_bits, after, stats
-    grid = Grid(place.flat, state.excess, state.residual, state.numbers.unit)
-    sink_side, stats = methods.run(solve, grid, parameters, callback)
-    return sink_side, None, stats
+    with refusing():
+        if place.tiles is not None:
+            given = {"warm": warm, "callback": callback, **parameters}
+            after, stats = solve(state.excess, state.residual, place.tiles, **given)
+            return after.reach_bits, after, stats
+        grid = Grid(place.flat, state.excess, state.residual, state.numbers.unit)
+        sink_side, stats = methods.run(solve, grid, parameters, callback)
+        return sink_side, None, stats
 
 
 def labels_and_values(state: State, side, sheet: Sheet | None):

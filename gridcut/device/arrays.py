@@ -6,6 +6,7 @@ imported for it.  numba.cuda is imported on first use only, so everybody may imp
 
 import math
 import sys
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -75,7 +76,7 @@ def borrow(name: str, value) -> DeviceArray:
     except Exception as error:
         raise TypeError(f"{name} is an array on a GPU whose memory cannot be read: {error!r}") from error
     strides = tuple(s // dtype.itemsize for s in strides)
-    library = type(value).__module__.partition(".")[0]
+    library = _library(value)
     if 0 in shape:
         return DeviceArray(None, 0, strides, shape, dtype, library)
     _check_device(name, address, simulated)
@@ -114,7 +115,7 @@ def to_host(array) -> np.ndarray:
 
 def widened(value, dtype: np.dtype):
     """A caller's array with another dtype, in its own library; numba's goes through the host."""
-    library = type(value).__module__.partition(".")[0]
+    library = _library(value)
     if library == "torch":
         return value.to(getattr(sys.modules["torch"], dtype.name))
     if library == "cupy":
@@ -129,12 +130,8 @@ def allocate(*wanted: tuple[int, type], zero: bool = False) -> list:
     for length, dtype in wanted:
         offsets.append(total)
         total += -(-max(length, 1) * np.dtype(dtype).itemsize // ALIGNED) * ALIGNED
-    try:
+    with refusing(total):
         slab = cuda.device_array(total, np.uint8)
-    except Exception as error:
-        if "OUT_OF_MEMORY" not in str(error):
-            raise
-        raise _out_of_memory(total) from error
     if zero:
         clear(slab)
     arrays = []
@@ -144,11 +141,18 @@ def allocate(*wanted: tuple[int, type], zero: bool = False) -> list:
     return arrays
 
 
-def _out_of_memory(wanted: int) -> MemoryError:
-    return MemoryError(
-        f"the GPU has no room for {wanted} more bytes, {free_bytes()} are free; "
-        "solve smaller pieces, or use device='cpu'"
-    )
+@contextmanager
+def refusing(wanted: int | None = None):
+    """Turns the driver's error for a GPU without room into a MemoryError that says what would help."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, MemoryError) or "OUT_OF_MEMORY" not in str(error):
+            raise
+        what = "this method's own memory" if wanted is None else f"{wanted} more bytes"
+        raise MemoryError(
+            f"the GPU has no room for {what}, {free_bytes()} bytes are free; solve smaller pieces, or use device='cpu'"
+        ) from error
 
 
 def clear(array) -> None:
@@ -187,6 +191,12 @@ def _numba():
 
 def _is_simulated(value) -> bool:
     return type(value).__name__ == "FakeCUDAArray" and ".simulator." in type(value).__module__
+
+
+def _library(value) -> str:
+    """Whose an array is: "torch", "cupy", or "numba", which stands for all others."""
+    modules = [base.__module__.partition(".")[0] for base in type(value).__mro__]
+    return next((name for name in modules if name in ("torch", "cupy")), "numba")
 
 
 class _Memory:

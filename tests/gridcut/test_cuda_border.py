@@ -332,6 +332,30 @@ def test_methods_of_the_flat_layout(tools, stand_in):
 
 
 @sim
+@pytest.mark.parametrize("after", [0, 4])
+def test_a_gpu_without_room_says_so(stand_in, monkeypatch, after):
+    """The first allocation fails, and the first one of the solver."""
+    from gridcut.device.cuda import cuda
+
+    left = [after]
+    make = cuda.device_array
+
+    def device_array(*args, **keywords):
+        left[0] -= 1
+        if left[0] < 0:
+            raise RuntimeError("[2] Call to cuMemAlloc results in CUDA_ERROR_OUT_OF_MEMORY")
+        return make(*args, **keywords)
+
+    def to_device(array):
+        return device_array(array.shape, array.dtype)
+
+    monkeypatch.setattr(cuda, "device_array", device_array)
+    monkeypatch.setattr(cuda, "to_device", to_device)
+    with pytest.raises(MemoryError, match=r"the GPU has no room for .*, \d+ bytes are free; solve smaller pieces"):
+        gridcut.max_flow(np.ones((3, 4), int), 1, {(0, 1): 1}, device="cuda")
+
+
+@sim
 def test_where_arrays_may_lie(stand_in):
     from gridcut.device.cuda import cuda
 
@@ -400,7 +424,7 @@ def test_arrays_of_other_libraries(name, tools):
 def test_a_gpu_without_room():
     from gridcut.device.arrays import allocate
 
-    with pytest.raises(MemoryError, match=r"no room for \d+ more bytes, \d+ are free; solve smaller pieces, or"):
+    with pytest.raises(MemoryError, match=r"no room for \d+ more bytes, \d+ bytes are free; solve smaller pieces, or"):
         allocate((1 << 50, np.uint8))
 
 
