@@ -82,6 +82,8 @@ if SIMULATED:
     for _name in "add sub and or xor max min compare_and_swap cas inc dec exch".split():
         setattr(kernelapi, f"{_name}lock", _one_lock)
 
+    kernelapi.FakeCUDAModule.nanosleep = lambda self, nanoseconds: None
+
     class _Warp:
         """What the 32 threads of a warp show each other."""
 

@@ -26,7 +26,10 @@ if importlib.util.find_spec("numba_cuda") is None or config.ENABLE_CUDASIM:
 
 CAPABILITIES = [(7, 5), (9, 0)]
 MOST_REGISTERS = 128  # two blocks of 256 threads on a multiprocessor
-MAY_SPILL = {}  # kernel's name: bytes of local memory a thread that were found to cost less than what they buy
+MAY_SPILL = {
+    "discharge_kernel": 320,
+    "relabel_kernel": 64,
+}  # kernel's name: bytes of local memory a thread that were found to cost less than what they buy
 ROOT = Path(gridcut.__file__).parents[1]
 
 REGISTERS, FRAME = 0x2F, 0x11  # records of .nv.info: (symbol, registers) and (symbol, bytes of local memory)

@@ -61,7 +61,9 @@ def colour_of(iz, iy, ix, diagonal):
 def place_in_h(p, tile, rim):
     """Where pixel p of the tile lies in h."""
     row = np.int32(p >> 5)
-    return np.int32(((row // tile[1] + rim[0]) * (tile[1] + 2 * rim[1]) + row % tile[1] + rim[1]) * WIDTH + (p & 31) + 1)
+    return np.int32(
+        ((row // tile[1] + rim[0]) * (tile[1] + 2 * rim[1]) + row % tile[1] + rim[1]) * WIDTH + (p & 31) + 1
+    )
 
 
 @device_function
@@ -104,16 +106,14 @@ def load_tile(t, first, iz, iy, ix, tiles, tile, rim, arcs, excess, residual, he
 
 
 @device_function
-def step(p, tile, rim, arcs, offsets, steps_to, deltas, h, w, e_at):
+def step(p, at, outside, arcs, steps_to, deltas, rise, h, w, e_at):
     """Push the excess of pixel p to its lowest neighbour, or relabel it; whether there was something to do."""
     left = w[np.uint32(e_at + p)]
     if left <= 0:
         return 0
-    at = place_in_h(p, tile, rim)
     here = h[np.uint32(at)]
     if here >= FAR:
         return 0
-    outside = leaving(p, tile, arcs, offsets)
     lowest = np.int32(FAR)
     most = left
     over = np.int32(0)
@@ -129,6 +129,8 @@ def step(p, tile, rim, arcs, offsets, steps_to, deltas, h, w, e_at):
             if (outside >> np.uint32(k)) & FIRST != NONE:
                 back = np.int32(-1)
     if here <= lowest:
+        if rise == 0:
+            return 0
         h[np.uint32(at)] = min(lowest + 1, FAR)
         return 1
     amount = min(left, most)
@@ -141,20 +143,33 @@ def step(p, tile, rim, arcs, offsets, steps_to, deltas, h, w, e_at):
 
 
 @device_function
-def discharge(tile, rim, arcs, offsets, steps_to, deltas, laps, h, w, e_at):
-    """Steps of all pixels, `laps` times LAP of them at most; whether the last ones did something."""
+def discharge(tile, rim, arcs, offsets, steps_to, deltas, laps, rise, per, h, w, e_at):
+    """Steps of all pixels, `laps` times LAP of them at most; whether the last ones did something.
+
+    rise: 0 if pixels may not be relabeled;  per: pixels a thread, of which one or two are kept in registers.
+    """
     threads = cuda.blockDim.x
-    thread = opaque(cuda.threadIdx.x)
+    p = opaque(cuda.threadIdx.x)
+    at = place_in_h(p, tile, rim)
+    out = leaving(p, tile, arcs, offsets)
+    p2 = np.int32(p + threads)
+    at2 = place_in_h(p2, tile, rim)
+    out2 = leaving(p2, tile, arcs, offsets)
     busy = 1
     lap = 0
     while busy != 0 and lap < laps:
         busy = 0
         i = 0
         while i < LAP:
-            p = thread
-            while p < PIXELS:
-                busy |= step(p, tile, rim, arcs, offsets, steps_to, deltas, h, w, e_at)
-                p = np.int32(p + threads)
+            busy |= step(p, at, out, arcs, steps_to, deltas, rise, h, w, e_at)
+            if per >= 2:
+                busy |= step(p2, at2, out2, arcs, steps_to, deltas, rise, h, w, e_at)
+            if per > 2:
+                q = np.int32(p2 + threads)
+                while q < PIXELS:
+                    q_out = leaving(q, tile, arcs, offsets)
+                    busy |= step(q, place_in_h(q, tile, rim), q_out, arcs, steps_to, deltas, rise, h, w, e_at)
+                    q = np.int32(q + threads)
             i += 1
         busy = cuda.syncthreads_or(busy)
         lap += 1
@@ -163,9 +178,9 @@ def discharge(tile, rim, arcs, offsets, steps_to, deltas, laps, h, w, e_at):
 
 @device_function
 def give(q, k, row, x, amount, arcs, excess, residual, bits):
-    """Add what came over the border to pixel (row, x) of tile q, and to its residual of arc k; whether it has excess."""
+    """Add what came over the border to pixel (row, x) of tile q and to its residual of arc k; has it excess now?"""
     bit = np.uint32(FIRST << np.uint32(x))
-    words = q * (arcs + 3) * 32 + row
+    words = q * (arcs + 2) * 32 + row
     before = cuda.atomic.add(excess, np.uint64((q * 32 + row) * 32 + x), amount)
     cell = np.uint64(((q * arcs + k) * 32 + row) * 32 + x)
     there = residual[cell]
@@ -191,7 +206,7 @@ def store_tile(
         row, x = p >> 5, p & 31
         y, z = row % tile[1], row // tile[1]
         left = w[np.uint32(e_at + p)]
-        words = t * (arcs + 3) * 32 + row
+        words = t * (arcs + 2) * 32 + row
         excess[np.uint64(t * PIXELS + p)] = left
         height[np.uint64(t * PIXELS + p)] = h[np.uint32(place_in_h(p, tile, rim))]
         for k in range(arcs):

@@ -9,7 +9,7 @@ from gridcut.device.cuda import ballot, cuda, device_function, opaque, relaxed_l
 
 @device_function
 def relabel_from_outside(
-    t, lane, tiles, tile, arcs, offsets, leaving, sides, faces, height, bits, level, masks, base
+    t, lane, tiles, tile, arcs, offsets, leaving, sides, faces, height, bits, reach, level, masks, base
 ):
     """Set the heights of tile t from its sinks and the heights around it.
 
@@ -22,7 +22,7 @@ def relabel_from_outside(
     iy = t // tiles[2] % tiles[1]
     iz = t // (tiles[2] * tiles[1]) % tiles[0]
     first = t - (iz * tiles[1] + iy) * tiles[2] - ix
-    at = t * (arcs + 3) * 32 + lane
+    at = t * (arcs + 2) * 32 + lane
     cell = t * 1024 + lane
     z0, y0 = lane // rows, lane % rows
     left = np.int32(FAR)
@@ -37,7 +37,8 @@ def relabel_from_outside(
                 left = min(left, np.int32(relaxed_load(height, (t - 1) * 1024 + near + 31) + 1))
             elif dx > 0 and ix + 1 < tiles[2] and mask & LAST != NONE:
                 right = min(right, np.int32(relaxed_load(height, (t + 1) * 1024 + near) + 1))
-    old_left, old_right = height[np.uint64(t * 1024 + lane * 32)], height[np.uint64(t * 1024 + lane * 32 + 31)]
+    old_left = relaxed_load(height, t * 1024 + lane * 32)
+    old_right = relaxed_load(height, t * 1024 + lane * 32 + 31)
     row = 0
     while row < loop:
         level[np.uint32(base + row * PITCH + lane)] = FAR
@@ -59,7 +60,7 @@ def relabel_from_outside(
     level[np.uint32(mine + 31)] = min(level[np.uint32(mine + 31)], right)
     warp_sync()
     sinks = bits[np.uint64(at + arcs * 32)]
-    bits[np.uint64(at + (arcs + 2) * 32)] = search(lane, sinks, tile, arcs, offsets, faces, level, masks, base)
+    reach[np.uint64(t * 32 + lane)] = search(lane, sinks, tile, arcs, offsets, faces, level, masks, base)
 
     # Lane j watches side j.
     watching = lane < sides.shape[0]
@@ -69,7 +70,7 @@ def relabel_from_outside(
     touched = False
     for i in range(faces.shape[0]):
         row = faces[i]
-        changed = ballot(level[np.uint32(base + row * PITCH + lane)] < height[np.uint64(cell + row * 32)])
+        changed = ballot(level[np.uint32(base + row * PITCH + lane)] < relaxed_load(height, cell + row * 32))
         z, y = row // rows, row % rows
         at_side = (sz == 0 or z == (0 if sz < 0 else depth - 1)) and (sy == 0 or y == (0 if sy < 0 else rows - 1))
         if at_side and changed & columns != NONE:

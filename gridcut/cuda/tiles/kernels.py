@@ -1,0 +1,327 @@
+"""The kernels of `tiles`, made for one neighbourhood: how to find distances, and how to discharge.
+
+Both are cooperative launches whose blocks stay on the device until all is done.
+
+Arrays, t a tile of n, A arcs
+  excess, residual   see layout.py
+  height[t * 1024 + row * 32 + lane]    distance to the sink when it was last searched, raised since
+  bits[(t * (A + 2) + j) * 32 + row]    one bit a lane; j < A: residual of arc j;  A: capacity to the sink;
+                                        A + 1: excess
+  reach[t * 32 + row]                   the pixel can reach the sink
+  flags[t]                              relabeling: state of a search (below);  discharging: waits in a list
+  lists, counts                         the queue of searches (queue.py), then the tiles of each colour that wait
+  times                                 nanoseconds: of the last relabeling, of all, of all discharging
+"""
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from numba import float64, int32, int64, types, uint16, uint32
+
+from gridcut.cuda.tiles.discharge import (
+    FIRST_SLOT,
+    PIXELS,
+    WIDTH,
+    colour_of,
+    discharge,
+    enqueue,
+    load_tile,
+    slot_of,
+    store_tile,
+)
+from gridcut.cuda.tiles.queue import FINISHED, HEAD, PENDING, TAIL, pop, push
+from gridcut.cuda.tiles.relabel import relabel_from_outside
+from gridcut.cuda.tiles.search import FAR, NONE, search_words
+from gridcut.device.cuda import (
+    SIMULATED,
+    ballot,
+    cuda,
+    cuda_kernel,
+    device_function,
+    grid_sync,
+    nanoseconds,
+    relaxed_load,
+    shuffle,
+    warp_sync,
+)
+from gridcut.neighbourhood import neighbourhood
+
+SEARCH_THREADS = 32 if SIMULATED else 256
+THREADS = 32 if SIMULATED else 512
+# Two blocks of THREADS on a multiprocessor; what does not fit into so many registers lies outside the inner loops.
+REGISTERS = 64
+SEARCH_REGISTERS = 96
+IDLE, QUEUED, RUNNING = 0, 1, 2  # state of a tile while distances are searched; RUNNING + QUEUED: once more
+# places in `counts`, behind those of the queue and of the lists
+LISTS = FIRST_SLOT
+STOP, DONE, ROUNDS, SEARCHES, TURNS, VISITS = 32, 34, 35, 36, 37, 38
+COUNTS = 64
+
+
+@cuda_kernel
+def bits_kernel(excess, residual, arcs, tiles, bits):
+    """The bits of all tiles from excess and residuals, a warp a tile."""
+    lane = cuda.threadIdx.x & 31
+    t = (cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x) >> 5
+    if t >= tiles:
+        return
+    for row in range(32):
+        words = t * (arcs + 2) * 32 + row
+        e = excess[(t * 32 + row) * 32 + lane]
+        negative, positive = ballot(e < 0), ballot(e > 0)
+        if lane == 0:
+            bits[words + arcs * 32] = negative
+            bits[words + (arcs + 1) * 32] = positive
+        for k in range(arcs):
+            some = ballot(residual[((t * arcs + k) * 32 + row) * 32 + lane] > 0)
+            if lane == 0:
+                bits[words + k * 32] = some
+
+
+class Shape(NamedTuple):
+    """What the kernel is compiled for."""
+
+    offsets: tuple
+    tile: tuple
+    wide: bool  # int64
+
+
+@cache
+def kernels_for(shape: Shape, per: int):
+    """The cooperative kernels for one neighbourhood; per: pixels a thread."""
+    offsets = np.array(shape.offsets, np.int32)
+    tile = depth, rows, _ = shape.tile
+    arcs = len(offsets)
+    rim = rim_of(shape)
+    deltas = (offsets @ [(rows + 2 * rim[1]) * WIDTH, WIDTH, 1]).astype(np.int32)
+    steps_to = (offsets @ [rows * 32, 32, 1]).astype(np.int32)
+    # Arcs that leave the tile in depth or height; sides of the tile that arcs lead over.
+    leaving = [
+        (row, k)
+        for row in range(32)
+        for k, (dz, dy, _) in enumerate(shape.offsets)
+        if not (0 <= row // rows + dz < depth and 0 <= row % rows + dy < rows)
+    ]
+    face_rows = np.array(sorted({row for row, _ in leaving}) or [0], np.int32)
+    # Constant memory holds no empty arrays; looking over one arc too many does no harm.
+    leaving = np.array(leaving or [(0, 0)], np.int32)
+    sides = {tuple(int(i) for i in np.sign(o) * keep) for o in shape.offsets for keep in np.ndindex(2, 2, 2)}
+    sides = np.array(sorted(sides - {(0, 0, 0)}), np.int32)
+    diagonal = is_diagonal(shape)
+    colours = list_count(shape) // 3
+    words = search_words(arcs)
+    e_at = rim_words(shape)
+    wide = shape.wide
+    if wide:
+        e_at //= 2
+
+    @cuda_kernel(max_registers=SEARCH_REGISTERS)
+    def relabel_kernel(height, bits, reach, flags, lists, counts, times, tiles, workers):
+        """Distances to the sink: all tiles once, then those whose surroundings changed, from a queue."""
+        offset = cuda.const.array_like(offsets)
+        leave = cuda.const.array_like(leaving)
+        watch = cuda.const.array_like(sides)
+        faces = cuda.const.array_like(face_rows)
+        level = cuda.shared.array(0, int32)
+        masks = level.view(np.uint32)
+        if counts[DONE] != 0:
+            return
+        n = flags.size
+        thread, threads = cuda.grid(1), cuda.gridsize(1)
+        lane = np.int32(cuda.threadIdx.x & 31)
+        warp, warps = thread // 32, threads // 32
+        base = (cuda.threadIdx.x // 32) * words
+        start = nanoseconds()
+        i = thread
+        while i < height.size:
+            height[np.uint64(i)] = FAR
+            if i < n:
+                flags[np.uint64(i)] = RUNNING
+                lists[np.uint64(i)] = -1
+            i += threads
+        if thread == 0:
+            counts[HEAD] = 0
+            counts[TAIL] = 0
+            counts[PENDING] = n
+            for j in range(LISTS, LISTS + 3 * colours):
+                counts[j] = 0
+        grid_sync()
+        own = warp  # the next of the tiles that this warp has to search in any case
+        while True:
+            t = np.int32(-1)
+            if own < n:
+                t = np.int32(own)
+                own += warps
+            elif warp >= workers:
+                break
+            else:
+                if lane == 0:
+                    t = pop(lists, counts, n)
+                t = shuffle(t, 0)
+                if t == FINISHED:
+                    break
+            again = True
+            while again:
+                if lane == 0:
+                    cuda.atomic.exch(flags, t, np.int32(RUNNING))
+                cuda.threadfence()
+                q = relabel_from_outside(
+                    t, lane, tiles, tile, arcs, offset, leave, watch, faces, height, bits, reach, level, masks, base
+                )
+                if q >= 0 and cuda.atomic.or_(flags, q, np.int32(QUEUED)) == IDLE:
+                    cuda.atomic.add(counts, PENDING, np.int32(1))
+                    push(q, lists, counts, n)
+                warp_sync()
+                left = np.int32(0)
+                if lane == 0:
+                    left = cuda.atomic.cas(flags, t, np.int32(RUNNING), np.int32(IDLE))
+                    cuda.atomic.add(counts, SEARCHES, np.int32(1))
+                again = shuffle(left, 0) != RUNNING
+            if lane == 0:
+                cuda.atomic.sub(counts, PENDING, np.int32(1))
+        if thread == 0:
+            times[0] = nanoseconds() - start
+            times[1] += times[0]
+
+    @cuda_kernel(max_registers=REGISTERS)
+    def discharge_kernel(
+        excess, residual, height, bits, reach, flags, lists, counts, times, tiles, laps, balance, rise
+    ):
+        """Discharge the tiles with excess, one colour after the other, for as long as relabeling took."""
+        offset = cuda.const.array_like(offsets)
+        delta = cuda.const.array_like(deltas)
+        step_to = cuda.const.array_like(steps_to)
+        h = cuda.shared.array(0, int32)
+        # Excess and residuals, behind the heights.
+        w = h.view(np.int64) if wide else h
+        if counts[DONE] != 0:
+            return
+        n = flags.size
+        tid, block, blocks = cuda.threadIdx.x, cuda.blockIdx.x, cuda.gridDim.x
+        leader = block == 0 and tid == 0
+        thread, threads = cuda.grid(1), cuda.gridsize(1)
+        lane = thread & 31
+        start = nanoseconds()
+        i = thread // 32
+        while i < n:
+            positive = bits[np.uint64((i * (arcs + 2) + arcs + 1) * 32 + lane)]
+            active = ballot(positive & reach[np.uint64(i * 32 + lane)] != NONE)
+            if lane == 0:
+                flags[np.uint64(i)] = 0
+                if active != NONE:
+                    iz, iy, ix = place_of(i, tiles)
+                    enqueue(i, LISTS + 3 * colour_of(iz, iy, ix, diagonal), flags, lists, counts, n)
+            i += threads // 32
+        grid_sync()
+        turn = 0
+        meeting = 0
+        working = True
+        stop = 0
+        while working and stop == 0:
+            working = False
+            for colour in range(colours):
+                slot = LISTS + colour * 3 + turn % 3
+                todo = relaxed_load(counts, slot)
+                if todo == 0:
+                    continue
+                working = True
+                i = block
+                while i < todo:
+                    t = np.int32(lists[np.uint64((slot - LISTS) * n + i)])
+                    if tid == 0:
+                        flags[np.uint64(t)] = 0
+                    iz, iy, ix = place_of(t, tiles)
+                    first = t - (iz * tiles[1] + iy) * tiles[2] - ix
+                    load_tile(t, first, iz, iy, ix, tiles, tile, rim, arcs, excess, residual, height, h, w, e_at)
+                    cuda.syncthreads()
+                    active = discharge(tile, rim, arcs, offset, step_to, delta, laps, rise, per, h, w, e_at)
+                    store_tile(
+                        t, first, iz, iy, ix, tiles, tile, rim, arcs, offset, excess, residual, height, bits,
+                        h, w, e_at, diagonal, colour, turn, flags, lists, counts, n,
+                    )  # fmt: skip
+                    cuda.syncthreads()
+                    if active != 0 and tid == 0:
+                        enqueue(t, slot_of(colour, colour, turn), flags, lists, counts, n)
+                    i += blocks
+                if leader:
+                    # Two places by turns: nobody may see the decision of the next meeting before this one's.
+                    late = turn > 0 and nanoseconds() - start > times[0] * balance
+                    counts[STOP + (meeting & 1)] = 1 if late else 0
+                grid_sync()
+                stop = relaxed_load(counts, STOP + (meeting & 1))
+                meeting += 1
+                if leader:
+                    counts[slot] = 0
+                    counts[TURNS] += 1
+                    counts[VISITS] += todo
+            turn += 1
+        if leader:
+            times[2] += nanoseconds() - start
+            counts[ROUNDS] += 1
+            if turn == 1 and not working:
+                counts[DONE] = 1
+
+    return relabel_kernel, discharge_kernel
+
+
+@device_function
+def place_of(t, tiles):
+    """Tile coordinates of tile t in its image."""
+    ix = t % tiles[2]
+    rest = t // tiles[2]
+    return np.int32(rest // tiles[1] % tiles[0]), np.int32(rest % tiles[1]), np.int32(ix)
+
+
+def is_diagonal(shape: Shape) -> bool:
+    """Whether some arc is not along an axis."""
+    return any(np.count_nonzero(o) > 1 for o in shape.offsets)
+
+
+def list_count(shape: Shape) -> int:
+    """Lists of tiles: three for each colour."""
+    return 24 if is_diagonal(shape) else 6
+
+
+def rim_of(shape: Shape):
+    """Planes and rows around a tile that its arcs reach."""
+    return tuple(max(abs(o[axis]) for o in shape.offsets) for axis in (0, 1))
+
+
+def rim_words(shape: Shape) -> int:
+    """Words of the heights of a tile and its rim, an even number."""
+    rim = rim_of(shape)
+    words = (shape.tile[0] + 2 * rim[0]) * (shape.tile[1] + 2 * rim[1]) * WIDTH
+    return words + words % 2
+
+
+def shared_bytes(shape: Shape) -> int:
+    """Dynamic shared memory of a block that discharges."""
+    return 4 * rim_words(shape) + (8 if shape.wide else 4) * PIXELS * (1 + len(shape.offsets))
+
+
+def kernels():
+    """The kernels for some neighbourhoods, with the argument types they are launched with."""
+    counts, tiles = int32[::1], types.UniTuple(int32, 3)
+    listed = []
+    for connectivity, excess, residual in (
+        (4, int32, uint16),
+        (4, int64, int64),
+        (8, int32, int32),
+        (6, int32, int32),
+        (18, int32, uint16),
+        (26, int32, int32),
+    ):
+        flat = 2 if connectivity in (4, 8) else 3
+        forward = [(0,) * (3 - flat) + offset for offset in neighbourhood(connectivity)]
+        offsets = tuple(o for f in forward for o in (f, tuple(-i for i in f)))
+        shape = Shape(offsets, (1, 32, 32) if flat == 2 else (4, 8, 32), excess == int64)
+        relabel, discharges = kernels_for(shape, PIXELS // THREADS)
+        common = (counts, uint32[::1], uint32[::1], counts, counts, counts, int64[::1], tiles)
+        arrays = (excess[::1], residual[::1])
+        listed += [
+            (f"relabel {connectivity} {excess}", relabel, (*common, int32)),
+            (f"discharge {connectivity} {excess}", discharges, (*arrays, *common, int32, float64, int32)),
+            (f"bits {excess} {residual}", bits_kernel, (*arrays, int64, int64, uint32[::1])),
+        ]
+    return listed
