@@ -117,7 +117,7 @@ if SIMULATED:
         return np.uint32(sum(1 << lane for lane, holds in enumerate(shown) if holds))
 
     def shuffle(value, lane):
-        """The int32 of another lane."""
+        """The value of another lane: a signed integer or a float."""
         return _my_warp().exchange(value)[int(lane) % WARP]
 
     shuffle_bits = shuffle
@@ -163,8 +163,8 @@ else:
 
     @device_function
     def shuffle(value, lane):
-        """The int32 of another lane."""
-        return cuda.shfl_sync(EVERYONE, np.int32(value), lane)
+        """The value of another lane: a signed integer or a float."""
+        return cuda.shfl_sync(EVERYONE, value, lane)
 
     @device_function
     def shuffle_bits(bits, lane):
