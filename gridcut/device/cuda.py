@@ -1,8 +1,7 @@
 """The CUDA room: the one place that imports numba.cuda.  Import it from CUDA solvers only, on first use.
 
 Kernels refer to `cuda`, `grid_sync`, `ballot`, ... from here, so that they run unchanged on a GPU and in numba's
-simulator (NUMBA_ENABLE_CUDASIM=1), which this module repairs: its atomics exclude one another only per operation,
-and it has no warps.
+simulator (NUMBA_ENABLE_CUDASIM=1), which cuda_simulator.py repairs.
 
     cuda_kernel          decorator of kernels; compiled on first launch, machine code kept like that of CPU kernels
     device_function      decorator of functions that kernels call
@@ -15,7 +14,6 @@ and it has no warps.
 In the simulator keep to one block of 32 threads, tiny inputs, and at most one shared array a source line.
 """
 
-import threading
 import time
 
 import numpy as np
@@ -27,6 +25,11 @@ if not hasattr(np, "row_stack"):  # numba-cuda 0.30 asks for it at every compila
     np.row_stack = np.vstack  # noqa: NPY201
 
 from numba import cuda
+
+if config.ENABLE_CUDASIM:
+    from gridcut.device.cuda_simulator import Cuda, exchange
+
+    cuda = Cuda()
 
 config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # a small picture is a small grid: nothing a user could mend
 
@@ -50,7 +53,7 @@ def cuda_kernel(function=None, **options):
 
 def device_function(function):
     """A function for kernels to call."""
-    return cuda.jit(device=True)(function)
+    return function if SIMULATED else cuda.jit(device=True)(function)
 
 
 def cooperative_blocks(kernel, args, threads: int, shared: int = 0) -> int:
@@ -76,55 +79,24 @@ def cooperative_blocks(kernel, args, threads: int, shared: int = 0) -> int:
 
 
 if SIMULATED:
-    from numba.cuda.simulator import kernelapi
-
-    _one_lock = threading.Lock()
-    for _name in "add sub and or xor max min compare_and_swap cas inc dec exch".split():
-        setattr(kernelapi, f"{_name}lock", _one_lock)
-
-    kernelapi.FakeCUDAModule.nanosleep = lambda self, nanoseconds: None
-
-    class _Warp:
-        """What the 32 threads of a warp show each other."""
-
-        def __init__(self):
-            self.barrier = threading.Barrier(WARP)
-            self.shown = [None] * WARP
-
-        def exchange(self, value):
-            """Everyone's value, in the order of the lanes."""
-            self.shown[threading.current_thread().thread_id % WARP] = value
-            self.barrier.wait(timeout=60)
-            everyone = list(self.shown)
-            self.barrier.wait(timeout=60)
-            return everyone
-
-    _warps_lock = threading.Lock()
-
-    def _my_warp() -> _Warp:
-        me = threading.current_thread()
-        with _warps_lock:
-            warps = me._manager.__dict__.setdefault("cutmatch_warps", {})
-            return warps.setdefault(me.thread_id // WARP, _Warp())
 
     def grid_sync():
         """Barrier of the whole grid."""
-        threading.current_thread().syncthreads()
+        cuda.syncthreads()
 
     def ballot(predicate):
         """The lanes whose predicate holds, as bits of a uint32."""
-        shown = _my_warp().exchange(bool(predicate))
-        return np.uint32(sum(1 << lane for lane, holds in enumerate(shown) if holds))
+        return np.uint32(sum(1 << lane for lane, holds in enumerate(exchange(predicate)) if holds))
 
     def shuffle(value, lane):
         """The value of another lane: a signed integer or a float."""
-        return _my_warp().exchange(value)[int(lane) % WARP]
+        return exchange(value)[int(lane) % WARP]
 
     shuffle_bits = shuffle
 
     def warp_sync():
         """Barrier of the warp: what its threads wrote to shared memory before is seen by all of them after."""
-        _my_warp().exchange(None)
+        exchange(None)
 
     def lowest_set(bits):
         """Number of the lowest bit set in a uint32 that is not 0, as int32."""

@@ -34,7 +34,7 @@ def modules_of(name):
     """All modules below a package; those of the CUDA side only where numba-cuda is installed."""
     for path in sorted((ROOT / name).rglob("*.py")):
         parts = path.relative_to(ROOT).with_suffix("").parts
-        if "cuda" not in parts or numba_cuda_is_installed():
+        if numba_cuda_is_installed() or not any("cuda" in part for part in parts):
             yield ".".join(parts).removesuffix(".__init__")
 
 
