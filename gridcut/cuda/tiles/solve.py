@@ -43,10 +43,11 @@ from gridcut.cuda.tiles.kernels import (
 )
 from gridcut.cuda.tiles.search import search_words
 from gridcut.device.arrays import allocate, clear
-from gridcut.device.cuda import WARP, cooperative_blocks
+from gridcut.device.cuda import SIMULATED, WARP, cooperative_blocks, multiprocessors
 
 MANY = 1000
 AHEAD = 4  # rounds launched before the host looks whether they are still needed
+SMALL = 1024  # tiles; so few are spread thinly over the device, where barriers of fewer blocks are faster
 MOST_WORKERS = 1056  # warps that wait for tiles to search; more of them are in each other's way
 
 
@@ -78,20 +79,24 @@ def solve(excess, residual, layout, *, warm=None, callback=None, steps=32, balan
     state = make_state(n, arcs, list_count(shape)) if warm is None else warm
     clear(state.counts)
     clear(state.times)
-    warps = SEARCH_THREADS // WARP
-    bits_kernel[-(-n // warps), SEARCH_THREADS](excess, residual, arcs, n, state.bits)
+    small = n <= SMALL
+    search_threads = SEARCH_THREADS // 4 if small and not SIMULATED else SEARCH_THREADS
+    warps = search_threads // WARP
+    bits_kernel[-(-n // warps), search_threads](excess, residual, arcs, n, state.bits)
 
     relabel, discharge = kernels_for(shape, PIXELS // THREADS)
     tiles = tuple(np.int32(i) for i in layout.tiles)
     common = (*state, tiles)
     search_shared = 4 * warps * search_words(arcs)
-    most = cooperative_blocks(relabel, (*common, np.int32(0)), SEARCH_THREADS, search_shared)
+    most = cooperative_blocks(relabel, (*common, np.int32(0)), search_threads, search_shared)
     search_blocks = min(most, -(-n // warps))
-    search = relabel[search_blocks, SEARCH_THREADS, 0, search_shared]
+    search = relabel[search_blocks, search_threads, 0, search_shared]
     workers = np.int32(min(search_blocks * warps, MOST_WORKERS))
     options = (np.int32(-(-steps // LAP)), np.float64(balance))
     shared = shared_bytes(shape)
     blocks = cooperative_blocks(discharge, (excess, residual, *common, *options, np.int32(1)), THREADS, shared)
+    if small:
+        blocks = min(blocks, multiprocessors())
     discharge = discharge[min(blocks, n), THREADS, 0, shared]
 
     done = np.zeros(COUNTS, np.int32)
