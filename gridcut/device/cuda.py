@@ -78,6 +78,11 @@ def cooperative_blocks(kernel, args, threads: int, shared: int = 0) -> int:
     return compiled.max_cooperative_grid_blocks(threads, shared)
 
 
+def multiprocessors() -> int:
+    """How many the device has."""
+    return 1 if SIMULATED else cuda.get_current_device().MULTIPROCESSOR_COUNT
+
+
 if SIMULATED:
 
     def grid_sync():
