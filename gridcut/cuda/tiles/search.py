@@ -17,7 +17,7 @@ Shared memory of a search, int32 words from `base`
 
 import numpy as np
 
-from gridcut.device.cuda import ballot, device_function, lowest_set, shuffle, shuffle_bits, warp_sync
+from gridcut.device.cuda import ballot, device_function, lowest_set, opaque, shuffle, shuffle_bits, warp_sync
 
 FAR = 1 << 30  # the height of a pixel that cannot reach the sink, as far as is known
 PITCH = 33  # words between two rows, so that columns too are free of bank conflicts
@@ -52,16 +52,23 @@ def lowest_in_warp(value, lane):
 
 
 @device_function
-def next_offer(now, left, right, faces, lane, level, base):
-    """The lowest level from `now` on that the surroundings offer any pixel."""
+def next_offer(now, seen, left, right, top, bottom, faces, lane, level, base):
+    """The lowest level behind `now` that the surroundings offer a pixel that is not reached yet."""
+    # Rows are looked at in all lanes, not in conditions: a shuffle needs everybody.
+    above = (shuffle_bits(seen, faces[0]) >> np.uint32(lane)) & FIRST
+    below = (shuffle_bits(seen, faces[-1]) >> np.uint32(lane)) & FIRST
     following = np.int32(FAR)
-    if left >= now:
+    if left > now and seen & FIRST == NONE:
         following = left
-    if right >= now:
+    if right > now and seen & LAST == NONE:
         following = min(following, right)
-    for i in range(faces.shape[0]):
-        offer = level[np.uint32(base + faces[i] * PITCH + lane)]
-        if offer >= now:
+    if top > now and above == NONE:
+        following = min(following, top)
+    if bottom > now and below == NONE:
+        following = min(following, bottom)
+    for i in range(1, faces.shape[0] - 1):
+        offer = level[np.uint32(base + faces[i] * PITCH + lane)]  # a pixel that is reached holds no more than `now`
+        if offer > now:
             following = min(following, offer)
     return lowest_in_warp(following, lane)
 
@@ -72,49 +79,58 @@ def search(lane, sinks, tile, arcs, offsets, faces, level, bits, base):
 
     sinks   this lane's row of pixels with capacity to the sink
     faces   the rows that arcs leave in depth or height
+
+    A level takes some 150 cycles, most of them waiting for the step before: what a search costs is the number of its
+    levels, and so every instruction in the loop counts.
     """
     z0, y0 = lane // tile[1], lane % tile[1]
-    mine = np.uint32(base + lane * PITCH)
-    masks = np.uint32(base + LEVELS + lane)
-    left, right = level[mine], level[np.uint32(mine + 31)]
+    mine = opaque(base + lane * PITCH)
+    masks = opaque(base + LEVELS + lane)
+    for k in range(arcs):
+        if side(z0 + offsets[k, 0], tile[0]) != 0 or side(y0 + offsets[k, 1], tile[1]) != 0:
+            bits[np.uint32(masks + k * 32)] = NONE
+    left, right = level[np.uint32(mine)], level[np.uint32(mine + 31)]
+    top = level[np.uint32(base + faces[0] * PITCH + lane)]
+    bottom = level[np.uint32(base + faces[-1] * PITCH + lane)]
     seen = NONE
     new = sinks
     now = np.int32(1)
-    if ballot(new != NONE) == NONE:
-        now = next_offer(now, left, right, faces, lane, level, base)
     while now < FAR:
         if left == now:
             new = np.uint32(new | FIRST)
         if right == now:
             new = np.uint32(new | LAST)
-        for i in range(faces.shape[0]):
+        above, below = ballot(top == now), ballot(bottom == now)
+        if lane == faces[0]:
+            new = np.uint32(new | above)
+        if lane == faces[-1]:
+            new = np.uint32(new | below)
+        for i in range(1, faces.shape[0] - 1):
             found = ballot(level[np.uint32(base + faces[i] * PITCH + lane)] == now)
             if lane == faces[i]:
                 new = np.uint32(new | found)
         new = np.uint32(new & ~seen)
+        if ballot(new != NONE) == NONE:
+            now = next_offer(now, seen, left, right, top, bottom, faces, lane, level, base)
+            continue
         seen = np.uint32(seen | new)
-        rest = new
-        while rest != NONE:
-            level[np.uint32(mine + lowest_set(rest))] = now
-            rest = np.uint32(rest & (rest - FIRST))
         reached = NONE
         for k in range(arcs):
             dz, dy, dx = offsets[k, 0], offsets[k, 1], offsets[k, 2]
             frontier = new
             if dz != 0 or dy != 0:
                 frontier = shuffle_bits(new, (lane + dz * tile[1] + dy) & 31)
-                if side(z0 + dz, tile[0]) != 0 or side(y0 + dy, tile[1]) != 0:
-                    frontier = NONE
             if dx > 0:
                 frontier = np.uint32(frontier >> FIRST)
             elif dx < 0:
                 frontier = np.uint32(frontier << FIRST)
             reached = np.uint32(reached | (frontier & bits[np.uint32(masks + k * 32)]))
-        new = np.uint32(reached & ~seen)
+        # Written while the shuffles are on their way.
+        while new != NONE:
+            level[np.uint32(mine + lowest_set(new))] = now
+            new = np.uint32(new & (new - FIRST))
+        new = reached
         now = np.int32(now + 1)
-        if ballot(new != NONE) == NONE:
-            # Reached pixels hold a lower level by now, so what is left are offers to others.
-            now = next_offer(now, left, right, faces, lane, level, base)
     # Every offer reaches its pixel, so what is left holds FAR.
     warp_sync()
     return seen
