@@ -19,6 +19,7 @@ Both are int32 where no sum round a pixel can reach 2^31, else int64.  Float cap
 multiples of one unit, a power of two (`Grid.unit`), as fine as int64 allows.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -86,6 +87,11 @@ class Grid(NamedTuple):
 
 def make_layout(shape: tuple[int, ...], offsets) -> Layout:
     """Pad the grid for these offsets and their opposites; equal sets give equal layouts."""
+    return _make_layout(tuple(shape), frozenset(offsets))
+
+
+@lru_cache(maxsize=64)
+def _make_layout(shape: tuple[int, ...], offsets: frozenset) -> Layout:
     zero = (0,) * len(shape)
     forward = sorted({max(o, tuple(-i for i in o)) for o in offsets}, key=lambda o: (sum(map(abs, o)), o))
     # An offset longer than the grid connects nothing; leaving it out keeps the padding smaller than the grid.

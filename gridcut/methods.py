@@ -4,6 +4,7 @@ To add one: a file that exports solve(excess, residual, step, ...), a line in ME
 """
 
 import inspect
+from functools import cache
 from importlib import import_module
 
 from gridcut.device import DeviceName, resolve
@@ -75,6 +76,7 @@ def choose(device: DeviceName, method: str, problem: Problem, parameters: dict):
 CONTEXT = ("layout", "callback", "warm")  # keywords of a solver that are not parameters of its method
 
 
+@cache
 def _keywords(function) -> list[str]:
     return [p.name for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
 

@@ -10,7 +10,8 @@ from gridcut.cuda.load import Sheet, State, choose_numbers, make_place
 from gridcut.cuda.pixels import ARC, SINK, SOURCE, cut_kernel, grid_for, labels_kernel
 from gridcut.cuda.tiles.layout import to_flat
 from gridcut.cut import Cut, Later, Solved
-from gridcut.device.arrays import allocate, hand_back, refusing, synchronize
+from gridcut.device.arrays import Moment, allocate, download, hand_back, refusing, synchronize
+from gridcut.device.launch import launch
 from gridcut.grid import Grid
 from gridcut.load import reader
 from gridcut.problem import Problem
@@ -19,17 +20,29 @@ SUM_BLOCKS = 264  # blocks that leave partial sums for the host to add
 
 
 class Clock:
-    """Seconds by phase; waits for the GPU at every border."""
+    """Seconds by phase."""
 
     def __init__(self):
-        synchronize()
+        synchronize()  # the caller's library may still be writing its arrays
         self._last = time.perf_counter()
+        self._ahead = None
         self.seconds = {}
 
-    def phase(self, name: str) -> None:
-        synchronize()
+    def phase(self, name: str, ahead: bool = False) -> None:
+        """The end of a phase: the GPU has done what belongs to it.
+
+        ahead: it may still be at work, and is not waited for; at the end of the next phase its clock tells which of
+        the two the time belongs to.
+        """
+        late = 0.0
+        if self._ahead is not None:
+            before, moment = self._ahead
+            on_gpu = moment.until_now()
+            late = max(0.0, time.perf_counter() - self._last - on_gpu)
+            self.seconds[before] += late
         now = time.perf_counter()
-        self.seconds[name] = self.seconds.get(name, 0.0) + now - self._last
+        self.seconds[name] = now - self._last - late
+        self._ahead = (name, Moment()) if ahead else None
         self._last = now
 
 
@@ -43,7 +56,7 @@ def solve_on_device(problem: Problem, name: str, solve, parameters: dict, callba
     state = sheet.fill(choose_numbers(problem, sheet.bounds(), tiled))
     if not problem.is_float:
         sheet = None  # frees the copies of arrays on the host; floats are summed again below
-    clock.phase("load")
+    clock.phase("load", ahead=True)
     side, _, stats = run(solve, state, parameters, callback)
     clock.phase("solve")
     labels, values = labels_and_values(state, side, sheet)
@@ -101,10 +114,11 @@ def labels_and_values(state: State, side, sheet: Sheet | None):
     """
     place = state.place
     (labels,) = allocate((place.pixels, np.uint8))
-    labels_kernel[grid_for(place.runs, place.items, 1)](side, state.mask, state.form, state.excess, labels, state.left)
+    grid = grid_for(place.runs, place.items, 1)
+    launch(labels_kernel, *grid, side, state.mask, state.form, state.excess, labels, state.left)
     if sheet is not None:
         return labels, cut_capacities(sheet, labels)
-    low, high = state.sums.copy_to_host().reshape(2, place.items, 2).transpose(2, 0, 1)
+    low, high = download(state.sums).reshape(2, place.items, 2).transpose(2, 0, 1)
     return labels, [
         sum(map(int, lows)) + (sum(map(int, highs)) << 32) for lows, highs in zip(low.T, high.T, strict=True)
     ]
@@ -122,7 +136,7 @@ def cut_capacities(sheet: Sheet, labels) -> list[float]:
         numbers = (np.int32(first), np.int32(len(rows)))
         sheet.launch_group(cut_kernel, part, data, labels, partial, *numbers, most=SUM_BLOCKS)
         first += len(part)
-    sums = partial.copy_to_host().reshape(place.items, -1)
+    sums = download(partial).reshape(place.items, -1)
     return [float(s) for s in sums.sum(axis=1)]
 
 

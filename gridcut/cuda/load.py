@@ -27,7 +27,8 @@ from gridcut.cuda.pixels import (
     terminals_kernel,
 )
 from gridcut.cuda.tiles.layout import TileLayout, make_tile_layout
-from gridcut.device.arrays import DeviceArray, allocate, free_bytes, upload
+from gridcut.device.arrays import DeviceArray, allocate, download, free_bytes, upload
+from gridcut.device.launch import launch
 from gridcut.grid import Layout, make_layout
 from gridcut.load import NOTHING, float_exponent, integer_type, largest_capacities, reader
 from gridcut.problem import Problem
@@ -197,7 +198,7 @@ class Sheet:
         grid = grid_for(self.place.runs, self.place.items, len(part), *(() if most is None else (most,)))
         spare = SLOTS - len(part)
         slots = [*data, *data[:1] * spare, *(np.int32(row) for row in part), *[np.int32(0)] * spare]
-        kernel[grid](*slots, self.mask, self.form, *args)
+        launch(kernel, *grid, *slots, self.mask, self.form, *args)
 
     def largest(self, rows: list[int]) -> dict[int, int | float]:
         """The largest capacity of each row; ValueError for a negative or non-finite one."""
@@ -208,7 +209,7 @@ class Sheet:
         for part, data in self.groups(rows):
             is_float |= dict.fromkeys(part, data[0].dtype.kind == "f")
             self.launch_group(bounds_kernel, part, data, real if is_float[part[0]] else whole, bad)
-        whole, real, bad = sums.copy_to_host().reshape(3, count)
+        whole, real, bad = download(sums).reshape(3, count)
         real = real.view(np.float64)
         found = {row: (real if is_float[row] else whole)[row].item() for row in rows}
         if bad.any() or math.inf in found.values():
@@ -244,7 +245,7 @@ class Sheet:
         grid = grid_for(self.place.runs, self.place.items, 1)
         scale = np.float64(state.numbers.scale)
         source, sink = self.data(SOURCE), self.data(SINK)
-        terminals_kernel[grid](source, sink, self.mask, self.form, scale, state.excess, state.to_sink)
+        launch(terminals_kernel, *grid, source, sink, self.mask, self.form, scale, state.excess, state.to_sink)
 
 
 def by_arc(largest: dict, arcs: int) -> list:

@@ -10,6 +10,7 @@ from gridcut.cuda.load import NARROW, Numbers, Sheet, by_arc, choose_numbers, ma
 from gridcut.cuda.pixels import ARC, SINK, SOURCE, grid_for
 from gridcut.cut import Cut, Later
 from gridcut.device.arrays import DeviceArray, allocate, clear, hand_back, synchronize, upload
+from gridcut.device.launch import launch
 from gridcut.load import INT32_MAX
 from gridcut.methods import works_on_tiles
 from gridcut.problem import Problem
@@ -102,7 +103,8 @@ class DeviceState:
         dtype = np.promote_types(own.dtype, array.dtype)
         copy = _copy(self._sheet, row, dtype)
         blocks, threads = _grid_1d(places.size)
-        scatter_kernel[blocks, threads](upload(places.astype(np.int64)), upload(values[first].astype(dtype)), copy)
+        values = upload(values[first].astype(dtype))
+        launch(scatter_kernel, blocks, threads, upload(places.astype(np.int64)), values, copy)
         return _as_own(copy, self._problem.shape)
 
     def _apply(self, rows: dict, sheet: Sheet) -> None:
@@ -111,13 +113,12 @@ class DeviceState:
         grid = grid_for(old.place.runs, 1, 1)
         forms = (old.mask, sheet.form, old.form, np.float64(state.numbers.scale))
         for row in sorted(row for row in rows if row < ARC):
-            change_terminal_kernel[grid](
-                sheet.data(row), old.data(row), np.int32(row), *forms, state.excess, state.to_sink
-            )
+            arrays = (sheet.data(row), old.data(row))
+            launch(change_terminal_kernel, *grid, *arrays, np.int32(row), *forms, state.excess, state.to_sink)
         for k in sorted({(row - ARC) & ~1 for row in rows if row >= ARC}):
             there, back = ARC + k, ARC + k + 1
             arrays = (sheet.data(there), sheet.data(back), old.data(there), old.data(back))
-            change_arcs_kernel[grid](*arrays, np.int32(there), *forms, state.excess, state.residual)
+            launch(change_arcs_kernel, *grid, *arrays, np.int32(there), *forms, state.excess, state.residual)
 
     def solve(self, name: str, solve, parameters: dict, callback) -> Cut:
         clock = Clock()
@@ -129,7 +130,7 @@ class DeviceState:
         state = self._state
         memory = self._memory[1] if self._memory is not None and self._memory[0] == name else None
         warm, self._warm, self._memory = self._warm, True, None
-        clock.phase("load")
+        clock.phase("load", ahead=True)
         side, memory, stats = run(solve, state, parameters, callback, warm=memory)
         self._memory = (name, memory)
         clock.phase("solve")
@@ -189,7 +190,7 @@ def _own_mask(sheet: Sheet, problem: Problem) -> DeviceArray:
 
 def _copy(sheet: Sheet, row: int, dtype):
     (copy,) = allocate((sheet.place.pixels, dtype))
-    copy_kernel[grid_for(sheet.place.runs, 1, 1)](sheet.data(row), np.int32(row), sheet.form, copy)
+    launch(copy_kernel, *grid_for(sheet.place.runs, 1, 1), sheet.data(row), np.int32(row), sheet.form, copy)
     return copy
 
 

@@ -6,6 +6,7 @@ imported for it.  numba.cuda is imported on first use only, so everybody may imp
 
 import math
 import sys
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -125,13 +126,13 @@ def widened(value, dtype: np.dtype):
 
 def allocate(*wanted: tuple[int, type], zero: bool = False) -> list:
     """One-dimensional arrays of (length, dtype) in one piece of memory: few allocations, since each takes time."""
-    cuda, _ = _numba()
+    cuda, simulated = _numba()
     offsets, total = [], 0
     for length, dtype in wanted:
         offsets.append(total)
         total += -(-max(length, 1) * np.dtype(dtype).itemsize // ALIGNED) * ALIGNED
     with refusing(total):
-        slab = cuda.device_array(total, np.uint8)
+        slab = cuda.device_array(total, np.uint8) if simulated else _memory().whole_slab(total)
     if zero:
         clear(slab)
     arrays = []
@@ -157,28 +158,55 @@ def refusing(wanted: int | None = None):
 
 def clear(array) -> None:
     """Fill with zeros."""
-    cuda, _ = _numba()
-    cuda.cudadrv.driver.device_memset(array, 0, array.size * array.dtype.itemsize)
+    cuda, simulated = _numba()
+    if simulated:
+        cuda.cudadrv.driver.device_memset(array, 0, array.size * array.dtype.itemsize)
+    else:
+        _memory().clear(array)
 
 
 def upload(array: np.ndarray):
     """A copy on the GPU, flat."""
     array = np.ascontiguousarray(array).reshape(-1)
     (copy,) = allocate((array.size, array.dtype))
-    copy.copy_to_device(array)
+    if _numba()[1]:
+        copy.copy_to_device(array)
+    else:
+        _memory().copy_in(array, copy)
     return copy
+
+
+def download(array) -> np.ndarray:
+    """A copy on the host of a flat array of our own."""
+    return array.copy_to_host() if _numba()[1] else _memory().copy_out(array)
 
 
 def free_bytes() -> int:
     """Memory left on the GPU."""
     cuda, simulated = _numba()
-    return 1 << 40 if simulated else int(cuda.current_context().get_memory_info().free)
+    return 1 << 40 if simulated else int(cuda.current_context().get_memory_info().free) + _memory().pool().held()
+
+
+class Moment:
+    """When the GPU has done all it was asked to do before."""
+
+    def __init__(self):
+        self._event = None if _numba()[1] else _memory().Event()
+        self._time = time.perf_counter()
+
+    def until_now(self) -> float:
+        """Seconds from then until the GPU, which this waits for, has done all it has been asked to do."""
+        if self._event is None:
+            return time.perf_counter() - self._time
+        return self._event.until(_memory().Event())
 
 
 def synchronize() -> None:
     """Wait for everything on the GPU, other libraries' work too."""
-    cuda, _ = _numba()
-    cuda.synchronize()
+    if _numba()[1]:
+        _numba()[0].synchronize()
+    else:
+        _memory().synchronize()
 
 
 @cache
@@ -187,6 +215,14 @@ def _numba():
     from gridcut.device.cuda import SIMULATED, cuda
 
     return cuda, SIMULATED
+
+
+@cache
+def _memory():
+    """Memory of a real GPU."""
+    from gridcut.device import memory
+
+    return memory
 
 
 def _is_simulated(value) -> bool:
@@ -216,12 +252,11 @@ def _span(shape, strides) -> tuple[int, int]:
 
 
 def _window(owner, address, length, dtype, simulated):
-    cuda, _ = _numba()
-    interface = {"data": (address, False), "shape": (length,), "typestr": dtype.str, "version": 3}
     if simulated:
+        interface = {"data": (address, False), "shape": (length,), "typestr": dtype.str, "version": 3}
         return type(owner)(np.asarray(_Memory(owner, interface)))
     # Without the owner's stream, on which numba would copy without waiting: who reads synchronises first.
-    return cuda.as_cuda_array(_Memory(owner, interface))
+    return _memory().flat_array(address, length, dtype, owner)
 
 
 def _contiguous(shape, itemsize: int) -> tuple[int, ...]:
@@ -232,15 +267,9 @@ def _check_device(name: str, address: int, simulated: bool) -> None:
     """Refuse memory of another GPU than the one numba works on."""
     if simulated:
         return
-    from cuda.bindings import driver
-
-    cuda, _ = _numba()
-    current = cuda.current_context().device.id
-    error, device = driver.cuPointerGetAttribute(
-        driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address
-    )
-    if error == driver.CUresult.CUDA_SUCCESS and int(device) != current:
+    current, device = _memory().current_gpu(), _memory().gpu_of(address)
+    if device is not None and device != current:
         raise ValueError(
-            f"{name} lies on GPU {int(device)}, but numba works on GPU {current}; "
-            f"call numba.cuda.select_device({int(device)}) first"
+            f"{name} lies on GPU {device}, but numba works on GPU {current}; "
+            f"call numba.cuda.select_device({device}) first"
         )

@@ -42,8 +42,9 @@ from gridcut.cuda.tiles.kernels import (
     shared_bytes,
 )
 from gridcut.cuda.tiles.search import search_words
-from gridcut.device.arrays import allocate, clear
-from gridcut.device.cuda import SIMULATED, WARP, cooperative_blocks, multiprocessors
+from gridcut.device.arrays import allocate, clear, download
+from gridcut.device.cuda import SIMULATED, WARP, multiprocessors
+from gridcut.device.launch import launch, most_blocks, prepare
 
 MANY = 1000
 AHEAD = 4  # rounds launched before the host looks whether they are still needed
@@ -52,7 +53,7 @@ MOST_WORKERS = 1056  # warps that wait for tiles to search; more of them are in 
 
 
 class TileState(NamedTuple):
-    """Memory of a solve, to be used again by the next; reach_bits: see kernels.py."""
+    """Memory of a solve, to be used again by the next: see kernels.py.  tally: counts and times in one piece."""
 
     height: object
     bits: object
@@ -61,6 +62,7 @@ class TileState(NamedTuple):
     lists: object
     counts: object
     times: object
+    tally: object
 
 
 def solve(excess, residual, layout, *, warm=None, callback=None, steps=32, balance=1.0):
@@ -77,35 +79,38 @@ def solve(excess, residual, layout, *, warm=None, callback=None, steps=32, balan
     shape = Shape(tuple(layout.offsets), tuple(layout.tile), excess.dtype == np.int64)
     n, arcs = layout.count, layout.arcs
     state = make_state(n, arcs, list_count(shape)) if warm is None else warm
-    clear(state.counts)
-    clear(state.times)
+    clear(state.tally)
     small = n <= SMALL
     search_threads = SEARCH_THREADS // 4 if small and not SIMULATED else SEARCH_THREADS
     warps = search_threads // WARP
-    bits_kernel[-(-n // warps), search_threads](excess, residual, arcs, n, state.bits)
+    launch(bits_kernel, -(-n // warps), search_threads, excess, residual, arcs, n, state.bits)
 
     relabel, discharge = kernels_for(shape, PIXELS // THREADS)
     tiles = tuple(np.int32(i) for i in layout.tiles)
-    common = (*state, tiles)
+    common = (*state[:-1], tiles)
     search_shared = 4 * warps * search_words(arcs)
-    most = cooperative_blocks(relabel, (*common, np.int32(0)), search_threads, search_shared)
+    most = most_blocks(relabel, (*common, np.int32(0)), search_threads, search_shared)
     search_blocks = min(most, -(-n // warps))
-    search = relabel[search_blocks, search_threads, 0, search_shared]
     workers = np.int32(min(search_blocks * warps, MOST_WORKERS))
+    search = prepare(relabel, search_blocks, search_threads, *common, workers, shared=search_shared)
     options = (np.int32(-(-steps // LAP)), np.float64(balance))
     shared = shared_bytes(shape)
-    blocks = cooperative_blocks(discharge, (excess, residual, *common, *options, np.int32(1)), THREADS, shared)
+    arrays = (excess, residual, *common, *options)
+    blocks = min(n, most_blocks(discharge, (*arrays, np.int32(1)), THREADS, shared))
     if small:
         blocks = min(blocks, multiprocessors())
-    discharge = discharge[min(blocks, n), THREADS, 0, shared]
+    rising, falling = (
+        prepare(discharge, blocks, THREADS, *arrays, np.int32(rise), shared=shared) for rise in (True, False)
+    )
 
     done = np.zeros(COUNTS, np.int32)
     while True:
-        rise = np.int32(done[ROUNDS] < MANY)
+        push = rising if done[ROUNDS] < MANY else falling
         for _ in range(AHEAD):
-            search(*common, workers)
-            discharge(excess, residual, *common, *options, rise)
-        state.counts.copy_to_host(done)
+            search()
+            push()
+        tally = download(state.tally)
+        done, times = tally[: COUNTS // 2].view(np.int32), tally[COUNTS // 2 :]
         stats = {
             "rounds": int(done[ROUNDS]),
             "searches": int(done[SEARCHES]),
@@ -116,20 +121,18 @@ def solve(excess, residual, layout, *, warm=None, callback=None, steps=32, balan
             callback(dict(stats))
         if done[DONE]:
             break
-    relabeling, discharging = (int(i) / 1e9 for i in state.times.copy_to_host()[1:])
+    relabeling, discharging = (int(i) / 1e9 for i in times[1:])
     return state, {**stats, "kernel_seconds": {"relabel": relabeling, "discharge": discharging}}
 
 
 def make_state(n: int, arcs: int, lists: int) -> TileState:
     """Memory for n tiles, in one piece."""
-    return TileState(
-        *allocate(
-            (n * PIXELS, np.int32),
-            (n * (arcs + 2) * WARP, np.uint32),
-            (n * WARP, np.uint32),
-            (n, np.int32),
-            (n * lists, np.int32),
-            (COUNTS, np.int32),
-            (3, np.int64),
-        )
+    *arrays, tally = allocate(
+        (n * PIXELS, np.int32),
+        (n * (arcs + 2) * WARP, np.uint32),
+        (n * WARP, np.uint32),
+        (n, np.int32),
+        (n * lists, np.int32),
+        (COUNTS // 2 + 3, np.int64),
     )
+    return TileState(*arrays, tally[: COUNTS // 2].view(np.int32), tally[COUNTS // 2 :], tally)

@@ -1,0 +1,145 @@
+"""Launching kernels with little work on the host.
+
+numba looks at every argument anew at every launch, 30 to 80 µs in all: more than most of our kernels run for small
+pictures.  Here a kernel is found by the dtypes of its arguments, which are packed in one go, and a launch that is
+repeated is packed once.  Arguments are flat arrays, NumPy's int32, int64 and float64, Python's ints, and tuples of
+those.  In the simulator, and for anything else, kernels are launched by numba.
+
+    launch(kernel, blocks, threads, *args)      like kernel[blocks, threads](*args)
+    prepare(kernel, blocks, threads, *args)     the same, to be called as often as one likes
+    most_blocks(kernel, args, threads)          `cooperative_blocks`, asked once
+"""
+
+import ctypes
+import struct
+from functools import partial
+
+import numpy as np
+
+from gridcut.device.cuda import SIMULATED, cooperative_blocks
+
+if not SIMULATED:
+    from cuda.bindings import driver
+
+    from gridcut.device.memory import address_of, current_gpu
+
+ARRAY_WORDS = 7  # of an array in numba's calling convention: two unused, size, itemsize, address, length, stride
+SCALARS = {np.int32: "q", np.int64: "q", np.float64: "d", int: "q"}
+
+_known = {}  # (kernel, GPU, dtypes) -> _Compiled
+_most = {}
+
+
+class _Compiled:
+    """A kernel for some dtypes on one GPU, ready to be launched by the driver."""
+
+    def __init__(self, kernel, args):
+        signature = tuple(kernel.typeof_pyval(a) for a in args)
+        compiled = kernel.overloads.get(signature) or kernel.compile(signature)
+        function = compiled._codelibrary.get_cufunc()
+        self.name = kernel.py_func.__name__
+        self.code = driver.CUfunction(int(function.handle))
+        self.start = driver.cuLaunchCooperativeKernel if compiled.cooperative else driver.cuLaunchKernel
+        self.tail = () if compiled.cooperative else (0,)
+        formats = "".join(_formats(args))
+        self.count = len(formats)
+        self.pack = struct.Struct(f"={self.count}q{formats}").pack_into
+        self.buffer = ctypes.c_int64 * (2 * self.count)
+
+    def words(self, args):
+        """The arguments, eight bytes each, behind pointers to each."""
+        buffer = self.buffer()
+        first = ctypes.addressof(buffer) + 8 * self.count
+        values = []
+        _append(values, args)
+        self.pack(buffer, 0, *range(first, first + 8 * self.count, 8), *values)
+        return buffer
+
+
+def launch(kernel, blocks, threads: int, *args) -> None:
+    """Launch a kernel once; blocks: a number, or three."""
+    prepare(kernel, blocks, threads, *args)()
+
+
+def prepare(kernel, blocks, threads: int, *args, shared: int = 0):
+    """A launch to be called; the arrays must not move before the last call.  shared: bytes for each block."""
+    compiled = _compiled(kernel, args)
+    if compiled is None:
+        return partial(kernel[blocks, threads, 0, shared], *args)
+    x, y, z = blocks if isinstance(blocks, tuple) else (blocks, 1, 1)
+    return _Launch(compiled, (compiled.code, x, y, z, threads, 1, 1, shared, 0), args)
+
+
+def most_blocks(kernel, args, threads: int, shared: int = 0) -> int:
+    """See gridcut.device.cuda.cooperative_blocks."""
+    compiled = _compiled(kernel, args)
+    if compiled is None:
+        return cooperative_blocks(kernel, args, threads, shared)
+    key = (compiled, threads, shared)
+    if key not in _most:
+        _most[key] = cooperative_blocks(kernel, args, threads, shared)
+    return _most[key]
+
+
+class _Launch:
+    """One launch with its arguments."""
+
+    def __init__(self, compiled: _Compiled, shape: tuple, args):
+        self._compiled = compiled
+        self._args = args  # keeps the arrays alive
+        self._words = compiled.words(args)
+        self._call = (*shape, ctypes.addressof(self._words), *compiled.tail)
+
+    def __call__(self) -> None:
+        (error,) = self._compiled.start(*self._call)
+        if error:
+            raise RuntimeError(f"the launch of {self._compiled.name} failed: {error.name}")
+
+
+def _compiled(kernel, args) -> _Compiled | None:
+    """None: to be launched by numba."""
+    kinds = None if SIMULATED else _kinds(args)
+    if kinds is None:
+        return None
+    key = (kernel, current_gpu(), kinds)
+    known = _known.get(key)
+    if known is None:
+        known = _known[key] = _Compiled(kernel, args)
+    return known
+
+
+def _kinds(args) -> tuple | None:
+    """What a kernel is compiled for; None if that takes more than is known here."""
+    kinds = []
+    for arg in args:
+        kind = type(arg)
+        if kind is tuple:
+            kind = _kinds(arg)
+            if kind is None:
+                return None
+        elif kind not in SCALARS:
+            if not getattr(arg, "__cuda_ndarray__", False) or arg.strides != (arg.dtype.itemsize,):
+                return None
+            kind = arg.dtype
+        kinds.append(kind)
+    return tuple(kinds)
+
+
+def _formats(args):
+    for arg in args:
+        if isinstance(arg, tuple):
+            yield from _formats(arg)
+        else:
+            yield SCALARS.get(type(arg), "q" * ARRAY_WORDS)
+
+
+def _append(values: list, args) -> None:
+    for arg in args:
+        kind = type(arg)
+        if kind in SCALARS:
+            values.append(arg)
+        elif kind is tuple:
+            _append(values, arg)
+        else:
+            size, itemsize = arg.size, arg.dtype.itemsize
+            values += (0, 0, size, itemsize, address_of(arg), size, itemsize)

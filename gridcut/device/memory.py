@@ -1,0 +1,200 @@
+"""Memory of a real GPU: arrays in memory that is kept for the next solve, copies, waiting, events.
+
+Arrays are those of numba; what only numba asks for is made when it does, and the driver is called without numba's
+checks, which cost more than what most of these calls do.
+"""
+
+import ctypes
+import threading
+import weakref
+from functools import cache, cached_property
+
+import numpy as np
+from cuda.bindings import driver
+
+from gridcut.device.cuda import cuda
+from gridcut.device.pool import Pool
+
+KEPT = 1 / 16  # of the GPU's memory, as gridcut/device/pool.py counts it
+
+_numba_driver = cuda.cudadrv.driver
+_lock = threading.Lock()
+_pools = []  # (weak reference to a context of numba, its Pool)
+
+
+class Slab:
+    """A piece of memory that arrays lie in; comes back to its pool with the last of them."""
+
+    __slots__ = ("_piece", "_pool", "address", "size")
+
+    def __init__(self, pool: Pool, size: int):
+        self._pool = None
+        self.size, self._piece = pool.take(size)
+        self._pool = pool
+        self.address = self._piece.device_ctypes_pointer.value
+
+    def __del__(self):
+        if self._pool is not None:
+            self._pool.give(self.size, self._piece)
+
+
+class FlatArray(cuda.cudadrv.devicearray.DeviceNDArray):
+    """A one-dimensional array of numba."""
+
+    @cached_property
+    def address(self) -> int:
+        return self.gpu_data.device_ctypes_pointer.value
+
+    @cached_property
+    def owner(self):
+        return self.gpu_data
+
+    @cached_property
+    def _dummy(self):
+        return cuda.cudadrv.dummyarray.Array.from_desc(0, self.shape, self.strides, self.dtype.itemsize)
+
+    @cached_property
+    def gpu_data(self):
+        pointer = driver.CUdeviceptr(self.address)
+        return _numba_driver.MemoryPointer(cuda.current_context(), pointer, self.alloc_size, owner=self.owner)
+
+    @cached_property
+    def _numba_type_(self):
+        return _numba_type(self.dtype)
+
+    @property
+    def device_ctypes_pointer(self):
+        return ctypes.c_size_t(self.address)
+
+    def view(self, dtype):
+        dtype = np.dtype(dtype)
+        if not self._is_flat() or self.alloc_size % dtype.itemsize:
+            return super().view(dtype)
+        return flat_array(self.address, self.alloc_size // dtype.itemsize, dtype, self.owner)
+
+    def __getitem__(self, item):
+        if isinstance(item, slice) and item.step is None and self._is_flat():
+            start, stop, _ = item.indices(self.size)
+            if start < stop:
+                address = self.address + start * self.dtype.itemsize
+                return flat_array(address, stop - start, self.dtype, self.owner)
+        return super().__getitem__(item)
+
+    def _is_flat(self) -> bool:
+        """Not so for what numba makes of such an array."""
+        return self.strides == (self.dtype.itemsize,)
+
+
+def flat_array(address: int, length: int, dtype: np.dtype, owner) -> FlatArray:
+    """An array in memory of somebody's, who is kept alive."""
+    array = FlatArray.__new__(FlatArray)
+    itemsize = dtype.itemsize
+    array.__dict__.update(
+        address=address,
+        owner=owner,
+        dtype=dtype,
+        size=length,
+        shape=(length,),
+        strides=(itemsize,),
+        ndim=1,
+        alloc_size=length * itemsize,
+        stream=0,
+    )
+    return array
+
+
+@cache
+def _numba_type(dtype: np.dtype):
+    return cuda.cudadrv.devicearray.DeviceNDArray((1,), (dtype.itemsize,), dtype, gpu_data=object())._numba_type_
+
+
+def pool() -> Pool:
+    """The memory kept on the GPU that this thread works on."""
+    context = cuda.current_context()
+    for known, kept in _pools:
+        if known() is context:
+            return kept
+    with _lock:
+        # A manager that is not numba's own keeps memory itself.
+        ours = isinstance(context.memory_manager, _numba_driver.NumbaCUDAMemoryManager)
+        most = int(context.get_memory_info().total * KEPT) if ours else 0
+        _pools[:] = [(ref, kept) for ref, kept in _pools if ref() is not None]
+        _pools.append((weakref.ref(context), Pool(lambda size: cuda.current_context().memalloc(size), most)))
+        return _pools[-1][1]
+
+
+def whole_slab(size: int) -> FlatArray:
+    """New memory as one array of bytes."""
+    slab = Slab(pool(), size)
+    return flat_array(slab.address, size, np.dtype(np.uint8), slab)
+
+
+def synchronize() -> None:
+    """Wait for everything on the GPU; what came back before may be used again."""
+    kept = pool()
+    found = kept.returned()
+    check(driver.cuCtxSynchronize())
+    kept.reuse(found)
+
+
+def clear(array) -> None:
+    check(driver.cuMemsetD8Async(address_of(array), 0, array.size * array.dtype.itemsize, 0))
+
+
+def copy_in(host: np.ndarray, array) -> None:
+    """From a contiguous array on the host."""
+    check(driver.cuMemcpyHtoD(address_of(array), host.ctypes.data, host.nbytes))
+
+
+def copy_out(array) -> np.ndarray:
+    host = np.empty(array.size, array.dtype)
+    check(driver.cuMemcpyDtoH(host.ctypes.data, address_of(array), host.nbytes))
+    return host
+
+
+def address_of(array) -> int:
+    """Where an array of numba or of ours lies."""
+    try:
+        return array.address
+    except AttributeError:
+        return array.device_ctypes_pointer.value or 0
+
+
+def current_gpu() -> int:
+    """The GPU that this thread works on."""
+    error, device = driver.cuCtxGetDevice()
+    return cuda.current_context().device.id if error else int(device)
+
+
+def gpu_of(address: int) -> int | None:
+    """The GPU on which something lies; None if the driver does not know."""
+    error, device = driver.cuPointerGetAttribute(
+        driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address
+    )
+    return None if error else int(device)
+
+
+class Event:
+    """A place in the queue of the GPU's work."""
+
+    def __init__(self):
+        self._event = None
+        self._event = check(driver.cuEventCreate(0))
+        check(driver.cuEventRecord(self._event, 0))
+
+    def until(self, later: "Event") -> float:
+        """Seconds on the GPU from here to a later place, which is waited for."""
+        check(driver.cuEventSynchronize(later._event))
+        return check(driver.cuEventElapsedTime(self._event, later._event)) / 1000
+
+    def __del__(self):
+        if self._event is not None:
+            driver.cuEventDestroy(self._event)
+
+
+def check(result):
+    """The value of a call of the driver's that went well."""
+    error, *value = result
+    if error:
+        raise RuntimeError(f"the GPU reports {error.name}")
+    return value[0] if value else None

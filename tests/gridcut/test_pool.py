@@ -1,0 +1,151 @@
+"""Memory that is kept between solves, and launches: what can be tested without a GPU."""
+
+import gc
+import importlib.util
+
+import numpy as np
+import pytest
+from numba import config
+
+from gridcut.device.pool import MOST_PIECES, Pool, size_class
+
+MB = 1 << 20
+
+
+class Driver:
+    """Gives out pieces as long as there is room; counts them."""
+
+    def __init__(self, room):
+        self.room = room
+        self.asked = []
+
+    def __call__(self, size):
+        if size > self.room:
+            raise RuntimeError("CUDA_ERROR_OUT_OF_MEMORY")
+        self.asked.append(size)
+        return Piece(self, size)
+
+
+class Piece:
+    def __init__(self, driver, size):
+        self.driver, self.size = driver, size
+        driver.room -= size
+
+    def __del__(self):
+        self.driver.room += self.size
+
+
+def waited(pool):
+    pool.reuse(pool.returned())
+
+
+def test_sizes_are_rounded_up_by_an_eighth_at_most():
+    for size in (1, 4096, 4097, 100_000, MB, MB + 1, 15 * MB + 7, 10**12 + 1):
+        rounded = size_class(size)
+        assert size <= rounded <= max(size + 4096, size * 9 / 8)
+        assert size_class(rounded) == rounded
+
+
+def test_a_piece_is_used_again_after_waiting():
+    driver = Driver(100 * MB)
+    pool = Pool(driver, 10 * MB)
+    size, piece = pool.take(MB)
+    pool.give(size, piece)
+    assert pool.held() == MB
+    assert pool.take(MB)[1] is not piece  # somebody may still be reading it
+    waited(pool)
+    assert pool.take(MB - 100)[1] is piece
+    assert len(driver.asked) == 2
+    assert pool.held() == 0
+
+
+def test_no_more_than_so_much_is_kept():
+    driver = Driver(100 * MB)
+    pool = Pool(driver, 10 * MB)
+    pool.give(*pool.take(20 * MB))
+    assert pool.held() == 0
+    assert driver.room == 100 * MB
+    pieces = [pool.take((i + 1) * MB) for i in range(6)]
+    while pieces:
+        pool.give(*pieces.pop())
+    assert pool.held() <= 10 * MB
+    waited(pool)
+    small = [pool.take(5000 + i) for i in range(2 * MOST_PIECES)]
+    while small:
+        pool.give(*small.pop())
+    waited(pool)
+    assert pool.held() <= 10 * MB
+    assert len(pool.returned()) == 0
+
+
+def test_the_oldest_go_first():
+    driver = Driver(100 * MB)
+    pool = Pool(driver, 10 * MB)
+    for size in (4 * MB, 5 * MB, 6 * MB):
+        pool.give(*pool.take(size))
+        waited(pool)
+    assert pool.held() == 6 * MB
+    pool.give(*pool.take(4 * MB))
+    waited(pool)
+    assert pool.held() == 10 * MB
+
+
+def test_what_is_kept_goes_before_anybody_is_refused():
+    driver = Driver(10 * MB)
+    pool = Pool(driver, 100 * MB)
+    pool.give(*pool.take(6 * MB))
+    _, piece = pool.take(9 * MB + 1)
+    assert piece.size == 9 * MB + 1
+    with pytest.raises(RuntimeError, match="OUT_OF_MEMORY"):
+        pool.take(2 * MB)
+    del piece
+    gc.collect()
+    assert driver.room == 10 * MB
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("numba_cuda") is None or bool(config.ENABLE_CUDASIM), reason="numba-cuda's own types"
+)
+def test_arguments_are_packed_as_numba_has_them():
+    from types import SimpleNamespace
+
+    from gridcut.device.launch import _append, _formats, _kinds
+    from gridcut.device.memory import flat_array
+
+    array = flat_array(4096, 7, np.dtype(np.int32), None)
+    args = (array, np.int32(3), (np.int32(4), np.int32(5)), np.float64(0.5), 6)
+    values = []
+    _append(values, args)
+    assert values == [0, 0, 7, 4, 4096, 7, 4, 3, 4, 5, 0.5, 6]
+    assert "".join(_formats(args)) == "q" * 10 + "dq"
+    assert _kinds(args) == (np.dtype(np.int32), np.int32, (np.int32, np.int32), np.float64, int)
+    assert _kinds((SimpleNamespace(strides=(8,)),)) is None
+    assert str(array._numba_type_) == "array(int32, 1d, C)"
+
+
+@pytest.mark.gpu
+def test_memory_is_used_again_and_results_stay():
+    import gridcut
+    from gridcut.device.memory import pool
+
+    rng = np.random.default_rng(5)
+
+    def problem(side):
+        return [rng.integers(0, 50, (side, side + 3)).astype(np.int32) for _ in range(3)]
+
+    def solve(arrays, device):
+        source, sink, across = arrays
+        return gridcut.max_flow(source, sink, {(0, 1): across, (1, 0): 7}, device=device)
+
+    problems = [problem(side) for side in (40, 41, 150, 40, 300)]
+    for _ in range(3):
+        for arrays in problems:
+            ours, theirs = solve(arrays, "cuda"), solve(arrays, "cpu")
+            assert ours.value == theirs.value
+            assert np.array_equal(ours.labels, theirs.labels)
+    kept = pool()
+    gc.collect()
+    kept.reuse(kept.returned())
+    assert kept.held() > 0
+    kept.empty()
+    assert kept.held() == 0
