@@ -1,0 +1,304 @@
+"""Tiles, piece by piece against plain NumPy, and whole solves of one or two tiles; in numba's simulator."""
+
+import numpy as np
+import pytest
+
+import gridcut
+from gridcut.cuda.tiles.layout import CELLS, from_flat, make_tile_layout, to_flat
+from gridcut.grid import make_layout
+
+pytestmark = pytest.mark.sim
+
+NEIGHBOURHOODS = [4, 8, 6, 26]
+
+
+def layout_of(connectivity, shape=None):
+    """Tiles for a grid of this shape (default: one tile), and the flat layout of the same grid."""
+    flat = connectivity in (4, 8)
+    shape = shape or ((32, 32) if flat else (4, 8, 32))
+    layout = make_layout(shape, gridcut.neighbourhood(connectivity))
+    if not flat and len(layout.offsets) < connectivity:
+        raise ValueError("the grid is too small for some arcs")
+    return make_tile_layout(1, shape, layout.offsets), layout
+
+
+def neighbours(extent, offset):
+    """Slices of the pixels that have a neighbour there, and of those neighbours."""
+    near = tuple(slice(max(0, -o), d - max(0, o)) for o, d in zip(offset, extent, strict=True))
+    far = tuple(slice(max(0, o), d - max(0, -o)) for o, d in zip(offset, extent, strict=True))
+    return near, far
+
+
+def distances(start, open_arcs, offsets, far):
+    """The least levels with level(p) <= start(p) and level(p) <= level(q) + 1 for every open arc p -> q."""
+    level = start.astype(np.int64)
+    before = None
+    while before is None or (level != before).any():
+        before = level.copy()
+        for k, offset in enumerate(offsets):
+            p, q = neighbours(start.shape, offset)
+            level[p] = np.where(open_arcs[k][p], np.minimum(level[p], level[q] + 1), level[p])
+    return np.minimum(level, far)
+
+
+def bits_of(rows):
+    """Rows of 32 booleans as words."""
+    return (rows.astype(np.uint64) << np.arange(32, dtype=np.uint64)).sum(axis=-1).astype(np.uint32)
+
+
+def outside(shape, offset):
+    """The pixels whose arc leads out of the grid."""
+    inside = np.zeros(shape, bool)
+    inside[neighbours(shape, offset)[0]] = True
+    return ~inside
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("connectivity", NEIGHBOURHOODS)
+def test_search_of_one_tile(connectivity, seed):
+    """Random arcs, sinks and offers of the surroundings: levels and reached pixels are those of a plain search."""
+    from gridcut.cuda.tiles.search import FAR, LEVELS, PITCH, search, search_words
+    from gridcut.device.cuda import cuda, cuda_kernel
+
+    tiled, _ = layout_of(connectivity)
+    tile, arcs, offsets = tiled.tile, tiled.arcs, np.array(tiled.offsets, np.int32)
+    rng = np.random.default_rng([connectivity, seed])
+    density = [0.15, 0.4, 0.6, 0.95][seed]
+    open_arcs = rng.random((arcs, *tile)) < density
+    sinks = rng.random(tile) < [0.02, 0, 0.01, 0.2][seed]
+    # Only pixels that an arc leaves the tile from are offered anything.
+    z_or_y = np.any([outside(tile, (dz, dy, 0)) for dz, dy, _ in tiled.offsets], axis=0)
+    sideways = np.any([outside(tile, (0, 0, dx)) for *_, dx in tiled.offsets], axis=0)
+    offered = (z_or_y | sideways) & (rng.random(tile) < [0.05, 0.01, 0.5, 0][seed])
+    offers = np.where(offered, rng.integers(2, 40, tile), FAR)
+
+    level = np.full(search_words(arcs), -1, np.int32)
+    level[:LEVELS].reshape(32, PITCH)[:, :32] = offers.reshape(32, 32)
+    level.view(np.uint32)[LEVELS:] = bits_of(open_arcs.reshape(arcs * 32, 32))
+    words = bits_of(sinks.reshape(32, 32))
+    faces = np.flatnonzero(z_or_y.reshape(32, 32).any(axis=1)).astype(np.int32)
+    seen = np.zeros(32, np.uint32)
+
+    @cuda_kernel
+    def one_tile(words, tile, offsets, faces, level, seen):
+        lane = cuda.threadIdx.x
+        masks = level.view(np.uint32)
+        seen[lane] = search(lane, words[lane], tile, offsets.shape[0], offsets, faces, level, masks, 0)
+
+    one_tile[1, 32](words, tile, offsets, faces, level, seen)
+    expected = distances(np.where(sinks, 1, offers), open_arcs, tiled.offsets, FAR)
+    assert (expected < FAR).any()
+    assert (level[:LEVELS].reshape(32, PITCH)[:, :32] == expected.reshape(32, 32)).all()
+    assert (seen == bits_of((expected < FAR).reshape(32, 32))).all()
+
+
+def test_queue():
+    """Every tile comes as often as it was added, and then everyone hears that there will be no more."""
+    from gridcut.cuda.tiles.queue import FINISHED, PENDING, pop, push
+    from gridcut.device.cuda import cuda, cuda_kernel
+
+    n = 7
+
+    @cuda_kernel
+    def work(lists, counts, left, visits, last):
+        """Whoever takes a tile adds it and its right neighbour again as long as visits are left to them."""
+        me = cuda.threadIdx.x
+        if me < n:
+            push(me, lists, counts, n)
+        while True:
+            t = pop(lists, counts, n)
+            if t == FINISHED:
+                break
+            cuda.atomic.add(visits, t, 1)
+            if cuda.atomic.sub(left, t, 1) > 1:
+                cuda.atomic.add(counts, PENDING, 1)
+                push(t, lists, counts, n)
+            cuda.atomic.sub(counts, PENDING, 1)
+        last[me] = t
+
+    rng = np.random.default_rng(91)
+    for _ in range(3):
+        times = rng.integers(1, 30, n).astype(np.int32)
+        lists, counts = np.full(n, -1, np.int32), np.zeros(64, np.int32)
+        counts[PENDING] = n
+        visits, last = np.zeros(n, np.int32), np.zeros(32, np.int32)
+        work[1, 32](lists, counts, times.copy(), visits, last)
+        assert (visits == times).all()
+        assert (last == FINISHED).all()
+        assert (lists == -1).all()
+        assert counts[PENDING] == 0
+
+
+@pytest.mark.parametrize(("rise", "share"), [(1, 1), (1, 0.5), (0, 0.7)], ids=["all arcs", "half of them", "no rising"])
+@pytest.mark.parametrize("wide", [False, True], ids=["int32", "int64"])
+@pytest.mark.parametrize("connectivity", NEIGHBOURHOODS)
+def test_discharge_of_one_tile(connectivity, wide, rise, share):
+    """Nothing is lost, no capacity exceeded, and where all arcs are open all excess arrives."""
+    from gridcut.cuda.tiles.discharge import PIXELS, WIDTH, discharge, place_in_h
+    from gridcut.cuda.tiles.kernels import Shape, rim_of, rim_words, shared_bytes
+    from gridcut.cuda.tiles.search import FAR
+    from gridcut.device.cuda import cuda, cuda_kernel
+
+    tiled, _ = layout_of(connectivity)
+    shape = Shape(tiled.offsets, tiled.tile, wide)
+    tile, arcs, offsets = tiled.tile, tiled.arcs, np.array(tiled.offsets, np.int32)
+    rim = rim_of(shape)
+    steps_to = (offsets @ [tile[1] * 32, 32, 1]).astype(np.int32)
+    deltas = (offsets @ [(tile[1] + 2 * rim[1]) * WIDTH, WIDTH, 1]).astype(np.int32)
+    e_at = rim_words(shape) // (2 if wide else 1)
+    rng = np.random.default_rng([connectivity, wide, rise, int(10 * share)])
+    unit = 2**35 if wide else 1
+
+    h = np.zeros(shared_bytes(shape) // 4, np.int32)
+    w = h.view(np.int64) if wide else h
+    assert w.size == e_at + PIXELS * (arcs + 1)
+    excess = rng.integers(-5, 5, tile) * (rng.random(tile) < 0.05) * unit
+    residual = rng.integers(1, 4, (arcs, *tile)) * (rng.random((arcs, *tile)) < share) * unit
+    w[e_at:] = np.concatenate([excess.ravel(), residual.ravel()])
+    # In the rim, too: heights that are true are not needed.
+    h[: rim_words(shape)] = rng.integers(1, 30, rim_words(shape))
+    h[: rim_words(shape)][rng.random(rim_words(shape)) < 1 - share] = FAR
+    places = np.array([place_in_h(p, tile, rim) for p in range(PIXELS)])
+    if share == 1:
+        # As relabeling leaves them, so that this comes to an end.
+        h[: rim_words(shape)] = 1
+        border = np.any([outside(tile, offset) for offset in tiled.offsets], axis=0)
+        h[places] = distances(np.where(border, 2, FAR), residual > 0, tiled.offsets, FAR).ravel()
+    heights = h[: rim_words(shape)].copy()
+    left = np.ones(32, np.int32)
+    laps = 60 if share == 1 else 4
+
+    @cuda_kernel
+    def one_tile(offsets, steps_to, deltas, h, left):
+        me = cuda.threadIdx.x
+        w = h.view(np.int64) if wide else h
+        left[me] = discharge(tile, rim, arcs, offsets, steps_to, deltas, laps, rise, 32, h, w, e_at)
+
+    one_tile[1, 32](offsets, steps_to, deltas, h, left)
+    excess_now = w[e_at : e_at + PIXELS].reshape(tile).astype(np.int64)
+    residual_now = w[e_at + PIXELS :].reshape(arcs, *tile).astype(np.int64)
+    assert (residual_now >= 0).all()
+    assert (excess_now >= np.minimum(excess, 0)).all()
+    assert (residual_now != residual).any()
+    assert (excess_now - excess == (residual_now - residual).sum(axis=0)).all()
+    for k, offset in enumerate(tiled.offsets):
+        p, q = neighbours(tile, offset)
+        assert (residual_now[k][p] + residual_now[k ^ 1][q] == residual[k][p] + residual[k ^ 1][q]).all()
+        leaving = outside(tile, offset)
+        assert (residual_now[k] <= residual[k])[leaving].all()
+        if not rise:
+            down = heights[places] > heights[np.clip(places + deltas[k], 0, None)]
+            assert down.reshape(tile)[(residual_now[k] < residual[k]) & (residual_now[k ^ 1] == residual[k ^ 1])].all()
+    now = h[: rim_words(shape)]
+    assert (now >= heights).all()
+    around = np.ones(heights.size, bool)
+    around[places] = False
+    assert (now == heights)[around].all()
+    if share < 1:
+        assert (now != heights).any() == rise
+    else:
+        assert (left == 0).all()
+        assert (excess_now <= 0).all()
+
+
+@pytest.mark.parametrize(("connectivity", "shape"), [(4, (40, 50)), (8, (20, 70)), (6, (5, 8, 40)), (26, (4, 9, 40))])
+def test_relabeling_finds_distances(connectivity, shape):
+    """Across the borders of tiles, and as bits too."""
+    from gridcut.cuda.tiles.kernels import PIXELS, SEARCH_THREADS, Shape, bits_kernel, kernels_for, list_count
+    from gridcut.cuda.tiles.search import FAR, search_words
+    from gridcut.cuda.tiles.solve import make_state
+    from gridcut.device.cuda import cuda
+
+    tiled, layout = layout_of(connectivity, shape)
+    rng = np.random.default_rng([connectivity, 3])
+    open_arcs = rng.random((layout.arcs, *shape)) < (0.25 if connectivity == 26 else 0.6)
+    for k, offset in enumerate(layout.offsets):
+        open_arcs[k][outside(shape, offset)] = False
+    excess = rng.integers(-1, 2, shape) * (rng.random(shape) < 0.005)
+    flat_excess, flat_residual = np.zeros(layout.size, np.int32), np.zeros(layout.size * layout.arcs, np.int32)
+    layout.interior(flat_excess)[...] = excess
+    layout.interior(flat_residual.reshape(-1, layout.arcs))[...] = np.moveaxis(open_arcs, 0, -1)
+    arrays = [cuda.to_device(a) for a in from_flat(tiled, flat_excess, flat_residual, layout, np.uint16)]
+    n = tiled.count
+    kind = Shape(tiled.offsets, tiled.tile, False)
+    state = make_state(n, tiled.arcs, list_count(kind))
+    for array in state:
+        array.copy_to_device(np.zeros(array.shape, array.dtype))
+    bits_kernel[n, 32](*arrays, tiled.arcs, n, state.bits)
+    relabel, _ = kernels_for(kind, PIXELS // 32)
+    relabel[1, SEARCH_THREADS, 0, 4 * search_words(tiled.arcs)](*state[:-1], tiled.tiles, 1)
+
+    expected = distances(np.where(excess < 0, 1, FAR), open_arcs, layout.offsets, FAR)
+    assert 0.1 < (expected < FAR).mean() < 1
+    unused = np.zeros(n * tiled.arcs * CELLS, np.int32)
+    height = layout.interior(to_flat(tiled, state.height.copy_to_host(), unused, layout)[0])
+    assert (height == expected).all()
+    words = state.reach_bits.copy_to_host()
+    reach = ((words[:, None] >> np.arange(32, dtype=np.uint32)) & 1).astype(np.int32).ravel()
+    assert (layout.interior(to_flat(tiled, reach, unused, layout)[0]) == (expected < FAR)).all()
+
+
+# Whole solves
+
+
+@pytest.fixture(autouse=True)
+def _few_launches(monkeypatch):
+    """No rounds in advance: in the simulator one that finds nothing to do costs as much as any other."""
+    from gridcut.cuda.tiles import solve
+
+    monkeypatch.setattr(solve, "AHEAD", 1)
+
+
+def problem_of(rng, shape, connectivity, high=20, dtype=np.int32):
+    """Few pixels with excess, few with capacity to the sink, so that flow has a way to go."""
+    source, sink = rng.integers(0, 4 * high, (2, *shape)) * (rng.random((2, *shape)) < 0.04)
+    edges = {offset: rng.integers(0, high, shape).astype(dtype) for offset in gridcut.neighbourhood(connectivity)}
+    return source.astype(dtype), sink.astype(dtype), edges
+
+
+def check(source, sink, edges, tools, **keywords):
+    cut = tools.solve(source, sink, edges, "auto cuda", **keywords)
+    assert cut.method == "tiles"
+    expected = gridcut.max_flow(source, sink, edges, device="cpu")
+    assert cut.value == expected.value > 0
+    assert (cut.labels == expected.labels).all()
+    return cut
+
+
+@pytest.mark.parametrize(("shape", "connectivity"), [((20, 40), 4), ((20, 40), 8), ((3, 9, 12), 6)])
+def test_solve_across_a_border(shape, connectivity, tools):
+    check(*problem_of(np.random.default_rng(92), shape, connectivity), tools)
+
+
+def test_solve_wide(tools):
+    check(*problem_of(np.random.default_rng(93), (6, 36), 4, 2**40, np.int64), tools)
+
+
+def test_solve_without_rising_between_relabelings(tools, monkeypatch):
+    from gridcut.cuda.tiles import solve
+
+    monkeypatch.setattr(solve, "MANY", 0)
+    check(*problem_of(np.random.default_rng(94), (8, 36), 4), tools)
+
+
+def test_solve_again_after_changes(tools):
+    rng = np.random.default_rng(95)
+    source, sink, edges = problem_of(rng, (8, 36), 4)
+    solver = gridcut.Solver(source, sink, edges, device="cuda")
+    solver.solve().check()
+    source = source[::-1].copy()
+    solver.update(source=source)
+    cut = solver.solve()
+    cut.check()
+    assert cut.stats["warm"]
+    assert cut.value == gridcut.max_flow(source, sink, edges, device="cpu").value
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [({"steps": 0}, "steps must be 1 or more, got 0"), ({"balance": 0}, "balance must be positive, got 0")],
+)
+def test_bad_parameters(parameters, message):
+    one = np.ones((3, 4), int)
+    with pytest.raises(ValueError, match=message):
+        gridcut.max_flow(one, one, {(0, 1): one}, device="cuda", method="tiles", **parameters)
