@@ -181,12 +181,12 @@ def memory_and_cut(problem, method, cap):
 
 def free_memory(flush=True):
     """Bytes free on the GPU; `flush`: after what is given up has gone."""
+    from gridcut.device.arrays import release_memory
     from gridcut.device.cuda import cuda
 
-    context = cuda.current_context()
     if flush:
-        context.memory_manager.deallocations.clear()
-    return context.get_memory_info().free
+        release_memory()
+    return cuda.current_context().get_memory_info().free
 
 
 def synchronize():

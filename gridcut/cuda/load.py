@@ -297,7 +297,7 @@ def _arrays_by_row(problem: Problem, layout: Layout) -> dict:
 def _form(problem: Problem, place: Place, arrays: dict) -> np.ndarray:
     """See gridcut/cuda/pixels.py."""
     flat, tiles = place.flat, place.tiles
-    form = np.zeros(PLANES + ROW * len(arrays), np.int64)
+    form = [0] * (PLANES + ROW * len(arrays))
     form[: MASKED + 1] = (
         FLAT if tiles is None else TILED,
         flat.arcs,
@@ -316,8 +316,8 @@ def _form(problem: Problem, place: Place, arrays: dict) -> np.ndarray:
         offset = place.offset3(row)
         if row >= ARC and flat.offsets[row - ARC] not in problem.edges:  # reads the opposite arc at the far end
             start += sum(o * s for o, s in zip(offset, strides[1:], strict=True))
-        form[PLANES + ROW * row :][:ROW] = (start, *strides, *offset)
-    return form
+        form[PLANES + ROW * row : PLANES + ROW * (row + 1)] = (start, *strides, *offset)
+    return np.array(form, np.int64)
 
 
 def _strides(array, axes: int) -> tuple[int, tuple[int, ...]]:

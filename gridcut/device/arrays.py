@@ -127,19 +127,19 @@ def widened(value, dtype: np.dtype):
 def allocate(*wanted: tuple[int, type], zero: bool = False) -> list:
     """One-dimensional arrays of (length, dtype) in one piece of memory: few allocations, since each takes time."""
     cuda, simulated = _numba()
-    offsets, total = [], 0
+    places, total = [], 0
     for length, dtype in wanted:
-        offsets.append(total)
-        total += -(-max(length, 1) * np.dtype(dtype).itemsize // ALIGNED) * ALIGNED
+        dtype = np.dtype(dtype)
+        size = max(length, 1) * dtype.itemsize
+        places.append((total, size, dtype))
+        total += -(-size // ALIGNED) * ALIGNED
     with refusing(total):
-        slab = cuda.device_array(total, np.uint8) if simulated else _memory().whole_slab(total)
+        if not simulated:
+            return _memory().arrays_in_slab(places, total, zero)
+        slab = cuda.device_array(total, np.uint8)
     if zero:
         clear(slab)
-    arrays = []
-    for (length, dtype), offset in zip(wanted, offsets, strict=True):
-        size = max(length, 1) * np.dtype(dtype).itemsize
-        arrays.append(slab[offset : offset + size].view(dtype))
-    return arrays
+    return [slab[first : first + size].view(dtype) for first, size, dtype in places]
 
 
 @contextmanager
@@ -199,6 +199,14 @@ class Moment:
         if self._event is None:
             return time.perf_counter() - self._time
         return self._event.until(_memory().Event())
+
+
+def release_memory() -> None:
+    """Give the driver back what is kept for the next solve."""
+    cuda, simulated = _numba()
+    if not simulated:
+        _memory().pool().empty()
+        cuda.current_context().memory_manager.deallocations.clear()
 
 
 def synchronize() -> None:

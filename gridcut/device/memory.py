@@ -5,6 +5,7 @@ checks, which cost more than what most of these calls do.
 """
 
 import ctypes
+import math
 import threading
 import weakref
 from functools import cache, cached_property
@@ -80,6 +81,12 @@ class FlatArray(cuda.cudadrv.devicearray.DeviceNDArray):
                 return flat_array(address, stop - start, self.dtype, self.owner)
         return super().__getitem__(item)
 
+    def reshape(self, *shape, **options):
+        if len(shape) == 1 and isinstance(shape[0], tuple) and math.prod(shape[0]) == self.size and self._is_flat():
+            strides = tuple(self.dtype.itemsize * math.prod(shape[0][axis + 1 :]) for axis in range(len(shape[0])))
+            return FlatArray(shape[0], strides, self.dtype, gpu_data=self.gpu_data)
+        return super().reshape(*shape, **options)
+
     def _is_flat(self) -> bool:
         """Not so for what numba makes of such an array."""
         return self.strides == (self.dtype.itemsize,)
@@ -123,10 +130,12 @@ def pool() -> Pool:
         return _pools[-1][1]
 
 
-def whole_slab(size: int) -> FlatArray:
-    """New memory as one array of bytes."""
-    slab = Slab(pool(), size)
-    return flat_array(slab.address, size, np.dtype(np.uint8), slab)
+def arrays_in_slab(places, total: int, zero: bool) -> list[FlatArray]:
+    """Arrays in new memory of so many bytes; places: (first byte, bytes, dtype) of each."""
+    slab = Slab(pool(), total)
+    if zero:
+        check(driver.cuMemsetD8Async(slab.address, 0, total, 0))
+    return [flat_array(slab.address + first, size // dtype.itemsize, dtype, slab) for first, size, dtype in places]
 
 
 def synchronize() -> None:

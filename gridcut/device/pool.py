@@ -82,6 +82,6 @@ def _bytes(pieces) -> int:
 
 
 def size_class(size: int) -> int:
-    """Sizes are rounded up to few, by an eighth at most."""
-    step = max(SMALLEST, 1 << max(size.bit_length() - 4, 0))
+    """Sizes are rounded up to few, by a 32nd or SMALLEST at most."""
+    step = max(SMALLEST, 1 << max(size.bit_length() - 6, 0))
     return -(-size // step) * step

@@ -39,10 +39,10 @@ def waited(pool):
     pool.reuse(pool.returned())
 
 
-def test_sizes_are_rounded_up_by_an_eighth_at_most():
+def test_sizes_are_rounded_up_by_a_32nd_at_most():
     for size in (1, 4096, 4097, 100_000, MB, MB + 1, 15 * MB + 7, 10**12 + 1):
         rounded = size_class(size)
-        assert size <= rounded <= max(size + 4096, size * 9 / 8)
+        assert size <= rounded <= max(size + 4096, size * 33 / 32)
         assert size_class(rounded) == rounded
 
 

@@ -99,13 +99,9 @@ def solve(excess, residual, layout, *, warm=None, callback=None, steps=32, balan
     blocks = min(n, most_blocks(discharge, (*arrays, np.int32(1)), THREADS, shared))
     if small:
         blocks = min(blocks, multiprocessors())
-    rising, falling = (
-        prepare(discharge, blocks, THREADS, *arrays, np.int32(rise), shared=shared) for rise in (True, False)
-    )
+    push = prepare(discharge, blocks, THREADS, *arrays, np.int32(1), shared=shared)
 
-    done = np.zeros(COUNTS, np.int32)
     while True:
-        push = rising if done[ROUNDS] < MANY else falling
         for _ in range(AHEAD):
             search()
             push()
@@ -121,6 +117,8 @@ def solve(excess, residual, layout, *, warm=None, callback=None, steps=32, balan
             callback(dict(stats))
         if done[DONE]:
             break
+        if done[ROUNDS] >= MANY:
+            push = prepare(discharge, blocks, THREADS, *arrays, np.int32(0), shared=shared)
     relabeling, discharging = (int(i) / 1e9 for i in times[1:])
     return state, {**stats, "kernel_seconds": {"relabel": relabeling, "discharge": discharging}}
 
