@@ -249,29 +249,34 @@ def _few_launches(monkeypatch):
     monkeypatch.setattr(solve, "AHEAD", 1)
 
 
-def problem_of(rng, shape, connectivity, high=20, dtype=np.int32):
+def problem_of(rng, shape, connectivity, unit=1):
     """Few pixels with excess, few with capacity to the sink, so that flow has a way to go."""
-    source, sink = rng.integers(0, 4 * high, (2, *shape)) * (rng.random((2, *shape)) < 0.04)
-    edges = {offset: rng.integers(0, high, shape).astype(dtype) for offset in gridcut.neighbourhood(connectivity)}
-    return source.astype(dtype), sink.astype(dtype), edges
+    dtype = np.int32 if unit == 1 else np.int64
+    source, sink = rng.integers(0, 80, (2, *shape)) * (rng.random((2, *shape)) < 0.04)
+    edges = {offset: rng.integers(0, 20, shape).astype(dtype) * unit for offset in gridcut.neighbourhood(connectivity)}
+    return source.astype(dtype) * unit, sink.astype(dtype) * unit, edges
 
 
-def check(source, sink, edges, tools, **keywords):
-    cut = tools.solve(source, sink, edges, "auto cuda", **keywords)
+def check(source, sink, edges, tools, unit=1):
+    """Solve and compare with SciPy: its start is quicker than that of the solvers on the CPU."""
+    cut = tools.solve(source, sink, edges, "auto cuda")
     assert cut.method == "tiles"
-    expected = gridcut.max_flow(source, sink, edges, device="cpu")
-    assert cut.value == expected.value > 0
-    assert (cut.labels == expected.labels).all()
+    small = (source // unit, sink // unit, {offset: capacity // unit for offset, capacity in edges.items()})
+    assert cut.value == tools.oracle(*small) * unit > 0
     return cut
 
 
 @pytest.mark.parametrize(("shape", "connectivity"), [((20, 40), 4), ((20, 40), 8), ((3, 9, 12), 6)])
 def test_solve_across_a_border(shape, connectivity, tools):
-    check(*problem_of(np.random.default_rng(92), shape, connectivity), tools)
+    problem = problem_of(np.random.default_rng(92), shape, connectivity)
+    cut = check(*problem, tools)
+    if connectivity == 4:
+        assert (cut.labels == gridcut.max_flow(*problem, device="cpu").labels).all()
 
 
 def test_solve_wide(tools):
-    check(*problem_of(np.random.default_rng(93), (6, 36), 4, 2**40, np.int64), tools)
+    problem = problem_of(np.random.default_rng(93), (6, 36), 4, 2**40)
+    assert check(*problem, tools, 2**40).stats["dtype"] == "int64"
 
 
 def test_solve_without_rising_between_relabelings(tools, monkeypatch):
@@ -291,7 +296,7 @@ def test_solve_again_after_changes(tools):
     cut = solver.solve()
     cut.check()
     assert cut.stats["warm"]
-    assert cut.value == gridcut.max_flow(source, sink, edges, device="cpu").value
+    assert cut.value == tools.oracle(source, sink, edges)
 
 
 @pytest.mark.parametrize(
