@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gridcut
-from gridcut.cuda.tiles.layout import CELLS, from_flat, make_tile_layout, to_flat
+from gridcut.cuda.tiles.layout import from_flat, make_tile_layout, to_flat
 from gridcut.grid import make_layout
 
 pytestmark = pytest.mark.sim
@@ -201,41 +201,108 @@ def test_discharge_of_one_tile(connectivity, wide, rise, share):
         assert (excess_now <= 0).all()
 
 
-@pytest.mark.parametrize(("connectivity", "shape"), [(4, (40, 50)), (8, (20, 70)), (6, (5, 8, 40)), (26, (4, 9, 40))])
-def test_relabeling_finds_distances(connectivity, shape):
-    """Across the borders of tiles, and as bits too."""
-    from gridcut.cuda.tiles.kernels import PIXELS, SEARCH_THREADS, Shape, bits_kernel, kernels_for, list_count
-    from gridcut.cuda.tiles.search import FAR, search_words
+def on_device(tiled, layout, excess, residual):
+    """Excess and residuals in tiles, and the memory of a solve with their bits."""
+    from gridcut.cuda.tiles.kernels import Shape, bits_kernel, list_count
     from gridcut.cuda.tiles.solve import make_state
     from gridcut.device.cuda import cuda
 
-    tiled, layout = layout_of(connectivity, shape)
-    rng = np.random.default_rng([connectivity, 3])
-    open_arcs = rng.random((layout.arcs, *shape)) < (0.25 if connectivity == 26 else 0.6)
-    for k, offset in enumerate(layout.offsets):
-        open_arcs[k][outside(shape, offset)] = False
-    excess = rng.integers(-1, 2, shape) * (rng.random(shape) < 0.005)
     flat_excess, flat_residual = np.zeros(layout.size, np.int32), np.zeros(layout.size * layout.arcs, np.int32)
     layout.interior(flat_excess)[...] = excess
-    layout.interior(flat_residual.reshape(-1, layout.arcs))[...] = np.moveaxis(open_arcs, 0, -1)
+    layout.interior(flat_residual.reshape(-1, layout.arcs))[...] = np.moveaxis(residual, 0, -1)
     arrays = [cuda.to_device(a) for a in from_flat(tiled, flat_excess, flat_residual, layout, np.uint16)]
-    n = tiled.count
-    kind = Shape(tiled.offsets, tiled.tile, False)
-    state = make_state(n, tiled.arcs, list_count(kind))
+    state = make_state(tiled.count, tiled.arcs, list_count(Shape(tiled.offsets, tiled.tile, False)))
     for array in state:
         array.copy_to_device(np.zeros(array.shape, array.dtype))
-    bits_kernel[n, 32](*arrays, tiled.arcs, n, state.bits)
-    relabel, _ = kernels_for(kind, PIXELS // 32)
-    relabel[1, SEARCH_THREADS, 0, 4 * search_words(tiled.arcs)](*state[:-1], tiled.tiles, 1)
+    bits_kernel[tiled.count, 32](*arrays, tiled.arcs, tiled.count, state.bits)
+    return arrays, state
 
+
+def relabel(tiled, state):
+    from gridcut.cuda.tiles.kernels import SEARCH_THREADS, Shape, kernels_for
+    from gridcut.cuda.tiles.search import search_words
+
+    kernel, _ = kernels_for(Shape(tiled.offsets, tiled.tile, False), 32)
+    kernel[1, SEARCH_THREADS, 0, 4 * search_words(tiled.arcs)](*state[:-1], tiled.tiles, 1)
+
+
+def check_relabeling(tiled, layout, excess, open_arcs):
+    """Heights are distances, and the bits of what can reach the sink are those with one."""
+    from gridcut.cuda.tiles.search import FAR
+
+    for k, offset in enumerate(layout.offsets):
+        open_arcs[k][outside(layout.shape, offset)] = False
+    _, state = on_device(tiled, layout, excess, open_arcs)
+    relabel(tiled, state)
     expected = distances(np.where(excess < 0, 1, FAR), open_arcs, layout.offsets, FAR)
-    assert 0.1 < (expected < FAR).mean() < 1
-    unused = np.zeros(n * tiled.arcs * CELLS, np.int32)
+    unused = np.zeros(tiled.cells * tiled.arcs, np.int32)
     height = layout.interior(to_flat(tiled, state.height.copy_to_host(), unused, layout)[0])
     assert (height == expected).all()
     words = state.reach_bits.copy_to_host()
     reach = ((words[:, None] >> np.arange(32, dtype=np.uint32)) & 1).astype(np.int32).ravel()
     assert (layout.interior(to_flat(tiled, reach, unused, layout)[0]) == (expected < FAR)).all()
+    return expected
+
+
+@pytest.mark.parametrize(("connectivity", "shape"), [(4, (40, 50)), (8, (20, 70)), (6, (5, 8, 40)), (26, (4, 9, 40))])
+def test_relabeling_finds_distances(connectivity, shape):
+    """Across the borders of tiles."""
+    tiled, layout = layout_of(connectivity, shape)
+    rng = np.random.default_rng([connectivity, 3])
+    open_arcs = rng.random((layout.arcs, *shape)) < (0.25 if connectivity == 26 else 0.6)
+    excess = rng.integers(-1, 2, shape) * (rng.random(shape) < 0.005)
+    expected = check_relabeling(tiled, layout, excess, open_arcs)
+    assert 0.1 < (expected < expected.max()).mean() < 1
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("end", [0, -1])
+def test_relabeling_along_a_snake(turned, end):
+    """One way that crosses a border again and again: every time the tile behind it has to look again."""
+    shape = (7, 40)
+    way = [(y, x) for y in range(7) for x in (range(28, 37) if y % 2 == 0 else range(36, 27, -1))]
+    if turned:
+        shape, way = shape[::-1], [place[::-1] for place in way]
+    tiled, layout = layout_of(4, shape)
+    excess = np.zeros(shape, np.int32)
+    excess[way[end]] = -1
+    open_arcs = np.zeros((4, *shape), bool)
+    for p, q in zip(way[1:], way[:-1], strict=True):
+        k = layout.offsets.index((q[0] - p[0], q[1] - p[1]))
+        open_arcs[k][p] = open_arcs[k ^ 1][q] = True
+    expected = check_relabeling(tiled, layout, excess, open_arcs)
+    assert expected[way[-1 - end]] == len(way)
+
+
+@pytest.mark.parametrize(("connectivity", "shape"), [(4, (6, 40)), (8, (40, 6)), (6, (5, 4, 8))])
+def test_discharge_keeps_the_bits(connectivity, shape):
+    """After a launch, bits and what they stand for agree, across borders too; nothing is lost."""
+    from gridcut.cuda.tiles.kernels import THREADS, Shape, bits_kernel, kernels_for, shared_bytes
+
+    tiled, layout = layout_of(connectivity, shape)
+    rng = np.random.default_rng([connectivity, 4])
+    capacity = rng.integers(1, 9, (layout.arcs, *shape)) * (rng.random((layout.arcs, *shape)) < 0.5)
+    for k, offset in enumerate(layout.offsets):
+        capacity[k][outside(shape, offset)] = 0
+    excess = rng.integers(-9, 10, shape) * (rng.random(shape) < 0.3)
+    (e, r), state = on_device(tiled, layout, excess, capacity)
+    relabel(tiled, state)
+    kind = Shape(tiled.offsets, tiled.tile, False)
+    _, kernel = kernels_for(kind, 32)
+    for _ in range(2):
+        kernel[1, THREADS, 0, shared_bytes(kind)](e, r, *state[:-1], tiled.tiles, 1, 1e9, 0)
+        kept = state.bits.copy_to_host()
+        bits_kernel[tiled.count, 32](e, r, tiled.arcs, tiled.count, state.bits)
+        assert (state.bits.copy_to_host() == kept).all()
+        relabel(tiled, state)
+    flat_excess, flat_residual = to_flat(tiled, e.copy_to_host(), r.copy_to_host(), layout)
+    now = layout.interior(flat_excess)
+    residual = np.moveaxis(layout.interior(flat_residual.reshape(-1, layout.arcs)), -1, 0)
+    assert (now != excess).any()
+    assert (now - excess == (residual - capacity).sum(axis=0)).all()
+    for k, offset in enumerate(layout.offsets):
+        p, q = neighbours(shape, offset)
+        assert (residual[k][p] + residual[k ^ 1][q] == capacity[k][p] + capacity[k ^ 1][q]).all()
 
 
 # Whole solves
