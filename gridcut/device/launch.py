@@ -12,6 +12,7 @@ those.  In the simulator, and for anything else, kernels are launched by numba.
 
 import ctypes
 import struct
+import threading
 from functools import partial
 
 import numpy as np
@@ -28,6 +29,7 @@ SCALARS = {np.int32: "q", np.int64: "q", np.float64: "d", int: "q"}
 
 _known = {}  # (kernel, GPU, dtypes) -> _Compiled
 _most = {}
+_lock = threading.Lock()  # numba does not load one kernel from two threads at once
 
 
 class _Compiled:
@@ -76,9 +78,10 @@ def most_blocks(kernel, args, threads: int, shared: int = 0) -> int:
     if compiled is None:
         return cooperative_blocks(kernel, args, threads, shared)
     key = (compiled, threads, shared)
-    if key not in _most:
-        _most[key] = cooperative_blocks(kernel, args, threads, shared)
-    return _most[key]
+    with _lock:
+        if key not in _most:
+            _most[key] = cooperative_blocks(kernel, args, threads, shared)
+        return _most[key]
 
 
 class _Launch:
@@ -104,7 +107,10 @@ def _compiled(kernel, args) -> _Compiled | None:
     key = (kernel, current_gpu(), kinds)
     known = _known.get(key)
     if known is None:
-        known = _known[key] = _Compiled(kernel, args)
+        with _lock:
+            known = _known.get(key)
+            if known is None:
+                known = _known[key] = _Compiled(kernel, args)
     return known
 
 

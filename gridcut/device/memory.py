@@ -32,7 +32,7 @@ class Slab:
         self._pool = None
         self.size, self._piece = pool.take(size)
         self._pool = pool
-        self.address = self._piece.device_ctypes_pointer.value
+        self.address = self._piece if type(self._piece) is int else self._piece.device_ctypes_pointer.value
 
     def __del__(self):
         if self._pool is not None:
@@ -122,12 +122,31 @@ def pool() -> Pool:
         if known() is context:
             return kept
     with _lock:
-        # A manager that is not numba's own keeps memory itself.
-        ours = isinstance(context.memory_manager, _numba_driver.NumbaCUDAMemoryManager)
-        most = int(context.get_memory_info().total * KEPT) if ours else 0
         _pools[:] = [(ref, kept) for ref, kept in _pools if ref() is not None]
-        _pools.append((weakref.ref(context), Pool(lambda size: cuda.current_context().memalloc(size), most)))
+        if isinstance(context.memory_manager, _numba_driver.NumbaCUDAMemoryManager):
+            made = Pool(_ask, _drop, int(context.get_memory_info().total * KEPT))
+        else:  # another library's, which keeps memory itself
+            made = Pool(context.memalloc, lambda piece: None, 0)
+        _pools.append((weakref.ref(context), made))
         return _pools[-1][1]
+
+
+def _ask(size: int) -> int:
+    """The address of new memory; what numba has put off giving back is given back before anybody is refused."""
+    error, address = driver.cuMemAlloc(size)
+    if error == driver.CUresult.CUDA_ERROR_OUT_OF_MEMORY:
+        cuda.current_context().deallocations.clear()
+        error, address = driver.cuMemAlloc(size)
+    return int(check((error, address)))
+
+
+def _drop(address: int) -> None:
+    if driver is None:  # the end of the process, where memory comes back by itself
+        return
+    (error,) = driver.cuMemFree(address)
+    if error == driver.CUresult.CUDA_ERROR_INVALID_CONTEXT:  # a thread that has done nothing on the GPU so far
+        cuda.current_context()
+        driver.cuMemFree(address)
 
 
 def arrays_in_slab(places, total: int, zero: bool) -> list[FlatArray]:

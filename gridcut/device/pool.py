@@ -17,10 +17,15 @@ SMALLEST = 4096  # bytes
 
 
 class Pool:
-    """Pieces of memory by size.  `ask(size)` gets one from the driver, which has it back when the piece is dropped."""
+    """Pieces of memory by size: `ask(size)` gets one from the driver, `drop(piece)` gives it back.
 
-    def __init__(self, ask, most: int):
+    A piece must not free itself: the garbage collector finalises all that it finds together, the piece and whoever
+    is just about to hand it in here.
+    """
+
+    def __init__(self, ask, drop, most: int):
         self._ask = ask
+        self._drop = drop
         self._most = most  # bytes
         self._lock = threading.Lock()
         self._free = []  # (size, piece), oldest first
@@ -48,6 +53,8 @@ class Pool:
         """Keep a piece, or drop it where that would be too much."""
         if size + _bytes(self._returned) <= self._most and size == size_class(size):
             self._returned.append((size, piece))
+        else:
+            self._drop(piece)
 
     def returned(self) -> list:
         """What has come back since the last call; only the caller knows of it now."""
@@ -64,7 +71,7 @@ class Pool:
         with self._lock:
             self._free += found
             while len(self._free) > MOST_PIECES or _bytes(self._free) > self._most:
-                del self._free[0]
+                self._drop(self._free.pop(0)[1])
 
     def held(self) -> int:
         """Bytes that are kept."""
@@ -73,8 +80,9 @@ class Pool:
     def empty(self) -> None:
         """Give everything back to the driver."""
         with self._lock:
-            self._free = []
-        self.returned()
+            free, self._free = self._free, []
+        for _, piece in free + self.returned():
+            self._drop(piece)
 
 
 def _bytes(pieces) -> int:

@@ -23,16 +23,18 @@ class Driver:
         if size > self.room:
             raise RuntimeError("CUDA_ERROR_OUT_OF_MEMORY")
         self.asked.append(size)
-        return Piece(self, size)
+        self.room -= size
+        return Piece(size)
+
+    def drop(self, piece):
+        assert not piece.dropped
+        piece.dropped = True
+        self.room += piece.size
 
 
 class Piece:
-    def __init__(self, driver, size):
-        self.driver, self.size = driver, size
-        driver.room -= size
-
-    def __del__(self):
-        self.driver.room += self.size
+    def __init__(self, size):
+        self.size, self.dropped = size, False
 
 
 def waited(pool):
@@ -48,7 +50,7 @@ def test_sizes_are_rounded_up_by_a_32nd_at_most():
 
 def test_a_piece_is_used_again_after_waiting():
     driver = Driver(100 * MB)
-    pool = Pool(driver, 10 * MB)
+    pool = Pool(driver, driver.drop, 10 * MB)
     size, piece = pool.take(MB)
     pool.give(size, piece)
     assert pool.held() == MB
@@ -61,7 +63,7 @@ def test_a_piece_is_used_again_after_waiting():
 
 def test_no_more_than_so_much_is_kept():
     driver = Driver(100 * MB)
-    pool = Pool(driver, 10 * MB)
+    pool = Pool(driver, driver.drop, 10 * MB)
     pool.give(*pool.take(20 * MB))
     assert pool.held() == 0
     assert driver.room == 100 * MB
@@ -80,7 +82,7 @@ def test_no_more_than_so_much_is_kept():
 
 def test_the_oldest_go_first():
     driver = Driver(100 * MB)
-    pool = Pool(driver, 10 * MB)
+    pool = Pool(driver, driver.drop, 10 * MB)
     for size in (4 * MB, 5 * MB, 6 * MB):
         pool.give(*pool.take(size))
         waited(pool)
@@ -92,15 +94,32 @@ def test_the_oldest_go_first():
 
 def test_what_is_kept_goes_before_anybody_is_refused():
     driver = Driver(10 * MB)
-    pool = Pool(driver, 100 * MB)
+    pool = Pool(driver, driver.drop, 100 * MB)
     pool.give(*pool.take(6 * MB))
     _, piece = pool.take(9 * MB + 1)
     assert piece.size == 9 * MB + 1
     with pytest.raises(RuntimeError, match="OUT_OF_MEMORY"):
         pool.take(2 * MB)
-    del piece
+    assert driver.room == 10 * MB - piece.size
+    assert not piece.dropped
+
+
+def test_garbage_in_a_cycle_hands_its_piece_in_alive():
+    """The collector finalises all of it together; a piece that freed itself would be handed in freed."""
+    driver = Driver(10 * MB)
+    pool = Pool(driver, driver.drop, 10 * MB)
+
+    class Slab:
+        def __init__(self):
+            self.taken = pool.take(MB)
+            self.me = self
+
+        def __del__(self):
+            pool.give(*self.taken)
+
+    Slab()
     gc.collect()
-    assert driver.room == 10 * MB
+    assert [piece.dropped for _, piece in pool.returned()] == [False]
 
 
 @pytest.mark.skipif(
