@@ -47,7 +47,7 @@ from gridcut.device.cuda import SIMULATED, WARP, multiprocessors
 from gridcut.device.launch import launch, most_blocks, prepare
 
 MANY = 1000
-AHEAD = 4  # rounds launched before the host looks whether they are still needed
+AHEAD = 8  # rounds launched before the host looks whether they are still needed: one that is not takes 10 µs
 SMALL = 1024  # tiles; so few are spread thinly over the device, where barriers of fewer blocks are faster
 MOST_WORKERS = 1056  # warps that wait for tiles to search; more of them are in each other's way
 
@@ -102,7 +102,7 @@ def solve(excess, residual, layout, *, warm=None, callback=None, steps=32, balan
     push = prepare(discharge, blocks, THREADS, *arrays, np.int32(1), shared=shared)
 
     while True:
-        for _ in range(AHEAD):
+        for _ in range(AHEAD if callback is None else 1):
             search()
             push()
         tally = download(state.tally)
