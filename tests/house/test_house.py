@@ -34,8 +34,14 @@ def modules_of(name):
     """All modules below a package; those of the CUDA side only where numba-cuda is installed."""
     for path in sorted((ROOT / name).rglob("*.py")):
         parts = path.relative_to(ROOT).with_suffix("").parts
-        if numba_cuda_is_installed() or not any("cuda" in part for part in parts):
+        if numba_cuda_is_installed() or not (any("cuda" in part for part in parts) or imports_cuda(path)):
             yield ".".join(parts).removesuffix(".__init__")
+
+
+def imports_cuda(path):
+    """Whether importing a module imports numba.cuda or the driver's bindings with it."""
+    lines = path.read_text("utf-8").splitlines()
+    return any(line.startswith(("from cuda.", "from gridcut.device.cuda ")) for line in lines)
 
 
 def test_importing_gridcut_is_light():

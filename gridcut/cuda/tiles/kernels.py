@@ -165,6 +165,8 @@ def kernels_for(shape: Shape, per: int):
             while again:
                 if lane == 0:
                     cuda.atomic.exch(flags, t, np.int32(RUNNING))
+                # No lane may look around before that: what changes after it is seen, or makes the tile run once more.
+                warp_sync()
                 cuda.threadfence()
                 q = relabel_from_outside(
                     t, lane, tiles, tile, arcs, offset, leave, watch, faces, height, bits, reach, level, masks, base
