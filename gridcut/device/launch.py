@@ -1,9 +1,9 @@
 """Launching kernels with little work on the host.
 
-numba looks at every argument anew at every launch, 30 to 80 µs in all: more than most of our kernels run for small
-pictures.  Here a kernel is found by the dtypes of its arguments, which are packed in one go, and a launch that is
-repeated is packed once.  Arguments are flat arrays, NumPy's int32, int64 and float64, Python's ints, and tuples of
-those.  In the simulator, and for anything else, kernels are launched by numba.
+numba looks at every argument anew at every launch: 28 µs with one array, 52 with eight.  Here a kernel is found by the
+dtypes of its arguments, which are packed in one go, and a launch that is repeated is packed once.  Arguments are flat
+arrays, NumPy's int32, int64 and float64, Python's ints, and tuples of those.  In the simulator, and for anything else,
+kernels are launched by numba.
 
     launch(kernel, blocks, threads, *args)      like kernel[blocks, threads](*args)
     prepare(kernel, blocks, threads, *args)     the same, to be called as often as one likes

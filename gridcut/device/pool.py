@@ -1,6 +1,6 @@
 """Memory that is kept for the next solve; knows nothing of GPUs.
 
-Asking a driver for memory and giving it back takes 0.1 to 0.5 ms each, as long as loading a small picture.  So memory
+Asking a driver for memory and giving it back takes about as long as loading a small picture.  So memory
 that nobody uses any more is kept, and given back when there is no room: at most so many bytes for pieces that may be
 used again, and as many for pieces that have come back since.
 

@@ -29,7 +29,7 @@ MOST_REGISTERS = 128  # two blocks of 256 threads on a multiprocessor
 MAY_SPILL = {
     "discharge_kernel": 400,
     "relabel_kernel": 160,
-}  # kernel's name: bytes of local memory a thread that were found to cost less than what they buy
+}  # kernel's name: bytes of local memory a thread, which buy a second block on a multiprocessor or come with sm_75
 ROOT = Path(gridcut.__file__).parents[1]
 
 REGISTERS, FRAME = 0x2F, 0x11  # records of .nv.info: (symbol, registers) and (symbol, bytes of local memory)

@@ -80,9 +80,10 @@ def test_wide_capacities(scheme, tools):
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_floats(scheme, tools):
+    """Values in one unit of the fixed point everywhere: the CPU's labels, and its value to the last bit."""
     rng = np.random.default_rng(6)
     source, sink, edges, mask = tools.random_problem(rng, (4, 5), gridcut.neighbourhood(4), np.float64, 50)
-    cut_of(source / 7, sink / 7, edges, mask, scheme)
+    check(source / 7, sink / 7, edges, mask, scheme)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

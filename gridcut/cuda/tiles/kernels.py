@@ -49,7 +49,7 @@ from gridcut.neighbourhood import neighbourhood
 
 SEARCH_THREADS = 32 if SIMULATED else 256
 THREADS = 32 if SIMULATED else 512
-# Two blocks of THREADS on a multiprocessor; what does not fit into so many registers lies outside the inner loops.
+# Two blocks of THREADS on a multiprocessor: some registers spill, yet large grids are faster than with one block.
 REGISTERS = 64
 SEARCH_REGISTERS = 96
 IDLE, QUEUED, RUNNING = 0, 1, 2  # state of a tile while distances are searched; RUNNING + QUEUED: once more

@@ -80,8 +80,8 @@ def search(lane, sinks, tile, arcs, offsets, faces, level, bits, base):
     sinks   this lane's row of pixels with capacity to the sink
     faces   the rows that arcs leave in depth or height
 
-    A level takes some 150 cycles, most of them waiting for the step before: what a search costs is the number of its
-    levels, and so every instruction in the loop counts.
+    Each level waits for the one before, so what a search costs is the number of its levels times the way through the
+    loop: every instruction in it counts.
     """
     z0, y0 = lane // tile[1], lane % tile[1]
     mine = opaque(base + lane * PITCH)

@@ -17,7 +17,7 @@ distances only grow, which ends for certain; no instance has been seen to come n
 [1] Łupińska. "Parallel implementation of flow and matching algorithms." 2011.
 [2] Delong, Boykov. "A scalable graph-cut algorithm for N-D grids." CVPR 2008.
 
-O(n^2 m) operations; memory beyond excess and residuals: 4.3 bytes a pixel + 1/8 byte an arc.
+O(n^2 m) operations; memory beyond excess and residuals: 4.4 bytes a pixel + 1/8 byte an arc.
 """
 
 from typing import NamedTuple
@@ -47,7 +47,7 @@ from gridcut.device.cuda import SIMULATED, WARP, multiprocessors
 from gridcut.device.launch import launch, most_blocks, prepare
 
 MANY = 1000
-AHEAD = 8  # rounds launched before the host looks whether they are still needed: one that is not takes 10 µs
+AHEAD = 8  # rounds launched before the host looks whether they are still needed: one that is not does nothing
 SMALL = 1024  # tiles; so few are spread thinly over the device, where barriers of fewer blocks are faster
 MOST_WORKERS = 1056  # warps that wait for tiles to search; more of them are in each other's way
 
