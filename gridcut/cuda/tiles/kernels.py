@@ -9,8 +9,15 @@ Arrays, t a tile of n, A arcs
                                         A + 1: excess
   reach[t * 32 + row]                   the pixel can reach the sink
   flags[t]                              relabeling: state of a search (below);  discharging: waits in a list
+  visited[t]                            the last round in which the tile was discharged
   lists, counts                         the queue of searches (queue.py), then the tiles of each colour that wait
-  times                                 nanoseconds: of the last relabeling, of all, of all discharging
+  times                                 nanoseconds: of the last relabeling, of all, of all discharging, of the last
+                                        relabeling of the whole grid, and the clock when that was over
+
+Few tiles are at work towards the end, or after a small change.  Then a relabeling is local: heights are searched
+again only in tiles near those that were discharged, up to tiles that keep theirs.  Heights that are kept may be out of
+date, which costs time and nothing else: whether excess can still reach the sink is decided by a relabeling of the whole
+grid, and there is one as soon as the local ones, with what was discharged after them, have taken as long as that takes.
 """
 
 from functools import cache
@@ -29,6 +36,7 @@ from gridcut.cuda.tiles.discharge import (
     load_tile,
     slot_of,
     store_tile,
+    tile_at,
 )
 from gridcut.cuda.tiles.queue import FINISHED, HEAD, PENDING, TAIL, pop, push
 from gridcut.cuda.tiles.relabel import relabel_from_outside
@@ -41,6 +49,7 @@ from gridcut.device.cuda import (
     device_function,
     grid_sync,
     nanoseconds,
+    opaque,
     relaxed_load,
     shuffle,
     warp_sync,
@@ -52,11 +61,17 @@ THREADS = 32 if SIMULATED else 512
 # Two blocks of THREADS on a multiprocessor: some registers spill, yet large grids are faster than with one block.
 REGISTERS = 64
 SEARCH_REGISTERS = 96
-IDLE, QUEUED, RUNNING = 0, 1, 2  # state of a tile while distances are searched; RUNNING + QUEUED: once more
+# State of a tile while distances are searched; RUNNING + QUEUED: once more; KEPT: not at all.
+IDLE, QUEUED, RUNNING, KEPT = 0, 1, 2, 4
+PATIENCE = 2.0  # time for local relabelings and what follows them, as a multiple of that of a whole one
+NEAR = ((0, 2, 2), (1, 1, 1))  # tiles around one that was discharged, in pictures and in volumes
+FEW = 16  # a relabeling may be local if at most one of so many tiles was discharged
 # places in `counts`, behind those of the queue and of the lists
 LISTS = FIRST_SLOT
-STOP, DONE, ROUNDS, SEARCHES, TURNS, VISITS = 32, 34, 35, 36, 37, 38
+STOP, DONE, ROUNDS, SEARCHES, TURNS, VISITS, LOCAL, VISITED = 32, 34, 35, 36, 37, 38, 39, 40
+WHOLE = 41  # relabelings of the whole grid
 COUNTS = 64
+TIMES = 5
 
 
 @cuda_kernel
@@ -108,6 +123,9 @@ def kernels_for(shape: Shape, per: int):
     leaving = np.array(leaving or [(0, 0)], np.int32)
     sides = {tuple(int(i) for i in np.sign(o) * keep) for o in shape.offsets for keep in np.ndindex(2, 2, 2)}
     sides = np.array(sorted(sides - {(0, 0, 0)}), np.int32)
+    # The tiles near a tile: one for each lane at most.
+    reach_of = NEAR[depth > 1]
+    around = np.array(list(np.ndindex(*(2 * r + 1 for r in reach_of))), np.int32) - np.array(reach_of, np.int32)
     diagonal = is_diagonal(shape)
     colours = list_count(shape) // 3
     words = search_words(arcs)
@@ -117,8 +135,9 @@ def kernels_for(shape: Shape, per: int):
         e_at //= 2
 
     @cuda_kernel(max_registers=SEARCH_REGISTERS)
-    def relabel_kernel(height, bits, reach, flags, lists, counts, times, tiles, workers):
-        """Distances to the sink: all tiles once, then those whose surroundings changed, from a queue."""
+    def relabel_kernel(height, bits, reach, flags, visited, lists, counts, times, tiles, workers):
+        """Distances to the sink: tiles once, all or some, then those whose surroundings changed, from a queue."""
+        near = cuda.const.array_like(around)
         offset = cuda.const.array_like(offsets)
         leave = cuda.const.array_like(leaving)
         watch = cuda.const.array_like(sides)
@@ -133,17 +152,34 @@ def kernels_for(shape: Shape, per: int):
         warp, warps = thread // 32, threads // 32
         base = (cuda.threadIdx.x // 32) * words
         start = nanoseconds()
-        i = thread
-        while i < height.size:
-            height[np.uint64(i)] = FAR
-            if i < n:
-                flags[np.uint64(i)] = RUNNING
+        local = counts[LOCAL] != 0
+        last = counts[ROUNDS]
+        i = warp
+        while i < n:
+            found = False
+            if local and lane < near.shape[0]:
+                iz, iy, ix = place_of(i, tiles)
+                first = i - (iz * tiles[1] + iy) * tiles[2] - ix
+                q = tile_at(iz, iy, ix, near[lane, 0], near[lane, 1], near[lane, 2], tiles, first)
+                found = q >= 0 and visited[np.uint64(q)] == last
+            some = ballot(found)
+            keep = local and some == NONE
+            if not keep:
+                row = opaque(0)
+                while row < 32:
+                    height[np.uint64((i * 32 + row) * 32 + lane)] = FAR
+                    row = np.int32(row + 1)
+            if lane == 0:
+                flags[np.uint64(i)] = KEPT if keep else RUNNING
                 lists[np.uint64(i)] = -1
-            i += threads
+                if not keep:
+                    cuda.atomic.add(counts, PENDING, np.int32(1))
+                if not local:
+                    visited[np.uint64(i)] = 0  # of earlier solves
+            i += warps
         if thread == 0:
             counts[HEAD] = 0
             counts[TAIL] = 0
-            counts[PENDING] = n
             for j in range(LISTS, LISTS + 3 * colours):
                 counts[j] = 0
         grid_sync()
@@ -153,6 +189,8 @@ def kernels_for(shape: Shape, per: int):
             if own < n:
                 t = np.int32(own)
                 own += warps
+                if flags[np.uint64(t)] & KEPT != 0:
+                    continue
             elif warp >= workers:
                 break
             else:
@@ -183,12 +221,17 @@ def kernels_for(shape: Shape, per: int):
             if lane == 0:
                 cuda.atomic.sub(counts, PENDING, np.int32(1))
         if thread == 0:
-            times[0] = nanoseconds() - start
+            end = nanoseconds()
+            times[0] = end - start
             times[1] += times[0]
+            if not local:
+                times[3] = times[0]
+                times[4] = end
+                counts[WHOLE] += 1
 
     @cuda_kernel(max_registers=REGISTERS)
     def discharge_kernel(
-        excess, residual, height, bits, reach, flags, lists, counts, times, tiles, laps, balance, rise
+        excess, residual, height, bits, reach, flags, visited, lists, counts, times, tiles, laps, balance, rise
     ):
         """Discharge the tiles with excess, one colour after the other, for as long as relabeling took."""
         offset = cuda.const.array_like(offsets)
@@ -204,6 +247,7 @@ def kernels_for(shape: Shape, per: int):
         leader = block == 0 and tid == 0
         thread, threads = cuda.grid(1), cuda.gridsize(1)
         lane = thread & 31
+        now = counts[ROUNDS] + 1
         start = nanoseconds()
         i = thread // 32
         while i < n:
@@ -233,6 +277,9 @@ def kernels_for(shape: Shape, per: int):
                     t = np.int32(lists[np.uint64((slot - LISTS) * n + i)])
                     if tid == 0:
                         flags[np.uint64(t)] = 0
+                        if visited[np.uint64(t)] != now:
+                            visited[np.uint64(t)] = now
+                            cuda.atomic.add(counts, VISITED, np.int32(1))
                     iz, iy, ix = place_of(t, tiles)
                     first = t - (iz * tiles[1] + iy) * tiles[2] - ix
                     load_tile(t, first, iz, iy, ix, tiles, tile, rim, arcs, excess, residual, height, h, w, e_at)
@@ -259,10 +306,16 @@ def kernels_for(shape: Shape, per: int):
                     counts[VISITS] += todo
             turn += 1
         if leader:
-            times[2] += nanoseconds() - start
-            counts[ROUNDS] += 1
-            if turn == 1 and not working:
+            end = nanoseconds()
+            times[2] += end - start
+            counts[ROUNDS] = now
+            counts[PENDING] = 0
+            nothing = turn == 1 and not working
+            if nothing and counts[LOCAL] == 0:
                 counts[DONE] = 1
+            few = relaxed_load(counts, VISITED) * FEW <= n
+            counts[LOCAL] = 1 if few and rise != 0 and not nothing and end - times[4] < times[3] * PATIENCE else 0
+            counts[VISITED] = 0
 
     return relabel_kernel, discharge_kernel
 
@@ -319,7 +372,7 @@ def kernels():
         offsets = tuple(o for f in forward for o in (f, tuple(-i for i in f)))
         shape = Shape(offsets, (1, 32, 32) if flat == 2 else (4, 8, 32), excess == int64)
         relabel, discharges = kernels_for(shape, PIXELS // THREADS)
-        common = (counts, uint32[::1], uint32[::1], counts, counts, counts, int64[::1], tiles)
+        common = (counts, uint32[::1], uint32[::1], counts, counts, counts, counts, int64[::1], tiles)
         arrays = (excess[::1], residual[::1])
         listed += [
             (f"relabel {connectivity} {excess}", relabel, (*common, int32)),

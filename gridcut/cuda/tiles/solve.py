@@ -33,8 +33,10 @@ from gridcut.cuda.tiles.kernels import (
     SEARCH_THREADS,
     SEARCHES,
     THREADS,
+    TIMES,
     TURNS,
     VISITS,
+    WHOLE,
     Shape,
     bits_kernel,
     kernels_for,
@@ -48,6 +50,7 @@ from gridcut.device.launch import launch, most_blocks, prepare
 
 MANY = 1000
 AHEAD = 8  # rounds launched before the host looks whether they are still needed: one that is not does nothing
+AHEAD_IF_SMALL = 4
 SMALL = 1024  # tiles; so few are spread thinly over the device, where barriers of fewer blocks are faster
 MOST_WORKERS = 1056  # warps that wait for tiles to search; more of them are in each other's way
 
@@ -59,6 +62,7 @@ class TileState(NamedTuple):
     bits: object
     reach_bits: object
     flags: object
+    visited: object
     lists: object
     counts: object
     times: object
@@ -101,14 +105,16 @@ def solve(excess, residual, layout, *, warm=None, callback=None, steps=32, balan
         blocks = min(blocks, multiprocessors())
     push = prepare(discharge, blocks, THREADS, *arrays, np.int32(1), shared=shared)
 
+    ahead = 1 if callback is not None else AHEAD_IF_SMALL if small else AHEAD
     while True:
-        for _ in range(AHEAD if callback is None else 1):
+        for _ in range(ahead):
             search()
             push()
         tally = download(state.tally)
         done, times = tally[: COUNTS // 2].view(np.int32), tally[COUNTS // 2 :]
         stats = {
             "rounds": int(done[ROUNDS]),
+            "global_relabels": int(done[WHOLE]),
             "searches": int(done[SEARCHES]),
             "turns": int(done[TURNS]),
             "discharges": int(done[VISITS]),
@@ -119,7 +125,7 @@ def solve(excess, residual, layout, *, warm=None, callback=None, steps=32, balan
             break
         if done[ROUNDS] >= MANY:
             push = prepare(discharge, blocks, THREADS, *arrays, np.int32(0), shared=shared)
-    relabeling, discharging = (int(i) / 1e9 for i in times[1:])
+    relabeling, discharging = (int(i) / 1e9 for i in times[1:3])
     return state, {**stats, "kernel_seconds": {"relabel": relabeling, "discharge": discharging}}
 
 
@@ -130,7 +136,8 @@ def make_state(n: int, arcs: int, lists: int) -> TileState:
         (n * (arcs + 2) * WARP, np.uint32),
         (n * WARP, np.uint32),
         (n, np.int32),
+        (n, np.int32),
         (n * lists, np.int32),
-        (COUNTS // 2 + 3, np.int64),
+        (COUNTS // 2 + TIMES, np.int64),
     )
     return TileState(*arrays, tally[: COUNTS // 2].view(np.int32), tally[COUNTS // 2 :], tally)
