@@ -65,6 +65,7 @@ SEARCH_REGISTERS = 96
 IDLE, QUEUED, RUNNING, KEPT = 0, 1, 2, 4
 PATIENCE = 2.0  # time for local relabelings and what follows them, as a multiple of that of a whole one
 NEAR = ((0, 2, 2), (1, 1, 1))  # tiles around one that was discharged, in pictures and in volumes
+EASY = 4  # rounds; a grid that takes more of them has excess with a long way to go, and tiles get twice the steps
 FEW = 16  # a relabeling may be local if at most one of so many tiles was discharged
 # places in `counts`, behind those of the queue and of the lists
 LISTS = FIRST_SLOT
@@ -248,6 +249,8 @@ def kernels_for(shape: Shape, per: int):
         thread, threads = cuda.grid(1), cuda.gridsize(1)
         lane = thread & 31
         now = counts[ROUNDS] + 1
+        if now > EASY:
+            laps = np.int32(2 * laps)
         start = nanoseconds()
         i = thread // 32
         while i < n:

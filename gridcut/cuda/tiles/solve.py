@@ -73,7 +73,7 @@ def solve(excess, residual, layout, *, warm=None, callback=None, steps=32, balan
     """Solve in place; the state, and counts of what was done.
 
     warm      the TileState of the last solve on these arrays
-    steps     steps of a pixel each time its tile is discharged
+    steps     steps of a pixel each time its tile is discharged, in the first rounds; twice as many later
     balance   time spent on discharging, as a multiple of that spent on relabeling
     """
     if not steps >= 1:
