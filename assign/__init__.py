@@ -1,6 +1,49 @@
-"""The linear assignment problem on arrays: dense, sparse and batched costs.
+"""assign: the linear assignment problem, exact: dense, sparse and batched costs, on CPU and GPU.
 
-Nothing is implemented here yet.  This package will hold cost-scaling and auction-like solvers behind
-`assign.solve`, `assign.solve_batch` and a drop-in `assign.linear_sum_assignment`, each result carrying the
-prices that prove it optimal.
+Names are loaded on first use: importing assign does not import numba.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from assign.assignment import Assignment
+    from assign.batch import BatchAssignment, solve_batch
+    from assign.certificate import CertificateError
+    from assign.infeasible import InfeasibleError
+    from assign.points import solve_points
+    from assign.solving import linear_sum_assignment, solve
+
+_MODULE_OF = {
+    "Assignment": "assign.assignment",
+    "BatchAssignment": "assign.batch",
+    "CertificateError": "assign.certificate",
+    "InfeasibleError": "assign.infeasible",
+    "linear_sum_assignment": "assign.solving",
+    "solve": "assign.solving",
+    "solve_batch": "assign.batch",
+    "solve_points": "assign.points",
+}
+
+__all__ = [
+    "Assignment",
+    "BatchAssignment",
+    "CertificateError",
+    "InfeasibleError",
+    "linear_sum_assignment",
+    "solve",
+    "solve_batch",
+    "solve_points",
+]
+
+
+def __getattr__(name: str):
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'assign' has no attribute {name!r}")
+    value = getattr(import_module(_MODULE_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})

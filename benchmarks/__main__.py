@@ -4,7 +4,19 @@ import importlib
 import sys
 from pathlib import Path
 
-HELPERS = {"__init__", "__main__", "gridcut_cuda", "instances", "probe", "rivals", "table", "timing"}
+HELPERS = {
+    "__init__",
+    "__main__",
+    "assign_cuda",
+    "assign_instances",
+    "assign_rivals",
+    "gridcut_cuda",
+    "instances",
+    "probe",
+    "rivals",
+    "table",
+    "timing",
+}
 
 
 def main(argv):

@@ -1,0 +1,1 @@
+"""Dense assignment on a GPU: see solve.py."""

@@ -1,0 +1,96 @@
+"""What a cost is to the kernels: an element of a matrix, or a distance of two points; and as a whole number.
+
+The kernels think in whole numbers, `quantity`: a cost times a power of two, so that a price and a row fit into one
+word (lists.py).  Whole costs are their own quantity, unless they need more than LARGEST bits: those lose their last.
+
+    Matrix(kind)                    data: the matrix, flat;  kind: "i" or "f"
+    Points(axes, squared, whole)    data: float64, `axes` numbers a point, those of the rows first, then a factor
+
+`scale` is an int64 for whole costs, minus the bits they lose, and a float64 factor for others.
+"""
+
+import math
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from gridcut.device.cuda import device_function
+
+FORBIDDEN = 1 << 60  # quantity of a pair that is not allowed
+LARGEST = 36  # bits of the greatest quantity
+
+
+class Matrix(NamedTuple):
+    """Costs as they are in memory."""
+
+    kind: str
+
+    @property
+    def whole(self) -> bool:
+        return self.kind == "i"
+
+
+class Points(NamedTuple):
+    """Euclidean distances, or their squares, times a factor; rounded if whole."""
+
+    axes: int
+    squared: bool
+    whole: bool
+
+
+@cache
+def functions_of(form):
+    """Device functions cost_at(data, n, m, i, j), an int64 or a float64, and quantity(cost, scale)."""
+    if isinstance(form, Points):
+        axes, squared, whole = form
+
+        @device_function
+        def cost_at(data, n, m, i, j):
+            a = np.int64(i) * axes
+            b = (np.int64(n) + j) * axes
+            total = 0.0
+            for k in range(axes):
+                gap = data[a + k] - data[b + k]
+                total += gap * gap
+            if not squared:
+                total = math.sqrt(total)
+            total *= data[(np.int64(n) + m) * axes]
+            if whole:
+                return np.int64(math.floor(total + 0.5))
+            return total
+
+    elif form.whole:
+
+        @device_function
+        def cost_at(data, n, m, i, j):
+            return np.int64(data[np.int64(i) * m + j])
+
+    else:
+
+        @device_function
+        def cost_at(data, n, m, i, j):
+            return np.float64(data[np.int64(i) * m + j])
+
+    if form.whole:
+
+        @device_function
+        def quantity(cost, scale):
+            return np.int64(cost) >> np.int64(-scale)
+
+    else:
+
+        @device_function
+        def quantity(cost, scale):
+            if cost == math.inf:
+                return np.int64(FORBIDDEN)
+            return np.int64(math.floor(cost * scale + 0.5))
+
+    return cost_at, quantity
+
+
+def scale_for(bits: int, whole: bool):
+    """A scale under which costs below 2^bits in size have at most LARGEST bits."""
+    if whole:
+        return np.int64(min(0, LARGEST - bits))
+    return np.float64(2.0 ** min(LARGEST - bits, 1000))

@@ -1,0 +1,190 @@
+"""`python -m benchmarks assign`: the assignment problem, against SciPy, lapx and OR-tools.
+
+Every program is given its costs in the form it likes best, made before the clock starts; filling OR-tools' graph
+counts.  All run one after another on the same instance, again and again; times are medians in milliseconds.  "lapx" is
+the fastest of its variants on the instance, named behind the time.  What takes over --rarely seconds is timed once.
+
+A row appears only if the assignment's certificate holds and all programs agree on the cost.
+"""
+
+import argparse
+import time
+from statistics import median
+
+import numpy as np
+
+import assign
+from benchmarks import assign_instances as instances
+from benchmarks import assign_rivals as rivals
+from benchmarks.table import geometric_mean, header, markdown, save
+
+SIZES = (1000, 2000, 4000)
+SPARSE_SIZE = 20_000
+BATCHES = ((1000, 30), (256, 64), (64, 256))
+
+
+def main(argv):
+    options = parser().parse_args(argv)
+    if options.device == "cuda":
+        from benchmarks import assign_cuda
+
+        return assign_cuda.main(options)
+    report = header("assign on a CPU", ["numba", "numpy", "scipy", "lapx", "ortools"])
+    print(report, flush=True)
+    parts = []
+    every = not (options.dense or options.rectangular or options.sparse or options.batch or options.methods)
+    if options.dense or every:
+        parts.append(dense_table(instances.DENSE, options))
+    if options.rectangular or every:
+        parts.append(dense_table(instances.RECTANGULAR, options, sizes=(1000,)))
+    if options.sparse or every:
+        parts.append(dense_table(instances.SPARSE, options, sizes=(SPARSE_SIZE,)))
+    if options.batch or every:
+        parts.append(batch_table(options))
+    if options.methods or every:
+        parts.append(methods_table(options))
+    text = "\n\n".join(parts)
+    print(text)
+    if options.save:
+        print("saved to", save(options.save, f"{report}\n{text}"))
+    return 0
+
+
+def rounds(runs: dict, options) -> tuple[dict, dict]:
+    """Median seconds and the result of each of several callables, run by turns."""
+    seconds = {name: [] for name in runs}
+    results = {}
+    for turn in range(options.repeats):
+        for name, run in runs.items():
+            if turn and seconds[name][0] > options.rarely:
+                continue
+            begin = time.perf_counter()
+            results[name] = run()
+            seconds[name].append(time.perf_counter() - begin)
+    return {name: median(times) for name, times in seconds.items()}, results
+
+
+def dense_table(families, options, sizes=None):
+    columns = ["instance", "size", "method", "certified", "ours ms", "SciPy ms", "lapx ms", "", "OR-tools ms"]
+    columns += ["SciPy / ours", "lapx / ours", "OR-tools / ours"]
+    rows, ratios = [], {}
+    names = [name for name in options.instances or families if name in families]
+    for n in options.sizes or sizes or SIZES:
+        for name in names:
+            cost = families[name](n, np.random.default_rng(n))
+            row, ratio = measure(name, cost, options)
+            rows.append(row)
+            ratios[name, n] = ratio
+            print(" ".join(row), flush=True)
+    lines = [markdown(columns, rows)]
+    means = []
+    for i, rival in enumerate(("SciPy", "lapx", "OR-tools")):
+        found = [ratio[i] for ratio in ratios.values() if ratio[i]]
+        if found:
+            means.append([rival, str(len(found)), f"{geometric_mean(found):.2f}", f"{min(found):.2f}"])
+    if len(ratios) > 1 and means:
+        lines += ["", markdown(["rival / ours", "instances", "geometric mean", "least"], means)]
+    return "\n".join(lines)
+
+
+def measure(name, cost, options):
+    """One row, and the rivals' times over ours."""
+    runs = {"ours": lambda: assign.solve(cost, device="cpu", method=options.method)}
+    found = assign.solve(cost, device="cpu", method=options.method)  # compiles
+    found.check()
+    variant = ""
+    for rival in options.rivals:
+        if not rivals.installed(rival):
+            continue
+        if rival == "lapx":
+            variant, runs[rival] = rivals.best_of_lapx(cost)
+        else:
+            run = rivals.scipy_solver(cost) if rival == "SciPy" else rivals.ortools_solver(cost)
+            if run is not None:
+                runs[rival] = run
+    seconds, results = rounds(runs, options)
+    if results["ours"].cost != found.cost or any(results[r] != found.cost for r in runs if r != "ours"):
+        raise AssertionError(f"{name}: costs differ: { {r: getattr(x, 'cost', x) for r, x in results.items()} }")
+    ratio = [seconds[r] / seconds["ours"] if r in seconds else None for r in ("SciPy", "lapx", "OR-tools")]
+
+    def shown(rival):
+        return f"{1e3 * seconds[rival]:.2f}" if rival in seconds else "-"
+
+    size = "x".join(map(str, cost.shape))
+    row = [name, size, found.method, "✓", shown("ours"), shown("SciPy"), shown("lapx"), variant, shown("OR-tools")]
+    return [*row, *(f"{r:.2f}" if r else "-" for r in ratio)], ratio
+
+
+def batch_table(options):
+    """Batches on one thread and on all, against lapx's batch functions and a loop over SciPy."""
+    import lap
+    import numba
+    from scipy.optimize import linear_sum_assignment
+
+    columns = ["batch", "size", "certified", "1 thread ms", f"{numba.config.NUMBA_NUM_THREADS} threads ms"]
+    columns += ["us a problem", "lapx ms", "", "SciPy ms", "lapx / ours", "SciPy / ours"]
+    rows = []
+    for count, n in BATCHES:
+        for name in instances.BATCHED:
+            costs = instances.stack(name, count, n, np.random.default_rng(n))
+            double = costs.astype(np.float64)
+            expected = assign.solve_batch(costs, device="cpu")
+            expected.check()
+            runs = {
+                "1": lambda costs=costs: assign.solve_batch(costs, device="cpu", threads=1).cost,
+                "all": lambda costs=costs: assign.solve_batch(costs, device="cpu").cost,
+                "lapjvr": lambda d=double: lap.lapjvr_batch(d, extend_cost=True)[0],
+                "lapjvh": lambda d=double: lap.lapjvh_batch(d, extend_cost=True)[0],
+                "SciPy": lambda d=double: np.array([m[linear_sum_assignment(m)].sum() for m in d]),
+            }
+            seconds, results = rounds(runs, options)
+            for result in results.values():
+                if not np.array_equal(np.asarray(result, np.float64).ravel(), expected.cost):
+                    raise AssertionError(f"{name}: costs differ")
+            variant = min(("lapjvr", "lapjvh"), key=seconds.get)
+            one, lapx, scipy = seconds["1"], seconds[variant], seconds["SciPy"]
+            row = [name, f"{count} x {n}", "✓", f"{1e3 * one:.2f}", f"{1e3 * seconds['all']:.2f}"]
+            row += [f"{1e6 * one / count:.1f}", f"{1e3 * lapx:.2f}", variant, f"{1e3 * scipy:.2f}"]
+            rows.append([*row, f"{lapx / one:.2f}", f"{scipy / one:.2f}"])
+            print(" ".join(rows[-1]), flush=True)
+    return markdown(columns, rows)
+
+
+def methods_table(options):
+    """The named methods side by side."""
+    from assign.methods import METHODS
+
+    columns = ["instance", "size", "method", "parameters", "certified", "ms", "pushes", "relabels"]
+    switches = [{}, {"price_updates": False, "arc_fixing": False}]
+    rows = []
+    for name in ("u100", "u1e6", "geometric 1e3"):
+        for n in (30, 200, 1000):
+            cost = instances.DENSE[name](n, np.random.default_rng(n))
+            for method, forms in METHODS.items():
+                if "cpu" not in forms["dense"]:
+                    continue
+                for given in switches if "cost_scaling" in method else switches[:1]:
+                    runs = {method: lambda c=cost, m=method, g=given: assign.solve(c, device="cpu", method=m, **g)}
+                    runs[method]().check()
+                    seconds, results = rounds(runs, options)
+                    stats = results[method].stats
+                    shown = ", ".join(f"{k}={v}" for k, v in given.items()) or "-"
+                    row = [name, str(n), method, shown, "✓", f"{1e3 * seconds[method]:.2f}"]
+                    rows.append([*row, str(stats.get("pushes", "-")), str(stats.get("relabels", "-"))])
+                    print(" ".join(rows[-1]), flush=True)
+    return markdown(columns, rows)
+
+
+def parser():
+    options = argparse.ArgumentParser(prog="python -m benchmarks assign", description=__doc__.split("\n")[0])
+    options.add_argument("instances", nargs="*", help="families; all by default")
+    options.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    options.add_argument("--method", default="auto")
+    options.add_argument("--sizes", type=lambda s: [int(n) for n in s.split(",")], help="rows, e.g. 1000,2000")
+    for part in ("dense", "rectangular", "sparse", "batch", "methods"):
+        options.add_argument(f"--{part}", action="store_true", help="this table; without any, all of them")
+    options.add_argument("--rivals", type=lambda s: s.split(","), default=list(rivals.RIVALS))
+    options.add_argument("--repeats", type=int, default=5)
+    options.add_argument("--rarely", type=float, default=4.0, metavar="SECONDS", help="timed once if it takes longer")
+    options.add_argument("--save", metavar="NAME", help="write benchmarks/results/NAME.md")
+    return options

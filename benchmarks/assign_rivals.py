@@ -1,0 +1,115 @@
+"""Other programs for the assignment problem, each given costs in the form it likes best, made before the clock starts.
+
+`prepare(costs)` returns callables that give the optimal cost; a rival that cannot take an instance gives none.
+"""
+
+import time
+from importlib.util import find_spec
+
+import numpy as np
+import scipy.sparse
+
+EXACT_FLOAT32 = 2**24
+LARGEST_FOR_ORTOOLS = 2000  # rows of a dense matrix: it holds every pair as an arc of a graph
+SLOW = 3.0  # a variant of lapx that takes so many times as long as the best so far is not tried twice
+
+
+def scipy_solver(cost):
+    if scipy.sparse.issparse(cost):
+        from scipy.sparse.csgraph import min_weight_full_bipartite_matching
+
+        low = int(cost.data.min()) - 1  # a stored 0 would count as absent
+        graph = scipy.sparse.csr_array((cost.data.astype(np.float64) - low, cost.indices, cost.indptr), cost.shape)
+
+        def run():
+            row, col = min_weight_full_bipartite_matching(graph)
+            return float(graph[row, col].sum()) + low * len(row)
+
+        return run
+    from scipy.optimize import linear_sum_assignment
+
+    numbers = cost.astype(np.float64)
+
+    def run():
+        row, col = linear_sum_assignment(numbers)
+        return numbers[row, col].sum()
+
+    return run
+
+
+def ortools_solver(cost):
+    """Filling the graph counts, as there is no other way in."""
+    from ortools.graph.python import linear_sum_assignment
+
+    if not scipy.sparse.issparse(cost):
+        n, m = cost.shape
+        if n != m or n > LARGEST_FOR_ORTOOLS:
+            return None
+        row, col = (a.ravel().astype(np.int32) for a in np.indices(cost.shape))
+        values = cost.ravel().astype(np.int64)
+    else:
+        row = np.repeat(np.arange(cost.shape[0], dtype=np.int32), np.diff(cost.indptr))
+        col, values = cost.indices.astype(np.int32), cost.data.astype(np.int64)
+
+    def run():
+        solver = linear_sum_assignment.SimpleLinearSumAssignment()
+        solver.add_arcs_with_cost(row, col, values)
+        if solver.solve() != solver.OPTIMAL:
+            raise AssertionError("OR-tools found no optimum")
+        return solver.optimal_cost()
+
+    return run
+
+
+def lapx_variants(cost) -> dict:
+    """All of lapx's solvers for one instance, by name."""
+    import lap
+
+    if scipy.sparse.issparse(cost):
+        n = cost.shape[0]
+        values, indptr, indices = cost.data.astype(np.float64), cost.indptr.astype(np.int32), cost.indices
+        return {"lapmod": lambda: lap.lapmod(n, values, indptr, indices)[0]}
+    extend = cost.shape[0] != cost.shape[1]
+    double = cost.astype(np.float64)
+
+    def of(function, numbers, **options):
+        def run():
+            return function(numbers, **options)[0]
+
+        return run
+
+    found = {
+        "lapjv": of(lap.lapjv, double, extend_cost=extend),
+        "lapjvx": of(lap.lapjvx, double, extend_cost=extend),
+        "lapjvs": of(lap.lapjvs, double, prefer_float32=False),
+        "lapjvr": of(lap.lapjvr, double, extend_cost=extend),
+        "lapjvh": of(lap.lapjvh, double, extend_cost=extend),
+    }
+    if np.abs(cost).max(initial=0) < EXACT_FLOAT32:
+        single = cost.astype(np.float32)
+        found["lapjvs f32"] = of(lap.lapjvs, single)
+        found["lapjvr f32"] = of(lap.lapjvr, single, extend_cost=extend)
+        found["lapjvh f32"] = of(lap.lapjvh, single, extend_cost=extend)
+    return found
+
+
+def best_of_lapx(cost):
+    """The fastest variant on this instance, by one try each: its name and the callable."""
+    variants = lapx_variants(cost)
+    seconds = {}
+    for name, run in variants.items():
+        for _ in range(2):
+            begin = time.perf_counter()
+            run()
+            seconds[name] = min(seconds.get(name, np.inf), time.perf_counter() - begin)
+            if seconds[name] > SLOW * min(seconds.values()):
+                break
+    best = min(seconds, key=seconds.get)
+    return best, variants[best]
+
+
+RIVALS = {"SciPy": ("scipy", "scipy"), "lapx": ("lap", "lapx"), "OR-tools": ("ortools", "ortools")}
+
+
+def installed(name: str) -> bool:
+    return find_spec(RIVALS[name][0]) is not None

@@ -1,0 +1,81 @@
+"""Oracles and instances that all tests of assign share."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+from scipy.optimize import linear_sum_assignment
+
+import assign
+
+
+def best_cost(cost, maximize=False):
+    """The optimal cost by SciPy; None if there is no assignment."""
+    cost = np.asarray(cost, np.float64)
+    try:
+        row, col = linear_sum_assignment(cost, maximize)
+    except ValueError:
+        return None
+    return cost[row, col].sum()
+
+
+def best_partial(cost, max_cost):
+    """The least of the pairs' costs and of `max_cost` for each row left alone, on a matrix twice as wide."""
+    cost = np.asarray(cost, np.float64)
+    n = len(cost)
+    alone = np.full((n, n), np.inf)
+    np.fill_diagonal(alone, max_cost)
+    return best_cost(np.hstack([cost, alone]))
+
+
+def solve(cost, **keywords):
+    """assign.solve, certified."""
+    found = assign.solve(cost, **keywords)
+    found.check()
+    return found
+
+
+def total_of(found, max_cost):
+    """What a partial assignment is the least of."""
+    alone = np.broadcast_to(np.asarray(max_cost), len(found.row_price))[found.col_of_row < 0]
+    return found.cost + alone.sum()
+
+
+def random_cost(rng, shape, kind=None):
+    """A matrix of one of many kinds: few values, wide ones, negative, sorted, constant, structured."""
+    n, m = shape
+    kind = kind or rng.choice(["few", "wide", "negative", "product", "distance", "constant", "sums"])
+    if kind == "few":
+        return rng.integers(0, 4, shape)
+    if kind == "wide":
+        return rng.integers(0, 10**9, shape)
+    if kind == "negative":
+        return rng.integers(-50, 50, shape)
+    if kind == "product":
+        return np.multiply.outer(np.arange(1, n + 1), np.arange(1, m + 1))
+    if kind == "distance":
+        return np.rint(1000 * np.linalg.norm(rng.random((n, 1, 2)) - rng.random((1, m, 2)), axis=2)).astype(np.int64)
+    if kind == "constant":
+        return np.full(shape, int(rng.integers(-3, 4)))
+    return rng.integers(0, 1000, (n, 1)) + rng.integers(0, 1000, (1, m)) + rng.integers(0, 3, shape)
+
+
+def sparse_of(cost, allowed):
+    """The allowed pairs of a matrix, zeros among them, as a SciPy sparse array."""
+    row, col = np.nonzero(allowed)
+    return scipy.sparse.csr_array((cost[row, col], (row, col)), shape=cost.shape)
+
+
+class Tools:
+    """The functions above; fixtures reach them without importing one test file from another."""
+
+    best_cost = staticmethod(best_cost)
+    best_partial = staticmethod(best_partial)
+    random_cost = staticmethod(random_cost)
+    solve = staticmethod(solve)
+    sparse_of = staticmethod(sparse_of)
+    total_of = staticmethod(total_of)
+
+
+@pytest.fixture
+def tools():
+    return Tools

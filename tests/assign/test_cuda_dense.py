@@ -1,0 +1,286 @@
+"""Dense assignment on a GPU, its parts in numba's simulator: certificates of everything, values against SciPy."""
+
+import numpy as np
+import pytest
+from scipy.optimize import linear_sum_assignment
+
+from assign.certificate import certify_pairs, certify_prices, tolerance
+from assign.infeasible import InfeasibleError
+
+DTYPES = ["int32", "int64", "float32", "float64"]
+
+
+def on_gpu(array):
+    from gridcut.device.cuda import cuda
+
+    return cuda.to_device(np.ascontiguousarray(array))
+
+
+def solved(cost, limit=None, **options):
+    """Pairs, prices and counts, on the host, after the proof that they are optimal."""
+    from assign.cuda.dense.solve import solve
+    from gridcut.device.arrays import download
+
+    *arrays, stats = solve(on_gpu(cost), limit=limit, **options)
+    col_of, u, v = map(download, arrays)
+    certified(cost, col_of, u, v, limit)
+    return col_of, u, v, stats
+
+
+def certified(cost, col_of, u, v, limit=None):
+    """The proof itself; slack only for floats."""
+    row = np.flatnonzero(col_of >= 0)
+    col = col_of[row]
+    certify_pairs(cost.shape, row, col)
+    wide = cost.astype(np.float64 if cost.dtype.kind == "f" else np.int64)
+    allowed = wide[np.isfinite(wide)]
+    slack = tolerance(cost.shape, np.abs(allowed).max(initial=0)) if cost.dtype.kind == "f" else 0
+    least = (wide - u[:, None] - v).min(1)
+    certify_prices(
+        cost.shape, row, col, u, v, pair_cost=wide[row, col], least_slack=least, limit=limit, slack=slack
+    )  # fmt: skip
+
+
+def best_value(cost):
+    row, col = linear_sum_assignment(cost)
+    return cost[row, col].sum(dtype=np.float64)
+
+
+def value(cost, col_of):
+    return cost[np.arange(len(cost)), col_of].sum(dtype=np.float64)
+
+
+def instance(family, n, m, seed, dtype="int32"):
+    rng = np.random.default_rng(seed)
+    if family == "uniform":
+        cost = rng.integers(-1000, 10**6, (n, m))
+    elif family == "ties":
+        cost = rng.integers(0, 4, (n, m))
+    elif family == "same":
+        cost = np.full((n, m), 7)
+    elif family == "product":
+        cost = np.outer(np.arange(1, n + 1), np.arange(1, m + 1))
+    elif family == "fixed":
+        cost = rng.integers(0, 10**5, (n, 1)) + rng.integers(0, 10**5, m) + rng.integers(0, 50, (n, m))
+    else:
+        cost = np.linalg.norm(rng.random((n, 1, 2)) - rng.random((m, 2)), axis=-1) * 1e4
+        cost = np.rint(cost) if dtype.startswith("int") else cost
+    return cost.astype(dtype)
+
+
+FAMILIES = ["uniform", "ties", "same", "product", "fixed", "points"]
+SMALL = [(1, 1), (1, 5), (2, 2), (7, 7), (20, 20), (12, 13), (9, 30)]
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("shape", SMALL, ids=str)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_simulated(family, shape):
+    cost = instance(family, *shape, seed=3)
+    col_of, *_ = solved(cost)
+    assert value(cost, col_of) == best_value(cost)
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_simulated_dtypes(dtype):
+    cost = instance("points", 14, 14, 1, dtype)
+    col_of, u, v, _ = solved(cost)
+    assert value(cost, col_of) == pytest.approx(best_value(cost), rel=1e-9)
+    assert u.dtype == v.dtype == (np.float64 if dtype.startswith("float") else np.int64)
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("sign", [1, -1])
+def test_simulated_integers_of_many_bits(sign):
+    """More bits than a quantity has: prices are rounded, the result is exact."""
+    cost = sign * instance("uniform", 13, 13, 5, "int64") * (1 << 33) + np.arange(13)
+    solved(cost)
+
+
+@pytest.mark.sim
+def test_simulated_forbidden_pairs():
+    cost = instance("points", 12, 12, 2, "float64")
+    cost[np.random.default_rng(0).random((12, 12)) < 0.6] = np.inf
+    np.fill_diagonal(cost, 9e4)
+    col_of, *_ = solved(cost)
+    assert value(cost, col_of) == pytest.approx(best_value(cost))
+
+
+@pytest.mark.sim
+def test_simulated_infeasible():
+    cost = instance("points", 12, 12, 2, "float64")
+    cost[2:6, 3:] = np.inf
+    with pytest.raises(InfeasibleError) as caught:
+        solved(cost)
+    rows, cols = caught.value.rows, caught.value.cols
+    assert len(rows) > len(cols)
+    assert set(np.flatnonzero(np.isfinite(cost[rows]).any(0))) == set(cols)
+
+
+@pytest.mark.sim
+def test_simulated_row_without_pairs():
+    cost = instance("points", 6, 9, 2, "float32")
+    cost[4] = np.inf
+    with pytest.raises(InfeasibleError):
+        solved(cost)
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("shape", [(10, 10), (6, 12)], ids=str)
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 2.0])
+def test_simulated_limits(shape, share):
+    cost = instance("uniform", *shape, 8)
+    limit = np.full(shape[0], int(share * 1e6) - 500)
+    col_of, *_ = solved(cost, limit)
+    doubled = np.concatenate([cost, np.where(np.eye(shape[0]), limit, 10**9)], axis=1)
+    paid = value(cost[col_of >= 0], col_of[col_of >= 0]) + limit[col_of < 0].sum()
+    assert paid == best_value(doubled)
+
+
+@pytest.mark.sim
+def test_simulated_warm_start():
+    cost = instance("points", 16, 16, 4)
+    _, u, v, _ = solved(cost)
+    cost[3] += 100
+    *_, stats = solved(cost, start=(u, v))
+    assert stats["augmentations"] <= 16
+    solved(cost, start=(u, np.random.default_rng(0).integers(-500, 500, 16)))
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("options", [{"stop": 0}, {"stop": 1.0}, {"patience": 0}, {"first": 100.0, "last": 1}], ids=str)
+def test_simulated_options(options):
+    """However good the prices of the auction are, the result is optimal."""
+    cost = instance("fixed", 15, 15, 4)
+    col_of, *_ = solved(cost, **options)
+    assert value(cost, col_of) == best_value(cost)
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("squared", [False, True])
+def test_simulated_points(whole, squared):
+    from assign.cuda.dense.solve import solve_points
+    from gridcut.device.arrays import download
+
+    rng = np.random.default_rng(6)
+    x, y = rng.random((10, 3)), rng.random((12, 3))
+    cost = ((x[:, None] - y) ** 2).sum(-1)
+    cost = (cost if squared else np.sqrt(cost)) * 1000
+    cost = np.floor(cost + 0.5).astype(np.int64) if whole else cost
+    *arrays, _ = solve_points(x, y, squared=squared, factor=1000.0, whole=whole)
+    col_of, u, v = map(download, arrays)
+    certified(cost, col_of, u, v)
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("dtype", ["int64", "float64"])
+def test_least_slack_simulated(dtype):
+    from assign.cuda.certificate import least_slack
+
+    rng = np.random.default_rng(0)
+    cost = rng.integers(0, 100, (9, 40)).astype(dtype)
+    u, v = rng.integers(0, 9, 9).astype(dtype), rng.integers(0, 9, 40).astype(dtype)
+    low, gap = least_slack(on_gpu(cost), on_gpu(u), on_gpu(v), on_gpu(np.arange(9, dtype=np.int32)))
+    slack = cost - u[:, None] - v
+    assert (low == slack.min(1)).all()
+    assert (gap == np.diag(slack)).all()
+
+
+def oracle(cost, width):
+    """Lists like those of the GPU, of any width, made by NumPy; and rows."""
+    from assign.cuda.dense import augment as paths
+
+    far = paths.far_of(cost.dtype)
+
+    def lists(rows, v):
+        key = cost[rows] - v
+        order = np.argsort(key, axis=1)[:, :width].astype(np.int32)
+        bound = np.take_along_axis(key, order, 1)[:, -1] if width < cost.shape[1] else np.full(len(rows), far)
+        costs = np.take_along_axis(cost[rows], order, 1)
+        return paths.Lists(order, costs, np.take_along_axis(key, order, 1), bound)
+
+    return lists
+
+
+@pytest.mark.parametrize("limited", [False, True])
+@pytest.mark.parametrize("width", [1, 3, 50])
+@pytest.mark.parametrize("shape", [(1, 1), (30, 30), (25, 30), (20, 50)], ids=str)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_paths_over_lists(family, shape, width, limited):
+    """The end on the CPU alone, from any prices, with lists far too short."""
+    from assign.cuda.dense import augment as paths
+
+    rng = np.random.default_rng(width)
+    n, m = shape
+    cost = instance(family, n, m, 1, "int64")
+    limit = rng.integers(0, cost.max() + 1, n) if limited else None
+    v = np.zeros(m, np.int64) if limited else rng.integers(-int(cost.max()) // 4 - 1, 1, m)
+    lists = oracle(cost, width)
+    known = lists(np.arange(n), v)
+    s = paths.make_search(np.empty(n, np.int64), v, limit)
+    paths.row_prices(known, s)
+    paths.match_tight(known, s, np.full(m, -1, np.int32))
+    while (status := paths.augment(known, s)) != paths.DONE:
+        rows = s.wanted[: s.at[paths.WANTED]]
+        if status == paths.NEED_LISTS:
+            for kept, renewed in zip(known, lists(rows, s.v), strict=True):
+                kept[rows] = renewed
+        else:
+            assert status == paths.NEED_ROW
+            s.line[:] = cost[rows[0]]
+    certified(cost, s.col_of, s.u, s.v, limit)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("shape", [*SMALL, (255, 257), (400, 1000), (999, 1000), (1500, 1500)], ids=str)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_on_gpu(family, shape):
+    cost = instance(family, *shape, seed=3)
+    col_of, *_ = solved(cost)
+    assert value(cost, col_of) == best_value(cost)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("family", ["uniform", "points", "ties"])
+def test_dtypes_on_gpu(family, dtype):
+    cost = instance(family, 700, 700, 1, dtype)
+    col_of, *_ = solved(cost)
+    assert value(cost, col_of) == pytest.approx(best_value(cost), rel=1e-9)
+
+
+@pytest.mark.gpu
+def test_forbidden_pairs_on_gpu():
+    rng = np.random.default_rng(0)
+    cost = instance("points", 600, 600, 2, "float32")
+    cost[rng.random((600, 600)) < 0.9] = np.inf
+    np.fill_diagonal(cost, 1e6)
+    col_of, *_ = solved(cost)
+    assert value(cost, col_of) == pytest.approx(best_value(cost))
+    cost[:40, 39:] = np.inf
+    with pytest.raises(InfeasibleError) as caught:
+        solved(cost)
+    assert len(caught.value.rows) > len(caught.value.cols)
+
+
+@pytest.mark.gpu
+def test_limits_on_gpu():
+    cost = instance("points", 300, 400, 2)
+    limit = np.full(300, 300)
+    col_of, *_ = solved(cost, limit)
+    doubled = np.concatenate([cost, np.where(np.eye(300), 300, 10**9)], axis=1)
+    paid = value(cost[col_of >= 0], col_of[col_of >= 0]) + limit[col_of < 0].sum()
+    assert paid == best_value(doubled)
+
+
+@pytest.mark.gpu
+def test_points_on_gpu():
+    from assign.cuda.dense.solve import solve_points
+    from gridcut.device.arrays import download
+
+    rng = np.random.default_rng(6)
+    x, y = rng.random((800, 2)), rng.random((800, 2))
+    *arrays, _ = solve_points(x, y, factor=1e6)
+    certified(np.linalg.norm(x[:, None] - y, axis=-1) * 1e6, *map(download, arrays))
