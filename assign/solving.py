@@ -98,28 +98,36 @@ def solve(
     """
     begin = time.perf_counter()
     problem = check_problem(cost, mask=mask, maximize=maximize, max_cost=max_cost)
-    ran_on, name, function, multiplies = methods.choose(device, method, problem, parameters)
-    begun = start_of(start, problem)
-    if multiplies:
+    ran_on, name, module, function = methods.choose(device, method, problem, parameters)
+    library = problem.library
+    if library and not getattr(module, "ON_DEVICE", False):
+        problem = check_problem(problem.given.host(), mask=None, maximize=maximize, max_cost=None)
+    prices = start_of(start, problem)
+    if getattr(module, "MULTIPLIES", False):
         check_multiplied(problem, name)
     checked = time.perf_counter()
     if 0 in problem.costs.shape:
-        return _empty(problem, ran_on, name)
-    if ran_on == "cuda":
+        found = _empty(problem, ran_on, name)
+    elif getattr(module, "ON_DEVICE", False):
         from assign.cuda.solve import solve_on_device
 
-        return solve_on_device(problem, name, function, parameters, callback, begun, begin)
-    try:
-        col_of_row, u, v, stats = methods.run(function, problem, begun, parameters, callback)
-    except InfeasibleError as error:
-        raise (error.exchanged() if problem.transposed else error) from None
-    solved = time.perf_counter()
-    stats = {**stats, "seconds": {"check": checked - begin, "solve": solved - checked, **stats.get("seconds", {})}}
-    return pack(problem, col_of_row, u, v, ran_on, name, stats)
+        return solve_on_device(problem, name, function, parameters, callback, prices, begin)
+    else:
+        try:
+            col_of_row, u, v, stats = methods.run(function, problem, prices, parameters, callback)
+        except InfeasibleError as error:
+            raise (error.exchanged() if problem.transposed else error) from None
+        stats = {**stats, "seconds": {"check": checked - begin, "solve": time.perf_counter() - checked}}
+        found = pack(problem, col_of_row, u, v, ran_on, name, stats)
+    if library:
+        from assign.cuda.solve import given_back
+
+        found = given_back(found, library)
+    return found
 
 
-def pack(problem: Problem, col_of_row, u, v, device: str, name: str, stats: dict) -> Assignment:
-    """The result as the caller sees it, from a solver's arrays on the host."""
+def pack(problem: Problem, col_of_row, u, v, device: str, name: str, stats: dict, cost=None, prove=None) -> Assignment:
+    """The result as the caller sees it, from a solver's arrays on the host; cost and proof are found if not given."""
     row = np.flatnonzero(col_of_row >= 0)
     col = col_of_row[row].astype(np.int64)
     row_price, col_price = u, v
@@ -136,13 +144,13 @@ def pack(problem: Problem, col_of_row, u, v, device: str, name: str, stats: dict
     return Assignment(
         row,
         col,
-        total(problem, row, col),
+        total(problem, row, col) if cost is None else cost,
         row_price,
         col_price,
         device,
         name,
         stats,
-        lambda: certify(problem, col_of_row, u, v),
+        prove or (lambda: certify(problem, col_of_row, u, v)),
     )
 
 

@@ -1,0 +1,151 @@
+"""The assignment problem as a flow of least cost: every edge carries one unit, and supply equals demand.
+
+  rows ── 1 ──► columns                   d(row) = 1, d(column) = -1
+  row i ─ limit[i] ─► column m + i        a column of its own: the row may stay unmatched at that price
+  z ────── 0 ──► every column             d(z) = columns - rows: sends its unit to each column left over
+
+Columns of one row and z exist only where they are needed: for a square problem without limits this is the network of
+Łupińska's section 5.  Both are ordinary nodes and edges, so no algorithm below knows of them, and no cost is "large
+enough".  Pairs that are forbidden are edges that do not exist.
+
+Arrays (V nodes: rows, z, columns; an edge (x, y) is stored at x, and its reverse at y)         paper [1]
+  first[x] ... last[x] - 1      edges of x; from last[x] to first[x + 1] those that are fixed    E
+  head[a]                       y of edge a = (x, y)
+  mate[a]                       the edge (y, x);  mate[mate[a]] == a
+  c[a]                          c(x, y);  c[mate[a]] == -c[a]
+  u_f[a]                        1: residual, 0: not;  u_f[mate[a]] == 1 - u_f[a]
+  d[x]                          supply;  0 in sum                                                d(x)
+  e[x]                          excess = d(x) - what leaves x;  > 0: active                      e(x)
+  p[x]                          price                                                            p(x)
+
+[1] Łupińska. "Parallel implementation of flow and matching algorithms." 2011, section 5.
+
+Memory 34 bytes a pair.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gridcut.device import kernel
+
+MOST_EDGES = 2**31 - 1  # edges are numbered with int32
+
+
+class Network(NamedTuple):
+    """The arrays above, and the number of nodes of X, which come first."""
+
+    first: np.ndarray
+    last: np.ndarray
+    head: np.ndarray
+    mate: np.ndarray
+    c: np.ndarray
+    u_f: np.ndarray
+    d: np.ndarray
+    e: np.ndarray
+    p: np.ndarray
+    x_nodes: int
+
+
+@kernel
+def connect(indptr, indices, cost, y_nodes, first, head, mate, c, u_f):
+    """Store every pair at its row and at its column, without flow."""
+    x_nodes = len(indptr) - 1
+    pairs = len(indices)
+    first[: x_nodes + 1] = indptr
+    first[x_nodes + 1 :] = 0
+    for k in range(pairs):
+        first[x_nodes + 1 + indices[k]] += 1
+    for y in range(x_nodes, x_nodes + y_nodes):
+        first[y + 1] += first[y]
+    place = first[x_nodes:-1].copy()
+    for x in range(x_nodes):
+        for a in range(indptr[x], indptr[x + 1]):
+            y = indices[a]
+            b = place[y]
+            place[y] = b + 1
+            head[a] = x_nodes + y
+            head[b] = x
+            mate[a] = b
+            mate[b] = a
+            c[a] = cost[a]
+            c[b] = -cost[a]
+            u_f[a] = 1
+            u_f[b] = 0
+
+
+def with_own_columns(indptr, indices, cost, columns: int, limit):
+    """Rows in CSR, each with a finite limit given the edge to a column of its own, behind its others."""
+    own = np.isfinite(limit)
+    moved = indptr.copy()
+    moved[1:] += np.cumsum(own)
+    numbers = columns + np.flatnonzero(own).astype(np.int32)
+    at = indptr[1:][own]
+    return moved, np.insert(indices, at, numbers), np.insert(cost, at, limit[own]), columns + len(limit)
+
+
+def make_network(indptr, indices, cost, columns: int) -> Network:
+    """The network of rows in CSR with costs of int64; columns beyond the number of rows may stay empty."""
+    rows = len(indptr) - 1
+    over = columns - rows
+    if over > 0:
+        indptr = np.append(indptr, indptr[-1] + columns)
+        indices = np.append(indices, np.arange(columns, dtype=np.int32))
+        cost = np.append(cost, np.zeros(columns, np.int64))
+    x_nodes = len(indptr) - 1
+    nodes, edges = x_nodes + columns, 2 * len(indices)
+    if edges > MOST_EDGES:
+        raise ValueError(f"this method takes at most {MOST_EDGES // 2} pairs, got {len(indices)}; use method='auto'")
+    d = np.ones(nodes, np.int64)
+    d[rows:x_nodes] = over
+    d[x_nodes:] = -1
+    network = Network(
+        first=np.empty(nodes + 1, np.int64),
+        last=np.empty(nodes, np.int64),
+        head=np.empty(edges, np.int32),
+        mate=np.empty(edges, np.int32),
+        c=np.empty(edges, np.int64),
+        u_f=np.empty(edges, np.int8),
+        d=d,
+        e=d.copy(),
+        p=np.zeros(nodes, np.int64),
+        x_nodes=x_nodes,
+    )
+    connect(indptr, indices, cost, columns, network.first, network.head, network.mate, network.c, network.u_f)
+    restore_edges(network)
+    return network
+
+
+def restore_edges(network: Network) -> None:
+    """No edge is fixed."""
+    network.last[:] = network.first[1:]
+
+
+@kernel
+def partner_of(network, rows, partner):
+    """partner[x] = the number of the column a row sends its unit to."""
+    for x in range(rows):
+        for a in range(network.first[x], network.first[x + 1]):
+            if network.u_f[a] == 0:
+                partner[x] = network.head[a] - network.x_nodes
+                break
+
+
+@kernel
+def is_epsilon_optimal(network, low_x, low_y):
+    """Whether c_p >= low on all residual edges, `low` by the side an edge leaves from; see rules.py."""
+    for x in range(len(network.p)):
+        low = low_x if x < network.x_nodes else low_y
+        for a in range(network.first[x], network.last[x]):
+            if network.u_f[a] == 1 and network.c[a] + network.p[x] - network.p[network.head[a]] < low:
+                return False
+    return True
+
+
+@kernel
+def is_flow(network):
+    """Whether no node has an excess, or waits for one."""
+    for x in range(len(network.e)):
+        if network.e[x] != 0:
+            return False
+    return True

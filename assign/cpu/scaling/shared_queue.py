@@ -1,0 +1,60 @@
+"""S, the active nodes, as a queue that threads share: many writers, many readers, no locks.
+
+A node is put in exactly when a push takes its excess from 0 to 1, and whoever takes it out operates on it until it has
+none; so it is never in the queue twice nor with two threads, and a ring with a place for every node cannot overflow.
+
+Arrays
+  ring[place % nodes]   node + 1;  0: empty
+  ends[HEAD]            places taken, by compare-and-swap;   ends[TAIL]  places given out, by atomic addition
+
+Michael, Scott. "Simple, fast, and practical non-blocking and blocking concurrent queue algorithms." PODC 1996 (there
+with a list instead of a ring).
+"""
+
+import numpy as np
+
+from gridcut.device import atomic_add, atomic_cas, atomic_load, atomic_store, kernel
+
+HEAD, TAIL = 0, 16  # in different cache lines
+NOBODY = -1
+
+
+@kernel
+def put(ring, ends, node):
+    """Put a node at the tail."""
+    at = atomic_add(ends, TAIL, 1) % len(ring)
+    while atomic_load(ring, at) != 0:  # who took this place a round ago has not read it yet
+        pass
+    atomic_store(ring, at, node + 1)
+
+
+@kernel
+def take(ring, ends):
+    """The node at the head, or NOBODY."""
+    while True:
+        head = atomic_load(ends, HEAD)
+        if head >= atomic_load(ends, TAIL):
+            return NOBODY
+        if atomic_cas(ends, HEAD, head, head + 1) == head:
+            at = head % len(ring)
+            node = atomic_load(ring, at)
+            while node == 0:  # the writer is between its two steps
+                node = atomic_load(ring, at)
+            atomic_store(ring, at, 0)
+            return node - 1
+
+
+@kernel
+def put_active(e, ring, ends):
+    """Fill an empty queue with all active nodes; how many units they have too many."""
+    waiting = 0
+    for x in range(len(e)):
+        if e[x] > 0:
+            put(ring, ends, x)
+            waiting += e[x]
+    return waiting
+
+
+def make_queue(nodes: int):
+    """(ring, ends) of an empty queue."""
+    return np.zeros(max(nodes, 1), np.int64), np.zeros(2 * TAIL, np.int64)

@@ -1,0 +1,177 @@
+"""Lock-free cost scaling on CUDA: tiny problems in numba's simulator, larger ones on a GPU."""
+
+import importlib
+
+import numpy as np
+import pytest
+
+from assign.certificate import certify_pairs, certify_prices, least_slack_dense, tolerance
+from assign.infeasible import InfeasibleError
+
+sim = pytest.mark.sim
+gpu = pytest.mark.gpu
+
+
+def lock_free():
+    return importlib.import_module("assign.cuda.lock_free")
+
+
+def solved(cost, *, limit=None, solve=None, **keywords):
+    """Cost of the pairs and of rows left alone, and stats; certified."""
+    options = {"block": 32, **keywords}
+    given = (cost,) if solve is None else solve
+    function = lock_free().solve if solve is None else lock_free().solve_sparse
+    col, u, v, stats = function(*given, limit=limit, **options)
+    n, m = cost.shape
+    row = np.flatnonzero(col >= 0)
+    certify_pairs((n, m), row, col[row])
+    is_float = cost.dtype.kind == "f"
+    largest = np.abs(cost[np.isfinite(cost)]).max(initial=0)
+    assert is_float or u.dtype == v.dtype == np.int64
+    certify_prices(
+        (n, m),
+        row,
+        col[row],
+        u,
+        v,
+        pair_cost=cost[row, col[row]],
+        least_slack=least_slack_dense(cost, u, v) if n else u,
+        limit=limit,
+        slack=tolerance((n, m), largest) if is_float else 0,
+    )
+    alone = 0 if limit is None else limit[col < 0].sum()
+    return cost[row, col[row]].sum() + alone, stats
+
+
+@sim
+@pytest.mark.parametrize("shape", [(0, 0), (0, 2), (1, 1), (1, 3), (2, 2), (3, 5), (5, 5), (6, 6)])
+def test_values(tools, shape):
+    rng = np.random.default_rng(shape[1])
+    for kind in ("few", "wide", "negative"):
+        cost = tools.random_cost(rng, shape, kind)
+        value, stats = solved(cost)
+        assert value == (tools.best_cost(cost) if cost.size else 0)
+        assert stats["launches"] == (stats["refines"] if shape[1] else 0)
+
+
+@sim
+@pytest.mark.parametrize("alpha", [2, 5, 10])
+@pytest.mark.parametrize("price_updates", [False, True])
+@pytest.mark.parametrize("arc_fixing", [False, True])
+def test_switches_and_short_launches(tools, alpha, price_updates, arc_fixing):
+    rng = np.random.default_rng(alpha)
+    cost = rng.integers(0, 100, (5, 6))
+    options = {"alpha": alpha, "price_updates": price_updates, "arc_fixing": arc_fixing}
+    value, stats = solved(cost, cycle=2, **options)
+    assert value == tools.best_cost(cost)
+    assert stats["launches"] > stats["refines"]
+    assert (stats["price_updates"] > 0) == price_updates
+    assert (stats["arcs_fixed"] > 0) == arc_fixing
+
+
+@sim
+def test_floats_limits_forbidden_pairs_and_sparse(tools):
+    rng = np.random.default_rng(1)
+    cost = rng.random((4, 5))
+    assert np.isclose(solved(cost)[0], tools.best_cost(cost), rtol=1e-12)
+    cost = rng.integers(0, 20, (5, 5))
+    limit = rng.integers(0, 12, 5)
+    assert solved(cost, limit=limit)[0] == tools.best_partial(cost, limit)
+    allowed = rng.random((4, 6)) < 0.6
+    allowed[np.arange(4), np.arange(4)] = True
+    cost = np.where(allowed, rng.integers(0, 50, (4, 6)), np.inf)
+    assert solved(cost)[0] == tools.best_cost(cost)
+    graph = tools.sparse_of(np.where(allowed, cost, 0), allowed)
+    rows = (graph.indptr.astype(np.int64), graph.indices.astype(np.int32), graph.data, 6)
+    assert solved(cost, solve=rows)[0] == tools.best_cost(cost)
+    with pytest.raises(InfeasibleError):
+        solved(np.array([[1, np.inf], [2, np.inf]]))
+
+
+@sim
+def test_costs_on_the_gpu_give_results_there(tools):
+    from gridcut.device.arrays import borrow, download
+    from gridcut.device.cuda import cuda
+
+    cost = np.random.default_rng(7).integers(0, 50, (4, 5)).astype(np.int32)
+    col, u, v, _ = lock_free().solve(borrow("cost", cuda.to_device(cost)), block=32)
+    col, u, v = map(download, (col, u, v))
+    assert cost[np.arange(4), col].sum() == tools.best_cost(cost) == u.sum() + v.sum()
+    assert (cost - u[:, None] - v >= 0).all()
+
+
+@sim
+def test_the_host_finds_the_edges_the_device_fixed():
+    """Both keep their lists in the same order."""
+    from assign.cpu.scaling.arc_fixing import fix_arcs
+    from assign.cpu.scaling.load import load, rows_of_dense
+    from gridcut.device.arrays import download
+
+    module = lock_free()
+    cost = np.random.default_rng(2).integers(0, 100, (5, 6))
+    task, alone = (load(*rows_of_dense(cost), 6, None, module.RULES, 10) for _ in range(2))
+    network, threshold = task.network, 60 * task.multiplier
+    device = module.Device(network, 32, 100)
+    found = device.fix(network, threshold)
+    assert found == fix_arcs(alone.network, threshold) > 0
+    for name in ("last", "head", "mate", "c", "u_f"):
+        assert (download(getattr(device, name)) == getattr(network, name)).all(), name
+        assert (getattr(alone.network, name) == getattr(network, name)).all(), name
+
+
+@sim
+def test_what_a_launch_leaves_too_low_is_repaired(monkeypatch):
+    """A race that the proof rules out: an edge below -eps when f is a flow."""
+    from assign.cpu.scaling.load import load, rows_of_dense
+    from assign.cpu.scaling.network import is_epsilon_optimal, is_flow
+    from assign.cpu.scaling.scale import new_stats
+    from gridcut.device.arrays import upload
+
+    module = lock_free()
+    cost = np.random.default_rng(4).integers(0, 100, (5, 5))
+    task = load(*rows_of_dense(cost), 5, None, module.RULES, 10)
+    network, stats = task.network, new_stats(task, module.COUNTS)
+    device = module.Device(network, 32, 10**6)
+    honest = module.Device.run
+
+    def spoiled(self, waiting, eps):
+        state = honest(self, waiting, eps)
+        self.fetch(network)
+        network.p[:5] -= np.arange(5) * 5 * eps
+        self.p = upload(network.p)
+        return state
+
+    module.refine(device, network, 50, stats, True)
+    assert stats["repairs"] == 0
+    monkeypatch.setattr(module.Device, "run", spoiled)
+    module.refine(device, network, 50, stats, True)
+    assert stats["repairs"] == 1
+    device.fetch(network)
+    assert is_flow(network)
+    assert is_epsilon_optimal(network, -50, -50)
+
+
+@sim
+@pytest.mark.parametrize("wrong", [{"cycle": 0}, {"block": 0}, {"block": 2048}, {"block": 1.5}])
+def test_bad_parameters(wrong):
+    (name,) = wrong
+    with pytest.raises(ValueError, match=f"{name} must be an integer"):
+        lock_free().solve(np.eye(2), **wrong)
+
+
+@gpu
+@pytest.mark.parametrize("shape", [(1, 1), (7, 7), (40, 55), (300, 300), (500, 1500)])
+@pytest.mark.parametrize("kind", ["few", "wide", "distance", "sums"])
+def test_on_a_gpu(tools, shape, kind):
+    cost = tools.random_cost(np.random.default_rng(5), shape, kind)
+    value, stats = solved(cost, block=512)
+    assert value == tools.best_cost(cost)
+    assert solved(cost, block=64, cycle=100)[0] == value
+
+
+@gpu
+def test_sparse_partial_floats_on_a_gpu(tools):
+    rng = np.random.default_rng(6)
+    cost, limit = rng.random((200, 230)), rng.random(200) / 50
+    assert np.isclose(solved(cost, limit=limit)[0], tools.best_partial(cost, limit), rtol=1e-9)
+    assert np.isclose(solved(cost)[0], tools.best_cost(cost), rtol=1e-9)

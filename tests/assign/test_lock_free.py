@@ -1,0 +1,147 @@
+"""Lock-free cost scaling on threads: what is different from the sequential methods; values are in test_cost_scaling."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from assign.cpu import lock_free
+from assign.cpu.scaling.load import load, rows_of_dense, unload
+from assign.cpu.scaling.network import is_epsilon_optimal, is_flow
+from assign.cpu.scaling.refine import FLOOR, empty, saturate
+from assign.cpu.scaling.scale import new_stats, refinements
+from assign.cpu.scaling.shared_queue import NOBODY, make_queue, put, put_active, take
+from gridcut.device import kernel, run_threads, thread_count
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 7])
+@pytest.mark.parametrize("cycle", [1, 50, 500_000])
+def test_any_number_of_threads_and_any_cycle(tools, threads, cycle):
+    rng = np.random.default_rng(threads)
+    for trial in range(6):
+        n = [1, 2, 9, 30, 40, 33][trial]
+        cost = tools.random_cost(rng, (n, n + 5 * (trial % 2)))
+        found = tools.solve(cost, method="lock_free", device="cpu", threads=threads, cycle=cycle)
+        assert found.cost == tools.best_cost(cost)
+        assert found.stats["threads"] in (1, threads)
+        assert found.stats["rounds"] >= found.stats["refines"]
+
+
+def test_a_short_cycle_takes_more_rounds_and_updates_prices(tools):
+    cost = np.random.default_rng(0).integers(0, 10**6, (50, 50))
+    short = tools.solve(cost, method="lock_free", device="cpu", cycle=10, threads=2)
+    assert short.stats["rounds"] > 2 * short.stats["refines"]
+    assert 0 < short.stats["price_updates"] <= short.stats["refines"]
+    without = tools.solve(cost, method="lock_free", device="cpu", cycle=10, threads=2, price_updates=False)
+    assert without.stats["price_updates"] == 0
+    whole = tools.solve(cost, method="lock_free", device="cpu", threads=1)
+    assert whole.stats["rounds"] == whole.stats["refines"]
+    assert whole.stats["repairs"] == 0
+
+
+def test_default_threads(tools):
+    found = tools.solve(np.eye(3, dtype=int), method="lock_free", device="cpu")
+    assert found.stats["threads"] == thread_count()
+
+
+@pytest.mark.parametrize("wrong", [{"threads": 0}, {"threads": 1.5}, {"cycle": 0}, {"cycle": "many"}])
+def test_bad_parameters(wrong):
+    (name,) = wrong
+    with pytest.raises(ValueError, match=f"{name} must be an integer, 1 or more"):
+        lock_free.solve(np.eye(3), **wrong)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_refine_ends_with_an_epsilon_optimal_flow(tools, threads):
+    """After every Refine, on larger problems where threads meet."""
+    rng = np.random.default_rng(3)
+    for kind in ("few", "wide", "product", "sums"):
+        cost = tools.random_cost(rng, (60, 70), kind)
+        task = load(*rows_of_dense(cost), 70, None, lock_free.RULES, 10)
+        stats = new_stats(task, lock_free.COUNTS)
+
+        def refine(network, eps, stats):
+            lock_free.refine(network, eps, stats, threads=threads)
+
+        for eps in refinements(task, refine, lock_free.RULES, task.largest, stats, alpha=10):
+            assert is_flow(task.network)
+            assert is_epsilon_optimal(task.network, -eps, -eps)
+        col, u, v = unload(task)
+        assert cost[np.arange(60), col].sum() == tools.best_cost(cost) == u.sum() + v[col].sum()
+
+
+def test_what_a_round_leaves_too_low_is_repaired(tools, monkeypatch):
+    """A race that the proof rules out: an edge below -eps at the end of a round."""
+    cost = np.random.default_rng(4).integers(0, 1000, (20, 20))
+    task = load(*rows_of_dense(cost), 20, None, lock_free.RULES, 10)
+    network, stats = task.network, new_stats(task, lock_free.COUNTS)
+    honest, seen = lock_free.run_round, []
+
+    def spoiled(network, eps, stats, threads, cycle):
+        done = honest(network, eps, stats, threads, cycle)
+        if not seen:
+            network.p[:20] -= np.arange(20) % 3 * 5 * eps
+            assert not is_epsilon_optimal(network, -eps, -eps)
+        seen.append(threads)
+        return done
+
+    monkeypatch.setattr(lock_free, "run_round", spoiled)
+    lock_free.refine(network, 100, stats, threads=3)
+    assert seen[0] == 3
+    assert set(seen[1:]) == {1}
+    assert stats["repairs"] >= 1
+    assert is_flow(network)
+    assert is_epsilon_optimal(network, -100, -100)
+
+
+def test_prices_below_the_floor_end_in_an_error():
+    task = load(*rows_of_dense(np.array([[0, 3], [0, 5]])), 2, None, lock_free.RULES, 10)
+    network, stats = task.network, new_stats(task, lock_free.COUNTS)
+    empty(network, -10)
+    network.p[:] += FLOOR + 5
+    with pytest.raises(ValueError, match="left the range of int64"):
+        lock_free.run_round(network, 10, stats, 2, 100)
+    assert saturate(network, -(2**40)) == 0
+
+
+@kernel
+def swap_places(ring, ends, turns, taken):
+    """Take nodes and put them back, many times over."""
+    done = 0
+    while done < turns:
+        node = take(ring, ends)
+        if node >= 0:
+            taken[node] += 1  # not atomic: the queue must have given the node to this thread alone
+            put(ring, ends, node)
+            done += 1
+
+
+def test_the_queue_gives_every_node_to_one_thread():
+    nodes, turns, threads = 5, 20_000, 3
+    ring, ends = make_queue(nodes)
+    e = np.array([1, 0, 1, -1, 2])
+    assert put_active(e, ring, ends) == 4
+    taken = np.zeros(nodes, np.int64)
+    run_threads(lambda i: swap_places(ring, ends, turns, taken), threads)
+    assert taken.sum() == threads * turns
+    assert (taken[[1, 3]] == 0).all()
+    assert sorted(take(ring, ends) for _ in range(3)) == [0, 2, 4]
+    assert take(ring, ends) == NOBODY
+
+
+def test_solves_at_the_same_time(tools):
+    """No state is shared between calls."""
+    rng = np.random.default_rng(6)
+    costs = [rng.integers(0, 1000, (25, 25)) for _ in range(6)]
+    found = [None] * len(costs)
+
+    def work(i):
+        col, u, v, _ = lock_free.solve(costs[i], threads=2)
+        found[i] = costs[i][np.arange(25), col].sum()
+
+    workers = [threading.Thread(target=work, args=(i,)) for i in range(len(costs))]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert found == [tools.best_cost(cost) for cost in costs]
