@@ -44,28 +44,30 @@ def imports_cuda(path):
     return any(line.startswith(("from cuda.", "from gridcut.device.cuda ")) for line in lines)
 
 
-def test_importing_gridcut_is_light():
+@pytest.mark.parametrize("used", ["gridcut.max_flow", "assign.solve"])
+def test_importing_is_light(used):
     """No picture libraries, no numba.cuda (its driver starts slowly), and no kernel compiled at import."""
     code = (
-        "import numba, sys, time, json\n"
+        "import numba, scipy.sparse, sys, time, json\n"
         "start = time.perf_counter()\n"
-        "import gridcut\n"
-        "gridcut.max_flow\n"
+        f"import {used.split('.')[0]}\n"
+        f"{used}\n"
         "print(json.dumps([time.perf_counter() - start, sorted(sys.modules)]))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     seconds, modules = json.loads(done.stdout)
     heavy = {"cv2", "skimage", "imageio", "matplotlib", "tqdm", "numba.cuda", "apps"}
     assert heavy.isdisjoint(modules)
-    assert seconds < 1.0, f"import gridcut took {seconds:.2f} s on top of numba"
+    assert seconds < 1.0, f"{used} took {seconds:.2f} s to import, on top of numba and SciPy"
 
 
-def test_public_names_survive_importing_everything():
+@pytest.mark.parametrize("name", ["gridcut", "assign"])
+def test_public_names_survive_importing_everything(name):
     """A module imported late must not take the place of a function of the same name."""
-    for name in modules_of("gridcut"):
-        importlib.import_module(name)
-    gridcut = importlib.import_module("gridcut")
-    assert [name for name in gridcut.__all__ if inspect.ismodule(getattr(gridcut, name))] == []
+    for module in modules_of(name):
+        importlib.import_module(module)
+    package = importlib.import_module(name)
+    assert [public for public in package.__all__ if inspect.ismodule(getattr(package, public))] == []
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)
@@ -84,7 +86,7 @@ def test_every_file_says_what_it_is(path):
 SOLVERS = [
     path
     for path in SOURCES
-    if (path.is_relative_to(ROOT / "gridcut" / "cpu") or path.is_relative_to(ROOT / "gridcut" / "cuda"))
+    if any(path.is_relative_to(ROOT / name / device) for name in ("gridcut", "assign") for device in ("cpu", "cuda"))
     and path.name != "__init__.py"
     and re.search(r"^def solve\(", path.read_text("utf-8"), re.MULTILINE)
 ]

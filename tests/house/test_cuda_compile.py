@@ -1,7 +1,7 @@
 """Every CUDA kernel compiled to machine code for the oldest and the newest device, without a device.
 
-Modules below gridcut/cuda list their kernels: kernels() returns [(name, kernel, argument types), ...].  The
-compiler's output says what a kernel takes: registers, and bytes of local memory a thread, which is where arrays
+Modules below gridcut/cuda and assign/cuda list their kernels: kernels() returns [(name, kernel, argument types), ...].
+The compiler's output says what a kernel takes: registers, and bytes of local memory a thread, which is where arrays
 with run-time indices and registers that did not fit go.  Both cost more than any trick in a kernel saves.
 """
 
@@ -27,17 +27,18 @@ if importlib.util.find_spec("numba_cuda") is None or config.ENABLE_CUDASIM:
 CAPABILITIES = [(7, 5), (9, 0)]
 MOST_REGISTERS = 128  # two blocks of 256 threads on a multiprocessor
 MAY_SPILL = {
+    "auction_kernel": 64,
     "discharge_kernel": 400,
     "relabel_kernel": 160,
 }  # kernel's name: bytes of local memory a thread, which buy a second block on a multiprocessor or come with sm_75
+PACKAGES = ("gridcut.cuda", "assign.cuda")
 ROOT = Path(gridcut.__file__).parents[1]
 
 REGISTERS, FRAME = 0x2F, 0x11  # records of .nv.info: (symbol, registers) and (symbol, bytes of local memory)
 
 
 def cuda_modules():
-    names = ["gridcut.cuda"] if importlib.util.find_spec("gridcut.cuda") else []
-    for name in names:
+    for name in PACKAGES:
         package = importlib.import_module(name)
         yield package
         for found in pkgutil.walk_packages(package.__path__, f"{name}."):
@@ -52,7 +53,7 @@ def kernels_of(module):
 def listed():
     for module in cuda_modules():
         for name, kernel, types in kernels_of(module):
-            yield pytest.param(kernel, types, id=f"{module.__name__.removeprefix('gridcut.cuda.')}-{name}")
+            yield pytest.param(kernel, types, id=f"{module.__name__.replace('.cuda.', '.')}-{name}")
 
 
 @pytest.fixture
@@ -149,7 +150,8 @@ def test_the_compiler_is_read_correctly(no_driver):
 
 def decorated():
     """(file, line) of every function that `cuda_kernel` decorates, also inside other functions."""
-    for path in sorted((ROOT / "gridcut").rglob("*.py")):
+    paths = [path for name in PACKAGES for path in (ROOT / name.split(".")[0]).rglob("*.py")]
+    for path in sorted(paths):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.FunctionDef):
                 for decorator in node.decorator_list:

@@ -1,0 +1,326 @@
+"""solve_batch: many small assignment problems in one call, on all cores or on a GPU."""
+
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+
+import numpy as np
+
+from assign.certificate import CertificateError, certify_pairs, certify_prices, tolerance
+from assign.infeasible import InfeasibleError, check_feasible
+from assign.problem import DTYPES, INT64_MAX, check_limit, extremes, supported
+from gridcut.device import DeviceName, resolve, thread_count
+from gridcut.device.arrays import borrow, give, hand_back, on_device, to_host
+
+MODULES = {"cpu": "assign.cpu.batch", "cuda": "assign.cuda.batch"}
+WORTH_A_GPU = 1_000_000  # costs on the host from which device="auto" takes a GPU
+
+
+@dataclass(frozen=True, eq=False)
+class BatchAssignment:
+    """The assignments of a batch, and the prices that prove them.
+
+    Attributes
+    ----------
+    col_of_row : ndarray of int32, shape (B, n)
+        The column of each row, -1: unmatched, beyond the true size, or infeasible.
+    row_price, col_price : ndarray, shapes (B, n) and (B, m), int64 or float64
+        As those of `assign.Assignment`, for each problem; 0 beyond the true size.
+    feasible : ndarray of bool, shape (B,)
+        False where forbidden pairs leave no assignment; the others are not affected.
+    device : str
+        What ran.
+    stats : dict
+        Counts of the solver.
+
+    All are arrays of the caller's library on the GPU if the costs lay there.
+    """
+
+    col_of_row: np.ndarray
+    row_price: np.ndarray
+    col_price: np.ndarray
+    feasible: np.ndarray
+    device: str
+    stats: dict
+    _problem: Callable = field(repr=False)
+    _library: str | None = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.feasible)
+
+    @cached_property
+    def cost(self):
+        """Sum of the costs passed in over the pairs of each problem, shape (B,), int64 or float64; 0 if infeasible."""
+        given = self._problem()
+        return give(_totals(given.costs, to_host(self.col_of_row)), self._library)
+
+    def check(self) -> None:
+        """Prove every assignment optimal, or its problem infeasible; raises CertificateError, naming the item."""
+        given = self._problem()
+        arrays = (to_host(a) for a in (self.col_of_row, self.row_price, self.col_price, self.feasible))
+        for b, (col, u, v, feasible) in enumerate(zip(*arrays, strict=True)):
+            try:
+                given.certify(b, col, u, v, feasible)
+            except CertificateError as error:
+                raise CertificateError(f"item {b}: {error}") from None
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """The caller's costs on the host, and the true sizes."""
+
+    costs: np.ndarray
+    rows: np.ndarray | None
+    cols: np.ndarray | None
+    limit: np.ndarray | None
+    maximize: bool
+
+    def certify(self, b: int, col_of_row, u, v, feasible) -> None:
+        n = self.costs.shape[1] if self.rows is None else int(self.rows[b])
+        m = self.costs.shape[2] if self.cols is None else int(self.cols[b])
+        if (col_of_row[n:] != -1).any() or u[n:].any() or v[m:].any():
+            raise CertificateError("something is matched, or has a price, beyond the true size")
+        cost, col_of_row, u, v = self.costs[b, :n, :m].astype(u.dtype), col_of_row[:n], u[:n], v[:m]
+        if self.maximize:
+            cost, u, v = -cost, -u, -v
+        limit = None if self.limit is None else (-self.limit[b, :n] if self.maximize else self.limit[b, :n])
+        allowed = np.isfinite(cost)
+        if not feasible:
+            self._prove_infeasible(allowed, limit)
+            return
+        row = np.flatnonzero(col_of_row >= 0)
+        col = col_of_row[row]
+        certify_pairs((n, m), row, col)
+        if not allowed[row, col].all():
+            raise CertificateError("a pair is matched that is not allowed")
+        slack = np.where(allowed, cost - u[:, None] - v[None, :], np.inf if cost.dtype.kind == "f" else 0)
+        largest = float(np.abs(cost[allowed]).max(initial=0))
+        if limit is not None:
+            largest = max(largest, float(np.abs(limit).max(initial=0)))
+        certify_prices(
+            (n, m),
+            row,
+            col,
+            u,
+            v,
+            pair_cost=cost[row, col],
+            least_slack=slack.min(axis=1, initial=0),
+            limit=limit,
+            slack=0 if u.dtype.kind == "i" else tolerance((n, m), largest),
+        )
+
+    @staticmethod
+    def _prove_infeasible(allowed, limit) -> None:
+        if allowed.shape[0] > allowed.shape[1]:
+            allowed = allowed.T
+        indptr = np.concatenate([[0], np.cumsum(allowed.sum(axis=1))]).astype(np.int64)
+        try:
+            check_feasible(indptr, np.nonzero(allowed)[1].astype(np.int32), *allowed.shape)
+        except InfeasibleError:
+            if limit is None:
+                return
+        raise CertificateError("said to be infeasible, but there is an assignment")
+
+
+def solve_batch(
+    costs,
+    *,
+    rows=None,
+    cols=None,
+    maximize: bool = False,
+    max_cost=None,
+    device: DeviceName = "auto",
+    threads: int | None = None,
+) -> BatchAssignment:
+    """The cheapest assignment of each of many matrices, exact, with prices.
+
+    Parameters
+    ----------
+    costs : array_like (B, n, m), or a sequence of B matrices of any sizes
+        Costs as in `assign.solve`; float costs of +inf forbid a pair (-inf when maximising).
+    rows, cols : array_like of int (B,), optional
+        The true size of each matrix: what lies beyond is never read.
+    maximize, max_cost
+        As in `assign.solve`; `max_cost` is a number, or one for each matrix (B,) or row (B, n).
+    device : {"auto", "cpu", "cuda"}
+        "auto" takes a GPU, when there is one, for large batches.
+    threads : int, optional
+        Threads of the CPU; numba's number if not given.
+
+    Returns
+    -------
+    BatchAssignment
+        A problem without an assignment is marked in ``feasible`` and raises nothing.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `assign.solve`.
+    RuntimeError
+        A device that cannot be had.
+    MemoryError
+        The GPU is too small.
+
+    Notes
+    -----
+    The CPU gives each problem to one thread, the GPU to one warp or block; O(n^2 m) a problem.  Arrays on a GPU are
+    read where they lie, results stay there, and the call does not wait for them.
+
+    References
+    ----------
+    Jonker, Volgenant. "A shortest augmenting path algorithm for dense and sparse linear assignment problems."
+    Computing 38, 1987.
+
+    Examples
+    --------
+    >>> solve_batch([[[4, 1], [2, 0]], [[1, 2], [1, 5]]]).col_of_row
+    array([[1, 0],
+           [1, 0]], dtype=int32)
+    """
+    if not isinstance(maximize, bool | np.bool_):
+        raise TypeError(f"maximize must be True or False, got {type(maximize).__name__}")
+    threads = _check_threads(threads)
+    if on_device(costs):
+        return _on_device(costs, rows, cols, maximize, max_cost, device)
+    costs, rows, cols = _stacked(costs, rows, cols)
+    items, n, m = costs.shape
+    rows, cols = _sizes("rows", rows, items, n), _sizes("cols", cols, items, m)
+    limit = _limits(max_cost, items, n)
+    real = np.result_type(costs.dtype, np.int64 if limit is None else limit.dtype)
+    if real.kind == "f" and costs.dtype.kind == "i":
+        costs = costs.astype(np.float64)
+    _check_values(costs, rows, cols, limit, bool(maximize))
+    given = _Batch(costs, rows, cols, limit, bool(maximize))
+    ran_on = resolve(device)
+    if device == "auto" and costs.size < WORTH_A_GPU:
+        ran_on = "cpu"
+    work = np.negative(costs, dtype=_negative_kind(costs)) if maximize else np.ascontiguousarray(costs)
+    limit = (
+        None
+        if limit is None
+        else (-limit if maximize else limit).astype(np.int64 if work.dtype.kind == "i" else np.float64)
+    )
+    options = {"threads": threads} if ran_on == "cpu" else {}
+    found = import_module(MODULES[ran_on]).solve(work, rows=rows, cols=cols, limit=limit, **options)
+    col_of_row, u, v, status, stats = (*map(to_host, found[:4]), found[4])
+    if maximize:
+        u, v = -u, -v
+    return BatchAssignment(col_of_row, u, v, status == 0, ran_on, stats, lambda: given, None)
+
+
+def _on_device(costs, rows, cols, maximize, max_cost, device) -> BatchAssignment:
+    """Costs that lie on a GPU; values are not looked at, since that would wait for them."""
+    if resolve("cuda" if device == "auto" else device) == "cpu":
+        raise TypeError("costs lie on the GPU, but device='cpu' was asked for; copy them to the host first")
+    if maximize:
+        raise ValueError("maximize is for costs on the host; negate costs on the GPU")
+    array = borrow("costs", costs)
+    if len(array.shape) != 3 or array.dtype not in DTYPES:
+        names = ", ".join(t.name for t in DTYPES)
+        raise ValueError(f"costs must be (B, n, m) of {names}; got shape {array.shape}, dtype {array.dtype}")
+    items, n, m = array.shape
+    rows, cols = (_sizes(name, a, items, s) for name, a, s in (("rows", rows, n), ("cols", cols, m)))
+    limit = _limits(max_cost, items, n)
+    if limit is not None:
+        limit = limit.astype(np.int64 if array.dtype.kind == "i" else np.float64)
+    from assign.cuda.batch import solve
+
+    *found, status, stats = solve(array, rows=rows, cols=cols, limit=limit)
+    library = array.library
+    shown = [hand_back(a, library) for a in found]
+    feasible = hand_back(status, library) == 0 if library in ("cupy", "torch") else give(to_host(status) == 0, library)
+    return BatchAssignment(
+        *shown, feasible, "cuda", stats, lambda: _Batch(array.host(), rows, cols, limit, False), library
+    )
+
+
+def _stacked(costs, rows, cols):
+    """One array, and the true sizes of matrices of different ones."""
+    if not isinstance(costs, np.ndarray) and isinstance(costs, Sequence):
+        matrices = [np.asarray(c) for c in costs]
+        if len({c.shape for c in matrices}) > 1 and all(c.ndim == 2 for c in matrices):
+            if rows is not None or cols is not None:
+                raise ValueError("rows and cols follow from matrices of different sizes; pass one array, or neither")
+            rows = np.array([c.shape[0] for c in matrices])
+            cols = np.array([c.shape[1] for c in matrices])
+            stacked = np.zeros((len(matrices), rows.max(), cols.max()), np.result_type(*matrices))
+            for room, c in zip(stacked, matrices, strict=True):
+                room[: c.shape[0], : c.shape[1]] = c
+            costs = stacked
+    try:
+        array = np.asarray(costs)
+    except ValueError as error:
+        raise TypeError("costs must be an array (B, n, m), or a sequence of matrices") from error
+    if array.ndim != 3:
+        raise ValueError(f"costs must have 3 axes, (B, n, m), got shape {array.shape}")
+    return supported("costs", array), rows, cols
+
+
+def _sizes(name: str, sizes, items: int, most: int) -> np.ndarray | None:
+    if sizes is None:
+        return None
+    sizes = np.asarray(to_host(sizes))
+    if sizes.dtype.kind not in "iu":
+        raise TypeError(f"{name} must be integers, got dtype {sizes.dtype}")
+    if sizes.shape != (items,) or (items and not (sizes.min() >= 0 and sizes.max() <= most)):
+        raise ValueError(f"{name} must be {items} numbers in 0 ... {most}, one for each matrix; got {sizes!r:.60}")
+    return sizes.astype(np.int32)
+
+
+def _limits(max_cost, items: int, n: int) -> np.ndarray | None:
+    if max_cost is None:
+        return None
+    array = np.asarray(to_host(max_cost))
+    if array.shape not in ((), (items,), (items, n)):
+        raise ValueError(f"max_cost must be a number, or one for each matrix or row; got shape {array.shape}")
+    array = array[:, None] if array.ndim == 1 else array
+    return check_limit(np.broadcast_to(array, (items, n)).reshape(-1), items * n).reshape(items, n)
+
+
+def _check_values(costs, rows, cols, limit, maximize: bool) -> None:
+    """NaN, infinities of the wrong sign and integers too large, within the true sizes."""
+    if costs.dtype == np.int32 and not maximize:
+        return
+    inside = costs
+    if rows is not None or cols is not None:
+        items, n, m = costs.shape
+        inside = np.ones(costs.shape, bool)
+        if rows is not None:
+            inside &= (np.arange(n) < rows[:, None])[:, :, None]
+        if cols is not None:
+            inside &= (np.arange(m) < cols[:, None])[:, None, :]
+        inside = costs[inside]
+    low, high = extremes(inside, maximize, False)
+    largest = max(abs(low), abs(high), *(() if limit is None else (int(np.abs(limit).max(initial=0)),)))
+    if costs.dtype.kind == "i" and (sum(costs.shape[1:]) + 1) * largest * 4 > INT64_MAX:
+        most = INT64_MAX // (4 * (sum(costs.shape[1:]) + 1))
+        raise ValueError(f"costs must stay within {most}, so that prices fit int64; got {largest}")
+
+
+def _negative_kind(costs) -> np.dtype:
+    if costs.dtype == np.int32 and costs.size and costs.min() == -(2**31):
+        return np.dtype(np.int64)
+    return costs.dtype
+
+
+def _check_threads(threads) -> int | None:
+    if threads is None:
+        return None
+    try:
+        threads = operator.index(threads)
+    except TypeError as error:
+        raise TypeError(f"threads must be a whole number, got {type(threads).__name__}") from error
+    if not 1 <= threads:
+        raise ValueError(f"threads must be 1 or more, got {threads}")
+    return min(threads, thread_count())
+
+
+def _totals(costs: np.ndarray, col_of_row: np.ndarray) -> np.ndarray:
+    matched = col_of_row >= 0
+    kind = np.int64 if costs.dtype.kind == "i" else np.float64
+    if not costs.size:
+        return np.zeros(len(costs), kind)
+    pairs = np.take_along_axis(costs, np.maximum(col_of_row, 0)[:, :, None].astype(np.intp), axis=2)[:, :, 0]
+    return np.where(matched, pairs, 0).sum(axis=1, dtype=kind)

@@ -1,0 +1,87 @@
+"""Many small assignment problems at once on a GPU.
+
+Returns columns of rows, prices and a status for every problem, on the GPU, without waiting for them.  Up to 512 rows
+and columns a warp solves a problem (assign/cuda/batch_warp.py), and a block beyond (assign/cuda/batch_block.py).
+Integer costs are searched in int32 first; the problems whose costs are too wide for that are left to a second launch,
+whose warps end at once where nothing is left.
+
+Arrays as in assign/cpu/batch.py, those of the results on the GPU.
+"""
+
+import numpy as np
+
+from assign.cuda import batch_block
+from assign.cuda.batch_warp import MOST, STAGED, Kind, kernel_for, warps_of, words_of
+from gridcut.device.arrays import DeviceArray, allocate, borrow, on_device, to_host, upload
+from gridcut.device.cuda import WARP
+from gridcut.device.launch import launch, prepare
+
+
+def solve(costs, *, rows=None, cols=None, limit=None):
+    """Columns of the rows (items, n) int32, prices u (items, n) and v (items, m), status (items,) uint8, and what ran.
+
+    costs     (items, n, m) int32, int64, float32 or float64, in C order; on the GPU, or on the host and copied there
+    rows, cols, limit   likewise, (items,) int32, and one limit for each row, (items, n) int64 or float64
+    """
+    items, n, m = costs.shape
+    shapes = ((items, n), (items, n), (items, m), (items,))
+    if items * n * m == 0:
+        return (*nothing(shapes, limit, np.dtype(str(costs.dtype).removeprefix("torch."))), {"launches": 0})
+    costs, _, dtype = flat("costs", costs)
+    integers = dtype.kind == "i"
+    real = np.int64 if integers else np.float64
+    col_of_row, u, v, status = allocate((items * n, np.int32), (items * n, real), (items * m, real), (items, np.uint8))
+    results = (col_of_row, u, v, status)
+    ragged = rows is not None or cols is not None
+    if ragged:
+        sizes = [np.full(items, most, np.int32) if a is None else a for a, most in ((rows, n), (cols, m))]
+        (rows, *_), (cols, *_) = flat("rows", sizes[0]), flat("cols", sizes[1])
+    else:
+        rows = cols = col_of_row
+    limited = limit is not None
+    limit = flat("limit", limit)[0] if limited else u
+    arguments = (costs, rows, cols, limit, *results, items, n, m, int(ragged))
+    if max(n, m) > MOST:
+        real = np.dtype(real)
+        long_side = items * max(n, m)
+        scratch = allocate((2 * long_side, real), (long_side, np.int64), (3 * long_side, np.int32))
+        kernel = batch_block.kernel_for(dtype.name, real.name, limited)
+        launch(kernel, items, batch_block.THREADS, *arguments[:8], n, m, int(ragged), *scratch)
+        return (*(a.reshape(s) for a, s in zip(results, shapes, strict=True)), {"launches": 1})
+    launches = 0
+    for number in ("int32", "int64") if integers else ("float64",):
+        per = -(-max(n, m) // WARP)
+        staged = n * m * dtype.itemsize <= STAGED
+        kind = Kind(dtype.name, number, per, staged, limited)
+        before, words = words_of(kind, n, m)
+        warps = warps_of(kind)
+        again = (launches, before, words)
+        prepare(kernel_for(kind), -(-items // warps), WARP * warps, *arguments, *again, shared=4 * warps * words)()
+        launches += 1
+    return (*(a.reshape(s) for a, s in zip(results, shapes, strict=True)), {"launches": launches})
+
+
+def nothing(shapes, limit, dtype):
+    """Results where there are no costs, on the host."""
+    real = np.int64 if dtype.kind == "i" else np.float64
+    dtypes = (np.int32, real, real, np.uint8)
+    col_of_row, u, v, status = (np.zeros(s, t) for s, t in zip(shapes, dtypes, strict=True))
+    col_of_row -= 1
+    if limit is not None and u.size:
+        u[:] = to_host(limit)
+    return col_of_row, u, v, status
+
+
+def flat(name: str, array):
+    """An array on the GPU as a flat one of numba's, its shape and dtype."""
+    if not isinstance(array, DeviceArray):
+        if not on_device(array):
+            array = np.asarray(array)
+            return upload(array), array.shape, array.dtype
+        array = borrow(name, array)
+    expected = 1
+    for extent, stride in zip(array.shape[::-1], array.strides[::-1], strict=True):
+        if extent != 1 and stride != expected:
+            raise ValueError(f"{name} must be in C order on the GPU")
+        expected *= extent
+    return array.data, array.shape, array.dtype

@@ -1,0 +1,134 @@
+"""What the threads of a warp find out together: the least of their numbers, and where it is.
+
+Numbers are compared by their bits: as if they had no sign, in containers that have one.  Non-negative integers and
+floats keep their order, and whatever has its sign bit set counts as larger than all of them.
+
+    lesser, greater    of two numbers
+    least              of an int32 of each lane
+    least_wide         of an int64 of each lane
+    bits_of, float_of  a float64 as an int64 and back
+
+All 32 lanes must take part in `least`.
+"""
+
+import numpy as np
+
+from gridcut.device import cuda as room
+from gridcut.device.cuda import SIMULATED, ballot, bits_set, device_function, lowest_set, shuffle
+
+LAST = -1  # larger than all others
+
+if SIMULATED:
+
+    def lesser(a, b):
+        """The lesser of two int32 or int64."""
+        return min(a, b, key=_unsigned)
+
+    def greater(a, b):
+        """The greater of two int32 or int64."""
+        return max(a, b, key=_unsigned)
+
+    def least(number):
+        """The least int32 of the warp."""
+        return min(room.exchange(np.int32(number)), key=_unsigned)
+
+    def bits_of(number):
+        """The bits of a float64."""
+        return np.float64(number).view(np.int64)
+
+    def float_of(bits):
+        """The float64 of these bits."""
+        return np.int64(bits).view(np.float64)
+
+    def _unsigned(number):
+        return int(number) & (2 ** (8 * number.itemsize) - 1)
+
+else:
+    from llvmlite import ir
+    from numba import types
+
+    from gridcut.device.cuda import intrinsic
+
+    WORD, BYTES = ir.IntType(32), ir.IntType(8).as_pointer()
+
+    def _select(relation):
+        def build(context, builder, sig, args):
+            return builder.select(builder.icmp_unsigned(relation, *args), *args)
+
+        return build
+
+    @intrinsic
+    def lesser(typingctx, a, b):
+        """The lesser of two int32 or int64."""
+        return a(a, a), _select("<")
+
+    @intrinsic
+    def greater(typingctx, a, b):
+        """The greater of two int32 or int64."""
+        return a(a, a), _select(">")
+
+    @intrinsic
+    def bits_of(typingctx, number):
+        """The bits of a float64."""
+        return types.int64(types.float64), lambda context, builder, sig, args: builder.bitcast(args[0], ir.IntType(64))
+
+    @intrinsic
+    def float_of(typingctx, bits):
+        """The float64 of these bits."""
+        return types.float64(types.int64), lambda context, builder, sig, args: builder.bitcast(args[0], ir.DoubleType())
+
+    @intrinsic
+    def least(typingctx, number):
+        """The least int32 of the warp."""
+
+        def build(context, builder, sig, args):
+            # Devices from 8.0 on have an instruction for it; which one this is, is known when the code is linked.
+            modern = builder.icmp_signed(">=", _architecture(builder), ir.Constant(WORD, 800))
+            with builder.if_else(modern) as (then, otherwise):
+                with then:
+                    at_once = _assembly(builder, "redux.sync.min.u32 $0, $1, 0xffffffff;", args[0])
+                    first = builder.block
+                with otherwise:
+                    halved = args[0]
+                    for distance in (16, 8, 4, 2, 1):
+                        line = f"shfl.sync.bfly.b32 $0, $1, {distance}, 31, 0xffffffff;"
+                        other = _assembly(builder, line, halved)
+                        halved = builder.select(builder.icmp_unsigned("<", other, halved), other, halved)
+                    second = builder.block
+            result = builder.phi(WORD)
+            result.add_incoming(at_once, first)
+            result.add_incoming(halved, second)
+            return result
+
+        return types.int32(types.int32), build
+
+    def _assembly(builder, line, number):
+        kind = ir.FunctionType(WORD, [WORD])
+        return builder.call(ir.InlineAsm(kind, line, "=r,r", side_effect=True), [number])
+
+    def _architecture(builder):
+        """What __CUDA_ARCH__ is in CUDA C++."""
+        module = builder.module
+        text = ir.Constant(ir.ArrayType(ir.IntType(8), 12), bytearray(b"__CUDA_ARCH\0"))
+        name = module.globals.get("assign_cuda_arch")
+        if name is None:
+            name = ir.GlobalVariable(module, text.type, "assign_cuda_arch", addrspace=4)
+            name.global_constant, name.initializer, name.linkage = True, text, "internal"
+        ask = module.globals.get("__nvvm_reflect") or ir.Function(
+            module, ir.FunctionType(WORD, [BYTES]), "__nvvm_reflect"
+        )
+        return builder.call(ask, [builder.addrspacecast(builder.bitcast(name, ir.IntType(8).as_pointer(4)), BYTES)])
+
+
+@device_function
+def least_wide(number):
+    """The least int64 of the warp, and the lanes that have it, as bits of a uint32."""
+    high, low = np.int32(number >> 32), np.int32(number)
+    top = least(high)
+    lanes = ballot(high == top)
+    if bits_set(lanes) == 1:
+        bottom = shuffle(low, lowest_set(lanes))
+    else:
+        bottom = least(low if high == top else np.int32(LAST))
+        lanes = ballot(high == top and low == bottom)
+    return np.int64((np.int64(top) << 32) | (np.int64(bottom) & 0xFFFFFFFF)), lanes

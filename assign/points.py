@@ -1,0 +1,200 @@
+"""solve_points: the assignment of points to points at the least total distance, without the matrix of distances."""
+
+import time
+
+import numpy as np
+from numba import prange
+
+from assign.assignment import Assignment
+from assign.certificate import certify_pairs, certify_prices, tolerance
+from assign.methods import SMALLEST_ON_GPU
+from assign.problem import check_limit
+from gridcut.device import DeviceName, parallel_kernel, resolve
+
+METRICS = ("euclidean", "sqeuclidean", "cityblock")
+
+
+def solve_points(
+    x,
+    y,
+    metric: str = "euclidean",
+    *,
+    max_cost=None,
+    start=None,
+    device: DeviceName = "auto",
+    callback=None,
+) -> Assignment:
+    """The assignment of two sets of points with the least sum of distances, exact up to rounding.
+
+    Parameters
+    ----------
+    x, y : array_like (n, d) and (m, d)
+        Coordinates; every point of the smaller set is matched.
+    metric : {"euclidean", "sqeuclidean", "cityblock"}
+    max_cost : number or array_like (n,), optional
+        What it costs to leave a point of `x` unmatched; no pair farther apart than that is matched.
+    start : Assignment, or a pair of arrays (n,) and (m,), optional
+        Prices of an earlier, similar problem, such as the frame before.
+    device : {"auto", "cpu", "cuda"}
+        "auto" takes a GPU, when there is one, for many points; "cityblock" runs on the CPU only.
+    callback : callable, optional
+        Called now and then with a dict of counts; may raise to stop.
+
+    Returns
+    -------
+    Assignment
+        As of `assign.solve` for the matrix of all distances, prices included, which `check()` proves against every
+        pair.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Arguments of the wrong kind, shape or range.
+    RuntimeError
+        A device that cannot be had.
+
+    Notes
+    -----
+    Memory is O((n + m) d) and a few nearest points for each.  The CPU solves a sparse problem of near pairs and adds
+    pairs that its prices show to be missing, until none is; all pairs are looked at, most of them a block at a time.
+    The GPU computes distances again wherever it needs them.
+
+    References
+    ----------
+    Volgenant. "Linear and semi-assignment problems: a core oriented approach." Computers and Operations Research 23,
+    1996.
+
+    Examples
+    --------
+    >>> solve_points([[0.0, 0.0], [5.0, 0.0]], [[5.0, 1.0], [0.0, 2.0]]).col
+    array([1, 0])
+    """
+    begin = time.perf_counter()
+    if metric not in METRICS:
+        raise ValueError(f"metric must be one of {', '.join(map(repr, METRICS))}; got {metric!r}")
+    x, y = _points("x", x), _points("y", y)
+    if x.shape[1] != y.shape[1]:
+        raise ValueError(f"x and y must have as many coordinates, got {x.shape[1]} and {y.shape[1]}")
+    n, m = len(x), len(y)
+    limit = check_limit(max_cost, n)
+    limit = None if limit is None else limit.astype(np.float64)
+    prices = _prices(start, n, m)
+    exchanged = n > m
+    if exchanged:
+        if limit is not None and limit.min() != limit.max():
+            raise ValueError("max_cost for each point needs the smaller set as x; exchange x and y, or pass one number")
+        limit = None if limit is None else np.full(m, limit[0])
+        x, y = y, x
+        prices = None if prices is None else prices[::-1]
+    ran_on = resolve(device)
+    if device == "auto" and (metric == "cityblock" or min(n, m) < SMALLEST_ON_GPU):
+        ran_on = "cpu"
+    if ran_on == "cuda" and metric == "cityblock":
+        raise RuntimeError("metric 'cityblock' does not run on device='cuda'; use device='auto'")
+    if not min(n, m):
+        u = np.zeros(len(x)) if limit is None else limit
+        col_of_row, v, stats, method = np.full(len(x), -1, np.int32), np.zeros(len(y)), {}, "nearest"
+    elif ran_on == "cpu":
+        from assign.cpu.sparse.nearest import solve_points as solve
+
+        method = "nearest"
+        col_of_row, u, v, stats = solve(x, y, metric, limit=limit, start=prices, callback=callback)
+    else:
+        from assign.cuda.dense.solve import solve_points as solve
+        from gridcut.device.arrays import to_host
+
+        method = "auction"
+        options = {"squared": metric == "sqeuclidean", "limit": limit, "start": prices, "callback": callback}
+        *found, stats = solve(x, y, **options)
+        col_of_row, u, v = map(to_host, found)
+    row = np.flatnonzero(col_of_row >= 0)
+    col = col_of_row[row].astype(np.int64)
+    paid = pair_distances(x[row], y[col], metric)
+    stats = {**stats, "seconds": {"solve": time.perf_counter() - begin}}
+
+    def prove():
+        certify_points(x, y, metric, row, col, u, v, limit)
+
+    if exchanged:
+        order = np.argsort(col)
+        return Assignment(col[order], row[order], float(paid.sum()), v, u, ran_on, method, stats, prove)
+    return Assignment(row, col, float(paid.sum()), u, v, ran_on, method, stats, prove)
+
+
+def pair_distances(x, y, metric: str) -> np.ndarray:
+    """Distances of points from points, one by one."""
+    apart = x - y
+    if metric == "cityblock":
+        return np.abs(apart).sum(axis=1)
+    squares = (apart * apart).sum(axis=1)
+    return np.sqrt(squares) if metric == "euclidean" else squares
+
+
+@parallel_kernel
+def least_slack_points(x, y, metric, u, v):
+    """The least of distance - u - v in each row."""
+    n, m = len(x), len(y)
+    least = np.empty(n)
+    for i in prange(n):
+        low = np.inf
+        for j in range(m):
+            total = 0.0
+            for k in range(x.shape[1]):
+                apart = x[i, k] - y[j, k]
+                total += abs(apart) if metric == 2 else apart * apart
+            if metric == 0:
+                total = np.sqrt(total)
+            low = min(low, total - v[j])
+        least[i] = low - u[i]
+    return least
+
+
+def certify_points(x, y, metric: str, row, col, u, v, limit) -> None:
+    """Prove an assignment of points; raises CertificateError."""
+    shape = len(x), len(y)
+    certify_pairs(shape, row, col)
+    if not min(shape):
+        return
+    corners = np.concatenate([x, y])
+    largest = float(pair_distances(corners.max(axis=0)[None], corners.min(axis=0)[None], metric)[0])
+    if limit is not None:
+        largest = max(largest, float(np.abs(limit).max()))
+    certify_prices(
+        shape,
+        row,
+        col,
+        u,
+        v,
+        pair_cost=pair_distances(x[row], y[col], metric),
+        least_slack=least_slack_points(x, y, METRICS.index(metric), u, v),
+        limit=limit,
+        slack=tolerance(shape, largest),
+    )
+
+
+def _points(name: str, value) -> np.ndarray:
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise TypeError(f"{name} must be an array (points, coordinates)") from error
+    if array.dtype.kind not in "iuf":
+        raise TypeError(f"{name} must hold numbers, got dtype {array.dtype}")
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise ValueError(f"{name} must have the shape (points, coordinates), got {array.shape}")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must hold finite coordinates")
+    return np.ascontiguousarray(array, np.float64)
+
+
+def _prices(start, n: int, m: int):
+    if start is None:
+        return None
+    if hasattr(start, "row_price"):
+        start = (start.row_price, start.col_price)
+    try:
+        u, v = (np.asarray(a, np.float64) for a in start)
+    except (TypeError, ValueError) as error:
+        raise TypeError("start must be an Assignment, or prices of the points of x and of y") from error
+    if u.shape != (n,) or v.shape != (m,) or not (np.isfinite(u).all() and np.isfinite(v).all()):
+        raise ValueError(f"start must hold {n} and {m} finite prices, got shapes {u.shape} and {v.shape}")
+    return u, v

@@ -1,0 +1,223 @@
+"""Batches on a GPU: proofs of all problems and costs of SciPy; tiny ones also in numba's simulator.
+
+The simulator warns where int32 wraps, which the kernels count on.
+"""
+
+import importlib.util
+
+import numpy as np
+import pytest
+from numba import config
+from scipy.optimize import linear_sum_assignment
+
+from assign.certificate import tolerance
+
+SIMULATED = bool(config.ENABLE_CUDASIM)
+pytestmark = [pytest.mark.filterwarnings("ignore:overflow encountered"), pytest.mark.filterwarnings("ignore:invalid")]
+if importlib.util.find_spec("numba_cuda") is None and not SIMULATED:
+    pytest.skip("numba-cuda is not installed", allow_module_level=True)
+
+DTYPES = [np.int32, np.int64, np.float32, np.float64]
+where = [pytest.param("sim", marks=pytest.mark.sim), pytest.param("gpu", marks=pytest.mark.gpu)]
+
+
+def solved(costs, **options):
+    """Results on the host."""
+    from assign.cuda import batch
+
+    *arrays, _ = batch.solve(costs, **options)
+    return [a.copy_to_host() if hasattr(a, "copy_to_host") else a for a in arrays]
+
+
+def prove(costs, result, rows=None, cols=None, limit=None, sample=20):
+    """Complementary slackness of all problems at once; costs of some compared with SciPy's."""
+    col, u, v, status = result
+    items, n, m = costs.shape
+    assert not status.any()
+    rows = np.full(items, n) if rows is None else rows
+    cols = np.full(items, m) if cols is None else cols
+    inside_row, inside_col = np.arange(n) < rows[:, None], np.arange(m) < cols[:, None]
+    inside = inside_row[:, :, None] & inside_col[:, None, :]
+    integers = costs.dtype.kind == "i"
+    real = np.int64 if integers else np.float64
+    assert (col.dtype, u.dtype, v.dtype) == (np.int32, real, real)
+    exact = np.where(inside, costs, 0).astype(real)
+    finite = np.isfinite(exact)
+    largest = max(np.abs(exact[finite]).max(initial=0), 0 if limit is None else np.abs(limit).max(initial=0))
+    slack = 0 if integers else tolerance((n, m), float(largest))
+    reduced = np.where(inside, exact - u[:, :, None] - v[:, None, :], 0)
+    assert reduced.min(initial=0) >= -slack
+    matched = col >= 0
+    b, i = np.nonzero(matched)
+    j = col[matched]
+    assert np.abs(reduced[b, i, j]).max(initial=0) <= slack
+    assert inside[b, i, j].all()
+    taken = np.zeros((items, m), int)
+    np.add.at(taken, (b, j), 1)
+    assert taken.max(initial=0) <= 1
+    assert not u[~inside_row].any()
+    assert not v[~inside_col].any()
+    if limit is None:
+        assert (matched.sum(axis=1) == np.minimum(rows, cols)).all()
+        short = rows < cols
+        assert (v[short] <= slack).all()
+        assert not v[short][taken[short] == 0].any()
+        tall = rows > cols
+        assert (u[tall] <= slack).all()
+        assert not u[tall][~matched[tall]].any()
+        for k in np.unique(np.linspace(0, items - 1, sample).astype(int)) if items else ():
+            cost = costs[k, : rows[k], : cols[k]]
+            r, c = linear_sum_assignment(cost)
+            mine = cost[np.flatnonzero(col[k] >= 0), col[k][col[k] >= 0]]
+            assert mine.sum(dtype=np.float64) == pytest.approx(cost[r, c].sum(dtype=np.float64), rel=1e-12, abs=1e-12)
+    else:
+        assert (v <= slack).all()
+        assert not v[taken == 0].any()
+        assert (u[inside_row] <= limit[inside_row] + slack).all()
+        alone = inside_row & ~matched
+        assert (u[alone] == limit[alone]).all()
+
+
+def random_costs(rng, shape, dtype, high=100):
+    if np.dtype(dtype).kind == "f":
+        return rng.random(shape).astype(dtype)
+    return rng.integers(-high, high + 1, shape).astype(dtype)
+
+
+@pytest.mark.parametrize("where", where)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(3, 6, 6), (2, 1, 1), (2, 5, 9), (1, 3, 40), (1, 34, 34)], ids=str)
+def test_small(shape, dtype, where):
+    costs = random_costs(np.random.default_rng(shape), shape, dtype)
+    prove(costs, solved(costs))
+
+
+@pytest.mark.parametrize("where", where)
+@pytest.mark.parametrize("high", [0, 1])
+@pytest.mark.parametrize("dtype", [np.int32, np.float32])
+def test_ties(dtype, high, where):
+    costs = np.random.default_rng(1).integers(0, high + 1, (3, 9, 9)).astype(dtype)
+    prove(costs, solved(costs))
+
+
+@pytest.mark.parametrize("where", where)
+@pytest.mark.parametrize(("low", "high"), [(-(2**31), 2**31 - 1), (2**31 - 90, 2**31 - 1), (2**31 - 1, 2**31 - 1)])
+def test_wide_integers(low, high, where):
+    costs = np.random.default_rng(2).integers(low, high, (3, 7, 7), endpoint=True).astype(np.int32)
+    prove(costs, solved(costs))
+    rect = np.ascontiguousarray(costs[:, :4])
+    prove(rect, solved(rect))
+
+
+@pytest.mark.parametrize("where", where)
+def test_wide_and_narrow_ones_together(where):
+    costs = np.random.default_rng(3).integers(0, 1000, (4, 6, 6)).astype(np.int64)
+    costs[1::2] *= 10**12
+    prove(costs, solved(costs))
+
+
+@pytest.mark.parametrize("where", where)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_ragged(dtype, where):
+    """Sizes differ, some have more rows than columns or nothing at all; what lies beyond is never read."""
+    rng = np.random.default_rng(4)
+    items, n, m = 8, 6, 7
+    costs = random_costs(rng, (items, n, m), dtype)
+    rows, cols = rng.integers(0, n + 1, items, dtype=np.int32), rng.integers(0, m + 1, items, dtype=np.int32)
+    rows[0], cols[0] = 6, 3
+    beyond = (np.arange(n)[:, None] >= rows[:, None, None]) | (np.arange(m) >= cols[:, None, None])
+    costs[beyond] = np.nan if np.dtype(dtype).kind == "f" else np.iinfo(dtype).min
+    prove(costs, solved(costs, rows=rows, cols=cols), rows, cols)
+
+
+@pytest.mark.parametrize("where", where)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(3, 6, 6), (2, 4, 9), (2, 8, 5)], ids=str)
+def test_limit(shape, dtype, where):
+    rng = np.random.default_rng(5)
+    costs = random_costs(rng, shape, dtype)
+    real = np.float64 if costs.dtype.kind == "f" else np.int64
+    limit = rng.choice(costs.reshape(-1), shape[:2]).astype(real)
+    prove(costs, solved(costs, limit=limit), limit=limit)
+
+
+@pytest.mark.parametrize("where", where)
+@pytest.mark.parametrize("huge", [10**9, -(10**9)])
+def test_limits_far_from_the_costs(huge, where):
+    costs = np.random.default_rng(6).integers(0, 100, (2, 5, 5)).astype(np.int32)
+    limit = np.full((2, 5), huge, np.int64)
+    result = solved(costs, limit=limit)
+    prove(costs, result, limit=limit)
+    assert (result[0] >= 0).all() == (huge > 0)
+
+
+@pytest.mark.parametrize("where", where)
+def test_forbidden_pairs(where):
+    rng = np.random.default_rng(7)
+    costs = rng.random((8, 5, 5)).astype(np.float32)
+    costs[rng.random(costs.shape) < 0.5] = np.inf
+    costs[0] = np.inf
+    costs[1, :, 2] = np.inf
+    possible = np.ones(8, bool)
+    for k, cost in enumerate(costs):
+        try:
+            linear_sum_assignment(cost)
+        except ValueError:
+            possible[k] = False
+    col, u, v, status = solved(costs)
+    assert 0 < possible.sum() < 8
+    assert (status == ~possible).all()
+    assert (col[~possible] == -1).all()
+    assert not u[~possible].any()
+    prove(costs[possible], [a[possible] for a in (col, u, v, status)])
+    limit = np.full(costs.shape[:2], 0.7)
+    prove(costs, solved(costs, limit=limit), limit=limit)
+
+
+@pytest.mark.parametrize("where", where)
+def test_nothing_to_do(where):
+    for shape in ((0, 4, 4), (3, 0, 4), (3, 0, 0)):
+        col, u, v, status = solved(np.zeros(shape, np.int32))
+        assert (col.shape, u.shape, v.shape, status.shape) == (shape[:2], shape[:2], (shape[0], shape[2]), shape[:1])
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    "shape",
+    [(5000, 30, 30), (1000, 32, 32), (1000, 33, 33), (500, 64, 64), (100, 100, 150), (40, 256, 256), (6, 512, 512),
+     (3, 300, 700), (2, 900, 900)],
+    ids=str,
+)  # fmt: skip
+def test_large(shape, dtype):
+    rng = np.random.default_rng(shape)
+    costs = random_costs(rng, shape, dtype)
+    prove(costs, solved(costs), sample=5)
+    items, n, m = shape
+    costs = (np.hypot(*(rng.random((2, items, n, 1)) - rng.random((2, items, 1, m)))) * 1000).astype(dtype)
+    prove(costs, solved(costs), sample=5)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("limited", [False, True])
+def test_large_ragged(dtype, limited):
+    rng = np.random.default_rng(8)
+    items, n, m = 2000, 40, 70
+    costs = random_costs(rng, (items, n, m), dtype)
+    rows, cols = rng.integers(0, n + 1, items, dtype=np.int32), rng.integers(0, m + 1, items, dtype=np.int32)
+    real = np.float64 if costs.dtype.kind == "f" else np.int64
+    limit = rng.choice(costs.reshape(-1), (items, n)).astype(real) if limited else None
+    prove(costs, solved(costs, rows=rows, cols=cols, limit=limit), rows, cols, limit)
+
+
+@pytest.mark.gpu
+def test_arrays_on_the_device_stay_there():
+    from numba import cuda
+
+    from assign.cuda import batch
+
+    costs = np.random.default_rng(9).random((50, 12, 12)).astype(np.float32)
+    result = batch.solve(cuda.to_device(costs))
+    assert all(hasattr(a, "__cuda_array_interface__") for a in result[:4])
+    prove(costs, [a.copy_to_host() for a in result[:4]])
