@@ -240,6 +240,8 @@ def _stacked(costs, rows, cols):
     """One array, and the true sizes of matrices of different ones."""
     if not isinstance(costs, np.ndarray) and isinstance(costs, Sequence):
         matrices = [np.asarray(c) for c in costs]
+        if not matrices:
+            return np.zeros((0, 0, 0)), rows, cols
         if len({c.shape for c in matrices}) > 1 and all(c.ndim == 2 for c in matrices):
             if rows is not None or cols is not None:
                 raise ValueError("rows and cols follow from matrices of different sizes; pass one array, or neither")

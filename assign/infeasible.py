@@ -50,9 +50,11 @@ def check_feasible(indptr, indices, n, m):
 
 def deficiency(indptr, indices, rows) -> InfeasibleError:
     """The error for a deficient set of rows."""
-    rows = np.sort(rows).astype(np.int64)
-    allowed = [indices[indptr[i] : indptr[i + 1]] for i in rows]
-    return InfeasibleError(rows, np.unique(np.concatenate(allowed)))
+    inside = np.zeros(len(indptr) - 1, bool)
+    inside[rows] = True
+    allowed = np.zeros(int(indices.max(initial=-1)) + 1, bool)
+    allowed[indices[np.repeat(inside, np.diff(indptr))]] = True
+    return InfeasibleError(np.flatnonzero(inside), np.flatnonzero(allowed))
 
 
 def _counted(numbers, noun: str) -> str:

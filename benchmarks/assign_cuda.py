@@ -1,0 +1,175 @@
+"""`python -m benchmarks assign --device cuda`: assignment on a GPU, against lapx and torch-linear-assignment.
+
+on card ms     costs on the GPU in, pairs and prices on the GPU out, synchronised: the median of --repeats
+transfers ms   costs on the host in, results on the host out
+lapx ms        the fastest of some of its variants on one thread of the host, timed once if it takes over --rarely
+
+A row appears only if the certificate holds, and where lapx ran, only if both agree on the cost.
+"""
+
+import time
+from statistics import median
+
+import numpy as np
+
+import assign
+from apps.info import gpu_facts
+from benchmarks import assign_instances as instances
+from benchmarks import assign_rivals as rivals
+from benchmarks.gridcut_cuda import device_array, synchronize
+from benchmarks.table import header, markdown, save
+
+SIZES = (2000, 4000, 10_000)
+SINGLE = ("u100", "u1e6", "u[0,n]", "geometric 1e3", "geometric 1e6", "fixed-charge", "two-cost", "tracking")
+BATCHES = ((1000, 30), (100_000, 30), (208, 300), (256, 256), (256, 512))
+BATCHED = ("uniform", "u100", "geometric", "tracking")
+LAPX = ("lapjvs f32", "lapjvr f32", "lapjvh f32", "lapjvh", "lapjvr")
+
+
+def main(options):
+    gpu = gpu_facts()
+    if gpu is None:
+        print("benchmarks assign --device cuda: numba finds no CUDA GPU here")
+        return 2
+    report = header("assign on a GPU", ["numba-cuda", "numba", "numpy", "scipy", "lapx", "torch-linear-assignment"])
+    report += f"\n{gpu['name']}, {gpu['memory'] / 2**30:.0f} GiB, driver {gpu['driver']}.\n"
+    print(report, flush=True)
+    every = not (options.dense or options.batch or options.methods)
+    parts = []
+    if options.dense or every:
+        parts.append(single_table(options))
+    if options.batch or every:
+        parts.append(batch_table(options))
+    if options.methods or every:
+        parts.append(methods_table(options))
+    text = "\n\n".join(parts)
+    print(text)
+    if options.save:
+        print("saved to", save(options.save, f"{report}\n{text}"))
+    return 0
+
+
+def timed(run, repeats):
+    """Median seconds of a call that leaves nothing to do on the GPU, and its last result."""
+    seconds = []
+    for _ in range(repeats):
+        synchronize()
+        begin = time.perf_counter()
+        result = run()
+        synchronize()
+        seconds.append(time.perf_counter() - begin)
+    return median(seconds), result
+
+
+def single_table(options):
+    columns = ["instance", "size", "method", "certified", "on card ms", "transfers ms", "auction ms", "lapx ms", ""]
+    columns += ["lapx / on card"]
+    rows = []
+    assign.solve(device_array(instances.DENSE["u1e6"](500, np.random.default_rng(0))))  # compiles
+    for n in options.sizes or SIZES:
+        for name in options.instances or SINGLE:
+            cost = instances.DENSE[name](n, np.random.default_rng(n))
+            held = device_array(cost)
+            found = assign.solve(held)
+            found.check()
+            card, found = timed(lambda held=held: assign.solve(held), options.repeats)
+            whole, _ = timed(lambda cost=cost: assign.solve(cost, device="cuda"), 1 if n > 4000 else options.repeats)
+            lapx, variant = lapx_time(cost, found.cost, options)
+            auction = found.stats["auction_seconds"]
+            row = [name, str(n), found.method, "✓", f"{1e3 * card:.1f}", f"{1e3 * whole:.1f}", f"{1e3 * auction:.1f}"]
+            rows.append([*row, f"{1e3 * lapx:.0f}" if lapx else "-", variant, f"{lapx / card:.0f}" if lapx else "-"])
+            print(" ".join(rows[-1]), flush=True)
+            del held, found
+    return markdown(columns, rows)
+
+
+def lapx_time(cost, expected, options):
+    """Seconds and name of the fastest variant that is worth trying on a matrix so large."""
+    if "lapx" not in options.rivals or not rivals.installed("lapx"):
+        return None, ""
+    variants = {name: run for name, run in rivals.lapx_variants(cost).items() if name in LAPX}
+    if len(cost) > 4000:  # seconds each: the ones that win there
+        name = "lapjvs f32" if "lapjvs f32" in variants else "lapjvh"
+        variants = {name: variants[name]}
+    best = None, ""
+    for name, run in variants.items():
+        begin = time.perf_counter()
+        found = run()
+        seconds = time.perf_counter() - begin
+        if found != expected:
+            raise AssertionError(f"lapx {name} found {found}, we {expected}")
+        if best[0] is None or seconds < best[0]:
+            best = seconds, name
+    return best
+
+
+def batch_table(options):
+    columns = ["batch", "size", "certified", "on card ms", "transfers ms", "torch-linear-assignment ms", "ratio"]
+    rows = []
+    rival = torch_rival()
+    for count, n in BATCHES:
+        for name in BATCHED:
+            costs = batch_of(name, count, n, np.random.default_rng(n))
+            held = device_array(costs)
+            part = slice(0, 256)
+            assign.solve_batch(costs[part], device="cuda").check()
+            card, found = timed(lambda held=held: assign.solve_batch(held), options.repeats + 2)
+            feasible = np.asarray(found.feasible.get() if hasattr(found.feasible, "get") else found.feasible)
+            first = assign.solve_batch(costs[part], device="cpu").cost
+            total = np.asarray(found.cost.get() if hasattr(found.cost, "get") else found.cost)[part]
+            if not feasible.all() or not np.allclose(total, first, rtol=1e-12, atol=0):
+                raise AssertionError(f"{name}: the GPU's costs differ from the CPU's")
+            whole, _ = timed(lambda costs=costs: assign.solve_batch(costs, device="cuda"), 2)
+            theirs = timed(rival(costs), options.repeats)[0] if rival else None
+            row = [name, f"{count} x {n}", "✓", f"{1e3 * card:.2f}", f"{1e3 * whole:.2f}"]
+            rows.append([*row, *((f"{1e3 * theirs:.2f}", f"{theirs / card:.1f}") if theirs else ("-", "-"))])
+            print(" ".join(rows[-1]), flush=True)
+    return markdown(columns, rows)
+
+
+def torch_rival():
+    """Costs -> a callable on a tensor that lies on the GPU; None if it is not installed."""
+    try:
+        import torch
+        from torch_linear_assignment import batch_linear_assignment
+    except ImportError:
+        return None
+
+    def prepare(costs):
+        tensor = torch.as_tensor(costs.astype(np.float32), device="cuda")
+
+        def run():
+            batch_linear_assignment(tensor)
+            torch.cuda.synchronize()
+
+        run()  # compiles
+        return run
+
+    return prepare
+
+
+def batch_of(name, count, n, rng):
+    """Unlike problems in one go: float32, whole numbers for u100."""
+    if name == "uniform":
+        return rng.random((count, n, n), dtype=np.float32)
+    if name == "u100":
+        return rng.integers(0, 101, (count, n, n), dtype=np.int32)
+    a, b = rng.random((2, count, n, 1), dtype=np.float32), rng.random((2, count, 1, n), dtype=np.float32)
+    if name == "geometric":
+        return np.hypot(a[0] - b[0], a[1] - b[1])
+    b = (a + rng.normal(0, 0.01, a.shape).astype(np.float32)).transpose(0, 1, 3, 2)[..., rng.permutation(n)]
+    return ((a - b) ** 2).sum(axis=0)
+
+
+def methods_table(options):
+    """Every method by name; the paper gives 50 ms for the first row's size."""
+    columns = ["instance", "size", "method", "certified", "ms"]
+    rows = []
+    for n in (30, 200):
+        cost = instances.DENSE["u100"](n, np.random.default_rng(n))
+        for method in ("lock_free", "auction"):
+            assign.solve(cost, device="cuda", method=method).check()
+            seconds, found = timed(lambda c=cost, m=method: assign.solve(c, device="cuda", method=m), options.repeats)
+            rows.append(["u100", str(n), found.method, "✓", f"{1e3 * seconds:.2f}"])
+            print(" ".join(rows[-1]), flush=True)
+    return markdown(columns, rows)

@@ -1,0 +1,107 @@
+"""Points assigned to points: against the dense oracle on all distances, and the certificate over all pairs."""
+
+import numpy as np
+import pytest
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
+
+from assign.certificate import certify_pairs, certify_prices, tolerance
+from assign.cpu.sparse.nearest import BLOCK, METRICS, solve_points
+
+
+def certify(x, y, metric, result, limit=None):
+    """Verify a result over all pairs; its value."""
+    col_of, u, v, _ = result
+    far = cdist(x, y, metric)
+    row = np.flatnonzero(col_of >= 0)
+    col = col_of[row].astype(np.int64)
+    certify_pairs(far.shape, row, col)
+    least = (far - u[:, None] - v).min(axis=1) if len(u) else u
+    slack = tolerance(far.shape, max(far.max(initial=0.0), 0 if limit is None else limit.max()))
+    certify_prices(
+        far.shape, row, col, u, v, pair_cost=far[row, col], least_slack=least, limit=limit, slack=slack
+    )  # fmt: skip
+    return far[row, col].sum() + (0 if limit is None else limit[col_of < 0].sum())
+
+
+def oracle(x, y, metric, limit=None):
+    far = cdist(x, y, metric)
+    if limit is not None:
+        private = np.full((len(x), len(x)), np.inf)
+        np.fill_diagonal(private, limit)
+        far = np.hstack((far, private))
+    row, col = linear_sum_assignment(far)
+    return far[row, col].sum()
+
+
+def some_points(rng, size, d, kind):
+    if kind == "uniform":
+        return rng.random((size, d))
+    if kind == "clusters":
+        return rng.integers(0, 3, (size, 1)) + 0.05 * rng.standard_normal((size, d))
+    if kind == "lattice":
+        return rng.integers(0, 4, (size, d)).astype(float)
+    return np.full((size, d), 0.5)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("kind", ["uniform", "clusters", "lattice", "one place"])
+def test_small_sets_agree_with_scipy(metric, kind):
+    rng = np.random.default_rng(len(kind))
+    for _ in range(60):
+        n, d = int(rng.integers(1, 40)), int(rng.integers(1, 9))
+        m = n + int(rng.choice([0, 0, 1, 10, 100]))
+        x, y = some_points(rng, n, d, kind), some_points(rng, m, d, "uniform" if rng.random() < 0.3 else kind)
+        few = int(rng.integers(1, 5))
+        value = certify(x, y, metric, solve_points(x, y, metric, neighbours=few))
+        assert value == pytest.approx(oracle(x, y, metric), rel=1e-9, abs=1e-9)
+        limit = rng.uniform(0, 1.5, n)
+        value = certify(x, y, metric, solve_points(x, y, metric, limit=limit, neighbours=few), limit)
+        assert value == pytest.approx(oracle(x, y, metric, limit), rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize(("n", "m"), [(BLOCK, BLOCK), (BLOCK + 1, 2 * BLOCK - 1), (600, 600), (500, 520), (200, 900)])
+def test_many_blocks(metric, n, m):
+    rng = np.random.default_rng(n + m)
+    x, y = rng.random((n, 2)), rng.random((m, 2)) + (0.3, 0)
+    value = certify(x, y, metric, solve_points(x, y, metric, neighbours=3))
+    assert value == pytest.approx(oracle(x, y, metric), rel=1e-9)
+
+
+def test_all_rows_want_the_same_columns():
+    """A crowd next to a few columns, the others far away: most of the pairs needed are nobody's neighbours."""
+    rng = np.random.default_rng(1)
+    x = 0.01 * rng.random((150, 2))
+    y = np.concatenate((0.01 * rng.random((5, 2)), 10 + rng.random((160, 2))))
+    assert certify(x, y, "euclidean", solve_points(x, y, neighbours=2)) == pytest.approx(oracle(x, y, "euclidean"))
+
+
+def test_old_prices_start_a_moved_set():
+    rng = np.random.default_rng(2)
+    x, y = rng.random((300, 2)), rng.random((300, 2))
+    _, u, v, _ = solve_points(x, y)
+    x += 0.01 * rng.standard_normal(x.shape)
+    assert certify(x, y, "euclidean", solve_points(x, y, start=(u, v))) == pytest.approx(oracle(x, y, "euclidean"))
+
+
+def test_no_rows():
+    col_of, u, v, stats = solve_points(np.empty((0, 2)), np.ones((3, 2)))
+    assert (len(col_of), len(u), v.tolist(), stats["rounds"]) == (0, 0, [0, 0, 0], 0)
+
+
+def test_arguments_are_checked():
+    with pytest.raises(ValueError, match="metric"):
+        solve_points(np.ones((1, 2)), np.ones((1, 2)), "cosine")
+    with pytest.raises(ValueError, match="neighbours"):
+        solve_points(np.ones((1, 2)), np.ones((1, 2)), neighbours=0)
+
+
+@pytest.mark.slow
+def test_thousands_of_points():
+    rng = np.random.default_rng(3)
+    x, y = rng.random((3000, 2)), rng.random((3000, 2))
+    seen = []
+    value = certify(x, y, "euclidean", solve_points(x, y, callback=seen.append))
+    assert value == pytest.approx(oracle(x, y, "euclidean"))
+    assert len(seen) < 12
