@@ -1,7 +1,10 @@
 """The solvers by name, and the rule behind method="auto".
 
 To add one: a file that exports solve(cost, ...) for dense costs or solve_sparse(indptr, indices, cost, m, ...) for
-sparse ones, or both; a line in METHODS, a row in the README.
+sparse ones, or both; a line in METHODS, a row in the README.  Beside them, where it is so:
+
+    MULTIPLIES = True    costs are multiplied by the number of nodes, and have to be that much smaller
+    ON_DEVICE = True     takes costs on the GPU, and returns arrays there
 """
 
 import inspect
@@ -35,7 +38,7 @@ CONTEXT = ("limit", "start", "callback")  # keywords of a solver that are not pa
 
 
 def choose(device: DeviceName, method: str, problem: Problem, parameters: dict):
-    """The device, the method and its function, and whether it multiplies costs; refuses what cannot be had."""
+    """The device, the method, its module and its function; refuses what cannot be had."""
     if not isinstance(method, str):
         raise TypeError(f"method must be a name, got {type(method).__name__}")
     if method != "auto" and method not in METHODS:
@@ -70,7 +73,7 @@ def choose(device: DeviceName, method: str, problem: Problem, parameters: dict):
     if unknown:
         takes = ", ".join(known) or "no parameters"
         raise TypeError(f"method {method!r} takes {takes}; got {unknown[0]!r}")
-    return ran_on, method, solve, getattr(module, "MULTIPLIES", False)
+    return ran_on, method, module, solve
 
 
 def _worth_a_gpu(problem: Problem) -> bool:

@@ -117,7 +117,7 @@ def check_problem(cost, *, mask, maximize, max_cost) -> Problem:
     limit = check_limit(max_cost, costs.shape[0], maximize)
     if limit is not None and limit.dtype.kind == "f" and cost.dtype.kind == "i":
         cost = cost.astype(np.float64)
-    low, high = _extremes(cost, maximize, isinstance(costs, Sparse))
+    low, high = extremes(cost, maximize, isinstance(costs, Sparse))
     if maximize:
         cost = np.negative(cost, dtype=np.int64 if cost.dtype == np.int32 and low == -(2**31) else cost.dtype)
     costs = costs._replace(cost=cost)
@@ -126,7 +126,7 @@ def check_problem(cost, *, mask, maximize, max_cost) -> Problem:
     if n > m and limit is not None:
         if limit.min() != limit.max():
             costs, shift, limit = _shifted(costs, limit)
-            low, high = _extremes(costs.cost, False, isinstance(costs, Sparse))
+            low, high = extremes(costs.cost, False, isinstance(costs, Sparse))
         limit = np.full(m, limit[0])
     largest = max(abs(low), abs(high), *(() if limit is None or not limit.size else (abs(limit.max().item()),)))
     if limit is not None and limit.size:
@@ -189,10 +189,10 @@ def _as_dense(name: str, value) -> np.ndarray:
         raise TypeError(f"{name} must be a matrix of numbers, got {type(value).__name__}") from error
     if array.ndim != 2:
         raise ValueError(f"{name} must be a matrix with 2 axes, got shape {array.shape}")
-    return _supported(name, array)
+    return supported(name, array)
 
 
-def _supported(name: str, array: np.ndarray) -> np.ndarray:
+def supported(name: str, array: np.ndarray) -> np.ndarray:
     native = array.dtype.newbyteorder("=")
     if native not in DTYPES:
         wider = WIDER.get(native.name)
@@ -213,7 +213,7 @@ def _as_sparse(cost) -> Sparse | None:
         matrix = _from_parts(*cost)
     else:
         return None
-    values = _supported("cost", matrix.data)
+    values = supported("cost", matrix.data)
     if not matrix.has_canonical_format:
         matrix = scipy.sparse.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
         matrix = matrix.copy() if matrix.data is cost else matrix
@@ -240,7 +240,7 @@ def _from_parts(indptr, indices, values, shape):
         raise ValueError(f"indptr must ascend from 0 to {len(indices)} in {n + 1} steps, one for each row and the end")
     if len(indices) and not (indices.min() >= 0 and indices.max() < m):
         raise ValueError(f"indices must lie in 0 ... {m - 1}, got {indices.min()} ... {indices.max()}")
-    matrix = scipy.sparse.csr_array((_supported("cost", values), indices.copy(), indptr.copy()), shape=(n, m))
+    matrix = scipy.sparse.csr_array((supported("cost", values), indices.copy(), indptr.copy()), shape=(n, m))
     if not matrix.has_sorted_indices:
         matrix.sort_indices()
     rows = np.repeat(np.arange(n), np.diff(indptr))
@@ -265,7 +265,7 @@ def check_limit(max_cost, rows: int, negated: bool = False) -> np.ndarray | None
     return -array if negated else array.copy()
 
 
-def _extremes(cost: np.ndarray, maximize: bool, sparse: bool) -> tuple:
+def extremes(cost: np.ndarray, maximize: bool, sparse: bool) -> tuple:
     """The least and the largest finite cost; ValueError for what no problem may hold.
 
     int32 needs no look: neither sums nor prices can overflow.
@@ -352,9 +352,7 @@ def certify(problem: Problem, col_of_row: np.ndarray, u: np.ndarray, v: np.ndarr
     exact = u.dtype.kind == "i"
     allowed = 0 if exact else tolerance((n, m), float(problem.largest))
     pair = pair_costs(costs, row, col)
-    certify_prices(
-        (n, m), row, col, u, v, pair_cost=pair, least_slack=least, limit=problem.limit, slack=allowed
-    )  # fmt: skip
+    certify_prices((n, m), row, col, u, v, pair_cost=pair, least_slack=least, limit=problem.limit, slack=allowed)
 
 
 def pair_costs(costs: Dense | Sparse, row, col) -> np.ndarray:

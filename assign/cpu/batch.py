@@ -15,6 +15,9 @@ Arrays (items first)
   u[b, i], v[b, j]    int64 or float64;  0 beyond the true size
   status[b]           0, or 1: no assignment exists, and the above are -1 and 0
 
+[1] Jonker, Volgenant. "A shortest augmenting path algorithm for dense and sparse linear assignment problems." Computing
+38, 1987.
+
 O(n^2 m) a problem; memory 8 n m bytes a thread.
 """
 

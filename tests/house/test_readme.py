@@ -29,6 +29,28 @@ def test_every_method_has_its_row_in_the_algorithm_table():
             assert module.replace(".", "/") + ".py" in rows[method]
 
 
+def test_every_assignment_method_has_its_row():
+    from assign.methods import METHODS
+
+    rows = [row for row in README.splitlines() if row.startswith("| assignment")]
+    missing = [name for name in METHODS if not any(f"`{name}`" in row for row in rows)]
+    assert missing == [], "methods without a row in README.md"
+
+
+def test_example_of_assign_runs_and_does_what_it_says():
+    (example,) = [e for e in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if "import assign" in e]
+    names = {}
+    exec(example, names)
+    a, row, col = names["a"], names["row"], names["col"]
+    assert names["cost"][row, col].sum() == pytest.approx(a.cost)
+    assert names["far"].cost == pytest.approx(a.cost)
+    near = names["near"]
+    assert len(near.row) < len(a.row)
+    assert names["cost"][near.row, near.col].max() <= 0.05
+    assert names["later"].cost == pytest.approx(a.cost + 0.001 * len(a.row))
+    names["many"].check()
+
+
 def test_first_example_runs_and_does_what_it_says():
     (example, *_) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     names = {}

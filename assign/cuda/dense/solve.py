@@ -16,6 +16,11 @@ microsecond and a core a few nanoseconds.  A price war of two rows is such steps
 Fewer rows than columns by far: all columns begin at 0 and one phase is run, so that few columns end below 0 unmatched.
 With limits there is no auction: the search begins from prices 0.
 
+[1] Bertsekas. "The auction algorithm: a distributed relaxation method for the assignment problem." Annals of Operations
+Research 14, 1988.
+[2] Jonker, Volgenant. "A shortest augmenting path algorithm for dense and sparse linear assignment problems." Computing
+38, 1987.
+
 O(n m) work a pass; O(n^2 m) at worst in the auction, which gives up after `patience` seconds, and O(n^3) in searches.
 """
 

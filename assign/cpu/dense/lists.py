@@ -1,0 +1,216 @@
+"""Short lists of a row's cheapest columns, with a bound on all the others that never expires.
+
+Column prices only ever fall, so cost - price of a pair only ever grows.  A list of the k least of them, made
+once, therefore goes on telling the truth about the rest of its row however old it is:
+
+    cost[i, j] - v[j] >= low[i, e]    for the e-th listed column j (equal when the list was made)
+    cost[i, j] - v[j] >= bound[i]     for every column j not listed (the (k + 1)-th least when it was made)
+
+Searches look at k columns instead of m, and read the whole row again only where `bound` is too small to decide.
+
+Arrays
+  column[i, e], price[i, e]    the listed pairs (i, column) and their costs, by ascending `low`
+  low[i, e]                    `far` beyond the end of a list that is shorter than k
+  bound[i]                     `far`: nothing allowed is left out
+
+A row is read once for the least of each of its groups, which compiles to vector instructions, and then only in
+the groups that hold a listed column.  Group g is the columns g, g + groups, g + 2 groups, ...: minima over groups
+laid out like this need no shuffling inside a register.  Groups are visited from a place that depends on the row,
+because where many pairs tie, lists that all named the same leftmost columns would be useless.
+
+Volgenant. "Linear and semi-assignment problems: a core oriented approach." Computers & Operations Research 1996
+(short lists; there they are checked at the end, here the bound makes that needless).
+"""
+
+import numpy as np
+from numba import prange, types
+from numba.extending import overload
+
+from gridcut.device import kernel, parallel_kernel
+
+GROUP = 16  # columns in a group; 8 and 32 are slower by up to a tenth and a quarter
+SHORT = 2048  # rows up to this length have groups of half the size, which saves them a tenth
+
+CHUNK = 64  # rows a thread takes at a time; the result does not depend on the number of threads
+PARALLEL_FROM = 8_000_000  # costs: below, one thread waits for the other longer than a pass takes if the machine is busy
+
+
+def infinity(dtype):
+    """More than any sum of prices: inf of floats, a quarter of int64's range (two of them add up to no overflow)."""
+    return np.inf if np.dtype(dtype).kind == "f" else np.int64(2**61)
+
+
+@kernel
+def group_count(m):
+    """Number of groups of a row of m columns."""
+    size = GROUP if m > SHORT else GROUP // 2
+    return (m + size - 1) // size
+
+
+@kernel
+def group_minima(row, v, minima):
+    """minima[g] = the least of row - v over group g."""
+    groups = minima.size
+    for g in range(groups):
+        minima[g] = row[g] - v[g]
+    start = groups
+    while start + groups <= row.size:
+        for g in range(groups):
+            w = row[start + g] - v[start + g]
+            minima[g] = w if w < minima[g] else minima[g]
+        start += groups
+    for g in range(row.size - start):
+        w = row[start + g] - v[start + g]
+        minima[g] = w if w < minima[g] else minima[g]
+
+
+@kernel
+def group_minima_nearer(row, v, base, here, dist, far, minima):
+    """The same over the columns that this row would bring nearer: base + row - v < dist; `far` where there are none.
+
+    Columns at the distance `here` cannot come nearer; without saying so, rounding might claim it of them for ever.
+    """
+    groups = minima.size
+    for g in range(groups):
+        minima[g] = far
+    start = 0
+    while start + groups <= row.size:
+        for g in range(groups):
+            w = row[start + g] - v[start + g]
+            w = w if (base + w < dist[start + g]) & (dist[start + g] > here) else far
+            minima[g] = w if w < minima[g] else minima[g]
+        start += groups
+    for g in range(row.size - start):
+        w = row[start + g] - v[start + g]
+        w = w if (base + w < dist[start + g]) & (dist[start + g] > here) else far
+        minima[g] = w if w < minima[g] else minima[g]
+
+
+@kernel
+def select(row, v, minima, turn, reach, far, base, here, dist, column, price, low):
+    """Fill one list from the group minima with pairs below the least + `reach`; returns its bound and a better reach.
+
+    A list need not be full: a reach that lets about three quarters of it in saves most of the sorting, and the
+    reach itself is then the bound.  `turn` chooses the group to begin with.  With `dist` (not empty) only columns
+    that come nearer are listed, see group_minima_nearer.
+    """
+    k = low.size
+    groups = minima.size
+    nearer = dist.size > 0
+    least = far
+    for g in range(groups):
+        least = min(least, minima[g])
+    bound = far
+    if reach < far and least < far and least + reach > least:
+        bound = least + reach
+    filled = 0
+    while True:
+        limit = bound
+        filled = 0
+        g = turn % groups
+        for _ in range(groups):
+            if minima[g] < bound:
+                for j in range(g, row.size, groups):
+                    w = row[j] - v[j]
+                    if w < bound and (not nearer or (base + w < dist[j] and dist[j] > here)):
+                        if filled < k:
+                            low[filled] = w
+                            column[filled] = j
+                            filled += 1
+                            if filled == k:
+                                sort(low, column, k)
+                            continue
+                        if w >= low[k - 1]:
+                            bound = w
+                            continue
+                        bound = low[k - 1]
+                        e = k - 1
+                        while e > 0 and low[e - 1] > w:
+                            low[e] = low[e - 1]
+                            column[e] = column[e - 1]
+                            e -= 1
+                        low[e] = w
+                        column[e] = j
+            g += 1
+            if g == groups:
+                g = 0
+        if limit >= far or 4 * filled >= k:
+            break
+        bound = far
+    if filled < k:
+        sort(low, column, filled)
+        if limit < far and 2 * filled < k:
+            reach += reach
+    elif bound < far:
+        reach = shrunk(bound - least, bound)
+    for e in range(filled):
+        price[e] = row[column[e]]
+    for e in range(filled, k):
+        low[e] = far
+        column[e] = 0
+        price[e] = far
+    return bound, reach
+
+
+def shrunk(reach, bound):
+    """Seven eighths of a reach, but not 0, which would let nobody in where many tie."""
+    return max(0.875 * reach, 1e-12 * abs(bound), 1e-300)
+
+
+@overload(shrunk)
+def _shrunk(reach, bound):
+    if isinstance(reach, types.Integer):
+        return lambda reach, bound: max(reach - (reach >> 3), 1)
+    return lambda reach, bound: max(0.875 * reach, 1e-12 * abs(bound), 1e-300)
+
+
+@kernel
+def sort(low, column, size):
+    """Sort by insertion."""
+    for at in range(1, size):
+        w = low[at]
+        j = column[at]
+        e = at
+        while e > 0 and low[e - 1] > w:
+            low[e] = low[e - 1]
+            column[e] = column[e - 1]
+            e -= 1
+        low[e] = w
+        column[e] = j
+
+
+@kernel
+def refresh(cost, i, v, turn, far, minima, nobody, column, price, low, bound, reach):
+    """Make the list of row i anew."""
+    group_minima(cost[i], v, minima)
+    bound[i], reach[i] = select(
+        cost[i], v, minima, i * 7 + turn, reach[i], far, far, far, nobody, column[i], price[i], low[i]
+    )
+
+
+@kernel
+def build_some(cost, first, last, v, far, column, price, low, bound, reach):
+    """The lists of rows first ... last - 1."""
+    minima = np.empty(group_count(cost.shape[1]), v.dtype)
+    nobody = np.empty(0, v.dtype)
+    for i in range(first, last):
+        reach[i] = far if i == first else reach[i - 1]
+        refresh(cost, i, v, 0, far, minima, nobody, column, price, low, bound, reach)
+
+
+@parallel_kernel
+def build_chunks(cost, v, far, column, price, low, bound, reach):
+    """All lists, CHUNK rows to a task."""
+    n = cost.shape[0]
+    for chunk in prange((n + CHUNK - 1) // CHUNK):
+        build_some(
+            cost, chunk * CHUNK, min(n, (chunk + 1) * CHUNK), v, far, column, price, low, bound, reach
+        )
+
+
+def build(cost, v, far, column, price, low, bound, reach):
+    """All lists."""
+    if cost.size < PARALLEL_FROM:
+        build_some(cost, 0, len(cost), v, far, column, price, low, bound, reach)
+    else:
+        build_chunks(cost, v, far, column, price, low, bound, reach)
