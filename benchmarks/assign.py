@@ -97,11 +97,11 @@ def measure(name, cost, options):
         if not rivals.installed(rival):
             continue
         if rival == "lapx":
-            variant, runs[rival] = rivals.best_of_lapx(cost)
+            variant, run = rivals.best_of_lapx(cost)
         else:
             run = rivals.scipy_solver(cost) if rival == "SciPy" else rivals.ortools_solver(cost)
-            if run is not None:
-                runs[rival] = run
+        if run is not None:
+            runs[rival] = run
     seconds, results = rounds(runs, options)
     if results["ours"].cost != found.cost or any(results[r] != found.cost for r in runs if r != "ours"):
         raise AssertionError(f"{name}: costs differ: { {r: getattr(x, 'cost', x) for r, x in results.items()} }")

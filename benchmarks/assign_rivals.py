@@ -11,6 +11,7 @@ import scipy.sparse
 
 EXACT_FLOAT32 = 2**24
 LARGEST_FOR_ORTOOLS = 2000  # rows of a dense matrix: it holds every pair as an arc of a graph
+LARGEST_FOR_LAPMOD = 10**6  # it refuses larger costs
 SLOW = 3.0  # a variant of lapx that takes so many times as long as the best so far is not tried twice
 
 
@@ -66,6 +67,8 @@ def lapx_variants(cost) -> dict:
     import lap
 
     if scipy.sparse.issparse(cost):
+        if cost.data.max(initial=0) >= LARGEST_FOR_LAPMOD:
+            return {}
         n = cost.shape[0]
         values, indptr, indices = cost.data.astype(np.float64), cost.indptr.astype(np.int32), cost.indices
         return {"lapmod": lambda: lap.lapmod(n, values, indptr, indices)[0]}
@@ -94,8 +97,10 @@ def lapx_variants(cost) -> dict:
 
 
 def best_of_lapx(cost):
-    """The fastest variant on this instance, by one try each: its name and the callable."""
+    """The fastest variant on this instance, by a try or two each: its name and the callable, or None."""
     variants = lapx_variants(cost)
+    if not variants:
+        return "", None
     seconds = {}
     for name, run in variants.items():
         for _ in range(2):
