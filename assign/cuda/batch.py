@@ -1,20 +1,28 @@
 """Many small assignment problems at once on a GPU.
 
-Returns columns of rows, prices and a status for every problem, on the GPU, without waiting for them.  Up to 512 rows
-and columns a warp solves a problem (assign/cuda/batch_warp.py), and a block beyond (assign/cuda/batch_block.py).
-Integer costs are searched in int32 first; the problems whose costs are too wide for that are left to a second launch,
-whose warps end at once where nothing is left.
+Returns columns of rows, prices and a status for every problem, on the GPU, without waiting for them.  Small problems
+are solved by a warp each (assign/cuda/batch_warp.py), larger ones by a block with everything but the costs in registers
+and shared memory (assign/cuda/batch_team.py), and the largest by a block that works in global memory
+(assign/cuda/batch_block.py).  The first two search integer costs in int32 first; the problems whose costs are too wide
+for that are left to a second launch, which ends at once where nothing is left.
 
 Arrays as in assign/cpu/batch.py, those of the results on the GPU.
+
+All three are the shortest augmenting paths of [1].
+
+[1] Jonker, Volgenant. "A shortest augmenting path algorithm for dense and sparse linear assignment problems."
+    Computing 38, 1987.
 """
 
 import numpy as np
 
-from assign.cuda import batch_block
-from assign.cuda.batch_warp import MOST, STAGED, Kind, kernel_for, warps_of, words_of
+from assign.cuda import batch_block, batch_team, batch_warp
 from gridcut.device.arrays import DeviceArray, allocate, borrow, on_device, to_host, upload
 from gridcut.device.cuda import WARP
 from gridcut.device.launch import launch, prepare
+
+# The longer side of problems up to which a warp solves one, and a block without global memory.
+WARP_MOST, TEAM_MOST = 96, batch_team.MOST
 
 
 def solve(costs, *, rows=None, cols=None, limit=None):
@@ -41,22 +49,28 @@ def solve(costs, *, rows=None, cols=None, limit=None):
     limited = limit is not None
     limit = flat("limit", limit)[0] if limited else u
     arguments = (costs, rows, cols, limit, *results, items, n, m, int(ragged))
-    if max(n, m) > MOST:
+    long_side = max(n, m)
+    if long_side > TEAM_MOST:
         real = np.dtype(real)
-        long_side = items * max(n, m)
-        scratch = allocate((2 * long_side, real), (long_side, np.int64), (3 * long_side, np.int32))
+        size = items * long_side
+        scratch = allocate((2 * size, real), (size, np.int64), (3 * size, np.int32))
         kernel = batch_block.kernel_for(dtype.name, real.name, limited)
         launch(kernel, items, batch_block.THREADS, *arguments[:8], n, m, int(ragged), *scratch)
         return (*(a.reshape(s) for a, s in zip(results, shapes, strict=True)), {"launches": 1})
     launches = 0
     for number in ("int32", "int64") if integers else ("float64",):
-        per = -(-max(n, m) // WARP)
-        staged = n * m * dtype.itemsize <= STAGED
-        kind = Kind(dtype.name, number, per, staged, limited)
-        before, words = words_of(kind, n, m)
-        warps = warps_of(kind)
-        again = (launches, before, words)
-        prepare(kernel_for(kind), -(-items // warps), WARP * warps, *arguments, *again, shared=4 * warps * words)()
+        if long_side > WARP_MOST:
+            team = batch_team.kind_for(dtype.name, number, long_side, limited)
+            kernel, blocks, threads = batch_team.kernel_for(team), items, batch_team.threads_of(team, long_side)
+            more, shared = (launches,), batch_team.bytes_of(team, n, m)
+        else:
+            staged = n * m * dtype.itemsize <= batch_warp.STAGED
+            kind = batch_warp.Kind(dtype.name, number, -(-long_side // WARP), staged, limited)
+            before, words = batch_warp.words_of(kind, n, m)
+            warps = batch_warp.warps_of(kind)
+            kernel, blocks, threads = batch_warp.kernel_for(kind), -(-items // warps), WARP * warps
+            more, shared = (launches, before, words), 4 * warps * words
+        prepare(kernel, blocks, threads, *arguments, *more, shared=shared)()
         launches += 1
     return (*(a.reshape(s) for a, s in zip(results, shapes, strict=True)), {"launches": launches})
 

@@ -1,4 +1,4 @@
-"""Assignment problems too large for a warp, a block for each: shortest augmenting paths.
+"""Assignment problems too large for registers and shared memory, a block for each: shortest augmenting paths.
 
 The same steps as in assign/cuda/batch_warp.py, where they are described.  Thread t owns the columns t, t + THREADS, ...
 and what a search changes lies in global memory.
@@ -9,6 +9,8 @@ Arrays of one problem, in `reals`, `longs` and `ids`
   d[j]           bits of the length of the shortest known path to j;  sign bit set: j is scanned
   row_of[j], via[j], col_of[i]
 
+A rank says which column of several equally near ones is scanned next: its number, free ones first.
+
 Two barriers a step: one before the least numbers of the warps are compared, one before the next ones are written.
 """
 
@@ -17,17 +19,18 @@ from functools import cache
 import numpy as np
 from numba import float32, float64, int32, int64, uint8
 
-from assign.cuda.batch_warp import (
+from assign.cuda.batch_numbers import (
     INFEASIBLE,
     INFINITE,
+    MATCHED,
     SOLVED,
     reduced_float,
     reduced_integer,
     whole_float,
     whole_integer,
 )
-from assign.cuda.warp import LAST, bits_of, float_of, greater, least_wide, lesser
-from gridcut.device.cuda import SIMULATED, ballot, cuda, cuda_kernel, device_function, lowest_set, shuffle
+from assign.cuda.warp import LAST, bits_of, float_of, greater, least, least_wide, lesser
+from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel, device_function
 
 THREADS = 32 if SIMULATED else 256
 WARPS = THREADS // 32
@@ -35,25 +38,23 @@ SIGN = -(2**63)
 
 
 @device_function
-def choose(best, column, free, board, columns, thread):
+def choose(best, rank, board, ranks, thread):
     """The least number of the block and its column, the same for all threads."""
-    found, lanes = least_wide(best)
-    better = ballot(best == found and free)
-    owner = lowest_set(better if better != 0 else lanes)
-    column = shuffle(np.int32(column), owner)
+    found, _ = least_wide(best)
+    top = least(rank if best == found else np.int32(LAST))
     if thread & 31 == 0:
         board[thread >> 5] = found
-        columns[thread >> 5] = column
+        ranks[thread >> 5] = top
     cuda.syncthreads()
     for k in range(WARPS):
         if lesser(found, board[k]) != found:
             found = board[k]
-    column = np.int32(-1)
+    top = np.int32(LAST)
     for k in range(WARPS):
-        if board[k] == found and column < 0:
-            column = columns[k]
+        if board[k] == found:
+            top = lesser(top, ranks[k])
     cuda.syncthreads()
-    return found, column
+    return found, np.int32(top & (MATCHED - 1))
 
 
 @cache
@@ -72,7 +73,7 @@ def kernel_for(cost: str, number: str, limited: bool):
     ):
         """Solve a problem a block."""
         board = cuda.shared.array(WARPS, int64)
-        columns = cuda.shared.array(WARPS, int32)
+        ranks = cuda.shared.array(WARPS, int32)
         item = np.int64(cuda.blockIdx.x)
         me = np.int32(cuda.threadIdx.x)
         r, c = np.int32(n_most), np.int32(m_most)
@@ -118,7 +119,7 @@ def kernel_for(cost: str, number: str, limited: bool):
         if floats:
             t = bits_of(np.float64(smallest))
             t = t ^ (sign if t >= 0 else np.int64(-1))
-        t, _ = choose(t, me, True, board, columns, me)
+        t, _ = choose(t, me, board, ranks, me)
         low_price = nothing
         if floats:
             low_price = float_of(t ^ (sign if t < 0 else np.int64(-1)))
@@ -142,7 +143,7 @@ def kernel_for(cost: str, number: str, limited: bool):
             i = np.int32(first) if col_of[first] < 0 else np.int32(-1)
             while i >= 0 and scans > 0:
                 scans = np.int32(scans - 1)
-                best, second, column = last, last, np.int32(0)
+                best, second, rank = last, last, np.int32(LAST)
                 for j in range(me, m, THREADS):
                     here = cells[i * pitch + j * step]
                     if floats:
@@ -150,12 +151,12 @@ def kernel_for(cost: str, number: str, limited: bool):
                     else:
                         t = reduced_integer(here, w[j], nothing)
                     second = lesser(second, greater(best, t))
-                    if lesser(best, t) != best:
-                        best = t
-                        column = np.int32(j)
-                free = row_of[column] < 0
-                found, j = choose(best, column, free, board, columns, me)
-                second, _ = choose(second if j % THREADS == me else best, column, False, board, columns, me)
+                    own = np.int32(j + (MATCHED if row_of[j] >= 0 else 0))
+                    if lesser(best, t) != best or (t == best and own < rank):
+                        rank = own
+                    best = lesser(best, t)
+                found, j = choose(best, rank, board, ranks, me)
+                second, _ = choose(second if j % THREADS == me else best, rank, board, ranks, me)
                 if second < 0 or second >= far:
                     break
                 if floats:
@@ -194,7 +195,7 @@ def kernel_for(cost: str, number: str, limited: bool):
             found, end, nearest = last, np.int32(-1), nothing
             searching = True
             while searching:
-                best, column = last, np.int32(0)
+                best, rank = last, np.int32(LAST)
                 for j in range(me, m, THREADS):
                     dj = d[j]
                     if j == scanned:
@@ -209,14 +210,15 @@ def kernel_for(cost: str, number: str, limited: bool):
                         dj = t
                         d[j] = t
                         via[j] = i
-                    if lesser(best, dj) != best:
-                        best = dj
-                        column = np.int32(j)
+                    own = np.int32(j + (MATCHED if row_of[j] >= 0 else 0))
+                    if lesser(best, dj) != best or (dj == best and own < rank):
+                        rank = own
+                    best = lesser(best, dj)
                 if limited:
                     there = real(limit[row_first + i] - low_price - h)
                     if leaver < 0 or there < private:
                         private, leaver = there, i
-                found, end = choose(best, column, row_of[column] < 0, board, columns, me)
+                found, end = choose(best, rank, board, ranks, me)
                 if floats:
                     nearest = whole_float(found)
                 else:

@@ -40,7 +40,20 @@ from typing import NamedTuple
 import numpy as np
 from numba import float32, float64, int32, int64, types, uint8
 
-from assign.cuda.warp import LAST, bits_of, float_of, greater, least, least_wide, lesser
+from assign.cuda.batch_numbers import (
+    INFEASIBLE,
+    INFINITE,
+    SOLVED,
+    WIDE,
+    limit_packed,
+    reduced_float,
+    reduced_integer,
+    reduced_packed,
+    whole_float,
+    whole_integer,
+    whole_packed,
+)
+from assign.cuda.warp import LAST, greater, least, least_wide, lesser
 from gridcut.device.cuda import (
     SIMULATED,
     WARP,
@@ -53,11 +66,8 @@ from gridcut.device.cuda import (
     warp_sync,
 )
 
-SOLVED, INFEASIBLE, WIDE = 0, 1, 2
-MOST = 512  # columns
 STAGED = 20 * 1024  # bytes of costs that are copied to shared memory
 AHEAD = 8  # costs of a lane asked for before the first is used
-INFINITE = 0x7FF0000000000000
 
 
 class Kind(NamedTuple):
@@ -83,53 +93,6 @@ def words_of(kind: Kind, n: int, m: int) -> tuple[int, int]:
     words += words % 2
     total = words + 2 * m + n
     return costs, total + total % 2
-
-
-# Kernels call nothing that is made with them: the key under which their machine code is kept would never be the same.
-
-
-@device_function
-def reduced_packed(x, w, h, bits):
-    """A packed cost without the prices of column and row."""
-    return np.int32((np.int32(x) << bits) - w - h)
-
-
-@device_function
-def reduced_integer(x, w, h):
-    """The same, not packed."""
-    return np.int64(np.int64(x) - w - h)
-
-
-@device_function
-def reduced_float(x, w, h):
-    """The same of a float, as bits."""
-    # Rounding may leave less than nothing, whose sign bit would say that the column is scanned.
-    t = bits_of(np.float64(x) - w - h)
-    return t if t >= 0 else np.int64(0)
-
-
-@device_function
-def whole_packed(d, bits):
-    """A length without its column, and without the sign that says it was scanned."""
-    return np.int32((d & 0x7FFFFFFF) >> bits << bits)
-
-
-@device_function
-def whole_integer(d):
-    """The same, not packed."""
-    return np.int64(d & 0x7FFFFFFFFFFFFFFF)
-
-
-@device_function
-def whole_float(d):
-    """The same of the bits of a float."""
-    return float_of(d & 0x7FFFFFFFFFFFFFFF)
-
-
-@device_function
-def limit_packed(x, floor, ceiling, low, bits):
-    """A limit as the search knows it."""
-    return np.int32((min(max(np.int64(x), floor), ceiling) - low) << bits)
 
 
 @device_function
@@ -519,11 +482,9 @@ def kernels():
         (float32, float64, 1, True),
         (float64, float64, 2, False),
         (int64, int64, 2, False),
-        (int32, int32, 8, False),
-        (float32, float64, 10, False),
-        (int32, int32, 16, False),
-        (float32, float64, 16, False),
-        (float32, float64, 16, True),
+        (int32, int32, 3, False),
+        (float32, float64, 3, True),
+        (int64, int64, 3, False),
     ):
         kind = Kind(str(given), str(number), per, per < 3, limited)
         real = float64 if number == float64 else int64

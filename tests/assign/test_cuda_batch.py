@@ -174,6 +174,38 @@ def test_forbidden_pairs(where):
     prove(costs, solved(costs, limit=limit), limit=limit)
 
 
+@pytest.fixture(params=["team", "team of more warps", "block"])
+def larger(request, monkeypatch):
+    """Small problems solved by the kernels for larger ones."""
+    from assign.cuda import batch, batch_team
+
+    monkeypatch.setattr(batch, "WARP_MOST", 0)
+    monkeypatch.setattr(batch, "TEAM_MOST", 0 if request.param == "block" else batch_team.MOST)
+    monkeypatch.setattr(batch_team, "LEAST_PER", 1 if request.param == "team of more warps" else 2)
+
+
+@pytest.mark.parametrize("where", where)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_larger(dtype, where, larger):
+    for shape in ((3, 6, 6), (2, 5, 9), (1, 34, 34), (1, 20, 40)):
+        test_small(shape, dtype, where)
+    test_ragged(dtype, where)
+    for shape in ((2, 4, 9), (2, 8, 5)):
+        test_limit(shape, dtype, where)
+
+
+@pytest.mark.parametrize("where", where)
+def test_larger_in_all_cases(where, larger):
+    for dtype in (np.int32, np.float32):
+        test_ties(dtype, 0, where)
+        test_ties(dtype, 1, where)
+    test_wide_integers(-(2**31), 2**31 - 1, where)
+    test_wide_and_narrow_ones_together(where)
+    test_limits_far_from_the_costs(10**9, where)
+    test_limits_far_from_the_costs(-(10**9), where)
+    test_forbidden_pairs(where)
+
+
 @pytest.mark.parametrize("where", where)
 def test_nothing_to_do(where):
     for shape in ((0, 4, 4), (3, 0, 4), (3, 0, 0)):
@@ -186,7 +218,7 @@ def test_nothing_to_do(where):
 @pytest.mark.parametrize(
     "shape",
     [(5000, 30, 30), (1000, 32, 32), (1000, 33, 33), (500, 64, 64), (100, 100, 150), (40, 256, 256), (6, 512, 512),
-     (3, 300, 700), (2, 900, 900)],
+     (3, 300, 700), (2, 900, 900), (2, 97, 1100), (1, 400, 2100)],
     ids=str,
 )  # fmt: skip
 def test_large(shape, dtype):
@@ -201,9 +233,10 @@ def test_large(shape, dtype):
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("limited", [False, True])
-def test_large_ragged(dtype, limited):
+@pytest.mark.parametrize("shape", [(2000, 40, 70), (200, 170, 150)], ids=str)
+def test_large_ragged(shape, dtype, limited):
     rng = np.random.default_rng(8)
-    items, n, m = 2000, 40, 70
+    items, n, m = shape
     costs = random_costs(rng, (items, n, m), dtype)
     rows, cols = rng.integers(0, n + 1, items, dtype=np.int32), rng.integers(0, m + 1, items, dtype=np.int32)
     real = np.float64 if costs.dtype.kind == "f" else np.int64

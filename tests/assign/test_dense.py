@@ -118,7 +118,13 @@ def test_every_family_is_solved_to_the_optimum(family, n, dtype):
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize(
     "options",
-    [{"long": 0}, {"long": 0, "coarse": True}, {"coarse": True}, {"length": 2}, {"length": 3, "long": 0}],
+    [
+        {"auctions": True},
+        {"auctions": True, "coarse": True},
+        {"coarse": True},
+        {"length": 2},
+        {"length": 3, "auctions": True},
+    ],
     ids=str,
 )
 @pytest.mark.parametrize("dtype", [np.int32, np.float64])
@@ -138,8 +144,8 @@ def test_hundreds_of_small_matrices(dtype, high):
         if dtype in (np.float32, np.float64):
             cost = (cost + rng.random((n, m))).astype(dtype)
         length = int(rng.choice([1, 2, 3, 16]))
-        long = int(rng.choice([0, 80]))
-        assert verified(cost, length=length, long=long) == pytest.approx(scipy_value(cost), abs=1e-6)
+        auctions = (None, True)[int(rng.integers(2))]
+        assert verified(cost, length=length, auctions=auctions) == pytest.approx(scipy_value(cost), abs=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -151,16 +157,16 @@ def test_hundreds_of_small_matrices_with_forbidden_pairs(seed):
         m = n + int(rng.integers(0, 4)) * int(rng.integers(0, 2))
         cost = rng.integers(0, int(rng.choice([2, 10, 1000])), (n, m)).astype(np.float64)
         cost[rng.random((n, m)) < rng.random()] = np.inf
-        long = int(rng.choice([0, 80]))
+        auctions = (None, True)[int(rng.integers(2))]
         try:
             value = scipy_value(cost)
         except ValueError:
             refused += 1
             with pytest.raises(InfeasibleError) as raised:
-                solve(cost, long=long, length=int(rng.choice([1, 2, 16])))
+                solve(cost, auctions=auctions, length=int(rng.choice([1, 2, 16])))
             assert_deficient(cost, raised.value)
         else:
-            assert verified(cost, long=long, length=int(rng.choice([1, 2, 16]))) == value
+            assert verified(cost, auctions=auctions, length=int(rng.choice([1, 2, 16]))) == value
     assert refused > 30
 
 
@@ -269,3 +275,11 @@ def test_the_same_input_gives_the_same_answer():
     first, second = solve(cost), solve(cost)
     for a, b in zip(first[:3], second[:3], strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+def test_a_start_that_is_no_number():
+    cost = uniform(100)(20, np.random.default_rng(0)).astype(np.float64)
+    for shape in (cost, cost[:10]):
+        v = np.full(20, np.nan)
+        v[3], v[5] = -np.inf, 1e300
+        assert verified(np.ascontiguousarray(shape), start=(None, v)) == scipy_value(shape)

@@ -30,6 +30,7 @@ MAY_SPILL = {
     "auction_kernel": 64,
     "discharge_kernel": 400,
     "relabel_kernel": 160,
+    "team_kernel": 80,
 }  # kernel's name: bytes of local memory a thread, which buy a second block on a multiprocessor or come with sm_75
 MAY_USE = {
     "batch_kernel": 255,  # blocks of 64 threads at most
