@@ -485,6 +485,8 @@ def kernels():
         (int32, int32, 3, False),
         (float32, float64, 3, True),
         (int64, int64, 3, False),
+        (int32, int32, 16, False),
+        (float32, float64, 16, False),
     ):
         kind = Kind(str(given), str(number), per, per < 3, limited)
         real = float64 if number == float64 else int64

@@ -28,6 +28,7 @@ CAPABILITIES = [(7, 5), (9, 0)]
 MOST_REGISTERS = 128  # two blocks of 256 threads on a multiprocessor
 MAY_SPILL = {
     "auction_kernel": 64,
+    "batch_kernel": 256,
     "discharge_kernel": 400,
     "relabel_kernel": 160,
     "team_kernel": 80,

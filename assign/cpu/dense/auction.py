@@ -1,15 +1,32 @@
-"""Auction with a price step: wip"""
+"""Auction with a price step: every row takes its cheapest column, and overbids by one step.
+
+Augmenting row reduction (bidding.py) stalls where two rows can outbid each other only in minute steps.  A bid that is
+`step` higher than needed cannot stall, and leaves each matched pair within `step` of tight.  Steps fall from the
+reach of the lists, by a constant factor, to nearly nothing; what is then not tight is released and left to the bids
+and searches, which make the result exact.  So the last step need not be below 1/n, and no cost is multiplied.
+
+Prices only fall, within a phase and from one to the next, so the lists stay true throughout.  A row whose second
+cheapest is not known bids up to its bound, which is a lower bid and as valid.
+
+Rows are taken last in, first out: the row just outbid bids next, while its list is still in the cache.
+
+Bertsekas. "The auction algorithm: a distributed relaxation method for the assignment problem." Annals of Operations
+Research 1988.  Goldberg, Kennedy. "An efficient cost scaling algorithm for the assignment problem." Mathematical
+Programming 1995 (phases).
+"""
+
 import numpy as np
 
-from assign.cpu.dense.lists import group_count, refresh
+from assign.cpu.dense.lists import group_count, is_thin, refresh
 from gridcut.device import kernel
 
 
 @kernel
-def auction(
-    cost, v, u, limit, col_of, row_of, far, column, price, low, bound, reach, free, waiting, step, most
-):
-    """Bid until nobody is free."""
+def auction(cost, v, u, limit, col_of, row_of, far, column, price, low, bound, reach, free, waiting, step, most):
+    """Bid until nobody is free, or `most` bids are made, or a row has one column only and so no highest bid.
+
+    Returns how many rows are left in `free`, bids made and rows read.
+    """
     n, m = cost.shape
     k = column.shape[1]
     minima = np.empty(group_count(m), v.dtype)
@@ -38,7 +55,7 @@ def auction(
                         j1 = j
                     else:
                         second = w
-            if attempt == 1 or first <= bound[i]:
+            if attempt == 1 or (first <= bound[i] and not is_thin(i, low, bound, far)):
                 break
             refresh(cost, i, v, bids, far, minima, nobody, column, price, low, bound, reach)
             scans += 1
@@ -60,7 +77,10 @@ def auction(
 
 @kernel
 def release(cost, v, u, limit, col_of, row_of, far, column, price, low, bound, reach, free, step):
-    """u = least of each row; rows whose pair costs more than eps above it are freed. Returns how many are free."""
+    """u = the least of each row; pairs more than `step` above it are parted.
+
+    Returns how many rows are free (in `free`) and rows read.
+    """
     n, m = cost.shape
     k = column.shape[1]
     minima = np.empty(group_count(m), v.dtype)
@@ -80,7 +100,7 @@ def release(cost, v, u, limit, col_of, row_of, far, column, price, low, bound, r
                 break
             refresh(cost, i, v, 0, far, minima, nobody, column, price, low, bound, reach)
             scans += 1
-        u[i] = first
+        u[i] = first if first < far else u[i]
         j = col_of[i]
         if j >= 0 and cost[i, j] - v[j] > first + step:
             col_of[i] = -1

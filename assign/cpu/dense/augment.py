@@ -26,7 +26,6 @@ import numpy as np
 from assign.cpu.dense.lists import group_count, group_minima_nearer, refresh, select
 from gridcut.device import kernel
 
-
 READING = 8  # rows looked at on their list in the time that one is read in full
 
 
@@ -70,8 +69,11 @@ def pop(key, what, size):
 
 @kernel
 def augment(cost, v, u, limit, col_of, row_of, far, column, price, low, bound, reach, free, waiting, most):
-    """Match every row of free[:waiting].  Returns the rows reached and rows read, and on failure the number of
-    columns reached (in `deficient`, final) by the search that found no way out: else -1."""
+    """Match the rows of free[:waiting]; after `most` rows looked at no further search is begun.
+
+    Returns rows reached, rows read, the number of rows left (in `free`), and -1; or, where a search finds no way out,
+    instead of -1 the number of rows it reached (in `free`), which have fewer allowed columns than they are.
+    """
     n, m = cost.shape
     k = column.shape[1]
     limited = limit.size > 0

@@ -14,7 +14,7 @@ Computing 1987 (augmenting row reduction).
 
 import numpy as np
 
-from assign.cpu.dense.lists import group_count, refresh
+from assign.cpu.dense.lists import group_count, is_thin, refresh
 from gridcut.device import kernel
 
 
@@ -57,7 +57,9 @@ def bid(cost, v, u, limit, col_of, row_of, far, column, price, low, bound, reach
                     second = w
                     j2 = j
             # Where ties reach beyond a list that has aged, a fresh one may show a free column.
-            if attempt == 1 or first < bound[i] or first == low[i, 0] or bound[i] >= far:
+            if attempt == 1 or first < bound[i] or bound[i] >= far:
+                break
+            if first == low[i, 0] and not (is_thin(i, low, bound, far) and j1 >= 0 and row_of[j1] >= 0):
                 break
             refresh(cost, i, v, bids, far, minima, nobody, column, price, low, bound, reach)
             scans += 1

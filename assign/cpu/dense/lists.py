@@ -23,21 +23,21 @@ Volgenant. "Linear and semi-assignment problems: a core oriented approach." Comp
 """
 
 import numpy as np
-from numba import prange, types
+from numba import types
 from numba.extending import overload
 
-from gridcut.device import kernel, parallel_kernel
+from gridcut.device import atomic_add, kernel, run_threads, thread_count
 
 GROUP = 16  # columns in a group; 8 and 32 are slower by up to a tenth and a quarter
 SHORT = 2048  # rows up to this length have groups of half the size, which saves them a tenth
-
-CHUNK = 64  # rows a thread takes at a time; the result does not depend on the number of threads
-PARALLEL_FROM = 8_000_000  # costs: below, one thread waits for the other longer than a pass takes if the machine is busy
+CONTESTED = 10  # thin lists are made while no more than one row in so many wants a column that is taken
+CHUNK = 64  # rows a thread takes at a time: on a busy machine the one that runs does the work of the one that waits
+PARALLEL_FROM = 8_000_000  # costs: smaller passes take little longer than the threads take to start
 
 
 def infinity(dtype):
-    """More than any sum of prices: inf of floats, a quarter of int64's range (two of them add up to no overflow)."""
-    return np.inf if np.dtype(dtype).kind == "f" else np.int64(2**61)
+    """More than any price or distance; of integers half of int64's range, as (n + 1) max|cost| is below a quarter."""
+    return np.inf if np.dtype(dtype).kind == "f" else np.int64(2**62)
 
 
 @kernel
@@ -189,28 +189,76 @@ def refresh(cost, i, v, turn, far, minima, nobody, column, price, low, bound, re
 
 
 @kernel
-def build_some(cost, first, last, v, far, column, price, low, bound, reach):
-    """The lists of rows first ... last - 1."""
+def build_some(cost, first, last, v, far, column, price, low, bound, reach, taken):
+    """The lists of rows first ... last - 1.  With `taken` (not empty, all False), thin ones as long as that pays.
+
+    A row whose cheapest column no earlier row wants gets a list of that column alone, its cost also being the bound.
+    Such a row often needs no more, but if it does it is read again: so only while few rows want the same column.
+    """
     minima = np.empty(group_count(cost.shape[1]), v.dtype)
     nobody = np.empty(0, v.dtype)
+    contested = 0
     for i in range(first, last):
         reach[i] = far if i == first else reach[i - 1]
-        refresh(cost, i, v, 0, far, minima, nobody, column, price, low, bound, reach)
+        if taken.size == 0 or i == first or CONTESTED * contested > i + 64:
+            refresh(cost, i, v, 0, far, minima, nobody, column, price, low, bound, reach)
+            continue
+        group_minima(cost[i], v, minima)
+        j = cheapest(cost[i], v, minima, i * 7, far)
+        if j < 0 or taken[j]:
+            contested += 1
+            bound[i], reach[i] = select(
+                cost[i], v, minima, i * 7, reach[i], far, far, far, nobody, column[i], price[i], low[i]
+            )
+        else:
+            taken[j] = True
+            column[i, 0] = j
+            price[i, 0] = cost[i, j]
+            low[i, 0] = bound[i] = cost[i, j] - v[j]
+            low[i, 1:] = far
 
 
-@parallel_kernel
-def build_chunks(cost, v, far, column, price, low, bound, reach):
-    """All lists, CHUNK rows to a task."""
+@kernel
+def cheapest(row, v, minima, turn, far):
+    """The column of the least row - v; -1 if nothing is allowed."""
+    groups = minima.size
+    least = far
+    at = -1
+    for g in range(groups):
+        if minima[g] < least:
+            least = minima[g]
+            at = g
+    if at >= 0:
+        for j in range(at, row.size, groups):
+            if row[j] - v[j] == least:
+                return j
+    return -1
+
+
+@kernel
+def is_thin(i, low, bound, far):
+    """Whether row i has a list of one column, and more that it could list."""
+    return low.shape[1] > 1 and low[i, 1] >= far and bound[i] < far
+
+
+@kernel
+def build_chunks(cost, v, far, column, price, low, bound, reach, next_chunk):
+    """Lists of CHUNK rows at a time, for as long as next_chunk[0] says that there are more."""
     n = cost.shape[0]
-    for chunk in prange((n + CHUNK - 1) // CHUNK):
-        build_some(
-            cost, chunk * CHUNK, min(n, (chunk + 1) * CHUNK), v, far, column, price, low, bound, reach
-        )
+    nobody = np.empty(0, np.bool_)
+    while True:
+        first = CHUNK * atomic_add(next_chunk, 0, 1)
+        if first >= n:
+            break
+        build_some(cost, first, min(n, first + CHUNK), v, far, column, price, low, bound, reach, nobody)
 
 
 def build(cost, v, far, column, price, low, bound, reach):
     """All lists."""
     if cost.size < PARALLEL_FROM:
-        build_some(cost, 0, len(cost), v, far, column, price, low, bound, reach)
+        taken = np.zeros(cost.shape[1] if column.shape[1] > 1 else 0, np.bool_)
+        build_some(cost, 0, len(cost), v, far, column, price, low, bound, reach, taken)
     else:
-        build_chunks(cost, v, far, column, price, low, bound, reach)
+        next_chunk = np.zeros(1, np.int64)
+        arrays = (column, price, low, bound, reach, next_chunk)
+        run_threads(lambda _: build_chunks(cost, v, far, *arrays), thread_count())

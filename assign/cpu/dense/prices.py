@@ -6,12 +6,11 @@ raise_to_zero      old prices made fit to begin with where unmatched columns mus
 """
 
 import numpy as np
-from numba import prange
 
 from assign.cpu.dense.lists import PARALLEL_FROM
-from gridcut.device import kernel, parallel_kernel
+from gridcut.device import atomic_add, kernel, run_threads, thread_count
 
-BANDS = 16
+BANDS = 32
 
 
 @kernel
@@ -25,12 +24,15 @@ def least_of_columns(cost, v):
             v[j] = row[j] if row[j] < v[j] else v[j]
 
 
-@parallel_kernel
-def least_of_bands(cost, least):
-    """least[b, j] = the least of column j in the b-th of as many bands of rows."""
+@kernel
+def least_of_bands(cost, least, next_band):
+    """least[b, j] = the least of column j in the b-th of as many bands of rows, while next_band[0] says there are more."""
     n = cost.shape[0]
     bands = least.shape[0]
-    for b in prange(bands):
+    while True:
+        b = atomic_add(next_band, 0, 1)
+        if b >= bands:
+            break
         least_of_columns(cost[n * b // bands : n * (b + 1) // bands], least[b])
 
 
@@ -57,7 +59,8 @@ def column_minima(cost, kind):
         least_of_columns(cost, v)
     else:
         least = np.empty((BANDS, len(v)), cost.dtype)
-        least_of_bands(cost, least)
+        next_band = np.zeros(1, np.int64)
+        run_threads(lambda _: least_of_bands(cost, least, next_band), thread_count())
         least_of_columns(least, v)
     return _finite(v.astype(kind))
 
