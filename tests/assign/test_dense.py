@@ -283,3 +283,13 @@ def test_a_start_that_is_no_number():
         v = np.full(20, np.nan)
         v[3], v[5] = -np.inf, 1e300
         assert verified(np.ascontiguousarray(shape), start=(None, v)) == scipy_value(shape)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.float64])
+def test_passes_by_several_threads(dtype, monkeypatch):
+    monkeypatch.setattr("assign.cpu.dense.lists.PARALLEL_FROM", 1000)
+    monkeypatch.setattr("assign.cpu.dense.prices.PARALLEL_FROM", 1000)
+    for n in (33, 64, 200):
+        cost = uniform(500)(n, np.random.default_rng(n)).astype(dtype)
+        assert verified(cost) == scipy_value(cost)
+        assert verified(cost[: n // 2].copy()) == scipy_value(cost[: n // 2])

@@ -255,7 +255,7 @@ def build_chunks(cost, v, far, column, price, low, bound, reach, next_chunk):
 
 def build(cost, v, far, column, price, low, bound, reach):
     """All lists."""
-    if cost.size < PARALLEL_FROM:
+    if cost.size < PARALLEL_FROM or thread_count() == 1:
         taken = np.zeros(cost.shape[1] if column.shape[1] > 1 else 0, np.bool_)
         build_some(cost, 0, len(cost), v, far, column, price, low, bound, reach, taken)
     else:

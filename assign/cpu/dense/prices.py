@@ -26,7 +26,7 @@ def least_of_columns(cost, v):
 
 @kernel
 def least_of_bands(cost, least, next_band):
-    """least[b, j] = the least of column j in the b-th of as many bands of rows, while next_band[0] says there are more."""
+    """least[b, j] = the least of column j in band b of the rows, while next_band[0] says that there are more."""
     n = cost.shape[0]
     bands = least.shape[0]
     while True:
@@ -55,7 +55,7 @@ def least_slack_of_columns(cost, rows, u, v):
 def column_minima(cost, kind):
     """The least cost of each column; 0 for a column that nobody may have."""
     v = np.empty(cost.shape[1], cost.dtype)
-    if cost.size < PARALLEL_FROM:
+    if cost.size < PARALLEL_FROM or thread_count() == 1:
         least_of_columns(cost, v)
     else:
         least = np.empty((BANDS, len(v)), cost.dtype)

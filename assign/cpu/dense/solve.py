@@ -18,6 +18,15 @@ auction    with a falling step takes over otherwise: geometric costs, low rank.
 
 Where columns may stay unmatched (n < m, `limit`) prices start at 0 and only bids and searches lower them, because an
 unmatched column's price has to be 0 at the end; there is no auction and no coarse start.
+
+[1] Jonker, Volgenant. "A shortest augmenting path algorithm for dense and sparse linear assignment problems." Computing
+38, 1987.
+[2] Volgenant. "Linear and semi-assignment problems: a core oriented approach." Computers and Operations Research 23,
+1996.
+[3] Bertsekas. "The auction algorithm: a distributed relaxation method for the assignment problem." Annals of Operations
+Research 14, 1988.
+
+O(n^2 m) at worst; memory beyond the costs O(n) times the length of lists.
 """
 
 from typing import NamedTuple

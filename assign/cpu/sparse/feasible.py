@@ -15,7 +15,7 @@ Arrays (n rows, m columns; CSR: row i may have columns[start[i] : start[i + 1]])
   seen[i]                first arc of row i whose column may be free (columns never become free again)
   path                   rows of the depth-first search, and the queue of the breadth-first one
 
-Hopcroft, Karp. "An n^5/2 algorithm for maximum matchings in bipartite graphs." SIAM Journal on Computing 2, 1973.
+[1] Hopcroft, Karp. "An n^5/2 algorithm for maximum matchings in bipartite graphs." SIAM Journal on Computing 2, 1973.
 Deviates: a row looks for a free column among all of its own before it goes deeper (Duff, Kaya, Ucar, "Design,
 implementation, and analysis of maximum transversal algorithms", ACM TOMS 38, 2011).
 
