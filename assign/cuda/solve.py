@@ -16,10 +16,10 @@ from assign.infeasible import InfeasibleError
 from assign.problem import INT64_MAX, Dense, Problem
 from assign.solving import pack
 from gridcut.device.arrays import DeviceArray, allocate, download, give, refusing, synchronize, upload
-from gridcut.device.cuda import cuda, cuda_kernel
+from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel
 from gridcut.device.launch import launch
 
-BLOCKS, THREADS = 1024, 256
+BLOCKS, THREADS = (1, 32) if SIMULATED else (1024, 256)
 NAN, WRONG, LOW, HIGH = range(4)  # places in `found` of bounds_kernel
 LEAST_INT = -(1 << 63)
 

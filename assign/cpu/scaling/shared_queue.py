@@ -3,10 +3,14 @@
 A node is put in exactly when a push takes its excess from 0 to 1, and whoever takes it out operates on it until it has
 none; so it is never in the queue twice nor with two threads, and a ring with a place for every node cannot overflow.
 
-Arrays
-  ring[place % nodes]   node + 1;  0: empty
-  ends[HEAD]            places taken, by compare-and-swap;   ends[TAIL]  places given out, by atomic addition
+A thread may be stopped between taking a place and filling it, while others go round the whole ring; so every place
+says which round it is in, and nobody fills it, or reads it, a round too early or too late.
 
+Arrays, K = len(ring) + 1
+  ring[place % len(ring)]   round * K: empty;  round * K + node + 1: filled in this round
+  ends[HEAD]                places taken, by compare-and-swap;   ends[TAIL]  places given out, by atomic addition
+
+Vyukov. "Bounded MPMC queue." 2010, of which this is the form for integers.
 Michael, Scott. "Simple, fast, and practical non-blocking and blocking concurrent queue algorithms." PODC 1996 (there
 with a list instead of a ring).
 """
@@ -22,10 +26,12 @@ NOBODY = -1
 @kernel
 def put(ring, ends, node):
     """Put a node at the tail."""
-    at = atomic_add(ends, TAIL, 1) % len(ring)
-    while atomic_load(ring, at) != 0:  # who took this place a round ago has not read it yet
+    place = atomic_add(ends, TAIL, 1)
+    at = place % len(ring)
+    empty = place // len(ring) * (len(ring) + 1)
+    while atomic_load(ring, at) != empty:  # who took this place a round ago has not read it yet
         pass
-    atomic_store(ring, at, node + 1)
+    atomic_store(ring, at, empty + node + 1)
 
 
 @kernel
@@ -37,11 +43,12 @@ def take(ring, ends):
             return NOBODY
         if atomic_cas(ends, HEAD, head, head + 1) == head:
             at = head % len(ring)
-            node = atomic_load(ring, at)
-            while node == 0:  # the writer is between its two steps
-                node = atomic_load(ring, at)
-            atomic_store(ring, at, 0)
-            return node - 1
+            empty = head // len(ring) * (len(ring) + 1)
+            found = atomic_load(ring, at)
+            while found <= empty:  # the writer is between its two steps
+                found = atomic_load(ring, at)
+            atomic_store(ring, at, empty + len(ring) + 1)
+            return found - empty - 1
 
 
 @kernel

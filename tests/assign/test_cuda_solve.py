@@ -1,0 +1,121 @@
+"""assign.solve and solve_batch with device="cuda": the border of the device path, in the simulator and on a GPU."""
+
+import numpy as np
+import pytest
+
+import assign
+
+WHERE = [pytest.param("simulator", marks=pytest.mark.sim), pytest.param("gpu", marks=pytest.mark.gpu)]
+SHAPES = [(1, 1), (4, 4), (3, 5), (5, 3)]
+
+
+def on_gpu(array):
+    from gridcut.device.cuda import cuda
+
+    return cuda.to_device(array)
+
+
+def host(array):
+    from gridcut.device.arrays import to_host
+
+    return to_host(array)
+
+
+def certified(cost, **options):
+    found = assign.solve(cost, device="cuda", method="auction", **options)
+    found.check()
+    assert (found.device, found.method) == ("cuda", "auction")
+    return found
+
+
+@pytest.mark.parametrize("where", WHERE)
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float32, np.float64])
+def test_costs_from_the_host(tools, where, dtype):
+    rng = np.random.default_rng(0)
+    for shape in SHAPES:
+        cost = rng.integers(-20, 20, shape).astype(dtype)
+        for maximize in (False, True):
+            found = certified(cost, maximize=maximize)
+            assert found.cost == tools.best_cost(cost, maximize)
+            assert isinstance(found.row, np.ndarray)
+            assert found.row_price.shape == (shape[0],)
+
+
+@pytest.mark.parametrize("where", WHERE)
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_costs_on_the_gpu_stay_there(tools, where, order):
+    rng = np.random.default_rng(1)
+    for shape in SHAPES:
+        cost = np.asarray(rng.integers(-20, 20, shape), np.int32, order=order)
+        for maximize in (False, True):
+            found = certified(on_gpu(cost), maximize=maximize)
+            assert found.cost == tools.best_cost(cost, maximize)
+            row, col = host(found.row), host(found.col)
+            assert not isinstance(found.row, np.ndarray)
+            assert cost[row, col].sum() == found.cost
+            assert (host(found.col_of_row)[row] == col).all()
+
+
+@pytest.mark.parametrize("where", WHERE)
+def test_options(tools, where):
+    rng = np.random.default_rng(2)
+    cost = rng.random((4, 5))
+    first = certified(cost)
+    assert certified(cost * 1.01, start=first).cost == pytest.approx(1.01 * first.cost)
+    found = certified(cost, max_cost=0.3)
+    assert tools.total_of(found, 0.3) == pytest.approx(tools.best_partial(cost, 0.3))
+    infinite = np.full((3, 4), np.inf)
+    infinite[:, 1] = 1.0
+    with pytest.raises(assign.InfeasibleError, match="allowed column"):
+        certified(infinite)
+    with pytest.raises(assign.InfeasibleError, match="allowed row"):
+        certified(on_gpu(infinite.T.copy()))
+
+
+@pytest.mark.parametrize("where", WHERE)
+def test_bad_values_on_the_gpu(where):
+    for bad, message in ((np.nan, "must not hold NaN"), (-np.inf, "must not hold -inf when it is minimised")):
+        cost = np.ones((3, 3))
+        cost[1, 2] = bad
+        with pytest.raises(ValueError, match=message):
+            certified(on_gpu(cost))
+    with pytest.raises(ValueError, match="2.31, which int32 cannot negate"):
+        certified(on_gpu(np.full((2, 2), -(2**31), np.int32)), maximize=True)
+    with pytest.raises(ValueError, match="prices fit int64"):
+        certified(on_gpu(np.full((2, 2), 2**61)))
+    with pytest.raises(ValueError, match="mask is for costs on the host"):
+        certified(on_gpu(np.ones((2, 2))), mask=np.ones((2, 2), bool))
+    with pytest.raises(TypeError, match="device='cpu' was asked for"):
+        assign.solve(on_gpu(np.ones((2, 2))), device="cpu")
+
+
+@pytest.mark.parametrize("where", WHERE)
+def test_the_certificate_finds_faults_on_the_gpu(where):
+    from assign.cuda.solve import certify
+    from assign.problem import Dense, check_problem
+    from gridcut.device.arrays import borrow
+
+    cost = np.random.default_rng(3).integers(0, 50, (4, 6)).astype(np.int32)
+    problem = check_problem(cost, mask=None, maximize=False, max_cost=None)
+    problem = problem._replace(costs=Dense(borrow("cost", on_gpu(cost))))
+    found = certified(cost)
+    col, u, v = found.col_of_row, found.row_price, found.col_price
+    certify(problem, col, u, v)
+    for i in range(4):
+        worse = u.copy()
+        worse[i] += 1
+        with pytest.raises(assign.CertificateError, match="cheaper than its prices"):
+            certify(problem, col, worse, v)
+        worse[i] -= 2
+        with pytest.raises(assign.CertificateError, match="costs more than its prices"):
+            certify(problem, col, worse, v)
+
+
+@pytest.mark.parametrize("where", WHERE)
+def test_batches_on_the_gpu_stay_there(tools, where):
+    costs = np.random.default_rng(4).integers(0, 30, (3, 4, 5)).astype(np.int32)
+    found = assign.solve_batch(on_gpu(costs))
+    found.check()
+    assert not isinstance(found.col_of_row, np.ndarray)
+    assert host(found.cost).tolist() == [tools.best_cost(c) for c in costs]
+    assert host(found.feasible).all()
