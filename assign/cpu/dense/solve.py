@@ -82,11 +82,16 @@ def solve(cost, *, limit=None, start=None, callback=None, length=LENGTH, auction
     """
     n, m = cost.shape
     kind = np.float64 if cost.dtype.kind == "f" else np.int64
+
+    def tell():
+        if callback is not None:
+            callback(dict(stats))
+
     stats = {"bids": 0, "rows_reached": 0, "rows_read": 0, "auction_bids": 0, "coarse": 0, "sorted": 0}
     if n == 0:
         return np.empty(0, np.int32), np.empty(0, kind), np.zeros(m, kind), stats
     if n == m and limit is None:
-        work = square(cost, None if start is None else start[1], length, auctions, coarse, stats)
+        work = square(cost, None if start is None else start[1], length, auctions, coarse, stats, tell)
     else:
         limits = np.empty(0, kind) if limit is None else np.ascontiguousarray(limit, dtype=kind)
         if start is None:
@@ -95,11 +100,12 @@ def solve(cost, *, limit=None, start=None, callback=None, length=LENGTH, auction
             v, holder = raise_to_zero(cost, np.minimum(usable(start[1], kind), 0), limits)
             work = prepare(cost, v, limits, length)
             seat(work, holder)
-        search(work, bid_all(work, stats), False, stats)
+        search(work, bid_all(work, stats, tell), False, stats, tell)
+    tell()
     return work.col_of, work.u, work.v, stats
 
 
-def square(cost, v, length, auctions, coarse, stats) -> Work:
+def square(cost, v, length, auctions, coarse, stats, tell) -> Work:
     """Match all rows and columns, from column prices v or, if None, from prices found here."""
     n = len(cost)
     kind = np.float64 if cost.dtype.kind == "f" else np.int64
@@ -110,7 +116,7 @@ def square(cost, v, length, auctions, coarse, stats) -> Work:
         coarse = False
     if coarse is not True:
         work = prepare(cost, column_minima(cost, kind) if v is None else usable(v, kind), nothing, length)
-        left = bid_all(work, stats)
+        left = bid_all(work, stats, tell)
         coarse = coarse is None and left > CONTESTED * n
     found = sorted_prices(cost, kind) if coarse else None
     if found is not None:
@@ -119,18 +125,18 @@ def square(cost, v, length, auctions, coarse, stats) -> Work:
         pair_cost = cost[holder, np.arange(n)] - v
         seat(work, np.where(pair_cost <= work.u[holder], holder, -1))
         stats["sorted"] += 1
-        left = bid_all(work, stats)
+        left = bid_all(work, stats, tell)
     elif coarse:
         chosen = np.arange(0, n, COARSE)
         part = cost[chosen][:, chosen]
         try:
-            v = prices_from_rows(cost, chosen, square(part, None, length, auctions, True, stats).u)
+            v = prices_from_rows(cost, chosen, square(part, None, length, auctions, True, stats, tell).u)
         except InfeasibleError:  # says nothing about the whole problem
             v = column_minima(cost, kind)
         stats["coarse"] += 1
         work = prepare(cost, v, nothing, length)
-        left = bid_all(work, stats)
-    search(work, left, auctions, stats)
+        left = bid_all(work, stats, tell)
+    search(work, left, auctions, stats, tell)
     return work
 
 
@@ -166,21 +172,22 @@ def seat(work, holder):
     work.col_of[holder[taken]] = taken
 
 
-def bid_all(work, stats):
+def bid_all(work, stats, tell):
     """Bids of all unmatched rows; returns how many are left, in `free`."""
     waiting = np.flatnonzero(work.col_of < 0)
     work.free[: len(waiting)] = waiting
     left, bids, read = bid(*work, len(waiting), BIDS * len(work.cost))
     stats["bids"] += bids
     stats["rows_read"] += read
+    tell()
     return left
 
 
-def search(work, left, auctions, stats):
+def search(work, left, auctions, stats, tell):
     """Searches from the rows in `free`, after an auction where that is the faster way."""
     n = len(work.cost)
     if auctions and left > 0:
-        left = outbid(work, left, stats)
+        left = outbid(work, left, stats, tell)
         auctions = False
     first, spent = left, 0
     for most, share in (JUDGED if auctions is None else ()) + ((np.inf, 0),):
@@ -191,14 +198,15 @@ def search(work, left, auctions, stats):
         spent += reached + READING * read
         stats["rows_reached"] += reached
         stats["rows_read"] += read
+        tell()
         if failed >= 0:
             rows = np.sort(work.free[:failed])
             raise InfeasibleError(rows, np.flatnonzero(np.isfinite(work.cost[rows]).any(axis=0)))
         if left > share * first:
-            return search(work, left, True, stats)
+            return search(work, left, True, stats, tell)
 
 
-def outbid(work, left, stats):
+def outbid(work, left, stats, tell):
     """The auction, from any matching of tight pairs; then bids of rows whose pair it has left not tight.
 
     Returns how many rows are left.
@@ -219,4 +227,4 @@ def outbid(work, left, stats):
             step /= STEP
     left, read = release(*work, work.v.dtype.type(0))
     stats["rows_read"] += read
-    return bid_all(work, stats)
+    return bid_all(work, stats, tell)
