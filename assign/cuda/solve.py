@@ -77,6 +77,11 @@ def solve_on_device(problem: Problem, name: str, function, parameters: dict, cal
     synchronize()  # the caller's library may still be writing its arrays
     with refusing():
         cost = _ordered(problem)
+        turn = problem.negated and problem.library is not None  # costs on the host come negated
+        if turn and cost.dtype == np.int32:
+            _refuse_least(cost)
+        if turn:
+            cost = _copied(cost, cost.shape, cost.strides, -1)
         problem = problem._replace(costs=Dense(cost), largest=_largest(cost, problem.negated))
         ready = time.perf_counter()
         try:
@@ -95,37 +100,50 @@ def solve_on_device(problem: Problem, name: str, function, parameters: dict, cal
 
 
 def _ordered(problem: Problem) -> DeviceArray:
-    """Costs in C order on the GPU, no more rows than columns, to be minimised."""
+    """Costs in C order on the GPU, no more rows than columns."""
     cost = problem.costs.cost
     if not isinstance(cost, DeviceArray):
         n, m = cost.shape
         return DeviceArray(upload(cost), 0, (m, 1), (n, m), cost.dtype, "numba")
     strides = cost.strides[::-1] if problem.transposed else cost.strides
     n, m = cost.shape[::-1] if problem.transposed else cost.shape
-    if not problem.negated and (strides == (m, 1) or n * m == 1):
+    if strides == (m, 1) or n * m == 1:
         data = cost.data[cost.start : cost.start + n * m]
         return DeviceArray(data, 0, (m, 1), (n, m), cost.dtype, cost.library)
+    return _copied(cost, (n, m), strides, 1)
+
+
+def _copied(cost: DeviceArray, shape, strides, factor: int) -> DeviceArray:
+    """A copy in C order, times a factor; shape and strides may be exchanged."""
+    n, m = shape
     (data,) = allocate((n * m, cost.dtype))
-    factor = cost.dtype.type(-1 if problem.negated else 1)
-    sizes = (np.int64(cost.start), *(np.int64(s) for s in strides), np.int64(n), np.int64(m), factor)
-    launch(copy_kernel, BLOCKS, THREADS, cost.data, *sizes, data)
+    sizes = (np.int64(cost.start), *(np.int64(s) for s in strides), np.int64(n), np.int64(m))
+    launch(copy_kernel, BLOCKS, THREADS, cost.data, *sizes, cost.dtype.type(factor), data)
     return DeviceArray(data, 0, (m, 1), (n, m), cost.dtype, "numba")
+
+
+def _extremes(cost: DeviceArray) -> list[int]:
+    """The least and the largest of integers, and of 0."""
+    found = upload(np.zeros(4, np.int64))
+    launch(bounds_kernel, BLOCKS, THREADS, cost.data, found)
+    return download(found)[LOW:].tolist()
+
+
+def _refuse_least(cost: DeviceArray) -> None:
+    if _extremes(cost)[0] == -(2**31):
+        raise ValueError("cost holds -2^31, which int32 cannot negate; pass int64 costs to maximise")
 
 
 def _largest(cost: DeviceArray, negated: bool) -> int | float:
     """The largest finite absolute cost; ValueError for what no problem may hold."""
-    found = upload(np.zeros(4, np.int64))
     if cost.dtype.kind == "i":
-        launch(bounds_kernel, BLOCKS, THREADS, cost.data, found)
-        low, high = (int(i) for i in download(found)[LOW:])
+        low, high = _extremes(cost)
         largest = max(-low, high)
-        if cost.dtype == np.int32 and negated and low == -(2**31):
-            raise ValueError("cost holds -2^31, which int32 cannot negate; pass int64 costs to maximise")
         if (sum(cost.shape) + 1) * largest * 4 > INT64_MAX:
             most = INT64_MAX // (4 * (sum(cost.shape) + 1))
             raise ValueError(f"cost must stay within {most} for this matrix, so that prices fit int64; got {largest}")
         return largest
-    largest = upload(np.zeros(1, np.float64))
+    found, largest = upload(np.zeros(4, np.int64)), upload(np.zeros(1, np.float64))
     launch(float_bounds_kernel, BLOCKS, THREADS, cost.data, found, largest)
     counts = download(found)
     if counts[NAN]:

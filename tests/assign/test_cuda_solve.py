@@ -79,6 +79,10 @@ def test_bad_values_on_the_gpu(where):
         cost[1, 2] = bad
         with pytest.raises(ValueError, match=message):
             certified(on_gpu(cost))
+    forbidden = np.array([[-np.inf, 1.0], [2.0, -np.inf]])
+    assert certified(on_gpu(forbidden), maximize=True).cost == 3
+    with pytest.raises(ValueError, match="must not hold .inf when it is maximised"):
+        certified(on_gpu(-forbidden), maximize=True)
     with pytest.raises(ValueError, match="2.31, which int32 cannot negate"):
         certified(on_gpu(np.full((2, 2), -(2**31), np.int32)), maximize=True)
     with pytest.raises(ValueError, match="prices fit int64"):
