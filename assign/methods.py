@@ -33,7 +33,7 @@ DEFAULTS = {
     ("dense", "cuda"): "auction",
     ("sparse", "cpu"): "shortest_paths",
 }
-SMALLEST_ON_GPU = 2000  # rows of a matrix on the host from which device="auto" takes a GPU
+SMALLEST_ON_GPU = 2000  # rows of a matrix on the host from which device="auto" takes a GPU: a guess, not yet timed
 CONTEXT = ("limit", "start", "callback")  # keywords of a solver that are not parameters of its method
 
 
