@@ -1,14 +1,12 @@
 """Many small assignment problems at once on a GPU.
 
-Returns columns of rows, prices and a status for every problem, on the GPU, without waiting for them.  Small problems
-are solved by a warp each (assign/cuda/batch_warp.py), larger ones by a block with everything but the costs in registers
-and shared memory (assign/cuda/batch_team.py), and the largest by a block that works in global memory
-(assign/cuda/batch_block.py).  The first two search integer costs in int32 first; the problems whose costs are too wide
-for that are left to a second launch, which ends at once where nothing is left.
+Returns columns of rows, prices and a status for every problem, on the GPU, without waiting for them.  A block solves a
+problem with everything but its costs in registers and shared memory (assign/cuda/batch_team.py).  Integers are searched
+in int32 first; problems whose costs are too wide for that are left to a second launch, in int64, and what is too wide
+even there to a third (assign/cuda/batch_block.py), which also takes problems that are too large.  A launch ends at once
+where nothing is left.
 
-Arrays as in assign/cpu/batch.py, those of the results on the GPU.
-
-All three are the shortest augmenting paths of [1].
+Arrays as in assign/cpu/batch.py, those of the results on the GPU.  The method is that of [1].
 
 [1] Jonker, Volgenant. "A shortest augmenting path algorithm for dense and sparse linear assignment problems."
     Computing 38, 1987.
@@ -16,14 +14,12 @@ All three are the shortest augmenting paths of [1].
 
 import numpy as np
 
-from assign.cuda import batch_block, batch_team, batch_warp
+from assign.cuda import batch_block, batch_team
 from gridcut.device.arrays import DeviceArray, allocate, borrow, on_device, to_host, upload
-from gridcut.device.cuda import WARP
+from gridcut.device.cuda import multiprocessors
 from gridcut.device.launch import launch, prepare
 
-# The longer side up to which a warp solves a problem, and up to which a block does with its search in registers.  That
-# second kernel is right in the simulator, but has not been timed on a GPU: until it has, none are left to it.
-WARP_MOST, TEAM_MOST = 512, 512
+BLOCKS = 4  # of the other kernel on a multiprocessor
 
 
 def solve(costs, *, rows=None, cols=None, limit=None):
@@ -49,29 +45,24 @@ def solve(costs, *, rows=None, cols=None, limit=None):
         rows = cols = col_of_row
     limited = limit is not None
     limit = flat("limit", limit)[0] if limited else u
-    arguments = (costs, rows, cols, limit, *results, items, n, m, int(ragged))
-    long_side = max(n, m)
-    if long_side > TEAM_MOST:
-        real = np.dtype(real)
-        size = items * long_side
+    arguments = (costs, rows, cols, limit, *results, n, m, int(ragged))
+    long_side, launches = max(n, m), 0
+    most = batch_team.MOST_LIMITED if limited else batch_team.MOST
+    if long_side <= most:
+        for number in ("int32", "int64") if integers else ("int64",):
+            kind = batch_team.kind_for(dtype.name, number, n, m, limited)
+            threads = batch_team.threads_of(kind, long_side)
+            before, words = batch_team.words_of(kind, n, m)
+            kernel = batch_team.kernel_for(kind)
+            prepare(kernel, items, threads, *arguments, launches, before, shared=4 * words)()
+            launches += 1
+    # Differences of int32 always fit the int64 of that kernel, unless there are limits, which are of 64 bits.
+    if long_side > most or dtype == np.int64 or (integers and limited):
+        real, blocks = np.dtype(real), min(items, BLOCKS * multiprocessors())
+        size = blocks * long_side
         scratch = allocate((2 * size, real), (size, np.int64), (3 * size, np.int32))
         kernel = batch_block.kernel_for(dtype.name, real.name, limited)
-        launch(kernel, items, batch_block.THREADS, *arguments[:8], n, m, int(ragged), *scratch)
-        return (*(a.reshape(s) for a, s in zip(results, shapes, strict=True)), {"launches": 1})
-    launches = 0
-    for number in ("int32", "int64") if integers else ("float64",):
-        if long_side > WARP_MOST:
-            team = batch_team.kind_for(dtype.name, number, long_side, limited)
-            kernel, blocks, threads = batch_team.kernel_for(team), items, batch_team.threads_of(team, long_side)
-            more, shared = (launches,), batch_team.bytes_of(team, n, m)
-        else:
-            staged = n * m * dtype.itemsize <= batch_warp.STAGED
-            kind = batch_warp.Kind(dtype.name, number, -(-long_side // WARP), staged, limited)
-            before, words = batch_warp.words_of(kind, n, m)
-            warps = batch_warp.warps_of(kind)
-            kernel, blocks, threads = batch_warp.kernel_for(kind), -(-items // warps), WARP * warps
-            more, shared = (launches, before, words), 4 * warps * words
-        prepare(kernel, blocks, threads, *arguments, *more, shared=shared)()
+        launch(kernel, blocks, batch_block.THREADS, *arguments[:8], items, *arguments[8:], launches, *scratch)
         launches += 1
     return (*(a.reshape(s) for a, s in zip(results, shapes, strict=True)), {"launches": launches})
 

@@ -1,19 +1,46 @@
-"""Assignment problems of middle size on a GPU, each solved by a block: shortest augmenting paths.
+"""Assignment problems of up to 2048 columns on a GPU, each solved by a block: shortest augmenting paths.
 
-The steps and the numbers are those of assign/cuda/batch_warp.py.  Here thread t owns the columns t, t + threads, ...,
-`per` of them, and keeps their w and d in registers; costs are read where they lie; the rest is in shared memory.
+Writes columns of rows, prices and a status for every problem.  Thread t owns the columns t, t + threads, ..., `per` of
+them, and keeps what a search changes in registers.
 
-One barrier a step of a search: every warp writes its least number to a board, waits, and reads the whole board, so that
-no second barrier has to spread the result.  Boards alternate: who writes to one again has met all others at the barrier
-of the other one, after they read the first.  What a step reads besides, row_of and u, changes only between searches.
+    columns   price = least cost of a column; a row that is the cheapest of several takes one of them   (square only)
+    paths     a search from each row that is still free
 
-Two columns a step: the row of the second nearest is relaxed along with that of the nearest, which nearly doubles the
-speed, for a step is mostly waiting.  The second is `ahead`: it counts as scanned if nothing has come nearer meanwhile;
-else it stays as it was, and what was found through it are lengths of paths all the same.  No length found is less than
-that of the column it comes from, also where floats are rounded, so paths never run in circles.  Not with limits, where
-a search may end in between.
+A step of a search is mostly waiting: for costs, for the least number of a warp, for the block.  So it takes several
+rows.  Each group of threads publishes the nearest of its columns whose row has not been looked at since the column came
+nearer; after one barrier all threads relax their columns by all the rows published.  A column may come nearer once more
+after its row was looked at, which then happens again.  The search ends when what is nearest of all is a free column: no
+other can become nearer.  Lengths are exact integers, and no reduced cost is negative, so paths never run in circles.
 
-A rank says which column of several equally near ones is scanned next: its number, free ones first.
+In registers, for each column j of the thread
+  w      the price of j and what makes a key of a cost
+  d      key of the shortest known path to j;  FAR: none
+  via    the row before j on that path
+  mate, worth   the row matched with j, -1: none, and its price
+  done   bit set: the row of j has been looked at since j came nearer
+In shared memory
+  cells[i * m + j]   costs, if they are few; else they are read where they lie
+  u[i]               price of row i, of matched rows
+  row_of[j], col_of[i]   -1: none
+  before[j]          via, for who turns the path over
+  bounds[i]          what row i may stay unmatched for, as a private column (`limit`)
+  board, reach, behind   for each group: the least key, what to take off costs of its row, and that row.  Twice, in
+              turn: who writes to one again has met all others at the other one's barrier, after they read the first.
+
+A key is a length of a path, shifted left, plus 1 << (bits - 1) if column j is matched, plus j; both of the latter are
+part of w.  So the least key says which column it is, a free one if there is a choice.  Lengths are whole numbers
+
+    int32, int64   cost - low
+    float costs    (cost - low) * 2^e in int64, rounded, with 2^e such that the range of costs has about 49 bits: less
+                   than 2^-47 of the range is lost, and the certificate allows for 2^-48 * (n + m) of the largest cost
+
+and wrap where they overflow; only differences count, which do not: costs from 0 to C, limits too, have prices of at
+least -2 C, reduced costs of at most 4 C and first lengths of at most 3 C, so nothing exceeds 8 C.  If C is too large,
+the status is WIDE, and nothing is solved.
+
+Jonker, Volgenant. "A shortest augmenting path algorithm for dense and sparse linear assignment problems." Computing 38,
+1987.  Deviates: no reduction transfer and no augmenting row reduction, which took as many steps as it saved; the
+searches correct lengths (several rows a step).
 """
 
 from functools import cache
@@ -22,46 +49,45 @@ from typing import NamedTuple
 import numpy as np
 from numba import float32, float64, int32, int64, types, uint8
 
-from assign.cuda.batch_numbers import (
-    INFEASIBLE,
-    INFINITE,
-    MATCHED,
-    SOLVED,
-    WIDE,
-    limit_packed,
-    reduced_float,
-    reduced_integer,
-    reduced_packed,
-    whole_float,
-    whole_integer,
-    whole_packed,
-)
-from assign.cuda.warp import LAST, greater, least, least_wide, lesser
+from assign.cuda.batch_numbers import INFEASIBLE, SOLVED, WIDE, exponent_of, fixed, power_of_two
+from assign.cuda.warp import least, least_long
 from gridcut.device.cuda import WARP, cuda, cuda_kernel, device_function, shuffle
 
-MOST = 2048  # columns
-LEAST_PER, MOST_THREADS = 2, 512
-MOST_REGISTERS = 65536 // MOST_THREADS  # of a thread, on all devices
+MOST, MOST_LIMITED = 2048, 1536  # columns that shared memory has room for
+MOST_THREADS = 256
+MOST_REGISTERS = 65536 // (2 * MOST_THREADS)  # of a thread, for two blocks on a multiprocessor
+BOARD = 16  # places, more than groups
+STAGED = 20 * 1024  # bytes of costs that are copied to shared memory
 AHEAD = 64  # bytes of costs a thread asks for before the first is used
+HEADROOM = 3  # bits: no length exceeds 8 C
+FIXED_BITS = 50  # of a float cost at most
 
 
 class Kind(NamedTuple):
     """What a kernel is compiled for."""
 
     cost: str  # dtype of the costs
-    number: str  # dtype of the search: int32, int64, float64
+    number: str  # dtype of keys: int32, int64
     per: int  # columns of a thread
-    bits: int  # of a packed number that tell the column;  0: not packed
+    warps: int  # at most
+    bits: int  # of a key that tell the column and whether it is matched
+    staged: bool  # costs are copied to shared memory
     limited: bool
 
 
-def kind_for(cost: str, number: str, long_side: int, limited: bool) -> Kind:
+def kind_for(cost: str, number: str, n: int, m: int, limited: bool) -> Kind:
     """The kernel for problems of this size."""
-    per = LEAST_PER
-    while per * MOST_THREADS < long_side:
-        per *= 2
-    bits = max(long_side - 1, 1).bit_length() + 1 if number == "int32" else 0
-    return Kind(cost, number, per, bits, limited)
+    long_side = max(n, m)
+    per = power_above(-(-long_side // MOST_THREADS))
+    warps = power_above(-(-long_side // (per * WARP)))
+    bits = max(long_side - 1, 1).bit_length() + 1
+    staged = n * m * np.dtype(cost).itemsize <= STAGED
+    return Kind(cost, number, per, warps, bits, staged, limited)
+
+
+def power_above(number: int) -> int:
+    """The least power of two that is not less."""
+    return 1 << max(number - 1, 0).bit_length()
 
 
 def threads_of(kind: Kind, long_side: int) -> int:
@@ -69,97 +95,63 @@ def threads_of(kind: Kind, long_side: int) -> int:
     return WARP * -(-long_side // (WARP * kind.per))
 
 
-def bytes_of(kind: Kind, n: int, m: int) -> int:
-    """Shared memory of a block, besides the boards; enough for the transposed problem if n > m."""
-    words = n * (np.dtype(kind.number).itemsize // 4) + 2 * m + n
-    return 4 * (words + words % 2)
+def words_of(kind: Kind, n: int, m: int) -> tuple[int, int]:
+    """Words of shared memory besides the boards: of costs, and in all; both even."""
+    costs = n * m * (np.dtype(kind.cost).itemsize // 4) if kind.staged else 0
+    costs += costs % 2
+    # Enough for the transposed problem if n > m.
+    rows = n * (np.dtype(kind.number).itemsize // 4)
+    words = costs + rows + 2 * m + n + (2 * m + n) % 2 + (rows if kind.limited else 0)
+    return costs, words + words % 2
 
 
 @device_function
-def two_least_of_team(best, second, board, others, at, thread, warps):
-    """The least int32 of the block and the next one;  best and second: of this thread."""
-    lane = np.int32(thread & 31)
-    found = least(best)
-    rest = least(second if best == found else best)
-    if lane == 0:
-        board[at + (thread >> 5)] = found
-        others[at + (thread >> 5)] = rest
-    cuda.syncthreads()
-    mine, behind = np.int32(LAST), np.int32(LAST)
-    if lane < warps:
-        mine, behind = board[at + lane], others[at + lane]
-    found = least(mine)
-    return found, least(behind if mine == found else mine)
-
-
-@device_function
-def two_least_ranked_of_team(best, second, rank, next_rank, board, others, ranks, next_ranks, at, thread, warps):
-    """The two least int64 of the block, each with the least rank that has it;  those given: of this thread."""
-    lane = np.int32(thread & 31)
-    found, _ = least_wide(best)
-    top = least(rank if best == found else np.int32(LAST))
-    behind, own = best, rank
-    if rank == top:
-        behind, own = second, next_rank
-    rest, _ = least_wide(behind)
-    own = least(own if behind == rest else np.int32(LAST))
-    if lane == 0:
-        board[at + (thread >> 5)] = found
-        others[at + (thread >> 5)] = rest
-        ranks[at + (thread >> 5)] = top
-        next_ranks[at + (thread >> 5)] = own
-    cuda.syncthreads()
-    best, second, rank, next_rank = np.int64(LAST), np.int64(LAST), np.int32(LAST), np.int32(LAST)
-    if lane < warps:
-        best, second, rank, next_rank = board[at + lane], others[at + lane], ranks[at + lane], next_ranks[at + lane]
-    found, _ = least_wide(best)
-    top = least(rank if best == found else np.int32(LAST))
-    if rank == top:
-        best, rank = second, next_rank
-    rest, _ = least_wide(best)
-    return found, rest, top, least(rank if best == rest else np.int32(LAST))
+def even(words):
+    """At least so many words, for numbers of 8 bytes to begin behind them."""
+    return words + (words & 1)
 
 
 @cache
 def kernel_for(kind: Kind):
     """The kernel."""
-    per, bits, limited = kind.per, kind.bits, kind.limited
+    per, bits, staged, limited = kind.per, kind.bits, kind.staged, kind.limited
+    whole_warp = kind.warps > 1  # is a group; a lone warp has two, for more would do too much in vain
+    width, groups = (WARP, kind.warps) if whole_warp else (WARP // 2, 2)
     cost, number = getattr(types, kind.cost), getattr(types, kind.number)
-    packed, floats = kind.number == "int32", kind.number == "float64"
-    flag = 1 << (bits - 1) if packed else 0
+    floats, long = kind.cost.startswith("float"), kind.number == "int64"
+    flag = 1 << (bits - 1)
     column = flag - 1
-    roomy = 1 << (29 - bits)
-    word, word_type = (np.int32, int32) if packed else (np.int64, int64)
-    real = getattr(np, kind.number)
+    room = 8 * np.dtype(kind.number).itemsize - 1 - HEADROOM - bits  # bits of C
+    roomy = 1 << room
+    fixed_room = min(FIXED_BITS, room) - 1
+    word = getattr(np, kind.number)
     raw = getattr(np, kind.cost)
-    top = raw(np.inf) if kind.cost.startswith("float") else raw(np.iinfo(kind.cost).max)
-    bottom = -top - (0 if kind.cost.startswith("float") else 1)
-    sign = word(np.iinfo(word).min)
-    last = word(LAST)
-    nothing = real(0)
-    far = word(INFINITE) if not packed else word(0x7FFFFFFF)
-    forever = real(np.inf) if floats else real(np.iinfo(word).max)
+    real = np.float64 if floats else np.int64
+    top = raw(np.inf) if floats else raw(np.iinfo(kind.cost).max)
+    bottom = -top - (0 if floats else 1)
+    forever = real(np.inf) if floats else real(np.iinfo(np.int64).max)
+    far, nothing = word(np.iinfo(word).max), word(0)
     together = max(1, AHEAD // (per * np.dtype(kind.cost).itemsize))
+    abreast = min(groups, together)  # rows whose costs are asked for at once
     asked = together * per
-    both = 2 * WARP
-    real_words = np.dtype(kind.number).itemsize // 4
+    word_words = np.dtype(kind.number).itemsize // 4
+    sides, other_side = 2 * BOARD, BOARD
+    shift = width.bit_length() - 1
 
     @cuda_kernel(max_registers=MOST_REGISTERS)
-    def team_kernel(costs, rows, cols, limit, col_of_row, u_out, v_out, status, items, n_most, m_most, ragged, again):
+    def team_kernel(costs, rows, cols, limit, col_of_row, u_out, v_out, status, n_most, m_most, ragged, again, u_at):
         """Solve a problem a block.  ragged: rows and cols say its size;  again: only what was found too wide."""
         # All of a multiple of 128 bytes, so that what follows them in shared memory may hold numbers of 8 bytes.
-        board = cuda.shared.array(both, word_type)
-        others = cuda.shared.array(both, word_type)
-        ranks = cuda.shared.array(both, int32)
-        next_ranks = cuda.shared.array(both, int32)
-        kept = cuda.shared.array(both, word_type)
+        board = cuda.shared.array(sides, number)
+        reach = cuda.shared.array(sides, number)
+        behind = cuda.shared.array(sides, int32)
         lows = cuda.shared.array(WARP, cost)
         highs = cuda.shared.array(WARP, cost)
         item = np.int64(cuda.blockIdx.x)
         if again != 0 and status[item] != WIDE:
             return
         me, threads = np.int32(cuda.threadIdx.x), np.int32(cuda.blockDim.x)
-        lane, warps = np.int32(me & 31), np.int32(threads >> 5)
+        lane, warps, group = np.int32(me & 31), np.int32(threads >> 5), np.int32(me >> shift)
         r, c = np.int32(n_most), np.int32(m_most)
         if ragged != 0:
             r, c = np.int32(rows[item]), np.int32(cols[item])
@@ -171,20 +163,31 @@ def kernel_for(kind: Kind):
         row_first, col_first = item * n_most, item * m_most
 
         space = cuda.shared.array(0, int32)
-        u = space.view(real)
-        ids = space[n * real_words :]
-        row_of, via, col_of = ids, ids[m:], ids[2 * m :]
-        cells = costs[row_first * m_most : (row_first + n_most) * m_most]
-        pitch, step = np.int32(m_most), np.int32(1)
+        u = space[u_at:].view(word)
+        ids = space[u_at + n * word_words :]
+        row_of, before, col_of = ids, ids[m:], ids[2 * m :]
+        bounds = u
+        if limited:
+            bounds = space[u_at + n * word_words + even(2 * m + n) :].view(word)
+        given = costs[row_first * m_most : (row_first + n_most) * m_most]
+        from_row, from_col = np.int32(m_most), np.int32(1)
         if flipped:
-            pitch, step = step, pitch
+            from_row, from_col = from_col, from_row
+        cells, pitch, step = given, from_row, from_col
+        if staged:
+            cells, pitch, step = space.view(raw), m, np.int32(1)
 
         w = cuda.local.array(per, number)
-        d = cuda.local.array(per, word_type)
+        d = cuda.local.array(per, number)
+        worth = cuda.local.array(per, number)
+        mate = cuda.local.array(per, int32)
+        via = cuda.local.array(per, int32)
+        place = cuda.local.array(per, int32)
         arg = cuda.local.array(per, int32)
         least_cost = cuda.local.array(per, cost)
         x = cuda.local.array(asked, cost)
-        y = cuda.local.array(per, cost)
+        row = cuda.local.array(abreast, int32)
+        off = cuda.local.array(abreast, number)
         for k in range(per):
             least_cost[k] = top
             arg[k] = 0
@@ -196,15 +199,17 @@ def kernel_for(kind: Kind):
                     i, j = np.int32(i0 + a), np.int32(k * threads + me)
                     x[a * per + k] = top
                     if i < n and j < m:
-                        x[a * per + k] = cells[np.uint32(i * pitch + j * step)]
+                        x[a * per + k] = given[np.uint32(i * from_row + j * from_col)]
             for a in range(together):
                 for k in range(per):
                     i, j = np.int32(i0 + a), np.int32(k * threads + me)
                     here = x[a * per + k]
+                    if staged and i < n and j < m:
+                        cells[np.uint32(i * m + j)] = here
                     if here < least_cost[k]:
                         least_cost[k] = here
                         arg[k] = i
-                    if packed and i < n and j < m and here > most_cost:
+                    if i < n and j < m and here > most_cost and (not floats or here != top):
                         most_cost = here
             i0 = np.int32(i0 + together)
         low, high = top, most_cost
@@ -212,8 +217,7 @@ def kernel_for(kind: Kind):
             low = min(low, least_cost[k])
         for distance in (16, 8, 4, 2, 1):
             low = min(low, shuffle(low, lane ^ distance))
-            if packed:
-                high = max(high, shuffle(high, lane ^ distance))
+            high = max(high, shuffle(high, lane ^ distance))
         if lane == 0:
             lows[me >> 5] = low
             highs[me >> 5] = high
@@ -226,125 +230,79 @@ def kernel_for(kind: Kind):
             high = max(high, highs[k])
         if n == 0 or m == 0 or (floats and low == top):
             low, high = raw(0), raw(0)
-        floor, ceiling = np.int64(0), np.int64(0)
-        if packed:
-            # A limit above all costs is as good as any other, unless some rows must stay unmatched.
-            floor, ceiling = np.int64(low) - 1, np.int64(high) + 1
-            if limited and r > c:
-                i = lane
-                while i < n:
-                    ceiling = max(ceiling, np.int64(limit[row_first + i]))
-                    i = np.int32(i + WARP)
-                for distance in (16, 8, 4, 2, 1):
-                    ceiling = max(ceiling, shuffle(ceiling, lane ^ distance))
-            if ceiling - floor > roomy:
+
+        # What takes a cost to a whole number, and how large a limit may be: one above all costs is as good as any
+        # other, unless some rows must stay unmatched.
+        highest = real(high)
+        if limited and r > c:
+            i = lane
+            while i < n:
+                if limit[row_first + i] < forever:
+                    highest = max(highest, limit[row_first + i])
+                i = np.int32(i + WARP)
+            for distance in (16, 8, 4, 2, 1):
+                highest = max(highest, shuffle(highest, lane ^ distance))
+        first_scale, scale, zero, ceiling = 1.0, 1.0, np.int64(low), np.int64(0)
+        low_scaled = 0.0
+        if floats:
+            # In two steps: 2^e itself may be no float, nor may the range.
+            half = 0.5 * highest - 0.5 * np.float64(low)
+            exponent = np.int64(fixed_room - 2 - exponent_of(half)) if half > 0 else np.int64(0)
+            first_scale = power_of_two(exponent >> 1)
+            scale = power_of_two(exponent - (exponent >> 1))
+            low_scaled = first_scale * np.float64(low)
+            zero = fixed(0.0)
+            ceiling = np.int64(fixed((first_scale * highest - low_scaled) * scale) - zero + 1)
+        else:
+            ceiling = np.int64(np.int64(highest) - np.int64(low) + 1)
+            if ceiling >= roomy or ceiling < 0:
                 if me == 0:
                     status[item] = WIDE
                 return
+        if limited:
+            for i in range(me, n, threads):
+                bound = far
+                if limit[row_first + i] < forever:
+                    if floats:
+                        scaled = (first_scale * limit[row_first + i] - low_scaled) * scale
+                        units = fixed(min(max(scaled, -1.0), np.float64(ceiling))) - zero
+                    else:
+                        units = min(max(np.int64(limit[row_first + i]) - zero, np.int64(-1)), ceiling)
+                    bound = word(word(units) << bits)
+                bounds[np.uint32(i)] = bound
 
         for k in range(per):
             j = np.int32(k * threads + me)
-            price = low
+            w[k] = word((word(zero) << bits) - j)
             if square and least_cost[k] != top:
-                price = least_cost[k]
+                if floats:
+                    here = fixed((first_scale * np.float64(least_cost[k]) - low_scaled) * scale)
+                    w[k] = word((here << bits) - j)
+                else:
+                    w[k] = word((word(least_cost[k]) << bits) - j)
                 if j < m:
                     col_of[np.uint32(arg[k])] = j
-            if packed:
-                w[k] = np.int32((np.int32(price) << bits) - j)
-            else:
-                w[k] = real(price)
         cuda.syncthreads()
-        taken = np.int32(0)
         for k in range(per):
             j = np.int32(k * threads + me)
             if j < m:
                 row_of[np.uint32(j)] = -1
                 if square and least_cost[k] != top and col_of[np.uint32(arg[k])] == j:
                     row_of[np.uint32(j)] = arg[k]
-                    taken = np.int32(taken | (1 << k))
-                    if packed:
-                        w[k] = np.int32(w[k] - flag)
+                    w[k] = word(w[k] - flag)
         cuda.syncthreads()
 
-        # Rows.
+        beyond = np.int32(0)
+        for k in range(per):
+            j = np.int32(k * threads + me)
+            place[k] = max(min(j, np.int32(m - 1)), np.int32(0)) * step
+            via[k] = -1
+            if j >= m:
+                beyond = np.int32(beyond | (1 << k))
         at = np.int32(0)
-        scans = n
-        first = np.int32(0)
-        while first < n and scans > 0:
-            i = first
-            if col_of[np.uint32(first)] >= 0:
-                i = np.int32(-1)
-            went = i >= 0
-            while i >= 0 and scans > 0:
-                scans = np.int32(scans - 1)
-                for k in range(per):
-                    j = np.int32(k * threads + me)
-                    x[k] = top
-                    if j < m:
-                        x[k] = cells[np.uint32(i * pitch + j * step)]
-                best, second, rank = last, last, np.int32(LAST)
-                for k in range(per):
-                    j = np.int32(k * threads + me)
-                    t = last
-                    if j < m:
-                        if packed:
-                            t = reduced_packed(x[k], w[k], nothing, bits)
-                        elif floats:
-                            t = reduced_float(x[k], w[k], nothing)
-                        else:
-                            t = reduced_integer(x[k], w[k], nothing)
-                    second = lesser(second, greater(best, t))
-                    if not packed:
-                        own = np.int32(j + MATCHED * ((taken >> k) & 1))
-                        if lesser(best, t) != best or (t == best and own < rank):
-                            rank = own
-                    best = lesser(best, t)
-                if packed:
-                    found, second = two_least_of_team(best, second, board, others, at, me, warps)
-                    j = np.int32(found & column)
-                else:
-                    found, second, rank, _ = two_least_ranked_of_team(
-                        best, second, rank, np.int32(LAST), board, others, ranks, next_ranks, at, me, warps
-                    )
-                    j = np.int32(rank & (MATCHED - 1))
-                at = np.int32(at ^ WARP)
-                if second < 0 or second >= far:
-                    break
-                if packed:
-                    cheapest, other = whole_packed(found, bits), whole_packed(second, bits)
-                elif floats:
-                    cheapest, other = whole_float(found), whole_float(second)
-                else:
-                    cheapest, other = whole_integer(found), whole_integer(second)
-                if limited:
-                    if packed:
-                        private = limit_packed(limit[row_first + i], floor, ceiling, low, bits)
-                    else:
-                        private = real(limit[row_first + i] - low)
-                    if private <= cheapest:
-                        break
-                    other = min(other, private)
-                rival = row_of[np.uint32(j)]
-                if rival >= 0 and other <= cheapest:
-                    break
-                drop = real(other - cheapest)
-                if packed and rival < 0:
-                    drop = np.int32(drop + flag)
-                for k in range(per):
-                    if k * threads + me == j:
-                        w[k] = real(w[k] - drop)
-                        taken = np.int32(taken | (1 << k))
-                cuda.syncthreads()  # all have read row_of
-                if me == 0:
-                    row_of[np.uint32(j)] = i
-                    col_of[np.uint32(i)] = j
-                    u[np.uint32(i)] = other
-                    if rival >= 0:
-                        col_of[np.uint32(rival)] = -1
-                i = rival
-            if went:
-                cuda.syncthreads()
-            first = np.int32(first + 1)
+        if me < sides:
+            board[me] = far
+            behind[me] = -1
 
         # Paths.
         solved = True
@@ -353,138 +311,101 @@ def kernel_for(kind: Kind):
             if col_of[np.uint32(source)] >= 0:
                 source = np.int32(source + 1)
                 continue
-            i, h, scanned = source, nothing, np.int32(-1)
             for k in range(per):
-                d[k] = far if k * threads + me < m else last
-            private, leaver = nothing, np.int32(-1)
-            found, end, nearest = word(0), np.int32(-1), nothing
-            ahead, ahead_row, ahead_h, ahead_found = np.int32(-1), np.int32(-1), nothing, word(0)
+                j = np.int32(k * threads + me)
+                d[k] = far
+                mate[k] = -1
+                if j < m:
+                    mate[k] = row_of[np.uint32(j)]
+                    if mate[k] >= 0:
+                        worth[k] = u[np.uint32(mate[k])]
+            done = beyond
+            private, leaver = far, np.int32(-1)
+            end, nearest = np.int32(-1), nothing
+            cuda.syncthreads()
+            if me < groups:
+                behind[at + me] = source if me == 0 else np.int32(-1)
+                reach[at + me] = nothing
+            cuda.syncthreads()
             searching = True
             while searching:
-                for k in range(per):
-                    j = np.int32(k * threads + me)
-                    x[k] = top
-                    y[k] = top
-                    if j < m:
-                        x[k] = cells[np.uint32(i * pitch + j * step)]
-                        if ahead >= 0:
-                            y[k] = cells[np.uint32(ahead_row * pitch + j * step)]
-                best, rank, second, next_rank = last, np.int32(LAST), last, np.int32(LAST)
-                for k in range(per):
-                    j = np.int32(k * threads + me)
-                    dk = d[k]
-                    if j == scanned:
-                        dk = word(dk | sign)
-                    if packed:
-                        t = reduced_packed(x[k], w[k], h, bits)
-                    elif floats:
-                        t = max(reduced_float(x[k], w[k], h), found)
-                    else:
-                        t = reduced_integer(x[k], w[k], h)
-                    if j < m and t < dk:
-                        dk = t
-                        via[np.uint32(j)] = i
-                    if ahead >= 0:
-                        if packed:
-                            t = reduced_packed(y[k], w[k], ahead_h, bits)
-                        elif floats:
-                            t = max(reduced_float(y[k], w[k], ahead_h), ahead_found)
-                        else:
-                            t = reduced_integer(y[k], w[k], ahead_h)
-                        if j < m and t < dk and j != ahead:
-                            dk = t
-                            via[np.uint32(j)] = ahead_row
-                    d[k] = dk
-                    if j == ahead:
-                        kept[at] = dk
-                        dk = last
-                    if packed:
-                        second = lesser(second, greater(best, dk))
-                        best = lesser(best, dk)
-                    else:
-                        own = np.int32(j + MATCHED * ((taken >> k) & 1))
-                        if lesser(best, dk) != best or (dk == best and own < rank):
-                            second, next_rank = best, rank
-                            best, rank = dk, own
-                        elif lesser(second, dk) != second or (dk == second and own < next_rank):
-                            second, next_rank = dk, own
-                if limited:
-                    if packed:
-                        there = np.int32(limit_packed(limit[row_first + i], floor, ceiling, low, bits) - h)
-                    else:
-                        there = real(limit[row_first + i] - low - h)
-                    if leaver < 0 or there < private:
-                        private, leaver = there, i
-                if packed:
-                    found, second = two_least_of_team(best, second, board, others, at, me, warps)
-                    end, following = np.int32(found & column), np.int32(second & column)
-                else:
-                    found, second, rank, next_rank = two_least_ranked_of_team(
-                        best, second, rank, next_rank, board, others, ranks, next_ranks, at, me, warps
-                    )
-                    end, following = np.int32(rank & (MATCHED - 1)), np.int32(next_rank & (MATCHED - 1))
-                if ahead >= 0:
-                    waiting = kept[at]
-                    if lesser(waiting, found) == waiting:
-                        if waiting == ahead_found:
+                for q0 in range(0, groups, abreast):
+                    for q in range(abreast):
+                        row[q] = behind[at + q0 + q]
+                        off[q] = reach[at + q0 + q]
+                        for k in range(per):
+                            x[q * per + k] = top
+                            if row[q] >= 0:
+                                x[q * per + k] = cells[np.uint32(row[q] * pitch + place[k])]
+                    for q in range(abreast):
+                        i = row[q]
+                        if i >= 0:
                             for k in range(per):
-                                if k * threads + me == ahead:
-                                    d[k] = word(d[k] | sign)
-                        else:
-                            second, following = found, end
-                            found, end = waiting, ahead
-                    elif lesser(waiting, second) == waiting:
-                        second, following = waiting, ahead
-                at = np.int32(at ^ WARP)
-                if packed:
-                    nearest = whole_packed(found, bits)
-                elif floats:
-                    nearest = whole_float(found)
+                                here = x[q * per + k]
+                                if floats:
+                                    t = word(fixed((first_scale * np.float64(here) - low_scaled) * scale) << bits)
+                                else:
+                                    t = word(word(here) << bits)
+                                t = word(t - w[k] - off[q])
+                                if t < d[k] and (not floats or here != top):
+                                    d[k] = t
+                                    via[k] = i
+                                    done = np.int32((done & ~(1 << k)) | beyond)
+                            if limited:
+                                there = bounds[np.uint32(i)]
+                                if there < far:
+                                    there = word(there - off[q])
+                                    if leaver < 0 or there < private:
+                                        private, leaver = there, i
+                at = np.int32(at ^ other_side)
+                mine = far
+                for k in range(per):
+                    if (done >> k) & 1 == 0:
+                        mine = min(mine, d[k])
+                best = mine
+                if not whole_warp:
+                    for distance in (8, 4, 2, 1):
+                        best = min(best, shuffle(best, lane ^ distance))
+                elif long:
+                    best = least_long(best)
                 else:
-                    nearest = whole_integer(found)
-                none = found < 0 or found >= far
-                if limited and (none or private <= nearest) and private < forever:
+                    best = least(best)
+                if mine == best:  # one thread of the group, or all where there is nothing
+                    follower = np.int32(-1)
+                    for k in range(per):
+                        if d[k] == best and best < far and (done >> k) & 1 == 0:
+                            follower = mate[k]
+                            reach[at + group] = word(worth[k] - word(best >> bits << bits))
+                            if follower >= 0:
+                                done = np.int32(done | (1 << k))
+                    board[at + group] = best
+                    behind[at + group] = follower
+                cuda.syncthreads()
+                found = far
+                for q in range(groups):
+                    found = min(found, board[at + q])
+                nearest = word(found >> bits << bits)
+                if limited and leaver >= 0 and (found == far or private <= nearest):
                     nearest = private
                     searching = False
-                elif none:
+                elif found == far:
                     searching = False
                     solved = False
-                else:
-                    scanned = end
-                    i = row_of[np.uint32(end)]
-                    if i < 0:
-                        leaver = np.int32(-1)
-                        searching = False
-                    else:
-                        h = real(u[np.uint32(i)] - nearest)
-                        ahead = np.int32(-1)
-                        if not limited and second >= 0 and second < far:
-                            ahead_row = row_of[np.uint32(following)]
-                            if ahead_row >= 0:
-                                ahead, ahead_found = following, second
-                                if packed:
-                                    ahead_h = real(u[np.uint32(ahead_row)] - whole_packed(second, bits))
-                                elif floats:
-                                    ahead_h = real(u[np.uint32(ahead_row)] - whole_float(second))
-                                else:
-                                    ahead_h = real(u[np.uint32(ahead_row)] - whole_integer(second))
+                elif found & flag == 0:
+                    end = np.int32(found & column)
+                    leaver = np.int32(-1)
+                    searching = False
             if solved:
                 for k in range(per):
                     j = np.int32(k * threads + me)
-                    if d[k] < 0 and j < m:
-                        if packed:
-                            rise = np.int32(nearest - whole_packed(d[k], bits))
-                        elif floats:
-                            rise = real(nearest - whole_float(d[k]))
-                        else:
-                            rise = real(nearest - whole_integer(d[k]))
-                        w[k] = real(w[k] - rise)
-                        i = row_of[np.uint32(j)]
-                        u[np.uint32(i)] = real(u[np.uint32(i)] + rise)
-                    if leaver < 0 and j == end:
-                        taken = np.int32(taken | (1 << k))
-                        if packed:
-                            w[k] = np.int32(w[k] - flag)
+                    if j < m:
+                        before[np.uint32(j)] = via[k]
+                        rise = word(nearest - word(d[k] >> bits << bits))
+                        if rise > 0:
+                            w[k] = word(w[k] - rise)
+                            u[np.uint32(mate[k])] = word(worth[k] + rise)
+                        if leaver < 0 and j == end:
+                            w[k] = word(w[k] - flag)
                 cuda.syncthreads()
                 if me == 0:
                     u[np.uint32(source)] = nearest
@@ -493,7 +414,7 @@ def kernel_for(kind: Kind):
                         j = col_of[np.uint32(leaver)]
                         col_of[np.uint32(leaver)] = -1
                     while j >= 0:
-                        i = via[np.uint32(j)]
+                        i = before[np.uint32(j)]
                         row_of[np.uint32(j)] = i
                         following = col_of[np.uint32(i)]
                         col_of[np.uint32(i)] = j
@@ -508,15 +429,14 @@ def kernel_for(kind: Kind):
             j = np.int32(k * threads + me)
             if j < m and solved:
                 i = row_of[np.uint32(j)]
-                if packed:
-                    whole_price = np.int32(w[k] + j - (np.int32(low) << bits))
-                    if i >= 0:
-                        whole_price = np.int32(whole_price + flag)
-                    price = np.int64(whole_price >> bits)
-                elif floats and square:
-                    price = real(w[k])
+                units = word(w[k] + j - (word(zero) << bits))
+                if i >= 0:
+                    units = word(units + flag)
+                units = word(units >> bits)
+                if floats:
+                    price = np.float64(units) / scale / first_scale
                 else:
-                    price = real(w[k] - real(low))
+                    price = np.int64(units)
                 if flipped:
                     u_out[row_first + j] = price
                     col_of_row[row_first + j] = i
@@ -543,18 +463,22 @@ def kernel_for(kind: Kind):
 def kernels():
     """The kernels of some sizes, with the argument types they are launched with."""
     listed = []
-    for given, number, per, bits, limited in (
-        (int32, int32, 2, 10, False),
-        (int32, int32, 2, 10, True),
-        (int32, int64, 2, 0, False),
-        (float32, float64, 2, 0, False),
-        (float32, float64, 2, 0, True),
-        (int32, int32, 4, 12, False),
-        (float64, float64, 4, 0, False),
-        (int64, int64, 4, 0, True),
+    for given, number, n, limited in (
+        (int32, int32, 30, False),
+        (int32, int32, 30, True),
+        (float32, int64, 30, False),
+        (float64, int64, 64, True),
+        (int64, int64, 100, False),
+        (int32, int32, 300, False),
+        (int32, int64, 300, True),
+        (float32, int64, 300, False),
+        (float32, int64, 300, True),
+        (int32, int32, 1000, False),
+        (float64, int64, 2000, False),
+        (int64, int64, 2000, True),
     ):
-        kind = Kind(str(given), str(number), per, bits, limited)
-        real = float64 if number == float64 else int64
+        kind = kind_for(str(given), str(number), n, n, limited)
+        real = float64 if str(given).startswith("float") else int64
         types_of = (given[::1], int32[::1], int32[::1], real[::1], int32[::1], real[::1], real[::1], uint8[::1])
-        listed.append((f"{given} {number} {per} {limited}", kernel_for(kind), types_of + (int64,) * 5))
+        listed.append((f"{given} {number} {n} {limited}", kernel_for(kind), types_of + (int64,) * 5))
     return listed

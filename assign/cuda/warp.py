@@ -5,16 +5,16 @@ floats keep their order, and whatever has its sign bit set counts as larger than
 
     lesser, greater    of two numbers
     least              of an int32 of each lane
-    least_wide         of an int64 of each lane
+    least_long         of an int64 of each lane
     bits_of, float_of  a float64 as an int64 and back
 
-All 32 lanes must take part in `least`.
+All 32 lanes must take part in the last two.
 """
 
 import numpy as np
 
 from gridcut.device import cuda as room
-from gridcut.device.cuda import SIMULATED, ballot, bits_set, device_function, lowest_set, shuffle
+from gridcut.device.cuda import SIMULATED, device_function
 
 LAST = -1  # larger than all others
 
@@ -121,14 +121,9 @@ else:
 
 
 @device_function
-def least_wide(number):
-    """The least int64 of the warp, and the lanes that have it, as bits of a uint32."""
+def least_long(number):
+    """The least int64 of the warp."""
     high, low = np.int32(number >> 32), np.int32(number)
     top = least(high)
-    lanes = ballot(high == top)
-    if bits_set(lanes) == 1:
-        bottom = shuffle(low, lowest_set(lanes))
-    else:
-        bottom = least(low if high == top else np.int32(LAST))
-        lanes = ballot(high == top and low == bottom)
-    return np.int64((np.int64(top) << 32) | (np.int64(bottom) & 0xFFFFFFFF)), lanes
+    bottom = least(low if high == top else np.int32(LAST))
+    return np.int64((np.int64(top) << 32) | (np.int64(bottom) & 0xFFFFFFFF))

@@ -174,14 +174,16 @@ def test_forbidden_pairs(where):
     prove(costs, solved(costs, limit=limit), limit=limit)
 
 
-@pytest.fixture(params=["team", "team of more warps", "block"])
+@pytest.fixture(params=["more columns a thread", "block"])
 def larger(request, monkeypatch):
-    """Small problems solved by the kernels for larger ones."""
-    from assign.cuda import batch, batch_team
+    """Small problems solved as larger ones are."""
+    from assign.cuda import batch_team
 
-    monkeypatch.setattr(batch, "WARP_MOST", 0)
-    monkeypatch.setattr(batch, "TEAM_MOST", 0 if request.param == "block" else batch_team.MOST)
-    monkeypatch.setattr(batch_team, "LEAST_PER", 1 if request.param == "team of more warps" else 2)
+    monkeypatch.setattr(batch_team, "STAGED", 0)
+    monkeypatch.setattr(batch_team, "MOST_THREADS", 16)
+    if request.param == "block":
+        monkeypatch.setattr(batch_team, "MOST", 0)
+        monkeypatch.setattr(batch_team, "MOST_LIMITED", 0)
 
 
 @pytest.mark.parametrize("where", where)

@@ -28,13 +28,11 @@ CAPABILITIES = [(7, 5), (9, 0)]
 MOST_REGISTERS = 128  # two blocks of 256 threads on a multiprocessor
 MAY_SPILL = {
     "auction_kernel": 64,
-    "batch_kernel": 256,
     "discharge_kernel": 400,
     "relabel_kernel": 160,
-    "team_kernel": 80,
+    "team_kernel": 16,
 }  # kernel's name: bytes of local memory a thread, which buy a second block on a multiprocessor or come with sm_75
 MAY_USE = {
-    "batch_kernel": 255,  # blocks of 64 threads at most
     "block_kernel": 255,  # blocks of 256 threads, of which one fits whatever it takes
 }  # kernel's name: registers, where they are more
 PACKAGES = ("gridcut.cuda", "assign.cuda")
