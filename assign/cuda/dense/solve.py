@@ -62,6 +62,9 @@ CHAINS = 8  # blocks a multiprocessor in the auction
 SQUARE = 8  # rows are many if n * (SQUARE + 1) > m * SQUARE
 ONE_PHASE = 0.05  # eps where there is but one phase, as `first`
 MOST = 1 << SHIFT
+# Seconds, for each row and at least: four to ten times what auctions took on costs they are good for.  One that takes
+# longer is a price war of rows that want the same few columns, and the search ends it sooner.
+PATIENCE, LEAST_PATIENCE = 40e-6, 0.02
 
 
 def solve(
@@ -74,7 +77,7 @@ def solve(
     last=-10,
     alpha=5.0,
     stop=0.0005,
-    patience=5.0,
+    patience=None,
     threads=None,
 ):
     """col_of_row (int32), u and v, flat arrays on the GPU, and counts of what was done.
@@ -86,7 +89,7 @@ def solve(
     last      eps of the last phase, in quantities; below 0: in millionths of that width
     alpha     eps is divided by it from phase to phase
     stop      share of rows without a column at which a phase ends (at least one row)
-    patience  seconds after which the auction gives up
+    patience  seconds after which the auction gives up; None: PATIENCE for each row, at least LEAST_PATIENCE
     threads   of a block of the auction, a power of two; None: by the number of columns
     """
     array = cost if isinstance(cost, DeviceArray) else borrow("cost", cost)
@@ -102,7 +105,7 @@ def solve(
 
 def solve_points(
     x, y, *, squared=False, factor=1.0, whole=False, limit=None, start=None, callback=None,
-    first=1.0, last=-10, alpha=5.0, stop=0.0005, patience=5.0, threads=None,
+    first=1.0, last=-10, alpha=5.0, stop=0.0005, patience=None, threads=None,
 ):  # fmt: skip
     """The same for costs from coordinates: x (n, d) and y (m, d) on the host, distances times a factor.
 
@@ -180,6 +183,8 @@ class Problem:
         col, cost, bound, counts = allocate(
             (n * AUCTION_WIDTH, np.int32), (n * AUCTION_WIDTH, np.int64), (n, np.int64), (COUNTS, np.int64), zero=True
         )
+        if patience is None:
+            patience = max(LEAST_PATIENCE, PATIENCE * n)
         threads = threads or AUCTION_THREADS[self.m >= MANY]
         auction_kernel = auction_kernel_for(self.form, threads)
         args = (
