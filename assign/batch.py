@@ -194,7 +194,7 @@ def solve_batch(
 
     Notes
     -----
-    The CPU gives each problem to one thread, the GPU to one warp or block; O(n^2 m) a problem.  Arrays on a GPU are
+    The CPU gives each problem to one thread, the GPU to one block; O(n^2 m) a problem.  Arrays on a GPU are
     read where they lie, results stay there, and the call does not wait for them.
 
     References
