@@ -293,3 +293,19 @@ def test_passes_by_several_threads(dtype, monkeypatch):
         cost = uniform(500)(n, np.random.default_rng(n)).astype(dtype)
         assert verified(cost) == scipy_value(cost)
         assert verified(cost[: n // 2].copy()) == scipy_value(cost[: n // 2])
+
+
+@pytest.mark.parametrize("shape", [(40, 40), (30, 90), (150, 150)], ids=str)
+def test_all_of_int32(shape):
+    """Differences of costs need more than 31 bits, where lists are first made in 32."""
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        low, high = -(2**31), 2**31 - 1
+        cost = rng.integers(low, high, shape, endpoint=True, dtype=np.int32)
+        cost[rng.random(shape) < 0.1] = low
+        cost[rng.random(shape) < 0.1] = high
+        row, col = linear_sum_assignment(cost)
+        best = cost[row, col].sum(dtype=np.int64)
+        assert verified(cost) == best
+        start = (np.zeros(shape[0], np.int64), rng.integers(low, high, shape[1]))
+        assert verified(cost, start=start) == best

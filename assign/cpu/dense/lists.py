@@ -64,6 +64,55 @@ def group_minima(row, v, minima):
         minima[g] = w if w < minima[g] else minima[g]
 
 
+def first_minima(row, v, base, shift, narrow, minima):
+    """The same in the costs' own 32 bits where `base` (not empty) says how, see `narrowed`; twice as fast."""
+    raise NotImplementedError
+
+
+@overload(first_minima)
+def _first_minima(row, v, base, shift, narrow, minima):
+    if row.dtype not in (types.int32, types.float32):
+        return lambda row, v, base, shift, narrow, minima: group_minima(row, v, minima)
+    number = np.uint32 if row.dtype == types.int32 else np.float32
+
+    def in_32_bits(row, v, base, shift, narrow, minima):
+        if base.size == 0:
+            group_minima(row, v, minima)
+            return
+        groups = narrow.size
+        for g in range(groups):
+            narrow[g] = number(row[g] - base[g])
+        start = groups
+        while start + groups <= row.size:
+            for g in range(groups):
+                w = number(row[start + g] - base[start + g])
+                narrow[g] = w if w < narrow[g] else narrow[g]
+            start += groups
+        for g in range(row.size - start):
+            w = number(row[start + g] - base[start + g])
+            narrow[g] = w if w < narrow[g] else narrow[g]
+        for g in range(groups):
+            minima[g] = narrow[g] + shift
+
+    return in_32_bits
+
+
+def narrowed(cost, v, lowest):
+    """(base, shift, room for groups) such that cost - v is cost - base + shift for all pairs, 32 bits for the first.
+
+    Of integers the difference is taken as one without a sign, so it must not be negative: where v is the least cost of
+    each column (`lowest`), or 0 and the base the least int32.  Empty where there is no such thing.
+    """
+    groups = group_count(cost.shape[1])
+    if cost.dtype == np.int32:
+        if not v.any():
+            return np.full(len(v), -(2**31), np.int32), v.dtype.type(-(2**31)), np.empty(groups, np.uint32)
+        return v.astype(np.int32) if lowest else np.empty(0, np.int32), v.dtype.type(0), np.empty(groups, np.uint32)
+    kind = np.float32 if cost.dtype == np.float32 else cost.dtype
+    base = np.zeros(len(v) if cost.dtype == np.float32 and not v.any() else 0, kind)
+    return base, v.dtype.type(0), np.empty(groups, kind)
+
+
 @kernel
 def group_minima_nearer(row, v, base, here, dist, far, minima):
     """The same over the columns that this row would bring nearer: base + row - v < dist; `far` where there are none.
@@ -189,9 +238,10 @@ def refresh(cost, i, v, turn, far, minima, nobody, column, price, low, bound, re
 
 
 @kernel
-def build_some(cost, first, last, v, far, column, price, low, bound, reach, taken):
+def build_some(cost, first, last, v, base, shift, narrow, far, column, price, low, bound, reach, taken):
     """The lists of rows first ... last - 1.  With `taken` (not empty, all False), thin ones as long as that pays.
 
+    base, shift, narrow: see `narrowed`.
     A row whose cheapest column no earlier row wants gets a list of that column alone, its cost also being the bound.
     Such a row often needs no more, but if it does it is read again: so only while few rows want the same column.
     """
@@ -200,13 +250,14 @@ def build_some(cost, first, last, v, far, column, price, low, bound, reach, take
     contested = 0
     for i in range(first, last):
         reach[i] = far if i == first else reach[i - 1]
-        if taken.size == 0 or i == first or CONTESTED * contested > i + 64:
-            refresh(cost, i, v, 0, far, minima, nobody, column, price, low, bound, reach)
-            continue
-        group_minima(cost[i], v, minima)
-        j = cheapest(cost[i], v, minima, i * 7, far)
-        if j < 0 or taken[j]:
-            contested += 1
+        first_minima(cost[i], v, base, shift, narrow, minima)
+        j = -1
+        if taken.size > 0 and i > first and CONTESTED * contested <= i + 64:
+            j = cheapest(cost[i], v, minima, i * 7, far)
+            if j < 0 or taken[j]:
+                contested += 1
+                j = -1
+        if j < 0:
             bound[i], reach[i] = select(
                 cost[i], v, minima, i * 7, reach[i], far, far, far, nobody, column[i], price[i], low[i]
             )
@@ -242,23 +293,27 @@ def is_thin(i, low, bound, far):
 
 
 @kernel
-def build_chunks(cost, v, far, column, price, low, bound, reach, next_chunk):
+def build_chunks(cost, v, base, shift, narrow, far, column, price, low, bound, reach, next_chunk):
     """Lists of CHUNK rows at a time, for as long as next_chunk[0] says that there are more."""
     n = cost.shape[0]
     nobody = np.empty(0, np.bool_)
+    own = np.empty_like(narrow)
     while True:
         first = CHUNK * atomic_add(next_chunk, 0, 1)
         if first >= n:
             break
-        build_some(cost, first, min(n, first + CHUNK), v, far, column, price, low, bound, reach, nobody)
+        build_some(
+            cost, first, min(n, first + CHUNK), v, base, shift, own, far, column, price, low, bound, reach, nobody
+        )
 
 
-def build(cost, v, far, column, price, low, bound, reach):
-    """All lists."""
+def build(cost, v, lowest, far, column, price, low, bound, reach):
+    """All lists.  lowest: v is the least cost of each column."""
+    front = (v, *narrowed(cost, v, lowest), far)
     if cost.size < PARALLEL_FROM or thread_count() == 1:
         taken = np.zeros(cost.shape[1] if column.shape[1] > 1 else 0, np.bool_)
-        build_some(cost, 0, len(cost), v, far, column, price, low, bound, reach, taken)
+        build_some(cost, 0, len(cost), *front, column, price, low, bound, reach, taken)
     else:
         next_chunk = np.zeros(1, np.int64)
-        arrays = (column, price, low, bound, reach, next_chunk)
-        run_threads(lambda _: build_chunks(cost, v, far, *arrays), thread_count())
+        arrays = (*front, column, price, low, bound, reach, next_chunk)
+        run_threads(lambda _: build_chunks(cost, *arrays), thread_count())

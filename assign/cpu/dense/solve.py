@@ -115,7 +115,8 @@ def square(cost, v, length, auctions, coarse, stats, tell) -> Work:
     elif n < COARSE_FROM:
         coarse = False
     if coarse is not True:
-        work = prepare(cost, column_minima(cost, kind) if v is None else usable(v, kind), nothing, length)
+        first = column_minima(cost, kind) if v is None else usable(v, kind)
+        work = prepare(cost, first, nothing, length, lowest=v is None)
         left = bid_all(work, stats, tell)
         coarse = coarse is None and left > CONTESTED * n
     found = sorted_prices(cost, kind) if coarse else None
@@ -147,8 +148,8 @@ def usable(v, kind):
     return np.clip(np.array(v), -HUGE, HUGE).astype(np.int64)
 
 
-def prepare(cost, v, limit, length) -> Work:
-    """Lists for the prices v; nobody is matched."""
+def prepare(cost, v, limit, length, lowest=False) -> Work:
+    """Lists for the prices v (lowest: the least of each column); nobody is matched."""
     n, m = cost.shape
     k = min(length, m)
     far = infinity(v.dtype)
@@ -157,7 +158,7 @@ def prepare(cost, v, limit, length) -> Work:
         np.empty((n, k), np.int32), *(np.empty((n, k), v.dtype) for _ in range(2)),
         *(np.empty(n, v.dtype) for _ in range(2)), np.arange(n + 1, dtype=np.int32),
     )  # fmt: skip
-    build(cost, v, far, work.column, work.price, work.low, work.bound, work.reach)
+    build(cost, v, lowest, far, work.column, work.price, work.low, work.bound, work.reach)
     np.copyto(work.u, work.low[:, 0])
     work.u[work.u >= far] = 0
     if limit.size:
