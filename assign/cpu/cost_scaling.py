@@ -21,7 +21,7 @@ O(n^2 m min(log(nC), m log n)); memory 34 bytes a pair.
 """
 
 from assign.cpu.scaling.arc_fixing import fix_arcs
-from assign.cpu.scaling.load import rows_of_dense
+from assign.cpu.scaling.load import for_dense
 from assign.cpu.scaling.refine import empty, until_flow
 from assign.cpu.scaling.rules import UNMODIFIED
 from assign.cpu.scaling.scale import solve_rows
@@ -37,29 +37,15 @@ def refine(network, eps, stats, price_updates=True):
     until_flow(network, RULES, eps, stats, price_updates)
 
 
-def solve(cost, *, limit=None, start=None, callback=None, alpha=10, price_updates=True, arc_fixing=True):
-    """Solve a dense problem; column of each row (-1: unmatched), u, v, and counts of what was done.
+def solve_sparse(
+    indptr, indices, cost, m, *, limit=None, start=None, callback=None, alpha=10, price_updates=True, arc_fixing=True
+):
+    """Solve a problem with rows in CSR; column of each row (-1: unmatched), u, v, and counts of what was done.
 
     alpha          what eps is divided by before each Refine
     price_updates  algorithm 5.3 every V relabels
     arc_fixing     take edges out whose flow will not change
     """
-    return solve_sparse(
-        *rows_of_dense(cost),
-        cost.shape[1],
-        limit=limit,
-        start=start,
-        callback=callback,
-        alpha=alpha,
-        price_updates=price_updates,
-        arc_fixing=arc_fixing,
-    )
-
-
-def solve_sparse(
-    indptr, indices, cost, m, *, limit=None, start=None, callback=None, alpha=10, price_updates=True, arc_fixing=True
-):
-    """The same for rows in CSR."""
     return solve_rows(
         (indptr, indices, cost),
         m,
@@ -71,3 +57,6 @@ def solve_sparse(
         alpha=alpha,
         fix=fix_arcs if arc_fixing else None,
     )
+
+
+solve = for_dense(solve_sparse)

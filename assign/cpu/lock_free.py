@@ -30,7 +30,7 @@ from numbers import Integral
 import numpy as np
 
 from assign.cpu.scaling.arc_fixing import fix_arcs
-from assign.cpu.scaling.load import rows_of_dense
+from assign.cpu.scaling.load import for_dense
 from assign.cpu.scaling.price_update import update_prices
 from assign.cpu.scaling.refine import FAR, FLOOR, empty, refuse_prices, saturate
 from assign.cpu.scaling.rules import UNMODIFIED
@@ -136,40 +136,6 @@ def refine(network, eps, stats, price_updates=True, threads=1, cycle=500_000):
         done = run_round(network, eps, stats, threads, cycle)
 
 
-def solve(
-    cost,
-    *,
-    limit=None,
-    start=None,
-    callback=None,
-    threads=None,
-    alpha=10,
-    cycle=500_000,
-    price_updates=True,
-    arc_fixing=True,
-):
-    """Solve a dense problem; column of each row (-1: unmatched), u, v, and counts of what was done.
-
-    threads        workers; None: numba's number of threads
-    alpha          what eps is divided by before each Refine
-    cycle          operations of a thread in one round, at most
-    price_updates  algorithm 5.3 after the first round of each Refine, if it left nodes active
-    arc_fixing     take edges out whose flow will not change
-    """
-    return solve_sparse(
-        *rows_of_dense(cost),
-        cost.shape[1],
-        limit=limit,
-        start=start,
-        callback=callback,
-        threads=threads,
-        alpha=alpha,
-        cycle=cycle,
-        price_updates=price_updates,
-        arc_fixing=arc_fixing,
-    )
-
-
 def solve_sparse(
     indptr,
     indices,
@@ -185,7 +151,14 @@ def solve_sparse(
     price_updates=True,
     arc_fixing=True,
 ):
-    """The same for rows in CSR."""
+    """Solve a problem with rows in CSR; column of each row (-1: unmatched), u, v, and counts of what was done.
+
+    threads        workers; None: numba's number of threads
+    alpha          what eps is divided by before each Refine
+    cycle          operations of a thread in one round, at most
+    price_updates  algorithm 5.3 after the first round of each Refine, if it left nodes active
+    arc_fixing     take edges out whose flow will not change
+    """
     if threads is None:
         threads = thread_count()
     for name, value in (("threads", threads), ("cycle", cycle)):
@@ -204,3 +177,6 @@ def solve_sparse(
         fix=fix_arcs if arc_fixing else None,
         counts=COUNTS,
     )
+
+
+solve = for_dense(solve_sparse)

@@ -22,13 +22,14 @@ it is not, what is too low is saturated and the host finishes the Refine, where 
 O(n^2 m min(log(nC), m log n)) operations; memory 40 bytes a pair on the GPU, 34 on the host.
 """
 
+from functools import wraps
 from numbers import Integral
 
 import numpy as np
 from numba import int32, int64
 
 from assign.cpu.scaling.arc_fixing import GONE, take_out
-from assign.cpu.scaling.load import rows_of_dense
+from assign.cpu.scaling.load import for_dense
 from assign.cpu.scaling.price_update import update_prices
 from assign.cpu.scaling.refine import FAR, FLOOR, refuse_prices, saturate, until_flow
 from assign.cpu.scaling.rules import UNMODIFIED
@@ -290,44 +291,6 @@ def refine(device: Device, network, eps: int, stats: dict, price_updates: bool) 
         stats["repairs"] += 1
 
 
-def solve(
-    cost,
-    *,
-    limit=None,
-    start=None,
-    callback=None,
-    alpha=10,
-    cycle=500_000,
-    block=512,
-    price_updates=True,
-    arc_fixing=True,
-):
-    """Solve a dense problem; column of each row (-1: unmatched), u, v, and counts of what was done.
-
-    Costs on the GPU come through the host, where the network is made; then results are on the GPU too.
-
-    alpha          what eps is divided by before each Refine
-    cycle          how often each thread looks at its nodes in one launch, at most (the paper's CYCLE)
-    block          threads of a block (the paper: 32 x 16)
-    price_updates  algorithm 5.3 after the first launch of each Refine, if it left nodes active
-    arc_fixing     take edges out whose flow will not change
-    """
-    on_host = isinstance(cost, np.ndarray)
-    *found, stats = solve_sparse(
-        *rows_of_dense(cost if on_host else cost.host()),
-        cost.shape[1],
-        limit=limit,
-        start=start,
-        callback=callback,
-        alpha=alpha,
-        cycle=cycle,
-        block=block,
-        price_updates=price_updates,
-        arc_fixing=arc_fixing,
-    )
-    return *(found if on_host else map(upload, found)), stats
-
-
 def solve_sparse(
     indptr,
     indices,
@@ -343,7 +306,14 @@ def solve_sparse(
     price_updates=True,
     arc_fixing=True,
 ):
-    """The same for rows in CSR."""
+    """Solve a problem with rows in CSR; column of each row (-1: unmatched), u, v, and counts of what was done.
+
+    alpha          what eps is divided by before each Refine
+    cycle          how often each thread looks at its nodes in one launch, at most (the paper's CYCLE)
+    block          threads of a block (the paper: 32 x 16)
+    price_updates  algorithm 5.3 after the first launch of each Refine, if it left nodes active
+    arc_fixing     take edges out whose flow will not change
+    """
     for name, value, most in (("cycle", cycle, np.inf), ("block", block, MOST_THREADS)):
         if not isinstance(value, Integral) or not 1 <= value <= most:
             raise ValueError(f"{name} must be an integer, 1 ... {most}; got {value!r}")
@@ -369,6 +339,21 @@ def solve_sparse(
         fix=(lambda network, threshold: device.fix(network, threshold) if device else 0) if arc_fixing else None,
         counts=COUNTS,
     )
+
+
+solve_of_host = for_dense(solve_sparse)
+
+
+@wraps(solve_sparse, assigned=())
+def solve(cost, **options):
+    """The same of a dense matrix.
+
+    Costs on the GPU come through the host, where the network is made; then results are on the GPU too.
+    """
+    if isinstance(cost, np.ndarray):
+        return solve_of_host(cost, **options)
+    *found, stats = solve_of_host(cost.host(), **options)
+    return *map(upload, found), stats
 
 
 def kernels():
