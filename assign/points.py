@@ -83,9 +83,11 @@ def solve_points(
     if exchanged:
         if limit is not None and limit.min() != limit.max():
             raise ValueError("max_cost for each point needs the smaller set as x; exchange x and y, or pass one number")
-        limit = None if limit is None else np.full(m, limit[0])
+        # One limit for all of x is made one for y: prices of x are then too low by it, those of y too high.
+        level = 0.0 if limit is None else limit[0]
+        limit = None if limit is None else np.full(m, level)
         x, y = y, x
-        prices = None if prices is None else prices[::-1]
+        prices = None if prices is None else (prices[1] + level, prices[0] - level)
     ran_on = resolve(device)
     if device == "auto" and (metric == "cityblock" or min(n, m) < SMALLEST_ON_GPU):
         ran_on = "cpu"
@@ -117,7 +119,8 @@ def solve_points(
 
     if exchanged:
         order = np.argsort(col)
-        return Assignment(col[order], row[order], float(paid.sum()), v, u, ran_on, method, stats, prove)
+        shown = v + level, u - level
+        return Assignment(col[order], row[order], float(paid.sum()), *shown, ran_on, method, stats, prove)
     return Assignment(row, col, float(paid.sum()), u, v, ran_on, method, stats, prove)
 
 

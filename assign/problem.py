@@ -75,6 +75,8 @@ class Problem(NamedTuple):
     negated      the caller maximises
     integral     prices are whole numbers although `costs` are floats (integers with forbidden pairs)
     shift        what was taken off the costs of each of the caller's rows, or None
+    level        what the solver's prices of the caller's rows are too low by, and those of the columns too high:
+                 one limit for all rows was made one for the columns, which are fewer
     library      None, or whose arrays the costs are on a GPU
     given        the caller's costs, to sum them
     """
@@ -86,6 +88,7 @@ class Problem(NamedTuple):
     negated: bool
     integral: bool
     shift: np.ndarray | None
+    level: int | float
     library: str | None
     given: object
 
@@ -121,12 +124,13 @@ def check_problem(cost, *, mask, maximize, max_cost) -> Problem:
     if maximize:
         cost = np.negative(cost, dtype=np.int64 if cost.dtype == np.int32 and low == -(2**31) else cost.dtype)
     costs = costs._replace(cost=cost)
-    shift = None
+    shift, level = None, 0
     n, m = costs.shape
     if n > m and limit is not None:
         if limit.min() != limit.max():
             costs, shift, limit = _shifted(costs, limit)
             low, high = extremes(costs.cost, False, isinstance(costs, Sparse))
+        level = limit[0].item()
         limit = np.full(m, limit[0])
     largest = max(abs(low), abs(high), *(() if limit is None or not limit.size else (abs(limit.max().item()),)))
     if limit is not None and limit.size:
@@ -141,7 +145,7 @@ def check_problem(cost, *, mask, maximize, max_cost) -> Problem:
         costs = _transpose(costs)
     elif isinstance(costs, Dense):
         costs = Dense(np.ascontiguousarray(costs.cost))
-    return Problem(costs, limit, largest, transposed, bool(maximize), integral, shift, None, given)
+    return Problem(costs, limit, largest, transposed, bool(maximize), integral, shift, level, None, given)
 
 
 def _masked(dense: Dense, mask, maximize: bool) -> tuple[Dense | Sparse, bool]:
@@ -310,7 +314,8 @@ def _device_problem(cost, mask, maximize: bool, max_cost) -> Problem:
         if wider is None:
             raise TypeError(f"cost must hold {', '.join(t.name for t in DTYPES)}; got dtype {array.dtype}")
         array = borrow("cost", widened(cost, np.dtype(wider)))
-    return Problem(Dense(array), None, 0, array.shape[0] > array.shape[1], maximize, False, None, array.library, array)
+    transposed = array.shape[0] > array.shape[1]
+    return Problem(Dense(array), None, 0, transposed, maximize, False, None, 0, array.library, array)
 
 
 def start_of(start, problem: Problem):
@@ -333,6 +338,8 @@ def start_of(start, problem: Problem):
         u = u - problem.shift
     if problem.negated:
         u, v = -u, -v
+    if problem.level:
+        u, v = u - problem.level, v + problem.level
     kind = np.int64 if problem.costs.cost.dtype.kind == "i" else np.float64
     u, v = (np.ascontiguousarray(np.rint(a) if kind == np.int64 else a).astype(kind) for a in (u, v))
     return (v, u) if problem.transposed else (u, v)

@@ -135,6 +135,8 @@ def pack(problem: Problem, col_of_row, u, v, device: str, name: str, stats: dict
         order = np.argsort(col)
         row, col = col[order], row[order]
         row_price, col_price = v, u
+    if problem.level:
+        row_price, col_price = row_price + problem.level, col_price - problem.level
     if problem.negated:
         row_price, col_price = -row_price, -col_price
     if problem.shift is not None:

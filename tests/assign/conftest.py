@@ -34,6 +34,28 @@ def solve(cost, **keywords):
     return found
 
 
+def check_prices(cost, found, max_cost=None, maximize=False):
+    """What is said of the prices of an Assignment of a dense matrix, of whole numbers, without the library's help."""
+    sign = -1 if maximize else 1
+    cost, u, v = sign * np.asarray(cost), sign * found.row_price, sign * found.col_price
+    n, m = cost.shape
+    assert (u.shape, v.shape) == ((n,), (m,))
+    slack = cost - u[:, None] - v
+    assert slack.min(initial=0) >= 0
+    assert not slack[found.row, found.col].any()
+    alone_row, alone_col = found.col_of_row < 0, found.row_of_col < 0
+    if max_cost is not None:
+        limit = np.broadcast_to(sign * np.asarray(max_cost), n)
+        assert (u <= limit).all()
+        assert (u[alone_row] == limit[alone_row]).all()
+    if max_cost is not None or n < m:
+        assert v.max(initial=0) <= 0
+        assert not v[alone_col].any()
+    elif n > m:
+        assert u.max(initial=0) <= 0
+        assert not u[alone_row].any()
+
+
 def total_of(found, max_cost):
     """What a partial assignment is the least of."""
     alone = np.broadcast_to(np.asarray(max_cost), len(found.row_price))[found.col_of_row < 0]
@@ -70,6 +92,7 @@ class Tools:
 
     best_cost = staticmethod(best_cost)
     best_partial = staticmethod(best_partial)
+    check_prices = staticmethod(check_prices)
     random_cost = staticmethod(random_cost)
     solve = staticmethod(solve)
     sparse_of = staticmethod(sparse_of)

@@ -150,6 +150,22 @@ def test_max_cost(tools, form):
             assert tools.total_of(reverse, -np.asarray(limit)) == pytest.approx(-expected, rel=1e-12, abs=1e-9)
 
 
+def test_prices_are_as_documented(tools):
+    """Also of more rows than columns, which solvers see the other way round, and of limits that differ."""
+    rng = np.random.default_rng(31)
+    for shape in ((6, 6), (4, 9), (9, 4), (3, 1), (1, 3), (40, 25), (5, 0)):
+        for maximize in (False, True):
+            cost = tools.random_cost(rng, shape, "negative")
+            for limit in (None, 7, -20, 1000, rng.integers(-60, 60, shape[0])):
+                found = tools.solve(cost, max_cost=limit, maximize=maximize, device="cpu")
+                tools.check_prices(cost, found, limit, maximize)
+                again = tools.solve(cost, max_cost=limit, maximize=maximize, device="cpu", start=found)
+                tools.check_prices(cost, again, limit, maximize)
+                assert tools.total_of(again, 0 if limit is None else limit) == tools.total_of(
+                    found, 0 if limit is None else limit
+                )
+
+
 def test_sparse_inputs(tools):
     """All of SciPy's formats, and plain arrays; zeros stored are pairs."""
     rng = np.random.default_rng(2)
