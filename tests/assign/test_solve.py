@@ -161,9 +161,25 @@ def test_prices_are_as_documented(tools):
                 tools.check_prices(cost, found, limit, maximize)
                 again = tools.solve(cost, max_cost=limit, maximize=maximize, device="cpu", start=found)
                 tools.check_prices(cost, again, limit, maximize)
-                assert tools.total_of(again, 0 if limit is None else limit) == tools.total_of(
-                    found, 0 if limit is None else limit
-                )
+                price = 0 if limit is None else limit
+                assert tools.total_of(again, price) == tools.total_of(found, price)
+
+
+def test_prices_of_points_are_as_documented():
+    """Of more points in the first set: one limit is taken for the second one inside."""
+    x, y = np.random.default_rng(32).random((30, 2)), np.random.default_rng(33).random((12, 2))
+    distance = np.linalg.norm(x[:, None] - y, axis=2)
+    for limit in (0.1, 0.3, 9.0):
+        found = assign.solve_points(x, y, max_cost=limit, device="cpu")
+        found.check()
+        u, v = found.row_price, found.col_price
+        assert (distance - u[:, None] - v).min() > -1e-12
+        assert u.max() <= limit + 1e-12
+        assert v.max() <= 1e-12
+        np.testing.assert_allclose(u[found.col_of_row < 0], limit)
+        np.testing.assert_allclose(v[found.row_of_col < 0], 0, atol=1e-12)
+        again = assign.solve_points(x, y, max_cost=limit, device="cpu", start=found)
+        assert again.cost == pytest.approx(found.cost)
 
 
 def test_sparse_inputs(tools):
