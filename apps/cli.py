@@ -1,7 +1,10 @@
 """cutmatch: exact graph cuts on images, from the command line.
 
-  cutmatch demo      segment a few real pictures, no files needed
+  cutmatch demo      segment a few real pictures and follow motion between two, no files needed
   cutmatch segment   cut objects out of pictures: strokes, a box or a trimap say where
+  cutmatch flow      the motion of every pixel from one frame to the next
+  cutmatch match     points of two pictures of one scene, and how one lies in the other
+  cutmatch track     points or particles over many frames
   cutmatch info      versions, devices, threads, where machine code is kept
 
 `cutmatch NAME --help` explains each; `python -m apps.NAME` is the same.
@@ -10,7 +13,7 @@
 import sys
 from importlib import import_module
 
-COMMANDS = ("demo", "segment", "info")
+COMMANDS = ("demo", "segment", "flow", "match", "track", "info")
 
 
 def main(argv=None) -> int:

@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from apps import cli, demo, info, segment
+from apps.motion import samples
 
 
 def run(files, *arguments, image="photo.png"):
@@ -165,11 +166,34 @@ def test_demo(tmp_path, monkeypatch, capsys):
     y, x = np.mgrid[:32, :32]
     disc = np.where(((y - 16) ** 2 + (x - 16) ** 2 < 80)[..., None], (200, 120, 60), (40, 60, 90)).astype(np.uint8)
     monkeypatch.setattr("skimage.data.disc", lambda: disc, raising=False)
+    part = samples.Sample(*(a[100:228, 100:260] for a in samples.warped_pair()))
+    monkeypatch.setattr(samples, "warped_pair", lambda: part)
+    monkeypatch.setattr(demo, "PAIRS", demo.PAIRS[:1])
     assert demo.main(["--out", str(tmp_path), "--json", str(tmp_path / "r.json")]) == 0
-    assert capsys.readouterr().out.count("disc-segment.png") == 2
+    printed = capsys.readouterr().out
+    assert printed.count("disc-segment.png") == 2
+    assert printed.count("astronaut-flow.png") == 1
     assert (tmp_path / "disc-cutout.png").exists()
-    for row in json.loads((tmp_path / "r.json").read_text()):
+    *cuts, flow = json.loads((tmp_path / "r.json").read_text())
+    for row in cuts:
         assert row["object_percent"] == pytest.approx(24.4, abs=2)
+    assert flow["epe"] < 0.5
+    assert np.array(Image.open(tmp_path / "astronaut-flow.png")).shape[0] == 128
+
+
+def test_sample_pairs_are_what_they_say():
+    for sample in (samples.warped_pair(), samples.stereo_pair()):
+        height, width = sample.known.shape
+        assert sample.first.shape == sample.second.shape == (height, width, 3)
+        assert sample.flow.shape == (height, width, 2)
+        assert sample.known.mean() > 0.7
+        y, x = np.nonzero(sample.known)
+        there = np.rint(sample.flow[y, x] + np.column_stack([x, y])).astype(int)
+        inside = ((there >= 0) & (there < (width, height))).all(axis=1)
+        moved = sample.second[there[inside, 1], there[inside, 0]].astype(int)
+        rest = sample.second[y[inside], x[inside]].astype(int)
+        first = sample.first[y[inside], x[inside]].astype(int)
+        assert np.abs(moved - first).mean() < 0.6 * np.abs(rest - first).mean()
 
 
 def test_demo_pictures_exist():
@@ -235,7 +259,8 @@ def test_module_is_the_command():
 
 def test_importing_the_commands_is_light():
     """Help and errors must not wait for image libraries or compilers."""
-    code = "import sys, apps.cli, apps.segment, apps.info, apps.demo; print([m for m in sys.modules])"
+    imports = ", ".join(f"apps.{name}" for name in ("cli", *cli.COMMANDS))
+    code = f"import sys, {imports}; print([m for m in sys.modules])"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     for heavy in ("numba", "cv2", "skimage", "matplotlib", "scipy"):
         assert f"'{heavy}'" not in loaded

@@ -1,0 +1,176 @@
+"""Match two pictures of one scene taken from far apart.
+
+  cutmatch match left.jpg right.jpg                       homography or fundamental matrix, whichever fits
+  cutmatch match left.jpg right.jpg --model homography    a plane, or a camera that only turned
+  cutmatch match left.jpg right.jpg --truth H.txt         adds errors against a known homography, 3 x 3 numbers
+
+SIFT points are matched one-to-one by an exact assignment with a price for staying unmatched, the geometry that
+most matches agree on is found, and a second assignment recovers the matches that obey it.  Results in the --out
+folder: FIRST-SECOND-matches.csv (x0, y0, x1, y1, cost, margin, confidence), FIRST-SECOND-matches.png, and, for a
+homography, FIRST-SECOND-over.png, the second picture laid over the first in squares.
+
+Exit status: 0 done, 2 the input cannot be used, or shows no common scene.
+"""
+
+import sys
+import time
+from pathlib import Path
+
+from apps.command import add_shared_options, check_device, check_threads, parser, run, write_json
+from apps.images import InputError, read_bytes, read_image, to_bytes, write_image
+
+MODELS = ("auto", "homography", "fundamental")
+LINKERS = ("assignment", "greedy", "mutual", "nearest")
+TABLES = (".csv", ".json")
+RIGHT = 3.0  # pixels from the true place, for --truth
+
+
+def _options():
+    options = parser("match", __doc__)
+    options.add_argument("first", help="picture")
+    options.add_argument("second", help="picture of the same scene")
+    options.add_argument("--model", choices=MODELS, default="auto", help="geometry to find (default: whichever fits)")
+    options.add_argument("--gate", type=float, default=3.0, metavar="PIXELS", help="most off the geometry (default: 3)")
+    options.add_argument("--linker", choices=LINKERS, default="assignment", help="to compare; assignment is exact")
+    options.add_argument("--table", metavar="FILE", help="matches as .csv or .json (default: in --out)")
+    options.add_argument("--truth", metavar="FILE", help="true homography: text, or OpenCV's XML or YAML")
+    add_shared_options(options, "out")
+    return options
+
+
+def _main(argv) -> int:
+    chosen = _options().parse_args(argv)
+    threads = check_threads(chosen.threads)
+    check_device(chosen.device)
+    if not 0 < chosen.gate < float("inf"):
+        raise InputError(f"--gate must be above 0 pixels, got {chosen.gate}")
+    if chosen.table and Path(chosen.table).suffix.lower() not in TABLES:
+        raise InputError(f"--table: {chosen.table!r} must end in {' or '.join(TABLES)}")
+    truth = _read_truth(chosen.truth) if chosen.truth else None
+    first, second = (read_image(path, name) for path, name in ((chosen.first, "first"), (chosen.second, "second")))
+    import cv2
+
+    from apps.motion.joined import joined, laid_over
+    from apps.motion.wide import match_wide
+
+    if chosen.threads is not None:
+        cv2.setNumThreads(threads)
+    begin = time.perf_counter()
+    found = match_wide(
+        to_bytes(first),
+        to_bytes(second),
+        model=chosen.model,
+        gate=chosen.gate,
+        linker=chosen.linker,
+        device=chosen.device,
+    )
+    seconds = time.perf_counter() - begin
+    folder, name = Path(chosen.out), f"{Path(chosen.first).stem}-{Path(chosen.second).stem}"
+    plane = found.matrix if found.model == "homography" else None
+    pictures = {"picture": (f"{name}-matches.png", joined(first, second, found.matches, plane))}
+    if plane is not None:
+        pictures["over"] = (f"{name}-over.png", laid_over(first, second, plane))
+    files = {"table": found.matches.write(chosen.table or folder / f"{name}-matches.csv")}
+    files |= {kind: write_image(folder / file, pixels) for kind, (file, pixels) in pictures.items()}
+    report = _report(chosen, found, first.shape, seconds, files)
+    if truth is not None:
+        report["truth"] = _scores(found, truth, first.shape)
+    if not chosen.quiet and chosen.json != "-":
+        print(_line(report))
+    if chosen.json:
+        write_json(chosen.json, report)
+    return 0
+
+
+def _report(chosen, found, shape, seconds: float, files) -> dict:
+    import numpy as np
+
+    first, agreeing = found.counts["first"], found.counts["agreeing"]
+    return {
+        "first": str(chosen.first),
+        "second": str(chosen.second),
+        "model": found.model,
+        "matrix": (found.matrix / np.linalg.norm(found.matrix)).tolist()
+        if found.model == "fundamental"
+        else (found.matrix / found.matrix[2, 2]).tolist(),
+        "points": found.counts["points"],
+        "first_matches": first,
+        "first_inliers": agreeing,
+        "first_inlier_percent": round(100.0 * agreeing / max(1, first), 2),
+        "matches": len(found.matches),
+        "residual_median": round(float(np.median(found.residual)), 4),
+        "residual_rms": round(float(np.sqrt((found.residual**2).mean())), 4),
+        "coverage_percent": round(_coverage(found.matches.first, shape), 2),
+        "seconds": {"total": round(seconds, 4)} | {stage: round(s, 4) for stage, s in found.seconds.items()},
+        "files": {kind: str(path) for kind, path in files.items()},
+    }
+
+
+def _coverage(points, shape) -> float:
+    """Share of the first picture's 32-pixel cells that hold a match, in percent."""
+    import numpy as np
+
+    cells = -(-shape[0] // 32) * -(-shape[1] // 32)
+    return 100.0 * len(np.unique(np.floor(points / 32).astype(int), axis=0)) / cells
+
+
+def _scores(found, truth, shape) -> dict:
+    """Errors against a true homography: of the picture's corners mapped by both, and of the matches."""
+    import numpy as np
+
+    from apps.motion.geometry import apply, transfer_distance
+
+    off = transfer_distance(truth, found.matches.first, found.matches.second)
+    scores = {
+        "right": int((off < RIGHT).sum()),
+        "right_percent": round(100.0 * float((off < RIGHT).mean()), 3),
+        "within_pixels": RIGHT,
+    }
+    if found.model == "homography":
+        width, height = shape[1] - 1, shape[0] - 1
+        corners = np.array([[0, 0], [width, 0], [width, height], [0, height]], float)
+        apart = np.linalg.norm(apply(found.matrix, corners) - apply(truth, corners), axis=1)
+        scores["corner_error"] = round(float(apart.mean()), 4)
+    return scores
+
+
+def _read_truth(path):
+    """Nine numbers from a text file, or the first 3x3 matrix of one written by OpenCV."""
+    import re
+
+    import numpy as np
+
+    text = read_bytes(path, "--truth").decode("utf-8", "replace")
+    if "opencv" in text or text.startswith("%YAML"):
+        data = re.search(r"<data>(.*?)</data>|data:\s*\[(.*?)\]", text, re.DOTALL)
+        text = (data[1] or data[2]) if data else ""
+    try:
+        values = np.array([float(word) for word in re.sub(r"[\[\],;]", " ", text).split()])
+    except ValueError:
+        values = np.zeros(0)
+    if values.size != 9 or not np.isfinite(values).all() or not abs(np.linalg.det(values.reshape(3, 3))) > 1e-12:
+        raise InputError(f"--truth: {str(path)!r} must hold the nine numbers of a homography")
+    truth = values.reshape(3, 3)
+    return truth if truth[2, 2] >= 0 else -truth
+
+
+def _line(report) -> str:
+    text = (
+        f"{report['first']} {report['second']}: {report['matches']} matches, {report['model']}, "
+        f"{report['first_inliers']} of {report['first_matches']} first matches agree, "
+        f"residual {report['residual_median']:.2f} px, {report['seconds']['total']:.2f} s -> {report['files']['table']}"
+    )
+    if "truth" in report:
+        truth = report["truth"]
+        text += f"; {truth['right']} right ({truth['right_percent']:.2f} %)"
+        text += f", corner error {truth['corner_error']:.2f} px" if "corner_error" in truth else ""
+    return text
+
+
+def main(argv=None) -> int:
+    """The command; its exit status."""
+    return run(_main, "match", argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Motion between pictures: points matched by exact assignment, flow, tracks and wide-baseline pairs."""

@@ -1,0 +1,265 @@
+"""Dense flow from sparse matches: each pixel moves as the matches near it do, near along paths that cross no edge.
+
+    step length of a pixel = STEP + EDGE * (gradient of the Lab colours)             edges are long to cross
+    cells                  = the match each pixel is nearest to, by length            swept, as a chamfer transform
+    neighbours of a match  = the NEIGHBOURS nearest matches on the graph of cells that touch
+    motion of a cell       = affine model fitted to those, weight exp(-length / scale), reweighted against outliers
+
+This is the interpolation of EpicFlow [1] with gradients in place of learned edges, and with a prior: the gradient of a
+motion is small unless the matches say otherwise, so a model of few or collinear matches falls back to their mean
+motion and does not run away where it is extrapolated.
+
+[1] Revaud, Weinzaepfel, Harchaoui, Schmid. "EpicFlow: edge-preserving interpolation of correspondences for optical
+    flow." CVPR 2015.
+"""
+
+import numpy as np
+
+from gridcut.device import kernel
+
+STEP = 0.3
+EDGE = 6.0
+SWEEPS = 2
+NEIGHBOURS = 40
+TYPICAL = 15  # the scale of the weights is the typical length to the neighbour of this rank
+ROUNDS = 2  # of reweighting
+STRAY = 1.0  # pixels off the model at which a match counts half
+SLOPE = 0.05  # motion per pixel: how steep a motion is expected to be
+FAR = np.float32(1e9)
+
+
+def fill_flow(lab, first, second, confidence=None, neighbours: int = NEIGHBOURS) -> np.ndarray:
+    """Fill a frame from matched points.
+
+    Parameters
+    ----------
+    lab : ndarray of float32, (H, W, 3)
+        The first frame in CIE Lab.
+    first, second : ndarray (N, 2)
+        x, y of matched points in both frames, pixels; at least one.  Several in one pixel count once.
+    confidence : ndarray (N,), optional
+        Weights of the matches, in 0..1.
+    neighbours : int
+        Matches that make the model of each.
+
+    Returns
+    -------
+    ndarray of float32, (H, W, 2)
+        Motion to the second frame, x and y in pixels.
+    """
+    height, width = lab.shape[:2]
+    x = np.clip(np.rint(first[:, 0]).astype(np.int64), 0, width - 1)
+    y = np.clip(np.rint(first[:, 1]).astype(np.int64), 0, height - 1)
+    confidence = np.ones(len(first)) if confidence is None else confidence
+    # The surest of the matches in one pixel stands for them.
+    order = np.lexsort((-confidence, y * width + x))
+    _, kept = np.unique((y * width + x)[order], return_index=True)
+    kept = order[kept]
+    x, y, first, motion = x[kept], y[kept], first[kept], (second - first)[kept]
+    weight = np.maximum(confidence[kept], 0.05)
+
+    step = step_length(lab)
+    distance = np.full((height, width), FAR, np.float32)
+    cell = np.zeros((height, width), np.int32)
+    distance[y, x] = 0.0
+    cell[y, x] = np.arange(len(x))
+    for _ in range(SWEEPS):
+        sweep_kernel(step, 1, distance, cell)
+        sweep_kernel(step, -1, distance, cell)
+    index, length = _nearest_matches(step, distance, cell, len(x), min(neighbours, len(x)))
+    scale = max(float(np.median(length[:, min(TYPICAL, length.shape[1]) - 1])), 1e-6)
+    models = np.empty((len(x), 6))
+    prior = (STRAY / SLOPE) ** 2
+    fit_kernel(first.astype(np.float64), motion.astype(np.float64), weight, index, length, scale, prior, models)
+    flow = np.empty((height, width, 2), np.float32)
+    paint_kernel(cell, models, flow)
+    return flow
+
+
+def step_length(lab: np.ndarray) -> np.ndarray:
+    """Length of a step at each pixel, float32 (H, W), of a frame in Lab."""
+    import cv2
+
+    smooth = cv2.GaussianBlur(lab, (0, 0), 1.0)
+    square = np.zeros(lab.shape[:2], np.float32)
+    for direction in ((1, 0), (0, 1)):
+        slope = cv2.Scharr(smooth, -1, *direction, scale=1 / 32)
+        square += np.einsum("hwc,hwc->hw", slope, slope)
+    return np.float32(STEP) + np.float32(EDGE) * np.sqrt(square)
+
+
+def _nearest_matches(step, distance, cell, count, neighbours):
+    """Indices (N, K) of the K nearest matches of each match, itself first, -1 past the last; and lengths (N, K)."""
+    ends = np.empty((2, 2 * cell.size), np.int32)
+    length = np.empty(2 * cell.size, np.float32)
+    n = touch_kernel(step, distance, cell, ends, length)
+    ends, length = ends[:, :n], length[:n]
+    key = ends[0].astype(np.int64) * count + ends[1]
+    order = np.lexsort((length, key))
+    _, once = np.unique(key[order], return_index=True)
+    (low, high), length = ends[:, order[once]], length[order[once]]
+    source = np.concatenate([low, high])
+    order = np.argsort(source, kind="stable")
+    start = np.concatenate([[0], np.cumsum(np.bincount(source, minlength=count))])
+    target = np.concatenate([high, low])[order]
+    index = np.full((count, neighbours), -1, np.int32)
+    found = np.zeros((count, neighbours), np.float32)
+    nearest_kernel(start, target, np.concatenate([length, length])[order], index, found)
+    return index, found
+
+
+@kernel
+def sweep_kernel(step, direction, distance, cell):
+    """Relax `distance`, and `cell` with it, over the four neighbours already passed; direction 1 starts at the top
+    left, -1 at the other end.
+    """
+    H, W = step.shape
+    diagonal = np.float32(np.sqrt(2.0))
+    half = np.float32(0.5)
+    for row in range(H):
+        y = row if direction > 0 else H - 1 - row
+        for column in range(W):
+            x = column if direction > 0 else W - 1 - column
+            nearest, owner, here = distance[y, x], cell[y, x], step[y, x]
+            for k in range(4):
+                v = y if k == 3 else y - direction
+                u = x - direction if k == 3 else x - 1 + k
+                if v < 0 or v >= H or u < 0 or u >= W:
+                    continue
+                length = half * (here + step[v, u])
+                if k == 0 or k == 2:
+                    length *= diagonal
+                if distance[v, u] + length < nearest:
+                    nearest, owner = distance[v, u] + length, cell[v, u]
+            distance[y, x], cell[y, x] = nearest, owner
+
+
+@kernel
+def touch_kernel(step, distance, cell, ends, length):
+    """Pairs of cells that touch, lower index first, and the length from match to match there; their number.
+
+    A pair comes once for every pair of pixels where it touches.
+    """
+    H, W = cell.shape
+    n = 0
+    for y in range(H):
+        for x in range(W):
+            for k in range(2):
+                v, u = y + k, x + 1 - k
+                if v < H and u < W and cell[v, u] != cell[y, x]:
+                    ends[0, n] = min(cell[y, x], cell[v, u])
+                    ends[1, n] = max(cell[y, x], cell[v, u])
+                    length[n] = distance[y, x] + distance[v, u] + np.float32(0.5) * (step[y, x] + step[v, u])
+                    n += 1
+    return n
+
+
+@kernel
+def nearest_kernel(start, target, length, index, found):
+    """The nearest nodes of each node of a graph in compressed rows: Dijkstra from each, stopped when enough are found.
+
+    `index` comes filled with -1.
+    """
+    N, K = index.shape
+    shortest = np.empty(N, np.float32)
+    seen = np.full(N, -1, np.int32)  # the source for which `shortest` holds
+    done = np.full(N, -1, np.int32)
+    keys = np.empty(64 * K + 64, np.float32)  # binary heap; what does not fit any more lies beyond the K nearest
+    nodes = np.empty(keys.size, np.int32)
+    for source in range(N):
+        keys[0], nodes[0], n, k = np.float32(0.0), source, 1, 0
+        shortest[source], seen[source] = np.float32(0.0), source
+        while n > 0 and k < K:
+            key, node = keys[0], nodes[0]
+            n -= 1
+            last_key, last_node = keys[n], nodes[n]
+            i = 0
+            while 2 * i + 1 < n:
+                j = 2 * i + 1
+                if j + 1 < n and keys[j + 1] < keys[j]:
+                    j += 1
+                if keys[j] >= last_key:
+                    break
+                keys[i], nodes[i] = keys[j], nodes[j]
+                i = j
+            keys[i], nodes[i] = last_key, last_node
+            if done[node] == source:
+                continue
+            done[node] = source
+            index[source, k], found[source, k] = node, key
+            k += 1
+            for e in range(start[node], start[node + 1]):
+                other = target[e]
+                way = key + length[e]
+                if done[other] == source or (seen[other] == source and way >= shortest[other]) or n == keys.size:
+                    continue
+                shortest[other], seen[other] = way, source
+                i = n
+                n += 1
+                while i > 0 and keys[(i - 1) // 2] > way:
+                    keys[i], nodes[i] = keys[(i - 1) // 2], nodes[(i - 1) // 2]
+                    i = (i - 1) // 2
+                keys[i], nodes[i] = way, other
+
+
+@kernel
+def fit_kernel(first, motion, confidence, index, length, scale, prior, models):
+    """Affine motion round each match: models[s] = (a, b, c, d, e, f), u = a + b x + c y and v = d + e x + f y.
+
+    `prior` in square pixels is added to the spread of the points, divided by their weight.
+    """
+    N, K = index.shape
+    plain = np.empty(K)
+    weight = np.empty(K)
+    for s in range(N):
+        count = 0
+        while count < K and index[s, count] >= 0:
+            plain[count] = np.exp(-length[s, count] / scale) * confidence[index[s, count]]
+            weight[count] = plain[count]
+            count += 1
+        for turn in range(ROUNDS + 1):
+            total, mx, my, mu, mv = 0.0, 0.0, 0.0, 0.0, 0.0
+            for k in range(count):
+                j, w = index[s, k], weight[k]
+                total += w
+                mx += w * first[j, 0]
+                my += w * first[j, 1]
+                mu += w * motion[j, 0]
+                mv += w * motion[j, 1]
+            mx, my, mu, mv = mx / total, my / total, mu / total, mv / total
+            xx, xy, yy = prior, 0.0, prior
+            xu, yu, xv, yv = 0.0, 0.0, 0.0, 0.0
+            for k in range(count):
+                j, w = index[s, k], weight[k]
+                dx, dy = first[j, 0] - mx, first[j, 1] - my
+                du, dv = motion[j, 0] - mu, motion[j, 1] - mv
+                xx += w * dx * dx
+                xy += w * dx * dy
+                yy += w * dy * dy
+                xu += w * dx * du
+                yu += w * dy * du
+                xv += w * dx * dv
+                yv += w * dy * dv
+            determinant = xx * yy - xy * xy
+            b, c = (xu * yy - yu * xy) / determinant, (yu * xx - xu * xy) / determinant
+            e, f = (xv * yy - yv * xy) / determinant, (yv * xx - xv * xy) / determinant
+            a, d = mu - b * mx - c * my, mv - e * mx - f * my
+            models[s, 0], models[s, 1], models[s, 2] = a, b, c
+            models[s, 3], models[s, 4], models[s, 5] = d, e, f
+            if turn < ROUNDS:
+                for k in range(count):
+                    j = index[s, k]
+                    off_u = a + b * first[j, 0] + c * first[j, 1] - motion[j, 0]
+                    off_v = d + e * first[j, 0] + f * first[j, 1] - motion[j, 1]
+                    weight[k] = plain[k] / (1.0 + (off_u * off_u + off_v * off_v) / (STRAY * STRAY))
+
+
+@kernel
+def paint_kernel(cell, models, flow):
+    """Evaluate each pixel's model."""
+    H, W = cell.shape
+    for y in range(H):
+        for x in range(W):
+            s = cell[y, x]
+            flow[y, x, 0] = models[s, 0] + models[s, 1] * x + models[s, 2] * y
+            flow[y, x, 1] = models[s, 3] + models[s, 4] * x + models[s, 5] * y

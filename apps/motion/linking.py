@@ -1,0 +1,146 @@
+"""Link points of two frames one-to-one, from the prices of candidate pairs.
+
+Candidates are sparse: pair k would link row[k] to col[k] at cost[k].  A row may stay unmatched at its price; a column
+may for nothing.  Four linkers choose among the same candidates, those dearer than their row's price left out:
+
+    assignment   the set of pairs of least total cost (pairs chosen + prices of rows left), exact; proved by prices
+    greedy       pairs by falling gain (price - cost), each if both its points are still free
+    mutual       pairs that are the best of their row and of their column
+    nearest      the best pair of each row; columns may be taken several times
+
+The margin of a pair is what the best set without it would cost more (`margins`): the ratio test [1] made global, since
+the rival of a pair is all that could replace it.  Other linkers prove nothing about sets; their margin compares with
+the next best candidate of the row.
+
+[1] Lowe. "Distinctive image features from scale-invariant keypoints." IJCV 60(2), 2004.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+import assign
+from apps.motion.margins import exact_margins
+from gridcut.device import DeviceName, resolve
+
+LINKERS = ("assignment", "greedy", "mutual", "nearest")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Links:
+    """Pairs chosen from candidates.
+
+    Attributes
+    ----------
+    pair : ndarray of int64, (k,)
+        Indices of the candidates chosen, rows ascending.
+    margin : ndarray of float64, (k,)
+    total : float
+        Cost of the pairs and prices of the rows left unmatched: what the assignment makes least.
+    assignment : assign.Assignment or None
+        Of the candidates' costs less the prices of their rows, staying unmatched at 0; `assignment.check()` proves the
+        pairs best.
+    """
+
+    pair: np.ndarray
+    margin: np.ndarray
+    total: float
+    assignment: assign.Assignment | None = None
+
+
+def link(row, col, cost, shape, price, linker: str = "assignment", device: DeviceName = "auto") -> Links:
+    """Choose pairs among candidates.
+
+    Parameters
+    ----------
+    row, col : ndarray of int, (K,)
+        Points of the first and of the second frame; a pair may occur several times, the cheapest counts.
+    cost : ndarray of float, (K,)
+    shape : (int, int)
+        Number of rows and columns.
+    price : float or ndarray (rows,)
+        What it costs to leave a row unmatched.
+    linker : str
+        One of LINKERS.
+    device : {"auto", "cpu", "cuda"}
+        Refused if it cannot be had.  The assignment is solved on the CPU all the same, in milliseconds: there is no
+        faster way for sparse costs on a GPU.
+
+    Returns
+    -------
+    Links
+
+    Raises
+    ------
+    ValueError
+        An unknown linker or device.
+    RuntimeError
+        A device that is not there.
+    """
+    if linker not in LINKERS:
+        raise ValueError(f"linker must be one of {', '.join(map(repr, LINKERS))}; got {linker!r}")
+    row, col = np.asarray(row, np.int64), np.asarray(col, np.int64)
+    cost = np.asarray(cost, np.float64)
+    price = np.broadcast_to(np.asarray(price, np.float64), (shape[0],))
+    kept = np.flatnonzero(cost < price[row])
+    number = row[kept] * shape[1] + col[kept]
+    order = kept[np.argsort(number, kind="stable")]
+    if len(order) and not (np.diff(row[order] * shape[1] + col[order]) > 0).all():
+        order = kept[np.lexsort((cost[kept], number))]
+        order = order[np.diff(row[order] * shape[1] + col[order], prepend=-1) != 0]
+    row, col, cost = row[order], col[order], cost[order]
+    found = None
+    if linker == "assignment":
+        indptr = np.searchsorted(row, np.arange(shape[0] + 1))
+        gain = cost - price[row]
+        resolve(device)
+        found = assign.solve((indptr, col, gain, shape), max_cost=0.0, device="cpu")
+        chosen = _positions(row, col, found.row, found.col, shape[1])
+        margin = exact_margins(indptr, col, gain, found.row_price, found.col_price, chosen)
+    else:
+        chosen = {"greedy": _greedy, "mutual": _mutual, "nearest": _nearest}[linker](row, col, cost, shape, price)
+        margin = _row_margin(row, cost, price, chosen)
+    total = float(cost[chosen].sum() + price.sum() - price[row[chosen]].sum())
+    return Links(order[chosen], margin, total, found)
+
+
+def _positions(row, col, chosen_row, chosen_col, columns: int) -> np.ndarray:
+    """Where pairs stand among candidates sorted by row and column."""
+    return np.searchsorted(row * columns + col, np.asarray(chosen_row) * columns + np.asarray(chosen_col))
+
+
+def _nearest(row, col, cost, shape, price) -> np.ndarray:
+    return _first_of(row, np.lexsort((col, cost, row)))
+
+
+def _mutual(row, col, cost, shape, price) -> np.ndarray:
+    # A column's best row is the one that gains most, as prices may differ between rows.
+    best = _first_of(row, np.lexsort((col, cost, row)))
+    back = _first_of(col, np.lexsort((row, cost - price[row], col)))
+    return np.intersect1d(best, back)
+
+
+def _greedy(row, col, cost, shape, price) -> np.ndarray:
+    free_row, free_col = np.ones(shape[0], bool), np.ones(shape[1], bool)
+    chosen = []
+    order = np.lexsort((col, row, cost - price[row]))
+    for k, i, j in zip(order.tolist(), row[order].tolist(), col[order].tolist(), strict=True):
+        if free_row[i] and free_col[j]:
+            free_row[i] = free_col[j] = False
+            chosen.append(k)
+    return np.sort(np.array(chosen, np.int64))
+
+
+def _first_of(key, order) -> np.ndarray:
+    """Of an order by key, the first of each key."""
+    if not len(order):
+        return order
+    return np.sort(order[np.r_[True, np.diff(key[order]) != 0]])
+
+
+def _row_margin(row, cost, price, chosen) -> np.ndarray:
+    others = cost.copy()
+    others[chosen] = np.inf
+    second = price.copy()
+    np.minimum.at(second, row, others)
+    return np.maximum(second[row[chosen]] - cost[chosen], 0.0)

@@ -1,0 +1,92 @@
+"""Kernel of `agreement`: at each query a robust affine fit to the motion of its neighbours."""
+
+import numpy as np
+from numba import prange
+
+from gridcut.device import kernel, parallel_kernel
+
+
+@kernel
+def median_of(values, order):
+    """The median of a few values; `order` is room for as many."""
+    count = len(values)
+    for k in range(count):
+        at = k
+        while at > 0 and order[at - 1] > values[k]:
+            order[at] = order[at - 1]
+            at -= 1
+        order[at] = values[k]
+    return 0.5 * (order[(count - 1) // 2] + order[count // 2])
+
+
+@parallel_kernel
+def local_fit_kernel(points, index, distance, first, motion, trust, ridge, rounds, fit, linear, spread):
+    """Fill fit (Q, 2), linear (Q, 2, 2) and spread (Q,) from the neighbours index (Q, K) of points (Q, 2).
+
+    Weighted least squares for m(x) = t + A (x - x0), `rounds` times, with Geman-McClure weights of the distances from
+    the fit before; the first distances are those from the median motion.
+    """
+    queries, count = index.shape
+    for q in prange(queries):
+        dx, dy = np.empty(count), np.empty(count)
+        near, gap, room = np.empty(count), np.empty(count), np.empty(count)
+        scale = 0.0
+        for k in range(count):
+            scale += distance[q, k]
+        scale = max(scale / count, 1.0)
+        total = 0.0
+        for k in range(count):
+            i = index[q, k]
+            dx[k] = (first[i, 0] - points[q, 0]) / scale
+            dy[k] = (first[i, 1] - points[q, 1]) / scale
+            near[k] = trust[i] / (0.25 + (distance[q, k] / scale) ** 2)
+            total += near[k]
+        for k in range(count):
+            near[k] /= total
+        for k in range(count):
+            gap[k] = motion[index[q, k], 0]
+        mx = median_of(gap, room)
+        for k in range(count):
+            gap[k] = motion[index[q, k], 1]
+        my = median_of(gap, room)
+        a00 = a01 = a10 = a11 = 0.0
+        for turn in range(rounds + 1):
+            for k in range(count):
+                i = index[q, k]
+                ex = motion[i, 0] - mx - a00 * dx[k] - a01 * dy[k]
+                ey = motion[i, 1] - my - a10 * dx[k] - a11 * dy[k]
+                gap[k] = np.sqrt(ex * ex + ey * ey)
+            middle = median_of(gap, room)
+            if turn == rounds:
+                break
+            sigma = 1.5 * middle + 0.3
+            s0 = sx = sy = sxx = sxy = syy = 0.0
+            u0 = ux = uy = v0 = vx = vy = 0.0
+            for k in range(count):
+                i = index[q, k]
+                w = near[k] / (1.0 + (gap[k] / sigma) ** 2) ** 2
+                s0 += w
+                sx += w * dx[k]
+                sy += w * dy[k]
+                sxx += w * dx[k] * dx[k]
+                sxy += w * dx[k] * dy[k]
+                syy += w * dy[k] * dy[k]
+                u, v = w * motion[i, 0], w * motion[i, 1]
+                u0 += u
+                ux += u * dx[k]
+                uy += u * dy[k]
+                v0 += v
+                vx += v * dx[k]
+                vy += v * dy[k]
+            # With the mean taken out, the linear part solves a 2 x 2 system.
+            cx, cy, cu, cv = sx / s0, sy / s0, u0 / s0, v0 / s0
+            mxx, mxy, myy = sxx / s0 - cx * cx + ridge, sxy / s0 - cx * cy, syy / s0 - cy * cy + ridge
+            pux, puy, pvx, pvy = ux / s0 - cx * cu, uy / s0 - cy * cu, vx / s0 - cx * cv, vy / s0 - cy * cv
+            det = mxx * myy - mxy * mxy
+            a00, a01 = (pux * myy - puy * mxy) / det, (puy * mxx - pux * mxy) / det
+            a10, a11 = (pvx * myy - pvy * mxy) / det, (pvy * mxx - pvx * mxy) / det
+            mx, my = cu - a00 * cx - a01 * cy, cv - a10 * cx - a11 * cy
+        fit[q, 0], fit[q, 1] = mx, my
+        linear[q, 0, 0], linear[q, 0, 1] = a00 / scale, a01 / scale
+        linear[q, 1, 0], linear[q, 1, 1] = a10 / scale, a11 / scale
+        spread[q] = middle

@@ -1,0 +1,157 @@
+"""Points worth matching, and descriptors of what they look like.
+
+Points are arrays (N, 2) of float64, x and y in pixels.  OpenCV finds and describes them:
+
+    sift      blobs of all sizes, with RootSIFT descriptors [1, 2], which tell places of a whole picture apart
+    orb       corners of an image pyramid with binary descriptors [3]; faster, coarser
+    corners   many corners [4] spread over the frame, for tracking
+    grid      every so many pixels, texture or not
+
+[1] Lowe. "Distinctive image features from scale-invariant keypoints." IJCV 60(2), 2004.
+[2] Arandjelovic, Zisserman. "Three things everyone should know to improve object retrieval." CVPR 2012.
+[3] Rublee et al. "ORB: an efficient alternative to SIFT or SURF." ICCV 2011.
+[4] Shi, Tomasi. "Good features to track." CVPR 1994.
+"""
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+
+from apps.images import InputError
+
+LEAST_SIDE = 16  # pixels; pyramids and windows need as many
+LEAST_POINTS = 4
+CONTRAST = 0.015  # SIFT's least contrast; OpenCV's 0.04 finds a third of the points, hardly better ones
+SPACING = 4  # pixels between corners
+WEAKEST = 1e-5  # strength of a corner, as cv2.cornerMinEigenVal has it; grain of a tenth of a grey level lies below
+BORDER = 4  # pixels along the edges where no corners are looked for
+ABOUT = 81  # side of the square over which strengths are compared
+ROWS = 32000  # cv2.remap takes fewer than 32768
+KINDS = ("sift", "orb")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Points:
+    """N points and what they look like.
+
+    Attributes
+    ----------
+    xy : ndarray of float64, (N, 2)
+    descriptors : ndarray, (N, D)
+        float32 of length 1 (compare by Euclidean distance), or uint8 bits (by Hamming distance).
+    size, angle : ndarray of float32, (N,)
+        Diameter in pixels and direction in degrees.
+    """
+
+    xy: np.ndarray
+    descriptors: np.ndarray
+    size: np.ndarray
+    angle: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.xy)
+
+
+def grey_frame(frame, name: str = "frame") -> np.ndarray:
+    """A uint8 frame, grey (H, W) or RGB (H, W, 3), as uint8 grey; InputError for anything else."""
+    frame = np.asarray(frame)
+    if frame.ndim not in (2, 3) or (frame.ndim == 3 and frame.shape[2] != 3):
+        raise InputError(f"{name} must be grey (H, W) or RGB (H, W, 3), got shape {frame.shape}")
+    if frame.dtype != np.uint8:
+        raise InputError(f"{name} must hold uint8 pixels, got {frame.dtype}; scale it to 0 ... 255")
+    if min(frame.shape[:2]) < LEAST_SIDE:
+        height, width = frame.shape[:2]
+        raise InputError(f"{name} is {width} x {height} pixels; pass at least {LEAST_SIDE} x {LEAST_SIDE}")
+    return np.ascontiguousarray(frame) if frame.ndim == 2 else cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY)
+
+
+def grey_pair(first, second) -> tuple[np.ndarray, np.ndarray]:
+    """Both frames as uint8 grey of one size; InputError where sizes differ or a frame has one grey level only."""
+    first, second = grey_frame(first, "first frame"), grey_frame(second, "second frame")
+    if first.shape != second.shape:
+        (h, w), (h2, w2) = first.shape, second.shape
+        raise InputError(f"frames differ in size: {w} x {h} and {w2} x {h2} pixels; pass two frames of one camera")
+    for name, grey in (("first", first), ("second", second)):
+        if grey.min() == grey.max():
+            raise InputError(f"the {name} frame has no texture: one grey level throughout; pass a frame with content")
+    return first, second
+
+
+def keypoints(grey: np.ndarray, budget: int = 3000, kind: str = "sift", contrast: float = CONTRAST) -> Points:
+    """The `budget` strongest points of a uint8 grey frame with descriptors; kind is "sift" or "orb"."""
+    if kind not in KINDS:
+        raise ValueError(f"kind must be one of {', '.join(map(repr, KINDS))}; got {kind!r}")
+    if kind == "sift":
+        finder = cv2.SIFT_create(nfeatures=budget, contrastThreshold=contrast)
+    else:
+        finder = cv2.ORB_create(nfeatures=budget, fastThreshold=5)
+    found, descriptors = finder.detectAndCompute(grey, None)
+    table = np.array([(*k.pt, k.size, k.angle) for k in found], np.float32).reshape(-1, 4)
+    if descriptors is None:
+        descriptors = np.zeros((0, 128 if kind == "sift" else 32), np.float32 if kind == "sift" else np.uint8)
+    if kind == "sift":
+        descriptors = np.sqrt(descriptors / np.maximum(descriptors.sum(axis=1, keepdims=True), 1e-9))
+    return Points(table[:, :2].astype(np.float64), descriptors, table[:, 2], table[:, 3])
+
+
+def corners(
+    grey: np.ndarray, budget: int = 3000, spacing: int = SPACING, taken: np.ndarray | None = None
+) -> np.ndarray:
+    """Up to `budget` corners (N, 2) of a uint8 grey frame, best first, at least `spacing` pixels from each other and
+    from the points `taken` (K, 2).
+
+    Corners are ranked by strength over the square root of the strength about them, so that strong ones come first but
+    do not crowd into the busiest part of the frame.
+    """
+    strength = cv2.cornerMinEigenVal(grey, 3)
+    square = np.ones((2 * spacing - 1, 2 * spacing - 1), np.uint8)
+    peak = (strength == cv2.dilate(strength, square)) & (strength > WEAKEST)
+    peak[:BORDER] = peak[-BORDER:] = peak[:, :BORDER] = peak[:, -BORDER:] = False
+    if taken is not None and len(taken):
+        x, y = np.rint(taken).astype(int).T
+        near = np.zeros(grey.shape, np.uint8)
+        near[np.clip(y, 0, grey.shape[0] - 1), np.clip(x, 0, grey.shape[1] - 1)] = 1
+        peak &= cv2.dilate(near, square) == 0
+    y, x = np.nonzero(peak)
+    about = cv2.blur(strength, (ABOUT, ABOUT))[y, x]
+    rank = -strength[y, x] / np.sqrt(np.maximum(about, WEAKEST))
+    order = np.lexsort((x, y, rank))[: max(budget, 0)]
+    return np.stack([x[order], y[order]], axis=1).astype(np.float64)
+
+
+def grid(shape: tuple[int, int], step: float, border: float = 0.0) -> np.ndarray:
+    """Points (N, 2) every `step` pixels of a frame of shape (H, W), row by row."""
+    height, width = shape
+    y, x = np.mgrid[border : height - border : step, border : width - border : step]
+    return np.stack([x.ravel(), y.ravel()], axis=1).astype(np.float64)
+
+
+def sampled(field: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """A float32 field (H, W) or (H, W, C) at x, y (N, K), bilinear, the border repeated: (N, K) or (N, K, C)."""
+    x, y = np.ascontiguousarray(x, np.float32), np.ascontiguousarray(y, np.float32)
+    values = np.empty((*x.shape, *field.shape[2:]), np.float32)
+    for start in range(0, len(x), ROWS):
+        part = slice(start, start + ROWS)
+        found = cv2.remap(field, x[part], y[part], cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+        values[part] = found.reshape(values[part].shape)
+    return values
+
+
+def patches(grey: np.ndarray, xy: np.ndarray, radius: int = 4, linear: np.ndarray | None = None) -> np.ndarray:
+    """Brightness round points (N, 2), sampled bilinearly: (N, (2 * radius + 1) ** 2) float32, mean 0 and length 1 each.
+
+    `linear` (N, 2, 2) maps offsets from the centre, so that patches of two frames can be cut alike where the motion
+    turns or scales.  The product of two patches is their normalised cross-correlation.  A patch without contrast is 0.
+    """
+    steps = np.arange(-radius, radius + 1, dtype=np.float32)
+    offset = np.stack([np.tile(steps, len(steps)), np.repeat(steps, len(steps))])
+    if linear is None:
+        x, y = xy[:, :1] + offset[0], xy[:, 1:] + offset[1]
+    else:
+        place = linear @ offset
+        x, y = xy[:, :1] + place[:, 0], xy[:, 1:] + place[:, 1]
+    values = sampled(grey.astype(np.float32), x, y)
+    values -= values.mean(axis=1, keepdims=True)
+    length = np.linalg.norm(values, axis=1, keepdims=True)
+    return values / np.maximum(length, 1.0)

@@ -1,0 +1,178 @@
+"""Match the points of two frames window by window, with integer costs: many small assignment problems, one call.
+
+Each window of the first frame and where it is expected in the second hold some points each; every point of the one may
+match every point of the other.  These complete bipartite graphs, with at most MOST points a side, are all solved as
+one batch [1].  A pair costs
+
+    SCALE * distance of the descriptors  +  PER_PIXEL * distance from the place expected, rounded
+
+and a point stays unmatched at PRICE, in the same units.  The margin of a match says how much better it is than what
+could replace it; matches with little are to be doubted where windows hold many points that look alike.
+
+A point of the second frame belongs to one window only, so matches are one-to-one.  Points whose partner lies across a
+border are left over; they are matched in a second batch, with windows shifted by half their side.
+
+[1] Lupinska. "Parallel implementation of flow and matching algorithms." arXiv:1110.6231, 2011.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+import assign
+from apps.images import InputError
+from apps.motion.agreement import LocalMotion
+from apps.motion.margins import exact_margins
+from apps.motion.matches import Matches
+from apps.motion.points import LEAST_POINTS, Points, grey_pair, keypoints
+from gridcut.device import DeviceName
+
+MOST = 30  # points a side of a window
+SIDE = 48  # pixels
+SCALE = 1000  # cost of descriptors at distance 1
+PER_PIXEL = 6
+PRICE = 550
+SHIFTS = (0.0, 0.5)  # of the windows, in sides, batch after batch
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Windowed:
+    """Matches found window by window.
+
+    Attributes
+    ----------
+    matches : Matches
+        Costs and margins are integers.
+    batches : tuple of assign.BatchAssignment
+        One for each shift; `check()` of each proves every window.
+    sizes : tuple of ndarray of int, (B, 2)
+        Points of the first and of the second frame in each window of a batch.
+    """
+
+    matches: Matches
+    batches: tuple
+    sizes: tuple
+
+
+def match_windows(
+    first,
+    second,
+    *,
+    side: int = SIDE,
+    prior: Matches | None = None,
+    price: int = PRICE,
+    points: tuple[Points, Points] | None = None,
+    device: DeviceName = "auto",
+) -> Windowed:
+    """Match points of two frames within windows.
+
+    Parameters
+    ----------
+    first, second : ndarray of uint8, (H, W) or (H, W, 3)
+        Grey or RGB frames of one size.
+    side : int
+        Of the square windows, pixels; motion beyond what `prior` expects must be smaller.
+    prior : Matches, optional
+        Matches of an earlier frame or another method, whose motion is expected; rest by default.
+    price : int
+        Of staying unmatched.
+    points : (Points, Points), optional
+        Points of both frames; SIFT points by default.
+    device : {"auto", "cpu", "cuda"}
+
+    Returns
+    -------
+    Windowed
+
+    Raises
+    ------
+    InputError
+        Frames of another kind, of different sizes, or with fewer than four points.
+    """
+    first, second = grey_pair(first, second)
+    if not 8 <= side:
+        raise InputError(f"windows must have a side of 8 pixels or more, got {side}")
+    if points is None:
+        budget = first.size * MOST // (2 * side * side)
+        points = keypoints(first, budget), keypoints(second, budget)
+    one, two = (_one_a_pixel(p) for p in points)
+    for name, found in (("first", one), ("second", two)):
+        if len(found) < LEAST_POINTS:
+            raise InputError(f"the {name} frame has {len(found)} points to match; pass frames with more texture")
+    ahead = _expected(one.xy, prior.first, prior.motion) if prior else np.zeros_like(one.xy)
+    back = _expected(two.xy, prior.second, -prior.motion) if prior else np.zeros_like(two.xy)
+    left = np.ones(len(one), bool), np.ones(len(two), bool)
+    parts, batches, sizes = [], [], []
+    for shift in SHIFTS:
+        rows, cols = _windows((one.xy, two.xy + back), left, side, shift)
+        if not rows:
+            continue
+        costs = [_costs(one, two, ahead, r, c) for r, c in zip(rows, cols, strict=True)]
+        # Less the price: staying unmatched costs 0 on either side, however many points a window has.
+        batch = assign.solve_batch([c - price for c in costs], max_cost=0, device=device)
+        row, col, margin = _chosen(costs, batch, price)
+        row, col = np.concatenate(rows)[row], np.concatenate(cols)[col]
+        left[0][row], left[1][col] = False, False
+        parts.append((row, col, margin))
+        batches.append(batch)
+        sizes.append(np.array([c.shape for c in costs]))
+    row, col, margin = (np.concatenate(p) for p in zip(*parts, strict=True)) if parts else (np.zeros(0, np.int64),) * 3
+    cost = _pair_costs(one, two, ahead, row, col).astype(np.float64)
+    matches = Matches(one.xy[row], two.xy[col], cost, margin.astype(np.float64), np.clip(margin / price, 0, 1))
+    return Windowed(matches, tuple(batches), tuple(sizes))
+
+
+def _costs(one, two, ahead, rows, cols) -> np.ndarray:
+    """Of all pairs of a window, (R, C) int32."""
+    row, col = np.repeat(rows, len(cols)), np.tile(cols, len(rows))
+    return _pair_costs(one, two, ahead, row, col).reshape(len(rows), len(cols))
+
+
+def _pair_costs(one, two, ahead, row, col) -> np.ndarray:
+    alike = np.einsum("ij,ij->i", one.descriptors[row], two.descriptors[col])
+    look = np.sqrt(np.maximum(2 - 2 * alike.astype(np.float64), 0))
+    gap = np.linalg.norm(one.xy[row] + ahead[row] - two.xy[col], axis=1)
+    return np.rint(SCALE * look + PER_PIXEL * gap).astype(np.int32)
+
+
+def _windows(places, left, side: float, shift: float):
+    """Indices of the points of each window that has some of both frames: at most MOST of each, the first ones."""
+    groups = []
+    for xy, free in zip(places, left, strict=True):
+        which = np.flatnonzero(free)
+        window = np.floor(xy[which] / side + shift).astype(np.int64)
+        number = window[:, 1] * (1 << 31) + window[:, 0]
+        order = np.argsort(number, kind="stable")
+        start = np.flatnonzero(np.diff(number[order], prepend=-(1 << 62)))
+        parts = np.split(which[order], start[1:])
+        groups.append({int(number[order[s]]): part[:MOST] for s, part in zip(start, parts, strict=False)})
+    shared = sorted(groups[0].keys() & groups[1].keys())
+    return [groups[0][k] for k in shared], [groups[1][k] for k in shared]
+
+
+def _chosen(costs, batch, price: int):
+    """Matched pairs of all windows, rows and columns numbered on from window to window, and their margins."""
+    shapes = np.array([c.shape for c in costs])
+    first_row, first_col = (np.r_[0, np.cumsum(shapes[:, side])] for side in (0, 1))
+    own = [np.arange(size) for size in shapes[:, 1]]
+    col = np.concatenate([np.tile(first_col[b] + own[b], shapes[b, 0]) for b in range(len(costs))])
+    indptr = np.r_[0, np.cumsum(np.repeat(shapes[:, 1], shapes[:, 0]))]
+    u = np.concatenate([batch.row_price[b, : shapes[b, 0]] for b in range(len(costs))])
+    v = np.concatenate([batch.col_price[b, : shapes[b, 1]] for b in range(len(costs))])
+    there = np.concatenate([batch.col_of_row[b, : shapes[b, 0]] for b in range(len(costs))])
+    row = np.flatnonzero(there >= 0)
+    chosen = indptr[row] + there[row]
+    gain = np.concatenate([c.ravel() for c in costs]).astype(np.float64) - price
+    margin = exact_margins(indptr, col, gain, u.astype(np.float64), v.astype(np.float64), chosen)
+    return row, col[chosen], np.rint(margin).astype(np.int64)
+
+
+def _expected(xy, places, motion) -> np.ndarray:
+    return LocalMotion(places, motion).at(xy).motion if len(places) else np.zeros_like(xy)
+
+
+def _one_a_pixel(points: Points) -> Points:
+    """SIFT has several points at one place where several directions stand out; the first is kept."""
+    _, kept = np.unique(np.rint(points.xy).astype(np.int64), axis=0, return_index=True)
+    kept = np.sort(kept)
+    return Points(points.xy[kept], points.descriptors[kept], points.size[kept], points.angle[kept])

@@ -1,0 +1,251 @@
+"""`python -m benchmarks flow`: how well and how fast motion is followed, against OpenCV and scikit-image.
+
+Needs a folder of frame pairs with truth (--data, or CUTMATCH_FLOW_DATA in the environment):
+
+    middlebury/NAME/frame10.png  frame11.png  flow10.flo
+    kitti*/frame1.png  frame2.png  flow_gt.png
+    flyingchairs/NAME-img0.ppm  NAME-img1.ppm  NAME-gt.flo
+
+Dense: mean end-point error (EPE), angle (AAE), Fl (error above 3 pixels and 5 %), of every pixel the truth knows, and
+seconds.  Sparse: points matched, the share within 3 pixels of the truth, points right, and the share of cells of 16
+pixels with a right point.  Every assignment, the fusion's cut too, is checked before its row is printed.  Methods run
+in turn on each pair, after one untimed call; the seconds are the median of --repeats.
+"""
+
+import argparse
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+import assign
+from apps.images import read_image, to_bytes
+from apps.motion import fusion
+from apps.motion.dense import dense_flow
+from apps.motion.files import read_flow
+from apps.motion.linking import LINKERS
+from apps.motion.scores import BY_IMAGE, POOLED, average, score_flow
+from apps.motion.sparse import match_frames
+from benchmarks.table import header, markdown, save
+
+RIGHT = 3.0  # pixels
+CELL = 16
+RATIO = 0.8  # of the mutual SIFT matches
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Two frames, uint8 RGB, and the flow between them where it is known."""
+
+    kind: str
+    name: str
+    first: np.ndarray
+    second: np.ndarray
+    truth: np.ndarray
+    known: np.ndarray
+
+
+def main(argv):
+    options = _parser().parse_args(argv)
+    if options.data is None or not Path(options.data).is_dir():
+        where = "no folder given" if options.data is None else f"no folder {options.data!r}"
+        print(f"benchmarks flow: skipped, {where}; pass --data FOLDER or set CUTMATCH_FLOW_DATA (--help: its layout)")
+        return 0
+    cases = list(load(Path(options.data)))
+    if not cases:
+        print(f"benchmarks flow: no pairs in {options.data}")
+        return 0
+    report = header("Optical flow", ["opencv-python-headless", "scikit-image", "numba", "numpy"])
+    print(report)
+    sections = [dense_table(cases, options.slow, options.repeats), sparse_table(cases)]
+    text = "\n\n".join(sections)
+    print(text)
+    if options.save:
+        print("saved to", save(options.save, f"{report}\n{text}"))
+    return 0
+
+
+def load(data):
+    """All pairs of a folder laid out as the module says."""
+    for truth in sorted(data.glob("middlebury/*/flow10.flo")):
+        frames = truth.with_name("frame10.png"), truth.with_name("frame11.png")
+        yield _case("Middlebury", truth.parent.name, *frames, truth)
+    for truth in sorted(data.glob("kitti*/flow_gt.png")):
+        frames = truth.with_name("frame1.png"), truth.with_name("frame2.png")
+        yield _case("KITTI", truth.parent.name, *frames, truth)
+    for truth in sorted(data.glob("flyingchairs/*-gt.flo")):
+        stem = truth.name.removesuffix("-gt.flo")
+        frames = (truth.with_name(f"{stem}-img{i}.ppm") for i in (0, 1))
+        yield _case("FlyingChairs", stem, *frames, truth)
+
+
+def _case(kind, name, first, second, truth):
+    return Case(kind, name, *(to_bytes(read_image(f)) for f in (first, second)), *read_flow(truth))
+
+
+def _grey(case):
+    return [cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY) for frame in (case.first, case.second)]
+
+
+def ours(case):
+    return dense_flow(case.first, case.second, device="cpu").flow
+
+
+def dis(case):
+    return cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_MEDIUM).calc(*_grey(case), None)
+
+
+def farneback(case):
+    return cv2.calcOpticalFlowFarneback(*_grey(case), None, 0.5, 5, 15, 3, 5, 1.2, 0)
+
+
+def tv_l1(case):
+    from skimage.registration import optical_flow_tvl1
+
+    rows, columns = optical_flow_tvl1(*(grey / np.float32(255) for grey in _grey(case)))
+    return np.dstack([columns, rows])
+
+
+DENSE = {"cutmatch": ours, "cv2 DIS medium": dis, "cv2 Farneback": farneback}
+SLOW = {"skimage TV-L1": tv_l1}
+
+
+def dense_table(cases, slow, repeats):
+    """EPE on each pair, then the averages, which are named."""
+    methods = DENSE | (SLOW if slow else {})
+    scores = {name: [] for name in methods}
+    seconds = {name: [] for name in methods}
+    with _Kept(fusion, "fusion_cut") as cuts:
+        ours(cases[0])  # compiles
+        for case in cases:
+            for name, method in methods.items():
+                taken = []
+                for _ in range(repeats):
+                    start = time.perf_counter()
+                    found = method(case)
+                    taken.append(time.perf_counter() - start)
+                    cuts.check()
+                scores[name].append(score_flow(found, case.truth, case.known))
+                seconds[name].append(float(np.median(taken)))
+            print(case.kind, case.name, *(f"{name} {s[-1].epe:.3f}" for name, s in scores.items()), flush=True)
+    columns = ["EPE", *(case.name for case in cases)]
+    rows = [[name, *(f"{s.epe:.3f}" for s in found)] for name, found in scores.items()]
+    text = f"## Dense flow\n\n{markdown(columns, rows)}\n\n"
+    rows = []
+    for kind in dict.fromkeys(case.kind for case in cases):
+        which = [i for i, case in enumerate(cases) if case.kind == kind]
+        for name in methods:
+            means = [average([scores[name][i] for i in which], how).scores for how in (BY_IMAGE, POOLED)]
+            time_taken = np.mean([seconds[name][i] for i in which])
+            by_image, pooled = means
+            row = [f"{by_image.epe:.3f}", f"{pooled.epe:.3f}", f"{by_image.aae:.2f}", f"{by_image.fl:.2f}"]
+            rows.append([kind, name, str(len(which)), *row, f"{pooled.fl:.2f}", f"{time_taken:.3f}"])
+    columns = ["set", "method", "pairs", "EPE by image", "EPE pooled", "AAE by image", "Fl % by image", "Fl % pooled"]
+    return f"{text}{markdown([*columns, 's'], rows)}\n\n{cuts.checked} fusion cuts, each checked ✓"
+
+
+class _Kept:
+    """While open, keeps what a solver called inside returns, so that it can be checked when the clock stands."""
+
+    def __init__(self, module, name):
+        self.module, self.name, self.waiting, self.checked = module, name, [], 0
+
+    def __enter__(self):
+        self.plain = getattr(self.module, self.name)
+
+        def kept(*arguments, **settings):
+            self.waiting.append(self.plain(*arguments, **settings))
+            return self.waiting[-1]
+
+        setattr(self.module, self.name, kept)
+        return self
+
+    def check(self):
+        """Prove all results so far."""
+        for result in self.waiting:
+            result.check()
+        self.checked += len(self.waiting)
+        self.waiting.clear()
+
+    def __exit__(self, *_):
+        setattr(self.module, self.name, self.plain)
+
+
+def mutual_sift(case):
+    """Nearest descriptors both ways that pass the ratio test: points of both frames."""
+    sift = cv2.SIFT.create()
+    (first, one), (second, two) = (sift.detectAndCompute(grey, None) for grey in _grey(case))
+    matcher = cv2.BFMatcher(cv2.NORM_L2)
+    best = {m.queryIdx: m.trainIdx for m in matcher.match(two, one)}
+    pairs = [
+        (m.queryIdx, m.trainIdx)
+        for m, *other in matcher.knnMatch(one, two, 2)
+        if other and m.distance < RATIO * other[0].distance and best[m.trainIdx] == m.queryIdx
+    ]
+    return np.array([first[i].pt for i, _ in pairs]), np.array([second[j].pt for _, j in pairs])
+
+
+def by_linker(linker):
+    def match(case):
+        found = match_frames(case.first, case.second, linker=linker, device="cpu")
+        return found.first, found.second
+
+    return match
+
+
+SPARSE = {f"cutmatch, {linker}": by_linker(linker) for linker in LINKERS} | {"SIFT, ratio and mutual": mutual_sift}
+
+
+def sparse_table(cases):
+    rows = []
+    with _Kept(assign, "solve") as assignments:
+        for method in SPARSE.values():
+            method(cases[0])
+        for kind in dict.fromkeys(case.kind for case in cases):
+            for name, method in SPARSE.items():
+                found, taken = [], []
+                for case in cases:
+                    if case.kind == kind:
+                        start = time.perf_counter()
+                        matches = method(case)
+                        taken.append(time.perf_counter() - start)
+                        assignments.check()
+                        found.append(points_right(*matches, case))
+                count, error, within, right, cells = np.mean(found, axis=0)
+                row = [f"{count:.0f}", f"{error:.2f}", f"{within:.2f}", f"{right:.0f}", f"{cells:.1f}"]
+                rows.append([kind, name, *row, f"{np.mean(taken):.3f}"])
+    columns = ["set", "method", "points", "mean EPE", "within 3 px %", "right", "cells %", "s"]
+    return f"## Sparse matches\n\n{markdown(columns, rows)}\n\n{assignments.checked} assignments, each checked ✓"
+
+
+def points_right(first, second, case):
+    """Points where the truth is known, their mean error, percent and number within 3 pixels, percent of cells hit."""
+    if not len(first):
+        return 0, 0.0, 0.0, 0, 0.0
+    height, width = case.known.shape
+    x = np.clip(np.rint(first[:, 0]).astype(int), 0, width - 1)
+    y = np.clip(np.rint(first[:, 1]).astype(int), 0, height - 1)
+    known = case.known[y, x]
+    error = np.linalg.norm((second - first - case.truth[y, x])[known], axis=1)
+    good = error < RIGHT
+    cells = -(-height // CELL), -(-width // CELL)
+    there, hit = np.zeros(cells, bool), np.zeros(cells, bool)
+    there[np.nonzero(case.known)[0] // CELL, np.nonzero(case.known)[1] // CELL] = True
+    hit[y[known][good] // CELL, x[known][good] // CELL] = True
+    mean = float(error.mean()) if len(error) else 0.0
+    return len(error), mean, 100 * good.mean() if len(error) else 0.0, int(good.sum()), 100 * hit.sum() / there.sum()
+
+
+def _parser():
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks flow", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    where = "folder (default: $CUTMATCH_FLOW_DATA)"
+    parser.add_argument("--data", default=os.environ.get("CUTMATCH_FLOW_DATA"), help=where)
+    parser.add_argument("--slow", action="store_true", help="scikit-image's TV-L1 too")
+    parser.add_argument("--repeats", type=int, default=3, metavar="N", help="timed calls of each method on each pair")
+    parser.add_argument("--save", metavar="NAME", help="write the tables to benchmarks/results/NAME.md")
+    return parser

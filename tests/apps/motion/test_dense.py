@@ -1,0 +1,126 @@
+"""Dense flow on frames of known motion, against OpenCV's DIS, and its border."""
+
+import cv2
+import numpy as np
+import pytest
+
+from apps.flow import flow
+from apps.images import InputError
+from apps.motion.dense import check_frames, dense_flow
+from apps.motion.matches import Matches
+
+
+def dis(pair):
+    grey = [cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY) for frame in (pair.first, pair.second)]
+    return cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_MEDIUM).calc(*grey, None)
+
+
+@pytest.fixture(scope="module")
+def on_motorcycle(motorcycle):
+    return dense_flow(motorcycle.first, motorcycle.second)
+
+
+def test_real_stereo_pair(motorcycle, on_motorcycle):
+    mine = motorcycle.error(on_motorcycle.flow)[motorcycle.known]
+    theirs = motorcycle.error(dis(motorcycle))[motorcycle.known]
+    assert mine.mean() < 1.25
+    assert mine.mean() < 0.8 * theirs.mean()
+    assert (mine > 3).mean() < 0.1
+
+
+def test_valid_pixels_are_better_than_the_rest(motorcycle, on_motorcycle):
+    error = motorcycle.error(on_motorcycle.flow)
+    valid = on_motorcycle.valid
+    assert 0.7 < valid[motorcycle.known].mean() < 0.97
+    assert error[motorcycle.known & valid].mean() < 0.5 * error[motorcycle.known & ~valid].mean()
+
+
+def test_result_names_its_stages(on_motorcycle):
+    assert on_motorcycle.flow.dtype == np.float32
+    assert on_motorcycle.valid.dtype == bool
+    assert len(on_motorcycle.matches) > 300
+    seconds = dict(on_motorcycle.seconds)
+    total = seconds.pop("total")
+    assert set(seconds) == {"match", "fill", "propagate", "coarse", "fuse", "fine", "hidden", "consistency"}
+    assert total == pytest.approx(sum(seconds.values()), rel=0.1)
+
+
+def test_smooth_motion(smooth_pair):
+    result = flow(smooth_pair.first, smooth_pair.second)
+    error = smooth_pair.error(result.flow)
+    assert error[smooth_pair.known].mean() < 0.4
+    assert np.median(error[smooth_pair.known]) < 0.25
+    assert result.valid[smooth_pair.known].mean() > 0.9
+    assert result.valid[~smooth_pair.known].mean() < 0.1
+
+
+def test_a_fast_disc_over_a_slow_ground(disc_pair):
+    result = dense_flow(disc_pair.first, disc_pair.second)
+    error = disc_pair.error(result.flow)
+    assert error[disc_pair.disc].mean() < 1
+    assert error[~disc_pair.disc & ~disc_pair.hidden].mean() < 0.3
+    assert np.median(error[disc_pair.hidden]) < 5
+    assert result.valid[disc_pair.hidden].mean() < 0.1
+    assert error.mean() < 0.5 * disc_pair.error(dis(disc_pair)).mean()
+
+
+def test_no_motion(smooth_pair):
+    result = dense_flow(smooth_pair.first, smooth_pair.first)
+    assert np.abs(result.flow).max() < 0.05
+    assert result.valid.mean() > 0.98
+
+
+def test_kinds_of_frames_agree(disc_pair):
+    """8 and 16 bits, RGB and RGBA, and floats hold the same picture."""
+    wanted = dense_flow(disc_pair.first, disc_pair.second).flow
+    kinds = {
+        "16 bits": lambda f: f.astype(np.uint16) * 257,
+        "RGBA": lambda f: np.dstack([f, np.full(f.shape[:2], 255, np.uint8)]),
+        "floats": lambda f: f / 255.0,
+    }
+    for name, kind in kinds.items():
+        found = dense_flow(kind(disc_pair.first), kind(disc_pair.second)).flow
+        assert np.abs(found - wanted).mean() < 0.01, name
+    grey = [cv2.cvtColor(f, cv2.COLOR_RGB2GRAY) for f in (disc_pair.first, disc_pair.second)]
+    assert disc_pair.error(dense_flow(*grey).flow).mean() < 1.2
+
+
+def test_matches_can_be_given(smooth_pair):
+    points = np.mgrid[20:230:15, 20:170:15].reshape(2, -1).T.astype(float)
+    at = points.astype(int)
+    there = points + smooth_pair.flow[at[:, 1], at[:, 0]]
+    ones = np.ones(len(points))
+    result = dense_flow(smooth_pair.first, smooth_pair.second, Matches(points, there, ones, ones, ones))
+    assert len(result.matches) == len(points)
+    assert smooth_pair.error(result.flow)[smooth_pair.known].mean() < 0.4
+    none = Matches(np.empty((0, 2)), np.empty((0, 2)), *np.empty((3, 0)))
+    result = dense_flow(smooth_pair.first, smooth_pair.second, none)
+    assert smooth_pair.error(result.flow)[smooth_pair.known].mean() < 1
+
+
+@pytest.mark.parametrize("linker", ["greedy", "mutual", "nearest"])
+def test_linkers(smooth_pair, linker):
+    result = dense_flow(smooth_pair.first, smooth_pair.second, linker=linker)
+    assert smooth_pair.error(result.flow)[smooth_pair.known].mean() < 0.5
+
+
+def test_frames_that_do_not_go_together():
+    frame = np.zeros((40, 50, 3), np.uint8)
+    with pytest.raises(InputError, match="differ in size: the first is 50x40 pixels, the second 40x50"):
+        check_frames(frame, frame.swapaxes(0, 1))
+    with pytest.raises(InputError, match="15x40 pixels; 16 a side"):
+        check_frames(frame[:, :15], frame[:, :15])
+    with pytest.raises(InputError, match="texture"):
+        dense_flow(frame, frame)
+    with pytest.raises(InputError, match="second frame holds NaN"):
+        dense_flow(frame, np.full(frame.shape, np.nan))
+
+
+@pytest.mark.parametrize("shape", [(16, 16), (24, 200), (130, 20)])
+def test_small_and_narrow_frames(shape):
+    rng = np.random.default_rng(0)
+    frame = cv2.GaussianBlur(rng.uniform(0, 255, shape), (0, 0), 1.5)
+    frame = np.uint8(255 * (frame - frame.min()) / np.ptp(frame))
+    result = dense_flow(frame, frame)
+    assert result.flow.shape == (*shape, 2)
+    assert np.isfinite(result.flow).all()

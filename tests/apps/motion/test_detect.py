@@ -1,0 +1,117 @@
+"""Particles and corners drawn at known places."""
+
+import numpy as np
+import pytest
+from scipy.spatial import cKDTree
+
+from apps.images import InputError
+from apps.motion.detect import Finder, choose, particles, to_grey
+
+
+def drawn(spread, seed=0, side=200, spacing=22, noise=0.01, level=0.3, height=0.4):
+    """Gaussian spots on a jittered grid: frame (side, side) and places."""
+    rng = np.random.default_rng(seed)
+    grid = np.stack(np.meshgrid(*[np.arange(15.0, side - 14, spacing)] * 2), axis=-1).reshape(-1, 2)
+    places = grid + rng.uniform(-2, 2, grid.shape)
+    y, x = np.mgrid[:side, :side]
+    frame = np.full((side, side), level)
+    for px, py in places:
+        frame += height * np.exp(-((x - px) ** 2 + (y - py) ** 2) / (2 * spread**2))
+    return (frame + rng.normal(0, noise, frame.shape)).astype(np.float32), places
+
+
+@pytest.mark.parametrize(("spread", "size"), [(1.2, 5), (1.7, 7), (2.2, 9)])
+@pytest.mark.parametrize("dark", [False, True])
+def test_particles_to_a_tenth_of_a_pixel(spread, size, dark):
+    frame, places = drawn(spread)
+    frame = 1 - frame if dark else frame
+    finder = choose(np.repeat(frame[..., None], 3, axis=2))
+    assert finder.kind == ("dark" if dark else "bright")
+    assert abs(finder.size - size) <= 2
+    found, mass = finder(frame)
+    assert len(found) == len(places)
+    distance, index = cKDTree(found).query(places)
+    assert len(np.unique(index)) == len(places)
+    assert np.sqrt((distance**2).mean()) < 0.06
+    assert (mass > 0).all()
+
+
+def test_no_pull_towards_whole_pixels():
+    """Centroids in fixed windows are drawn to pixel centres; these are not."""
+    frame, places = drawn(1.6, seed=3, noise=0.001)
+    found, _ = particles(frame, 7)
+    _, index = cKDTree(found).query(places)
+    error = found[index] - places
+    fraction = places - np.rint(places)
+    slope = (error * fraction).sum() / (fraction**2).sum()
+    assert abs(slope) < 0.02
+
+
+def test_close_particles_stay_apart():
+    y, x = np.mgrid[:60, :60]
+    frame = np.zeros((60, 60))
+    for px in (25.0, 32.0):
+        frame += np.exp(-((x - px) ** 2 + (y - 30) ** 2) / (2 * 1.5**2))
+    found, _ = particles(
+        frame.astype(np.float32) + np.random.default_rng(0).normal(0, 0.01, frame.shape).astype("f4"), 7
+    )
+    assert len(found) == 2
+    assert np.abs(np.sort(found[:, 0]) - (25, 32)).max() < 0.5
+
+
+def test_noise_holds_no_particles():
+    noise = np.random.default_rng(1).normal(0.5, 0.05, (300, 300)).astype(np.float32)
+    found, _ = particles(noise, 7, threshold=5.0)
+    assert len(found) < 10
+    more, _ = particles(noise, 7, threshold=2.0)
+    assert len(more) > 100
+
+
+@pytest.mark.parametrize("kind", ["bright", "dark", "corners"])
+def test_a_flat_frame_holds_nothing(kind):
+    found, weight = Finder(kind, 7)(np.full((64, 64, 3), 0.5, np.float32))
+    assert found.shape == (0, 2)
+    assert weight.shape == (0,)
+
+
+@pytest.mark.parametrize("side", [1, 3, 8, 12, 20])
+@pytest.mark.parametrize("kind", ["bright", "corners"])
+def test_tiny_frames(side, kind):
+    frame = np.random.default_rng(side).uniform(0, 1, (side, side, 3)).astype(np.float32)
+    finder = choose(frame, kind)
+    found, weight = finder(frame)
+    assert len(found) == len(weight)
+    assert np.isfinite(found).all()
+
+
+def test_corners_of_a_square():
+    frame = np.zeros((80, 80), np.float32)
+    frame[20:50, 30:60] = 0.8
+    found, weight = Finder("corners", 7)(frame)
+    assert len(found) == 4
+    truth = np.array([[29.5, 19.5], [59.5, 19.5], [29.5, 49.5], [59.5, 49.5]])
+    assert cKDTree(found).query(truth)[0].max() < 0.7
+    assert weight.max() == pytest.approx(weight[0])
+
+
+def test_coloured_frames_get_corners():
+    import skimage.data
+
+    photo = skimage.data.astronaut()[:200, :200].astype(np.float32) / 255
+    assert choose(photo).kind == "corners"
+    assert choose(photo, "bright").kind == "bright"
+    assert choose(to_grey(photo)).kind in ("bright", "dark")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kind": "stars"}, "kind must be one of auto, bright, dark, corners; got 'stars'"),
+        ({"size": 0}, "size must be 1 to 999 pixels, got 0"),
+        ({"threshold": 0.0}, "threshold must be above 0, got 0.0"),
+        ({"threshold": float("nan")}, "threshold must be above 0, got nan"),
+    ],
+)
+def test_bad_settings(options, message):
+    with pytest.raises(InputError, match=message):
+        choose(np.zeros((9, 9, 3), np.float32), **options)

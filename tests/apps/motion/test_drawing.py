@@ -1,0 +1,117 @@
+"""Pictures of flow: colours against the published rules, geometry against known motion."""
+
+import math
+
+import numpy as np
+import pytest
+
+from apps.motion import drawing
+
+
+def published_colour(u, v):
+    """Colour of one vector by the rules of Baker et al. (2011), for u, v already divided by the longest length.
+
+    Hue: six arcs of the wheel in 15, 6, 4, 11, 13 and 6 steps, red at angle 0 of (-u, -v).
+    """
+    corners = [(255, 0, 0), (255, 255, 0), (0, 255, 0), (0, 255, 255), (0, 0, 255), (255, 0, 255), (255, 0, 0)]
+    wheel = []
+    for start, end, steps in zip(corners, corners[1:], (15, 6, 4, 11, 13, 6), strict=False):
+        for i in range(steps):
+            ramp = math.floor(255 * i / steps)
+            wheel.append([a + (ramp if b > a else -ramp if b < a else 0) for a, b in zip(start, end, strict=True)])
+    place = (math.atan2(-v, -u) / math.pi + 1) / 2 * 54
+    low = int(place)
+    share = place - low
+    radius = math.hypot(u, v)
+    mixed = [(1 - share) * a + share * b for a, b in zip(wheel[low], wheel[(low + 1) % 55], strict=True)]
+    return [255 * (1 - radius * (1 - c / 255)) if radius <= 1 else 0.75 * c for c in mixed]
+
+
+def test_colours_are_the_published_ones_to_a_grey_level():
+    rng = np.random.default_rng(0)
+    flow = rng.uniform(-1.2, 1.2, (20, 30, 2)).astype(np.float32)
+    flow[0, :4] = [(1, 0), (-1, 0), (0, 1), (0, -1)]
+    flow[1, 0] = 0
+    picture = drawing.flow_picture(flow, longest=1.0)
+    wanted = np.array([[published_colour(*map(float, vector)) for vector in row] for row in flow])
+    assert np.abs(picture - wanted).max() <= 1
+    assert picture[1, 0].tolist() == [255, 255, 255]
+
+
+def test_wheel_has_55_colours_of_full_saturation():
+    wheel = drawing.colour_wheel()
+    assert wheel.shape == (55, 3)
+    assert (wheel.max(axis=1) == 255).all()
+    assert (wheel.min(axis=1) == 0).all()
+    assert len({tuple(colour) for colour in wheel}) == 55
+
+
+def test_scale_of_colours():
+    flow = np.zeros((4, 4, 2), np.float32)
+    flow[0, 0] = 10, 0
+    flow[1, 1] = 5, 0
+    own, fixed = drawing.flow_picture(flow), drawing.flow_picture(flow, longest=20)
+    assert own[0, 0].min() == 0, "the longest vector is fully saturated"
+    np.testing.assert_allclose(own[1, 1], fixed[0, 0], atol=1)
+    twice = drawing.flow_picture(2 * flow)
+    np.testing.assert_allclose(own, twice, atol=1)
+
+
+def test_unknown_pixels_are_black():
+    flow = np.ones((3, 3, 2), np.float32)
+    flow[0, 0] = np.nan
+    valid = np.ones((3, 3), bool)
+    valid[2, 2] = False
+    picture = drawing.flow_picture(flow, valid)
+    assert picture[0, 0].tolist() == picture[2, 2].tolist() == [0, 0, 0]
+    assert picture[1, 1].any()
+
+
+def test_legend_is_the_wheel_in_a_white_square():
+    legend = drawing.legend(101)
+    assert legend.shape == (101, 101, 3)
+    assert legend[0, 0].tolist() == legend[50, 50].tolist() == [255, 255, 255]
+    right, left = legend[50, 99].astype(int), legend[50, 1].astype(int)
+    np.testing.assert_allclose(right, published_colour(0.98, 0.0), atol=3)
+    np.testing.assert_allclose(left, published_colour(-0.98, 0.0), atol=3)
+
+
+def test_arrows_point_along_the_flow():
+    rgb = np.full((60, 60, 3), 0.5, np.float32)
+    flow = np.zeros((60, 60, 2), np.float32)
+    flow[..., 0] = 14
+    still = drawing.arrows(rgb, np.zeros_like(flow), spacing=60)
+    moved = drawing.arrows(rgb, flow, spacing=60)
+    y, x = np.nonzero((moved != still).any(axis=2))
+    assert 24 <= y.min() <= y.max() <= 36, "the arrow runs along the row of its start"
+    high = [np.ptp(y[x == column]) for column in (34, 41)]
+    assert high[1] > high[0], "its head is where the motion ends"
+    assert x.max() == pytest.approx(45, abs=3)
+    grey = drawing.arrows(rgb, flow, np.zeros((60, 60), bool), spacing=60)
+    assert np.ptp(grey[30, 40]) == 0
+    assert np.ptp(moved[30, 40]) > 50
+
+
+def test_warping_brings_the_second_frame_back():
+    rng = np.random.default_rng(1)
+    second = rng.random((20, 30, 3)).astype(np.float32)
+    flow = np.zeros((20, 30, 2), np.float32)
+    flow[..., 0], flow[..., 1] = 3, -2
+    picture = drawing.warped_picture(second, flow)
+    np.testing.assert_allclose(picture[2:, :-3], np.uint8(second * 255 + 0.5)[:-2, 3:], atol=1)
+    assert not picture[:2].any()
+    assert not picture[:, -3:].any()
+
+
+def test_error_picture_has_a_scale_under_it():
+    truth = np.zeros((20, 200, 2), np.float32)
+    flow = truth.copy()
+    flow[:, 100:, 0] = 8
+    valid = np.ones((20, 200), bool)
+    valid[0] = False
+    picture = drawing.error_picture(flow, truth, valid)
+    assert picture.shape == (20 + drawing.SCALE_HEIGHT, 200, 3)
+    assert picture[0, 50].tolist() == [110, 110, 110]
+    assert picture[10, 50].tolist() == picture[21, 0].tolist(), "no error has the colour of the scale's left end"
+    assert picture[10, 150].tolist() == picture[21, 199].tolist()
+    assert (picture[-12:] == 0).any(), "numbers are written under the scale"

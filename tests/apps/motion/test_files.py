@@ -1,0 +1,151 @@
+"""Flow files: checked round trips, foreign files byte by byte, and what is refused."""
+
+import io
+import struct
+
+import cv2
+import numpy as np
+import pytest
+
+from apps.images import InputError
+from apps.motion.files import SUFFIXES, read_flow, write_flow
+
+
+@pytest.fixture
+def field():
+    """A flow (5, 7, 2) with signs, fractions of 1/64 pixel, and two unknown pixels."""
+    rng = np.random.default_rng(0)
+    flow = np.round(rng.uniform(-300, 300, (5, 7, 2)) * 64) / 64
+    valid = np.ones((5, 7), bool)
+    valid[1, 2] = valid[4, 6] = False
+    return flow.astype(np.float32), valid
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_round_trip(tmp_path, field, suffix):
+    flow, valid = field
+    path = write_flow(tmp_path / f"a{suffix}", flow, valid)
+    again, known = read_flow(path)
+    assert again.dtype == np.float32
+    np.testing.assert_array_equal(known, valid)
+    np.testing.assert_array_equal(again[valid], flow[valid])
+    assert (again[~valid] == 0).all()
+    assert [p.name for p in tmp_path.iterdir()] == [f"a{suffix}"], "no temporary file is left"
+
+
+def test_flo_byte_by_byte(tmp_path):
+    values = [1.5, -2.0, 2e9, 0.0, 0.25, 3.0]
+    data = struct.pack("<fii6f", 202021.25, 3, 1, *values)
+    (tmp_path / "a.flo").write_bytes(data)
+    flow, valid = read_flow(tmp_path / "a.flo")
+    assert flow.shape == (1, 3, 2)
+    assert valid.tolist() == [[True, False, True]]
+    assert flow[0, 0].tolist() == [1.5, -2.0]
+    written = write_flow(tmp_path / "b.flo", flow, valid).read_bytes()
+    assert written[:12] == data[:12]
+    assert abs(struct.unpack("<6f", written[12:])[2]) > 1e9
+
+
+def test_opencv_reads_our_flo(tmp_path, field):
+    path = write_flow(tmp_path / "a.flo", field[0])
+    np.testing.assert_array_equal(cv2.readOpticalFlow(str(path)), field[0])
+
+
+def test_kitti_rounds_to_the_nearest_step(tmp_path):
+    flow = np.full((2, 2, 2), (10.0 + 0.6 / 64, -3.0 - 0.6 / 64), np.float32)
+    pixels = cv2.imread(str(write_flow(tmp_path / "a.png", flow)), cv2.IMREAD_UNCHANGED)
+    assert pixels.dtype == np.uint16
+    valid, y, x = pixels[0, 0]  # OpenCV's order is blue, green, red
+    assert (x, y, valid) == (2**15 + 641, 2**15 - 193, 1)
+
+
+def test_kitti_refuses_what_it_cannot_hold(tmp_path):
+    edge = np.full((1, 1, 2), (-512.0, 32767 / 64), np.float32)
+    np.testing.assert_array_equal(read_flow(write_flow(tmp_path / "a.png", edge))[0], edge)
+    with pytest.raises(InputError, match="motion of up to 512 pixels"):
+        write_flow(tmp_path / "b.png", np.full((1, 1, 2), 512.0))
+    assert not (tmp_path / "b.png").exists()
+
+
+def test_pfm_rows_run_upwards_and_the_sign_gives_the_byte_order(tmp_path):
+    rows = [[1, 2, 1], [3, 4, 1]]
+    (tmp_path / "big.pfm").write_bytes(b"PF\n1 2\n1.0\n" + struct.pack(">6f", *sum(rows, [])))
+    flow, _ = read_flow(tmp_path / "big.pfm")
+    assert flow[:, 0].tolist() == [[3.0, 4.0], [1.0, 2.0]]
+
+
+def broken(name, data, message):
+    return pytest.param(name, data, message, id=f"{name}: {message[:25]}")
+
+
+def _npy(array):
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    return buffer.getvalue()
+
+
+FLO = struct.pack("<fii", 202021.25, 2, 2) + bytes(32)
+GREY_PNG = cv2.imencode(".png", np.zeros((2, 2), np.uint16))[1].tobytes()
+BAD_FILES = [
+    broken("a.flo", b"PIEH" + bytes(8), "size is given as 0x0"),
+    broken("a.flo", struct.pack("<fii", 1.0, 2, 2) + bytes(32), "does not begin as a .flo"),
+    broken("a.flo", FLO[:-1], "need 44 bytes, and it holds 43"),
+    broken("a.flo", FLO + b"x", "need 44 bytes, and it holds 45"),
+    broken("a.flo", struct.pack("<fii", 202021.25, -2, 2), "size is given as -2x2"),
+    broken("a.flo", b"PI", "does not begin as a .flo"),
+    broken("a.flo", b"", "is empty"),
+    broken("a.png", GREY_PNG, "three channels of 16 bits"),
+    broken("a.png", b"not a png", "three channels of 16 bits"),
+    broken("a.npy", b"not numpy", "cannot read"),
+    broken("a.npy", _npy(np.zeros((3, 4))), "shape"),
+    broken("a.npy", _npy(np.zeros((3, 4, 2)))[:-5], "cannot read"),
+    broken("a.npz", b"PK\x03\x04", "cannot read"),
+    broken("a.pfm", b"P6\n1 1\n255\n", "does not begin as a .pfm"),
+    broken("a.pfm", b"Pf\n1 1\n-1.0\n" + bytes(4), "one channel"),
+    broken("a.pfm", b"PF\n1 1\n-1.0\n" + bytes(8), "and it holds"),
+    broken("a.txt", b"1 2", "no flow file"),
+]
+
+
+@pytest.mark.parametrize(("name", "data", "message"), BAD_FILES)
+def test_broken_files_are_refused_in_one_line(tmp_path, name, data, message):
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(InputError, match=message) as error:
+        read_flow(tmp_path / name, "--truth")
+    assert str(error.value).startswith("--truth: ")
+    assert "\n" not in str(error.value)
+
+
+def test_truncated_kitti_file(tmp_path, field):
+    whole = write_flow(tmp_path / "a.png", field[0]).read_bytes()
+    (tmp_path / "a.png").write_bytes(whole[:-20])
+    with pytest.raises(InputError, match="truncated"):
+        read_flow(tmp_path / "a.png")
+
+
+def test_missing_file(tmp_path):
+    with pytest.raises(InputError, match="--truth: no file"):
+        read_flow(tmp_path / "a.flo", "--truth")
+
+
+def test_npz_without_flow_and_with_another_size(tmp_path):
+    np.savez(tmp_path / "a.npz", other=np.zeros(3))
+    with pytest.raises(InputError, match="array called flow"):
+        read_flow(tmp_path / "a.npz")
+    np.savez(tmp_path / "a.npz", flow=np.zeros((2, 2, 2)), valid=np.ones((3, 3)))
+    with pytest.raises(InputError, match="valid has shape"):
+        read_flow(tmp_path / "a.npz")
+
+
+def test_writing_checks_its_arguments(tmp_path):
+    with pytest.raises(InputError, match="height, width, 2"):
+        write_flow(tmp_path / "a.flo", np.zeros((2, 3)))
+    with pytest.raises(InputError, match="valid has shape"):
+        write_flow(tmp_path / "a.flo", np.zeros((2, 3, 2)), np.ones((3, 2), bool))
+    with pytest.raises(InputError, match="NaN or infinity"):
+        write_flow(tmp_path / "a.flo", np.full((2, 3, 2), np.nan))
+    with pytest.raises(InputError, match="cannot write"):
+        write_flow(tmp_path / "a.jpg", np.zeros((2, 3, 2)))
+    with pytest.raises(InputError, match="means unknown"):
+        write_flow(tmp_path / "a.flo", np.full((2, 3, 2), 2e9))
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,114 @@
+"""The fill: exact for affine motion, kept back by edges, deaf to outliers, calm where it extrapolates."""
+
+import numpy as np
+import pytest
+
+from apps.motion.fill import FAR, _nearest_matches, fill_flow, step_length, sweep_kernel
+
+FLAT = np.full((60, 80, 3), 50, np.float32)
+
+
+def scattered(count, seed=0):
+    rng = np.random.default_rng(seed)
+    return np.stack([rng.uniform(0, 79, count), rng.uniform(0, 59, count)], axis=1)
+
+
+def test_affine_motion_is_filled_everywhere():
+    points = scattered(150)
+    matrix, shift = np.array([[0.05, -0.02], [0.03, 0.04]]), np.array([4.0, -7.0])
+    flow = fill_flow(FLAT, points, points + points @ matrix.T + shift)
+    y, x = np.mgrid[:60, :80]
+    true = np.dstack([x, y]) @ matrix.T + shift
+    assert np.abs(flow - true).max() < 0.5
+    assert np.abs(flow - true).mean() < 0.08
+
+
+def test_one_match_moves_everything():
+    flow = fill_flow(FLAT, np.array([[20.0, 30.0]]), np.array([[25.0, 27.0]]))
+    np.testing.assert_allclose(flow, np.broadcast_to([5.0, -3.0], flow.shape), atol=1e-5)
+
+
+def test_motion_stops_at_an_edge_of_the_picture():
+    lab = FLAT.copy()
+    lab[:, 40:] = 80
+    left, right = np.array([[10.0, 30.0], [12.0, 20.0]]), np.array([[75.0, 30.0], [73.0, 20.0]])
+    first = np.concatenate([left, right])
+    second = first + np.repeat([[6.0, 0.0], [-6.0, 0.0]], 2, axis=0)
+    flow = fill_flow(lab, first, second)
+    # The middle between the matches is at 42; the edge at 40 decides.
+    assert (flow[25:35, :38, 0] > 3).all()
+    assert (flow[25:35, 44:, 0] < -3).all()
+    flow_without = fill_flow(FLAT, first, second)
+    assert flow_without[30, 39, 0] != pytest.approx(flow[30, 39, 0], abs=1e-3)
+
+
+def test_outliers_are_outvoted():
+    points = scattered(200)
+    moved = points + [3.0, 1.0]
+    moved[::10] += 40.0
+    flow = fill_flow(FLAT, points, moved)
+    off = np.linalg.norm(flow - [3.0, 1.0], axis=2)
+    assert np.median(off) < 0.3
+    assert (off < 2).mean() > 0.95
+
+
+def test_collinear_matches_do_not_run_away():
+    points = np.stack([np.linspace(30, 36, 5), np.full(5, 30.0)], axis=1)
+    noise = np.random.default_rng(2).normal(0, 0.5, (5, 2))
+    flow = fill_flow(FLAT, points, points + [5.0, 0.0] + noise)
+    assert np.abs(flow - [5.0, 0.0]).max() < 2.5
+
+
+def test_the_surest_match_of_a_pixel_counts():
+    first = np.array([[10.0, 10.0], [10.2, 10.1]])
+    second = first + [[1.0, 0.0], [9.0, 0.0]]
+    flow = fill_flow(FLAT, first, second, np.array([0.2, 0.9]))
+    np.testing.assert_allclose(flow[..., 0], 9.0, atol=1e-4)
+
+
+def test_sweeps_find_the_shortest_ways():
+    """Against Dijkstra on the grid of 8 neighbours."""
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import dijkstra
+
+    rng = np.random.default_rng(3)
+    step = rng.uniform(0.5, 2.0, (12, 15)).astype(np.float32)
+    H, W = step.shape
+    rows, cols, lengths = [], [], []
+    for y in range(H):
+        for x in range(W):
+            for dy, dx in ((0, 1), (1, 0), (1, 1), (1, -1)):
+                v, u = y + dy, x + dx
+                if v < H and 0 <= u < W:
+                    rows.append(y * W + x)
+                    cols.append(v * W + u)
+                    lengths.append(0.5 * (step[y, x] + step[v, u]) * np.hypot(dx, dy))
+    graph = coo_matrix((lengths, (rows, cols)), shape=(H * W, H * W))
+    true = dijkstra(graph, directed=False, indices=[0, H * W - 4], min_only=True).reshape(H, W)
+    distance = np.full((H, W), FAR, np.float32)
+    cell = np.zeros((H, W), np.int32)
+    distance.flat[[0, H * W - 4]] = 0
+    cell.flat[H * W - 4] = 1
+    for _ in range(6):
+        sweep_kernel(step, 1, distance, cell)
+        sweep_kernel(step, -1, distance, cell)
+    np.testing.assert_allclose(distance, true, rtol=1e-5)
+    index, length = _nearest_matches(step, distance, cell, 2, 2)
+    assert index.tolist() == [[0, 1], [1, 0]]
+    assert length[0, 1] == pytest.approx(length[1, 1])
+    # Cells touch at sides only, so a way that crosses diagonally is taken as a little longer.
+    way = true_between(graph, 0, H * W - 4)
+    assert way - 1e-4 <= length[0, 1] <= 1.1 * way
+
+
+def true_between(graph, a, b):
+    from scipy.sparse.csgraph import dijkstra
+
+    return dijkstra(graph, directed=False, indices=a)[b]
+
+
+def test_edges_make_steps_long():
+    lab = FLAT.copy()
+    lab[:, 40:] = 80
+    step = step_length(lab)
+    assert step[30, 40] > 10 * step[30, 10]

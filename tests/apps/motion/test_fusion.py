@@ -1,0 +1,86 @@
+"""Fusion by a cut: optimal against every labelling, never worse than either flow, and right on real frames."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from apps.motion import fusion
+from apps.motion.fusion import features_of, fuse, fusion_cut, misfit
+from apps.motion.refine import Level, pyramid
+
+
+def level_of(lab):
+    return Level((lab[..., 0], lab[..., 0]), (lab, lab))
+
+
+def energy(choice, lab, flows, costs, raised=True):
+    """The energy in units, from its definition; `raised`: with mixed labels raised as the module says."""
+    total = 0
+    height, width = choice.shape
+    picked = np.where(choice, 0, 1)
+    for y, x in np.ndindex(height, width):
+        total += np.rint(costs[picked[y, x]][y, x] * fusion.UNIT)
+        for dy, dx in ((0, 1), (1, 0)):
+            v, u = y + dy, x + dx
+            if v == height or u == width:
+                continue
+            weight = fusion.UNIT * fusion.WEIGHT * np.exp(-np.linalg.norm(lab[y, x] - lab[v, u]) / fusion.EDGE)
+
+            def pair(i, j, y=y, x=x, v=v, u=u, weight=weight):
+                return np.rint(weight * min(np.abs(flows[i][y, x] - flows[j][v, u]).sum(), fusion.JUMP))
+
+            cost = pair(picked[y, x], picked[v, u])
+            if raised and (picked[y, x], picked[v, u]) == (0, 1):
+                cost += max(0, pair(0, 0) + pair(1, 1) - pair(0, 1) - pair(1, 0))
+            total += cost
+    return int(total)
+
+
+@pytest.fixture
+def small():
+    rng = np.random.default_rng(4)
+    lab = rng.uniform(0, 12, (3, 4, 3)).astype(np.float32)
+    flows = [rng.normal(0, 6, (3, 4, 2)).astype(np.float32) for _ in range(2)]
+    costs = [rng.uniform(0, 10, (3, 4)).astype(np.float32) for _ in range(2)]
+    return lab, flows, costs
+
+
+def test_the_cut_is_the_best_of_all_labellings(small):
+    lab, flows, costs = small
+    cut = fusion_cut(level_of(lab), flows, costs, "cpu")
+    cut.check()
+    everyone = itertools.product([False, True], repeat=12)
+    best = min(energy(np.reshape(choice, (3, 4)), lab, flows, costs) for choice in everyone)
+    assert energy(cut.labels, lab, flows, costs) == best
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_never_dearer_than_either_flow(seed):
+    rng = np.random.default_rng(seed)
+    lab = rng.uniform(0, 12, (6, 7, 3)).astype(np.float32)
+    flows = [rng.normal(0, 4, (6, 7, 2)).astype(np.float32) for _ in range(2)]
+    costs = [rng.uniform(0, 10, (6, 7)).astype(np.float32) for _ in range(2)]
+    chosen = energy(fusion_cut(level_of(lab), flows, costs, "cpu").labels, lab, flows, costs, raised=False)
+    for label in (True, False):
+        assert chosen <= energy(np.full((6, 7), label), lab, flows, costs, raised=False)
+
+
+def test_takes_each_half_from_the_flow_that_is_right(smooth_pair):
+    level = pyramid(*(frame.astype(np.float32) / 255 for frame in (smooth_pair.first, smooth_pair.second)))[0]
+    left, right = smooth_pair.flow.copy(), smooth_pair.flow.copy()
+    left[:, 128:] += 9
+    right[:, :128] -= 9
+    fused = fuse(level, left, right, "cpu")
+    error = smooth_pair.error(fused)[smooth_pair.known]
+    assert (error < 1).mean() > 0.9
+    assert min(smooth_pair.error(f)[smooth_pair.known].mean() for f in (left, right)) > 5
+
+
+def test_misfit_is_least_for_the_true_flow(smooth_pair):
+    level = pyramid(*(frame.astype(np.float32) / 255 for frame in (smooth_pair.first, smooth_pair.second)))[0]
+    features = [features_of(lab) for lab in level.lab]
+    true = misfit(*features, smooth_pair.flow)
+    wrong = misfit(*features, smooth_pair.flow + np.float32([3, 2]))
+    assert true[smooth_pair.known].mean() < 0.3 * wrong[smooth_pair.known].mean()
+    assert max(true.max(), wrong.max()) <= fusion.LIMIT + 1e-4

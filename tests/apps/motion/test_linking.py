@@ -1,0 +1,123 @@
+"""Linkers against full enumeration, and margins against solving again without each pair."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from apps.motion.linking import LINKERS, link
+
+
+def problem(seed):
+    rng = np.random.default_rng(seed)
+    n, m = rng.integers(1, 6, 2)
+    row, col = np.nonzero(rng.random((n, m)) < 0.7)
+    cost = rng.random(len(row)) * 10
+    price = rng.random(n) * 8 if seed % 2 else 5.0
+    return row, col, cost, (int(n), int(m)), price
+
+
+def least_total(row, col, cost, shape, price):
+    """By trying every one-to-one set of pairs."""
+    full = np.full(shape, np.inf)
+    full[row, col] = cost
+    price = np.broadcast_to(price, shape[:1])
+    columns = list(range(shape[1])) + [-1] * shape[0]
+    best = np.inf
+    for choice in set(itertools.permutations(columns, shape[0])):
+        best = min(best, sum(price[i] if j < 0 else full[i, j] for i, j in enumerate(choice)))
+    return best
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_assignment_costs_least(seed):
+    row, col, cost, shape, price = problem(seed)
+    if shape[0] > 4 or shape[1] > 4:
+        shape = (min(shape[0], 4), min(shape[1], 4))
+        kept = (row < shape[0]) & (col < shape[1])
+        row, col, cost = row[kept], col[kept], cost[kept]
+        price = price if np.ndim(price) == 0 else price[: shape[0]]
+    links = link(row, col, cost, shape, price)
+    links.assignment.check()
+    assert links.total == pytest.approx(least_total(row, col, cost, shape, price))
+    for other in ("greedy", "mutual"):
+        assert link(row, col, cost, shape, price, other).total >= links.total - 1e-9
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_margin_is_what_the_best_without_the_pair_costs_more(seed):
+    row, col, cost, shape, price = problem(seed)
+    links = link(row, col, cost, shape, price)
+    for pair, margin in zip(links.pair, links.margin, strict=True):
+        others = np.arange(len(row)) != pair
+        without = link(row[others], col[others], cost[others], shape, price)
+        assert margin == pytest.approx(without.total - links.total, abs=1e-9)
+
+
+@pytest.mark.parametrize("linker", LINKERS)
+@pytest.mark.parametrize("seed", range(10))
+def test_pairs_are_candidates_below_the_price(linker, seed):
+    row, col, cost, shape, price = problem(seed)
+    links = link(row, col, cost, shape, price, linker)
+    assert (np.diff(row[links.pair]) > 0).all()
+    assert (cost[links.pair] < np.broadcast_to(price, shape[:1])[row[links.pair]]).all()
+    assert (links.margin >= 0).all()
+    if linker != "nearest":
+        assert len(set(col[links.pair])) == len(links.pair)
+
+
+def test_what_each_linker_does():
+    """Row 0 is best with column 0, but row 1 has no other; row 2 is too dear."""
+    row, col, cost = np.array([0, 0, 1, 2]), np.array([0, 1, 0, 1]), np.array([1.0, 2.0, 1.5, 9.0])
+    chosen = {name: link(row, col, cost, (3, 2), 4.0, name).pair.tolist() for name in LINKERS}
+    assert chosen == {"nearest": [0, 2], "mutual": [0], "greedy": [0], "assignment": [1, 2]}
+
+
+def test_of_a_pair_given_twice_the_cheaper_counts():
+    row, col, cost = np.array([0, 0, 0]), np.array([1, 1, 0]), np.array([3.0, 2.0, 5.0])
+    for linker in LINKERS:
+        assert link(row, col, cost, (1, 2), 9.0, linker).pair.tolist() == [1]
+
+
+@pytest.mark.parametrize("linker", LINKERS)
+def test_no_candidates(linker):
+    none = np.zeros(0, np.int64)
+    links = link(none, none, np.zeros(0), (3, 0), 2.0, linker)
+    assert len(links.pair) == 0
+    assert links.total == 6.0
+
+
+def test_costs_and_prices_below_zero():
+    row, col, cost = np.array([0, 1]), np.array([0, 0]), np.array([-3.0, -4.0])
+    links = link(row, col, cost, (2, 1), -2.0)
+    assert links.pair.tolist() == [1]
+    assert links.total == -6.0
+    assert links.margin.tolist() == pytest.approx([1.0])
+
+
+def test_an_unknown_linker_is_refused():
+    with pytest.raises(ValueError, match="'best'"):
+        link([0], [0], [1.0], (1, 1), 2.0, "best")
+
+
+def test_many_points_are_linked_as_they_moved():
+    rng = np.random.default_rng(0)
+    first = rng.random((3000, 2)) * 500
+    order = rng.permutation(len(first))
+    second = (first + rng.normal(0, 0.3, first.shape))[order]
+    from scipy.spatial import cKDTree
+
+    distance, index = cKDTree(second).query(first, k=5)
+    row, col = np.repeat(np.arange(len(first)), 5), index.ravel()
+    links = link(row, col, distance.ravel(), (len(first), len(second)), 3.0)
+    links.assignment.check()
+    assert (order[col[links.pair]] == row[links.pair]).mean() > 0.99
+
+
+def test_a_gpu_changes_nothing_but_must_be_there(monkeypatch):
+    pairs = [0, 0, 1], [0, 1, 0], [1.0, 2.0, 3.0]
+    monkeypatch.setattr("gridcut.device.choose.cuda_is_available", lambda: True)
+    assert link(*pairs, (2, 2), 9.0, device="cuda").total == link(*pairs, (2, 2), 9.0, device="cpu").total == 5.0
+    monkeypatch.setattr("gridcut.device.choose.cuda_is_available", lambda: False)
+    with pytest.raises(RuntimeError, match="device='cpu'"):
+        link(*pairs, (2, 2), 9.0, device="cuda")

@@ -1,0 +1,64 @@
+"""Matches: selection, and tables written and read again."""
+
+import json
+
+import numpy as np
+import pytest
+
+from apps.images import InputError
+from apps.motion.matches import Matches
+
+
+@pytest.fixture
+def three():
+    rng = np.random.default_rng(0)
+    return Matches(rng.random((3, 2)) * 100, rng.random((3, 2)) * 100, -rng.random(3), rng.random(3), rng.random(3))
+
+
+def same(a, b):
+    return all(np.allclose(getattr(a, name), getattr(b, name), rtol=1e-5) for name in Matches.__slots__)
+
+
+def test_select_and_motion(three):
+    assert len(three) == 3
+    assert np.allclose(three.first + three.motion, three.second)
+    chosen = three.select(three.cost < np.sort(three.cost)[2])
+    assert len(chosen) == 2
+    assert set(chosen.confidence) < set(three.confidence)
+
+
+@pytest.mark.parametrize("name", ["m.csv", "m.json"])
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_a_written_table_is_read_again(three, tmp_path, name, count):
+    some = three.select(np.arange(count))
+    path = some.write(tmp_path / name)
+    assert same(Matches.read(path), some)
+
+
+def test_the_csv_has_a_header_and_one_line_a_match(three, tmp_path):
+    lines = three.write(tmp_path / "m.csv").read_text().splitlines()
+    assert lines[0] == "x0,y0,x1,y1,cost,margin,confidence"
+    assert len(lines) == 4
+    assert float(lines[2].split(",")[3]) == pytest.approx(three.second[1, 1], rel=1e-5)
+
+
+def test_the_json_has_a_list_for_each_column(three, tmp_path):
+    table = json.loads(three.write(tmp_path / "m.json").read_text())
+    assert table["x1"] == pytest.approx(three.second[:, 0].tolist())
+
+
+def test_another_suffix_is_refused(three, tmp_path):
+    with pytest.raises(InputError, match=r"\.csv or \.json"):
+        three.write(tmp_path / "m.txt")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("m.csv", "a,b\n1,2\n"), ("m.csv", "x0,y0,x1,y1,cost,margin,confidence\n1,2\n"), ("m.json", "[1]")]
+    + [("m.json", "{"), ("m.csv", "x0,y0,x1,y1,cost,margin,confidence\n1,2,3,4,5,6,nan\n"), ("m.csv", "\xff")],
+)
+def test_another_table_is_refused(tmp_path, name, text):
+    (tmp_path / name).write_bytes(text.encode("latin1"))
+    with pytest.raises(InputError, match="x0,y0,x1,y1"):
+        Matches.read(tmp_path / name)

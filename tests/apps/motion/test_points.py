@@ -1,0 +1,144 @@
+"""Points and descriptors: where they are found, how far apart, and what is refused."""
+
+import numpy as np
+import pytest
+from scipy.spatial import cKDTree
+
+from apps.images import InputError
+from apps.motion.points import corners, grey_frame, grey_pair, grid, keypoints, patches, sampled
+
+
+@pytest.fixture(scope="module")
+def camera():
+    import skimage.data
+
+    return skimage.data.camera()[::2, ::2].copy()
+
+
+@pytest.fixture
+def squares():
+    """Bright squares on a dark ground, and their corners."""
+    frame = np.full((96, 128), 40, np.uint8)
+    places = [(x, y) for x in range(16, 112, 32) for y in range(16, 80, 32)]
+    for x, y in places:
+        frame[y : y + 12, x : x + 12] = 200
+    return frame, np.array([(x + a, y + b) for x, y in places for a in (0, 11) for b in (0, 11)])
+
+
+@pytest.mark.parametrize(("kind", "size", "dtype"), [("sift", 128, np.float32), ("orb", 32, np.uint8)])
+def test_keypoints_have_descriptors(camera, kind, size, dtype):
+    found = keypoints(camera, 300, kind)
+    assert 100 < len(found) <= 310
+    assert found.descriptors.shape == (len(found), size)
+    assert found.descriptors.dtype == dtype
+    assert (found.xy >= 0).all()
+    assert (found.xy < camera.shape[::-1]).all()
+    if kind == "sift":
+        assert np.allclose(np.linalg.norm(found.descriptors, axis=1), 1, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["sift", "orb"])
+def test_a_flat_frame_has_no_keypoints(kind):
+    found = keypoints(np.full((64, 64), 9, np.uint8), 300, kind)
+    assert len(found) == 0
+    assert found.descriptors.ndim == 2
+
+
+def test_keypoints_repeat(camera):
+    one, two = keypoints(camera, 500), keypoints(camera, 500)
+    assert np.array_equal(one.xy, two.xy)
+    assert np.array_equal(one.descriptors, two.descriptors)
+
+
+def test_an_unknown_kind_is_refused(camera):
+    with pytest.raises(ValueError, match="'surf'"):
+        keypoints(camera, 10, "surf")
+
+
+def test_corners_lie_on_corners(squares):
+    frame, true = squares
+    found = corners(frame, 100)
+    distance, nearest = cKDTree(true).query(found)
+    assert distance.max() < 3
+    assert set(nearest) == set(range(len(true)))
+
+
+def test_corners_keep_their_distance(camera):
+    taken = np.array([[60.4, 50.0], [100.0, 90.7]])
+    found = corners(camera, 5000, 6, taken)
+    assert len(found) > 200
+    gap, _ = cKDTree(found).query(found, k=2)
+    assert gap[:, 1].min() >= 6
+    assert cKDTree(taken).query(found)[0].min() >= 5
+
+
+def test_corners_stay_within_the_budget_and_the_best_come_first(camera):
+    few, many = corners(camera, 50), corners(camera, 400)
+    assert len(few) == 50
+    assert np.array_equal(few, many[:50])
+    assert len(corners(camera, 0)) == 0
+
+
+def test_a_flat_frame_has_no_corners():
+    assert len(corners(np.full((64, 64), 9, np.uint8))) == 0
+
+
+def test_grid():
+    points = grid((21, 30), 10, border=5)
+    assert points.tolist() == [[5, 5], [15, 5], [5, 15], [15, 15]]
+
+
+def test_samples_are_bilinear_however_many():
+    y, x = np.mgrid[:20, :30].astype(np.float32)
+    ramp = np.stack([2 * x, 3 * y], axis=2)
+    rng = np.random.default_rng(0)
+    at = rng.random((40000, 1)) * 29, rng.random((40000, 1)) * 19
+    values = sampled(ramp, *at)
+    assert values.shape == (40000, 1, 2)
+    assert np.allclose(values[:, 0], np.hstack([2 * at[0], 3 * at[1]]), atol=0.15)  # OpenCV rounds places to 1 / 32
+
+
+def test_patches_do_not_change_with_brightness_or_contrast(camera):
+    points = corners(camera, 100)
+    one, two = patches(camera, points), patches((camera // 2 + 30).astype(np.uint8), points)
+    alike = (one * two).sum(axis=1)
+    assert np.median(alike) > 0.99
+    assert np.allclose((one**2).sum(axis=1), 1, atol=1e-4)
+
+
+def test_patches_follow_a_turn(camera):
+    turned = np.ascontiguousarray(np.rot90(camera))  # what lay at (x, y) lies at (y, width - 1 - x)
+    points = corners(camera, 200)
+    there = np.stack([points[:, 1], camera.shape[1] - 1 - points[:, 0]], axis=1)
+    linear = np.tile([[0.0, 1.0], [-1.0, 0.0]], (len(points), 1, 1))
+    alike = (patches(camera, points) * patches(turned, there, linear=linear)).sum(axis=1)
+    assert alike.min() > 0.999
+    assert np.median((patches(camera, points) * patches(turned, there)).sum(axis=1)) < 0.5
+
+
+def test_grey_frame_takes_grey_and_rgb(camera):
+    assert np.array_equal(grey_frame(camera), camera)
+    assert np.array_equal(grey_frame(np.dstack([camera] * 3)), camera)
+
+
+@pytest.mark.parametrize(
+    ("frame", "words"),
+    [
+        (np.zeros((20, 20, 4), np.uint8), r"\(20, 20, 4\)"),
+        (np.zeros(20, np.uint8), r"\(20,\)"),
+        (np.zeros((20, 20), np.float32), "float32"),
+        (np.zeros((8, 40), np.uint8), "40 x 8"),
+    ],
+)
+def test_other_frames_are_refused(frame, words):
+    with pytest.raises(InputError, match=words):
+        grey_frame(frame)
+
+
+def test_pairs_that_do_not_go_together_are_refused(camera):
+    with pytest.raises(InputError, match="256 x 256 and 255 x 256"):
+        grey_pair(camera, camera[:, 1:])
+    with pytest.raises(InputError, match="second frame has no texture"):
+        grey_pair(camera, np.full_like(camera, 128))
+    with pytest.raises(InputError, match="first frame has no texture"):
+        grey_pair(np.full_like(camera, 128), camera)

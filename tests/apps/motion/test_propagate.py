@@ -1,0 +1,99 @@
+"""Propagation and what is hidden."""
+
+import numpy as np
+import pytest
+
+from apps.motion.occlusion import consistent, fill_hidden, hidden, owners, reversed_flow
+from apps.motion.propagate import _described, propagate
+from apps.motion.refine import pyramid
+
+
+def grey(frame):
+    import cv2
+
+    return cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY).astype(np.float32)
+
+
+def level_of(pair):
+    return pyramid(*(frame.astype(np.float32) / 255 for frame in (pair.first, pair.second)))[0]
+
+
+def test_matches_of_a_smooth_motion(smooth_pair):
+    first, second = propagate(grey(smooth_pair.first), grey(smooth_pair.second), None, None)
+    assert len(first) > 600
+    at = np.rint(first).astype(int).T[::-1]
+    off = np.linalg.norm(second - first - smooth_pair.flow[tuple(at)], axis=1)
+    assert np.median(off) < 0.8
+    assert (off < 3).mean() > 0.95
+
+
+def test_a_fast_disc_is_found_without_a_guess(disc_pair):
+    first, second = propagate(grey(disc_pair.first), grey(disc_pair.second), None, None)
+    x, y = np.rint(first).astype(int).T
+    on_disc = disc_pair.disc[y, x]
+    assert on_disc.sum() > 60
+    off = np.linalg.norm(second - first - disc_pair.flow[y, x], axis=1)
+    assert (off[on_disc] < 3).mean() > 0.85
+    assert (off[~on_disc] < 3).mean() > 0.9
+
+
+def test_same_result_in_every_run(smooth_pair):
+    runs = [propagate(grey(smooth_pair.first), grey(smooth_pair.second), None, None) for _ in range(2)]
+    np.testing.assert_array_equal(runs[0], runs[1])
+
+
+def test_frames_that_have_nothing_in_common_match_little():
+    rng = np.random.default_rng(0)
+    first, second = rng.uniform(0, 255, (2, 120, 160)).astype(np.float32)
+    assert len(propagate(first, second, None, None)[0]) < 60
+    flat = np.full((120, 160), 80, np.float32)
+    propagate(flat, flat, None, None)
+
+
+def test_descriptors_do_not_see_brightness_or_contrast():
+    frame = np.random.default_rng(1).uniform(0, 120, (40, 40)).astype(np.float32)
+    one, two = _described(frame), _described(1.7 * frame + 20)
+    assert np.abs(one.astype(int) - two).max() <= 2
+    assert one.std() > 10
+
+
+def test_what_the_disc_covers_is_hidden(disc_pair):
+    level = level_of(disc_pair)
+    found = hidden(disc_pair.flow, owners(level, disc_pair.flow))
+    assert found[disc_pair.hidden].mean() > 0.9
+    assert found[~disc_pair.hidden].mean() < 0.02
+
+
+def test_hidden_pixels_take_the_motion_of_their_side(disc_pair):
+    wrong = disc_pair.flow.copy()
+    wrong[disc_pair.hidden] = (30, -12)  # the disc's
+    filled = fill_hidden(level_of(disc_pair), wrong, disc_pair.hidden)
+    off = disc_pair.error(filled)
+    assert (off[disc_pair.hidden] < 1).mean() > 0.6
+    assert off[~disc_pair.hidden].mean() < 0.7
+    np.testing.assert_array_equal(fill_hidden(level_of(disc_pair), wrong, np.zeros((192, 256), bool)), wrong)
+
+
+def test_reversed_flow_leads_back(smooth_pair):
+    owner = owners(level_of(smooth_pair), smooth_pair.flow)
+    back = reversed_flow(smooth_pair.flow, owner)
+    y, x = np.nonzero(owner >= 0)
+    home = np.stack([x, y], axis=1) + back[y, x]
+    start = np.stack([owner[y, x] % 256, owner[y, x] // 256], axis=1)
+    assert np.abs(home - start).max() <= 0.51, "up to the rounding of the place"
+
+
+def test_consistency(disc_pair):
+    level = level_of(disc_pair)
+    valid = consistent(level, disc_pair.flow, owners(level, disc_pair.flow))
+    assert valid[disc_pair.hidden].mean() < 0.1
+    assert valid[~disc_pair.hidden].mean() > 0.85
+    off = disc_pair.flow + np.float32([12, 5])
+    assert consistent(level, off, owners(level, off))[~disc_pair.hidden].mean() < 0.3
+
+
+@pytest.mark.parametrize("shape", [(16, 16), (17, 90)])
+def test_tiny_frames(shape):
+    frame = np.random.default_rng(2).uniform(0, 255, shape).astype(np.float32)
+    first, second = propagate(frame, frame, None, None)
+    assert np.abs(first - second).max(initial=0) < 1

@@ -1,0 +1,246 @@
+"""Wide-baseline matches against warps of photographs by known homographies, and a stereo pair with true disparity."""
+
+import cv2
+import numpy as np
+import pytest
+import skimage.data
+
+from apps.images import InputError
+from apps.motion import views, wide
+from apps.motion.candidates import nearest_descriptors
+from apps.motion.geometry import apply, epipolar_distance, fit, fit_best, in_front, log_chance, transfer_distance
+from apps.motion.guided import first_matches
+from apps.motion.points import keypoints
+from apps.motion.wide import match_wide
+
+SLANTED = np.array([[0.76, -0.3, 130.0], [0.33, 1.0, -40.0], [4.5e-4, 0.0, 1.0]])  # about as graf 1 to 3, tilt 2
+
+
+def warped(picture, homography, seed=0):
+    """The picture as another camera would see it: three times finer first, for no jagged edges; darker, with noise."""
+    height, width = picture.shape[:2]
+    finer = np.array([[3.0, 0, 1], [0, 3, 1], [0, 0, 1]])  # pixel centres, not corners, are whole numbers
+    fine = cv2.warpPerspective(picture, finer @ homography, (3 * width, 3 * height))
+    seen = cv2.resize(fine, (width, height), interpolation=cv2.INTER_AREA)
+    noise = np.random.default_rng(seed).normal(0, 3, seen.shape)
+    return np.clip(255 * (seen / 255.0) ** 1.3 * 0.9 + noise, 0, 255).astype(np.uint8)
+
+
+def corners_of(picture):
+    height, width = picture.shape[:2]
+    return np.array([[0.0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]])
+
+
+def ratio_test(first, second):
+    """What one would do without an assignment: ratio 0.8, mutual."""
+    points = [keypoints(cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY), 2000, "sift", 0.04) for picture in (first, second)]
+    there, distance = nearest_descriptors(points[0].descriptors, points[1].descriptors, 2)
+    back, _ = nearest_descriptors(points[1].descriptors, points[0].descriptors, 1)
+    own = np.arange(len(there))
+    good = (distance[:, 0] < 0.8 * distance[:, 1]) & (back[there[:, 0], 0] == own)
+    return points[0].xy[good], points[1].xy[there[good, 0]]
+
+
+def test_photograph_seen_aslant():
+    first = skimage.data.astronaut()
+    second = warped(first, SLANTED)
+    found = match_wide(first, second)
+    assert found.model == "homography"
+    corners = corners_of(first)
+    error = np.linalg.norm(apply(found.matrix, corners) - apply(SLANTED, corners), axis=1)
+    assert error.mean() < 0.7
+    right = transfer_distance(SLANTED, found.matches.first, found.matches.second) < 3
+    assert right.mean() > 0.99
+    rival = transfer_distance(SLANTED, *ratio_test(first, second)) < 3
+    assert right.sum() > 2 * rival.sum()
+    assert right.mean() >= rival.mean()
+    for points in (found.matches.first, found.matches.second):
+        assert len(np.unique(np.rint(points), axis=0)) > 0.97 * len(points)
+    assert found.residual.max() <= 3
+    assert found.residual == pytest.approx(transfer_distance(found.matrix, found.matches.first, found.matches.second))
+    assert ((found.matches.confidence >= 0) & (found.matches.confidence <= 1)).all()
+    assert found.counts["matches"] == len(found.matches) == len(found.residual)
+    assert set(found.seconds) == {"points", "first", "geometry", "guided"}
+
+
+def test_sizes_may_differ_and_results_repeat():
+    first = skimage.data.astronaut()[:300, :400]
+    half = np.diag([0.5, 0.5, 1.0])
+    second = cv2.resize(first, (200, 150), interpolation=cv2.INTER_AREA)
+    half[:2, 2] = -0.25
+    found, again = match_wide(first, second), match_wide(first, second)
+    assert (transfer_distance(half, found.matches.first, found.matches.second) < 1).mean() > 0.96
+    assert (found.matches.first == again.matches.first).all()
+    assert (found.matrix == again.matrix).all()
+
+
+@pytest.mark.parametrize("model", ["homography", "fundamental"])
+def test_large_pictures_are_reduced(model, monkeypatch):
+    """The same answer, in pixels of the given pictures, which are of different sizes."""
+    first = skimage.data.astronaut()[:320, :400]
+    second = cv2.resize(warped(first, SLANTED), None, fx=0.75, fy=0.75, interpolation=cv2.INTER_AREA)
+    smaller = np.array([[0.75, 0, -0.125], [0, 0.75, -0.125], [0, 0, 1]])
+    monkeypatch.setattr(wide, "SIDE", 200)
+    found = match_wide(first, second, model=model)
+    assert found.matches.first.max() > 250
+    right = transfer_distance(smaller @ SLANTED, found.matches.first, found.matches.second) < 4
+    assert right.mean() > (0.97 if model == "homography" else 0.8)
+    assert found.residual.max() < 3 * 400 / 200 * 1.2
+
+
+def test_views_are_simulated_where_the_slant_is_steep():
+    """A tilt of four: plain descriptors agree on nothing."""
+    first = np.ascontiguousarray(skimage.data.chelsea()[:300, :440])
+    squeezed = np.array([[0.2, 0, 100.0], [0, 0.8, 20], [0, 0, 1]]) @ np.array(
+        [[0.9, -0.4, 60], [0.4, 0.9, -60], [0, 0, 1]]
+    )
+    found = match_wide(first, warped(first, squeezed))
+    assert "views" in found.seconds
+    right = transfer_distance(squeezed, found.matches.first, found.matches.second) < 3
+    assert right.mean() > 0.95
+    assert right.sum() > 50
+
+
+def test_stereo_pair_needs_a_fundamental_matrix():
+    left, right, disparity = skimage.data.stereo_motorcycle()
+    found = match_wide(left, right)
+    assert found.model == "fundamental"
+    first, second = found.matches.first, found.matches.second
+    truth = disparity[np.rint(first[:, 1]).astype(int), np.rint(first[:, 0]).astype(int)]
+    known = np.isfinite(truth)
+    off = np.hypot(first[:, 0] - truth - second[:, 0], first[:, 1] - second[:, 1])[known]
+    assert (off < 3).mean() > 0.94  # part of the rest is next to a step of the disparity
+    assert (off < 3).sum() > 1500
+    # Both cameras stand side by side: epipolar lines are the rows.
+    assert np.abs(first[:, 1] - second[:, 1]).max() < 6
+    assert found.residual.max() <= 3
+    plane = match_wide(left, right, model="homography")
+    assert plane.model == "homography"
+    assert len(plane.matches) < len(found.matches)
+
+
+def test_pictures_of_different_things_are_refused():
+    with pytest.raises(InputError, match=r"only \d+ of \d+ matches agree on a geometry, no more than chance"):
+        match_wide(skimage.data.coins(), skimage.data.chelsea())
+
+
+def test_linkers_share_the_pipeline():
+    first = np.ascontiguousarray(skimage.data.coffee()[:300, 100:420])
+    slant = np.array([[0.9, -0.2, 40.0], [0.2, 0.9, -20], [2e-4, 0, 1]])
+    second = warped(first, slant)
+    right = {}
+    for linker in ("assignment", "greedy", "mutual"):
+        found = match_wide(first, second, linker=linker)
+        right[linker] = int((transfer_distance(slant, found.matches.first, found.matches.second) < 3).sum())
+    assert right["assignment"] > 0.97 * max(right.values())
+    assert min(right.values()) > 200
+
+
+def test_first_matches_are_one_to_one():
+    grey = cv2.cvtColor(skimage.data.astronaut()[:200, :200], cv2.COLOR_RGB2GRAY)
+    points = keypoints(grey, 2000, "sift", 0.02)
+    found = first_matches(points, points)
+    assert (found.first == found.second).mean() > 0.99
+    assert len(np.unique(np.rint(found.first), axis=0)) == len(found)
+
+
+def test_first_matches_need_a_margin():
+    """What is there twice is matched to neither."""
+    grey = cv2.cvtColor(skimage.data.astronaut()[:200, :200], cv2.COLOR_RGB2GRAY)
+    once, twice = keypoints(grey, 2000, "sift", 0.02), keypoints(np.hstack([grey, grey]), 4000, "sift", 0.02)
+    assert len(first_matches(once, once)) > 80
+    assert len(first_matches(once, twice)) < 0.4 * len(first_matches(once, once))
+
+
+@pytest.mark.parametrize("turn", [0.0, 36.0, 108.0])
+def test_tilted_points_lie_where_they_were_found(turn):
+    """Spots far apart, found in a view of half the width, lie where they were drawn."""
+    y, x = np.mgrid[:200, :240]
+    spots = np.array([[50.0, 60], [120.3, 90.6], [180, 40.2], [90.5, 150], [170, 155]])
+    bright = sum(np.exp(-((x - px) ** 2 + (y - py) ** 2) / 90) for px, py in spots)
+    found = views._tilted(np.uint8(40 + 200 * np.clip(bright, 0, 1)), 2.0, turn).xy
+    apart = np.linalg.norm(found[:, None] - spots[None], axis=2).min(axis=0)
+    assert np.median(apart) < 0.7  # OpenCV's SIFT is a quarter of a pixel off in each direction, times the tilt
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "options", "message"),
+    [
+        ("flat", "photo", {}, "the first picture has no texture"),
+        ("photo", "flat", {}, "the second picture has no texture"),
+        ("ramp", "photo", {}, r"the first picture has \d points, too few to match"),
+        ("tiny", "photo", {}, "first picture is 9 x 9 pixels; pass at least 16 x 16"),
+        ("photo", "floats", {}, "second picture must hold uint8 pixels, got float64"),
+        ("photo", "photo", {"model": "affine"}, "model must be one of auto, homography, fundamental; got 'affine'"),
+        ("photo", "photo", {"gate": 0}, "gate must be above 0 pixels, got 0"),
+    ],
+)
+def test_bad_input(first, second, options, message):
+    photo = skimage.data.coins()[:100, :100]
+    pictures = {
+        "photo": photo,
+        "flat": np.full((80, 80), 7, np.uint8),
+        "ramp": np.tile(np.arange(100, dtype=np.uint8), (100, 1)),
+        "tiny": photo[:9, :9],
+        "floats": photo / 255.0,
+    }
+    with pytest.raises(InputError, match=message):
+        match_wide(pictures[first], pictures[second], **options)
+
+
+class TestGeometry:
+    rng = np.random.default_rng(2)
+    points = rng.uniform(0, 400, (150, 2))
+
+    def test_homography_among_wrong_matches(self):
+        second = apply(SLANTED, self.points)
+        second[:60] = self.rng.uniform(0, 400, (60, 2))
+        found = fit(self.points, second, "homography", 160000.0)
+        assert 90 <= found.agreeing <= 95
+        assert found.chance < -50
+        assert transfer_distance(found.matrix, self.points[60:], second[60:]).max() < 0.01
+        assert fit_best(self.points, second, "auto", 160000.0).model == "homography"
+
+    def test_depth_calls_for_a_fundamental_matrix(self):
+        second = self.points - np.column_stack([self.rng.uniform(5, 60, 150), np.zeros(150)])
+        found = fit_best(self.points, second, "auto", 160000.0)
+        assert found.model == "fundamental"
+        assert epipolar_distance(found.matrix, self.points, second).max() < 0.1
+
+    def test_what_is_off_the_plane_decides(self):
+        """Three quarters on one plane.  The rest nearer: a fundamental matrix.  The rest wrong: a homography."""
+        second = self.points - (20.0, 0)
+        nearer = second.copy()
+        nearer[:38, 0] -= self.rng.uniform(10, 60, 38)
+        wrong = second.copy()
+        wrong[:38] = self.rng.uniform(0, 400, (38, 2))
+        assert fit_best(self.points, nearer, "auto", 160000.0).model == "fundamental"
+        assert fit_best(self.points, wrong, "auto", 160000.0).model == "homography"
+        assert fit_best(self.points, wrong, "fundamental", 160000.0).model == "fundamental"
+
+    def test_random_matches_are_no_better_than_chance(self):
+        second = self.rng.uniform(0, 400, (150, 2))
+        for model in ("homography", "fundamental"):
+            found = fit(self.points, second, model, 160000.0)
+            assert found is None or found.chance > -1
+
+    def test_chance(self):
+        """Of 4 matches all obey a homography; each further one that does is the rarer the more exact it is."""
+        assert log_chance(50, 4, "homography", 3.0, 1e5) == np.inf
+        assert log_chance(50, 20, "homography", 1.0, 1e5) < log_chance(50, 20, "homography", 3.0, 1e5) < -20
+        assert log_chance(50, 20, "homography", 3.0, 1e5) < log_chance(50, 20, "fundamental", 3.0, 1e5)
+
+    @pytest.mark.parametrize("points", [np.zeros((30, 2)), np.arange(60.0).reshape(30, 2), np.zeros((3, 2))])
+    @pytest.mark.parametrize("model", ["homography", "fundamental"])
+    def test_points_without_a_geometry(self, points, model):
+        found = fit(points, points, model, 1e5)
+        assert found is None or np.isfinite(found.matrix).all()
+
+    def test_behind_the_camera(self):
+        """A view so steep that the origin lies beyond the horizon: the sign is taken from where the points are."""
+        steep = np.array([[1.0, 0, -150], [0, 1, 0], [0.01, 0, -1]])
+        points = self.points[self.points[:, 0] > 150]
+        found = fit(points, apply(steep, points), "homography", 1e5)
+        assert transfer_distance(found.matrix, points, apply(steep, points)).max() < 0.01
+        assert np.isinf(apply(found.matrix, np.array([[50.0, 50]]))).all()
+        assert in_front(found.matrix, (5, 400))[0, [0, 99, 101, 399]].tolist() == [False, False, True, True]

@@ -1,0 +1,95 @@
+"""Windows of complete bipartite graphs: proved, one-to-one, small, and right where the motion is known."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from apps.images import InputError
+from apps.motion.linking import link
+from apps.motion.points import grey_pair
+from apps.motion.sparse import seed_matches
+from apps.motion.windows import MOST, PRICE, match_windows
+
+
+def right(matches, pair):
+    x, y = np.rint(matches.first).astype(int).T
+    known = pair.known[y, x]
+    return (np.linalg.norm(matches.motion - pair.flow[y, x], axis=1) < 3)[known]
+
+
+@pytest.fixture(scope="module")
+def found(smooth_pair):
+    return match_windows(smooth_pair.first, smooth_pair.second)
+
+
+def test_every_window_is_proved_and_small(found):
+    assert len(found.batches) == 2
+    for batch, sizes in zip(found.batches, found.sizes, strict=True):
+        batch.check()
+        assert len(batch) == len(sizes)
+        assert sizes.min() >= 1
+        assert sizes.max() <= MOST
+    assert len(np.unique(found.sizes[0], axis=0)) > 1
+
+
+def test_matches_are_right_and_one_to_one(found, smooth_pair):
+    good = right(found.matches, smooth_pair)
+    assert good.sum() > 80
+    assert good.mean() > 0.85
+    for points in (found.matches.first, found.matches.second):
+        assert len(np.unique(np.rint(points), axis=0)) == len(found.matches)
+
+
+def test_margins_tell_right_from_wrong(found, smooth_pair):
+    matches = found.matches
+    assert (matches.margin >= 0).all()
+    sure = matches.select(matches.margin >= 150)
+    assert len(sure) > 60
+    assert right(sure, smooth_pair).mean() > max(0.95, right(matches, smooth_pair).mean())
+
+
+def test_costs_are_whole_and_below_the_price(found):
+    assert (found.matches.cost == np.rint(found.matches.cost)).all()
+    assert (found.matches.cost <= PRICE).all()
+    assert (found.matches.cost >= 0).all()
+
+
+def test_a_prior_finds_more(smooth_pair):
+    prior = seed_matches(*grey_pair(smooth_pair.first, smooth_pair.second))
+    small, guided = (match_windows(smooth_pair.first, smooth_pair.second, side=24, prior=p) for p in (None, prior))
+    assert right(guided.matches, smooth_pair).sum() > 1.2 * right(small.matches, smooth_pair).sum()
+
+
+def test_a_window_is_solved_as_if_alone(smooth_pair):
+    """One window over the whole of a small part: the same total as one sparse assignment."""
+    from apps.motion.points import Points
+
+    rng = np.random.default_rng(0)
+
+    def some(count):
+        descriptors = rng.random((count, 128)).astype(np.float32)
+        descriptors /= np.linalg.norm(descriptors, axis=1, keepdims=True)
+        xy = np.array(list(itertools.product(range(2, 40, 7), repeat=2))[:count], float)
+        return Points(xy, descriptors, np.ones(count, np.float32), np.ones(count, np.float32))
+
+    one, two = some(12), some(9)
+    found = match_windows(smooth_pair.first, smooth_pair.second, side=600, points=(one, two), price=720)
+    look = np.sqrt(np.maximum(2 - 2 * (one.descriptors @ two.descriptors.T).astype(float), 0))
+    gap = np.linalg.norm(one.xy[:, None] - two.xy, axis=2)
+    cost = np.rint(1000 * look + 6 * gap)
+    row, col = np.indices(cost.shape).reshape(2, -1)
+    alone = link(row, col, cost.ravel(), cost.shape, 720.0)
+    assert 0 < len(alone.pair) < 9
+    assert found.matches.cost.sum() - 720 * len(found.matches) == pytest.approx(alone.total - 720 * 12, abs=2)
+    assert np.sort(found.matches.margin) == pytest.approx(np.sort(alone.margin), abs=4)
+
+
+def test_bad_input_is_refused(smooth_pair):
+    with pytest.raises(InputError, match="8 pixels"):
+        match_windows(smooth_pair.first, smooth_pair.second, side=4)
+    with pytest.raises(InputError, match="differ in size"):
+        match_windows(smooth_pair.first, smooth_pair.second[1:])
+    ramp = np.tile(np.linspace(0, 200, 64).astype(np.uint8), (64, 1))
+    with pytest.raises(InputError, match="more texture"):
+        match_windows(ramp, ramp)

@@ -1,0 +1,239 @@
+"""The flow command on small frames: what it writes, what it prints, and how it refuses bad input."""
+
+import json
+import re
+import subprocess
+import sys
+
+import cv2
+import numpy as np
+import pytest
+from PIL import Image
+
+from apps import flow
+from apps.motion.files import read_flow, write_flow
+from apps.motion.matches import Matches
+
+MOTION = (5, -3)
+
+
+@pytest.fixture(scope="module")
+def frames():
+    """Three frames of a texture that moves by MOTION from each to the next, uint8 (72, 96, 3)."""
+    rng = np.random.default_rng(0)
+    wide = cv2.GaussianBlur(rng.uniform(0, 255, (120, 140, 3)), (0, 0), 1.5)
+    wide = np.uint8(255 * (wide - wide.min()) / np.ptp(wide))
+    return [wide[20 - n * MOTION[1] :, 20 - n * MOTION[0] :][:72, :96] for n in range(3)]
+
+
+@pytest.fixture
+def files(frames, tmp_path):
+    """one.png, two.png, three.png; truth.flo of one to two; frames/ with the three."""
+    (tmp_path / "frames").mkdir()
+    for n, (name, frame) in enumerate(zip(("one", "two", "three"), frames, strict=True)):
+        Image.fromarray(frame).save(tmp_path / f"{name}.png")
+        Image.fromarray(frame).save(tmp_path / "frames" / f"f{n + 8}.png")  # f8, f9, f10
+    write_flow(tmp_path / "truth.flo", np.full((72, 96, 2), MOTION, np.float32))
+    return tmp_path
+
+
+def run(files, *arguments):
+    arguments = [str(files / a) if re.search(r"\.(png|flo|avi|csv|npy|npz|pfm|gif)$", str(a)) else a for a in arguments]
+    return flow.main([*map(str, arguments), "--out", str(files / "out")])
+
+
+def test_writes_everything(files, capsys):
+    assert run(files, "one.png", "two.png", "--truth", "truth.flo", "--json", files / "r.json") == 0
+    names = sorted(p.name for p in (files / "out").iterdir())
+    kinds = ["-arrows.png", "-colour.png", "-error.png", "-matches.csv", "-warped.png", ".flo"]
+    assert names == sorted(f"one{kind}" for kind in kinds)
+    field, _ = read_flow(files / "out" / "one.flo")
+    assert np.abs(field[8:-8, 8:-8] - MOTION).max() < 0.3
+    np.testing.assert_array_equal(cv2.readOpticalFlow(str(files / "out" / "one.flo")), field)
+    for kind in ("arrows", "colour", "warped"):
+        assert np.array(Image.open(files / "out" / f"one-{kind}.png")).shape == (72, 96, 3)
+    warped = np.array(Image.open(files / "out" / "one-warped.png")).astype(int)
+    first = np.array(Image.open(files / "one.png"))
+    assert np.abs(warped - first)[10:-10, 10:-10].mean() < 6
+    report = json.loads((files / "r.json").read_text())
+    assert report["truth"]["epe"] < 0.3
+    assert report["truth"]["pixels"] == 72 * 96
+    assert report["matches"] == len(Matches.read(files / "out" / "one-matches.csv")) > 20
+    assert report["valid_percent"] > 70
+    assert set(report["files"]) == {"flow", "matches", "arrows", "colour", "warped", "error"}
+    printed = capsys.readouterr().out
+    assert re.search(r"motion 5\.\d+ px on average.* EPE 0\.\d+ px, Fl 0\.\d+ %", printed)
+
+
+@pytest.mark.parametrize(("kind", "name"), [("kitti", "one-flow.png"), ("npy", "one.npy"), ("pfm", "one.pfm")])
+def test_formats(files, kind, name):
+    assert run(files, "one.png", "two.png", "--format", kind, "--quiet") == 0
+    field, valid = read_flow(files / "out" / name)
+    assert valid.all()
+    assert np.abs(field[20:50, 20:70] - MOTION).max() < 0.3
+
+
+def test_matches_given_and_linker(files):
+    points = np.mgrid[10:80:8, 10:60:8].reshape(2, -1).T.astype(float)
+    ones = np.ones(len(points))
+    Matches(points, points + MOTION, ones, ones, ones).write(files / "given.csv")
+    assert run(files, "one.png", "two.png", "--matches", "given.csv", "--quiet") == 0
+    assert len(Matches.read(files / "out" / "one-matches.csv")) == len(points)
+    assert run(files, "one.png", "two.png", "--linker", "mutual", "--quiet") == 0
+
+
+def test_folder_in_the_order_of_numbers_with_one_scale(files, capsys):
+    (files / "truths").mkdir()
+    for name in ("f8", "f9"):
+        write_flow(files / "truths" / f"{name}.flo", np.full((72, 96, 2), MOTION, np.float32))
+    assert run(files, files / "frames", "--truth", files / "truths", "--json", files / "r.json") == 0
+    names = {p.name for p in (files / "out").iterdir()}
+    assert {"f8.flo", "f9.flo", "f9-colour.png"} < names
+    assert "f10.flo" not in names
+    report = json.loads((files / "r.json").read_text())
+    assert [re.findall(r"f\d+", pair["pair"]) for pair in report["pairs"]] == [["f8", "f9"], ["f9", "f10"]]
+    assert set(report["truth"]) == {"by image", "pooled"}
+    assert report["truth"]["pooled"]["pixels"] == 2 * 72 * 96
+    captured = capsys.readouterr()
+    assert "2 done, 0 failed; by image: EPE" in captured.out
+    assert "2/2" in captured.err, "a progress bar on standard error"
+    most = max(pair["most_motion"] for pair in report["pairs"])
+    from apps.motion.drawing import flow_picture
+
+    for name in ("f8", "f9"):
+        wanted = flow_picture(read_flow(files / "out" / f"{name}.flo")[0], longest=most)
+        found = np.array(Image.open(files / "out" / f"{name}-colour.png")).astype(int)
+        assert np.abs(found - wanted).max() <= 1
+
+
+def test_a_failed_pair_does_not_stop_the_others(files, capsys):
+    whole = (files / "one.png").read_bytes()
+    (files / "frames" / "f11.png").write_bytes(whole[:300])
+    Image.fromarray(np.full((72, 96, 3), 90, np.uint8)).save(files / "frames" / "f7.png")
+    assert run(files, files / "frames", "--json", files / "r.json") == 1
+    captured = capsys.readouterr()
+    assert "2 done, 2 failed" in captured.out
+    assert re.search(r"cutmatch flow: .*f7\.png -> .*f8\.png: .*texture", captured.err)
+    assert re.search(r"cutmatch flow: .*f10\.png -> .*f11\.png: frames: cannot read", captured.err)
+    assert len(json.loads((files / "r.json").read_text())["failures"]) == 2
+
+
+def test_video_and_stack(files, frames):
+    Image.fromarray(frames[0]).save(
+        files / "clip.gif", save_all=True, append_images=[Image.fromarray(f) for f in frames[1:]]
+    )
+    np.save(files / "stack.npy", np.stack(frames))
+    assert run(files, "stack.npy", "--quiet") == 0
+    assert run(files, "clip.gif", "--quiet", "--threads", 2) == 0
+    names = {p.name for p in (files / "out").iterdir()}
+    assert {"stack-00000.flo", "stack-00001.flo", "clip-00000.flo", "clip-00001.flo"} < names
+    assert np.abs(read_flow(files / "out" / "stack-00001.flo")[0][20:50, 20:70] - MOTION).max() < 0.3
+
+
+def bad(name, arguments, message):
+    return pytest.param(arguments, message, id=name)
+
+
+BAD = [
+    bad("one frame", ["one.png"], r"frames: .*one\.png' is one frame; pass a second"),
+    bad("three frames", ["one.png", "two.png", "three.png"], r"frames: got 3 files; pass two frames"),
+    bad("no such frame", ["one.png", "gone.png"], r"frames: no file .*check the path"),
+    bad("no such video", ["gone.avi"], r"frames: no file or folder .*gone\.avi"),
+    bad("not a frame", ["one.png", "words.png"], r"frames: cannot read .*not an image"),
+    bad("truncated", ["one.png", "half.png"], r"frames: cannot read .*pass a complete PNG"),
+    bad("unreadable video", ["broken.avi"], r"frames: cannot read .*broken\.avi' as a video"),
+    bad("sizes", ["one.png", "small.png"], r"frames differ in size: the first is 96x72 pixels, the second 20x30"),
+    bad("tiny", ["dot.png", "dot.png"], r"frames are 3x2 pixels; 16 a side is the least"),
+    bad("no texture", ["flat.png", "flat.png"], r"texture"),
+    bad(
+        "truth of another size", ["one.png", "two.png", "--truth", "small.flo"], r"--truth is 20x30 pixels, but the fr"
+    ),
+    bad("no such truth", ["one.png", "two.png", "--truth", "gone.flo"], r"--truth: no file"),
+    bad("truth is a picture", ["one.png", "two.png", "--truth", "two.png"], r"--truth: cannot read .*16 bits"),
+    bad("broken truth", ["one.png", "two.png", "--truth", "half.flo"], r"--truth: cannot read .*need 55308 bytes"),
+    bad("empty truth", ["one.png", "two.png", "--truth", "unknown.flo"], r"--truth knows no pixel"),
+    bad("matches", ["one.png", "two.png", "--matches", "words.csv"], r"matches: cannot read .*words\.csv"),
+    bad("scale", ["one.png", "two.png", "--scale", "0"], r"--scale must be above 0 pixels, got 0"),
+    bad("threads", ["one.png", "two.png", "--threads", "0"], r"--threads must be 1 or more, got 0"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD)
+def test_bad_input_is_one_line_and_nothing_is_written(files, arguments, message, capsys):
+    (files / "words.png").write_text("no picture")
+    (files / "words.csv").write_text("no,matches\n1,2\n")
+    (files / "broken.avi").write_bytes(b"RIFF" + bytes(100))
+    whole = (files / "one.png").read_bytes()
+    (files / "half.png").write_bytes(whole[: len(whole) // 2])
+    (files / "half.flo").write_bytes((files / "truth.flo").read_bytes()[:1000])
+    Image.fromarray(np.zeros((30, 20, 3), np.uint8)).save(files / "small.png")
+    Image.fromarray(np.zeros((2, 3, 3), np.uint8)).save(files / "dot.png")
+    Image.fromarray(np.full((72, 96, 3), 90, np.uint8)).save(files / "flat.png")
+    write_flow(files / "small.flo", np.zeros((30, 20, 2)))
+    write_flow(files / "unknown.flo", np.zeros((72, 96, 2)), np.zeros((72, 96), bool))
+    assert run(files, *arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1, captured.err
+    assert captured.err.startswith("cutmatch flow: ")
+    assert re.search(message, captured.err)
+    assert not (files / "out").exists()
+
+
+def test_folders_that_cannot_be_used(files, capsys):
+    (files / "empty").mkdir()
+    assert run(files, files / "empty") == 2
+    assert "holds no picture; two or more are needed" in capsys.readouterr().err
+    (files / "empty" / "a.png").write_bytes((files / "one.png").read_bytes())
+    assert run(files, files / "empty") == 2
+    assert "holds one picture" in capsys.readouterr().err
+    (files / "empty" / "a.bmp").write_bytes(b"")
+    assert run(files, files / "empty") == 2
+    assert "2 pictures are called 'a'" in capsys.readouterr().err
+    assert run(files, files / "empty", "one.png") == 2
+    assert "is a folder; pass two frames" in capsys.readouterr().err
+
+
+def test_out_that_cannot_be_written(files, capsys):
+    (files / "out").write_text("a file")
+    assert run(files, "one.png", "two.png") == 2
+    assert re.search(r"--out: cannot write", capsys.readouterr().err)
+
+
+def test_motion_beyond_kitti_writes_nothing(files, capsys, monkeypatch):
+    from apps.motion.dense import Flow
+
+    def far(first, second, **settings):
+        none = Matches(np.empty((0, 2)), np.empty((0, 2)), *np.empty((3, 0)))
+        return Flow(np.full((72, 96, 2), 600, np.float32), np.ones((72, 96), bool), none, {"total": 0.0})
+
+    monkeypatch.setattr(flow, "flow", far)
+    assert run(files, "one.png", "two.png", "--format", "kitti") == 2
+    assert "a KITTI .png holds 512; write .flo" in capsys.readouterr().err
+    assert not (files / "out").exists()
+
+
+def test_deep_grey_and_alpha_frames(files, frames):
+    Image.fromarray(frames[0]).convert("RGBA").save(files / "alpha.png")
+    deep = frames[1][..., ::-1].astype(np.uint16) * 257
+    cv2.imwrite(str(files / "deep.png"), deep)
+    assert run(files, "alpha.png", "deep.png", "--quiet") == 0
+    assert np.abs(read_flow(files / "out" / "alpha.flo")[0][20:50, 20:70] - MOTION).max() < 0.3
+    for name, frame in zip(("greyone", "greytwo"), frames, strict=False):
+        Image.fromarray(frame).convert("L").save(files / f"{name}.png")
+    assert run(files, "greyone.png", "greytwo.png", "--quiet") == 0
+    assert np.abs(read_flow(files / "out" / "greyone.flo")[0][20:50, 20:70] - MOTION).max() < 0.3
+
+
+def test_a_gpu_that_is_not_there_is_refused(files, capsys, monkeypatch):
+    monkeypatch.setattr("gridcut.device.choose.cuda_is_available", lambda: False)
+    assert run(files, "one.png", "two.png", "--device", "cuda") == 2
+    assert "use device='cpu' or 'auto'" in capsys.readouterr().err
+    assert not (files / "out").exists()
+
+
+def test_importing_the_command_is_light():
+    code = "import sys, apps.flow; print([m for m in sys.modules])"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    for heavy in ("numba", "cv2", "skimage", "matplotlib", "scipy"):
+        assert f"'{heavy}'" not in loaded

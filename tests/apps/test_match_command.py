@@ -1,0 +1,135 @@
+"""`cutmatch match` on a photograph and its warp: what it writes, what it prints, and how it refuses bad input."""
+
+import csv
+import json
+import re
+
+import cv2
+import numpy as np
+import pytest
+import skimage.data
+from PIL import Image
+
+from apps import match
+
+SLANT = np.array([[0.9, -0.15, 20.0], [0.1, 0.95, -5], [3e-4, 0, 1]])
+
+
+@pytest.fixture
+def files(tmp_path):
+    """photo.png, its warp seen.png, the homography as text, XML and YAML, and pictures that cannot be matched."""
+    photo = skimage.data.astronaut()[:240, 100:400]
+    Image.fromarray(photo).save(tmp_path / "photo.png")
+    Image.fromarray(cv2.warpPerspective(photo, SLANT, (280, 220))).save(tmp_path / "seen.png")
+    (tmp_path / "truth.txt").write_text("\n".join(" ".join(map(str, row)) for row in SLANT))
+    for suffix in ("xml", "yml"):
+        storage = cv2.FileStorage(str(tmp_path / f"truth.{suffix}"), cv2.FILE_STORAGE_WRITE)
+        storage.write("H", SLANT)
+        storage.release()
+    return tmp_path
+
+
+def run(files, first, second, *arguments):
+    return match.main([str(files / first), str(files / second), "--out", str(files / "out"), *map(str, arguments)])
+
+
+@pytest.mark.parametrize("truth", ["truth.txt", "truth.xml", "truth.yml"])
+def test_homography(files, truth, capsys):
+    assert run(files, "photo.png", "seen.png", "--truth", files / truth, "--json", files / "r.json") == 0
+    names = ["photo-seen-matches.csv", "photo-seen-matches.png", "photo-seen-over.png"]
+    assert sorted(p.name for p in (files / "out").iterdir()) == names
+    report = json.loads((files / "r.json").read_text())
+    assert report["model"] == "homography"
+    assert np.abs(np.array(report["matrix"]) - SLANT).max() < 1.5
+    assert report["matrix"][2][2] == 1
+    assert report["truth"]["corner_error"] < 1
+    assert report["truth"]["right_percent"] > 97
+    assert report["truth"]["right"] <= report["matches"]
+    assert 0 < report["first_inliers"] <= report["first_matches"]
+    assert 0 < report["coverage_percent"] <= 100
+    with open(files / "out" / names[0], newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == report["matches"]
+    assert list(rows[0]) == ["x0", "y0", "x1", "y1", "cost", "margin", "confidence"]
+    picture = np.array(Image.open(files / "out" / names[1]))
+    assert picture.shape == (240, 300 + 8 + 280, 3)
+    over = np.array(Image.open(files / "out" / names[2]))
+    photo = np.array(Image.open(files / "photo.png"))
+    assert over.shape == photo.shape
+    assert np.median(np.abs(over[60:180, 80:220].astype(int) - photo[60:180, 80:220])) < 3
+    out = capsys.readouterr().out
+    assert re.search(r"homography, \d+ of \d+ first matches agree", out)
+    assert "corner error" in out
+
+
+def test_fundamental_matrix_as_json(files, capsys):
+    left, right, _ = skimage.data.stereo_motorcycle()
+    Image.fromarray(left[100:, :]).save(files / "left.png")
+    Image.fromarray(right[100:, :]).save(files / "right.png")
+    assert run(files, "left.png", "right.png", "--json", "--table", files / "m.json") == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["model"] == "fundamental"
+    assert not (files / "out" / "left-right-over.png").exists()
+    table = json.loads((files / "m.json").read_text())
+    points = [
+        np.column_stack([table[x], table[y], np.ones(report["matches"])]) for x, y in (("x0", "y0"), ("x1", "y1"))
+    ]
+    matrix = np.array(report["matrix"])
+    lines = points[0] @ matrix.T
+    off = np.abs((points[1] * lines).sum(axis=1)) / np.linalg.norm(lines[:, :2], axis=1)
+    assert np.median(off) < 0.5
+    assert run(files, "left.png", "right.png", "--quiet", "--model", "homography", "--json", files / "r.json") == 0
+    assert json.loads((files / "r.json").read_text())["model"] == "homography"
+
+
+def test_quiet_and_linker(files, capsys):
+    assert run(files, "photo.png", "seen.png", "--quiet", "--linker", "greedy", "--gate", 2, "--threads", 1) == 0
+    captured = capsys.readouterr()
+    assert captured.out == captured.err == ""
+
+
+BAD = {
+    "no such picture": ("photo.png", "gone.png", [], "second: no file"),
+    "not a picture": ("words.png", "seen.png", [], "first: cannot read"),
+    "truncated": ("photo.png", "half.png", [], "second: cannot read"),
+    "flat": ("flat.png", "seen.png", [], "the first picture has no texture"),
+    "no points": ("photo.png", "ramp.png", [], r"the second picture has \d points, too few to match"),
+    "tiny": ("photo.png", "tiny.png", [], "second picture is 8 x 8 pixels"),
+    "unrelated": ("photo.png", "coins.png", [], "no more than chance would have it"),
+    "gate": ("photo.png", "seen.png", ["--gate", "-1"], "--gate must be above 0 pixels, got -1"),
+    "table": ("photo.png", "seen.png", ["--table", "m.xlsx"], "--table: 'm.xlsx' must end in .csv or .json"),
+    "threads": ("photo.png", "seen.png", ["--threads", "0"], "--threads must be 1 or more"),
+    "no truth": ("photo.png", "seen.png", ["--truth", "gone.txt"], "--truth: no file"),
+    "truth of words": ("photo.png", "seen.png", ["--truth", "words.png"], "must hold the nine numbers"),
+    "truth of eight": ("photo.png", "seen.png", ["--truth", "eight.txt"], "must hold the nine numbers"),
+    "singular truth": ("photo.png", "seen.png", ["--truth", "zeros.txt"], "must hold the nine numbers"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_one_line_and_nothing_is_written(files, case, capfd, monkeypatch):
+    monkeypatch.chdir(files)
+    whole = (files / "seen.png").read_bytes()
+    (files / "half.png").write_bytes(whole[: len(whole) // 2])
+    (files / "words.png").write_text("no picture")
+    (files / "eight.txt").write_text("1 0 0 0 1 0 0 0")
+    (files / "zeros.txt").write_text("0 " * 9)
+    Image.fromarray(np.full((90, 90), 50, np.uint8)).save(files / "flat.png")
+    Image.fromarray(np.tile(np.arange(100, dtype=np.uint8), (100, 1))).save(files / "ramp.png")
+    Image.fromarray(skimage.data.coins()[:8, :8]).save(files / "tiny.png")
+    Image.fromarray(skimage.data.coins()[:150, :200]).save(files / "coins.png")
+    before = sorted(files.rglob("*"))
+    first, second, arguments, message = BAD[case]
+    assert run(files, first, second, *arguments) == 2
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert captured.err.startswith("cutmatch match: ")
+    assert re.search(message, captured.err)
+    assert sorted(files.rglob("*")) == before
+
+
+def test_out_that_cannot_be_written(files, capsys):
+    (files / "out").write_text("a file")
+    assert run(files, "photo.png", "seen.png", "--quiet") == 2
+    assert "--out: cannot write" in capsys.readouterr().err

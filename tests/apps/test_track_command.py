@@ -1,0 +1,227 @@
+"""`cutmatch track` on a few drawn particles: what it writes, what it prints, and how it refuses bad input."""
+
+import csv
+import json
+import re
+
+import cv2
+import numpy as np
+import pytest
+import skimage.data
+from PIL import Image
+
+from apps import track
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Nine particles that drift by (2, 1): frames/, stack.npy, detections.csv."""
+    y, x = np.mgrid[:64, :80]
+    grid = np.stack(np.meshgrid([12.0, 32, 52], [12.0, 30, 48]), axis=-1).reshape(-1, 2)
+    rng = np.random.default_rng(0)
+    stack, rows = [], ["Frame; X ; y;mass;colour"]
+    for t in range(6):
+        frame = np.full((64, 80), 60.0)
+        for k, (px, py) in enumerate(grid + (2 * t, t)):
+            frame += 120 * np.exp(-((x - px) ** 2 + (y - py) ** 2) / 4.5)
+            rows.append(f"{t};{px};{py};{k + 0.5};red")
+        stack.append(np.clip(frame + rng.normal(0, 2, frame.shape), 0, 255).astype(np.uint8))
+    (tmp_path / "frames").mkdir()
+    for t, frame in enumerate(stack):
+        Image.fromarray(frame).save(tmp_path / "frames" / f"{t}.png")
+    np.save(tmp_path / "stack.npy", np.stack(stack))
+    (tmp_path / "detections.csv").write_text("\n".join(rows) + "\n\n")
+    return tmp_path
+
+
+def run(files, name, *arguments):
+    return track.main([str(files / name), "--out", str(files / "out"), *map(str, arguments)])
+
+
+def read(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("name", ["frames", "stack.npy"])
+def test_particles_in_frames(files, name, capsys):
+    assert run(files, name, "--reach", 5, "--json", files / "r.json") == 0
+    stem = name.split(".")[0]
+    assert sorted(p.name for p in (files / "out").iterdir()) == [f"{stem}-tracks.csv", f"{stem}-trails.png"]
+    rows = read(files / "out" / f"{stem}-tracks.csv")
+    assert list(rows[0]) == ["track", "frame", "x", "y", "mass", "link_margin"]
+    assert len(rows) == 54
+    for k in range(9):
+        path = np.array([[float(r["x"]), float(r["y"])] for r in rows if r["track"] == str(k)])
+        assert np.abs(np.diff(path, axis=0) - (2, 1)).max() < 0.3
+    assert [r["link_margin"] for r in rows].count("") == 9
+    report = json.loads((files / "r.json").read_text())
+    assert (report["tracks"], report["links"], report["mean_length"], report["links_refused"]) == (9, 45, 6.0, 0)
+    assert report["detector"]["kind"] == "bright"
+    assert report["frames"] == 6
+    picture = np.array(Image.open(files / "out" / f"{stem}-trails.png"))
+    assert picture.shape == (640, 640 * 80 // 64, 3) or picture.shape[0] % 64 == 0
+    assert (np.ptp(picture.astype(int), axis=2) > 60).any(), "no coloured trails"
+    captured = capsys.readouterr()
+    assert "54 points in 6 frames, 9 tracks, 45 links" in captured.out
+    assert captured.out.count("\n") == 1
+
+
+def test_detections_from_a_table(files, capsys):
+    assert run(files, "detections.csv", "--json", "--table", files / "t.json") == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["tracks"], report["detector"]) == (9, None)
+    assert report["reach"] == 9  # half of 18
+    table = json.loads((files / "t.json").read_text())
+    assert list(table) == ["track", "frame", "x", "y", "mass", "colour", "link_margin"]
+    assert table["colour"] == ["red"] * 54
+    assert table["mass"] == [k + 0.5 for k in range(9) for _ in range(6)]
+    assert table["link_margin"].count(None) == 9
+
+
+def test_a_table_of_tracks_can_be_tracked_again(files):
+    assert run(files, "detections.csv", "--quiet", "--table", files / "a.csv") == 0
+    assert run(files, "a.csv", "--quiet", "--table", files / "b.csv") == 0
+    assert read(files / "a.csv") == read(files / "b.csv")
+
+
+def test_arrays_out_and_short_tracks_dropped(files):
+    text = (files / "detections.csv").read_text().rstrip() + "\n3;70;5;99;blue\n"
+    (files / "detections.csv").write_text(text)
+    assert run(files, "detections.csv", "--quiet", "--least-length", 2, "--table", files / "t.npz") == 0
+    with np.load(files / "t.npz") as table:
+        assert np.bincount(table["track"]).tolist() == [6] * 9
+        assert table["frame"].dtype.kind == "i"
+        assert 99 not in table["mass"]
+
+
+@pytest.mark.parametrize("suffix", [".mp4", ".avi", ".gif"])
+@pytest.mark.parametrize("name", ["frames", "detections.csv"])
+def test_video(files, suffix, name):
+    path = files / "deep" / f"trails{suffix}"
+    assert run(files, name, "--quiet", "--video", path, "--tail", 3) == 0
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+    if suffix == ".gif":
+        with Image.open(path) as image:
+            assert image.n_frames == 6
+    else:
+        video = cv2.VideoCapture(str(path))
+        assert sum(1 for _ in iter(lambda: video.read()[0], False)) == 6
+
+
+def test_memory_and_prediction_reach_the_linker(files):
+    lines = (files / "detections.csv").read_text().split("\n")
+    kept = [line for line in lines if not line.startswith(("2;", "3;"))]
+    (files / "gap.csv").write_text("\n".join(kept))
+    for options, tracks in (([], 18), (["--memory", 2], 18), (["--memory", 2, "--predict", "velocity"], 9)):
+        assert run(files, "gap.csv", "--quiet", "--reach", 4, *options, "--json", files / "r.json") == 0
+        assert json.loads((files / "r.json").read_text())["tracks"] == tracks
+
+
+def test_corners_follow_the_picture(files):
+    """A photograph that slides by (6, 2) a frame, farther than corners lie apart: most links are that step."""
+    photo = skimage.data.astronaut()
+    (files / "photos").mkdir()
+    for t in range(5):
+        Image.fromarray(photo[100 - 2 * t :][:200, 150 - 6 * t :][:, :240]).save(files / "photos" / f"{t}.png")
+    right = {}
+    for options in ([], ["--predict", "off"]):
+        assert run(files, "photos", "--quiet", "--json", files / "r.json", *options) == 0
+        report = json.loads((files / "r.json").read_text())
+        assert report["detector"]["kind"] == "corners"
+        rows = read(files / "out" / "photos-tracks.csv")
+        assert list(rows[0]) == ["track", "frame", "x", "y", "score", "link_margin"]
+        ends = zip(rows, rows[1:], strict=False)
+        steps = [
+            np.hypot(float(b["x"]) - float(a["x"]) - 6, float(b["y"]) - float(a["y"]) - 2)
+            for a, b in ends
+            if a["track"] == b["track"] and int(b["frame"]) == int(a["frame"]) + 1
+        ]
+        right[report["predict"]] = float((np.array(steps) < 1).mean())
+        if report["predict"] == "image":
+            assert (report["reach"], report["memory"]) == (2, 3)
+            assert report["mean_length"] > 3
+    assert right["image"] > 0.95
+    assert right["off"] < 0.5
+
+
+def test_quiet(files, capsys):
+    assert run(files, "frames", "--quiet", "--threads", 1, "--linker", "greedy") == 0
+    captured = capsys.readouterr()
+    assert captured.out == captured.err == ""
+
+
+BAD = {
+    "no such file": ("gone.avi", [], "input: no file or folder"),
+    "no such table": ("gone.csv", [], "input: no file"),
+    "not a video": ("words.avi", [], "input: cannot read .* as a video"),
+    "one frame": ("one", [], "holds one frame; two or more are needed"),
+    "empty folder": ("nothing", [], "holds no frame"),
+    "a picture": ("frames/0.png", [], "is one picture"),
+    "broken frame": ("broken", [], "cannot read .*1.png"),
+    "frame sizes": ("sizes", [], "frame 1 is 70x64 pixels, but the first is 80x64"),
+    "columns": ("columns.csv", [], "has no column frame and no y; the first line must name frame, x, y"),
+    "cells": ("cells.csv", [], "line 3 of .* has 2 cells, not 3"),
+    "words": ("word.csv", [], "line 2 of .*: x is 'left', which is no finite number"),
+    "nan": ("nan.csv", [], "line 2 of .*: y is 'nan', which is no finite number"),
+    "half frames": ("half.csv", [], "line 3 of .*: frame 1.5 is no whole number"),
+    "no rows": ("head.csv", [], "holds no detections"),
+    "binary table": ("binary.csv", [], "is not text"),
+    "three points": ("three.csv", [], "3 points in 3 frames .*too few to follow"),
+    "flat": ("flat", [], "0 points in 3 frames .*too few to follow"),
+    "negative reach": ("detections.csv", ["--reach", "-3"], "--reach must be above 0 pixels, got -3"),
+    "endless reach": ("detections.csv", ["--reach", "inf"], "--reach must be above 0 pixels, got inf"),
+    "memory": ("detections.csv", ["--memory", "-1"], "--memory must be 0 or more frames, got -1"),
+    "size": ("frames", ["--size", "0"], "--size must be 1 to 999 pixels, got 0"),
+    "threshold": ("frames", ["--threshold", "-1"], "--threshold must be above 0, got -1"),
+    "endless video": ("late.csv", ["--video", "t.gif"], "frame numbers span 900001, more than 100000"),
+    "predict": ("detections.csv", ["--predict", "image"], "--predict image needs frames"),
+    "tail": ("frames", ["--tail", "0"], "--tail must be 1 or more, got 0"),
+    "length": ("frames", ["--least-length", "0"], "--least-length must be 1 or more, got 0"),
+    "too long": ("frames", ["--least-length", "7"], "no track is 7 detections long"),
+    "threads": ("frames", ["--threads", "0"], "--threads must be 1 or more"),
+    "table suffix": ("frames", ["--table", "t.xlsx"], "--table: 't.xlsx' must end in .csv, .json, .npz"),
+    "video suffix": ("frames", ["--video", "t.webp"], "--video: 't.webp' must end in .mp4, .avi, .gif"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_one_line_and_nothing_is_written(files, case, capfd, monkeypatch):
+    monkeypatch.chdir(files)
+    frame = (files / "frames" / "0.png").read_bytes()
+    for folder in ("one", "nothing", "broken", "sizes", "flat"):
+        (files / folder).mkdir()
+    for folder in ("one", "broken", "sizes"):
+        (files / folder / "0.png").write_bytes(frame)
+    (files / "broken" / "1.png").write_bytes(frame[:99])
+    Image.fromarray(np.zeros((64, 70), np.uint8)).save(files / "sizes" / "1.png")
+    for t in range(3):
+        Image.fromarray(np.full((64, 80), 99, np.uint8)).save(files / "flat" / f"{t}.png")
+    (files / "words.avi").write_text("no video")
+    (files / "columns.csv").write_text("t,x,z\n0,1,2\n")
+    (files / "cells.csv").write_text("frame,x,y\n0,1,2\n1,2\n")
+    (files / "word.csv").write_text("frame,x,y\n0,left,2\n")
+    (files / "nan.csv").write_text("frame,x,y\n0,1,nan\n")
+    (files / "half.csv").write_text("frame,x,y\n0,1,2\n1.5,1,2\n")
+    (files / "head.csv").write_text("frame,x,y\n")
+    (files / "binary.csv").write_bytes(bytes(range(256)))
+    (files / "late.csv").write_text("frame,x,y\n0,1,2\n0,5,2\n900000,1,2\n900000,5,2\n")
+    (files / "three.csv").write_text("frame,x,y\n0,1,2\n1,1,2\n2,1,2\n")
+    before = sorted(files.rglob("*"))
+    name, arguments, message = BAD[case]
+    assert run(files, name, *arguments) == 2
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    line = captured.err.split("\r")[-1].lstrip()  # progress bars before it are wiped out
+    assert line.startswith("cutmatch track: ")
+    assert re.search(message, line)
+    assert sorted(files.rglob("*")) == before
+
+
+def test_out_that_cannot_be_written(files, capsys):
+    (files / "out").write_text("a file")
+    assert run(files, "frames", "--quiet") == 2
+    assert "--out: cannot write" in capsys.readouterr().err
+    assert run(files, "frames", "--quiet", "--out", files / "fine", "--video", files / "out" / "t.mp4") == 2
+    assert "--video: cannot write" in capsys.readouterr().err
