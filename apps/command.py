@@ -20,7 +20,9 @@ def parser(name: str, text: str) -> argparse.ArgumentParser:
 
 def add_shared_options(options: argparse.ArgumentParser, out: str) -> None:
     """Options every command has: --device, --out, --threads, --json, --quiet."""
-    options.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="where cuts and batches are solved")
+    options.add_argument(
+        "--device", choices=("auto", "cpu", "cuda"), default="auto", help="where cuts and batches are solved"
+    )
     options.add_argument("--out", default=out, metavar="FOLDER", help=f"folder for the results (default: {out})")
     options.add_argument("--threads", type=int, metavar="N", help="worker threads (default: one per core)")
     options.add_argument(

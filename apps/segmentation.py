@@ -30,12 +30,12 @@ Costs are rounded once, to multiples of 1 / UNIT; the cut itself is exact in int
 [4] Zhang et al. "Minimum barrier salient object detection at 80 FPS." ICCV 2015.
 """
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
 
 import gridcut
+from apps.clock import Clock
 from apps.colour_models import log_densities
 from apps.geodesic import depth_in_box
 from apps.images import InputError, to_rgb
@@ -79,22 +79,6 @@ class Segmentation:
     seconds: dict
     device: str
     method: str
-
-
-class Clock:
-    """Adds up seconds by phase."""
-
-    def __init__(self):
-        self.start = self.last = time.perf_counter()
-        self.seconds = {}
-
-    def charge(self, phase):
-        now = time.perf_counter()
-        self.seconds[phase] = self.seconds.get(phase, 0.0) + now - self.last
-        self.last = now
-
-    def total(self):
-        return {**self.seconds, "total": time.perf_counter() - self.start}
 
 
 def segment(

@@ -11,11 +11,11 @@ hidden      what the second frame hides takes the motion of its own side (apps.m
 consistency the way back, searched from the flow reversed: where the two agree, the flow is valid
 """
 
-import time
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from apps.clock import Clock
 from apps.images import InputError, to_bytes, to_rgb
 from apps.motion.matches import Matches
 
@@ -64,7 +64,7 @@ def dense_flow(first, second, matches: Matches | None = None, *, linker: str = "
     first, second = check_frames(first, second)
     if min(first.shape[:2]) < PADDED_SIDE:
         return _padded_flow(first, second, matches, linker, device)
-    clock = _Clock()
+    clock = Clock()
     if matches is None:
         matches = match_frames(to_bytes(first), to_bytes(second), linker=linker, device=device)
     clock.charge("match")
@@ -142,17 +142,3 @@ def check_frames(first, second) -> tuple[np.ndarray, np.ndarray]:
             f"frames are {first.shape[1]}x{first.shape[0]} pixels; {LEAST_SIDE} a side is the least there can be"
         )
     return first, second
-
-
-class _Clock:
-    def __init__(self):
-        self.seconds, self.start = {}, time.perf_counter()
-        self.last = self.start
-
-    def charge(self, stage):
-        now = time.perf_counter()
-        self.seconds[stage] = self.seconds.get(stage, 0.0) + now - self.last
-        self.last = now
-
-    def total(self):
-        return {**self.seconds, "total": time.perf_counter() - self.start}

@@ -9,13 +9,13 @@ Seeds carry large motion, turns and changes of scale; proposals bring every poin
 Columns of the assignment are the pixels of the second frame: no two matches end on one of them.
 """
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import cv2
 import numpy as np
 
+from apps.clock import Clock
 from apps.images import InputError
 from apps.motion.agreement import Expected, LocalMotion, agreeing
 from apps.motion.candidates import nearest_descriptors, proposals
@@ -114,7 +114,7 @@ def match_stages(
     ValueError
         An unknown linker, device or kind of points.
     """
-    clock = _Clock()
+    clock = Clock()
     first, second = grey_pair(first, second)
     budget = int(np.clip(first.size // AREA, FEWEST, MOST)) if budget is None else budget
     if prior is None:
@@ -261,15 +261,3 @@ def _motion_of_sure(first, second, points, place, found) -> LocalMotion | None:
 
 def _no_matches() -> Matches:
     return Matches(np.zeros((0, 2)), np.zeros((0, 2)), np.zeros(0), np.zeros(0), np.zeros(0))
-
-
-class _Clock:
-    """Adds up seconds by stage."""
-
-    def __init__(self):
-        self.seconds, self.last = {}, time.perf_counter()
-
-    def charge(self, stage: str) -> None:
-        now = time.perf_counter()
-        self.seconds[stage] = self.seconds.get(stage, 0.0) + now - self.last
-        self.last = now

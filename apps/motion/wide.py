@@ -11,12 +11,12 @@ Large pictures are reduced for matching, and the results scaled back.
 [1] Barath et al. "MAGSAC++, a fast, reliable and accurate robust estimator." CVPR 2020.
 """
 
-import time
 from dataclasses import dataclass
 
 import cv2
 import numpy as np
 
+from apps.clock import Clock
 from apps.images import InputError
 from apps.motion.geometry import Geometry, epipolar_distance, fit_best, transfer_distance
 from apps.motion.guided import first_matches, guided_by_lines, guided_by_plane, nearest_pairs
@@ -96,32 +96,25 @@ def match_wide(
         raise InputError(f"model must be one of {', '.join(MODELS)}; got {model!r}")
     if not 0 < gate < np.inf:
         raise InputError(f"gate must be above 0 pixels, got {gate}")
-    clock, begin = {}, time.perf_counter()
-
-    def charge(stage):
-        nonlocal begin
-        now = time.perf_counter()
-        clock[stage] = clock.get(stage, 0.0) + now - begin
-        begin = now
-
+    clock = Clock()
     full = _grey(first, "first picture"), _grey(second, "second picture")
     pictures, scales = zip(*(_reduced(grey) for grey in full), strict=True)
     points = tuple(picture_points(grey) for grey in pictures)
     _enough(points)
-    charge("points")
+    clock.charge("points")
     pairs = nearest_pairs(*points)
     found = first_matches(*points, linker, device, pairs)
-    charge("first")
+    clock.charge("first")
     area = float(pictures[1].size)
     geometry = fit_best(found.first, found.second, model, area)
-    charge("geometry")
+    clock.charge("geometry")
     if _by_chance(geometry) or geometry.agreeing < FEW:
         tilted = tuple(tilted_points(grey) for grey in pictures)
         others = first_matches(*tilted, linker, device)
         other = fit_best(others.first, others.second, model, area)
         if not _by_chance(other) and (_by_chance(geometry) or other.agreeing > geometry.agreeing):
             found, geometry = others, other
-        charge("views")
+        clock.charge("views")
     if _by_chance(geometry):
         agree = 0 if geometry is None else geometry.agreeing
         raise InputError(
@@ -133,7 +126,7 @@ def match_wide(
         matches, geometry = guided_by_plane(pictures, points, geometry, gate, linker, device)
     else:
         matches, geometry = guided_by_lines(points, pairs, found, geometry, gate, area, linker, device)
-    charge("guided")
+    clock.charge("guided")
     if len(matches) < FEWEST:
         raise InputError(
             f"only {len(matches)} matches are within {gate:g} pixels of the geometry; pass a larger gate, or two "
@@ -148,7 +141,7 @@ def match_wide(
     matches, matrix = _scaled_back(matches, geometry, scales)
     measure = transfer_distance if geometry.model == "homography" else epipolar_distance
     residual = measure(matrix, matches.first, matches.second)
-    return WideMatches(matches, residual, geometry.model, matrix, counts, clock)
+    return WideMatches(matches, residual, geometry.model, matrix, counts, clock.seconds)
 
 
 def _by_chance(geometry: Geometry | None) -> bool:
