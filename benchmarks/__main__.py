@@ -12,6 +12,7 @@ HELPERS = {
     "assign_rivals",
     "gridcut_cuda",
     "instances",
+    "matching_instances",
     "probe",
     "rivals",
     "table",

@@ -1,6 +1,64 @@
-"""Matchings in graphs: maximum-cardinality bipartite matching and greedy matching of general graphs.
+"""matching: maximum matchings of bipartite graphs with their proof, and greedy matchings of general graphs.
 
-Nothing is implemented here yet.  This package will hold push-relabel, augmenting-path and tree-grafting
-matchers behind `matching.maximum`, a drop-in `matching.maximum_bipartite_matching`, and what follows from a
-maximum matching (König cover, Dulmage-Mendelsohn decomposition, structural rank).
+Names are loaded on first use: importing matching does not import numba.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matching.block_triangular import BlockTriangular, dulmage_mendelsohn
+    from matching.certificate import CertificateError
+    from matching.coarsening import CoarseGraph, Hierarchy, coarsen, hierarchy
+    from matching.graph import BipartiteGraph, bipartite_graph
+    from matching.greedy_matching import GreedyMatching, greedy
+    from matching.matching import Matching
+    from matching.solving import maximum, maximum_bipartite_matching, structural_rank
+
+_MODULE_OF = {
+    "BipartiteGraph": "matching.graph",
+    "BlockTriangular": "matching.block_triangular",
+    "CertificateError": "matching.certificate",
+    "CoarseGraph": "matching.coarsening",
+    "GreedyMatching": "matching.greedy_matching",
+    "Hierarchy": "matching.coarsening",
+    "Matching": "matching.matching",
+    "bipartite_graph": "matching.graph",
+    "coarsen": "matching.coarsening",
+    "dulmage_mendelsohn": "matching.block_triangular",
+    "greedy": "matching.greedy_matching",
+    "hierarchy": "matching.coarsening",
+    "maximum": "matching.solving",
+    "maximum_bipartite_matching": "matching.solving",
+    "structural_rank": "matching.solving",
+}
+
+__all__ = [
+    "BipartiteGraph",
+    "BlockTriangular",
+    "CertificateError",
+    "CoarseGraph",
+    "GreedyMatching",
+    "Hierarchy",
+    "Matching",
+    "bipartite_graph",
+    "coarsen",
+    "dulmage_mendelsohn",
+    "greedy",
+    "hierarchy",
+    "maximum",
+    "maximum_bipartite_matching",
+    "structural_rank",
+]
+
+
+def __getattr__(name: str):
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'matching' has no attribute {name!r}")
+    value = getattr(import_module(_MODULE_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})

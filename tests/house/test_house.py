@@ -61,7 +61,7 @@ def test_importing_is_light(used):
     assert seconds < 1.0, f"{used} took {seconds:.2f} s to import, on top of numba and SciPy"
 
 
-@pytest.mark.parametrize("name", ["gridcut", "assign"])
+@pytest.mark.parametrize("name", ["gridcut", "assign", "matching"])
 def test_public_names_survive_importing_everything(name):
     """A module imported late must not take the place of a function of the same name."""
     for module in modules_of(name):
@@ -86,9 +86,9 @@ def test_every_file_says_what_it_is(path):
 SOLVERS = [
     path
     for path in SOURCES
-    if any(path.is_relative_to(ROOT / name / device) for name in ("gridcut", "assign") for device in ("cpu", "cuda"))
+    if any(path.is_relative_to(ROOT / name / device) for name in PACKAGES[:3] for device in ("cpu", "cuda"))
     and path.name != "__init__.py"
-    and re.search(r"^def solve\(", path.read_text("utf-8"), re.MULTILINE)
+    and re.search(r"^(def (solve|solve_sparse|initialise|match)\(|solve = )", path.read_text("utf-8"), re.MULTILINE)
 ]
 
 

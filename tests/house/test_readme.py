@@ -37,6 +37,24 @@ def test_every_assignment_method_has_its_row():
     assert missing == [], "methods without a row in README.md"
 
 
+def test_every_matching_method_has_its_row():
+    from matching.greedy_matching import METHODS as GREEDY
+    from matching.methods import INITS, METHODS
+
+    rows = [row for row in README.splitlines() if "matching" in row.split("|")[1:2].__str__()]
+    missing = [name for name in (*METHODS, *INITS, *GREEDY) if not any(f"`{name}`" in row for row in rows)]
+    assert missing == [], "methods without a row in README.md"
+
+
+def test_example_of_matching_runs_and_does_what_it_says():
+    (example,) = [e for e in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if "import matching" in e]
+    names = {}
+    exec(example, names)
+    assert names["m"].cardinality == names["rank"]
+    names["m"].check()
+    names["pairs"].check()
+
+
 def test_example_of_assign_runs_and_does_what_it_says():
     (example,) = [e for e in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if "import assign" in e]
     names = {}

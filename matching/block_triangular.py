@@ -1,0 +1,182 @@
+"""The Dulmage-Mendelsohn decomposition and the block triangular form of a sparse matrix that follows from it."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from matching.certificate import CertificateError
+from matching.cpu.blocks import (
+    HORIZONTAL,
+    SQUARE,
+    VERTICAL,
+    connected_blocks,
+    misplaced,
+    place,
+    reach,
+    strong_blocks,
+)
+from matching.graph import BipartiteGraph, bipartite_graph
+from matching.matching import Matching
+from matching.solving import maximum
+
+__all__ = ["BlockTriangular", "dulmage_mendelsohn"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BlockTriangular:
+    """An order of rows and columns that makes a matrix block upper triangular, and its blocks.
+
+    Attributes
+    ----------
+    row_perm, col_perm : ndarray of int32, shapes (n,) and (m,)
+        ``matrix[row_perm][:, col_perm]`` is block upper triangular.
+    row_start, col_start : ndarray of int64, shape (blocks + 1,)
+        Block k holds the rows ``row_perm[row_start[k] : row_start[k + 1]]`` and columns likewise.
+    parts : tuple of three int
+        Blocks that are horizontal (more columns than rows), square, and vertical, in this order.
+    row_part, col_part : ndarray of int8, shapes (n,) and (m,)
+        The coarse decomposition: 0 horizontal, 1 square, 2 vertical.  It is the same for every maximum matching.
+    matching : Matching
+        The maximum matching it was made with; its pairs lie on the main diagonal of each block.
+    """
+
+    row_perm: np.ndarray
+    col_perm: np.ndarray
+    row_start: np.ndarray
+    col_start: np.ndarray
+    parts: tuple[int, int, int]
+    row_part: np.ndarray
+    col_part: np.ndarray
+    matching: Matching
+    _graph: BipartiteGraph = field(repr=False)
+
+    @property
+    def blocks(self) -> int:
+        """How many there are."""
+        return len(self.row_start) - 1
+
+    @property
+    def structural_rank(self) -> int:
+        """Size of a maximum matching."""
+        return self.matching.cardinality
+
+    def check(self) -> None:
+        """Prove form and matching, in one pass over the graph; raises CertificateError.
+
+        That square blocks cannot be split further is not part of the proof.  O(n + m + edges).
+        """
+        shape = self._graph.shape
+        for name, perm, start, size in (
+            ("row", self.row_perm, self.row_start, shape[0]),
+            ("col", self.col_perm, self.col_start, shape[1]),
+        ):
+            if len(perm) != size or not np.array_equal(np.sort(perm), np.arange(size)):
+                raise CertificateError(f"{name}_perm is not a permutation of 0 ... {size - 1}")
+            if start[0] != 0 or start[-1] != size or np.any(np.diff(start) < 0):
+                raise CertificateError(f"{name}_start does not divide {size}")
+        rows, cols = np.diff(self.row_start), np.diff(self.col_start)
+        part = np.repeat(np.arange(3, dtype=np.int8), self.parts)
+        if not np.array_equal(np.sign(rows - cols), part - 1):
+            raise CertificateError("a block has a shape that its part does not allow")
+        row_block, col_block = np.empty(shape[0], np.int32), np.empty(shape[1], np.int32)
+        row_block[self.row_perm] = np.repeat(np.arange(len(rows)), rows)
+        col_block[self.col_perm] = np.repeat(np.arange(len(cols)), cols)
+        if not np.array_equal(self.row_part, part[row_block]) or not np.array_equal(self.col_part, part[col_block]):
+            raise CertificateError("a vertex is in a block of another part than its own")
+        wrong = misplaced(self._graph, row_block, col_block, self.row_part, self.col_part)
+        if wrong >= 0:
+            raise CertificateError(f"row {wrong} has an entry outside the block triangle")
+        if np.any((np.minimum(rows, cols) == 0) & (np.maximum(rows, cols) > 1)):
+            raise CertificateError("vertices without edges share a block")
+        first = _diagonal(self.row_perm, self.row_start[:-1], np.minimum(rows, cols))
+        second = _diagonal(self.col_perm, self.col_start[:-1], np.minimum(rows, cols))
+        if len(first) != self.matching.cardinality or not np.array_equal(self.matching.row_match[first], second):
+            raise CertificateError("the main diagonals of the blocks are not the matching")
+        self.matching.check()
+
+
+def dulmage_mendelsohn(graph, *, start=None, **how) -> BlockTriangular:
+    """Order a matrix into block upper triangular form with the smallest possible square blocks.
+
+    ::
+
+            columns           columns
+            in H  S  V        horizontal part: reached by alternating paths from unmatched columns
+        H [ x x | x | x ]     vertical part: reached from unmatched rows
+        S [ . . | x | x ]     square part: the rest; its blocks are strongly connected
+        V [ . . | . | x ]
+          [ . . | . | x ]
+
+    A linear system of this form is solved block by block, from the last one up; with one square block only, the matrix
+    is irreducible, and with a horizontal or vertical part structurally rank deficient or not square.
+
+    Parameters
+    ----------
+    graph : SciPy sparse matrix or array (n, m), a tuple (indptr, indices, shape), or a BipartiteGraph
+        Stored entries are edges whatever their value.
+    start : Matching or array_like of int (n,), optional
+        A matching to begin with.
+    **how
+        Further keywords of `maximum`, which finds the matching.
+
+    Returns
+    -------
+    BlockTriangular
+        ``row_perm``, ``col_perm``, ``row_start``, ``col_start``, ``parts``, ``check()``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As for `maximum`.
+
+    Notes
+    -----
+    The blocks are those of Dulmage and Mendelsohn (1958), in the order of Pothen and Fan (1990); horizontal and
+    vertical parts are split into connected components.  Which vertices a block holds does not depend on the matching
+    found; the order of blocks may.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> form = dulmage_mendelsohn(scipy.sparse.csr_array([[0, 1, 0], [1, 1, 0], [0, 1, 1]]))
+    >>> form.parts, form.structural_rank
+    ((0, 3, 0), 3)
+    """
+    checked = bipartite_graph(graph)
+    return decompose(checked, maximum(checked, start=start, **how))
+
+
+def decompose(graph: BipartiteGraph, found: Matching) -> BlockTriangular:
+    """The decomposition that a maximum matching gives."""
+    n, m = graph.shape
+    row_match, col_match = found.row_match, found.col_match
+    row_part, col_part = np.full(n, SQUARE, np.int8), np.full(m, SQUARE, np.int8)
+    rows, cols = (graph.row_ptr, graph.row_adj), (graph.col_ptr, graph.col_adj)
+    if not (
+        reach(*rows, row_match, col_match, row_part, col_part, np.int8(VERTICAL))
+        and reach(*cols, col_match, row_match, col_part, row_part, np.int8(HORIZONTAL))
+    ):
+        raise CertificateError("the matching is not maximum")
+
+    row_block, col_block = np.full(n, -1, np.int32), np.full(m, -1, np.int32)
+    wide = connected_blocks(graph, row_part, col_part, HORIZONTAL, 0, row_block, col_block)
+    square_block = np.full(n, -1, np.int32)
+    square = strong_blocks(graph, row_part, col_part, row_match, col_match, square_block)
+    inside = row_part == SQUARE
+    row_block[inside] = wide + square - 1 - square_block[inside]
+    col_block[row_match[inside]] = row_block[inside]
+    blocks = connected_blocks(graph, row_part, col_part, VERTICAL, wide + square, row_block, col_block)
+
+    row_start, col_start = np.zeros(blocks + 1, np.int64), np.zeros(blocks + 1, np.int64)
+    np.cumsum(np.bincount(row_block, minlength=blocks), out=row_start[1:])
+    np.cumsum(np.bincount(col_block, minlength=blocks), out=col_start[1:])
+    row_perm, col_perm = np.empty(n, np.int32), np.empty(m, np.int32)
+    place(row_match, col_match, row_block, col_block, row_start, col_start, row_perm, col_perm)
+    parts = (wide, square, blocks - wide - square)
+    return BlockTriangular(row_perm, col_perm, row_start, col_start, parts, row_part, col_part, found, graph)
+
+
+def _diagonal(perm, start, length):
+    """perm[start[k] : start[k] + length[k]] for all k, one after the other."""
+    before = np.cumsum(length) - length
+    return perm[np.repeat(start - before, length) + np.arange(length.sum())]

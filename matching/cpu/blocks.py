@@ -1,0 +1,185 @@
+"""The searches behind the Dulmage-Mendelsohn decomposition, given a maximum matching: coarse, then fine.
+
+Arrays (n rows, m columns)
+  row_part[r], col_part[c]     HORIZONTAL, SQUARE or VERTICAL
+  row_block[r], col_block[c]   number of the block, in the order of the block triangular form
+  stack, above                 Tarjan's stack of rows, and the path of rows that are being searched
+  number[r], low[r]            when row r was first seen, from 1, 0: not yet;  the earliest row on the stack it leads to
+  at[r]                        next entry of row r to look at
+
+[1] Dulmage, Mendelsohn. "Coverings of bipartite graphs." Canadian Journal of Mathematics 10, 1958.
+[2] Pothen, Fan. "Computing the block triangular form of a sparse matrix." ACM Transactions on Mathematical Software 16,
+    1990.
+[3] Tarjan. "Depth-first search and linear graph algorithms." SIAM Journal on Computing 1, 1972.
+
+O(n + m + edges).
+"""
+
+import numpy as np
+
+from gridcut.device import kernel
+
+HORIZONTAL, SQUARE, VERTICAL = range(3)
+
+
+@kernel
+def reach(ptr, adj, match, other_match, part, other_part, label):
+    """Label what alternating paths from the free vertices of one side lead to; False: one of them is augmenting."""
+    queue = np.empty(match.size, np.int32)
+    tail = 0
+    for u in range(match.size):
+        if match[u] < 0:
+            part[u] = label
+            queue[tail] = u
+            tail += 1
+    head = 0
+    while head < tail:
+        u = queue[head]
+        head += 1
+        for a in range(ptr[u], ptr[u + 1]):
+            v = adj[a]
+            if other_part[v] == label:
+                continue
+            w = other_match[v]
+            if w < 0:
+                return False
+            other_part[v] = label
+            part[w] = label
+            queue[tail] = w
+            tail += 1
+    return True
+
+
+@kernel
+def connected_blocks(graph, row_part, col_part, label, blocks, row_block, col_block):
+    """Number the connected components of one part, from `blocks` on; how many blocks there are then."""
+    queue = np.empty(row_part.size + col_part.size, np.int32)
+    n = row_part.size
+    for first in range(n + col_part.size):
+        if first < n:
+            if row_part[first] != label or row_block[first] >= 0:
+                continue
+            row_block[first] = blocks
+        else:
+            if col_part[first - n] != label or col_block[first - n] >= 0:
+                continue
+            col_block[first - n] = blocks
+        queue[0] = first
+        head, tail = 0, 1
+        while head < tail:
+            u = queue[head]
+            head += 1
+            if u < n:
+                for a in range(graph.row_ptr[u], graph.row_ptr[u + 1]):
+                    c = graph.row_adj[a]
+                    if col_part[c] == label and col_block[c] < 0:
+                        col_block[c] = blocks
+                        queue[tail] = n + c
+                        tail += 1
+            else:
+                for a in range(graph.col_ptr[u - n], graph.col_ptr[u - n + 1]):
+                    r = graph.col_adj[a]
+                    if row_part[r] == label and row_block[r] < 0:
+                        row_block[r] = blocks
+                        queue[tail] = r
+                        tail += 1
+        blocks += 1
+    return blocks
+
+
+@kernel
+def strong_blocks(graph, row_part, col_part, row_match, col_match, row_block):
+    """Number the strongly connected components of the square part from 0; how many there are.
+
+    An entry (r, c) leads from row r to the row matched with c.  Tarjan's search is done with a component after all that
+    it leads to, so the last one comes first in an upper triangular form.
+    """
+    n = row_part.size
+    number = np.zeros(n, np.int32)
+    low = np.zeros(n, np.int32)
+    at = np.empty(n, np.int64)
+    stack = np.empty(n, np.int32)
+    above = np.empty(n, np.int32)
+    seen, top, blocks = 0, 0, 0
+    for root in range(n):
+        if row_part[root] != SQUARE or number[root] > 0:
+            continue
+        depth = 0
+        r = root
+        while True:
+            if number[r] == 0:
+                seen += 1
+                number[r] = seen
+                low[r] = seen
+                at[r] = graph.row_ptr[r]
+                stack[top] = r
+                top += 1
+            deeper = -1
+            while at[r] < graph.row_ptr[r + 1]:
+                c = graph.row_adj[at[r]]
+                at[r] += 1
+                if col_part[c] != SQUARE:
+                    continue
+                s = col_match[c]
+                if number[s] == 0:
+                    deeper = s
+                    break
+                if row_block[s] < 0:
+                    low[r] = min(low[r], number[s])
+            if deeper >= 0:
+                above[depth] = r
+                depth += 1
+                r = deeper
+                continue
+            if low[r] == number[r]:
+                s = -1
+                while s != r:
+                    top -= 1
+                    s = stack[top]
+                    row_block[s] = blocks
+                blocks += 1
+            if depth == 0:
+                break
+            depth -= 1
+            below = r
+            r = above[depth]
+            low[r] = min(low[r], low[below])
+    return blocks
+
+
+@kernel
+def place(row_match, col_match, row_block, col_block, row_start, col_start, row_perm, col_perm):
+    """Fill the permutations: in each block the matched pairs in order of their rows, then the free vertices."""
+    row_next = row_start.copy()
+    col_next = col_start.copy()
+    for r in range(row_match.size):
+        c = row_match[r]
+        if c >= 0:
+            b = row_block[r]
+            row_perm[row_next[b]] = r
+            row_next[b] += 1
+            col_perm[col_next[b]] = c
+            col_next[b] += 1
+    for r in range(row_match.size):
+        if row_match[r] < 0:
+            b = row_block[r]
+            row_perm[row_next[b]] = r
+            row_next[b] += 1
+    for c in range(col_match.size):
+        if col_match[c] < 0:
+            b = col_block[c]
+            col_perm[col_next[b]] = c
+            col_next[b] += 1
+
+
+@kernel
+def misplaced(graph, row_block, col_block, row_part, col_part):
+    """A row with an entry below the blocks' diagonal, or beside a block of its own part if not square; -1: none."""
+    for r in range(row_block.size):
+        for a in range(graph.row_ptr[r], graph.row_ptr[r + 1]):
+            c = graph.row_adj[a]
+            if col_block[c] < row_block[r]:
+                return r
+            if col_part[c] == row_part[r] != SQUARE and col_block[c] != row_block[r]:
+                return r
+    return -1

@@ -1,0 +1,44 @@
+"""Blue or red by the first quarter of the MD5 digest: algorithm 4 of Fagginger Auer and Bisseling.
+
+colour_r(v): the 16 words v, r v, r^2 v ... are digested by the first 16 of MD5's 64 steps [2]; v is blue if the sum
+of the four words of the digest is below p 2^32.  As in [1], the words are added up after every step, not only after
+the last.
+
+Deviates from [1]: vertices count from 1, since 0 = r 0 would have one colour for ever; r is odd, so that r^i v does
+not run out of bits.
+
+[1] Fagginger Auer, Bisseling. "A GPU algorithm for greedy graph matching." Facing the Multicore-Challenge II, 2012.
+    Algorithm 4.
+[2] Rivest. "The MD5 message-digest algorithm." RFC 1321, 1992, section 3.4.
+"""
+
+import math
+
+import numpy as np
+
+from gridcut.device import kernel
+
+K = np.array([int(2**32 * abs(math.sin(i + 1))) for i in range(16)], np.uint32)
+R = np.array([7, 12, 17, 22] * 4, np.uint32)
+H = np.array([0x67452301, 0xEFCDAB89, 0x98BADCFE, 0x10325476], np.uint32)
+
+
+@kernel
+def colour_sum(v, r):
+    """h0 + h1 + h2 + h3 modulo 2^32; v and r are uint32."""
+    h0, h1, h2, h3 = H[0], H[1], H[2], H[3]
+    a0, a1, a2, a3 = h0, h1, h2, h3
+    for i in range(16):
+        a4 = (a1 & a2) | (~a1 & a3)
+        a5 = a3
+        a3 = a2
+        a2 = a1
+        x = np.uint32(a0 + a4 + K[i] + v)
+        a1 = np.uint32(a1 + ((x << R[i]) | (x >> (32 - R[i]))))
+        a0 = a5
+        h0 = np.uint32(h0 + a0)
+        h1 = np.uint32(h1 + a1)
+        h2 = np.uint32(h2 + a2)
+        h3 = np.uint32(h3 + a3)
+        v = np.uint32(r * v)
+    return np.uint32(h0 + h1 + h2 + h3)

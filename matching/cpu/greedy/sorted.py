@@ -1,0 +1,55 @@
+"""Greedy matching by decreasing edge weights: algorithm 2 of Fagginger Auer and Bisseling.
+
+Returns a maximal matching of at least half of the weight that any matching has.  Edges come in order of decreasing
+weight; each that joins two free vertices is taken.  Equal edges come in the order of (lower end, upper end), which
+makes the matching unique: locally_dominant.py finds the same one without sorting the edges.
+
+Arrays (n vertices, m edges)                     paper [1]
+  partner[v]   -1: free; partner[partner[v]] == v  pi(v), there min(v, partner of v)
+  lower[e], upper[e]   the ends of edge e          v, w; both ascend with e
+  order[i]     the edge that comes i-th
+
+[1] Fagginger Auer, Bisseling. "A GPU algorithm for greedy graph matching." Facing the Multicore-Challenge II, 2012.
+    Algorithm 2.
+[2] Avis. "A survey of heuristics for the weighted matching problem." Networks 13, 1983: half of the best.
+
+O(n + m log m) time, 32 bytes an edge.
+"""
+
+import numpy as np
+
+from gridcut.device import kernel
+
+
+@kernel
+def list_edges_kernel(ptr, adj, weight, lower, upper, key):
+    """Each edge once, with minus its weight."""
+    e = 0
+    for v in range(ptr.size - 1):
+        for k in range(ptr[v], ptr[v + 1]):
+            if adj[k] > v:
+                lower[e] = v
+                upper[e] = adj[k]
+                key[e] = -weight[k]
+                e += 1
+
+
+@kernel
+def match_kernel(lower, upper, order, partner):
+    """Lines 3 to 6; writes partner."""
+    for e in order:
+        v = lower[e]
+        w = upper[e]
+        if partner[v] < 0 and partner[w] < 0:
+            partner[v] = w
+            partner[w] = v
+
+
+def solve(graph, partner):
+    """Match free vertices along the heaviest edge there is; counts of what was done."""
+    weight = graph.weights()
+    lower, upper = (np.empty(graph.edges, np.int32) for _ in range(2))
+    key = np.empty(graph.edges, weight.dtype)
+    list_edges_kernel(graph.ptr, graph.adj, weight, lower, upper, key)
+    match_kernel(lower, upper, np.argsort(key, kind="stable"), partner)
+    return {"edges": 2 * graph.edges}

@@ -1,0 +1,235 @@
+"""The border of greedy matching: an undirected graph, checked once and brought to one form.
+
+Below this file nothing is checked again.
+"""
+
+import operator
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse
+
+from gridcut.device import kernel
+from matching.cpu.greedy.order import mixed
+
+INT32_MAX = 2**31 - 1
+INT64_MAX = 2**63 - 1
+# What `survey` finds; the largest wins.
+CLEAN, LOOPS, UNSORTED, OUTSIDE = range(4)
+SYMMETRIC, ONE_WAY, TWO_WEIGHTS = range(3)
+SHIFT, ONE = np.uint64(32), np.uint64(1)
+
+
+class GeneralGraph(NamedTuple):
+    """An undirected graph: every edge is stored at both of its ends.
+
+    ::
+
+        0 --- 1 --- 2        ptr   0        1        4     6     8
+              |   /          adj   1        0  2  3  1  3  1  2
+              | /
+              3
+
+    ptr     int64 (n + 1): vertex v's neighbours are adj[ptr[v] : ptr[v + 1]], ascending, none twice, v not among them
+    adj     int32
+    weight  int64 or float64, one for each entry of adj, the same at both ends, never negative; None: no weights
+    """
+
+    ptr: np.ndarray
+    adj: np.ndarray
+    weight: np.ndarray | None
+
+    @property
+    def n(self) -> int:
+        return len(self.ptr) - 1
+
+    @property
+    def edges(self) -> int:
+        return len(self.adj) // 2
+
+    def weights(self) -> np.ndarray:
+        """The weights, ones where the graph has none."""
+        return np.ones(len(self.adj), np.int64) if self.weight is None else self.weight
+
+    def to_csr(self) -> scipy.sparse.csr_array:
+        """A SciPy array of the same edges, with their weights as values."""
+        return scipy.sparse.csr_array((self.weights(), self.adj, self.ptr), shape=(self.n, self.n))
+
+
+@kernel
+def survey(ptr, adj):
+    """Whether rows are in range, ascend without duplicates, and hold no loops."""
+    n = ptr.size - 1
+    found = CLEAN
+    for v in range(n):
+        before = -1
+        for k in range(ptr[v], ptr[v + 1]):
+            w = adj[k]
+            if w < 0 or w >= n:
+                return OUTSIDE
+            if w <= before:
+                found = UNSORTED
+            elif w == v:
+                found = max(found, LOOPS)
+            before = w
+    return found
+
+
+@kernel
+def ends_differ(ptr, adj, weight, weighted):
+    """0 where each edge is stored at both ends with one weight, and almost never elsewhere.
+
+    The sum of random bits of (lower end, upper end, weight) over the upper ends less that over the lower ones, 0 by
+    chance once in 2^64 times.  Reads everything in a row, so takes a fraction of the time of `compare_ends`.
+    """
+    total = np.uint64(0)
+    for v in range(ptr.size - 1):
+        for k in range(ptr[v], ptr[v + 1]):
+            w = adj[k]
+            low, high = (v, w) if v < w else (w, v)
+            bits = mixed(np.uint64(low) << SHIFT | np.uint64(high))
+            if weighted:
+                bits = mixed(bits ^ np.uint64(weight[k]))
+            total += bits if v < w else ~bits + ONE
+    return total
+
+
+@kernel
+def compare_ends(ptr, adj, weight, weighted, seen):
+    """Whether each edge is stored at both ends, with one weight; `seen` holds a copy of the starts of the rows.
+
+    Rows ascend, so the rows that mention w come in the order of w's own list.
+    """
+    for v in range(ptr.size - 1):
+        for k in range(ptr[v], ptr[v + 1]):
+            w = adj[k]
+            back = seen[w]
+            if back == ptr[w + 1] or adj[back] != v:
+                return ONE_WAY, v, w
+            if weighted and weight[back] != weight[k]:
+                return TWO_WEIGHTS, v, w
+            seen[w] = back + 1
+    return SYMMETRIC, -1, -1
+
+
+def check_graph(graph, weight=None) -> GeneralGraph:
+    """A caller's graph in the solvers' form."""
+    if isinstance(graph, GeneralGraph):
+        if weight is None:
+            return graph
+        graph = (graph.ptr, graph.adj, (graph.n, graph.n))
+    ptr, adj, values = _arrays_of(graph, weight)
+    if weight is not None:
+        values = np.asarray(weight)
+        if values.shape != adj.shape:
+            raise ValueError(f"weight must have one value for each stored entry, {adj.shape}; got {values.shape}")
+    values = _check_weights(values, "graph" if weight is None else "weight")
+
+    found = survey(ptr, adj)
+    if found == OUTSIDE:
+        raise ValueError(f"graph has a neighbour outside 0 ... {len(ptr) - 2}")
+    if found == UNSORTED:
+        ptr, adj, values = _without_duplicates(ptr, adj, values)
+    if found >= LOOPS:
+        ptr, adj, values = _without_loops(ptr, adj, values)
+
+    compared, bits = (adj, adj) if values is None else (values, values.view(np.uint64))
+    if ends_differ(ptr, adj, bits, values is not None) == 0:
+        return GeneralGraph(ptr, adj, values)
+    wrong, v, w = compare_ends(ptr, adj, compared, values is not None, ptr[:-1].copy())
+    if wrong == ONE_WAY:
+        raise ValueError(
+            f"graph must be symmetric, but only one of ({v}, {w}) and ({w}, {v}) is stored; pass graph + graph.T"
+        )
+    if wrong == TWO_WEIGHTS:
+        raise ValueError(f"graph must be symmetric, but ({v}, {w}) and ({w}, {v}) have different weights")
+    return GeneralGraph(ptr, adj, values)
+
+
+def _arrays_of(graph, weight):
+    """indptr (int64), indices (int32) and values (or None) of what the caller passed."""
+    if scipy.sparse.issparse(graph):
+        if weight is not None and graph.format != "csr":
+            raise TypeError(f"weight needs a graph in CSR, whose entries it follows; got {graph.format.upper()}")
+        if graph.ndim != 2 or graph.shape[0] != graph.shape[1]:
+            raise ValueError(f"graph must be square, one row for each vertex; got shape {graph.shape}")
+        graph = graph.tocsr()
+        values = None if graph.dtype == bool else graph.data
+        ptr, adj, n = graph.indptr, graph.indices, graph.shape[0]
+        values = None if values is None else values[: int(ptr[-1])]
+        adj = adj[: int(ptr[-1])]
+    elif isinstance(graph, tuple) and len(graph) == 3:
+        ptr, adj, shape = np.asarray(graph[0]), np.asarray(graph[1]), graph[2]
+        values = None
+        n = _check_triple(ptr, adj, shape)
+    else:
+        raise TypeError(
+            "graph must be a symmetric SciPy sparse matrix or a tuple (indptr, indices, shape); "
+            f"got {type(graph).__name__}"
+        )
+    if n > INT32_MAX:
+        raise ValueError(f"graph has {n} vertices; at most {INT32_MAX} are possible")
+    if adj.dtype != np.int32 and adj.size and not (adj.min() >= 0 and adj.max() < n):
+        raise ValueError(f"graph has a neighbour outside 0 ... {n - 1}")
+    return np.ascontiguousarray(ptr, np.int64), np.ascontiguousarray(adj, np.int32), values
+
+
+def _check_triple(ptr, adj, shape) -> int:
+    """The number of vertices of (indptr, indices, shape)."""
+    for name, array in (("indptr", ptr), ("indices", adj)):
+        if array.size and array.dtype.kind not in "iu":
+            raise TypeError(f"{name} must hold integers, got {array.dtype}")
+        if array.ndim != 1:
+            raise ValueError(f"{name} must have one dimension, got shape {array.shape}")
+    try:
+        n, m = (operator.index(side) for side in shape)
+    except (TypeError, ValueError):
+        raise TypeError(f"shape must be a pair of integers, got {shape!r}") from None
+    if n != m or n < 0:
+        raise ValueError(f"graph must be square, one row for each vertex; got shape {tuple(shape)}")
+    if len(ptr) != n + 1:
+        raise ValueError(f"indptr must have {n + 1} entries for {n} vertices, got {len(ptr)}")
+    if ptr[0] != 0 or int(ptr[-1]) != len(adj) or (ptr[1:] < ptr[:-1]).any():
+        raise ValueError(f"indptr must rise from 0 to the number of indices, {len(adj)}")
+    return n
+
+
+def _check_weights(values, name):
+    """Weights as int64 or float64, finite and not negative."""
+    if values is None or values.dtype == bool:
+        return None
+    if values.dtype.kind not in "iuf":
+        raise TypeError(f"{name} must hold real numbers, got {values.dtype}")
+    if values.dtype.kind == "f":
+        values = np.ascontiguousarray(values, np.float64)
+        with np.errstate(over="ignore"):
+            if not np.isfinite(values.sum()):
+                raise ValueError(f"{name} holds weights that are not finite, or whose sum is not")
+    elif values.size:
+        largest = int(values.max())
+        if largest * len(values) > INT64_MAX:
+            raise ValueError(f"integer weights must be within {INT64_MAX // len(values)} here, got {largest}")
+        values = np.ascontiguousarray(values, np.int64)
+    else:
+        values = values.astype(np.int64)
+    if values.size and values.min() < 0:
+        raise ValueError(f"{name} holds a negative weight, {values.min()}; pass abs(graph) or other weights")
+    return values
+
+
+def _without_duplicates(ptr, adj, values):
+    """Rows that ascend; weights of an edge that is stored more than once are added."""
+    n = len(ptr) - 1
+    data = np.ones(len(adj), np.int64) if values is None else values.copy()
+    matrix = scipy.sparse.csr_array((data, adj.copy(), ptr.copy()), shape=(n, n))
+    matrix.sum_duplicates()
+    ptr, adj = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
+    return ptr, adj, None if values is None else matrix.data
+
+
+def _without_loops(ptr, adj, values):
+    """No vertex is its own neighbour."""
+    row = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
+    kept = row != adj
+    ptr = np.concatenate([[0], np.cumsum(kept)])[ptr]
+    return ptr, adj[kept], None if values is None else values[kept]

@@ -1,0 +1,101 @@
+"""What proves a greedy matching: pairs are edges, no edge joins two free vertices, and heavier edges came first.
+
+A matching is the one of the edges taken heaviest first (algorithm 2 of Fagginger Auer and Bisseling) if and only if
+every edge that is not in it meets one that is, and is heavier: by weight, or between equal edges at one vertex by the
+lower number of the other end.
+"""
+
+import numpy as np
+
+from gridcut.device import kernel
+from matching.certificate import CertificateError
+from matching.general_graph import GeneralGraph
+
+GOOD, NOT_MUTUAL, NO_EDGE, NOT_MAXIMAL, NOT_HEAVIEST = range(5)
+WHAT = {
+    NOT_MUTUAL: "vertex {0} is matched to {1}, which is not matched to it",
+    NO_EDGE: "vertices {0} and {1} are matched, but no edge joins them",
+    NOT_MAXIMAL: "edge ({0}, {1}) joins two free vertices",
+    NOT_HEAVIEST: "edge ({0}, {1}) is heavier than the edges that its ends are matched along",
+}
+
+
+@kernel
+def weigh_kernel(ptr, adj, weight, partner, matched):
+    """The weight of the edge each vertex is matched along, 0: free; whether all of them are edges."""
+    for v in range(partner.size):
+        w = partner[v]
+        if w < 0:
+            matched[v] = 0
+            continue
+        if w >= partner.size or w == v or partner[w] != v:
+            return NOT_MUTUAL, v, w
+        if w < v:
+            continue
+        low = ptr[v]
+        high = ptr[v + 1]
+        while low < high:
+            middle = (low + high) // 2
+            if adj[middle] < w:
+                low = middle + 1
+            else:
+                high = middle
+        if low == ptr[v + 1] or adj[low] != w:
+            return NO_EDGE, v, w
+        matched[v] = weight[low]
+        matched[w] = weight[low]
+    return GOOD, -1, -1
+
+
+@kernel
+def beaten(matched, partner, v, w, weight):
+    """Whether v is matched along an edge heavier than that to w."""
+    return partner[v] >= 0 and (matched[v] > weight or (matched[v] == weight and partner[v] < w))
+
+
+@kernel
+def look_for_better_kernel(ptr, adj, weight, partner, matched, heaviest_first):
+    """An edge that should have been in the matching."""
+    for v in range(partner.size):
+        for k in range(ptr[v], ptr[v + 1]):
+            w = adj[k]
+            if partner[v] < 0 and partner[w] < 0:
+                return NOT_MAXIMAL, v, w
+            if heaviest_first and partner[v] != w:
+                if not (beaten(matched, partner, v, w, weight[k]) or beaten(matched, partner, w, v, weight[k])):
+                    return NOT_HEAVIEST, v, w
+    return GOOD, -1, -1
+
+
+def weigh(graph: GeneralGraph, partner) -> np.ndarray:
+    """The weight of the edge each vertex is matched along, 0 for free ones; refuses what is no matching."""
+    weight = graph.weights()
+    matched = np.empty(graph.n, weight.dtype)
+    refuse(*weigh_kernel(graph.ptr, graph.adj, weight, partner, matched))
+    return matched
+
+
+def weight_of(graph: GeneralGraph, partner) -> int | float:
+    """The weight of a matching, the number of its pairs in a graph without weights."""
+    if graph.weight is None:
+        return int(np.count_nonzero(partner >= 0)) // 2
+    matched = weigh(graph, partner)
+    total = matched[partner > np.arange(graph.n)].sum()
+    return total.item()
+
+
+def certify(graph: GeneralGraph, partner, size, weight, heaviest_first: bool) -> None:
+    """All of it; raises CertificateError."""
+    if partner.shape != (graph.n,):
+        raise CertificateError(f"partner has shape {partner.shape}, the graph {graph.n} vertices")
+    matched = weigh(graph, partner)
+    if size != np.count_nonzero(partner >= 0) // 2:
+        raise CertificateError(f"size is {size}, but {np.count_nonzero(partner >= 0)} vertices are matched")
+    if weight != weight_of(graph, partner):
+        raise CertificateError(f"weight is {weight}, but the pairs weigh {weight_of(graph, partner)}")
+    refuse(*look_for_better_kernel(graph.ptr, graph.adj, graph.weights(), partner, matched, heaviest_first))
+
+
+def refuse(what, v, w) -> None:
+    if what != GOOD:
+        raise CertificateError(WHAT[what].format(v, w))

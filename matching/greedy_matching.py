@@ -1,0 +1,172 @@
+"""greedy: maximal matchings of general graphs, fast instead of maximum.
+
+To add a method: a file in matching/cpu/greedy that exports solve(graph, partner, *, ...), and a line in METHODS.
+"""
+
+import inspect
+import time
+from dataclasses import dataclass, field
+from importlib import import_module
+from numbers import Integral
+
+import numpy as np
+
+from gridcut.device import DeviceName, resolve
+from matching.general_graph import GeneralGraph, check_graph
+from matching.greedy_certificate import certify, weight_of
+
+METHODS = {name: f"matching.cpu.greedy.{name}" for name in ("random", "weighted", "sorted", "parallel")}
+METHODS["locally_dominant"] = "matching.cpu.greedy.locally_dominant"
+# What method="auto" runs, by whether the graph has weights.
+DEFAULTS = {True: "locally_dominant", False: "random"}
+# Their matching is the one of the edges taken heaviest first, and check() proves that.
+HEAVIEST_FIRST = ("sorted", "locally_dominant")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GreedyMatching:
+    """A maximal matching of a general graph: pairs of neighbours, and no edge left between two free vertices.
+
+    Attributes
+    ----------
+    partner : ndarray of int32, shape (n,)
+        The partner of each vertex, -1: free.
+    size : int
+        Number of pairs.
+    weight : int or float
+        Sum of the weights of their edges; `size` if the graph has none.
+    device, method : str
+        What ran.
+    stats : dict
+        Counts of the method, and "seconds" by phase.
+    """
+
+    partner: np.ndarray
+    size: int
+    weight: int | float
+    device: str
+    method: str
+    stats: dict
+    _graph: GeneralGraph = field(repr=False)
+
+    @property
+    def pairs(self) -> np.ndarray:
+        """The pairs (lower vertex, upper vertex), lower ones ascending; shape (size, 2)."""
+        lower = np.flatnonzero(self.partner > np.arange(len(self.partner)))
+        return np.column_stack([lower, self.partner[lower]])
+
+    def check(self) -> None:
+        """Prove that this is a maximal matching of this weight; raises CertificateError.
+
+        For "sorted" and "locally_dominant" also that it is the one of the edges taken heaviest first, which has at
+        least half of the weight of any matching.  O(n + m).
+        """
+        certify(self._graph, self.partner, self.size, self.weight, self.method in HEAVIEST_FIRST)
+
+
+def greedy(
+    graph,
+    weight=None,
+    *,
+    method: str = "auto",
+    seed: int = 0,
+    threads: int | None = None,
+    device: DeviceName = "auto",
+    **parameters,
+) -> GreedyMatching:
+    """A maximal matching of a general graph, in about the time it takes to read it.
+
+    ::
+
+        0 --5-- 1 --6-- 2 --5-- 3      heaviest first takes (1, 2), weight 6: no edge joins two free vertices;
+                                       the best are (0, 1) and (2, 3), weight 10
+
+    Parameters
+    ----------
+    graph : SciPy sparse matrix or array (n, n), or a tuple (indptr, indices, shape)
+        Symmetric; every entry that is stored is an edge, also a zero, those on the diagonal aside.  Its values are
+        the weights, except those of a boolean matrix.  Entries stored twice are added.
+    weight : array_like, optional
+        Weights of the entries as they are stored in `graph`, which is in CSR or a tuple then.  Not negative.
+    method : {"auto", "random", "weighted", "sorted", "parallel", "locally_dominant"}
+        "random": each vertex, in random order, takes its first free neighbour.  "weighted": its heaviest edge.
+        "sorted": the edges in order of weight, at least half of the best weight.  "locally_dominant": the same
+        matching, faster.  "parallel": rounds of proposals, made for many threads.  "auto": "locally_dominant" if there
+        are weights, "random" if not.
+    seed : int
+        Of what is random, 0 to 2^64 - 1.  A seed has one result, on any machine and with any number of threads.
+    threads : int, optional
+        Most threads to use; numba's number by default.
+    device : {"auto", "cpu", "cuda"}
+        No method runs on a GPU yet: "cuda" is refused.
+    **parameters
+        Of the method: ``shuffled=False`` for "random" and "weighted" (vertices come as numbered), ``p``, ``select``
+        ("first" or "heaviest") and ``rounds`` for "parallel".
+
+    Returns
+    -------
+    GreedyMatching
+        ``partner``, ``size``, ``weight``, ``pairs``, ``check()``.
+
+    Raises
+    ------
+    TypeError
+        An argument of the wrong kind, or a parameter the method does not take.
+    ValueError
+        A graph that is not symmetric, wrong shapes, weights that are negative or not finite.
+    RuntimeError
+        A device that cannot be had.
+
+    Notes
+    -----
+    Any maximal matching has at least half of the pairs of a maximum one.  Integer weights are exact, floats are added
+    as float64.  Equal edges are taken in the order of (lower vertex, upper vertex).  O(n + m) time, "sorted"
+    O(n + m log m), "locally_dominant" O(n + m log(largest degree)).
+
+    References
+    ----------
+    Fagginger Auer, Bisseling. "A GPU algorithm for greedy graph matching." Facing the Multicore-Challenge II, 2012.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> path = csr_array([[0, 5, 0, 0], [5, 0, 6, 0], [0, 6, 0, 5], [0, 0, 5, 0]])
+    >>> found = greedy(path)
+    >>> found.weight, found.partner.tolist()
+    (6, [-1, 2, 1, -1])
+    """
+    begin = time.perf_counter()
+    checked = check_graph(graph, weight)
+    name, solve = choose(method, checked.weight is not None, parameters)
+    if device != "auto" and resolve(device) == "cuda":
+        raise RuntimeError("greedy matching does not run on device='cuda' yet; use device='auto' or 'cpu'")
+    if not isinstance(seed, Integral) or not 0 <= seed < 2**64:
+        raise ValueError(f"seed must be an integer from 0 to 2**64 - 1, got {seed!r}")
+    if threads is not None and (not isinstance(threads, Integral) or threads < 1):
+        raise ValueError(f"threads must be an integer, 1 or more; got {threads!r}")
+    takes = inspect.signature(solve).parameters
+    common = {key: value for key, value in (("seed", int(seed)), ("threads", threads)) if key in takes}
+    partner = np.full(checked.n, -1, np.int32)
+    start = time.perf_counter()
+    stats = solve(checked, partner, **common, **parameters)
+    end = time.perf_counter()
+    stats["seconds"] = {"check": start - begin, "solve": end - start}
+    size = int(np.count_nonzero(partner >= 0)) // 2
+    return GreedyMatching(partner, size, weight_of(checked, partner), "cpu", name, stats, checked)
+
+
+def choose(method: str, weighted: bool, parameters: dict):
+    """The method's name and its function; refuses what it does not take."""
+    if not isinstance(method, str):
+        raise TypeError(f"method must be a name, got {type(method).__name__}")
+    if method != "auto" and method not in METHODS:
+        known = ", ".join(repr(name) for name in ("auto", *METHODS))
+        raise ValueError(f"method must be one of {known}; got {method!r}")
+    name = DEFAULTS[weighted] if method == "auto" else method
+    solve = import_module(METHODS[name]).solve
+    known = [key for key in inspect.signature(solve).parameters if key not in ("graph", "partner", "seed", "threads")]
+    for key in parameters:
+        if key not in known:
+            takes = ", ".join(known) or "no parameters of its own"
+            raise TypeError(f"method {name!r} takes {takes}; got {key!r}")
+    return name, solve

@@ -1,0 +1,170 @@
+"""maximum: a matching of largest cardinality, from a graph to pairs with their proof."""
+
+import time
+
+import numpy as np
+import scipy.sparse
+
+from gridcut.device import DeviceName
+from matching import methods
+from matching.certificate import CertificateError, certify_pairs
+from matching.graph import BipartiteGraph, bipartite_graph
+from matching.matching import Matching
+
+
+def maximum(
+    graph,
+    *,
+    method: str = "auto",
+    init: str = "auto",
+    device: DeviceName = "auto",
+    start=None,
+    threads: int | None = None,
+    **parameters,
+) -> Matching:
+    """The largest set of edges of a bipartite graph in which no two share a vertex.
+
+    ::
+
+               columns
+              0  1  2
+        rows 0 1 (1) .       an entry is an edge; at most one may be chosen in each row and each column:
+             1 (1) 1 .       3 pairs, and row 3 stays unmatched
+             2 . (.) (1)
+             3 1  .  .
+
+    Parameters
+    ----------
+    graph : SciPy sparse matrix or array (n, m), a tuple (indptr, indices, shape), or a BipartiteGraph
+        Stored entries are edges whatever their value, zeros included; entries stored twice are one edge.
+    method : str
+        "auto", or one of `matching.methods.METHODS`.
+    init : str
+        The matching to start the search from: one of `matching.methods.INITS`, or "auto", what suits the method.
+    device : {"auto", "cpu", "cuda"}
+        An explicit device is obeyed or refused.
+    start : Matching or array_like of int (n,), optional
+        A matching to begin with: the column of each row, -1 for none.  Every row matched in it stays matched,
+        perhaps to another column; the same holds for columns.
+    threads : int, optional
+        For methods that use them; numba's number by default.
+    **parameters
+        Of the named method, e.g. ``fairness=False`` for "pothen_fan".
+
+    Returns
+    -------
+    Matching
+        ``row_match``, ``col_match``, ``cardinality``, ``stats``, ``check()``, ``vertex_cover()``.
+
+    Raises
+    ------
+    TypeError
+        An argument of the wrong kind, or a parameter the method does not take.
+    ValueError
+        A malformed graph, an unknown name, or a `start` that is no matching in the graph.
+    RuntimeError
+        A device that cannot be had.
+
+    Notes
+    -----
+    Each method's file names the source of its algorithm and its complexity.  Memory beyond the graph is O(n + m).
+
+    Examples
+    --------
+    >>> graph = scipy.sparse.csr_array([[1, 1, 0], [1, 1, 0], [0, 0, 1], [1, 0, 0]])
+    >>> found = maximum(graph)
+    >>> found.cardinality
+    3
+    >>> found.check()
+    """
+    begin = time.perf_counter()
+    checked = bipartite_graph(graph)
+    device, method, init, keywords = methods.choose(checked, method, init, device, threads, parameters)
+    row_match, col_match = start_of(start, checked)
+    ready = time.perf_counter()
+    seconds = {"check": ready - begin}
+    first = methods.initialiser(init)
+    init_stats = first(checked, row_match, col_match) if first else {}
+    initialised = time.perf_counter()
+    seconds["init"] = initialised - ready
+    initial = int(np.count_nonzero(row_match >= 0))
+    stats = methods.solver(method, device)(checked, row_match, col_match, **keywords)
+    seconds.update(stats.get("seconds", {}))
+    seconds["solve"] = time.perf_counter() - initialised
+    stats = {**stats, "initial": initial, "init": init_stats, "seconds": seconds}
+    cardinality = int(np.count_nonzero(row_match >= 0))
+    return Matching(row_match, col_match, cardinality, method, init, device, stats, checked)
+
+
+def start_of(start, graph: BipartiteGraph) -> tuple[np.ndarray, np.ndarray]:
+    """(row_match, col_match) to begin with, own copies; raises ValueError for what is no matching in the graph."""
+    row_match, col_match = np.full(graph.rows, -1, np.int32), np.full(graph.cols, -1, np.int32)
+    if start is None:
+        return row_match, col_match
+    given = np.asarray(getattr(start, "row_match", start))
+    if given.shape != (graph.rows,):
+        raise ValueError(f"start must hold the column of each of the {graph.rows} rows, got shape {given.shape}")
+    if given.dtype.kind not in "iu" and given.size:
+        raise TypeError(f"start must hold integers, the column of each row or -1, got dtype {given.dtype}")
+    if given.size and not (given.min() >= -1 and given.max() < graph.cols):
+        raise ValueError(f"start must hold columns in 0 ... {graph.cols - 1}, or -1 for none")
+    row_match[:] = given
+    rows = np.flatnonzero(row_match >= 0)
+    col_match[row_match[rows]] = rows
+    try:
+        certify_pairs(graph, row_match, col_match)
+    except CertificateError as error:
+        raise ValueError(f"start must be a matching in the graph: {error}") from None
+    return row_match, col_match
+
+
+def maximum_bipartite_matching(graph, perm_type="row"):
+    """SciPy's function of this name: the same arguments and results.
+
+    Parameters
+    ----------
+    graph : SciPy sparse matrix or array (n, m)
+        Stored entries are edges, explicit zeros too.
+    perm_type : {"row", "column"}
+        Which partition the result is in terms of.
+
+    Returns
+    -------
+    perm : ndarray of int32
+        For "row", the row matched to each column, shape (m,); for "column", the column matched to each row, shape
+        (n,).  -1: unmatched.  Where several matchings are largest, SciPy may return another one.
+
+    Raises
+    ------
+    TypeError
+        The graph is not a sparse matrix.
+    ValueError
+        `perm_type` is neither "row" nor "column".
+    """
+    if not scipy.sparse.issparse(graph):
+        raise TypeError(f"graph must be a SciPy sparse matrix or array, got {type(graph).__name__}")
+    if perm_type not in ("row", "column"):
+        raise ValueError(f"perm_type must be 'row' or 'column', got {perm_type!r}")
+    found = maximum(graph)
+    return found.col_match if perm_type == "row" else found.row_match
+
+
+def structural_rank(graph) -> int:
+    """The largest rank a matrix with these stored entries can have: the cardinality of a maximum matching.
+
+    Parameters
+    ----------
+    graph : SciPy sparse matrix or array (n, m), a tuple (indptr, indices, shape), or a BipartiteGraph
+        Stored entries count whatever their value.
+
+    Returns
+    -------
+    int
+        At most min(n, m); less means that the matrix is singular whatever the values.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As for `maximum`.
+    """
+    return maximum(graph).cardinality

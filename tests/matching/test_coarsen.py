@@ -1,0 +1,195 @@
+"""Coarser graphs: merged vertices, summed weights, against a product of matrices."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+from scipy.sparse.csgraph import connected_components
+
+from matching.coarsening import coarsen, hierarchy
+from matching.greedy_matching import METHODS, greedy
+
+
+def random_graph(rng, n, density, floats=False):
+    dense = np.triu(rng.random((n, n)) < density, 1) * (rng.random((n, n)) if floats else rng.integers(1, 9, (n, n)))
+    return scipy.sparse.csr_array(dense + dense.T)
+
+
+def grid(rows, columns):
+    """Weights 1; in CSR throughout, since kron stores zeros otherwise, which would be edges."""
+    across = scipy.sparse.kron(scipy.sparse.eye_array(rows), neighbours(columns), format="csr")
+    return across + scipy.sparse.kron(neighbours(rows), scipy.sparse.eye_array(columns), format="csr")
+
+
+def neighbours(n):
+    return scipy.sparse.diags_array([np.ones(n - 1), np.ones(n - 1)], offsets=[-1, 1], shape=(n, n))
+
+
+def merged(graph, label):
+    """The same by a triple product."""
+    k = label.max(initial=-1) + 1
+    choose = scipy.sparse.csr_array(
+        (np.ones(len(label), graph.dtype), label, np.arange(len(label) + 1)), (len(label), k)
+    )
+    dense = (choose.T @ graph @ choose).toarray()
+    np.fill_diagonal(dense, 0)
+    return dense
+
+
+@pytest.mark.parametrize("floats", [False, True])
+@pytest.mark.parametrize("method", METHODS)
+def test_weights_are_summed(method, floats):
+    rng = np.random.default_rng(len(method))
+    for seed in range(30):
+        n = int(rng.integers(1, 40))
+        graph = random_graph(rng, n, rng.random(), floats)
+        found = greedy(graph, method=method, seed=seed)
+        coarse = coarsen(graph, found)
+        assert coarse.graph.shape[0] == n - found.size
+        np.testing.assert_allclose(coarse.graph.toarray(), merged(graph, coarse.label), rtol=1e-12)
+        assert coarse.graph.sum() / 2 == pytest.approx(graph.sum() / 2 - found.weight)
+        assert (coarse.graph != coarse.graph.T).nnz == 0
+        assert coarse.graph.has_canonical_format
+        assert coarse.graph.diagonal().sum() == 0
+        assert coarse.vertex_weight.sum() == n
+        np.testing.assert_array_equal(coarse.vertex_weight, np.bincount(coarse.label, minlength=n - found.size))
+        # Numbered by the lowest fine vertex; pairs have one label, no others.
+        first = np.unique(coarse.label, return_index=True)[1]
+        assert (np.diff(first) > 0).all()
+        assert all(coarse.label[v] == coarse.label[w] for v, w in found.pairs)
+
+
+def test_a_drawn_graph():
+    lower, upper, weight = [0, 1, 1, 2, 3], [1, 2, 3, 4, 4], [4, 1, 2, 3, 9]
+    graph = scipy.sparse.coo_array((weight, (lower, upper)), shape=(5, 5))
+    graph = scipy.sparse.csr_array(graph + graph.T)
+    coarse = coarsen(graph, [1, 0, -1, 4, 3], vertex_weight=[1, 2, 3, 4, 5])
+    assert coarse.label.tolist() == [0, 0, 1, 2, 2]
+    assert coarse.graph.toarray().tolist() == [[0, 1, 2], [1, 0, 3], [2, 3, 0]]
+    assert coarse.vertex_weight.tolist() == [3, 3, 9]
+    assert coarsen(graph).label.tolist() == [0, 0, 1, 2, 2]
+    assert coarsen(graph, method="sorted").graph.dtype == np.int64
+    assert coarsen(graph, np.full(5, -1)).graph.toarray().tolist() == graph.toarray().tolist()
+
+
+def test_parallel_edges_without_weights_are_counted():
+    square = (np.array([0, 2, 4, 6, 8]), np.array([1, 3, 0, 2, 1, 3, 0, 2]), (4, 4))
+    coarse = coarsen(square, [1, 0, 3, 2])
+    assert coarse.graph.toarray().tolist() == [[0, 2], [2, 0]]
+
+
+def test_empty():
+    coarse = coarsen(scipy.sparse.csr_array((0, 0)))
+    assert coarse.graph.shape == (0, 0)
+    assert hierarchy(scipy.sparse.csr_array((3, 3))).vertices == (3,)
+    assert hierarchy(scipy.sparse.csr_array((3, 3))).labels().tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("vertices", [1, 2, 7, 40, 1000])
+def test_hierarchy_ends_at_the_number_of_vertices(method, vertices):
+    graph = grid(12, 17)
+    found = hierarchy(graph, vertices, method=method, seed=5)
+    assert found.vertices[-1] == min(vertices, 204)
+    assert all(a > b for a, b in zip(found.vertices, found.vertices[1:], strict=False))
+    label = found.labels()
+    assert len(np.unique(label)) == found.vertices[-1]
+    for level, coarse in enumerate(found.levels):
+        assert coarse.graph.shape[0] == found.vertices[level + 1]
+        assert coarse.vertex_weight.sum() == 204
+        np.testing.assert_allclose(coarse.graph.toarray(), merged(graph, found.labels(level)), rtol=1e-12)
+    # Every region hangs together.
+    for region in range(found.vertices[-1]):
+        inside = np.flatnonzero(label == region)
+        assert connected_components(graph[inside][:, inside])[0] == 1
+
+
+def test_hierarchy_of_disconnected_graphs_keeps_the_components():
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        graph = random_graph(rng, 30, 0.05)
+        found = hierarchy(graph, 1)
+        count, component = connected_components(graph)
+        assert found.vertices[-1] == count
+        np.testing.assert_array_equal(found.labels(), np.unique(component, return_inverse=True)[1])
+
+
+def test_hierarchy_stops_after_its_levels():
+    found = hierarchy(grid(20, 20), levels=2)
+    assert len(found.levels) == 2
+    np.testing.assert_array_equal(found.labels(0), found.levels[0].label)
+    np.testing.assert_array_equal(found.labels(-1), found.labels(1))
+    assert hierarchy(grid(3, 3), levels=0).levels == ()
+
+
+def test_the_heaviest_pairs_are_merged_last():
+    path = scipy.sparse.diags_array([[1, 5, 9, 2, 7.0], [1, 5, 9, 2, 7.0]], offsets=[-1, 1])
+    assert hierarchy(path, 5, rating="weight").labels().tolist() == [0, 1, 2, 2, 3, 4]
+    assert hierarchy(path, 4).labels().tolist() == [0, 1, 2, 2, 3, 3]
+
+
+def test_rating_decides_what_is_matched_next():
+    graph = grid(8, 8)
+    seen = []
+
+    def small_ones_first(coarse):
+        seen.append(coarse.graph.shape[0])
+        row = np.repeat(np.arange(coarse.graph.shape[0]), np.diff(coarse.graph.indptr))
+        return 1.0 / (coarse.vertex_weight[row] + coarse.vertex_weight[coarse.graph.indices])
+
+    found = hierarchy(graph, 8, rating=small_ones_first)
+    assert tuple(seen) == found.vertices[1:]
+    assert found.levels[-1].vertex_weight.max() <= 16
+    np.testing.assert_allclose(found.levels[-1].graph.toarray(), merged(graph, found.labels()))
+
+
+def test_expansion_keeps_levels_few_and_vertices_alike():
+    """By weight alone one region swallows its neighbours, and a star is left."""
+    rng = np.random.default_rng(1)
+    graph = grid(64, 64)
+    weight = np.exp(-rng.random((64 * 64, 64 * 64)))
+    weight = (weight + weight.T)[graph.nonzero()]
+    found = hierarchy(graph, 40, weight=weight)
+    assert found.vertices[-1] == 40
+    assert len(found.levels) < 20
+    assert found.levels[-1].vertex_weight.max() < 10 * 64 * 64 / 40
+    # Where all vertices weigh the same it is the matching of the weights.
+    plain = hierarchy(graph, 40, weight=weight, rating="weight")
+    np.testing.assert_array_equal(found.labels(0), plain.labels(0))
+
+
+def test_inputs_are_not_changed():
+    graph = grid(5, 5)
+    before = [array.copy() for array in (graph.indptr, graph.indices, graph.data)]
+    vertex_weight = np.ones(25)
+    hierarchy(graph, vertex_weight=vertex_weight, rating=lambda coarse: coarse.graph.data * 0 + 1)
+    for array, kept in zip((graph.indptr, graph.indices, graph.data), before, strict=True):
+        np.testing.assert_array_equal(array, kept)
+    assert vertex_weight.tolist() == [1.0] * 25
+
+
+def test_border():
+    graph = grid(2, 2)
+    for arguments, kind, message in (
+        ({"matching": [1, 0, -1]}, ValueError, "for each of 4 vertices"),
+        ({"matching": [1, 0, -1, 9]}, ValueError, "outside -1 ... 3"),
+        ({"matching": [3, -1, -1, 0]}, ValueError, "none of this graph: .* no edge joins them"),
+        ({"matching": [1, -1, -1, -1]}, ValueError, "none of this graph: .* not matched to it"),
+        ({"matching": [0, -1, -1, -1]}, ValueError, "none of this graph"),
+        ({"matching": [0.5, 1, 2, 3]}, TypeError, "integers"),
+        ({"matching": [1, 0, 3, 2], "seed": 3}, TypeError, "'seed' is for matching.greedy"),
+        ({"vertex_weight": [1, 2]}, ValueError, "vertex_weight must have shape"),
+        ({"vertex_weight": ["a"] * 4}, TypeError, "real numbers"),
+        ({"method": "best"}, ValueError, "method must be one of"),
+    ):
+        with pytest.raises(kind, match=message):
+            coarsen(graph, **arguments)
+    for arguments, message in (
+        ({"vertices": 0}, "vertices must be"),
+        ({"levels": -1}, "levels must be"),
+        ({"rating": "size"}, "rating must be"),
+        ({"vertex_weight": [1, 1, 0, 1]}, "vertex_weight must be positive"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            hierarchy(graph, **arguments)
+    with pytest.raises(ValueError, match="one value for each stored entry"):
+        hierarchy(graph, rating=lambda coarse: np.ones(3))

@@ -1,0 +1,396 @@
+"""Greedy matchings of general graphs: certified, compared with networkx, and the same for every number of threads."""
+
+import math
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse
+
+from matching.certificate import CertificateError
+from matching.cpu.greedy import locally_dominant, parallel
+from matching.cpu.greedy.colour import colour_sum
+from matching.cpu.greedy.order import vertex_order
+from matching.general_graph import check_graph, compare_ends
+from matching.greedy_matching import METHODS, GreedyMatching, greedy
+
+KINDS = ["few", "equal", "wide", "float", "zeros"]
+
+
+def graph_of(n, lower, upper, weight):
+    """A symmetric array of edges, each given once."""
+    both = (np.r_[lower, upper].astype(int), np.r_[upper, lower].astype(int))
+    return scipy.sparse.csr_array((np.r_[weight, weight], both), shape=(n, n))
+
+
+def random_graph(rng, n, density, kind="float"):
+    lower, upper = np.nonzero(np.triu(rng.random((n, n)) < density, 1))
+    return graph_of(n, lower, upper, random_weights(rng, len(lower), kind))
+
+
+def random_weights(rng, m, kind):
+    if kind == "float":
+        return rng.random(m)
+    high = {"few": 4, "equal": 2, "wide": 10**9, "zeros": 2}[kind]
+    return rng.integers(0 if kind == "zeros" else 1, high, m)
+
+
+def path(weight):
+    n = len(weight) + 1
+    return graph_of(n, np.arange(n - 1), np.arange(1, n), np.asarray(weight))
+
+
+def star(n):
+    return graph_of(n, np.zeros(n - 1), np.arange(1, n), np.arange(1, n))
+
+
+def complete(n, weight):
+    lower, upper = np.triu_indices(n, 1)
+    return graph_of(n, lower, upper, weight)
+
+
+def adversarial():
+    rng = np.random.default_rng(5)
+    ladder = scipy.sparse.csr_array(nx.to_scipy_sparse_array(nx.circular_ladder_graph(50)))
+    hubs = nx.to_scipy_sparse_array(nx.complete_bipartite_graph(3, 60), dtype=np.int64)
+    return {
+        "empty": scipy.sparse.csr_array((0, 0)),
+        "no edges": scipy.sparse.csr_array((7, 7)),
+        "one edge": path([2.5]),
+        "rising path": path(np.arange(1, 3001)),
+        "falling path": path(np.arange(3000, 0, -1)),
+        "level path": path(np.ones(501)),
+        "star": star(400),
+        "level complete": complete(40, np.ones(780, int)),
+        "rising complete": complete(60, np.arange(1770)),
+        "random complete": complete(120, rng.random(7140)),
+        "ladder": ladder,
+        "hubs": scipy.sparse.csr_array(hubs),
+        "two parts": scipy.sparse.csr_array(scipy.sparse.block_diag([star(9), path([3, 1, 3])])),
+    }
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_random_graphs_are_matched_maximally(method, kind):
+    rng = np.random.default_rng(len(kind))
+    for trial in range(25):
+        graph = random_graph(rng, int(rng.integers(1, 40)), rng.random() ** 2, kind)
+        found = greedy(graph, method=method, seed=trial)
+        found.check()
+        assert isinstance(found, GreedyMatching)
+        assert nx.is_maximal_matching(nx.from_scipy_sparse_array(graph), {tuple(pair) for pair in found.pairs.tolist()})
+        assert found.weight == pytest.approx(sum(graph[v, w] for v, w in found.pairs), rel=1e-12)
+        assert found.size == len(found.pairs)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", adversarial())
+def test_adversarial_graphs_are_matched_maximally(method, name):
+    greedy(adversarial()[name], method=method, seed=3).check()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_heaviest_first_is_half_of_the_best(kind):
+    rng = np.random.default_rng(11)
+    for _ in range(15):
+        graph = random_graph(rng, int(rng.integers(2, 13)), rng.random(), kind)
+        network = nx.from_scipy_sparse_array(graph)
+        best = sum(network.edges[edge]["weight"] for edge in nx.max_weight_matching(network))
+        largest = len(nx.max_weight_matching(network, maxcardinality=True))
+        for method in METHODS:
+            found = greedy(graph, method=method)
+            assert 2 * found.size >= largest
+            if method in ("sorted", "locally_dominant"):
+                assert 2 * found.weight >= best * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 6])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_locally_dominant_is_the_sorted_matching(monkeypatch, rounds, threads):
+    monkeypatch.setattr(locally_dominant, "ROUNDS", rounds)
+    monkeypatch.setattr(locally_dominant, "SMALLEST", 1)
+    rng = np.random.default_rng(7)
+    graphs = [random_graph(rng, int(rng.integers(1, 60)), rng.random(), kind) for kind in KINDS for _ in range(15)]
+    for graph in [*graphs, *adversarial().values()]:
+        expected = greedy(graph, method="sorted")
+        found = greedy(graph, method="locally_dominant", threads=threads)
+        assert found.weight == expected.weight
+        np.testing.assert_array_equal(found.partner, expected.partner)
+
+
+def test_heaps_are_used_and_right():
+    """A hub whose neighbours are taken one after another."""
+    k = 300
+    hub, near, far = 0, np.arange(1, k + 1), np.arange(k + 1, 2 * k + 1)
+    # Along a path near[0], far[0], near[1], far[1] ... weights rise, so it is taken from its end; the hub, which the
+    # walk comes to first, prefers the near ones in the order in which they are taken.
+    spine = np.column_stack([near, far]).ravel()
+    graph = graph_of(
+        2 * k + 1,
+        np.r_[np.full(k, hub), spine[:-1]],
+        np.r_[near, spine[1:]],
+        np.r_[np.arange(9 * k, 10 * k), np.arange(20 * k, 22 * k - 1)],
+    )
+    found = greedy(graph)
+    found.check()
+    assert found.stats["heaps"] > 0
+    assert found.stats["edges"] < 30 * k
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        order = np.r_[0, 1 + rng.permutation(2 * k)]
+        shuffled = scipy.sparse.csr_array(graph[order][:, order])
+        found = greedy(shuffled)
+        assert found.stats["heaps"] > 0
+        np.testing.assert_array_equal(found.partner, greedy(shuffled, method="sorted").partner)
+
+
+def test_long_rising_path_takes_linear_time():
+    n = 200_000
+    found = greedy(path(np.arange(1, n)))
+    found.check()
+    assert found.size == n // 2
+    assert found.stats["edges"] < 20 * n
+
+
+@pytest.mark.parametrize("select", ["first", "heaviest"])
+def test_parallel_does_not_depend_on_threads(monkeypatch, select):
+    rng = np.random.default_rng(2)
+    graph = random_graph(rng, 400, 0.02)
+    expected = greedy(graph, method="parallel", seed=9, threads=1, select=select).partner
+    monkeypatch.setattr(parallel, "SMALLEST", 1)
+    for threads in (1, 2, 3, 8):
+        for _ in range(5):
+            found = greedy(graph, method="parallel", seed=9, threads=threads, select=select)
+            np.testing.assert_array_equal(found.partner, expected)
+    found.check()
+
+
+@pytest.mark.parametrize("method", ["random", "weighted", "parallel"])
+def test_a_seed_has_one_result(method):
+    graph = random_graph(np.random.default_rng(4), 200, 0.05, "equal")
+    results = [greedy(graph, method=method, seed=seed).partner.tolist() for seed in (1, 1, 2, 2**64 - 1)]
+    assert results[0] == results[1]
+    assert len({tuple(result) for result in results}) == 3
+
+
+def test_random_order_is_a_permutation_that_stays_what_it_is():
+    assert sorted(vertex_order(1000, 5, True)) == list(range(1000))
+    assert vertex_order(8, 1, True).tolist() == vertex_order(8, 1, True).tolist()
+    assert vertex_order(5, 1, False).tolist() == [0, 1, 2, 3, 4]
+    # Every permutation of three comes up about as often as the others.
+    counts = {}
+    for seed in range(3000):
+        order = tuple(vertex_order(3, seed, True).tolist())
+        counts[order] = counts.get(order, 0) + 1
+    assert len(counts) == 6
+    assert min(counts.values()) > 400
+
+
+def colour_sum_of_the_paper(v, r):
+    """Algorithm 4, line by line, in Python's integers."""
+    h = [0x67452301, 0xEFCDAB89, 0x98BADCFE, 0x10325476]
+    a0, a1, a2, a3 = h
+    for i in range(16):
+        a4 = (a1 & a2) | (~a1 & a3 & 0xFFFFFFFF)
+        a5, a3, a2 = a3, a2, a1
+        x = (a0 + a4 + math.floor(2**32 * abs(math.sin(i + 1))) + v) % 2**32
+        shift = (7, 12, 17, 22)[i % 4]
+        a1 = (a1 + (x << shift | x >> (32 - shift))) % 2**32
+        a0 = a5
+        h = [(x + y) % 2**32 for x, y in zip(h, (a0, a1, a2, a3), strict=True)]
+        v = r * v % 2**32
+    return sum(h) % 2**32
+
+
+def test_colours_are_those_of_the_shortened_md5():
+    rng = np.random.default_rng(0)
+    for v, r in rng.integers(1, 2**32, (200, 2)):
+        assert int(colour_sum(np.uint32(v), np.uint32(r))) == colour_sum_of_the_paper(int(v), int(r))
+    share = np.mean([int(colour_sum(np.uint32(v), np.uint32(77777))) < 0.53406 * 2**32 for v in range(1, 20_001)])
+    assert share == pytest.approx(0.53406, abs=0.02)
+
+
+def parallel_of_the_paper(graph, seed, heaviest, p=0.53406):
+    """Algorithm 3, line by line, with sets."""
+    dense = graph.toarray()
+    n = len(dense)
+    neighbours = [np.flatnonzero(row).tolist() for row in dense]
+    pi, partner, done_rounds = ["blue"] * n, [-1] * n, 0
+
+    def select(v, among):
+        if not among:
+            return None
+        return max(among, key=lambda w: (dense[v, w], -w)) if heaviest else min(among)
+
+    while any(colour in ("blue", "red") for colour in pi):
+        r = parallel.random_word(seed, done_rounds) | 1
+        for v in range(n):
+            if pi[v] in ("blue", "red"):
+                pi[v] = "blue" if colour_sum_of_the_paper(v + 1, r) < p * 2**32 else "red"
+        sigma = [None] * n
+        for colour in ("blue", "red"):
+            before = list(sigma)
+            for v in range(n):
+                if pi[v] != colour:
+                    continue
+                if not any(pi[w] in ("blue", "red") for w in neighbours[v]):
+                    sigma[v] = "dead"
+                elif colour == "blue":
+                    sigma[v] = select(v, [w for w in neighbours[v] if pi[w] == "red"])
+                else:
+                    sigma[v] = select(v, [w for w in neighbours[v] if pi[w] == "blue" and before[w] == v])
+        for v in range(n):
+            if sigma[v] == "dead":
+                pi[v] = "dead"
+            elif sigma[v] is not None and sigma[sigma[v]] == v:
+                pi[v], partner[v] = "matched", sigma[v]
+        done_rounds += 1
+    return partner, done_rounds
+
+
+@pytest.mark.parametrize("select", ["first", "heaviest"])
+def test_parallel_is_the_algorithm_of_the_paper(select):
+    rng = np.random.default_rng(6)
+    for seed in range(12):
+        graph = random_graph(rng, int(rng.integers(1, 30)), rng.random(), "few")
+        found = greedy(graph, method="parallel", seed=seed, select=select)
+        expected, rounds = parallel_of_the_paper(graph, seed, select == "heaviest")
+        assert found.partner.tolist() == expected
+        assert found.stats["rounds"] == rounds
+        assert sum(found.stats["matched"]) == 2 * found.size
+
+
+def test_parallel_is_maximal_whatever_its_parameters():
+    graph = random_graph(np.random.default_rng(8), 100, 0.05)
+    for parameters in ({"rounds": 0}, {"rounds": 1}, {"p": 0.01}, {"p": 0.999}):
+        greedy(graph, method="parallel", **parameters).check()
+
+
+def test_graphs_in_every_form_give_the_same():
+    rng = np.random.default_rng(3)
+    graph = random_graph(rng, 50, 0.2, "wide")
+    expected = greedy(graph)
+    forms = [
+        graph.tocoo(),
+        graph.tocsc(),
+        scipy.sparse.csr_matrix(graph),
+        graph.astype(np.float64),
+        graph + scipy.sparse.diags_array(np.full(50, -3.0)),
+    ]
+    for form in forms:
+        form = form if form is not forms[-1] else abs(form)
+        assert greedy(form).partner.tolist() == expected.partner.tolist()
+    triple = (graph.indptr, graph.indices, graph.shape)
+    assert greedy(triple, graph.data).weight == expected.weight
+    assert greedy(triple, list(graph.data)).weight == expected.weight
+    assert greedy(triple).weight == greedy(triple).size
+    assert greedy(graph.astype(bool)).method == "random"
+    assert greedy(graph != 0, method="sorted").partner.tolist() == greedy(triple, method="sorted").partner.tolist()
+
+
+def test_rows_out_of_order_and_duplicates_are_put_right():
+    ptr, adj = np.array([0, 3, 5, 6]), np.array([2, 1, 1, 0, 0, 0])
+    twice = scipy.sparse.csr_array((np.array([5, 2, 2, 2, 2, 5]), adj, ptr), shape=(3, 3))
+    before = twice.indices.copy(), twice.data.copy()
+    found = greedy(twice)
+    found.check()
+    assert (found.weight, found.partner.tolist()) == (5, [2, -1, 0])
+    np.testing.assert_array_equal(twice.indices, before[0])
+    np.testing.assert_array_equal(twice.data, before[1])
+    assert greedy((ptr, adj, (3, 3)), method="sorted").size == 1
+
+
+def test_relations():
+    """Weights multiplied do not change the matching; two graphs side by side are matched as they are alone."""
+    rng = np.random.default_rng(12)
+    one, other = random_graph(rng, 40, 0.2, "few"), random_graph(rng, 30, 0.2, "few")
+    for method in ("sorted", "locally_dominant"):
+        alone = greedy(one, method=method)
+        assert greedy(7 * one, method=method).weight == 7 * alone.weight
+        both = greedy(scipy.sparse.csr_array(scipy.sparse.block_diag([one, other])), method=method)
+        assert both.partner[:40].tolist() == alone.partner.tolist()
+        assert both.weight == alone.weight + greedy(other, method=method).weight
+
+
+def wrong(found, **changes):
+    fields = {name: getattr(found, name) for name in ("partner", "size", "weight", "device", "method", "stats")}
+    return GreedyMatching(**{**fields, **changes}, _graph=found._graph)
+
+
+def test_check_finds_what_is_wrong():
+    graph = path([5, 6, 5])
+    found = greedy(graph, method="sorted")
+    for partner, message in (
+        ([-1, -1, -1, -1], "size is 1"),
+        ([1, -1, -1, -1], "not matched to it"),
+        ([2, -1, 0, -1], "no edge joins them"),
+        ([9, -1, -1, -1], "not matched to it"),
+    ):
+        with pytest.raises(CertificateError, match=message):
+            wrong(found, partner=np.array(partner, np.int32)).check()
+    with pytest.raises(CertificateError, match="weight is 7"):
+        wrong(found, weight=7).check()
+    with pytest.raises(CertificateError, match="two free vertices"):
+        wrong(found, partner=np.full(4, -1, np.int32), size=0, weight=0).check()
+    best = {"partner": np.array([1, 0, 3, 2], np.int32), "size": 2, "weight": 10}
+    with pytest.raises(CertificateError, match="edge .* is heavier"):
+        wrong(found, **best).check()
+    wrong(found, **best, method="random").check()
+
+
+def test_border():
+    graph = path([1, 2, 3])
+    triple = (graph.indptr, graph.indices, graph.shape)
+    one_way = scipy.sparse.csr_array(np.triu(graph.toarray()))
+    two_weights = scipy.sparse.csr_array([[0, 1.0], [2.0, 0]])
+    for arguments, kind, message in (
+        (([[0, 1], [1, 0]],), TypeError, "graph must be a symmetric SciPy sparse matrix"),
+        ((scipy.sparse.csr_array((2, 3)),), ValueError, "square"),
+        ((one_way,), ValueError, "must be symmetric, but only one of"),
+        ((two_weights,), ValueError, "have different weights"),
+        ((-graph,), ValueError, "negative weight"),
+        ((graph * np.nan,), ValueError, "not finite"),
+        ((graph * 1j,), TypeError, "real numbers"),
+        ((graph * 2**61,), ValueError, "integer weights must be within"),
+        ((graph, np.ones(5)), ValueError, "one value for each stored entry"),
+        ((graph.tocoo(), np.ones(6)), TypeError, "needs a graph in CSR"),
+        (((graph.indptr, graph.indices, (4, 5)),), ValueError, "square"),
+        (((graph.indptr, graph.indices, 4),), TypeError, "shape must be a pair"),
+        (((graph.indptr[:-1], graph.indices, (4, 4)),), ValueError, "must have 5 entries"),
+        (((graph.indptr + 1, graph.indices, (4, 4)),), ValueError, "must rise from 0"),
+        (((graph.indptr, graph.indices + 2, (4, 4)),), ValueError, "outside 0 ... 3"),
+        (((graph.indptr, graph.indices.astype(np.int64) - 2, (4, 4)),), ValueError, "outside 0 ... 3"),
+        (((graph.indptr, graph.indices + 0.5, (4, 4)),), TypeError, "must hold integers"),
+    ):
+        with pytest.raises(kind, match=message):
+            greedy(*arguments)
+    for parameters, kind, message in (
+        ({"method": "blossom"}, ValueError, "method must be one of 'auto', 'random'"),
+        ({"method": 3}, TypeError, "method must be a name"),
+        ({"method": "sorted", "p": 0.5}, TypeError, "no parameters of its own; got 'p'"),
+        ({"method": "parallel", "q": 0.5}, TypeError, "takes p, select, rounds; got 'q'"),
+        ({"method": "parallel", "p": 1.0}, ValueError, "p must lie between 0 and 1"),
+        ({"method": "parallel", "select": "last"}, ValueError, "select must be"),
+        ({"method": "parallel", "rounds": -1}, ValueError, "rounds must not be negative"),
+        ({"seed": -1}, ValueError, "seed must be an integer"),
+        ({"seed": 1.5}, ValueError, "seed must be an integer"),
+        ({"threads": 0}, ValueError, "threads must be an integer"),
+        ({"device": "tpu"}, ValueError, "device must be"),
+        ({"device": "cuda"}, RuntimeError, "device='c"),
+    ):
+        with pytest.raises(kind, match=message):
+            greedy(triple, **parameters)
+
+
+def test_both_ways_of_comparing_ends_agree():
+    rng = np.random.default_rng(1)
+    for _ in range(30):
+        graph = random_graph(rng, 12, 0.4, "few")
+        checked = check_graph(graph)
+        assert compare_ends(checked.ptr, checked.adj, checked.weight, True, checked.ptr[:-1].copy())[0] == 0
+        graph.data[rng.integers(graph.nnz)] += 1
+        with pytest.raises(ValueError, match="have different weights"):
+            check_graph(graph)
+    zeros = scipy.sparse.csr_array((np.array([0.0, -0.0]), ([0, 1], [1, 0])), shape=(2, 2))
+    assert greedy(zeros, method="sorted").size == 1

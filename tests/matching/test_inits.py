@@ -1,0 +1,67 @@
+"""Initial matchings: legal, maximal, and what Karp and Sipser's promises."""
+
+import numpy as np
+import pytest
+
+import matching
+from matching.certificate import certify_pairs
+from matching.graph import bipartite_graph
+from matching.methods import INITS, initialiser
+
+NAMES = [name for name, module in INITS.items() if module]
+
+
+def run(graph, init, start=None):
+    graph = bipartite_graph(graph)
+    row_match, col_match = np.full(graph.rows, -1, np.int32), np.full(graph.cols, -1, np.int32)
+    if start is not None:
+        row_match[:] = start
+        rows = np.flatnonzero(row_match >= 0)
+        col_match[row_match[rows]] = rows
+    stats = initialiser(init)(graph, row_match, col_match)
+    certify_pairs(graph, row_match, col_match)
+    rows = np.repeat(np.arange(graph.rows), np.diff(graph.row_ptr))
+    assert ((row_match[rows] >= 0) | (col_match[graph.row_adj] >= 0)).all(), "an edge is left between free vertices"
+    return row_match, stats
+
+
+@pytest.mark.parametrize("init", NAMES)
+def test_is_maximal(tools, init):
+    rng = np.random.default_rng(1)
+    for _ in range(300):
+        run(tools.random_graph(rng), init)
+
+
+@pytest.mark.parametrize("init", NAMES)
+def test_leaves_pairs_alone(tools, init):
+    rng = np.random.default_rng(2)
+    for _ in range(100):
+        graph = tools.random_graph(rng)
+        start = np.where(rng.random(graph.shape[0]) < 0.4, matching.maximum(graph).row_match, -1)
+        row_match, _ = run(graph, init, start)
+        np.testing.assert_array_equal(row_match[start >= 0], start[start >= 0])
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 400])
+def test_two_sided_is_exact_on_forests(tools, length):
+    rng = np.random.default_rng(3)
+    n = length
+    parent = np.array([rng.integers(0, k) for k in range(1, 2 * n)], int)
+    child = np.arange(1, 2 * n)
+    depth = np.zeros(2 * n, int)
+    for k in child:
+        depth[k] = depth[parent[k - 1]] + 1
+    even = depth % 2 == 0
+    row = np.where(even[child], child, parent)
+    col = np.where(even[child], parent, child)
+    tree = tools.pattern(row, col, (2 * n, 2 * n))
+    row_match, stats = run(tree, "karp_sipser")
+    assert (row_match >= 0).sum() == tools.best_cardinality(tree) == stats["forced"]
+
+
+def test_two_sided_leaves_little_of_random_graphs(tools):
+    graph = tools.uniform(20_000, 3, np.random.default_rng(4))
+    size = matching.maximum(graph).cardinality
+    left = {init: size - (run(graph, init)[0] >= 0).sum() for init in NAMES}
+    assert left["karp_sipser"] <= 20
+    assert left["karp_sipser"] < left["karp_sipser_one_sided"] < left["cheap"]
