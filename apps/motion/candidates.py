@@ -19,7 +19,7 @@ from apps.motion.points import sampled
 
 BLOCK = 1 << 23  # entries of a product of descriptors held at once
 TRACKERS = 3
-LEAST_SIDE = 48  # pixels: OpenCV's DIS reads beyond its arrays on low, wide frames, so those are padded to this
+PADDED_SIDE = 48  # pixels: OpenCV's DIS reads beyond its arrays on low, wide frames, so those are padded to this
 WINDOW = (15, 15)  # pixels that Lucas-Kanade compares
 LEVELS = 4
 STOP = (cv2.TERM_CRITERIA_COUNT | cv2.TERM_CRITERIA_EPS, 20, 0.03)
@@ -90,11 +90,16 @@ def proposals(first: np.ndarray, second: np.ndarray, points: np.ndarray, expecte
 def _inverse_search(first, second):
     """Dense motion (H, W, 2)."""
     height, width = first.shape
-    grown = 0, max(0, LEAST_SIDE - height), 0, max(0, LEAST_SIDE - width)
-    if any(grown):
-        first, second = (cv2.copyMakeBorder(frame, *grown, cv2.BORDER_REPLICATE) for frame in (first, second))
-    motion = cv2.DISOpticalFlow_create(cv2.DISOPTICAL_FLOW_PRESET_FAST).calc(first, second, None)
+    search = cv2.DISOpticalFlow_create(cv2.DISOPTICAL_FLOW_PRESET_FAST)
+    motion = search.calc(padded(first), padded(second), None)
     return np.ascontiguousarray(motion[:height, :width])
+
+
+def padded(frame):
+    """A frame with its border repeated below and on the right, up to PADDED_SIDE pixels a side."""
+    height, width = frame.shape[:2]
+    below, right = max(0, PADDED_SIDE - height), max(0, PADDED_SIDE - width)
+    return cv2.copyMakeBorder(frame, 0, below, 0, right, cv2.BORDER_REPLICATE) if below or right else frame
 
 
 def _lucas_kanade(first, second, points, start, levels):

@@ -20,7 +20,6 @@ from apps.images import InputError, to_bytes, to_rgb
 from apps.motion.matches import Matches
 
 LEAST_SIDE = 16
-PADDED_SIDE = 48  # OpenCV's DIS reads beyond its arrays on low, wide frames; smaller ones are padded
 MIDDLE = 7  # level at which proposals are fused: 0.9^7 = 0.48 of the size
 COARSEST_OF_FILL = 20  # level at which the fill is taken up
 SECOND_HAND = 0.3  # confidence of a propagated match
@@ -56,6 +55,7 @@ def dense_flow(first, second, matches: Matches | None = None, *, linker: str = "
     `matches` are found when None, with the named linker (`apps.motion.linking`).  Raises InputError for frames of
     different sizes, frames below 16 pixels a side, and frames with too little texture to match anything.
     """
+    from apps.motion.candidates import PADDED_SIDE
     from apps.motion.fusion import fuse
     from apps.motion.occlusion import consistent, fill_hidden, hidden, owners
     from apps.motion.refine import pyramid, refine, resized
@@ -87,14 +87,11 @@ def dense_flow(first, second, matches: Matches | None = None, *, linker: str = "
 
 def _padded_flow(first, second, matches, linker, device) -> Flow:
     """The flow of frames with a short side, found on frames with their borders repeated."""
-    import cv2
-
+    from apps.motion.candidates import padded
     from apps.motion.refine import warp
 
     height, width = first.shape[:2]
-    grown = 0, max(0, PADDED_SIDE - height), 0, max(0, PADDED_SIDE - width)
-    larger = [cv2.copyMakeBorder(frame, *grown, cv2.BORDER_REPLICATE) for frame in (first, second)]
-    found = dense_flow(*larger, matches, linker=linker, device=device)
+    found = dense_flow(padded(first), padded(second), matches, linker=linker, device=device)
     flow = np.ascontiguousarray(found.flow[:height, :width])
     _, inside = warp(second, flow)
     ends = found.matches.first, found.matches.second
