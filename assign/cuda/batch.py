@@ -14,7 +14,7 @@ Arrays as in assign/cpu/batch.py, those of the results on the GPU.  The method i
 
 import numpy as np
 
-from assign.cuda import batch_block, batch_team
+from assign.cuda import batch_block, batch_shape, batch_team
 from gridcut.device.arrays import DeviceArray, allocate, borrow, on_device, to_host, upload
 from gridcut.device.cuda import multiprocessors
 from gridcut.device.launch import launch, prepare
@@ -47,12 +47,12 @@ def solve(costs, *, rows=None, cols=None, limit=None):
     limit = flat("limit", limit)[0] if limited else u
     arguments = (costs, rows, cols, limit, *results, n, m, int(ragged))
     long_side, launches = max(n, m), 0
-    most = batch_team.MOST_LIMITED if limited else batch_team.MOST
+    most = batch_shape.MOST_LIMITED if limited else batch_shape.MOST
     if long_side <= most:
         for number in ("int32", "int64") if integers else ("int64",):
-            kind = batch_team.kind_for(dtype.name, number, n, m, limited)
-            threads = batch_team.threads_of(kind, long_side)
-            before, words = batch_team.words_of(kind, n, m)
+            kind = batch_shape.kind_for(dtype.name, number, n, m, limited)
+            threads = batch_shape.threads_of(kind, long_side)
+            before, words = batch_shape.words_of(kind, n, m)
             kernel = batch_team.kernel_for(kind)
             prepare(kernel, items, threads, *arguments, launches, before, shared=4 * words)()
             launches += 1

@@ -44,65 +44,20 @@ searches correct lengths (several rows a step).
 """
 
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 from numba import float32, float64, int32, int64, types, uint8
 
 from assign.cuda.batch_numbers import INFEASIBLE, SOLVED, WIDE, exponent_of, fixed, power_of_two
+from assign.cuda.batch_shape import MOST_THREADS, Kind, kind_for
 from assign.cuda.warp import least, least_long
 from gridcut.device.cuda import WARP, cuda, cuda_kernel, device_function, shuffle
 
-MOST, MOST_LIMITED = 2048, 1536  # columns that shared memory has room for
-MOST_THREADS = 256
 MOST_REGISTERS = 65536 // (2 * MOST_THREADS)  # of a thread, for two blocks on a multiprocessor
 BOARD = 16  # places, more than groups
-STAGED = 20 * 1024  # bytes of costs that are copied to shared memory
 AHEAD = 64  # bytes of costs a thread asks for before the first is used
 HEADROOM = 3  # bits: no length exceeds 8 C
 FIXED_BITS = 50  # of a float cost at most
-
-
-class Kind(NamedTuple):
-    """What a kernel is compiled for."""
-
-    cost: str  # dtype of the costs
-    number: str  # dtype of keys: int32, int64
-    per: int  # columns of a thread
-    warps: int  # at most
-    bits: int  # of a key that tell the column and whether it is matched
-    staged: bool  # costs are copied to shared memory
-    limited: bool
-
-
-def kind_for(cost: str, number: str, n: int, m: int, limited: bool) -> Kind:
-    """The kernel for problems of this size."""
-    long_side = max(n, m)
-    per = power_above(-(-long_side // MOST_THREADS))
-    warps = power_above(-(-long_side // (per * WARP)))
-    bits = max(long_side - 1, 1).bit_length() + 1
-    staged = n * m * np.dtype(cost).itemsize <= STAGED
-    return Kind(cost, number, per, warps, bits, staged, limited)
-
-
-def power_above(number: int) -> int:
-    """The least power of two that is not less."""
-    return 1 << max(number - 1, 0).bit_length()
-
-
-def threads_of(kind: Kind, long_side: int) -> int:
-    """Threads of a block: a whole number of warps."""
-    return WARP * -(-long_side // (WARP * kind.per))
-
-
-def words_of(kind: Kind, n: int, m: int) -> tuple[int, int]:
-    """Words of shared memory besides the boards: of costs, and in all; both even."""
-    costs = n * m * (np.dtype(kind.cost).itemsize // 4) if kind.staged else 0
-    costs += costs % 2
-    # Enough for the transposed problem if n > m.
-    rows = n * (np.dtype(kind.number).itemsize // 4)
-    words = costs + rows + 2 * m + n + (2 * m + n) % 2 + (rows if kind.limited else 0)
-    return costs, words + words % 2
 
 
 @device_function
@@ -375,8 +330,8 @@ def kernel_for(kind: Kind):
                     for k in range(per):
                         if d[k] == best and best < far and (done >> k) & 1 == 0:
                             follower = mate[k]
-                            reach[at + group] = word(worth[k] - word(best >> bits << bits))
                             if follower >= 0:
+                                reach[at + group] = word(worth[k] - word(best >> bits << bits))
                                 done = np.int32(done | (1 << k))
                     board[at + group] = best
                     behind[at + group] = follower

@@ -1,11 +1,13 @@
 """Makes numba's CUDA simulator (NUMBA_ENABLE_CUDASIM=1) fit for tests.
 
 As numba has it, all threads of a block run at once under the interpreter's lock, its atomics exclude one another only
-per operation, it has no warps, and device functions look for `cuda` anew at every call.  Here
+per operation, it has no warps, its new arrays hold whatever memory held, and device functions look for `cuda` anew at
+every call.  Here
 
     turns       one thread of a block runs at a time, until it waits for others, naps, or at every 16th atomic
                 operation or so, drawn from a fixed seed: runs are the same every time
     exchange    what the threads of a warp show each other
+    new arrays  hold the least or the largest number of their type: who reckons with one unset overflows, every time
     Cuda        numba.cuda with, while a kernel runs, what only kernels have
 
 Threads that all wait for one another are an error at once.
@@ -171,7 +173,19 @@ def _interrupted(operation):
     return call
 
 
+class Numpy:
+    """numpy, whose new arrays are no longer whatever memory held; for the simulator's local and shared arrays."""
+
+    def __getattr__(self, name):
+        return getattr(np, name)
+
+    def empty(self, shape, dtype):
+        limits = np.iinfo(dtype) if np.issubdtype(dtype, np.integer) else np.finfo(dtype)
+        return np.full(shape, threading.current_thread().block.random.choice((limits.min, limits.max)), dtype)
+
+
 kernel.BlockManager = Block
+kernelapi.np = Numpy()
 kernelapi.FakeCUDAModule.nanosleep = lambda self, nanoseconds: give_way()
 for _name in ATOMICS:
     setattr(kernelapi.FakeCUDAAtomic, _name, _interrupted(getattr(kernelapi.FakeCUDAAtomic, _name)))

@@ -177,13 +177,13 @@ def test_forbidden_pairs(where):
 @pytest.fixture(params=["more columns a thread", "block"])
 def larger(request, monkeypatch):
     """Small problems solved as larger ones are."""
-    from assign.cuda import batch_team
+    from assign.cuda import batch_shape
 
-    monkeypatch.setattr(batch_team, "STAGED", 0)
-    monkeypatch.setattr(batch_team, "MOST_THREADS", 16)
+    monkeypatch.setattr(batch_shape, "STAGED", 0)
+    monkeypatch.setattr(batch_shape, "MOST_THREADS", 16)
     if request.param == "block":
-        monkeypatch.setattr(batch_team, "MOST", 0)
-        monkeypatch.setattr(batch_team, "MOST_LIMITED", 0)
+        monkeypatch.setattr(batch_shape, "MOST", 0)
+        monkeypatch.setattr(batch_shape, "MOST_LIMITED", 0)
 
 
 @pytest.mark.parametrize("where", where)
