@@ -5,9 +5,13 @@
   cutmatch match left.jpg right.jpg --truth H.txt         adds errors against a known homography, 3 x 3 numbers
 
 SIFT points are matched one-to-one by an exact assignment with a price for staying unmatched, the geometry that
-most matches agree on is found, and a second assignment recovers the matches that obey it.  Results in the --out
-folder: FIRST-SECOND-matches.csv (x0, y0, x1, y1, cost, margin, confidence), FIRST-SECOND-matches.png, and, for a
-homography, FIRST-SECOND-over.png, the second picture laid over the first in squares.
+most matches agree on is found, and a second assignment recovers the matches that obey it.  Other linkers choose among
+the same candidate pairs: cardinality as many as can be one-to-one, bottleneck as many under the least gate on their
+cost, greedy, mutual and nearest what their names say.
+
+Results in the --out folder: FIRST-SECOND-matches.csv (x0, y0, x1, y1, cost, margin, confidence),
+FIRST-SECOND-matches.png, and, for a homography, FIRST-SECOND-over.png, the second picture laid over the first in
+squares.
 
 Exit status: 0 done, 2 the input cannot be used, or shows no common scene.
 """
@@ -20,7 +24,7 @@ from apps.command import add_shared_options, check_device, check_threads, parser
 from apps.images import InputError, read_bytes, read_image, to_bytes, write_image
 
 MODELS = ("auto", "homography", "fundamental")
-LINKERS = ("assignment", "greedy", "mutual", "nearest")
+LINKERS = ("assignment", "greedy", "mutual", "nearest", "cardinality", "bottleneck")
 TABLES = (".csv", ".json")
 RIGHT = 3.0  # pixels from the true place, for --truth
 

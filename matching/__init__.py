@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from matching.block_triangular import BlockTriangular, dulmage_mendelsohn
+    from matching.bottleneck_matching import Bottleneck, bottleneck
     from matching.certificate import CertificateError
     from matching.coarsening import CoarseGraph, Hierarchy, coarsen, hierarchy
+    from matching.files import read_graph
     from matching.graph import BipartiteGraph, bipartite_graph
     from matching.greedy_matching import GreedyMatching, greedy
     from matching.matching import Matching
@@ -18,36 +20,42 @@ if TYPE_CHECKING:
 _MODULE_OF = {
     "BipartiteGraph": "matching.graph",
     "BlockTriangular": "matching.block_triangular",
+    "Bottleneck": "matching.bottleneck_matching",
     "CertificateError": "matching.certificate",
     "CoarseGraph": "matching.coarsening",
     "GreedyMatching": "matching.greedy_matching",
     "Hierarchy": "matching.coarsening",
     "Matching": "matching.matching",
     "bipartite_graph": "matching.graph",
+    "bottleneck": "matching.bottleneck_matching",
     "coarsen": "matching.coarsening",
     "dulmage_mendelsohn": "matching.block_triangular",
     "greedy": "matching.greedy_matching",
     "hierarchy": "matching.coarsening",
     "maximum": "matching.solving",
     "maximum_bipartite_matching": "matching.solving",
+    "read_graph": "matching.files",
     "structural_rank": "matching.solving",
 }
 
 __all__ = [
     "BipartiteGraph",
     "BlockTriangular",
+    "Bottleneck",
     "CertificateError",
     "CoarseGraph",
     "GreedyMatching",
     "Hierarchy",
     "Matching",
     "bipartite_graph",
+    "bottleneck",
     "coarsen",
     "dulmage_mendelsohn",
     "greedy",
     "hierarchy",
     "maximum",
     "maximum_bipartite_matching",
+    "read_graph",
     "structural_rank",
 ]
 

@@ -1,12 +1,14 @@
 """Link points of two frames one-to-one, from the prices of candidate pairs.
 
 Candidates are sparse: pair k would link row[k] to col[k] at cost[k].  A row may stay unmatched at its price; a column
-may for nothing.  Four linkers choose among the same candidates, those dearer than their row's price left out:
+may for nothing.  Six linkers choose among the same candidates, those dearer than their row's price left out:
 
     assignment   the set of pairs of least total cost (pairs chosen + prices of rows left), exact; proved by prices
     greedy       pairs by falling gain (price - cost), each if both its points are still free
     mutual       pairs that are the best of their row and of their column
     nearest      the best pair of each row; columns may be taken several times
+    cardinality  as many pairs as there can be: the mutual ones, lengthened by augmenting paths; exact
+    bottleneck   as many under the highest gate on the gain that lets so many through; exact
 
 The margin of a pair is what the best set without it would cost more (`margins`): the ratio test [1] made global, since
 the rival of a pair is all that could replace it.  Other linkers prove nothing about sets; their margin compares with
@@ -18,12 +20,14 @@ the next best candidate of the row.
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse
 
 import assign
+import matching
 from apps.motion.margins import exact_margins
 from gridcut.device import DeviceName, resolve
 
-LINKERS = ("assignment", "greedy", "mutual", "nearest")
+LINKERS = ("assignment", "greedy", "mutual", "nearest", "cardinality", "bottleneck")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,7 +102,7 @@ def link(row, col, cost, shape, price, linker: str = "assignment", device: Devic
         chosen = _positions(row, col, found.row, found.col, shape[1])
         margin = exact_margins(indptr, col, gain, found.row_price, found.col_price, chosen)
     else:
-        chosen = {"greedy": _greedy, "mutual": _mutual, "nearest": _nearest}[linker](row, col, cost, shape, price)
+        chosen = CHOOSE[linker](row, col, cost, shape, price)
         margin = _row_margin(row, cost, price, chosen)
     total = float(cost[chosen].sum() + price.sum() - price[row[chosen]].sum())
     return Links(order[chosen], margin, total, found)
@@ -129,6 +133,31 @@ def _greedy(row, col, cost, shape, price) -> np.ndarray:
             free_row[i] = free_col[j] = False
             chosen.append(k)
     return np.sort(np.array(chosen, np.int64))
+
+
+def _cardinality(row, col, cost, shape, price) -> np.ndarray:
+    sure = _mutual(row, col, cost, shape, price)
+    start = np.full(shape[0], -1, np.int32)
+    start[row[sure]] = col[sure]
+    graph = np.searchsorted(row, np.arange(shape[0] + 1)), col, shape
+    found = matching.maximum(graph, start=start, device="cpu")
+    found.check()
+    return _positions(row, col, *found.pairs, shape[1])
+
+
+def _bottleneck(row, col, cost, shape, price) -> np.ndarray:
+    found = matching.bottleneck(scipy.sparse.coo_array((cost - price[row], (row, col)), shape=shape), device="cpu")
+    found.check()
+    return _positions(row, col, *found.matching.pairs, shape[1])
+
+
+CHOOSE = {
+    "greedy": _greedy,
+    "mutual": _mutual,
+    "nearest": _nearest,
+    "cardinality": _cardinality,
+    "bottleneck": _bottleneck,
+}
 
 
 def _first_of(key, order) -> np.ndarray:

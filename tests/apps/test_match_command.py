@@ -82,10 +82,23 @@ def test_fundamental_matrix_as_json(files, capsys):
     assert json.loads((files / "r.json").read_text())["model"] == "homography"
 
 
-def test_quiet_and_linker(files, capsys):
-    assert run(files, "photo.png", "seen.png", "--quiet", "--linker", "greedy", "--gate", 2, "--threads", 1) == 0
+@pytest.mark.parametrize("linker", ["greedy", "cardinality", "bottleneck"])
+def test_quiet_and_linker(files, linker, capsys):
+    how = ["--quiet", "--linker", linker, "--gate", 2, "--threads", 1, "--truth", files / "truth.txt"]
+    assert run(files, "photo.png", "seen.png", *how, "--json", files / "r.json") == 0
     captured = capsys.readouterr()
     assert captured.out == captured.err == ""
+    report = json.loads((files / "r.json").read_text())
+    assert report["truth"]["right_percent"] > 97
+    with open(files / "out" / "photo-seen-matches.csv", newline="") as file:
+        pairs = [(row["x0"], row["y0"], row["x1"], row["y1"]) for row in csv.DictReader(file)]
+    assert len(pairs) == len(set(pairs)) == report["matches"]
+
+
+def test_linkers_of_the_command_are_those_there_are():
+    from apps.motion.linking import LINKERS
+
+    assert match.LINKERS == LINKERS
 
 
 BAD = {

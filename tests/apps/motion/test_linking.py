@@ -70,7 +70,25 @@ def test_what_each_linker_does():
     """Row 0 is best with column 0, but row 1 has no other; row 2 is too dear."""
     row, col, cost = np.array([0, 0, 1, 2]), np.array([0, 1, 0, 1]), np.array([1.0, 2.0, 1.5, 9.0])
     chosen = {name: link(row, col, cost, (3, 2), 4.0, name).pair.tolist() for name in LINKERS}
-    assert chosen == {"nearest": [0, 2], "mutual": [0], "greedy": [0], "assignment": [1, 2]}
+    one_way, most = {"nearest": [0, 2], "mutual": [0], "greedy": [0]}, [1, 2]
+    assert chosen == {**one_way, "assignment": most, "cardinality": most, "bottleneck": most}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_as_many_as_can_be_and_under_the_highest_gate(seed):
+    row, col, cost, shape, price = problem(seed)
+    gain = np.broadcast_to(price, shape[:1])[row] - cost
+    most = most_at(row, col, gain > 0, shape)
+    assert len(link(row, col, cost, shape, price, "cardinality").pair) == most
+    chosen = link(row, col, cost, shape, price, "bottleneck").pair
+    assert len(chosen) == most
+    if most:
+        assert most_at(row, col, gain > gain[chosen].min(), shape) < most
+
+
+def most_at(row, col, allowed, shape):
+    """How many pairs there can be among the candidates allowed."""
+    return len(link(row[allowed], col[allowed], np.zeros(allowed.sum()), shape, 1.0).pair)
 
 
 def test_of_a_pair_given_twice_the_cheaper_counts():

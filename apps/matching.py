@@ -1,0 +1,185 @@
+"""Match rows and columns of a sparse matrix, as many as can be: its structural rank, certified.
+
+  cutmatch matching west0479.mtx                          pairs of rows and columns, as CSV
+  cutmatch matching graph.mtx.gz --table pairs.npy        as a NumPy array of two columns
+  cutmatch matching jacobian.npz --dulmage-mendelsohn     adds the block triangular form, and a picture of it
+
+The file is MatrixMarket in coordinate form (.mtx, .mtx.gz), or SciPy's (.npz).  Every stored entry is an edge between
+its row and its column, whatever its value; of symmetric files both halves count.  Results in the --out folder, rows
+and columns counted from 0: NAME-pairs.csv (row, col); with --dulmage-mendelsohn NAME-blocks.npz (row_perm, col_perm,
+row_start, col_start, parts: horizontal, square and vertical blocks) and NAME-blocks.png, the matrix in that order.
+
+Exit status: 0 done, 2 the input cannot be used.
+"""
+
+import io
+import sys
+import time
+from pathlib import Path
+
+from apps.command import add_shared_options, check_device, check_threads, parser, run, write_json
+from apps.images import InputError, write_bytes, write_image
+
+TABLES = (".csv", ".npy")
+COUNTS = ("initial", "edges", "phases", "augmentations", "path_length")  # of a run, for --json
+SIDE = 1000  # pixels of the picture's longer side, at most
+DOT, RULE = (40, 60, 110), (214, 90, 40)
+
+
+def _options():
+    options = parser("matching", __doc__)
+    options.add_argument("file", help="sparse matrix: .mtx, .mtx.gz or .npz")
+    options.add_argument("--method", default="auto", metavar="NAME", help="to compare; a wrong one lists them all")
+    options.add_argument("--init", default="auto", metavar="NAME", help="matching to start from; likewise")
+    options.add_argument("--dulmage-mendelsohn", action="store_true", help="block triangular form")
+    options.add_argument("--table", metavar="FILE", help="pairs as .csv or .npy (default: in --out)")
+    add_shared_options(options, "out")
+    return options
+
+
+def _main(argv) -> int:
+    chosen = _options().parse_args(argv)
+    if chosen.threads is not None:
+        check_threads(chosen.threads)
+    check_device(chosen.device)
+    if chosen.table and Path(chosen.table).suffix.lower() not in TABLES:
+        raise InputError(f"--table: {chosen.table!r} must end in {' or '.join(TABLES)}")
+    import matching
+    from matching.methods import INITS, METHODS
+
+    for option, names in (("method", METHODS), ("init", INITS)):
+        if getattr(chosen, option) not in ("auto", *names):
+            known = ", ".join(("auto", *names))
+            raise InputError(f"--{option} must be one of {known}; got {getattr(chosen, option)!r}")
+    times = [time.perf_counter()]
+    graph = _read(chosen.file)
+    times.append(time.perf_counter())
+    how = {name: getattr(chosen, name) for name in ("method", "init", "device", "threads")}
+    found = matching.maximum(graph, **how)
+    times.append(time.perf_counter())
+    found.check()
+    times.append(time.perf_counter())
+    form = None
+    if chosen.dulmage_mendelsohn:
+        form = matching.dulmage_mendelsohn(graph, start=found, **how)
+        form.check()
+        times.append(time.perf_counter())
+    name = Path(chosen.file).name.split(".")[0]
+    files = _write(graph, found, form, Path(chosen.out), name, chosen.table)
+    report = _report(chosen.file, graph, found, form, times, files)
+    if not chosen.quiet and chosen.json != "-":
+        print(_line(report))
+    if chosen.json:
+        write_json(chosen.json, report)
+    return 0
+
+
+def _read(path):
+    import matching
+
+    try:
+        return matching.read_graph(path)
+    except FileNotFoundError:
+        raise InputError(f"file: no file {str(path)!r}; check the path") from None
+    except OSError as error:
+        raise InputError(f"file: cannot read {str(path)!r} ({error.strerror or error}); pass a readable file") from None
+    except ValueError as error:
+        raise InputError(f"file: {error}") from None
+
+
+def _report(file, graph, found, form, times, files) -> dict:
+    steps = ("read", "match", "check", "blocks")
+    report = {
+        "file": str(file),
+        "rows": graph.shape[0],
+        "columns": graph.shape[1],
+        "entries": graph.nnz,
+        "structural_rank": found.cardinality,
+        "full_rank": found.cardinality == min(graph.shape),
+        "certified": True,
+        "method": found.method,
+        "init": found.init,
+        "counts": {count: int(found.stats[count]) for count in COUNTS if count in found.stats},
+        "seconds": {step: round(b - a, 4) for step, a, b in zip(steps, times, times[1:], strict=False)},
+        "files": {kind: str(path) for kind, path in files.items()},
+    }
+    if form is not None:
+        horizontal, square, vertical = form.parts
+        report["blocks"] = {
+            "number": form.blocks,
+            "horizontal": horizontal,
+            "square": square,
+            "vertical": vertical,
+        }
+    return report
+
+
+def _write(graph, found, form, folder: Path, name: str, table) -> dict:
+    """Every file whole or not there; their paths."""
+    import numpy as np
+
+    pairs = np.column_stack(found.pairs)
+    path, buffer = Path(table or folder / f"{name}-pairs.csv"), io.BytesIO()
+    if path.suffix.lower() == ".npy":
+        np.save(buffer, pairs)
+    else:
+        np.savetxt(buffer, pairs, fmt="%d", delimiter=",", header="row,col", comments="")
+    files = {"pairs": write_bytes(path, buffer.getvalue())}
+    if form is not None:
+        parts = {part: getattr(form, part) for part in ("row_perm", "col_perm", "row_start", "col_start", "parts")}
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, **parts)
+        files["blocks"] = write_bytes(folder / f"{name}-blocks.npz", buffer.getvalue())
+        files["picture"] = write_image(folder / f"{name}-blocks.png", block_picture(graph, form))
+    return files
+
+
+def block_picture(graph, form):
+    """The matrix in block order, uint8 RGB: a dot where there are entries, and rules between the three parts.
+
+    Where a pixel stands for several entries, the darker, the more there are.
+    """
+    import numpy as np
+
+    scale = min(1.0, SIDE / max(*graph.shape, 1))
+    shape = tuple(max(1, round(scale * size)) for size in graph.shape)
+    entries, place = graph.tocoo(), []
+    for axis, (perm, at) in enumerate(((form.row_perm, entries.row), (form.col_perm, entries.col))):
+        rank = np.empty(graph.shape[axis], np.int64)
+        rank[perm] = np.arange(graph.shape[axis])
+        place.append(rank[at] * shape[axis] // max(1, graph.shape[axis]))
+    count = np.bincount(place[0] * shape[1] + place[1], minlength=shape[0] * shape[1]).reshape(shape)
+    ink = np.log1p(count) / np.log1p(max(1, count.max()))
+    ink = np.where(count > 0, 0.35 + 0.65 * ink, 0.0)[..., None]
+    picture = np.uint8(np.rint(255 + ink * (np.array(DOT) - 255)))
+    blocks = np.cumsum(form.parts)[:2]
+    for axis, start in enumerate((form.row_start, form.col_start)):
+        for end in start[blocks]:
+            if 0 < end < graph.shape[axis]:
+                lines = np.moveaxis(picture, axis, 0)
+                lines[min(shape[axis] - 1, end * shape[axis] // graph.shape[axis])] = RULE
+    return picture
+
+
+def _line(report) -> str:
+    text = (
+        f"{report['file']}: {report['rows']} x {report['columns']}, {report['entries']} entries, structural rank "
+        f"{report['structural_rank']}{' (full)' if report['full_rank'] else ''}, certified; {report['method']} after "
+        f"{report['init']}, {report['seconds']['match']:.3f} s -> {report['files']['pairs']}"
+    )
+    if "blocks" in report:
+        blocks = report["blocks"]
+        text += (
+            f"; {blocks['number']} blocks: {blocks['horizontal']} horizontal, {blocks['square']} square, "
+            f"{blocks['vertical']} vertical -> {report['files']['blocks']}"
+        )
+    return text
+
+
+def main(argv=None) -> int:
+    """The command; its exit status."""
+    return run(_main, "matching", argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

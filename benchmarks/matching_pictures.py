@@ -1,0 +1,103 @@
+"""Pictures of what benchmarks/matching_runs.py measured, as PNG beside the tables.
+
+    profiles   of Deveci, Kaya, Uçar, Çatalyürek (ICPP 2013), Fig. 2 and 3: for each program the share of graphs on
+               which it is at least x times as fast as igraph, and at most x times as slow as the fastest
+    steps      of Azad, Buluç, Pothen (IPDPS 2015), Fig. 7: what direction optimisation and grafting gain
+
+Programs over the limit count as never fast enough.  Only graphs that every program was tried on are counted.
+"""
+
+import io
+
+import numpy as np
+
+from benchmarks import table
+from benchmarks.matching_runs import STOPPED
+
+REFERENCE = "igraph"  # runs on every graph, permuted ones too
+SIZE = (11, 4.4)  # inches
+STYLES = ("-", "--", ":")
+
+
+def profiles(measured, programs):
+    """(figure, graphs counted), or (None, 0) if there is no graph on which all were tried."""
+    tried = [{p: m.seconds[p] for p in programs} for m in measured if all(p in m.seconds for p in programs)]
+    if not tried:
+        return None, 0
+    figure = _figure()
+    speedup, performance = figure.subplots(1, 2)
+    if REFERENCE in programs:
+        known = [s for s in tried if s[REFERENCE] < STOPPED]
+        rivals = [p for p in programs if p != REFERENCE]
+        _profile(speedup, {p: [s[p] / s[REFERENCE] for s in known] for p in rivals}, flip=True)
+        speedup.axvline(1, color="0.6", linewidth=0.8)
+        speedup.set(xlabel=f"at least x times as fast as {REFERENCE}", ylabel="share of graphs")
+        speedup.legend(fontsize="small")
+        speedup.set_title(f"Speed-up profile, {len(known)} graphs")
+    else:
+        speedup.set_axis_off()
+    _profile(performance, {p: [s[p] / min(s.values()) for s in tried] for p in programs})
+    performance.set(xlabel="at most x times as slow as the fastest")
+    performance.set_title(f"Performance profile, {len(tried)} graphs")
+    performance.legend(fontsize="small", loc="lower right")
+    return figure, len(tried)
+
+
+def steps(taken):
+    """Bars of the gain of each step over plain MS-BFS: `taken` {graph: matching_tables.Steps}."""
+    figure = _figure()
+    axes = figure.subplots()
+    graphs = list(taken)
+    names = [name for name in next(iter(taken.values())).seconds if name != "MS-BFS"]
+    width = 0.8 / len(names)
+    for i, name in enumerate(names):
+        gain = [of.seconds["MS-BFS"] / of.seconds[name] for of in taken.values()]
+        place = np.arange(len(graphs)) + (i - (len(names) - 1) / 2) * width
+        bars = axes.bar(place, [g - 1 for g in gain], width, bottom=1, label=name)
+        axes.bar_label(bars, [f"{g:.1f}" for g in gain], fontsize="x-small")
+    axes.axhline(1, color="0.4", linewidth=0.8)
+    axes.set_xticks(np.arange(len(graphs)), graphs, rotation=25, ha="right", fontsize="small")
+    axes.set(yscale="log", ylabel="times as fast as MS-BFS", title="Direction optimisation and tree grafting")
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter("")
+    axes.margins(y=0.12)
+    axes.legend(fontsize="small")
+    return figure
+
+
+def save(figure, name):
+    """Write benchmarks/results/NAME.png, complete or not at all."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=110)
+    table.RESULTS.mkdir(exist_ok=True)
+    unfinished = table.RESULTS / f"{name}.png.part"
+    unfinished.write_bytes(buffer.getvalue())
+    path = unfinished.with_suffix("")
+    unfinished.replace(path)
+    return path
+
+
+def _figure():
+    # Not pyplot: no window system and no global state.
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=SIZE, layout="constrained")
+
+
+def _profile(axes, ratios, flip=False):
+    """The share of each program's ratios that are at most x; flip: of their reciprocals, that are at least x."""
+    ends = [r for found in ratios.values() for r in found if r < STOPPED] or [1.0]
+    for i, (program, found) in enumerate(ratios.items()):
+        x = np.sort([r for r in found if r < STOPPED])
+        share = np.arange(len(x) + 1) / max(1, len(found))
+        x = np.r_[min(ends), x, max(ends)]
+        axes.plot(
+            *((1 / x) if flip else x, np.r_[share, share[-1]]),
+            drawstyle="steps-post",
+            label=program,
+            linestyle=STYLES[i // 10 % len(STYLES)],
+        )
+    axes.set(xscale="log", ylim=(0, 1.02))
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_formatter("")
+    axes.grid(alpha=0.3)

@@ -1,0 +1,128 @@
+"""`cutmatch matching` on small matrices: what it writes, what it prints, and how it refuses bad input."""
+
+import csv
+import gzip
+import json
+import re
+
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse
+from PIL import Image
+
+from apps import matching as command
+
+RANK = 45
+
+
+@pytest.fixture
+def files(tmp_path):
+    """a.mtx, a.mtx.gz and a.npz, 60 x 50 and of structural rank RANK; words.mtx; dense.mtx."""
+    rng = np.random.default_rng(0)
+    row, col = np.r_[np.arange(RANK), rng.integers(0, 60, 30)], np.r_[np.arange(RANK), rng.integers(0, RANK, 30)]
+    matrix = scipy.sparse.coo_array((np.ones(len(row)), (rng.permutation(60)[row], rng.permutation(50)[col])), (60, 50))
+    scipy.io.mmwrite(tmp_path / "a.mtx", matrix.tocsr())
+    (tmp_path / "a.mtx.gz").write_bytes(gzip.compress((tmp_path / "a.mtx").read_bytes()))
+    scipy.sparse.save_npz(tmp_path / "a.npz", matrix.tocsr())
+    (tmp_path / "words.mtx").write_text("no matrix")
+    scipy.io.mmwrite(tmp_path / "dense.mtx", np.ones((2, 2)))
+    return tmp_path
+
+
+def run(files, name, *arguments):
+    return command.main([str(files / name), "--out", str(files / "out"), *map(str, arguments)])
+
+
+def assert_matching(dense, pairs):
+    assert len(pairs) == len(np.unique(pairs[:, 0])) == len(np.unique(pairs[:, 1])) == RANK
+    assert dense[tuple(pairs.T)].all()
+
+
+@pytest.mark.parametrize("name", ["a.mtx", "a.mtx.gz", "a.npz"])
+def test_pairs_as_csv(files, name, capsys):
+    assert run(files, name) == 0
+    assert [p.name for p in (files / "out").iterdir()] == ["a-pairs.csv"]
+    with open(files / "out" / "a-pairs.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    dense = scipy.sparse.load_npz(files / "a.npz").toarray()
+    assert_matching(dense, np.array([[int(r["row"]), int(r["col"])] for r in rows]))
+    out = capsys.readouterr().out
+    assert re.search(r"60 x 50, \d+ entries, structural rank 45, certified; \w+ after \w+, ", out)
+    assert out.count("\n") == 1
+
+
+def test_blocks_table_and_report(files, capsys):
+    how = ["--method", "hopcroft_karp", "--init", "none", "--threads", 1]
+    assert run(files, "a.mtx", "--dulmage-mendelsohn", "--table", files / "p.npy", "--json", *how) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["structural_rank"] == RANK
+    assert report["full_rank"] is False
+    assert (report["method"], report["init"]) == ("hopcroft_karp", "none")
+    assert list(report["seconds"]) == ["read", "match", "check", "blocks"]
+    assert sum(report["blocks"][part] for part in ("horizontal", "square", "vertical")) == report["blocks"]["number"]
+    dense = scipy.sparse.load_npz(files / "a.npz").toarray()
+    assert_matching(dense, np.load(files / "p.npy"))
+    assert sorted(p.name for p in (files / "out").iterdir()) == ["a-blocks.npz", "a-blocks.png"]
+    blocks = np.load(files / "out" / "a-blocks.npz")
+    ordered = dense[blocks["row_perm"]][:, blocks["col_perm"]]
+    for row, col in zip(blocks["row_start"][1:-1], blocks["col_start"][1:-1], strict=True):
+        assert not ordered[row:, :col].any()
+    picture = np.array(Image.open(files / "out" / "a-blocks.png"))
+    assert picture.shape == (60, 50, 3)
+    white = (picture == 255).all(axis=2)
+    assert white[ordered == 0].mean() > 0.9
+    assert not white[ordered != 0].any()
+
+
+def test_a_large_matrix_is_drawn_small(files):
+    n = 3000
+    scipy.sparse.save_npz(files / "b.npz", scipy.sparse.eye_array(n, n + 500, format="csr"))
+    assert run(files, "b.npz", "--dulmage-mendelsohn", "--quiet") == 0
+    assert np.array(Image.open(files / "out" / "b-blocks.png")).shape[1] == command.SIDE
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (2, 2)])
+def test_no_entries(files, shape, capsys):
+    scipy.sparse.save_npz(files / "b.npz", scipy.sparse.csr_array(shape))
+    assert run(files, "b.npz", "--dulmage-mendelsohn", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["structural_rank"] == 0
+    assert (files / "out" / "b-pairs.csv").read_text() == "row,col\n"
+
+
+def test_quiet(files, capsys):
+    assert run(files, "a.mtx", "--quiet") == 0
+    captured = capsys.readouterr()
+    assert captured.out == captured.err == ""
+
+
+BAD = {
+    "no such file": ("gone.mtx", [], "file: no file .*gone.mtx'; check the path"),
+    "no matrix": ("words.mtx", [], "file: .*words.mtx' is no complete MatrixMarket file"),
+    "dense": ("dense.mtx", [], "a dense matrix; write it in coordinate form"),
+    "kind": ("a.csv", [], r"file: cannot tell what .* name it \.mtx, \.mtx\.gz or \.npz"),
+    "folder": ("folder.mtx", [], "file: cannot read .*folder.mtx"),
+    "table": ("a.mtx", ["--table", "p.xlsx"], "--table: 'p.xlsx' must end in .csv or .npy"),
+    "threads": ("a.mtx", ["--threads", "0"], "--threads must be 1 or more, got 0"),
+    "method": ("a.mtx", ["--method", "best"], "--method must be one of auto, .*hopcroft_karp.*; got 'best'"),
+    "init": ("a.mtx", ["--init", "best"], "--init must be one of auto, none, cheap.*; got 'best'"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_one_line_and_nothing_is_written(files, case, capsys):
+    (files / "folder.mtx").mkdir()
+    before = sorted(files.rglob("*"))
+    name, arguments, message = BAD[case]
+    assert run(files, name, *arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert re.match(f"cutmatch matching: .*{message}", captured.err)
+    assert sorted(files.rglob("*")) == before
+
+
+def test_out_that_cannot_be_written(files, capsys):
+    (files / "out").write_text("a file")
+    assert run(files, "a.mtx") == 2
+    assert "--out: cannot write" in capsys.readouterr().err

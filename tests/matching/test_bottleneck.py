@@ -1,0 +1,131 @@
+"""The least gate against trying every gate, its proof against tampering, and what is refused."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import matching
+
+DRAWN = scipy.sparse.csr_array([[4, 2, 9], [5, 0, 0], [0, 3, 1]])
+
+
+def weighted(tools, seed):
+    """A small graph with weights: whole numbers with ties, or floats; and its cardinality."""
+    rng = np.random.default_rng(seed)
+    graph = scipy.sparse.coo_array(tools.random_graph(rng, 11))
+    weight = rng.integers(-3, 6, graph.nnz) if seed % 2 else rng.normal(size=graph.nnz)
+    return scipy.sparse.coo_array((weight, (graph.row, graph.col)), shape=graph.shape)
+
+
+def by_trying(tools, graph, wanted):
+    """The least gate, from the lowest weight up."""
+    for gate in np.unique(graph.data):
+        passes = graph.data <= gate
+        if tools.best_cardinality(tools.pattern(graph.row[passes], graph.col[passes], graph.shape)) >= wanted:
+            return gate
+    raise AssertionError("no gate is enough")
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_no_lower_gate_is_enough(tools, seed):
+    graph = weighted(tools, seed)
+    largest = tools.best_cardinality(tools.pattern(graph.row, graph.col, graph.shape))
+    found = matching.bottleneck(graph)
+    found.check()
+    assert found.cardinality == found.wanted == largest
+    if not largest:
+        assert found.threshold == -np.inf
+        return
+    assert found.threshold == by_trying(tools, graph, largest)
+    rows, cols = found.matching.pairs
+    assert graph.toarray()[rows, cols].max() == found.threshold
+    wanted = 1 + seed % largest
+    found = matching.bottleneck(graph, cardinality=wanted)
+    found.check()
+    assert found.threshold == by_trying(tools, graph, wanted)
+    assert found.cardinality >= wanted
+
+
+@pytest.mark.parametrize("method", ["ss_bfs", "hopcroft_karp", "push_relabel", "ms_bfs_graft"])
+def test_by_any_method(tools, method):
+    rng = np.random.default_rng(5)
+    graph = tools.uniform(400, 4, rng).astype(float)
+    graph.data = rng.random(graph.nnz)
+    found = matching.bottleneck(graph, method=method, threads=1)
+    found.check()
+    assert found.threshold == matching.bottleneck(graph).threshold
+    assert found.matching.method == method
+
+
+def test_the_first_gate_is_mostly_the_answer():
+    """On full random weights; there and elsewhere no more than bisection over the weights takes."""
+    rng = np.random.default_rng(0)
+    gates = [matching.bottleneck(scipy.sparse.csr_array(rng.random((60, 60)))).stats["gates"] for _ in range(20)]
+    assert np.median(gates) <= 1
+    assert max(gates) <= 12
+
+
+def test_relations():
+    rng = np.random.default_rng(1)
+    weight = rng.integers(1, 1000, (30, 20))
+    gate = matching.bottleneck(scipy.sparse.csr_array(weight)).threshold
+    assert matching.bottleneck(scipy.sparse.csr_array(weight.T)).threshold == gate
+    assert matching.bottleneck(scipy.sparse.csr_array(3 * weight + 5)).threshold == 3 * gate + 5
+    assert matching.bottleneck(scipy.sparse.csr_array(weight.astype(float))).threshold == gate
+
+
+def test_zeros_are_edges_and_of_two_entries_the_smaller_counts():
+    graph = scipy.sparse.coo_array(([0, 7, 2], ([0, 1, 1], [0, 1, 1])), shape=(2, 2))
+    found = matching.bottleneck(graph)
+    assert (found.threshold, found.cardinality) == (2, 2)
+    graph = scipy.sparse.csr_array(([7, 2], [0, 0], [0, 2]), shape=(1, 1))
+    assert matching.bottleneck(graph).threshold == 2
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "lil", "dok", "bsr"])
+def test_forms(form):
+    found = matching.bottleneck(DRAWN.asformat(form))
+    found.check()
+    assert found.threshold == 5
+
+
+def test_whole_numbers_stay_exact():
+    large = 2**62 + np.array([[1, 3], [2, 4]], np.int64)
+    found = matching.bottleneck(scipy.sparse.csr_array(large))
+    assert found.threshold == 2**62 + 3
+
+
+def test_tampered_results_fail():
+    found = matching.bottleneck(DRAWN)
+    found.check()
+    for change, message in [
+        ({"threshold": 4}, "pairs pass the gate, and 3 were wanted"),
+        ({"threshold": 9}, "an edge below the gate is not covered"),
+        ({"wanted": 2}, "not covered by fewer vertices|more pairs than were wanted"),
+        ({"wanted": 4}, "and 4 were wanted"),
+        ({"_cover": tuple(np.ones(3, bool) for _ in range(2))}, "not covered by fewer vertices"),
+        ({"_largest": tuple(np.zeros(3, bool) for _ in range(2))}, "more pairs than were wanted may exist"),
+    ]:
+        with pytest.raises(matching.CertificateError, match=message):
+            dataclasses.replace(found, **change).check()
+
+
+REFUSED = {
+    "dense": (np.ones((2, 2)), {}, TypeError, "graph must be a SciPy sparse matrix"),
+    "complex": (DRAWN * 1j, {}, TypeError, "must be integers or floats, got complex128"),
+    "NaN": (DRAWN * np.nan, {}, ValueError, "graph holds NaN"),
+    "too many": (DRAWN, {"cardinality": 4}, ValueError, r"cardinality must be 1 \.\.\. 3, what the graph has, got 4"),
+    "none": (DRAWN, {"cardinality": 0}, ValueError, r"cardinality must be 1 \.\.\. 3"),
+    "a share": (DRAWN, {"cardinality": 0.5}, TypeError, "cardinality must be a whole number, got float"),
+    "method": (DRAWN, {"method": "best"}, ValueError, "method must be one of"),
+    "keyword": (DRAWN, {"method": "ss_bfs", "speed": 1}, TypeError, "got 'speed'"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refused(case):
+    graph, how, kind, message = REFUSED[case]
+    with pytest.raises(kind, match=message):
+        matching.bottleneck(graph, **how)
