@@ -5,7 +5,11 @@ Arrays (n rows, m columns)
   col_adj[col_ptr[c] : col_ptr[c + 1]]   rows that column c may be matched with, ascending, each once
 
 A stored entry is an edge whatever its value, zero included, as in SciPy's function; entries stored twice are one edge.
-Sorting is two transpositions by counting: O(n + m + edges), no comparison.
+A graph is given by one of the two sides.  The other is made when it is asked for, as many solvers never do: that takes
+longer than to solve many a mesh.
+
+Reading is one pass over the entries.  Transposing counts and distributes, by blocks of columns that fit into the cache
+where there are many columns; sorting is two transpositions: O(n + m + edges), no comparison.
 """
 
 import operator
@@ -16,19 +20,69 @@ import scipy.sparse
 
 from gridcut.device import kernel
 
+INT32, INT64 = np.dtype(np.int32), np.dtype(np.int64)
 INT32_MAX = np.iinfo(np.int32).max
-FINE, UNSORTED, OUTSIDE = 0, 1, 2  # what `_inspect` finds
+FINE, UNSORTED, OUTSIDE, DISORDERED = range(4)  # what `_inspect` finds
+BLOCK_BITS = 13  # columns of a block, when transposing; their counters take 64 kB
+FEW_COLUMNS = 1 << 17  # whose counters stay in the cache without blocks
 
 
-class BipartiteGraph(NamedTuple):
-    """Rows, columns and their edges, in compressed rows and in compressed columns; see the head of this file."""
+class Lists(NamedTuple):
+    """Both sides of a graph, for kernels."""
 
-    rows: int
-    cols: int
     row_ptr: np.ndarray
     row_adj: np.ndarray
     col_ptr: np.ndarray
     col_adj: np.ndarray
+
+
+class BipartiteGraph:
+    """Rows, columns and their edges; see the head of this file.
+
+    Attributes
+    ----------
+    rows, cols, edges : int
+        How many there are.
+    row_ptr, row_adj, col_ptr, col_adj : ndarray
+        Neighbours, int64 pointers and int32 names.  Each side is made on first use if it was not given.
+    """
+
+    __slots__ = ("_by_col", "_by_row", "cols", "rows")
+
+    def __init__(self, rows: int, cols: int, by_row=None, by_col=None):
+        self.rows, self.cols = rows, cols
+        self._by_row, self._by_col = by_row, by_col
+
+    @property
+    def row_ptr(self) -> np.ndarray:
+        return self._rows()[0]
+
+    @property
+    def row_adj(self) -> np.ndarray:
+        return self._rows()[1]
+
+    @property
+    def col_ptr(self) -> np.ndarray:
+        return self._cols()[0]
+
+    @property
+    def col_adj(self) -> np.ndarray:
+        return self._cols()[1]
+
+    @property
+    def by_row(self) -> tuple[np.ndarray, np.ndarray]:
+        """row_ptr, row_adj."""
+        return self._by_row or self._rows()
+
+    @property
+    def by_col(self) -> tuple[np.ndarray, np.ndarray]:
+        """col_ptr, col_adj."""
+        return self._by_col or self._cols()
+
+    @property
+    def lists(self) -> Lists:
+        """Both sides."""
+        return Lists(*self._rows(), *self._cols())
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -36,12 +90,31 @@ class BipartiteGraph(NamedTuple):
 
     @property
     def edges(self) -> int:
-        return len(self.row_adj)
+        return len((self._by_row or self._by_col)[1])
+
+    @property
+    def rows_are_made(self) -> bool:
+        """Whether the neighbours of the rows are there, or would have to be found by transposing."""
+        return self._by_row is not None
+
+    @property
+    def cols_are_made(self) -> bool:
+        return self._by_col is not None
 
     @property
     def transposed(self) -> "BipartiteGraph":
         """The same graph, rows and columns exchanged; nothing is copied."""
-        return BipartiteGraph(self.cols, self.rows, self.col_ptr, self.col_adj, self.row_ptr, self.row_adj)
+        return BipartiteGraph(self.cols, self.rows, self._by_col, self._by_row)
+
+    def _rows(self):
+        if self._by_row is None:
+            self._by_row = _transpose(*self._by_col, self.rows)
+        return self._by_row
+
+    def _cols(self):
+        if self._by_col is None:
+            self._by_col = _transpose(*self._by_row, self.cols)
+        return self._by_col
 
 
 def bipartite_graph(graph) -> BipartiteGraph:
@@ -67,36 +140,27 @@ def bipartite_graph(graph) -> BipartiteGraph:
     Notes
     -----
     The result may share memory with the arrays passed in, which must not be changed while it is used.
+    O(n + edges) for sorted indices without duplicates, else O(n + m + edges).
     """
     if isinstance(graph, BipartiteGraph):
         return graph
     if isinstance(graph, tuple):
         if len(graph) != 3:
             raise TypeError(f"graph as a tuple must be (indptr, indices, shape), got {len(graph)} parts")
-        rows, cols, ptr, adj = _checked_parts(*graph)
-    elif scipy.sparse.issparse(graph):
+        return _from_lists(*graph)
+    if scipy.sparse.issparse(graph):
         if graph.ndim != 2:
             raise ValueError(f"graph must have 2 axes, rows and columns, got shape {graph.shape}")
         if graph.format == "csc":
-            return bipartite_graph((graph.indptr, graph.indices, graph.shape[::-1])).transposed
+            return _from_lists(graph.indptr, graph.indices, graph.shape[::-1]).transposed
         if graph.format == "coo":
             return _from_pairs(graph)
         matrix = graph if graph.format == "csr" else graph.tocsr()
-        rows, cols, ptr, adj = _checked_parts(matrix.indptr, matrix.indices, matrix.shape)
-    else:
-        raise TypeError(
-            "graph must be a SciPy sparse matrix, a tuple (indptr, indices, shape) or a BipartiteGraph, "
-            f"got {type(graph).__name__}; scipy.sparse.csr_array(graph) makes one from a dense matrix"
-        )
-    state = _inspect(ptr, adj, cols)
-    if state == OUTSIDE:
-        raise ValueError(f"indices must lie in 0 ... {cols - 1}, got {adj.min()} ... {adj.max()}")
-    adj = adj.astype(np.int32, copy=False)
-    other_ptr, other_adj = _transpose(ptr, adj, cols)
-    if state == UNSORTED:
-        other_ptr, other_adj = _without_duplicates(other_ptr, other_adj)
-        ptr, adj = _transpose(other_ptr, other_adj, rows)
-    return BipartiteGraph(rows, cols, ptr, adj, other_ptr, other_adj)
+        return _from_lists(matrix.indptr, matrix.indices, matrix.shape)
+    raise TypeError(
+        "graph must be a SciPy sparse matrix, a tuple (indptr, indices, shape) or a BipartiteGraph, "
+        f"got {type(graph).__name__}; scipy.sparse.csr_array(graph) makes one from a dense matrix"
+    )
 
 
 def _from_pairs(graph) -> BipartiteGraph:
@@ -108,12 +172,13 @@ def _from_pairs(graph) -> BipartiteGraph:
     order = np.argsort(row, kind="stable")
     ptr = np.zeros(rows + 1, np.int64)
     np.cumsum(np.bincount(row, minlength=rows), out=ptr[1:])
-    return bipartite_graph((ptr, col[order], graph.shape))
+    return _from_lists(ptr, col[order], graph.shape)
 
 
 def _checked_shape(shape) -> tuple[int, int]:
     try:
-        rows, cols = (operator.index(size) for size in shape)
+        rows, cols = shape
+        rows, cols = operator.index(rows), operator.index(cols)
     except (TypeError, ValueError) as error:
         raise TypeError(f"shape must be two whole numbers, got {shape!r}") from error
     if not (0 <= rows < INT32_MAX and 0 <= cols < INT32_MAX):
@@ -121,56 +186,109 @@ def _checked_shape(shape) -> tuple[int, int]:
     return rows, cols
 
 
-def _checked_parts(indptr, indices, shape):
-    """Contiguous native arrays; whether the indices fit is for `_inspect`."""
+def _from_lists(indptr, indices, shape) -> BipartiteGraph:
+    """The graph of compressed rows."""
     rows, cols = _checked_shape(shape)
-    indptr, indices = np.asarray(indptr), np.asarray(indices)
-    for name, array in (("indptr", indptr), ("indices", indices)):
-        if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
-            raise TypeError(f"{name} must be a one-dimensional array of integers, got {array.dtype}, {array.shape}")
+    indptr, indices = _integers("indptr", indptr), _integers("indices", indices)
     if len(indptr) != rows + 1:
         raise ValueError(f"indptr must have {rows + 1} entries, one for each row and the end, got {len(indptr)}")
-    # Writable and aligned: numba would compile every kernel once more for arrays that are not.
-    ptr = np.require(indptr, np.int64, "CAW")
-    # SciPy allows arrays longer than what the last pointer says.
-    if ptr[0] != 0 or ptr[-1] > len(indices) or not _ascends(ptr):
+    ptr = _plain(indptr, INT64)
+    if indices.dtype == INT32:
+        adj = _plain(indices, INT32)
+        state = _inspect(ptr, adj, cols)
+    else:
+        adj = np.empty(len(indices), INT32)
+        state = _narrow(ptr, _plain(indices, INT64), cols, adj)
+    if state == DISORDERED:
         raise ValueError(f"indptr must ascend from 0 to at most {len(indices)}, the number of indices")
-    kind = np.int32 if indices.dtype == np.int32 else np.int64
-    return rows, cols, ptr, np.require(indices[: ptr[-1]], kind, "CAW")
+    if state == OUTSIDE:
+        used = indices[: ptr[-1]]
+        raise ValueError(f"indices must lie in 0 ... {cols - 1}, got {used.min()} ... {used.max()}")
+    if len(adj) > ptr[-1]:
+        adj = adj[: ptr[-1]]
+    if state == UNSORTED:
+        once = _without_duplicates(*_transpose(ptr, adj, cols))
+        return BipartiteGraph(rows, cols, _transpose(*once, rows), once)
+    return BipartiteGraph(rows, cols, (ptr, adj))
+
+
+def _integers(name: str, array) -> np.ndarray:
+    array = np.asarray(array)
+    if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
+        raise TypeError(f"{name} must be a one-dimensional array of integers, got {array.dtype}, {array.shape}")
+    return array
+
+
+def _plain(array, dtype):
+    """Contiguous, writable, aligned, native: numba would compile every kernel once more for other arrays."""
+    if array.dtype != dtype:
+        return array.astype(dtype, order="C")
+    return array if array.flags.carray else np.require(array, dtype, "CAW")
 
 
 @kernel
-def _ascends(ptr):
+def _pointers_ascend(ptr, most):
+    """Whether pointers ascend from 0 to at most `most`; SciPy allows arrays longer than the last one says."""
+    if ptr[0] != 0 or ptr[-1] > most:
+        return False
+    fine = True
     for i in range(ptr.size - 1):
-        if ptr[i + 1] < ptr[i]:
-            return False
-    return True
+        fine &= ptr[i + 1] >= ptr[i]
+    return fine
 
 
 @kernel
 def _inspect(ptr, adj, size):
-    """FINE; UNSORTED: a list that does not strictly ascend; OUTSIDE: an index beyond `size`."""
-    state = FINE
-    for i in range(ptr.size - 1):
-        last = -1
-        for k in range(ptr[i], ptr[i + 1]):
-            if adj[k] < 0 or adj[k] >= size:
-                return OUTSIDE
-            if adj[k] <= last:
-                state = UNSORTED
-            last = adj[k]
-    return state
+    """FINE; UNSORTED: a list does not strictly ascend; OUTSIDE: an index beyond `size`; DISORDERED pointers."""
+    if not _pointers_ascend(ptr, adj.size):
+        return DISORDERED
+    edges = ptr[-1]
+    if edges == 0:
+        return FINE
+    least, most = adj[0], adj[0]
+    for k in range(edges):
+        least = min(least, adj[k])
+        most = max(most, adj[k])
+    if least < 0 or most >= size:
+        return OUTSIDE
+    # All steps that do not ascend, less those between one list and the next: two loops without a branch.
+    descents = 0
+    for k in range(1, edges):
+        descents += adj[k] <= adj[k - 1]
+    for i in range(1, ptr.size - 1):
+        first = ptr[i]
+        if 0 < first < ptr[i + 1]:
+            descents -= adj[first] <= adj[first - 1]
+    return FINE if descents == 0 else UNSORTED
+
+
+@kernel
+def _narrow(ptr, adj, size, narrow):
+    """_inspect of int64 indices, which become int32."""
+    if not _pointers_ascend(ptr, adj.size):
+        return DISORDERED
+    least, most = np.int64(0), np.int64(-1)
+    for k in range(ptr[-1]):
+        least = min(least, adj[k])
+        most = max(most, adj[k])
+        narrow[k] = adj[k]
+    if least < 0 or most >= size:
+        return OUTSIDE
+    return _inspect(ptr, narrow, size)
 
 
 @kernel
 def _transpose(ptr, adj, size):
     """The lists of the other side; each ascends, and holds an index as often as it was stored."""
     other_ptr = np.zeros(size + 1, np.int64)
+    other_adj = np.empty(adj.size, np.int32)
+    if size > FEW_COLUMNS:
+        _transpose_by_blocks(ptr, adj, other_ptr, other_adj)
+        return other_ptr, other_adj
     for k in range(adj.size):
         other_ptr[adj[k] + 1] += 1
     for j in range(size):
         other_ptr[j + 1] += other_ptr[j]
-    other_adj = np.empty(adj.size, np.int32)
     place = other_ptr[:size].copy()
     for i in range(ptr.size - 1):
         for k in range(ptr[i], ptr[i + 1]):
@@ -178,6 +296,42 @@ def _transpose(ptr, adj, size):
             other_adj[place[j]] = i
             place[j] += 1
     return other_ptr, other_adj
+
+
+@kernel
+def _transpose_by_blocks(ptr, adj, other_ptr, other_adj):
+    """Sort entries by blocks of columns first, then within each: counters of a block stay in the cache."""
+    size = other_ptr.size - 1
+    blocks = ((size - 1) >> BLOCK_BITS) + 1
+    start = np.zeros(blocks + 1, np.int64)
+    for k in range(adj.size):
+        start[(np.int64(adj[k]) >> BLOCK_BITS) + 1] += 1
+    for b in range(blocks):
+        start[b + 1] += start[b]
+    place = start[:blocks].copy()
+    within = np.empty(adj.size, np.int16)
+    entry = np.empty(adj.size, np.int32)
+    for i in range(ptr.size - 1):
+        for k in range(ptr[i], ptr[i + 1]):
+            j = np.int64(adj[k])
+            p = place[j >> BLOCK_BITS]
+            place[j >> BLOCK_BITS] = p + 1
+            within[p] = j & ((1 << BLOCK_BITS) - 1)
+            entry[p] = i
+    counter = np.empty((1 << BLOCK_BITS) + 1, np.int64)
+    for b in range(blocks):
+        counter[:] = 0
+        for k in range(start[b], start[b + 1]):
+            counter[within[k] + 1] += 1
+        counter[0] = start[b]
+        first = b << BLOCK_BITS
+        for j in range(min(size - first, 1 << BLOCK_BITS)):
+            counter[j + 1] += counter[j]
+            other_ptr[first + j + 1] = counter[j + 1]
+        for k in range(start[b], start[b + 1]):
+            p = counter[within[k]]
+            counter[within[k]] = p + 1
+            other_adj[p] = entry[k]
 
 
 @kernel

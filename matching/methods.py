@@ -1,4 +1,4 @@
-"""The solvers and the initial matchings by name, and the rule behind "auto".
+"""The solvers and the initial matchings by name, and what "auto" stands for.
 
 To add a solver: a file that exports solve(graph, row_match, col_match, *, ...) -> stats, which changes a legal
 matching in place into a maximum one; to add an initial matching: one that exports initialise(...) likewise, which
@@ -11,15 +11,13 @@ import inspect
 from functools import cache
 from importlib import import_module
 
-import numpy as np
-
 from gridcut.device import DeviceName, resolve, thread_count
-from matching.graph import BipartiteGraph
 
 # name -> device -> module
 METHODS = {
     name: {"cpu": f"matching.cpu.{name}"}
     for name in (
+        "portfolio",
         "ss_bfs",
         "ss_dfs",
         "pothen_fan",
@@ -41,26 +39,13 @@ INITS = {
 }
 
 
-# Share of rows with at most one column from which Karp and Sipser's matching pays before ms_bfs_graft: sparse random
-# graphs (degree 3: 0.20) and kron have more and take half and a quarter of the time with it; road-like grids (0.08),
-# uniform degree 5 (0.04), R-MAT and meshes less, and are faster with the cheap one.
-LONELY = 0.12
-SMALL = 20_000  # edges up to which push_relabel is done before ms_bfs_graft has its arrays
-
-
-def best_method(graph: BipartiteGraph) -> tuple[str, str]:
-    """The rule of method="auto": a method and the initial matching that suits it."""
-    if len(graph.row_adj) < SMALL:
-        return "push_relabel", "cheap"
-    lonely = np.count_nonzero(np.diff(graph.row_ptr) <= 1)
-    return "ms_bfs_graft", "karp_sipser" if lonely > LONELY * graph.rows else "cheap"
-
-
+# What method="auto" takes, and the initial matching before it.  It has its own.
+DEFAULT, ITS_INIT = "portfolio", "none"
 # What init="auto" runs before a method asked for by name.
 DEFAULT_INIT = "karp_sipser"
 
 
-def choose(graph: BipartiteGraph, method: str, init: str, device: DeviceName, threads, parameters: dict):
+def choose(method: str, init: str, device: DeviceName, threads, parameters: dict):
     """(device, method, init, keywords) of what can be had; the rest is refused."""
     _check_name("method", method, METHODS)
     _check_name("init", init, INITS)
@@ -69,16 +54,14 @@ def choose(graph: BipartiteGraph, method: str, init: str, device: DeviceName, th
     if method == "auto":
         if parameters:
             raise TypeError(f"method 'auto' takes no parameters, got {next(iter(parameters))!r}; name a method")
-        method, own_init = best_method(graph)
-    else:
-        own_init = DEFAULT_INIT
-    init = own_init if init == "auto" else init
+        method = DEFAULT
+    if init == "auto":
+        init = ITS_INIT if method == DEFAULT else DEFAULT_INIT
     ran_on = "cpu" if device == "auto" else resolve(device)
     if ran_on not in METHODS[method]:
         raise RuntimeError(f"method {method!r} does not run on device={ran_on!r}; use device='cpu' or 'auto'")
     known = _keywords(method, ran_on)
-    unknown = [name for name in parameters if name not in known or name == "threads"]
-    if unknown:
+    if unknown := [name for name in parameters if name not in known or name == "threads"]:
         takes = ", ".join(name for name in known if name != "threads") or "no parameters"
         raise TypeError(f"method {method!r} takes {takes}; got {unknown[0]!r}")
     if "threads" in known:
@@ -86,11 +69,13 @@ def choose(graph: BipartiteGraph, method: str, init: str, device: DeviceName, th
     return ran_on, method, init, parameters
 
 
+@cache
 def solver(method: str, device: str):
     """The function of a method."""
     return import_module(METHODS[method][device]).solve
 
 
+@cache
 def initialiser(init: str):
     """The function of an initial matching; None for "none"."""
     return import_module(INITS[init]).initialise if INITS[init] else None

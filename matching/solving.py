@@ -79,7 +79,7 @@ def maximum(
     """
     begin = time.perf_counter()
     checked = bipartite_graph(graph)
-    device, method, init, keywords = methods.choose(checked, method, init, device, threads, parameters)
+    device, method, init, keywords = methods.choose(method, init, device, threads, parameters)
     row_match, col_match = start_of(start, checked)
     ready = time.perf_counter()
     seconds = {"check": ready - begin}
@@ -87,18 +87,20 @@ def maximum(
     init_stats = first(checked, row_match, col_match) if first else {}
     initialised = time.perf_counter()
     seconds["init"] = initialised - ready
-    initial = int(np.count_nonzero(row_match >= 0))
+    initial = 0 if start is None and first is None else int(np.count_nonzero(row_match >= 0))
     stats = methods.solver(method, device)(checked, row_match, col_match, **keywords)
-    seconds.update(stats.get("seconds", {}))
+    seconds.update(stats["seconds"])
     seconds["solve"] = time.perf_counter() - initialised
-    stats = {**stats, "initial": initial, "init": init_stats, "seconds": seconds}
-    cardinality = int(np.count_nonzero(row_match >= 0))
+    stats["initial"], stats["init"], stats["seconds"] = initial, init_stats, seconds
+    cardinality = initial + stats["augmentations"]
     return Matching(row_match, col_match, cardinality, method, init, device, stats, checked)
 
 
 def start_of(start, graph: BipartiteGraph) -> tuple[np.ndarray, np.ndarray]:
     """(row_match, col_match) to begin with, own copies; raises ValueError for what is no matching in the graph."""
-    row_match, col_match = np.full(graph.rows, -1, np.int32), np.full(graph.cols, -1, np.int32)
+    row_match, col_match = np.empty(graph.rows, np.int32), np.empty(graph.cols, np.int32)
+    row_match.fill(-1)
+    col_match.fill(-1)
     if start is None:
         return row_match, col_match
     given = np.asarray(getattr(start, "row_match", start))

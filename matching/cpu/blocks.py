@@ -50,9 +50,13 @@ def reach(ptr, adj, match, other_match, part, other_part, label):
     return True
 
 
-@kernel
 def connected_blocks(graph, row_part, col_part, label, blocks, row_block, col_block):
     """Number the connected components of one part, from `blocks` on; how many blocks there are then."""
+    return _connected_blocks(graph.lists, row_part, col_part, label, blocks, row_block, col_block)
+
+
+@kernel
+def _connected_blocks(graph, row_part, col_part, label, blocks, row_block, col_block):
     queue = np.empty(row_part.size + col_part.size, np.int32)
     n = row_part.size
     for first in range(n + col_part.size):
@@ -87,13 +91,17 @@ def connected_blocks(graph, row_part, col_part, label, blocks, row_block, col_bl
     return blocks
 
 
-@kernel
 def strong_blocks(graph, row_part, col_part, row_match, col_match, row_block):
     """Number the strongly connected components of the square part from 0; how many there are.
 
     An entry (r, c) leads from row r to the row matched with c.  Tarjan's search is done with a component after all that
     it leads to, so the last one comes first in an upper triangular form.
     """
+    return _strong_blocks(graph.lists, row_part, col_part, row_match, col_match, row_block)
+
+
+@kernel
+def _strong_blocks(graph, row_part, col_part, row_match, col_match, row_block):
     n = row_part.size
     number = np.zeros(n, np.int32)
     low = np.zeros(n, np.int32)
@@ -172,9 +180,13 @@ def place(row_match, col_match, row_block, col_block, row_start, col_start, row_
             col_next[b] += 1
 
 
-@kernel
 def misplaced(graph, row_block, col_block, row_part, col_part):
     """A row with an entry below the blocks' diagonal, or beside a block of its own part if not square; -1: none."""
+    return _misplaced(graph.lists, row_block, col_block, row_part, col_part)
+
+
+@kernel
+def _misplaced(graph, row_block, col_block, row_part, col_part):
     for r in range(row_block.size):
         for a in range(graph.row_ptr[r], graph.row_ptr[r + 1]):
             c = graph.row_adj[a]

@@ -69,7 +69,7 @@ def match_greedily(row_ptr, row_adj, col_ptr, col_adj, row_match, col_match, lef
 def initialise(graph: BipartiteGraph, row_match, col_match) -> dict:
     """Add pairs to a matching in place; stats."""
     begin = time.perf_counter()
-    _, _, row_ptr, row_adj, col_ptr, col_adj = graph
+    row_ptr, row_adj, col_ptr, col_adj = graph.lists
     left = np.empty(graph.rows, np.int32)
     single = np.empty(graph.rows, np.int32)
     count_free(row_ptr, row_adj, col_match, left)

@@ -170,7 +170,8 @@ def solve(graph: BipartiteGraph, row_match, col_match, *, frequency: float = 0.5
     if graph.rows + graph.cols > LARGEST:
         raise ValueError(f"graph has {graph.rows + graph.cols} vertices, too many for 'push_relabel'; use 'pothen_fan'")
     begin = time.perf_counter()
-    rows, cols, row_ptr, row_adj, col_ptr, col_adj = graph
+    rows, cols = graph.shape
+    row_ptr, row_adj, col_ptr, col_adj = graph.lists
     counts = new_counts()
     row_label, col_label = np.empty(rows, np.int32), np.empty(cols, np.int32)
     at_label = np.empty((rows + cols) // 2 + 2, np.int32)

@@ -1,6 +1,7 @@
 """Every CUDA kernel compiled to machine code for the oldest and the newest device, without a device.
 
-Modules below gridcut/cuda and assign/cuda list their kernels: kernels() returns [(name, kernel, argument types), ...].
+Modules below gridcut/cuda, assign/cuda and matching/cuda list their kernels: kernels() returns
+[(name, kernel, argument types), ...].
 The compiler's output says what a kernel takes: registers, and bytes of local memory a thread, which is where arrays
 with run-time indices and registers that did not fit go.  Both cost more than any trick in a kernel saves.
 """
@@ -29,13 +30,15 @@ MOST_REGISTERS = 128  # two blocks of 256 threads on a multiprocessor
 MAY_SPILL = {
     "auction_kernel": 64,
     "discharge_kernel": 400,
+    "graft_kernel": 96,
+    "karp_sipser_kernel": 112,
     "relabel_kernel": 160,
     "team_kernel": 16,
 }  # kernel's name: bytes of local memory a thread, which buy a second block on a multiprocessor or come with sm_75
 MAY_USE = {
     "block_kernel": 255,  # blocks of 256 threads, of which one fits whatever it takes
 }  # kernel's name: registers, where they are more
-PACKAGES = ("gridcut.cuda", "assign.cuda")
+PACKAGES = ("gridcut.cuda", "assign.cuda", "matching.cuda")
 ROOT = Path(gridcut.__file__).parents[1]
 
 REGISTERS, FRAME = 0x2F, 0x11  # records of .nv.info: (symbol, registers) and (symbol, bytes of local memory)

@@ -1,0 +1,1 @@
+"""Greedy matching of general graphs on NVIDIA GPUs."""

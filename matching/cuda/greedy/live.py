@@ -1,0 +1,71 @@
+"""What the greedy methods on a GPU share: the way there and back, lists of live vertices, the heaviest edge of a warp.
+
+A round lets every live vertex do something and keeps those that are live still.  Lists are written anew each round, by
+turns into one of two arrays; their order is that of chance, on which no matching here depends.
+"""
+
+import time
+
+import numpy as np
+from numba import int32, int64
+
+from gridcut.device.arrays import download, refusing, synchronize, upload
+from gridcut.device.cuda import SIMULATED, cuda, device_function, shuffle
+
+THREADS = 32 if SIMULATED else 512
+BLOCKS = 2  # most on a multiprocessor: with more, barriers cost what more threads save
+MANY = 2 if SIMULATED else 32  # neighbours a thread looks at alone; with more, its warp helps
+LIVE = 0  # in state, three: the lengths of lists, by turns, so that one is cleared while another is read
+EDGES, ROUNDS = range(2)  # in counts
+
+
+@device_function
+def room_for(count, state, turn):
+    """Where this thread may write `count` entries of the list; all threads of the block take part."""
+    place = cuda.shared.array(2, int32)
+    if cuda.threadIdx.x == 0:
+        place[0] = 0
+    cuda.syncthreads()
+    mine = cuda.atomic.add(place, 0, count) if count > 0 else int32(0)
+    cuda.syncthreads()
+    if cuda.threadIdx.x == 0 and place[0] > 0:
+        place[1] = cuda.atomic.add(state, int32(LIVE + turn), place[0])
+    cuda.syncthreads()
+    return int32(place[1] + mine)
+
+
+@device_function
+def heaviest_of_warp(best, most):
+    """Of each lane's entry and its weight the heaviest, the first of those that are equal; -1: no lane has one."""
+    distance = int32(16)
+    lane = int32(cuda.threadIdx.x & 31)
+    while distance > 0:
+        other = shuffle(best, lane ^ distance)
+        weight = shuffle(most, lane ^ distance)
+        if other >= 0 and (best < 0 or weight > most or (weight == most and other < best)):
+            best = other
+            most = weight
+        distance = int32(distance >> 1)
+    return best
+
+
+def on_gpu(graph, partner, weighted: bool, run) -> dict:
+    """Match by run(ptr, adj, weight, partner) -> stats, all on the GPU; graph and partner are on the host.
+
+    Changes partner; "seconds" leaves the way there and back out.
+    """
+    if not len(graph.adj):
+        return {"edges": 0, "rounds": 0}
+    with refusing():
+        # A kernel that asks for no weights is compiled for integers, and gets one.
+        weight = graph.weights() if weighted else np.zeros(1, np.int64)
+        arrays = [upload(a) for a in (graph.ptr, graph.adj, weight, partner)]
+        synchronize()
+        start = time.perf_counter()
+        stats = run(*arrays)
+        stats["seconds"] = {"search": time.perf_counter() - start}
+        partner[:] = download(arrays[-1])
+    return stats
+
+
+IDS, LONGS = int32[::1], int64[::1]

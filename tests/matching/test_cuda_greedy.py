@@ -1,0 +1,118 @@
+"""Greedy matching on CUDA: the CPU's matchings, in numba's simulator and on a GPU."""
+
+import importlib
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from matching.cpu.greedy import parallel, sorted
+from matching.general_graph import check_graph
+from matching.greedy_certificate import certify, weight_of
+
+gpu = pytest.mark.gpu
+WHERE = [pytest.param("simulator", marks=pytest.mark.sim), pytest.param("gpu", marks=gpu)]
+KINDS = ("plain", "few weights", "floats", "equal")
+
+
+def module(name):
+    return importlib.import_module(f"matching.cuda.greedy.{name}")
+
+
+def symmetric(rng, n, degree, kind):
+    """A graph of n vertices, some without neighbours, and a hub."""
+    low, high = np.sort(rng.integers(0, n, (2, n * degree // 2)), axis=0)
+    low, high = np.r_[low, np.zeros(n // 2, int)], np.r_[high, np.arange(n - n // 2, n)]
+    low, high = np.unique(np.c_[low, high][low != high], axis=0).T
+    size = len(low)
+    weight = {
+        "plain": np.ones(size, bool),
+        "few weights": rng.integers(0, 4, size),
+        "floats": rng.random(size),
+        "equal": np.full(size, 3.0),
+    }[kind]
+    both = np.r_[low, high], np.r_[high, low]
+    return check_graph(scipy.sparse.csr_array((np.r_[weight, weight], both), shape=(n, n)), None)
+
+
+def matched(graph, solve, **parameters):
+    """The partners a method finds; they are certified to be a maximal matching."""
+    partner = np.full(graph.n, -1, np.int32)
+    stats = solve(graph, partner, **parameters)
+    heaviest_first = solve.__module__.rpartition(".")[2] in ("sorted", "locally_dominant")
+    certify(graph, partner, np.count_nonzero(partner >= 0) // 2, weight_of(graph, partner), heaviest_first)
+    return partner, stats
+
+
+def sizes(where):
+    return (2, 3, 21) if where == "simulator" else (2, 33, 1000, 30_000)
+
+
+@pytest.mark.parametrize("where", WHERE)
+@pytest.mark.parametrize("kind", KINDS)
+def test_parallel_finds_what_the_cpu_finds(where, kind):
+    for seed, n in enumerate(sizes(where)):
+        graph = symmetric(np.random.default_rng(seed), n, 4, kind)
+        for parameters in ({}, {"select": "first"}, {"select": "heaviest", "p": 0.4}, {"rounds": 1}, {"rounds": 0}):
+            expected, _ = matched(graph, parallel.solve, seed=seed, threads=1, **parameters)
+            found, stats = matched(graph, module("parallel").solve, seed=seed, **parameters)
+            assert (found == expected).all()
+            assert stats["rounds"] <= parameters.get("rounds", 256)
+
+
+@pytest.mark.parametrize("where", WHERE)
+@pytest.mark.parametrize("kind", KINDS)
+def test_locally_dominant_finds_what_sorting_finds(where, kind):
+    for seed, n in enumerate(sizes(where)):
+        graph = symmetric(np.random.default_rng(seed), n, 4, kind)
+        expected, _ = matched(graph, sorted.solve)
+        found, stats = matched(graph, module("locally_dominant").solve)
+        assert (found == expected).all()
+        assert stats["rounds"] > 0
+
+
+@pytest.mark.parametrize("where", WHERE)
+def test_edges_that_get_heavier_along_a_path(where):
+    """One edge a round, from the heavy end."""
+    n = 12 if where == "simulator" else 2000
+    k = np.arange(n - 1)
+    both = np.r_[k, k + 1], np.r_[k + 1, k]
+    graph = check_graph(scipy.sparse.csr_array((np.r_[k, k], both), shape=(n, n)), None)
+    found, stats = matched(graph, module("locally_dominant").solve)
+    assert (found == np.arange(n).reshape(-1, 2)[:, ::-1].ravel()).all()
+    assert stats["rounds"] >= n // 2
+
+
+@pytest.mark.parametrize("where", WHERE)
+@pytest.mark.parametrize("name", ["parallel", "locally_dominant"])
+def test_graphs_without_edges(where, name):
+    for n in (0, 3):
+        graph = check_graph(scipy.sparse.csr_array((n, n), dtype=np.int8), None)
+        found, _ = matched(graph, module(name).solve)
+        assert (found == -1).all()
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"p": 1}, "p must lie between 0 and 1"),
+        ({"select": "any"}, "select must be"),
+        ({"rounds": -1}, "rounds must not be negative"),
+    ],
+)
+def test_bad_parameters(wrong, message):
+    graph = symmetric(np.random.default_rng(0), 9, 4, "plain")
+    with pytest.raises(ValueError, match=message):
+        matched(graph, module("parallel").solve, **wrong)
+
+
+@gpu
+@pytest.mark.parametrize("kind", KINDS)
+def test_ten_runs_on_a_gpu_are_one(kind):
+    graph = symmetric(np.random.default_rng(10), 200_000, 10, kind)
+    for name, cpu in (("parallel", parallel), ("locally_dominant", sorted)):
+        expected, _ = matched(graph, cpu.solve)
+        for _ in range(10):
+            found, _ = matched(graph, module(name).solve)
+            assert (found == expected).all()

@@ -1,0 +1,119 @@
+"""Kernels on grids of several blocks, which numba's simulator cannot run: one block of it stands for the whole grid.
+
+Its warps play the blocks.  What a block has of its own, shared memory and a barrier, each warp gets here; the barrier
+of the simulator is that of the grid.  So flags, queues and barriers between blocks are tested, and that blocks agree.
+"""
+
+import importlib
+import pkgutil
+import sys
+import threading
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import matching.cuda
+from matching.certificate import certify
+from matching.cpu.greedy import parallel, sorted
+from matching.general_graph import check_graph
+from matching.graph import bipartite_graph
+
+pytestmark = pytest.mark.sim
+BLOCKS = 3
+METHODS = ("apfb", "apsb", "g_pr_first", "g_pr_noshr", "g_pr_shr", "ms_bfs_graft", "portfolio")
+
+
+def thread_id():
+    return threading.current_thread().thread_id
+
+
+class Shared:
+    """Arrays of each block, by where they are asked for."""
+
+    def __init__(self):
+        self.arrays = {}
+
+    def array(self, shape, dtype):
+        from numba.np.numpy_support import as_dtype
+
+        caller = sys._getframe(1)
+        key = (thread_id() // 32, caller.f_code.co_filename, caller.f_lineno)
+        if key not in self.arrays:
+            self.arrays[key] = np.full(shape, np.iinfo(as_dtype(dtype)).max, as_dtype(dtype))
+        return self.arrays[key]
+
+
+class Blocks:
+    """numba.cuda for kernels on a grid whose blocks are the warps of one block."""
+
+    blockDim, gridDim = SimpleNamespace(x=32), SimpleNamespace(x=BLOCKS)
+    threadIdx = property(lambda self: SimpleNamespace(x=thread_id() % 32))
+    blockIdx = property(lambda self: SimpleNamespace(x=thread_id() // 32))
+
+    def __init__(self, room):
+        self.room = room
+        self.shared = Shared()
+
+    def syncthreads(self):
+        self.room.exchange(None)
+
+    def __getattr__(self, name):
+        return getattr(self.room.cuda, name)
+
+
+@pytest.fixture
+def grid(monkeypatch):
+    """Grids of BLOCKS blocks for all cooperative kernels."""
+    room = importlib.import_module("gridcut.device.cuda")
+    blocks = Blocks(room)
+    for found in pkgutil.walk_packages(matching.cuda.__path__, "matching.cuda."):
+        module = importlib.import_module(found.name)
+        # Kernels that are launched otherwise know no grid.
+        if getattr(module, "cuda", None) is room.cuda and not hasattr(module, "launch"):
+            monkeypatch.setattr(module, "cuda", blocks)
+    module = importlib.import_module("matching.cuda.grid")
+    monkeypatch.setattr(module, "cuda", blocks)
+    launch = module.launch
+
+    def on_all_blocks(kernel, _, threads, *args):
+        assert threads == 32
+        blocks.shared.arrays.clear()
+        launch(kernel, 1, 32 * BLOCKS, *args)
+
+    monkeypatch.setattr(module, "launch", on_all_blocks)
+
+
+def drawn(tools, rng):
+    """Wide and narrow levels; more vertices than threads."""
+    return [tools.permuted(graph, rng) for graph in (tools.uniform(110, 3, rng), tools.rope(9, rng), tools.path(60))]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_searches(tools, grid, method):
+    parameters = {"shrink_from": 1} if method == "g_pr_shr" else {}
+    for graph in drawn(tools, np.random.default_rng(1)):
+        checked = bipartite_graph(graph)
+        row_match, col_match = np.full(checked.rows, -1, np.int32), np.full(checked.cols, -1, np.int32)
+        importlib.import_module(f"matching.cuda.{method}").solve(checked, row_match, col_match, **parameters)
+        certify(checked, row_match, col_match)
+
+
+def test_karp_and_sipser(tools, grid):
+    for graph in drawn(tools, np.random.default_rng(2)):
+        checked = bipartite_graph(graph)
+        row_match, col_match = np.full(checked.rows, -1, np.int32), np.full(checked.cols, -1, np.int32)
+        importlib.import_module("matching.cuda.karp_sipser").initialise(checked, row_match, col_match)
+        pairs = graph.tocoo()
+        assert not ((row_match[pairs.row] < 0) & (col_match[pairs.col] < 0)).any()
+
+
+def test_greedy(tools, grid):
+    rng = np.random.default_rng(3)
+    graph = tools.uniform(110, 3, rng) * rng.integers(1, 5)
+    graph = check_graph((graph + graph.T).astype(np.int64), None)
+    for name, cpu in (("parallel", parallel), ("locally_dominant", sorted)):
+        expected, found = np.full(graph.n, -1, np.int32), np.full(graph.n, -1, np.int32)
+        cpu.solve(graph, expected)
+        importlib.import_module(f"matching.cuda.greedy.{name}").solve(graph, found)
+        assert (found == expected).all()

@@ -1,0 +1,305 @@
+"""Maximum matching on CUDA: tiny graphs in numba's simulator, larger ones on a GPU; all certified."""
+
+import importlib
+
+import numpy as np
+import pytest
+
+import matching
+from matching.certificate import certify, certify_pairs
+from matching.graph import bipartite_graph
+
+sim = pytest.mark.sim
+gpu = pytest.mark.gpu
+WHERE = [pytest.param("simulator", marks=sim), pytest.param("gpu", marks=gpu)]
+
+# name -> module and parameters
+VARIANTS = {
+    f"{name}-{search}-{grid}": (name, {"search": search, "grid": grid})
+    for name in ("apfb", "apsb")
+    for search in ("gpubfs", "gpubfs_wr")
+    for grid in ("ct", "mt")
+}
+VARIANTS |= {
+    "g_pr_first": ("g_pr_first", {}),
+    "g_pr_first-fix": ("g_pr_first", {"relabel": ("fix", 10)}),
+    "g_pr_noshr": ("g_pr_noshr", {"relabel": ("adaptive", 0.3)}),
+    "g_pr_shr": ("g_pr_shr", {"shrink_from": 1}),
+    "g_pr_shr-fix": ("g_pr_shr", {"shrink_from": 1, "relabel": ("fix", 3)}),
+    "portfolio": ("portfolio", {}),
+    "ms_bfs_graft": ("ms_bfs_graft", {}),
+    "ms_bfs_graft-top_down": ("ms_bfs_graft", {"direction_optimising": False, "alpha": 100}),
+    "ms_bfs_graft-anew": ("ms_bfs_graft", {"grafting": False, "alpha": 100}),
+}
+# In the simulator "mt" is as many threads as "ct".
+FEWER = [name for name in VARIANTS if not name.endswith("-mt")]
+EVERYWHERE = [pytest.param("simulator", name, marks=sim) for name in FEWER]
+EVERYWHERE += [pytest.param("gpu", name, marks=gpu) for name in VARIANTS]
+MODULES = (
+    "active_lists",
+    "alternate",
+    "cheap",
+    "forest",
+    "frontier",
+    "g_pr_first",
+    "karp_sipser",
+    "labels",
+    "ms_bfs_graft",
+)
+
+
+def module(name):
+    return importlib.import_module(f"matching.cuda.{name}")
+
+
+def solved(graph, variant, size, *, cheap=False, start=None):
+    """Stats and the matching found; it is certified and has `size` pairs."""
+    name, parameters = VARIANTS[variant]
+    graph = bipartite_graph(graph)
+    row_match, col_match = np.full(graph.rows, -1, np.int32), np.full(graph.cols, -1, np.int32)
+    if start is not None:
+        row_match[:] = start
+        col_match[start[start >= 0]] = np.flatnonzero(start >= 0)
+    if cheap:
+        module("cheap").initialise(graph, row_match, col_match)
+    before = np.count_nonzero(row_match >= 0)
+    stats = module(name).solve(graph, row_match, col_match, **parameters)
+    certify(graph, row_match, col_match)
+    assert np.count_nonzero(row_match >= 0) == size
+    assert stats["augmentations"] == size - before
+    return stats, row_match, col_match
+
+
+def drawn(tools, rng, where):
+    """Graphs on which searches go wrong somewhere, with their permutations."""
+    tiny = where == "simulator"
+    graphs = [
+        tools.path(6 if tiny else 3000),
+        tools.ladder(2 if tiny else 200),
+        tools.rope(2 if tiny else 300, rng),
+        tools.road(3 if tiny else 60, rng),
+        tools.uniform(10 if tiny else 3000, 3, rng),
+        tools.pattern(np.arange(7), np.zeros(7, int), (7, 2)),
+        tools.pattern(np.zeros(7, int), np.arange(7), (2, 7)),
+        tools.pattern([], [], (3, 4)),
+        tools.pattern([], [], (0, 2)),
+    ]
+    return [one for graph in graphs for one in (graph, tools.permuted(graph, rng))]
+
+
+@pytest.mark.parametrize(("where", "variant"), EVERYWHERE)
+def test_random_graphs(tools, where, variant):
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        for trial in range(1 if where == "simulator" else 30):
+            graph = tools.random_graph(rng, 11 if where == "simulator" else 60)
+            solved(graph, variant, tools.best_cardinality(graph), cheap=(seed + trial) % 2)
+
+
+@pytest.mark.parametrize(("where", "variant"), EVERYWHERE)
+def test_drawn_graphs(tools, where, variant):
+    rng = np.random.default_rng(1)
+    for i, graph in enumerate(drawn(tools, rng, where)):
+        solved(graph, variant, tools.best_cardinality(graph), cheap=i % 4 < 2)
+
+
+@sim
+@pytest.mark.parametrize("variant", FEWER)
+def test_threads_that_get_in_each_others_way(tools, variant, monkeypatch):
+    """Threads give way between what they read and what they write next, so that others write meanwhile."""
+    from gridcut.device.cuda_simulator import give_way
+
+    chance = np.random.default_rng(2)
+
+    def late(function):
+        def call(*args):
+            found = function(*args)
+            if chance.random() < 0.3:
+                give_way()
+            return found
+
+        return call
+
+    for name in MODULES:
+        # What is read between barriers, for all threads to go on alike, may be late, too.
+        for function in ("relaxed_load", "least_row", "join", "expand", "take", "is_alone", "push", "next_turn"):
+            if hasattr(module(name), function):
+                monkeypatch.setattr(module(name), function, late(getattr(module(name), function)))
+    rng = np.random.default_rng(3)
+    for graph in (tools.path(6), tools.ladder(2), tools.rope(2, rng), tools.uniform(9, 2, rng), tools.road(3, rng)):
+        solved(tools.permuted(graph, rng), variant, tools.best_cardinality(graph))
+    stars = tools.pattern([0, 1, 2, 3, 0, 1, 2, 3, 3, 4], [0, 0, 0, 0, 1, 1, 1, 1, 2, 2], (5, 4))
+    solved(stars, variant, 3)
+
+
+@pytest.mark.parametrize(("where", "variant"), EVERYWHERE)
+def test_a_start_is_kept_and_a_maximum_matching_left_alone(tools, where, variant):
+    rng = np.random.default_rng(4)
+    graph = tools.uniform(9 if where == "simulator" else 500, 3, rng)
+    size = tools.best_cardinality(graph)
+    _, full, _ = solved(graph, variant, size)
+    start = np.where(rng.random(len(full)) < 0.6, full, -1)
+    _, again, again_cols = solved(graph, variant, size, start=start)
+    assert (again[start >= 0] >= 0).all()
+    assert (again_cols[start[start >= 0]] >= 0).all()
+    stats, same, _ = solved(graph, variant, size, start=full)
+    assert (same == full).all()
+    assert stats["augmentations"] == 0
+
+
+@pytest.mark.parametrize("where", WHERE)
+@pytest.mark.parametrize("init", ["cheap", "karp_sipser"])
+def test_initial_matchings_are_maximal(tools, where, init):
+    rng = np.random.default_rng(5)
+    larger = tools.uniform(12 if where == "simulator" else 20_000, 4, rng)
+    for i, graph in enumerate((*drawn(tools, rng, where), larger)):
+        checked = bipartite_graph(graph)
+        row_match, col_match = np.full(checked.rows, -1, np.int32), np.full(checked.cols, -1, np.int32)
+        pairs = graph.tocoo()
+        if i % 2 and checked.edges:
+            row_match[pairs.row[0]], col_match[pairs.col[0]] = pairs.col[0], pairs.row[0]
+        before = row_match.copy()
+        module(init).initialise(checked, row_match, col_match)
+        certify_pairs(checked, row_match, col_match)
+        assert (row_match[before >= 0] == before[before >= 0]).all()
+        assert not ((row_match[pairs.row] < 0) & (col_match[pairs.col] < 0)).any()
+
+
+@pytest.mark.parametrize("where", WHERE)
+def test_karp_and_sipser_lose_nothing_on_trees(tools, where):
+    """As long as there is a vertex with one free neighbour, every choice is right; longer and wider than one block."""
+    rng = np.random.default_rng(10)
+    n = 40 if where == "simulator" else 40_000
+    child = np.arange(1, n)
+    tree = tools.pattern(np.r_[child // 3, child], np.r_[child, child // 3], (n, n))
+    random = (child * rng.random(n - 1)).astype(int)
+    tangled = tools.pattern(random, child, (n, n))
+    for graph in (tree, tangled, tangled.T.tocsr(), tools.path(20 if where == "simulator" else 5000)):
+        for one in (graph, tools.permuted(graph, rng)):
+            checked = bipartite_graph(one)
+            row_match, col_match = np.full(checked.rows, -1, np.int32), np.full(checked.cols, -1, np.int32)
+            stats = module("karp_sipser").initialise(checked, row_match, col_match)
+            assert np.count_nonzero(row_match >= 0) == tools.best_cardinality(one)
+            certify(checked, row_match, col_match)
+            assert stats["levels"] > 0
+
+
+@pytest.mark.parametrize("where", WHERE)
+def test_the_side_that_is_missing_is_made_on_the_gpu(tools, where):
+    from gridcut.device.arrays import download
+
+    rng = np.random.default_rng(9)
+    wide = tools.uniform(40 if where == "simulator" else 10_000, 3, rng)[:, :7]
+    for graph in (
+        tools.road(3, rng),
+        tools.pattern([], [], (3, 4)),
+        wide,
+        *(tools.random_graph(rng) for _ in range(6)),
+    ):
+        checked = bipartite_graph(graph)
+        if not checked.edges:
+            continue
+        for one in (checked, checked.transposed):
+            there = module("problem").uploaded(one)
+            for side, ptr, adj in (("row", one.row_ptr, one.row_adj), ("col", one.col_ptr, one.col_adj)):
+                found_ptr, found = (download(getattr(there, f"{side}_{name}")) for name in ("ptr", "adj"))
+                assert (found_ptr == ptr).all()
+                lists = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
+                assert (found[np.lexsort((found, lists))] == adj).all()
+
+
+@pytest.mark.parametrize("where", WHERE)
+def test_steps_follow_each_other_on_the_gpu(tools, where):
+    """One way there and back for an initial matching and a search."""
+    graph = bipartite_graph(tools.road(3 if where == "simulator" else 40, np.random.default_rng(6)))
+    row_match, col_match = np.full(graph.rows, -1, np.int32), np.full(graph.cols, -1, np.int32)
+
+    def both(*there):
+        return {"init": module("karp_sipser").fill(*there), **module("ms_bfs_graft").search(*there)}
+
+    stats = module("problem").on_gpu(graph, row_match, col_match, both)
+    certify(graph, row_match, col_match)
+    assert stats["init"]["edges"] > 0
+    assert stats["edges"] > 0
+    assert set(stats["seconds"]) == {"upload", "search", "download"}
+
+
+@pytest.mark.parametrize("where", WHERE)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_what_is_counted(tools, where, variant):
+    graph = tools.path(5 if where == "simulator" else 500)
+    size = graph.shape[0]
+    # All rows but the last take the column behind: the one augmenting path has all edges.
+    start = np.r_[np.arange(1, size), -1]
+    stats, _, _ = solved(graph, variant, size, start=start)
+    assert stats["phases"] >= 1
+    assert stats["edges"] >= 2 * size - 1
+    assert stats["path_length"] >= size
+    assert stats["levels"] >= (0 if variant == "portfolio" else 1 if variant.startswith("ms_bfs") else size)
+
+
+@pytest.mark.parametrize("where", WHERE)
+def test_what_the_default_begins_with(tools, where):
+    n = 20 if where == "simulator" else 5000
+    dense = tools.uniform(n, 6, np.random.default_rng(11))
+    for graph, first in ((tools.path(n).tocsr(), "cheap"), (dense, "cheap"), (dense[:, : n // 4], "karp_sipser")):
+        stats, _, _ = solved(graph, "portfolio", tools.best_cardinality(graph))
+        assert stats["steps"] == (first, "ms_bfs_graft")
+
+
+@sim
+def test_lists_are_shrunk(tools):
+    graph = tools.uniform(14, 2, np.random.default_rng(7))
+    stats, _, _ = solved(graph, "g_pr_shr-fix", tools.best_cardinality(graph))
+    assert stats["shrinks"] > 0
+    stats, _, _ = solved(graph, "g_pr_noshr", tools.best_cardinality(graph))
+    assert stats["shrinks"] == 0
+
+
+@sim
+@pytest.mark.parametrize(
+    ("name", "parameters", "message"),
+    [
+        ("apfb", {"search": "dfs"}, "search must be 'gpubfs' or 'gpubfs_wr'"),
+        ("apsb", {"grid": "gt"}, "grid must be 'ct' or 'mt'"),
+        ("g_pr_first", {"relabel": "adaptive"}, "relabel must be"),
+        ("g_pr_noshr", {"relabel": ("fix", 0.5)}, "relabel must be"),
+        ("g_pr_noshr", {"relabel": ("often", 1)}, "relabel must be"),
+        ("g_pr_shr", {"relabel": ("adaptive", -1)}, "relabel must be"),
+        ("g_pr_shr", {"shrink_from": 0}, "shrink_from must be an integer"),
+        ("ms_bfs_graft", {"alpha": 0}, "alpha must be a number above 0"),
+    ],
+)
+def test_bad_parameters(tools, name, parameters, message):
+    graph = bipartite_graph(tools.path(3))
+    match = np.full(3, -1, np.int32)
+    with pytest.raises(ValueError, match=message):
+        module(name).solve(graph, match, match.copy(), **parameters)
+
+
+@sim
+def test_too_many_vertices_for_labels():
+    with pytest.raises(ValueError, match="too many for labels; use 'ms_bfs_graft'"):
+        module("labels").check_size(2**31)
+
+
+@gpu
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("family", ["road", "uniform 2", "uniform 3", "uniform 5", "rope", "ladder", "wide", "tall"])
+def test_families_on_a_gpu(tools, family, variant):
+    """Ten runs each, of which no two see the same races."""
+    rng = np.random.default_rng(8)
+    graph = {
+        "road": lambda: tools.road(300, rng),
+        "uniform 2": lambda: tools.uniform(100_000, 2, rng),
+        "uniform 3": lambda: tools.uniform(100_000, 3, rng),
+        "uniform 5": lambda: tools.uniform(100_000, 5, rng),
+        "rope": lambda: tools.rope(1000, rng),
+        "ladder": lambda: tools.ladder(1000),
+        "wide": lambda: tools.uniform(50_000, 4, rng)[:30_000],
+        "tall": lambda: tools.uniform(50_000, 4, rng)[:, :30_000],
+    }[family]()
+    for one in (graph, tools.permuted(graph, rng)):
+        size = matching.maximum(one, device="cpu").cardinality
+        for run in range(10):
+            solved(one, variant, size, cheap=run != 0)

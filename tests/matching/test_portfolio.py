@@ -1,0 +1,158 @@
+"""The default method: its search, its choice of an initial matching, and what it leaves unmade."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import matching
+from matching.certificate import certify, certify_pairs
+from matching.cpu import karp_sipser, portfolio
+from matching.cpu.bitmap_search import search
+from matching.cpu.cheap import take_first_free
+from matching.cpu.counts import AUGMENTATIONS, EDGES, PATH_LENGTH, new_counts
+from matching.cpu.expansion import growth
+from matching.cpu.portfolio import EVER, NO_LISTS
+from matching.graph import bipartite_graph
+
+
+def empty_matching(graph):
+    return np.full(graph.rows, -1, np.int32), np.full(graph.cols, -1, np.int32)
+
+
+def sides(graph, with_columns):
+    by_col = (graph.col_ptr, graph.col_adj) if with_columns else NO_LISTS
+    return graph.row_ptr, graph.row_adj, *by_col
+
+
+@pytest.mark.parametrize("with_columns", [False, True])
+def test_search(tools, with_columns):
+    rng = np.random.default_rng(1)
+    for trial in range(400):
+        matrix = tools.random_graph(rng, largest=60)
+        graph = bipartite_graph(matrix)
+        match = empty_matching(graph)
+        if trial % 2:
+            take_first_free(graph.row_ptr, graph.row_adj, *match)
+        before, counts = np.count_nonzero(match[0] >= 0), new_counts()
+        assert search(*sides(graph, with_columns), *match, counts, EVER)
+        certify(graph, *match)
+        size = np.count_nonzero(match[0] >= 0)
+        assert size == tools.best_cardinality(matrix)
+        assert counts[AUGMENTATIONS] == size - before
+        assert counts[PATH_LENGTH] >= counts[AUGMENTATIONS]
+
+
+@pytest.mark.parametrize("with_columns", [False, True])
+def test_search_of_larger_graphs(tools, with_columns):
+    """Long queues, wide levels, many phases; where trees that found nothing are large, grafting."""
+    rng = np.random.default_rng(2)
+    for graph in (
+        tools.uniform(20_000, 3, rng),
+        tools.uniform(20_000, 6, rng)[:17_000],
+        tools.uniform(20_000, 6, rng)[:, :17_000],
+        tools.permuted(tools.road(120, rng), rng),
+        tools.rope(2000, rng),
+        tools.ladder(3000),
+    ):
+        size = matching.maximum(graph, method="push_relabel").cardinality
+        graph = bipartite_graph(graph)
+        match = empty_matching(graph)
+        take_first_free(graph.row_ptr, graph.row_adj, *match)
+        assert search(*sides(graph, with_columns), *match, new_counts(), EVER)
+        certify(graph, *match)
+        assert np.count_nonzero(match[0] >= 0) == size
+
+
+def test_a_search_out_of_budget_leaves_a_matching_to_go_on_from(tools):
+    graph = bipartite_graph(tools.uniform(20_000, 3, np.random.default_rng(3)))
+    match, counts = empty_matching(graph), new_counts()
+    assert not search(*sides(graph, False), *match, counts, graph.edges)
+    assert counts[EDGES] > graph.edges
+    certify_pairs(graph, *match)
+    assert search(*sides(graph, True), *match, counts, EVER)
+    certify(graph, *match)
+
+
+def test_growth_tells_meshes_from_random_graphs(tools):
+    rng = np.random.default_rng(4)
+
+    def after_cheap(matrix):
+        graph = bipartite_graph(matrix)
+        match = empty_matching(graph)
+        take_first_free(graph.row_ptr, graph.row_adj, *match)
+        return growth(graph.row_ptr, graph.row_adj, match[1])
+
+    assert after_cheap(tools.uniform(50_000, 5, rng)) > portfolio.WIDENS
+    for mesh in (tools.road(200, rng), tools.path(40_000), sp.eye_array(1000, format="csr")):
+        assert after_cheap(mesh) < 1.3
+        assert after_cheap(tools.permuted(mesh, rng)) < 1.3
+
+
+@pytest.mark.parametrize(("kind", "first"), [("uniform", "karp_sipser"), ("road", "cheap"), ("path", "cheap")])
+def test_what_it_begins_with(tools, kind, first):
+    rng = np.random.default_rng(5)
+    make = {
+        "uniform": lambda: tools.uniform(20_000, 5, rng),
+        "road": lambda: tools.permuted(tools.road(150, rng), rng),
+        "path": lambda: tools.path(30_000),
+    }
+    matrix = make[kind]()
+    found = matching.maximum(matrix)
+    found.check()
+    assert found.method == "portfolio"
+    assert found.stats["steps"] == (first, "search")
+    assert found.cardinality == matching.maximum(matrix, method="push_relabel").cardinality
+
+
+def test_it_goes_on_with_the_lists_of_the_columns(tools, monkeypatch):
+    monkeypatch.setattr(portfolio, "BUDGET", 0)
+    graph = bipartite_graph(tools.permuted(tools.road(150, np.random.default_rng(6)), np.random.default_rng(7)))
+    found = matching.maximum(graph)
+    found.check()
+    assert graph.cols_are_made
+
+
+def test_lists_that_nobody_needs_are_not_made(tools):
+    matrix = tools.road(150, np.random.default_rng(8))
+    by_row, by_col = bipartite_graph(matrix), bipartite_graph(matrix.tocsc())
+    sizes = set()
+    for graph in (by_row, by_col, by_row.transposed):
+        found = matching.maximum(graph)
+        sizes.add(found.cardinality)
+        assert graph.rows_are_made != graph.cols_are_made
+        found.check()
+    assert len(sizes) == 1
+
+
+def test_many_columns_are_transposed_by_blocks():
+    rng = np.random.default_rng(9)
+    row, col = rng.integers(0, 5000, 60_000), rng.integers(0, 300_000, 60_000)
+    matrix = sp.csr_array((np.ones(60_000, np.int8), (row, col)), shape=(5000, 300_000))
+    matrix.sum_duplicates()
+    graph, want = bipartite_graph(matrix), matrix.tocsc()
+    np.testing.assert_array_equal(graph.col_ptr, want.indptr)
+    np.testing.assert_array_equal(graph.col_adj, want.indices)
+
+
+def test_rows_that_take_a_column_at_a_time(tools, monkeypatch):
+    """Karp and Sipser's matching is maximal however many do."""
+    monkeypatch.setattr(karp_sipser, "ROWS_PER_PICK", 1)
+    rng = np.random.default_rng(10)
+    for trial in range(300):
+        matrix = tools.random_graph(rng, 40) if trial % 3 else tools.uniform(400, 4, rng)
+        graph = bipartite_graph(matrix)
+        row_match, col_match = empty_matching(graph)
+        karp_sipser.initialise(graph, row_match, col_match)
+        certify_pairs(graph, row_match, col_match)
+        rows = np.repeat(np.arange(graph.rows), np.diff(graph.row_ptr))
+        assert ((row_match[rows] >= 0) | (col_match[graph.row_adj] >= 0)).all()
+
+
+def test_it_ends_where_no_column_is_free(tools):
+    """Most of these rows have to stay free, and no search has to show it."""
+    rng = np.random.default_rng(11)
+    matrix = tools.pattern(rng.integers(0, 30_000, 60_000), rng.integers(0, 50, 60_000), (30_000, 50))
+    found = matching.maximum(matrix)
+    found.check()
+    assert found.cardinality == 50
+    assert found.stats["edges"] <= matrix.nnz
