@@ -20,13 +20,13 @@ section 1: this is what greedy matchings are for.
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 
 import numpy as np
 import scipy.sparse
 
-from gridcut.device import kernel
+from matching.contraction import cluster, contract, expansion_kernel, heaviest, list_merges
 from matching.general_graph import GeneralGraph, check_graph
 from matching.greedy_certificate import weigh
 from matching.greedy_matching import GreedyMatching, greedy
@@ -39,14 +39,15 @@ class CoarseGraph:
     Attributes
     ----------
     graph : scipy.sparse.csr_array, shape (k, k)
-        Symmetric; the values are sums of the weights of the finer edges (their number if there were no weights).
+        Symmetric; the values are sums of the weights of the finer edges (their number if there were no weights).  None
+        where `hierarchy` was told not to keep it.
     label : ndarray of int32, shape (n,)
         The coarse vertex of each vertex of the finer graph.
     vertex_weight : ndarray, shape (k,)
         Sum of the weights of the finer vertices (their number if there were no weights).
     """
 
-    graph: scipy.sparse.csr_array
+    graph: scipy.sparse.csr_array | None
     label: np.ndarray
     vertex_weight: np.ndarray
 
@@ -68,6 +69,7 @@ class Hierarchy:
     levels: tuple[CoarseGraph, ...]
     vertices: tuple[int, ...]
     stats: dict
+    _merges: tuple[tuple[np.ndarray, np.ndarray, np.ndarray], ...] = field(repr=False)
 
     def labels(self, level: int = -1) -> np.ndarray:
         """The vertex of a level that each vertex of the graph passed in belongs to; int32, shape (n,)."""
@@ -76,94 +78,22 @@ class Hierarchy:
             label = coarse.label[label]
         return label
 
+    def at(self, vertices: int) -> np.ndarray:
+        """The labels of any number of vertices: of the next level's merges only the heaviest are done.
 
-@kernel
-def label_kernel(partner, label):
-    """Number the coarse vertices by the lowest of their fine ones; returns how many there are."""
-    count = 0
-    for v in range(partner.size):
-        w = partner[v]
-        if w < 0 or w > v:
-            label[v] = count
-            count += 1
-        else:
-            label[v] = label[w]
-    return count
-
-
-@kernel
-def merge_kernel(ptr, adj, weight, partner, label, place, upper_ptr, upper_adj, upper_weight, degree):
-    """Edges from each coarse vertex to those of higher number, in any order, and the degrees of all.
-
-    place[d]   where d stands in upper_adj, if that is within what belongs to the present vertex
-    """
-    count = 0
-    c = 0
-    place[:] = -1
-    degree[:] = 0
-    for v in range(partner.size):
-        if label[v] != c:  # the upper one of a pair, done with the lower one
-            continue
-        begin = count
-        member = v
-        while member >= 0:
-            for k in range(ptr[member], ptr[member + 1]):
-                d = label[adj[k]]
-                if d <= c:
-                    continue
-                if place[d] >= begin:
-                    upper_weight[place[d]] += weight[k]
-                else:
-                    place[d] = count
-                    upper_adj[count] = d
-                    upper_weight[count] = weight[k]
-                    count += 1
-                    degree[d] += 1
-            member = partner[v] if member == v else -1
-        degree[c] += count - begin
-        c += 1
-        upper_ptr[c] = count
-
-
-@kernel
-def mirror_kernel(upper_ptr, upper_adj, upper_weight, ptr, free, adj, weight):
-    """Edges stored at both ends, ascending in each row; `free` holds a copy of the starts of the rows.
-
-    Lower neighbours come first in a row, and ascend because c does; then a walk over them in the order of d puts the
-    higher ones after them, which ascend because d does.
-    """
-    n = upper_ptr.size - 1
-    for c in range(n):
-        for k in range(upper_ptr[c], upper_ptr[c + 1]):
-            d = upper_adj[k]
-            adj[free[d]] = c
-            weight[free[d]] = upper_weight[k]
-            free[d] += 1
-    for d in range(n):
-        k = ptr[d]
-        # What the second walk has put into this row itself is higher than d.
-        while k < ptr[d + 1] and k < free[d] and adj[k] < d:
-            c = adj[k]
-            adj[free[c]] = d
-            weight[free[c]] = weight[k]
-            free[c] += 1
-            k += 1
-
-
-def contract(graph: GeneralGraph, partner) -> tuple[GeneralGraph, np.ndarray]:
-    """The coarse graph and the labels of the fine vertices."""
-    label = np.empty(graph.n, np.int32)
-    n = label_kernel(partner, label)
-    fine_weight = graph.weights()
-    upper_ptr = np.zeros(n + 1, np.int64)
-    upper_adj = np.empty(graph.edges, np.int32)
-    upper_weight = np.empty(graph.edges, fine_weight.dtype)
-    place, degree = np.empty(n, np.int64), np.empty(n, np.int64)
-    merge_kernel(graph.ptr, graph.adj, fine_weight, partner, label, place, upper_ptr, upper_adj, upper_weight, degree)
-    ptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(degree)])
-    adj, weight = np.empty(ptr[-1], np.int32), np.empty(ptr[-1], fine_weight.dtype)
-    mirror_kernel(upper_ptr, upper_adj, upper_weight, ptr, ptr[:-1].copy(), adj, weight)
-    return GeneralGraph(ptr, adj, weight), label
+        int32, shape (n,); O(n) time a level.  Labels of fewer vertices never divide what those of more have merged.
+        """
+        if not isinstance(vertices, Integral) or not self.vertices[-1] <= vertices <= self.vertices[0]:
+            raise ValueError(
+                f"vertices must be an integer from {self.vertices[-1]} to {self.vertices[0]} here, got {vertices!r}"
+            )
+        whole = sum(count >= vertices for count in self.vertices) - 1
+        label = self.labels(whole - 1) if whole else np.arange(self.vertices[0], dtype=np.int32)
+        more = self.vertices[whole] - int(vertices)
+        if not more:
+            return label
+        child, into, _ = heaviest(self._merges[whole], more)
+        return cluster(self.vertices[whole], child, into)[0][label]
 
 
 def coarsen(graph, matching=None, *, weight=None, vertex_weight=None, **parameters) -> CoarseGraph:
@@ -215,8 +145,9 @@ def coarsen(graph, matching=None, *, weight=None, vertex_weight=None, **paramete
         raise TypeError(f"{next(iter(parameters))!r} is for matching.greedy, but a matching was passed in")
     else:
         partner = _check_partner(matching, fine)
-    coarse, label = contract(fine, partner)
-    return CoarseGraph(coarse.to_csr(), label, _sum_by(label, vertex_weight, coarse.n))
+    lower = np.flatnonzero(partner > np.arange(fine.n))
+    label, following, n = cluster(fine.n, partner[lower], lower)
+    return CoarseGraph(contract(fine, label, following, n).to_csr(), label, _sum_by(label, vertex_weight, n))
 
 
 def hierarchy(
@@ -227,6 +158,9 @@ def hierarchy(
     vertex_weight=None,
     levels: int | None = None,
     rating="expansion",
+    dominance: float = 0.0,
+    join: bool = False,
+    graphs: bool = True,
     seed: int = 0,
     **parameters,
 ) -> Hierarchy:
@@ -247,8 +181,16 @@ def hierarchy(
         What each matching is made by.  "expansion": the weight of an edge over the geometric mean of the weights of
         its ends, which lets small vertices go first [1].  "weight": the weight alone; a vertex that has grown attracts
         others, and what is left is often a star, which loses one vertex a level.  A callable gets each CoarseGraph and
-        returns a value for each stored entry of its ``graph``; it is not asked about the first matching, which is then
-        made by the weights.
+        returns a value for each stored entry of its ``graph``, the same for (v, w) and (w, v); it is asked about the
+        graph passed in first.
+    dominance : float
+        Pairs are merged only if their edge weighs at least this times the heaviest edge at either end, 0 to 1; others
+        may find better partners on the next level.  1: only edges that are the heaviest at both ends.
+    join : bool
+        Vertices that stay free are merged as well, into the neighbour along their heaviest edge: so stars vanish in one
+        level.
+    graphs : bool
+        Keep the graph of every level; False: of the last one only, which takes far less memory.
     seed : int
         Of the first matching; each level has the next one.
     **parameters
@@ -268,8 +210,9 @@ def hierarchy(
 
     Notes
     -----
-    Levels have a little more than half of the vertices of the one before, where the graph is no star.  All of them are
-    kept: a star of n vertices would fill memory for n^2 / 2, so bound `levels` where there may be one.
+    Levels have a little more than half of the vertices of the one before, where the graph is no star; with `join` at
+    most half.  All of them are kept: without `join` a star of n vertices would fill memory for n^2 / 2, so bound
+    `levels` where there may be one.
 
     References
     ----------
@@ -289,37 +232,43 @@ def hierarchy(
     for name, value, least in (("vertices", vertices, 1), ("levels", levels, 0)):
         if value is not None and (not isinstance(value, Integral) or value < least):
             raise ValueError(f"{name} must be an integer, {least} or more; got {value!r}")
-    found, counts = [], [fine.n]
-    seconds = {"match": 0.0, "merge": 0.0}
+    if not 0 <= dominance <= 1:
+        raise ValueError(f"dominance must lie between 0 and 1, got {dominance!r}")
+    found, counts, merges = [], [fine.n], []
+    seconds = {"rate": 0.0, "match": 0.0, "merge": 0.0}
     if rating not in ("expansion", "weight") and not callable(rating):
         raise ValueError(f"rating must be 'expansion', 'weight' or callable, got {rating!r}")
     if rating == "expansion" and not (vertex_weight > 0).all():
         raise ValueError("vertex_weight must be positive for rating='expansion'")
-    rated = fine if callable(rating) else _rate(fine, vertex_weight, rating)
+    label = np.arange(fine.n, dtype=np.int32)
     while fine.n > vertices and (levels is None or len(found) < levels):
         start = time.perf_counter()
-        matched = greedy(rated, seed=(seed + len(found)) % 2**64, **parameters)
-        partner = _heaviest_pairs(rated, matched, fine.n - vertices)
+        if callable(rating):
+            rated = check_graph(fine, rating(CoarseGraph(fine.to_csr(), label, vertex_weight)))
+        else:
+            rated = _rate(fine, vertex_weight, rating)
         middle = time.perf_counter()
-        if not (partner >= 0).any():
+        partner = greedy(rated, seed=(seed + len(found)) % 2**64, **parameters).partner
+        possible = list_merges(rated, partner, join, dominance)
+        if not len(possible[0]):  # a method that does not take the heaviest edges first
+            possible = list_merges(rated, partner, join, 0.0)
+        chosen = heaviest(possible, fine.n - vertices)
+        matched = time.perf_counter()
+        if not len(chosen[0]):
             break
-        fine, label = contract(fine, partner)
-        vertex_weight = _sum_by(label, vertex_weight, fine.n)
+        label, following, n = cluster(fine.n, *chosen[:2])
+        fine = contract(fine, label, following, n)
+        vertex_weight = _sum_by(label, vertex_weight, n)
+        if found and not graphs:
+            found[-1] = replace(found[-1], graph=None)
         found.append(CoarseGraph(fine.to_csr(), label, vertex_weight))
-        counts.append(fine.n)
-        seconds["match"] += middle - start
-        seconds["merge"] += time.perf_counter() - middle
-        rated = check_graph(fine, rating(found[-1])) if callable(rating) else _rate(fine, vertex_weight, rating)
+        merges.append(chosen)
+        counts.append(n)
+        for phase, taken in (("rate", middle - start), ("match", matched - middle)):
+            seconds[phase] += taken
+        seconds["merge"] += time.perf_counter() - matched
     seconds["total"] = time.perf_counter() - begin
-    return Hierarchy(tuple(found), tuple(counts), {"seconds": seconds})
-
-
-@kernel
-def expansion_kernel(ptr, adj, weight, vertex_weight, rated):
-    """weight / sqrt(product of the weights of the ends), which is the same at both ends to the last bit."""
-    for v in range(ptr.size - 1):
-        for k in range(ptr[v], ptr[v + 1]):
-            rated[k] = weight[k] / (np.sqrt(vertex_weight[v]) * np.sqrt(vertex_weight[adj[k]]))
+    return Hierarchy(tuple(found), tuple(counts), {"seconds": seconds}, tuple(merges))
 
 
 def _rate(graph: GeneralGraph, vertex_weight, rating: str) -> GeneralGraph:
@@ -329,18 +278,6 @@ def _rate(graph: GeneralGraph, vertex_weight, rating: str) -> GeneralGraph:
     rated = np.empty(len(graph.adj), np.float64)
     expansion_kernel(graph.ptr, graph.adj, graph.weights(), vertex_weight, rated)
     return GeneralGraph(graph.ptr, graph.adj, rated)
-
-
-def _heaviest_pairs(graph, matched: GreedyMatching, most: int) -> np.ndarray:
-    """The partners of the matching's heaviest pairs, `most` of them at most."""
-    if matched.size <= most:
-        return matched.partner
-    pairs = matched.pairs
-    order = np.argsort(-weigh(graph, matched.partner)[pairs[:, 0]], kind="stable")
-    lower, upper = pairs[order[:most]].T
-    partner = np.full(graph.n, -1, np.int32)
-    partner[lower], partner[upper] = upper, lower
-    return partner
 
 
 def _sum_by(label, value, count: int) -> np.ndarray:

@@ -9,6 +9,7 @@ import numpy as np
 
 from gridcut.device import kernel
 from matching.certificate import CertificateError
+from matching.cpu.greedy.order import ONE
 from matching.general_graph import GeneralGraph
 
 GOOD, NOT_MUTUAL, NO_EDGE, NOT_MAXIMAL, NOT_HEAVIEST = range(5)
@@ -48,6 +49,20 @@ def weigh_kernel(ptr, adj, weight, partner, matched):
 
 
 @kernel
+def total_kernel(ptr, adj, weight, partner):
+    """The weight of a matching whose pairs are edges."""
+    total = 0 * weight[:1].sum()
+    for v in range(np.uint64(partner.size)):
+        w = partner[v]
+        if w > np.int64(v):
+            k = np.uint64(ptr[v])
+            while adj[k] != w:
+                k += ONE
+            total += weight[k]
+    return total
+
+
+@kernel
 def beaten(matched, partner, v, w, weight):
     """Whether v is matched along an edge heavier than that to w."""
     return partner[v] >= 0 and (matched[v] > weight or (matched[v] == weight and partner[v] < w))
@@ -76,12 +91,10 @@ def weigh(graph: GeneralGraph, partner) -> np.ndarray:
 
 
 def weight_of(graph: GeneralGraph, partner) -> int | float:
-    """The weight of a matching, the number of its pairs in a graph without weights."""
+    """The weight of a matching, whose pairs are edges; the number of them in a graph without weights."""
     if graph.weight is None:
         return int(np.count_nonzero(partner >= 0)) // 2
-    matched = weigh(graph, partner)
-    total = matched[partner > np.arange(graph.n)].sum()
-    return total.item()
+    return total_kernel(graph.ptr, graph.adj, graph.weight, partner)
 
 
 def certify(graph: GeneralGraph, partner, size, weight, heaviest_first: bool) -> None:

@@ -11,7 +11,7 @@ from numbers import Integral
 
 import numpy as np
 
-from gridcut.device import DeviceName, resolve
+from gridcut.device import DeviceName, resolve, thread_count
 from matching.general_graph import GeneralGraph, check_graph
 from matching.greedy_certificate import certify, weight_of
 
@@ -136,14 +136,14 @@ def greedy(
     (6, [-1, 2, 1, -1])
     """
     begin = time.perf_counter()
-    checked = check_graph(graph, weight)
+    if threads is not None and (not isinstance(threads, Integral) or threads < 1):
+        raise ValueError(f"threads must be an integer, 1 or more; got {threads!r}")
+    checked = check_graph(graph, weight, thread_count() if threads is None else threads)
     name, solve = choose(method, checked.weight is not None, parameters)
     if device != "auto" and resolve(device) == "cuda":
         raise RuntimeError("greedy matching does not run on device='cuda' yet; use device='auto' or 'cpu'")
     if not isinstance(seed, Integral) or not 0 <= seed < 2**64:
         raise ValueError(f"seed must be an integer from 0 to 2**64 - 1, got {seed!r}")
-    if threads is not None and (not isinstance(threads, Integral) or threads < 1):
-        raise ValueError(f"threads must be an integer, 1 or more; got {threads!r}")
     takes = inspect.signature(solve).parameters
     common = {key: value for key, value in (("seed", int(seed)), ("threads", threads)) if key in takes}
     partner = np.full(checked.n, -1, np.int32)

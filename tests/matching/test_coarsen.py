@@ -137,7 +137,7 @@ def test_rating_decides_what_is_matched_next():
         return 1.0 / (coarse.vertex_weight[row] + coarse.vertex_weight[coarse.graph.indices])
 
     found = hierarchy(graph, 8, rating=small_ones_first)
-    assert tuple(seen) == found.vertices[1:]
+    assert tuple(seen) == found.vertices[:-1]
     assert found.levels[-1].vertex_weight.max() <= 16
     np.testing.assert_allclose(found.levels[-1].graph.toarray(), merged(graph, found.labels()))
 
@@ -155,6 +155,70 @@ def test_expansion_keeps_levels_few_and_vertices_alike():
     # Where all vertices weigh the same it is the matching of the weights.
     plain = hierarchy(graph, 40, weight=weight, rating="weight")
     np.testing.assert_array_equal(found.labels(0), plain.labels(0))
+
+
+def test_any_number_of_vertices_between_the_levels():
+    rng = np.random.default_rng(2)
+    graph = grid(9, 11)
+    for join in (False, True):
+        found = hierarchy(graph, 3, weight=symmetric_weight(rng, graph), join=join)
+        last = np.arange(99)
+        for vertices in range(99, 2, -4):
+            label = found.at(vertices)
+            first = np.unique(label, return_index=True)
+            np.testing.assert_array_equal(first[0], np.arange(vertices))
+            assert (np.diff(first[1]) > 0).all()
+            assert len(np.unique(np.stack([last, label]), axis=1).T) == len(np.unique(last))
+            last = label
+            for region in range(vertices):
+                inside = np.flatnonzero(label == region)
+                assert connected_components(graph[inside][:, inside])[0] == 1
+        for level, vertices in enumerate(found.vertices[1:]):
+            np.testing.assert_array_equal(found.at(vertices), found.labels(level))
+        for wrong in (2, 100, 5.0):
+            with pytest.raises(ValueError, match="vertices must be an integer from 3 to 99 here"):
+                found.at(wrong)
+
+
+def symmetric_weight(rng, graph):
+    weight = rng.random(graph.shape)
+    return (weight + weight.T)[graph.nonzero()]
+
+
+def test_joining_empties_stars_at_once():
+    star = scipy.sparse.coo_array((np.arange(1.0, 400), (np.zeros(399, int), np.arange(1, 400))), shape=(400, 400))
+    star = scipy.sparse.csr_array(star + star.T)
+    assert hierarchy(star, rating="weight", join=True).vertices == (400, 1)
+    found = hierarchy(star, 7, rating="weight", join=True)
+    assert found.vertices == (400, 7)
+    assert found.labels().tolist() == [0, 1, 2, 3, 4, 5, 6] + [0] * 393
+    assert len(hierarchy(star, 7, rating="weight").levels) == 393
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_dominance_merges_only_what_suits_both_ends(method):
+    rng = np.random.default_rng(9)
+    graph = grid(10, 10)
+    weight = symmetric_weight(rng, graph)
+    found = hierarchy(graph, 5, weight=weight, rating="weight", dominance=1.0, join=True, method=method)
+    assert found.vertices[-1] == 5
+    if method in ("sorted", "locally_dominant"):
+        values = scipy.sparse.csr_array((weight, graph.indices, graph.indptr), shape=graph.shape).toarray()
+        label = found.labels(0)
+        for v, w in zip(*np.nonzero(np.triu(label[:, None] == label[None], 1)), strict=True):
+            assert values[v, w] == values[v].max() == values[w].max()
+    # Heavier and heavier along a path: only its end is the best for both.
+    path = scipy.sparse.diags_array([np.arange(1.0, 10), np.arange(1.0, 10)], offsets=[-1, 1], format="csr")
+    once = hierarchy(path, levels=1, rating="weight", dominance=1.0, method="sorted")
+    assert once.labels().tolist() == [0, 1, 2, 3, 4, 5, 6, 7, 8, 8]
+
+
+def test_graphs_of_levels_can_be_dropped():
+    found = hierarchy(grid(8, 8), 4, graphs=False)
+    kept = hierarchy(grid(8, 8), 4)
+    assert [level.graph is None for level in found.levels] == [True] * (len(found.levels) - 1) + [False]
+    np.testing.assert_array_equal(found.labels(), kept.labels())
+    np.testing.assert_array_equal(found.levels[-1].graph.toarray(), kept.levels[-1].graph.toarray())
 
 
 def test_inputs_are_not_changed():
@@ -186,6 +250,7 @@ def test_border():
     for arguments, message in (
         ({"vertices": 0}, "vertices must be"),
         ({"levels": -1}, "levels must be"),
+        ({"dominance": 1.5}, "dominance must lie between 0 and 1"),
         ({"rating": "size"}, "rating must be"),
         ({"vertex_weight": [1, 1, 0, 1]}, "vertex_weight must be positive"),
     ):

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+from benchmarks import greedy as benchmark
+from matching import general_graph
 from matching.certificate import CertificateError
-from matching.cpu.greedy import locally_dominant, parallel
+from matching.cpu.greedy import locally_dominant, order, parallel
 from matching.cpu.greedy.colour import colour_sum
 from matching.cpu.greedy.order import vertex_order
 from matching.general_graph import check_graph, compare_ends
@@ -394,3 +396,43 @@ def test_both_ways_of_comparing_ends_agree():
             check_graph(graph)
     zeros = scipy.sparse.csr_array((np.array([0.0, -0.0]), ([0, 1], [1, 0])), shape=(2, 2))
     assert greedy(zeros, method="sorted").size == 1
+
+
+def test_checks_find_the_same_on_several_threads(monkeypatch):
+    monkeypatch.setattr(general_graph, "SMALLEST", 1)
+    rng = np.random.default_rng(21)
+    for trial in range(20):
+        graph = random_graph(rng, int(rng.integers(2, 60)), 0.3, KINDS[trial % len(KINDS)])
+        for threads in (1, 2, 5):
+            checked = check_graph(graph, threads=threads)
+            np.testing.assert_array_equal(checked.adj, graph.indices)
+            found = greedy(graph, threads=threads)
+            found.check()
+            assert found.weight == greedy(graph, threads=1).weight
+        if graph.nnz:
+            graph.data[0] += 1
+            with pytest.raises(ValueError, match="have different weights"):
+                check_graph(graph, threads=3)
+            graph.indices[0] = len(graph.indptr)
+            with pytest.raises(ValueError, match="neighbour outside"):
+                check_graph(graph, threads=3)
+
+
+def test_orders_of_several_blocks(monkeypatch):
+    monkeypatch.setattr(order, "BLOCK", 16)
+    graph = random_graph(np.random.default_rng(22), 90, 0.1)
+    places = vertex_order(90, 4, True)
+    assert sorted(places) == list(range(90))
+    # Blocks stay together, and none is as it was.
+    assert np.count_nonzero(np.diff(places // 16)) == 5
+    assert all((np.diff(places[places // 16 == block]) < 0).any() for block in range(6))
+    for method in ("random", "weighted"):
+        greedy(graph, method=method, seed=4).check()
+
+
+def test_benchmark(capsys):
+    assert benchmark.main(["--quick", "--repeats", "1"]) == 0
+    rows = [line.split("|") for line in capsys.readouterr().out.splitlines() if line.startswith("| grid")]
+    sizes = {row[4].strip(): int(row[6]) for row in rows}
+    assert sizes["locally_dominant"] == sizes["sorted"]
+    assert sizes.get("C", sizes["random, numbered"]) == sizes["random, numbered"]

@@ -35,8 +35,11 @@ O(n + m log(largest degree)) time; 22 bytes a vertex, and 4 an entry where there
 import numpy as np
 
 from gridcut.device import kernel, thread_count
+from matching.cpu.greedy.order import ONE
 from matching.cpu.greedy.parts import each, packed, parts_of
+from matching.cpu.greedy.random import AHEAD
 from matching.cpu.greedy.weighted import heaviest_free
+from matching.cpu.prefetch import prefetch
 
 NOBODY = -1
 MANY = 8  # searches of all entries before a vertex gets a heap
@@ -92,15 +95,15 @@ def search_heap(ptr, adj, weight, taken, searches, heap, size, v):
 @kernel
 def first_kernel(ptr, adj, weight, candidate, first, last):
     """The heaviest edge of each vertex, all of them free; writes candidate."""
-    for v in range(first, last):
-        start = ptr[v]
-        end = ptr[v + 1]
+    for v in range(np.uint64(first), np.uint64(last)):
+        start = np.uint64(ptr[v])
+        end = np.uint64(ptr[v + ONE])
         if start == end:
             candidate[v] = NOBODY
             continue
         best = start
         most = weight[start]
-        for k in range(start + 1, end):
+        for k in range(start + ONE, end):
             better = weight[k] > most
             best = k if better else best
             most = weight[k] if better else most
@@ -111,13 +114,18 @@ def first_kernel(ptr, adj, weight, candidate, first, last):
 def search_kernel(ptr, adj, weight, taken, live, candidate, searches, first, last):
     """The candidate of each live vertex whose own was taken; writes candidate, returns the entries looked at."""
     looks = 0
-    for i in range(first, last):
-        v = live[i]
-        if taken[candidate[v]]:
+    end = np.uint64(last)
+    for i in range(np.uint64(first), end):
+        if i + AHEAD < end:
+            k = ptr[np.uint64(live[i + AHEAD])]
+            prefetch(adj, k)
+            prefetch(weight, k)
+        v = np.uint64(live[i])
+        if taken[np.uint64(candidate[v])]:
             best = heaviest_free(ptr, adj, weight, taken, v)
             candidate[v] = adj[best] if best >= 0 else NOBODY
             searches[v] += 1
-            looks += ptr[v + 1] - ptr[v]
+            looks += ptr[v + ONE] - ptr[v]
     return looks
 
 
@@ -127,18 +135,21 @@ def take_kernel(live, candidate, partner, taken, first, last):
 
     Each end of an edge is written by the thread whose part it is in.
     """
-    left = first
-    for i in range(first, last):
-        v = live[i]
+    left = np.uint64(first)
+    end = np.uint64(last)
+    for i in range(left, end):
+        if i + AHEAD < end:
+            prefetch(candidate, candidate[np.uint64(live[i + AHEAD])])
+        v = np.uint64(live[i])
         w = candidate[v]
         if w != NOBODY:
-            if candidate[w] == v:
+            if candidate[np.uint64(w)] == live[i]:
                 partner[v] = w
                 taken[v] = 1
             else:
                 live[left] = v
-                left += 1
-    return left - first
+                left += ONE
+    return np.int64(left) - first
 
 
 @kernel

@@ -11,6 +11,9 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 MIX_2 = np.uint64(0x94D049BB133111EB)
 LOW_32 = np.uint64(0xFFFFFFFF)
+ONE = np.uint64(1)
+# Vertices that come one after another, in random order among themselves: their part of a graph fits into a cache.
+BLOCK = 1 << 14
 S27, S30, S31, S32 = (np.uint64(shift) for shift in (27, 30, 31, 32))
 
 
@@ -23,14 +26,27 @@ def mixed(state):
 
 
 @kernel
-def shuffle(order, seed):
-    """Fill `order` with a random permutation (Fisher and Yates)."""
-    state = mixed(np.uint64(seed) + GOLDEN)
-    for i in range(order.size):
+def shuffle_kernel(order, blocks, size, seed):
+    """Fill `order` with a permutation: blocks of `size` vertices in random order, those of each in random order.
+
+    Both by Fisher and Yates, inside out; `blocks` has room for their numbers.
+    """
+    state = mixed(seed + GOLDEN)
+    for i in range(np.uint64(blocks.size)):
         state += GOLDEN
-        j = np.int64(((mixed(state) >> S32) * np.uint64(i + 1)) >> S32)
-        order[i] = order[j]
-        order[j] = i
+        j = ((mixed(state) >> S32) * (i + ONE)) >> S32
+        blocks[i] = blocks[j]
+        blocks[j] = i
+    begin = np.uint64(0)
+    for block in blocks:
+        first = np.uint64(block) * size
+        count = min(size, np.uint64(order.size) - first)
+        for i in range(count):
+            state += GOLDEN
+            j = ((mixed(state) >> S32) * (i + ONE)) >> S32
+            order[begin + i] = order[begin + j]
+            order[begin + j] = first + i
+        begin += count
 
 
 def vertex_order(n: int, seed: int, shuffled: bool) -> np.ndarray:
@@ -38,5 +54,5 @@ def vertex_order(n: int, seed: int, shuffled: bool) -> np.ndarray:
     if not shuffled:
         return np.arange(n, dtype=np.int32)
     order = np.empty(n, np.int32)
-    shuffle(order, np.uint64(seed))
+    shuffle_kernel(order, np.empty(-(-n // BLOCK), np.int32), np.uint64(BLOCK), np.uint64(seed))
     return order

@@ -26,8 +26,10 @@ import numpy as np
 from gridcut.device import kernel, thread_count
 from matching.cpu.greedy import random
 from matching.cpu.greedy.colour import colour_sum
-from matching.cpu.greedy.order import GOLDEN, mixed
+from matching.cpu.greedy.order import GOLDEN, ONE, mixed
 from matching.cpu.greedy.parts import each, packed, parts_of
+from matching.cpu.greedy.random import AHEAD
+from matching.cpu.prefetch import prefetch
 
 BLUE, RED, DEAD, MATCHED = (np.int8(i) for i in range(4))
 NOBODY = -1
@@ -38,28 +40,30 @@ SMALLEST = 10_000  # live vertices below which starting threads costs more than 
 @kernel
 def colour_kernel(live, state, r, threshold, first, last):
     """Lines 7 to 10; writes state."""
-    for i in range(first, last):
-        v = live[i]
-        state[v] = BLUE if colour_sum(np.uint32(v + 1), r) < threshold else RED
+    for i in range(np.uint64(first), np.uint64(last)):
+        v = np.uint64(live[i])
+        state[v] = BLUE if colour_sum(np.uint32(v + ONE), r) < threshold else RED
 
 
 @kernel
 def choose(ptr, adj, weight, heaviest, state, choice, v, wanted):
     """One of v's neighbours of colour `wanted`, among reds any, among blues those who chose v; entries looked at."""
     hope = False
-    best = -1
-    for k in range(ptr[v], ptr[v + 1]):
-        w = adj[k]
+    best = np.int64(-1)
+    start = np.uint64(ptr[v])
+    end = np.uint64(ptr[v + ONE])
+    for k in range(start, end):
+        w = np.uint64(adj[k])
         if state[w] <= RED:
             hope = True
-            if state[w] == wanted and (wanted == RED or choice[w] == v):
+            if state[w] == wanted and (wanted == RED or np.uint64(choice[w]) == v):
                 if not heaviest:
-                    return w, k + 1 - ptr[v]
+                    return adj[k], k + ONE - start
                 if best < 0 or weight[k] > weight[best]:
-                    best = k
+                    best = np.int64(k)
     if best >= 0:
-        return adj[best], ptr[v + 1] - ptr[v]
-    return NOBODY if hope else NO_HOPE, ptr[v + 1] - ptr[v]
+        return adj[best], end - start
+    return NOBODY if hope else NO_HOPE, end - start
 
 
 @kernel
@@ -69,8 +73,11 @@ def choose_kernel(ptr, adj, weight, heaviest, live, state, choice, proposing, fi
     Reds read what blues have written before; nobody reads what reds write meanwhile.
     """
     looks = 0
-    for i in range(first, last):
-        v = live[i]
+    end = np.uint64(last)
+    for i in range(np.uint64(first), end):
+        if i + AHEAD < end:
+            prefetch(adj, ptr[np.uint64(live[i + AHEAD])])
+        v = np.uint64(live[i])
         if (state[v] == BLUE) == proposing:
             choice[v], more = choose(ptr, adj, weight, heaviest, state, choice, v, RED if proposing else BLUE)
             looks += more
@@ -83,21 +90,21 @@ def match_kernel(live, state, choice, partner, first, last):
 
     Returns how many are live, and how many were matched.
     """
-    left = first
+    left = np.uint64(first)
     matched = 0
-    for i in range(first, last):
-        v = live[i]
+    for i in range(left, np.uint64(last)):
+        v = np.uint64(live[i])
         w = choice[v]
         if w == NO_HOPE:
             state[v] = DEAD
-        elif w >= 0 and choice[w] == v:
+        elif w >= 0 and choice[np.uint64(w)] == live[i]:
             partner[v] = w
             state[v] = MATCHED
             matched += 1
         else:
             live[left] = v
-            left += 1
-    return left - first, matched
+            left += ONE
+    return np.int64(left) - first, matched
 
 
 def solve(graph, partner, *, seed=0, threads=None, p=0.53406, select=None, rounds=256):
@@ -136,7 +143,7 @@ def solve(graph, partner, *, seed=0, threads=None, p=0.53406, select=None, round
         stats["rounds"] += 1
         stats["matched"].append(sum(matched for _, matched in done))
     if len(live):
-        stats["edges"] += random.match_kernel(ptr, adj, live, partner)
+        stats["edges"] += random.match_kernel(ptr, adj, live, partner, (partner >= 0).view(np.uint8))
     return stats
 
 

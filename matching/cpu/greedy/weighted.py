@@ -4,8 +4,7 @@ Returns a maximal matching.  Vertices come in random order; each that is still f
 its edge is heaviest, the first of those that are equal.  That neighbour may have had a heavier edge elsewhere: the
 weight is bounded by nothing, see sorted.py and locally_dominant.py for half of the best.
 
-Arrays as in random.py, and
-  taken[v]   1 if partner[v] >= 0: a quarter of the memory, which is read at random
+Arrays and order as in random.py.
 
 [1] Fagginger Auer, Bisseling. "A GPU algorithm for greedy graph matching." Facing the Multicore-Challenge II, 2012.
     Algorithm 1 with the weighted `select`.
@@ -16,30 +15,41 @@ O(n + m) time, 5 bytes a vertex.
 import numpy as np
 
 from gridcut.device import kernel
-from matching.cpu.greedy.order import vertex_order
+from matching.cpu.greedy.order import ONE, vertex_order
+from matching.cpu.greedy.random import AHEAD
+from matching.cpu.prefetch import prefetch
 
 
 @kernel
 def heaviest_free(ptr, adj, weight, taken, v):
     """The entry of v's heaviest edge to a free neighbour, the first of those that are equal; -1: none is free."""
-    best = -1
-    for k in range(ptr[v], ptr[v + 1]):
-        # The weight first: it is read in a row, `taken` is not.
-        if (best < 0 or weight[k] > weight[best]) and not taken[adj[k]]:
-            best = k
+    best = np.int64(-1)
+    most = weight.dtype.type(-1)  # less than any
+    for k in range(np.uint64(ptr[v]), np.uint64(ptr[v + 1])):
+        # No branch: whether a neighbour is free, or an edge heavier than the last, cannot be predicted.
+        better = (taken[np.uint64(adj[k])] == 0) & (weight[k] > most)
+        best = np.int64(k) if better else best
+        most = weight[k] if better else most
     return best
 
 
 @kernel
 def match_kernel(ptr, adj, weight, order, partner, taken):
     """Lines 4 to 9; writes partner, returns the number of entries looked at."""
+    n = np.uint64(order.size)
     looks = 0
-    for v in order:
+    for i in range(n):
+        if i + 2 * AHEAD < n:
+            prefetch(ptr, order[i + 2 * AHEAD])
+            k = ptr[np.uint64(order[i + AHEAD])]
+            prefetch(adj, k)
+            prefetch(weight, k)
+        v = np.uint64(order[i])
         if not taken[v]:
-            looks += ptr[v + 1] - ptr[v]
+            looks += ptr[v + ONE] - ptr[v]
             best = heaviest_free(ptr, adj, weight, taken, v)
             if best >= 0:
-                w = adj[best]
+                w = np.uint64(adj[best])
                 partner[v] = w
                 partner[w] = v
                 taken[v] = 1
