@@ -1,6 +1,7 @@
 """greedy: maximal matchings of general graphs, fast instead of maximum.
 
-To add a method: a file in matching/cpu/greedy that exports solve(graph, partner, *, ...), and a line in METHODS.
+To add a method: a file in matching/cpu/greedy or matching/cuda/greedy that exports solve(graph, partner, *, ...), and a
+line in METHODS.
 """
 
 import inspect
@@ -15,10 +16,15 @@ from gridcut.device import DeviceName, resolve, thread_count
 from matching.general_graph import GeneralGraph, check_graph
 from matching.greedy_certificate import certify, weight_of
 
-METHODS = {name: f"matching.cpu.greedy.{name}" for name in ("random", "weighted", "sorted", "parallel")}
-METHODS["locally_dominant"] = "matching.cpu.greedy.locally_dominant"
+# name -> device -> module
+METHODS = {
+    name: {"cpu": f"matching.cpu.greedy.{name}"}
+    for name in ("random", "weighted", "sorted", "parallel", "locally_dominant")
+}
+for name in ("parallel", "locally_dominant"):
+    METHODS[name]["cuda"] = f"matching.cuda.greedy.{name}"
 # What method="auto" runs, by whether the graph has weights.
-DEFAULTS = {True: "locally_dominant", False: "random"}
+DEFAULTS = {"cpu": {True: "locally_dominant", False: "random"}, "cuda": {True: "locally_dominant", False: "parallel"}}
 # Their matching is the one of the edges taken heaviest first, and check() proves that.
 HEAVIEST_FIRST = ("sorted", "locally_dominant")
 
@@ -98,7 +104,7 @@ def greedy(
     threads : int, optional
         Most threads to use; numba's number by default.
     device : {"auto", "cpu", "cuda"}
-        No method runs on a GPU yet: "cuda" is refused.
+        "cuda", for "parallel" and "locally_dominant", is obeyed or refused; "auto" is the CPU.
     **parameters
         Of the method: ``shuffled=False`` for "random" and "weighted" (vertices come as numbered), ``p``, ``select``
         ("first" or "heaviest") and ``rounds`` for "parallel".
@@ -139,9 +145,8 @@ def greedy(
     if threads is not None and (not isinstance(threads, Integral) or threads < 1):
         raise ValueError(f"threads must be an integer, 1 or more; got {threads!r}")
     checked = check_graph(graph, weight, thread_count() if threads is None else threads)
-    name, solve = choose(method, checked.weight is not None, parameters)
-    if device != "auto" and resolve(device) == "cuda":
-        raise RuntimeError("greedy matching does not run on device='cuda' yet; use device='auto' or 'cpu'")
+    ran_on = "cpu" if device == "auto" else resolve(device)
+    name, solve = choose(method, ran_on, checked.weight is not None, parameters)
     if not isinstance(seed, Integral) or not 0 <= seed < 2**64:
         raise ValueError(f"seed must be an integer from 0 to 2**64 - 1, got {seed!r}")
     takes = inspect.signature(solve).parameters
@@ -150,20 +155,22 @@ def greedy(
     start = time.perf_counter()
     stats = solve(checked, partner, **common, **parameters)
     end = time.perf_counter()
-    stats["seconds"] = {"check": start - begin, "solve": end - start}
+    stats["seconds"] = {**stats.get("seconds", {}), "check": start - begin, "solve": end - start}
     size = int(np.count_nonzero(partner >= 0)) // 2
-    return GreedyMatching(partner, size, weight_of(checked, partner), "cpu", name, stats, checked)
+    return GreedyMatching(partner, size, weight_of(checked, partner), ran_on, name, stats, checked)
 
 
-def choose(method: str, weighted: bool, parameters: dict):
+def choose(method: str, device: str, weighted: bool, parameters: dict):
     """The method's name and its function; refuses what it does not take."""
     if not isinstance(method, str):
         raise TypeError(f"method must be a name, got {type(method).__name__}")
     if method != "auto" and method not in METHODS:
         known = ", ".join(repr(name) for name in ("auto", *METHODS))
         raise ValueError(f"method must be one of {known}; got {method!r}")
-    name = DEFAULTS[weighted] if method == "auto" else method
-    solve = import_module(METHODS[name]).solve
+    name = DEFAULTS[device][weighted] if method == "auto" else method
+    if device not in METHODS[name]:
+        raise RuntimeError(f"method {name!r} does not run on device={device!r}; use device='cpu'")
+    solve = import_module(METHODS[name][device]).solve
     known = [key for key in inspect.signature(solve).parameters if key not in ("graph", "partner", "seed", "threads")]
     for key in parameters:
         if key not in known:

@@ -31,18 +31,19 @@ METHODS = {
         "p_hk",
     )
 }
-INITS = {
-    "none": None,
-    "cheap": "matching.cpu.cheap",
-    "karp_sipser": "matching.cpu.karp_sipser",
-    "karp_sipser_one_sided": "matching.cpu.karp_sipser_one_sided",
+for name in ("portfolio", "ms_bfs_graft", "apfb", "apsb", "g_pr_first", "g_pr_noshr", "g_pr_shr"):
+    METHODS.setdefault(name, {})["cuda"] = f"matching.cuda.{name}"
+# The same; on a device that has none of its own, the CPU's is taken.
+INITS = {"none": {}} | {
+    name: {"cpu": f"matching.cpu.{name}"} for name in ("cheap", "karp_sipser", "karp_sipser_one_sided")
 }
-
+for name in ("cheap", "karp_sipser"):
+    INITS[name]["cuda"] = f"matching.cuda.{name}"
 
 # What method="auto" takes, and the initial matching before it.  It has its own.
 DEFAULT, ITS_INIT = "portfolio", "none"
-# What init="auto" runs before a method asked for by name.
-DEFAULT_INIT = "karp_sipser"
+# What init="auto" runs before a method asked for by name; on CUDA that of the papers.
+DEFAULT_INIT = {"cpu": "karp_sipser", "cuda": "cheap"}
 
 
 def choose(method: str, init: str, device: DeviceName, threads, parameters: dict):
@@ -55,11 +56,13 @@ def choose(method: str, init: str, device: DeviceName, threads, parameters: dict
         if parameters:
             raise TypeError(f"method 'auto' takes no parameters, got {next(iter(parameters))!r}; name a method")
         method = DEFAULT
-    if init == "auto":
-        init = ITS_INIT if method == DEFAULT else DEFAULT_INIT
-    ran_on = "cpu" if device == "auto" else resolve(device)
+    if device == "auto":  # a GPU only by request, or if the method has nothing else
+        device = "cpu" if "cpu" in METHODS[method] else "cuda"
+    ran_on = resolve(device)
     if ran_on not in METHODS[method]:
-        raise RuntimeError(f"method {method!r} does not run on device={ran_on!r}; use device='cpu' or 'auto'")
+        raise RuntimeError(f"method {method!r} does not run on device={ran_on!r}; use {next(iter(METHODS[method]))!r}")
+    if init == "auto":
+        init = ITS_INIT if method == DEFAULT else DEFAULT_INIT[ran_on]
     known = _keywords(method, ran_on)
     if unknown := [name for name in parameters if name not in known or name == "threads"]:
         takes = ", ".join(name for name in known if name != "threads") or "no parameters"
@@ -76,9 +79,10 @@ def solver(method: str, device: str):
 
 
 @cache
-def initialiser(init: str):
+def initialiser(init: str, device: str):
     """The function of an initial matching; None for "none"."""
-    return import_module(INITS[init]).initialise if INITS[init] else None
+    modules = INITS[init]
+    return import_module(modules.get(device, modules["cpu"])).initialise if modules else None
 
 
 def _check_name(argument: str, name: str, table: dict) -> None:

@@ -42,7 +42,7 @@ def maximum(
     init : str
         The matching to start the search from: one of `matching.methods.INITS`, or "auto", what suits the method.
     device : {"auto", "cpu", "cuda"}
-        An explicit device is obeyed or refused.
+        An explicit device is obeyed or refused; "auto" is the CPU, but for methods that run on CUDA alone.
     start : Matching or array_like of int (n,), optional
         A matching to begin with: the column of each row, -1 for none.  Every row matched in it stays matched,
         perhaps to another column; the same holds for columns.
@@ -83,7 +83,7 @@ def maximum(
     row_match, col_match = start_of(start, checked)
     ready = time.perf_counter()
     seconds = {"check": ready - begin}
-    first = methods.initialiser(init)
+    first = methods.initialiser(init, device)
     init_stats = first(checked, row_match, col_match) if first else {}
     initialised = time.perf_counter()
     seconds["init"] = initialised - ready

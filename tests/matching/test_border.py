@@ -165,6 +165,8 @@ def test_graphs_refused(graph, error, says):
         ({"method": 3}, TypeError, "method"),
         ({"init": "best"}, ValueError, "karp_sipser"),
         ({"device": "tpu"}, ValueError, "device"),
+        ({"device": "cuda", "method": "ss_bfs"}, RuntimeError, "device='cuda'"),
+        ({"device": "cpu", "method": "apfb"}, RuntimeError, "use 'cuda'"),
         ({"threads": 0}, ValueError, "threads"),
         ({"fairness": True}, TypeError, "auto"),
         ({"method": "pothen_fan", "gap": True}, TypeError, "fairness"),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+import matching
 from matching.cpu.greedy import parallel, sorted
 from matching.general_graph import check_graph
 from matching.greedy_certificate import certify, weight_of
@@ -116,3 +117,19 @@ def test_ten_runs_on_a_gpu_are_one(kind):
         for _ in range(10):
             found, _ = matched(graph, module(name).solve)
             assert (found == expected).all()
+
+
+@pytest.mark.parametrize("where", WHERE)
+def test_by_name(where):
+    rng = np.random.default_rng(8)
+    n = 20 if where == "simulator" else 5000
+    for kind in KINDS:
+        graph = symmetric(rng, n, 4, kind)
+        weight = np.ones(len(graph.adj), bool) if graph.weight is None else graph.weight
+        matrix = scipy.sparse.csr_array((weight, graph.adj, graph.ptr), shape=(n, n))
+        for method in ("auto", "parallel", "locally_dominant"):
+            found = matching.greedy(matrix, method=method, device="cuda", seed=3)
+            found.check()
+            assert found.device == "cuda"
+            same = matching.greedy(matrix, method=found.method, seed=3)
+            assert (found.partner == same.partner).all()

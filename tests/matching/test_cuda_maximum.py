@@ -103,6 +103,25 @@ def test_drawn_graphs(tools, where, variant):
         solved(graph, variant, tools.best_cardinality(graph), cheap=i % 4 < 2)
 
 
+@pytest.mark.parametrize(("where", "variant"), EVERYWHERE)
+@pytest.mark.parametrize("init", ["auto", "karp_sipser", "karp_sipser_one_sided"])
+def test_by_name(tools, where, variant, init):
+    name, parameters = VARIANTS[variant]
+    graph = tools.uniform(8 if where == "simulator" else 2000, 3, np.random.default_rng(6))
+    found = matching.maximum(graph, method=name, init=init, device="cuda", **parameters)
+    found.check()
+    assert found.cardinality == tools.best_cardinality(graph)
+    assert (found.method, found.device) == (name, "cuda")
+
+
+@pytest.mark.parametrize("where", WHERE)
+def test_the_default_of_cuda(tools, where):
+    graph = tools.uniform(8 if where == "simulator" else 2000, 3, np.random.default_rng(7))
+    found = matching.maximum(graph, device="cuda")
+    found.check()
+    assert (found.method, found.init, found.device) == ("portfolio", "none", "cuda")
+
+
 @sim
 @pytest.mark.parametrize("variant", FEWER)
 def test_threads_that_get_in_each_others_way(tools, variant, monkeypatch):

@@ -379,7 +379,7 @@ def test_border():
         ({"seed": 1.5}, ValueError, "seed must be an integer"),
         ({"threads": 0}, ValueError, "threads must be an integer"),
         ({"device": "tpu"}, ValueError, "device must be"),
-        ({"device": "cuda"}, RuntimeError, "device='c"),
+        ({"device": "cuda", "method": "sorted"}, RuntimeError, "device='c"),
     ):
         with pytest.raises(kind, match=message):
             greedy(triple, **parameters)

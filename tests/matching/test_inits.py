@@ -18,7 +18,7 @@ def run(graph, init, start=None):
         row_match[:] = start
         rows = np.flatnonzero(row_match >= 0)
         col_match[row_match[rows]] = rows
-    stats = initialiser(init)(graph, row_match, col_match)
+    stats = initialiser(init, "cpu")(graph, row_match, col_match)
     certify_pairs(graph, row_match, col_match)
     rows = np.repeat(np.arange(graph.rows), np.diff(graph.row_ptr))
     assert ((row_match[rows] >= 0) | (col_match[graph.row_adj] >= 0)).all(), "an edge is left between free vertices"
