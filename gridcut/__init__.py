@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from gridcut.cut import CertificateError, Cut
     from gridcut.energy import BinaryEnergy, BinaryMinimum, binary_labels, binary_minimum, energy_of
     from gridcut.flow import max_flow
+    from gridcut.labels.convex import ConvexMinimum, convex_labels
+    from gridcut.labels.expansion import alpha_expansion
+    from gridcut.labels.labelling import Labelling
+    from gridcut.labels.roof import RoofDual, roof_duality
+    from gridcut.labels.swap import alpha_beta_swap
     from gridcut.solver import Solver
 
 _MODULE_OF = {
@@ -23,14 +28,21 @@ _MODULE_OF = {
     "BinaryEnergy": "gridcut.energy",
     "BinaryMinimum": "gridcut.energy",
     "CertificateError": "gridcut.certificate",
+    "ConvexMinimum": "gridcut.labels.convex",
     "Cut": "gridcut.cut",
+    "Labelling": "gridcut.labels.labelling",
+    "RoofDual": "gridcut.labels.roof",
     "Solver": "gridcut.solver",
+    "alpha_beta_swap": "gridcut.labels.swap",
+    "alpha_expansion": "gridcut.labels.expansion",
     "binary_labels": "gridcut.energy",
     "binary_minimum": "gridcut.energy",
     "contrast_edges": "gridcut.contrast",
+    "convex_labels": "gridcut.labels.convex",
     "energy_of": "gridcut.energy",
     "max_flow": "gridcut.flow",
     "max_flow_batch": "gridcut.batch",
+    "roof_duality": "gridcut.labels.roof",
 }
 
 __all__ = [
@@ -38,15 +50,22 @@ __all__ = [
     "BinaryEnergy",
     "BinaryMinimum",
     "CertificateError",
+    "ConvexMinimum",
     "Cut",
+    "Labelling",
+    "RoofDual",
     "Solver",
+    "alpha_beta_swap",
+    "alpha_expansion",
     "binary_labels",
     "binary_minimum",
     "contrast_edges",
+    "convex_labels",
     "energy_of",
     "max_flow",
     "max_flow_batch",
     "neighbourhood",
+    "roof_duality",
 ]
 
 

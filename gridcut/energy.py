@@ -225,7 +225,7 @@ def energy_of(labels, unary, weights=None, label_cost=None) -> int | float:
     if cost.shape != (count, count):
         raise ValueError(f"label_cost must have shape {(count, count)}, got {cost.shape}")
     wide = np.int64 if unary.dtype.kind in "biu" else np.float64
-    total = np.take_along_axis(unary.astype(wide), labels[None], 0).sum().item()
+    total = np.take_along_axis(unary, labels[None], 0).astype(wide).sum().item()
     for key, weight in _items("weights", {} if weights is None else weights):
         offset = check_offset(key, len(shape), "weights")
         weight = _numbers(f"weights[{offset}]", weight)

@@ -1,0 +1,56 @@
+"""Other programs for energies of several labels on 2-D grids with 4 neighbours; none is needed to use cutmatch.
+
+Each is run(problem, move, start, cycles) -> labels, with move "expansion" or "swap" and cycles None: to the end.
+"""
+
+import numpy as np
+
+from benchmarks.rivals import Rival
+
+
+def gco(problem, move, start, cycles):
+    """gco-wrapper around GCO 3.0 (research only); it takes the start pixel by pixel unless that is all zero."""
+    for name, kind in (("int", int), ("float", float)):  # aliases numpy has dropped and the wrapper still reads
+        if name not in np.__dict__:
+            setattr(np, name, kind)
+    from gco import pygco
+
+    count, height, width = problem.unary.shape
+    graph = pygco.GCO()
+    graph.create_general_graph(height * width, count, False)
+    graph.set_data_cost(np.ascontiguousarray(problem.unary.reshape(count, -1).T))
+    number = np.arange(height * width).reshape(height, width)
+    right = np.broadcast_to(problem.weights[0, 1], (height, width))[:, :-1]
+    down = np.broadcast_to(problem.weights[1, 0], (height, width))[:-1]
+    near = np.concatenate([number[:, :-1].ravel(), number[:-1].ravel()])
+    far = np.concatenate([number[:, 1:].ravel(), number[1:].ravel()])
+    graph.set_all_neighbors(near, far, np.concatenate([right.ravel(), down.ravel()]).astype(np.intc))
+    graph.set_smooth_cost(np.ascontiguousarray(problem.cost))
+    if start.any():
+        for pixel, label in enumerate(start.ravel().tolist()):
+            graph.init_label_at_site(pixel, label)
+    (graph.swap if move == "swap" else graph.expansion)(-1 if cycles is None else cycles)
+    labels = graph.get_labels().reshape(height, width)
+    graph.destroy_graph()
+    return labels
+
+
+def pymaxflow(problem, move, start, cycles):
+    """PyMaxflow's fastmin: one weight for all edges, so only for problems with such."""
+    from maxflow.fastmin import abswap_grid, aexpansion_grid
+
+    (weight,) = {np.unique(w).item() for w in problem.weights.values()}
+    unary = np.ascontiguousarray(np.moveaxis(problem.unary, 0, -1)).astype(np.int64)
+    solve = abswap_grid if move == "swap" else aexpansion_grid
+    return solve(unary, (weight * problem.cost).astype(np.int64), max_cycles=cycles, labels=start.astype(np.int64))
+
+
+RIVALS = {
+    "gco-wrapper": Rival("gco", "gco-wrapper", gco),
+    "PyMaxflow": Rival("maxflow", "PyMaxflow", pymaxflow),
+}
+
+
+def fits(name, problem):
+    """Whether a rival can take a problem at all."""
+    return name != "PyMaxflow" or all(np.ptp(w) == 0 for w in problem.weights.values())

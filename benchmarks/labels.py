@@ -1,0 +1,108 @@
+"""`python -m benchmarks labels`: expansions and swaps against other programs, arrays to labels, to the end.
+
+All begin with the same labelling.  A row appears only if `check()` proved every move the best of its kind.  Times are
+medians of interleaved repeats after one untimed call, on one thread; ratio = rival / ours.  Energies are computed by
+`gridcut.energy_of`.
+"""
+
+import argparse
+from functools import partial
+from pathlib import Path
+
+import numba
+import numpy as np
+
+import gridcut
+from benchmarks.label_instances import INSTANCES
+from benchmarks.label_rivals import RIVALS, fits
+from benchmarks.table import geometric_mean, header, markdown, save
+from benchmarks.timing import interleaved
+
+BUSY = "(busy)"
+SOLVE = {"expansion": gridcut.alpha_expansion, "swap": gridcut.alpha_beta_swap}
+
+
+def main(argv):
+    options = _parser().parse_args(argv)
+    if unknown := [name for name in options.instances if name not in INSTANCES]:
+        print(f"unknown instance {unknown[0]!r}; there are: {', '.join(INSTANCES)}")
+        return 2
+    numba.set_num_threads(1)
+    report = header("several labels on the CPU", ["numba", "numpy", *(r.distribution for r in RIVALS.values())])
+    print(report)
+    rows, ratios, missing = [], {name: [] for name in RIVALS}, []
+    for name in options.instances or INSTANCES:
+        make, move, folder = INSTANCES[name]
+        if folder is not None and (options.data is None or not (options.data / folder).is_dir()):
+            missing.append(name)
+            continue
+        for row, found in measure(name, make(options.data), move, options):
+            rows.append(row)
+            print(" ".join(row), flush=True)
+            for rival, ratio in found.items():
+                ratios[rival].append(ratio)
+    columns = ["instance", "size", "start", "certified", "moves", "s", "energy"]
+    for rival in RIVALS:
+        columns += [f"{rival} s", "energy", "ratio"]
+    lines = ["", markdown(columns, rows), ""]
+    for rival, column in ratios.items():
+        if column:
+            lines.append(
+                f"{rival}: geometric mean of the ratios {geometric_mean(column):.2f}, least {min(column):.2f}."
+            )
+        elif not RIVALS[rival].installed:
+            lines.append(f"{rival} is missing (pip install {RIVALS[rival].distribution}).")
+    if missing:
+        lines.append(f"Not measured, no public data (--data FOLDER): {', '.join(missing)}.")
+    if any(row[0].endswith(BUSY) for row in rows):
+        lines.append(f"{BUSY}: other programs were at work in every round; these times are not to be quoted.")
+    print("\n".join(lines))
+    if options.save:
+        print("saved to", save("labels-cpu", f"{report}\n" + "\n".join(lines)))
+    return 0
+
+
+def measure(name, problem, move, options):
+    """Rows of one instance, one for each start, and the ratios of each."""
+    for start_name in options.start:
+        cheapest = problem.unary.argmin(0)
+        start = cheapest if start_name == "cheapest" else np.zeros_like(cheapest)
+        run = partial(SOLVE[move], problem.unary, problem.weights, problem.cost, start=start)
+        if move == "expansion":
+            run = partial(run, descents=options.descents)
+        result = run(max_cycles=options.cycles)
+        if not options.unchecked:
+            result.check()
+        runs = {"ours": partial(run, max_cycles=options.cycles)}
+        energies = {}
+        for rival, adapter in RIVALS.items():
+            if adapter.installed and fits(rival, problem):
+                runs[rival] = partial(adapter.run, problem, move, start.copy(), options.cycles)
+                labels = adapter.run(problem, move, start.copy(), options.cycles)
+                energies[rival] = gridcut.energy_of(labels, problem.unary, problem.weights, problem.cost)
+        seconds, calm = interleaved(runs, options.repeats)
+        size = "x".join(map(str, problem.unary.shape))
+        proved = "-" if options.unchecked else "✓"
+        row = [name if calm else f"{name} {BUSY}", size, start_name, proved, str(result.stats["moves"])]
+        row += [f"{seconds['ours']:.3f}", str(result.energy)]
+        ratios = {}
+        for rival in RIVALS:
+            if rival not in energies:
+                row += ["-"] * 3
+                continue
+            ratios[rival] = seconds[rival] / seconds["ours"]
+            row += [f"{seconds[rival]:.3f}", str(energies[rival]), f"{ratios[rival]:.2f}"]
+        yield row, ratios
+
+
+def _parser():
+    parser = argparse.ArgumentParser(prog="python -m benchmarks labels", description=__doc__.split("\n")[0])
+    parser.add_argument("instances", nargs="*", metavar="INSTANCE", help=f"of: {', '.join(INSTANCES)}; all when absent")
+    parser.add_argument("--data", type=Path, help="folder with mrf/ and stereo/, for the public instances")
+    parser.add_argument("--start", nargs="+", choices=("zero", "cheapest"), default=["zero"], help="first labelling")
+    parser.add_argument("--cycles", type=int, help="cycles to make; to the end when absent")
+    parser.add_argument("--descents", type=int, default=1, help="of expansions, fused")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--unchecked", action="store_true", help="do not prove the moves, which takes a while")
+    parser.add_argument("--save", action="store_true", help="write benchmarks/results/labels-cpu.md")
+    return parser

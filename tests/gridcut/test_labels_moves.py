@@ -1,0 +1,258 @@
+"""Descent by expansions and swaps: every move certified, local minima against brute force, relations, the border."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import gridcut
+from gridcut import alpha_beta_swap, alpha_expansion, energy_of, neighbourhood
+from gridcut.certificate import CertificateError
+from gridcut.labels.border import check_labels
+from gridcut.labels.fusion import fused
+from gridcut.labels.labelling import Move, move_energy
+
+LINEAR = np.abs(np.subtract.outer(np.arange(4), np.arange(4)))
+COSTS = {"potts": None, "linear": LINEAR, "truncated": np.minimum(LINEAR, 2), "apart": [[0, 5], [5, 0]]}
+
+
+def stripes(shape, count, seed):
+    """A noisy picture of stripes: unary costs, 4 neighbours with uneven weights."""
+    rng = np.random.default_rng(seed)
+    truth = np.broadcast_to(np.arange(shape[-1]) * count // shape[-1], shape)
+    level = np.arange(count).reshape(-1, *(1 for _ in shape))
+    unary = (10 * np.abs(truth + rng.normal(0, 0.8, shape) - level)).astype(np.int64)
+    weights = {o: rng.integers(0, 12, shape) for o in neighbourhood({1: 2, 2: 4, 3: 6}[len(shape)])}
+    return unary, weights
+
+
+@pytest.mark.parametrize("solve", [alpha_expansion, alpha_beta_swap])
+@pytest.mark.parametrize("cost", COSTS)
+def test_every_move_is_the_best_of_its_kind(solve, cost):
+    table = COSTS[cost]
+    unary, weights = stripes((9, 11), 4 if table is None else len(table), 1)
+    result = solve(unary, weights, table)
+    result.check()
+    energies = result.stats["energies"]
+    assert all(later <= earlier for earlier, later in zip(energies, energies[1:], strict=False))
+    assert energies[-1] == result.energy == energy_of(result.labels, unary, weights, table)
+    assert energies[0] == energy_of(unary.argmin(0), unary, weights, table)
+    assert result.stats["converged"]
+    assert result.stats["moves"] == len(energies) - 1
+    assert result.labels.dtype == np.int32
+
+
+@pytest.mark.parametrize("solve", [alpha_expansion, alpha_beta_swap])
+def test_at_the_end_no_move_helps(solve):
+    """Also none of those that were skipped or only looked at near changes."""
+    for seed in range(4):
+        unary, weights = stripes((13, 12), 4, seed)
+        result = solve(unary, weights, LINEAR, start=np.zeros((13, 12), int))
+        moves = [(-1, a) for a in range(4)] if solve is alpha_expansion else combinations(range(4), 2)
+        for first, second in moves:
+            best = gridcut.binary_minimum(move_energy(result.labels, first, second, result._history.problem))
+            assert best.value == result.energy
+
+
+@pytest.mark.parametrize(("shape", "neighbours"), [((7,), 2), ((6, 7), 8), ((4, 5, 6), 6)])
+def test_grids(shape, neighbours):
+    rng = np.random.default_rng(len(shape))
+    unary = rng.integers(-20, 20, (3, *shape))
+    weights = {o: rng.integers(0, 9, shape, dtype=np.uint8) for o in neighbourhood(neighbours)}
+    result = alpha_expansion(unary, weights)
+    result.check()
+    alpha_beta_swap(unary, weights, max_cycles=1).check()
+
+
+def test_two_labels_need_one_move():
+    """The first expansion finds the least energy of two labels, whatever the start."""
+    unary, weights = stripes((8, 9), 2, 3)
+    least = gridcut.binary_minimum(move_energy(unary.argmin(0), 0, 1, alpha_expansion(unary, weights)._history.problem))
+    for start in (None, np.zeros((8, 9), int), np.ones((8, 9), bool)):
+        assert alpha_expansion(unary, weights, start=start).energy == least.value
+
+
+def test_many_changes_far_and_near():
+    """A picture of more than one strip, so that first cuts are joined and later ones are local."""
+    rng = np.random.default_rng(0)
+    unary = rng.integers(0, 40, (5, 300, 320)).astype(np.uint8)
+    result = alpha_expansion(unary, dict.fromkeys(neighbourhood(4), 8), max_cycles=2)
+    result.check()
+
+
+def test_offset_and_opposite_add_up():
+    unary, _ = stripes((6, 6), 3, 5)
+    once = alpha_expansion(unary, {(0, 1): 6, (1, 0): 4})
+    both = alpha_expansion(unary, {(0, 1): 1, (0, -1): 5, (-1, 0): 4})
+    both.check()
+    assert np.array_equal(once.labels, both.labels)
+    assert once.energy == both.energy
+
+
+def test_floats_agree_with_integers():
+    unary, weights = stripes((9, 8), 4, 6)
+    exact = alpha_expansion(unary, weights, LINEAR)
+    scaled = alpha_expansion(unary / 8, weights, LINEAR / 8)
+    scaled.check()
+    assert np.array_equal(exact.labels, scaled.labels)
+    assert scaled.energy == exact.energy / 8
+    # Tenths are no binary fractions: their rounding must not pass for a broken triangle inequality.
+    tenths = alpha_expansion(unary * 0.1, {o: w * 0.3 for o, w in weights.items()}, LINEAR * 0.1)
+    tenths.check()
+    assert 0 < tenths.stats["unit"] < 1e-9
+    assert tenths.stats["energies"][-1] == pytest.approx(tenths.energy, rel=1e-7)
+
+
+def test_large_integers():
+    unary, weights = stripes((5, 6), 3, 7)
+    small = alpha_expansion(unary, weights)
+    large = alpha_expansion(unary * 10**12, {o: w * 10**12 for o, w in weights.items()})
+    large.check()
+    assert large.stats["dtype"] == "int64"
+    assert large.energy == small.energy * 10**12
+    assert np.array_equal(small.labels, large.labels)
+
+
+def test_small_integers_do_not_wrap():
+    unary, weights = stripes((5, 6), 3, 7)
+    narrow = (unary - 128).astype(np.int8), {o: (20 * w).astype(np.uint8) for o, w in weights.items()}
+    wide = narrow[0].astype(np.int64), {o: w.astype(np.int64) for o, w in narrow[1].items()}
+    result = alpha_expansion(*narrow)
+    result.check()
+    assert result.energy == alpha_expansion(*wide).energy
+
+
+def test_order_cycles_and_callback():
+    unary, weights = stripes((7, 8), 4, 8)
+    seen = []
+    result = alpha_expansion(unary, weights, order=[2, 0], max_cycles=1, callback=seen.append)
+    assert [told["labels"] for told in seen] == [(-1, 2), (-1, 0)]
+    assert [told["energy"] for told in seen] == result.stats["energies"][1:]
+    assert result.stats["cycles"] == 1
+
+    def stop(told):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        alpha_expansion(unary, weights, callback=stop)
+
+
+def test_descents_are_fused():
+    for seed in range(6):
+        unary, weights = stripes((14, 15), 4, seed)
+        one = alpha_expansion(unary, weights, LINEAR)
+        both = alpha_expansion(unary, weights, LINEAR, descents=2)
+        both.check()
+        assert both.energy <= one.energy
+        assert both.stats["energies"] == sorted(both.stats["energies"], reverse=True)
+        assert both.stats["converged"]
+    alpha_expansion(unary, {}, LINEAR, descents=3).check()
+    for wrong, error in ((0, ValueError), (1.5, TypeError)):
+        with pytest.raises(error, match="descents"):
+            alpha_expansion(unary, weights, LINEAR, descents=wrong)
+
+
+def test_fusion_takes_the_best_of_all_choices():
+    """Against every choice of sets: energies add up over sets that no edge connects, also by long offsets."""
+    rng = np.random.default_rng(2)
+    unary = rng.integers(0, 9, (3, 7, 8))
+    weights = {(0, 1): rng.integers(0, 5, (7, 8)), (2, 1): 3}
+    problem = check_labels(unary, weights, None, metric=True)
+    here = rng.integers(0, 3, (7, 8))
+    there = np.where(rng.random((7, 8)) < 0.3, rng.integers(0, 3, (7, 8)), here)
+    found = fused(here, there, problem)
+    energy = energy_of(found, unary, weights)
+    assert energy <= min(energy_of(here, unary, weights), energy_of(there, unary, weights))
+    assert ((found == here) | (found == there)).all()
+    for where in np.argwhere(here != there):  # no single pixel chosen otherwise, with all it hangs together with
+        trial = found.copy()
+        trial[tuple(where)] = here[tuple(where)] + there[tuple(where)] - found[tuple(where)]
+        again = fused(found, trial, problem)
+        assert energy_of(again, unary, weights) <= energy
+
+
+def test_weights_of_nothing_and_long_offsets():
+    unary, _ = stripes((4, 5), 3, 9)
+    for weights in ({}, {(0, 1): 0}, {(9, 0): 5}):
+        result = alpha_expansion(unary, weights)
+        result.check()
+        assert result.energy == unary.min(0).sum()
+
+
+def test_too_many_kinds_of_edges():
+    with pytest.raises(ValueError, match="33 kinds of edges"):
+        alpha_expansion(np.zeros((2, 6, 9)), {(i // 8 + 1, i % 8): 1 for i in range(33)})
+
+
+def test_empty_grid_and_single_label():
+    assert alpha_expansion(np.zeros((3, 0, 4)), {(0, 1): 1}).labels.shape == (0, 4)
+    one = alpha_expansion(np.array([[3, 4]]), {(1,): 1})
+    assert one.energy == 7
+    assert one.labels.tolist() == [0, 0]
+
+
+def test_check_finds_wrong_results():
+    unary, weights = stripes((6, 6), 3, 10)
+    result = alpha_expansion(unary, weights)
+    result.labels[0, 0] = (result.labels[0, 0] + 1) % 3
+    with pytest.raises(CertificateError):
+        result.check()
+    result = alpha_expansion(unary, weights)
+    moves = result._history.moves
+    moves[0] = Move(-1, moves[0].second, moves[0].pixels[:0], moves[0].labels[:0], result.stats["energies"][0])
+    with pytest.raises(CertificateError, match="move 0"):
+        result.check()
+
+
+GOOD = {"unary": np.zeros((3, 4, 5), int), "weights": {(0, 1): 2, (1, 0): 3}}
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "words"),
+    [
+        ({"unary": np.zeros(3)}, ValueError, "unary must have shape"),
+        ({"unary": np.zeros((0, 4, 5))}, ValueError, "unary must have shape"),
+        ({"unary": np.full((3, 4, 5), np.nan)}, ValueError, r"unary holds nan at \(0, 0, 0\)"),
+        ({"unary": np.zeros((3, 4, 5), complex)}, TypeError, "unary must hold"),
+        ({"unary": np.full((3, 4, 5), 2**61)}, ValueError, "too large"),
+        ({"unary": np.full((3, 4, 5), 1e308)}, ValueError, "too large"),
+        ({"weights": [1, 2]}, TypeError, "weights must be a mapping"),
+        ({"weights": {(0, 1, 0): 1}}, ValueError, "weights: an offset"),
+        ({"weights": {(0, 1): np.ones((2, 2))}}, ValueError, "scalar or have the grid's shape"),
+        ({"weights": {(0, 1): -1}}, ValueError, r"holds -1 at \(0, 0\)"),
+        ({"weights": {(0, 1): np.inf}}, ValueError, "finite"),
+        ({"label_cost": np.ones((2, 2))}, ValueError, r"must have shape \(3, 3\)"),
+        ({"label_cost": np.ones((3, 3))}, ValueError, r"\[0, 0\] = 1.0 is not 0 for equal labels"),
+        ({"label_cost": [[0, 1, 1], [2, 0, 1], [1, 1, 0]]}, ValueError, r"\[0, 1\] = 1 differs"),
+        ({"label_cost": [[0, -1, 1], [-1, 0, 1], [1, 1, 0]]}, ValueError, r"\[0, 1\] = -1 is negative"),
+        ({"start": np.zeros((4, 4), int)}, ValueError, "start must have the grid's shape"),
+        ({"start": np.full((4, 5), 3)}, ValueError, "between 0 and 2"),
+        ({"start": np.zeros((4, 5))}, TypeError, "start must hold integer"),
+        ({"max_cycles": 0}, ValueError, "max_cycles must be 1 or more"),
+        ({"max_cycles": 1.5}, TypeError, "max_cycles"),
+        ({"device": "gpu"}, ValueError, "device must be"),
+    ],
+)
+@pytest.mark.parametrize("solve", [alpha_expansion, alpha_beta_swap])
+def test_bad_arguments(solve, change, error, words):
+    with pytest.raises(error, match=words):
+        solve(**{**GOOD, **change})
+
+
+def test_only_expansions_need_a_metric():
+    squares = LINEAR[:3, :3] ** 2
+    with pytest.raises(
+        ValueError, match=r"label_cost\[0, 2\] = 4 is more than .*\[0, 1\].*\[1, 2\] = 2; use alpha_beta"
+    ):
+        alpha_expansion(**GOOD, label_cost=squares)
+    with pytest.raises(ValueError, match="no metric"):
+        alpha_expansion(**GOOD, label_cost=squares * 0.1)
+    alpha_beta_swap(**GOOD, label_cost=squares).check()
+
+
+@pytest.mark.parametrize(
+    ("order", "error"), [([0, 3], ValueError), ([0, 0], ValueError), ([0.5], TypeError), ("ab", TypeError)]
+)
+def test_bad_order(order, error):
+    with pytest.raises(error, match="order"):
+        alpha_expansion(**GOOD, order=order)
