@@ -1,11 +1,15 @@
-"""cutmatch: exact graph cuts on images, from the command line.
+"""cutmatch: exact graph cuts, assignments and matchings on images, from the command line.
 
-  cutmatch demo      segment a few real pictures and follow motion between two, no files needed
-  cutmatch segment   cut objects out of pictures: strokes, a box or a trimap say where
-  cutmatch flow      the motion of every pixel from one frame to the next
-  cutmatch match     points of two pictures of one scene, and how one lies in the other
-  cutmatch track     points or particles over many frames
-  cutmatch info      versions, devices, threads, where machine code is kept
+  cutmatch demo          segment a few real pictures and follow motion between two, no files needed
+  cutmatch segment       cut objects out of pictures and volumes: strokes, a box, a trimap or seeds say where
+  cutmatch superpixels   divide pictures into connected regions of nearly one colour, as many as asked for
+  cutmatch denoise       take noise out of pictures and fill holes, without blurring edges
+  cutmatch stereo        how near things are, from two pictures of a rectified pair
+  cutmatch flow          the motion of every pixel from one frame to the next
+  cutmatch match         points of two pictures of one scene, and how one lies in the other
+  cutmatch track         points or particles over many frames
+  cutmatch matching      match rows and columns of a sparse matrix, as many as can be
+  cutmatch info          versions, devices, threads, where machine code is kept
 
 `cutmatch NAME --help` explains each; `python -m apps.NAME` is the same.
 """
@@ -13,7 +17,18 @@
 import sys
 from importlib import import_module
 
-COMMANDS = ("demo", "segment", "flow", "match", "track", "info")
+COMMANDS = (
+    "demo",
+    "segment",
+    "superpixels",
+    "denoise",
+    "stereo",
+    "flow",
+    "match",
+    "track",
+    "matching",
+    "info",
+)
 
 
 def main(argv=None) -> int:

@@ -205,11 +205,13 @@ def log_densities(palette: Palette, object_weight, background_weight, whole: np.
     `object_weight`, `background_weight`: weight per entry to fit to; `whole`: density of the whole picture at
     every entry, which each model holds a small share of, so that no single pixel can cost without bound.
     """
-    costs = []
-    for count in (object_weight, background_weight):
-        model = fit_mixture(palette.colour, count, COMPONENTS).density(palette.colour)
-        costs.append(-np.log((1 - OUTLIERS) * model + OUTLIERS * whole + TINY))
-    return costs
+    return [log_density(palette, count, whole) for count in (object_weight, background_weight)]
+
+
+def log_density(palette: Palette, weight: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """-log p(colour | model) at every entry of the palette, in nats, the model fitted to `weight` per entry."""
+    model = fit_mixture(palette.colour, weight, COMPONENTS).density(palette.colour)
+    return -np.log((1 - OUTLIERS) * model + OUTLIERS * whole + TINY)
 
 
 def whole_density(palette: Palette) -> np.ndarray:

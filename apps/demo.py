@@ -1,8 +1,9 @@
 """Try cutmatch on real pictures, with no files of your own: they come with scikit-image.
 
-Pictures are cut out from a few strokes or a box given here as coordinates, and the motion between two frames is
-followed and compared with the true one.  The results go to the --out folder, and a table says what was done.  The
-first run compiles the kernels, which later runs load from disk.
+Pictures are cut out from a few strokes or a box given here as coordinates, the motion between two frames is followed
+and compared with the true one, a picture is divided into superpixels, another freed from noise, and a pair of pictures
+turned into disparities.  The results go to the --out folder, and a table says what was done.  The first run compiles
+the kernels, which later runs load from disk.
 """
 
 import sys
@@ -155,6 +156,100 @@ def follow_pairs(folder: Path, device: str):
         yield follow_pair(name, getattr(samples, sample)(), folder, device)
 
 
+def divide(rgb: np.ndarray, name: str, folder: Path, regions: int = 500) -> dict:
+    """Divide a picture into superpixels and write them; a row of the table."""
+    from apps.images import to_rgb, write_image
+    from apps.pictures import side_by_side
+    from apps.regions import mean_picture, outline_picture, superpixels
+
+    found = superpixels(rgb, regions)
+    rgb = to_rgb(rgb)
+    picture = side_by_side(outline_picture(rgb, found.labels), mean_picture(rgb, found.labels))
+    return {
+        "job": "superpix",
+        "image": name,
+        "width": rgb.shape[1],
+        "height": rgb.shape[0],
+        "said": "",
+        "found": f"{found.regions} regions",
+        "regions": found.regions,
+        "seconds": round(found.seconds["total"], 3),
+        "method": "greedy matching",
+        "files": [str(write_image(folder / f"{name}-superpixels.png", picture))],
+    }
+
+
+def restore(clean: np.ndarray, name: str, folder: Path, device: str, sigma: float = 20.0) -> dict:
+    """Add noise to a grey picture, take it out again and write both; a row of the table."""
+    from skimage.metrics import peak_signal_noise_ratio
+
+    from apps.denoise import denoise
+    from apps.images import to_bytes, write_image
+    from apps.pictures import side_by_side
+
+    noise = np.random.default_rng(0).normal(0.0, sigma, clean.shape)
+    noisy = np.clip(np.rint(clean + noise), 0, 255).astype(np.uint8)
+    start = time.perf_counter()
+    restored = to_bytes(denoise(noisy, device=device).image)
+    seconds = time.perf_counter() - start
+    before, after = (peak_signal_noise_ratio(clean, picture) for picture in (noisy, restored))
+    picture = side_by_side(*(np.repeat(p[..., None], 3, axis=2) for p in (noisy, restored)))
+    return {
+        "job": "denoise",
+        "image": name,
+        "width": clean.shape[1],
+        "height": clean.shape[0],
+        "said": f"noise of {sigma:.0f}",
+        "found": f"PSNR {before:.1f} -> {after:.1f} dB",
+        "psnr": round(float(after), 2),
+        "seconds": round(seconds, 3),
+        "method": "exact cuts",
+        "files": [str(write_image(folder / f"{name}-denoised.png", picture))],
+    }
+
+
+def see_depth(sample, name: str, folder: Path) -> dict:
+    """Disparities of a pair whose motion is along rows, and their picture; a row of the table."""
+    from apps.depth.drawing import disparity_picture
+    from apps.images import to_bytes, to_rgb, write_image
+    from apps.pictures import side_by_side
+    from apps.stereo import stereo
+
+    truth = np.where(sample.known, -sample.flow[..., 0], np.nan)
+    most = float(np.nanmax(truth))
+    start = time.perf_counter()
+    found = stereo(sample.first, sample.second)
+    seconds = time.perf_counter() - start
+    off = np.abs(found.disparity - truth)[sample.known] > 1
+    drawn = disparity_picture(found.disparity, most)  # with its scale below
+    below = len(drawn) - len(truth)
+    first = np.pad(to_bytes(to_rgb(sample.first)), ((0, below), (0, 0), (0, 0)), constant_values=255)
+    picture = side_by_side(first, drawn)
+    return {
+        "job": "stereo",
+        "image": name,
+        "width": truth.shape[1],
+        "height": truth.shape[0],
+        "said": "2 pictures",
+        "found": f"{100.0 * float(off.mean()):.1f} % off by more than 1 px",
+        "bad_percent": round(100.0 * float(off.mean()), 2),
+        "seconds": round(seconds, 3),
+        "method": "alpha-expansion",
+        "files": [str(write_image(folder / f"{name}-stereo.png", picture))],
+    }
+
+
+def label_pictures(folder: Path, device: str):
+    """Rows of what is done with many labels or regions."""
+    import skimage.data
+
+    from apps.motion import samples
+
+    yield divide(skimage.data.astronaut(), "astronaut", folder)
+    yield restore(skimage.data.camera(), "camera", folder, device)
+    yield see_depth(samples.stereo_pair(), "motorcycle", folder)
+
+
 def on_checkerboard(rgba: np.ndarray, size: int = 16) -> np.ndarray:
     """uint8 RGB of an RGBA picture over a grey checkerboard, as image viewers show transparency."""
     y, x = np.indices(rgba.shape[:2]) // size
@@ -164,7 +259,11 @@ def on_checkerboard(rgba: np.ndarray, size: int = 16) -> np.ndarray:
 
 
 # A job takes the folder and the device, and yields rows for the table.
-JOBS = (lambda folder, device: (segment_example(example, folder, device) for example in EXAMPLES), follow_pairs)
+JOBS = (
+    lambda folder, device: (segment_example(example, folder, device) for example in EXAMPLES),
+    follow_pairs,
+    label_pictures,
+)
 
 
 def _main(argv) -> int:

@@ -62,6 +62,14 @@ def read_codes(path, name: str = "scribbles") -> np.ndarray:
     return np.ascontiguousarray(codes)
 
 
+def read_pixels(path, name: str = "image") -> np.ndarray:
+    """Read a picture's values as the file holds them, upright: (H, W) or (H, W, channels).
+
+    Raises InputError as `read_image` does.
+    """
+    return _decode(read_bytes(path, name), path, name, indices=False)
+
+
 def to_rgb(pixels, name: str = "image") -> np.ndarray:
     """Any grey, RGB or RGBA array as float32 RGB in [0, 1], shape (H, W, 3).
 
@@ -189,8 +197,15 @@ def _decode_tiff(data: bytes) -> np.ndarray:
         photometric = getattr(page.photometric, "name", "")
         if photometric in ("PALETTE", "YCBCR", "CMYK", "SEPARATED", "CIELAB", "MINISWHITE"):
             return _decode_with_pillow(data, indices=photometric == "PALETTE")
-        pixels = page.asarray()
-        if page.planarconfig is not None and page.planarconfig.name == "SEPARATE" and pixels.ndim == 3:
+        try:
+            pixels = page.asarray()
+        except ValueError as error:
+            if "imagecodecs" not in str(error):
+                raise
+            return _decode_with_pillow(
+                data, indices=False
+            )  # LZW and others that tifffile leaves to a package of its own
+        if page.planarconfig == tifffile.PLANARCONFIG.SEPARATE and pixels.ndim == 3:
             pixels = np.moveaxis(pixels, 0, -1)
         tag = page.tags.get(EXIF_ORIENTATION)
     return _upright(pixels, int(tag.value) if tag is not None else 1)

@@ -1,4 +1,6 @@
-"""Pictures of a segmentation: the object in its colours, the rest dimmed, the border drawn."""
+"""Pictures of a segmentation: the object in its colours, the rest dimmed, the border drawn; and of any values, with
+their scale.
+"""
 
 import numpy as np
 
@@ -8,6 +10,8 @@ from apps.strokes import BACKGROUND, OBJECT
 BORDER = np.array([1.0, 0.85, 0.0], np.float32)
 STROKE = {OBJECT: np.array([1.0, 0.1, 0.1], np.float32), BACKGROUND: np.array([0.2, 0.4, 1.0], np.float32)}
 DIMMED = 0.45  # brightness left to the background
+SCALE_HEIGHT = 28
+UNKNOWN = 110  # grey
 
 
 def overlay(rgb: np.ndarray, mask: np.ndarray) -> np.ndarray:
@@ -44,3 +48,24 @@ def side_by_side(*pictures: np.ndarray) -> np.ndarray:
     line = np.full((pictures[0].shape[0], 4, 3), 255, np.uint8)
     row = [part for picture in pictures for part in (line, picture)]
     return np.concatenate(row[1:], axis=1)
+
+
+def with_scale(values: np.ndarray, most: float, colours: int, known: np.ndarray | None = None) -> np.ndarray:
+    """Values in pixels (H, W), in one of OpenCV's colour maps from 0 to `most`, with the scale under them; uint8 RGB.
+
+    Values not `known` are grey.  The picture is SCALE_HEIGHT rows higher than the values.
+    """
+    import cv2
+
+    levels = np.uint8(np.clip(values / most, 0, 1) * 255 + 0.5)
+    height, width = levels.shape
+    bar = np.tile(np.uint8(np.linspace(0, 255, width) + 0.5), (SCALE_HEIGHT // 2, 1))
+    picture = cv2.applyColorMap(np.vstack([levels, bar]), colours)[..., ::-1].copy()
+    if known is not None:
+        picture[:height][~known] = UNKNOWN
+    words = np.full((SCALE_HEIGHT - SCALE_HEIGHT // 2, width, 3), 255, np.uint8)
+    for text, where in (("0", 0.0), (f"{most / 2:.3g}", 0.5), (f"{most:.3g} px", 1.0)):
+        (wide, _), _ = cv2.getTextSize(text, cv2.FONT_HERSHEY_SIMPLEX, 0.4, 1)
+        x = round(np.clip(where * width - wide / 2, 2, max(2, width - wide - 2)))
+        cv2.putText(words, text, (x, 11), cv2.FONT_HERSHEY_SIMPLEX, 0.4, (0, 0, 0), 1, cv2.LINE_AA)
+    return np.vstack([picture, words])

@@ -63,6 +63,32 @@ def score(mask: np.ndarray, truth: np.ndarray, marks: np.ndarray) -> Scores:
     )
 
 
+def label_score(labels: np.ndarray, truth: np.ndarray, seeds: np.ndarray) -> dict:
+    """Compare labels with a true label map of their shape, 0 where undecided: mean IoU over the truth's labels, and
+    wrong pixels among the decided ones without seeds, both in per cent, and the IoU of each label.
+    """
+    check_label_truth(truth, labels.shape)
+    decided = truth != 0
+    judged = decided & (seeds == 0)
+    ious = {}
+    for value in np.unique(truth[decided]):
+        mine, true = (labels == value) & decided, truth == value
+        ious[int(value)] = 100.0 * float((mine & true).sum() / (mine | true).sum())
+    return {
+        "iou_percent": round(float(np.mean(list(ious.values()))), 4),
+        "error_percent": round(100.0 * float(((labels != truth) & judged).sum()) / max(1, int(judged.sum())), 4),
+        "iou_percent_of": {value: round(iou, 4) for value, iou in ious.items()},
+    }
+
+
+def check_label_truth(truth: np.ndarray, shape) -> None:
+    """InputError unless a true label map has this shape and decides a pixel."""
+    if truth.shape != tuple(shape):
+        raise InputError(f"--truth has shape {truth.shape}, but the image has {tuple(shape)}; make them the same size")
+    if not truth.any():
+        raise InputError("--truth decides no pixel: all its values are 0; pass another file")
+
+
 def _boundary_f(mask, truth):
     from scipy import ndimage
 

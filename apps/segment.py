@@ -1,27 +1,33 @@
-"""Cut objects out of pictures.
+"""Cut objects out of pictures and volumes.
 
   cutmatch segment photo.jpg --scribbles strokes.png      strokes: object 1 or red, background 2 or blue
   cutmatch segment photo.jpg --box 40,30,300,280          the object lies inside x0,y0,x1,y1
   cutmatch segment photo.jpg --trimap trimap.png          0 background, 128 unknown, 255 object
   cutmatch segment photos/ --scribbles strokes/           a folder: strokes/NAME.png goes with photos/NAME.jpg
+  cutmatch segment photo.jpg --labels strokes.png         several objects: a colour or a value each
+  cutmatch segment scan.tif --labels seeds.tif            a volume: TIFF of many pages, .npy, or with --volume a
+                                                          folder of slices; seeds of the same size
 
-Each picture gives three files in the --out folder: NAME-mask.png (255 on the object), NAME-overlay.png (the
-border drawn, the rest dimmed) and NAME-cutout.png (RGBA, soft along the border).  Parts that touch no object
-stroke are dropped; --keep all keeps them.  Colour models are fitted to strokes and labelling in turn; every
-cut is an exact minimum.  For a folder of pictures --box is a JSON file {"NAME": [x0, y0, x1, y1]} or one box
-for all.
+One object gives three files in the --out folder: NAME-mask.png (255 on the object), NAME-overlay.png (the border
+drawn, the rest dimmed) and NAME-cutout.png (RGBA, soft along the border).  Parts that touch no object stroke are
+dropped; --keep all keeps them.  Colour models are fitted to strokes and labelling in turn; every cut is an exact
+minimum.  For a folder of pictures --box is a JSON file {"NAME": [x0, y0, x1, y1]} or one box for all.
+
+Several objects give NAME-labels.png (the strokes' values; red 1, blue 2, green 3, yellow 4, magenta 5, cyan 6),
+NAME-overlay.png, and NAME-objectVALUE.png, a cut-out of each.  A volume gives NAME-labels.tif (or .npy) and
+NAME-slices.png, its middle slices.  The background is one of the objects.
 
 Exit status: 0 done, 1 some pictures of a folder failed, 2 the input cannot be used.
 """
 
 import sys
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
-from apps.command import SOME_FAILED, add_shared_options, check_device, check_threads, parser, run, write_json
-from apps.images import READABLE, InputError, read_image, write_image
-from apps.strokes import ENCODINGS, find_by_stem, parse_box, read_boxes, read_scribbles, read_trimap
+from apps.batch import beside, pictures_of, run_many, run_one
+from apps.command import add_shared_options, check_device, check_threads, parser, run
+from apps.images import InputError, read_image, write_image
+from apps.strokes import ENCODINGS, parse_box, read_boxes, read_scribbles, read_trimap
 
 KEEP = ("touching", "all", "largest")
 
@@ -39,11 +45,12 @@ class Job:
 
 def _options():
     options = parser("segment", __doc__)
-    options.add_argument("image", nargs="+", help="pictures, or folders of pictures")
+    options.add_argument("image", nargs="+", help="pictures or volumes, or folders of them")
     where = options.add_argument_group("where the object is (exactly one)")
     where.add_argument("--scribbles", metavar="FILE", help="stroke picture, or a folder of them")
     where.add_argument("--box", metavar="X0,Y0,X1,Y1", help="box round the object, half open, or a JSON file of them")
     where.add_argument("--trimap", metavar="FILE", help="trimap, or a folder of them")
+    where.add_argument("--labels", metavar="FILE", help="strokes of several objects or seeds of a volume, or a folder")
     how = options.add_argument_group("how")
     how.add_argument("--encoding", choices=ENCODINGS, default="auto", help="of the strokes (default: by their values)")
     how.add_argument("--keep", choices=KEEP, help="parts to keep (default: touching; all for a box)")
@@ -51,6 +58,17 @@ def _options():
     how.add_argument("--least-area", type=int, default=0, metavar="PIXELS", help="drop parts and holes below this")
     how.add_argument("--soft-strokes", action="store_true", help="strokes are strong hints, not orders")
     how.add_argument("--truth", metavar="FILE", help="true mask (0, 128 undecided, 255), or a folder: adds scores")
+    volumes = options.add_argument_group("volumes")
+    volumes.add_argument("--volume", action="store_true", help="a folder holds the slices of one volume")
+    volumes.add_argument("--connectivity", type=int, choices=(6, 26), default=6, help="neighbours of a voxel (6)")
+    volumes.add_argument(
+        "--spacing",
+        type=float,
+        nargs=3,
+        metavar=("Z", "Y", "X"),
+        default=(1.0, 1.0, 1.0),
+        help="size of a voxel (1 1 1)",
+    )
     add_shared_options(options, "out")
     return options
 
@@ -60,85 +78,60 @@ def _main(argv) -> int:
     chosen = options.parse_args(argv)
     threads = check_threads(chosen.threads)
     check_device(chosen.device)
-    given = [name for name in ("scribbles", "box", "trimap") if getattr(chosen, name) is not None]
+    kinds = ("scribbles", "box", "trimap", "labels")
+    given = [name for name in kinds if getattr(chosen, name) is not None]
     if len(given) != 1:
         said = " and ".join(f"--{name}" for name in given) or "none"
-        raise InputError(f"pass exactly one of --scribbles, --box and --trimap, got {said}")
+        raise InputError(f"pass exactly one of --scribbles, --box, --trimap and --labels, got {said}")
     if chosen.least_area < 0:
         raise InputError(f"--least-area must be 0 or more pixels, got {chosen.least_area}")
-    images, many = _images(chosen.image)
+    if chosen.labels is not None:
+        return _main_labels(chosen, threads)
+    if chosen.volume:
+        raise InputError(f"--volume needs --labels, seeds of the volume's size, got --{given[0]}")
+    images, many = pictures_of(chosen.image)
     if not many:
-        report = _segment_one(_job(images[0], chosen), chosen)
-        if not chosen.quiet and chosen.json != "-":
-            print(_line(report))
-        if chosen.json:
-            write_json(chosen.json, report)
-        return 0
-    return _segment_many(images, chosen, threads)
-
-
-def _segment_many(images, chosen, threads) -> int:
-    """A thread per picture; a failed one is reported and does not stop the others."""
-    from tqdm import tqdm
-
-    reports, failures = [], []
+        return run_one(lambda path: _segment_one(_job(path, chosen), chosen), images[0], _line, chosen)
     boxes = read_boxes(chosen.box) if chosen.box and Path(chosen.box).suffix == ".json" else None
 
     def one(path):
         return _segment_one(_job(path, chosen, boxes), chosen)
 
-    with ThreadPoolExecutor(max_workers=threads) as pool:
-        waiting = {pool.submit(one, path): path for path in images}
-        bar = tqdm(as_completed(waiting), total=len(waiting), unit="image", disable=chosen.quiet, file=sys.stderr)
-        for done in bar:
-            try:
-                reports.append(done.result())
-            except (InputError, RuntimeError, MemoryError) as error:
-                failures.append({"image": str(waiting[done]), "error": str(error)})
-    reports.sort(key=lambda report: report["image"])
-    failures.sort(key=lambda failure: failure["image"])
-    if not chosen.quiet and chosen.json != "-":
-        for report in reports:
-            print(_line(report))
-        print(_summary(reports, failures))
-    for failure in failures:
-        print(f"cutmatch segment: {failure['image']}: {failure['error']}", file=sys.stderr)
-    if chosen.json:
-        write_json(chosen.json, {"images": reports, "failures": failures})
-    return SOME_FAILED if failures else 0
+    return run_many("segment", "image", one, {str(path): path for path in images}, _line, _summary, chosen, threads)
 
 
-def _images(names) -> tuple[list[Path], bool]:
-    """The pictures named, folders opened, and whether to treat them as a batch."""
-    found = []
-    for name in names:
-        path = Path(name)
-        if path.is_dir():
-            inside = sorted(p for p in path.iterdir() if p.suffix.lower() in READABLE and not p.name.startswith("."))
-            if not inside:
-                raise InputError(f"image: folder {name!r} holds no picture ({', '.join(READABLE[:5])}, ...)")
-            found += inside
-        else:
-            found.append(path)
-    stems = [path.stem for path in found]
-    for path in found:
-        if stems.count(path.stem) > 1:
+def _main_labels(chosen, threads) -> int:
+    """Several objects, in pictures and volumes."""
+    from apps.several.jobs import label_picture, label_volume, line, summary
+    from apps.several.volumes import is_volume
+
+    for name in ("fill_holes", "soft_strokes", "least_area"):
+        if getattr(chosen, name):
+            raise InputError(f"--{name.replace('_', '-')} is for one object; leave it out with --labels")
+    if chosen.volume:
+        images, many = [Path(name) for name in chosen.image], len(chosen.image) > 1
+    else:
+        images, many = pictures_of(chosen.image)
+
+    def one(path):
+        volume = is_volume(path, chosen.volume)
+        if chosen.volume and not volume:
             raise InputError(
-                f"image: {stems.count(path.stem)} pictures are called {path.stem!r}, and their results would "
-                "overwrite each other; rename one or run them apart"
+                f"image: {str(path)!r} is no volume; pass a .npy, a TIFF of many pages or a folder of slices"
             )
-    return found, len(found) > 1 or Path(names[0]).is_dir()
+        # A folder of seeds is the slices of one volume's, unless there are many volumes.
+        slices = volume and not many and Path(chosen.labels).is_dir()
+        seeds = Path(chosen.labels) if slices else beside(chosen.labels, path.stem, "--labels")
+        truth = Path(chosen.truth) if slices and chosen.truth else beside(chosen.truth, path.stem, "--truth")
+        return (label_volume if volume else label_picture)(path, seeds, truth, chosen)
+
+    if not many:
+        return run_one(one, images[0], line, chosen)
+    return run_many("segment", "image", one, {str(path): path for path in images}, line, summary, chosen, threads)
 
 
 def _job(image: Path, chosen, boxes=None) -> Job:
     """Find what belongs to a picture: the file given, or the one of its name in the folder given."""
-
-    def file_for(name):
-        value = getattr(chosen, name)
-        if value is None:
-            return None
-        return find_by_stem(value, image.stem, f"--{name}") if Path(value).is_dir() else Path(value)
-
     box = None
     if chosen.box is not None:
         if Path(chosen.box).suffix == ".json":
@@ -148,7 +141,9 @@ def _job(image: Path, chosen, boxes=None) -> Job:
             box = boxes[image.stem]
         else:
             box = parse_box(chosen.box)
-    return Job(image, file_for("scribbles"), file_for("trimap"), box, file_for("truth"))
+    files = (beside(getattr(chosen, name), image.stem, f"--{name}") for name in ("scribbles", "trimap", "truth"))
+    scribbles, trimap, truth = files
+    return Job(image, scribbles, trimap, box, truth)
 
 
 def _segment_one(job: Job, chosen) -> dict:
@@ -228,14 +223,12 @@ def _line(report) -> str:
     return text
 
 
-def _summary(reports, failures) -> str:
-    text = f"{len(reports)} done, {len(failures)} failed"
+def _summary(reports) -> str:
     scored = [report["truth"] for report in reports if "truth" in report]
-    if scored:
-        iou = sum(s["iou_percent"] for s in scored) / len(scored)
-        error = sum(s["error_percent"] for s in scored) / len(scored)
-        text += f"; mean IoU {iou:.2f} %, mean error {error:.2f} %"
-    return text
+    if not scored:
+        return ""
+    iou, error = (sum(s[name] for s in scored) / len(scored) for name in ("iou_percent", "error_percent"))
+    return f"; mean IoU {iou:.2f} %, mean error {error:.2f} %"
 
 
 def main(argv=None) -> int:

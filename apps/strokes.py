@@ -8,6 +8,9 @@ by the values that occur:
   index      0            1              2             palette index or grey value
   grabcut    2, 3         1              0             codes of cv2.grabCut; recognised by a 3
   grey       128          255            0             recognised by values above 3
+
+Strokes of several objects are kept as they are: 0 where there is none, and any other value for each object.  In a
+picture with strokes in pure colours these are the numbers of COLOURS.
 """
 
 import json
@@ -22,6 +25,9 @@ ENCODINGS = ("auto", "colour", "index", "grabcut", "grey")
 # A trimap saved as JPEG wavers round its three values.
 GREY_SLACK = 12
 FRAME = 0.01  # of the shorter side
+PURE = 60  # a pure colour's channels are this near to 0 or 255
+COLOURS = {1: "red", 2: "blue", 3: "green", 4: "yellow", 5: "magenta", 6: "cyan"}
+_NUMBER_OF = {(1, 0, 0): 1, (0, 0, 1): 2, (0, 1, 0): 3, (1, 1, 0): 4, (1, 0, 1): 5, (0, 1, 1): 6}
 
 
 def read_scribbles(path, encoding: str = "auto") -> np.ndarray:
@@ -70,6 +76,23 @@ def marks_of(codes: np.ndarray, encoding: str = "auto", name: str = "scribbles")
     if not (marks != OPEN).any():
         raise InputError(f"{name} is empty: no stroke of either kind; mark the object and the background")
     return marks
+
+
+def read_labels(path) -> np.ndarray:
+    """Strokes of several objects: values (H, W), 0 where there is none.  Raises InputError as `read_codes` does.
+
+    Palette indices and grey values are taken as they are; strokes in pure colours get the numbers of COLOURS.
+    """
+    codes = read_codes(path, "--labels")
+    if codes.ndim == 2:
+        return codes
+    if not _saturated(codes).any():
+        return codes[..., 0]
+    labels = np.zeros(codes.shape[:2], np.uint8)
+    pure = ((codes < PURE) | (codes > 255 - PURE)).all(axis=2)
+    for bits, number in _NUMBER_OF.items():
+        labels[pure & ((codes > 127) == np.array(bits, bool)).all(axis=2)] = number
+    return labels
 
 
 def marks_of_box(box, shape) -> np.ndarray:

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -63,7 +64,7 @@ def bad(name, arguments, message, **change):
 
 
 BAD = [
-    bad("nothing said", [], r"exactly one of --scribbles, --box and --trimap, got none"),
+    bad("nothing said", [], r"exactly one of --scribbles, --box, --trimap and --labels, got none"),
     bad("two things said", ["--box", "1,1,5,5", "--trimap", "trimap.png"], r"got --box and --trimap"),
     bad("no such image", ["--box", "1,1,5,5"], r"image: no file .*check the path", image="gone.png"),
     bad("not an image", ["--box", "1,1,5,5"], r"image: cannot read .*not an image", image="words.png"),
@@ -169,6 +170,7 @@ def test_demo(tmp_path, monkeypatch, capsys):
     part = samples.Sample(*(a[100:228, 100:260] for a in samples.warped_pair()))
     monkeypatch.setattr(samples, "warped_pair", lambda: part)
     monkeypatch.setattr(demo, "PAIRS", demo.PAIRS[:1])
+    monkeypatch.setattr(demo, "JOBS", demo.JOBS[:2])
     assert demo.main(["--out", str(tmp_path), "--json", str(tmp_path / "r.json")]) == 0
     printed = capsys.readouterr().out
     assert printed.count("disc-segment.png") == 2
@@ -179,6 +181,21 @@ def test_demo(tmp_path, monkeypatch, capsys):
         assert row["object_percent"] == pytest.approx(24.4, abs=2)
     assert flow["epe"] < 0.5
     assert np.array(Image.open(tmp_path / "astronaut-flow.png")).shape[0] == 128
+
+
+def test_demo_of_labels(tmp_path):
+    pair = samples.Sample(*(a[200:296, 250:410] for a in samples.stereo_pair()))
+    rows = [
+        demo.divide(pair.first, "crop", tmp_path, regions=50),
+        demo.restore(pair.first[..., 1], "crop", tmp_path, "auto"),
+        demo.see_depth(pair, "crop", tmp_path),
+    ]
+    regions, restored, depth = rows
+    assert regions["regions"] == 50
+    assert restored["psnr"] > 25
+    assert depth["bad_percent"] < 35
+    for row in rows:
+        assert Path(row["files"][0]).exists()
 
 
 def test_sample_pairs_are_what_they_say():

@@ -1,0 +1,1 @@
+"""Disparities of a pair of pictures."""

@@ -1,0 +1,86 @@
+"""What each disparity costs each pixel: how unlike the pixels are that it brings together.
+
+Pixels are compared in five channels: the three colours and the two derivatives of the grey picture, which differ less
+than colours do when two cameras expose differently.
+
+    cost[d, y, x] = UNIT * sum_c  min(unlike(left_c[y, x], right_c[y, x - d]), limit_c)
+
+`absolute` compares the values [1].  `birchfield-tomasi` [2] compares each value with the range that the other picture
+takes within half a pixel, both ways round, and takes the lesser: an edge that falls between two pixels costs nothing.
+Where x - d lies outside the right picture nothing is known, and the row's last known cost is repeated.
+
+    left[y, x, c], right[y, x, c]   channels, float32; colours in [0, 255]
+
+[1] Scharstein, Szeliski. "A taxonomy and evaluation of dense two-frame stereo correspondence algorithms." IJCV 2002.
+[2] Birchfield, Tomasi. "A pixel dissimilarity measure that is insensitive to image sampling." PAMI 20(4), 1998.
+"""
+
+import numpy as np
+
+from gridcut.device import kernel
+
+COSTS = ("birchfield-tomasi", "absolute")
+UNIT = 16  # integer costs per grey level
+COLOUR_LIMIT, SLOPE_LIMIT = 12.0, 12.0  # grey levels: at most this for each colour, and for each derivative
+
+
+def disparity_costs(left, right, labels: int, kind: str = COSTS[0]) -> np.ndarray:
+    """Costs int32 (labels, H, W) of the disparities 0 .. labels - 1; pictures are float32 RGB in [0, 1], (H, W, 3)."""
+    ours, theirs = _channels(left), _channels(right)
+    limit = np.float32([COLOUR_LIMIT] * 3 + [SLOPE_LIMIT] * 2)
+    out = np.empty((labels, *ours.shape[:2]), np.int32)
+    if kind == "absolute":
+        cost_kernel(ours, ours, ours, theirs, theirs, theirs, limit, UNIT, out)
+    else:
+        cost_kernel(ours, *_ranges(ours), theirs, *_ranges(theirs), limit, UNIT, out)
+    return out
+
+
+def mirrored_costs(costs: np.ndarray) -> np.ndarray:
+    """The same costs as seen from the right picture: disparity d takes its pixel x to x + d of the left one."""
+    out = np.empty_like(costs)
+    width = costs.shape[2]
+    for d, plane in enumerate(costs):
+        shift = min(d, width - 1)
+        out[d, :, : width - shift] = plane[:, shift:]
+        # What would leave the left picture repeats the last known cost at that pixel, as in the kernel.
+        out[d, :, width - shift :] = out[d - 1, :, width - shift :] if d else 0
+    return out
+
+
+def _channels(rgb):
+    import cv2
+
+    levels = np.float32(255.0) * rgb
+    grey = levels.mean(axis=2)
+    across, down = (cv2.Sobel(grey, cv2.CV_32F, *axis, ksize=3, scale=0.25) for axis in ((1, 0), (0, 1)))
+    return np.ascontiguousarray(np.dstack([levels, across, down]))
+
+
+def _ranges(channels):
+    """Least and largest value within half a pixel to the left and right, linearly interpolated."""
+    padded = np.pad(channels, ((0, 0), (1, 1), (0, 0)), mode="edge")
+    before = 0.5 * (channels + padded[:, :-2])
+    after = 0.5 * (channels + padded[:, 2:])
+    stack = (channels, before, after)
+    return np.minimum.reduce(stack), np.maximum.reduce(stack)
+
+
+@kernel
+def cost_kernel(left, left_low, left_high, right, right_low, right_high, limit, unit, out):
+    """Write the cost of every disparity at every pixel."""
+    L, H, W = out.shape
+    C = left.shape[2]
+    for y in range(H):
+        for d in range(L):
+            for x in range(W):
+                if x < d:
+                    out[d, y, x] = out[d - 1, y, x]
+                    continue
+                total = np.float32(0.0)
+                for c in range(C):
+                    a, b = left[y, x, c], right[y, x - d, c]
+                    one = max(np.float32(0.0), a - right_high[y, x - d, c], right_low[y, x - d, c] - a)
+                    other = max(np.float32(0.0), b - left_high[y, x, c], left_low[y, x, c] - b)
+                    total += min(one, other, limit[c])
+                out[d, y, x] = np.int32(total * unit + np.float32(0.5))

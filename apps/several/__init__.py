@@ -1,0 +1,1 @@
+"""Several objects at once, in pictures and in volumes."""

@@ -1,0 +1,99 @@
+"""One picture or volume of several objects, from files to files; what `cutmatch segment --labels` does with each."""
+
+from pathlib import Path
+
+from apps.images import read_codes, read_image, write_image
+
+
+def label_picture(image: Path, seeds_file: Path, truth_file: Path | None, chosen) -> dict:
+    """Read, find, write the label map, the overlay and a cut-out of each object; the report."""
+    from apps.matte import cut_out
+    from apps.scores import check_label_truth, label_score
+    from apps.several.drawing import labels_overlay, write_label_picture
+    from apps.several.objects import segment_labels
+    from apps.strokes import read_labels
+
+    rgb = read_image(image)
+    seeds = read_labels(seeds_file)
+    truth = None
+    if truth_file is not None:
+        truth = read_codes(truth_file, "--truth")
+        truth = truth[..., 0] if truth.ndim == 3 else truth
+        check_label_truth(truth, rgb.shape[:2])
+    result = segment_labels(rgb, seeds, keep=chosen.keep or "touching", device=chosen.device)
+    base = Path(chosen.out) / image.stem
+    pictures = {"overlay": labels_overlay(rgb, result.labels)}
+    for value in result.values:
+        pictures[f"object{value}"] = cut_out(rgb, result.labels == value)
+    files = {"labels": base.with_name(f"{base.name}-labels.png")}
+    write_label_picture(files["labels"], result.labels)
+    for kind, pixels in pictures.items():
+        files[kind] = write_image(base.with_name(f"{base.name}-{kind}.png"), pixels)
+    report = _report(image, result, files)
+    if truth is not None:
+        report["truth"] = label_score(result.labels, truth, seeds)
+    return report
+
+
+def label_volume(image: Path, seeds_file: Path, truth_file: Path | None, chosen) -> dict:
+    """Read, find, write the label volume and a picture of its middle slices; the report."""
+    from apps.scores import check_label_truth, label_score
+    from apps.several.drawing import middle_slices
+    from apps.several.objects import segment_volume
+    from apps.several.volumes import read_seeds, read_volume, write_volume
+
+    volume, seeds = read_volume(image), read_seeds(seeds_file)
+    truth = None
+    if truth_file is not None:
+        truth = read_seeds(truth_file, "--truth")
+        check_label_truth(truth, volume.shape)
+    result = segment_volume(
+        volume,
+        seeds,
+        connectivity=chosen.connectivity,
+        spacing=chosen.spacing,
+        keep=chosen.keep or "touching",
+        device=chosen.device,
+    )
+    base = Path(chosen.out) / image.stem
+    sheet = middle_slices(volume, result.labels, chosen.spacing)
+    suffix = ".npy" if image.suffix.lower() == ".npy" else ".tif"
+    files = {"labels": write_volume(base.with_name(f"{base.name}-labels{suffix}"), result.labels)}
+    files["slices"] = write_image(base.with_name(f"{base.name}-slices.png"), sheet)
+    report = _report(image, result, files)
+    if truth is not None:
+        report["truth"] = label_score(result.labels, truth, seeds)
+    return report
+
+
+def line(report) -> str:
+    """One line of a report."""
+    size = "x".join(str(report[side]) for side in ("width", "height", "depth") if side in report)
+    text = (
+        f"{report['image']}: {size}, {len(report['pixels'])} labels, {report['rounds']} rounds, energy "
+        f"{report['energies'][-1]:.0f}, {report['seconds']['total']:.2f} s -> {report['files']['labels']}"
+    )
+    return text + summary([report])
+
+
+def summary(reports) -> str:
+    """Mean scores of the reports that have some."""
+    scored = [report["truth"] for report in reports if "truth" in report]
+    if not scored:
+        return ""
+    iou, error = (sum(s[name] for s in scored) / len(scored) for name in ("iou_percent", "error_percent"))
+    return f"; mean IoU {iou:.2f} %, error {error:.2f} %"
+
+
+def _report(image, result, files) -> dict:
+    shape = result.labels.shape
+    return {
+        "image": str(image),
+        **dict(zip(("width", "height", "depth"), shape[::-1], strict=False)),
+        "pixels": {value: int((result.labels == value).sum()) for value in result.values},
+        "energies": [round(energy, 3) for energy in result.energies],
+        "rounds": len(result.energies),
+        "seconds": {stage: round(seconds, 4) for stage, seconds in result.seconds.items()},
+        "device": result.solved.device,
+        "files": {kind: str(path) for kind, path in files.items()},
+    }

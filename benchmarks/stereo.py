@@ -1,0 +1,174 @@
+"""`python -m benchmarks stereo`: how right disparities are, and how long they take, against OpenCV and block matching.
+
+The pair that comes with scikit-image (Middlebury's motorcycle) is always measured; a folder of others is given by
+--data, or CUTMATCH_STEREO_DATA in the environment:
+
+    NAME/left.*  right.*  and truth.*, whose scale (values a pixel) is in its name: truth-16.pgm; 1 for .pfm and .npy
+    tsukuba/im3.png im4.png disp3.pgm,  NAME/im2.png im6.png disp2.png       Middlebury 2001 and 2003, as they come
+
+bad-T: per cent of the pixels off by more than T pixels, of those both cameras see and of all the truth knows; RMS in
+pixels.  All methods look for the same range of disparities, which the truth says; OpenCV's semi-global matching (its
+mode of all directions, window 5) leaves holes, which are filled as ours are.  Every method is run once untimed; every
+move of our labellings is proved the best of its kind, which takes longer than finding it; seconds are the median of
+--repeats.
+"""
+
+import argparse
+import os
+import re
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from apps.depth.files import read_disparity
+from apps.depth.match import disparities
+from apps.depth.occlusion import filled
+from apps.depth.scores import score_disparity
+from apps.images import read_image, to_bytes, to_rgb
+from benchmarks.table import header, markdown, save
+
+BLOCK = 11  # pixels across, of the plain block matcher
+LAYOUTS = (("left.*", "right.*", "truth*"), ("im3.png", "im4.png", "disp3.pgm"), ("im2.png", "im6.png", "disp2.png"))
+MIDDLEBURY = {"disp3": 16.0, "disp2": 4.0}  # scales of its truths
+COLUMNS = ("pair", "method", "seen bad-0.5", "bad-1", "bad-2", "all bad-0.5", "bad-1", "bad-2", "RMS", "s")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A pair, float32 RGB in [0, 1], the true disparities, where they are known, and the largest."""
+
+    name: str
+    left: np.ndarray
+    right: np.ndarray
+    truth: np.ndarray
+    known: np.ndarray
+
+    @property
+    def most(self) -> int:
+        return int(np.ceil(self.truth[self.known].max())) + 1
+
+
+def main(argv):
+    options = _parser().parse_args(argv)
+    cases = [] if options.no_sample else [sample()]
+    if options.data is not None and Path(options.data).is_dir():
+        cases += load(Path(options.data))
+    if not cases:
+        print(f"benchmarks stereo: skipped, no pairs in {options.data!r}; pass --data FOLDER (--help shows its layout)")
+        return 0
+    report = header("Stereo", ["opencv-python-headless", "scikit-image", "numba", "numpy"])
+    print(report)
+    rows = []
+    for case in cases:
+        for row in measure(case, options.repeats):
+            rows.append(row)
+            print(" ".join(row), flush=True)
+    text = markdown(COLUMNS, rows)
+    print(text)
+    if options.save:
+        print("saved to", save(options.save, f"{report}\n{text}"))
+    return 0
+
+
+def sample() -> Case:
+    """Middlebury's motorcycle, a quarter of its size, as scikit-image has it."""
+    import skimage.data
+
+    left, right, truth = skimage.data.stereo_motorcycle()
+    known = np.isfinite(truth)
+    return Case("motorcycle", to_rgb(left), to_rgb(right), np.where(known, truth, 0), known)
+
+
+def load(data: Path) -> list[Case]:
+    """All pairs of a folder laid out as the module says."""
+    cases = []
+    for folder in sorted(path for path in data.iterdir() if path.is_dir()):
+        for names in LAYOUTS:
+            found = [sorted(folder.glob(name)) for name in names]
+            if all(found):
+                cases.append(_case(folder.name, *(files[0] for files in found)))
+    return cases
+
+
+def _case(name, left, right, truth):
+    said = re.fullmatch(r"truth-([\d.]+)", truth.stem)
+    scale = float(said[1]) if said else MIDDLEBURY.get(truth.stem)
+    return Case(name, read_image(left), read_image(right), *read_disparity(truth, scale))
+
+
+def run_ours(case, subpixel=False):
+    return disparities(case.left, case.right, max_disparity=case.most, subpixel=subpixel, device="cpu")
+
+
+def ours(case):
+    return run_ours(case).disparity
+
+
+def ours_subpixel(case):
+    return run_ours(case, subpixel=True).disparity
+
+
+def semi_global(case):
+    most = 16 * ((case.most + 16) // 16)
+    matcher = cv2.StereoSGBM_create(0, most, 5, 8 * 3 * 25, 32 * 3 * 25, 1, 63, 10, 100, 32, cv2.STEREO_SGBM_MODE_HH)
+    # Padded, so that the pixels at the left border can be matched as well.
+    wide = [cv2.copyMakeBorder(to_bytes(p), 0, 0, most, 0, cv2.BORDER_REPLICATE) for p in (case.left, case.right)]
+    found = matcher.compute(*wide)[:, most:].astype(np.float32) / 16
+    return filled(np.maximum(found, 0), found >= 0, case.left)
+
+
+def block_matching(case):
+    """For each pixel the disparity whose absolute differences, averaged over a block, are least."""
+    left, right = (np.float32(255) * picture for picture in (case.left, case.right))
+    best = np.full(left.shape[:2], np.inf, np.float32)
+    found = np.zeros(left.shape[:2], np.float32)
+    for d in range(case.most + 1):
+        shifted = cv2.copyMakeBorder(right, 0, 0, d, 0, cv2.BORDER_REPLICATE)[:, : left.shape[1]]
+        cost = cv2.blur(np.abs(left - shifted).mean(axis=2), (BLOCK, BLOCK))
+        closer = cost < best
+        best[closer], found[closer] = cost[closer], d
+    return found
+
+
+METHODS = {
+    "cutmatch": ours,
+    "cutmatch, sub-pixel": ours_subpixel,
+    "OpenCV SGBM": semi_global,
+    "block matching": block_matching,
+}
+
+
+def measure(case: Case, repeats: int):
+    """A row per method; methods in turn, `repeats` times, after one untimed call each and the proof of ours."""
+    proved = [run_ours(case, subpixel) for subpixel in (False, True)]
+    for one, again in zip(*(result.solved for result in proved), strict=True):
+        one.check()
+        assert np.array_equal(one.labels, again.labels), "the labels of the sub-pixel row are the proved ones"
+    seconds = {name: [] for name in METHODS}
+    found = {name: method(case) for name, method in METHODS.items()}
+    for _ in range(repeats):
+        for name, method in METHODS.items():
+            start = time.perf_counter()
+            method(case)
+            seconds[name].append(time.perf_counter() - start)
+    for name in METHODS:
+        s = score_disparity(found[name], case.truth, case.known)
+        rates = (s.visible_bad_05, s.visible_bad_10, s.visible_bad_20, s.bad_05, s.bad_10, s.bad_20)
+        taken = f"{np.median(seconds[name]):.2f}" if repeats else "-"
+        yield [case.name, name, *(f"{rate:.2f}" for rate in rates), f"{s.rms:.2f}", taken]
+
+
+def _parser():
+    options = argparse.ArgumentParser(
+        prog="python -m benchmarks stereo", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("--data", default=os.environ.get("CUTMATCH_STEREO_DATA"), help="folder of pairs with truth")
+    options.add_argument("--no-sample", action="store_true", help="leave out the pair of scikit-image")
+    options.add_argument("--repeats", type=int, default=1, help="timed runs of each method (default: 1)")
+    options.add_argument(
+        "--save", nargs="?", const="stereo-cpu", metavar="NAME", help="write benchmarks/results/NAME.md"
+    )
+    return options

@@ -1,0 +1,192 @@
+"""`python -m benchmarks superpixels`: how well regions keep to true outlines, against SLIC and Felzenszwalb.
+
+Needs a folder of pictures with truth (--data, or CUTMATCH_DATA in the environment):
+
+    grabcut/images  grabcut/gt  coopcuts/images  coopcuts/groundtruth
+
+recall %    boundary pixels of the truth with a region's boundary within 2 pixels (Euclidean)
+error %     under-segmentation error (Neubert and Protzel)
+outline %   pixels on the regions' boundaries: recall can be bought with them
+made        regions, on average
+
+All are means over pictures; the undecided band of the truth is no error and its middle is the true boundary.  SLIC
+makes fewer regions than asked for, so it runs twice: as asked ("slic 10": compactness 10, the default), and asked for
+more until it makes the number within 2 % ("slic 10, filled up").  Felzenszwalb's scale is bisected to the same end.
+Seconds are those of the last run alone.  All on one thread, in turn on each picture, after one untimed call.
+"""
+
+import argparse
+import os
+import time
+from pathlib import Path
+
+import cv2
+import numba
+import numpy as np
+from skimage.segmentation import felzenszwalb, slic
+
+from apps.images import read_image
+from apps.region_scores import read_segments, score_regions
+from apps.strokes import find_by_stem
+from apps.superpixels import superpixels
+from benchmarks.table import header, markdown, save
+from benchmarks.timing import interleaved
+
+TRUTHS = {"grabcut": "gt", "coopcuts": "groundtruth"}
+COMPACTNESS = (10, 20, 30)
+TRIALS = 12
+NEAR_ENOUGH = 0.02
+SIDE = 512  # pixels of the picture of the timing at the end
+
+
+def main(argv):
+    options = _parser().parse_args(argv)
+    if options.data is None or not Path(options.data).is_dir():
+        where = "no folder given" if options.data is None else f"no folder {options.data!r}"
+        print(
+            f"benchmarks superpixels: skipped, {where}; pass --data FOLDER or set CUTMATCH_DATA (--help shows its "
+            "layout)"
+        )
+        return 0
+    numba.set_num_threads(1)
+    cv2.setNumThreads(1)
+    report = header("Superpixels against SLIC and Felzenszwalb", ["scikit-image", "numba", "numpy"])
+    print(report)
+    rows = []
+    for base in options.sets:
+        cases = list(load(Path(options.data), base, options.limit))
+        if not cases:
+            print(f"{base}: no pictures in {options.data}")
+            continue
+        for count in options.regions:
+            for row in measure(base, cases, count):
+                rows.append(row)
+                print(" ".join(row), flush=True)
+    columns = ["pictures", "method", "number", "asked", "made", "recall %", "least %", "error %", "outline %", "s"]
+    lines = ["", markdown(columns, rows)]
+    if not options.quick and rows:
+        lines += ["", timing(cases[0][1], options.regions[0])]
+    text = "\n".join(lines)
+    print(text)
+    if options.save:
+        print("saved to", save("superpixels-cpu", f"{report}\n{text}"))
+    return 0
+
+
+def load(data, base, limit=None):
+    """Pictures of one set: name, RGB in [0, 1], true segments."""
+    for path in sorted((data / base / "images").glob("*"))[:limit]:
+        truth = find_by_stem(data / base / TRUTHS[base], path.stem, "truth")
+        yield path.stem, read_image(path), read_segments(truth)
+
+
+def ours(rgb, count):
+    start = time.perf_counter()
+    return superpixels(rgb, count).labels, time.perf_counter() - start
+
+
+def slic_as_asked(rgb, count, compactness):
+    start = time.perf_counter()
+    labels = slic(rgb, count, compactness=compactness, start_label=0)
+    return labels, time.perf_counter() - start
+
+
+def slic_filled_up(rgb, count, compactness):
+    """Ask for more until the number is made."""
+    asked = count
+    for _ in range(TRIALS):
+        labels, seconds = slic_as_asked(rgb, asked, compactness)
+        made = len(np.unique(labels))
+        if abs(made - count) <= NEAR_ENOUGH * count:
+            break
+        asked = max(1, round(asked * count / made))
+    return labels, seconds
+
+
+def felzenszwalb_bisected(rgb, count):
+    low, high = 0.1, 10_000.0
+    for _ in range(TRIALS):
+        scale = (low * high) ** 0.5
+        start = time.perf_counter()
+        labels = felzenszwalb(rgb, scale=scale)
+        seconds = time.perf_counter() - start
+        made = len(np.unique(labels))
+        if abs(made - count) <= NEAR_ENOUGH * count:
+            break
+        low, high = (scale, high) if made > count else (low, scale)
+    return labels, seconds
+
+
+METHODS = {"cutmatch": ours}
+for _c in COMPACTNESS:
+    METHODS[f"slic {_c}"] = lambda rgb, count, c=_c: slic_as_asked(rgb, count, c)
+    METHODS[f"slic {_c}, filled up"] = lambda rgb, count, c=_c: slic_filled_up(rgb, count, c)
+METHODS["felzenszwalb, bisected"] = felzenszwalb_bisected
+
+
+def measure(base, cases, count):
+    """A row per method; labels of ours are checked to be the number asked for, each connected."""
+    ours(cases[0][1], count)  # compiles
+    for name, method in METHODS.items():
+        made, scores, seconds = [], [], []
+        for _, rgb, truth in cases:
+            labels, taken = method(rgb, count)
+            if name == "cutmatch":
+                certify(labels, count)
+            made.append(len(np.unique(labels)))
+            scores.append(score_regions(labels, truth))
+            seconds.append(taken)
+        recall = [score.boundary_recall for score in scores]
+        yield [
+            base,
+            name,
+            str(len(cases)),
+            str(count),
+            f"{np.mean(made):.0f}",
+            f"{np.mean(recall):.2f}",
+            f"{min(recall):.1f}",
+            f"{np.mean([score.undersegmentation_error for score in scores]):.2f}",
+            f"{np.mean([score.boundary_pixels for score in scores]):.1f}",
+            f"{np.mean(seconds):.3f}",
+        ]
+
+
+def certify(labels, count):
+    """Labels 0 ... count - 1, each connected through pixels that share a side."""
+    from skimage.measure import label
+
+    pieces = label(labels, connectivity=1, background=-1).max()
+    if pieces != count or set(np.unique(labels).tolist()) != set(range(count)):
+        raise AssertionError(f"asked for {count} regions, got {len(np.unique(labels))} in {pieces} pieces")
+
+
+def timing(rgb, count, repeats=5):
+    """Seconds on one picture of 512 x 512."""
+    rgb = np.clip(cv2.resize(rgb, (SIDE, SIDE), interpolation=cv2.INTER_CUBIC), 0, 1)
+    runs = {
+        "cutmatch": lambda: superpixels(rgb, count, threads=1),
+        "cutmatch, 2 threads": lambda: superpixels(rgb, count, threads=2),
+        "slic 10": lambda: slic_as_asked(rgb, count, 10),
+        "felzenszwalb": lambda: felzenszwalb(rgb, scale=50),
+    }
+    for run in runs.values():
+        run()
+    seconds, calm = interleaved(runs, repeats)
+    rows = [[f"{SIDE}x{SIDE}, {count} regions" + ("" if calm else ", busy machine")]]
+    rows[0] += [f"{seconds[name]:.3f}" for name in runs]
+    return markdown(["seconds", *runs], rows)
+
+
+def _parser():
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks superpixels",
+        description=__doc__.replace("%", "%%"),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--data", default=os.environ.get("CUTMATCH_DATA"), help="folder (default: $CUTMATCH_DATA)")
+    parser.add_argument("--sets", nargs="+", choices=TRUTHS, default=list(TRUTHS), help="of pictures")
+    parser.add_argument("--regions", nargs="+", type=int, default=[500], metavar="N", help="how many (default: 500)")
+    parser.add_argument("--limit", type=int, metavar="N", help="pictures of each set")
+    parser.add_argument("--quick", action="store_true", help="leave out the timing at the end")
+    parser.add_argument("--save", action="store_true", help="write the table to benchmarks/results/")
+    return parser

@@ -1,0 +1,282 @@
+"""Several objects: in pictures, in volumes, and the command with --labels."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+import tifffile
+from PIL import Image
+
+from apps import segment
+from apps.images import InputError
+from apps.several.drawing import labels_overlay, middle_slices, palette
+from apps.several.objects import nearer_others, segment_labels, segment_volume
+from apps.several.volumes import read_volume
+from apps.strokes import read_labels
+
+COLOURS = np.array([(40, 60, 90), (200, 120, 60), (60, 170, 80)])
+
+
+class Scene:
+    """A disc and a square on a ground, 40 x 48; truth 5, 1, 9 (ground, disc, square), seeds in each."""
+
+    def __init__(self):
+        y, x = np.mgrid[:40, :48]
+        self.truth = np.full((40, 48), 5, np.uint8)
+        self.truth[(y - 20) ** 2 + (x - 12) ** 2 < 64] = 1
+        self.truth[12:30, 28:44] = 9
+        colours = COLOURS[np.select([self.truth == 5, self.truth == 1], [0, 1], 2)]
+        noise = np.random.default_rng(0).normal(0, 8, colours.shape)
+        self.image = np.clip(colours + noise, 0, 255).astype(np.uint8)
+        self.seeds = np.zeros((40, 48), np.uint8)
+        self.seeds[18:22, 9:15] = 1
+        self.seeds[18:24, 32:40] = 9
+        self.seeds[2:4, 4:44] = 5
+        self.seeds[36:38, 4:44] = 5
+
+
+@pytest.fixture
+def several():
+    return Scene()
+
+
+@pytest.fixture
+def files(several, tmp_path):
+    """photo.png, seeds.png, truth.png."""
+    Image.fromarray(several.image).save(tmp_path / "photo.png")
+    Image.fromarray(several.seeds).save(tmp_path / "seeds.png")
+    Image.fromarray(several.truth).save(tmp_path / "truth.png")
+    return tmp_path
+
+
+@pytest.fixture
+def ball(tmp_path):
+    """A bright ball in a dark volume, 12 x 24 x 26: volume.npy, volume.tif, slices/; seeds.tif; truth (D, H, W)."""
+    z, y, x = np.mgrid[:12, :24, :26]
+    truth = np.where(4 * (z - 6) ** 2 + (y - 12) ** 2 + (x - 13) ** 2 < 64, 1, 2).astype(np.uint8)
+    volume = np.where(truth == 1, 900, 300) + np.random.default_rng(0).normal(0, 60, truth.shape)
+    volume = volume.astype(np.uint16)
+    seeds = np.zeros_like(truth)
+    seeds[5:8, 11:14, 12:15] = 1
+    seeds[:, :2] = 2
+    np.save(tmp_path / "volume.npy", volume)
+    tifffile.imwrite(tmp_path / "volume.tif", volume)
+    tifffile.imwrite(tmp_path / "seeds.tif", seeds)
+    tifffile.imwrite(tmp_path / "truth.tif", truth)
+    (tmp_path / "slices").mkdir()
+    for n, plane in enumerate(volume):
+        tifffile.imwrite(tmp_path / "slices" / f"s{n}.tif", plane)  # s2 comes before s10
+    return tmp_path, volume, seeds, truth
+
+
+def run(files, image, *arguments):
+    arguments = [
+        str(files / a) if re.search(r"\.(png|tif|npy)$|^(slices|flat)$", str(a)) else str(a) for a in arguments
+    ]
+    return segment.main([str(files / image), *arguments, "--out", str(files / "out")])
+
+
+def test_finds_three_objects(several):
+    result = segment_labels(several.image / np.float32(255), several.seeds)
+    assert result.values == (1, 5, 9)
+    assert result.labels.dtype == np.uint8
+    assert (result.labels == several.truth).mean() > 0.98
+    marked = several.seeds > 0
+    np.testing.assert_array_equal(result.labels[marked], several.seeds[marked])
+    assert all(a >= b for a, b in zip(result.energies, result.energies[1:], strict=False))
+    result.solved.check()
+
+
+def test_a_part_without_a_seed_goes_to_another(several):
+    several.image[2:9, 38:46] = several.image[16:23, 8:16]  # the disc's colour elsewhere
+    several.seeds[2:4] = 0
+    rgb = several.image / np.float32(255)
+    assert (segment_labels(rgb, several.seeds, keep="all").labels[4:7, 40:44] == 1).all()
+    assert (segment_labels(rgb, several.seeds).labels[4:7, 40:44] != 1).all()
+
+
+def test_two_labels_are_one_cut(several):
+    seeds = np.where(several.seeds == 9, 0, several.seeds).astype(np.uint8)
+    result = segment_labels(several.image / np.float32(255), seeds)
+    assert set(np.unique(result.labels)) == {1, 5}
+    assert result.solved.value >= 0, "a Cut"
+    result.solved.check()
+
+
+def test_nearness_is_that_of_two_kinds_of_stroke():
+    from apps.geodesic import nearer_background
+
+    lab = np.random.default_rng(0).uniform(0, 50, (9, 11, 3)).astype(np.float32)
+    marks = np.full((9, 11), -1)
+    marks[2, 2], marks[7, 8] = 0, 1
+    lean = nearer_background(lab, marks == 0, marks == 1)
+    further = nearer_others(lab, marks, 2)
+    np.testing.assert_allclose(further[0], np.maximum(lean, 0), atol=1e-6)
+    np.testing.assert_allclose(further[1], np.maximum(-lean, 0), atol=1e-6)
+    three = nearer_others(lab, np.where(marks == 1, 2, np.where(np.arange(11) == 10, 1, marks)), 3)
+    assert three.shape == (3, 9, 11)
+    assert ((three > 0).sum(axis=0) >= 1).all()
+
+
+@pytest.mark.parametrize("connectivity", [6, 26])
+def test_volume(ball, connectivity, device):
+    _, volume, seeds, truth = ball
+    result = segment_volume(volume, seeds, connectivity=connectivity, spacing=(2, 1, 1), device=device)
+    assert (result.labels == truth).mean() > 0.99
+    result.solved.check()
+
+
+def test_volume_of_three_labels(ball):
+    _, volume, seeds, truth = ball
+    volume[:, 20:, 20:] = 1500
+    seeds[5:8, 21:23, 22:25] = 7
+    result = segment_volume(volume, seeds)
+    assert result.values == (1, 2, 7)
+    assert (result.labels[:, 21:, 21:] == 7).mean() > 0.95
+
+
+def test_spacing_scales_the_weights():
+    """A voxel whose neighbours disagree follows those that lie nearer."""
+    volume = np.full((3, 3, 3), 100.0)
+    seeds = np.full((3, 3, 3), 1, np.uint8)
+    seeds[[0, 2], 1, 1] = 2
+    seeds[1, 1, 1] = 0
+    # Two neighbours along z say 2, four across say 1.
+    assert segment_volume(volume, seeds).labels[1, 1, 1] == 1
+    assert segment_volume(volume, seeds, spacing=(1, 4, 4)).labels[1, 1, 1] == 2
+    assert segment_volume(volume, seeds, spacing=(0.5, 2, 2)).labels[1, 1, 1] == 2, "only ratios count"
+
+
+def test_strokes_in_colours(tmp_path):
+    colours = [(255, 0, 0), (0, 0, 255), (0, 255, 0), (255, 255, 0), (255, 0, 255), (0, 255, 255)]
+    codes = np.full((1, 9, 3), 120, np.uint8)
+    codes[0, :6] = colours
+    codes[0, 6:8] = (255, 255, 255), (200, 30, 90)
+    Image.fromarray(codes).save(tmp_path / "a.png")
+    np.testing.assert_array_equal(read_labels(tmp_path / "a.png"), [[1, 2, 3, 4, 5, 6, 0, 0, 0]])
+    grey = np.repeat(np.array([[[0], [7], [255]]], np.uint8), 3, axis=2)
+    Image.fromarray(grey).save(tmp_path / "b.png")
+    np.testing.assert_array_equal(read_labels(tmp_path / "b.png"), [[0, 7, 255]])
+
+
+def test_command_on_a_picture(files, several, capsys):
+    assert run(files, "photo.png", "--labels", "seeds.png", "--truth", "truth.png", "--json", files / "r.json") == 0
+    names = sorted(p.name for p in (files / "out").iterdir())
+    assert names == [f"photo-{kind}.png" for kind in ("labels", "object1", "object5", "object9", "overlay")]
+    labels = Image.open(files / "out" / "photo-labels.png")
+    assert labels.mode == "P"
+    assert (np.array(labels) == several.truth).mean() > 0.98
+    cutout = np.array(Image.open(files / "out" / "photo-object9.png"))
+    assert cutout[20, 36, 3] == 255
+    assert cutout[0, 0, 3] == 0
+    report = json.loads((files / "r.json").read_text())
+    assert set(report["pixels"]) == {"1", "5", "9"}
+    assert report["truth"]["iou_percent"] > 94
+    assert report["truth"]["error_percent"] < 3
+    assert re.search(r"3 labels, .*mean IoU (9|10)\d", capsys.readouterr().out)
+
+
+def test_folder_of_pictures(files, capsys):
+    (files / "in").mkdir()
+    (files / "said").mkdir()
+    for name in "ab":
+        (files / "in" / f"{name}.png").write_bytes((files / "photo.png").read_bytes())
+    (files / "said" / "a.png").write_bytes((files / "seeds.png").read_bytes())
+    assert run(files, "in", "--labels", files / "said", "--threads", 1) == 1
+    captured = capsys.readouterr()
+    assert "1 done, 1 failed" in captured.out
+    assert "has no file called 'b'" in captured.err
+    assert (files / "out" / "a-labels.png").exists()
+
+
+@pytest.mark.parametrize(("image", "options"), [("volume.npy", []), ("volume.tif", []), ("slices", ["--volume"])])
+def test_command_on_a_volume(ball, image, options, capsys):
+    files, volume, _, truth = ball
+    np.testing.assert_array_equal(read_volume(files / image), volume)
+    arguments = ["--labels", "seeds.tif", "--truth", "truth.tif", "--spacing", 2, 1, 1, *options]
+    assert run(files, image, *arguments, "--json", files / "r.json") == 0
+    stem = image.split(".")[0]
+    suffix = ".npy" if image.endswith("npy") else ".tif"
+    labels = np.load if suffix == ".npy" else tifffile.imread
+    assert (labels(files / "out" / f"{stem}-labels{suffix}") == truth).mean() > 0.99
+    assert np.array(Image.open(files / "out" / f"{stem}-slices.png")).shape == (24, 26 + 26 + 24 + 8, 3)
+    report = json.loads((files / "r.json").read_text())
+    assert (report["depth"], report["height"], report["width"]) == (12, 24, 26)
+    assert report["truth"]["iou_percent"] > 95
+    assert "26x24x12, 2 labels" in capsys.readouterr().out
+
+
+def test_drawing():
+    assert len({tuple(colour) for colour in palette(40)}) == 40
+    labels = np.zeros((6, 8), np.uint8)
+    labels[2:4, 3:5] = 1
+    shown = labels_overlay(np.ones((6, 8, 3), np.float32), labels)
+    assert shown.shape == (6, 8, 3)
+    sheet = middle_slices(np.zeros((4, 6, 8)), np.zeros((4, 6, 8), np.uint8), (2, 1, 1))
+    assert sheet.shape == (8, 8 + 8 + 6 + 8, 3)
+
+
+BAD = [
+    (["photo.png", "--labels", "seeds.png", "--box", "1,1,5,5"], r"exactly one of .* got --box and --labels"),
+    (["photo.png", "--labels", "gone.png"], r"--labels: no file"),
+    (["photo.png", "--labels", "small.png"], r"--labels is 3x2 pixels, but the image is 48x40 pixels"),
+    (["photo.png", "--labels", "empty.png"], r"--labels holds no seed; mark two objects or more"),
+    (["photo.png", "--labels", "one.png"], r"--labels holds only 4; mark two objects or more"),
+    (["photo.png", "--labels", "truth.png"], r"--labels leaves no pixel open"),
+    (["photo.png", "--labels", "seeds.png", "--fill-holes"], r"--fill-holes is for one object; leave it out"),
+    (["photo.png", "--labels", "seeds.png", "--keep", "largest"], r"--keep must be touching or all with --labels"),
+    (["photo.png", "--labels", "seeds.png", "--truth", "small.png"], r"--truth has shape \(2, 3\), but the image has"),
+    (["photo.png", "--labels", "seeds.png", "--truth", "empty.png"], r"--truth decides no pixel"),
+    (["photo.png", "--labels", "seeds.png", "--volume"], r"image: .*photo\.png' is no volume"),
+    (["photo.png", "--box", "1,1,5,5", "--volume"], r"--volume needs --labels"),
+    (["volume.npy", "--labels", "seeds.png"], r"--labels: cannot read .*seeds\.png' \(not a TIFF"),
+    (["volume.npy", "--labels", "flat.npy"], r"--labels: .*flat\.npy' holds float64 of shape \(24, 26\); a volume has"),
+    (["volume.npy", "--labels", "short.tif"], r"--labels is 2x3x4 voxels, but the image is 12x24x26 voxels"),
+    (["volume.npy", "--labels", "volume.npy"], r"--labels .*holds \d+ different values"),
+    (["volume.npy", "--labels", "float.npy"], r"--labels: .* must hold whole numbers"),
+    (["half.tif", "--labels", "seeds.tif", "--volume"], r"image: .*half\.tif"),
+    (["flat.npy", "--labels", "seeds.tif"], r"image: .* a volume has three axes"),
+    (["nan.npy", "--labels", "seeds.tif"], r"image: .* holds NaN or infinity"),
+    (["volume.npy", "--labels", "seeds.tif", "--spacing", "0", "1", "1"], r"--spacing needs three sizes above 0"),
+    (["flat", "--labels", "seeds.tif", "--volume"], r"image: folder .* holds one picture; a volume has two"),
+    (["mixed", "--labels", "seeds.tif", "--volume"], r"slices must be alike"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD, ids=[" ".join(arguments) for arguments, _ in BAD])
+def test_bad_input_is_one_line_and_nothing_is_written(files, ball, arguments, message, capsys):
+    Image.fromarray(np.array([[0, 1, 2], [0, 1, 2]], np.uint8)).save(files / "small.png")
+    Image.fromarray(np.zeros((40, 48), np.uint8)).save(files / "empty.png")
+    one = np.zeros((40, 48), np.uint8)
+    one[3] = 4
+    Image.fromarray(one).save(files / "one.png")
+    tifffile.imwrite(files / "short.tif", np.ones((2, 3, 4), np.uint8))
+    np.save(files / "float.npy", np.zeros((12, 24, 26)))
+    np.save(files / "flat.npy", np.zeros((24, 26)))
+    np.save(files / "nan.npy", np.full((12, 24, 26), np.nan))
+    (files / "half.tif").write_bytes((files / "volume.tif").read_bytes()[:3000])
+    for folder, sizes in (("flat", (5,)), ("mixed", (5, 6))):
+        (files / folder).mkdir()
+        for n, size in enumerate(sizes):
+            Image.fromarray(np.zeros((size, 5), np.uint8)).save(files / folder / f"{n}.png")
+    assert run(files, *arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1, captured.err
+    assert captured.err.startswith("cutmatch segment: ")
+    assert re.search(message, captured.err), captured.err
+    assert not (files / "out").exists()
+
+
+def test_seeds_of_a_negative_kind_are_refused(ball):
+    files, *_ = ball
+    np.save(files / "minus.npy", np.full((12, 24, 26), -1))
+    assert run(files, "volume.npy", "--labels", files / "minus.npy") == 2
+
+
+def test_library_refuses_too(several):
+    with pytest.raises(InputError, match="--connectivity must be 6 or 26, got 18"):
+        segment_volume(np.zeros((2, 2, 2)), np.zeros((2, 2, 2), int), connectivity=18)
+    with pytest.raises(InputError, match="--labels is 48x40 pixels, but the image is 9x9"):
+        segment_labels(np.zeros((9, 9, 3), np.float32), several.seeds)

@@ -1,0 +1,292 @@
+"""Stereo on made pairs: what it finds, what it writes, what it prints, and how it refuses bad input."""
+
+import json
+import re
+import subprocess
+import sys
+
+import cv2
+import numpy as np
+import pytest
+from PIL import Image
+
+from apps import stereo
+from apps.depth.costs import disparity_costs, mirrored_costs
+from apps.depth.files import encoded, read_disparity
+from apps.depth.match import refined
+from apps.depth.occlusion import agreeing, filled
+from apps.depth.reach import guess_max_disparity, supported
+from apps.depth.scores import score_disparity, visible
+from apps.images import InputError
+
+NEAR, FAR = 9, 3
+
+
+def texture(shape, seed):
+    rng = np.random.default_rng(seed)
+    wide = cv2.GaussianBlur(rng.uniform(0, 255, (*shape, 3)), (0, 0), 1.0)
+    return np.uint8(255 * (wide - wide.min()) / np.ptp(wide))
+
+
+@pytest.fixture(scope="module")
+def pair():
+    """A square at disparity NEAR before a wall at FAR: left, right uint8 (60, 90, 3), the truth (60, 90)."""
+    wall, square = texture((60, 120), 0), texture((30, 30), 1)
+    left, right = wall[:, :90].copy(), wall[:, FAR : 90 + FAR].copy()
+    truth = np.full((60, 90), FAR, np.float32)
+    left[15:45, 40:70] = square
+    right[15:45, 40 - NEAR : 70 - NEAR] = square
+    truth[15:45, 40:70] = NEAR
+    return left, right, truth
+
+
+@pytest.fixture
+def files(pair, tmp_path):
+    """left.png, right.png, truth.pfm; lefts/, rights/ with the pair twice."""
+    left, right, truth = pair
+    Image.fromarray(left).save(tmp_path / "left.png")
+    Image.fromarray(right).save(tmp_path / "right.png")
+    (tmp_path / "truth.pfm").write_bytes(encoded(truth, "pfm"))
+    for folder, picture in (("lefts", left), ("rights", right)):
+        (tmp_path / folder).mkdir()
+        for name in "ab":
+            Image.fromarray(picture).save(tmp_path / folder / f"{name}.png")
+    return tmp_path
+
+
+def run(files, *arguments):
+    arguments = [
+        str(files / a) if re.search(r"\.(png|pfm)$|^(lefts|rights|empties)$", str(a)) else str(a) for a in arguments
+    ]
+    return stereo.main([*arguments, "--out", str(files / "out")])
+
+
+@pytest.mark.parametrize("settings", [{}, {"cost": "absolute"}, {"distance": "potts"}, {"check": False}], ids=str)
+def test_finds_the_square(pair, settings):
+    left, right, truth = pair
+    found = stereo.stereo(left, right, max_disparity=12, **settings)
+    seen = visible(truth, np.ones(truth.shape, bool))
+    assert (np.abs(found.disparity - truth) <= 1)[seen].mean() > 0.99
+    assert found.disparity.dtype == np.float32
+    assert found.max_disparity == 12
+    if settings.get("check", True):
+        assert (np.abs(found.disparity - truth) <= 1).mean() > 0.97, "hidden pixels take the wall's disparity"
+        assert not found.valid[20:40, 36:39].any(), "hidden left of the square"
+        assert found.valid.mean() > 0.85
+        assert len(found.solved) == 2
+    else:
+        assert found.valid.all()
+    for one in found.solved:
+        one.check()
+
+
+def test_truncated_squares_by_swap_moves(pair):
+    left, right, truth = pair
+    found = stereo.stereo(left, right, max_disparity=12, distance="quadratic", limit=4, check=False)
+    seen = visible(truth, np.ones(truth.shape, bool))
+    assert (np.abs(found.disparity - truth) <= 1)[seen].mean() > 0.98
+
+
+def test_costs_against_their_definition(pair):
+    left, right = (picture / np.float32(255) for picture in pair[:2])
+    plain = disparity_costs(left, right, 5, "absolute")
+    sampled = disparity_costs(left, right, 5)
+    assert plain.dtype == np.int32
+    assert (sampled <= plain).all(), "half pixels can only help"
+    same = disparity_costs(left, left, 3)
+    assert (same[0] == 0).all()
+    np.testing.assert_array_equal(plain[3, :, :3], plain[2, :, :3], err_msg="beyond the border the last is repeated")
+    mirrored = mirrored_costs(plain)
+    np.testing.assert_array_equal(mirrored[4, :, :-4], plain[4, :, 4:])
+    # The cameras change places: the costs that the right picture would find itself.
+    swapped = disparity_costs(right[:, ::-1].copy(), left[:, ::-1].copy(), 5, "absolute")[:, :, ::-1]
+    np.testing.assert_array_equal(mirrored[3, :, :-3], swapped[3, :, :-3])
+
+
+def test_range_is_guessed_from_matches():
+    left = texture((120, 200), 3) / np.float32(255)
+    shifted = np.roll(left, -12, axis=1)
+    assert 12 <= guess_max_disparity(left, shifted) <= 20
+    with pytest.raises(InputError, match="left and right seem to be swapped"):
+        guess_max_disparity(shifted, left)
+    flat = np.full((40, 80, 3), 0.5, np.float32)
+    assert guess_max_disparity(flat, flat) == 10, "an eighth of the width"
+    points = np.random.default_rng(0).uniform(0, 50, (60, 2))
+    steps = np.full(60, 5.0)
+    steps[7] = 40
+    assert supported(points, steps).max() == 5
+    assert len(supported(points[:5], steps[:5])) == 0
+
+
+def test_agreement_and_filling():
+    left = np.array([[2, 2, 2, 2, 2, 5, 5, 5, 2, 2]])
+    right = np.array([[5, 5, 5, 2, 2, 2, 2, 2, 2, 2]])
+    valid = agreeing(left, right)
+    np.testing.assert_array_equal(valid, [[0, 0, 0, 0, 0, 1, 1, 1, 1, 1]])
+    rgb = np.zeros((1, 10, 3), np.float32)
+    rgb[0, 5:8] = 1
+    out = filled(np.array([[9, 2, 9, 9, 2, 5, 5, 5, 2, 2]]), np.array([[0, 1, 0, 0, 1, 1, 1, 1, 1, 1]], bool), rgb)
+    np.testing.assert_array_equal(out, [[2, 2, 2, 2, 2, 5, 5, 5, 2, 2]])
+    rows = filled(np.array([[3, 3], [9, 9]]), np.array([[1, 1], [0, 0]], bool), np.zeros((2, 2, 3), np.float32))
+    np.testing.assert_array_equal(rows, 3, err_msg="a row without any takes what the next one has")
+    np.testing.assert_array_equal(filled(left, np.zeros((1, 10), bool), rgb), left, err_msg="nothing to fill from")
+
+
+def test_subpixel(pair):
+    y, x = np.mgrid[:40, :60]
+    parabola = np.stack([np.int32(100 * (d - 2.3) ** 2) + 0 * x for d in range(5)]).astype(np.int32)
+    moved = refined(np.full((40, 60), 2), parabola)
+    np.testing.assert_allclose(moved, 2.3, atol=0.02)
+    left, right, truth = pair
+    found = stereo.stereo(left, right, max_disparity=12, subpixel=True)
+    assert np.abs(found.disparity - truth)[found.valid].mean() < 0.3
+
+
+def test_scores_count_what_both_see():
+    truth = np.array([[1, 1, 1, 4, 4, 1]], np.float32)
+    known = np.array([[1, 1, 1, 1, 1, 0]], bool)
+    # x = 1 and 2 go to 0 and 1; x = 3 and 4 go to -1 (outside) and 0, before x = 1.
+    np.testing.assert_array_equal(visible(truth, known), [[0, 0, 1, 0, 1, 0]])
+    scores = score_disparity(truth + [[0, 0, 3, 0.7, 0, 9]], truth, known)
+    assert (scores.pixels, scores.visible_pixels) == (5, 2)
+    assert scores.bad_05 == pytest.approx(40)
+    assert scores.bad_10 == scores.bad_20 == pytest.approx(20)
+    assert scores.visible_bad_20 == pytest.approx(50)
+
+
+@pytest.mark.parametrize("kind", ["png", "pfm", "npy"])
+def test_files_round_trip(tmp_path, kind):
+    values = np.random.default_rng(0).uniform(0, 200, (5, 7)).astype(np.float32)
+    values[0, 0] = 0
+    (tmp_path / f"d.{kind}").write_bytes(encoded(values, kind))
+    read, known = read_disparity(tmp_path / f"d.{kind}")
+    assert known.all()
+    np.testing.assert_allclose(read, values, atol=1 / 256 if kind == "png" else 0)
+    if kind == "png":
+        assert cv2.imread(str(tmp_path / "d.png"), cv2.IMREAD_UNCHANGED).dtype == np.uint16
+        with pytest.raises(InputError, match=r"PNG of 16 bits ends at 255\.99"):
+            encoded(np.full((2, 2), 300.0), "png")
+
+
+def test_truth_in_grey_levels(tmp_path):
+    Image.fromarray(np.array([[0, 64, 16]], np.uint8)).save(tmp_path / "t.png")
+    read, known = read_disparity(tmp_path / "t.png", 16)
+    np.testing.assert_array_equal(read, [[0, 4, 1]])
+    np.testing.assert_array_equal(known, [[0, 1, 1]])
+
+
+def test_writes_everything(files, pair, capsys):
+    assert run(files, "left.png", "right.png", "--truth", "truth.pfm", "--json", files / "r.json") == 0
+    names = sorted(p.name for p in (files / "out").iterdir())
+    assert names == [f"left-{kind}.png" for kind in ("colour", "disparity", "error", "valid")]
+    read, known = read_disparity(files / "out" / "left-disparity.png")
+    assert known.all()
+    assert (np.abs(read - pair[2]) <= 1).mean() > 0.97
+    assert np.array(Image.open(files / "out" / "left-colour.png")).shape[1:] == (90, 3)
+    report = json.loads((files / "r.json").read_text())
+    assert report["truth"]["bad_10"] < 3
+    assert report["truth"]["visible_bad_10"] < 1
+    assert set(report["files"]) == {"disparity", "colour", "valid", "error"}
+    assert re.search(r"off by more than 1 px: \d\.\d\d %, of what both see 0\.\d\d %", capsys.readouterr().out)
+
+
+def test_folders_where_one_fails(files, capsys):
+    whole = (files / "rights" / "b.png").read_bytes()
+    (files / "rights" / "b.png").write_bytes(whole[:300])
+    arguments = ["--format", "npy", "--json", str(files / "r.json"), "--max-disparity", "12"]
+    assert run(files, "lefts", "rights", *arguments) == 1
+    captured = capsys.readouterr()
+    assert "1 done, 1 failed" in captured.out
+    assert re.search(r"cutmatch stereo: .*b\.png: right: cannot read", captured.err)
+    assert "2/2" in captured.err, "a progress bar on standard error"
+    report = json.loads((files / "r.json").read_text())
+    assert len(report["pairs"]) == len(report["failures"]) == 1
+    assert np.load(files / "out" / "a-disparity.npy").shape == (60, 90)
+
+
+BAD = [
+    (["gone.png", "right.png"], r"left: no file .*check the path"),
+    (["left.png", "gone.png"], r"right: no file"),
+    (["left.png", "half.png"], r"right: cannot read .*pass a complete PNG"),
+    (["left.png", "small.png"], r"left is 90x60 pixels, right 20x30; pass a rectified pair of one size"),
+    (["dot.png", "dot.png"], r"pictures are 3x2 pixels; 8 a side is the least"),
+    (["right.png", "left.png"], r"left and right seem to be swapped"),
+    (["left.png", "rights"], r"right is a folder and left is not; pass two pictures or two folders"),
+    (["empties", "rights"], r"left: folder .*empties' holds no picture"),
+    (["lefts", "empties"], r"right: folder .*empties' has no file called 'a'"),
+    (["left.png", "right.png", "--max-disparity", "90"], r"--max-disparity must lie between 1 and 89, .*got 90"),
+    (["left.png", "right.png", "--smoothness", "0"], r"--smoothness must be above 0 and at most 1000 .*got 0"),
+    (["left.png", "right.png", "--limit", "0"], r"--limit must be 1 or more, got 0"),
+    (["left.png", "right.png", "--truth", "gone.pfm"], r"--truth: no file"),
+    (["left.png", "right.png", "--truth", "left.png"], r"--truth: .* 8 bits; say with --truth-scale"),
+    (["left.png", "right.png", "--truth", "half.pfm"], r"--truth: cannot read .*need 216"),
+    (["left.png", "right.png", "--truth", "small.png", "--truth-scale", "4"], r"--truth is 20x30 pixels, but the pic"),
+    (["left.png", "right.png", "--truth", "black.png", "--truth-scale", "4"], r"--truth knows no pixel"),
+    (["left.png", "right.png", "--truth-scale", "0"], r"--truth-scale must be above 0, got 0"),
+    (["left.png", "right.png", "--threads", "0"], r"--threads must be 1 or more, got 0"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD, ids=[" ".join(arguments) for arguments, _ in BAD])
+def test_bad_input_is_one_line_and_nothing_is_written(files, arguments, message, capsys):
+    whole = (files / "right.png").read_bytes()
+    (files / "half.png").write_bytes(whole[: len(whole) // 2])
+    (files / "half.pfm").write_bytes((files / "truth.pfm").read_bytes()[:1000])
+    Image.fromarray(np.ones((30, 20, 3), np.uint8)).save(files / "small.png")
+    Image.fromarray(np.zeros((60, 90), np.uint8)).save(files / "black.png")
+    Image.fromarray(np.zeros((2, 3, 3), np.uint8)).save(files / "dot.png")
+    (files / "empties").mkdir()
+    status = run(files, *arguments)
+    captured = capsys.readouterr()
+    assert re.search(message, captured.err), captured.err
+    assert captured.err.startswith("cutmatch stereo: ")
+    assert not (files / "out").exists()
+    if "empties" in arguments or "lefts" not in arguments:
+        assert status == 2
+        assert captured.out == ""
+        assert captured.err.count("\n") == 1
+
+
+def test_out_that_cannot_be_written(files, capsys):
+    (files / "out").write_text("a file")
+    assert run(files, "left.png", "right.png") == 2
+    assert "--out: cannot write" in capsys.readouterr().err
+
+
+def test_a_gpu_that_is_not_there_is_refused(files, capsys, monkeypatch):
+    monkeypatch.setattr("gridcut.device.choose.cuda_is_available", lambda: False)
+    assert run(files, "left.png", "right.png", "--device", "cuda") == 2
+    assert "use device='cpu' or 'auto'" in capsys.readouterr().err
+    assert not (files / "out").exists()
+
+
+def test_options_default_to_the_library():
+    from apps.depth import costs, match
+
+    options = stereo._options().parse_args(["left", "right"])
+    assert stereo.COSTS == costs.COSTS
+    assert (options.cost, options.smoothness) == (costs.COSTS[0], match.SMOOTHNESS)
+    assert (options.distance, options.limit) == (match.DISTANCE, match.LIMIT)
+
+
+def test_importing_the_command_is_light():
+    code = "import sys, apps.stereo; print([m for m in sys.modules])"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    for heavy in ("numba", "cv2", "skimage", "matplotlib", "scipy"):
+        assert f"'{heavy}'" not in loaded
+
+
+def test_benchmark(pair, tmp_path, capsys):
+    from benchmarks import stereo as benchmark
+
+    left, right, truth = pair
+    (tmp_path / "Made").mkdir()
+    Image.fromarray(left).save(tmp_path / "Made" / "left.png")
+    Image.fromarray(right).save(tmp_path / "Made" / "right.png")
+    Image.fromarray(np.uint8(truth * 8)).save(tmp_path / "Made" / "truth-8.png")
+    assert benchmark.main(["--data", str(tmp_path), "--no-sample", "--repeats", "1"]) == 0
+    rows = [line.split("|") for line in capsys.readouterr().out.splitlines() if line.startswith("| Made")]
+    assert [row[2].strip() for row in rows] == list(benchmark.METHODS)
+    assert float(rows[0][4]) < 1
+    assert benchmark.main(["--data", str(tmp_path / "Made"), "--no-sample"]) == 0
+    assert "skipped, no pairs in" in capsys.readouterr().out

@@ -1,0 +1,292 @@
+"""Superpixels: exact numbers, connected and nested regions, scores of drawn labels, and what the command writes."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+import tifffile
+from PIL import Image
+from skimage import data
+from skimage.measure import label as components
+
+from apps import superpixels as command
+from apps.images import InputError
+from apps.region_scores import RegionScores, read_segments, score_regions
+from apps.regions import mean_picture, outline_picture, outlines
+from apps.superpixels import superpixels
+from benchmarks import superpixels as benchmark
+
+
+def astronaut(step=4):
+    return np.ascontiguousarray(data.astronaut()[::step, ::step])
+
+
+def pictures():
+    rng = np.random.default_rng(0)
+    y, x = np.mgrid[:40, :50]
+    dots = np.full((60, 60), 255, np.uint8)
+    dots[1::3, 1::3] = rng.integers(0, 100, (20, 20))
+    return {
+        "photo": astronaut(8),
+        "plain": np.full((24, 31), 77, np.uint8),
+        "noise": rng.integers(0, 256, (33, 21, 3), dtype=np.uint8),
+        "ramp": (x + y).astype(np.float32) / 100,
+        "chequers": np.uint8(255) * ((x + y) % 2).astype(np.uint8),
+        "dots": dots,
+        "row": rng.integers(0, 256, (1, 57), dtype=np.uint8),
+        "column": rng.integers(0, 2**16, (43, 1), dtype=np.uint16),
+        "pixel": np.zeros((1, 1, 4), np.uint8),
+        "two": np.array([[True, False]]),
+    }
+
+
+@pytest.mark.parametrize("name", pictures())
+def test_any_number_of_connected_regions(name):
+    picture = pictures()[name]
+    pixels = picture.shape[0] * picture.shape[1]
+    found = superpixels(picture, min(7, pixels))
+    assert found.regions == min(7, pixels)
+    np.testing.assert_array_equal(found.labels, found.at(found.regions))
+    for count in {1, min(2, pixels), min(30, pixels), pixels // 2 or 1, pixels}:
+        labels = found.at(count)
+        assert labels.dtype == np.int32
+        assert labels.shape == picture.shape[:2]
+        first = np.unique(labels, return_index=True)
+        np.testing.assert_array_equal(first[0], np.arange(count))
+        assert (np.diff(first[1]) > 0).all()
+        assert components(labels, connectivity=1, background=-1).max() == count
+
+
+def test_regions_are_nested():
+    found = superpixels(astronaut(), 100)
+    counts = (5000, 999, 100, 99, 17, 2, 1)
+    for fine, coarse in zip(counts, counts[1:], strict=False):
+        pairs = np.unique(np.stack([found.at(fine).ravel(), found.at(coarse).ravel()]), axis=1)
+        assert pairs.shape[1] == fine
+
+
+def test_labels_do_not_depend_on_threads_nor_on_the_number_asked_for():
+    picture = astronaut(2)
+    one = superpixels(picture, 50, threads=1)
+    np.testing.assert_array_equal(one.labels, superpixels(picture, 50, threads=3).labels)
+    np.testing.assert_array_equal(one.labels, superpixels(picture, 900).at(50))
+    rgba = np.dstack([picture, np.zeros(picture.shape[:2], np.uint8)])
+    np.testing.assert_array_equal(one.labels, superpixels(rgba, 50).labels)
+
+
+def test_plain_shapes_are_found():
+    y, x = np.mgrid[:60, :80]
+    truth = 1 * ((y - 30) ** 2 + (x - 30) ** 2 < 300) + 2 * ((x > 60) & (y > 20))
+    noise = np.random.default_rng(1).normal(0, 4, (60, 80, 3))
+    picture = np.array([(60, 90, 200), (200, 80, 60), (90, 190, 90)])[truth] + noise
+    found = superpixels(np.clip(picture, 0, 255).astype(np.uint8), 3)
+    scores = score_regions(found.labels, truth.astype(np.int32))
+    assert scores.boundary_recall == 100
+    assert scores.undersegmentation_error < 0.1
+
+
+def test_regions_of_a_plain_picture_are_of_one_size():
+    for shape in ((64, 64), (50, 70)):
+        size = np.bincount(superpixels(np.full(shape, 9, np.uint8), 16).labels.ravel())
+        assert size.max() < 3.5 * size.mean()
+        assert size.min() > size.mean() / 5
+
+
+def test_many_islands_take_few_levels():
+    """A plain ground with odd pixels everywhere is a star of regions."""
+    picture = np.full((150, 150), 200, np.uint8)
+    picture[1::3, 1::3] = 10
+    found = superpixels(picture, 100)
+    assert len(found._hierarchy.levels) < 60
+
+
+def test_evenness_evens_out_sizes():
+    picture = astronaut()
+    largest = [np.bincount(superpixels(picture, 200, evenness=e).labels.ravel()).max() for e in (1.0, 50.0)]
+    assert largest[1] < largest[0] / 2
+
+
+def test_better_than_slic():
+    """On a real object: the truth is where a coin is brighter than its ground, smoothed and cleaned."""
+    from scipy import ndimage
+    from skimage.segmentation import slic
+
+    picture = data.coins()[:, 100:]
+    smooth = ndimage.gaussian_filter(picture.astype(float), 2)
+    truth = ndimage.binary_fill_holes(ndimage.binary_opening(smooth > 110, iterations=3)).astype(np.int32)
+    ours = score_regions(superpixels(picture, 150).labels, truth)
+    theirs = score_regions(slic(picture, 150, channel_axis=None, start_label=0), truth)
+    assert ours.boundary_recall > theirs.boundary_recall
+    assert ours.undersegmentation_error < theirs.undersegmentation_error
+
+
+def test_pictures_of_the_result():
+    rgb = np.zeros((4, 6, 3), np.float32)
+    rgb[:, :3] = (1, 0, 0)
+    rgb[:2, 3:] = (0, 1, 0)
+    labels = np.repeat(np.array([[0, 0, 0, 1, 1, 1]]), 4, axis=0)
+    assert mean_picture(rgb, labels)[0, 0].tolist() == [255, 0, 0]
+    assert mean_picture(rgb, labels)[3, 5].tolist() == [0, 128, 0]
+    assert outlines(labels).sum(axis=0).tolist() == [0, 0, 4, 4, 0, 0]
+    drawn = outline_picture(rgb, labels)
+    assert (drawn[:, 3] == drawn[0, 3]).all()
+    assert drawn[0, 3].tolist() != [0, 255, 0]
+    assert drawn[0, 2].tolist() == [255, 0, 0]
+
+
+def test_scores_of_drawn_labels():
+    truth = np.zeros((10, 20), np.int32)
+    truth[:, 10:] = 1
+    assert score_regions(truth, truth) == RegionScores(100, 0, 10)
+    near, far = np.zeros_like(truth), np.zeros_like(truth)
+    near[:, 13:] = 1  # pixels 12 and 13 are its boundary; 9 and 10 the truth's
+    far[:, 14:] = 1
+    assert score_regions(near, truth).boundary_recall == 50
+    assert score_regions(far, truth).boundary_recall == 0
+    # Of region 0 30 of 130 pixels lie in the right segment; each segment counts them.
+    assert score_regions(near, truth).undersegmentation_error == pytest.approx(100 * 60 / 200)
+    none = np.zeros_like(truth)
+    assert score_regions(none, truth).boundary_recall == 0
+    assert score_regions(none, truth).undersegmentation_error == 100
+    assert score_regions(near, none).boundary_recall == 100
+    undecided = truth.copy()
+    undecided[:, 8:16] = -1
+    assert score_regions(near, undecided).undersegmentation_error == 0
+    middle = np.zeros_like(truth)
+    middle[:, 12:] = 1
+    assert score_regions(middle, undecided).boundary_recall == 100
+
+
+def test_truths_of_every_kind(tmp_path):
+    segments = np.arange(12).reshape(3, 4) // 5
+    Image.fromarray((40 * segments).astype(np.uint8)).save(tmp_path / "grey.png")
+    Image.fromarray((1000 * segments).astype(np.uint16)).save(tmp_path / "deep.png")
+    colours = np.array([(1, 2, 3), (3, 2, 1), (200, 0, 0)], np.uint8)[segments]
+    Image.fromarray(colours).save(tmp_path / "colour.png")
+    tifffile.imwrite(tmp_path / "deep.tif", (70000 * segments).astype(np.uint32))
+    np.save(tmp_path / "array.npy", segments)
+    for name in ("grey.png", "deep.png", "colour.png", "deep.tif", "array.npy"):
+        found = read_segments(tmp_path / name)
+        assert len(np.unique(np.stack([found, segments]).reshape(2, -1), axis=1).T) == 3, name
+    Image.fromarray(np.array([[0, 128, 255]], np.uint8)).save(tmp_path / "mask.png")
+    assert read_segments(tmp_path / "mask.png").tolist() == [[0, -1, 2]]
+    np.save(tmp_path / "floats.npy", np.zeros((2, 2)))
+    np.save(tmp_path / "flat.npy", np.zeros(4, int))
+    Image.fromarray(np.full((2, 2), 128, np.uint8)).save(tmp_path / "open.png")
+    (tmp_path / "words.png").write_text("no picture")
+    for name, message in (
+        ("floats.npy", "one whole number, or one colour"),
+        ("flat.npy", "one whole number, or one colour"),
+        ("open.png", "leaves every pixel undecided"),
+        ("words.png", "--truth: cannot read .*pass a label picture"),
+        ("gone.png", "--truth: no file"),
+    ):
+        with pytest.raises(InputError, match=message):
+            read_segments(tmp_path / name)
+
+
+def test_border_of_the_function():
+    picture = np.zeros((4, 5), np.uint8)
+    for arguments, message in (
+        ((picture, 0), "regions must be a whole number from 1 to 20"),
+        ((picture, 21), "from 1 to 20, the pixels of this picture; got 21"),
+        ((picture, 2.5), "regions must be a whole number"),
+        ((picture, True), "regions must be a whole number"),
+        ((np.zeros((3, 3, 7)), 2), "one grey, RGB or RGBA picture"),
+        ((np.zeros((0, 3)), 1), "one grey, RGB or RGBA picture"),
+        ((np.full((3, 3), np.nan), 2), "NaN"),
+    ):
+        with pytest.raises(InputError, match=message):
+            superpixels(*arguments)
+    with pytest.raises(InputError, match="evenness must be a colour difference above 0, got 0"):
+        superpixels(picture, 2, evenness=0)
+    with pytest.raises(InputError, match="from 1 to 20"):
+        superpixels(picture, 2).at(21)
+
+
+def run(files, *arguments, image="photo.png"):
+    return command.main([str(files / image), "--out", str(files / "out"), *map(str, arguments)])
+
+
+def test_writes_labels_outlines_and_means(files, capsys):
+    out = files / "out"
+    given = ("--regions", 6, "--truth", files / "truth.png", "--json", files / "r.json", "--csv", files / "r.csv")
+    assert run(files, *given) == 0
+    assert sorted(p.name for p in out.iterdir()) == ["photo-labels.png", "photo-means.png", "photo-outlines.png"]
+    labels = np.array(Image.open(out / "photo-labels.png"))
+    assert labels.dtype == np.uint16
+    np.testing.assert_array_equal(labels, superpixels(np.array(Image.open(files / "photo.png")), 6).labels)
+    report = json.loads((files / "r.json").read_text())
+    assert report["levels"][0]["truth"]["boundary_recall_percent"] > 90
+    assert report["levels"][0]["truth"]["undersegmentation_error_percent"] < 5
+    rows = list(csv.DictReader((files / "r.csv").read_text().splitlines()))
+    assert [row["regions"] for row in rows] == ["6"]
+    assert float(rows[0]["boundary_recall_percent"]) > 90
+    assert "6 regions" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("kind", "name"), [("tiff", "photo-{}-labels.tif"), ("npy", "photo-{}-labels.npy")])
+def test_several_numbers(files, kind, name):
+    assert run(files, "--regions", "40,9", "--format", kind, "--quiet", "--csv", files / "r.csv") == 0
+    read = np.load if kind == "npy" else tifffile.imread
+    for count in (40, 9):
+        assert len(np.unique(read(files / "out" / name.format(count)))) == count
+    assert len(list((files / "out").iterdir())) == 6
+    assert len((files / "r.csv").read_text().splitlines()) == 3
+
+
+def test_a_folder(files, capsys):
+    photos = files / "photos"
+    photos.mkdir()
+    (files / "photo.png").rename(photos / "a.png")
+    Image.fromarray(np.zeros((3, 3), np.uint8)).save(photos / "small.png")
+    (photos / "broken.png").write_text("no picture")
+    assert run(files, "--regions", 20, "--json", "-", image="photos") == 1
+    answer = capsys.readouterr()
+    report = json.loads(answer.out)
+    assert [r["image"].endswith("a.png") for r in report["images"]] == [True]
+    assert [f["image"][-9:] for f in report["failures"]] == ["roken.png", "small.png"]
+    assert "regions must be a whole number from 1 to 9" in answer.err
+    assert run(files, "--regions", 2, image="photos") == 1
+    assert "2 done, 1 failed" in capsys.readouterr().out
+
+
+BAD = [
+    (["--regions", "many"], "--regions needs whole numbers"),
+    (["--regions", "0"], "--regions needs different numbers, 1 or more"),
+    (["--regions", "5,5"], "--regions needs different numbers"),
+    (["--regions", "70000"], "--regions 70000 does not fit into the 16 bits of PNG; add --format tiff"),
+    (["--regions", "2000,5"], "regions must be a whole number from 1 to 1024"),
+    (["--evenness", "-1"], "evenness must be a colour difference above 0"),
+    (["--evenness", "nan"], "evenness must be a colour difference above 0"),
+    (["--threads", "0"], "--threads must be 1 or more"),
+    (["--truth", "gone.png"], "--truth: no file"),
+    (["--truth", "small.png", "--regions", "9"], "--truth is 3x3 pixels, but the image is 32x32"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD, ids=lambda value: " ".join(value) if value is list else None)
+def test_bad_input_is_one_line_and_nothing_is_written(files, arguments, message, capsys):
+    Image.fromarray(np.zeros((3, 3), np.uint8)).save(files / "small.png")
+    arguments = [str(files / a) if a.endswith(".png") else a for a in arguments]
+    assert run(files, *arguments) == 2
+    answer = capsys.readouterr()
+    assert message in answer.err
+    assert answer.err.count("\n") == 1
+    assert not (files / "out").exists()
+
+
+def test_benchmark(scene, tmp_path, capsys, monkeypatch):
+    monkeypatch.delenv("CUTMATCH_DATA", raising=False)
+    assert benchmark.main([]) == 0
+    assert "skipped, no folder given" in capsys.readouterr().out
+    folder = tmp_path / "grabcut"
+    for name in ("images", "gt"):
+        (folder / name).mkdir(parents=True)
+    Image.fromarray(scene.image).save(folder / "images" / "a.png")
+    Image.fromarray(np.uint8(255) * scene.truth.astype(np.uint8)).save(folder / "gt" / "a.png")
+    assert benchmark.main(["--data", str(tmp_path), "--quick", "--regions", "20"]) == 0
+    rows = [line.split("|") for line in capsys.readouterr().out.splitlines() if line.startswith("| grabcut")]
+    assert [row[2].strip() for row in rows] == list(benchmark.METHODS)
+    assert rows[0][5].strip() == "20"
