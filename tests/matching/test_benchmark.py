@@ -88,6 +88,7 @@ def test_what_a_limit_does_to_the_tables(monkeypatch, capsys):
     size = int((maximum_bipartite_matching(GRAPH) >= 0).sum())
     told = {"auto": None, "hopcroft_karp": (7.0, size, ran), "SciPy": (0.0, size, None), "igraph": None}
     monkeypatch.setattr(runs.Trials, "run", lambda trials, program: told[program.name])
+    monkeypatch.setitem(runs.RIVALS, "igraph", lambda graph: lambda: size)  # installed or not
     how = ["--limit", "8", "--repeats", "1", "--method", "auto,hopcroft_karp", "--profile", "p"]
     assert main(["matching", "tiny", *how]) == 0
     printed = capsys.readouterr().out
