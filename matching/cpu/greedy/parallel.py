@@ -107,6 +107,16 @@ def match_kernel(live, state, choice, partner, first, last):
     return np.int64(left) - first, matched
 
 
+def check_options(p, select, rounds) -> None:
+    """Refuse what the method cannot do, on either device."""
+    if not 0 < p < 1:
+        raise ValueError(f"p must lie between 0 and 1, got {p!r}")
+    if select not in (None, "first", "heaviest"):
+        raise ValueError(f"select must be 'first', 'heaviest' or None, got {select!r}")
+    if rounds < 0:
+        raise ValueError(f"rounds must not be negative, got {rounds!r}")
+
+
 def solve(graph, partner, *, seed=0, threads=None, p=0.53406, select=None, rounds=256):
     """Match free vertices by rounds of proposals; counts of what was done, among them vertices matched by round.
 
@@ -115,12 +125,7 @@ def solve(graph, partner, *, seed=0, threads=None, p=0.53406, select=None, round
     select    "first" neighbour or "heaviest" edge; None: "heaviest" where the graph has weights
     rounds    at most so many
     """
-    if not 0 < p < 1:
-        raise ValueError(f"p must lie between 0 and 1, got {p!r}")
-    if select not in (None, "first", "heaviest"):
-        raise ValueError(f"select must be 'first', 'heaviest' or None, got {select!r}")
-    if rounds < 0:
-        raise ValueError(f"rounds must not be negative, got {rounds!r}")
+    check_options(p, select, rounds)
     threads = thread_count() if threads is None else threads
     heaviest = graph.weight is not None if select is None else select == "heaviest"
     ptr, adj = graph.ptr, graph.adj

@@ -213,12 +213,7 @@ def solve(graph, partner, *, seed=0, p=0.53406, select=None, rounds=256):
     select    "first" neighbour or "heaviest" edge; None: "heaviest" where the graph has weights
     rounds    at most so many; what is left then is matched by algorithm 1, on the host
     """
-    if not 0 < p < 1:
-        raise ValueError(f"p must lie between 0 and 1, got {p!r}")
-    if select not in (None, "first", "heaviest"):
-        raise ValueError(f"select must be 'first', 'heaviest' or None, got {select!r}")
-    if rounds < 0:
-        raise ValueError(f"rounds must not be negative, got {rounds!r}")
+    parallel.check_options(p, select, rounds)
     heaviest = graph.weight is not None if select is None else select == "heaviest"
     threshold = np.int64(min(round(p * 2**32), 2**32 - 1))
 
