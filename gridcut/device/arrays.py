@@ -169,11 +169,16 @@ def upload(array: np.ndarray):
     """A copy on the GPU, flat."""
     array = np.ascontiguousarray(array).reshape(-1)
     (copy,) = allocate((array.size, array.dtype))
-    if _numba()[1]:
-        copy.copy_to_device(array)
-    else:
-        _memory().copy_in(array, copy)
+    overwrite(copy, array)
     return copy
+
+
+def overwrite(there, array: np.ndarray) -> None:
+    """Copy an array on the host into one of our own on the GPU, both flat and of one length and dtype."""
+    if _numba()[1]:
+        there.copy_to_device(array)
+    else:
+        _memory().copy_in(array, there)
 
 
 def download(array) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The cheap initial matching on a GPU: each row takes its first free column.
+"""The cheap initial matching on a GPU: each row takes the first free column, counted from one drawn at random.
 
 Returns a maximal matching, so at least half as many pairs as there can be.  Which one depends on who is first.
 
@@ -20,7 +20,7 @@ from numba import int32, int64
 from gridcut.device.arrays import download, upload
 from gridcut.device.cuda import SIMULATED, ballot, cuda, cuda_kernel, device_function, lowest_set, shuffle
 from gridcut.device.launch import launch
-from matching.cuda.grid import add_up
+from matching.cuda.grid import add_up, from_somewhere
 from matching.cuda.problem import EDGES, DeviceGraph, for_host
 
 THREADS = 32 if SIMULATED else 256
@@ -39,31 +39,35 @@ def cheap_kernel(row_ptr, row_adj, row_match, col_match, counts):
     rows = int32(row_match.size)
     r = int32(cuda.grid(1))
     lane = int32(cuda.threadIdx.x & 31)
-    k = int64(0)
-    end = int64(0)
+    begin = int64(0)
+    number = int64(0)
     if r < rows and row_match[r] < 0:
-        k = row_ptr[r]
-        end = row_ptr[r + 1]
-    start = k
-    stop = min(end, k + MANY)
-    while k < stop:
-        c = row_adj[k]
-        k += 1
+        begin = row_ptr[r]
+        number = row_ptr[r + 1] - begin
+    j = int64(0)
+    edges = int64(0)
+    stop = min(number, int64(MANY))
+    while j < stop:
+        c = row_adj[begin + from_somewhere(r, j, number)]
+        j += 1
+        edges += 1
         if take(col_match, c, r):
             row_match[r] = c
-            end = k
-            stop = k
-    edges = k - start
-    waiting = ballot(k < end)
+            number = j
+            stop = j
+    waiting = ballot(j < number)
     while waiting != 0:
         which = lowest_set(waiting)
         waiting = waiting & (waiting - 1)
-        place = shuffle(k, which)
-        last = shuffle(end, which)
+        place = int64(MANY)
+        first = shuffle(begin, which)
+        last = shuffle(number, which)
         owner = int32(r - lane + which)
         looking = True
         while looking and place < last:
-            c = row_adj[place + lane] if place + lane < last else int32(-1)
+            c = int32(-1)
+            if place + lane < last:
+                c = row_adj[first + from_somewhere(owner, place + lane, last)]
             free = ballot(c >= 0 and col_match[max(c, int32(0))] < 0)
             while looking and free != 0:
                 lucky = lane == lowest_set(free) and take(col_match, c, owner)

@@ -39,9 +39,10 @@ from numba import int32, int64
 
 from gridcut.device.cuda import SIMULATED, ballot, cuda, device_function, lowest_set, relaxed_load, shuffle
 from matching.cuda.frontier import NEAR, STATES, narrow_levels_of, push
+from matching.cuda.grid import from_somewhere
 
 UNSEEN, RENEWED = -1, -2
-FOUND, ACTIVE, FRESH, ALONE, FOREST_STATES = range(STATES, STATES + 5)  # in state
+FOUND, ACTIVE, FRESH, ALONE, TIRED, FOREST_STATES = range(STATES, STATES + 6)  # in state
 
 MOST_LANES = 8  # of a vertex
 MANY = 2 if SIMULATED else 16  # neighbours a lane looks at before its whole warp helps
@@ -144,34 +145,35 @@ def bottom_up(graph, forest, out, mark, thread, threads):
     edges = int64(0)
     while first < cols:
         y = int32(first + lane)
-        k = int64(0)
-        end = int64(0)
+        begin = int64(0)
+        number = int64(0)
+        j = int64(0)
         if y < cols and root_y[y] == mark:
             root_y[y] = int32(UNSEEN)
-            k = y_ptr[y]
-            end = y_ptr[y + 1]
-            stop = min(end, k + MANY)
-            edges -= k
-            while k < stop:
-                x = y_adj[k]
+            begin = y_ptr[y]
+            number = y_ptr[y + 1] - begin
+            stop = min(number, int64(MANY))
+            while j < stop:
+                x = y_adj[begin + from_somewhere(y, j, number)]
                 r = root_x[x]
-                k += 1
+                j += 1
+                edges += 1
                 if r >= 0 and leaf[r] < 0 and join(graph, forest, out, y, x, r):
-                    end = k
-                    stop = k
-            edges += k
-        hubs = ballot(k < end)
+                    number = j
+                    stop = j
+        hubs = ballot(j < number)
         while hubs != 0:
             which = lowest_set(hubs)
             hubs = hubs & (hubs - 1)
-            place = shuffle(k, which)
-            last = shuffle(end, which)
+            place = int64(MANY)
+            start = shuffle(begin, which)
+            last = shuffle(number, which)
             looking = True
             while looking and place < last:
                 x = int32(0)
                 r = int32(-1)
                 if place + lane < last:
-                    x = y_adj[place + lane]
+                    x = y_adj[start + from_somewhere(int32(first + which), place + lane, last)]
                     r = root_x[x]
                 hopes = ballot(r >= 0 and relaxed_load(leaf, max(r, int32(0))) < 0)
                 if hopes == 0:

@@ -22,6 +22,7 @@ PUSHED, HEAD, TAIL, STATES = 0, 3, 4, 5
 NARROW = 4 if SIMULATED else 512  # frontier up to which one block goes on alone
 NEAR = 2 * NARROW  # frontier up to which it goes on once it has begun
 BUFFER = 2 * NEAR if SIMULATED else 4 * NEAR  # room in `near`, at least for two frontiers
+ENDLESS = int64(2**62)  # levels, for who does not count them
 # In place: pushes of a block alone (three, by turns), of a block among others; room taken for them.
 AMONG_OTHERS, ROOM, PLACES = 3, 4, 5
 
@@ -68,8 +69,8 @@ def narrow_levels_of(level):
     """
 
     @device_function
-    def narrow_levels(graph, work, queue, near, place, head, tail):
-        """(head, tail, levels, edges).  All threads of the block take part."""
+    def narrow_levels(graph, work, queue, near, place, head, tail, most):
+        """At most `most` levels: (head, tail, levels, edges).  All threads of the block take part."""
         me = int32(cuda.threadIdx.x)
         threads = int32(cuda.blockDim.x)
         i = me
@@ -83,7 +84,7 @@ def narrow_levels_of(level):
         half = int32(NEAR)
         levels = int64(0)
         edges = int64(0)
-        while head < tail <= head + NEAR:
+        while head < tail <= head + NEAR and levels < most:
             following = int32(turn + 1) if turn < 2 else int32(0)
             if me == 0:
                 place[following] = 0

@@ -26,6 +26,18 @@ def run_kernel(kernel, args, threads: int, items: int, share: int = MOST_BLOCKS)
 
 
 @device_function
+def from_somewhere(v, j, number):
+    """The place of the j-th of v's `number` neighbours, counted round from one that seems drawn at random.
+
+    Neighbours are sorted.  Where names say where things lie, as in a scan of points, all who begin with the first drift
+    the same way: the pairs of many threads at once leave free rows at one end of the graph and free columns at the
+    other, and trees grow long and thin.
+    """
+    i = j + (((int64(v) * 2654435769 & 0xFFFFFFFF) * number) >> 32)
+    return i - number if i >= number else i
+
+
+@device_function
 def add_up(totals, i, value):
     """Add the values of all threads to totals[i]; all of them take part."""
     lane = int32(cuda.threadIdx.x & 31)

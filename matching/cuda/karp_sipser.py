@@ -44,6 +44,7 @@ from gridcut.device.cuda import (
 from matching.cuda.frontier import (
     AMONG_OTHERS,
     BUFFER,
+    ENDLESS,
     HEAD,
     NARROW,
     NEAR,
@@ -186,7 +187,7 @@ def cascade(graph, work, near, place, turn, thread, threads):
     while head < tail:
         if tail - head <= NARROW:
             if cuda.blockIdx.x == 0:
-                head, tail, more, looked = narrow_singles(graph, work, queue, near, place, head, tail)
+                head, tail, more, looked = narrow_singles(graph, work, queue, near, place, head, tail, ENDLESS)
                 edges += looked
                 levels += more
                 if thread == 0:

@@ -31,20 +31,21 @@ from matching.cuda.forest import (
     FOUND,
     FRESH,
     RENEWED,
+    TIRED,
     UNSEEN,
     bottom_up,
     extend,
     narrow_levels,
     top_down,
 )
-from matching.cuda.frontier import AMONG_OTHERS, BUFFER, HEAD, NARROW, PLACES, PUSHED, TAIL, flush, push
+from matching.cuda.frontier import AMONG_OTHERS, BUFFER, ENDLESS, HEAD, NARROW, PLACES, PUSHED, TAIL, flush, push
 from matching.cuda.grid import add_up, next_turn, run_kernel
 from matching.cuda.problem import EDGES, LEVELS, PATH_LENGTH, PHASES, DeviceGraph, as_stats, for_host
 
 THREADS = 512
 REGISTERS = 64  # so that two blocks fit on a multiprocessor
 BLOCKS = 2  # most on a multiprocessor: with more, barriers cost what more threads save
-LEVELS_UP, GRAFTS = 4, 5  # in counts
+LEVELS_UP, GRAFTS, FINISHED, COUNTED = 4, 5, 6, 7  # in counts
 
 
 @device_function
@@ -86,8 +87,9 @@ def graft_kernel(
     alpha,
     both_ways,
     grafting,
+    patience,
 ):
-    """Algorithm 3."""
+    """Algorithm 3; given up, at a legal matching, after `patience` levels of one block alone."""
     near = cuda.shared.array(BUFFER, int32)
     place = cuda.shared.array(PLACES, int32)
     graph = (x_ptr, x_adj, y_ptr, y_adj, mate_x, mate_y)
@@ -119,21 +121,26 @@ def graft_kernel(
         roots[i] = queue[i]
         i = int32(i + threads)
     unseen = cols
+    finished = False
+    tired = False
     while True:
         head = int32(0)
-        while head < tail:
+        while head < tail and not tired:
             if tail - head <= NARROW:
                 before = tail
                 if cuda.blockIdx.x == 0:
-                    head, tail, more, looked = narrow_levels(graph, forest, queue, near, place, head, tail)
+                    head, tail, more, looked = narrow_levels(graph, forest, queue, near, place, head, tail, patience)
                     edges += looked
+                    levels += more
+                    patience -= more
                     if thread == 0:
-                        levels += more
                         state[HEAD] = head
                         state[TAIL] = tail
+                        state[TIRED] = int32(patience <= 0)
                 grid_sync()
                 head = relaxed_load(state, int32(HEAD))
                 tail = relaxed_load(state, int32(TAIL))
+                tired = relaxed_load(state, int32(TIRED)) != 0
                 unseen = int32(unseen - (tail - before))
             else:
                 following = next_turn(state, int32(PUSHED), turn, thread)
@@ -151,7 +158,8 @@ def graft_kernel(
                 turn = following
                 levels += 1
         phases += 1
-        if relaxed_load(state, int32(FOUND)) == 0:
+        finished = not tired and relaxed_load(state, int32(FOUND)) == 0
+        if finished or tired:
             break
 
         if thread == 0:
@@ -215,6 +223,7 @@ def graft_kernel(
         counts[LEVELS] = levels
         counts[LEVELS_UP] = levels_up
         counts[GRAFTS] = grafts
+        counts[FINISHED] = int64(finished)
 
 
 def search(
@@ -235,14 +244,22 @@ def search(
     """
     if not isinstance(alpha, Real) or not 0 < alpha < np.inf:
         raise ValueError(f"alpha must be a number above 0; got {alpha!r}")
+    stats = search_for(graph, row_match, col_match, ENDLESS, alpha, direction_optimising, grafting)
+    del stats["finished"]
+    return stats
+
+
+def search_for(graph, row_match, col_match, patience, alpha=5.0, direction_optimising=True, grafting=True) -> dict:
+    """`search` that may give up after `patience` levels of one block alone; "finished": whether it has not."""
     rows, cols = row_match.size, col_match.size
     work = allocate(*((size, np.int32) for size in (cols, cols, rows, rows, rows, rows)))
-    state, counts = upload(np.zeros(FOREST_STATES, np.int32)), upload(np.zeros(6, np.int64))
-    switches = (np.float64(alpha), np.int32(direction_optimising), np.int32(grafting))
+    state, counts = upload(np.zeros(FOREST_STATES, np.int32)), upload(np.zeros(COUNTED, np.int64))
+    switches = (np.float64(alpha), np.int32(direction_optimising), np.int32(grafting), np.int64(patience))
     arguments = (*graph, row_match, col_match, *work, state, counts, *switches)
     run_kernel(graft_kernel, arguments, THREADS, max(rows, cols), BLOCKS)
     counts = download(counts)
-    return {**as_stats(counts), "levels_bottom_up": int(counts[LEVELS_UP]), "grafts": int(counts[GRAFTS])}
+    more = {"levels_bottom_up": int(counts[LEVELS_UP]), "grafts": int(counts[GRAFTS])}
+    return {**as_stats(counts), **more, "finished": bool(counts[FINISHED])}
 
 
 solve = for_host(search)
@@ -251,5 +268,5 @@ solve = for_host(search)
 def kernels():
     """Name, kernel and argument types of what is compiled."""
     ids, longs = int32[::1], int64[::1]
-    types = (longs, ids, longs, ids, *(ids,) * 9, longs, float64, int32, int32)
+    types = (longs, ids, longs, ids, *(ids,) * 9, longs, float64, int32, int32, int64)
     return [("graft", graft_kernel, types)]

@@ -1,9 +1,11 @@
-"""What method="auto" runs on a GPU: the cheap initial matching or Karp and Sipser's, then tree grafting.
+"""What method="auto" runs on a GPU: the cheap initial matching, then tree grafting; the CPU where a GPU only waits.
 
-Returns a maximum matching.  Karp and Sipser's where many rows have at most one column: in sparse random and in skewed
-graphs it leaves next to no paths to find, in meshes not fewer than pay for it.  A matching that is given is kept.
+Returns a maximum matching.  In long thin graphs a search has thousands of levels of a few vertices each.  A GPU takes
+two microseconds a level whatever is in it, a CPU as many nanoseconds a vertex; so after PATIENCE of such levels, and
+more in large graphs, the CPU's default takes over: from nothing if no matching was given, since its own first matching
+is better there, or else from the matching reached so far, which keeps what was given.
 
-Files: cheap.py, karp_sipser.py, ms_bfs_graft.py.
+Files: cheap.py, ms_bfs_graft.py, matching/cpu/portfolio.py.
 
 [1] Azad, Buluç, Pothen. "A parallel tree grafting algorithm for maximum cardinality matching in bipartite graphs."
     IPDPS 2015; the other references are in those files.
@@ -14,44 +16,56 @@ O(phases (n + m + edges)); 16 n + 8 m bytes beside the graph and the matching.
 import numpy as np
 from numba import int32, int64
 
-from gridcut.device.arrays import download, upload
+from gridcut.device.arrays import download, overwrite, upload
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel
 from gridcut.device.launch import launch
-from matching.cuda import cheap, karp_sipser, ms_bfs_graft
+from matching.cpu import portfolio
+from matching.cuda import cheap, ms_bfs_graft
 from matching.cuda.grid import add_up
 from matching.cuda.problem import DeviceGraph, for_host
+from matching.graph import BipartiteGraph
 
 THREADS = 32 if SIMULATED else 256
-# Share of rows with at most one column from which Karp and Sipser's matching is taken: sparse random graphs (degree 3:
-# 0.20) and kron have more; road-like grids (0.08), uniform degree 5 (0.04), R-MAT and meshes less.
-LONELY = 0.12
+# Levels of one block alone before the CPU takes over, and one more for so many edges: a quarter of what a CPU takes.
+PATIENCE, EDGES_A_LEVEL = (3, 20) if SIMULATED else (2000, 500)
 
 
 @cuda_kernel
-def count_kernel(row_ptr, row_match, found):
-    """Rows with at most one column, and rows that are matched."""
-    r = int32(cuda.grid(1))
-    inside = r < row_match.size
-    add_up(found, int32(0), int64(inside and row_ptr[r + 1] - row_ptr[r] <= 1))
-    add_up(found, int32(1), int64(inside and row_match[r] >= 0))
+def count_kernel(match, found):
+    """Vertices that are matched."""
+    v = int32(cuda.grid(1))
+    add_up(found, int32(0), int64(v < match.size and match[v] >= 0))
 
 
-def count(graph: DeviceGraph, row_match) -> tuple[int, int]:
-    """(rows with at most one column, rows that are matched)."""
-    found = upload(np.zeros(2, np.int64))
-    launch(count_kernel, -(-row_match.size // THREADS), THREADS, graph.row_ptr, row_match, found)
-    return tuple(download(found).tolist())
+def matched(match) -> int:
+    """Vertices that are matched."""
+    found = upload(np.zeros(1, np.int64))
+    launch(count_kernel, -(-match.size // THREADS), THREADS, match, found)
+    return int(download(found)[0])
 
 
 def search(graph: DeviceGraph, row_match, col_match) -> dict:
     """Make a matching on the GPU maximum in place; stats, "steps" what ran."""
-    lonely, before = count(graph, row_match)
-    first = "karp_sipser" if lonely > LONELY * row_match.size else "cheap"
-    done = (karp_sipser if first == "karp_sipser" else cheap).fill(graph, row_match, col_match)
-    taken = count(graph, row_match)[1] - before
-    stats = ms_bfs_graft.search(graph, row_match, col_match)
-    edges, length = stats["edges"] + done["edges"], stats["path_length"] + taken  # paths of one edge
-    return {**stats, "edges": edges, "path_length": length, "steps": (first, "ms_bfs_graft")}
+    given = matched(row_match)
+    done = cheap.fill(graph, row_match, col_match)
+    taken = matched(row_match) - given
+    patience = PATIENCE + graph.row_adj.size // EDGES_A_LEVEL
+    stats = ms_bfs_graft.search_for(graph, row_match, col_match, patience)
+    if stats.pop("finished"):
+        edges, length = stats["edges"] + done["edges"], stats["path_length"] + taken  # paths of one edge
+        return {**stats, "edges": edges, "path_length": length, "steps": ("cheap", "ms_bfs_graft")}
+    return hand_over(graph, row_match, col_match, given)
+
+
+def hand_over(graph: DeviceGraph, row_match, col_match, given: int) -> dict:
+    """The CPU's default on what is on the GPU; stats, of the CPU's work alone."""
+    by_row = download(graph.row_ptr), download(graph.row_adj)
+    on_host = BipartiteGraph(row_match.size, col_match.size, by_row)
+    rows, cols = (download(match) if given else np.full(match.size, -1, np.int32) for match in (row_match, col_match))
+    stats = portfolio.solve(on_host, rows, cols)
+    overwrite(row_match, rows)
+    overwrite(col_match, cols)
+    return {**stats, "steps": ("cheap", "ms_bfs_graft", "cpu")}
 
 
 solve = for_host(search)
@@ -59,4 +73,4 @@ solve = for_host(search)
 
 def kernels():
     """Name, kernel and argument types of what is compiled."""
-    return [("count", count_kernel, (int64[::1], int32[::1], int64[::1]))]
+    return [("count", count_kernel, (int32[::1], int64[::1]))]
