@@ -33,11 +33,28 @@ def take(col_match, c, r):
     return col_match[c] < 0 and cuda.atomic.cas(col_match, c, int32(-1), r) < 0
 
 
+@device_function
+def shuffled(i, bits):
+    """Where i goes in an order of 0 ... 2^bits - 1 that seems drawn.
+
+    Threads begin in the order of their names.  Rows must not: where names say where things lie, all that come later
+    would find taken what lies behind them, and the free columns would gather at the far end.
+    """
+    if i >> bits:
+        return i
+    mask = (int64(1) << bits) - 1
+    half = (bits + 1) >> 1
+    mixed = int64(i) * 2654435769 & mask
+    mixed = mixed ^ (mixed >> half)
+    mixed = mixed * 2246822507 & mask
+    return int32(mixed ^ (mixed >> half))
+
+
 @cuda_kernel
-def cheap_kernel(row_ptr, row_adj, row_match, col_match, counts):
+def cheap_kernel(row_ptr, row_adj, row_match, col_match, counts, bits):
     """One row a thread, with the help of its warp where it has many columns."""
     rows = int32(row_match.size)
-    r = int32(cuda.grid(1))
+    r = shuffled(int32(cuda.grid(1)), bits)
     lane = int32(cuda.threadIdx.x & 31)
     begin = int64(0)
     number = int64(0)
@@ -62,7 +79,7 @@ def cheap_kernel(row_ptr, row_adj, row_match, col_match, counts):
         place = int64(MANY)
         first = shuffle(begin, which)
         last = shuffle(number, which)
-        owner = int32(r - lane + which)
+        owner = shuffle(r, which)
         looking = True
         while looking and place < last:
             c = int32(-1)
@@ -83,8 +100,9 @@ def cheap_kernel(row_ptr, row_adj, row_match, col_match, counts):
 def fill(graph: DeviceGraph, row_match, col_match) -> dict:
     """Add pairs to a matching on the GPU in place; stats."""
     counts = upload(np.zeros(1, np.int64))
-    blocks = -(-row_match.size // THREADS)
-    launch(cheap_kernel, blocks, THREADS, graph.row_ptr, graph.row_adj, row_match, col_match, counts)
+    bits = max(1, (row_match.size - 1).bit_length())
+    arguments = graph.row_ptr, graph.row_adj, row_match, col_match, counts, np.int32(bits)
+    launch(cheap_kernel, -(-(1 << bits) // THREADS), THREADS, *arguments)
     return {"edges": int(download(counts)[EDGES])}
 
 
@@ -94,4 +112,4 @@ initialise = for_host(fill)
 def kernels():
     """Name, kernel and argument types of what is compiled."""
     ids, longs = int32[::1], int64[::1]
-    return [("cheap", cheap_kernel, (longs, ids, ids, ids, longs))]
+    return [("cheap", cheap_kernel, (longs, ids, ids, ids, longs, int32))]

@@ -27,14 +27,15 @@ def run_kernel(kernel, args, threads: int, items: int, share: int = MOST_BLOCKS)
 
 @device_function
 def from_somewhere(v, j, number):
-    """The place of the j-th of v's `number` neighbours, counted round from one that seems drawn at random.
+    """The place of the j-th of v's `number` neighbours, counted round from one that seems drawn, up or down.
 
-    Neighbours are sorted.  Where names say where things lie, as in a scan of points, all who begin with the first drift
-    the same way: the pairs of many threads at once leave free rows at one end of the graph and free columns at the
-    other, and trees grow long and thin.
+    Neighbours are sorted.  Where names say where things lie, as in a scan of points, all who begin with the first, or
+    all who go up, drift the same way: the pairs of many threads at once leave free rows at one end of the graph and
+    free columns at the other.
     """
-    i = j + (((int64(v) * 2654435769 & 0xFFFFFFFF) * number) >> 32)
-    return i - number if i >= number else i
+    drawn = int64(v) * 2654435769 & 0xFFFFFFFF
+    i = (drawn * number >> 32) + (j if drawn & 1 else -j)
+    return i + number if i < 0 else i - number if i >= number else i
 
 
 @device_function

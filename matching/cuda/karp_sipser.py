@@ -56,7 +56,7 @@ from matching.cuda.frontier import (
     narrow_levels_of,
     push,
 )
-from matching.cuda.grid import add_up, next_turn, run_kernel
+from matching.cuda.grid import add_up, from_somewhere, next_turn, run_kernel
 from matching.cuda.problem import EDGES, LEVELS, PHASES, DeviceGraph, for_host
 
 THREADS = 512
@@ -110,38 +110,41 @@ def match_some(graph, work, out, head, number, share, thread, threads):
         i = int32(first + lane)
         v = int32(-1)
         u = int32(-1)
-        k = int64(0)
-        end = int64(0)
+        begin = int64(0)
+        most = int64(0)
         if i < number:
             if share >= 0:
                 v = int32(i * STRIDE + share)
             else:
                 v = near[NEAR - half + i] if alone else queue[head + i]
             if match[v] < 0 and degree[v] > 0:
-                k = ptr[v]
-                end = ptr[v + 1]
-        stop = min(end, k + MANY)
-        edges += stop - k
+                begin = ptr[v]
+                most = ptr[v + 1] - begin
+        stop = min(most, int64(MANY))
+        edges += stop
         fewest = int32(0)
-        while k < stop:
-            c = adj[k]
+        j = int64(0)
+        while j < stop:
+            c = adj[begin + from_somewhere(v, j, most)]
             rivals = other_degree[c]
             if other_match[c] < 0 and (u < 0 or rivals < fewest):
                 u = c
                 fewest = rivals
-            k += 1
-        waiting = ballot(u < 0 and k < end)
+            j += 1
+        waiting = ballot(u < 0 and j < most)
         while waiting != 0:
             which = lowest_set(waiting)
             waiting = waiting & (waiting - 1)
-            start, stop = shuffle(k, which), shuffle(end, which)
+            first_of, last = shuffle(begin, which), shuffle(most, which)
+            owner = shuffle(v, which)
+            place = int64(MANY)
             found = int32(-1)
-            while found < 0 and start < stop:
-                c = adj[start + lane] if start + lane < stop else int32(-1)
+            while found < 0 and place < last:
+                c = adj[first_of + from_somewhere(owner, place + lane, last)] if place + lane < last else int32(-1)
                 free = ballot(c >= 0 and other_match[max(c, int32(0))] < 0)
                 if free != 0:
                     found = shuffle(c, lowest_set(free))
-                start += 32
+                place += 32
                 edges += 1
             if lane == which:
                 u = found

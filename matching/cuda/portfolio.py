@@ -26,8 +26,9 @@ from matching.cuda.problem import DeviceGraph, for_host
 from matching.graph import BipartiteGraph
 
 THREADS = 32 if SIMULATED else 256
-# Levels of one block alone before the CPU takes over, and one more for so many edges: a quarter of what a CPU takes.
-PATIENCE, EDGES_A_LEVEL = (3, 20) if SIMULATED else (2000, 500)
+# Levels of one block alone before the CPU takes over, and one more for so many edges: a tenth of what a CPU takes.
+PATIENCE, EDGES_A_LEVEL = (3, 20) if SIMULATED else (1000, 2000)
+ALPHA = 2.0  # of tree grafting: reading marks costs a GPU more than [1]'s 5 allows for, in skewed and in random graphs
 
 
 @cuda_kernel
@@ -50,7 +51,7 @@ def search(graph: DeviceGraph, row_match, col_match) -> dict:
     done = cheap.fill(graph, row_match, col_match)
     taken = matched(row_match) - given
     patience = PATIENCE + graph.row_adj.size // EDGES_A_LEVEL
-    stats = ms_bfs_graft.search_for(graph, row_match, col_match, patience)
+    stats = ms_bfs_graft.search_for(graph, row_match, col_match, patience, ALPHA)
     if stats.pop("finished"):
         edges, length = stats["edges"] + done["edges"], stats["path_length"] + taken  # paths of one edge
         return {**stats, "edges": edges, "path_length": length, "steps": ("cheap", "ms_bfs_graft")}
