@@ -143,6 +143,8 @@ def dulmage_mendelsohn(graph, *, start=None, **how) -> BlockTriangular:
     ((0, 3, 0), 3)
     """
     checked = bipartite_graph(graph)
+    if type(checked) is not BipartiteGraph:
+        raise TypeError("graph lies on the GPU, but is decomposed on the CPU; copy its arrays to the host first")
     return decompose(checked, maximum(checked, start=start, **how))
 
 

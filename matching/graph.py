@@ -18,7 +18,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse
 
-from gridcut.device import kernel
+from gridcut.device import kernel, run_threads
+from matching.device_graph import lies_on_gpu
 
 INT32, INT64 = np.dtype(np.int32), np.dtype(np.int64)
 INT32_MAX = np.iinfo(np.int32).max
@@ -84,6 +85,14 @@ class BipartiteGraph:
         """Both sides."""
         return Lists(*self._rows(), *self._cols())
 
+    def lists_by(self, threads: int) -> Lists:
+        """Both sides, made by several threads if one is missing."""
+        if self._by_row is None:
+            self._by_row = _transpose(*self._by_col, self.rows, threads)
+        if self._by_col is None:
+            self._by_col = _transpose(*self._by_row, self.cols, threads)
+        return Lists(*self._by_row, *self._by_col)
+
     @property
     def shape(self) -> tuple[int, int]:
         return self.rows, self.cols
@@ -123,11 +132,12 @@ def bipartite_graph(graph) -> BipartiteGraph:
     Parameters
     ----------
     graph : SciPy sparse matrix or array (n, m), a tuple (indptr, indices, shape), or a BipartiteGraph
-        Stored entries are edges, explicit zeros too.  Indices need not be sorted and may repeat.
+        Stored entries are edges, explicit zeros too.  Indices need not be sorted and may repeat.  The arrays of a
+        tuple, and those of a CSR or CSC matrix of another library, may lie on a GPU.
 
     Returns
     -------
-    BipartiteGraph
+    BipartiteGraph, or DeviceBipartiteGraph for arrays on a GPU
         May be passed wherever a graph is asked for, which saves this work when a graph is used again.
 
     Raises
@@ -147,20 +157,32 @@ def bipartite_graph(graph) -> BipartiteGraph:
     if isinstance(graph, tuple):
         if len(graph) != 3:
             raise TypeError(f"graph as a tuple must be (indptr, indices, shape), got {len(graph)} parts")
+        if lies_on_gpu(graph):
+            return _from_gpu(graph)
         return _from_lists(*graph)
     if scipy.sparse.issparse(graph):
         if graph.ndim != 2:
             raise ValueError(f"graph must have 2 axes, rows and columns, got shape {graph.shape}")
-        if graph.format == "csc":
+        form = graph.format
+        if form == "csc":
             return _from_lists(graph.indptr, graph.indices, graph.shape[::-1]).transposed
-        if graph.format == "coo":
+        if form == "coo":
             return _from_pairs(graph)
-        matrix = graph if graph.format == "csr" else graph.tocsr()
+        matrix = graph if form == "csr" else graph.tocsr()
         return _from_lists(matrix.indptr, matrix.indices, matrix.shape)
+    if lies_on_gpu(graph):
+        return _from_gpu(graph)
     raise TypeError(
         "graph must be a SciPy sparse matrix, a tuple (indptr, indices, shape) or a BipartiteGraph, "
         f"got {type(graph).__name__}; scipy.sparse.csr_array(graph) makes one from a dense matrix"
     )
+
+
+def _from_gpu(graph):
+    """A DeviceBipartiteGraph; numba.cuda is imported only here."""
+    from matching.cuda.device_graph import device_graph
+
+    return device_graph(graph)
 
 
 def _from_pairs(graph) -> BipartiteGraph:
@@ -204,8 +226,9 @@ def _from_lists(indptr, indices, shape) -> BipartiteGraph:
     if state == OUTSIDE:
         used = indices[: ptr[-1]]
         raise ValueError(f"indices must lie in 0 ... {cols - 1}, got {used.min()} ... {used.max()}")
-    if len(adj) > ptr[-1]:
-        adj = adj[: ptr[-1]]
+    edges = ptr[-1]
+    if len(adj) > edges:
+        adj = adj[:edges]
     if state == UNSORTED:
         once = _without_duplicates(*_transpose(ptr, adj, cols))
         return BipartiteGraph(rows, cols, _transpose(*once, rows), once)
@@ -277,14 +300,15 @@ def _narrow(ptr, adj, size, narrow):
     return _inspect(ptr, narrow, size)
 
 
-@kernel
-def _transpose(ptr, adj, size):
+def _transpose(ptr, adj, size, threads=1):
     """The lists of the other side; each ascends, and holds an index as often as it was stored."""
+    return _transpose_by_blocks(ptr, adj, size, threads) if size > FEW_COLUMNS else _transpose_at_once(ptr, adj, size)
+
+
+@kernel
+def _transpose_at_once(ptr, adj, size):
     other_ptr = np.zeros(size + 1, np.int64)
     other_adj = np.empty(adj.size, np.int32)
-    if size > FEW_COLUMNS:
-        _transpose_by_blocks(ptr, adj, other_ptr, other_adj)
-        return other_ptr, other_adj
     for k in range(adj.size):
         other_ptr[adj[k] + 1] += 1
     for j in range(size):
@@ -298,28 +322,49 @@ def _transpose(ptr, adj, size):
     return other_ptr, other_adj
 
 
-@kernel
-def _transpose_by_blocks(ptr, adj, other_ptr, other_adj):
+def _transpose_by_blocks(ptr, adj, size, threads):
     """Sort entries by blocks of columns first, then within each: counters of a block stay in the cache."""
-    size = other_ptr.size - 1
     blocks = ((size - 1) >> BLOCK_BITS) + 1
-    start = np.zeros(blocks + 1, np.int64)
-    for k in range(adj.size):
-        start[(np.int64(adj[k]) >> BLOCK_BITS) + 1] += 1
-    for b in range(blocks):
-        start[b + 1] += start[b]
-    place = start[:blocks].copy()
-    within = np.empty(adj.size, np.int16)
-    entry = np.empty(adj.size, np.int32)
-    for i in range(ptr.size - 1):
+    rows = [(len(ptr) - 1) * i // threads for i in range(threads + 1)]
+    numbers = run_threads(lambda i: _count_blocks(ptr, adj, rows[i], rows[i + 1], blocks), threads)
+    start = np.zeros(blocks * threads + 1, np.int64)
+    np.cumsum(np.transpose(numbers), out=start[1:])
+    within, entry = np.empty(len(adj), np.int16), np.empty(len(adj), np.int32)
+    run_threads(lambda i: _deal(ptr, adj, rows[i], rows[i + 1], start[i:-1:threads].copy(), within, entry), threads)
+    other_ptr, other_adj = np.zeros(size + 1, np.int64), np.empty(len(adj), np.int32)
+    start = start[::threads].copy()
+    ends = [blocks * i // threads for i in range(threads + 1)]
+    run_threads(lambda i: _sort_blocks(start, ends[i], ends[i + 1], within, entry, other_ptr, other_adj), threads)
+    return other_ptr, other_adj
+
+
+@kernel
+def _count_blocks(ptr, adj, first, last, blocks):
+    """Entries of the rows first ... last in each block of columns."""
+    numbers = np.zeros(blocks, np.int64)
+    for k in range(ptr[first], ptr[last]):
+        numbers[np.int64(adj[k]) >> BLOCK_BITS] += 1
+    return numbers
+
+
+@kernel
+def _deal(ptr, adj, first, last, place, within, entry):
+    """Put the entries of the rows first ... last where their blocks go on: column in the block, and row."""
+    for i in range(first, last):
         for k in range(ptr[i], ptr[i + 1]):
             j = np.int64(adj[k])
             p = place[j >> BLOCK_BITS]
             place[j >> BLOCK_BITS] = p + 1
             within[p] = j & ((1 << BLOCK_BITS) - 1)
             entry[p] = i
+
+
+@kernel
+def _sort_blocks(start, begin, end, within, entry, other_ptr, other_adj):
+    """Sort the entries of the blocks begin ... end by column."""
+    size = other_ptr.size - 1
     counter = np.empty((1 << BLOCK_BITS) + 1, np.int64)
-    for b in range(blocks):
+    for b in range(begin, end):
         counter[:] = 0
         for k in range(start[b], start[b + 1]):
             counter[within[k] + 1] += 1

@@ -13,6 +13,8 @@ from numbers import Integral
 import numpy as np
 
 from gridcut.device import DeviceName, resolve, thread_count
+from gridcut.device.arrays import give, to_host
+from matching.device_graph import DeviceGeneralGraph, lies_on_gpu
 from matching.general_graph import GeneralGraph, check_graph
 from matching.greedy_certificate import certify, weight_of
 
@@ -53,13 +55,14 @@ class GreedyMatching:
     device: str
     method: str
     stats: dict
-    _graph: GeneralGraph = field(repr=False)
+    _graph: GeneralGraph | DeviceGeneralGraph = field(repr=False)
 
     @property
     def pairs(self) -> np.ndarray:
         """The pairs (lower vertex, upper vertex), lower ones ascending; shape (size, 2)."""
-        lower = np.flatnonzero(self.partner > np.arange(len(self.partner)))
-        return np.column_stack([lower, self.partner[lower]])
+        partner = to_host(self.partner)
+        lower = np.flatnonzero(partner > np.arange(len(partner)))
+        return give(np.column_stack([lower, partner[lower]]), getattr(self._graph, "library", None))
 
     def check(self) -> None:
         """Prove that this is a maximal matching of this weight; raises CertificateError.
@@ -67,7 +70,8 @@ class GreedyMatching:
         For "sorted" and "locally_dominant" also that it is the one of the edges taken heaviest first, which has at
         least half of the weight of any matching.  O(n + m).
         """
-        certify(self._graph, self.partner, self.size, self.weight, self.method in HEAVIEST_FIRST)
+        graph = self._graph.host() if isinstance(self._graph, DeviceGeneralGraph) else self._graph
+        certify(graph, to_host(self.partner), self.size, self.weight, self.method in HEAVIEST_FIRST)
 
 
 def greedy(
@@ -91,7 +95,8 @@ def greedy(
     ----------
     graph : SciPy sparse matrix or array (n, n), or a tuple (indptr, indices, shape)
         Symmetric; every entry that is stored is an edge, also a zero, those on the diagonal aside.  Its values are
-        the weights, except those of a boolean matrix.  Entries stored twice are added.
+        the weights, except those of a boolean matrix.  Entries stored twice are added.  Arrays on a GPU (CuPy,
+        PyTorch, numba), also those of a CSR matrix there, are matched there; `partner` is one of their library's.
     weight : array_like, optional
         Weights of the entries as they are stored in `graph`, which is in CSR or a tuple then.  Not negative.
     method : {"auto", "random", "weighted", "sorted", "parallel", "locally_dominant"}
@@ -104,7 +109,8 @@ def greedy(
     threads : int, optional
         Most threads to use; numba's number by default.
     device : {"auto", "cpu", "cuda"}
-        "cuda", for "parallel" and "locally_dominant", is obeyed or refused; "auto" is the CPU.
+        "cuda", for "parallel" and "locally_dominant", is obeyed or refused; "auto" is the CPU, but for graphs that lie
+        on a GPU.
     **parameters
         Of the method: ``shuffled=False`` for "random" and "weighted" (vertices come as numbered), ``p``, ``select``
         ("first" or "heaviest") and ``rounds`` for "parallel".
@@ -144,20 +150,31 @@ def greedy(
     begin = time.perf_counter()
     if threads is not None and (not isinstance(threads, Integral) or threads < 1):
         raise ValueError(f"threads must be an integer, 1 or more; got {threads!r}")
-    checked = check_graph(graph, weight, thread_count() if threads is None else threads)
-    ran_on = "cpu" if device == "auto" else resolve(device)
-    name, solve = choose(method, ran_on, checked.weight is not None, parameters)
+    there = lies_on_gpu(graph)
+    ran_on = ("cuda" if there else "cpu") if device == "auto" else resolve(device)
+    if there:
+        if ran_on == "cpu":
+            raise TypeError("graph lies on the GPU, but device='cpu' was asked for; copy its arrays to the host first")
+        from matching.cuda.greedy.device_graph import general_graph, nobody_matched, outcome
+
+        checked = general_graph(graph, weight)
+    else:
+        checked = check_graph(graph, weight, thread_count() if threads is None else threads)
+    name, solve = choose(method, ran_on, checked.weighted if there else checked.weight is not None, parameters)
     if not isinstance(seed, Integral) or not 0 <= seed < 2**64:
         raise ValueError(f"seed must be an integer from 0 to 2**64 - 1, got {seed!r}")
     takes = inspect.signature(solve).parameters
     common = {key: value for key, value in (("seed", int(seed)), ("threads", threads)) if key in takes}
-    partner = np.full(checked.n, -1, np.int32)
+    partner = nobody_matched(checked) if there else np.full(checked.n, -1, np.int32)
     start = time.perf_counter()
     stats = solve(checked, partner, **common, **parameters)
     end = time.perf_counter()
     stats["seconds"] = {**stats.get("seconds", {}), "check": start - begin, "solve": end - start}
-    size = int(np.count_nonzero(partner >= 0)) // 2
-    return GreedyMatching(partner, size, weight_of(checked, partner), ran_on, name, stats, checked)
+    if there:
+        partner, size, weight = outcome(checked, partner)
+    else:
+        size, weight = int(np.count_nonzero(partner >= 0)) // 2, weight_of(checked, partner)
+    return GreedyMatching(partner, size, weight, ran_on, name, stats, checked)
 
 
 def choose(method: str, device: str, weighted: bool, parameters: dict):

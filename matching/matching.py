@@ -4,7 +4,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from gridcut.device.arrays import give, to_host
 from matching.certificate import CertificateError, certify, koenig_cover
+from matching.device_graph import DeviceBipartiteGraph
 from matching.graph import BipartiteGraph
 
 __all__ = ["CertificateError", "Matching"]
@@ -13,6 +15,8 @@ __all__ = ["CertificateError", "Matching"]
 @dataclass(frozen=True, slots=True, eq=False)
 class Matching:
     """A matching of largest cardinality in a bipartite graph.
+
+    Arrays are those of the caller's library on the GPU if the graph lay there.
 
     Attributes
     ----------
@@ -36,23 +40,36 @@ class Matching:
     init: str
     device: str
     stats: dict
-    _graph: BipartiteGraph = field(repr=False)
+    _graph: BipartiteGraph | DeviceBipartiteGraph = field(repr=False)
 
     def check(self) -> None:
         """Prove the matching maximum, by a vertex cover of as many vertices; raises CertificateError.
 
         The graph is kept by reference: it answers for the graph solved only as long as that is left unchanged.
-        O(n + m + edges).
+        The proof is found on the host, for a graph on the GPU, too.  O(n + m + edges).
         """
-        certify(self._graph, self.row_match, self.col_match)
+        certify(*self._on_host())
 
     def vertex_cover(self) -> tuple[np.ndarray, np.ndarray]:
         """A least vertex cover: the rows and the columns in it, ascending; as many as there are pairs."""
-        cover = koenig_cover(self._graph.row_ptr, self._graph.row_adj, self.row_match, self.col_match)
-        return np.flatnonzero(cover[0]), np.flatnonzero(cover[1])
+        graph, row_match, col_match = self._on_host()
+        cover = koenig_cover(graph.row_ptr, graph.row_adj, row_match, col_match)
+        return self._given_back(*map(np.flatnonzero, cover))
 
     @property
     def pairs(self) -> tuple[np.ndarray, np.ndarray]:
         """The rows matched, ascending, and their columns."""
-        rows = np.flatnonzero(self.row_match >= 0)
-        return rows, self.row_match[rows].astype(np.int64)
+        row_match = to_host(self.row_match)
+        rows = np.flatnonzero(row_match >= 0)
+        return self._given_back(rows, row_match[rows].astype(np.int64))
+
+    def _on_host(self):
+        """The graph and both sides of the matching."""
+        graph = self._graph
+        if isinstance(graph, BipartiteGraph):
+            return graph, self.row_match, self.col_match
+        return graph.host(), to_host(self.row_match), to_host(self.col_match)
+
+    def _given_back(self, *arrays):
+        """Arrays on the host as the caller wants them."""
+        return tuple(give(a, getattr(self._graph, "library", None)) for a in arrays)

@@ -11,7 +11,7 @@ import inspect
 from functools import cache
 from importlib import import_module
 
-from gridcut.device import DeviceName, resolve, thread_count
+from gridcut.device import DeviceName, resolve
 
 # name -> device -> module
 METHODS = {
@@ -47,7 +47,19 @@ DEFAULT_INIT = {"cpu": "karp_sipser", "cuda": "cheap"}
 
 
 def choose(method: str, init: str, device: DeviceName, threads, parameters: dict):
-    """(device, method, init, keywords) of what can be had; the rest is refused."""
+    """(device, method, init, keywords) of what can be had; the rest is refused.  threads=None stays as it is."""
+    if parameters or threads is not None or not type(method) is type(init) is type(device) is str:
+        return _choose(method, init, device, threads, parameters)
+    return _choose_names(method, init, device)
+
+
+@cache
+def _choose_names(method: str, init: str, device: str):
+    """The usual call, which for a small graph takes as long as to solve it."""
+    return _choose(method, init, device, None, {})
+
+
+def _choose(method, init, device, threads, parameters):
     _check_name("method", method, METHODS)
     _check_name("init", init, INITS)
     if threads is not None and (not isinstance(threads, int) or isinstance(threads, bool) or threads < 1):
@@ -68,7 +80,7 @@ def choose(method: str, init: str, device: DeviceName, threads, parameters: dict
         takes = ", ".join(name for name in known if name != "threads") or "no parameters"
         raise TypeError(f"method {method!r} takes {takes}; got {unknown[0]!r}")
     if "threads" in known:
-        parameters = {**parameters, "threads": thread_count() if threads is None else threads}
+        parameters = {**parameters, "threads": threads}
     return ran_on, method, init, parameters
 
 
@@ -83,6 +95,23 @@ def initialiser(init: str, device: str):
     """The function of an initial matching; None for "none"."""
     modules = INITS[init]
     return import_module(modules.get(device, modules["cpu"])).initialise if modules else None
+
+
+@cache
+def search_on_gpu(method: str):
+    """The function of a method, for a graph and a matching that lie on the GPU."""
+    return import_module(METHODS[method]["cuda"]).search
+
+
+@cache
+def fill_on_gpu(init: str):
+    """The function of an initial matching, likewise; None for "none"."""
+    if not INITS[init]:
+        return None
+    if "cuda" not in INITS[init]:
+        known = ", ".join(repr(name) for name, modules in INITS.items() if not modules or "cuda" in modules)
+        raise ValueError(f"init {init!r} runs on the CPU only; for a graph that lies on the GPU take one of {known}")
+    return import_module(INITS[init]["cuda"]).fill
 
 
 def _check_name(argument: str, name: str, table: dict) -> None:

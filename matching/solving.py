@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse
 
 from gridcut.device import DeviceName
+from gridcut.device.arrays import to_host
 from matching import methods
 from matching.certificate import CertificateError, certify_pairs
 from matching.graph import BipartiteGraph, bipartite_graph
@@ -36,13 +37,16 @@ def maximum(
     Parameters
     ----------
     graph : SciPy sparse matrix or array (n, m), a tuple (indptr, indices, shape), or a BipartiteGraph
-        Stored entries are edges whatever their value, zeros included; entries stored twice are one edge.
+        Stored entries are edges whatever their value, zeros included; entries stored twice are one edge.  Arrays on a
+        GPU (CuPy, PyTorch, numba), also those of a CSR or CSC matrix there, are matched there, and the matching comes
+        back as arrays of their library.
     method : str
         "auto", or one of `matching.methods.METHODS`.
     init : str
         The matching to start the search from: one of `matching.methods.INITS`, or "auto", what suits the method.
     device : {"auto", "cpu", "cuda"}
-        An explicit device is obeyed or refused; "auto" is the CPU, but for methods that run on CUDA alone.
+        An explicit device is obeyed or refused; "auto" is the CPU, but for methods that run on CUDA alone, and for
+        graphs that lie on a GPU.
     start : Matching or array_like of int (n,), optional
         A matching to begin with: the column of each row, -1 for none.  Every row matched in it stays matched,
         perhaps to another column; the same holds for columns.
@@ -79,6 +83,10 @@ def maximum(
     """
     begin = time.perf_counter()
     checked = bipartite_graph(graph)
+    if type(checked) is not BipartiteGraph:
+        from matching.cuda.device_maximum import maximum as maximum_there
+
+        return maximum_there(checked, method, init, device, start, threads, parameters, begin)
     device, method, init, keywords = methods.choose(method, init, device, threads, parameters)
     row_match, col_match = start_of(start, checked)
     ready = time.perf_counter()
@@ -103,7 +111,7 @@ def start_of(start, graph: BipartiteGraph) -> tuple[np.ndarray, np.ndarray]:
     col_match.fill(-1)
     if start is None:
         return row_match, col_match
-    given = np.asarray(getattr(start, "row_match", start))
+    given = np.asarray(to_host(getattr(start, "row_match", start)))
     if given.shape != (graph.rows,):
         raise ValueError(f"start must hold the column of each of the {graph.rows} rows, got shape {given.shape}")
     if given.dtype.kind not in "iu" and given.size:
@@ -147,8 +155,11 @@ def maximum_bipartite_matching(graph, perm_type="row"):
         raise TypeError(f"graph must be a SciPy sparse matrix or array, got {type(graph).__name__}")
     if perm_type not in ("row", "column"):
         raise ValueError(f"perm_type must be 'row' or 'column', got {perm_type!r}")
-    found = maximum(graph)
-    return found.col_match if perm_type == "row" else found.row_match
+    # Not by maximum, whose stats would cost as much as to match a small graph.
+    checked = bipartite_graph(graph)
+    row_match, col_match = start_of(None, checked)
+    methods.solver(methods.DEFAULT, "cpu")(checked, row_match, col_match)
+    return col_match if perm_type == "row" else row_match
 
 
 def structural_rank(graph) -> int:

@@ -1,6 +1,6 @@
 """Every CUDA kernel compiled to machine code for the oldest and the newest device, without a device.
 
-Modules below gridcut/cuda, assign/cuda and matching/cuda list their kernels: kernels() returns
+Modules below gridcut/cuda, gridcut/labels/cuda, assign/cuda and matching/cuda list their kernels: kernels() returns
 [(name, kernel, argument types), ...].
 The compiler's output says what a kernel takes: registers, and bytes of local memory a thread, which is where arrays
 with run-time indices and registers that did not fit go.  Both cost more than any trick in a kernel saves.
@@ -38,7 +38,7 @@ MAY_SPILL = {
 MAY_USE = {
     "block_kernel": 255,  # blocks of 256 threads, of which one fits whatever it takes
 }  # kernel's name: registers, where they are more
-PACKAGES = ("gridcut.cuda", "assign.cuda", "matching.cuda")
+PACKAGES = ("gridcut.cuda", "gridcut.labels.cuda", "assign.cuda", "matching.cuda")
 ROOT = Path(gridcut.__file__).parents[1]
 
 REGISTERS, FRAME = 0x2F, 0x11  # records of .nv.info: (symbol, registers) and (symbol, bytes of local memory)

@@ -9,8 +9,9 @@ import time
 import numpy as np
 from numba import int32, int64
 
-from gridcut.device.arrays import download, refusing, synchronize, upload
+from gridcut.device.arrays import download, overwrite, refusing, synchronize, upload
 from gridcut.device.cuda import SIMULATED, cuda, device_function, shuffle
+from matching.device_graph import DeviceGeneralGraph
 
 THREADS = 32 if SIMULATED else 512
 BLOCKS = 2  # most on a multiprocessor: with more, barriers cost what more threads save
@@ -50,21 +51,38 @@ def heaviest_of_warp(best, most):
 
 
 def on_gpu(graph, partner, weighted: bool, run) -> dict:
-    """Match by run(ptr, adj, weight, partner) -> stats, all on the GPU; graph and partner are on the host.
+    """Match by run(ptr, adj, weight, partner) -> stats, all on the GPU; graph and partner lie there or on the host.
 
     Changes partner; "seconds" leaves the way there and back out.
     """
-    if not len(graph.adj):
+    if not graph.edges:
         return {"edges": 0, "rounds": 0}
     with refusing():
-        # A kernel that asks for no weights is compiled for integers, and gets one.
-        weight = graph.weights() if weighted else np.zeros(1, np.int64)
-        arrays = [upload(a) for a in (graph.ptr, graph.adj, weight, partner)]
+        there = isinstance(graph, DeviceGeneralGraph)
+        if there and weighted and graph.weighted:
+            weight = graph.weight
+        elif weighted:
+            weight = upload(np.ones(graph.adj.size, np.int64) if there else graph.weights())
+        else:  # a kernel that asks for no weights is compiled for integers, and gets one
+            weight = upload(np.zeros(1, np.int64))
+        arrays = [a if there else upload(a) for a in (graph.ptr, graph.adj, partner)]
+        arrays.insert(2, weight)
         synchronize()
         start = time.perf_counter()
         stats = run(*arrays)
         stats["seconds"] = {"search": time.perf_counter() - start}
-        partner[:] = download(arrays[-1])
+        if not there:
+            partner[:] = download(arrays[-1])
+    return stats
+
+
+def on_host(graph, partner, run) -> dict:
+    """Match by run(graph, partner) -> stats on the host what is on the GPU, or there already."""
+    if not isinstance(graph, DeviceGeneralGraph):
+        return run(graph, partner)
+    copy = download(partner)
+    stats = run(graph.host(), copy)
+    overwrite(partner, copy)
     return stats
 
 

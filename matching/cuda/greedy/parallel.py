@@ -19,6 +19,8 @@ Deviates from [1] as the CPU's does.
 O(n + m) expected time a round, fewer vertices each round; 17 bytes a vertex beside the graph.
 """
 
+from functools import partial
+
 import numpy as np
 from numba import float64, int8, int32, int64, uint32
 
@@ -48,6 +50,7 @@ from matching.cuda.greedy.live import (
     THREADS,
     heaviest_of_warp,
     on_gpu,
+    on_host,
     room_for,
 )
 from matching.cuda.grid import add_up, next_turn, run_kernel
@@ -228,8 +231,8 @@ def solve(graph, partner, *, seed=0, p=0.53406, select=None, rounds=256):
         return {"edges": int(counts[EDGES]), "rounds": int(counts[ROUNDS])}
 
     stats = {"edges": 0, "rounds": 0} if rounds == 0 else on_gpu(graph, partner, heaviest, run)
-    if stats["rounds"] == rounds:
-        stats["edges"] += parallel.solve(graph, partner, threads=1, rounds=0)["edges"]
+    if stats["rounds"] == rounds and graph.edges:
+        stats["edges"] += on_host(graph, partner, partial(parallel.solve, threads=1, rounds=0))["edges"]
     return stats
 
 

@@ -1,0 +1,227 @@
+"""The benchmarks of matching on a GPU: what they print is certified; tiny graphs, and stand-ins for the GPU."""
+
+import numpy as np
+import pytest
+
+import matching
+from benchmarks import matching_cuda as cuda_benchmark
+from benchmarks import matching_cuda_greedy as greedy_benchmark
+from benchmarks import matching_cuda_instances as cuda_instances
+from benchmarks import matching_cuda_runs as runs
+from benchmarks import matching_instances as instances
+from benchmarks import table
+from benchmarks.__main__ import main
+
+sim = pytest.mark.sim
+GRAPH = instances.uniform(12, 2)
+MATCHING = ["matching", "--device", "cuda"]
+GREEDY = ["greedy", "--device", "cuda"]
+
+
+@pytest.fixture(autouse=True)
+def _tiny(monkeypatch, tmp_path):
+    families = {"tiny": lambda: GRAPH, "grid": lambda: instances.road(4, 0.0)}
+    monkeypatch.setattr(cuda_instances, "known", lambda: families)
+    monkeypatch.setattr(cuda_instances, "FAMILIES", families)
+    monkeypatch.setattr(cuda_instances, "GREEDY", families)
+    monkeypatch.setattr(cuda_instances, "MEDIUM", ("tiny",))
+    monkeypatch.setattr(cuda_instances, "PRINTED", {"tiny": cuda_instances.PRINTED["delaunay_n20"]})
+    monkeypatch.setattr(cuda_instances, "ECL_MM", {"tiny": 8.0})
+    monkeypatch.setattr(table, "RESULTS", tmp_path / "results")
+
+
+def rows_of(printed, first="tiny"):
+    lines = [line for line in printed.splitlines() if line.startswith(f"| {first}")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+class StandIn:
+    """A Worker that has run; `told` says how runs of a program end."""
+
+    told = {}
+
+    def __init__(self, path, limit, kind=None):
+        self.kept = cuda_instances.read(path)
+
+    def open(self):
+        return self.kept.shape, len(self.kept.adj), self.kept.size
+
+    def ask(self, what, program=None, prove=False, calls=False, patience=0.0):
+        size = self.kept.size
+        if what == "cpu":
+            return 0.02, size
+        end = self.told.get(program.name)
+        if isinstance(end, Exception):
+            raise end
+        method, _, init, _ = ("portfolio", None, "none", None) if program.method == "auto" else runs.steps_of(program)
+        whole = (0.004, 0.01) if calls else (None, None)
+        stats = {"phases": 3, "levels": 20, "missing": 2}
+        return runs.Ran(0.001, 0.001 * (1 + len(program.name)), *whole, size, end, method, init, stats)
+
+    def stop(self):
+        pass
+
+
+@pytest.fixture
+def as_if_on_a_gpu(monkeypatch):
+    gpu = {"name": "a stand-in", "memory": 2**33, "driver": "1.0"}
+    for module in (cuda_benchmark, greedy_benchmark):
+        monkeypatch.setattr(module, "gpu_facts", lambda: gpu)
+    monkeypatch.setattr(runs, "Worker", StandIn)
+    monkeypatch.setattr(StandIn, "told", {})
+    monkeypatch.setattr(runs, "steps_of", lambda p: (p.method, None, "cheap" if p.init == "auto" else p.init, None))
+
+
+@pytest.mark.usefixtures("as_if_on_a_gpu")
+def test_table(tmp_path, capsys):
+    for name in ("tiny", "grid"):  # one by one: processes of their own would not know them
+        cuda_instances.prepared([name], tmp_path)
+    how = ["--method", "auto,g_pr_shr-fix-10+karp_sipser", "--runs", "2", "--calls", "1", "--cache", str(tmp_path)]
+    assert main([*MATCHING, *how, "--save", "--profile", "p"]) == 0
+    printed = capsys.readouterr().out
+    assert "a stand-in, 8 GiB, driver 1.0" in printed
+    first, second, *_ = rows_of(printed)
+    assert first[4:13] == ["auto", "portfolio", "none", "✓", "1.00", "5.00", "6.00", "6.00", "4.00"]
+    assert first[13:21] == ["10.00", "20.00", "3.33", "2.00", "8", "1.33", "3", "20"]
+    assert first[-1] == "2"
+    assert second[4:8] == ["g_pr_shr-fix-10+karp_sipser", "g_pr_shr", "karp_sipser", "✓"]
+    assert "| auto" in printed
+    assert "profile of 2 graphs" in printed
+    assert {path.name for path in (tmp_path / "results").iterdir()} == {"matching-cuda.md", "p.png"}
+    assert {path.name for path in tmp_path.glob("*.npz")} == {"tiny.npz", "grid.npz"}
+
+
+@pytest.mark.usefixtures("as_if_on_a_gpu")
+def test_what_is_not_right_has_no_times(monkeypatch, tmp_path, capsys):
+    wrong = {"apfb": "5 pairs of 9", "apsb": TimeoutError(), "g_pr_shr": RuntimeError("no such address")}
+    monkeypatch.setattr(StandIn, "told", wrong)
+    how = ["--method", "auto,apfb,apsb,g_pr_shr", "--cache", str(tmp_path)]
+    assert main([*MATCHING, "tiny", *how]) == 1, "what is wrong must not go unnoticed"
+    right, *others = [row for row in rows_of(capsys.readouterr().out) if len(row) > 8]
+    assert right[7] == "✓"
+    assert [row[7] for row in others] == ["WRONG: 5 pairs of 9", "stopped", "failed: no such address"]
+    assert all(set(row[8:]) == {"-"} for row in others)
+    monkeypatch.setattr(StandIn, "told", {"apsb": TimeoutError()})
+    assert main([*MATCHING, "tiny", "--method", "auto,apsb", "--cache", str(tmp_path)]) == 0
+
+
+@pytest.mark.usefixtures("as_if_on_a_gpu")
+def test_what_takes_long_is_run_once(tmp_path, capsys):
+    assert main([*MATCHING, "tiny", "--runs", "3", "--rarely", "0.001", "--cache", str(tmp_path)]) == 0
+    assert rows_of(capsys.readouterr().out)[0][-1] == "1"
+
+
+@pytest.mark.usefixtures("as_if_on_a_gpu")
+def test_tables_of_the_papers(tmp_path, capsys):
+    assert main([*MATCHING, "--paper", "--runs", "1", "--cache", str(tmp_path)]) == 0
+    (row,) = [row for row in rows_of(capsys.readouterr().out) if len(row) == 15]
+    assert int(row[3]) == int(row[4]) - 2, "the cheap matching and the maximum"
+    assert row[6:8] == ["0.06", "2.73"]
+    assert main([*MATCHING, "--orderings", "--runs", "1", "--cache", str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    assert [len(rows_of(printed, first)) for first in ("(adaptive", "(fix")] == [3, 2]
+    ours = [row[2] for row in rows_of(printed, "ap")]
+    assert len(ours) == 8
+    assert "1.00" in ours
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([*MATCHING, "nowhere"], "no graph 'nowhere'; there are tiny, grid"),
+        ([*MATCHING, "--method", "hopcroft_karp"], "no method 'hopcroft_karp' on CUDA; there are auto, apfb"),
+        ([*MATCHING, "--method", "apfb+karp_sipser_one_sided"], "no init 'karp_sipser_one_sided' on CUDA; there are"),
+        ([*GREEDY, "nowhere"], "no graph 'nowhere'; there are tiny, grid"),
+    ],
+)
+def test_unknown_names(arguments, message, capsys):
+    assert main(arguments) == 2
+    assert message in capsys.readouterr().out
+
+
+def test_no_gpu_no_table(monkeypatch, capsys):
+    for module, arguments in ((cuda_benchmark, MATCHING), (greedy_benchmark, GREEDY)):
+        monkeypatch.setattr(module, "gpu_facts", lambda: None)
+        assert main(arguments) == 2
+        assert "no CUDA GPU" in capsys.readouterr().out
+
+
+def test_graphs_are_made_once(tmp_path, capsys):
+    for name in (MATCHING, GREEDY):
+        assert main([*name, "tiny", "--prepare", "--cache", str(tmp_path)]) == 0
+    assert str(tmp_path / "tiny.npz") in capsys.readouterr().out
+    kept = cuda_instances.read(tmp_path / "tiny.npz")
+    assert kept.size == matching.maximum(GRAPH).cardinality
+    assert (kept.adj == GRAPH.indices).all()
+    before = (tmp_path / "tiny.npz").stat().st_mtime_ns
+    cuda_instances.prepared(["tiny"], tmp_path)
+    assert (tmp_path / "tiny.npz").stat().st_mtime_ns == before
+
+
+def test_triangulations_by_strips(monkeypatch):
+    monkeypatch.setattr(cuda_instances, "STRIPS", 3)
+    found, whole = cuda_instances.delaunay(10), instances.delaunay(10)
+    assert found.multiply(whole).nnz == found.nnz, "an edge that is in no triangulation"
+    assert whole.nnz - found.nnz < 0.03 * whole.nnz
+
+
+def test_names_of_variants():
+    for name in runs.VARIANTS:
+        program = runs.program_of(name)
+        assert (program.name, program.init) == (name, "auto")
+    assert runs.program_of("ms_bfs_graft-anew+none")[1:] == ("ms_bfs_graft", "none", {"grafting": False})
+    assert set(cuda_instances.PRINTED_MEANS) <= set(runs.VARIANTS)
+    assert set(cuda_benchmark.WITH_PAPER) <= set(runs.VARIANTS)
+
+
+def test_a_worker_that_is_silent_is_stopped(tmp_path):
+    (path,) = cuda_instances.prepared(["tiny"], tmp_path).values()
+    worker = runs.Worker(path, 1e-6)
+    with pytest.raises(TimeoutError):
+        worker.ask("cpu")
+    assert worker.child is None
+    with pytest.raises(RuntimeError, match="no_such_method"):
+        worker.ask("no_such_method", patience=60)
+    seconds, size = worker.ask("cpu", patience=60)
+    assert seconds > 0
+    assert size == matching.maximum(GRAPH).cardinality
+    worker.stop()
+
+
+def test_wrong_matchings_are_seen(tmp_path):
+    (path,) = cuda_instances.prepared(["tiny"], tmp_path).values()
+    bench = runs.Bench()
+    bench.open(path)
+    found = matching.maximum(GRAPH)
+    row, col = found.row_match.copy(), found.col_match.copy()
+    assert bench.wrong(row, col, found.cardinality, prove=True) is None
+    row[np.flatnonzero(row >= 0)[0]] = -1
+    assert "pairs of" in bench.wrong(row, col, found.cardinality - 1, prove=False)
+    col[:] = np.roll(col, 1)
+    assert "matched along no edge" in bench.wrong(found.row_match, col, found.cardinality, prove=True)
+
+
+# In the simulator
+
+
+@sim
+def test_programs_in_a_process_of_their_own(tmp_path, capsys):
+    """And in this one, without a limit."""
+    cuda_instances.prepared(["tiny"], tmp_path)
+    for limit in ("60", "0"):
+        how = ["--method", "auto,apfb-gpubfs_wr-ct", "--runs", "1", "--limit", limit, "--cache", str(tmp_path)]
+        assert main([*MATCHING, "tiny", *how]) == 0
+        rows = [row for row in rows_of(capsys.readouterr().out) if len(row) > 8]
+        assert [row[7] for row in rows] == ["✓", "✓"]
+        assert all(float(cell) > 0 for row in rows for cell in row[9:15])
+
+
+@sim
+def test_greedy_matchings(tmp_path, capsys):
+    assert main([*GREEDY, "grid", "--runs", "1", "--limit", "0", "--cache", str(tmp_path), "--save"]) == 0
+    rows = {row[3]: row for row in rows_of(capsys.readouterr().out, "grid")}
+    assert set(rows) == set(greedy_benchmark.PROGRAMS)
+    assert all(row[4] == "✓" for row in rows.values())
+    assert all(rows[f"{name}, GPU"][5] == "✓" for name in ("parallel", "locally_dominant", "parallel, heaviest"))
+    assert rows["locally_dominant, GPU"][9] == "100.00"
+    assert [path.name for path in (tmp_path / "results").iterdir()] == ["greedy-cuda.md"]

@@ -1,0 +1,257 @@
+"""Graphs whose arrays lie on a GPU, in numba's simulator and on a GPU: read, checked and matched there."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import matching
+from matching.graph import bipartite_graph
+
+sim = pytest.mark.sim
+gpu = pytest.mark.gpu
+WHERE = [pytest.param("simulator", marks=sim), pytest.param("gpu", marks=gpu)]
+# The default of CUDA and a method of the papers; each compiles for seconds.
+HOW = [{}, {"method": "ms_bfs_graft", "init": "karp_sipser"}, {"method": "g_pr_shr", "relabel": ("fix", 5)}]
+
+
+def there(array, dtype=None):
+    """numba's array on the GPU."""
+    from gridcut.device.cuda import cuda
+
+    return cuda.to_device(np.asarray(array, dtype))
+
+
+def strided(array, rng):
+    """The same values with another stride, on the GPU."""
+    return there(np.repeat(array, 2))[::2] if rng.random() < 0.5 else there(array)
+
+
+def certified(graph, size, start=None, **how):
+    """A matching found on the GPU; it has `size` pairs, and is proved maximum on the host."""
+    found = matching.maximum(graph, start=start, **how)
+    found.check()
+    assert found.device == "cuda"
+    assert found.cardinality == size
+    assert found.stats["initial"] + found.stats["augmentations"] == size
+    row_match, col_match = found.row_match.copy_to_host(), found.col_match.copy_to_host()
+    assert row_match.dtype == col_match.dtype == np.int32
+    assert np.count_nonzero(row_match >= 0) == np.count_nonzero(col_match >= 0) == size
+    return found, row_match
+
+
+def drawn(tools, rng, where):
+    """Matrices with canonical lists, and without: unsorted, and with entries that are stored more than once."""
+    largest = 12 if where == "simulator" else 300
+    for _ in range(6 if where == "simulator" else 40):
+        matrix = scipy.sparse.csr_array(tools.random_graph(rng, largest))
+        if rng.random() < 0.5 and matrix.nnz:
+            often = rng.integers(1, 4, matrix.nnz)
+            rows = np.repeat(matrix.tocoo().row, often)
+            cols = np.repeat(matrix.indices, often)
+            order = np.lexsort((rng.random(len(rows)), rows))
+            ptr = np.searchsorted(rows, np.arange(matrix.shape[0] + 1))
+            matrix = scipy.sparse.csr_array((np.ones(len(rows), np.int8), cols[order], ptr), shape=matrix.shape)
+        yield matrix
+    yield tools.pattern([], [], (3, 4))
+    yield tools.pattern([], [], (0, 2))
+    yield tools.pattern([], [], (2, 0))
+
+
+@pytest.mark.parametrize("where", WHERE)
+@pytest.mark.parametrize("how", HOW, ids=lambda how: how.get("method", "auto"))
+def test_arrays_of_any_kind(tools, where, how):
+    rng = np.random.default_rng(1)
+    for matrix in drawn(tools, rng, where):
+        size = tools.best_cardinality(matrix)
+        kinds = rng.choice(["int32", "int64", "uint16"], 2)
+        arrays = [strided(a.astype(kind), rng) for a, kind in zip((matrix.indptr, matrix.indices), kinds, strict=True)]
+        found, row_match = certified((*arrays, matrix.shape), size, **how)
+        assert all(hasattr(a, "copy_to_host") for a in (*found.pairs, *found.vertex_cover()))
+        rows, cols = (a.copy_to_host() for a in found.pairs)
+        assert (row_match[rows] == cols).all()
+        assert sum(len(part.copy_to_host()) for part in found.vertex_cover()) == size
+
+
+@pytest.mark.parametrize("where", WHERE)
+def test_what_is_read_is_the_graph(tools, where):
+    """Both sides, and the way back to the host, whatever the order of the entries."""
+    from gridcut.device.arrays import download
+    from matching.cuda.device_graph import device_graph
+
+    rng = np.random.default_rng(2)
+    for matrix in drawn(tools, rng, where):
+        expected = bipartite_graph((matrix.indptr, matrix.indices, matrix.shape))
+        for form in ("csr", "csc"):
+            given = matrix if form == "csr" else scipy.sparse.csc_array(matrix)
+            held = SimpleNamespace(
+                format=form, indptr=there(given.indptr), indices=there(given.indices), shape=given.shape
+            )
+            graph = device_graph(held)
+            assert (graph.shape, graph.edges) == (expected.shape, expected.edges)
+            for name in ("row_ptr", "row_adj", "col_ptr", "col_adj"):
+                assert (getattr(graph.host(), name) == getattr(expected, name)).all()
+            if not graph.edges:
+                continue
+            for side in ("row", "col"):
+                ptr, adj = (download(getattr(graph.lists, f"{side}_{name}")) for name in ("ptr", "adj"))
+                assert (ptr == getattr(expected, f"{side}_ptr")).all()
+                lists = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
+                assert (adj[np.lexsort((adj, lists))] == getattr(expected, f"{side}_adj")).all()
+
+
+@pytest.mark.parametrize("where", WHERE)
+def test_arrays_may_be_longer_than_the_pointers_say(tools, where):
+    ptr, adj = there([0, 2, 3], np.int64), there([0, 1, 1, 7, 7], np.int32)
+    certified((ptr, adj, (2, 2)), 2)
+    certified((there([0, 0, 0], np.int32), adj, (2, 2)), 0)
+
+
+@pytest.mark.parametrize("where", WHERE)
+def test_a_graph_made_once(tools, where):
+    from matching.cuda.device_graph import device_graph
+
+    matrix = tools.uniform(12 if where == "simulator" else 5000, 3, np.random.default_rng(3))
+    size = tools.best_cardinality(matrix)
+    graph = matching.bipartite_graph((there(matrix.indptr), there(matrix.indices), matrix.shape))
+    assert matching.bipartite_graph(graph) is device_graph(graph) is graph
+    first, row_match = certified(graph, size, method="ms_bfs_graft")
+    again, same = certified(graph, size, start=first, method="g_pr_shr", init="none")
+    assert again.stats["initial"] == size
+    assert (same == row_match).all()
+    assert graph.host() is graph.host()
+    assert matching.structural_rank(graph) == size
+    on_host = matching.maximum(matrix, device="cpu", start=first)
+    assert on_host.stats["initial"] == size
+    with pytest.raises(TypeError, match="graph lies on the GPU, but is decomposed on the CPU"):
+        matching.dulmage_mendelsohn(graph)
+
+
+@pytest.mark.parametrize("where", WHERE)
+def test_starts(tools, where):
+    """A matching, an array on the GPU, one on the host: who is matched stays so."""
+    rng = np.random.default_rng(4)
+    matrix = tools.uniform(12 if where == "simulator" else 5000, 3, rng)
+    size = tools.best_cardinality(matrix)
+    graph = (there(matrix.indptr), there(matrix.indices), matrix.shape)
+    full, row_match = certified(graph, size, method="ms_bfs_graft")
+    part = np.where(rng.random(len(row_match)) < 0.5, row_match, -1)
+    for start in (
+        full,
+        part,
+        part.tolist(),
+        there(part, np.int64),
+        there(part, np.int16),
+        there(np.repeat(part, 2))[::2],
+    ):
+        found, again = certified(graph, size, start=start, method="ms_bfs_graft", init="none")
+        assert found.stats["initial"] == np.count_nonzero((row_match if start is full else part) >= 0)
+        assert (again[part >= 0] >= 0).all()
+    empty = (there(np.zeros(4, np.int32)), there(np.zeros(0, np.int32)), (3, 2))
+    certified(empty, 0, start=[-1, -1, -1])
+    wrong = [
+        ([0, 1], "start must hold the column of each of the 3 rows, got shape"),
+        ([0.0, 1.0, -1.0], "start must hold integers"),
+        (there([0, 1, 5]), "start must hold columns in 0 ... 1"),
+        ([-2, 1, 0], "start must hold columns in 0 ... 1"),
+        ([1, -1, -1], "1 rows are matched along no edge"),
+        ([0, -1, 0], "1 rows share a column with another"),
+    ]
+    small = (there(np.array([0, 1, 2, 4])), there(np.array([0, 1, 0, 1])), (3, 2))
+    for start, message in wrong:
+        with pytest.raises((TypeError, ValueError), match=message):
+            matching.maximum(small, start=start)
+    with pytest.raises(ValueError, match="along no edge"):
+        matching.maximum(empty, start=[0, -1, -1])
+
+
+@pytest.mark.parametrize("where", WHERE)
+def test_graphs_that_are_refused(tools, where):
+    ptr, adj = there([0, 1, 2], np.int64), there([0, 1], np.int64)
+    refused = [
+        ((ptr, adj), TypeError, "graph as a tuple must be .* got 2 parts"),
+        ((ptr, adj, (3, 2)), ValueError, "indptr must have 4 entries, .* got 3"),
+        ((ptr, adj, (2, 1)), ValueError, "indices must lie in 0 ... 0, but 1 of them do not"),
+        ((ptr, there([0, -1]), (2, 2)), ValueError, "but 1 of them do not"),
+        ((there([1, 1, 2]), adj, (2, 2)), ValueError, "indptr must ascend from 0 to at most 2"),
+        ((there([0, 2, 1]), adj, (2, 2)), ValueError, "indptr must ascend"),
+        ((there([0, 1, 3]), adj, (2, 2)), ValueError, "indptr must ascend"),
+        ((there([0, -5, 2]), adj, (2, 2)), ValueError, "indptr must ascend"),
+        ((ptr, there([0.0, 1.0]), (2, 2)), TypeError, "indices must be a one-dimensional array of integers"),
+        ((there([[0, 1, 2]]), adj, (2, 2)), TypeError, "indptr must be a one-dimensional array of integers"),
+        ((ptr, np.array([0, 1]), (2, 2)), TypeError, "indices lies on the host and the other array of graph on the"),
+        ((ptr, adj, 2), TypeError, "shape must be two whole numbers"),
+        (SimpleNamespace(format="bsr", indptr=ptr, indices=adj, shape=(2, 2)), TypeError, "CSR or CSC, got bsr"),
+    ]
+    for graph, kind, message in refused:
+        with pytest.raises(kind, match=message):
+            matching.maximum(graph)
+    graph = (ptr, adj, (2, 2))
+    with pytest.raises(TypeError, match="graph lies on the GPU, but device='cpu' was asked for"):
+        matching.maximum(graph, device="cpu")
+    with pytest.raises(ValueError, match="device must be 'auto'"):
+        matching.maximum(graph, device="gpu")
+    with pytest.raises(RuntimeError, match="method 'hopcroft_karp' does not run on device='cuda'"):
+        matching.maximum(graph, method="hopcroft_karp")
+    with pytest.raises(ValueError, match="init 'karp_sipser_one_sided' runs on the CPU only; .* 'none', 'cheap'"):
+        matching.maximum(graph, method="ms_bfs_graft", init="karp_sipser_one_sided")
+
+
+@sim
+def test_what_is_seen_to_lie_on_a_gpu(tools):
+    from matching.device_graph import lies_on_gpu
+
+    matrix = tools.path(3)
+    ptr, adj = there(matrix.indptr), there(matrix.indices)
+    assert lies_on_gpu((ptr, adj, (3, 3)))
+    assert lies_on_gpu((matrix.indptr, adj, (3, 3)))
+    assert lies_on_gpu(SimpleNamespace(indptr=ptr, indices=adj, shape=(3, 3)))
+    for graph in (matrix, bipartite_graph(matrix), (matrix.indptr, matrix.indices, (3, 3)), [[1]], None, 3, ()):
+        assert not lies_on_gpu(graph)
+
+
+# On a GPU, with the libraries it is used from
+
+
+@gpu
+@pytest.mark.parametrize("name", ["torch", "cupy"])
+def test_arrays_of_other_libraries(tools, name):
+    module = pytest.importorskip(name)
+    torch = name == "torch"
+    matrix = tools.uniform(3000, 3, np.random.default_rng(5))
+    size = matching.maximum(matrix, device="cpu").cardinality
+
+    def to(array):
+        return module.as_tensor(array, device="cuda") if torch else module.asarray(array)
+
+    for kind in (np.int32, np.int64):
+        graph = (to(matrix.indptr.astype(kind)), to(matrix.indices.astype(kind)), matrix.shape)
+        found = matching.maximum(graph)
+        found.check()
+        assert found.cardinality == size
+        assert isinstance(found.row_match, module.Tensor if torch else module.ndarray)
+        assert isinstance(found.vertex_cover()[0], type(found.row_match))
+        assert int((found.row_match >= 0).sum()) == size
+        again = matching.maximum(graph, start=found.row_match, method="apfb")
+        assert again.stats["initial"] == size
+    if not torch:
+        sparse = pytest.importorskip("cupyx.scipy.sparse")
+        for form in (sparse.csr_matrix, sparse.csc_matrix):
+            found = matching.maximum(form(sparse.csr_matrix(scipy.sparse.csr_matrix(matrix.astype(np.float32)))))
+            found.check()
+            assert found.cardinality == size
+
+
+@gpu
+def test_large_graphs_in_disorder(tools):
+    rng = np.random.default_rng(6)
+    n = 200_000
+    matrix = tools.uniform(n, 5, rng)
+    size = matching.maximum(matrix, device="cpu").cardinality
+    rows = np.repeat(np.arange(n), np.diff(matrix.indptr))
+    order = np.lexsort((rng.random(matrix.nnz), rows))
+    indices = np.repeat(matrix.indices[order], 2)
+    found = matching.maximum((there(2 * matrix.indptr), there(indices), matrix.shape))
+    found.check()
+    assert found.cardinality == size

@@ -1,0 +1,136 @@
+"""Greedy matching of graphs whose arrays lie on a GPU, in numba's simulator and on a GPU: the CPU's matchings."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import matching
+
+gpu = pytest.mark.gpu
+WHERE = [pytest.param("simulator", marks=pytest.mark.sim), pytest.param("gpu", marks=gpu)]
+KINDS = ("plain", "few weights", "floats")
+
+
+def there(array, dtype=None):
+    """numba's array on the GPU."""
+    from gridcut.device.cuda import cuda
+
+    return cuda.to_device(np.asarray(array, dtype))
+
+
+def held(matrix):
+    """What a CSR matrix of another library looks like."""
+    arrays = {name: there(getattr(matrix, name)) for name in ("indptr", "indices", "data")}
+    return SimpleNamespace(format="csr", shape=matrix.shape, **arrays)
+
+
+def symmetric(rng, n, kind):
+    low, high = np.sort(rng.integers(0, n, (2, 3 * n)), axis=0)
+    low, high = np.unique(np.c_[low, high][low != high], axis=0).T
+    weight = {
+        "plain": np.ones(len(low), bool),
+        "few weights": rng.integers(0, 4, len(low)).astype(np.int16),
+        "floats": rng.random(len(low)),
+    }[kind]
+    both = np.r_[low, high], np.r_[high, low]
+    return scipy.sparse.csr_array((np.r_[weight, weight], both), shape=(n, n))
+
+
+def agree(graph, matrix, **how):
+    """The matching found on the GPU is certified, and that of the CPU."""
+    found = matching.greedy(graph, device="auto", **how)
+    found.check()
+    expected = matching.greedy(matrix, method=found.method, **{k: v for k, v in how.items() if k != "method"})
+    assert found.device == "cuda"
+    assert (found.partner.copy_to_host() == expected.partner).all()
+    assert (found.size, found.weight) == (expected.size, expected.weight)
+    assert type(found.weight) is type(expected.weight)
+    assert (found.pairs.copy_to_host() == expected.pairs).all()
+    return found
+
+
+@pytest.mark.parametrize("where", WHERE)
+@pytest.mark.parametrize("kind", KINDS)
+def test_matrices_on_a_gpu(where, kind):
+    for seed, n in enumerate((2, 13) if where == "simulator" else (2, 33, 5000)):
+        matrix = symmetric(np.random.default_rng(seed), n, kind)
+        for how in ({}, {"method": "parallel", "seed": 3, "rounds": 1}, {"method": "locally_dominant"}):
+            agree(held(matrix), matrix, **how)
+    assert matching.greedy(held(matrix)).method == ("parallel" if kind == "plain" else "locally_dominant")
+
+
+@pytest.mark.parametrize("where", WHERE)
+def test_lists_and_weights(where):
+    matrix = symmetric(np.random.default_rng(4), 12 if where == "simulator" else 3000, "floats")
+    plain = (there(matrix.indptr, np.int64), there(matrix.indices, np.int64), matrix.shape)
+    agree(plain, matrix.astype(bool), seed=5)
+    on_card = matching.greedy(plain, weight=there(matrix.data, np.float32))
+    on_card.check()
+    assert on_card.weight == matching.greedy(matrix.astype(np.float32)).weight
+    strided = there(np.repeat(matrix.data, 2))[::2]
+    assert matching.greedy(plain, weight=strided).weight == matching.greedy(matrix).weight
+
+
+@pytest.mark.parametrize("where", WHERE)
+def test_what_is_not_in_order_is_put_in_order(where):
+    """Loops, rows that do not ascend, entries that are stored twice."""
+    ptr, adj = [0, 3, 6, 9, 10], [0, 2, 1, 2, 0, 2, 1, 0, 1, 3]
+    weight = [9, 4, 5, 3, 5, 3, 3, 4, 3, 1]
+    matrix = scipy.sparse.csr_array((weight, adj, ptr), shape=(4, 4))
+    agree(held(matrix), matrix, method="locally_dominant")
+
+
+@pytest.mark.parametrize("where", WHERE)
+def test_graphs_without_edges(where):
+    for n in (0, 3):
+        matrix = scipy.sparse.csr_array((n, n), dtype=np.int64)
+        for how in ({}, {"method": "parallel", "rounds": 0}):
+            agree(held(matrix), matrix, **how)
+
+
+@pytest.mark.parametrize("where", WHERE)
+def test_what_is_refused(where):
+    ptr, adj = there([0, 1, 2]), there([1, 0])
+    graph = (ptr, adj, (2, 2))
+    refused = [
+        ((there([0, 1, 1]), there([1]), (2, 2)), None, ValueError, r"only one of \(0, 1\) and \(1, 0\) is stored"),
+        ((ptr, there([1, 2]), (2, 2)), None, ValueError, "indices must lie in 0 ... 1, but 1 of them do not"),
+        ((ptr, adj, (2, 3)), None, ValueError, r"graph must be square, .* got shape \(2, 3\)"),
+        (graph, there([1, 2]), ValueError, "have different weights"),
+        (graph, there([-1, -1]), ValueError, "weight holds a negative weight, -1"),
+        (graph, there([np.nan, np.nan]), ValueError, "weights that are not finite"),
+        (graph, there([2**62, 2**62]), ValueError, "integer weights must be within"),
+        (graph, there([1j, 1j]), TypeError, "weight must hold real numbers, got complex128"),
+        (graph, there([1, 2, 3]), ValueError, "weight must have one value for each stored entry"),
+        (graph, np.ones(2), TypeError, "weight lies on the host and graph on the GPU"),
+    ]
+    for given, weight, kind, message in refused:
+        with pytest.raises(kind, match=message):
+            matching.greedy(given, weight)
+    with pytest.raises(TypeError, match="graph lies on the GPU, but device='cpu' was asked for"):
+        matching.greedy(graph, device="cpu")
+    with pytest.raises(RuntimeError, match="method 'sorted' does not run on device='cuda'"):
+        matching.greedy(graph, method="sorted")
+
+
+@gpu
+@pytest.mark.parametrize("name", ["torch", "cupy"])
+def test_arrays_of_other_libraries(name):
+    module = pytest.importorskip(name)
+    torch = name == "torch"
+    matrix = symmetric(np.random.default_rng(6), 4000, "floats")
+
+    def to(array):
+        return module.as_tensor(array, device="cuda") if torch else module.asarray(array)
+
+    found = matching.greedy((to(matrix.indptr), to(matrix.indices), matrix.shape), to(matrix.data))
+    found.check()
+    assert isinstance(found.partner, module.Tensor if torch else module.ndarray)
+    assert isinstance(found.pairs, type(found.partner))
+    assert found.weight == matching.greedy(matrix).weight
+    if not torch:
+        sparse = pytest.importorskip("cupyx.scipy.sparse")
+        again = matching.greedy(sparse.csr_matrix(scipy.sparse.csr_matrix(matrix)))
+        assert again.weight == found.weight
