@@ -276,7 +276,7 @@ def _rate(graph: GeneralGraph, vertex_weight, rating: str) -> GeneralGraph:
     if rating == "weight":
         return graph
     rated = np.empty(len(graph.adj), np.float64)
-    expansion_kernel(graph.ptr, graph.adj, graph.weights(), vertex_weight, rated)
+    expansion_kernel(graph.ptr, graph.adj, graph.weights(), np.sqrt(vertex_weight), rated)
     return GeneralGraph(graph.ptr, graph.adj, rated)
 
 

@@ -13,12 +13,15 @@ Fagginger Auer, Bisseling. "A GPU algorithm for greedy graph matching." Facing t
 section 1: coarsening merges the pairs of a matching.
 Holtgrewe, Sanders, Schulz. "Engineering a scalable high quality graph partitioner." IPDPS 2010: expansion*2.
 
+Indices are unsigned, which spares numba the question whether they count from the end.
+
 O(n + m) time.
 """
 
 import numpy as np
 
 from gridcut.device import kernel
+from matching.cpu.greedy.order import ONE
 from matching.general_graph import GeneralGraph
 
 
@@ -32,27 +35,31 @@ def list_merges_kernel(ptr, adj, weight, partner, join, dominance, most, child, 
     The neighbours of free vertices are matched, so the edges form a forest in which no path is longer than three: any
     choice of them merges as many vertices as it has edges.
     """
-    for v in range(partner.size):
-        most[v] = 0
-        for k in range(ptr[v], ptr[v + 1]):
-            most[v] = max(most[v], weight[k])
+    for v in range(np.uint64(partner.size)):
+        heaviest = weight.dtype.type(0)
+        for k in range(np.uint64(ptr[v]), np.uint64(ptr[v + ONE])):
+            heaviest = max(heaviest, weight[k])
+        most[v] = heaviest
     count = 0
-    for v in range(partner.size):
-        w = partner[v]
-        best = -1
-        if w > v:
+    for v in range(np.uint64(partner.size)):
+        w = np.int64(partner[v])
+        best = np.int64(-1)
+        if w > np.int64(v):
             best = ptr[v]
-            while adj[best] != w:
+            while adj[np.uint64(best)] != w:
                 best += 1
         elif w < 0 and join:
-            for k in range(ptr[v], ptr[v + 1]):
-                if best < 0 or weight[k] > weight[best]:
-                    best = k
-        if best >= 0 and weight[best] >= dominance * max(most[v], most[adj[best]]):
-            child[count] = w if w >= 0 else v
-            into[count] = v if w >= 0 else adj[best]
-            rate[count] = weight[best]
-            count += 1
+            for k in range(np.uint64(ptr[v]), np.uint64(ptr[v + ONE])):
+                if best < 0 or weight[k] > weight[np.uint64(best)]:
+                    best = np.int64(k)
+        if best >= 0:
+            other = adj[np.uint64(best)]
+            x = weight[np.uint64(best)]
+            if x >= dominance * max(most[v], most[np.uint64(other)]):
+                child[count] = w if w >= 0 else np.int64(v)
+                into[count] = np.int64(v) if w >= 0 else other
+                rate[count] = x
+                count += 1
     return count
 
 
@@ -82,29 +89,31 @@ def label_kernel(parent, number, last, label, following):
 @kernel
 def merge_kernel(ptr, adj, weight, label, following, place, upper_ptr, upper_adj, upper_weight, degree):
     """Edges from each coarse vertex to those of higher number, in any order, and the degrees of all."""
-    count = 0
-    c = 0
+    count = np.int64(0)
+    c = np.int64(0)
     place[:] = -1
     degree[:] = 0
-    for v in range(label.size):
+    for v in range(np.uint64(label.size)):
         if label[v] != c:  # done with the lowest of its cluster
             continue
         begin = count
-        member = v
+        member = np.int64(v)
         while member >= 0:
-            for k in range(ptr[member], ptr[member + 1]):
-                d = label[adj[k]]
+            m = np.uint64(member)
+            for k in range(np.uint64(ptr[m]), np.uint64(ptr[m + ONE])):
+                d = np.int64(label[np.uint64(adj[k])])
                 if d <= c:
                     continue
-                if place[d] >= begin:
-                    upper_weight[place[d]] += weight[k]
+                at = place[np.uint64(d)]
+                if at >= begin:
+                    upper_weight[np.uint64(at)] += weight[k]
                 else:
-                    place[d] = count
-                    upper_adj[count] = d
-                    upper_weight[count] = weight[k]
+                    place[np.uint64(d)] = count
+                    upper_adj[np.uint64(count)] = d
+                    upper_weight[np.uint64(count)] = weight[k]
                     count += 1
-                    degree[d] += 1
-            member = following[member]
+                    degree[np.uint64(d)] += 1
+            member = np.int64(following[m])
         degree[c] += count - begin
         c += 1
         upper_ptr[c] = count
@@ -117,30 +126,35 @@ def mirror_kernel(upper_ptr, upper_adj, upper_weight, ptr, free, adj, weight):
     Lower neighbours come first in a row, and ascend because c does; then a walk over them in the order of d puts the
     higher ones after them, which ascend because d does.
     """
-    n = upper_ptr.size - 1
+    n = np.uint64(upper_ptr.size - 1)
     for c in range(n):
-        for k in range(upper_ptr[c], upper_ptr[c + 1]):
-            d = upper_adj[k]
-            adj[free[d]] = c
-            weight[free[d]] = upper_weight[k]
+        for k in range(np.uint64(upper_ptr[c]), np.uint64(upper_ptr[c + ONE])):
+            d = np.uint64(upper_adj[k])
+            at = np.uint64(free[d])
+            adj[at] = c
+            weight[at] = upper_weight[k]
             free[d] += 1
     for d in range(n):
-        k = ptr[d]
+        k = np.uint64(ptr[d])
         # What the second walk has put into this row itself is higher than d.
-        while k < ptr[d + 1] and k < free[d] and adj[k] < d:
-            c = adj[k]
-            adj[free[c]] = d
-            weight[free[c]] = weight[k]
+        while k < np.uint64(ptr[d + ONE]) and k < np.uint64(free[d]) and np.uint64(adj[k]) < d:
+            c = np.uint64(adj[k])
+            at = np.uint64(free[c])
+            adj[at] = d
+            weight[at] = weight[k]
             free[c] += 1
-            k += 1
+            k += ONE
 
 
 @kernel
-def expansion_kernel(ptr, adj, weight, vertex_weight, rated):
-    """weight / sqrt(product of the weights of the ends), which is the same at both ends to the last bit."""
-    for v in range(ptr.size - 1):
-        for k in range(ptr[v], ptr[v + 1]):
-            rated[k] = weight[k] / (np.sqrt(vertex_weight[v]) * np.sqrt(vertex_weight[adj[k]]))
+def expansion_kernel(ptr, adj, weight, root, rated):
+    """weight / sqrt(product of the weights of the ends), which is the same at both ends to the last bit.
+
+    root[v]   the square root of v's weight
+    """
+    for v in range(np.uint64(ptr.size - 1)):
+        for k in range(np.uint64(ptr[v]), np.uint64(ptr[v + ONE])):
+            rated[k] = weight[k] / (root[v] * root[np.uint64(adj[k])])
 
 
 def list_merges(rated: GeneralGraph, partner, join: bool, dominance: float):

@@ -10,16 +10,19 @@ import numpy as np
 import scipy.sparse
 
 from gridcut.device import kernel
-from matching.cpu.greedy.order import GOLDEN, ONE, mixed
+from matching.cpu.greedy.order import GOLDEN, MIX_1, ONE, S27, S30
 from matching.cpu.greedy.parts import each, parts_of
 
 INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
+LARGEST_FLOAT = float(np.finfo(np.float64).max)
 # What `survey` finds; the largest wins.
 CLEAN, LOOPS, UNSORTED, OUTSIDE = range(4)
 SYMMETRIC, ONE_WAY, TWO_WEIGHTS = range(3)
 SHIFT = np.uint64(32)
 NO_BITS = np.empty(0, np.uint64)
+ENTRIES = np.uint64(1024)  # looked at together
+WIDTH = np.uint64(8)  # entries of a row written without asking how many it has
 SMALLEST = 100_000  # entries below which starting threads costs more than it saves
 
 
@@ -35,7 +38,8 @@ class GeneralGraph(NamedTuple):
 
     ptr     int64 (n + 1): vertex v's neighbours are adj[ptr[v] : ptr[v + 1]], ascending, none twice, v not among them
     adj     int32
-    weight  int64 or float64, one for each entry of adj, the same at both ends, never negative; None: no weights
+    weight  int64 or float64, one for each entry of adj, the same at both ends, neither negative nor -0.0; None: no
+            weights
     """
 
     ptr: np.ndarray
@@ -54,40 +58,90 @@ class GeneralGraph(NamedTuple):
         """The weights, ones where the graph has none."""
         return np.ones(len(self.adj), np.int64) if self.weight is None else self.weight
 
+    def keys(self) -> np.ndarray:
+        """Integers that compare as the weights do: themselves, or their bits."""
+        return self.weights().view(np.int64)
+
     def to_csr(self) -> scipy.sparse.csr_array:
         """A SciPy array of the same edges, with their weights as values."""
         return scipy.sparse.csr_array((self.weights(), self.adj, self.ptr), shape=(self.n, self.n))
 
 
 @kernel
-def survey(ptr, adj, bits, weighted, first, last):
-    """What rows `first` to `last` hold, and their share of a sum that is 0 where both ends of every edge agree.
+def list_rows(ptr, v, first, last, row):
+    """The rows of the entries from `first` to `last`, the first of which is in row v.
 
-    Whether they are in range, ascend without duplicates, and hold no loops.  The sum is that of random bits of (lower
-    end, upper end, weight) over the upper ends less that over the lower ones: 0 by chance almost never.  Reads
-    everything in a row, so takes a fraction of the time of `compare_ends`.
+    Short rows are written at full width and what is too much is overwritten: their lengths cannot be predicted.
     """
-    n = np.uint64(ptr.size - 1)
-    found = CLEAN
+    k = first
+    while k < last:
+        end = max(k, min(np.uint64(ptr[v + ONE]), last))
+        for j in range(WIDTH):
+            row[k - first + j] = v
+        k += WIDTH
+        while k < end:
+            row[k - first] = v
+            k += ONE
+        k = end
+        v += ONE
+
+
+@kernel
+def look_at(adj, bits, weighted, row, first, count, following):
+    """What `survey` returns, for `count` entries, and whether they and `following` more ascend in their rows."""
+    most = np.uint64(0)
+    loops = False
     total = np.uint64(0)
-    for v in range(np.uint64(first), np.uint64(last)):
-        before = np.int64(-1)
-        for k in range(np.uint64(ptr[v]), np.uint64(ptr[v + ONE])):
-            signed = np.int64(adj[k])
-            w = np.uint64(signed)
-            if w >= n:
-                return OUTSIDE, total
-            if signed <= before:
-                found = UNSORTED
-            elif w == v:
-                found = max(found, LOOPS)
-            before = signed
-            key = min(v, w) << SHIFT | max(v, w)
-            if weighted:
-                key ^= bits[k] * GOLDEN
-            key = mixed(key)
-            total += key if v < w else ~key + ONE
-    return found, total
+    largest = np.uint64(0)
+    for i in range(count):
+        v = np.uint64(row[i])
+        w = np.uint64(np.uint32(adj[first + i]))
+        most = max(most, w)
+        loops |= w == v
+        key = (min(v, w) << SHIFT | max(v, w)) * GOLDEN
+        if weighted:
+            key += bits[first + i]
+            largest = max(largest, bits[first + i])
+        key = (key ^ key >> S30) * MIX_1
+        key ^= key >> S27
+        total += key if v < w else ~key + ONE
+    unsorted = False
+    for i in range(ONE, count + following):
+        unsorted |= (row[i] == row[i - ONE]) & (adj[first + i] <= adj[first + i - ONE])
+    return most, loops, unsorted, total, largest
+
+
+@kernel
+def survey(ptr, adj, bits, weighted, first, last):
+    """What rows `first` to `last` hold, their share of a sum that is 0 where both ends of every edge agree, and the
+    largest of the bits of weights.
+
+    What they hold: whether they are in range, ascend without duplicates, and hold no loops.  The sum is that of random
+    bits of (lower end, upper end, weight) over the upper ends less that over the lower ones: 0 by chance almost never.
+    Reads everything in a row, many entries at a time, so takes a fraction of the time of `compare_ends`.
+    """
+    row = np.empty(ENTRIES + ONE + WIDTH, np.int32)
+    most = np.uint64(0)
+    loops, unsorted = False, False
+    total = np.uint64(0)
+    largest = np.uint64(0)
+    v = np.uint64(first)
+    k = np.uint64(ptr[first])
+    end = np.uint64(ptr[last])
+    while k < end:
+        count = min(ENTRIES, end - k)
+        following = np.uint64(k + count < end)
+        list_rows(ptr, v, k, k + count + following, row)
+        high, with_loops, out_of_order, share, heavy = look_at(adj, bits, weighted, row, k, count, following)
+        most, largest = max(most, high), max(largest, heavy)
+        loops |= with_loops
+        unsorted |= out_of_order
+        total += share
+        v = np.uint64(row[count])
+        k += count
+    if most >= np.uint64(ptr.size - 1) and ptr[last] > ptr[first]:
+        return OUTSIDE, total, largest
+    return UNSORTED if unsorted else LOOPS if loops else CLEAN, total, largest
 
 
 @kernel
@@ -118,16 +172,19 @@ def check_graph(graph, weight=None, threads: int = 1) -> GeneralGraph:
         values = np.asarray(weight)
         if values.shape != adj.shape:
             raise ValueError(f"weight must have one value for each stored entry, {adj.shape}; got {values.shape}")
-    values = _check_weights(values, "graph" if weight is None else "weight")
+    name = "graph" if weight is None else "weight"
+    values = _as_weights(values, name)
 
-    found, total = _survey(ptr, adj, values, threads)
+    found, total, largest = _survey(ptr, adj, values, threads)
     if found == OUTSIDE:
         raise ValueError(f"graph has a neighbour outside 0 ... {len(ptr) - 2}")
+    if values is not None:
+        values = _check_range(values, name, largest)
     if found == UNSORTED:
         ptr, adj, values = _without_duplicates(ptr, adj, values)
     if found >= LOOPS:
         ptr, adj, values = _without_loops(ptr, adj, values)
-        _, total = _survey(ptr, adj, values, threads)
+        _, total, _ = _survey(ptr, adj, values, threads)
     if total == 0:
         return GeneralGraph(ptr, adj, values)
     compared = adj if values is None else values
@@ -142,11 +199,11 @@ def check_graph(graph, weight=None, threads: int = 1) -> GeneralGraph:
 
 
 def _survey(ptr, adj, values, threads):
-    """What the graph holds, and 0 if both ends of every edge agree."""
+    """What the graph holds, 0 if both ends of every edge agree, and the largest of the bits of weights."""
     bits = NO_BITS if values is None else values.view(np.uint64)
     parts = parts_of(len(ptr) - 1, threads if len(adj) >= SMALLEST else 1)
-    found, totals = zip(*each(survey, (ptr, adj, bits, values is not None), parts), strict=True)
-    return max(found), sum(int(total) for total in totals) % 2**64
+    found, totals, largest = zip(*each(survey, (ptr, adj, bits, values is not None), parts), strict=True)
+    return max(found), sum(int(total) for total in totals) % 2**64, int(max(largest))
 
 
 def _arrays_of(graph, weight):
@@ -197,27 +254,35 @@ def _check_triple(ptr, adj, shape) -> int:
     return n
 
 
-def _check_weights(values, name):
-    """Weights as int64 or float64, finite and not negative."""
+def _as_weights(values, name):
+    """Weights as int64 or float64; their range is checked later."""
     if values is None or values.dtype == bool:
         return None
     if values.dtype.kind not in "iuf":
         raise TypeError(f"{name} must hold real numbers, got {values.dtype}")
-    if values.dtype.kind == "f":
-        values = np.ascontiguousarray(values, np.float64)
-        with np.errstate(over="ignore"):
-            if not np.isfinite(values.sum()):
-                raise ValueError(f"{name} holds weights that are not finite, or whose sum is not")
-    elif values.size:
-        largest = int(values.max())
-        if largest * len(values) > INT64_MAX:
-            raise ValueError(f"integer weights must be within {INT64_MAX // len(values)} here, got {largest}")
-        values = np.ascontiguousarray(values, np.int64)
-    else:
-        values = values.astype(np.int64)
-    if values.size and values.min() < 0:
+    if values.dtype == np.uint64 and values.size:
+        _check_sum(int(values.max()), len(values))
+    return np.ascontiguousarray(values, np.float64 if values.dtype.kind == "f" else np.int64)
+
+
+def _check_sum(largest: int, count: int) -> None:
+    if largest * count > INT64_MAX:
+        raise ValueError(f"integer weights must be within {INT64_MAX // count} here, got {largest}")
+
+
+def _check_range(values, name, largest: int):
+    """Weights that are finite and not negative, nor -0.0; `largest` is that of their bits, which sees all of it."""
+    if largest < 2**63 and values.dtype == np.int64:
+        _check_sum(largest, len(values))
+        return values
+    if largest < 2**63 and np.uint64(largest).view(np.float64) < LARGEST_FLOAT / max(len(values), 1):
+        return values
+    with np.errstate(over="ignore"):
+        if not np.isfinite(values.sum()):
+            raise ValueError(f"{name} holds weights that are not finite, or whose sum is not")
+    if values.min() < 0:
         raise ValueError(f"{name} holds a negative weight, {values.min()}; pass abs(graph) or other weights")
-    return values
+    return np.abs(values)
 
 
 def _without_duplicates(ptr, adj, values):

@@ -11,7 +11,7 @@ from benchmarks import greedy as benchmark
 from matching import general_graph
 from matching.certificate import CertificateError
 from matching.cpu.greedy import locally_dominant, order, parallel
-from matching.cpu.greedy.colour import colour_sum
+from matching.cpu.greedy.colour import colour_sum, colour_sums
 from matching.cpu.greedy.order import vertex_order
 from matching.general_graph import check_graph, compare_ends
 from matching.greedy_matching import METHODS, GreedyMatching, greedy
@@ -176,15 +176,29 @@ def test_a_seed_has_one_result(method):
     assert len({tuple(result) for result in results}) == 3
 
 
+def listed(n, seed, shuffled=True, taken=()):
+    """The vertices of an order that are not taken, one after another."""
+    places, blocks, flips, chunk = vertex_order(n, seed, shuffled)
+    marks, found = np.zeros(n, np.uint8), []
+    marks[list(taken)] = 1
+    for block, flip in zip(blocks, flips, strict=True):
+        for begin in range(0, len(places), len(chunk)):
+            count = order.free_kernel(places, block, flip, begin, chunk, marks)
+            found += chunk[:count].tolist()
+    return found
+
+
 def test_random_order_is_a_permutation_that_stays_what_it_is():
-    assert sorted(vertex_order(1000, 5, True)) == list(range(1000))
-    assert vertex_order(8, 1, True).tolist() == vertex_order(8, 1, True).tolist()
-    assert vertex_order(5, 1, False).tolist() == [0, 1, 2, 3, 4]
+    for n in (0, 1, 5, 1000, order.BLOCK + 3000):
+        assert sorted(listed(n, 5)) == list(range(n))
+        assert listed(n, 5, shuffled=False) == list(range(n))
+    assert listed(8, 1) == listed(8, 1)
+    assert [v for v in listed(3000, 2) if v % 7] == listed(3000, 2, taken=range(0, 3000, 7))
     # Every permutation of three comes up about as often as the others.
     counts = {}
     for seed in range(3000):
-        order = tuple(vertex_order(3, seed, True).tolist())
-        counts[order] = counts.get(order, 0) + 1
+        found = tuple(listed(3, seed))
+        counts[found] = counts.get(found, 0) + 1
     assert len(counts) == 6
     assert min(counts.values()) > 400
 
@@ -209,6 +223,10 @@ def test_colours_are_those_of_the_shortened_md5():
     rng = np.random.default_rng(0)
     for v, r in rng.integers(1, 2**32, (200, 2)):
         assert int(colour_sum(np.uint32(v), np.uint32(r))) == colour_sum_of_the_paper(int(v), int(r))
+    for count in (1, 5, 64):
+        vertices, sums = rng.integers(0, 2**31 - 1, count, np.int32), np.empty(64, np.uint32)
+        colour_sums(vertices, np.uint32(99991), sums, np.empty((5, 64), np.uint32))
+        assert sums[:count].tolist() == [colour_sum_of_the_paper(int(v) + 1, 99991) for v in vertices]
     share = np.mean([int(colour_sum(np.uint32(v), np.uint32(77777))) < 0.53406 * 2**32 for v in range(1, 20_001)])
     assert share == pytest.approx(0.53406, abs=0.02)
 
@@ -226,7 +244,7 @@ def parallel_of_the_paper(graph, seed, heaviest, p=0.53406):
         return max(among, key=lambda w: (dense[v, w], -w)) if heaviest else min(among)
 
     while any(colour in ("blue", "red") for colour in pi):
-        r = parallel.random_word(seed, done_rounds) | 1
+        r = int(parallel.random_factor(np.uint64(seed), np.uint64(done_rounds)))
         for v in range(n):
             if pi[v] in ("blue", "red"):
                 pi[v] = "blue" if colour_sum_of_the_paper(v + 1, r) < p * 2**32 else "red"
@@ -421,7 +439,7 @@ def test_checks_find_the_same_on_several_threads(monkeypatch):
 def test_orders_of_several_blocks(monkeypatch):
     monkeypatch.setattr(order, "BLOCK", 16)
     graph = random_graph(np.random.default_rng(22), 90, 0.1)
-    places = vertex_order(90, 4, True)
+    places = np.array(listed(90, 4))
     assert sorted(places) == list(range(90))
     # Blocks stay together, and none is as it was.
     assert np.count_nonzero(np.diff(places // 16)) == 5
@@ -432,7 +450,10 @@ def test_orders_of_several_blocks(monkeypatch):
 
 def test_benchmark(capsys):
     assert benchmark.main(["--quick", "--repeats", "1"]) == 0
-    rows = [line.split("|") for line in capsys.readouterr().out.splitlines() if line.startswith("| grid")]
-    sizes = {row[4].strip(): int(row[6]) for row in rows}
+    lines = [line.split("|")[1:-1] for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
+    cells = [[cell.strip() for cell in line] for line in lines]
+    sizes = {row[3]: int(row[5]) for row in cells if row[0] == "grid 40^2"}
+    assert list(sizes) == list(benchmark.METHODS)
     assert sizes["locally_dominant"] == sizes["sorted"]
-    assert sizes.get("C", sizes["random, numbered"]) == sizes["random, numbered"]
+    ratios = [row for row in cells if row[0] == "locally_dominant / sorted, weight"]
+    assert ratios == [["locally_dominant / sorted, weight", "-", "100.00 %", "100.00 %"]]

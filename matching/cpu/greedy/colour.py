@@ -4,6 +4,9 @@ colour_r(v): the 16 words v, r v, r^2 v ... are digested by the first 16 of MD5'
 of the four words of the digest is below p 2^32.  As in [1], the words are added up after every step, not only after
 the last.
 
+`colour_sum` does it for one vertex, `colour_sums` for many, a step of all of them after the other, which the CPU does
+for several at a time.
+
 Deviates from [1]: vertices count from 1, since 0 = r 0 would have one colour for ever; r is odd, so that r^i v does
 not run out of bits.
 
@@ -42,3 +45,32 @@ def colour_sum(v, r):
         h3 = np.uint32(h3 + a3)
         v = np.uint32(r * v)
     return np.uint32(h0 + h1 + h2 + h3)
+
+
+@kernel
+def step_kernel(a, b, c, d, v, r, total, k, shift):
+    """One of MD5's steps for many vertices: a becomes what stands in the place of b then, b in that of c, and so on."""
+    for i in range(np.uint64(a.size)):
+        x = np.uint32(a[i] + ((b[i] & c[i]) | (~b[i] & d[i])) + k + v[i])
+        a[i] = np.uint32(b[i] + ((x << shift) | (x >> np.uint32(32 - shift))))
+        total[i] += np.uint32(a[i] + b[i] + c[i] + d[i])
+        v[i] = np.uint32(r * v[i])
+
+
+@kernel
+def colour_sums(vertices, r, total, room):
+    """`colour_sum` of each of some vertices, which count from 0, into `total`; room (5, as many) is overwritten."""
+    count = vertices.size
+    a, b, c, d, v = room[0, :count], room[1, :count], room[2, :count], room[3, :count], room[4, :count]
+    a[:] = H[0]
+    b[:] = H[1]
+    c[:] = H[2]
+    d[:] = H[3]
+    total[:count] = H.sum()
+    for i in range(count):
+        v[i] = np.uint32(vertices[i] + 1)
+    for i in range(0, 16, 4):
+        step_kernel(a, b, c, d, v, r, total, K[i], R[i])
+        step_kernel(d, a, b, c, v, r, total, K[i + 1], R[i + 1])
+        step_kernel(c, d, a, b, v, r, total, K[i + 2], R[i + 2])
+        step_kernel(b, c, d, a, v, r, total, K[i + 3], R[i + 3])

@@ -15,33 +15,36 @@ get heavier along long paths, on which a round takes one edge.
 Arrays (n vertices, entries k as in graph.adj)
   partner[v]     -1: free; partner[partner[v]] == v
   taken[v]       1 if partner[v] >= 0: a quarter of the memory, which is read at random
+  weight[k]      as integers, see GeneralGraph.keys
   candidate[v]   the neighbour along v's heaviest edge to those that were free when it was looked for; NOBODY: none was
+  second[v]      the one along the next heaviest of these edges; candidate[v]: not known; the walk does not use it
   searches[v]    how often v was searched; from MANY on it has a heap
   heap[ptr[v] : ptr[v] + size[v]]   v's entries that may be free, counted from ptr[v], heaviest first
   live[i]        vertices that are free and have a candidate
   path[0 .. top] the walk; candidate[path[i]] == path[i + 1], all are free
 
-Ours: the heaps.  A vertex whose neighbours are taken one after another is searched MANY times and then has its entries
-in a heap, where a search costs O(log degree); so the worst case is O(n + m log(largest degree)), and there hardly ever
-is a heap.
+Ours: the second candidates, which spare half of the searches, and the heaps.  A vertex whose neighbours are taken one
+after another is searched MANY times and then has its entries in a heap, where a search costs O(log degree); so the
+worst case is O(n + m log(largest degree)), and there hardly ever is a heap.
 
 [1] Fagginger Auer, Bisseling. "A GPU algorithm for greedy graph matching." Facing the Multicore-Challenge II, 2012.
 [2] Manne, Bisseling. "A parallel approximation algorithm for the weighted maximum matching problem." PPAM 2007.
 [3] Preis. "Linear time 1/2-approximation algorithm for maximum weighted matching in general graphs." STACS 1999.
 
-O(n + m log(largest degree)) time; 22 bytes a vertex, and 4 an entry where there are heaps.
+O(n + m log(largest degree)) time; 26 bytes a vertex, and 4 an entry where there are heaps.
 """
 
 import numpy as np
 
 from gridcut.device import kernel, thread_count
-from matching.cpu.greedy.order import ONE
+from matching.cpu.greedy.order import CHUNK, ONE
 from matching.cpu.greedy.parts import each, packed, parts_of
 from matching.cpu.greedy.random import AHEAD
-from matching.cpu.greedy.weighted import heaviest_free
+from matching.cpu.greedy.weighted import fetch_list, heaviest_free
 from matching.cpu.prefetch import prefetch
 
-NOBODY = -1
+NOBODY = np.int32(-1)
+LEAST = np.int64(-1)  # less than any weight
 MANY = 8  # searches of all entries before a vertex gets a heap
 ROUNDS = 6  # fewer than MANY, since they know no heaps
 SMALLEST = 20_000  # vertices below which starting threads costs more than it saves
@@ -93,37 +96,54 @@ def search_heap(ptr, adj, weight, taken, searches, heap, size, v):
 
 
 @kernel
-def first_kernel(ptr, adj, weight, candidate, first, last):
-    """The heaviest edge of each vertex, all of them free; writes candidate."""
-    for v in range(np.uint64(first), np.uint64(last)):
-        start = np.uint64(ptr[v])
-        end = np.uint64(ptr[v + ONE])
-        if start == end:
-            candidate[v] = NOBODY
-            continue
-        best = start
-        most = weight[start]
-        for k in range(start + ONE, end):
-            better = weight[k] > most
-            best = k if better else best
-            most = weight[k] if better else most
-        candidate[v] = adj[best]
+def best_two(best, second, most, less, w, x):
+    """The neighbours along the heaviest and the next heaviest edge so far, and their weights; w and x are one more.
+
+    Of equal ones the first.  Without a branch, since which edges are heavier cannot be predicted.
+    """
+    second = w if x > less else second
+    second = best if x > most else second
+    best = w if x > most else best
+    return best, second, max(x, most), max(less, min(x, most))
 
 
 @kernel
-def search_kernel(ptr, adj, weight, taken, live, candidate, searches, first, last):
-    """The candidate of each live vertex whose own was taken; writes candidate, returns the entries looked at."""
+def first_kernel(ptr, adj, weight, candidate, second, first, last):
+    """The two heaviest edges of each vertex, all of them free; writes candidate and second."""
+    for v in range(np.uint64(first), np.uint64(last)):
+        one, two, most, less = NOBODY, NOBODY, LEAST, LEAST
+        for k in range(np.uint64(ptr[v]), np.uint64(ptr[v + ONE])):
+            one, two, most, less = best_two(one, two, most, less, adj[k], weight[k])
+        candidate[v], second[v] = one, two
+
+
+@kernel
+def search_kernel(ptr, adj, weight, taken, live, candidate, second, searches, first, last):
+    """The candidate of each live vertex whose own was taken; writes it and second, returns the entries looked at."""
     looks = 0
-    end = np.uint64(last)
-    for i in range(np.uint64(first), end):
-        if i + AHEAD < end:
-            k = ptr[np.uint64(live[i + AHEAD])]
-            prefetch(adj, k)
-            prefetch(weight, k)
-        v = np.uint64(live[i])
-        if taken[np.uint64(candidate[v])]:
-            best = heaviest_free(ptr, adj, weight, taken, v)
-            candidate[v] = adj[best] if best >= 0 else NOBODY
+    search = np.empty(CHUNK, np.int32)
+    for begin in range(first, last, CHUNK):
+        # Without a branch, since whether a candidate was taken cannot be predicted.
+        count = np.uint64(0)
+        for i in range(np.uint64(begin), np.uint64(min(begin + CHUNK, last))):
+            v = np.uint64(live[i])
+            c = candidate[v]
+            s = second[v]
+            lost = taken[np.uint64(c)] != 0
+            c = s if lost else c
+            candidate[v] = c
+            second[v] = c if lost and s != NOBODY else s
+            search[count] = v
+            count += np.uint64(lost & (s != NOBODY) & (taken[np.uint64(max(s, 0))] != 0))
+        for i in range(count):
+            if i + AHEAD < count:
+                fetch_list(ptr, adj, weight, np.uint64(search[i + AHEAD]))
+            v = np.uint64(search[i])
+            one, two, most, less = NOBODY, NOBODY, LEAST, LEAST
+            for k in range(np.uint64(ptr[v]), np.uint64(ptr[v + ONE])):
+                x = LEAST if taken[np.uint64(adj[k])] else weight[k]
+                one, two, most, less = best_two(one, two, most, less, adj[k], x)
+            candidate[v], second[v] = one, two
             searches[v] += 1
             looks += ptr[v + ONE] - ptr[v]
     return looks
@@ -133,7 +153,7 @@ def search_kernel(ptr, adj, weight, taken, live, candidate, searches, first, las
 def take_kernel(live, candidate, partner, taken, first, last):
     """Take the edges that are the heaviest at both ends, pack the live vertices to the front of the part; their number.
 
-    Each end of an edge is written by the thread whose part it is in.
+    Each end of an edge is written by the thread whose part it is in.  Without a branch, as above.
     """
     left = np.uint64(first)
     end = np.uint64(last)
@@ -142,13 +162,11 @@ def take_kernel(live, candidate, partner, taken, first, last):
             prefetch(candidate, candidate[np.uint64(live[i + AHEAD])])
         v = np.uint64(live[i])
         w = candidate[v]
-        if w != NOBODY:
-            if candidate[np.uint64(w)] == live[i]:
-                partner[v] = w
-                taken[v] = 1
-            else:
-                live[left] = v
-                left += ONE
+        mutual = candidate[np.uint64(w) if w != NOBODY else v] == live[i]
+        partner[v] = w if mutual else NOBODY
+        taken[v] = mutual
+        live[left] = v
+        left += np.uint64((w != NOBODY) & (not mutual))
     return np.int64(left) - first
 
 
@@ -167,7 +185,7 @@ def walk_kernel(ptr, adj, weight, live, candidate, searches, heap, size, path, p
             w = candidate[v]
             if w != NOBODY and taken[w]:
                 if searches[v] < MANY:
-                    best = heaviest_free(ptr, adj, weight, taken, v)
+                    best = heaviest_free(ptr, adj, weight, taken, np.uint64(v))
                     w = adj[best] if best >= 0 else NOBODY
                     looks += ptr[v + 1] - ptr[v]
                 else:
@@ -196,21 +214,22 @@ def solve(graph, partner, *, threads=None):
     """
     n = graph.n
     threads = thread_count() if threads is None else threads
-    ptr, adj, weight = graph.ptr, graph.adj, graph.weights()
-    candidate = np.empty(n, np.int32)
+    ptr, adj, weight = graph.ptr, graph.adj, graph.keys()
+    candidate, second = np.empty(n, np.int32), np.empty(n, np.int32)
     taken, searches = np.zeros(n, np.uint8), np.zeros(n, np.uint8)
     live = np.arange(n, dtype=np.int32)
     stats = {"edges": len(adj), "rounds": 0, "threads": threads}
 
     parts = parts_of(n, threads if n >= SMALLEST else 1)
-    each(first_kernel, (ptr, adj, weight, candidate), parts)
+    each(first_kernel, (ptr, adj, weight, candidate, second), parts)
     while True:
         left = each(take_kernel, (live, candidate, partner, taken), parts)
         live = packed(live, parts, left)
         if stats["rounds"] == ROUNDS or not len(live):
             break
         parts = parts_of(len(live), threads if len(live) >= SMALLEST else 1)
-        stats["edges"] += sum(each(search_kernel, (ptr, adj, weight, taken, live, candidate, searches), parts))
+        searched = each(search_kernel, (ptr, adj, weight, taken, live, candidate, second, searches), parts)
+        stats["edges"] += sum(searched)
         stats["rounds"] += 1
 
     heap, size, path = np.empty(len(adj), np.int32), np.empty(n, np.int32), np.empty(n, np.int32)

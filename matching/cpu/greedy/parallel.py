@@ -25,8 +25,8 @@ import numpy as np
 
 from gridcut.device import kernel, thread_count
 from matching.cpu.greedy import random
-from matching.cpu.greedy.colour import colour_sum
-from matching.cpu.greedy.order import GOLDEN, ONE, mixed
+from matching.cpu.greedy.colour import colour_sums
+from matching.cpu.greedy.order import CHUNK, GOLDEN, ONE, S32, mixed
 from matching.cpu.greedy.parts import each, packed, parts_of
 from matching.cpu.greedy.random import AHEAD
 from matching.cpu.prefetch import prefetch
@@ -40,47 +40,56 @@ SMALLEST = 10_000  # live vertices below which starting threads costs more than 
 @kernel
 def colour_kernel(live, state, r, threshold, first, last):
     """Lines 7 to 10; writes state."""
-    for i in range(np.uint64(first), np.uint64(last)):
-        v = np.uint64(live[i])
-        state[v] = BLUE if colour_sum(np.uint32(v + ONE), r) < threshold else RED
+    sums, room = np.empty(CHUNK, np.uint32), np.empty((5, CHUNK), np.uint32)
+    for begin in range(first, last, CHUNK):
+        some = live[begin : min(begin + CHUNK, last)]
+        colour_sums(some, r, sums, room)
+        for i in range(np.uint64(some.size)):
+            state[np.uint64(some[i])] = BLUE if sums[i] < threshold else RED
 
 
 @kernel
-def choose(ptr, adj, weight, heaviest, state, choice, v, wanted):
-    """One of v's neighbours of colour `wanted`, among reds any, among blues those who chose v; entries looked at."""
-    hope = False
-    best = np.int64(-1)
-    start = np.uint64(ptr[v])
-    end = np.uint64(ptr[v + ONE])
-    for k in range(start, end):
-        w = np.uint64(adj[k])
-        if state[w] <= RED:
-            hope = True
-            if state[w] == wanted and (wanted == RED or np.uint64(choice[w]) == v):
-                if not heaviest:
-                    return adj[k], k + ONE - start
-                if best < 0 or weight[k] > weight[best]:
-                    best = np.int64(k)
-    if best >= 0:
-        return adj[best], end - start
-    return NOBODY if hope else NO_HOPE, end - start
+def fits(state, choice, v, w, proposing):
+    """Whether v may choose w: blue ones any red one, red ones who chose them."""
+    return state[w] == RED if proposing else np.uint64(choice[w]) == v
 
 
 @kernel
 def choose_kernel(ptr, adj, weight, heaviest, live, state, choice, proposing, first, last):
     """Lines 12 to 19 (proposing) or 21 to 26 (responding); writes choice, returns the entries looked at.
 
-    Reds read what blues have written before; nobody reads what reds write meanwhile.
+    Red ones look for themselves in what blue ones have written before; what other red ones write meanwhile is never
+    a red one.
     """
     looks = 0
-    end = np.uint64(last)
-    for i in range(np.uint64(first), end):
-        if i + AHEAD < end:
-            prefetch(adj, ptr[np.uint64(live[i + AHEAD])])
-        v = np.uint64(live[i])
-        if (state[v] == BLUE) == proposing:
-            choice[v], more = choose(ptr, adj, weight, heaviest, state, choice, v, RED if proposing else BLUE)
-            looks += more
+    mine = BLUE if proposing else RED
+    chunk = np.empty(CHUNK, np.int32)
+    for begin in range(first, last, CHUNK):
+        # Without a branch, since colours cannot be predicted.
+        count = np.uint64(0)
+        for i in range(np.uint64(begin), np.uint64(min(begin + CHUNK, last))):
+            chunk[count] = live[i]
+            count += np.uint64(state[np.uint64(live[i])] == mine)
+        for i in range(count):
+            if i + AHEAD < count:
+                prefetch(adj, ptr[np.uint64(chunk[i + AHEAD])])
+            v = np.uint64(chunk[i])
+            start, end = np.uint64(ptr[v]), np.uint64(ptr[v + ONE])
+            k = start
+            best = end
+            while k < end and (heaviest or best == end):
+                if fits(state, choice, v, np.uint64(adj[k]), proposing):
+                    if best == end or heaviest and weight[k] > weight[best]:
+                        best = k
+                k += ONE
+            looks += k - start
+            if best < end:
+                choice[v] = adj[best]
+            else:
+                k = start
+                while k < end and state[np.uint64(adj[k])] > RED:
+                    k += ONE
+                choice[v] = NOBODY if k < end else NO_HOPE
     return looks
 
 
@@ -88,22 +97,26 @@ def choose_kernel(ptr, adj, weight, heaviest, live, state, choice, proposing, fi
 def match_kernel(live, state, choice, partner, first, last):
     """Lines 28 to 33; writes state and partner, packs the live vertices to the front of its part.
 
-    Returns how many are live, and how many were matched.
+    Forgets what came to nothing, which no one else asks for: who chose each other do not forget.  Returns how many
+    are live, and how many were matched.
     """
     left = np.uint64(first)
+    end = np.uint64(last)
     matched = 0
-    for i in range(left, np.uint64(last)):
+    for i in range(left, end):
+        if i + AHEAD < end:
+            prefetch(choice, choice[np.uint64(live[i + AHEAD])])
         v = np.uint64(live[i])
         w = choice[v]
-        if w == NO_HOPE:
-            state[v] = DEAD
-        elif w >= 0 and choice[np.uint64(w)] == live[i]:
-            partner[v] = w
-            state[v] = MATCHED
-            matched += 1
-        else:
-            live[left] = v
-            left += ONE
+        # Without a branch, as above.
+        mutual = choice[np.uint64(w) if w >= 0 else v] == live[i]
+        dead = w == NO_HOPE
+        partner[v] = w if mutual else NOBODY
+        state[v] = MATCHED if mutual else DEAD if dead else state[v]
+        choice[v] = w if mutual | dead else NOBODY
+        live[left] = v
+        left += np.uint64(not (mutual | dead))
+        matched += mutual
     return np.int64(left) - first, matched
 
 
@@ -129,15 +142,16 @@ def solve(graph, partner, *, seed=0, threads=None, p=0.53406, select=None, round
     threads = thread_count() if threads is None else threads
     heaviest = graph.weight is not None if select is None else select == "heaviest"
     ptr, adj = graph.ptr, graph.adj
-    weight = graph.weights() if heaviest else np.empty(0, np.int64)
+    weight = graph.keys() if heaviest else np.empty(0, np.int64)
     state = np.zeros(graph.n, np.int8)
-    choice = np.empty(graph.n, np.int32)
+    choice = np.full(graph.n, NOBODY, np.int32)
     live = np.arange(graph.n, dtype=np.int32)
+    seed = np.uint64(seed % 2**64)
     threshold = np.uint32(min(round(p * 2**32), 2**32 - 1))
     stats = {"edges": 0, "rounds": 0, "threads": threads, "matched": []}
 
     while len(live) and stats["rounds"] < rounds:
-        r = np.uint32(random_word(seed, stats["rounds"]) | 1)
+        r = random_factor(seed, np.uint64(stats["rounds"]))
         parts = parts_of(len(live), threads if len(live) >= SMALLEST else 1)
         each(colour_kernel, (live, state, r, threshold), parts)
         for proposing in (True, False):
@@ -152,7 +166,7 @@ def solve(graph, partner, *, seed=0, threads=None, p=0.53406, select=None, round
     return stats
 
 
-def random_word(seed: int, i: int) -> int:
-    """The i-th 32 random bits of a seed."""
-    state = (seed + (i + 1) * int(GOLDEN)) % 2**64
-    return int(mixed(np.uint64(state))) >> 32
+@kernel
+def random_factor(seed, i):
+    """The r of round i of a seed: odd, else random; both are uint64."""
+    return np.uint32(mixed(seed + (i + ONE) * GOLDEN) >> S32 | ONE)

@@ -47,9 +47,9 @@ def match_kernel(lower, upper, order, partner):
 
 def solve(graph, partner):
     """Match free vertices along the heaviest edge there is; counts of what was done."""
-    weight = graph.weights()
+    weight = graph.keys()
     lower, upper = (np.empty(graph.edges, np.int32) for _ in range(2))
-    key = np.empty(graph.edges, weight.dtype)
+    key = np.empty(graph.edges, np.int64)
     list_edges_kernel(graph.ptr, graph.adj, weight, lower, upper, key)
     match_kernel(lower, upper, np.argsort(key, kind="stable"), partner)
     return {"edges": 2 * graph.edges}

@@ -15,9 +15,20 @@ O(n + m) time, 5 bytes a vertex.
 import numpy as np
 
 from gridcut.device import kernel
-from matching.cpu.greedy.order import ONE, vertex_order
+from matching.cpu.greedy.order import ONE, free_kernel, vertex_order
 from matching.cpu.greedy.random import AHEAD
 from matching.cpu.prefetch import prefetch
+
+
+@kernel
+def fetch_list(ptr, adj, weight, v):
+    """Ask for v's entries: the lines they begin and end in, which is all of them for most vertices."""
+    first = ptr[v]
+    last = ptr[v + ONE] - 1
+    prefetch(adj, first)
+    prefetch(adj, last)
+    prefetch(weight, first)
+    prefetch(weight, last)
 
 
 @kernel
@@ -25,35 +36,46 @@ def heaviest_free(ptr, adj, weight, taken, v):
     """The entry of v's heaviest edge to a free neighbour, the first of those that are equal; -1: none is free."""
     best = np.int64(-1)
     most = weight.dtype.type(-1)  # less than any
-    for k in range(np.uint64(ptr[v]), np.uint64(ptr[v + 1])):
-        # No branch: whether a neighbour is free, or an edge heavier than the last, cannot be predicted.
-        better = (taken[np.uint64(adj[k])] == 0) & (weight[k] > most)
-        best = np.int64(k) if better else best
-        most = weight[k] if better else most
+    for k in range(np.uint64(ptr[v]), np.uint64(ptr[v + ONE])):
+        if not taken[np.uint64(adj[k])]:
+            # No branch: whether an edge is heavier than the ones before cannot be predicted.
+            best = np.int64(k) if weight[k] > most else best
+            most = max(weight[k], most)
     return best
 
 
 @kernel
-def match_kernel(ptr, adj, weight, order, partner, taken):
-    """Lines 4 to 9; writes partner, returns the number of entries looked at."""
-    n = np.uint64(order.size)
+def match_kernel(ptr, adj, weight, chunk, partner, taken):
+    """Lines 4 to 9 for some vertices; writes partner and taken, returns the number of entries looked at."""
+    n = np.uint64(chunk.size)
     looks = 0
     for i in range(n):
         if i + 2 * AHEAD < n:
-            prefetch(ptr, order[i + 2 * AHEAD])
-            k = ptr[np.uint64(order[i + AHEAD])]
-            prefetch(adj, k)
-            prefetch(weight, k)
-        v = np.uint64(order[i])
+            prefetch(ptr, chunk[i + 2 * AHEAD])
+        if i + AHEAD < n:
+            fetch_list(ptr, adj, weight, np.uint64(chunk[i + AHEAD]))
+        v = np.uint64(chunk[i])
         if not taken[v]:
             looks += ptr[v + ONE] - ptr[v]
             best = heaviest_free(ptr, adj, weight, taken, v)
             if best >= 0:
-                w = np.uint64(adj[best])
+                w = np.uint64(adj[np.uint64(best)])
                 partner[v] = w
                 partner[w] = v
                 taken[v] = 1
                 taken[w] = 1
+    return looks
+
+
+@kernel
+def match_all_kernel(ptr, adj, weight, order, partner, taken):
+    """Lines 4 to 9 for the vertices of an order; writes partner and taken, returns the number of entries looked at."""
+    places, blocks, flips, chunk = order
+    looks = 0
+    for j in range(blocks.size):
+        for begin in range(0, places.size, chunk.size):
+            count = free_kernel(places, blocks[j], flips[j], begin, chunk, taken)
+            looks += match_kernel(ptr, adj, weight, chunk[:count], partner, taken)
     return looks
 
 
@@ -64,4 +86,4 @@ def solve(graph, partner, *, seed=0, shuffled=True):
     """
     order = vertex_order(graph.n, seed, shuffled)
     taken = np.zeros(graph.n, np.uint8)
-    return {"edges": match_kernel(graph.ptr, graph.adj, graph.weights(), order, partner, taken)}
+    return {"edges": match_all_kernel(graph.ptr, graph.adj, graph.keys(), order, partner, taken)}

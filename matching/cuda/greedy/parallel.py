@@ -9,9 +9,12 @@ Arrays (n vertices)                                     paper [1]
   partner[v]   -1: free; partner[partner[v]] == v       pi(v), there min(v, partner of v)
   lists[here:here + number]   the blue and the red      V in lines 7, 12, 21 and 28
 
-No races: in each step a vertex is written by its own thread or warp, which reads nothing that the step writes.
+No races: in each step a vertex is written by its own thread or warp, which reads nothing that the step writes; but
+who is asked by several, the least of them writes last.
 
-Deviates from [1] as the CPU's does.
+Deviates from [1] as the CPU's does, and: where edges have no weights, a red one does not look for blue ones that chose
+it; they leave it the least of their names, which is the first of its neighbours, as they choose.  That it has no hope
+it learns when it is blue.
 
 [1] Fagginger Auer, Bisseling. "A GPU algorithm for greedy graph matching." Facing the Multicore-Challenge II, 2012.
     Algorithms 3 and 4; p in section 3.1.
@@ -22,7 +25,7 @@ O(n + m) expected time a round, fewer vertices each round; 17 bytes a vertex bes
 from functools import partial
 
 import numpy as np
-from numba import float64, int8, int32, int64, uint32
+from numba import float64, int8, int32, int64, uint32, uint64
 
 from gridcut.device.arrays import allocate, download, upload
 from gridcut.device.cuda import (
@@ -38,7 +41,7 @@ from gridcut.device.cuda import (
 )
 from matching.cpu.greedy import parallel
 from matching.cpu.greedy.colour import colour_sum
-from matching.cpu.greedy.parallel import BLUE, DEAD, MATCHED, NO_HOPE, NOBODY, RED, random_word
+from matching.cpu.greedy.parallel import BLUE, DEAD, MATCHED, NO_HOPE, NOBODY, RED, random_factor
 from matching.cuda.greedy.live import (
     BLOCKS,
     EDGES,
@@ -56,7 +59,11 @@ from matching.cuda.greedy.live import (
 from matching.cuda.grid import add_up, next_turn, run_kernel
 
 # In the simulator the CPU's machine code: Python would warn of every sum that does not fit.
-colour_of = colour_sum if SIMULATED else device_function(getattr(colour_sum, "py_func", colour_sum))
+colour_of, factor_of = (
+    function if SIMULATED else device_function(getattr(function, "py_func", function))
+    for function in (colour_sum, random_factor)
+)
+NOT_ASKED = 2**31 - 1  # choice of a red one until somebody proposes
 
 
 @device_function
@@ -134,7 +141,10 @@ def choose_all(ptr, adj, weight, heaviest, state, choice, lists, here, number, p
                 v = int32(-1)
         many = end - k > MANY
         if v >= 0 and not many:
-            choice[v] = choose(adj, weight, heaviest, state, choice, v, k, end, proposing)
+            chosen = choose(adj, weight, heaviest, state, choice, v, k, end, proposing)
+            choice[v] = chosen
+            if chosen >= 0 and not heaviest:
+                cuda.atomic.min(choice, chosen, v)
         hubs = ballot(many)
         while hubs != 0:
             which = lowest_set(hubs)
@@ -144,13 +154,15 @@ def choose_all(ptr, adj, weight, heaviest, state, choice, lists, here, number, p
             chosen = choose_together(adj, weight, heaviest, state, choice, hub, start, stop, proposing)
             if lane == 0:
                 choice[hub] = chosen
+                if chosen >= 0 and not heaviest:
+                    cuda.atomic.min(choice, chosen, hub)
         first = int32(first + threads)
     return edges
 
 
 @cuda_kernel
-def rounds_kernel(ptr, adj, weight, partner, colour, choice, lists, words, state, counts, heaviest, threshold):
-    """Algorithm 3: rounds until nobody is live, or as many as there are words."""
+def rounds_kernel(ptr, adj, weight, partner, colour, choice, lists, state, counts, heaviest, threshold, seed, most):
+    """Algorithm 3: rounds until nobody is live, at most `most`."""
     n = int32(partner.size)
     thread = int32(cuda.grid(1))
     threads = int32(cuda.gridsize(1))
@@ -163,19 +175,24 @@ def rounds_kernel(ptr, adj, weight, partner, colour, choice, lists, words, state
     turn = int32(0)
     rounds = int32(0)
     edges = int64(0)
-    while number > 0 and rounds < words.size:
-        r = words[rounds]
+    while number > 0 and rounds < most:
+        r = factor_of(seed, uint64(rounds))
         following = next_turn(state, int32(LIVE), turn, thread)
         i = thread
         while i < number:
             v = lists[here + i]
-            colour[v] = int8(BLUE) if colour_of(uint32(v + 1), r) < threshold else int8(RED)
+            if colour_of(uint32(v + 1), r) < threshold:
+                colour[v] = int8(BLUE)
+            else:
+                colour[v] = int8(RED)
+                choice[v] = int32(NOT_ASKED)
             i = int32(i + threads)
         grid_sync()
         edges += choose_all(ptr, adj, weight, heaviest, colour, choice, lists, here, number, True, thread, threads)
         grid_sync()
-        edges += choose_all(ptr, adj, weight, heaviest, colour, choice, lists, here, number, False, thread, threads)
-        grid_sync()
+        if heaviest:
+            edges += choose_all(ptr, adj, weight, heaviest, colour, choice, lists, here, number, False, thread, threads)
+            grid_sync()
 
         # Lines 28 to 33
         count = int32(0)
@@ -185,7 +202,7 @@ def rounds_kernel(ptr, adj, weight, partner, colour, choice, lists, words, state
             w = choice[v]
             if w == NO_HOPE:
                 colour[v] = int8(DEAD)
-            elif w >= 0 and choice[w] == v:
+            elif w >= 0 and w != NOT_ASKED and choice[w] == v:
                 partner[v] = w
                 colour[v] = int8(MATCHED)
             else:
@@ -223,10 +240,9 @@ def solve(graph, partner, *, seed=0, p=0.53406, select=None, rounds=256):
     def run(ptr, adj, weight, there):
         n = len(partner)
         colour, choice, lists = allocate((n, np.int8), (n, np.int32), (2 * n, np.int32))
-        words = upload(np.array([random_word(seed, i) | 1 for i in range(rounds)], np.uint32))
         state, counts = upload(np.zeros(3, np.int32)), upload(np.zeros(2, np.int64))
-        work = (colour, choice, lists, words, state, counts, np.int32(heaviest), threshold)
-        run_kernel(rounds_kernel, (ptr, adj, weight, there, *work), THREADS, n, BLOCKS)
+        work = (colour, choice, lists, state, counts, np.int32(heaviest), threshold, np.uint64(seed % 2**64))
+        run_kernel(rounds_kernel, (ptr, adj, weight, there, *work, np.int32(rounds)), THREADS, n, BLOCKS)
         counts = download(counts)
         return {"edges": int(counts[EDGES]), "rounds": int(counts[ROUNDS])}
 
@@ -240,6 +256,6 @@ def kernels():
     """Name, kernel and argument types of what is compiled."""
     listed = []
     for name, kind in (("int64", int64), ("float64", float64)):
-        types = (LONGS, IDS, kind[::1], IDS, int8[::1], IDS, IDS, uint32[::1], IDS, LONGS, int32, int64)
+        types = (LONGS, IDS, kind[::1], IDS, int8[::1], IDS, IDS, IDS, LONGS, int32, int64, uint64, int32)
         listed.append((f"rounds {name}", rounds_kernel, types))
     return listed
