@@ -165,7 +165,7 @@ def compare(found):
 def _parser():
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks greedy",
-        description=__doc__.replace("%", "%%"),
+        description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--threads", type=int, metavar="N", help="numba's threads (default: all)")

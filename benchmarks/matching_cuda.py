@@ -10,7 +10,7 @@
 init, search    on the GPU, from a graph that lies there with both sides to a matching there; on card: both
 call            matching.maximum from arrays on the GPU to arrays there: checks and the other side included
 transfers       matching.maximum from arrays on the host to arrays on the host
-CPU             matching.maximum's default on this machine, from a graph on the host
+CPU             matching.maximum's default on this machine, one thread, from a graph on the host
 ECL-MM          recorded once on an H200, not measured here: other graphs of the same families and sizes
 
 Medians of --runs, by turns; what takes over --rarely seconds is timed once.  A time appears only if the program's

@@ -102,14 +102,14 @@ class Bench:
         """Seconds of the CPU's default from a graph that is checked, and its pairs."""
         graph = matching.bipartite_graph(self.graph.by_row + (self.graph.shape,))  # not transposed before
         begin = time.perf_counter()
-        found = matching.maximum(graph, device="cpu")
+        found = matching.maximum(graph, device="cpu", threads=1)
         return time.perf_counter() - begin, found.cardinality
 
     def compile(self, program: Program):
         """Run on a graph where it cannot take long."""
         tiny = Bench()
         tiny.graph = matching.bipartite_graph(uniform(9, 2))
-        tiny.size = matching.maximum(tiny.graph, device="cpu").cardinality
+        tiny.size = matching.maximum(tiny.graph, device="cpu", threads=1).cardinality
         tiny.held = None
         tiny.run(program, prove=False, calls=True)
 

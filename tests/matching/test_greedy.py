@@ -8,68 +8,12 @@ import pytest
 import scipy.sparse
 
 from benchmarks import greedy as benchmark
-from matching import general_graph
 from matching.certificate import CertificateError
 from matching.cpu.greedy import locally_dominant, order, parallel
 from matching.cpu.greedy.colour import colour_sum, colour_sums
 from matching.cpu.greedy.order import vertex_order
-from matching.general_graph import check_graph, compare_ends
 from matching.greedy_matching import METHODS, GreedyMatching, greedy
-
-KINDS = ["few", "equal", "wide", "float", "zeros"]
-
-
-def graph_of(n, lower, upper, weight):
-    """A symmetric array of edges, each given once."""
-    both = (np.r_[lower, upper].astype(int), np.r_[upper, lower].astype(int))
-    return scipy.sparse.csr_array((np.r_[weight, weight], both), shape=(n, n))
-
-
-def random_graph(rng, n, density, kind="float"):
-    lower, upper = np.nonzero(np.triu(rng.random((n, n)) < density, 1))
-    return graph_of(n, lower, upper, random_weights(rng, len(lower), kind))
-
-
-def random_weights(rng, m, kind):
-    if kind == "float":
-        return rng.random(m)
-    high = {"few": 4, "equal": 2, "wide": 10**9, "zeros": 2}[kind]
-    return rng.integers(0 if kind == "zeros" else 1, high, m)
-
-
-def path(weight):
-    n = len(weight) + 1
-    return graph_of(n, np.arange(n - 1), np.arange(1, n), np.asarray(weight))
-
-
-def star(n):
-    return graph_of(n, np.zeros(n - 1), np.arange(1, n), np.arange(1, n))
-
-
-def complete(n, weight):
-    lower, upper = np.triu_indices(n, 1)
-    return graph_of(n, lower, upper, weight)
-
-
-def adversarial():
-    rng = np.random.default_rng(5)
-    ladder = scipy.sparse.csr_array(nx.to_scipy_sparse_array(nx.circular_ladder_graph(50)))
-    hubs = nx.to_scipy_sparse_array(nx.complete_bipartite_graph(3, 60), dtype=np.int64)
-    return {
-        "empty": scipy.sparse.csr_array((0, 0)),
-        "no edges": scipy.sparse.csr_array((7, 7)),
-        "one edge": path([2.5]),
-        "rising path": path(np.arange(1, 3001)),
-        "falling path": path(np.arange(3000, 0, -1)),
-        "level path": path(np.ones(501)),
-        "star": star(400),
-        "level complete": complete(40, np.ones(780, int)),
-        "rising complete": complete(60, np.arange(1770)),
-        "random complete": complete(120, rng.random(7140)),
-        "ladder": ladder,
-        "hubs": scipy.sparse.csr_array(hubs),
-        "two parts": scipy.sparse.csr_array(scipy.sparse.block_diag([star(9), path([3, 1, 3])])),
-    }
+from tests.matching.greedy_graphs import KINDS, adversarial, graph_of, path, random_graph
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -287,40 +231,6 @@ def test_parallel_is_maximal_whatever_its_parameters():
         greedy(graph, method="parallel", **parameters).check()
 
 
-def test_graphs_in_every_form_give_the_same():
-    rng = np.random.default_rng(3)
-    graph = random_graph(rng, 50, 0.2, "wide")
-    expected = greedy(graph)
-    forms = [
-        graph.tocoo(),
-        graph.tocsc(),
-        scipy.sparse.csr_matrix(graph),
-        graph.astype(np.float64),
-        graph + scipy.sparse.diags_array(np.full(50, -3.0)),
-    ]
-    for form in forms:
-        form = form if form is not forms[-1] else abs(form)
-        assert greedy(form).partner.tolist() == expected.partner.tolist()
-    triple = (graph.indptr, graph.indices, graph.shape)
-    assert greedy(triple, graph.data).weight == expected.weight
-    assert greedy(triple, list(graph.data)).weight == expected.weight
-    assert greedy(triple).weight == greedy(triple).size
-    assert greedy(graph.astype(bool)).method == "random"
-    assert greedy(graph != 0, method="sorted").partner.tolist() == greedy(triple, method="sorted").partner.tolist()
-
-
-def test_rows_out_of_order_and_duplicates_are_put_right():
-    ptr, adj = np.array([0, 3, 5, 6]), np.array([2, 1, 1, 0, 0, 0])
-    twice = scipy.sparse.csr_array((np.array([5, 2, 2, 2, 2, 5]), adj, ptr), shape=(3, 3))
-    before = twice.indices.copy(), twice.data.copy()
-    found = greedy(twice)
-    found.check()
-    assert (found.weight, found.partner.tolist()) == (5, [2, -1, 0])
-    np.testing.assert_array_equal(twice.indices, before[0])
-    np.testing.assert_array_equal(twice.data, before[1])
-    assert greedy((ptr, adj, (3, 3)), method="sorted").size == 1
-
-
 def test_relations():
     """Weights multiplied do not change the matching; two graphs side by side are matched as they are alone."""
     rng = np.random.default_rng(12)
@@ -357,83 +267,6 @@ def test_check_finds_what_is_wrong():
     with pytest.raises(CertificateError, match="edge .* is heavier"):
         wrong(found, **best).check()
     wrong(found, **best, method="random").check()
-
-
-def test_border():
-    graph = path([1, 2, 3])
-    triple = (graph.indptr, graph.indices, graph.shape)
-    one_way = scipy.sparse.csr_array(np.triu(graph.toarray()))
-    two_weights = scipy.sparse.csr_array([[0, 1.0], [2.0, 0]])
-    for arguments, kind, message in (
-        (([[0, 1], [1, 0]],), TypeError, "graph must be a symmetric SciPy sparse matrix"),
-        ((scipy.sparse.csr_array((2, 3)),), ValueError, "square"),
-        ((one_way,), ValueError, "must be symmetric, but only one of"),
-        ((two_weights,), ValueError, "have different weights"),
-        ((-graph,), ValueError, "negative weight"),
-        ((graph * np.nan,), ValueError, "not finite"),
-        ((graph * 1j,), TypeError, "real numbers"),
-        ((graph * 2**61,), ValueError, "integer weights must be within"),
-        ((graph, np.ones(5)), ValueError, "one value for each stored entry"),
-        ((graph.tocoo(), np.ones(6)), TypeError, "needs a graph in CSR"),
-        (((graph.indptr, graph.indices, (4, 5)),), ValueError, "square"),
-        (((graph.indptr, graph.indices, 4),), TypeError, "shape must be a pair"),
-        (((graph.indptr[:-1], graph.indices, (4, 4)),), ValueError, "must have 5 entries"),
-        (((graph.indptr + 1, graph.indices, (4, 4)),), ValueError, "must rise from 0"),
-        (((graph.indptr, graph.indices + 2, (4, 4)),), ValueError, "outside 0 ... 3"),
-        (((graph.indptr, graph.indices.astype(np.int64) - 2, (4, 4)),), ValueError, "outside 0 ... 3"),
-        (((graph.indptr, graph.indices + 0.5, (4, 4)),), TypeError, "must hold integers"),
-    ):
-        with pytest.raises(kind, match=message):
-            greedy(*arguments)
-    for parameters, kind, message in (
-        ({"method": "blossom"}, ValueError, "method must be one of 'auto', 'random'"),
-        ({"method": 3}, TypeError, "method must be a name"),
-        ({"method": "sorted", "p": 0.5}, TypeError, "no parameters of its own; got 'p'"),
-        ({"method": "parallel", "q": 0.5}, TypeError, "takes p, select, rounds; got 'q'"),
-        ({"method": "parallel", "p": 1.0}, ValueError, "p must lie between 0 and 1"),
-        ({"method": "parallel", "select": "last"}, ValueError, "select must be"),
-        ({"method": "parallel", "rounds": -1}, ValueError, "rounds must not be negative"),
-        ({"seed": -1}, ValueError, "seed must be an integer"),
-        ({"seed": 1.5}, ValueError, "seed must be an integer"),
-        ({"threads": 0}, ValueError, "threads must be an integer"),
-        ({"device": "tpu"}, ValueError, "device must be"),
-        ({"device": "cuda", "method": "sorted"}, RuntimeError, "device='c"),
-    ):
-        with pytest.raises(kind, match=message):
-            greedy(triple, **parameters)
-
-
-def test_both_ways_of_comparing_ends_agree():
-    rng = np.random.default_rng(1)
-    for _ in range(30):
-        graph = random_graph(rng, 12, 0.4, "few")
-        checked = check_graph(graph)
-        assert compare_ends(checked.ptr, checked.adj, checked.weight, True, checked.ptr[:-1].copy())[0] == 0
-        graph.data[rng.integers(graph.nnz)] += 1
-        with pytest.raises(ValueError, match="have different weights"):
-            check_graph(graph)
-    zeros = scipy.sparse.csr_array((np.array([0.0, -0.0]), ([0, 1], [1, 0])), shape=(2, 2))
-    assert greedy(zeros, method="sorted").size == 1
-
-
-def test_checks_find_the_same_on_several_threads(monkeypatch):
-    monkeypatch.setattr(general_graph, "SMALLEST", 1)
-    rng = np.random.default_rng(21)
-    for trial in range(20):
-        graph = random_graph(rng, int(rng.integers(2, 60)), 0.3, KINDS[trial % len(KINDS)])
-        for threads in (1, 2, 5):
-            checked = check_graph(graph, threads=threads)
-            np.testing.assert_array_equal(checked.adj, graph.indices)
-            found = greedy(graph, threads=threads)
-            found.check()
-            assert found.weight == greedy(graph, threads=1).weight
-        if graph.nnz:
-            graph.data[0] += 1
-            with pytest.raises(ValueError, match="have different weights"):
-                check_graph(graph, threads=3)
-            graph.indices[0] = len(graph.indptr)
-            with pytest.raises(ValueError, match="neighbour outside"):
-                check_graph(graph, threads=3)
 
 
 def test_orders_of_several_blocks(monkeypatch):

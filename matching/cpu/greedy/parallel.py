@@ -7,13 +7,13 @@ and not on the number of threads.
 
 Arrays (n vertices)                                     paper [1]
   state[v]     BLUE, RED, DEAD or MATCHED               pi(v)
-  choice[v]    whom v chose this round; NOBODY; NO_HOPE  sigma(v), there infinity and dead
+  choice[v]    whom v chose this round; NOBODY; NO_HOPE  sigma(v), there infinity and dead; NOBODY between rounds
   partner[v]   -1: free; partner[partner[v]] == v       pi(v), there min(v, partner of v)
   live[i]      the vertices that are blue or red        V in lines 7, 12, 21 and 28
 
-Deviates from [1]: rounds go over the vertices that are still free, not over all; r of a round is the splitmix64 of
-the seed and the round; after `rounds` rounds what is left is matched by algorithm 1, as numbered (it never came
-to that with p = 0.53406).
+Deviates from [1]: rounds go over the vertices that are still free, not over all; what came to nothing is forgotten, so
+a red one need not ask who is blue, only who chose it; r of a round is the splitmix64 of the seed and the round; after
+`rounds` rounds what is left is matched by algorithm 1, as numbered (it never came to that with p = 0.53406).
 
 [1] Fagginger Auer, Bisseling. "A GPU algorithm for greedy graph matching." Facing the Multicore-Challenge II, 2012.
     Algorithms 3 and 4; p in section 3.1.
@@ -58,8 +58,8 @@ def fits(state, choice, v, w, proposing):
 def choose_kernel(ptr, adj, weight, heaviest, live, state, choice, proposing, first, last):
     """Lines 12 to 19 (proposing) or 21 to 26 (responding); writes choice, returns the entries looked at.
 
-    Red ones look for themselves in what blue ones have written before; what other red ones write meanwhile is never
-    a red one.
+    Red ones look for themselves in what blue ones have written before; what other red ones write meanwhile is a blue
+    one, or nobody.
     """
     looks = 0
     mine = BLUE if proposing else RED
@@ -97,8 +97,8 @@ def choose_kernel(ptr, adj, weight, heaviest, live, state, choice, proposing, fi
 def match_kernel(live, state, choice, partner, first, last):
     """Lines 28 to 33; writes state and partner, packs the live vertices to the front of its part.
 
-    Forgets what came to nothing, which no one else asks for: who chose each other do not forget.  Returns how many
-    are live, and how many were matched.
+    Forgets what came to nothing; who asks for it meanwhile is not matched either way.  Returns how many are live, and
+    how many were matched.
     """
     left = np.uint64(first)
     end = np.uint64(last)

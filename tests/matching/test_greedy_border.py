@@ -1,0 +1,167 @@
+"""What matching.greedy accepts and refuses, and how it checks a graph."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from matching import general_graph
+from matching.general_graph import check_graph, compare_ends
+from matching.greedy_matching import METHODS, greedy
+from tests.matching.greedy_graphs import KINDS, complete, path, random_graph, star
+
+
+def test_graphs_in_every_form_give_the_same():
+    rng = np.random.default_rng(3)
+    graph = random_graph(rng, 50, 0.2, "wide")
+    expected = greedy(graph)
+    forms = [
+        graph.tocoo(),
+        graph.tocsc(),
+        scipy.sparse.csr_matrix(graph),
+        graph.astype(np.float64),
+        graph + scipy.sparse.diags_array(np.full(50, -3.0)),
+    ]
+    for form in forms:
+        form = form if form is not forms[-1] else abs(form)
+        assert greedy(form).partner.tolist() == expected.partner.tolist()
+    triple = (graph.indptr, graph.indices, graph.shape)
+    assert greedy(triple, graph.data).weight == expected.weight
+    assert greedy(triple, list(graph.data)).weight == expected.weight
+    assert greedy(triple).weight == greedy(triple).size
+    assert greedy(graph.astype(bool)).method == "random"
+    assert greedy(graph != 0, method="sorted").partner.tolist() == greedy(triple, method="sorted").partner.tolist()
+
+
+def test_rows_out_of_order_and_duplicates_are_put_right():
+    ptr, adj = np.array([0, 3, 5, 6]), np.array([2, 1, 1, 0, 0, 0])
+    twice = scipy.sparse.csr_array((np.array([5, 2, 2, 2, 2, 5]), adj, ptr), shape=(3, 3))
+    before = twice.indices.copy(), twice.data.copy()
+    found = greedy(twice)
+    found.check()
+    assert (found.weight, found.partner.tolist()) == (5, [2, -1, 0])
+    np.testing.assert_array_equal(twice.indices, before[0])
+    np.testing.assert_array_equal(twice.data, before[1])
+    assert greedy((ptr, adj, (3, 3)), method="sorted").size == 1
+
+
+def test_border():
+    graph = path([1, 2, 3])
+    triple = (graph.indptr, graph.indices, graph.shape)
+    one_way = scipy.sparse.csr_array(np.triu(graph.toarray()))
+    two_weights = scipy.sparse.csr_array([[0, 1.0], [2.0, 0]])
+    for arguments, kind, message in (
+        (([[0, 1], [1, 0]],), TypeError, "graph must be a symmetric SciPy sparse matrix"),
+        ((scipy.sparse.csr_array((2, 3)),), ValueError, "square"),
+        ((one_way,), ValueError, "must be symmetric, but only one of"),
+        ((two_weights,), ValueError, "have different weights"),
+        ((-graph,), ValueError, "negative weight"),
+        ((graph * np.nan,), ValueError, "not finite"),
+        ((graph * 1j,), TypeError, "real numbers"),
+        ((graph * 2**61,), ValueError, "integer weights must be within"),
+        ((triple, np.full(6, 2**63, np.uint64)), ValueError, "integer weights must be within"),
+        ((triple, np.full(6, 1e308)), ValueError, "not finite, or whose sum is not"),
+        ((graph, np.ones(5)), ValueError, "one value for each stored entry"),
+        ((graph.tocoo(), np.ones(6)), TypeError, "needs a graph in CSR"),
+        (((graph.indptr, graph.indices, (4, 5)),), ValueError, "square"),
+        (((graph.indptr, graph.indices, 4),), TypeError, "shape must be a pair"),
+        (((graph.indptr[:-1], graph.indices, (4, 4)),), ValueError, "must have 5 entries"),
+        (((graph.indptr + 1, graph.indices, (4, 4)),), ValueError, "must rise from 0"),
+        (((graph.indptr, graph.indices + 2, (4, 4)),), ValueError, "outside 0 ... 3"),
+        (((graph.indptr, graph.indices.astype(np.int64) - 2, (4, 4)),), ValueError, "outside 0 ... 3"),
+        (((graph.indptr, graph.indices + 0.5, (4, 4)),), TypeError, "must hold integers"),
+    ):
+        with pytest.raises(kind, match=message):
+            greedy(*arguments)
+    for parameters, kind, message in (
+        ({"method": "blossom"}, ValueError, "method must be one of 'auto', 'random'"),
+        ({"method": 3}, TypeError, "method must be a name"),
+        ({"method": "sorted", "p": 0.5}, TypeError, "no parameters of its own; got 'p'"),
+        ({"method": "parallel", "q": 0.5}, TypeError, "takes p, select, rounds; got 'q'"),
+        ({"method": "parallel", "p": 1.0}, ValueError, "p must lie between 0 and 1"),
+        ({"method": "parallel", "select": "last"}, ValueError, "select must be"),
+        ({"method": "parallel", "rounds": -1}, ValueError, "rounds must not be negative"),
+        ({"seed": -1}, ValueError, "seed must be an integer"),
+        ({"seed": 1.5}, ValueError, "seed must be an integer"),
+        ({"threads": 0}, ValueError, "threads must be an integer"),
+        ({"device": "tpu"}, ValueError, "device must be"),
+        ({"device": "cuda", "method": "sorted"}, RuntimeError, "device='c"),
+    ):
+        with pytest.raises(kind, match=message):
+            greedy(triple, **parameters)
+
+
+def test_both_ways_of_comparing_ends_agree():
+    rng = np.random.default_rng(1)
+    for _ in range(30):
+        graph = random_graph(rng, 12, 0.4, "few")
+        checked = check_graph(graph)
+        assert compare_ends(checked.ptr, checked.adj, checked.weight, True, checked.ptr[:-1].copy())[0] == 0
+        graph.data[rng.integers(graph.nnz)] += 1
+        with pytest.raises(ValueError, match="have different weights"):
+            check_graph(graph)
+    zeros = scipy.sparse.csr_array((np.array([0.0, -0.0]), ([0, 1], [1, 0])), shape=(2, 2))
+    assert greedy(zeros, method="sorted").size == 1
+
+
+def test_survey_sees_all_wherever_it_stands():
+    """Entries are looked at 1024 at a time, across the ends of rows."""
+    rng = np.random.default_rng(23)
+    hubs = scipy.sparse.block_diag([complete(90, rng.random(4005)), star(1500), scipy.sparse.csr_array((40, 40))])
+    graph = scipy.sparse.csr_array(hubs)
+    graph.sort_indices()
+    ptr, adj, data = graph.indptr.astype(np.int64), graph.indices.astype(np.int32), graph.data
+    bits = data.view(np.uint64)
+    row = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
+    found = general_graph.survey(ptr, adj, bits, True, 0, len(ptr) - 1)
+    assert found == (general_graph.CLEAN, 0, bits.max())
+    expected = greedy(graph).partner
+    for k in (1, 1022, 1023, 1024, 1025, 2047, 2048, 2049, 4096, len(adj) - 1):
+        if row[k - 1] == row[k]:
+            other = np.arange(len(adj))
+            other[[k - 1, k]] = k, k - 1
+            assert general_graph.survey(ptr, adj[other], bits, True, 0, len(ptr) - 1)[0] == general_graph.UNSORTED
+            turned = scipy.sparse.csr_array((data[other], adj[other], ptr), shape=graph.shape)
+            np.testing.assert_array_equal(greedy(turned).partner, expected)
+        for entry, kind in (
+            (row[k], general_graph.LOOPS),
+            (-1, general_graph.OUTSIDE),
+            (len(ptr), general_graph.OUTSIDE),
+        ):
+            changed = adj.copy()
+            changed[k] = entry
+            assert general_graph.survey(ptr, changed, bits, True, 0, len(ptr) - 1)[0] >= kind
+        changed = bits.copy()
+        changed[k] += 1
+        assert general_graph.survey(ptr, adj, changed, True, 0, len(ptr) - 1)[1] != 0
+
+
+def test_zeros_of_either_sign_are_zeros():
+    pairs = ([0, 1, 1, 2], [1, 0, 2, 1])
+    for zeros in ([-0.0, -0.0, 1.0, 1.0], [0.0, -0.0, 1.0, 1.0], [-0.0, -0.0, -0.0, -0.0]):
+        graph = scipy.sparse.csr_array((np.array(zeros), pairs), shape=(3, 3))
+        assert not np.signbit(check_graph(graph).weight).any()
+        for method in METHODS:
+            found = greedy(graph, method=method)
+            found.check()
+            assert found.size == 1
+        assert greedy(graph).partner.tolist() == greedy(graph, method="sorted").partner.tolist()
+
+
+def test_checks_find_the_same_on_several_threads(monkeypatch):
+    monkeypatch.setattr(general_graph, "SMALLEST", 1)
+    rng = np.random.default_rng(21)
+    for trial in range(20):
+        graph = random_graph(rng, int(rng.integers(2, 60)), 0.3, KINDS[trial % len(KINDS)])
+        for threads in (1, 2, 5):
+            checked = check_graph(graph, threads=threads)
+            np.testing.assert_array_equal(checked.adj, graph.indices)
+            found = greedy(graph, threads=threads)
+            found.check()
+            assert found.weight == greedy(graph, threads=1).weight
+        if graph.nnz:
+            graph.data[0] += 1
+            with pytest.raises(ValueError, match="have different weights"):
+                check_graph(graph, threads=3)
+            graph.indices[0] = len(graph.indptr)
+            with pytest.raises(ValueError, match="neighbour outside"):
+                check_graph(graph, threads=3)
