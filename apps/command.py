@@ -1,6 +1,7 @@
 """What the commands have in common: options, running them, and one clear line instead of a traceback."""
 
 import argparse
+import contextlib
 import json
 import os
 import sys
@@ -31,6 +32,27 @@ def add_shared_options(options: argparse.ArgumentParser, out: str) -> None:
     options.add_argument("--quiet", action="store_true", help="print errors only")
 
 
+def add_batch_options(options: argparse.ArgumentParser) -> None:
+    """Options of commands that take many inputs: --workers, --scheduler, --resume."""
+    batch = options.add_argument_group("many inputs")
+    batch.add_argument("--workers", type=int, metavar="N", help="processes with one input at a time each")
+    batch.add_argument("--scheduler", metavar="ADDRESS", help="a dask.distributed cluster, such as tcp://host:8786")
+    batch.add_argument("--resume", action="store_true", help="leave out what an earlier run did with the same result")
+
+
+def in_batch(many: bool, chosen) -> bool:
+    """Whether to treat the inputs as a batch: there are many, or an option of batches is given.
+
+    Raises InputError for a wrong number of workers, and for workers both here and on a cluster.
+    """
+    if chosen.workers is not None and chosen.workers < 1:
+        raise InputError(f"--workers must be 1 or more, got {chosen.workers}")
+    if chosen.workers is not None and chosen.scheduler is not None:
+        raise InputError("--workers are processes of this machine, --scheduler is a cluster; pass one of them")
+    chosen.many = many or chosen.workers is not None or chosen.scheduler is not None or chosen.resume
+    return chosen.many
+
+
 def check_threads(threads: int | None) -> int:
     """Number of worker threads; InputError below 1."""
     if threads is None:
@@ -38,6 +60,30 @@ def check_threads(threads: int | None) -> int:
     if threads < 1:
         raise InputError(f"--threads must be 1 or more, got {threads}")
     return threads
+
+
+def limit_threads(threads: int) -> None:
+    """Let OpenCV in this process, and kernels started from this thread, use so many threads."""
+    import cv2
+    import numba
+
+    cv2.setNumThreads(threads)
+    numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
+
+
+@contextlib.contextmanager
+def limited_threads(threads: int):
+    """Limit threads for a while, in a process that is not ours alone."""
+    import cv2
+    import numba
+
+    before = cv2.getNumThreads(), numba.get_num_threads()
+    limit_threads(threads)
+    try:
+        yield
+    finally:
+        cv2.setNumThreads(before[0])
+        numba.set_num_threads(before[1])
 
 
 def check_device(device: str) -> None:
@@ -59,16 +105,25 @@ def write_json(target: str, content) -> None:
         write_bytes(target, text.encode())
 
 
+def reason_of(error: Exception) -> str:
+    """What to tell the user of an error, in one line."""
+    if isinstance(error, MemoryError) and not str(error):
+        return "out of memory; use a smaller picture"
+    expected = isinstance(error, InputError | RuntimeError | MemoryError) and str(error)
+    return str(error) if expected else f"{type(error).__name__}: {error}"
+
+
 def run(main, name: str, argv) -> int:
     """Call main(argv); bad input, a missing device and a full memory end as one line and an exit status."""
+    if main.__module__ == "__main__":
+        # Run as `python -m apps.NAME`: other processes must find the functions and classes under their own names.
+        from importlib import import_module
+
+        main = getattr(import_module(f"apps.{name}"), main.__name__)
     try:
         return main(argv)
-    except InputError as error:
-        print(f"cutmatch {name}: {error}", file=sys.stderr)
-        return BAD_INPUT
-    except (RuntimeError, MemoryError) as error:
-        reason = str(error) or "out of memory; use a smaller picture"
-        print(f"cutmatch {name}: {reason}", file=sys.stderr)
+    except (InputError, RuntimeError, MemoryError) as error:
+        print(f"cutmatch {name}: {reason_of(error)}", file=sys.stderr)
         return BAD_INPUT
     except BrokenPipeError:  # the reader, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -18,15 +18,17 @@ Exit status: 0 done, 1 some pictures of a folder failed, 2 the input cannot be u
 import io
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from apps.batch import beside, pictures_of, run_many, run_one
-from apps.command import add_shared_options, check_device, check_threads, parser, run
+from apps.batch import Item, beside, pictures_of, run_many, run_one
+from apps.command import add_batch_options, add_shared_options, check_device, check_threads, in_batch, parser, run
 from apps.images import InputError, read_codes, read_image, write_bytes
 from apps.labelling import DISTANCES
 
 DATA = ("quadratic", "linear")
 FORMATS = ("png", "tif", "jpg")
+INPUTS = ("image", "mask", "truth")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,7 @@ def _options():
     how.add_argument("--levels", type=int, default=64, help="grey levels where the energy is truncated (64)")
     options.add_argument("--format", choices=FORMATS, default="png", help="of the results (default: png)")
     options.add_argument("--truth", metavar="FILE", help="the clean picture, or a folder of them: adds scores")
+    add_batch_options(options)
     add_shared_options(options, "out")
     return options
 
@@ -107,15 +110,24 @@ def _main(argv) -> int:
     threads = check_threads(chosen.threads)
     check_device(chosen.device)
     images, many = pictures_of(chosen.image)
+    if not in_batch(many, chosen):
+        return run_one(_denoise_one, _job(images[0], chosen), _line, chosen)
+    return run_many(
+        "denoise",
+        "image",
+        _denoise_one,
+        [Item(path.stem, str(path), partial(_job, path, chosen)) for path in images],
+        _line,
+        _scores,
+        chosen,
+        total=len(images),
+        inputs=INPUTS,
+        at_once=threads,
+    )
 
-    def one(path):
-        return _denoise_one(
-            Job(path, beside(chosen.mask, path.stem, "--mask"), beside(chosen.truth, path.stem, "--truth")), chosen
-        )
 
-    if not many:
-        return run_one(one, images[0], _line, chosen)
-    return run_many("denoise", "image", one, {str(path): path for path in images}, _line, _scores, chosen, threads)
+def _job(path: Path, chosen) -> Job:
+    return Job(path, beside(chosen.mask, path.stem, "--mask"), beside(chosen.truth, path.stem, "--truth"))
 
 
 def _denoise_one(job: Job, chosen) -> dict:

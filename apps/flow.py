@@ -18,23 +18,37 @@ Exit status: 0 done, 1 some pairs of a sequence failed, 2 the input cannot be us
 import re
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from apps.command import SOME_FAILED, add_shared_options, check_device, check_threads, parser, run, write_json
+from apps.batch import Item, beside, refuse_namesakes, run_many, run_one
+from apps.command import (
+    add_batch_options,
+    add_shared_options,
+    check_device,
+    check_threads,
+    in_batch,
+    limit_threads,
+    parser,
+    run,
+)
 from apps.images import READABLE, InputError, read_image, write_image
 
+INPUTS = ("frames", "truth", "matches")
 FORMATS = ("flo", "kitti", "npy", "npz", "pfm")
 LINKERS = ("assignment", "greedy", "mutual", "nearest")
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two frames, or what it takes to read them, and what the results are called."""
+    """Two frames, as paths or arrays, what belongs to them, and what the results are called."""
 
     name: str
     shown: str
     first: object
     second: object
+    truth: Path | None
+    matches: Path | None
 
 
 def flow(first, second, *, matches=None, linker: str = "assignment", device: str = "auto"):
@@ -74,6 +88,7 @@ def _options():
     options.add_argument("--matches", metavar="FILE", help="start from these matches (.csv), or a folder by NAME")
     options.add_argument("--linker", choices=LINKERS, default="assignment", help="how points are linked")
     options.add_argument("--scale", type=float, metavar="PIXELS", help="motion shown in full colour")
+    add_batch_options(options)
     add_shared_options(options, "out")
     return options
 
@@ -84,51 +99,29 @@ def _main(argv) -> int:
     check_device(chosen.device)
     if chosen.scale is not None and not chosen.scale > 0:
         raise InputError(f"--scale must be above 0 pixels, got {chosen.scale}")
-    pairs, count, many = _pairs(chosen.frames)
-    if chosen.threads is not None:
-        _limit_threads(threads)
-    if not many:
-        report, _ = _flow_one(next(iter(pairs)), chosen, many)
-        if not chosen.quiet and chosen.json != "-":
-            print(_line(report))
-        if chosen.json:
-            write_json(chosen.json, report)
-        return 0
-    return _flow_many(pairs, count, chosen)
+    items, count, many = _pairs(chosen)
+    if not in_batch(many, chosen):
+        if chosen.threads is not None:
+            limit_threads(threads)
+        return run_one(_flow_one, items[0].job(), _line, chosen)
+    return run_many(
+        "flow",
+        "pair",
+        _flow_one,
+        items,
+        _line,
+        _summary,
+        chosen,
+        total=count,
+        inputs=INPUTS,
+        at_once=1,  # a pair keeps the threads busy by itself
+        finish=partial(_finish, chosen),
+    )
 
 
-def _flow_many(pairs, count, chosen) -> int:
-    """Pair by pair; a failed one is reported and does not stop the others."""
-    from tqdm import tqdm
-
-    reports, failures, scores = [], [], []
-    for pair in tqdm(pairs, total=count, unit="pair", disable=chosen.quiet, file=sys.stderr):
-        try:
-            report, score = _flow_one(pair, chosen, True)
-        except (InputError, RuntimeError, MemoryError) as error:
-            failures.append({"pair": pair.shown, "error": str(error)})
-            continue
-        reports.append(report)
-        scores += [score] if score is not None else []
-    _colour_all(reports, chosen.scale)
-    summary = {"pairs": reports, "failures": failures}
-    if scores:
-        from apps.motion.scores import BY_IMAGE, POOLED, average
-
-        summary["truth"] = {how: average(scores, how).scores.as_dict() for how in (BY_IMAGE, POOLED)}
-    if not chosen.quiet and chosen.json != "-":
-        for report in reports:
-            print(_line(report))
-        print(_summary(summary))
-    for failure in failures:
-        print(f"cutmatch flow: {failure['pair']}: {failure['error']}", file=sys.stderr)
-    if chosen.json:
-        write_json(chosen.json, summary)
-    return SOME_FAILED if failures else 0
-
-
-def _pairs(names):
+def _pairs(chosen):
     """The pairs to follow one after the other, how many (None: unknown), and whether it is a sequence."""
+    names = chosen.frames
     if len(names) > 2:
         raise InputError(f"frames: got {len(names)} files; pass two frames, or one folder, video or stack")
     if len(names) == 2:
@@ -136,7 +129,7 @@ def _pairs(names):
         for path in (first, second):
             if path.is_dir():
                 raise InputError(f"frames: {str(path)!r} is a folder; pass two frames, or one folder alone")
-        return [Pair(first.stem, f"{first} -> {second}", first, second)], 1, False
+        return [_item(first.stem, f"{first} -> {second}", first, second, chosen)], 1, False
     path = Path(names[0])
     if path.is_dir():
         files = [p for p in path.iterdir() if p.suffix.lower() in READABLE and not p.name.startswith(".")]
@@ -144,31 +137,36 @@ def _pairs(names):
             held = "one picture" if files else "no picture"
             raise InputError(f"frames: folder {names[0]!r} holds {held}; two or more are needed")
         files.sort(key=lambda p: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", p.name.lower())])
-        stems = [p.stem for p in files]
-        for stem in stems:
-            if stems.count(stem) > 1:
-                raise InputError(f"frames: {stems.count(stem)} pictures are called {stem!r}; keep one of them")
-        pairs = [Pair(a.stem, f"{a} -> {b}", a, b) for a, b in zip(files, files[1:], strict=False)]
-        return pairs, len(pairs), True
+        refuse_namesakes(files, "frames")
+        items = [_item(a.stem, f"{a} -> {b}", a, b, chosen) for a, b in zip(files, files[1:], strict=False)]
+        return items, len(items), True
     if path.exists() and path.suffix.lower() in READABLE and path.suffix.lower() not in (".tif", ".tiff", ".gif"):
         raise InputError(f"frames: {names[0]!r} is one frame; pass a second, or a folder or video")
     from apps.motion.sequences import open_sequence
 
     sequence = open_sequence(path, "frames")
-    return _of_sequence(sequence, path), None if sequence.count is None else sequence.count - 1, True
+    return _of_sequence(sequence, path, chosen), None if sequence.count is None else sequence.count - 1, True
 
 
-def _of_sequence(sequence, path):
+def _of_sequence(sequence, path, chosen):
     last = None
     for number, frame in enumerate(sequence):
         if last is not None:
             name = f"{sequence.name}-{number - 1:05d}"
-            yield Pair(name, f"{path}: frame {number - 1} -> {number}", last, frame)
+            yield _item(name, f"{path}: frame {number - 1} -> {number}", last, frame, chosen)
         last = frame
 
 
-def _flow_one(pair: Pair, chosen, many: bool):
-    """Read, follow, write; the report and the scores.  Nothing is written unless all of it can be."""
+def _item(name: str, shown: str, first, second, chosen) -> Item:
+    def pair():
+        matches = beside(chosen.matches, name, "--matches")
+        return Pair(name, shown, first, second, beside(chosen.truth, name, "--truth"), matches)
+
+    return Item(name, shown, pair)
+
+
+def _flow_one(pair: Pair, chosen) -> dict:
+    """Read, follow, write; the report.  Nothing is written unless all of it can be."""
     import numpy as np
 
     from apps.motion import drawing
@@ -177,24 +175,24 @@ def _flow_one(pair: Pair, chosen, many: bool):
     from apps.motion.scores import check_size, score_flow
 
     first, second = (read_image(f, "frames") if isinstance(f, Path) else f for f in (pair.first, pair.second))
-    truth = known = matches = score = None
-    if chosen.truth is not None:
-        truth, known = read_flow(_beside(chosen.truth, pair.name, "--truth"), "--truth")
+    truth = known = matches = None
+    if pair.truth is not None:
+        truth, known = read_flow(pair.truth, "--truth")
         check_size(first, truth)
-    if chosen.matches is not None:
-        matches = Matches.read(_beside(chosen.matches, pair.name, "--matches"))
+    if pair.matches is not None:
+        matches = Matches.read(pair.matches)
     result = flow(first, second, matches=matches, linker=chosen.linker, device=chosen.device)
-    if truth is not None:
-        score = score_flow(result.flow, truth, known)
+    scores = None if truth is None else score_flow(result.flow, truth, known)
 
     folder = Path(chosen.out)
     suffix = SUFFIX_OF[chosen.format]
     flow_file = folder / f"{pair.name}{'-flow' if suffix == '.png' else ''}{suffix}"
     pictures = {
-        "colour": drawing.flow_picture(result.flow, longest=chosen.scale),
         "arrows": drawing.arrows(first, result.flow, result.valid),
         "warped": drawing.warped_picture(second, result.flow),
     }
+    if not _colours_wait(chosen):
+        pictures["colour"] = drawing.flow_picture(result.flow, longest=chosen.scale)
     if truth is not None:
         pictures["error"] = drawing.error_picture(result.flow, truth, known)
     files = {"flow": flow_file, "matches": folder / f"{pair.name}-matches.csv"}
@@ -215,37 +213,46 @@ def _flow_one(pair: Pair, chosen, many: bool):
         "seconds": {stage: round(seconds, 4) for stage, seconds in result.seconds.items()},
         "files": {kind: str(path) for kind, path in files.items()},
     }
-    if score is not None:
-        report["truth"] = score.as_dict()
-    return report, score
+    if scores is not None:
+        report["truth"] = scores.as_dict()
+    return report
 
 
-def _colour_all(reports, scale) -> None:
-    """Colour the flows of a sequence again with one scale: the most motion in any of them."""
-    if scale is not None or len(reports) < 2:
-        return
+def _finish(chosen, reports) -> dict:
+    """Colour a sequence, and average its scores: what goes into the JSON besides the reports."""
+    if _colours_wait(chosen):
+        _colour_all(reports)
+    scores = _averages(reports)
+    return {"truth": scores} if scores else {}
+
+
+def _averages(reports) -> dict:
+    """Scores of the pairs that have some, averaged in both ways."""
+    scored = [report["truth"] for report in reports if "truth" in report]
+    if not scored:
+        return {}
+    from apps.motion.scores import BY_IMAGE, POOLED, FlowScores, average
+
+    scores = [FlowScores(**values) for values in scored]
+    return {how: average(scores, how).scores.as_dict() for how in (BY_IMAGE, POOLED)}
+
+
+def _colours_wait(chosen) -> bool:
+    """The colours of a sequence have one scale, which only its last pair decides."""
+    return chosen.many and chosen.scale is None
+
+
+def _colour_all(reports) -> None:
+    """Draw the flows of a sequence with one scale: the most motion in any of them."""
     from apps.motion.drawing import flow_picture
     from apps.motion.files import read_flow
 
-    most = max(report["most_motion"] for report in reports)
+    most = max((report["most_motion"] for report in reports), default=0)
     for report in reports:
-        field, _ = read_flow(report["files"]["flow"])
-        write_image(report["files"]["colour"], flow_picture(field, longest=most))
-
-
-def _beside(given, name: str, option: str) -> Path:
-    """The file given, or the one of the pair's name in the folder given."""
-    from apps.strokes import find_by_stem
-
-    return find_by_stem(given, name, option) if Path(given).is_dir() else Path(given)
-
-
-def _limit_threads(threads: int) -> None:
-    import cv2
-    import numba
-
-    cv2.setNumThreads(threads)
-    numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
+        files = report["files"]
+        field, _ = read_flow(files["flow"])
+        path = Path(files["arrows"].removesuffix("-arrows.png") + "-colour.png")
+        files["colour"] = str(write_image(path, flow_picture(field, longest=most)))
 
 
 def _line(report) -> str:
@@ -259,9 +266,9 @@ def _line(report) -> str:
     return text
 
 
-def _summary(summary) -> str:
-    text = f"{len(summary['pairs'])} done, {len(summary['failures'])} failed"
-    for how, scores in summary.get("truth", {}).items():
+def _summary(reports) -> str:
+    text = ""
+    for how, scores in _averages(reports).items():
         text += f"; {how}: EPE {scores['epe']:.3f} px, Fl {scores['fl']:.2f} %"
     return text
 

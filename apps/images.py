@@ -127,9 +127,11 @@ def write_bytes(path, data: bytes) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         unfinished.write_bytes(data)
         unfinished.replace(path)
-    except OSError as error:
+    except BaseException as error:
         with contextlib.suppress(OSError):  # the folder itself may be what is wrong
             unfinished.unlink()
+        if not isinstance(error, OSError):
+            raise
         reason = error.strerror or str(error)
         raise InputError(f"--out: cannot write {str(path)!r} ({reason}); choose a writable folder") from None
     return path

@@ -3,6 +3,7 @@
   cutmatch match left.jpg right.jpg                       homography or fundamental matrix, whichever fits
   cutmatch match left.jpg right.jpg --model homography    a plane, or a camera that only turned
   cutmatch match left.jpg right.jpg --truth H.txt         adds errors against a known homography, 3 x 3 numbers
+  cutmatch match lefts/ rights/                           two folders: rights/NAME.png goes with lefts/NAME.jpg
 
 SIFT points are matched one-to-one by an exact assignment with a price for staying unmatched, the geometry that
 most matches agree on is found, and a second assignment recovers the matches that obey it.  Other linkers choose among
@@ -13,31 +14,54 @@ Results in the --out folder: FIRST-SECOND-matches.csv (x0, y0, x1, y1, cost, mar
 FIRST-SECOND-matches.png, and, for a homography, FIRST-SECOND-over.png, the second picture laid over the first in
 squares.
 
-Exit status: 0 done, 2 the input cannot be used, or shows no common scene.
+Exit status: 0 done, 1 some pairs of a folder failed, 2 the input cannot be used, or shows no common scene.
 """
 
 import sys
 import time
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from apps.command import add_shared_options, check_device, check_threads, parser, run, write_json
+from apps.batch import Item, beside, pairs_of, run_many, run_one
+from apps.command import (
+    add_batch_options,
+    add_shared_options,
+    check_device,
+    check_threads,
+    in_batch,
+    limit_threads,
+    parser,
+    run,
+)
 from apps.images import InputError, read_bytes, read_image, to_bytes, write_image
 
 MODELS = ("auto", "homography", "fundamental")
 LINKERS = ("assignment", "greedy", "mutual", "nearest", "cardinality", "bottleneck")
 TABLES = (".csv", ".json")
 RIGHT = 3.0  # pixels from the true place, for --truth
+INPUTS = ("first", "second", "truth")
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two pictures, and a file of the true homography if it is known: paths."""
+
+    first: Path
+    second: Path
+    truth: Path | None
 
 
 def _options():
     options = parser("match", __doc__)
-    options.add_argument("first", help="picture")
-    options.add_argument("second", help="picture of the same scene")
+    options.add_argument("first", help="picture, or a folder of them")
+    options.add_argument("second", help="picture of the same scene, or a folder of them by the same names")
     options.add_argument("--model", choices=MODELS, default="auto", help="geometry to find (default: whichever fits)")
     options.add_argument("--gate", type=float, default=3.0, metavar="PIXELS", help="most off the geometry (default: 3)")
     options.add_argument("--linker", choices=LINKERS, default="assignment", help="to compare; assignment is exact")
     options.add_argument("--table", metavar="FILE", help="matches as .csv or .json (default: in --out)")
-    options.add_argument("--truth", metavar="FILE", help="true homography: text, or OpenCV's XML or YAML")
+    options.add_argument("--truth", metavar="FILE", help="true homography (text, OpenCV's XML or YAML), or a folder")
+    add_batch_options(options)
     add_shared_options(options, "out")
     return options
 
@@ -50,15 +74,42 @@ def _main(argv) -> int:
         raise InputError(f"--gate must be above 0 pixels, got {chosen.gate}")
     if chosen.table and Path(chosen.table).suffix.lower() not in TABLES:
         raise InputError(f"--table: {chosen.table!r} must end in {' or '.join(TABLES)}")
-    truth = _read_truth(chosen.truth) if chosen.truth else None
-    first, second = (read_image(path, name) for path, name in ((chosen.first, "first"), (chosen.second, "second")))
-    import cv2
+    pairs, many = pairs_of(chosen.first, chosen.second, ("first", "second"))
+    if not in_batch(many, chosen):
+        if chosen.threads is not None:
+            limit_threads(threads)
+        return run_one(_match_one, _pair(*pairs[0], chosen), _line, chosen)
+    if chosen.table:
+        raise InputError("--table is the matches of one pair; leave it out, and they are written to the --out folder")
+    return run_many(
+        "match",
+        "pair",
+        _match_one,
+        [Item(_name(*pair), f"{pair[0]} | {pair[1]}", partial(_pair, *pair, chosen)) for pair in pairs],
+        _line,
+        lambda reports: "",
+        chosen,
+        total=len(pairs),
+        inputs=INPUTS,
+        at_once=max(1, threads // 2),  # the points of both pictures are found at the same time
+    )
 
+
+def _pair(first: Path, second: Path, chosen) -> Pair:
+    return Pair(first, second, beside(chosen.truth, first.stem, "--truth"))
+
+
+def _name(first: Path, second: Path) -> str:
+    return f"{first.stem}-{second.stem}"
+
+
+def _match_one(pair: Pair, chosen) -> dict:
+    """Read, match, write; the report.  Nothing is written unless all of it can be."""
+    truth = _read_truth(pair.truth) if pair.truth is not None else None
+    first, second = read_image(pair.first, "first"), read_image(pair.second, "second")
     from apps.motion.joined import joined, laid_over
     from apps.motion.wide import match_wide
 
-    if chosen.threads is not None:
-        cv2.setNumThreads(threads)
     begin = time.perf_counter()
     found = match_wide(
         to_bytes(first),
@@ -69,30 +120,26 @@ def _main(argv) -> int:
         device=chosen.device,
     )
     seconds = time.perf_counter() - begin
-    folder, name = Path(chosen.out), f"{Path(chosen.first).stem}-{Path(chosen.second).stem}"
+    folder, name = Path(chosen.out), _name(pair.first, pair.second)
     plane = found.matrix if found.model == "homography" else None
     pictures = {"picture": (f"{name}-matches.png", joined(first, second, found.matches, plane))}
     if plane is not None:
         pictures["over"] = (f"{name}-over.png", laid_over(first, second, plane))
     files = {"table": found.matches.write(chosen.table or folder / f"{name}-matches.csv")}
     files |= {kind: write_image(folder / file, pixels) for kind, (file, pixels) in pictures.items()}
-    report = _report(chosen, found, first.shape, seconds, files)
+    report = _report(pair, found, first.shape, seconds, files)
     if truth is not None:
         report["truth"] = _scores(found, truth, first.shape)
-    if not chosen.quiet and chosen.json != "-":
-        print(_line(report))
-    if chosen.json:
-        write_json(chosen.json, report)
-    return 0
+    return report
 
 
-def _report(chosen, found, shape, seconds: float, files) -> dict:
+def _report(pair, found, shape, seconds: float, files) -> dict:
     import numpy as np
 
     first, agreeing = found.counts["first"], found.counts["agreeing"]
     return {
-        "first": str(chosen.first),
-        "second": str(chosen.second),
+        "first": str(pair.first),
+        "second": str(pair.second),
         "model": found.model,
         "matrix": (found.matrix / np.linalg.norm(found.matrix)).tolist()
         if found.model == "fundamental"

@@ -22,14 +22,16 @@ Exit status: 0 done, 1 some pictures of a folder failed, 2 the input cannot be u
 
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from apps.batch import beside, pictures_of, run_many, run_one
-from apps.command import add_shared_options, check_device, check_threads, parser, run
+from apps.batch import Item, beside, pictures_of, refuse_namesakes, run_many, run_one
+from apps.command import add_batch_options, add_shared_options, check_device, check_threads, in_batch, parser, run
 from apps.images import InputError, read_image, write_image
 from apps.strokes import ENCODINGS, parse_box, read_boxes, read_scribbles, read_trimap
 
 KEEP = ("touching", "all", "largest")
+INPUTS = ("image", "scribbles", "box", "trimap", "labels", "truth")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,7 @@ def _options():
         default=(1.0, 1.0, 1.0),
         help="size of a voxel (1 1 1)",
     )
+    add_batch_options(options)
     add_shared_options(options, "out")
     return options
 
@@ -90,19 +93,27 @@ def _main(argv) -> int:
     if chosen.volume:
         raise InputError(f"--volume needs --labels, seeds of the volume's size, got --{given[0]}")
     images, many = pictures_of(chosen.image)
-    if not many:
-        return run_one(lambda path: _segment_one(_job(path, chosen), chosen), images[0], _line, chosen)
+    if not in_batch(many, chosen):
+        return run_one(_segment_one, _job(images[0], chosen), _line, chosen)
     boxes = read_boxes(chosen.box) if chosen.box and Path(chosen.box).suffix == ".json" else None
-
-    def one(path):
-        return _segment_one(_job(path, chosen, boxes), chosen)
-
-    return run_many("segment", "image", one, {str(path): path for path in images}, _line, _summary, chosen, threads)
+    return run_many(
+        "segment",
+        "image",
+        _segment_one,
+        [Item(path.stem, str(path), partial(_job, path, chosen, boxes)) for path in images],
+        _line,
+        _summary,
+        chosen,
+        total=len(images),
+        inputs=INPUTS,
+        at_once=threads,
+    )
 
 
 def _main_labels(chosen, threads) -> int:
     """Several objects, in pictures and volumes."""
-    from apps.several.jobs import label_picture, label_volume, line, summary
+    from apps.several.jobs import Job as Labelled
+    from apps.several.jobs import label, line, summary
     from apps.several.volumes import is_volume
 
     for name in ("fill_holes", "soft_strokes", "least_area"):
@@ -110,10 +121,11 @@ def _main_labels(chosen, threads) -> int:
             raise InputError(f"--{name.replace('_', '-')} is for one object; leave it out with --labels")
     if chosen.volume:
         images, many = [Path(name) for name in chosen.image], len(chosen.image) > 1
+        refuse_namesakes(images, "image")
     else:
         images, many = pictures_of(chosen.image)
 
-    def one(path):
+    def job(path):
         volume = is_volume(path, chosen.volume)
         if chosen.volume and not volume:
             raise InputError(
@@ -123,11 +135,22 @@ def _main_labels(chosen, threads) -> int:
         slices = volume and not many and Path(chosen.labels).is_dir()
         seeds = Path(chosen.labels) if slices else beside(chosen.labels, path.stem, "--labels")
         truth = Path(chosen.truth) if slices and chosen.truth else beside(chosen.truth, path.stem, "--truth")
-        return (label_volume if volume else label_picture)(path, seeds, truth, chosen)
+        return Labelled(path, seeds, truth, volume)
 
-    if not many:
-        return run_one(one, images[0], line, chosen)
-    return run_many("segment", "image", one, {str(path): path for path in images}, line, summary, chosen, threads)
+    if not in_batch(many, chosen):
+        return run_one(label, job(images[0]), line, chosen)
+    return run_many(
+        "segment",
+        "image",
+        label,
+        [Item(path.stem, str(path), partial(job, path)) for path in images],
+        line,
+        summary,
+        chosen,
+        total=len(images),
+        inputs=INPUTS,
+        at_once=threads,
+    )
 
 
 def _job(image: Path, chosen, boxes=None) -> Job:

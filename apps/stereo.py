@@ -17,15 +17,17 @@ Exit status: 0 done, 1 some pairs of a folder failed, 2 the input cannot be used
 
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from apps.batch import beside, pictures_in, run_many, run_one
-from apps.command import add_shared_options, check_device, check_threads, parser, run
+from apps.batch import Item, beside, pairs_of, run_many, run_one
+from apps.command import add_batch_options, add_shared_options, check_device, check_threads, in_batch, parser, run
 from apps.images import InputError, read_image, write_image
 from apps.labelling import DISTANCES
 
 COSTS = ("birchfield-tomasi", "absolute")
 FORMATS = ("png", "pfm", "npy")
+INPUTS = ("left", "right", "truth")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +37,6 @@ class Pair:
     left: Path
     right: Path
     truth: Path | None
-
-    @property
-    def shown(self) -> str:
-        return f"{self.left} | {self.right}"
 
 
 def stereo(left, right, **settings):
@@ -101,6 +99,7 @@ def _options():
     options.add_argument("--format", choices=FORMATS, default="png", help="of the disparities (default: png)")
     options.add_argument("--truth", metavar="FILE", help="true disparities, or a folder of them: adds scores")
     options.add_argument("--truth-scale", type=float, metavar="LEVELS", help="values of the truth per pixel")
+    add_batch_options(options)
     add_shared_options(options, "out")
     return options
 
@@ -111,33 +110,25 @@ def _main(argv) -> int:
     check_device(chosen.device)
     if chosen.truth_scale is not None and not chosen.truth_scale > 0:
         raise InputError(f"--truth-scale must be above 0, got {chosen.truth_scale}")
-    pairs, many = _pairs(chosen)
+    pairs, many = pairs_of(chosen.left, chosen.right, ("left", "right"))
+    if not in_batch(many, chosen):
+        return run_one(_stereo_one, _pair(*pairs[0], chosen), _line, chosen)
+    return run_many(
+        "stereo",
+        "pair",
+        _stereo_one,
+        [Item(left.stem, f"{left} | {right}", partial(_pair, left, right, chosen)) for left, right in pairs],
+        _line,
+        _scores,
+        chosen,
+        total=len(pairs),
+        inputs=INPUTS,
+        at_once=max(1, threads // 2),  # a pair keeps two threads busy by itself
+    )
 
-    def one(pair):
-        return _stereo_one(pair, chosen)
 
-    if not many:
-        return run_one(one, pairs[0], _line, chosen)
-    # A pair keeps two threads busy by itself.
-    jobs = {pair.shown: pair for pair in pairs}
-    return run_many("stereo", "pair", one, jobs, _line, _scores, chosen, max(1, threads // 2))
-
-
-def _pairs(chosen) -> tuple[list[Pair], bool]:
-    """The pairs, and whether they came as folders."""
-    left, right = Path(chosen.left), Path(chosen.right)
-    if left.is_dir() != right.is_dir():
-        folder, other = ("left", "right") if left.is_dir() else ("right", "left")
-        raise InputError(f"{folder} is a folder and {other} is not; pass two pictures or two folders")
-    if not left.is_dir():
-        return [Pair(left, right, beside(chosen.truth, left.stem, "--truth"))], False
-    pictures = pictures_in(left, "left")
-    for path in pictures:
-        if sum(other.stem == path.stem for other in pictures) > 1:
-            raise InputError(f"left: folder {str(left)!r} has several pictures called {path.stem!r}; keep one of them")
-    return [
-        Pair(path, beside(right, path.stem, "right"), beside(chosen.truth, path.stem, "--truth")) for path in pictures
-    ], True
+def _pair(left: Path, right: Path, chosen) -> Pair:
+    return Pair(left, right, beside(chosen.truth, left.stem, "--truth"))
 
 
 def _stereo_one(pair: Pair, chosen) -> dict:
@@ -176,7 +167,7 @@ def _stereo_one(pair: Pair, chosen) -> dict:
     for kind, pixels in pictures.items():
         files[kind] = write_image(base.with_name(f"{base.name}-{kind}.png"), pixels)
     report = {
-        "pair": pair.shown,
+        "pair": f"{pair.left} | {pair.right}",
         "width": left.shape[1],
         "height": left.shape[0],
         "max_disparity": result.max_disparity,

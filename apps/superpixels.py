@@ -15,10 +15,12 @@ Exit status: 0 done, 1 some pictures of a folder failed, 2 the input cannot be u
 """
 
 import sys
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from apps.batch import beside, pictures_of, run_many, run_one
-from apps.command import add_shared_options, check_device, check_threads, parser, run
+from apps.batch import Item, beside, pictures_of, run_many, run_one
+from apps.command import add_batch_options, add_shared_options, check_device, check_threads, in_batch, parser, run
 from apps.images import InputError, read_image, write_bytes, write_image
 
 FORMATS = ("png", "tiff", "npy")
@@ -33,6 +35,17 @@ CSV_COLUMNS = (
     "undersegmentation_error_percent",
     "boundary_pixels_percent",
 )
+
+
+INPUTS = ("image", "truth")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One picture, and its true segments if they are known: paths."""
+
+    image: Path
+    truth: Path | None
 
 
 def superpixels(image, regions: int = 500, **settings):
@@ -75,6 +88,7 @@ def _options():
     options.add_argument("--format", choices=FORMATS, default="png", help="of the labels (default: png, 16 bits)")
     options.add_argument("--truth", metavar="FILE", help="true segments, or a mask, or a folder of them: adds scores")
     options.add_argument("--csv", metavar="FILE", help="one line for each picture and number of regions")
+    add_batch_options(options)
     add_shared_options(options, "out")
     return options
 
@@ -85,21 +99,31 @@ def _main(argv) -> int:
     check_device(chosen.device)
     chosen.counts = _counts(chosen.regions, chosen.format)
     images, many = pictures_of(chosen.image)
-    reports = []
+    if not in_batch(many, chosen):
+        return run_one(_divide_single, _job(images[0], chosen), _line, chosen)
+    return run_many(
+        "superpixels",
+        "image",
+        _divide_one,
+        [Item(path.stem, str(path), partial(_job, path, chosen)) for path in images],
+        _line,
+        _summary,
+        chosen,
+        total=len(images),
+        inputs=INPUTS,
+        at_once=threads,
+        finish=partial(_write_csv, chosen.csv),
+    )
 
-    def one(path):
-        # Pictures of a batch are done side by side, each on one thread.
-        reports.append(_divide_one(path, chosen, 1 if many else chosen.threads))
-        return reports[-1]
 
-    if many:
-        jobs = {str(path): path for path in images}
-        status = run_many("superpixels", "image", one, jobs, _line, _summary, chosen, threads)
-    else:
-        status = run_one(one, images[0], _line, chosen)
-    if chosen.csv:
-        _write_csv(chosen.csv, reports)
-    return status
+def _job(path: Path, chosen) -> Job:
+    return Job(path, beside(chosen.truth, path.stem, "--truth"))
+
+
+def _divide_single(job: Job, chosen) -> dict:
+    report = _divide_one(job, chosen, chosen.threads)
+    _write_csv(chosen.csv, [report])
+    return report
 
 
 def _counts(text: str, kind: str) -> list[int]:
@@ -115,14 +139,14 @@ def _counts(text: str, kind: str) -> list[int]:
     return counts
 
 
-def _divide_one(path: Path, chosen, threads) -> dict:
+def _divide_one(job: Job, chosen, threads=None) -> dict:
     """Read, divide, write; what goes into the JSON.  Nothing is written unless all of it can be."""
     from apps.region_scores import read_segments, score_regions
     from apps.regions import EVENNESS, mean_picture, outline_picture
 
+    path = job.image
     rgb = read_image(path)
-    truth_file = beside(chosen.truth, path.stem, "--truth")
-    truth = None if truth_file is None else read_segments(truth_file)
+    truth = None if job.truth is None else read_segments(job.truth)
     evenness = EVENNESS if chosen.evenness is None else chosen.evenness
     # The largest number first: one the picture cannot have ends all of it.
     found = superpixels(rgb, max(chosen.counts), evenness=evenness, threads=threads, device=chosen.device)
@@ -170,10 +194,13 @@ def _rounded(scores) -> dict:
     return {f"{name}_percent": round(getattr(scores, name), 4) for name in scores.__slots__}
 
 
-def _write_csv(path, reports) -> None:
+def _write_csv(path, reports) -> dict:
+    """The table of a batch, if a path is given; nothing more for the JSON."""
     import csv
     import io
 
+    if not path:
+        return {}
     text = io.StringIO()
     lines = csv.DictWriter(text, CSV_COLUMNS, restval="", lineterminator="\n")
     lines.writeheader()
@@ -183,6 +210,7 @@ def _write_csv(path, reports) -> None:
             line |= {"regions": level["regions"], "seconds": report["seconds"]["total"]}
             lines.writerow(line | level.get("truth", {}))
     write_bytes(path, text.getvalue().encode())
+    return {}
 
 
 def _line(report) -> str:

@@ -4,6 +4,7 @@
   cutmatch track frames/ --detect dark --size 9           a folder of frames; dark particles 9 pixels across
   cutmatch track stack.npy --memory 3 --predict velocity  tracks may vanish for 3 frames, and go on meanwhile
   cutmatch track detections.csv --reach 12                points found elsewhere: columns frame, x, y, any others
+  cutmatch track a.avi b.avi c/ --workers 2               several sequences, each by itself
 
 Each frame's points are linked to the tracks alive by an exact one-to-one assignment: the sum of squared
 distances is the least there is, where leaving a track unlinked costs the reach squared.  Crowds of any size
@@ -11,14 +12,17 @@ are solved exactly.  Corners of photographs are expected where the picture itsel
 image), particles where they were.  Results in the --out folder: NAME-trails.png and NAME-tracks.csv, whose
 columns are track, frame, x, y, ..., link_margin: how much worse, at least, the frame would be without the link.
 
-Exit status: 0 done, 2 the input cannot be used.
+Exit status: 0 done, 1 some of several sequences failed, 2 the input cannot be used.
 """
 
 import sys
 import time
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from apps.command import add_shared_options, check_device, check_threads, parser, run, write_json
+from apps.batch import Item, refuse_namesakes, run_many, run_one
+from apps.command import add_batch_options, add_shared_options, check_device, check_threads, in_batch, parser, run
 from apps.images import InputError, write_image
 
 PREDICT = ("off", "velocity", "image")
@@ -28,11 +32,21 @@ FEWEST = 4  # detections worth linking
 NEAR = 2.0  # pixels a corner is found off where the picture says it went
 LONGEST = 100_000  # frames of a video drawn from a table
 LOST = 3  # frames a corner may go unnoticed meanwhile
+INPUTS = ("input",)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A sequence, or a table of detections: a path."""
+
+    input: Path
 
 
 def _options():
     options = parser("track", __doc__)
-    options.add_argument("input", help="video, folder of frames, .npy stack, TIFF, GIF, or CSV of detections")
+    options.add_argument(
+        "input", nargs="+", help="video, folder of frames, .npy stack, TIFF, GIF, or CSV of detections; or several"
+    )
     found = options.add_argument_group("finding points")
     found.add_argument("--detect", choices=KINDS, default="auto", help="particles or corners (default: by the frame)")
     found.add_argument("--size", type=int, metavar="PIXELS", help="particle diameter, or least corner distance")
@@ -52,41 +66,67 @@ def _options():
     shown.add_argument("--table", metavar="FILE", help="tracks as .csv, .json or .npz (default: OUT/NAME-tracks.csv)")
     shown.add_argument("--video", metavar="FILE", help="trails over every frame, as .mp4, .avi or .gif")
     shown.add_argument("--tail", type=int, default=20, metavar="FRAMES", help="of a trail in the video (default: 20)")
+    add_batch_options(options)
     add_shared_options(options, "out")
     return options
 
 
 def _main(argv) -> int:
     chosen = _options().parse_args(argv)
-    threads = check_threads(chosen.threads)
+    check_threads(chosen.threads)
     check_device(chosen.device)
     _check(chosen)
-    from apps.motion.track_files import check_table, read_detections
-    from apps.motion.tracking import keep_long, track
+    from apps.motion.track_files import check_table
     from apps.motion.trails import check_video
 
     if chosen.table:
         check_table(chosen.table)
     if chosen.video:
         check_video(chosen.video)
+    paths = [Path(name) for name in chosen.input]
+    if not in_batch(len(paths) > 1, chosen):
+        return run_one(_track_one, Job(paths[0]), _line, chosen)
+    for option in ("table", "video"):
+        if getattr(chosen, option):
+            raise InputError(f"--{option} is one file of one sequence; leave it out for several and for workers")
+    refuse_namesakes([path.resolve() for path in paths], "input")
+    return run_many(
+        "track",
+        "input",
+        _track_one,
+        [Item(path.resolve().stem, str(path), partial(Job, path)) for path in paths],
+        _line,
+        lambda reports: "",
+        chosen,
+        total=len(paths),
+        inputs=INPUTS,
+        at_once=1,  # its frames keep the threads busy
+    )
+
+
+def _track_one(job: Job, chosen) -> dict:
+    """Read, find points, link, write; the report."""
+    from apps.motion.track_files import read_detections
+    from apps.motion.tracking import keep_long, track
+
     begin = time.perf_counter()
     sequence = finder = last = None
-    if Path(chosen.input).suffix.lower() == ".csv":
+    if job.input.suffix.lower() == ".csv":
         if chosen.predict == "image":
             raise InputError("--predict image needs frames; a table of detections has none")
-        detections = read_detections(chosen.input)
-        name, frames = Path(chosen.input).stem, int(detections.frame.max() - detections.frame.min()) + 1
+        detections = read_detections(job.input)
+        name, frames = job.input.stem, int(detections.frame.max() - detections.frame.min()) + 1
         if chosen.video and frames > LONGEST:
             raise InputError(f"--video: frame numbers span {frames}, more than {LONGEST}; number frames 0, 1, ...")
     else:
         from apps.motion.sequences import open_sequence
 
-        sequence = open_sequence(chosen.input)
-        detections, finder, last, frames = _detect(sequence, chosen, threads)
+        sequence = open_sequence(job.input)
+        detections, finder, last, frames = _detect(sequence, chosen)
         name = sequence.name
     if len(detections) < FEWEST:
         raise InputError(
-            f"input: {len(detections)} points in {frames} frames of {chosen.input!r}, too few to follow; "
+            f"input: {len(detections)} points in {frames} frames of {str(job.input)!r}, too few to follow; "
             "try --detect, --size or a lower --threshold"
         )
     detected = time.perf_counter()
@@ -96,7 +136,7 @@ def _main(argv) -> int:
         from apps.motion.follow import Follower
 
         predict = Follower(sequence)
-    bar = _bar(chosen.quiet, "linking")
+    bar = _bar(chosen, "linking")
     tracks = track(
         detections,
         reach=how["reach"],
@@ -113,7 +153,7 @@ def _main(argv) -> int:
     files = _write(tracks, sequence, last, name, frames, chosen)
     length = tracks.length
     report = {
-        "input": str(chosen.input),
+        "input": str(job.input),
         "frames": frames,
         "detections": len(detections),
         "detector": None if finder is None else {"kind": finder.kind, "size": finder.size},
@@ -128,11 +168,7 @@ def _main(argv) -> int:
         "seconds": {"detect": round(detected - begin, 4), "link": round(linked - detected, 4)},
         "files": {kind: str(path) for kind, path in files.items()},
     }
-    if not chosen.quiet and chosen.json != "-":
-        print(_line(report))
-    if chosen.json:
-        write_json(chosen.json, report)
-    return 0
+    return report
 
 
 def _check(chosen) -> None:
@@ -163,7 +199,7 @@ def _how(chosen, detections, finder) -> dict:
     return {"predict": predict, "reach": round(reach, 6), "memory": memory}
 
 
-def _detect(sequence, chosen, threads: int):
+def _detect(sequence, chosen):
     """Points of every frame, a few frames at once; what found them, the last frame, and the number of frames."""
     from collections import deque
     from concurrent.futures import ThreadPoolExecutor
@@ -172,9 +208,12 @@ def _detect(sequence, chosen, threads: int):
 
     from apps.motion.detect import choose
     from apps.motion.tracking import Detections
+    from gridcut.device import thread_count
 
+    # Of several sequences each has its share of the threads.
+    threads = thread_count() if chosen.many else check_threads(chosen.threads)
     finder, frame, found, waiting = None, None, [], deque()
-    bar = _bar(chosen.quiet, "finding points", sequence.count)
+    bar = _bar(chosen, "finding points", sequence.count)
     with ThreadPoolExecutor(max_workers=threads) as pool:
         for frame in bar(sequence):
             finder = finder or choose(frame, chosen.detect, chosen.size, chosen.threshold)
@@ -202,17 +241,16 @@ def _write(tracks, sequence, last, name: str, frames: int, chosen) -> dict:
     if chosen.video:
         first = 0 if sequence is not None else int(tracks.detections.frame.min())
         grounds = sequence if sequence is not None else [None] * frames
-        bar = _bar(chosen.quiet, "video", frames)
+        bar = _bar(chosen, "video", frames)
         shown = (trails.at(first + number, frame, chosen.tail) for number, frame in enumerate(bar(grounds)))
         files["video"] = write_video(chosen.video, shown, 10.0 if sequence is None else sequence.rate)
     return files
 
 
-def _bar(quiet: bool, what: str, total: int | None = None):
-    from functools import partial
-
+def _bar(chosen, what: str, total: int | None = None):
     from tqdm import tqdm
 
+    quiet = chosen.quiet or chosen.many  # of several sequences there is one bar
     return partial(tqdm, desc=what, total=total, unit="frame", disable=quiet, file=sys.stderr, leave=False)
 
 

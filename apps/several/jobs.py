@@ -1,8 +1,24 @@
 """One picture or volume of several objects, from files to files; what `cutmatch segment --labels` does with each."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from apps.images import read_codes, read_image, write_image
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A picture or a volume, its strokes or seeds, and its true labels if they are known: paths."""
+
+    image: Path
+    seeds: Path
+    truth: Path | None
+    volume: bool
+
+
+def label(job: Job, chosen) -> dict:
+    """Find several objects in a picture or a volume, and write them; the report."""
+    return (label_volume if job.volume else label_picture)(job.image, job.seeds, job.truth, chosen)
 
 
 def label_picture(image: Path, seeds_file: Path, truth_file: Path | None, chosen) -> dict:

@@ -18,7 +18,7 @@ from functools import cache, update_wrapper
 from pathlib import Path
 
 import numba
-from numba.core import caching
+from numba.core import caching, sigutils
 
 KEEP = 4  # folders of earlier digests left for other branches and versions that are still in use
 
@@ -185,9 +185,12 @@ class _Forgiving:
 
     def load_overload(self, sig, target_context):
         try:
-            return super().load_overload(sig, target_context)
+            found = super().load_overload(sig, target_context)
         except (OSError, EOFError, pickle.UnpicklingError):
             return None
+        # Two processes that compile one kernel for different types at the same time may give both the same file.
+        args, _ = sigutils.normalize_signature(sig)
+        return found if found is not None and tuple(found.signature.args) == tuple(args) else None
 
     def save_overload(self, sig, data):
         try:

@@ -142,7 +142,7 @@ def test_a_failed_picture_does_not_stop_the_others(folder, capsys):
     assert [entry["image"][-5:] for entry in report["images"]] == ["a.png", "c.png"]
     assert len(report["failures"]) == 1
     names = sorted(p.name for p in (folder / "out").iterdir())
-    assert names == [f"{n}-{k}.png" for n in "ac" for k in ("cutout", "mask", "overlay")]
+    assert names == [".cutmatch", *(f"{n}-{k}.png" for n in "ac" for k in ("cutout", "mask", "overlay"))]
 
 
 def test_folder_with_boxes_and_quiet(folder, capsys):
@@ -151,13 +151,13 @@ def test_folder_with_boxes_and_quiet(folder, capsys):
     assert run(folder, "--box", folder / "boxes.json", "--quiet", image="in") == 0
     captured = capsys.readouterr()
     assert captured.out == captured.err == ""
-    assert len(list((folder / "out").iterdir())) == 6
+    assert len(list((folder / "out").glob("*.png"))) == 6
 
 
 def test_two_pictures_of_one_name_are_refused(folder, capsys):
     Image.open(folder / "in" / "a.png").save(folder / "in" / "a.bmp")
     assert run(folder, "--box", "4,5,27,28", image="in") == 2
-    assert "2 pictures are called 'a'" in capsys.readouterr().err
+    assert "2 inputs are called 'a'" in capsys.readouterr().err
 
 
 def test_demo(tmp_path, monkeypatch, capsys):

@@ -226,7 +226,7 @@ def test_folder_of_all_kinds(files, capsys):
     captured = capsys.readouterr()
     assert "3 done, 1 failed" in captured.out
     assert re.search(r"cutmatch denoise: .*d\.png: image: cannot read", captured.err)
-    assert sorted(p.name for p in (files / "out").iterdir()) == [f"{name}-restored.png" for name in "abc"]
+    assert sorted(p.name for p in (files / "out").glob("*.png")) == [f"{name}-restored.png" for name in "abc"]
     assert cv2.imread(str(files / "out" / "c-restored.png"), cv2.IMREAD_UNCHANGED).dtype == np.uint16
     assert run(files, "noisy.png", "--format", "tif", "--quiet") == 0
     assert tifffile.imread(files / "out" / "noisy-restored.tif").shape == (48, 64, 3)

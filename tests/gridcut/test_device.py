@@ -111,6 +111,29 @@ def test_an_edited_callee_is_never_run_from_the_cache(tmp_path):
     assert len(list((tmp_path / "cache").glob("box-*"))) == 5, "folders of old digests are removed"
 
 
+def test_code_of_other_types_is_not_run_from_the_cache(tmp_path):
+    """Two processes that fill an empty cache at the same time can leave one's code under the other's name."""
+    (tmp_path / "box").mkdir()
+    (tmp_path / "box" / "__init__.py").write_text("")
+    (tmp_path / "box" / "total.py").write_text(
+        "from gridcut.device import kernel\n@kernel\ndef total(a):\n    return a.sum()\n"
+    )
+    code = f"""
+        import sys
+        import numpy as np
+        sys.path.insert(0, {str(tmp_path)!r})
+        from box.total import total
+        print(total(np.arange(4)), total(np.arange(4) / 2))
+    """
+    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    assert python(code, **cache).split() == ["6", "3.0"]
+    one, two = sorted((tmp_path / "cache").rglob("*.nbc"))
+    one.rename(tmp_path / "kept")
+    two.rename(one)
+    (tmp_path / "kept").rename(two)
+    assert python(code, **cache).split() == ["6", "3.0"]
+
+
 def test_no_place_for_a_cache_is_no_error(tmp_path):
     (tmp_path / "box").mkdir()
     for name, text in PACKAGE.items():

@@ -1,0 +1,32 @@
+"""What the tests of batches let workers do; in a module of its own, which spawned processes can import.
+
+A job is a file whose text says how to behave.  Every attempt adds a line to a log beside it: its process, and how many
+threads and which GPU that may use.
+"""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+from apps.images import InputError, write_bytes
+
+
+def copy(job: Path, chosen) -> dict:
+    """Write the file's text to --out in capitals, unless the text says otherwise."""
+    text = job.read_text()
+    log = job.with_suffix(".log")
+    with open(log, "a") as file:
+        print(os.getpid(), os.environ.get("NUMBA_NUM_THREADS"), os.environ.get("CUDA_VISIBLE_DEVICES"), file=file)
+    first = len(log.read_text().splitlines()) == 1
+    if "refused" in text:
+        raise InputError("image: not this one")
+    if "broken" in text or ("once" in text and first):
+        raise KeyError("a mistake")
+    if "killed" in text or ("shot" in text and first):
+        (Path(chosen.out) / f".{job.stem}.out.{os.getpid()}.part").write_text("half")
+        os.kill(os.getpid(), signal.SIGKILL)
+    if "slow" in text:
+        time.sleep(60)
+    path = write_bytes(Path(chosen.out) / f"{job.stem}.out", text.upper().encode())
+    return {"item": str(job), "files": {"out": str(path)}}

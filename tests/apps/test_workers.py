@@ -1,0 +1,316 @@
+"""Batches on several processes: what is lost when one dies, what is done again, and that results do not differ."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from argparse import Namespace
+from functools import partial
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+from PIL import Image
+
+from apps import denoise, flow, match, segment, stereo, superpixels, track
+from apps.batch import Item, run_many
+from apps.images import InputError
+from apps.scale import processes, records
+from tests.apps import odd_jobs
+
+ROOT = Path(__file__).resolve().parents[2]
+HOW = {"workers": None, "scheduler": None, "resume": False, "threads": None, "device": "cpu", "quiet": False}
+
+
+@pytest.fixture
+def batch(tmp_path):
+    """Runs odd jobs, {name: text}, in two processes or as told; the status and the JSON."""
+
+    def run(texts, **how):
+        (tmp_path / "in").mkdir(exist_ok=True)
+        (tmp_path / "out").mkdir(exist_ok=True)
+        for name, text in texts.items():
+            (tmp_path / "in" / f"{name}.txt").write_text(text)
+        paths = [tmp_path / "in" / f"{name}.txt" for name in texts]
+        items = [Item(path.stem, path.stem, partial(Path, path)) for path in paths]
+        how = HOW | {"out": str(tmp_path / "out"), "json": str(tmp_path / "r.json"), "workers": 2} | how
+        status = run_many(
+            "copy",
+            "item",
+            odd_jobs.copy,
+            items,
+            lambda report: report["item"],
+            lambda reports: "",
+            Namespace(**how),
+            total=len(items),
+            inputs=(),
+            at_once=2,
+        )
+        return status, json.loads((tmp_path / "r.json").read_text())
+
+    run.folder = tmp_path
+    return run
+
+
+def attempts(batch, name):
+    """One row for each attempt: process, threads, GPU."""
+    return [line.split() for line in (batch.folder / "in" / f"{name}.log").read_text().splitlines()]
+
+
+def visible(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def test_a_killed_worker_loses_nothing(batch, capsys):
+    texts = dict.fromkeys("abcdef", "text") | {"c": "shot"}
+    status, report = batch(texts)
+    assert status == 0
+    assert [entry["item"] for entry in report["items"]] == list("abcdef")
+    assert visible(batch.folder / "out") == {f"{name}.out": text.upper().encode() for name, text in texts.items()}
+    (first, *_), (second, *_) = attempts(batch, "c")
+    assert first != second, "a fresh process"
+    assert all(len(attempts(batch, name)) == 1 for name in "abdef")
+    captured = capsys.readouterr()
+    assert "6 done, 0 failed" in captured.out
+    assert "6/6" in captured.err
+
+
+def test_what_always_fails_is_reported_and_stops_nothing(batch, capsys):
+    status, report = batch({"a": "text", "b": "broken", "c": "killed", "d": "refused", "e": "once", "f": "text"})
+    assert status == 1
+    assert [entry["item"] for entry in report["items"]] == ["a", "e", "f"]
+    errors = {failure["item"]: failure["error"] for failure in report["failures"]}
+    assert errors["b"] == "KeyError: 'a mistake' (tried 3 times)"
+    assert errors["c"].startswith("its process was killed by SIGKILL; ")
+    assert errors["c"].endswith("fewer --workers (tried 3 times)")
+    assert errors["d"] == "image: not this one"
+    assert [len(attempts(batch, name)) for name in "abcdef"] == [1, 3, 3, 1, 2, 1]
+    for name in "bce":
+        assert len({process for process, *_ in attempts(batch, name)}) == len(attempts(batch, name))
+    assert set(visible(batch.folder / "out")) == {"a.out", "e.out", "f.out"}, "nothing half-written"
+    captured = capsys.readouterr()
+    assert "3 done, 3 failed" in captured.out
+    assert "cutmatch copy: d: image: not this one" in captured.err
+
+
+def test_an_error_nobody_expected_does_not_stop_threads_either(batch):
+    status, report = batch({"a": "text", "b": "broken", "c": "text"}, workers=None)
+    assert status == 1
+    assert len(report["items"]) == 2
+    assert report["failures"] == [{"item": "b", "error": "KeyError: 'a mistake'"}]
+
+
+def test_resume_does_again_only_what_changed(batch, capsys, monkeypatch):
+    texts = {"a": "one", "b": "two", "c": "three", "d": "four", "e": "five"}
+    how = {"workers": None, "resume": True}
+    assert batch(texts, workers=None)[0] == 0, "records are written without --resume too"
+    before = batch(texts, **how)[1]
+    assert [len(attempts(batch, name)) for name in texts] == [1] * 5
+    assert before["skipped"] == list(texts)
+    assert [entry["files"]["out"][-5:] for entry in before["items"]] == [f"{name}.out" for name in texts]
+    capsys.readouterr()
+
+    out = batch.folder / "out"
+    (out / "b.out").unlink()
+    (out / "c.out").write_text("altered")
+    (out / ".cutmatch" / "copy" / "d.json").write_text('{"input": ')
+    after = batch(texts | {"a": "another"}, **how)[1]
+    assert [len(attempts(batch, name)) for name in texts] == [2, 2, 2, 2, 1]
+    assert after["skipped"] == ["e"]
+    assert (out / "c.out").read_text() == "THREE"
+    assert "4 done, 1 skipped, 0 failed" in capsys.readouterr().out
+
+    assert batch(texts, **how, strength=3)[1]["skipped"] == []
+    assert batch(texts, **how, strength=3)[1]["skipped"] == list(texts)
+    monkeypatch.setattr(records, "_program", lambda: "another version")
+    assert batch(texts, **how, strength=3)[1]["skipped"] == []
+
+
+def test_resume_in_processes_and_after_the_folder_was_moved(batch, tmp_path):
+    texts = {"a": "one", "b": "two"}
+    assert batch(texts)[0] == 0
+    (tmp_path / "out").rename(tmp_path / "kept")
+    report = batch(texts, out=str(tmp_path / "kept"), resume=True)[1]
+    assert report["skipped"] == ["a", "b"]
+    assert report["items"][0]["files"] == {"out": str(tmp_path / "kept" / "a.out")}
+    assert [len(attempts(batch, name)) for name in texts] == [1, 1]
+
+
+def test_ctrl_c_leaves_nothing_half_written(tmp_path):
+    for name, text in {"a": "text", "b": "shot", "c": "slow", "d": "slow", "e": "text"}.items():
+        (tmp_path / f"{name}.txt").write_text(text)
+    code = f"""
+import sys
+from argparse import Namespace
+from functools import partial
+from pathlib import Path
+from apps.batch import Item, run_many
+from apps.command import run
+from tests.apps import odd_jobs
+
+def main(argv):
+    items = [Item(path.stem, path.stem, partial(Path, path)) for path in sorted(Path({str(tmp_path)!r}).glob("*.txt"))]
+    chosen = Namespace(**{HOW | {"workers": 2, "out": str(tmp_path / "out"), "json": None}!r})
+    return run_many("copy", "item", odd_jobs.copy, items, str, str, chosen, total=5, inputs=(), at_once=1)
+
+main.__module__ = "a script"
+if __name__ == "__main__":
+    Path({str(tmp_path / "out")!r}).mkdir()
+    sys.exit(run(main, "copy", None))
+"""
+    (tmp_path / "script.py").write_text(code)
+    running = subprocess.Popen(
+        [sys.executable, str(tmp_path / "script.py")],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env=os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"},
+    )
+    logs = [tmp_path / f"{name}.log" for name in "cd"]
+    deadline = time.monotonic() + 60
+    while not all(log.exists() for log in logs) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.killpg(running.pid, signal.SIGINT)  # as a terminal does: to every process
+    _, errors = running.communicate(timeout=30)
+    assert running.returncode == 130
+    assert "cutmatch copy: stopped" in errors
+    assert "Traceback" not in errors
+    assert visible(tmp_path / "out") == {"a.out": b"TEXT", "b.out": b"SHOT"}
+    for log in logs:
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(log.read_text().split()[0]), 0)
+
+
+def test_each_worker_has_its_share_of_threads_and_one_gpu(batch, monkeypatch):
+    monkeypatch.setattr(processes, "_gpus", lambda device: ["3", "5"])
+    shares = processes.environments(3, 6, "auto")
+    assert [share["NUMBA_NUM_THREADS"] for share in shares] == ["2", "2", "2"]
+    assert [share["CUDA_VISIBLE_DEVICES"] for share in shares] == ["3", "5", "3"]
+    assert processes.environments(2, None, "cpu")[0]["OMP_NUM_THREADS"] == "1"
+    assert processes.environments(2, 1, "cpu")[0]["OMP_NUM_THREADS"] == "1"
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "2")
+    batch({"a": "text", "b": "text", "c": "text"}, threads=6)
+    assert {tuple(row[1:]) for name in "abc" for row in attempts(batch, name)} <= {("3", "3"), ("3", "5")}
+    assert os.environ["NUMBA_NUM_THREADS"] == "2"
+
+
+def test_gpus_that_may_be_used(monkeypatch):
+    assert processes._gpus("cpu") == []
+    monkeypatch.setattr("gridcut.device.cuda_is_available", lambda: True)
+    monkeypatch.setattr(numba, "cuda", Namespace(gpus=range(2)), raising=False)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1,GPU-7")
+    assert processes._gpus("auto") == ["1", "GPU-7"]
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
+    assert processes._gpus("cuda") == ["0", "1"]
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    """Small pictures for every program: photos/, strokes/, lefts/, rights/, and stack.npy, which moves."""
+    folder = tmp_path_factory.mktemp("inputs")
+    rng = np.random.default_rng(0)
+    import cv2
+
+    wide = cv2.GaussianBlur(rng.uniform(0, 255, (150, 190, 3)), (0, 0), 1.5)
+    wide = np.uint8(255 * (wide - wide.min()) / np.ptp(wide))
+    strokes = np.zeros((100, 130), np.uint8)
+    strokes[40:60, 50:80], strokes[:4] = 1, 2
+    for kind in ("photos", "strokes", "lefts", "rights"):
+        (folder / kind).mkdir()
+    for n, name in enumerate("abc"):
+        photo = wide[n : 100 + n, n : 130 + n].copy()
+        photo[30:70, 40:90] //= 2
+        Image.fromarray(photo).save(folder / "photos" / f"{name}.png")
+        Image.fromarray(strokes).save(folder / "strokes" / f"{name}.png")
+        if name != "c":
+            Image.fromarray(wide[n : 100 + n, :130]).save(folder / "lefts" / f"{name}.png")
+            Image.fromarray(wide[n : 100 + n, 3:133]).save(folder / "rights" / f"{name}.png")
+    np.save(folder / "stack.npy", np.stack([wide[20 + n :][:72, 20 - n :][:, :96] for n in range(3)]))
+    np.save(folder / "other.npy", np.stack([wide[20 - n :][:72, 20 - n :][:, :96] for n in range(3)]))
+    return folder
+
+
+PROGRAMS = {
+    "segment": (segment, ["photos", "--scribbles", "strokes"]),
+    "segment labels": (segment, ["photos", "--labels", "strokes"]),
+    "denoise": (denoise, ["photos"]),
+    "superpixels": (superpixels, ["photos", "--regions", "40,20"]),
+    "stereo": (stereo, ["lefts", "rights", "--max-disparity", "8"]),
+    "flow": (flow, ["stack.npy"]),
+    "match": (match, ["lefts", "rights"]),
+    "track": (track, ["stack.npy", "other.npy"]),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_results_are_those_of_one_process_byte_for_byte(name, inputs, tmp_path, monkeypatch, capsys):
+    program, arguments = PROGRAMS[name]
+    monkeypatch.chdir(inputs)
+
+    def run(out, *how):
+        assert program.main([*arguments, "--device", "cpu", "--out", str(tmp_path / out), *how]) == 0
+        return visible(tmp_path / out)
+
+    serial = run("serial", "--threads", "1")
+    assert len(serial) >= 2
+    assert run("workers", "--workers", "2") == serial
+    capsys.readouterr()
+    assert run("workers", "--resume") == serial
+    assert "0 done, " in capsys.readouterr().out
+
+
+def test_one_input_can_be_resumed_too(inputs, tmp_path, capsys):
+    arguments = [str(inputs / "photos" / "a.png"), "--out", str(tmp_path), "--resume"]
+    for counts in ("1 done, 0 skipped, 0 failed", "0 done, 1 skipped, 0 failed"):
+        assert denoise.main(arguments) == 0
+        assert counts in capsys.readouterr().out
+
+
+def test_as_a_module(inputs, tmp_path):
+    """Workers must find what was defined in the file that was run."""
+    done = subprocess.run(
+        [sys.executable, "-m", "apps.denoise", "photos", "--workers", "1", "--out", str(tmp_path), "--device", "cpu"],
+        capture_output=True,
+        text=True,
+        cwd=inputs,
+        env=os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert "3 done, 0 failed" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--workers", "0"], "--workers must be 1 or more, got 0"),
+        (["--workers", "2", "--scheduler", "tcp://there:1"], "pass one of them"),
+    ],
+)
+def test_options_that_cannot_be(inputs, tmp_path, arguments, message, capsys):
+    assert denoise.main([str(inputs / "photos"), "--out", str(tmp_path / "out"), *arguments]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_tables_and_videos_of_several_are_refused(inputs, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(inputs)
+    assert track.main(["stack.npy", "other.npy", "--table", str(tmp_path / "t.csv")]) == 2
+    assert match.main(["lefts", "rights", "--table", str(tmp_path / "t.csv")]) == 2
+    assert capsys.readouterr().err.count("leave it out") == 2
+
+
+def test_a_video_that_breaks_off_keeps_what_was_done(batch, tmp_path):
+    def items():
+        (tmp_path / "a.txt").write_text("text")
+        yield Item("a", "a", partial(Path, tmp_path / "a.txt"))
+        raise InputError("frames: no more")
+
+    chosen = Namespace(**HOW | {"out": str(tmp_path / "out"), "json": str(tmp_path / "r.json")})
+    status = run_many("copy", "item", odd_jobs.copy, items(), str, str, chosen, total=9, inputs=(), at_once=1)
+    assert status == 1
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert len(report["items"]) == 1
+    assert report["failures"] == [{"item": "item 2 and all after it", "error": "frames: no more"}]
