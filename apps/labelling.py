@@ -59,4 +59,5 @@ def labelling(unary: np.ndarray, weights: dict, distance: np.ndarray, *, start=N
     gridcut's Labelling, with `labels`, `energy`, `device`, `stats` and `check()`
     """
     minimise = gridcut.alpha_expansion if is_metric(distance) else gridcut.alpha_beta_swap
-    return minimise(unary, weights, distance, start=start, device=device)
+    # Restarts would take as long again for a few units of energy in ten thousand.
+    return minimise(unary, weights, distance, start=start, restarts=0, device=device)

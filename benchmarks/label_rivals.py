@@ -51,6 +51,8 @@ RIVALS = {
 }
 
 
-def fits(name, problem):
-    """Whether a rival can take a problem at all."""
-    return name != "PyMaxflow" or all(np.ptp(w) == 0 for w in problem.weights.values())
+def fits(name, problem, move="expansion"):
+    """Whether a rival can take a problem at all, and in minutes: PyMaxflow looks at all pixels for each pair."""
+    if name != "PyMaxflow":
+        return True
+    return all(np.ptp(w) == 0 for w in problem.weights.values()) and (move == "expansion" or len(problem.unary) <= 32)

@@ -1,11 +1,12 @@
 """`python -m benchmarks labels`: expansions and swaps against other programs, arrays to labels, to the end.
 
 All begin with the same labelling.  A row appears only if `check()` proved every move the best of its kind.  Times are
-medians of interleaved repeats after one untimed call, on one thread; ratio = rival / ours.  Energies are computed by
-`gridcut.energy_of`.
+medians of interleaved repeats after one untimed call, on one thread; ratio = rival / ours.  A rival that takes longer
+than PATIENCE seconds is timed in its first call.  Energies are computed by `gridcut.energy_of`.
 """
 
 import argparse
+import time
 from functools import partial
 from pathlib import Path
 
@@ -15,10 +16,12 @@ import numpy as np
 import gridcut
 from benchmarks.label_instances import INSTANCES
 from benchmarks.label_rivals import RIVALS, fits
+from benchmarks.label_video import measure_video
 from benchmarks.table import geometric_mean, header, markdown, save
-from benchmarks.timing import interleaved
+from benchmarks.timing import WAITING, interleaved
 
 BUSY = "(busy)"
+PATIENCE = 10.0
 SOLVE = {"expansion": gridcut.alpha_expansion, "swap": gridcut.alpha_beta_swap}
 
 
@@ -30,6 +33,13 @@ def main(argv):
     numba.set_num_threads(1)
     report = header("several labels on the CPU", ["numba", "numpy", *(r.distribution for r in RIVALS.values())])
     print(report)
+    if options.video:
+        measure_video(2)
+        table = measure_video(12)
+        print(table)
+        if options.save:
+            print("saved to", save("labels-video", f"{report}\n{table}"))
+        return 0
     rows, ratios, missing = [], {name: [] for name in RIVALS}, []
     for name in options.instances or INSTANCES:
         make, move, folder = INSTANCES[name]
@@ -67,20 +77,27 @@ def measure(name, problem, move, options):
     for start_name in options.start:
         cheapest = problem.unary.argmin(0)
         start = cheapest if start_name == "cheapest" else np.zeros_like(cheapest)
-        run = partial(SOLVE[move], problem.unary, problem.weights, problem.cost, start=start)
-        if move == "expansion":
-            run = partial(run, descents=options.descents)
+        run = partial(SOLVE[move], problem.unary, problem.weights, problem.cost, start=start, device="cpu")
+        if options.restarts is not None:
+            run = partial(run, restarts=options.restarts)
         result = run(max_cycles=options.cycles)
         if not options.unchecked:
             result.check()
         runs = {"ours": partial(run, max_cycles=options.cycles)}
-        energies = {}
+        energies, slow, waited = {}, {}, False
         for rival, adapter in RIVALS.items():
-            if adapter.installed and fits(rival, problem):
-                runs[rival] = partial(adapter.run, problem, move, start.copy(), options.cycles)
+            if adapter.installed and fits(rival, problem, move):
+                begun, used = time.perf_counter(), time.process_time()
                 labels = adapter.run(problem, move, start.copy(), options.cycles)
+                slow[rival] = time.perf_counter() - begun
+                if slow[rival] > PATIENCE:
+                    waited |= slow[rival] > WAITING * (time.process_time() - used)
+                else:
+                    del slow[rival]
+                    runs[rival] = partial(adapter.run, problem, move, start.copy(), options.cycles)
                 energies[rival] = gridcut.energy_of(labels, problem.unary, problem.weights, problem.cost)
         seconds, calm = interleaved(runs, options.repeats)
+        seconds, calm = seconds | slow, calm and not waited
         size = "x".join(map(str, problem.unary.shape))
         proved = "-" if options.unchecked else "✓"
         row = [name if calm else f"{name} {BUSY}", size, start_name, proved, str(result.stats["moves"])]
@@ -101,8 +118,9 @@ def _parser():
     parser.add_argument("--data", type=Path, help="folder with mrf/ and stereo/, for the public instances")
     parser.add_argument("--start", nargs="+", choices=("zero", "cheapest"), default=["zero"], help="first labelling")
     parser.add_argument("--cycles", type=int, help="cycles to make; to the end when absent")
-    parser.add_argument("--descents", type=int, default=1, help="of expansions, fused")
+    parser.add_argument("--restarts", type=int, help="as each function has by default when absent")
+    parser.add_argument("--video", action="store_true", help="a moving stereo sequence in place of the instances")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--unchecked", action="store_true", help="do not prove the moves, which takes a while")
-    parser.add_argument("--save", action="store_true", help="write benchmarks/results/labels-cpu.md")
+    parser.add_argument("--save", action="store_true", help="write benchmarks/results/labels-cpu.md, or -video")
     return parser

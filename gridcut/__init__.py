@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gridcut.energy import BinaryEnergy, BinaryMinimum, binary_labels, binary_minimum, energy_of
     from gridcut.flow import max_flow
     from gridcut.labels.convex import ConvexMinimum, convex_labels
+    from gridcut.labels.dynamic import LabelSolver
     from gridcut.labels.expansion import alpha_expansion
     from gridcut.labels.labelling import Labelling
     from gridcut.labels.roof import RoofDual, roof_duality
@@ -30,6 +31,7 @@ _MODULE_OF = {
     "CertificateError": "gridcut.certificate",
     "ConvexMinimum": "gridcut.labels.convex",
     "Cut": "gridcut.cut",
+    "LabelSolver": "gridcut.labels.dynamic",
     "Labelling": "gridcut.labels.labelling",
     "RoofDual": "gridcut.labels.roof",
     "Solver": "gridcut.solver",
@@ -52,6 +54,7 @@ __all__ = [
     "CertificateError",
     "ConvexMinimum",
     "Cut",
+    "LabelSolver",
     "Labelling",
     "RoofDual",
     "Solver",

@@ -5,7 +5,7 @@ import time
 import numpy as np
 import scipy.sparse
 
-from gridcut.device import DeviceName
+from gridcut.device import DeviceName, resolve
 from gridcut.device.arrays import to_host
 from matching import methods
 from matching.certificate import CertificateError, certify_pairs
@@ -45,11 +45,12 @@ def maximum(
     init : str
         The matching to start the search from: one of `matching.methods.INITS`, or "auto", what suits the method.
     device : {"auto", "cpu", "cuda"}
-        An explicit device is obeyed or refused; "auto" is the CPU, but for methods that run on CUDA alone, and for
-        graphs that lie on a GPU.
+        An explicit device is obeyed or refused.  "auto" takes a GPU where there is one for graphs that lie on it, for
+        methods of CUDA alone, and from a million edges on if neither a method nor threads are asked for.
     start : Matching or array_like of int (n,), optional
         A matching to begin with: the column of each row, -1 for none.  Every row matched in it stays matched,
-        perhaps to another column; the same holds for columns.
+        perhaps to another column; the same holds for columns.  CUDA's "apfb", "apsb" and "g_pr_..." may exchange
+        some for others.
     threads : int, optional
         For methods that use them; numba's number by default.
     **parameters
@@ -87,6 +88,8 @@ def maximum(
         from matching.cuda.device_maximum import maximum as maximum_there
 
         return maximum_there(checked, method, init, device, start, threads, parameters, begin)
+    if device == "auto" and method == "auto" and threads is None and checked.edges >= methods.GPU_FROM:
+        device = resolve("auto")
     device, method, init, keywords = methods.choose(method, init, device, threads, parameters)
     row_match, col_match = start_of(start, checked)
     ready = time.perf_counter()

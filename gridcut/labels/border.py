@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gridcut.device import resolve
+from gridcut.device.arrays import on_device, to_host
 from gridcut.problem import Offset, check_offset
 from gridcut.terms import ends, pixel_at
 
@@ -42,6 +43,27 @@ class LabelProblem(NamedTuple):
     def count(self) -> int:
         return self.unary.shape[0]
 
+    def votes(self) -> np.ndarray:
+        """At how many pixels each label is the cheapest."""
+        return np.bincount(cheapest(self.unary).ravel(), minlength=self.count)
+
+
+class Units(NamedTuple):
+    """How an energy becomes integers.
+
+    number           int32 where all sums round a pixel fit, else int64
+    unit             what 1 is worth: 1, or a power of two for floats
+    power, lighter   unary costs and weights are multiplied by 2 to this; None: they are integers.  Without any cost of
+                     labels there are no weights: lighter is None for floats too
+    cost             costs of labels as `number`
+    """
+
+    number: type
+    unit: int | float
+    power: int | None
+    lighter: int | None
+    cost: np.ndarray
+
 
 def check_labels(unary, weights, label_cost, *, metric: bool) -> LabelProblem:
     """Check an energy of several labels; raises TypeError or ValueError.
@@ -49,49 +71,77 @@ def check_labels(unary, weights, label_cost, *, metric: bool) -> LabelProblem:
     The costs of labels must be a semimetric, and with `metric` keep the triangle inequality.
     """
     unary = numbers("unary", unary)
-    if unary.ndim not in (2, 3, 4) or unary.shape[0] == 0:
-        raise ValueError(f"unary must have shape (labels, *grid) with 1 to 3 grid axes, got {unary.shape}")
+    count, shape = check_shape(unary.shape)
     finite("unary", unary)
-    count, shape = unary.shape[0], unary.shape[1:]
+    check_mapping(weights)
+    given = [(check_offset(o, len(shape), "weights"), numbers(f"weights[{o}]", w)) for o, w in weights.items()]
+    given = [(o, _inside(o, w, shape)) for o, w in given]
+    cost = check_cost(label_cost, count)
+    is_float = any(a.dtype.kind == "f" for a in (unary, cost, *(w for _, w in given)))
+    spread = max(unary.max(initial=0).item(), -unary.min(initial=0).item())
+    heaviest = [w.max(initial=0).item() for _, w in given]
+    units = choose_units(unary.shape, spread, heaviest, cost, is_float, metric)
+    if is_float:
+        unary = scaled(unary, units.power)
+        empty = units.lighter is None
+        given = [(o, np.zeros(shape, np.int64) if empty else scaled(w, units.lighter)) for o, w in given]
+    merged = {}
+    for offset, weight in given:
+        key = max(offset, tuple(-i for i in offset))
+        array = merged.setdefault(key, np.zeros(shape, units.number))
+        p, q = ends(shape, (offset,))
+        array[p if key == offset else q] += weight[p].astype(units.number)
+    return LabelProblem(np.ascontiguousarray(unary, units.number), merged, units.cost, units.unit)
+
+
+def check_shape(shape: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
+    """How many labels, and the grid's shape."""
+    if len(shape) not in (2, 3, 4) or shape[0] == 0:
+        raise ValueError(f"unary must have shape (labels, *grid) with 1 to 3 grid axes, got {shape}")
+    return shape[0], shape[1:]
+
+
+def check_mapping(weights) -> None:
     if not isinstance(weights, Mapping):
         raise TypeError(
             "weights must be a mapping from offsets to weights, such as dict.fromkeys(gridcut.neighbourhood(4), 10); "
             f"got {type(weights).__name__}"
         )
-    given = [(check_offset(o, len(shape), "weights"), numbers(f"weights[{o}]", w)) for o, w in weights.items()]
-    given = [(o, _inside(o, w, shape)) for o, w in given]
+
+
+def check_cost(label_cost, count: int) -> np.ndarray:
+    """Costs of labels, a semimetric; those of Potts when absent."""
     cost = 1 - np.eye(count, dtype=np.int64) if label_cost is None else numbers("label_cost", label_cost)
     _check_semimetric(cost, count)
+    return cost
 
-    is_float = any(a.dtype.kind == "f" for a in (unary, cost, *(w for _, w in given)))
-    spread = max(unary.max(initial=0).item(), -unary.min(initial=0).item())
-    around = 2.0 * sum(w.max(initial=0).item() for _, w in given)
+
+def choose_units(shape, spread, heaviest: list, cost: np.ndarray, is_float: bool, metric: bool) -> Units:
+    """The integers that hold all sums.
+
+    shape      of the unary costs, the largest of which is `spread`, its sign apart
+    heaviest   the largest weight of each offset
+    """
+    around = 2.0 * sum(heaviest)
     largest = float(cost.max())
     bound = 2.0 * spread + 3 * largest * around
     if not math.isfinite(bound):
         raise ValueError("unary and weights are too large: costs round a pixel add up to more than a float holds")
-    total = bound * max(1, math.prod(shape)) * count
-    unit = 1
+    total = bound * max(1, math.prod(shape[1:])) * shape[0]
+    unit, power, lighter, given = 1, None, None, cost
     if is_float:
         power = min(61 - math.frexp(total)[1], MOST_BITS) if total else 0
         for_cost = COST_BITS - math.frexp(largest)[1] if largest else 0
         unit = 2.0**-power
-        unary = scaled(unary, power)
         cost = scaled(cost, for_cost)
-        given = [(o, scaled(w, power - for_cost) if largest else np.zeros(shape, np.int64)) for o, w in given]
+        lighter = power - for_cost if largest else None
         bound = LIMIT
     elif total >= LIMIT:
         raise ValueError(f"unary and weights are too large: totals may reach {total:.3g}, the limit is {LIMIT}")
     if metric:
-        cost = _check_metric(cost, count if is_float else 0, None if label_cost is None else np.asarray(label_cost))
+        cost = _check_metric(cost, shape[0] if is_float else 0, given)
     number = np.int32 if bound < 2**31 else np.int64
-    merged = {}
-    for offset, weight in given:
-        key = max(offset, tuple(-i for i in offset))
-        array = merged.setdefault(key, np.zeros(shape, number))
-        p, q = ends(shape, (offset,))
-        array[p if key == offset else q] += weight[p].astype(number)
-    return LabelProblem(np.ascontiguousarray(unary, number), merged, cost.astype(number), unit)
+    return Units(number, unit, power, lighter, cost.astype(number))
 
 
 def cheapest(unary: np.ndarray) -> np.ndarray:
@@ -104,18 +154,41 @@ def cheapest(unary: np.ndarray) -> np.ndarray:
     return labels
 
 
-def check_start(start, problem: LabelProblem) -> np.ndarray:
+def check_energy(unary, weights, label_cost, device: str, *, metric: bool):
+    """The checked energy where its moves will be made: a LabelProblem, or a DeviceProblem on a GPU."""
+    ran_on = choose_device(device, unary, weights, expansions=metric)
+    if ran_on == "cuda" and 0 in check_shape(np.shape(unary) if not on_device(unary) else unary.shape)[1]:
+        unary, weights = to_host(unary), {o: to_host(w) for o, w in weights.items()}
+        ran_on = "cpu"  # there is nothing to do
+    if ran_on == "cpu":
+        return check_labels(unary, weights, label_cost, metric=metric)
+    from gridcut.labels.cuda.problem import DeviceProblem
+
+    return DeviceProblem(unary, weights, label_cost, metric=metric)
+
+
+def check_start(start, problem):
     """The labelling to begin with; the cheapest label of each pixel when none is given."""
+    if not isinstance(problem, LabelProblem):
+        return problem.check_start(start)
     if start is None:
         return cheapest(problem.unary)
-    labels = np.asarray(start)
+    labels = check_start_kind(np.asarray(start), problem.shape)
+    check_start_range(labels, problem.count)
+    return labels
+
+
+def check_start_kind(labels, shape):
     if labels.dtype.kind not in "biu":
         raise TypeError(f"start must hold integer labels, got {labels.dtype}")
-    if labels.shape != problem.shape:
-        raise ValueError(f"start must have the grid's shape {problem.shape}, got {labels.shape}")
-    if labels.size and not 0 <= labels.min() <= labels.max() < problem.count:
-        raise ValueError(f"start must lie between 0 and {problem.count - 1}, got {labels.min()} to {labels.max()}")
+    if labels.shape != shape:
+        raise ValueError(f"start must have the grid's shape {shape}, got {labels.shape}")
     return labels
+
+
+def check_start_range(labels: np.ndarray, count: int) -> None:
+    if labels.size and not 0 <= labels.min() <= labels.max() < count:
+        raise ValueError(f"start must lie between 0 and {count - 1}, got {labels.min()} to {labels.max()}")
 
 
 def check_cycles(max_cycles) -> int | None:
@@ -128,13 +201,25 @@ def check_cycles(max_cycles) -> int | None:
     return int(max_cycles)
 
 
-def on_cpu(device: str) -> str:
-    """These functions run on the CPU; another device is refused."""
-    if resolve(device) == "cuda" and device != "auto":
-        raise RuntimeError(
-            "device='cuda': energies of several labels are solved on the CPU; use device='cpu' or 'auto'"
-        )
-    return "cpu"
+def choose_device(device: str, unary, weights, expansions: bool) -> str:
+    """Where the moves are made: arrays on a GPU stay there, and "auto" takes one where it can, for expansions.
+
+    Swaps are thousands of moves of few pixels each, for which a CPU is as fast and faster.
+    """
+    there = on_device(unary) or (isinstance(weights, Mapping) and any(map(on_device, weights.values())))
+    if device == "cpu" and there:
+        raise TypeError("unary or weights lie on the GPU, but device='cpu' was asked for; copy them to the host first")
+    ran_on = resolve("cuda" if device == "auto" and there else device)
+    if device == "auto" and not there and not (expansions and _near(weights)):
+        return "cpu"
+    return ran_on
+
+
+def _near(weights) -> bool:
+    """Whether all edges lead to direct neighbours."""
+    return isinstance(weights, Mapping) and all(
+        abs(i) <= 1 for o in weights if isinstance(o, tuple) for i in o if isinstance(i, int)
+    )
 
 
 def numbers(name: str, value) -> np.ndarray:

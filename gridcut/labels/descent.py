@@ -1,14 +1,14 @@
-"""Moves in cycles until none of them lowers the energy: what expansions and swaps share.
+"""Expansions in cycles until none of them lowers the energy, and what they share with swaps (exchange.py).
 
 A label that has been expanded is expanded again only where labels have changed since, and not at all where none has;
-see moves.py.  Two labels are not swapped again as long as their pixels and the neighbours of these stay as they are.
-The first expansion of a label is a minimum cut of the whole grid by the default method
-(gridcut/cpu/trees), and so is a swap of many pixels.
+see moves.py.  The first expansion of a label is a minimum cut of the whole grid by the default method
+(gridcut/cpu/trees).
 
 Memory: a number an edge and label for the flows of expansions, and the grid of one cut.
 """
 
 import time
+from importlib import import_module
 
 import numpy as np
 
@@ -21,10 +21,10 @@ from gridcut.grid import make_layout
 from gridcut.labels.border import LabelProblem
 from gridcut.labels.fusion import fused
 from gridcut.labels.labelling import JUMP, History, Labelling, Move
-from gridcut.labels.moves import Field, apply, drain, energy_kernel, gain_of, list_all, list_near, load, settle
+from gridcut.labels.moves import Field, apply, drain, energy_kernel, gain_of, list_near, load, load_all, settle
 from gridcut.terms import ends
 
-FEW = 8  # a swap that concerns less than one pixel in so many is solved from its deficits
+MANY = 4  # an expansion after more than one change for so many pixels loads all of them, in order
 
 
 class State:
@@ -53,14 +53,8 @@ class State:
         pixels = start.size
         layout.interior(self.field.pixel)[...] = np.arange(pixels, dtype=self.index_type).reshape(problem.shape)
         layout.interior(self.field.label)[...] = start
-        layout.interior(self.field.paid)[...] = np.take_along_axis(problem.unary, start[None].astype(np.intp), 0)[0]
-        weight = layout.interior(self.field.weight.reshape(size, arcs))
-        for offset, array in problem.weights.items():
-            if offset in layout.offsets:  # else longer than the grid
-                k = layout.arc(offset)
-                p, q = ends(problem.shape, (offset,))
-                weight[(*p, k)] = array[p]
-                weight[(*q, k ^ 1)] = array[p]
+        self._load_weights()
+        self.pay()
         self.steps = tuple(np.array(layout.step, np.int64).view(np.uint64))
         self.forest = Forest(
             np.zeros(size, self.index_type),
@@ -72,62 +66,105 @@ class State:
         self.flows = {}
         self.no_flow = np.empty(0, number)
 
+    def _load_weights(self) -> None:
+        layout, problem = self.layout, self.problem
+        weight = layout.interior(self.field.weight.reshape(layout.size, layout.arcs))
+        for offset, array in problem.weights.items():
+            if offset in layout.offsets:  # else longer than the grid
+                k = layout.arc(offset)
+                p, q = ends(problem.shape, (offset,))
+                weight[(*p, k)] = array[p]
+                weight[(*q, k ^ 1)] = array[p]
+
+    def pay(self) -> None:
+        """Note what the labels cost."""
+        labels = self.layout.interior(self.field.label)[None].astype(np.intp)
+        self.layout.interior(self.field.paid)[...] = np.take_along_axis(self.problem.unary, labels, 0)[0]
+
+    def renew(self, problem: LabelProblem) -> np.ndarray:
+        """Take another problem of the same layout and units; returns the cells where costs differ."""
+        old, self.problem = self.problem, problem
+        if problem is old:
+            return np.empty(0, self.index_type)
+        apart = np.zeros(problem.shape, bool)
+        for before, after in zip(old.unary, problem.unary, strict=True):
+            apart |= before != after
+        for offset, weight in problem.weights.items():
+            p, q = ends(problem.shape, (offset,))
+            other = weight[p] != old.weights[offset][p]
+            apart[p] |= other
+            apart[q] |= other
+        self.field = self.field._replace(unary=problem.unary.reshape(problem.count, -1))
+        self._load_weights()
+        self.pay()
+        return self.cells(apart)
+
+    def cells(self, where: np.ndarray) -> np.ndarray:
+        """The cells of some pixels."""
+        return self.layout.interior(np.arange(self.layout.size, dtype=self.index_type))[where]
+
     def energy(self) -> int:
         return int(energy_kernel(self.steps, self.field))
 
-    def labels_round(self, cells) -> np.ndarray:
-        """Labels of the neighbours of some cells."""
-        near = (cells[:, None] + np.array(self.layout.step, cells.dtype)).ravel()
-        return np.unique(self.field.label[near[self.field.pixel[near] >= 0]])
-
     def expand(self, second: int, changed: list[np.ndarray]):
-        """The best expansion of a label; `changed`: cells whose labels changed since its last one."""
-        if second in self.flows:
-            cells = np.concatenate(changed)
-            count = list_near(cells, 0, cells.size, -1, second, self.steps, self.field, 0)
-            return self._solve(count, -1, second, self.flows[second], True)
+        """Make the best expansion of a label; the cells that changed, and what the energy did.
+
+        changed: cells whose labels changed since its last expansion.
+        """
         field, head = self.field, self.layout.head
-        self.flows[second] = np.zeros(field.residual.size // 2, field.residual.dtype)
-        count = list_all(-1, second, head, self.layout.size - head, field)
-        return self._solve(count, -1, second, self.flows[second], False)
-
-    def swap(self, first: int, second: int):
-        """The best swap of two labels."""
-        head = self.layout.head
-        count = list_all(first, second, head, self.layout.size - head, self.field)
-        return self._solve(count, first, second, self.no_flow, count * FEW < self.layout.size)
-
-    def _solve(self, count, first, second, flow, is_local):
-        """Make the best move of the listed pixels; the cells that changed and the change of the energy, or None."""
-        field, forest, steps = self.field, self.forest, self.steps
-        if load(0, count, first, second, steps, flow, field) > 0:
-            if is_local:
-                count = drain(count, first, second, steps, flow, field, forest, self.work)
-            else:
-                Run(field.excess, field.residual, self.layout, None, forest).solve(SINK)
-        changed = settle(count, first, second, steps, flow, field, forest)
-        gain = int(gain_of(changed, first, second, steps, field)) if changed else 0
-        apply(changed, gain < 0, first, second, field)
-        return (field.listed[:changed].copy(), gain) if gain < 0 else None
+        is_first = second not in self.flows
+        if is_first:
+            self.flows[second] = np.zeros(field.residual.size // 2, field.residual.dtype)
+        flow = self.flows[second]
+        if is_first or MANY * sum(cells.size for cells in changed) > self.layout.size:
+            listed = load_all(second, head, self.layout.size - head, self.steps, flow, field)
+        else:
+            cells = np.concatenate(changed)
+            count = list_near(cells, 0, cells.size, -1, second, self.steps, field, 0)
+            listed = count, load(0, count, -1, second, self.steps, flow, field)
+        count, deficits = listed
+        if deficits > 0 and is_first:
+            Run(field.excess, field.residual, self.layout, None, self.forest).solve(SINK)
+        elif deficits > 0:
+            count = drain(count, -1, second, self.steps, flow, field, self.forest, self.work)
+        changed = settle(count, -1, second, self.steps, flow, field, self.forest)
+        gain = int(gain_of(changed, -1, second, self.steps, field))
+        apply(changed, gain < 0, -1, second, field)
+        return (field.listed[:changed].copy(), gain) if gain < 0 else (field.listed[:0], 0)
 
 
 class Descent:
     """A labelling on its way down, and the record of all that was done to it."""
 
     def __init__(self, problem: LabelProblem, start: np.ndarray):
-        self.problem = problem
-        self.start = np.asarray(start)
         self.state = State(problem, start)
+        self._seen = {}  # how many changes a move knew
+        self._begin([])
+
+    def _begin(self, changes: list[np.ndarray]) -> None:
+        self.problem = self.state.problem
+        self.start = self.labels
         self.energy = self.first_energy = self.state.energy()
         self.record = []
         self.cycles = 0
-        self._changes = []  # cells of each change
-        self._seen = {}  # how many of these a move knew
-        self._touched = np.zeros(problem.count, np.int64)  # the last of these at or next to a pixel of each label
+        self._changes = changes  # cells of each change
+        self._before = len(changes)
+
+    def renew(self, problem: LabelProblem) -> None:
+        """Begin anew with another problem of the same shape, from these labels, and with these flows if they fit."""
+        old, behind = self.problem, min(self._seen.values(), default=0)
+        same = problem.unit == old.unit and problem.unary.dtype == old.unary.dtype
+        if not (same and problem.weights.keys() == old.weights.keys() and np.array_equal(problem.cost, old.cost)):
+            self.__init__(problem, self.labels)
+            return
+        cells = self.state.renew(problem)
+        left = [*self._changes[behind:], *([cells] if cells.size else [])]
+        self._seen = {move: known - behind for move, known in self._seen.items()}
+        self._begin(left)
 
     @property
     def labels(self) -> np.ndarray:
-        return np.ascontiguousarray(self.state.layout.interior(self.state.field.label))
+        return self.state.layout.interior(self.state.field.label).copy()
 
     def done(self, moves) -> bool:
         """Whether none of the moves lowers the energy."""
@@ -138,40 +175,49 @@ class Descent:
         last = None if max_cycles is None else self.cycles + max_cycles
         while not self.done(moves) and self.cycles != last:
             self.cycles += 1
-            for first, second in moves:
-                known = self._seen.get((first, second), 0)
-                if (first, second) in self._seen and self._is_settled(first, second, known):
-                    self._seen[first, second] = len(self._changes)
-                    continue
-                state = self.state
-                best = state.expand(second, self._changes[known:]) if first < 0 else state.swap(first, second)
-                cells, gain = best or (np.empty(0, state.index_type), 0)
-                self._note(first, second, cells, gain)
-                self._seen[first, second] = len(self._changes)
-                if callback is not None:
-                    told = {"cycle": self.cycles, "moves": len(self.record), "labels": (first, second)}
-                    callback({**told, "energy": self.energy * self.problem.unit})
+            for move in moves:
+                known = self._seen.get(move)
+                if known != len(self._changes):
+                    cells, gain = self.state.expand(move[1], self._changes[known or 0 :])
+                    self._made(*move, cells, gain, callback)
+                    self._seen[move] = len(self._changes)
 
-    def _is_settled(self, first, second, known) -> bool:
-        """Whether a move would find the same pixels and neighbours as the last time."""
-        if first < 0:
-            return known == len(self._changes)
-        return max(self._touched[first], self._touched[second]) <= known
-
-    def jump(self, labels: np.ndarray) -> None:
-        """Go on from another labelling, one that costs no more."""
-        field, layout = self.state.field, self.state.layout
-        cells = layout.interior(np.arange(layout.size, dtype=self.state.index_type))[labels != self.labels]
-        layout.interior(field.label)[...] = labels
-        field.paid[cells] = self.problem.unary.reshape(self.problem.count, -1)[field.label[cells], field.pixel[cells]]
-        self._note(JUMP, -1, cells, self.state.energy() - self.energy)
-
-    def _note(self, first, second, cells, gain) -> None:
+    def _made(self, first, second, cells, gain, callback) -> None:
+        """Write a move down: the cells it changed, and what the energy changed by."""
         if cells.size:
             self._changes.append(cells)
             self.energy += gain
-            if first >= 0:
-                self._touched[[first, second, *self.state.labels_round(cells)]] = len(self._changes)
+        self._record(first, second, cells)
+        if callback is not None:
+            told = {"cycle": self.cycles, "moves": len(self.record), "labels": (first, second)}
+            callback({**told, "energy": self.energy * self.problem.unit})
+
+    def again(self, disturbed, moves, max_cycles, callback) -> None:
+        """Descend from disturbed labels as well, and take the better of the two in each place where they differ.
+
+        The flows known so far serve there too.  Of these moves only what they led to is recorded.
+        """
+        here, energy, known = self.labels, self.energy, len(self.record)
+        self._jump(disturbed(here))
+        self.run(moves, max_cycles, callback)
+        labels = fused(here, self.labels, self.problem)
+        self._jump(labels)
+        del self.record[known:]
+        self._record(JUMP, -1, self.state.cells(labels != here))
+        if self.energy > energy:
+            raise AssertionError(f"fusion led from {energy} to {self.energy}")
+
+    def _jump(self, labels: np.ndarray) -> None:
+        """Go on from another labelling."""
+        state = self.state
+        cells = state.cells(labels != self.labels)
+        state.layout.interior(state.field.label)[...] = labels
+        state.pay()
+        if cells.size:
+            self._changes.append(cells)
+        self.energy = self.state.energy()
+
+    def _record(self, first, second, cells) -> None:
         field = self.state.field
         self.record.append(Move(first, second, field.pixel[cells], field.label[cells], self.energy))
 
@@ -185,7 +231,7 @@ class Descent:
             "energies": [energy * problem.unit for energy in energies],
             "moves": len(self.record),
             "cycles": self.cycles,
-            "changed": sum(cells.size for cells in self._changes),
+            "changed": sum(cells.size for cells in self._changes[self._before :]),
             "converged": self.done(moves),
             "seconds": seconds,
             "dtype": problem.unary.dtype.name,
@@ -195,17 +241,25 @@ class Descent:
         return Labelling(labels, energy, "cpu", stats, History(problem, arguments, self.start, self.record))
 
 
-def descend(problem, arguments, start, orders, max_cycles, callback, begun: float) -> Labelling:
-    """The result of a descent by the moves in the first order; those by the other orders are fused into it."""
+def descend(make, problem, arguments, start, moves, restarts, max_cycles, callback, begun: float) -> Labelling:
+    """The result of a descent by the moves, and of restarts: pairs of how to disturb the labels, and moves from there.
+
+    make   the kind of Descent on the CPU
+    """
     loading = time.perf_counter()
-    descent = Descent(problem, start)
+    if not isinstance(problem, LabelProblem):
+        make = import_module("gridcut.labels.cuda.descent").DeviceDescent
+    descent = make(problem, start)
     solving = time.perf_counter()
-    moves = orders[0]
-    descent.run(moves, max_cycles, callback)
-    for order in orders[1:]:
-        other = Descent(problem, start)
-        other.run(order, max_cycles, callback)
-        descent.jump(fused(descent.labels, other.labels, problem))
-        descent.run(moves, max_cycles, callback)
+    run_all(descent, moves, restarts, max_cycles, callback)
     seconds = {"check": loading - begun, "load": solving - loading, "solve": time.perf_counter() - solving}
     return descent.result(arguments, moves, seconds)
+
+
+def run_all(descent, moves, restarts, max_cycles, callback) -> None:
+    """A descent to its end, its restarts, and to the end of what these have changed."""
+    descent.run(moves, max_cycles, callback)
+    for disturbed, others in restarts:
+        descent.again(disturbed, others, max_cycles, callback)
+    if restarts:
+        descent.run(moves, max_cycles, callback)

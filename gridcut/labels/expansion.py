@@ -5,9 +5,10 @@ import time
 import numpy as np
 
 from gridcut.device import DeviceName
-from gridcut.labels.border import cheapest, check_cycles, check_labels, check_start, on_cpu
-from gridcut.labels.descent import descend
+from gridcut.labels.border import check_cycles, check_energy, check_start
+from gridcut.labels.descent import Descent, descend
 from gridcut.labels.labelling import Labelling
+from gridcut.labels.restart import gifts
 
 
 def alpha_expansion(
@@ -17,7 +18,7 @@ def alpha_expansion(
     *,
     start=None,
     order=None,
-    descents: int = 1,
+    restarts: int = 2,
     max_cycles: int | None = None,
     device: DeviceName = "auto",
     callback=None,
@@ -42,16 +43,18 @@ def alpha_expansion(
     order : sequence of labels, optional
         In which order labels are expanded, those left out never.  When absent, labels that are the cheapest at most
         pixels come first.
-    descents : int
-        Where a descent ends depends on the order of labels.  With 2, another one is made from the same start, each
-        quarter of the order turned round, and the better of the two is taken in each place where they differ; more
-        take random orders.
+    restarts : int
+        How often to try again at the end: half of the labels give their pixels to others, a descent from there follows,
+        and the better of the two results is taken in each place where they differ.  The energy can only fall; two
+        restarts take about as long as the descent.
     max_cycles : int, optional
-        Stop each descent after so many rounds over all labels.
-    device : {"auto", "cpu"}
-        These moves run on the CPU.
+        Stop the descent, and each restart, after so many rounds over all labels.
+    device : {"auto", "cpu", "cuda"}
+        As in `max_flow`: arrays that lie on a GPU stay there, and so do the labels.  Labels are the same on both, move
+        for move.  A GPU takes edges to direct neighbours only; "auto" leaves others to the CPU.
     callback : callable, optional
-        Called after every move with a dict: "cycle", "moves", "labels", "energy"; may raise to stop.
+        Called after every move with a dict: "cycle", "moves", "labels", "energy"; may raise to stop.  On a GPU after
+        several moves at a time.
 
     Returns
     -------
@@ -66,7 +69,9 @@ def alpha_expansion(
         Wrong shapes, NaN or infinite costs, negative weights, a `label_cost` that is no metric (the message names the
         labels), or totals beyond 2^62.
     RuntimeError
-        For ``device="cuda"``.
+        For ``device="cuda"`` without a GPU.
+    MemoryError
+        The GPU has no room for it.
 
     Notes
     -----
@@ -91,25 +96,31 @@ def alpha_expansion(
     (array([0, 0, 0, 2, 2], dtype=int32), 3)
     """
     begun = time.perf_counter()
-    on_cpu(device)
-    problem = check_labels(unary, weights, label_cost, metric=True)
+    problem = check_energy(unary, weights, label_cost, device, metric=True)
     first = check_start(start, problem)
     cycles = check_cycles(max_cycles)
-    labels = _check_order(order, problem)
-    if not isinstance(descents, int | np.integer) or isinstance(descents, bool):
-        raise TypeError(f"descents must be an integer, got {type(descents).__name__}")
-    if descents < 1:
-        raise ValueError(f"descents must be 1 or more, got {descents}")
-    random = np.random.default_rng(0)
-    orders = [labels, _turned(labels), *(random.permutation(labels).tolist() for _ in range(2, descents))][:descents]
-    moves = [[(-1, label) for label in order] for order in orders]
-    return descend(problem, (unary, weights, label_cost), first, moves, cycles, callback, begun)
+    moves, again = plan(check_order(order, problem), problem.count, check_restarts(restarts))
+    return descend(Descent, problem, (unary, weights, label_cost), first, moves, again, cycles, callback, begun)
 
 
-def _check_order(order, problem) -> list[int]:
+def plan(order: list[int], count: int, restarts: int) -> tuple[list, list]:
+    """The expansions of a descent, and for each restart how to disturb the labels, and the expansions from there."""
+    moves, others = ([(-1, label) for label in labels] for labels in (order, _turned(order)))
+    return moves, [(given, others) for given in gifts(order, count, restarts)]
+
+
+def check_restarts(restarts) -> int:
+    if not isinstance(restarts, int | np.integer) or isinstance(restarts, bool):
+        raise TypeError(f"restarts must be an integer, got {type(restarts).__name__}")
+    if restarts < 0:
+        raise ValueError(f"restarts must be 0 or more, got {restarts}")
+    return int(restarts)
+
+
+def check_order(order, problem) -> list[int]:
+    """Labels in the order of their expansions; those cheapest at most pixels first when none is given."""
     if order is None:
-        votes = np.bincount(cheapest(problem.unary).ravel(), minlength=problem.count)
-        return np.argsort(-votes, kind="stable").tolist()
+        return np.argsort(-problem.votes(), kind="stable").tolist()
     labels = np.asarray(order)
     if labels.ndim != 1 or labels.dtype.kind not in "iu":
         raise TypeError(f"order must be a sequence of labels, got {order!r:.60}")

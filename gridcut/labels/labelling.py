@@ -7,7 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from gridcut.certificate import CertificateError
-from gridcut.energy import BinaryEnergy, binary_minimum, energy_of
+from gridcut.device.arrays import to_host
+from gridcut.energy import energy_of
+from gridcut.flow import max_flow
 from gridcut.labels.border import LabelProblem
 from gridcut.terms import ends
 
@@ -43,6 +45,7 @@ class Labelling:
     Attributes
     ----------
     labels : ndarray of int32, the grid's shape
+        An array of the caller's library on the GPU if `unary` lay there.
     energy : int or float
         ``energy_of(labels, ...)``: exact for integers.
     device : str
@@ -62,12 +65,13 @@ class Labelling:
         """Prove the energy and every move; raises CertificateError.
 
         The energy is computed anew from the arrays passed in.  From the start on, the binary energy of each move is
-        minimised again by `binary_minimum`, which shares nothing with the descent, its cut is certified, and the
-        move must have reached that minimum.  What came from another descent must only not be worse.  Takes longer than
-        the descent.
+        minimised again by one cut of the whole grid, which shares nothing with the descent but the method for cuts, and
+        is certified; the move must have reached that minimum.  What came from a restart must only not be worse.  Takes
+        longer than the descent.
         """
         problem, arguments, start, moves = self._history
-        again = energy_of(self.labels, *arguments)
+        found = to_host(self.labels)
+        again = energy_of(found, *arguments)
         if not (self.energy == again or math.isclose(self.energy, again, rel_tol=1e-9)):
             raise CertificateError(f"energy {self.energy}, computed anew {again}")
         labels = start.astype(np.int64)
@@ -75,31 +79,47 @@ class Labelling:
         for i, move in enumerate(moves):
             best = energy
             if move.first != JUMP:
-                minimum = binary_minimum(move_energy(labels, move.first, move.second, problem), device="cpu")
-                minimum.check()
-                best = minimum.value
+                best = move_minimum(labels, move.first, move.second, problem)
             labels.flat[move.pixels] = move.labels
-            energy = energy_of(labels, problem.unary, problem.weights, problem.cost)
+            if len(move.pixels):
+                energy = energy_of(labels, problem.unary, problem.weights, problem.cost)
             if not energy == move.energy <= best:
                 raise CertificateError(f"move {i} reached {energy}, said {move.energy}, the best is {best}")
-        if not np.array_equal(labels, self.labels):
+        if not np.array_equal(labels, found):
             raise CertificateError("the moves do not lead to the labels")
 
 
-def move_energy(labels, first, second, problem: LabelProblem) -> BinaryEnergy:
-    """The energy of one move: 0 keeps the label in an expansion and takes `first` in a swap, 1 takes `second`."""
-    if first < 0:
-        zero, one = labels, np.full_like(labels, second)
-    else:
-        chosen = (labels == first) | (labels == second)
-        zero, one = np.where(chosen, first, labels), np.where(chosen, second, labels)
-    unary = [np.take_along_axis(problem.unary, x[None], 0)[0] for x in (zero, one)]
-    pairwise = {}
+def move_minimum(labels, first, second, problem: LabelProblem) -> int:
+    """The least energy that a move reaches, proved by the certificate of a cut.
+
+    With x the choice of a pixel and t the four costs of an edge (p, q), as in moves.py,
+
+        t[x_p, x_q] = t00 + (t10 - t00) x_p + (t11 - t10) x_q + (t01 + t10 - t00 - t11) (1 - x_p) x_q
+
+    so the last is the capacity from q to p with x = 1 the source side (Kolmogorov, Zabih. "What energy functions can
+    be minimized via graph cuts?" PAMI 26(2), 2004).
+    """
+    zero, one = choices(labels, first, second)
+    paid = [np.take_along_axis(problem.unary, x[None], 0)[0].astype(np.int64) for x in (zero, one)]
+    least, slope, edges = paid[0].sum(), paid[1] - paid[0], {}
     for offset, weight in problem.weights.items():
         p, q = ends(problem.shape, (offset,))
-        table = np.zeros((2, 2, *problem.shape), np.int64)
-        for i, at_p in enumerate((zero, one)):
-            for j, at_q in enumerate((zero, one)):
-                table[(i, j, *p)] = weight[p].astype(np.int64) * problem.cost[at_p[p], at_q[q]]
-        pairwise[offset] = table
-    return BinaryEnergy(np.stack(unary), pairwise)
+        w = weight[p].astype(np.int64)
+        t00, t01, t10, t11 = (w * problem.cost[x[p], y[q]] for x in (zero, one) for y in (zero, one))
+        least += t00.sum()
+        slope[p] += t10 - t00
+        slope[q] += t11 - t10
+        back = np.zeros(problem.shape, np.int64)
+        back[q] = t01 + t10 - t00 - t11
+        edges[offset], edges[tuple(-i for i in offset)] = 0, back
+    cut = max_flow(np.maximum(-slope, 0), np.maximum(slope, 0), edges, device="cpu")
+    cut.check()
+    return int(least + np.minimum(slope, 0).sum()) + cut.value
+
+
+def choices(labels, first, second):
+    """The two labels between which each pixel chooses: its own and `second` in an expansion, `first` and `second`."""
+    if first < 0:
+        return labels, np.full_like(labels, second)
+    chosen = (labels == first) | (labels == second)
+    return np.where(chosen, first, labels), np.where(chosen, second, labels)

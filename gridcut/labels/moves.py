@@ -36,6 +36,7 @@ import numpy as np
 
 from gridcut.cpu.trees.forest import NONE, ONE, ROOT, augment, compact, mend
 from gridcut.device import kernel
+from gridcut.labels.rules import half_way, takes_part
 
 
 class Field(NamedTuple):
@@ -54,22 +55,9 @@ class Field(NamedTuple):
 
 
 @kernel
-def takes_part(label, first, second):
-    """Whether a pixel has a choice."""
-    return label != second if first < 0 else (label == first) | (label == second)
-
-
-@kernel
 def capacity(k, a, there, b, cost):
-    """Capacity of arc k from a pixel with label a to one with label `there`, and of both directions, for weight 1.
-
-    Half of what the labels cost now goes to each end, so that between equal labels both directions have the same.
-    """
-    apart = np.int64(cost[a, there])
-    out = np.int64(cost[a, b])
-    both = out + cost[b, there] - apart
-    half = apart // 2 if k % 2 == 0 else apart - apart // 2
-    return min(max(out - half, 0), both), both
+    """Capacity of arc k from a pixel with label a to one with label `there`, and of both directions, for weight 1."""
+    return half_way(k, np.int64(cost[a, there]), np.int64(cost[a, b]), np.int64(cost[b, there]))
 
 
 @kernel
@@ -141,6 +129,57 @@ def load(begin, end, first, second, step, flow, field):
         excess[p] = held
         deficits += held < 0
     return deficits
+
+
+@kernel
+def load_all(second, begin, end, step, flow, field):
+    """`list_all` and `load` for an expansion, in one sweep that sees every edge once.
+
+    Returns how many cells are listed and how many have a deficit.
+    """
+    unary, cost, weight, pixel = field.unary, field.cost, field.weight, field.pixel
+    label, paid, taken, listed = field.label, field.paid, field.taken, field.listed
+    excess, residual = field.excess, field.residual
+    arcs = np.uint64(len(step))
+    column = cost[:, second].astype(np.int64)
+    count = 0
+    deficits = 0
+    for i in range(begin, end):
+        p = np.uint64(i)
+        if pixel[p] < 0:
+            continue
+        a = label[p]
+        held = np.int64(excess[p])  # what the edges from cells before p have brought
+        for k in range(0, len(step), 2):
+            at = p * arcs + np.uint64(k)
+            w = np.int64(weight[at])
+            if w == 0:
+                continue
+            q = p + step[k]
+            theirs = label[q]
+            if theirs == second:
+                held -= w * column[a]
+            elif a == second:
+                excess[q] -= w * column[theirs]
+            else:
+                apart = np.int64(cost[a, theirs])
+                room, both = half_way(k, apart, column[a], column[theirs])
+                room *= w
+                back = both * w - room
+                sent = min(max(np.int64(flow[p * (arcs // np.uint64(2)) + np.uint64(k // 2)]), -back), room)
+                residual[at] = room - sent
+                residual[q * arcs + np.uint64(k + 1)] = back + sent
+                held += w * (column[theirs] - apart) - back - sent
+                excess[q] += w * (column[a] - apart) - room + sent
+        if a == second:
+            continue
+        held += np.int64(unary[second, pixel[p]]) - paid[p]
+        excess[p] = held
+        deficits += held < 0
+        taken[p] = 1
+        listed[count] = p
+        count += 1
+    return count, deficits
 
 
 @kernel

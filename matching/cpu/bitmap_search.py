@@ -42,6 +42,7 @@ from matching.cpu.prefetch import prefetch
 ALPHA = 5  # a level goes bottom-up if its frontier has 1/ALPHA of the columns in no tree
 AHEAD = 8  # entries of the queue between two steps of fetching
 ONE = np.uint64(1)
+EVER = 2**62
 
 
 class Trees(NamedTuple):
@@ -72,7 +73,7 @@ def plant(row_ptr, row_match, col_match, trees):
             trees.open[word] |= mask
             free += 1
     for r in range(row_match.size):
-        if row_match[r] < 0 and row_ptr[r] < row_ptr[r + 1]:
+        if row_match[r] == -1 and row_ptr[r] < row_ptr[r + 1]:
             trees.root[number] = r
             number += 1
     return number, free
@@ -121,17 +122,21 @@ def take_rows(col_match, mated, end, owner, trees):
 
 
 @kernel
-def top_down(row_ptr, row_adj, col_match, head, tail, owner, trees, counts):
-    """Search on from the columns queue[head:tail] and all they lead to, until a level is wide enough for bottom-up.
+def top_down(row_ptr, row_adj, col_match, head, mated, tail, owner, trees, counts, wide):
+    """Search on from queue[head:tail] and all that leads to, until a level is wide enough for bottom-up.
+
+    The queue holds rows up to `mated`.  Without owners there is no bottom-up, and it stops before a level of `wide`
+    columns or more.
 
     Returns how far the queue was worked off, how far it holds rows, and its end.
     """
     queue = trees.queue
-    asked, mated, edge = head, head, tail
+    asked, edge = mated, tail
     while head < tail:
         if head == edge:
-            # A new level.  Without owners there is no other way to search it.
             if owner.size and (tail - head) * ALPHA >= col_match.size - tail:
+                break
+            if tail - head >= wide:
                 break
             edge = tail
         end = min(tail, head + 3 * AHEAD)
@@ -191,7 +196,7 @@ def bottom_up(col_ptr, col_adj, col_match, tail, owner, trees, counts):
 def grow(row_ptr, row_adj, col_ptr, col_adj, col_match, head, tail, owner, trees, counts):
     """All further levels, from queue[head:tail] on; the end of the queue, which then holds rows."""
     while head < tail:
-        head, mated, tail = top_down(row_ptr, row_adj, col_match, head, tail, owner, trees, counts)
+        head, mated, tail = top_down(row_ptr, row_adj, col_match, head, head, tail, owner, trees, counts, EVER)
         while head < tail:
             head = take_rows(col_match, mated, tail, owner, trees)
             tail = bottom_up(col_ptr, col_adj, col_match, tail, owner, trees, counts)
@@ -206,6 +211,11 @@ def augment(row_match, col_match, number, trees, counts):
     """Alternate the paths of all trees that have one; how many there are."""
     found = 0
     for k in range(number):
+        if k + 2 * AHEAD < number and trees.leaf[k + 2 * AHEAD] >= 0:
+            prefetch(trees.parent, trees.leaf[k + 2 * AHEAD])
+            prefetch(col_match, trees.leaf[k + 2 * AHEAD])
+        if k + AHEAD < number and trees.leaf[k + AHEAD] >= 0:
+            prefetch(row_match, trees.parent[trees.leaf[k + AHEAD]])
         c = np.int64(trees.leaf[k])
         if c < 0:
             continue
@@ -302,10 +312,11 @@ def graft(col_ptr, col_adj, row_match, col_match, number, tail, owner, trees, co
 
 
 @kernel
-def search(row_ptr, row_adj, col_ptr, col_adj, row_match, col_match, counts, budget):
+def search(row_ptr, row_adj, col_ptr, col_adj, row_match, col_match, counts, budget, missing):
     """Phases until the matching is maximum, or more than `budget` edges were looked at; whether it is maximum.
 
-    The lists of the columns may be missing, of size 0; then there is no grafting.
+    The lists of the columns may be missing, of size 0; then there is no grafting.  missing: there are at most so many
+    paths.  Rows with -2 in row_match are free, and no path need begin there.
     """
     n, m = row_match.size, col_match.size
     words = (m >> 6) + 1
@@ -320,6 +331,7 @@ def search(row_ptr, row_adj, col_ptr, col_adj, row_match, col_match, counts, bud
     )
     owner = np.full(n if col_ptr.size else 0, -1, np.int32)
     number, free = plant(row_ptr, row_match, col_match, trees)
+    free = min(free, missing)
     head, tail = 0, 0
     anew = True
     while number > 0 and free > 0:

@@ -13,8 +13,12 @@ O(n + edges).
 
 import time
 
-from gridcut.device import kernel
+from gridcut.device import atomic_add, atomic_cas, kernel
+from matching.cpu.prefetch import prefetch
 from matching.graph import BipartiteGraph
+
+AHEAD = 16  # rows whose first column is fetched before it is asked
+PIECE = 64  # rows that a thread takes at a time
 
 
 @kernel
@@ -31,6 +35,31 @@ def take_first_free(row_ptr, row_adj, row_match, col_match):
                 row_match[r] = c
                 col_match[c] = r
                 break
+    return edges
+
+
+@kernel
+def take_first_free_shared(row_ptr, row_adj, row_match, col_match, shared):
+    """take_first_free for some of the rows, beside other threads; shared: the next row that nobody has come to.
+
+    Threads stay close together, in pieces of few rows: what is left free is then much the same as with one thread.
+    Far apart in a mesh they would leave matchings that are shifted against each other, and long paths between them.
+    """
+    n = row_match.size
+    edges = 0
+    begin = atomic_add(shared, 0, PIECE)
+    while begin < n:
+        for r in range(begin, min(n, begin + PIECE)):
+            prefetch(col_match, row_adj[row_ptr[min(r + AHEAD, n - 1)]])
+            if row_match[r] >= 0:
+                continue
+            for k in range(row_ptr[r], row_ptr[r + 1]):
+                edges += 1
+                c = row_adj[k]
+                if col_match[c] < 0 and atomic_cas(col_match, c, -1, r) == -1:
+                    row_match[r] = c
+                    break
+        begin = atomic_add(shared, 0, PIECE)
     return edges
 
 

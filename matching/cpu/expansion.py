@@ -12,7 +12,7 @@ import numpy as np
 from gridcut.device import kernel
 
 SAMPLES = 3  # rows that are searched from
-FEW, MOST = 128, 8192  # rows between which the growth is measured
+FEW, MOST = 128, 4096  # rows between which the growth is measured
 
 
 @kernel

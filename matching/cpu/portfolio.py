@@ -9,10 +9,11 @@ Returns a maximum matching.
               skewed graphs, begin again with Karp and Sipser's matching, which leaves next to no paths to find.  Not if
               so many rows are free that most of them have to be
 
-A matching that is given is kept, and added to in the plain way.
+A matching that is given is kept, and added to in the plain way.  From THREADED edges on, threads share each step, the
+plain matching only where the columns of a row lie anywhere.
 
 Several methods under one name, as the best one differs from graph to graph [1]; more in cheap.py, karp_sipser.py,
-bitmap_search.py and expansion.py, with their references.
+bitmap_search.py, bitmap_search_threads.py and expansion.py, with their references.
 
 [1] Duff, Kaya, Uçar. "Design, implementation, and analysis of maximum transversal algorithms." ACM Transactions on
     Mathematical Software 38, 2011.
@@ -24,31 +25,35 @@ import time
 
 import numpy as np
 
-from gridcut.device import kernel
+from gridcut.device import kernel, run_threads, thread_count
 from matching.cpu import karp_sipser
-from matching.cpu.bitmap_search import search
-from matching.cpu.cheap import take_first_free
+from matching.cpu.bitmap_search import EVER, search
+from matching.cpu.bitmap_search_threads import search_together
+from matching.cpu.cheap import take_first_free, take_first_free_shared
 from matching.cpu.counts import AUGMENTATIONS, EDGES, PATH_LENGTH, as_stats, new_counts
 from matching.cpu.expansion import growth
 from matching.graph import BipartiteGraph
 
 SMALL = 20_000  # edges for which one kernel does all
 FEW_FREE, MANY_FREE = 1 / 64, 1 / 4  # share of rows that are free, between which Karp and Sipser's matching may pay
-WIDENS = 1.5  # growth of a level from which searches from many rows would see everything many times; meshes: below 1.3
+WIDENS = 1.5  # growth of a level from which searches from many rows would see everything many times; meshes: below 1.35
+SAMPLE, NEAR = 512, 1 / 32  # rows looked at, and how near their columns are in a numbering that is local
+THREADED = 1_000_000  # edges from which on threads pay
 BUDGET = 8  # sweeps over the edges
-EVER = 2**62
 NO_LISTS = np.empty(0, np.int64), np.empty(0, np.int32)
 
 
 @kernel
-def solve_small(row_ptr, row_adj, no_ptr, no_adj, row_match, col_match, counts):
+def solve_small(row_ptr, row_adj, row_match, col_match, counts):
     """First free columns, then all paths; pairs of the first step are paths of one edge."""
     before = pairs(row_match)
     counts[EDGES] += take_first_free(row_ptr, row_adj, row_match, col_match)
     taken = pairs(row_match) - before
     counts[AUGMENTATIONS] += taken
     counts[PATH_LENGTH] += taken
-    search(row_ptr, row_adj, no_ptr, no_adj, row_match, col_match, counts, EVER)
+    if before + taken < min(row_match.size, col_match.size):
+        no_ptr, no_adj = np.empty(0, np.int64), np.empty(0, np.int32)
+        search(row_ptr, row_adj, no_ptr, no_adj, row_match, col_match, counts, EVER, EVER)
 
 
 @kernel
@@ -68,42 +73,87 @@ def free_rows(row_ptr, row_match):
     return number
 
 
-def solve(graph: BipartiteGraph, row_match, col_match) -> dict:
-    """Make a matching maximum in place; stats, "steps" what ran."""
+def solve(graph: BipartiteGraph, row_match, col_match, *, threads: int | None = None) -> dict:
+    """Make a matching maximum in place; stats, "steps" what ran.
+
+    threads   workers, for graphs of THREADED edges and more; None: numba's number of threads
+    """
     begin = time.perf_counter()
     if not graph.rows_are_made:
         graph, row_match, col_match = graph.transposed, col_match, row_match
     counts = new_counts()
-    if graph.edges < SMALL:
-        solve_small(*graph.by_row, *NO_LISTS, row_match, col_match, counts)
+    row_ptr, row_adj = graph.by_row
+    if len(row_adj) < SMALL:
+        solve_small(row_ptr, row_adj, row_match, col_match, counts)
         steps, seconds = ("cheap", "search"), {"search": time.perf_counter() - begin}
     else:
-        steps, seconds = solve_large(graph, row_match, col_match, counts)
-    return {**as_stats(counts, seconds), "steps": steps}
+        workers = 1 if len(row_adj) < THREADED else threads or thread_count()
+        steps, seconds = solve_large(graph, row_match, col_match, counts, workers)
+    stats = as_stats(counts, seconds)
+    stats["steps"] = steps
+    return stats
 
 
-def solve_large(graph, row_match, col_match, counts):
+def solve_large(graph, row_match, col_match, counts, threads):
     """(steps, their seconds)."""
     times = [time.perf_counter()]
-    rows, by_col, budget = graph.by_row, NO_LISTS, BUDGET * graph.edges
     given = pairs(row_match)
-    counts[EDGES] += take_first_free(*rows, row_match, col_match)
+    counts[EDGES] += begin_cheaply(graph.by_row, row_match, col_match, threads)
     first = "cheap"
     if given == 0 and wants_karp_sipser(graph, row_match, col_match):
-        row_match[:] = -1
-        col_match[:] = -1
-        counts[EDGES] += karp_sipser.initialise(graph, row_match, col_match)["edges"]
-        by_col, budget = graph.by_col, EVER
         first = "karp_sipser"
+        row_match.fill(-1)
+        col_match.fill(-1)
+        counts[EDGES] += karp_sipser.match(graph, row_match, col_match, False, threads)[0]
     # Paths of one edge.
     taken = pairs(row_match) - given
     counts[AUGMENTATIONS] += taken
     counts[PATH_LENGTH] += taken
     times.append(time.perf_counter())
-    if not search(*rows, *by_col, row_match, col_match, counts, budget):
-        search(*rows, *graph.by_col, row_match, col_match, counts, EVER)
+    if first == "karp_sipser":
+        search_core(graph, row_match, col_match, counts)
+    else:
+        search_all(graph, row_match, col_match, counts, threads)
     times.append(time.perf_counter())
     return (first, "search"), {first: times[1] - times[0], "search": times[2] - times[1]}
+
+
+def begin_cheaply(rows, row_match, col_match, threads):
+    """Each row takes its first free column; the edges looked at."""
+    if threads == 1 or not scattered(*rows, len(col_match)):
+        return take_first_free(*rows, row_match, col_match)
+    shared = np.zeros(1, np.int64)
+    return sum(run_threads(lambda i: take_first_free_shared(*rows, row_match, col_match, shared), threads))
+
+
+def scattered(row_ptr, row_adj, cols) -> bool:
+    """Whether the columns of rows lie anywhere, not near the row: then taking them is waiting for memory."""
+    rows = np.linspace(0, len(row_ptr) - 2, SAMPLE).astype(np.int64)
+    rows = rows[row_ptr[rows] < row_ptr[rows + 1]]
+    place, column = rows / (len(row_ptr) - 1), row_adj[row_ptr[rows]] / cols
+    return len(rows) > 0 and float(np.median(np.abs(place - column))) > NEAR
+
+
+def search_all(graph, row_match, col_match, counts, threads):
+    """All paths, without the lists of the columns as long as that does not take too long."""
+    budget = BUDGET * graph.edges
+    if threads == 1:
+        done = search(*graph.by_row, *NO_LISTS, row_match, col_match, counts, budget, EVER)
+    else:
+        done = search_together(*graph.by_row, row_match, col_match, counts, budget, threads)
+    if not done:
+        search(*graph.by_row, *graph.by_col, row_match, col_match, counts, EVER, EVER)
+
+
+def search_core(graph, row_match, col_match, counts):
+    """The paths that Karp and Sipser's matching leaves, from the side of the core that has fewer free vertices."""
+    rows, cols = (int(np.count_nonzero(match == -1)) for match in (row_match, col_match))
+    if 0 < rows <= cols:
+        search(*graph.by_row, *graph.by_col, row_match, col_match, counts, EVER, rows)
+    elif cols > 0:
+        search(*graph.by_col, *graph.by_row, col_match, row_match, counts, EVER, cols)
+    for match in (row_match, col_match):
+        np.maximum(match, -1, out=match)
 
 
 def wants_karp_sipser(graph, row_match, col_match) -> bool:

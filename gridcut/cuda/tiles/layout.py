@@ -82,10 +82,10 @@ def to_flat(tiled: TileLayout, excess, residual, layout: Layout, item: int = 0):
     residual = residual.reshape(tiled.items, count, tiled.arcs, CELLS)[item]
     flat_excess = np.zeros(layout.size, excess.dtype)
     flat_residual = np.zeros(layout.size * layout.arcs, excess.dtype)
-    layout.interior(flat_excess)[...] = _image(tiled, excess).reshape(layout.shape)
+    layout.interior(flat_excess)[...] = to_image(tiled, excess).reshape(layout.shape)
     pixels = layout.interior(flat_residual.reshape(layout.size, layout.arcs))
     for k in range(tiled.arcs):
-        pixels[..., k] = _image(tiled, residual[:, k]).reshape(layout.shape)
+        pixels[..., k] = to_image(tiled, residual[:, k]).reshape(layout.shape)
     return flat_excess, flat_residual
 
 
@@ -97,7 +97,7 @@ def from_flat(tiled: TileLayout, excess, residual, layout: Layout, dtype=None):
     return _tiles(tiled, layout.interior(excess)).reshape(-1), residual.reshape(-1)
 
 
-def _image(tiled: TileLayout, tiles: np.ndarray) -> np.ndarray:
+def to_image(tiled: TileLayout, tiles: np.ndarray) -> np.ndarray:
     """(tiles, 1024) as the image they cover."""
     split = tiles.reshape(*tiled.tiles, *tiled.tile)
     whole = split.transpose(0, 3, 1, 4, 2, 5).reshape([n * t for n, t in zip(tiled.tiles, tiled.tile, strict=True)])

@@ -69,6 +69,48 @@ class TileState(NamedTuple):
     tally: object
 
 
+class Rounds(NamedTuple):
+    """The two launches of a round, to be made as often as one likes."""
+
+    relabel: object
+    discharge: object
+    level: object  # the same without rising: discharging from round MANY on
+
+
+def prepare_rounds(excess, residual, layout, state: TileState, steps=32, balance=1.0) -> Rounds:
+    """Launches for these arrays; steps and balance as in `solve`."""
+    shape = shape_of(layout, excess.dtype)
+    n = layout.count
+    relabel, discharge = kernels_for(shape, PIXELS // THREADS)
+    tiles = tuple(np.int32(i) for i in layout.tiles)
+    common = (*state[:-1], tiles)
+    threads = search_threads(n)
+    warps = threads // WARP
+    search_shared = 4 * warps * search_words(layout.arcs)
+    most = most_blocks(relabel, (*common, np.int32(0)), threads, search_shared)
+    search_blocks = min(most, -(-n // warps))
+    workers = np.int32(min(search_blocks * warps, MOST_WORKERS))
+    search = prepare(relabel, search_blocks, threads, *common, workers, shared=search_shared)
+    options = (np.int32(-(-steps // LAP)), np.float64(balance))
+    shared = shared_bytes(shape)
+    arrays = (excess, residual, *common, *options)
+    blocks = min(n, most_blocks(discharge, (*arrays, np.int32(1)), THREADS, shared))
+    if n <= SMALL:
+        blocks = min(blocks, multiprocessors())
+    push, level = (prepare(discharge, blocks, THREADS, *arrays, np.int32(rise), shared=shared) for rise in (1, 0))
+    return Rounds(search, push, level)
+
+
+def shape_of(layout, dtype) -> Shape:
+    """What the kernels for a layout and excesses of this type are compiled for."""
+    return Shape(tuple(layout.offsets), tuple(layout.tile), dtype == np.int64)
+
+
+def search_threads(n: int) -> int:
+    """Threads of a block that searches, or makes bits, for n tiles."""
+    return SEARCH_THREADS // 4 if n <= SMALL and not SIMULATED else SEARCH_THREADS
+
+
 def solve(excess, residual, layout, *, warm=None, callback=None, steps=32, balance=1.0):
     """Solve in place; the state, and counts of what was done.
 
@@ -80,35 +122,17 @@ def solve(excess, residual, layout, *, warm=None, callback=None, steps=32, balan
         raise ValueError(f"steps must be 1 or more, got {steps!r}")
     if not balance > 0:
         raise ValueError(f"balance must be positive, got {balance!r}")
-    shape = Shape(tuple(layout.offsets), tuple(layout.tile), excess.dtype == np.int64)
     n, arcs = layout.count, layout.arcs
-    state = make_state(n, arcs, list_count(shape)) if warm is None else warm
+    state = make_state(n, arcs, list_count(shape_of(layout, excess.dtype))) if warm is None else warm
     clear(state.tally)
-    small = n <= SMALL
-    search_threads = SEARCH_THREADS // 4 if small and not SIMULATED else SEARCH_THREADS
-    warps = search_threads // WARP
-    launch(bits_kernel, -(-n // warps), search_threads, excess, residual, arcs, n, state.bits)
-
-    relabel, discharge = kernels_for(shape, PIXELS // THREADS)
-    tiles = tuple(np.int32(i) for i in layout.tiles)
-    common = (*state[:-1], tiles)
-    search_shared = 4 * warps * search_words(arcs)
-    most = most_blocks(relabel, (*common, np.int32(0)), search_threads, search_shared)
-    search_blocks = min(most, -(-n // warps))
-    workers = np.int32(min(search_blocks * warps, MOST_WORKERS))
-    search = prepare(relabel, search_blocks, search_threads, *common, workers, shared=search_shared)
-    options = (np.int32(-(-steps // LAP)), np.float64(balance))
-    shared = shared_bytes(shape)
-    arrays = (excess, residual, *common, *options)
-    blocks = min(n, most_blocks(discharge, (*arrays, np.int32(1)), THREADS, shared))
-    if small:
-        blocks = min(blocks, multiprocessors())
-    push = prepare(discharge, blocks, THREADS, *arrays, np.int32(1), shared=shared)
-
-    ahead = 1 if callback is not None else AHEAD_IF_SMALL if small else AHEAD
+    threads = search_threads(n)
+    launch(bits_kernel, -(-n // (threads // WARP)), threads, excess, residual, arcs, n, state.bits)
+    rounds = prepare_rounds(excess, residual, layout, state, steps, balance)
+    push = rounds.discharge
+    ahead = 1 if callback is not None else AHEAD_IF_SMALL if n <= SMALL else AHEAD
     while True:
         for _ in range(ahead):
-            search()
+            rounds.relabel()
             push()
         tally = download(state.tally)
         done, times = tally[: COUNTS // 2].view(np.int32), tally[COUNTS // 2 :]
@@ -124,7 +148,7 @@ def solve(excess, residual, layout, *, warm=None, callback=None, steps=32, balan
         if done[DONE]:
             break
         if done[ROUNDS] >= MANY:
-            push = prepare(discharge, blocks, THREADS, *arrays, np.int32(0), shared=shared)
+            push = rounds.level
     relabeling, discharging = (int(i) / 1e9 for i in times[1:3])
     return state, {**stats, "kernel_seconds": {"relabel": relabeling, "discharge": discharging}}
 

@@ -1,0 +1,135 @@
+"""`python -m benchmarks labels --device cuda`: expansions and swaps on a GPU, against the CPU and gco-wrapper.
+
+on card s       arrays on the GPU in, labels on the GPU out, synchronised; the median of --repeats
+transfers s     arrays on the host in, labels on the host out
+CPU s           the same call on the CPU, one thread, once; gco-wrapper s: once, to the end as well
+
+All begin with label 0 everywhere.  A row appears only if labels and the energy after every move are those of the CPU
+(`equal`), or if `check()` proved the moves (`proved`, for --quick, which leaves out the CPU).  Compilation is over
+before a clock starts.
+"""
+
+import argparse
+import time
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+import numba
+import numpy as np
+
+import gridcut
+from apps.info import gpu_facts
+from benchmarks.gridcut_cuda import clocked, device_array, to_host
+from benchmarks.label_instances import INSTANCES, LabelInstance, truncated
+from benchmarks.label_rivals import RIVALS, fits
+from benchmarks.labels import SOLVE
+from benchmarks.table import header, markdown, save
+
+RIVAL = "gco-wrapper"
+MOST = 2**20  # pixels times labels / 32: larger instances are not given to the rival without --patient
+COLUMNS = ["instance", "size", "certified", "energy", "moves", "rounds", "on card s", "transfers s", "CPU s"]
+COLUMNS += [f"{RIVAL} s", "energy", f"{RIVAL} / on card", "CPU / on card"]
+
+
+def noisy_camera(data, scale):
+    """The photographer at so many times the size, with noise, 32 grey levels."""
+    import skimage.data
+
+    clean = np.kron(skimage.data.camera().astype(np.int64), np.ones((scale, scale), np.int64))
+    noisy = np.clip(clean + np.random.default_rng(0).normal(0, 20, clean.shape), 0, 255).astype(np.int64)
+    level = 4 + 8 * np.arange(32)[:, None, None]
+    unary = np.minimum(np.abs(noisy - level), 80).astype(np.int32)
+    return LabelInstance(unary, {(0, 1): 6, (1, 0): 6}, truncated(32, 4))
+
+
+LARGE = {f"camera x{n}": (partial(noisy_camera, scale=n), "expansion", None) for n in (2, 4)}
+ALL = {**INSTANCES, **LARGE}
+
+
+def main(argv):
+    options = _parser().parse_args(argv)
+    if unknown := [name for name in options.instances if name not in ALL]:
+        print(f"unknown instance {unknown[0]!r}; there are: {', '.join(ALL)}")
+        return 2
+    gpu = gpu_facts()
+    if gpu is None:
+        print("benchmarks labels --device cuda: numba finds no CUDA GPU here")
+        return 2
+    numba.set_num_threads(1)
+    report = header("several labels on a GPU", ["numba-cuda", "numba", "numpy", RIVALS[RIVAL].distribution])
+    report += f"\n{gpu['name']}, {gpu['memory'] / 2**30:.0f} GiB, driver {gpu['driver']}.\n"
+    print(report)
+    rows, missing = [], []
+    for name in options.instances or ALL:
+        make, move, folder = ALL[name]
+        if folder is not None and (options.data is None or not (options.data / folder).is_dir()):
+            missing.append(name)
+            continue
+        rows.append(measure(name, make(options.data), move, options))
+        print(" ".join(rows[-1]), flush=True)
+    lines = ["", markdown(COLUMNS, rows), ""]
+    if missing:
+        lines.append(f"Not measured, no public data (--data FOLDER): {', '.join(missing)}.")
+    print("\n".join(lines))
+    if options.save:
+        print("saved to", save("labels-cuda", f"{report}\n" + "\n".join(lines)))
+    return 0
+
+
+def measure(name, problem, move, options):
+    """One row."""
+    shape = problem.unary.shape[1:]
+    start = np.zeros(shape, np.int32)
+    solve = partial(SOLVE[move], max_cycles=options.cycles)
+    if move == "expansion":
+        solve = partial(solve, restarts=options.restarts)
+    held = LabelInstance(
+        device_array(problem.unary),
+        {o: device_array(np.broadcast_to(w, shape)) for o, w in problem.weights.items()},
+        problem.cost,
+    )
+    on_card = partial(solve, *held, start=device_array(start), device="cuda")
+    result = on_card()
+    host = partial(solve, *problem, start=start)
+    card = median(clocked(on_card) for _ in range(options.repeats))
+    transfers = median(clocked(partial(host, device="cuda")) for _ in range(options.repeats))
+    certified, cpu = "proved", None
+    if options.quick:
+        result.check()
+    else:
+        host(device="cpu", max_cycles=1)
+        begun = time.perf_counter()
+        expected = host(device="cpu")
+        cpu = time.perf_counter() - begun
+        same = (to_host(result.labels) == expected.labels).all()
+        if not same or result.stats["energies"] != expected.stats["energies"]:
+            raise AssertionError(f"{name}: energy {result.energy} on the GPU, {expected.energy} on the CPU")
+        certified = "equal"
+    rival, energy = None, ""
+    if not options.quick and RIVALS[RIVAL].installed and fits(RIVAL, problem):
+        if options.patient or problem.unary.size <= 32 * MOST:
+            begun = time.perf_counter()
+            labels = RIVALS[RIVAL].run(problem, move, start, options.cycles)
+            rival = time.perf_counter() - begun
+            energy = str(gridcut.energy_of(labels, *problem))
+    size = "x".join(map(str, problem.unary.shape))
+    stats = result.stats
+    row = [name, size, certified, str(result.energy), str(stats["moves"]), str(stats["rounds"])]
+    row += [f"{card:.4f}", f"{transfers:.4f}", *(["-"] if cpu is None else [f"{cpu:.3f}"])]
+    row += ["-", "-", "-"] if rival is None else [f"{rival:.3f}", energy, f"{rival / card:.1f}"]
+    return [*row, "-" if cpu is None else f"{cpu / card:.1f}"]
+
+
+def _parser():
+    parser = argparse.ArgumentParser(prog="python -m benchmarks labels --device cuda", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("instances", nargs="*", metavar="INSTANCE", help=f"of: {', '.join(ALL)}; all when absent")
+    parser.add_argument("--data", type=Path, help="folder with mrf/ and stereo/, for the public instances")
+    parser.add_argument("--cycles", type=int, help="cycles to make; to the end when absent")
+    parser.add_argument("--restarts", type=int, default=0, help="of expansions; see alpha_expansion")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--quick", action="store_true", help="neither CPU nor rival: moves are proved instead")
+    parser.add_argument("--patient", action="store_true", help="give large instances to the rival too")
+    parser.add_argument("--save", action="store_true", help="write benchmarks/results/labels-cuda.md")
+    return parser

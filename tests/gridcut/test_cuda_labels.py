@@ -1,0 +1,255 @@
+"""Several labels on a GPU: the pieces of a move against plain NumPy, and whole descents against the CPU's.
+
+Minimum cuts with our rule for ties are unique, so labels and the energy after every move are those of the CPU.
+"""
+
+import numpy as np
+import pytest
+
+import gridcut
+from gridcut import alpha_beta_swap, alpha_expansion, neighbourhood
+from gridcut.labels.border import cheapest, check_labels
+from gridcut.labels.fusion import fused
+
+sim = pytest.mark.sim
+
+
+def instance(shape, count, seed, neighbours):
+    """Unary costs, uneven weights, truncated linear costs of labels."""
+    rng = np.random.default_rng(seed)
+    unary = rng.integers(-5, 40, (count, *shape))
+    weights = {o: rng.integers(0, 12, shape) for o in neighbourhood(neighbours)}
+    label = np.arange(count)
+    return unary, weights, np.minimum(np.abs(label[:, None] - label), 2)
+
+
+def to_device(array):
+    from gridcut.device.cuda import cuda
+
+    return cuda.to_device(array)
+
+
+def in_tiles(problem, image):
+    """An array of labels on the GPU in tiles."""
+    return problem.check_start(image)
+
+
+def raster(problem, label):
+    return problem.raster(label).copy_to_host().reshape(problem.shape)
+
+
+def device_problem(unary, weights, cost, metric=True):
+    from gridcut.labels.cuda.problem import DeviceProblem
+
+    return DeviceProblem(unary, weights, cost, metric=metric)
+
+
+# The pieces
+
+
+@sim
+@pytest.mark.parametrize(("shape", "neighbours"), [((9, 40), 4), ((35, 6), 8), ((5, 9, 10), 26)])
+def test_loading(shape, neighbours):
+    """Weights, cheapest labels, votes and energies are those of the host."""
+    unary, weights, cost = instance(shape, 3, 1, neighbours)
+    weights[tuple(-i for i in next(iter(weights)))] = 3  # adds up with its opposite
+    host = check_labels(unary, weights, cost, metric=True)
+    device = device_problem(unary, weights, cost)
+    assert (device.number, device.unit) == (host.unary.dtype, host.unit)
+    first = device.check_start(None)
+    assert (raster(device, first) == cheapest(host.unary)).all()
+    assert (device.votes() == host.votes()).all()
+    paid = to_device(np.zeros(device.tiles.cells, device.number))
+    device.pay(first, paid)
+    assert device.energy(first, paid) == gridcut.energy_of(cheapest(unary), unary, weights, cost)
+
+
+@sim
+@pytest.mark.parametrize("seed", range(3))
+def test_flood_crosses_borders(seed):
+    """What open arcs lead to, from tile to tile, until nothing is added."""
+    from gridcut.cuda.tiles.layout import make_tile_layout, to_image
+    from gridcut.device.cuda import cuda, cuda_kernel
+    from gridcut.grid import make_layout
+    from gridcut.labels.cuda.flood import flood
+
+    neighbours, shape = [(4, (40, 40)), (8, (34, 66)), (26, (5, 9, 40))][seed]
+    tiled = make_tile_layout(1, shape, make_layout(shape, neighbourhood(neighbours)).offsets)
+    arcs, offsets, tile, tiles = tiled.arcs, np.array(tiled.offsets, np.int32), tiled.tile, tiled.tiles
+    rng = np.random.default_rng(seed)
+    open_arcs = rng.random((tiled.count, arcs, 32, 32)) < (0.1 if neighbours == 26 else 0.55)
+    images = [to_image(tiled, open_arcs[:, k].reshape(-1, 1024)) for k in range(arcs)]
+    start = rng.random((tiled.count, 32, 32)) < 0.003
+    bits = np.zeros((tiled.count, arcs + 2, 32), np.uint32)
+    powers = np.uint32(1) << np.arange(32, dtype=np.uint32)
+    bits[:, :arcs] = (open_arcs * powers).sum(-1, dtype=np.uint32)
+    sets = (start * powers).sum(-1, dtype=np.uint32).reshape(-1)
+    expected = to_image(tiled, start.reshape(-1, 1024)).reshape(tiled.extent).copy()
+    # Arcs out of the picture lead nowhere, as capacities there are 0.
+    grid = np.indices(tiled.extent)
+    for k, offset in enumerate(tiled.offsets):
+        far = grid + np.array(offset).reshape(3, 1, 1, 1)
+        leaves = ((far < 0) | (far >= np.array(tiled.extent).reshape(3, 1, 1, 1))).any(0)
+        images[k] = images[k].reshape(tiled.extent) & ~leaves
+    whole = np.zeros((tiled.count, arcs, 1024), bool)
+    for k in range(arcs):
+        room = [n * t - d for n, t, d in zip(tiles, tile, tiled.extent, strict=True)]
+        split = np.pad(images[k], [(0, r) for r in room]).reshape(
+            [i for pair in zip(tiles, tile, strict=True) for i in pair]
+        )
+        whole[:, k] = split.transpose(0, 2, 4, 1, 3, 5).reshape(tiled.count, 1024)
+    bits[:, :arcs] = (whole.reshape(tiled.count, arcs, 32, 32) * powers).sum(-1, dtype=np.uint32)
+    before = None
+    while before is None or (before != expected).any():
+        before = expected.copy()
+        for k, offset in enumerate(tiled.offsets):
+            z, y, x = np.nonzero(before & images[k])
+            expected[z + offset[0], y + offset[1], x + offset[2]] = True
+
+    @cuda_kernel
+    def one(t, start, tiles, offsets, bits, sets, news):
+        lane = cuda.threadIdx.x
+        more = flood(t, lane, start, tiles, tile, arcs, offsets, bits, sets, 0)
+        if lane == 0:
+            news[0] |= more
+
+    turn, news = 0, np.ones(1, np.int32)
+    while news[0]:
+        news[0] = 0
+        for t in range(tiled.count):
+            one[1, 32](t, turn == 0, tiles, offsets, bits.reshape(-1), sets, news)
+        turn += 1
+    found = (sets.reshape(-1, 32, 1) >> np.arange(32, dtype=np.uint32)) & np.uint32(1)
+    image = to_image(tiled, found.reshape(-1, 1024).astype(bool))
+    assert (image == expected).all()
+    assert expected.sum() > 3 * start.sum()
+
+
+@sim
+@pytest.mark.parametrize(("shape", "neighbours"), [((9, 40), 4), ((4, 5, 10), 26)])
+def test_fusion(shape, neighbours):
+    """The better of two labellings in each set of pixels where they differ."""
+    from gridcut.labels.cuda.fusion import fuse
+
+    unary, weights, cost = instance(shape, 4, 2, neighbours)
+    rng = np.random.default_rng(2)
+    here = rng.integers(0, 4, shape).astype(np.int32)
+    there = np.where(rng.random(shape) < (0.4 if neighbours == 4 else 0.1), rng.integers(0, 4, shape), here)
+    expected = fused(here, there, check_labels(unary, weights, cost, metric=True))
+    problem = device_problem(unary, weights, cost)
+    ours, theirs = in_tiles(problem, here), in_tiles(problem, there)
+    kept, taken = fuse(problem, ours, theirs)
+    assert (raster(problem, theirs) == expected).all()
+    assert (kept, taken) == ((expected != there).sum(), (expected != here).sum())
+    assert kept > 0
+    assert taken > 0
+
+
+# Whole descents
+
+
+def votes(unary):
+    return np.bincount(unary.argmin(0).ravel(), minlength=len(unary))
+
+
+def agree(solve, unary, weights, cost, seen=None, **options):
+    """The result on the GPU, which is that on the CPU, move for move, and proved."""
+    ours = solve(unary, weights, cost, device="cuda", callback=None if seen is None else seen.append, **options)
+    theirs = solve(unary, weights, cost, device="cpu", **options)
+    assert ours.device == "cuda"
+    assert ours.stats["energies"] == theirs.stats["energies"]
+    assert (ours.labels == theirs.labels).all()
+    assert ours.labels.dtype == theirs.labels.dtype
+    for name in ("moves", "cycles", "converged", "dtype", "unit"):
+        assert ours.stats[name] == theirs.stats[name], name
+    assert ours.energy == theirs.energy
+    ours.check()
+    return ours
+
+
+@sim
+def test_expansions_across_a_border():
+    """With a restart, whose moves are told of but not recorded."""
+    unary, weights, cost = instance((3, 36), 3, 3, 4)
+    seen = []
+    start = np.zeros((3, 36), int)
+    result = agree(alpha_expansion, unary, weights, cost, seen, start=start, restarts=1, max_cycles=1)
+    energies = result.stats["energies"]
+    assert energies[0] > result.energy
+    assert [told["energy"] for told in seen[:3]] == energies[1:4]
+    assert [told["labels"] for told in seen[:3]] == [(-1, int(i)) for i in np.argsort(-votes(unary), kind="stable")]
+    assert {told["cycle"] for told in seen} == {1, 2, 3}
+
+
+@sim
+def test_swaps():
+    """Squares are no metric."""
+    unary, weights, cost = instance((5, 9), 3, 4, 4)
+    result = agree(alpha_beta_swap, unary, weights, cost**2, start=np.zeros((5, 9), int), max_cycles=1)
+    assert result.stats["changed"] > 0
+
+
+@sim
+def test_arrays_on_the_card():
+    """Floats in a volume, with strides of their own; labels stay on the card."""
+    unary, weights, cost = instance((2, 3, 4), 3, 5, 6)
+    unary = unary * 0.1
+    weights = {o: w.astype(np.float32) for o, w in weights.items()}
+    on_card = to_device(np.moveaxis(unary, 0, 3).copy())
+    moved = on_card.transpose((3, 0, 1, 2))
+    result = alpha_expansion(moved, {o: to_device(w) for o, w in weights.items()}, cost, restarts=0)
+    expected = alpha_expansion(unary, weights, cost, restarts=0, device="cpu")
+    assert hasattr(result.labels, "copy_to_host")
+    assert (result.labels.copy_to_host() == expected.labels).all()
+    assert result.stats["energies"] == expected.stats["energies"]
+    assert result.energy == pytest.approx(expected.energy, rel=1e-12)
+    result.check()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("shape", "neighbours"), [((300,), 2), ((130, 170), 4), ((70, 65), 8), ((9, 30, 40), 6), ((6, 20, 40), 26)]
+)
+@pytest.mark.parametrize("solve", [alpha_expansion, alpha_beta_swap])
+def test_larger_grids(solve, shape, neighbours):
+    agree(solve, *instance(shape, 6, 6, neighbours))
+
+
+# The border
+
+
+@sim
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"weights": {(0, 2): 1}}, ValueError, "direct neighbours only; use device='cpu'"),
+        ({"weights": {(0, 1): -np.ones((3, 4))}}, ValueError, r"weights\[\(0, 1\)\] holds -1.0 at \(0, 0\)"),
+        ({"weights": {(0, 1): np.ones((3, 3))}}, ValueError, "a scalar or have the grid's shape"),
+        ({"weights": 3}, TypeError, "weights must be a mapping"),
+        ({"unary": np.full((2, 3, 4), np.nan)}, ValueError, r"unary holds nan at \(0, 0, 0\)"),
+        ({"unary": np.full((2, 3, 4), 2**61), "weights": {}}, ValueError, "too large"),
+        ({"unary": np.full((2, 3, 4), -(2**63)), "weights": {}}, ValueError, "too large"),
+        ({"start": np.full((3, 4), 2)}, ValueError, "start must lie between 0 and 1, got 2 to 2"),
+        ({"start": np.zeros((3, 4))}, TypeError, "start must hold integer labels"),
+    ],
+)
+@pytest.mark.parametrize("where", ["host", "card"])
+def test_bad_input(change, error, message, where):
+    given = {"unary": np.zeros((2, 3, 4)), "weights": {(0, 1): np.ones((3, 4))}, "start": np.zeros((3, 4), int)}
+    given |= change
+    if where == "card":
+        given["unary"], given["start"] = to_device(given["unary"]), to_device(given["start"])
+        if isinstance(given["weights"], dict):
+            given["weights"] = {o: to_device(w) if np.ndim(w) else w for o, w in given["weights"].items()}
+    with pytest.raises(error, match=message):
+        alpha_expansion(given["unary"], given["weights"], start=given["start"], device="cuda")
+
+
+@sim
+def test_devices():
+    unary = to_device(np.zeros((2, 3, 4)))
+    with pytest.raises(TypeError, match="lie on the GPU, but device='cpu'"):
+        alpha_expansion(unary, {}, device="cpu")
+    far = alpha_expansion(np.zeros((2, 3, 4)), {(0, 2): 1})
+    assert far.device == "cpu"
+    assert alpha_expansion(np.zeros((2, 0, 4)), {(0, 1): 1}, device="cuda").labels.shape == (0, 4)

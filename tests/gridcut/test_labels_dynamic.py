@@ -1,0 +1,120 @@
+"""LabelSolver: after every update the moves are certified, and no expansion helps at the end."""
+
+import numpy as np
+import pytest
+
+from gridcut import energy_of, neighbourhood
+from gridcut.labels.dynamic import LabelSolver
+from gridcut.labels.labelling import move_minimum
+
+LINEAR = np.minimum(np.abs(np.subtract.outer(np.arange(4), np.arange(4))), 2)
+
+
+def noise(seed, shape=(11, 12)):
+    rng = np.random.default_rng(seed)
+    return rng.integers(0, 30, (4, *shape)), {o: rng.integers(0, 9, shape) for o in neighbourhood(4)}
+
+
+def proved(solver, unary, weights, cost=LINEAR):
+    result = solver.solve()
+    result.check()
+    assert result.stats["converged"]
+    assert result.energy == energy_of(result.labels, unary, weights, cost)
+    problem = result._history.problem
+    for label in range(4):
+        assert move_minimum(result.labels, -1, label, problem) * problem.unit == result.stats["energies"][-1]
+    return result
+
+
+@pytest.mark.parametrize("restarts", [0, 2])
+def test_updates(restarts):
+    for seed in range(3):
+        unary, weights = noise(seed)
+        solver = LabelSolver(unary, weights, LINEAR, restarts=restarts)
+        solver.solve(max_cycles=1 if seed else None).check()
+        rng = np.random.default_rng(100 + seed)
+        for _ in range(3):
+            y, x = rng.integers(0, 8, 2)
+            unary[:, y : y + 3, x : x + 3] = rng.integers(0, 30, (4, 3, 3))
+            solver.update(unary=unary)
+            last = proved(solver, unary, weights)
+        unary = unary + rng.integers(-2, 3, unary.shape)
+        weights = noise(50 + seed)[1]
+        solver.update(unary=unary)
+        solver.update(weights=weights)
+        result = proved(solver, unary, weights)
+        assert result.stats["energies"][0] == energy_of(last.labels, unary, weights, LINEAR)
+
+
+def test_nothing_new_means_no_move():
+    unary, weights = noise(7)
+    solver = LabelSolver(unary, weights, LINEAR)
+    first = solver.solve()
+    solver.update(unary=unary)
+    again = solver.solve()
+    assert again.stats["moves"] == 0
+    assert np.array_equal(first.labels, again.labels)
+
+
+def test_other_units_and_edges_begin_with_the_labels_alone():
+    unary, weights = noise(8)
+    solver = LabelSolver(unary, weights, LINEAR)
+    solver.solve()
+    for changed in (unary / 7, unary / 4096, unary.astype(np.int64) * 10**12):
+        solver.update(unary=changed)
+        result = solver.solve()
+        result.check()
+        assert result.stats["converged"]
+    weights = {**weights, (1, 1): 3}
+    solver.update(unary=unary, weights=weights)
+    proved(solver, unary, weights)
+
+
+@pytest.mark.parametrize("shape", [(9,), (1, 9), (2, 3, 4)])
+def test_results_stay_as_they_are(shape):
+    """Also in grids whose rows lie one after the other in memory."""
+    rng = np.random.default_rng(3)
+    weights = dict.fromkeys(neighbourhood({1: 2, 2: 4, 3: 6}[len(shape)]), 2)
+    solver = LabelSolver(rng.integers(0, 20, (4, *shape)), weights, restarts=2)
+    results = []
+    for _ in range(3):
+        results.append(solver.solve())
+        solver.update(unary=rng.integers(0, 20, (4, *shape)))
+    for result in results:
+        result.check()
+
+
+def test_the_callers_array_may_change():
+    unary, weights = noise(9)
+    solver = LabelSolver(unary, weights)
+    result = solver.solve()
+    unary[:] = unary[::-1].copy()
+    assert solver.solve().energy == result.energy
+    solver.update(unary=unary)
+    proved(solver, unary, weights, 1 - np.eye(4, dtype=int))
+
+
+def test_an_error_changes_nothing():
+    unary, weights = noise(10)
+    solver = LabelSolver(unary, weights, LINEAR)
+    energy = solver.solve().energy
+    for wrong, error, words in (
+        ({"unary": unary[:, 1:]}, ValueError, "unary must keep its shape"),
+        ({"unary": np.full(unary.shape, np.nan)}, ValueError, "unary holds nan"),
+        ({"weights": {(0, 1): -1}}, ValueError, "weights"),
+        ({"weights": 3}, TypeError, "weights must be a mapping"),
+    ):
+        with pytest.raises(error, match=words):
+            solver.update(**wrong)
+        assert solver.solve().energy == energy
+
+
+@pytest.mark.parametrize("change", [{"start": np.zeros(3)}, {"order": [9]}, {"restarts": -1}, {"weights": 5}])
+def test_bad_arguments(change):
+    with pytest.raises((TypeError, ValueError), match=next(iter(change))):
+        LabelSolver(**{"unary": noise(1)[0], "weights": noise(1)[1], **change})
+
+
+def test_empty_grid():
+    solver = LabelSolver(np.zeros((3, 0, 4)), {(0, 1): 1})
+    assert solver.solve().labels.shape == (0, 4)
