@@ -98,7 +98,8 @@ def solve_large(graph, row_match, col_match, counts, threads):
     """(steps, their seconds)."""
     times = [time.perf_counter()]
     given = pairs(row_match)
-    counts[EDGES] += begin_cheaply(graph.by_row, row_match, col_match, threads)
+    far = threads > 1 and scattered(*graph.by_row, graph.cols)
+    counts[EDGES] += begin_cheaply(graph.by_row, row_match, col_match, threads if far else 1)
     first = "cheap"
     if given == 0 and wants_karp_sipser(graph, row_match, col_match):
         first = "karp_sipser"
@@ -113,21 +114,25 @@ def solve_large(graph, row_match, col_match, counts, threads):
     if first == "karp_sipser":
         search_core(graph, row_match, col_match, counts)
     else:
-        search_all(graph, row_match, col_match, counts, threads)
+        search_all(graph, row_match, col_match, counts, 1 if far else threads)
     times.append(time.perf_counter())
     return (first, "search"), {first: times[1] - times[0], "search": times[2] - times[1]}
 
 
 def begin_cheaply(rows, row_match, col_match, threads):
     """Each row takes its first free column; the edges looked at."""
-    if threads == 1 or not scattered(*rows, len(col_match)):
+    if threads == 1:
         return take_first_free(*rows, row_match, col_match)
     shared = np.zeros(1, np.int64)
     return sum(run_threads(lambda i: take_first_free_shared(*rows, row_match, col_match, shared), threads))
 
 
 def scattered(row_ptr, row_adj, cols) -> bool:
-    """Whether the columns of rows lie anywhere, not near the row: then taking them is waiting for memory."""
+    """Whether the columns of rows lie anywhere, not near the row.
+
+    Then taking them is waiting for memory, which threads do side by side; but half of what a search comes to belongs to
+    another thread and has to be sent, which costs more than sharing saves.
+    """
     rows = np.linspace(0, len(row_ptr) - 2, SAMPLE).astype(np.int64)
     rows = rows[row_ptr[rows] < row_ptr[rows + 1]]
     place, column = rows / (len(row_ptr) - 1), row_adj[row_ptr[rows]] / cols
