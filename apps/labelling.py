@@ -59,5 +59,5 @@ def labelling(unary: np.ndarray, weights: dict, distance: np.ndarray, *, start=N
     gridcut's Labelling, with `labels`, `energy`, `device`, `stats` and `check()`
     """
     minimise = gridcut.alpha_expansion if is_metric(distance) else gridcut.alpha_beta_swap
-    # Restarts would take as long again for a few units of energy in ten thousand.
+    # Restarts would take as long again and more, for 0.01 to 0.3 % of the energy.
     return minimise(unary, weights, distance, start=start, restarts=0, device=device)

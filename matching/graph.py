@@ -187,7 +187,7 @@ def _from_gpu(graph):
 
 def _from_pairs(graph) -> BipartiteGraph:
     """Coordinates: not by SciPy's conversion, which would add up the values of duplicates."""
-    rows, cols = _checked_shape(graph.shape)
+    rows, cols = checked_shape(graph.shape)
     row, col = (np.asarray(a) for a in (graph.row, graph.col))
     if len(row) and (row.min() < 0 or row.max() >= rows or col.min() < 0 or col.max() >= cols):
         raise ValueError(f"the coordinates of graph must lie within its shape {graph.shape}")
@@ -197,7 +197,7 @@ def _from_pairs(graph) -> BipartiteGraph:
     return _from_lists(ptr, col[order], graph.shape)
 
 
-def _checked_shape(shape) -> tuple[int, int]:
+def checked_shape(shape) -> tuple[int, int]:
     try:
         rows, cols = shape
         rows, cols = operator.index(rows), operator.index(cols)
@@ -210,7 +210,7 @@ def _checked_shape(shape) -> tuple[int, int]:
 
 def _from_lists(indptr, indices, shape) -> BipartiteGraph:
     """The graph of compressed rows."""
-    rows, cols = _checked_shape(shape)
+    rows, cols = checked_shape(shape)
     indptr, indices = _integers("indptr", indptr), _integers("indices", indices)
     if len(indptr) != rows + 1:
         raise ValueError(f"indptr must have {rows + 1} entries, one for each row and the end, got {len(indptr)}")

@@ -43,8 +43,8 @@ for name in ("cheap", "karp_sipser"):
 # What method="auto" takes, and the initial matching before it.  It has its own.
 DEFAULT, ITS_INIT = "portfolio", "none"
 # Edges on the host from which method="auto" takes a GPU where device="auto" finds one.  With the way there and back an
-# H200 took 5 to 165 ms on twelve graphs of 2 to 31 million edges, one thread of its host 3 to 38 times as long; but as
-# long on a scan of points of 2^18, and half as long on a long thin graph, which is handed to the CPU in the end.
+# H200 took 6 to 141 ms on eleven graphs of 2 to 31 million edges, one thread of its host 3 to 38 times as long; but 0.7
+# times as long on a scan of 2^18 points and on a long thin graph, which is handed to the CPU in the end.
 GPU_FROM = 1 << 20
 # What init="auto" runs before a method asked for by name; on CUDA that of the papers.
 DEFAULT_INIT = {"cpu": "karp_sipser", "cuda": "cheap"}

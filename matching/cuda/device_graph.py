@@ -33,7 +33,7 @@ from matching.cuda.ordering import in_order
 from matching.cuda.problem import DeviceGraph
 from matching.cuda.transpose import transposed
 from matching.device_graph import DeviceBipartiteGraph
-from matching.graph import _checked_shape
+from matching.graph import checked_shape
 
 THREADS = 32 if SIMULATED else 256
 BLOCKS = 1 if SIMULATED else 2048
@@ -99,7 +99,7 @@ def device_graph(graph) -> DeviceBipartiteGraph:
             raise TypeError(f"graph on the GPU must be in CSR or CSC, got {form}; pass graph.tocsr()")
         by_col = form == "csc"
         indptr, indices, shape = graph.indptr, graph.indices, graph.shape
-    rows, cols = _checked_shape(shape)
+    rows, cols = checked_shape(shape)
     with refusing():
         sizes = (cols, rows) if by_col else (rows, cols)
         indptr, indices = integers("indptr", indptr), integers("indices", indices)

@@ -35,7 +35,7 @@ from matching.cuda.grid import add_up
 from matching.cuda.portfolio import matched
 from matching.device_graph import DeviceGeneralGraph
 from matching.general_graph import check_graph
-from matching.graph import _checked_shape
+from matching.graph import checked_shape
 
 THREADS = 32 if SIMULATED else 256
 BLOCKS = 1 if SIMULATED else 2048
@@ -104,7 +104,7 @@ def general_graph(graph, weight=None) -> DeviceGeneralGraph:
         indptr, indices, shape = graph.indptr, graph.indices, graph.shape
         if weight is None:
             weight, name = graph.data, "graph"
-    n, m = _checked_shape(shape)
+    n, m = checked_shape(shape)
     if n != m:
         raise ValueError(f"graph must be square, one row for each vertex; got shape {(n, m)}")
     with refusing():
