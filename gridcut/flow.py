@@ -97,6 +97,10 @@ def max_flow(
     (5, array([ True,  True, False]))
     """
     start = time.perf_counter()
+    if methods.works_in_blocks(device, method, (source, sink, mask), edges):
+        from gridcut.blocks.flow import max_flow_in_blocks
+
+        return max_flow_in_blocks(source, sink, edges, mask, callback, **parameters)
     problem = check_problem(source, sink, edges, mask)
     return cut_of(problem, *methods.choose(device, method, problem, parameters), parameters, callback, start)
 

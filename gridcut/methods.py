@@ -15,6 +15,7 @@ from gridcut.problem import Problem
 METHODS = {
     "tiles": {"cuda": "gridcut.cuda.tiles.solve"},
     "trees": {"cpu": "gridcut.cpu.trees.solve"},
+    "blocks": {"cpu": "gridcut.blocks.flow"},
     "push_relabel": {"cpu": "gridcut.cpu.push_relabel"},
     "lock_free": {"cpu": "gridcut.cpu.lock_free", "cuda": "gridcut.cuda.lock_free"},
     "async_global": {"cpu": "gridcut.cpu.async_global"},
@@ -37,6 +38,10 @@ def default_method(device: str, problem: Problem) -> str:
 def works_on_tiles(method: str) -> bool:
     """Whether a method takes the tiled layout of gridcut/cuda/tiles; all others take the flat one."""
     return method == "tiles"
+
+
+def works_in_blocks(device: DeviceName, method: str, arrays, edges) -> bool:
+    return method == "blocks"
 
 
 def fits_tiles(problem: Problem) -> bool:
