@@ -1,6 +1,7 @@
 """max_flow: the minimum cut of a grid, from arrays to labels."""
 
 import time
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -50,10 +51,17 @@ def max_flow(
         An explicit device is obeyed or refused; "auto" takes a GPU when there is one.
     method : str
         "auto", the fastest there is, or one of `gridcut.methods.METHODS`.
+        "blocks" is for grids larger than memory: it keeps its state on disk and reads the capacities some lines of the
+        first axis at a time, from memory-mapped files or whatever else has ``shape``, ``dtype`` and slices (zarr,
+        h5py).  "auto" takes it for the latter, where one of its parameters is given, and for memory-mapped arrays of
+        grids that would not fit.
     callback : callable, optional
         Called now and then with a dict of counts; may raise to stop.
     **parameters
-        Of the named method, e.g. ``order="highest"`` for "push_relabel".
+        Of the named method, e.g. ``order="highest"`` for "push_relabel".  Of "blocks": ``memory``, bytes or words such
+        as "4 GB", what a solve may take, by default half of what is free; ``folder``, where the state is kept and from
+        where a run that was killed goes on, by default a temporary one; ``labels``, a bool array to be written by lines,
+        by default a file in the folder.
 
     Returns
     -------
@@ -97,7 +105,8 @@ def max_flow(
     (5, array([ True,  True, False]))
     """
     start = time.perf_counter()
-    if methods.works_in_blocks(device, method, (source, sink, mask), edges):
+    arrays = (source, sink, mask, *(edges.values() if isinstance(edges, Mapping) else ()))
+    if methods.works_in_blocks(device, method, arrays, parameters):
         from gridcut.blocks.flow import max_flow_in_blocks
 
         return max_flow_in_blocks(source, sink, edges, mask, callback, **parameters)

@@ -11,7 +11,8 @@ from gridcut.blocks.certificate import certify
 from gridcut.blocks.solve import Sweeps
 from gridcut.blocks.sources import Capacities
 from gridcut.blocks.store import Store
-from gridcut.cut import Cut
+from gridcut.cut import Cut, arc_of, known_offset
+from gridcut.flow import empty_cut
 from gridcut.grid import make_layout
 from gridcut.load import float_exponent, integer_type
 from gridcut.problem import Offset
@@ -42,7 +43,11 @@ class StoredCut(Cut):
 
     def residual(self, offset: Offset) -> np.ndarray:
         """As `Cut.residual`; in memory, so one array of the grid's shape must fit there."""
-        raise NotImplementedError
+        offset = known_offset(offset, len(self._capacities.given), self._capacities.offsets_given)
+        arc = (*offset, 0) if len(offset) == 1 else offset
+        bounds = self._store.bounds
+        parts = [arc_of(self._store.read(*lines), arc) for lines in zip(bounds[:-1], bounds[1:], strict=True)]
+        return np.concatenate(parts).reshape(self._capacities.given)
 
     def flow(self, offset: Offset) -> np.ndarray:
         """Not to be had: completing the preflow takes the whole grid in memory.  Raises RuntimeError."""
@@ -58,6 +63,8 @@ def max_flow_in_blocks(source, sink, edges, mask, callback, *, memory=None, fold
     """
     start = time.perf_counter()
     capacities = Capacities(source, sink, edges, mask)
+    if 0 in capacities.given:
+        return empty_cut(capacities.problem(0, capacities.given[0], as_given=True), "cpu", "blocks")
     memory = plan.memory_bytes(memory)
     check_labels(labels, capacities.given)
     state = prepare(capacities, memory, folder)

@@ -17,6 +17,7 @@ DISTANCES = 4
 FORESTS = 10
 LISTS = 36
 BASE = 400 * 2**20  # the interpreter, libraries, kernels
+MODEST = 4 * 2**30
 UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
@@ -38,15 +39,16 @@ def memory_bytes(memory) -> int:
 
 
 def available_memory() -> int:
-    """Bytes of memory free on this machine, or all it has where the system does not say."""
-    name = "SC_AVPHYS_PAGES" if "SC_AVPHYS_PAGES" in os.sysconf_names else "SC_PHYS_PAGES"
-    free = os.sysconf(name) * os.sysconf("SC_PAGE_SIZE")
+    """Bytes of memory free on this machine; all it has, or MODEST, where the system does not say."""
     try:
         with open("/proc/meminfo", encoding="ascii") as file:  # counts what the system only keeps as a cache
-            found = re.search(r"MemAvailable:\s+(\d+) kB", file.read())
-        return int(found[1]) * 1024 if found else free
-    except OSError:
-        return free
+            return int(re.search(r"MemAvailable:\s+(\d+) kB", file.read())[1]) * 1024
+    except (OSError, TypeError):
+        pass
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return MODEST
 
 
 def cell_bytes(arcs: int, itemsize: int, pixel_bytes: int) -> int:

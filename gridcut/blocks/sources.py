@@ -13,15 +13,10 @@ import numpy as np
 from gridcut.device.arrays import on_device
 from gridcut.grid import make_layout
 from gridcut.load import largest_capacities, reader
+from gridcut.methods import is_stored
 from gridcut.problem import Offset, Problem, as_capacity, check_mapping, check_offset, check_shape
 
 READ = 1 << 26  # bytes of capacities read at a time where the block does not matter
-
-
-def is_stored(value) -> bool:
-    """Whether an argument is an array that is no NumPy array yet, such as zarr's or h5py's: read by slices."""
-    known = isinstance(value, np.ndarray | np.generic | list | tuple) or on_device(value)
-    return not known and all(hasattr(value, name) for name in ("shape", "dtype", "ndim", "__getitem__"))
 
 
 class Plane:
@@ -102,6 +97,10 @@ class Capacities:
 
     def _planes(self) -> list[Plane]:
         return [self._source, self._sink, *self._edges.values(), *([self._mask] if self._mask else [])]
+
+    @property
+    def offsets_given(self) -> list[Offset]:
+        return list(self._edges)
 
     @property
     def pixel_bytes(self) -> int:
