@@ -374,8 +374,9 @@ def test_capacities_that_were_changed_are_found(stored, problem):
 
 def test_claims_that_nothing_supports_are_found(cut_in, monkeypatch):
     """Cells that reach the sink over a border only, and claim to reach it at once: each could point at the other."""
-    source, sink, edges = snake(24, 9)
-    cut = cut_in(6)(source, sink, edges)
+    sink = np.zeros((24, 3), np.int32)
+    sink[-1] = 5
+    cut = cut_in(6)(0, sink, {(1, 0): 9})
     run = Relabeling.run
     lowered = []
 
