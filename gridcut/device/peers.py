@@ -1,7 +1,8 @@
 """Several GPUs of one host in one process: how many there are, working on one of them, copies between them.
 
-A thread works on one GPU at a time: `with on(device):` for all that allocates, launches, copies or waits.  Copies between
-GPUs go straight over NVLink or PCIe where the GPUs reach each other, else the driver takes them through the host.
+A thread works on one GPU at a time: `with gpu.active():` around all that allocates, launches, copies or waits.  Copies
+between GPUs go straight over NVLink or PCIe where the GPUs reach each other, else the driver takes them through the
+host.
 """
 
 from typing import NamedTuple
@@ -65,12 +66,13 @@ def copy_between(array, gpu: Gpu, there, other: Gpu) -> None:
         there.copy_to_device(array.copy_to_host())
         return
     size = array.size * array.dtype.itemsize
-    if gpu == other:
+    if gpu.device == other.device:
         with gpu.active():
             check(driver.cuMemcpyDtoDAsync(address_of(there), address_of(array), size, 0))
         return
     # Not the asynchronous one: this one waits for the work of both GPUs, and theirs waits for it.
-    check(driver.cuMemcpyPeer(address_of(there), other.context, address_of(array), gpu.context, size))
+    with gpu.active():
+        check(driver.cuMemcpyPeer(address_of(there), other.context, address_of(array), gpu.context, size))
 
 
 def copy_out(array, host: np.ndarray) -> None:

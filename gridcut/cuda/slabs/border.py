@@ -4,10 +4,10 @@
     copy      from GPU to GPU (gridcut/device/peers.py)
     unpack    the neighbour reads it into its own arrays
 
-Heights go from the owner of a face to the ghosts of it.  Flow goes the other way: a slab that pushes over the border adds
-to the excess and the residuals of its ghosts, which were 0, and so holds there what its neighbour has yet to be given.
-Both may push over one edge at the same time: each takes from arcs that it owns, and what comes over an edge is no
-more than the other direction held, so that no sum grows.
+Heights go from the owner of a face to the ghosts of it.  Flow goes the other way: a slab that pushes over the border
+adds to the excess and the residuals of its ghosts, which were 0, and so holds there what its neighbour has yet to be
+given.  Both may push over one edge at the same time: each takes from arcs that it owns, and what comes over an edge
+is no more than the other direction held, so that no sum grows.
 """
 
 import numpy as np
@@ -44,8 +44,8 @@ def pack_heights_kernel(height, counts, first, place, pixels, out):
 
 @cuda_kernel
 def unpack_heights_kernel(
-    incoming, height, bits, flags, lists, counts, across, arcs, own, own_place, ghosts, ghost_place, pixels, rows, columns,
-    wake,
+    incoming, height, bits, flags, lists, counts, across, arcs, own, own_place, ghosts, ghost_place, pixels,
+    rows, columns, wake,
 ):  # fmt: skip
     """Heights of ghosts; with `wake`, tiles with a pixel that is nearer to the sink that way go into the queue."""
     n = flags.size
@@ -123,9 +123,9 @@ def unpack_flow_kernel(incoming, excess, residual, bits, across, arcs, own, plac
         j += cuda.gridsize(1)
 
 
-def blocks_for(cells: int) -> int:
-    """Blocks of THREADS for the pixels of a face."""
-    return min(-(-cells // THREADS), MOST_BLOCKS)
+def blocks_for(cells: int) -> tuple[int, int]:
+    """Blocks, and threads of each, for the pixels of a face."""
+    return min(-(-cells // THREADS), MOST_BLOCKS), THREADS
 
 
 def kernels():

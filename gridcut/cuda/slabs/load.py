@@ -31,7 +31,7 @@ class Slab(NamedTuple):
 
 
 def on_all(work, gpus: list[Gpu]) -> list:
-    """work(i) on the i-th GPU for all of them, at the same time; in the simulator, which cannot, one after the other."""
+    """work(i) on the i-th GPU for all of them, at the same time; in the simulator, which cannot, by turns."""
 
     def one(i):
         with gpus[i].active():
@@ -85,9 +85,8 @@ def fill(sheet: Sheet, part: Part, numbers: Numbers) -> tuple[State, State]:
         clear(state.sums)
         scale = np.float64(numbers.scale)
         grid = grid_for(own.place.runs, 1, 1)
-        launch(
-            terminals_kernel, *grid, sheet.data(SOURCE), sheet.data(SINK), sheet.mask, own.form, scale, own.excess, own.to_sink
-        )  # fmt: skip
+        terminals = sheet.data(SOURCE), sheet.data(SINK), sheet.mask
+        launch(terminals_kernel, *grid, *terminals, own.form, scale, own.excess, own.to_sink)
     synchronize()
     return state, own
 

@@ -3,9 +3,6 @@
 import numpy as np
 
 from gridcut.cuda.slabs.border import (
-    THREADS as BORDER_THREADS,
-)
-from gridcut.cuda.slabs.border import (
     blocks_for,
     pack_flow_kernel,
     pack_heights_kernel,
@@ -59,7 +56,9 @@ class Machine:
         common = (*self.memory[:-1], tuple(np.int32(i) for i in tiles.tiles))
         shared = 4 * warps * search_words(tiles.arcs)
         blocks = min(most_blocks(relabel, (*common, np.int32(0)), threads, shared), -(-n // warps))
-        self._search = prepare(relabel, blocks, threads, *common, np.int32(min(blocks * warps, MOST_WORKERS)), shared=shared)
+        self._search = prepare(
+            relabel, blocks, threads, *common, np.int32(min(blocks * warps, MOST_WORKERS)), shared=shared
+        )
         self._arguments = (state.excess, state.residual, *common, np.int32(-(-steps // LAP)))
         self._shared = shared_bytes(shape)
         all_arguments = (*self._arguments, np.float64(1), np.int32(1))
@@ -73,11 +72,9 @@ class Machine:
 
     def discharge(self, balance: float, level: bool) -> None:
         """level: pixels may not rise."""
-        options = (np.float64(balance), np.int32(0 if level else 1))
         with self.gpu.active():
-            prepare(
-                self._discharge, self._blocks, THREADS, *self._arguments, *options, shared=self._shared
-            )()  # fmt: skip
+            arguments = (*self._arguments, np.float64(balance), np.int32(0 if level else 1))
+            prepare(self._discharge, self._blocks, THREADS, *arguments, shared=self._shared)()
 
     def counts(self):
         """Counts and times of the kernels, after all they were told to do."""
@@ -133,7 +130,7 @@ class Border:
             (cells, np.int32), (cells, np.int32), (count, kind), (count, kind)
         )
         across = upload(np.array(face.across, np.int32).reshape(-1))
-        shape = (blocks_for(cells), BORDER_THREADS)
+        shape = blocks_for(cells)
         own, ghosts = (face.own, face.own_place), (face.ghosts, face.ghost_place)
         self.pack_heights = prepare(
             pack_heights_kernel, *shape, memory.height, memory.counts, *own, pixels, self.heights

@@ -1,25 +1,28 @@
 """Tiles on several GPUs: a slab each, which relabel and discharge at the same time.
 
-    relabel      every slab for itself, as if nothing behind its borders led to the sink; then heights along the borders
-                 go to the neighbours, who search on where that is nearer, until nothing changes: exact distances
+    relabel      every slab for itself, as if nothing behind its borders led to the sink; then heights along the
+                 borders go to the neighbours, who search on where that is nearer, until nothing changes: distances
     discharge    all slabs at once, ghosts standing still; what is pushed over a border stays with the ghosts
     exchange     what the ghosts hold goes to the slabs that own them
     ...          until after a relabeling no slab has excess that can reach the sink
 
-A slab is discharged as a region of Delong and Boykov [1] is, with the heights around it fixed, and what crosses its border
-is handed over afterwards, as Strandmark and Kahl [2] hand on what their pieces share.  Neighbours that push against
-each other along one edge do no harm: each takes from its own direction, so both stay within their capacities, and heights
-that are out of date cost time only.  From round MANY on nothing rises between two relabelings, so that flow goes down along
-exact distances there too, which ends for certain.
+That regions may be discharged at the same time, each with the heights around it fixed, and hand over afterwards what
+crosses their borders, is due to Shekhovtsov and Hlaváč [1], who follow Delong and Boykov [2].  Neighbours that push
+against each other along one edge do no harm: each takes from its own direction, so both stay within their
+capacities, and heights that are out of date cost time only.  From round MANY on nothing rises between two
+relabelings, so that flow goes down along exact distances there too, which ends for certain.
 
-Where few tiles are at work, relabelings are local (gridcut/cuda/tiles/kernels.py), each slab for itself, and heights are
-exchanged once.  Only a relabeling of the whole grid says that all is done.
+Where few tiles are at work, relabelings are local (gridcut/cuda/tiles/kernels.py), each slab for itself, and heights
+are exchanged once.  Only a relabeling of the whole grid says that all is done.
 
 The host launches, and looks at the counts of all slabs once in a round and once for every exchange of heights in a
 relabeling of the whole grid.
 
-[1] Delong, Boykov. "A scalable graph-cut algorithm for N-D grids." CVPR 2008.
-[2] Strandmark, Kahl. "Parallel and distributed graph cuts by dual decomposition." CVPR 2010.
+[1] Shekhovtsov, Hlaváč. "A distributed mincut/maxflow algorithm combining path augmentation and push-relabel."
+    IJCV 2013.
+[2] Delong, Boykov. "A scalable graph-cut algorithm for N-D grids." CVPR 2008.
+
+O(n^2 m) operations; memory as gridcut/cuda/tiles/solve.py on each GPU for its slab and two planes of tiles.
 """
 
 import time

@@ -14,10 +14,9 @@ Arcs reach one line at most, so of a plane of ghosts only the *face* counts: the
 of a face lie next to each other in every tile.
 """
 
-import math
 from typing import NamedTuple
 
-from gridcut.cuda.tiles.layout import CELLS, LANES, TileLayout, make_tile_layout
+from gridcut.cuda.tiles.layout import CELLS, TileLayout, make_tile_layout
 
 BEFORE, BEHIND = -1, 1  # sides of a slab
 
@@ -85,7 +84,7 @@ class Face(NamedTuple):
     own_place, ghost_place   where the face begins in a tile of each
     pixels, cells            pixels of the face in a tile, and in all
     tiles                    rows and columns of tiles
-    across                   (k, dy, dx) of the arcs over the border: k from here to there, and its offset along the face
+    across                   (k, dy, dx) of the arcs over the border, from here to there: its offset along the face
     """
 
     side: int
@@ -121,11 +120,3 @@ def split(shape: tuple[int, ...], offsets, count: int) -> list[Part]:
         tiles, own = (make_tile_layout(1, (n, *shape[1:]), offsets) for n in (stop - start, last - first))
         parts.append(Part(first, last, start, stop, tiles, own))
     return parts
-
-
-def bytes_exchanged(face: Face, residual_bytes: int) -> int:
-    """What one slab sends over a face in a round with one exchange of heights: those, and what was pushed."""
-    return face.cells * (4 + residual_bytes * len(face.across))
-
-
-assert math.prod((4, 8, LANES)) == CELLS

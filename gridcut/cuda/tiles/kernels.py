@@ -19,9 +19,9 @@ again only in tiles near those that were discharged, up to tiles that keep their
 date, which costs time and nothing else: whether excess can still reach the sink is decided by a relabeling of the whole
 grid, and there is one as soon as the local ones, with what was discharged after them, have taken as long as that takes.
 
-On a slab of a grid (gridcut/cuda/slabs) the first and the last tiles may be ghosts, which belong to other slabs: they are
-neither searched nor discharged.  What comes next is decided by the host there, and a relabeling may go on where
-heights of ghosts have changed: the tiles beside them are in the queue then.
+In a slab of a grid (gridcut/cuda/slabs) the first and the last tiles may be ghosts, which belong to other slabs: they
+are neither searched nor discharged.  The host decides what comes next there, and a relabeling may go on where heights
+of ghosts have changed: the tiles beside them are in the queue then.
 """
 
 from functools import cache
@@ -384,24 +384,27 @@ def kernels():
     """The kernels for some neighbourhoods, with the argument types they are launched with."""
     counts, tiles = int32[::1], types.UniTuple(int32, 3)
     listed = []
-    for connectivity, excess, residual in (
-        (4, int32, uint16),
-        (4, int64, int64),
-        (8, int32, int32),
-        (6, int32, int32),
-        (18, int32, uint16),
-        (26, int32, int32),
+    for connectivity, excess, residual, ghosts in (
+        (4, int32, uint16, False),
+        (4, int64, int64, False),
+        (8, int32, int32, False),
+        (6, int32, int32, False),
+        (18, int32, uint16, False),
+        (26, int32, int32, False),
+        (4, int32, uint16, True),
+        (26, int32, uint16, True),
     ):
         flat = 2 if connectivity in (4, 8) else 3
         forward = [(0,) * (3 - flat) + offset for offset in neighbourhood(connectivity)]
         offsets = tuple(o for f in forward for o in (f, tuple(-i for i in f)))
-        shape = Shape(offsets, (1, 32, 32) if flat == 2 else (4, 8, 32), excess == int64)
+        shape = Shape(offsets, (1, 32, 32) if flat == 2 else (4, 8, 32), excess == int64, ghosts)
         relabel, discharges = kernels_for(shape, PIXELS // THREADS)
         common = (counts, uint32[::1], uint32[::1], counts, counts, counts, counts, int64[::1], tiles)
         arrays = (excess[::1], residual[::1])
+        what = f"{connectivity} {excess}" + " ghosts" * ghosts
         listed += [
-            (f"relabel {connectivity} {excess}", relabel, (*common, int32)),
-            (f"discharge {connectivity} {excess}", discharges, (*arrays, *common, int32, float64, int32)),
+            (f"relabel {what}", relabel, (*common, int32)),
+            (f"discharge {what}", discharges, (*arrays, *common, int32, float64, int32)),
             (f"bits {excess} {residual}", bits_kernel, (*arrays, int64, int64, uint32[::1])),
         ]
     return listed
