@@ -68,21 +68,24 @@ def halves(capacity: Plane, is_float: bool) -> list[tuple[Plane, int]]:
     ]
 
 
-def capacity_to_sink(views: Reader, is_float: bool) -> int | float:
-    """Sum of all capacities to the sink."""
+def capacity_to_sink(views: Reader, is_float: bool, lines: tuple[int, int] | None = None) -> int | float:
+    """Sum of all capacities to the sink; lines: of these alone, as `Reader.bands` counts them."""
     extent = views.layout.extent
     everything = np.zeros(math.prod(extent), np.uint8)
     zero = np.float64(0) if is_float else np.int64(0)
-    lines = extent[0] * extent[1]
+    first, last = lines or (0, extent[0] * extent[1])
     total = 0
     for part, shift in halves(views.sink, is_float):
-        found = terminal_kernel(part, views.mask, everything, 0, extent, 0, lines, zero)
+        found = terminal_kernel(part, views.mask, everything, 0, extent, first, last, zero)
         total += float(found) if is_float else int(found) << shift
     return total
 
 
-def cut_capacity(views: Reader, labels: np.ndarray, is_float: bool) -> int | float:
-    """Capacity of the cut between labels True and False; one pass over the arrays, no memory."""
+def cut_capacity(views: Reader, labels: np.ndarray, is_float: bool, lines=None) -> int | float:
+    """Capacity of the cut between labels True and False; one pass over the arrays, no memory.
+
+    lines: what begins on these alone, (first, last) as `Reader.bands` counts them.
+    """
     layout = views.layout
     extent = layout.extent
     flat = labels.view(np.uint8).reshape(-1)
@@ -98,7 +101,7 @@ def cut_capacity(views: Reader, labels: np.ndarray, is_float: bool) -> int | flo
         for part, shift in halves(capacity, is_float)
     ]
     terms = []
-    for first, last in views.bands():
+    for first, last in views.bands(lines):
         for part, shift, side in terminals:
             total = terminal_kernel(part, views.mask, flat, side, extent, first, last, zero)
             terms.append(float(total) if is_float else int(total) << shift)

@@ -13,13 +13,14 @@ cut's is 0. So it is minimal, and (4) ties the constant to the value.  (5) is th
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from gridcut.capacity import capacity_to_sink, cut_capacity
 from gridcut.cpu.heights import global_relabel, index_type
 from gridcut.device import kernel
-from gridcut.grid import Grid
+from gridcut.grid import Grid, Layout
 from gridcut.load import Reader, fill
 from gridcut.problem import Problem
 
@@ -32,10 +33,10 @@ class CertificateError(RuntimeError):
 
 
 @kernel
-def certify_kernel(excess, residual, excess0, capacity, step, side):
-    """The first condition that fails, 0 if none, and where: (condition, cell, arc)."""
+def certify_kernel(excess, residual, excess0, capacity, step, side, first, last):
+    """The first condition that fails at the cells first..last, 0 if none, and where: (condition, cell, arc)."""
     arcs = len(step)
-    for p in range(excess.size):
+    for p in range(first, last):
         net_out = 0
         for k in range(arcs):
             r = residual[p * arcs + k]
@@ -77,18 +78,8 @@ MEANING = {
 def certify(value, labels: np.ndarray, problem: Problem, views: Reader, grid: Grid) -> None:
     """Check (1) to (5); raises CertificateError naming the first that fails."""
     layout = grid.layout
-    start, _ = fill(views, grid.excess.dtype, grid.unit)
-    side = np.zeros(layout.size, np.uint8)
-    inner = layout.interior(side)
-    inner[...] = np.where(labels, SOURCE_SIDE, SINK_SIDE)
-    if problem.mask is not None:
-        if np.any(labels & ~problem.mask):
-            raise CertificateError("labels are True outside the mask")
-        inner[~problem.mask] = OUTSIDE
-    failed, cell, k = certify_kernel(grid.excess, grid.residual, start.excess, start.residual, layout.step, side)
-    if failed:
-        pixel = pixel_of(layout, cell)
-        raise CertificateError(MEANING[failed].format(pixel=pixel, arc=f"pixel {pixel}, offset {layout.offsets[k]}"))
+    side = sides(labels, problem, layout)
+    certify_flow(side, views, grid, 0, layout.size)
     number = index_type(layout.size)
     height = np.empty(layout.size, number)
     ceiling = layout.size + 1
@@ -96,32 +87,70 @@ def certify(value, labels: np.ndarray, problem: Problem, views: Reader, grid: Gr
     cell = ties_kernel(height, ceiling, side)
     if cell >= 0:
         raise CertificateError(f"pixel {pixel_of(layout, cell)} is on the wrong side by the rule for ties")
-    del height, start
-    certify_value(value, labels, problem, views, grid)
+    del height
+    sums = Sums(
+        cut_capacity(views, labels, problem.is_float),
+        capacity_to_sink(views, problem.is_float),
+        left_on_sink_side(layout.interior(grid.excess), labels),
+    )
+    certify_value(value, sums, labels.size * (2 + layout.arcs), grid.unit)
 
 
-def certify_value(value, labels, problem: Problem, views: Reader, grid: Grid) -> None:
-    """Check (4)."""
-    capacity = cut_capacity(views, labels, problem.is_float)
-    to_sink = capacity_to_sink(views, problem.is_float)
-    left = grid.layout.interior(grid.excess)[~labels].astype(np.int64)
-    left = int((left >> 32).sum(dtype=np.int64) << 32) + int((left & (2**32 - 1)).sum(dtype=np.int64))
-    if not problem.is_float:
-        if not value == capacity == to_sink + left:
-            raise CertificateError(f"value {value}, cut {capacity} and flow {to_sink + left} differ")
+def sides(labels: np.ndarray, problem: Problem, layout: Layout) -> np.ndarray:
+    """The side of every cell; CertificateError where a pixel outside the mask has one."""
+    side = np.zeros(layout.size, np.uint8)
+    inner = layout.interior(side)
+    inner[...] = np.where(labels, SOURCE_SIDE, SINK_SIDE)
+    if problem.mask is not None:
+        if np.any(labels & ~problem.mask):
+            raise CertificateError("labels are True outside the mask")
+        inner[~problem.mask] = OUTSIDE
+    return side
+
+
+def certify_flow(side, views: Reader, grid: Grid, first: int, last: int, line: int = 0) -> None:
+    """Check (1) to (3) at the cells first..last; line: what to add to a line for the message."""
+    layout = grid.layout
+    start, _ = fill(views, grid.excess.dtype, grid.unit)
+    before = start.excess, start.residual
+    failed, cell, k = certify_kernel(grid.excess, grid.residual, *before, layout.step, side, first, last)
+    if failed:
+        pixel = pixel_of(layout, cell, line)
+        raise CertificateError(MEANING[failed].format(pixel=pixel, arc=f"pixel {pixel}, offset {layout.offsets[k]}"))
+
+
+class Sums(NamedTuple):
+    """The sums of (4): the cut's capacity, all capacity to the sink, and the excess on the sink side in units."""
+
+    cut: int | float
+    to_sink: int | float
+    left: int
+
+
+def left_on_sink_side(excess: np.ndarray, labels: np.ndarray) -> int:
+    """Sum of the excesses where labels are False, in two halves that cannot overflow."""
+    left = excess[~labels].astype(np.int64)
+    return int((left >> 32).sum(dtype=np.int64) << 32) + int((left & (2**32 - 1)).sum(dtype=np.int64))
+
+
+def certify_value(value, sums: Sums, terms: int, unit) -> None:
+    """Check (4); terms: how many capacities the sums are of."""
+    flow = sums.to_sink + sums.left * unit
+    if not isinstance(unit, float):
+        if not value == sums.cut == flow:
+            raise CertificateError(f"value {value}, cut {sums.cut} and flow {flow} differ")
         return
     # Rounding to units: half a unit for every capacity in the sums.
-    terms = labels.size * (2 + grid.layout.arcs)
-    slack = terms * grid.unit + RELATIVE * (abs(capacity) + abs(to_sink))
-    if not (math.isclose(value, capacity, rel_tol=RELATIVE) and abs(value - to_sink - left * grid.unit) <= slack):
-        raise CertificateError(f"value {value}, cut {capacity} and flow {to_sink + left * grid.unit} differ")
+    slack = terms * unit + RELATIVE * (abs(sums.cut) + abs(sums.to_sink))
+    if not (math.isclose(value, sums.cut, rel_tol=RELATIVE) and abs(value - flow) <= slack):
+        raise CertificateError(f"value {value}, cut {sums.cut} and flow {flow} differ")
 
 
-def pixel_of(layout, cell: int) -> tuple[int, ...]:
-    """Grid coordinates of a flat index."""
+def pixel_of(layout: Layout, cell: int, line: int = 0) -> tuple[int, ...]:
+    """Grid coordinates of a flat index; line: what to add to the first of them."""
     rest = cell - layout.head
     pixel = []
     for stride in layout.stride:
         pixel.append(int(rest // stride))
         rest %= stride
-    return tuple(pixel)
+    return (pixel[0] + line, *pixel[1:])

@@ -98,7 +98,7 @@ class Cut:
             return residual
         solved = self._solved()
         original, _ = fill(solved.views, solved.grid.excess.dtype, solved.grid.unit)
-        return self._give(_arc_of(original, self._known(offset)) - residual)
+        return self._give(arc_of(original, self._known(offset)) - residual)
 
     def check(self) -> None:
         """Prove the cut minimal and the labels right, from the capacities passed in; raises CertificateError.
@@ -113,13 +113,9 @@ class Cut:
         certify(self.value, to_host(self.labels), problem, views, grid)
 
     def _known(self, offset) -> Offset:
-        offset = check_offset(offset, self.labels.ndim)
         if self._solved is None:
-            return offset
-        edges = self._solved().problem.edges
-        if offset not in edges and tuple(-i for i in offset) not in edges:
-            raise ValueError(f"offset {offset} has no edges; there are {', '.join(map(str, edges)) or 'none'}")
-        return offset
+            return check_offset(offset, self.labels.ndim)
+        return known_offset(offset, self.labels.ndim, self._solved().problem.edges)
 
     def _give(self, array: np.ndarray):
         return array if self._solved is None else give(array, self._solved.library)
@@ -128,7 +124,15 @@ class Cut:
         offset = self._known(offset)
         if self._solved is None:
             return np.zeros(self.labels.shape, np.int64)
-        return _arc_of(grid_of(self._solved()), offset)
+        return arc_of(grid_of(self._solved()), offset)
+
+
+def known_offset(offset, ndim: int, edges) -> Offset:
+    """An offset that has edges, or whose opposite has; else ValueError."""
+    offset = check_offset(offset, ndim)
+    if offset not in edges and tuple(-i for i in offset) not in edges:
+        raise ValueError(f"offset {offset} has no edges; there are {', '.join(map(str, edges)) or 'none'}")
+    return offset
 
 
 def completed_grid(solved: Solved) -> Grid:
@@ -138,7 +142,7 @@ def completed_grid(solved: Solved) -> Grid:
     return solved.completed[0]
 
 
-def _arc_of(grid: Grid, offset: Offset) -> np.ndarray:
+def arc_of(grid: Grid, offset: Offset) -> np.ndarray:
     """A copy of one arc's residuals in the caller's measure, the grid's shape."""
     layout = grid.layout
     if offset not in layout.offsets:  # longer than the grid

@@ -1,6 +1,7 @@
 """max_flow: the minimum cut of a grid, from arrays to labels."""
 
 import time
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -57,10 +58,17 @@ def max_flow(
         Value and labels are those of one GPU.
     method : str
         "auto", the fastest there is, or one of `gridcut.methods.METHODS`.
+        "blocks" is for grids larger than memory: it keeps its state on disk and reads the capacities some lines of the
+        first axis at a time, from memory-mapped files or whatever else has ``shape``, ``dtype`` and slices (zarr,
+        h5py).  "auto" takes it for the latter, where one of its parameters is given, and for memory-mapped arrays of
+        grids that would not fit.
     callback : callable, optional
         Called now and then with a dict of counts; may raise to stop.
     **parameters
-        Of the named method, e.g. ``order="highest"`` for "push_relabel".
+        Of the named method, e.g. ``order="highest"`` for "push_relabel".  Of "blocks": ``memory``, bytes or words such
+        as "4 GB", what a solve may take, by default half of what is free; ``folder``, where the state is kept and from
+        where a run that was killed goes on, by default a temporary one; ``labels``, a bool array to be written by lines,
+        by default a file in the folder.
 
     Returns
     -------
@@ -106,6 +114,12 @@ def max_flow(
     start = time.perf_counter()
     if devices is not None:
         devices = check_devices(devices, device, method)
+    else:
+        arrays = (source, sink, mask, *(edges.values() if isinstance(edges, Mapping) else ()))
+        if methods.works_in_blocks(device, method, arrays, parameters):
+            from gridcut.blocks.flow import max_flow_in_blocks
+
+            return max_flow_in_blocks(source, sink, edges, mask, callback, **parameters)
     problem = check_problem(source, sink, edges, mask)
     if devices is not None:
         choose_devices(devices, device, method, problem, parameters)

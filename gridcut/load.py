@@ -202,13 +202,13 @@ class Reader(NamedTuple):
         """The mask at the far end of an arc."""
         return None if self.mask is None else self.mask.shifted(offset3)
 
-    def bands(self):
-        """Ranges of lines, about BAND pixels each."""
+    def bands(self, lines: tuple[int, int] | None = None):
+        """Ranges of lines of the last axis, about BAND pixels each; of all lines or of (first, last) alone."""
         extent = self.layout.extent
-        lines = extent[0] * extent[1]
+        begin, end = lines or (0, extent[0] * extent[1])
         height = max(1, BAND // extent[2])
-        for first in range(0, lines, height):
-            yield first, min(lines, first + height)
+        for first in range(begin, end, height):
+            yield first, min(end, first + height)
 
 
 def reader(problem: Problem, layout: Layout) -> Reader:
@@ -288,8 +288,11 @@ def fill(views: Reader, dtype, unit) -> tuple[Grid, list[int]]:
     return Grid(layout, excess, residual, unit), [seen_source, seen_sink, *seen]
 
 
-def largest_capacities(problem: Problem, views: Reader) -> list:
-    """Largest used capacity of source, sink and each arc; ValueError for a negative or non-finite one."""
+def largest_capacities(problem: Problem, views: Reader, line: int = 0) -> list:
+    """Largest used capacity of source, sink and each arc; ValueError for a negative or non-finite one.
+
+    line: where the problem begins in the caller's arrays, for the message.
+    """
     layout = views.layout
     jobs = [("source", problem.source, views.source, None), ("sink", problem.sink, views.sink, None)]
     for k, offset in enumerate(layout.offsets):
@@ -302,7 +305,7 @@ def largest_capacities(problem: Problem, views: Reader) -> list:
         largest, bad = largest_kernel(view, views.mask, views.far_mask(offset), layout.extent, offset, zero)
         if bad or largest == np.inf:
             used = used_pixels(problem, None if k is None else layout.offsets[k])
-            raise first_bad(name, array, problem.shape, used)
+            raise first_bad(name, array, problem.shape, used, line)
         found[k if k is not None else name] = zero.dtype.type(largest).item()
     arcs = [found.get(k, found.get(k ^ 1, 0)) for k in range(layout.arcs)]
     return [found["source"], found["sink"], *arcs]

@@ -7,7 +7,11 @@ import inspect
 from functools import cache
 from importlib import import_module
 
+import numpy as np
+
+from gridcut.blocks.plan import available_memory
 from gridcut.device import DeviceName, resolve
+from gridcut.device.arrays import on_device
 from gridcut.grid import make_layout
 from gridcut.problem import Problem
 
@@ -15,6 +19,7 @@ from gridcut.problem import Problem
 METHODS = {
     "tiles": {"cuda": "gridcut.cuda.tiles.solve"},
     "trees": {"cpu": "gridcut.cpu.trees.solve"},
+    "blocks": {"cpu": "gridcut.blocks.flow"},
     "push_relabel": {"cpu": "gridcut.cpu.push_relabel"},
     "lock_free": {"cpu": "gridcut.cpu.lock_free", "cuda": "gridcut.cuda.lock_free"},
     "async_global": {"cpu": "gridcut.cpu.async_global"},
@@ -24,6 +29,7 @@ METHODS = {
 }
 
 
+TREES_BYTES = 30  # of a pixel with four neighbours: the least that "trees" takes
 MOST_OFFSETS = 32  # "trees" keeps sets of arcs in the bits of one integer
 
 
@@ -39,6 +45,40 @@ def works_on_tiles(method: str) -> bool:
     return method == "tiles"
 
 
+BLOCKS = ("memory", "folder", "labels")  # parameters of "blocks", which also ask for it
+
+
+def works_in_blocks(device: DeviceName, method: str, arrays, parameters: dict) -> bool:
+    """Whether max_flow is to keep its state on disk; refuses what "blocks" does not do.
+
+    So it does where "auto" may choose and an array is read by slices (zarr, h5py) or parameters of "blocks" are given,
+    or memory-mapped arrays are more than this machine's free memory can solve at once.
+    """
+    if method == "auto" and device in ("auto", "cpu"):
+        if not (any(name in parameters for name in BLOCKS) or any(map(is_stored, arrays)) or too_large(arrays)):
+            return False
+    elif method != "blocks":
+        return False
+    if device == "cuda":
+        raise RuntimeError("method 'blocks' does not run on device='cuda'; use device='auto'")
+    unknown = [name for name in parameters if name not in BLOCKS]
+    if unknown:
+        raise TypeError(f"method 'blocks' takes {', '.join(BLOCKS)}; got {unknown[0]!r}")
+    return True
+
+
+def is_stored(value) -> bool:
+    """Whether an argument is an array that is no NumPy array yet, such as zarr's or h5py's: read by slices."""
+    known = isinstance(value, np.ndarray | np.generic | list | tuple) or on_device(value)
+    return not known and all(hasattr(value, name) for name in ("shape", "dtype", "ndim", "__getitem__"))
+
+
+def too_large(arrays) -> bool:
+    """Whether memory-mapped arrays are of a grid that a solver has no memory for."""
+    mapped = [array for array in arrays if isinstance(array, np.memmap)]
+    return any(array.size * TREES_BYTES > available_memory() for array in mapped)
+
+
 def fits_tiles(problem: Problem) -> bool:
     """Whether all arcs that stay inside the grid lead to direct neighbours."""
     return all(abs(i) <= 1 for offset in make_layout(problem.shape, problem.edges).offsets for i in offset)
@@ -51,6 +91,8 @@ def choose(device: DeviceName, method: str, problem: Problem, parameters: dict):
     if method != "auto" and method not in METHODS:
         known = ", ".join(repr(name) for name in ("auto", *METHODS))
         raise ValueError(f"method must be one of {known}; got {method!r}")
+    if method == "blocks":
+        raise ValueError("method 'blocks' is one of max_flow alone: solvers and batches keep their state in memory")
     ran_on = resolve("cuda" if device == "auto" and problem.library else device)
     if method == "auto":
         method = default_method(ran_on, problem)

@@ -204,14 +204,17 @@ def check_offset(key, ndim: int, name: str = "edges") -> Offset:
     return offset
 
 
-def first_bad(name: str, array: np.ndarray, shape: tuple[int, ...], used: np.ndarray | None) -> ValueError:
-    """The error for an array that holds a negative or non-finite capacity among the used ones."""
+def first_bad(name: str, array: np.ndarray, shape: tuple[int, ...], used, line: int = 0) -> ValueError:
+    """The error for an array that holds a negative or non-finite capacity among the used ones (None: all).
+
+    line: where the array begins in the caller's.
+    """
     values = np.broadcast_to(array, shape)
     bad = ~(values >= 0) | (values == np.inf)
     if used is not None:
         bad &= used
     where = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), shape))
-    return bad_capacity(name, values[where], where)
+    return bad_capacity(name, values[where], (where[0] + line, *where[1:]))
 
 
 def bad_capacity(name: str, value, where: tuple[int, ...]) -> ValueError:

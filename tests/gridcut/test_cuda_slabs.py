@@ -260,7 +260,8 @@ def test_local_relabelings(tools, monkeypatch):
 @sim
 def test_state_of_lines(tools):
     """What lines_of brings is what the whole grid holds; the ghosts have nothing left."""
-    from gridcut.cuda.slabs.flow import lines_of, solved_of
+    from gridcut.cuda.slabs.fetch import fetch_lines
+    from gridcut.cuda.slabs.flow import solved_of
     from gridcut.cuda.slabs.load import load_slabs
     from gridcut.cuda.slabs.solve import solve
     from gridcut.cuda.tiles.search import FAR
@@ -275,11 +276,13 @@ def test_state_of_lines(tools):
     labels = gridcut.max_flow(problem.source, problem.sink, problem.edges, device="cpu").labels
     solved = solved_of(problem, flat, machines)
     for first, last in ((0, 9), (3, 5), (4, 8), (7, 9), (8, 9), (0, 1)):
-        some = lines_of(machines, first, last)
-        assert (some.excess == flat.interior(solved.grid.excess)[first:last]).all()
-        residual = flat.interior(solved.grid.residual.reshape(-1, flat.arcs))
-        assert (some.residual == residual[first:last]).all()
-        assert ((some.height == FAR) == labels[first:last]).all()
+        lines = (last - first, *shape[1:])
+        excess, height, residual = np.empty(lines, np.int32), np.empty(lines, np.int32), np.empty((*lines, 6), np.int32)
+        fetch_lines(machines, first, last, excess, residual, height)
+        assert (excess == flat.interior(solved.grid.excess)[first:last]).all()
+        whole = flat.interior(solved.grid.residual.reshape(-1, flat.arcs))
+        assert (residual == whole[first:last]).all()
+        assert ((height == FAR) == labels[first:last]).all()
     for machine in machines:
         part, state = machine.slab.part, machine.slab.state
         excess = state.excess.copy_to_host().reshape(-1, 1024)

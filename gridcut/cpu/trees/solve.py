@@ -58,9 +58,12 @@ def solve_warm(excess, residual, step, memory, touched, *, layout, callback=None
 
 
 class Run:
-    """One solve: the arrays all steps share, and the steps in order."""
+    """One solve: the arrays all steps share, and the steps in order.
 
-    def __init__(self, excess, residual, layout, callback, forest=None, deepest=1):
+    gathers   whether excesses and deficits may be moved to where they are found sooner; False: they stay in their cells
+    """
+
+    def __init__(self, excess, residual, layout, callback, forest=None, deepest=1, gathers=True):
         if layout.arcs > MOST_ARCS:
             raise ValueError(
                 f"edges has {layout.arcs // 2} pairs of opposite offsets; method 'trees' takes at most "
@@ -70,6 +73,7 @@ class Run:
         self.residual = residual
         self.layout = layout
         self.callback = callback
+        self.gathers = gathers
         self.index_type = index_type(layout.size)
         # Steps modulo 2^64: sums of unsigned indices wrap to the right cell, and need no test for a sign.
         self.jump = np.array(layout.step, np.int64).view(np.uint64)
@@ -146,7 +150,8 @@ class Run:
         cells = np.uint64(first), np.uint64(last)
         push_one_hop(self.excess, self.residual, self.steps, *cells)
         push_two_hops(self.excess, self.residual, self.steps, self.jump, *cells)
-        gather(self.excess, self.residual, self.layout, begin, end - begin)
+        if self.gathers:
+            gather(self.excess, self.residual, self.layout, begin, end - begin)
         push_one_hop(self.excess, self.residual, self.steps, *cells)
         return self._search(begin, end, until, work)
 

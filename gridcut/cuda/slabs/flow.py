@@ -1,38 +1,40 @@
 """max_flow on several GPUs: slabs loaded, solved, and their labels and state brought together on the host."""
 
 import time
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from gridcut.capacity import cut_capacity
 from gridcut.cuda.flow import labels_and_values
+from gridcut.cuda.slabs.certificate import certify
+from gridcut.cuda.slabs.fetch import fetch_grid
 from gridcut.cuda.slabs.load import load_slabs, on_all
 from gridcut.cuda.slabs.machine import Machine
 from gridcut.cuda.slabs.solve import solve
-from gridcut.cuda.slabs.split import Part, split
-from gridcut.cuda.tiles.layout import CELLS, to_image
+from gridcut.cuda.slabs.split import split
+from gridcut.cuda.tiles.layout import CELLS
 from gridcut.cut import Cut, Later, Solved
-from gridcut.device.arrays import download, refusing
+from gridcut.device.arrays import refusing
 from gridcut.device.peers import copy_out, open_gpus
 from gridcut.grid import Grid, Layout, make_layout
 from gridcut.load import reader
 from gridcut.problem import Problem
 
-FETCHED = 1 << 24  # pixels brought to the host at a time
 
+@dataclass(frozen=True, slots=True, eq=False)
+class SlabCut(Cut):
+    """A minimum cut whose state lies on several GPUs."""
 
-class Lines(NamedTuple):
-    """The final state of some lines of a grid.
+    _problem: Problem | None = field(repr=False, default=None)
+    _machines: list[Machine] | None = field(repr=False, default=None)
 
-    excess     the shape of the lines
-    residual   the same and a last axis for the arcs, in the order of Layout.offsets
-    height     1 + arcs to the nearest pixel with capacity left to the sink; gridcut.cuda.tiles.search.FAR: none
-    """
-
-    excess: np.ndarray
-    residual: np.ndarray
-    height: np.ndarray
+    def check(self) -> None:
+        """As `Cut.check`, some lines at a time, so that the host need not hold the whole state."""
+        if self.labels.ndim == 1:
+            Cut.check(self)
+        else:
+            certify(self.value, self.labels, self._problem, self._machines)
 
 
 def max_flow_on_devices(problem: Problem, devices: list[int], parameters: dict, callback) -> Cut:
@@ -60,7 +62,9 @@ def max_flow_on_devices(problem: Problem, devices: list[int], parameters: dict, 
         "dtype": np.dtype(numbers.excess).name,
         "unit": numbers.unit,
     }
-    return Cut(value, labels, "cuda", "tiles", stats, Later(lambda: solved_of(problem, flat, machines)))
+    return SlabCut(
+        value, labels, "cuda", "tiles", stats, Later(lambda: solved_of(problem, flat, machines)), problem, machines
+    )
 
 
 def bring_labels(machine: Machine, labels: np.ndarray) -> int:
@@ -73,53 +77,11 @@ def bring_labels(machine: Machine, labels: np.ndarray) -> int:
     return value
 
 
-def lines_of(machines: list[Machine], first: int, last: int) -> Lines:
-    """The state of lines first ... last - 1 along the first axis, from all slabs they lie in."""
-    found = []
-    for machine in machines:
-        part = machine.slab.part
-        a, b = max(first, part.first), min(last, part.last)
-        if a < b:
-            with machine.gpu.active():
-                found.append(_lines_of_slab(machine, part, a - part.first, b - part.first))
-    return Lines(*(np.concatenate(arrays) for arrays in zip(*found, strict=True)))
-
-
-def _lines_of_slab(machine: Machine, part: Part, first: int, last: int) -> Lines:
-    """Lines of one slab, counted from its own first, by the planes of tiles they lie in."""
-    own, axis = part.own, part.axis
-    shape = machine.slab.own.place.flat.shape
-    thick = own.tile[axis] if len(shape) > 1 else shape[0]  # a line of pixels is one plane of tiles
-    low, high = first // thick, -(-last // thick)
-    tiles, extent = list(own.tiles), list(own.extent)
-    if len(shape) > 1:
-        tiles[axis], extent[axis] = high - low, min(high * thick, shape[0]) - low * thick
-    some = own._replace(tiles=tuple(tiles), extent=tuple(extent))
-    cells = slice((low * part.plane) * CELLS, (low * part.plane + some.count) * CELLS)
-    ghosts = part.front * CELLS
-    wanted = slice(first - low * thick, last - low * thick)
-
-    def image(array):
-        """Pixels of planes of tiles as lines."""
-        return to_image(some, array.reshape(-1, CELLS)).reshape(-1, *shape[1:])[wanted]
-
-    excess = image(download(machine.slab.own.excess[cells]))
-    height = image(download(machine.memory.height[ghosts + cells.start : ghosts + cells.stop]))
-    residual = download(machine.slab.own.residual[cells.start * own.arcs : cells.stop * own.arcs])
-    residual = residual.reshape(-1, own.arcs, CELLS)
-    return Lines(excess, np.stack([image(residual[:, k]) for k in range(own.arcs)], axis=-1), height)
-
-
 def solved_of(problem: Problem, flat: Layout, machines: list[Machine]) -> Solved:
-    """What certificates and flows are made from: the slabs as one grid on the host."""
+    """What residuals and flows are made from: the slabs as one grid on the host."""
     numbers = machines[0].slab.state.numbers
-    excess = np.zeros(flat.size, numbers.excess)
-    residual = np.zeros(flat.size * flat.arcs, numbers.excess)
-    lines = problem.shape[0]
-    step = max(1, FETCHED * lines // int(np.prod(problem.shape)))
-    for first in range(0, lines, step):
-        last = min(first + step, lines)
-        some = lines_of(machines, first, last)
-        flat.interior(excess)[first:last] = some.excess
-        flat.interior(residual.reshape(flat.size, flat.arcs))[first:last] = some.residual
-    return Solved(problem, reader(problem, flat), Grid(flat, excess, residual, numbers.unit), [])
+    grid = Grid(
+        flat, np.zeros(flat.size, numbers.excess), np.zeros(flat.size * flat.arcs, numbers.excess), numbers.unit
+    )
+    fetch_grid(machines, 0, problem.shape[0], grid)
+    return Solved(problem, reader(problem, flat), grid, [])

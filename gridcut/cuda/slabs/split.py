@@ -40,6 +40,11 @@ class Part(NamedTuple):
         return first_axis(self.tiles)
 
     @property
+    def is_line(self) -> bool:
+        """A grid of one axis, which is never cut."""
+        return self.last != self.own.extent[self.axis] + self.first
+
+    @property
     def plane(self) -> int:
         """Tiles of a plane."""
         return self.tiles.count // self.tiles.tiles[self.axis]

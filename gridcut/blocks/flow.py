@@ -1,0 +1,110 @@
+"""max_flow on grids larger than memory: what a caller sees of gridcut/blocks."""
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from gridcut.blocks import plan, store
+from gridcut.blocks.certificate import certify
+from gridcut.blocks.solve import Sweeps
+from gridcut.blocks.sources import Capacities
+from gridcut.blocks.store import Store
+from gridcut.cut import Cut, arc_of, known_offset
+from gridcut.flow import empty_cut
+from gridcut.grid import make_layout
+from gridcut.load import float_exponent, integer_type
+from gridcut.problem import Offset
+
+LABELS = "labels.npy"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredCut(Cut):
+    """A minimum cut whose labels and state are on disk.
+
+    labels    a memory-mapped array, or the caller's own; True on the source side
+    folder    where the state is; if the caller named none it is deleted with the cut
+
+    `check` and `residual` read the state again, and the capacities where the caller's arrays lie.
+    """
+
+    _capacities: Capacities | None = field(repr=False, default=None)
+    _store: Store | None = field(repr=False, default=None)
+
+    @property
+    def folder(self) -> Path:
+        return self._store.folder
+
+    def check(self) -> None:
+        """As `Cut.check`, a strip at a time, in the memory of a solve."""
+        certify(self.value, self.labels, self._capacities, self._store)
+
+    def residual(self, offset: Offset) -> np.ndarray:
+        """As `Cut.residual`; in memory, so one array of the grid's shape must fit there."""
+        offset = known_offset(offset, len(self._capacities.given), self._capacities.offsets_given)
+        arc = (*offset, 0) if len(offset) == 1 else offset
+        bounds = self._store.bounds
+        parts = [arc_of(self._store.read(*lines), arc) for lines in zip(bounds[:-1], bounds[1:], strict=True)]
+        return np.concatenate(parts).reshape(self._capacities.given)
+
+    def flow(self, offset: Offset) -> np.ndarray:
+        """Not to be had: completing the preflow takes the whole grid in memory.  Raises RuntimeError."""
+        raise RuntimeError("a cut made in blocks has no flow(): that takes the whole grid in memory; use method='trees'")
+
+
+def max_flow_in_blocks(source, sink, edges, mask, callback, *, memory=None, folder=None, labels=None) -> StoredCut:
+    """`max_flow` with method="blocks".
+
+    memory   bytes, or words such as "4 GB": what a solve may take; None: half of what is free on this machine
+    folder   where the state is kept, and from where a run that was killed goes on; None: a temporary one
+    labels   a bool array of the grid's shape to be written by lines, such as zarr's; None: a file in the folder
+    """
+    start = time.perf_counter()
+    capacities = Capacities(source, sink, edges, mask)
+    if 0 in capacities.given:
+        return empty_cut(capacities.problem(0, capacities.given[0], as_given=True), "cpu", "blocks")
+    memory = plan.memory_bytes(memory)
+    check_labels(labels, capacities.given)
+    state = prepare(capacities, memory, folder)
+    scanned = time.perf_counter()
+    sweeps = Sweeps(capacities, state, callback)
+    if labels is None:
+        kept = np.lib.format.open_memmap(state.folder / LABELS, "w+", np.bool_, capacities.given)
+    value = sweeps.run(kept if labels is None else labels)
+    if labels is None:
+        kept.flush()
+        labels = np.load(state.folder / LABELS, mmap_mode="r")
+    stats = {**sweeps.stats, "strips": len(state.bounds) - 1, "dtype": state.dtype.name, "unit": state.unit}
+    stats["seconds"] = {"scan": scanned - start, **stats["seconds"]}
+    return StoredCut(value, labels, "cpu", "blocks", stats, None, capacities, state)
+
+
+def check_labels(labels, shape) -> None:
+    if labels is None:
+        return
+    if not (hasattr(labels, "__setitem__") and hasattr(labels, "shape") and hasattr(labels, "dtype")):
+        raise TypeError(f"labels must be an array to be written, got {type(labels).__name__}")
+    if tuple(labels.shape) != shape or labels.dtype != np.bool_:
+        raise ValueError(f"labels must be bool of the grid's shape {shape}, got {labels.dtype} of {tuple(labels.shape)}")
+
+
+def prepare(capacities: Capacities, memory: int, folder) -> Store:
+    """A new store for a problem, or the one that an earlier run has left; the capacities are checked."""
+    layout = make_layout(capacities.shape, capacities.offsets)
+    reach = max(offset[0] for offset in layout.offsets)
+    largest = capacities.largest(reach)
+    identity = None
+    if folder is not None:
+        identity = capacities.digest()
+        found = store.reopen(folder, identity)
+        if found is not None:
+            return found
+    if capacities.is_float:
+        dtype, unit = np.dtype(np.int64), 2.0 ** -float_exponent(largest)
+    else:
+        dtype, unit = np.dtype(integer_type(largest)), 1
+    each = plan.cell_bytes(layout.arcs, dtype.itemsize, capacities.pixel_bytes)
+    bounds = plan.strips(capacities.shape[0], reach, each * layout.stride[0], memory)
+    return store.create(folder, identity, capacities.shape, layout.offsets, bounds, dtype, unit)

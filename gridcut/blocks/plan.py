@@ -1,0 +1,83 @@
+"""How a grid is cut into strips so that a block of two of them is solved within a stated amount of memory.
+
+Bytes of a cell while a block is solved, with A arcs and integers of E bytes; the lists are seldom filled:
+
+  state                     E (1 + A)
+  excess that is set aside  E
+  distances                 4
+  forests                   10
+  lists of the searches     36
+"""
+
+import math
+import os
+import re
+
+DISTANCES = 4
+FORESTS = 10
+LISTS = 36
+BASE = 400 * 2**20  # the interpreter, libraries, kernels
+MODEST = 4 * 2**30
+UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+
+
+def memory_bytes(memory) -> int:
+    """Bytes from a number of them or words such as "4 GB"; None: half of what is free on this machine."""
+    if memory is None:
+        return max(available_memory() // 2, BASE)
+    if isinstance(memory, str):
+        parts = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?i?B)\s*", memory, re.IGNORECASE)
+        if parts is None:
+            raise ValueError(f"memory must be a number of bytes or words such as '4 GB', got {memory!r}")
+        return int(float(parts[1]) * UNITS[parts[2].upper()])
+    if isinstance(memory, bool) or not isinstance(memory, int | float):
+        raise TypeError(f"memory must be a number of bytes or words such as '4 GB', got {type(memory).__name__}")
+    if not 0 < memory < math.inf:
+        raise ValueError(f"memory must be a positive number of bytes, got {memory!r}")
+    return int(memory)
+
+
+def available_memory() -> int:
+    """Bytes of memory free on this machine; all it has, or MODEST, where the system does not say."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:  # counts what the system only keeps as a cache
+            return int(re.search(r"MemAvailable:\s+(\d+) kB", file.read())[1]) * 1024
+    except (OSError, TypeError):
+        pass
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return MODEST
+
+
+def cell_bytes(arcs: int, itemsize: int, pixel_bytes: int) -> int:
+    """Bytes of a cell of a block; pixel_bytes: those of the capacities, read before the forests are made."""
+    return itemsize * (1 + arcs) + max(itemsize + DISTANCES + FORESTS + LISTS, pixel_bytes)
+
+
+def strips(lines: int, reach: int, line_bytes: int, memory: int) -> list[int]:
+    """The lines at which strips begin, and the last one's end; ValueError if the memory is too little for two.
+
+    reach: how many lines an arc leads on;  line_bytes: of all cells of a line
+    """
+    least = max(1, 2 * reach)  # what the strips above and below look at must not overlap
+    room = (memory - BASE) // line_bytes
+    if room >= lines:
+        return [0, lines]
+    height = min((room - 2 * reach) // 2, lines // 2)
+    if height < least:
+        needed = BASE + min(2 * least + 2 * reach, lines) * line_bytes
+        raise ValueError(
+            f"memory={memory} bytes is too little: {2 * least + 2 * reach} lines along the first axis take "
+            f"{needed} bytes; give at least that, or arrays whose longest axis comes first"
+        )
+    count = min(-(-lines // height), lines // least)
+    return [i * lines // count for i in range(count + 1)]
+
+
+def partition(bounds: list[int], shifted: bool) -> list[tuple[int, int]]:
+    """Blocks as pairs of neighbouring strips: (first, last) strip; shifted: beginning with a single one."""
+    count = len(bounds) - 1
+    starts = [0, *range(1 if shifted else 2, count, 2)]
+    return list(zip(starts, [*starts[1:], count], strict=True)) if count > 2 or not shifted else [(0, count)]
