@@ -38,6 +38,9 @@ COLUMNS += ["speed-up, solve", "speed-up, total"]
 
 def main(argv):
     options = _parser().parse_args(argv)
+    if unknown := [name for name in options.instances if name not in SIZES]:
+        print(f"unknown instance {unknown[0]!r}; there are: {', '.join(SIZES)}")
+        return 2
     if gpu_facts() is None and not options.devices:
         print("benchmarks devices: numba finds no CUDA GPU here")
         return 2

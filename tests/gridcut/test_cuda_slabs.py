@@ -3,6 +3,8 @@
 In the simulator and on a machine with one GPU the slabs share it.
 """
 
+import weakref
+
 import numpy as np
 import pytest
 
@@ -230,7 +232,10 @@ def test_both_sides_push_over_one_edge(tools):
     source, sink = np.zeros((2, *shape), np.int32)
     source[31], source[32] = 5, 4
     sink[30, ::2], sink[33, 1::2] = 9, 9
-    check((source, sink, {(0, 1): 2, (1, 0): np.full(shape, 3, np.int32)}), tools, [0, 0])
+    cut = check((source, sink, {(0, 1): 2, (1, 0): np.full(shape, 3, np.int32)}), tools, [0, 0])
+    memory = weakref.ref(cut._machines[0])
+    del cut
+    assert memory() is None, "memory of GPUs must not wait for the garbage collector"
 
 
 @sim

@@ -1,5 +1,7 @@
 """One slab on its GPU: the launches of a round, and its borders to the neighbours."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from gridcut.cuda.slabs.border import (
@@ -28,7 +30,7 @@ from gridcut.cuda.tiles.solve import MOST_WORKERS, SMALL, make_state, search_thr
 from gridcut.device.arrays import allocate, clear, download, overwrite, refusing, upload
 from gridcut.device.cuda import WARP, multiprocessors
 from gridcut.device.launch import launch, most_blocks, prepare
-from gridcut.device.peers import copy_between
+from gridcut.device.peers import Gpu, copy_between
 
 
 class Machine:
@@ -108,27 +110,36 @@ class Machine:
 
     def send_heights(self) -> None:
         for border in self.borders:
-            copy_between(border.heights, self.gpu, border.other.heights_in, border.other.gpu)
+            copy_between(border.heights, self.gpu, border.there.heights, border.there.gpu)
 
     def send_flow(self) -> None:
         for border in self.borders:
-            copy_between(border.flow, self.gpu, border.other.flow_in, border.other.gpu)
+            copy_between(border.flow, self.gpu, border.there.flow, border.there.gpu)
+
+
+class Inbox(NamedTuple):
+    """Where a slab expects what its neighbour sends."""
+
+    gpu: Gpu
+    heights: object
+    flow: object
 
 
 class Border:
-    """A face of a slab: buffers to and from the neighbour, and the launches that fill and read them."""
+    """A face of a slab: buffers to and from the neighbour, and the launches that fill and read them.
+
+    inbox, there    its own, and the neighbour's; not the neighbour itself, or both would keep each other's memory
+    """
 
     def __init__(self, machine: Machine, face: Face):
-        self.gpu = machine.gpu
-        self.other = None  # the same border as the neighbour has it
+        self.there = None
         slab, memory = machine.slab, machine.memory
         excess, residual = slab.state.excess, slab.state.residual
         arcs, cells, pixels = slab.part.tiles.arcs, face.cells, face.pixels
         kind = residual.dtype
         count = cells * len(face.across)
-        self.heights, self.heights_in, self.flow, self.flow_in = allocate(
-            (cells, np.int32), (cells, np.int32), (count, kind), (count, kind)
-        )
+        self.heights, self.flow, *inbox = allocate((cells, np.int32), (count, kind), (cells, np.int32), (count, kind))
+        self.inbox = Inbox(machine.gpu, *inbox)
         across = upload(np.array(face.across, np.int32).reshape(-1))
         shape = blocks_for(cells)
         own, ghosts = (face.own, face.own_place), (face.ghosts, face.ghost_place)
@@ -136,7 +147,7 @@ class Border:
             pack_heights_kernel, *shape, memory.height, memory.counts, *own, pixels, self.heights
         )
         unpack = (
-            unpack_heights_kernel, *shape, self.heights_in, memory.height, memory.bits, memory.flags, memory.lists,
+            unpack_heights_kernel, *shape, self.inbox.heights, memory.height, memory.bits, memory.flags, memory.lists,
             memory.counts, across, arcs, *own, *ghosts, pixels, *face.tiles,
         )  # fmt: skip
         self.unpack_heights = prepare(*unpack, 0)
@@ -145,11 +156,22 @@ class Border:
             pack_flow_kernel, *shape, excess, residual, across, arcs, *ghosts, pixels, cells, self.flow
         )
         self.unpack_flow = prepare(
-            unpack_flow_kernel, *shape, self.flow_in, excess, residual, memory.bits, across, arcs, *own, pixels, cells
+            unpack_flow_kernel,
+            *shape,
+            self.inbox.flow,
+            excess,
+            residual,
+            memory.bits,
+            across,
+            arcs,
+            *own,
+            pixels,
+            cells,
         )
 
 
 def connect(machines: list[Machine]) -> None:
-    """Tell every border which one it meets: the last of a slab and the first of the next."""
+    """Tell every border where to send to: the last of a slab meets the first of the next."""
     for one, other in zip(machines, machines[1:], strict=False):
-        one.borders[-1].other, other.borders[0].other = other.borders[0], one.borders[-1]
+        last, first = one.borders[-1], other.borders[0]
+        last.there, first.there = first.inbox, last.inbox
