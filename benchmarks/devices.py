@@ -168,7 +168,7 @@ def mirrored(name, side):
     return np.concatenate([half, half[:, ::-1]], axis=1)
 
 
-def contrast(block, offset, strength=60.0, spread=40.0):
+def contrast(block, offset, strength=250.0, spread=80.0):
     """Edges of a block to what lies there: the weaker, the more the grey values differ."""
     far = np.roll(block, [-o for o in offset], axis=range(block.ndim))
     return np.rint(1 + strength * np.exp(-np.square((far - block) / np.float32(spread)) / 2)).astype(np.uint8)
