@@ -10,6 +10,7 @@ from gridcut.capacity import cut_capacity
 from gridcut.cut import Cut, Later, Solved
 from gridcut.device import DeviceName
 from gridcut.device.arrays import give
+from gridcut.devices import check_devices, choose_devices
 from gridcut.grid import Grid
 from gridcut.load import Reader, load
 from gridcut.problem import Problem, check_problem
@@ -22,6 +23,7 @@ def max_flow(
     *,
     mask=None,
     device: DeviceName = "auto",
+    devices=None,
     method: str = "auto",
     callback=None,
     **parameters,
@@ -49,6 +51,11 @@ def max_flow(
         Pixels that take part; all capacities of the others and of arcs that touch them are ignored.
     device : {"auto", "cpu", "cuda"}
         An explicit device is obeyed or refused; "auto" takes a GPU when there is one.
+    devices : list of int, optional
+        Numbers of GPUs that share one grid, such as ``[0, 1]``: each takes a slab along the first axis (whole
+        tiles of 32 rows or 4 planes; those too many are left out), loaded from arrays on the host, ``np.memmap``
+        too.  A number may repeat.  For arcs to direct neighbours, and with "cuda" or "auto" for `device`.
+        Value and labels are those of one GPU.
     method : str
         "auto", the fastest there is, or one of `gridcut.methods.METHODS`.
         "blocks" is for grids larger than memory: it keeps its state on disk and reads the capacities some lines of the
@@ -78,7 +85,7 @@ def max_flow(
     RuntimeError
         A device that cannot be had.
     MemoryError
-        The GPU is too small.
+        The GPU is too small; with `devices`, one of them.
 
     Notes
     -----
@@ -105,12 +112,22 @@ def max_flow(
     (5, array([ True,  True, False]))
     """
     start = time.perf_counter()
-    arrays = (source, sink, mask, *(edges.values() if isinstance(edges, Mapping) else ()))
-    if methods.works_in_blocks(device, method, arrays, parameters):
-        from gridcut.blocks.flow import max_flow_in_blocks
+    if devices is not None:
+        devices = check_devices(devices, device, method)
+    else:
+        arrays = (source, sink, mask, *(edges.values() if isinstance(edges, Mapping) else ()))
+        if methods.works_in_blocks(device, method, arrays, parameters):
+            from gridcut.blocks.flow import max_flow_in_blocks
 
-        return max_flow_in_blocks(source, sink, edges, mask, callback, **parameters)
+            return max_flow_in_blocks(source, sink, edges, mask, callback, **parameters)
     problem = check_problem(source, sink, edges, mask)
+    if devices is not None:
+        choose_devices(devices, device, method, problem, parameters)
+        if problem.empty:
+            return empty_cut(problem, "cuda", "tiles")
+        from gridcut.cuda.slabs.flow import max_flow_on_devices
+
+        return max_flow_on_devices(problem, devices, parameters, callback)
     return cut_of(problem, *methods.choose(device, method, problem, parameters), parameters, callback, start)
 
 

@@ -8,7 +8,7 @@ import ctypes
 import math
 import threading
 import weakref
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 
 import numpy as np
 from cuda.bindings import driver
@@ -128,7 +128,7 @@ def pool() -> Pool:
         handle = int(check(driver.cuCtxGetCurrent()))
         if handle not in _pools:
             if isinstance(context.memory_manager, _numba_driver.NumbaCUDAMemoryManager):
-                made = Pool(_ask, _drop, int(context.get_memory_info().total * KEPT))
+                made = Pool(_ask, partial(_drop, handle), int(context.get_memory_info().total * KEPT))
             else:  # another library's, which keeps memory itself
                 made = Pool(context.memalloc, lambda piece: None, 0)
             _pools[handle] = weakref.ref(context), made
@@ -144,13 +144,14 @@ def _ask(size: int) -> int:
     return int(check((error, address)))
 
 
-def _drop(address: int) -> None:
+def _drop(context: int, address: int) -> None:
     if driver is None:  # the end of the process, where memory comes back by itself
         return
-    (error,) = driver.cuMemFree(address)
-    if error == driver.CUresult.CUDA_ERROR_INVALID_CONTEXT:  # a thread that has done nothing on the GPU so far
-        cuda.current_context()
+    # The thread may be at work on another GPU, or on none so far.
+    (error,) = driver.cuCtxPushCurrent(context)
+    if not error:  # else the context is gone, and its memory with it
         driver.cuMemFree(address)
+        driver.cuCtxPopCurrent()
 
 
 def arrays_in_slab(places, total: int, zero: bool) -> list[FlatArray]:

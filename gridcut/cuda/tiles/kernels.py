@@ -18,6 +18,10 @@ Few tiles are at work towards the end, or after a small change.  Then a relabeli
 again only in tiles near those that were discharged, up to tiles that keep theirs.  Heights that are kept may be out of
 date, which costs time and nothing else: whether excess can still reach the sink is decided by a relabeling of the whole
 grid, and there is one as soon as the local ones, with what was discharged after them, have taken as long as that takes.
+
+In a slab of a grid (gridcut/cuda/slabs) the first and the last tiles may be ghosts, which belong to other slabs: they
+are neither searched nor discharged.  The host decides what comes next there, and a relabeling may go on where heights
+of ghosts have changed: the tiles beside them are in the queue then.
 """
 
 from functools import cache
@@ -71,6 +75,9 @@ FEW = 16  # a relabeling may be local if at most one of so many tiles was discha
 LISTS = FIRST_SLOT
 STOP, DONE, ROUNDS, SEARCHES, TURNS, VISITS, LOCAL, VISITED = 32, 34, 35, 36, 37, 38, 39, 40
 WHOLE = 41  # relabelings of the whole grid
+# of a slab: ghosts in front and behind; tiles in the queue since ghosts have changed; tiles the last round discharged
+FRONT, BEHIND, AWAKENED, AWAKE = 42, 43, 44, 45
+AGAIN = 2  # in the place of LOCAL, 0 or 1: go on
 COUNTS = 64
 TIMES = 5
 
@@ -101,6 +108,7 @@ class Shape(NamedTuple):
     offsets: tuple
     tile: tuple
     wide: bool  # int64
+    ghosts: bool = False  # a slab
 
 
 @cache
@@ -131,7 +139,7 @@ def kernels_for(shape: Shape, per: int):
     colours = list_count(shape) // 3
     words = search_words(arcs)
     e_at = rim_words(shape)
-    wide = shape.wide
+    wide, ghosts = shape.wide, shape.ghosts
     if wide:
         e_at //= 2
 
@@ -145,7 +153,7 @@ def kernels_for(shape: Shape, per: int):
         faces = cuda.const.array_like(face_rows)
         level = cuda.shared.array(0, int32)
         masks = level.view(np.uint32)
-        if counts[DONE] != 0:
+        if not ghosts and counts[DONE] != 0:
             return
         n = flags.size
         thread, threads = cuda.grid(1), cuda.gridsize(1)
@@ -154,8 +162,9 @@ def kernels_for(shape: Shape, per: int):
         base = (cuda.threadIdx.x // 32) * words
         start = nanoseconds()
         local = counts[LOCAL] != 0
+        again = ghosts and counts[LOCAL] == AGAIN
         last = counts[ROUNDS]
-        i = warp
+        i = n if again else warp
         while i < n:
             found = False
             if local and lane < near.shape[0]:
@@ -165,7 +174,9 @@ def kernels_for(shape: Shape, per: int):
                 found = q >= 0 and visited[np.uint64(q)] == last
             some = ballot(found)
             keep = local and some == NONE
-            if not keep:
+            if ghosts and (i < counts[FRONT] or i >= n - counts[BEHIND]):
+                keep = True
+            if not keep or (ghosts and not local):
                 row = opaque(0)
                 while row < 32:
                     height[np.uint64((i * 32 + row) * 32 + lane)] = FAR
@@ -178,13 +189,13 @@ def kernels_for(shape: Shape, per: int):
                 if not local:
                     visited[np.uint64(i)] = 0  # of earlier solves
             i += warps
-        if thread == 0:
+        if thread == 0 and not again:
             counts[HEAD] = 0
             counts[TAIL] = 0
             for j in range(LISTS, LISTS + 3 * colours):
                 counts[j] = 0
         grid_sync()
-        own = warp  # the next of the tiles that this warp has to search in any case
+        own = n if again else warp  # the next of the tiles that this warp has to search in any case
         while True:
             t = np.int32(-1)
             if own < n:
@@ -200,8 +211,8 @@ def kernels_for(shape: Shape, per: int):
                 t = shuffle(t, 0)
                 if t == FINISHED:
                     break
-            again = True
-            while again:
+            touched = True
+            while touched:
                 if lane == 0:
                     cuda.atomic.exch(flags, t, np.int32(RUNNING))
                 # No lane may look around before that: what changes after it is seen, or makes the tile run once more.
@@ -218,11 +229,14 @@ def kernels_for(shape: Shape, per: int):
                 if lane == 0:
                     left = cuda.atomic.cas(flags, t, np.int32(RUNNING), np.int32(IDLE))
                     cuda.atomic.add(counts, SEARCHES, np.int32(1))
-                again = shuffle(left, 0) != RUNNING
+                touched = shuffle(left, 0) != RUNNING
             if lane == 0:
                 cuda.atomic.sub(counts, PENDING, np.int32(1))
         if thread == 0:
             end = nanoseconds()
+            if again:
+                start -= times[0]
+                times[1] -= times[0]
             times[0] = end - start
             times[1] += times[0]
             if not local:
@@ -241,7 +255,7 @@ def kernels_for(shape: Shape, per: int):
         h = cuda.shared.array(0, int32)
         # Excess and residuals, behind the heights.
         w = h.view(np.int64) if wide else h
-        if counts[DONE] != 0:
+        if not ghosts and counts[DONE] != 0:
             return
         n = flags.size
         tid, block, blocks = cuda.threadIdx.x, cuda.blockIdx.x, cuda.gridDim.x
@@ -256,7 +270,10 @@ def kernels_for(shape: Shape, per: int):
         while i < n:
             positive = bits[np.uint64((i * (arcs + 2) + arcs + 1) * 32 + lane)]
             active = ballot(positive & reach[np.uint64(i * 32 + lane)] != NONE)
-            if lane == 0:
+            if ghosts and (i < counts[FRONT] or i >= n - counts[BEHIND]):
+                if lane == 0:
+                    flags[np.uint64(i)] = 1  # as if it waited already: it comes into no list
+            elif lane == 0:
                 flags[np.uint64(i)] = 0
                 if active != NONE:
                     iz, iy, ix = place_of(i, tiles)
@@ -314,10 +331,15 @@ def kernels_for(shape: Shape, per: int):
             counts[ROUNDS] = now
             counts[PENDING] = 0
             nothing = turn == 1 and not working
-            if nothing and counts[LOCAL] == 0:
-                counts[DONE] = 1
-            few = relaxed_load(counts, VISITED) * FEW <= n
-            counts[LOCAL] = 1 if few and rise != 0 and not nothing and end - times[4] < times[3] * PATIENCE else 0
+            if ghosts:
+                counts[DONE] = 1 if nothing else 0
+                counts[AWAKE] = relaxed_load(counts, VISITED)
+                counts[LOCAL] = 0
+            else:
+                if nothing and counts[LOCAL] == 0:
+                    counts[DONE] = 1
+                few = relaxed_load(counts, VISITED) * FEW <= n
+                counts[LOCAL] = 1 if few and rise != 0 and not nothing and end - times[4] < times[3] * PATIENCE else 0
             counts[VISITED] = 0
 
     return relabel_kernel, discharge_kernel
@@ -362,24 +384,27 @@ def kernels():
     """The kernels for some neighbourhoods, with the argument types they are launched with."""
     counts, tiles = int32[::1], types.UniTuple(int32, 3)
     listed = []
-    for connectivity, excess, residual in (
-        (4, int32, uint16),
-        (4, int64, int64),
-        (8, int32, int32),
-        (6, int32, int32),
-        (18, int32, uint16),
-        (26, int32, int32),
+    for connectivity, excess, residual, ghosts in (
+        (4, int32, uint16, False),
+        (4, int64, int64, False),
+        (8, int32, int32, False),
+        (6, int32, int32, False),
+        (18, int32, uint16, False),
+        (26, int32, int32, False),
+        (4, int32, uint16, True),
+        (26, int32, uint16, True),
     ):
         flat = 2 if connectivity in (4, 8) else 3
         forward = [(0,) * (3 - flat) + offset for offset in neighbourhood(connectivity)]
         offsets = tuple(o for f in forward for o in (f, tuple(-i for i in f)))
-        shape = Shape(offsets, (1, 32, 32) if flat == 2 else (4, 8, 32), excess == int64)
+        shape = Shape(offsets, (1, 32, 32) if flat == 2 else (4, 8, 32), excess == int64, ghosts)
         relabel, discharges = kernels_for(shape, PIXELS // THREADS)
         common = (counts, uint32[::1], uint32[::1], counts, counts, counts, counts, int64[::1], tiles)
         arrays = (excess[::1], residual[::1])
+        what = f"{connectivity} {excess}" + " ghosts" * ghosts
         listed += [
-            (f"relabel {connectivity} {excess}", relabel, (*common, int32)),
-            (f"discharge {connectivity} {excess}", discharges, (*arrays, *common, int32, float64, int32)),
+            (f"relabel {what}", relabel, (*common, int32)),
+            (f"discharge {what}", discharges, (*arrays, *common, int32, float64, int32)),
             (f"bits {excess} {residual}", bits_kernel, (*arrays, int64, int64, uint32[::1])),
         ]
     return listed

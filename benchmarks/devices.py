@@ -1,0 +1,197 @@
+"""`python -m benchmarks devices`: one grid on one GPU and on several, arrays on the host in, labels on the host out.
+
+    picture   4 neighbours, edges by contrast; a noisy photograph against its median, mirrored again and again
+    volume    6 neighbours, the same in three dimensions: three photographs, each along two axes
+    dense     26 neighbours, one capacity for all edges of a length; by default too large for one GPU of 141 GB
+
+load s       reading the arrays into the GPUs: copies from pageable memory, checks, the layout of the solver
+solve s      until no excess can reach the sink
+labels s     labels and value back on the host
+speed-up     of the same work on one GPU
+
+Kernels are compiled before a clock starts, on a small part of the same kind.  Several slabs may share a GPU:
+`--devices 0 0`.  A row of several GPUs appears only if its cut was proved minimal (`Cut.check`), one of a single GPU
+only if value and labels are those.
+"""
+
+import argparse
+import itertools
+import time
+from statistics import median
+
+import cv2
+import numpy as np
+import skimage.data
+
+import gridcut
+from apps.info import gpu_facts
+from benchmarks.table import header, markdown, save
+
+SIZES = {"picture": 32768, "volume": 1024, "dense": 1344}
+QUICK = {"picture": 2048, "volume": 128, "dense": 64}
+SMALL = {"picture": 160, "volume": 24, "dense": 16}  # to compile on
+BLOCK = {"picture": 4096, "volume": 256, "dense": 256}  # what is repeated
+NOISE = 25.0
+COLUMNS = ["instance", "size", "GPUs", "certified", "load s", "solve s", "labels s", "total s", "rounds", "exchanges"]
+COLUMNS += ["speed-up, solve", "speed-up, total"]
+
+
+def main(argv):
+    options = _parser().parse_args(argv)
+    if unknown := [name for name in options.instances if name not in SIZES]:
+        print(f"unknown instance {unknown[0]!r}; there are: {', '.join(SIZES)}")
+        return 2
+    if gpu_facts() is None and not options.devices:
+        print("benchmarks devices: numba finds no CUDA GPU here")
+        return 2
+    from gridcut.device.peers import gpu_count
+
+    devices = options.devices or list(range(gpu_count()))
+    sizes = {name: options.size or (QUICK if options.quick else SIZES)[name] for name in options.instances}
+    report = header(f"One grid on GPUs {devices}", ["numba-cuda", "numba", "numpy"])
+    if (gpu := gpu_facts()) is not None:
+        report += f"\n{gpu['name']}, {gpu['memory'] / 2**30:.0f} GiB each, driver {gpu['driver']}.\n"
+    print(report)
+    rows = []
+    for name, size in sizes.items():
+        for row in measure(name, size, devices, options):
+            rows.append(row)
+            print(" ".join(row), flush=True)
+    text = markdown(COLUMNS, rows)
+    print(text)
+    if options.save:
+        print("saved to", save("gridcut-devices", f"{report}\n{text}"))
+    return 0
+
+
+def measure(name, size, devices, options):
+    """A row for several GPUs and one for the first of them alone."""
+    start = time.perf_counter()
+    problem = instance(name, size)
+    print(f"{name}: made in {time.perf_counter() - start:.1f} s", flush=True)
+    small = instance(name, min(SMALL[name], size))
+    solve(small, devices)
+    several, cut = timed(problem, devices, options.repeats)
+    print(f"  several: total {several['total']:.2f} s, {cut.stats}", flush=True)
+    start = time.perf_counter()
+    cut.check()
+    print(f"  proved in {time.perf_counter() - start:.1f} s", flush=True)
+    shape = "x".join(map(str, problem[0].shape))
+    counts = [str(cut.stats["rounds"]), str(cut.stats["exchanges"])]
+    one = None
+    if options.one:
+        value, labels, number = cut.value, cut.labels, cut.stats["devices"]
+        del cut  # gives its memory on the GPUs back
+        one = alone(small, problem, devices[0], options.repeats, value, labels)
+    else:
+        number = cut.stats["devices"]
+    ratios = [f"{one[key] / several[key]:.2f}" if one and "total" in one else "-" for key in ("solve", "total")]
+    which = "+".join(map(str, number))
+    yield [name, shape, which, "✓", *seconds_of(several), *counts, *ratios]
+    if one is not None and "total" in one:
+        yield [name, shape, str(devices[0]), "equal", *seconds_of(one), one["rounds"], "-", "1", "1"]
+    elif one is not None:
+        yield [name, shape, str(devices[0]), one["refused"], *["-"] * 8]
+
+
+def alone(small, problem, device, repeats, value, labels):
+    """Seconds on one GPU, whose value and labels must be these; {"refused": ...} where it has no room."""
+    from gridcut.device.cuda import cuda
+
+    with cuda.gpus[device]:
+        solve(small, None)
+        try:
+            one, cut = timed(problem, None, repeats)
+        except MemoryError:
+            return {"refused": "no room"}
+    if cut.value != value or not np.array_equal(cut.labels, labels):
+        raise AssertionError(f"one GPU: value {cut.value}, several {value}, or other labels")
+    return {**one, "rounds": str(cut.stats["rounds"])}
+
+
+def timed(problem, devices, repeats):
+    """Median seconds by phase, and the last cut."""
+    found = []
+    for _ in range(repeats):
+        cut = None  # frees the last one's memory
+        start = time.perf_counter()
+        cut = solve(problem, devices)
+        total = time.perf_counter() - start
+        seconds = cut.stats["seconds"]
+        load = seconds["load"] + seconds.get("upload", 0)
+        labels = seconds["download"] + seconds["value"]
+        found.append({"load": load, "solve": seconds["solve"], "labels": labels, "total": total})
+    return {key: median(one[key] for one in found) for key in found[0]}, cut
+
+
+def solve(problem, devices):
+    source, sink, edges = problem
+    return gridcut.max_flow(source, sink, edges, device="cuda", devices=devices)
+
+
+def seconds_of(found):
+    return [f"{found[key]:.3f}" for key in ("load", "solve", "labels", "total")]
+
+
+def instance(name, size):
+    """source, sink, edges of a grid with this many pixels a side."""
+    axes = 2 if name == "picture" else 3
+    block = repeated(axes, min(BLOCK[name], size + size % 2))
+    shape = (size,) * axes
+    level = np.rint(block - np.median(block))
+    source, sink = (tiled(np.clip(side, 0, 255).astype(np.uint8), shape) for side in (level, -level))
+    if name == "dense":
+        edges = {o: np.uint8(round(12 / np.linalg.norm(o))) for o in gridcut.neighbourhood(26)}
+    else:
+        edges = {o: tiled(contrast(block, o), shape) for o in gridcut.neighbourhood(2 * axes)}
+    return source, sink, edges
+
+
+def repeated(axes, side):
+    """A block of noisy grey values that goes on at its ends: mirrored photographs, each along two axes."""
+    names = ("camera",) if axes == 2 else ("camera", "astronaut", "coffee")
+    planes = [mirrored(name, side) for name in names]
+    if axes == 2:
+        grey = planes[0]
+    else:
+        grey = planes[0][None] + planes[1][:, None] + planes[2][:, :, None] - 255
+    noise = np.random.default_rng(0).standard_normal(grey.shape, np.float32)
+    return np.clip(grey + np.float32(NOISE) * noise, 0, 255)
+
+
+def mirrored(name, side):
+    photo = getattr(skimage.data, name)()
+    grey = (photo if photo.ndim == 2 else photo[..., :3].mean(-1)).astype(np.float32)
+    shorter = min(grey.shape)
+    half = cv2.resize(grey[:shorter, :shorter], (side // 2, side // 2), interpolation=cv2.INTER_CUBIC)
+    half = np.concatenate([half, half[::-1]])
+    return np.concatenate([half, half[:, ::-1]], axis=1)
+
+
+def contrast(block, offset, strength=250.0, spread=80.0):
+    """Edges of a block to what lies there: the weaker, the more the grey values differ."""
+    far = np.roll(block, [-o for o in offset], axis=range(block.ndim))
+    return np.rint(1 + strength * np.exp(-np.square((far - block) / np.float32(spread)) / 2)).astype(np.uint8)
+
+
+def tiled(block, shape):
+    """An array of this shape filled with a block again and again."""
+    whole = np.empty(shape, block.dtype)
+    for corner in itertools.product(*(range(0, d, b) for d, b in zip(shape, block.shape, strict=True))):
+        part = whole[tuple(slice(c, c + b) for c, b in zip(corner, block.shape, strict=True))]
+        part[...] = block[tuple(slice(d) for d in part.shape)]
+    return whole
+
+
+def _parser():
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks devices", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("instances", nargs="*", metavar="NAME", default=list(SIZES), help=f"of {', '.join(SIZES)}")
+    parser.add_argument("--devices", type=int, nargs="+", metavar="N", help="numbers of GPUs (default: all)")
+    parser.add_argument("--size", type=int, metavar="N", help=f"pixels a side (default: {SIZES})")
+    parser.add_argument("--quick", action="store_true", help=f"sizes {QUICK}")
+    parser.add_argument("--repeats", type=int, default=1, metavar="N", help="(default: 1)")
+    parser.add_argument("--no-one", dest="one", action="store_false", help="leave out the row of one GPU")
+    parser.add_argument("--save", action="store_true", help="write the table to benchmarks/results/")
+    return parser

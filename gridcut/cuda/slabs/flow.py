@@ -1,0 +1,87 @@
+"""max_flow on several GPUs: slabs loaded, solved, and their labels and state brought together on the host."""
+
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gridcut.capacity import cut_capacity
+from gridcut.cuda.flow import labels_and_values
+from gridcut.cuda.slabs.certificate import certify
+from gridcut.cuda.slabs.fetch import fetch_grid
+from gridcut.cuda.slabs.load import load_slabs, on_all
+from gridcut.cuda.slabs.machine import Machine
+from gridcut.cuda.slabs.solve import solve
+from gridcut.cuda.slabs.split import split
+from gridcut.cuda.tiles.layout import CELLS
+from gridcut.cut import Cut, Later, Solved
+from gridcut.device.arrays import refusing
+from gridcut.device.peers import copy_out, open_gpus
+from gridcut.grid import Grid, Layout, make_layout
+from gridcut.load import reader
+from gridcut.problem import Problem
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SlabCut(Cut):
+    """A minimum cut whose state lies on several GPUs."""
+
+    _problem: Problem | None = field(repr=False, default=None)
+    _machines: list[Machine] | None = field(repr=False, default=None)
+
+    def check(self) -> None:
+        """As `Cut.check`, some lines at a time, so that the host need not hold the whole state."""
+        if self.labels.ndim == 1:
+            Cut.check(self)
+        else:
+            certify(self.value, self.labels, self._problem, self._machines)
+
+
+def max_flow_on_devices(problem: Problem, devices: list[int], parameters: dict, callback) -> Cut:
+    """The cut of a checked problem on the host that is not empty."""
+    clock = [time.perf_counter()]
+    flat = make_layout(problem.shape, problem.edges)
+    parts = split(problem.shape, flat.offsets, len(devices))
+    gpus = open_gpus(devices[: len(parts)])
+    slabs = load_slabs(problem, parts, gpus)
+    numbers = slabs[0].state.numbers
+    clock.append(time.perf_counter())
+    with refusing():
+        machines, stats = solve(slabs, callback=callback, **parameters)
+    clock.append(time.perf_counter())
+    labels = np.empty(problem.shape, np.bool_)
+    values = on_all(lambda i: bring_labels(machines[i], labels), gpus)
+    clock.append(time.perf_counter())
+    value = cut_capacity(reader(problem, flat), labels, True) if problem.is_float else sum(values)
+    clock.append(time.perf_counter())
+    stats = {
+        **stats,
+        "devices": [gpu.device for gpu in gpus],
+        "slabs": [(part.first, part.last) for part in parts],
+        "seconds": dict(zip(("load", "solve", "download", "value"), np.diff(clock).tolist(), strict=True)),
+        "dtype": np.dtype(numbers.excess).name,
+        "unit": numbers.unit,
+    }
+    return SlabCut(
+        value, labels, "cuda", "tiles", stats, Later(lambda: solved_of(problem, flat, machines)), problem, machines
+    )
+
+
+def bring_labels(machine: Machine, labels: np.ndarray) -> int:
+    """Write the labels of the lines a slab owns; its part of the value, if capacities are integers."""
+    part, own = machine.slab.part, machine.slab.own
+    first = part.front * CELLS // 32
+    side = machine.memory.reach_bits[first : first + part.own.cells // 32]
+    found, (value,) = labels_and_values(own, side, None)
+    copy_out(found, labels[part.first : part.last])
+    return value
+
+
+def solved_of(problem: Problem, flat: Layout, machines: list[Machine]) -> Solved:
+    """What residuals and flows are made from: the slabs as one grid on the host."""
+    numbers = machines[0].slab.state.numbers
+    grid = Grid(
+        flat, np.zeros(flat.size, numbers.excess), np.zeros(flat.size * flat.arcs, numbers.excess), numbers.unit
+    )
+    fetch_grid(machines, 0, problem.shape[0], grid)
+    return Solved(problem, reader(problem, flat), grid, [])

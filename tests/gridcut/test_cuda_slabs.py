@@ -1,0 +1,407 @@
+"""One grid on several GPUs: how it is cut, what crosses the borders, whole solves, and what is refused.
+
+In the simulator and on a machine with one GPU the slabs share it.
+"""
+
+import weakref
+
+import numpy as np
+import pytest
+
+import gridcut
+from gridcut.cuda.slabs.split import split
+from gridcut.cuda.tiles.layout import from_flat
+from gridcut.grid import make_layout
+
+sim = pytest.mark.sim
+
+
+# How a grid is cut: no GPU
+
+
+@pytest.mark.parametrize(
+    ("shape", "count", "lines"),
+    [
+        ((100, 40), 3, [0, 32, 64, 100]),
+        ((100, 40), 2, [0, 64, 100]),
+        ((64, 5), 9, [0, 32, 64]),  # no more slabs than rows of tiles
+        ((32, 200), 2, [0, 32]),
+        ((17, 9, 40), 2, [0, 8, 17]),
+        ((17, 9, 40), 5, [0, 4, 8, 12, 16, 17]),
+        ((5000,), 2, [0, 5000]),
+    ],
+)
+def test_slabs_are_whole_tiles(shape, count, lines):
+    parts = split(shape, make_layout(shape, [(1,) + (0,) * (len(shape) - 1)]).offsets, count)
+    assert [part.first for part in parts] + [parts[-1].last] == lines
+    assert all(one.last == other.first for one, other in zip(parts, parts[1:], strict=False))
+    assert sum(part.own.count for part in parts) * 1024 >= np.prod(shape)
+    for part in parts:
+        ghosts = part.front, part.behind
+        assert ghosts == (part.plane * (part.first > 0), part.plane * (part.last < shape[0]))
+        assert part.front + part.own.count + part.behind == part.tiles.count
+
+
+@pytest.mark.parametrize(("shape", "connectivity"), [((70, 40), 4), ((70, 40), 8), ((9, 10, 40), 6), ((9, 10, 40), 26)])
+def test_faces_meet(shape, connectivity):
+    """Pixel j of a face is one pixel of the grid on both sides, and arcs across lead where they say."""
+    layout = make_layout(shape, gridcut.neighbourhood(connectivity))
+    numbers = np.arange(1, np.prod(shape) + 1, dtype=np.int32).reshape(shape)
+    parts = split(shape, layout.offsets, 3)
+    held = []
+    for part in parts:
+        flat = make_layout((part.stop - part.start, *shape[1:]), layout.offsets)
+        excess, residual = np.zeros(flat.size, np.int32), np.zeros(flat.size * flat.arcs, np.int32)
+        flat.interior(excess)[...] = numbers[part.start : part.stop]
+        held.append(from_flat(part.tiles, excess, residual, flat)[0].reshape(-1, 1024))
+
+    def face(i, tiles, place, border):
+        tiles = held[i][tiles : tiles + parts[i].plane, place : place + border.pixels]
+        return tiles.reshape(-1)
+
+    for i in range(2):
+        one, other = parts[i].sides()[-1], parts[i + 1].sides()[0]
+        assert one.cells == other.cells
+        assert [k ^ 1 for k, *_ in one.across] == [k for k, *_ in other.across]
+        assert (face(i, one.own, one.own_place, one) == face(i + 1, other.ghosts, other.ghost_place, other)).all()
+        assert (face(i, one.ghosts, one.ghost_place, one) == face(i + 1, other.own, other.own_place, other)).all()
+        for which, border in ((i, one), (i + 1, other)):
+            own, ghosts = (
+                face(which, *args, border)
+                for args in ((border.own, border.own_place), (border.ghosts, border.ghost_place))
+            )
+            assert len(border.across) == {4: 1, 8: 3, 6: 1, 26: 9}[connectivity]
+            place = {n: np.array(np.unravel_index(n - 1, shape)) for n in (*own[own > 0], *ghosts[ghosts > 0])}
+            p = own[own > 0][3]
+            for k, dy, dx in border.across:
+                q = place[p] + layout.offsets[k]
+                if (q >= 0).all() and (q < shape).all():
+                    assert numbers[tuple(q)] in ghosts
+                along = np.array(layout.offsets[k])[1:]
+                assert tuple(along) == ((dx,) if len(shape) == 2 else (dy, dx))
+
+
+# What is refused: no GPU
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"devices": 2}, TypeError, r"devices must be a list of device numbers, such as \[0, 1\]; got int"),
+        ({"devices": "01"}, TypeError, "devices must be a list of device numbers"),
+        ({"devices": [0, "1"]}, TypeError, r"devices must be a list of device numbers, .*; got \[0, '1'\]"),
+        ({"devices": [0, 1.0]}, TypeError, "devices must be a list of device numbers"),
+        ({"devices": [True, 0]}, TypeError, "devices must be a list of device numbers"),
+        ({"devices": []}, ValueError, "devices is empty; name one GPU at least, or leave it out"),
+        ({"devices": [0, -1]}, ValueError, r"devices holds -1; the numbers of GPUs are 0, 1, ..."),
+        ({"devices": [0], "device": "cpu"}, ValueError, "devices names GPUs, but device is 'cpu'; use device='cuda'"),
+        ({"devices": [0], "method": "lock_free"}, ValueError, "several GPUs run method 'tiles' only; got method="),
+        ({"devices": [0], "device": "gpu"}, ValueError, "devices names GPUs, but device is 'gpu'"),
+        ({"devices": [0, 0], "edges": {(0, 2): 1}}, ValueError, "edges holds longer offsets; leave devices out"),
+        ({"devices": [0], "edges": {(0, 1, 0): 1}}, ValueError, "an offset must have 2 entries"),
+    ],
+)
+def test_refused(options, error, message):
+    one = np.ones((3, 4), int)
+    with pytest.raises(error, match=message):
+        gridcut.max_flow(one, one, **{"edges": {(0, 1): one}, **options})
+
+
+def test_devices_are_obeyed_or_refused():
+    from gridcut.device import cuda_is_available
+
+    if cuda_is_available():
+        pytest.skip("there is a GPU")
+    one = np.ones((3, 4), int)
+    with pytest.raises(RuntimeError, match="(finds no CUDA GPU|is not installed)"):
+        gridcut.max_flow(one, one, {(0, 1): one}, devices=[0, 1])
+
+
+@pytest.fixture
+def some_gpu():
+    """A GPU, or the simulator."""
+    from gridcut.device import cuda_is_available
+
+    if not cuda_is_available():
+        pytest.skip("no GPU and no simulator")
+
+
+@pytest.mark.parametrize("where", [pytest.param("sim", marks=sim), pytest.param("gpu", marks=pytest.mark.gpu)])
+def test_refused_with_a_gpu(where, some_gpu):
+    from gridcut.device.cuda import cuda
+
+    one = np.ones((3, 4), np.int32)
+    edges = {(0, 1): 1}
+    with pytest.raises(ValueError, match=r"devices names GPU 99, but there (is one GPU, 0|are \d+ GPUs, 0 to \d+)"):
+        gridcut.max_flow(one, one, edges, devices=[0, 99])
+    with pytest.raises(TypeError, match="the capacities lie on a GPU, .*copy them to the host, or leave devices out"):
+        gridcut.max_flow(cuda.to_device(one), cuda.to_device(one), edges, devices=[0, 0])
+    with pytest.raises(TypeError, match="method 'tiles' takes steps, balance; got 'order'"):
+        gridcut.max_flow(one, one, edges, devices=[0, 0], order="fifo")
+    for name in ("steps", "balance"):
+        with pytest.raises(ValueError, match=f"{name} must be"):
+            gridcut.max_flow(one, one, edges, devices=[0, 0], **{name: 0})
+    source = np.ones((70, 5), np.int32)
+    source[66, 3] = -1
+    with pytest.raises(ValueError, match=r"source holds -1 at \(66, 3\); capacities must be 0 or more"):
+        gridcut.max_flow(source, 1, edges, devices=[0, 0, 0])
+    cut = gridcut.max_flow(one[:0], one[:0], edges, devices=[0, 0])
+    assert (cut.value, cut.labels.shape) == (0, (0, 4))
+
+
+# Whole solves
+
+
+def snake(shape, first, last, rows=None):
+    """Pixels of a way that goes up and down between two lines, column by column; in volumes in one plane."""
+    columns = range(0, shape[-1], 2)
+    way = []
+    for i, x in enumerate(columns):
+        lines = list(range(first, last + 1))
+        way += [(y, x) for y in (lines if i % 2 == 0 else lines[::-1])]
+        if x + 2 < shape[-1]:
+            way.append((way[-1][0], x + 1))
+    return way if len(shape) == 2 else [(y, 1, x) for y, x in way]
+
+
+def along(shape, way, offsets, capacity):
+    """Arcs along a way, both ways, and no others: directed edges."""
+    edges = {o: np.zeros(shape, np.int32) for f in offsets for o in (f, tuple(-i for i in f))}
+    for p, q in zip(way, way[1:], strict=False):
+        there = tuple(b - a for a, b in zip(p, q, strict=True))
+        edges[there][p] = capacity
+        edges[tuple(-i for i in there)][q] = capacity
+    return edges
+
+
+def check(problem, tools, devices, mask=None, **options):
+    """Solve on several devices; value, labels and certificate against the CPU."""
+    source, sink, edges = problem
+    cut = gridcut.max_flow(source, sink, edges, mask=mask, devices=devices, **options)
+    cut.check()
+    one = gridcut.max_flow(source, sink, edges, mask=mask, device="cpu")
+    assert cut.value == pytest.approx(one.value, rel=1e-12 if np.asarray(source).dtype.kind == "f" else 0)
+    assert (cut.labels == one.labels).all()
+    assert len(cut.stats["slabs"]) == min(len(devices), -(-np.shape(source)[0] // (4 if np.ndim(source) == 3 else 32)))
+    return cut
+
+
+def scattered(rng, shape, connectivity, share=0.04, dtype=np.int32):
+    """Few pixels with excess, few with capacity to the sink, so that flow has a way to go."""
+    source, sink = rng.integers(0, 80, (2, *shape)) * (rng.random((2, *shape)) < share)
+    edges = {offset: rng.integers(0, 20, shape).astype(dtype) for offset in gridcut.neighbourhood(connectivity)}
+    return source.astype(dtype), sink.astype(dtype), edges
+
+
+@sim
+@pytest.mark.parametrize(
+    ("shape", "connectivity", "slabs", "dtype"),
+    [
+        ((36, 9), 4, 2, np.int32),
+        ((65, 3), 8, 3, np.int32),
+        ((34, 6), 4, 2, np.float32),
+        ((6, 3, 6), 6, 2, np.int32),
+        ((5, 3, 3), 26, 2, np.int64),
+    ],
+)
+def test_solve_in_the_simulator(shape, connectivity, slabs, dtype, tools):
+    rng = np.random.default_rng([201, *shape])
+    mask = rng.random(shape) < 0.9 if connectivity == 4 else None
+    check(scattered(rng, shape, connectivity, 0.1, dtype), tools, [0] * slabs, mask)
+
+
+@sim
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_way_over_the_border_and_back(turned, tools):
+    """All flow follows one way that crosses a border six times; its narrowest place decides."""
+    shape = (35, 11)
+    way = snake(shape, 31, 33)
+    way = way[::-1] if turned else way
+    source, sink = np.zeros((2, *shape), np.int32)
+    source[way[0]], sink[way[-1]] = 9, 7
+    edges = along(shape, way, gridcut.neighbourhood(4), 8)
+    cut = check((source, sink, edges), tools, [0, 0])
+    assert cut.value == 7
+    assert cut.stats["exchanges"] > 6  # as many for the distances alone
+
+
+@sim
+def test_both_sides_push_over_one_edge(tools):
+    """Excess on both sides of every border edge, each with its sink beyond the other's."""
+    shape = (34, 6)
+    source, sink = np.zeros((2, *shape), np.int32)
+    source[31], source[32] = 5, 4
+    sink[30, ::2], sink[33, 1::2] = 9, 9
+    cut = check((source, sink, {(0, 1): 2, (1, 0): np.full(shape, 3, np.int32)}), tools, [0, 0])
+    memory = weakref.ref(cut._machines[0])
+    del cut
+    assert memory() is None, "memory of GPUs must not wait for the garbage collector"
+
+
+@sim
+def test_solve_without_rising_between_relabelings(tools, monkeypatch):
+    from gridcut.cuda.slabs import solve
+
+    monkeypatch.setattr(solve, "MANY", 0)
+    check(scattered(np.random.default_rng(202), (34, 5), 4, 0.1), tools, [0, 0])
+
+
+@sim
+def test_local_relabelings(tools, monkeypatch):
+    """Wherever the time allows it, even where many tiles are at work; heights from there need not be distances."""
+    from gridcut.cuda.slabs import solve
+
+    monkeypatch.setattr(solve, "FEW", 0)
+    monkeypatch.setattr(solve, "PATIENCE", 5.0)
+    way = snake((35, 7), 31, 33)
+    source, sink = np.zeros((2, 35, 7), np.int32)
+    source[way[0]], sink[way[-1]] = 9, 7
+    source[0, 0] = 3
+    edges = along((35, 7), way, gridcut.neighbourhood(4), 8)
+    cut = check((source, sink, edges), tools, [0, 0], steps=1, balance=1e-9)
+    assert cut.stats["global_relabels"] < cut.stats["rounds"]
+
+
+@sim
+def test_state_of_lines(tools):
+    """What lines_of brings is what the whole grid holds; the ghosts have nothing left."""
+    from gridcut.cuda.slabs.fetch import fetch_lines
+    from gridcut.cuda.slabs.flow import solved_of
+    from gridcut.cuda.slabs.load import load_slabs
+    from gridcut.cuda.slabs.solve import solve
+    from gridcut.cuda.tiles.search import FAR
+    from gridcut.device.peers import open_gpus
+    from gridcut.problem import check_problem
+
+    shape = (9, 3, 4)
+    problem = check_problem(*scattered(np.random.default_rng(203), shape, 6, 0.1), None)
+    flat = make_layout(shape, problem.edges)
+    parts = split(shape, flat.offsets, 3)
+    machines, _ = solve(load_slabs(problem, parts, open_gpus([0, 0, 0])))
+    labels = gridcut.max_flow(problem.source, problem.sink, problem.edges, device="cpu").labels
+    solved = solved_of(problem, flat, machines)
+    for first, last in ((0, 9), (3, 5), (4, 8), (7, 9), (8, 9), (0, 1)):
+        lines = (last - first, *shape[1:])
+        excess, height, residual = np.empty(lines, np.int32), np.empty(lines, np.int32), np.empty((*lines, 6), np.int32)
+        fetch_lines(machines, first, last, excess, residual, height)
+        assert (excess == flat.interior(solved.grid.excess)[first:last]).all()
+        whole = flat.interior(solved.grid.residual.reshape(-1, flat.arcs))
+        assert (residual == whole[first:last]).all()
+        assert ((height == FAR) == labels[first:last]).all()
+    for machine in machines:
+        part, state = machine.slab.part, machine.slab.state
+        excess = state.excess.copy_to_host().reshape(-1, 1024)
+        residual = state.residual.copy_to_host().reshape(-1, part.tiles.arcs * 1024)
+        for array in (excess, residual):
+            assert not array[: part.front].any()
+            assert not array[part.tiles.count - part.behind :].any()
+
+
+# On GPUs: one that all slabs share, and two where there are two
+
+
+def gpus():
+    yield pytest.param([0], marks=pytest.mark.gpu, id="one slab")
+    yield pytest.param([0, 0], marks=pytest.mark.gpu, id="two on one")
+    yield pytest.param([0, 0, 0, 0, 0], marks=pytest.mark.gpu, id="five on one")
+    yield pytest.param([0, 1], marks=pytest.mark.gpu, id="two")
+    yield pytest.param([1, 0, 0, 1, 1], marks=pytest.mark.gpu, id="five on two")
+
+
+@pytest.fixture(params=list(gpus()))
+def devices(request):
+    from gridcut.device.peers import gpu_count
+
+    if max(request.param) >= gpu_count():
+        pytest.skip("one GPU only")
+    return request.param
+
+
+@pytest.mark.parametrize(
+    ("shape", "connectivity"),
+    [((200, 300), 4), ((165, 70), 8), ((33, 2000), 4), ((40, 50, 60), 6), ((21, 33, 70), 26), ((500,), 2)],
+)
+def test_solve_on_gpus(devices, shape, connectivity, tools):
+    for seed in range(3):
+        rng = np.random.default_rng([204, seed])
+        problem = scattered(rng, shape, connectivity, [0.5, 0.05, 0.005][seed])
+        cut = gridcut.max_flow(*problem, devices=devices)
+        cut.check()
+        one = gridcut.max_flow(*problem, device="cuda")
+        assert cut.value == one.value
+        assert (cut.labels == one.labels).all()
+        assert cut.stats["devices"] == devices[: len(cut.stats["devices"])]
+
+
+def test_masks_floats_and_wide_integers_on_gpus(devices, tools):
+    rng = np.random.default_rng(205)
+    shape = (150, 90)
+    source, sink, edges = scattered(rng, shape, 4, 0.2)
+    check((source, sink, edges), tools, devices, rng.random(shape) < 0.8)
+    unit = np.int64(2**40)
+    check((source * unit, sink * unit, {o: e * unit for o, e in edges.items()}), tools, devices)
+    check((source / 7, sink / 7, {o: e / 7 for o, e in edges.items()}), tools, devices, rng.random(shape) < 0.8)
+    check((source.astype(np.uint8), 3, {(0, 1): np.uint16(20000), (1, 0): np.uint16(45000)}), tools, devices)
+
+
+def test_ways_over_the_borders_on_gpus(devices, tools):
+    """Over every border again and again, from one end of the grid to the other."""
+    for shape, lines in (((70, 61), (20, 66)), ((9, 3, 41), (1, 8))):
+        way = snake(shape, *lines)
+        for ends in (way, way[::-1]):
+            source, sink = np.zeros((2, *shape), np.int32)
+            source[ends[0]], sink[ends[-1]] = 9, 7
+            edges = along(shape, ends, gridcut.neighbourhood(4 if len(shape) == 2 else 6), 8)
+            assert check((source, sink, edges), tools, devices).value == 7
+
+
+def test_a_random_tree_over_the_borders_on_gpus(devices, tools):
+    """One way between any two pixels: flow crosses wherever the tree does."""
+    rng = np.random.default_rng(206)
+    shape = (130, 40)
+    edges = {o: np.zeros(shape, np.int32) for o in gridcut.neighbourhood(4)}
+    seen, front = {(0, 0)}, [(0, 0)]
+    while front:
+        i = len(front) - 1 if rng.random() < 0.7 else int(rng.integers(len(front)))
+        y, x = front[i]
+        free = [(y + a, x + b) for a, b in ((0, 1), (1, 0), (0, -1), (-1, 0)) if (y + a, x + b) not in seen]
+        free = [(a, b) for a, b in free if 0 <= a < shape[0] and 0 <= b < shape[1]]
+        if not free:
+            front.pop(i)
+            continue
+        to = free[int(rng.integers(len(free)))]
+        seen.add(to)
+        front.append(to)
+        edges[abs(to[0] - y), abs(to[1] - x)][min(to[0], y), min(to[1], x)] = rng.integers(3, 50)
+    source, sink = rng.integers(0, 90, (2, *shape)) * (rng.random((2, *shape)) < 0.02)
+    check((source.astype(np.int32), sink.astype(np.int32), edges), tools, devices)
+
+
+def test_files_and_views_on_gpus(devices, tmp_path, tools):
+    """Slabs are read from files, and from arrays of any strides."""
+    rng = np.random.default_rng(207)
+    source, sink, edges = scattered(rng, (140, 80), 4, 0.2)
+    for name, array in (("source", source), ("sink", sink)):
+        np.save(tmp_path / f"{name}.npy", array)
+    files = [np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in ("source", "sink")]
+    first = check((*files, edges), tools, devices)
+    turned = check((source[::-1, ::-1], sink[::-1, ::-1], {o: e[::-1, ::-1] for o, e in edges.items()}), tools, devices)
+    assert first.value == gridcut.max_flow(source, sink, edges, device="cpu").value
+    assert turned.value > 0
+
+
+def test_a_large_picture_on_gpus(devices):
+    """With local relabelings, and flows of a completed maximum flow."""
+    rng = np.random.default_rng(208)
+    shape = (1500, 1000)
+    source = rng.integers(0, 60, shape, np.int32) * (rng.random(shape) < 0.01)
+    sink = rng.integers(0, 60, shape, np.int32) * (rng.random(shape) < 0.01)
+    edges = {(0, 1): rng.integers(0, 20, shape, np.int32), (1, 0): rng.integers(0, 20, shape, np.int32)}
+    seen = []
+    cut = gridcut.max_flow(source, sink, edges, devices=devices, callback=seen.append)
+    cut.check()
+    one = gridcut.max_flow(source, sink, edges, device="cuda")
+    assert cut.value == one.value
+    assert (cut.labels == one.labels).all()
+    assert len(seen) == cut.stats["rounds"]
+    assert cut.flow((0, 1)).shape == shape
