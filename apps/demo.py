@@ -256,9 +256,8 @@ def label_pictures(folder: Path, device: str):
     yield see_depth(samples.stereo_pair(), "motorcycle", folder)
     photo = np.ascontiguousarray(skimage.data.astronaut())
     marks = strokes_of(EXAMPLES[0], photo.shape[:2])
-    yield see_depth(
-        layered_pair(photo, segment_marked(to_rgb(photo), marks, fill_holes=True).mask), "astronaut", folder
-    )
+    person = segment_marked(to_rgb(photo), marks, fill_holes=True).mask
+    yield see_depth(layered_pair(photo, person), "astronaut", folder)
 
 
 def on_checkerboard(rgba: np.ndarray, size: int = 16) -> np.ndarray:

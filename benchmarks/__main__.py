@@ -4,7 +4,7 @@ import argparse
 import importlib
 import sys
 
-NAMES = ("assign", "flow", "greedy", "gridcut", "labels", "matching", "scale", "segment", "stereo", "superpixels")
+NAMES = tuple("assign flow greedy gridcut labels matching scale segment stereo superpixels volume".split())
 # Of those that are another program on a GPU; the others take --device themselves, or have no such thing.
 ON_CUDA = {"greedy": "matching_cuda_greedy", "labels": "labels_cuda", "matching": "matching_cuda"}
 

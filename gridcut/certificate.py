@@ -105,7 +105,7 @@ def certify_value(value, labels, problem: Problem, views: Reader, grid: Grid) ->
     capacity = cut_capacity(views, labels, problem.is_float)
     to_sink = capacity_to_sink(views, problem.is_float)
     left = grid.layout.interior(grid.excess)[~labels].astype(np.int64)
-    left = int((left >> 32).sum(dtype=np.int64) << 32) + int((left & (2**32 - 1)).sum(dtype=np.int64))
+    left = (int((left >> 32).sum(dtype=np.int64)) << 32) + int((left & (2**32 - 1)).sum(dtype=np.int64))
     if not problem.is_float:
         if not value == capacity == to_sink + left:
             raise CertificateError(f"value {value}, cut {capacity} and flow {to_sink + left} differ")
