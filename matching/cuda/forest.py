@@ -38,7 +38,7 @@ at by its whole warp.
 from numba import int32, int64
 
 from gridcut.device.cuda import SIMULATED, ballot, cuda, device_function, lowest_set, relaxed_load, shuffle
-from matching.cuda.frontier import NEAR, STATES, narrow_levels_of, push
+from matching.cuda.frontier import NEAR, STATES, TOGETHER, narrow_levels_of, own_levels_of, push
 from matching.cuda.grid import from_somewhere
 
 UNSEEN, RENEWED = -1, -2
@@ -53,22 +53,22 @@ def offer(graph, forest, out, x, r, k, end, step):
     """Algorithm 4 for every step-th of x's edges from k on: those y that are in no tree join that of r."""
     x_adj, mate_y = graph[1], graph[5]
     root_y, parent, root_x, leaf, queue, state = forest
-    near, place, alone, turn, half, tail = out
+    together = out[2] == TOGETHER
     while k < end:
         y = x_adj[k]
         dead = leaf[r] >= 0
         seen = root_y[y]
-        # One block alone waits for memory: it loads at once what it may need.  A wide level loads no more than it must.
-        mate = mate_y[y] if alone else int32(-1)
+        # A block by itself waits for memory: it loads at once what it may need.  A wide level loads what it must.
+        mate = int32(-1) if together else mate_y[y]
         if dead:
             return
         if seen < 0 and cuda.atomic.cas(root_y, y, int32(UNSEEN), r) == UNSEEN:
             parent[y] = x
-            if not alone:
+            if together:
                 mate = mate_y[y]
             if mate >= 0:
                 root_x[mate] = r
-                push(queue, near, place, state, alone, turn, half, tail, mate)
+                push(queue, state, out, mate)
             elif cuda.atomic.cas(leaf, r, int32(-1), y) < 0:
                 state[FOUND] = 1
         k += step
@@ -76,10 +76,10 @@ def offer(graph, forest, out, x, r, k, end, step):
 
 @device_function
 def top_down(graph, forest, out, head, thread, threads):
-    """Algorithm 4: a level from queue[head:tail], by `threads` threads; edges offered."""
+    """Algorithm 4: a level from queue[head:tail], or as many in `near`, by `threads` threads; edges offered."""
     x_ptr = graph[0]
     root_x, queue = forest[2], forest[4]
-    near, alone, half, tail = out[0], out[2], out[4], out[5]
+    near, way, half, tail = out[0], out[2], out[5], out[6]
     lane = int32(thread & 31)
     number = int32(tail - head)
     shift = int32(0)
@@ -95,7 +95,7 @@ def top_down(graph, forest, out, head, thread, threads):
         k = int64(0)
         end = int64(0)
         if i < number:
-            x = near[NEAR - half + i] if alone else queue[head + i]
+            x = queue[head + i] if way == TOGETHER else near[NEAR - half + i]
             k = x_ptr[x]
             end = x_ptr[x + 1]
             r = root_x[x]
@@ -120,7 +120,6 @@ def join(graph, forest, out, y, x, r):
     """Let y into the tree of r below x; False if y is unmatched and the tree has a leaf."""
     mate_y = graph[5]
     root_y, parent, root_x, leaf, queue, state = forest
-    near, place, alone, turn, half, tail = out
     mate = mate_y[y]
     if mate < 0:
         if cuda.atomic.cas(leaf, r, int32(-1), y) >= 0:
@@ -130,7 +129,7 @@ def join(graph, forest, out, y, x, r):
     parent[y] = x
     if mate >= 0:
         root_x[mate] = r
-        push(queue, near, place, state, alone, turn, half, tail, mate)
+        push(queue, state, out, mate)
     return True
 
 
@@ -187,6 +186,7 @@ def bottom_up(graph, forest, out, mark, thread, threads):
 
 
 narrow_levels = narrow_levels_of(top_down)
+own_levels = own_levels_of(top_down)
 
 
 @device_function
