@@ -5,6 +5,7 @@
   python -m benchmarks matching --device cuda --permuted --method auto,apfb-gpubfs_wr-ct+cheap
   python -m benchmarks matching --device cuda --paper                        Table I of the ICPP paper, made again
   python -m benchmarks matching --device cuda --orderings                    its Fig. 1, and Table 1 of Euro-Par's
+  python -m benchmarks matching --device cuda --rule                         the size from which on a GPU pays
   python -m benchmarks matching --device cuda --prepare                      makes the graphs, all at once, and ends
   python -m benchmarks matching --device cuda --rows a.json                  keeps what was measured, too
   python -m benchmarks matching --device cuda --read a.json,b.json --profile docs/images/x.png      draws it; no GPU
@@ -23,9 +24,9 @@ import argparse
 from itertools import product
 
 from apps.info import gpu_facts
+from benchmarks import matching_cuda_auto, matching_rows
 from benchmarks import matching_cuda_instances as instances
 from benchmarks import matching_pictures as pictures
-from benchmarks import matching_rows
 from benchmarks.matching_cuda_runs import CPU, G_PR, RELABELLINGS, VARIANTS, measure, program_of
 from benchmarks.matching_runs import STOPPED
 from benchmarks.table import geometric_mean, header, markdown, save
@@ -55,6 +56,12 @@ def main(argv):
     report = header("matching on a GPU", ["numba-cuda", "numba", "numpy", "scipy"])
     report += f"\n{gpu['name']}, {gpu['memory'] / 2**30:.0f} GiB, driver {gpu['driver']}.\n"
     print(report, flush=True)
+    if options.rule:
+        text = matching_cuda_auto.run(options.runs)
+        print(f"\n{text}")
+        if options.save:
+            print("saved to", save(options.save, f"{report}\n{text}"))
+        return 0
     measured = []
     for name, path in instances.prepared(names, options.cache).items():
         measured.append(measure(name, path, programs, options, say))
@@ -271,6 +278,7 @@ def parser():
     kind = options.add_mutually_exclusive_group()
     kind.add_argument("--paper", action="store_true", help="the papers' graphs that can be generated; minutes to make")
     kind.add_argument("--orderings", action="store_true", help="when labels are renewed, and how searches are made")
+    kind.add_argument("--rule", action="store_true", help="whole calls, by size: where should 'auto' take a GPU?")
     options.add_argument("--runs", type=int, default=10)
     options.add_argument("--calls", type=int, default=5, help="of the runs, those that time whole calls, too; 0: none")
     options.add_argument("--cpu", type=int, default=3, metavar="RUNS", help="of the CPU's default; 0: none")

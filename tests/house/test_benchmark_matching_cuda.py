@@ -5,6 +5,7 @@ import pytest
 
 import matching
 from benchmarks import matching_cuda as cuda_benchmark
+from benchmarks import matching_cuda_auto as auto_benchmark
 from benchmarks import matching_cuda_greedy as greedy_benchmark
 from benchmarks import matching_cuda_instances as cuda_instances
 from benchmarks import matching_cuda_runs as runs
@@ -155,6 +156,29 @@ def test_tables_of_the_papers(tmp_path, capsys):
     ours = [row[2] for row in rows_of(printed, "ap")]
     assert len(ours) == 8
     assert "1.00" in ours
+
+
+@pytest.mark.usefixtures("as_if_on_a_gpu")
+def test_the_rule_for_auto(monkeypatch, capsys):
+    """With the CPU in the place of the GPU."""
+    monkeypatch.setitem(auto_benchmark.HOW, "cuda", {"device": "cpu"})
+    families = {"tiny {}": (lambda scale: instances.uniform(scale, 2), 12)}
+    families |= {"road {}^2": (lambda scale: large.road(scale, 0.0), 4)}
+    monkeypatch.setattr(auto_benchmark, "FAMILIES", families)
+    monkeypatch.setattr(auto_benchmark, "SIZES", 2)
+    assert main([*MATCHING, "--rule", "--runs", "2", "--save", "auto"]) == 0
+    printed = capsys.readouterr().out
+    assert [row[2] for row in rows_of(printed)] == ["cpu", "cpu"]
+    assert len(rows_of(printed, "road")) == 2
+    assert "| 1048576 (now)" in printed
+    slow, fast = {"cpu": 2.0, "cuda": 1.0}, {"cpu": 1.0, "cuda": 3.0}
+    lines = auto_benchmark.rules([(1 << 20, slow), (1 << 17, fast)]).splitlines()
+    found = {
+        cells[1].split()[0]: (cells[2].strip(), cells[3].strip()) for cells in (line.split("|") for line in lines[2:])
+    }
+    assert found["1048576"] == ("1.000", "1.00")
+    assert found["65536"] == ("1.732", "3.00")
+    assert found["2097152"] == ("1.414", "2.00")
 
 
 @pytest.mark.parametrize(
