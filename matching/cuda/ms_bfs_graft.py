@@ -16,16 +16,16 @@ trees may be deeper than those of breadth-first searches, which the end of the s
 gives a tree its leaf, not who is last; renewed columns are marked, not listed, since a GPU reads all marks in less time
 than it counts a list; all phases are one kernel.
 
-O(phases (n + m + edges)); 16 n + 8 m bytes beside the graph and the matching.
+O(phases (n + m + edges)); 16 n + 8 m bytes, and a bit a column, beside the graph and the matching.
 """
 
 from numbers import Integral, Real
 
 import numpy as np
-from numba import float64, int32, int64
+from numba import float64, int32, int64, uint32
 
 from gridcut.device.arrays import allocate, download, upload
-from gridcut.device.cuda import cuda, cuda_kernel, device_function, grid_sync, relaxed_load
+from gridcut.device.cuda import ballot, cuda, cuda_kernel, device_function, grid_sync, relaxed_load
 from matching.cuda.forest import (
     ACTIVE,
     ALONE,
@@ -71,7 +71,7 @@ LEVELS_UP, GRAFTS, FINISHED, LEVELS_APART, COUNTED = 4, 5, 6, 7, 8  # in counts
 def plant(graph, forest, out, thread, threads):
     """Algorithm 3, lines 1 to 5: every unmatched x with edges is a root and in the frontier, every y unseen."""
     x_ptr, mate_x = graph[0], graph[4]
-    root_y, root_x, queue, state = forest[0], forest[2], forest[4], forest[5]
+    root_y, root_x, queue, state, seen = forest[0], forest[2], forest[4], forest[5], forest[6]
     x = thread
     while x < root_x.size:
         root = int32(-1)
@@ -84,6 +84,10 @@ def plant(graph, forest, out, thread, threads):
     while y < root_y.size:
         root_y[y] = int32(UNSEEN)
         y = int32(y + threads)
+    word = thread
+    while word < seen.size:
+        seen[word] = uint32(0)
+        word = int32(word + threads)
 
 
 @cuda_kernel(max_registers=REGISTERS)
@@ -100,6 +104,7 @@ def graft_kernel(
     leaf,
     queue,
     roots,
+    seen,
     state,
     counts,
     alpha,
@@ -112,7 +117,7 @@ def graft_kernel(
     near = cuda.shared.array(BUFFER, int32)
     place = cuda.shared.array(PLACES, int32)
     graph = (x_ptr, x_adj, y_ptr, y_adj, mate_x, mate_y)
-    forest = (root_y, parent, root_x, leaf, queue, state)
+    forest = (root_y, parent, root_x, leaf, queue, state, seen)
     thread = int32(cuda.grid(1))
     threads = int32(cuda.gridsize(1))
     cols = int32(mate_y.size)
@@ -210,16 +215,24 @@ def graft_kernel(
             state[FOUND] = 0
         active = int32(0)
         fresh = int32(0)
-        y = thread
-        while y < cols:
-            r = root_y[y]
-            if r >= 0:
-                if leaf[r] >= 0:
-                    root_y[y] = int32(RENEWED)
-                    fresh = int32(fresh + 1)
-                else:
-                    active = int32(active + 1)
-            y = int32(y + threads)
+        lane = int32(thread & 31)
+        first = int32(thread - lane)
+        while first < cols:
+            y = int32(first + lane)
+            renewed = False
+            if y < cols:
+                r = root_y[y]
+                if r >= 0:
+                    if leaf[r] >= 0:
+                        root_y[y] = int32(RENEWED)
+                        renewed = True
+                        fresh = int32(fresh + 1)
+                    else:
+                        active = int32(active + 1)
+            bits = ballot(renewed)
+            if lane == 0:
+                seen[first >> 5] ^= bits  # they were set
+            first = int32(first + threads)
         add_up(state, int32(ALONE), alone)
         add_up(state, int32(ACTIVE), active)
         add_up(state, int32(FRESH), fresh)
@@ -289,7 +302,7 @@ def search_for(
 ) -> dict:
     """`search` that may give up after `patience` levels of one block alone; "finished": whether it has not."""
     rows, cols = row_match.size, col_match.size
-    work = allocate(*((size, np.int32) for size in (cols, cols, rows, rows, rows, rows)))
+    work = allocate(*((size, np.int32) for size in (cols, cols, rows, rows, rows, rows)), (-(-cols // 32), np.uint32))
     state, counts = upload(np.zeros(FOREST_STATES, np.int32)), upload(np.zeros(COUNTED, np.int64))
     switches = (*map(np.int32, (direction_optimising, grafting, own_levels)), np.int64(patience))
     arguments = (*graph, row_match, col_match, *work, state, counts, np.float64(alpha), *switches)
@@ -306,5 +319,5 @@ solve = for_host(search)
 def kernels():
     """Name, kernel and argument types of what is compiled."""
     ids, longs = int32[::1], int64[::1]
-    types = (longs, ids, longs, ids, *(ids,) * 9, longs, float64, int32, int32, int32, int64)
+    types = (longs, ids, longs, ids, *(ids,) * 8, uint32[::1], ids, longs, float64, int32, int32, int32, int64)
     return [("graft", graft_kernel, types)]
