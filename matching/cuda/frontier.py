@@ -78,6 +78,18 @@ def push(queue, state, out, x):
 
 
 @device_function
+def fetch(queue, near, place, first, number):
+    """Begin the levels of a block by itself with queue[first : first + number]; all its threads take part."""
+    i = int32(cuda.threadIdx.x)
+    if i < COLLECTED:
+        place[i] = 0
+    while i < number:
+        near[i] = queue[first + i]
+        i = int32(i + cuda.blockDim.x)
+    cuda.syncthreads()
+
+
+@device_function
 def deliver(queue, near, place, state, turn, tail, first, number):
     """Bring near[first : first + number] into the queue; all threads of the block take part, with the same numbers."""
     me = int32(cuda.threadIdx.x)
@@ -112,13 +124,7 @@ def narrow_levels_of(level):
         """At most `most` levels: (head, tail, levels, edges).  All threads of the block take part."""
         me = int32(cuda.threadIdx.x)
         threads = int32(cuda.blockDim.x)
-        i = me
-        while i < tail - head:
-            near[i] = queue[head + i]
-            i = int32(i + threads)
-        if me < COLLECTED:
-            place[me] = 0
-        cuda.syncthreads()
+        fetch(queue, near, place, head, int32(tail - head))
         lap = int32(0)
         half = int32(NEAR)
         levels = int64(0)
@@ -155,13 +161,7 @@ def own_levels_of(level):
         share = int32((tail - head + cuda.gridDim.x - 1) // cuda.gridDim.x)
         first = int32(head + cuda.blockIdx.x * share)
         number = max(int32(0), min(share, int32(tail - first)))
-        i = me
-        while i < number:
-            near[i] = queue[first + i]
-            i = int32(i + threads)
-        if me < COLLECTED:
-            place[me] = 0
-        cuda.syncthreads()
+        fetch(queue, near, place, first, number)
         lap = int32(0)
         half = int32(NEAR)
         grown = int32(0)
