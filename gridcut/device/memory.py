@@ -6,6 +6,7 @@ checks, which cost more than what most of these calls do.
 
 import ctypes
 import math
+import sys
 import threading
 import weakref
 from functools import cache, cached_property, partial
@@ -145,7 +146,8 @@ def _ask(size: int) -> int:
 
 
 def _drop(context: int, address: int) -> None:
-    if driver is None:  # the end of the process, where memory comes back by itself
+    # At the end of the process memory comes back by itself, and the context may be gone already.
+    if driver is None or sys.is_finalizing():
         return
     # The thread may be at work on another GPU, or on none so far.
     (error,) = driver.cuCtxPushCurrent(context)

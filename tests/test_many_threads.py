@@ -1,0 +1,172 @@
+"""One process that serves many requests at once: 32 threads on all solvers, every answer certified and as alone."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import assign
+import gridcut
+import matching
+from gridcut.device import run_threads
+
+THREADS = 32
+
+
+def cut(rng, **keywords):
+    source, sink, right, down = rng.integers(0, 60, (4, 40, 50), dtype=np.int32)
+    found = gridcut.max_flow(source, sink, {(0, 1): right, (1, 0): down}, device="cpu", **keywords)
+    found.check()
+    return found.value, found.labels.tobytes()
+
+
+def warm_cut(rng):
+    source, sink, right, down = rng.integers(0, 60, (4, 40, 50), dtype=np.int32)
+    solver = gridcut.Solver(source, sink, {(0, 1): right, (1, 0): down}, device="cpu")
+    solver.solve().check()
+    source = source.copy()
+    source[rng.integers(0, 40, 30), rng.integers(0, 50, 30)] = 90
+    solver.update(source=source)
+    found = solver.solve()
+    found.check()
+    return found.value, found.labels.tobytes()
+
+
+def expansion(rng):
+    unary = rng.integers(0, 90, (5, 20, 30), dtype=np.int32)
+    found = gridcut.alpha_expansion(unary, dict.fromkeys(gridcut.neighbourhood(4), 20), device="cpu")
+    return found.energy, found.labels.tobytes()
+
+
+def dense(rng):
+    found = assign.solve(rng.integers(0, 1000, (60, 70)), device="cpu")
+    found.check()
+    return (found.cost,)
+
+
+def sparse(rng):
+    found = assign.solve(scipy.sparse.csr_array(rng.integers(1, 1000, (50, 60))), device="cpu")
+    found.check()
+    return (found.cost,)
+
+
+def many_small(rng):
+    cost = rng.integers(0, 99, (20, 8, 9))
+    found = assign.solve_batch(cost, device="cpu")
+    found.check()
+    return tuple(np.take_along_axis(cost, found.col_of_row[..., None], axis=2).sum(axis=(1, 2)).tolist())
+
+
+def pairs(rng, method="auto"):
+    graph = scipy.sparse.random_array((300, 280), density=0.01, format="csr", rng=rng)
+    found = matching.maximum(graph, method=method, device="cpu")
+    found.check()
+    return (found.cardinality,)
+
+
+def greedy(rng):
+    graph = scipy.sparse.random_array((200, 200), density=0.03, format="csr", rng=rng)
+    found = matching.greedy(graph + graph.T, seed=1, device="cpu")
+    found.check()
+    return (found.cardinality,)
+
+
+REQUESTS = {
+    "trees": cut,
+    "push_relabel": lambda rng: cut(rng, method="push_relabel"),
+    "lock_free": lambda rng: cut(rng, method="lock_free", threads=2),
+    "async_global": lambda rng: cut(rng, method="async_global", threads=2),
+    "blocks": lambda rng: cut(rng, method="blocks"),
+    "warm": warm_cut,
+    "expansion": expansion,
+    "dense": dense,
+    "sparse": sparse,
+    "batch": many_small,
+    "maximum": pairs,
+    "p_pf": lambda rng: pairs(rng, "p_pf"),
+    "ms_bfs_graft": lambda rng: pairs(rng, "ms_bfs_graft"),
+    "greedy": greedy,
+}
+
+
+@pytest.fixture(scope="module")
+def answers():
+    """Every request by itself, for three seeds."""
+    return {(name, seed): REQUESTS[name](np.random.default_rng(seed)) for name in REQUESTS for seed in range(3)}
+
+
+def test_32_threads_get_the_answers_of_one(answers):
+    """Each thread sends all requests, each in an order of its own; all begin at once."""
+    together = threading.Barrier(THREADS)
+    wrong = []
+
+    def serve(i):
+        together.wait()
+        for j in np.random.default_rng(i).permutation(len(answers)):
+            name, seed = list(answers)[j]
+            if REQUESTS[name](np.random.default_rng(seed)) != answers[name, seed]:
+                wrong.append((name, seed))
+        return len(answers)
+
+    assert run_threads(serve, THREADS) == [len(answers)] * THREADS
+    assert not wrong
+
+
+def test_an_error_in_one_thread_is_that_thread_s_alone(answers):
+    """Half of the requests are refused, and one in the middle of its work; the others do not notice."""
+
+    def stop(stats):
+        raise KeyboardInterrupt
+
+    def serve(i):
+        rng = np.random.default_rng(0)
+        if i % 4 == 0:
+            return cut(rng) == answers["trees", 0]
+        if i % 4 == 1:
+            with pytest.raises(KeyboardInterrupt):
+                cut(rng, callback=stop)
+        elif i % 4 == 2:
+            with pytest.raises(ValueError, match="source holds -1"):
+                gridcut.max_flow(np.array([1, -1]), np.array([1, 1]), {(1,): 1}, device="cpu")
+        else:
+            with pytest.raises(ValueError, match="cost"):
+                assign.solve(np.array([[np.nan]]), device="cpu")
+        return True
+
+    assert all(run_threads(serve, THREADS))
+
+
+LONG = {
+    "push_relabel": lambda: gridcut.max_flow(*long_grid(300), device="cpu", method="push_relabel"),
+    "trees": lambda: gridcut.max_flow(*long_grid(1500), device="cpu"),
+    "shortest_paths": lambda: assign.solve(np.random.default_rng(0).random((1500, 1500)), device="cpu"),
+}
+
+
+def long_grid(size):
+    source, sink, right, down = np.random.default_rng(0).integers(0, 60, (4, size, size), dtype=np.int32)
+    return source // 9, sink // 9, {(0, 1): right, (1, 0): down}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_solvers_let_other_threads_run(name):
+    """While one thread is in a kernel for a good part of a second, another one's Python code goes on."""
+    LONG[name]()  # compiles, which holds the lock
+    done = threading.Event()
+
+    def solve():
+        LONG[name]()
+        done.set()
+
+    thread = threading.Thread(target=solve)
+    start = time.monotonic()
+    thread.start()
+    turns = 0
+    while not done.is_set():
+        time.sleep(0.001)
+        turns += 1
+    thread.join()
+    # With the lock held in kernels there would be a turn between two of them at most.
+    assert turns > 10 * (time.monotonic() - start)
