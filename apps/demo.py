@@ -223,8 +223,11 @@ def see_depth(sample, name: str, folder: Path) -> dict:
     off = np.abs(found.disparity - truth)[sample.known] > 1
     drawn = disparity_picture(found.disparity, most)  # with its scale below
     below = len(drawn) - len(truth)
-    first = np.pad(to_bytes(to_rgb(sample.first)), ((0, below), (0, 0), (0, 0)), constant_values=255)
-    picture = side_by_side(first, drawn)
+    pair = (
+        np.pad(to_bytes(to_rgb(picture)), ((0, below), (0, 0), (0, 0)), constant_values=255)
+        for picture in (sample.first, sample.second)
+    )
+    picture = side_by_side(*pair, drawn, disparity_picture(np.nan_to_num(truth), most))
     return {
         "job": "stereo",
         "image": name,
@@ -235,7 +238,7 @@ def see_depth(sample, name: str, folder: Path) -> dict:
         "bad_percent": round(100.0 * float(off.mean()), 2),
         "seconds": round(seconds, 3),
         "method": "alpha-expansion",
-        "files": [str(write_image(folder / f"{name}-stereo.png", picture))],
+        "files": [str(write_image(folder / f"{name}-stereo.jpg", picture))],
     }
 
 
@@ -243,11 +246,18 @@ def label_pictures(folder: Path, device: str):
     """Rows of what is done with many labels or regions."""
     import skimage.data
 
+    from apps.depth.samples import layered_pair
+    from apps.images import to_rgb
     from apps.motion import samples
+    from apps.segmentation import segment_marked
 
     yield divide(skimage.data.astronaut(), "astronaut", folder)
     yield restore(skimage.data.camera(), "camera", folder, device)
     yield see_depth(samples.stereo_pair(), "motorcycle", folder)
+    photo = np.ascontiguousarray(skimage.data.astronaut())
+    marks = strokes_of(EXAMPLES[0], photo.shape[:2])
+    person = segment_marked(to_rgb(photo), marks, fill_holes=True).mask
+    yield see_depth(layered_pair(photo, person), "astronaut", folder)
 
 
 def on_checkerboard(rgba: np.ndarray, size: int = 16) -> np.ndarray:

@@ -17,6 +17,7 @@ NAMES = (
     "segment",
     "stereo",
     "superpixels",
+    "volume",
 )
 # Of those that are another program on a GPU; the others take --device themselves, or have no such thing.
 ON_CUDA = {"greedy": "matching_cuda_greedy", "labels": "labels_cuda", "matching": "matching_cuda"}

@@ -19,7 +19,6 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks import stored_instances
 from benchmarks.table import ROOT, header, markdown, save
 from gridcut.blocks.plan import memory_bytes
 

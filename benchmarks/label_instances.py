@@ -89,14 +89,23 @@ def tsukuba_potts(data):
     return LabelInstance(unary, {(0, 1): 20, (1, 0): 20}, potts(16))
 
 
-def tsukuba(data):
-    left, right = (iio.imread(data / f"stereo/tsukuba/im{i}.png")[..., :3] for i in (3, 4))
+def tsukuba_energy(left, right):
     return LabelInstance(birchfield_tomasi(left, right, 16), smooth_weights(left, 20, 8, 2), truncated(16, 2))
 
 
-def teddy(data):
-    left, right = (iio.imread(data / f"stereo/teddy/im{i}.png")[..., :3] for i in (2, 6))
+def teddy_energy(left, right):
     return LabelInstance(birchfield_tomasi(left, right, 60, 16), smooth_weights(left, 10, 10, 3), potts(60))
+
+
+PUBLISHED = {"tsukuba": tsukuba_energy, "teddy": teddy_energy}  # of a pair, uint8 RGB: their settings for it
+
+
+def tsukuba(data):
+    return tsukuba_energy(*(iio.imread(data / f"stereo/tsukuba/im{i}.png")[..., :3] for i in (3, 4)))
+
+
+def teddy(data):
+    return teddy_energy(*(iio.imread(data / f"stereo/teddy/im{i}.png")[..., :3] for i in (2, 6)))
 
 
 def penguin(data):

@@ -5,7 +5,10 @@
   python -m benchmarks matching --device cuda --permuted --method auto,apfb-gpubfs_wr-ct+cheap
   python -m benchmarks matching --device cuda --paper                        Table I of the ICPP paper, made again
   python -m benchmarks matching --device cuda --orderings                    its Fig. 1, and Table 1 of Euro-Par's
+  python -m benchmarks matching --device cuda --rule                         the size from which on a GPU pays
   python -m benchmarks matching --device cuda --prepare                      makes the graphs, all at once, and ends
+  python -m benchmarks matching --device cuda --rows a.json                  keeps what was measured, too
+  python -m benchmarks matching --device cuda --read a.json,b.json --profile docs/images/x.png      draws it; no GPU
 
 init, search    on the GPU, from a graph that lies there with both sides to a matching there; on card: both
 call            matching.maximum from arrays on the GPU to arrays there: checks and the other side included
@@ -21,6 +24,7 @@ import argparse
 from itertools import product
 
 from apps.info import gpu_facts
+from benchmarks import matching_cuda_auto, matching_rows
 from benchmarks import matching_cuda_instances as instances
 from benchmarks import matching_pictures as pictures
 from benchmarks.matching_cuda_runs import CPU, G_PR, RELABELLINGS, VARIANTS, measure, program_of
@@ -34,8 +38,11 @@ def main(argv):
     options = parser().parse_args(argv)
     try:
         programs = [program_of(text, options.init) for text in methods_of(options)]
+        if options.read:
+            report, measured = matching_rows.read(options.read.split(","))
+            return finish(report, measured, told(measured, programs, options), options)
         names = names_of(options)
-    except ValueError as error:
+    except (OSError, ValueError) as error:
         print(f"benchmarks matching --device cuda: {error}")
         return 2
     if options.prepare:
@@ -49,17 +56,31 @@ def main(argv):
     report = header("matching on a GPU", ["numba-cuda", "numba", "numpy", "scipy"])
     report += f"\n{gpu['name']}, {gpu['memory'] / 2**30:.0f} GiB, driver {gpu['driver']}.\n"
     print(report, flush=True)
-    paths = instances.prepared(names, options.cache)
+    if options.rule:
+        text = matching_cuda_auto.run(options.runs)
+        print(f"\n{text}")
+        if options.save:
+            print("saved to", save(options.save, f"{report}\n{text}"))
+        return 0
     measured = []
-    for name, path in paths.items():
+    for name, path in instances.prepared(names, options.cache).items():
         measured.append(measure(name, path, programs, options, say))
         print(report_of(measured[-1]), flush=True)
-        text = "\n\n".join(tables(measured, programs, options))
-        if options.save:  # what is known by now: the next graph may take for ever
-            save(options.save, f"{report}\n{text}")
+        # What is known by now: the next graph may take for ever.
+        if options.rows:
+            matching_rows.write(options.rows, report, measured)
+        if options.save:
+            save(options.save, f"{report}\n{text_of(measured, [p.name for p in programs], options)}")
+    return finish(report, measured, [p.name for p in programs], options)
+
+
+def finish(report, measured, names, options):
+    """Tables and pictures of what was measured; the exit status."""
+    text = text_of(measured, names, options)
     print(f"\n{text}")
     if options.profile:
-        figure, count = pictures.profiles(measured, [p.name for p in programs] + [CPU] * bool(options.cpu), CPU)
+        cpu = [CPU] * any(CPU in m.seconds for m in measured)
+        figure, count = pictures.profiles(measured, names + cpu, CPU)
         if figure is None:
             print("no profile: there is no graph that every program was tried on")
         else:
@@ -67,6 +88,17 @@ def main(argv):
     if options.save:
         print("saved to", save(options.save, f"{report}\n{text}"))
     return int(any("WRONG" in state or "failed" in state for m in measured for state in m.state.values()))
+
+
+def told(measured, programs, options):
+    """Names of the programs asked for; of all there are in the files, if none were."""
+    if options.method or options.paper or options.orderings:
+        return [p.name for p in programs]
+    return list(dict.fromkeys(who for m in measured for who in m.state))
+
+
+def text_of(measured, names, options):
+    return "\n\n".join(tables(measured, names, options))
 
 
 def say(*words):
@@ -107,8 +139,7 @@ def times(above, below) -> str:
     return f"{above / below:.2f}" if above and below and STOPPED not in (above, below) else "-"
 
 
-def tables(measured, programs, options):
-    names = [p.name for p in programs]
+def tables(measured, names, options):
     yield detail(measured, names)
     if len(measured) > 1:
         yield means(measured, names)
@@ -131,7 +162,7 @@ def detail(measured, names):
             row = [m.name, str(m.shape[0]), str(m.entries), str(m.size), who]
             ran = m.ran.get(who)
             if ran is None:
-                rows.append([*row, "-", "-", m.state[who], *["-"] * 14])
+                rows.append([*row, "-", "-", m.state.get(who, "not run"), *["-"] * 14])
                 continue
             card = m.seconds[who]
             steps = ran.stats.get("steps", [ran.init_name])
@@ -247,6 +278,7 @@ def parser():
     kind = options.add_mutually_exclusive_group()
     kind.add_argument("--paper", action="store_true", help="the papers' graphs that can be generated; minutes to make")
     kind.add_argument("--orderings", action="store_true", help="when labels are renewed, and how searches are made")
+    kind.add_argument("--rule", action="store_true", help="whole calls, by size: where should 'auto' take a GPU?")
     options.add_argument("--runs", type=int, default=10)
     options.add_argument("--calls", type=int, default=5, help="of the runs, those that time whole calls, too; 0: none")
     options.add_argument("--cpu", type=int, default=3, metavar="RUNS", help="of the CPU's default; 0: none")
@@ -256,7 +288,11 @@ def parser():
     )
     options.add_argument("--cache", metavar="FOLDER", help="keep graphs here; else they are made anew")
     options.add_argument("--prepare", action="store_true", help="make the graphs, side by side, and end")
-    options.add_argument("--profile", metavar="NAME", help="write benchmarks/results/NAME.png")
+    options.add_argument("--rows", metavar="FILE.json", help="keep what is measured")
+    options.add_argument("--read", metavar="FILE.json,...", help="measure nothing: tables and pictures of such files")
+    options.add_argument(
+        "--profile", metavar="NAME", help="write benchmarks/results/NAME.png, or NAME if it ends in .png"
+    )
     options.add_argument(
         "--save", nargs="?", const="matching-cuda", metavar="NAME", help="to benchmarks/results/NAME.md"
     )

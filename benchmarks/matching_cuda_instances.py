@@ -4,64 +4,25 @@ A graph is made once, by a process of its own, matched by the CPU's default, cer
 """
 
 import tempfile
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from os import cpu_count
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from scipy.spatial import Delaunay
 
 import matching
 from benchmarks import matching_instances as instances
+from benchmarks import matching_large as large
 
 SKEWED = (0.57, 0.19, 0.19, 0.05)  # of Graph500
 
-STRIPS = 64
-MARGIN = 8.0  # of a strip, in mean distances of points; the largest empty circles have radii of about 3
-
-
-def delaunay(scale):
-    """instances.delaunay by threads, each with some strips of the square, but for some edges of the hull.
-
-    A triangle belongs to the strip in which its circle has its centre; it is right if the circle does not leave what
-    is known there.  Those with larger circles, at the border of the square, are left out.
-    """
-    n = 1 << scale
-    points = np.random.default_rng(instances.SEED).random((n, 2))
-    by_height = np.argsort(points[:, 1])
-    height = points[by_height, 1]
-    bounds = np.linspace(0, 1, STRIPS + 1)
-
-    def triangles(strip):
-        low, high = bounds[strip : strip + 2]
-        lowest, highest = low - MARGIN / n**0.5, high + MARGIN / n**0.5
-        near = by_height[slice(*np.searchsorted(height, (lowest, highest)))]
-        corners = Delaunay(points[near]).simplices
-        a, b, c = (points[near[corners[:, i]]] for i in range(3))
-        b, c = b - a, c - a
-        twice = 2 * (b[:, 0] * c[:, 1] - b[:, 1] * c[:, 0])
-        bb, cc = (b * b).sum(1), (c * c).sum(1)
-        across = (c[:, 1] * bb - b[:, 1] * cc) / twice
-        up = (b[:, 0] * cc - c[:, 0] * bb) / twice
-        centre, radius = a[:, 1] + up, np.hypot(across, up)
-        kept = (centre >= low) | (strip == 0)
-        kept &= (centre < high) | (strip == STRIPS - 1)
-        kept &= (centre - radius >= lowest) | (lowest <= 0)
-        kept &= (centre + radius <= highest) | (highest >= 1)
-        return near[corners[kept]]
-
-    with ThreadPoolExecutor(cpu_count()) as pool:
-        corners = np.concatenate(list(pool.map(triangles, range(STRIPS))))
-    return instances.symmetric(np.concatenate([corners[:, [0, 1]], corners[:, [1, 2]], corners[:, [2, 0]]]), n)
-
-
 FAMILIES = {
     "delaunay 2^20": instances.PLAIN["delaunay 2^20"],
-    "delaunay 2^22": lambda: delaunay(22),
-    "kron 2^20": lambda: instances.rmat(20, 16, SKEWED, both=True),
-    "rgg 2^21": lambda: instances.random_geometric(21, 15),
+    "delaunay 2^22": lambda: large.delaunay(22),
+    "kron 2^20": lambda: large.skewed(20, 16, SKEWED),
+    "rgg 2^21": lambda: large.near(21, 15),
     "uniform 8M 3": lambda: instances.uniform(1 << 23, 3),
     "road 1000^2": instances.PLAIN["road 1000^2"],
     "rope 2^18": instances.HARD["rope 2^18"],
@@ -74,16 +35,19 @@ FAMILIES = {
 }
 MEDIUM = ("delaunay 2^20", "rgg 2^18", "rmat 2^18", "kron 2^18", "road 1000^2", "uniform 2", "uniform 3", "uniform 5")
 
-# Graphs like those of the papers' tables that can be generated; as many edges as theirs have.
+# Graphs like those of the papers' tables that can be generated; as many edges as theirs have.  The last two stand for
+# families: the road networks of 12 to 51 million vertices, and what has no structure.
 OF_PAPER = {
     "delaunay_n20": instances.PLAIN["delaunay 2^20"],
-    "kron_g500-logn20": lambda: instances.rmat(20, 48, SKEWED, both=True),
-    "delaunay_n21": lambda: delaunay(21),
-    "kron_g500-logn21": lambda: instances.rmat(21, 48, SKEWED, both=True),
-    "delaunay_n22": lambda: delaunay(22),
-    "delaunay_n23": lambda: delaunay(23),
-    "delaunay_n24": lambda: delaunay(24),
-    "rgg_n_2_24": lambda: instances.random_geometric(24, 15.8),
+    "kron_g500-logn20": lambda: large.skewed(20, 48, SKEWED),
+    "delaunay_n21": lambda: large.delaunay(21),
+    "kron_g500-logn21": lambda: large.skewed(21, 48, SKEWED),
+    "delaunay_n22": lambda: large.delaunay(22),
+    "delaunay_n23": lambda: large.delaunay(23),
+    "delaunay_n24": lambda: large.delaunay(24),
+    "rgg_n_2_24": lambda: large.near(24, 15.8),
+    "road 4000^2": lambda: large.road(4000, 0.3),
+    "uniform 8M 3": FAMILIES["uniform 8M 3"],
 }
 
 # For greedy matching: more than 10^7 edges each.
@@ -172,29 +136,43 @@ def read(path) -> Kept:
 
 
 def make(name: str, path: Path) -> None:
-    """Write a graph, complete or not at all; known by its name, or a file that the name is the path of."""
+    """Write a graph, complete or not at all; known by its name, or a file that the name is the path of.
+
+    A permuted one is made of the other, if that is there, and has matchings of the same size.
+    """
     table = known()
-    matrix = table[name]() if name in table else instances.from_file(name)
-    graph = matching.bipartite_graph(matrix)
-    found = matching.maximum(graph, device="cpu", threads=1)
-    found.check()
+    plain = path_of(name.removesuffix(instances.PERMUTED), path.parent)
+    if plain != path and plain.exists():
+        kept = read(plain)
+        matrix, size = large.permuted(large.as_matrix(kept.ptr, kept.adj, kept.shape)), kept.size
+        graph = matching.bipartite_graph(matrix)
+    else:
+        graph = matching.bipartite_graph(table[name]() if name in table else instances.from_file(name))
+        found = matching.maximum(graph, device="cpu", threads=1)
+        found.check()
+        size = found.cardinality
     unfinished = path.with_suffix(".part.npz")
-    np.savez(unfinished, ptr=graph.row_ptr, adj=graph.row_adj, shape=graph.shape, size=found.cardinality)
+    np.savez(unfinished, ptr=graph.row_ptr, adj=graph.row_adj, shape=graph.shape, size=size)
     unfinished.replace(path)
 
 
 def prepared(names, folder) -> dict[str, Path]:
-    """{name: file} of graphs, made side by side where they are not there yet; a file's own name is its stem."""
+    """{name: file} of graphs, made side by side where they are not there yet; a file's own name is its stem.
+
+    Permuted ones come last, since they are made of the others.
+    """
     folder = Path(tempfile.mkdtemp(prefix="matching-graphs-") if folder is None else folder)
     folder.mkdir(parents=True, exist_ok=True)
     table = known()
     short = {name: name if name in table else Path(name).name.partition(".")[0] for name in names}
     paths = {name: path_of(short[name], folder) for name in names}
     missing = {name: path for name, path in paths.items() if not path.exists()}
-    if len(missing) == 1:
-        make(*next(iter(missing.items())))
-    elif missing:
-        workers = min(len(missing), cpu_count() or 1)
-        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-            list(pool.map(make, missing.keys(), missing.values()))
+    for late in (False, True):
+        some = {name: path for name, path in missing.items() if name.endswith(instances.PERMUTED) == late}
+        if len(some) == 1:
+            make(*next(iter(some.items())))
+        elif some:
+            workers = min(len(some), cpu_count() or 1)
+            with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+                list(pool.map(make, some.keys(), some.values()))
     return {short[name]: path for name, path in paths.items()}

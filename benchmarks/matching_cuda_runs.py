@@ -70,7 +70,7 @@ class Ran(NamedTuple):
     init, search   on the GPU, the graph there
     call           arrays on the GPU to arrays on the GPU, None if not asked for: check and transposition included
     whole          arrays on the host to arrays on the host, likewise
-    wrong          None, or why the matching is none, or not maximum
+    wrong          None, or why the matching is not as large as the CPU's
     """
 
     init: float
@@ -111,10 +111,10 @@ class Bench:
         tiny.graph = matching.bipartite_graph(uniform(9, 2))
         tiny.size = matching.maximum(tiny.graph, device="cpu", threads=1).cardinality
         tiny.held = None
-        tiny.run(program, prove=False, calls=True)
+        tiny.run(program, calls=True)
 
-    def run(self, program: Program, prove: bool, calls: bool) -> Ran:
-        """One run; `prove` by a certificate on the host, else by its size.  calls: time whole calls, too."""
+    def run(self, program: Program, calls: bool) -> Ran:
+        """One run.  calls: time whole calls, too."""
         from gridcut.device.arrays import download, synchronize, upload
         from matching.cuda.problem import uploaded
 
@@ -136,8 +136,10 @@ class Bench:
         seconds.append(time.perf_counter() - begin)
         row, col = (download(a)[:n] for a, n in zip((row, col), self.graph.shape, strict=True))
         stats = {**stats, "missing": missing}
-        pairs = int(np.count_nonzero(row >= 0))
-        return Ran(*seconds, call, whole, pairs, self.wrong(row, col, pairs, prove), method, init, stats)
+        self.found = row, col
+        pairs, others = (int(np.count_nonzero(match >= 0)) for match in self.found)
+        wrong = None if pairs == others == self.size else f"{pairs} pairs of {self.size}"
+        return Ran(*seconds, call, whole, pairs, wrong, method, init, stats)
 
     def calls(self, program: Program) -> tuple[float, float]:
         """Seconds of whole calls: arrays on the GPU to arrays there, and on the host to the host."""
@@ -156,13 +158,10 @@ class Bench:
         matching.maximum(self.graph, **how)
         return call, time.perf_counter() - begin
 
-    def wrong(self, row, col, pairs, prove):
-        if pairs != self.size or np.count_nonzero(col >= 0) != self.size:
-            return f"{pairs} pairs of {self.size}"
-        if not prove:
-            return None
+    def prove(self) -> str | None:
+        """Why the matching found last is none, or not maximum, by a certificate on the host; None if it is."""
         try:
-            certify(self.graph, row, col)
+            certify(self.graph, *self.found)
         except CertificateError as error:
             return str(error)
         return None
@@ -282,8 +281,9 @@ def measure(name, path, programs, options, say=lambda *words: None) -> Measured:
         try:
             if result.state.get(program.name) is None:
                 worker.ask("compile", program, patience=COMPILING)
-            ran = worker.ask("run", program, prove, turn < options.calls)
-            state = "✓" if ran.wrong is None else f"WRONG: {ran.wrong}"
+            ran = worker.ask("run", program, turn < options.calls)
+            wrong = ran.wrong or (worker.ask("prove", patience=PATIENCE) if prove else None)
+            state = "✓" if wrong is None else f"WRONG: {wrong}"
         except TimeoutError:
             state = "stopped"
             result.seconds[program.name] = STOPPED

@@ -1,4 +1,4 @@
-"""Pictures of what benchmarks/matching_runs.py measured, as PNG beside the tables.
+"""Pictures of what benchmarks/matching_runs.py and matching_cuda_runs.py measured, as PNG.
 
     profiles   of Deveci, Kaya, Uçar, Çatalyürek (ICPP 2013), Fig. 2 and 3: for each program the share of graphs on
                which it is at least x times as fast as igraph, or another, and at most x times as slow as the fastest
@@ -8,6 +8,7 @@ Programs over the limit count as never fast enough.  Only graphs that every prog
 """
 
 import io
+from pathlib import Path
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from benchmarks.matching_runs import STOPPED
 REFERENCE = "igraph"  # runs on every graph, permuted ones too
 SIZE = (11, 4.4)  # inches
 STYLES = ("-", "--", ":")
+COLOURS = 128  # of a picture, with those between a line and the paper
 
 
 def profiles(measured, programs, reference=REFERENCE):
@@ -29,17 +31,16 @@ def profiles(measured, programs, reference=REFERENCE):
     if reference in programs:
         known = [s for s in tried if s[reference] < STOPPED]
         rivals = [p for p in programs if p != reference]
-        _profile(speedup, {p: [s[p] / s[reference] for s in known] for p in rivals}, flip=True)
+        _profile(speedup, {p: [s[p] / s[reference] for s in known] for p in rivals}, programs, flip=True)
         speedup.axvline(1, color="0.6", linewidth=0.8)
         speedup.set(xlabel=f"at least x times as fast as {reference}", ylabel="share of graphs")
-        speedup.legend(fontsize="small")
         speedup.set_title(f"Speed-up profile, {len(known)} graphs")
     else:
         speedup.set_axis_off()
-    _profile(performance, {p: [s[p] / min(s.values()) for s in tried] for p in programs})
+    _profile(performance, {p: [s[p] / min(s.values()) for s in tried] for p in programs}, programs)
     performance.set(xlabel="at most x times as slow as the fastest")
     performance.set_title(f"Performance profile, {len(tried)} graphs")
-    performance.legend(fontsize="small", loc="lower right")
+    figure.legend(*performance.get_legend_handles_labels(), fontsize="small", loc="outside right center")
     return figure, len(tried)
 
 
@@ -66,13 +67,18 @@ def steps(taken):
 
 
 def save(figure, name):
-    """Write benchmarks/results/NAME.png, complete or not at all."""
+    """Write benchmarks/results/NAME.png, or NAME if it ends in .png, complete or not at all."""
+    from PIL import Image
+
+    path = Path(name) if name.endswith(".png") else table.RESULTS / f"{name}.png"
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=110)
-    table.RESULTS.mkdir(exist_ok=True)
-    unfinished = table.RESULTS / f"{name}.png.part"
+    image = Image.open(buffer).convert("RGB").quantize(COLOURS)
+    buffer = io.BytesIO()
+    image.save(buffer, "png", optimize=True)
+    path.parent.mkdir(exist_ok=True)
+    unfinished = path.with_suffix(".png.part")
     unfinished.write_bytes(buffer.getvalue())
-    path = unfinished.with_suffix("")
     unfinished.replace(path)
     return path
 
@@ -84,10 +90,14 @@ def _figure():
     return Figure(figsize=SIZE, layout="constrained")
 
 
-def _profile(axes, ratios, flip=False):
-    """The share of each program's ratios that are at most x; flip: of their reciprocals, that are at least x."""
+def _profile(axes, ratios, programs, flip=False):
+    """The share of each program's ratios that are at most x; flip: of their reciprocals, that are at least x.
+
+    A line looks like its program's place in `programs`, in both pictures.
+    """
     ends = [r for found in ratios.values() for r in found if r < STOPPED] or [1.0]
-    for i, (program, found) in enumerate(ratios.items()):
+    for program, found in ratios.items():
+        i = programs.index(program)
         x = np.sort([r for r in found if r < STOPPED])
         share = np.arange(len(x) + 1) / max(1, len(found))
         x = np.r_[min(ends), x, max(ends)]
@@ -95,6 +105,7 @@ def _profile(axes, ratios, flip=False):
             *((1 / x) if flip else x, np.r_[share, share[-1]]),
             drawstyle="steps-post",
             label=program,
+            color=f"C{i % 10}",
             linestyle=STYLES[i // 10 % len(STYLES)],
         )
     axes.set(xscale="log", ylim=(0, 1.02))

@@ -6,6 +6,10 @@ The pair that comes with scikit-image (Middlebury's motorcycle) is always measur
     NAME/left.*  right.*  and truth.*, whose scale (values a pixel) is in its name: truth-16.pgm; 1 for .pfm and .npy
     tsukuba/im3.png im4.png disp3.pgm,  NAME/im2.png im6.png disp2.png       Middlebury 2001 and 2003, as they come
 
+Two references of published graph cuts, where a pair has them: the energy and the settings of Szeliski et al. (PAMI
+2008, benchmarks.label_instances), minimised by our expansion; and the label pictures of their benchmark,
+--published FOLDER with NAME-METHOD.png, 17 grey levels a pixel of disparity, of pairs whose disparities they can hold.
+
 bad-T: per cent of the pixels off by more than T pixels, of those both cameras see and of all the truth knows; RMS in
 pixels.  All methods look for the same range of disparities, which the truth says; OpenCV's semi-global matching (its
 mode of all directions, window 5) leaves holes, which are filled as ours are.  Every method is run once untimed; every
@@ -21,18 +25,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import cv2
+import imageio.v3 as iio
 import numpy as np
 
+import gridcut
 from apps.depth.files import read_disparity
 from apps.depth.match import disparities
 from apps.depth.occlusion import filled
 from apps.depth.scores import score_disparity
 from apps.images import read_image, to_bytes, to_rgb
+from benchmarks.label_instances import PUBLISHED
 from benchmarks.table import header, markdown, save
 
 BLOCK = 11  # pixels across, of the plain block matcher
 LAYOUTS = (("left.*", "right.*", "truth*"), ("im3.png", "im4.png", "disp3.pgm"), ("im2.png", "im6.png", "disp2.png"))
 MIDDLEBURY = {"disp3": 16.0, "disp2": 4.0}  # scales of its truths
+LEVELS = 17  # of a published label picture, a pixel of disparity
 COLUMNS = ("pair", "method", "seen bad-0.5", "bad-1", "bad-2", "all bad-0.5", "bad-1", "bad-2", "RMS", "s")
 
 
@@ -63,7 +71,7 @@ def main(argv):
     print(report)
     rows = []
     for case in cases:
-        for row in measure(case, options.repeats):
+        for row in (*measure(case, options.repeats), *references(case, options.published)):
             rows.append(row)
             print(" ".join(row), flush=True)
     text = markdown(COLUMNS, rows)
@@ -155,10 +163,27 @@ def measure(case: Case, repeats: int):
             method(case)
             seconds[name].append(time.perf_counter() - start)
     for name in METHODS:
-        s = score_disparity(found[name], case.truth, case.known)
-        rates = (s.visible_bad_05, s.visible_bad_10, s.visible_bad_20, s.bad_05, s.bad_10, s.bad_20)
-        taken = f"{np.median(seconds[name]):.2f}" if repeats else "-"
-        yield [case.name, name, *(f"{rate:.2f}" for rate in rates), f"{s.rms:.2f}", taken]
+        yield row_of(case, name, found[name], f"{np.median(seconds[name]):.2f}" if repeats else "-")
+
+
+def references(case: Case, published: Path | None):
+    """Rows of the published energy, every move proved, and of published labels."""
+    if case.name in PUBLISHED:
+        energy = PUBLISHED[case.name](to_bytes(case.left), to_bytes(case.right))
+        result = gridcut.alpha_expansion(*energy, device="cpu")
+        result.check()
+        yield row_of(case, "published energy, our expansion", result.labels, "-")
+    for path in sorted(published.glob(f"{case.name}-*.png")) if published else []:
+        if LEVELS * case.truth.max() <= 255:
+            levels = iio.imread(path)
+            labels = (levels if levels.ndim == 2 else levels[..., 0]) // LEVELS
+            yield row_of(case, f"published labels, {path.stem.removeprefix(case.name + '-')}", labels, "-")
+
+
+def row_of(case: Case, method: str, found: np.ndarray, seconds: str) -> list[str]:
+    s = score_disparity(found, case.truth, case.known)
+    rates = (s.visible_bad_05, s.visible_bad_10, s.visible_bad_20, s.bad_05, s.bad_10, s.bad_20)
+    return [case.name, method, *(f"{rate:.2f}" for rate in rates), f"{s.rms:.2f}", seconds]
 
 
 def _parser():
@@ -166,6 +191,7 @@ def _parser():
         prog="python -m benchmarks stereo", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     options.add_argument("--data", default=os.environ.get("CUTMATCH_STEREO_DATA"), help="folder of pairs with truth")
+    options.add_argument("--published", type=Path, metavar="FOLDER", help="published label pictures, NAME-METHOD.png")
     options.add_argument("--no-sample", action="store_true", help="leave out the pair of scikit-image")
     options.add_argument("--repeats", type=int, default=1, help="timed runs of each method (default: 1)")
     options.add_argument(

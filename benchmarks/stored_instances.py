@@ -1,7 +1,8 @@
 """Min-cut instances too large for memory, written to a folder as .npy files a band of rows at a time.
 
 `slide`     a picture of any size, mirrored tiles of four photographs from the scikit-image wheel with noise of its own
-            everywhere, and the capacities of `instances.segmentation`: terminals from colour histograms, edges by contrast
+            everywhere, and capacities as `instances.segmentation` has: terminals from colour histograms, edges by
+            contrast
 `vessels`   `instances.vessels` of any size; made in memory, some 60 bytes a voxel
 
 `read` opens one as memory-mapped arguments of max_flow.

@@ -130,7 +130,7 @@ class Sums(NamedTuple):
 def left_on_sink_side(excess: np.ndarray, labels: np.ndarray) -> int:
     """Sum of the excesses where labels are False, in two halves that cannot overflow."""
     left = excess[~labels].astype(np.int64)
-    return int((left >> 32).sum(dtype=np.int64) << 32) + int((left & (2**32 - 1)).sum(dtype=np.int64))
+    return (int((left >> 32).sum(dtype=np.int64)) << 32) + int((left & (2**32 - 1)).sum(dtype=np.int64))
 
 
 def certify_value(value, sums: Sums, terms: int, unit) -> None:

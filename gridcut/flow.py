@@ -67,8 +67,8 @@ def max_flow(
     **parameters
         Of the named method, e.g. ``order="highest"`` for "push_relabel".  Of "blocks": ``memory``, bytes or words such
         as "4 GB", what a solve may take, by default half of what is free; ``folder``, where the state is kept and from
-        where a run that was killed goes on, by default a temporary one; ``labels``, a bool array to be written by lines,
-        by default a file in the folder.
+        where a run that was killed goes on, by default a temporary one; ``labels``, a bool array to be written by
+        lines, by default a file in the folder.
 
     Returns
     -------

@@ -149,7 +149,7 @@ def segment_volume(
 
     Notes
     -----
-    About 125 bytes a voxel for two labels and 6 neighbours.
+    About 127 bytes a voxel for two labels and 6 neighbours.
     """
     clock = Clock()
     if connectivity not in CONNECTIVITIES:

@@ -1,8 +1,8 @@
 """The proof that a cut is minimal, a strip at a time, from the state on disk and the capacities passed in.
 
-Conditions (1) to (4) of gridcut/certificate.py look at a pixel and its neighbours only, so they are checked strip by strip
-with the lines around each.  (5), that a pixel is on the sink side if and only if it can reach the sink, needs numbers
-that prove it: the cells along the strips' borders claim a distance, and in every strip
+Conditions (1) to (4) of gridcut/certificate.py look at a pixel and its neighbours only, so they are checked strip by
+strip with the lines around each.  (5), that a pixel is on the sink side if and only if it can reach the sink, needs
+numbers that prove it: the cells along the strips' borders claim a distance, and in every strip
 
   (5a)  each cell on the sink side reaches a deficit of the strip, or a cell around it that claims a number
   (5b)  each cell along a border that claims a number reaches a deficit, or a cell around it that claims a smaller one

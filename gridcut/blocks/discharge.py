@@ -21,8 +21,8 @@ Excess that cannot reach the sink is set aside: no path will ever use it.
 import numpy as np
 
 from gridcut.blocks.distance import FAR
-from gridcut.cpu.trees.search import BOTH, SINK
 from gridcut.cpu.trees.seams import Seams
+from gridcut.cpu.trees.search import BOTH, SINK
 from gridcut.cpu.trees.solve import Run
 from gridcut.device import kernel
 from gridcut.grid import Grid

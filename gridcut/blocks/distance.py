@@ -6,8 +6,8 @@ Searched on bits, one integer a cell, which are a small part of a state and ofte
   bit A         the cell has a deficit: capacity to the sink left
   bit A + 1     the cell holds excess
 
-Distances within a block follow from those that its neighbours claim for the cells along their borders: 0 where a deficit
-of the block itself can be reached, else one more than the least claim that can.
+Distances within a block follow from those that its neighbours claim for the cells along their borders: 0 where a
+deficit of the block itself can be reached, else one more than the least claim that can.
 
 [1] Shekhovtsov, Hlaváč. "A distributed mincut/maxflow algorithm combining path augmentation and push-relabel." IJCV
 2013, section 5.

@@ -51,7 +51,9 @@ class StoredCut(Cut):
 
     def flow(self, offset: Offset) -> np.ndarray:
         """Not to be had: completing the preflow takes the whole grid in memory.  Raises RuntimeError."""
-        raise RuntimeError("a cut made in blocks has no flow(): that takes the whole grid in memory; use method='trees'")
+        raise RuntimeError(
+            "a cut made in blocks has no flow(): that takes the whole grid in memory; use method='trees'"
+        )
 
 
 def max_flow_in_blocks(source, sink, edges, mask, callback, *, memory=None, folder=None, labels=None) -> StoredCut:
@@ -70,15 +72,30 @@ def max_flow_in_blocks(source, sink, edges, mask, callback, *, memory=None, fold
     state = prepare(capacities, memory, folder)
     scanned = time.perf_counter()
     sweeps = Sweeps(capacities, state, callback)
-    if labels is None:
-        kept = np.lib.format.open_memmap(state.folder / LABELS, "w+", np.bool_, capacities.given)
-    value = sweeps.run(kept if labels is None else labels)
-    if labels is None:
-        kept.flush()
-        labels = np.load(state.folder / LABELS, mmap_mode="r")
+    try:
+        value, labels = finished(sweeps, state, labels)
+    except BaseException:
+        state.abandon()
+        raise
+    state.unlock()
     stats = {**sweeps.stats, "strips": len(state.bounds) - 1, "dtype": state.dtype.name, "unit": state.unit}
     stats["seconds"] = {"scan": scanned - start, **stats["seconds"]}
     return StoredCut(value, labels, "cpu", "blocks", stats, None, capacities, state)
+
+
+def finished(sweeps: Sweeps, state: Store, labels):
+    """Solve, or go on, or find that all is done; the value, and the labels in the caller's array or in the folder."""
+    if labels is not None:
+        return sweeps.run(labels), labels
+    path = state.folder / LABELS
+    if not ("value" in state.progress and path.exists()):
+        unfinished = path.with_suffix(".new")
+        file = np.lib.format.open_memmap(unfinished, "w+", np.bool_, sweeps.capacities.given)
+        sweeps.run(file)
+        file.flush()
+        del file
+        unfinished.replace(path)
+    return state.progress["value"], np.load(path, mmap_mode="r")
 
 
 def check_labels(labels, shape) -> None:
@@ -87,7 +104,9 @@ def check_labels(labels, shape) -> None:
     if not (hasattr(labels, "__setitem__") and hasattr(labels, "shape") and hasattr(labels, "dtype")):
         raise TypeError(f"labels must be an array to be written, got {type(labels).__name__}")
     if tuple(labels.shape) != shape or labels.dtype != np.bool_:
-        raise ValueError(f"labels must be bool of the grid's shape {shape}, got {labels.dtype} of {tuple(labels.shape)}")
+        raise ValueError(
+            f"labels must be bool of the grid's shape {shape}, got {labels.dtype} of {tuple(labels.shape)}"
+        )
 
 
 def prepare(capacities: Capacities, memory: int, folder) -> Store:

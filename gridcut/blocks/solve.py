@@ -2,15 +2,15 @@
 
     load       each block's capacities are read, and the maximum flow among its own lines is found (gridcut/cpu/trees)
     relabel    exact region distances to the sink, from one integer a cell (relabel.py)
-    sweep      blocks with excess that can reach the sink send it down, inside along augmenting paths, over their borders
-               to what is nearer to the sink (discharge.py)
+    sweep      blocks with excess that can reach the sink send it down: inside along augmenting paths, and over their
+               borders to what is nearer to the sink (discharge.py)
     ...        the last two until after a relabeling no excess can reach the sink
     labels     each block's are written
 
 Regions that are discharged whole and keep labels at their borders only are Delong and Boykov's [1]; augmenting inside
 them and counting borders instead of arcs is due to Shekhovtsov and Hlaváč [2].  Ours are the exact distances between
-sweeps, found on bits, and that a block is two strips which are paired anew from sweep to sweep, so that what was a border
-lies inside the next time:
+sweeps, found on bits, and that a block is two strips which are paired anew from sweep to sweep, so that what was a
+border lies inside the next time:
 
       sweep 0, 2, ..    [ strip 0 | strip 1 ] [ strip 2 | strip 3 ]
       sweep 1, 3, ..    [ strip 0 ] [ strip 1 | strip 2 ] [ strip 3 ]
@@ -59,7 +59,9 @@ class Sweeps:
         self._phase("load", self._load)
         while (relabeling := self._phase("relabel", self._relabel)) is not None:
             self._phase("sweep", lambda: self._sweep(relabeling))
-        return self._phase("labels", lambda: self._write(labels))
+        value = self._phase("labels", lambda: self._write(labels))
+        self.store.commit(value=value, stats=self.stats)
+        return value
 
     def _phase(self, name: str, run):
         start = time.perf_counter()

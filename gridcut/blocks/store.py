@@ -38,6 +38,8 @@ class Store:
 
     bounds     lines at which strips begin, and the end of the last
     progress   what the solver has noted with its last commit
+    unlock     lets other runs use the folder: to be called when the state changes no more
+    owned      the folder is the solver's own, and goes with the store
     """
 
     def __init__(self, folder: Path, manifest: dict, owned: bool):
@@ -55,9 +57,16 @@ class Store:
         self.marks = sorted({0, self.shape[0], *marks})
         self._versions = manifest["versions"] or [None] * (len(self.marks) - 1)
         self._fresh = {}
+        self._owned = owned
         self._lock = _lock(folder)
+        self.unlock = weakref.finalize(self, self._lock.close) if self._lock else lambda: None
         # A folder of the solver's own goes when the last cut that needs it does.
-        self._finalizer = weakref.finalize(self, rmtree, folder, ignore_errors=True) if owned else None
+        self._remove = weakref.finalize(self, rmtree, folder, ignore_errors=True) if owned else lambda: None
+
+    def abandon(self) -> None:
+        """Let others use the folder; nobody will, if it is the solver's own, so it is deleted."""
+        self.unlock()
+        self._remove()
 
     @property
     def progress(self) -> dict:
@@ -93,14 +102,14 @@ class Store:
         return bits
 
     def write(self, first: int, last: int, grid: Grid, bits: np.ndarray, at: int) -> None:
-        """Write lines first..last, whole pieces, from a state that begins with line `at`; valid from the next commit."""
+        """Write lines first..last, whole pieces, from a state that begins with line `at`; valid once committed."""
         stride = self.layout.stride[0]
         for piece, _ in self._pieces(self.layout, first, last):
             begin, end = (grid.layout.head + (line - at) * stride for line in self.marks[piece : piece + 2])
             version = (self._versions[piece] or 0) + 1
-            arcs = grid.layout.arcs
-            _write(self._path(piece, "state", version), grid.excess[begin:end], grid.residual[begin * arcs : end * arcs])
-            _write(self._path(piece, "bits", version), bits[begin:end])
+            residual = grid.residual[begin * grid.layout.arcs : end * grid.layout.arcs]
+            self._write(self._path(piece, "state", version), grid.excess[begin:end], residual)
+            self._write(self._path(piece, "bits", version), bits[begin:end])
             self._fresh[piece] = version
 
     def commit(self, **progress) -> None:
@@ -112,7 +121,9 @@ class Store:
                 old += [self._path(piece, kind) for kind in ("state", "bits")]
             versions[piece] = version
         self._manifest = {**self._manifest, "versions": versions, "progress": {**self.progress, **progress}}
-        _write_manifest(self.folder, self._manifest)
+        unfinished = self.folder / (MANIFEST + ".new")
+        self._write(unfinished, np.frombuffer(json.dumps(self._manifest).encode(), np.uint8))
+        os.replace(unfinished, self.folder / MANIFEST)
         self._versions = versions
         self._fresh = {}
         for path in old:
@@ -120,10 +131,21 @@ class Store:
 
     def discard(self) -> None:
         """Delete files that no commit has made part of the state."""
-        known = {self._path(piece, kind).name for piece, v in enumerate(self._versions) if v for kind in ("state", "bits")}
+        known = {
+            self._path(piece, kind).name for piece, v in enumerate(self._versions) if v for kind in ("state", "bits")
+        }
         for path in self.folder.iterdir():
             if path.suffix in (".state", ".bits", ".new") and path.name not in known:
                 path.unlink(missing_ok=True)
+
+    def _write(self, path: Path, *arrays: np.ndarray) -> None:
+        """Write arrays to a new file; where a run may go on after a power cut, wait until they are on the disk."""
+        with open(path, "wb") as file:
+            for array in arrays:
+                file.write(memoryview(array).cast("B"))
+            if not self._owned:
+                file.flush()
+                os.fsync(file.fileno())
 
     def _pieces(self, layout: Layout, first: int, last: int):
         """Numbers of the pieces of lines first..last, and their cells in a layout that begins with `first`."""
@@ -196,21 +218,3 @@ def _lock(folder: Path):
 def _read_into(file, array: np.ndarray) -> None:
     if file.readinto(memoryview(array).cast("B")) != array.nbytes:
         raise RuntimeError(f"{file.name} is shorter than it was written; delete its folder and solve again")
-
-
-def _write(path: Path, *arrays: np.ndarray) -> None:
-    """Write arrays and wait until they are on the disk."""
-    with open(path, "wb") as file:
-        for array in arrays:
-            file.write(memoryview(array).cast("B"))
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _write_manifest(folder: Path, manifest: dict) -> None:
-    path = folder / (MANIFEST + ".new")
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump(manifest, file)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(path, folder / MANIFEST)

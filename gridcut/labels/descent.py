@@ -1,8 +1,8 @@
 """Expansions in cycles until none of them lowers the energy, and what they share with swaps (exchange.py).
 
 A label that has been expanded is expanded again only where labels have changed since, and not at all where none has;
-see moves.py.  The first expansion of a label is a minimum cut of the whole grid by the default method
-(gridcut/cpu/trees).
+see moves.py.  The first expansion of a label is a minimum cut of the whole grid, by the default method
+(gridcut/cpu/trees) if many pixels gain.
 
 Memory: a number an edge and label for the flows of expansions, and the grid of one cut.
 """
@@ -14,6 +14,7 @@ import numpy as np
 
 from gridcut.cpu.heights import index_type
 from gridcut.cpu.trees.forest import MOST_ARCS, NONE, Forest, make_work
+from gridcut.cpu.trees.prepass import push_one_hop
 from gridcut.cpu.trees.search import SINK
 from gridcut.cpu.trees.solve import Run
 from gridcut.energy import energy_of
@@ -24,6 +25,7 @@ from gridcut.labels.labelling import JUMP, History, Labelling, Move
 from gridcut.labels.moves import Field, apply, drain, energy_kernel, gain_of, list_near, load, load_all, settle
 from gridcut.terms import ends
 
+FEW = 30  # a first expansion with one deficit for so many pixels, or fewer, feeds them one by one
 MANY = 4  # an expansion after more than one change for so many pixels loads all of them, in order
 
 
@@ -116,17 +118,21 @@ class State:
         if is_first:
             self.flows[second] = np.zeros(field.residual.size // 2, field.residual.dtype)
         flow = self.flows[second]
-        if is_first or MANY * sum(cells.size for cells in changed) > self.layout.size:
+        whole = is_first or MANY * sum(cells.size for cells in changed) > self.layout.size
+        if whole:
             listed = load_all(second, head, self.layout.size - head, self.steps, flow, field)
         else:
             cells = np.concatenate(changed)
             count = list_near(cells, 0, cells.size, -1, second, self.steps, field, 0)
             listed = count, load(0, count, -1, second, self.steps, flow, field)
         count, deficits = listed
-        if deficits > 0 and is_first:
+        if is_first and FEW * deficits > self.layout.size:
             Run(field.excess, field.residual, self.layout, None, self.forest).solve(SINK)
         elif deficits > 0:
-            count = drain(count, -1, second, self.steps, flow, field, self.forest, self.work)
+            if whole:
+                cells = np.uint64(head), np.uint64(self.layout.size - head)
+                push_one_hop(field.excess, field.residual, self.steps, *cells)
+            count = drain(count, whole, -1, second, self.steps, flow, field, self.forest, self.work)
         changed = settle(count, -1, second, self.steps, flow, field, self.forest)
         gain = int(gain_of(changed, -1, second, self.steps, field))
         apply(changed, gain < 0, -1, second, field)

@@ -200,7 +200,7 @@ def swap_on(pairs, i, few, step, head, flow, field, forest, work, log, changes, 
             return LARGE, i, count, none, end
         load_swap(count, first, second, step, field)
         if push_near(count, step, field) > 0:
-            count = drain(count, first, second, step, flow, field, forest, work)
+            count = drain(count, False, first, second, step, flow, field, forest, work)
         changed, gain, end = finish(i, count, first, second, step, flow, field, forest, log, changes, end)
         if changed > 0:
             return MADE, i, changed, gain, end

@@ -161,6 +161,13 @@ def load_all(second, begin, end, step, flow, field):
                 held -= w * column[a]
             elif a == second:
                 excess[q] -= w * column[theirs]
+            elif theirs == a:  # most edges: what they cost now is nothing
+                room = w * column[a]
+                sent = min(max(np.int64(flow[p * (arcs // np.uint64(2)) + np.uint64(k // 2)]), -room), room)
+                residual[at] = room - sent
+                residual[q * arcs + np.uint64(k + 1)] = room + sent
+                held -= sent
+                excess[q] += sent
             else:
                 apart = np.int64(cost[a, theirs])
                 room, both = half_way(k, apart, column[a], column[theirs])
@@ -183,11 +190,12 @@ def load_all(second, begin, end, step, flow, field):
 
 
 @kernel
-def drain(count, first, second, step, flow, field, forest, work):
+def drain(count, whole, first, second, step, flow, field, forest, work):
     """Feed the deficits of the listed cells from the nearest excess, as long as there is a way.
 
-    A sink forest grows a level at a time from the deficits, and lists and loads the cells it comes to; a cell with
-    excess ends an augmenting path.  What is in the forest at the end cannot be fed.  Returns how many are listed.
+    A sink forest grows a level at a time from the deficits; unless the whole grid is loaded, it lists and loads the
+    cells it comes to.  A cell with excess ends an augmenting path.  What is in the forest at the end cannot be fed.
+    Returns how many are listed.
     """
     excess, residual, listed, taken = field.excess, field.residual, field.listed, field.taken
     label, parent, link, queued = forest
@@ -209,9 +217,10 @@ def drain(count, first, second, step, flow, field, forest, work):
     while waiting > 0:
         if depth + 3 > head.size:
             head = np.full(2 * head.size, -1, loose.dtype)
-        known = count
-        count = list_near(now, 0, waiting, first, second, step, field, count)
-        load(known, count, first, second, step, flow, field)
+        if not whole:
+            known = count
+            count = list_near(now, 0, waiting, first, second, step, field, count)
+            load(known, count, first, second, step, flow, field)
         grown = 0
         for i in range(waiting):
             u = np.uint64(now[i])
@@ -257,18 +266,24 @@ def settle(count, first, second, step, flow, field, forest):
     excess, residual = field.excess, field.residual
     side, parent = forest.label, forest.parent
     arcs = np.uint64(len(step))
+    remembers = flow.size > 0
     changed = 0
     for i in range(count):
         p = np.uint64(listed[i])
         a = label[p] if first < 0 else first
-        for k in range(len(step)):
+        for k in range(0, len(step), 2):
             at = p * arcs + np.uint64(k)
-            if flow.size > 0 and k % 2 == 0 and weight[at] > 0:
-                q = p + step[k]
-                if takes_part(label[q], first, second):
-                    room, _ = capacity(k, a, label[q], second, cost)
-                    flow[p * (arcs // np.uint64(2)) + np.uint64(k // 2)] = room * weight[at] - residual[at]
+            w = np.int64(weight[at])
+            if remembers and w > 0:
+                theirs = label[p + step[k]]
+                edge = p * (arcs // np.uint64(2)) + np.uint64(k // 2)
+                if theirs == a:
+                    flow[edge] = w * cost[a, second] - residual[at]
+                elif takes_part(theirs, first, second):
+                    room, _ = capacity(k, a, theirs, second, cost)
+                    flow[edge] = room * w - residual[at]
             residual[at] = 0
+            residual[at + ONE] = 0
         excess[p] = 0
         one = side[p] < 0
         side[p] = 0

@@ -13,6 +13,7 @@ Forest                                                                          
   root_x[x]      root of the tree that x is in, or was in when it was destroyed;    root[x]
                  -1: in none
   leaf[r]        unmatched y where an augmenting path from r ends;  -1: none yet    leaf[r]
+  seen[y >> 5]   bit y & 31: whether root_y[y] >= 0, or about to be
   queue          X reached in this phase, level by level; the last level is the     F and Q
                  frontier queue[head:tail]
 
@@ -20,13 +21,16 @@ A tree is active while leaf[root] is -1.  A root that has got a leaf is matched 
 root again, so leaf[root] >= 0 goes on saying that its tree is no more, and root_x of its members need not be cleared.
 
 Races, and why they do no harm
-  Top-down: who exchanges UNSEEN in root_y[y] for its root has y alone, and alone writes parent[y] and root_x of y's
-    mate.  A load that is late only leads to an exchange that fails.
+  Top-down: who sets y's bit in seen has y alone, and alone writes root_y[y], parent[y] and root_x of y's mate.  A load
+    that is late only leads to setting what is set.
   Bottom-up: y has one thread, or one warp, and its mate belongs to y.
   leaf[r]: who exchanges -1 for an unmatched y gives r its path.  A tree that others find active a moment later grows in
     vain: its members are renewed in the next phase, like all of a tree that has a leaf.  An unmatched y that came too
     late to be a leaf has that root too, and is renewed.
   Nobody follows parent[] before the barrier at the end of a level.
+
+Most edges lead to a y that was seen before, anywhere in memory; of these only a bit is asked, and 2^24 bits lie in a
+GPU's cache, where as many roots do not.
 
 Each vertex gets as many lanes of a warp as there are threads for; what has many more neighbours than lanes is looked
 at by its whole warp.
@@ -35,10 +39,10 @@ at by its whole warp.
     IPDPS 2015.
 """
 
-from numba import int32, int64
+from numba import int32, int64, uint32
 
 from gridcut.device.cuda import SIMULATED, ballot, cuda, device_function, lowest_set, relaxed_load, shuffle
-from matching.cuda.frontier import NEAR, STATES, narrow_levels_of, push
+from matching.cuda.frontier import NEAR, STATES, TOGETHER, narrow_levels_of, own_levels_of, push
 from matching.cuda.grid import from_somewhere
 
 UNSEEN, RENEWED = -1, -2
@@ -52,23 +56,25 @@ MANY = 2 if SIMULATED else 16  # neighbours a lane looks at before its whole war
 def offer(graph, forest, out, x, r, k, end, step):
     """Algorithm 4 for every step-th of x's edges from k on: those y that are in no tree join that of r."""
     x_adj, mate_y = graph[1], graph[5]
-    root_y, parent, root_x, leaf, queue, state = forest
-    near, place, alone, turn, half, tail = out
+    root_y, parent, root_x, leaf, queue, state, seen = forest
+    together = out[2] == TOGETHER
     while k < end:
         y = x_adj[k]
         dead = leaf[r] >= 0
-        seen = root_y[y]
-        # One block alone waits for memory: it loads at once what it may need.  A wide level loads no more than it must.
-        mate = mate_y[y] if alone else int32(-1)
+        bit = uint32(uint32(1) << uint32(y & 31))
+        new = seen[y >> 5] & bit == 0
+        # A block by itself waits for memory: it loads at once what it may need.  A wide level loads what it must.
+        mate = int32(-1) if together else mate_y[y]
         if dead:
             return
-        if seen < 0 and cuda.atomic.cas(root_y, y, int32(UNSEEN), r) == UNSEEN:
+        if new and cuda.atomic.or_(seen, y >> 5, bit) & bit == 0:
+            root_y[y] = r
             parent[y] = x
-            if not alone:
+            if together:
                 mate = mate_y[y]
             if mate >= 0:
                 root_x[mate] = r
-                push(queue, near, place, state, alone, turn, half, tail, mate)
+                push(queue, state, out, mate)
             elif cuda.atomic.cas(leaf, r, int32(-1), y) < 0:
                 state[FOUND] = 1
         k += step
@@ -76,10 +82,10 @@ def offer(graph, forest, out, x, r, k, end, step):
 
 @device_function
 def top_down(graph, forest, out, head, thread, threads):
-    """Algorithm 4: a level from queue[head:tail], by `threads` threads; edges offered."""
+    """Algorithm 4: a level from queue[head:tail], or as many in `near`, by `threads` threads; edges offered."""
     x_ptr = graph[0]
     root_x, queue = forest[2], forest[4]
-    near, alone, half, tail = out[0], out[2], out[4], out[5]
+    near, way, half, tail = out[0], out[2], out[5], out[6]
     lane = int32(thread & 31)
     number = int32(tail - head)
     shift = int32(0)
@@ -95,7 +101,7 @@ def top_down(graph, forest, out, head, thread, threads):
         k = int64(0)
         end = int64(0)
         if i < number:
-            x = near[NEAR - half + i] if alone else queue[head + i]
+            x = queue[head + i] if way == TOGETHER else near[NEAR - half + i]
             k = x_ptr[x]
             end = x_ptr[x + 1]
             r = root_x[x]
@@ -119,18 +125,18 @@ def top_down(graph, forest, out, head, thread, threads):
 def join(graph, forest, out, y, x, r):
     """Let y into the tree of r below x; False if y is unmatched and the tree has a leaf."""
     mate_y = graph[5]
-    root_y, parent, root_x, leaf, queue, state = forest
-    near, place, alone, turn, half, tail = out
+    root_y, parent, root_x, leaf, queue, state, seen = forest
     mate = mate_y[y]
     if mate < 0:
         if cuda.atomic.cas(leaf, r, int32(-1), y) >= 0:
             return False
         state[FOUND] = 1
+    cuda.atomic.or_(seen, y >> 5, uint32(uint32(1) << uint32(y & 31)))
     root_y[y] = r
     parent[y] = x
     if mate >= 0:
         root_x[mate] = r
-        push(queue, near, place, state, alone, turn, half, tail, mate)
+        push(queue, state, out, mate)
     return True
 
 
@@ -187,6 +193,7 @@ def bottom_up(graph, forest, out, mark, thread, threads):
 
 
 narrow_levels = narrow_levels_of(top_down)
+own_levels = own_levels_of(top_down)
 
 
 @device_function

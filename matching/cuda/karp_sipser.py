@@ -42,8 +42,8 @@ from gridcut.device.cuda import (
     shuffle,
 )
 from matching.cuda.frontier import (
-    AMONG_OTHERS,
     BUFFER,
+    COLLECTED,
     ENDLESS,
     HEAD,
     NARROW,
@@ -52,9 +52,11 @@ from matching.cuda.frontier import (
     PUSHED,
     STATES,
     TAIL,
+    TOGETHER,
     flush,
     narrow_levels_of,
     push,
+    together,
 )
 from matching.cuda.grid import add_up, from_somewhere, next_turn, run_kernel
 from matching.cuda.problem import EDGES, LEVELS, PHASES, DeviceGraph, for_host
@@ -69,11 +71,10 @@ MANY = 2 if SIMULATED else 16  # neighbours a thread looks at alone; with more, 
 @device_function
 def lower(adj, k, end, step, degree, out, queue, state, pushing):
     """One free neighbour less for every step-th of the vertices from k on; those that have one left are pushed."""
-    near, place, alone, turn, half, tail = out
     while k < end:
         w = adj[k]
         if cuda.atomic.add(degree, w, int32(-1)) == 2 and pushing:
-            push(queue, near, place, state, alone, turn, half, tail, w)
+            push(queue, state, out, w)
         k += step
 
 
@@ -102,7 +103,7 @@ def match_some(graph, work, out, head, number, share, thread, threads):
     """Vertices take a free neighbour: those of the queue, or of every STRIDE-th those from `share` on; edges."""
     ptr, adj, other_ptr, other_adj, match, other_match = graph
     degree, other_degree, queue, state = work
-    near, alone, half = out[0], out[2], out[4]
+    near, way, half = out[0], out[2], out[5]
     lane = int32(thread & 31)
     first = int32(thread - lane)
     edges = int64(0)
@@ -116,7 +117,7 @@ def match_some(graph, work, out, head, number, share, thread, threads):
             if share >= 0:
                 v = int32(i * STRIDE + share)
             else:
-                v = near[NEAR - half + i] if alone else queue[head + i]
+                v = queue[head + i] if way == TOGETHER else near[NEAR - half + i]
             if match[v] < 0 and degree[v] > 0:
                 begin = ptr[v]
                 most = ptr[v + 1] - begin
@@ -163,7 +164,7 @@ def match_some(graph, work, out, head, number, share, thread, threads):
 @device_function
 def match_singles(graph, work, out, head, thread, threads):
     """A level of a cascade."""
-    return match_some(graph, work, out, head, int32(out[5] - head), int32(-1), thread, threads)
+    return match_some(graph, work, out, head, int32(out[6] - head), int32(-1), thread, threads)
 
 
 narrow_singles = narrow_levels_of(match_singles)
@@ -175,10 +176,11 @@ def cascade(graph, work, near, place, turn, thread, threads):
     match = graph[4]
     degree, _, queue, state = work
     following = next_turn(state, int32(PUSHED), turn, thread)
+    out = together(near, place, turn, int32(0))
     v = thread
     while v < match.size:
         if match[v] < 0 and degree[v] == 1:
-            push(queue, near, place, state, int32(0), turn, int32(0), int32(0), v)
+            push(queue, state, out, v)
         v = int32(v + threads)
     flush(queue, near, place, state, turn, int32(0))
     grid_sync()
@@ -201,7 +203,7 @@ def cascade(graph, work, near, place, turn, thread, threads):
             tail = relaxed_load(state, int32(TAIL))
         else:
             following = next_turn(state, int32(PUSHED), turn, thread)
-            edges += match_singles(graph, work, (near, place, int32(0), turn, int32(0), tail), head, thread, threads)
+            edges += match_singles(graph, work, together(near, place, turn, tail), head, thread, threads)
             flush(queue, near, place, state, turn, tail)
             grid_sync()
             head = tail
@@ -244,7 +246,7 @@ def karp_sipser_kernel(
     levels = int64(0)
     cycles = int64(0)
     if cuda.threadIdx.x == 0:
-        place[AMONG_OTHERS] = 0
+        place[COLLECTED] = 0
     cuda.syncthreads()
     v = thread
     while v < rows:
@@ -255,7 +257,7 @@ def karp_sipser_kernel(
         col_degree[v] = int32(col_ptr[v + 1] - col_ptr[v])
         v = int32(v + threads)
     grid_sync()
-    nowhere = (near, place, int32(0), turn, int32(0), int32(0))
+    nowhere = together(near, place, turn, int32(0))
     for side in range(2):
         graph = by_row if side == 0 else by_col
         work = of_cols if side == 0 else of_rows
@@ -277,7 +279,7 @@ def karp_sipser_kernel(
             if row_match[v] < 0 and row_degree[v] > 0:
                 state[PUSHED + turn] = 1
             v = int32(v + threads)
-        out = (near, place, int32(0), turn, int32(0), int32(0))
+        out = together(near, place, turn, int32(0))
         number = int32((rows - share + STRIDE - 1) // STRIDE)
         edges += match_some(by_row, of_rows, out, int32(0), number, share, thread, threads)
         grid_sync()

@@ -11,19 +11,21 @@ is changed by one thread, which meets no other.
 [1] Azad, Buluç, Pothen. "A parallel tree grafting algorithm for maximum cardinality matching in bipartite graphs."
     IPDPS 2015.  Algorithms 3 to 7.
 
-Deviates from [1]: who is first gives a tree its leaf, not who is last; renewed columns are marked, not listed, since
-a GPU reads all marks in less time than it counts a list; all phases are one kernel.
+Deviates from [1]: levels that are neither narrow nor wide are grown by each block by itself, OWN_LEVELS in a row, so
+trees may be deeper than those of breadth-first searches, which the end of the search does not depend on; who is first
+gives a tree its leaf, not who is last; renewed columns are marked, not listed, since a GPU reads all marks in less time
+than it counts a list; all phases are one kernel.
 
-O(phases (n + m + edges)); 16 n + 8 m bytes beside the graph and the matching.
+O(phases (n + m + edges)); 16 n + 8 m bytes, and a bit a column, beside the graph and the matching.
 """
 
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
-from numba import float64, int32, int64
+from numba import float64, int32, int64, uint32
 
 from gridcut.device.arrays import allocate, download, upload
-from gridcut.device.cuda import cuda, cuda_kernel, device_function, grid_sync, relaxed_load
+from gridcut.device.cuda import ballot, cuda, cuda_kernel, device_function, grid_sync, relaxed_load
 from matching.cuda.forest import (
     ACTIVE,
     ALONE,
@@ -36,36 +38,56 @@ from matching.cuda.forest import (
     bottom_up,
     extend,
     narrow_levels,
+    own_levels,
     top_down,
 )
-from matching.cuda.frontier import AMONG_OTHERS, BUFFER, ENDLESS, HEAD, NARROW, PLACES, PUSHED, TAIL, flush, push
-from matching.cuda.grid import add_up, next_turn, run_kernel
+from matching.cuda.frontier import (
+    BUFFER,
+    COLLECTED,
+    ENDLESS,
+    GROWN,
+    HEAD,
+    NARROW,
+    PLACES,
+    PUSHED,
+    SHARE,
+    TAIL,
+    flush,
+    next_counts,
+    push,
+    together,
+)
+from matching.cuda.grid import add_up, run_kernel
 from matching.cuda.problem import EDGES, LEVELS, PATH_LENGTH, PHASES, DeviceGraph, as_stats, for_host
 
 THREADS = 512
 REGISTERS = 64  # so that two blocks fit on a multiprocessor
 BLOCKS = 2  # most on a multiprocessor: with more, barriers cost what more threads save
-LEVELS_UP, GRAFTS, FINISHED, COUNTED = 4, 5, 6, 7  # in counts
+OWN_LEVELS = 8  # of each block by itself, between two barriers of the grid
+LEVELS_UP, GRAFTS, FINISHED, LEVELS_APART, COUNTED = 4, 5, 6, 7, 8  # in counts
 
 
 @device_function
 def plant(graph, forest, out, thread, threads):
     """Algorithm 3, lines 1 to 5: every unmatched x with edges is a root and in the frontier, every y unseen."""
     x_ptr, mate_x = graph[0], graph[4]
-    root_y, root_x, queue, state = forest[0], forest[2], forest[4], forest[5]
-    near, place, alone, turn, half, tail = out
+    root_y, root_x, queue, state, seen = forest[0], forest[2], forest[4], forest[5], forest[6]
     x = thread
     while x < root_x.size:
         root = int32(-1)
         if mate_x[x] < 0 and x_ptr[x] < x_ptr[x + 1]:
             root = x
-            push(queue, near, place, state, alone, turn, half, tail, x)
+            push(queue, state, out, x)
         root_x[x] = root
         x = int32(x + threads)
     y = thread
     while y < root_y.size:
         root_y[y] = int32(UNSEEN)
         y = int32(y + threads)
+    word = thread
+    while word < seen.size:
+        seen[word] = uint32(0)
+        word = int32(word + threads)
 
 
 @cuda_kernel(max_registers=REGISTERS)
@@ -82,35 +104,37 @@ def graft_kernel(
     leaf,
     queue,
     roots,
+    seen,
     state,
     counts,
     alpha,
     both_ways,
     grafting,
+    own,
     patience,
 ):
     """Algorithm 3; given up, at a legal matching, after `patience` levels of one block alone."""
     near = cuda.shared.array(BUFFER, int32)
     place = cuda.shared.array(PLACES, int32)
     graph = (x_ptr, x_adj, y_ptr, y_adj, mate_x, mate_y)
-    forest = (root_y, parent, root_x, leaf, queue, state)
+    forest = (root_y, parent, root_x, leaf, queue, state, seen)
     thread = int32(cuda.grid(1))
     threads = int32(cuda.gridsize(1))
     cols = int32(mate_y.size)
     turn = int32(0)
     edges = int64(0)
     length = int64(0)
-    phases, levels, levels_up, grafts = int64(0), int64(0), int64(0), int64(0)
+    phases, levels, levels_up, apart, grafts = int64(0), int64(0), int64(0), int64(0), int64(0)
     if cuda.threadIdx.x == 0:
-        place[AMONG_OTHERS] = 0
+        place[COLLECTED] = 0
     cuda.syncthreads()
 
     x = thread
     while x < leaf.size:
         leaf[x] = int32(-1)
         x = int32(x + threads)
-    following = next_turn(state, int32(PUSHED), turn, thread)
-    plant(graph, forest, (near, place, int32(0), turn, int32(0), int32(0)), thread, threads)
+    following = next_counts(state, turn, thread)
+    plant(graph, forest, together(near, place, turn, int32(0)), thread, threads)
     flush(queue, near, place, state, turn, int32(0))
     grid_sync()
     tail = relaxed_load(state, int32(PUSHED + turn))
@@ -143,20 +167,29 @@ def graft_kernel(
                 tired = relaxed_load(state, int32(TIRED)) != 0
                 unseen = int32(unseen - (tail - before))
             else:
-                following = next_turn(state, int32(PUSHED), turn, thread)
-                out = (near, place, int32(0), turn, int32(0), tail)
-                if both_ways and (tail - head) * alpha >= unseen:
-                    edges += bottom_up(graph, forest, out, int32(UNSEEN), thread, threads)
-                    levels_up += 1
+                following = next_counts(state, turn, thread)
+                upwards = both_ways and (tail - head) * alpha >= unseen
+                each = not upwards and own > 0 and tail - head <= cuda.gridDim.x * SHARE
+                if each:
+                    more, looked = own_levels(graph, forest, queue, near, place, state, turn, head, tail, own)
+                    edges += looked
+                    levels += max(more, int64(1))
+                    apart += more
                 else:
-                    edges += top_down(graph, forest, out, head, thread, threads)
-                flush(queue, near, place, state, turn, tail)
+                    out = together(near, place, turn, tail)
+                    if upwards:
+                        edges += bottom_up(graph, forest, out, int32(UNSEEN), thread, threads)
+                        levels_up += 1
+                    else:
+                        edges += top_down(graph, forest, out, head, thread, threads)
+                    flush(queue, near, place, state, turn, tail)
+                    levels += 1
                 grid_sync()
                 head = tail
-                tail = int32(tail + relaxed_load(state, int32(PUSHED + turn)))
-                unseen = int32(unseen - (tail - head))
+                pushed = relaxed_load(state, int32(PUSHED + turn))
+                unseen = int32(unseen - (relaxed_load(state, int32(GROWN + turn)) if each else pushed))
+                tail = int32(tail + pushed)
                 turn = following
-                levels += 1
         phases += 1
         finished = not tired and relaxed_load(state, int32(FOUND)) == 0
         if finished or tired:
@@ -182,16 +215,24 @@ def graft_kernel(
             state[FOUND] = 0
         active = int32(0)
         fresh = int32(0)
-        y = thread
-        while y < cols:
-            r = root_y[y]
-            if r >= 0:
-                if leaf[r] >= 0:
-                    root_y[y] = int32(RENEWED)
-                    fresh = int32(fresh + 1)
-                else:
-                    active = int32(active + 1)
-            y = int32(y + threads)
+        lane = int32(thread & 31)
+        first = int32(thread - lane)
+        while first < cols:
+            y = int32(first + lane)
+            renewed = False
+            if y < cols:
+                r = root_y[y]
+                if r >= 0:
+                    if leaf[r] >= 0:
+                        root_y[y] = int32(RENEWED)
+                        renewed = True
+                        fresh = int32(fresh + 1)
+                    else:
+                        active = int32(active + 1)
+            bits = ballot(renewed)
+            if lane == 0:
+                seen[first >> 5] ^= bits  # they were set
+            first = int32(first + threads)
         add_up(state, int32(ALONE), alone)
         add_up(state, int32(ACTIVE), active)
         add_up(state, int32(FRESH), fresh)
@@ -200,8 +241,8 @@ def graft_kernel(
         active = relaxed_load(state, int32(ACTIVE))
         fresh = relaxed_load(state, int32(FRESH))
         alone = relaxed_load(state, int32(ALONE))
-        following = next_turn(state, int32(PUSHED), turn, thread)
-        out = (near, place, int32(0), turn, int32(0), int32(0))
+        following = next_counts(state, turn, thread)
+        out = together(near, place, turn, int32(0))
         if grafting and (active + alone) * alpha > fresh:
             edges += bottom_up(graph, forest, out, int32(RENEWED), thread, threads)
             grafts += 1
@@ -222,6 +263,7 @@ def graft_kernel(
         counts[PHASES] = phases
         counts[LEVELS] = levels
         counts[LEVELS_UP] = levels_up
+        counts[LEVELS_APART] = apart
         counts[GRAFTS] = grafts
         counts[FINISHED] = int64(finished)
 
@@ -234,31 +276,40 @@ def search(
     grafting: bool = True,
     direction_optimising: bool = True,
     alpha: float = 5.0,
+    own_levels: int = OWN_LEVELS,
 ) -> dict:
-    """Make a matching on the GPU maximum in place; stats.
+    """Make a matching on the GPU maximum in place; stats, "levels" and "levels_apart" as the first block counts them.
 
     grafting               keep trees that have found nothing; False: every phase begins anew
     direction_optimising   levels may be grown bottom-up, from the columns
     alpha                  bottom-up if the frontier has more than 1 / alpha of the columns in no tree; grafting if the
                            trees that are left have more than 1 / alpha of the columns to be grafted
+    own_levels             how many a block grows by itself between barriers of the grid where levels are neither
+                           narrow nor wide; 0: none
     """
+    if isinstance(own_levels, bool) or not isinstance(own_levels, Integral) or not 0 <= own_levels < 2**31:
+        raise ValueError(f"own_levels must be a whole number from 0, got {own_levels!r}")
     if not isinstance(alpha, Real) or not 0 < alpha < np.inf:
         raise ValueError(f"alpha must be a number above 0; got {alpha!r}")
-    stats = search_for(graph, row_match, col_match, ENDLESS, alpha, direction_optimising, grafting)
+    switches = (direction_optimising, grafting, int(own_levels))
+    stats = search_for(graph, row_match, col_match, ENDLESS, alpha, *switches)
     del stats["finished"]
     return stats
 
 
-def search_for(graph, row_match, col_match, patience, alpha=5.0, direction_optimising=True, grafting=True) -> dict:
+def search_for(
+    graph, row_match, col_match, patience, alpha=5.0, direction_optimising=True, grafting=True, own_levels=OWN_LEVELS
+) -> dict:
     """`search` that may give up after `patience` levels of one block alone; "finished": whether it has not."""
     rows, cols = row_match.size, col_match.size
-    work = allocate(*((size, np.int32) for size in (cols, cols, rows, rows, rows, rows)))
+    work = allocate(*((size, np.int32) for size in (cols, cols, rows, rows, rows, rows)), (-(-cols // 32), np.uint32))
     state, counts = upload(np.zeros(FOREST_STATES, np.int32)), upload(np.zeros(COUNTED, np.int64))
-    switches = (np.float64(alpha), np.int32(direction_optimising), np.int32(grafting), np.int64(patience))
-    arguments = (*graph, row_match, col_match, *work, state, counts, *switches)
+    switches = (*map(np.int32, (direction_optimising, grafting, own_levels)), np.int64(patience))
+    arguments = (*graph, row_match, col_match, *work, state, counts, np.float64(alpha), *switches)
     run_kernel(graft_kernel, arguments, THREADS, max(rows, cols), BLOCKS)
     counts = download(counts)
-    more = {"levels_bottom_up": int(counts[LEVELS_UP]), "grafts": int(counts[GRAFTS])}
+    names = {"levels_bottom_up": LEVELS_UP, "levels_apart": LEVELS_APART, "grafts": GRAFTS}
+    more = {name: int(counts[i]) for name, i in names.items()}
     return {**as_stats(counts), **more, "finished": bool(counts[FINISHED])}
 
 
@@ -268,5 +319,5 @@ solve = for_host(search)
 def kernels():
     """Name, kernel and argument types of what is compiled."""
     ids, longs = int32[::1], int64[::1]
-    types = (longs, ids, longs, ids, *(ids,) * 9, longs, float64, int32, int32, int64)
+    types = (longs, ids, longs, ids, *(ids,) * 8, uint32[::1], ids, longs, float64, int32, int32, int32, int64)
     return [("graft", graft_kernel, types)]

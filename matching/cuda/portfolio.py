@@ -10,7 +10,7 @@ Files: cheap.py, ms_bfs_graft.py, matching/cpu/portfolio.py.
 [1] Azad, Buluç, Pothen. "A parallel tree grafting algorithm for maximum cardinality matching in bipartite graphs."
     IPDPS 2015; the other references are in those files.
 
-O(phases (n + m + edges)); 16 n + 8 m bytes beside the graph and the matching.
+O(phases (n + m + edges)); 16 n + 8 m bytes, and a bit a column, beside the graph and the matching.
 """
 
 import numpy as np

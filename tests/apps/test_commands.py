@@ -11,6 +11,8 @@ import pytest
 from PIL import Image
 
 from apps import cli, demo, info, segment
+from apps.depth.samples import layered_pair
+from apps.depth.scores import visible
 from apps.motion import samples
 
 
@@ -198,8 +200,17 @@ def test_demo_of_labels(tmp_path):
         assert Path(row["files"][0]).exists()
 
 
+def layered_disc():
+    """A disc of the coffee photograph before the rest of it."""
+    import skimage.data
+
+    photo = np.ascontiguousarray(skimage.data.coffee())
+    y, x = np.ogrid[: photo.shape[0], : photo.shape[1]]
+    return layered_pair(photo, (y - 200) ** 2 + (x - 300) ** 2 < 120**2)
+
+
 def test_sample_pairs_are_what_they_say():
-    for sample in (samples.warped_pair(), samples.stereo_pair()):
+    for sample in (samples.warped_pair(), samples.stereo_pair(), layered_disc()):
         height, width = sample.known.shape
         assert sample.first.shape == sample.second.shape == (height, width, 3)
         assert sample.flow.shape == (height, width, 2)
@@ -211,6 +222,19 @@ def test_sample_pairs_are_what_they_say():
         rest = sample.second[y[inside], x[inside]].astype(int)
         first = sample.first[y[inside], x[inside]].astype(int)
         assert np.abs(moved - first).mean() < 0.6 * np.abs(rest - first).mean()
+
+
+def test_a_layered_pair_hides_a_strip_of_the_wall():
+    sample = layered_disc()
+    disparity = -sample.flow[..., 0]
+    assert disparity[200, 300] == pytest.approx(22, abs=0.1)
+    assert disparity[200, [0, 599]] == pytest.approx([6, 14])
+    seen = visible(disparity, sample.known)
+    # Left of the disc the wall goes behind it, by the difference of the disparities: 22 to about 8 there.
+    assert (~seen[200, 120:180]).sum() == pytest.approx(14, abs=3)
+    assert seen[200, 425:].all()
+    moved = sample.second[200, np.rint(np.arange(200, 400) - disparity[200, 200:400]).astype(int)]
+    assert np.abs(moved.astype(int) - sample.first[200, 200:400]).mean() < 2
 
 
 def test_demo_pictures_exist():

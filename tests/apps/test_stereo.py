@@ -288,5 +288,14 @@ def test_benchmark(pair, tmp_path, capsys):
     rows = [line.split("|") for line in capsys.readouterr().out.splitlines() if line.startswith("| Made")]
     assert [row[2].strip() for row in rows] == list(benchmark.METHODS)
     assert float(rows[0][4]) < 1
-    assert benchmark.main(["--data", str(tmp_path / "Made"), "--no-sample"]) == 0
+
+    # Under the name of a pair with published settings there are two more rows: their energy, and their labels.
+    (tmp_path / "Made").rename(tmp_path / "tsukuba")
+    labels = tmp_path / "tsukuba-Best.png"
+    Image.fromarray(np.uint8(np.rint(truth) * benchmark.LEVELS)).save(labels)
+    assert benchmark.main(["--data", str(tmp_path), "--published", str(tmp_path), "--no-sample", "--repeats", "0"]) == 0
+    rows = [line.split("|") for line in capsys.readouterr().out.splitlines() if line.startswith("| tsukuba")]
+    assert [row[2].strip() for row in rows[-2:]] == ["published energy, our expansion", "published labels, Best"]
+    assert [row[7].strip() for row in rows[-2:]][1] == "0.00"
+    assert benchmark.main(["--data", str(tmp_path / "tsukuba"), "--no-sample"]) == 0
     assert "skipped, no pairs in" in capsys.readouterr().out

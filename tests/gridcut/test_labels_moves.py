@@ -7,6 +7,7 @@ import pytest
 
 from gridcut import alpha_beta_swap, alpha_expansion, energy_of, neighbourhood
 from gridcut.certificate import CertificateError
+from gridcut.labels import descent
 from gridcut.labels.border import check_labels
 from gridcut.labels.fusion import fused
 from gridcut.labels.labelling import Move, choices, move_minimum
@@ -89,6 +90,21 @@ def test_many_changes_far_and_near():
     unary = rng.integers(0, 40, (5, 300, 320)).astype(np.uint8)
     result = alpha_expansion(unary, dict.fromkeys(neighbourhood(4), 8), max_cycles=2)
     result.check()
+
+
+@pytest.mark.parametrize("cost", ["potts", "truncated"])
+def test_all_ways_to_a_cut_lead_to_the_same_moves(monkeypatch, cost):
+    """First cuts by searches or by feeding deficits, later ones of the whole grid or near the changes."""
+    unary, weights = stripes((40, 50), 4, 6)
+    found = []
+    for few, many in ((0, 4), (10**9, 4), (30, 0), (30, 10**9)):
+        monkeypatch.setattr(descent, "FEW", few)
+        monkeypatch.setattr(descent, "MANY", many)
+        found.append(alpha_expansion(unary, weights, COSTS[cost], start=np.zeros((40, 50), int)))
+        found[-1].check()
+    for other in found[1:]:
+        assert other.stats["energies"] == found[0].stats["energies"]
+        assert (other.labels == found[0].labels).all()
 
 
 def test_offset_and_opposite_add_up():

@@ -209,6 +209,12 @@ def test_the_value_may_exceed_64_bits(device, tools):
     assert cut.value == 8 * (2**62 - 1)
 
 
+@pytest.mark.parametrize("number", [np.int64, np.float32])
+def test_what_is_left_to_the_sink_may_exceed_64_bits(device, tools, number):
+    source, sink = np.ones((8, 8), number), np.full((8, 8), 2**61, number)
+    assert tools.solve(source, sink, {(0, 1): number(3)}, device=device).value == 64
+
+
 def test_int32_where_it_fits(tools):
     small = np.full((3, 3), 2**28, np.int64)
     assert tools.solve(small, small, {(0, 1): 2**28}).stats["dtype"] == "int32"

@@ -5,10 +5,12 @@ import pytest
 
 import matching
 from benchmarks import matching_cuda as cuda_benchmark
+from benchmarks import matching_cuda_auto as auto_benchmark
 from benchmarks import matching_cuda_greedy as greedy_benchmark
 from benchmarks import matching_cuda_instances as cuda_instances
 from benchmarks import matching_cuda_runs as runs
 from benchmarks import matching_instances as instances
+from benchmarks import matching_large as large
 from benchmarks import table
 from benchmarks.__main__ import main
 
@@ -46,8 +48,10 @@ class StandIn:
     def open(self):
         return self.kept.shape, len(self.kept.adj), self.kept.size
 
-    def ask(self, what, program=None, prove=False, calls=False, patience=0.0):
+    def ask(self, what, program=None, calls=False, patience=0.0):
         size = self.kept.size
+        if what in ("compile", "prove"):
+            return None
         if what == "cpu":
             return 0.02, size
         end = self.told.get(program.name)
@@ -92,6 +96,35 @@ def test_table(tmp_path, capsys):
 
 
 @pytest.mark.usefixtures("as_if_on_a_gpu")
+def test_what_was_measured_is_kept_and_read_without_a_gpu(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(StandIn, "told", {"apfb": TimeoutError()})
+    printed = {}
+    for methods in ("auto,apfb", "g_pr_shr"):
+        rows = str(tmp_path / f"{methods}.json")
+        how = ["--method", methods, "--runs", "1", "--cache", str(tmp_path), "--rows", rows.replace(",", "-")]
+        assert main([*MATCHING, "tiny", *how]) == 0
+        printed[methods] = capsys.readouterr().out
+    monkeypatch.setattr(cuda_benchmark, "gpu_facts", lambda: None)
+    picture = tmp_path / "images" / "x.png"
+    files = ",".join(str(tmp_path / name) for name in ("auto-apfb.json", "g_pr_shr.json"))
+    assert main([*MATCHING, "--read", files, "--save", "both", "--profile", str(picture)]) == 0
+    found = rows_of(capsys.readouterr().out)
+    assert found == [row for text in printed.values() for row in rows_of(text)]
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert "a stand-in, 8 GiB" in (tmp_path / "results" / "both.md").read_text()
+    assert main([*MATCHING, "--read", files, "--method", "auto"]) == 0
+    assert [row[4] for row in rows_of(capsys.readouterr().out)] == ["auto"]
+
+
+def test_files_that_cannot_be_read(tmp_path, capsys):
+    other = tmp_path / "other.json"
+    other.write_text('{"graphs": []}')
+    for name, message in ((other, "does not hold what --rows writes"), (tmp_path / "none.json", "No such file")):
+        assert main([*MATCHING, "--read", str(name)]) == 2
+        assert message in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("as_if_on_a_gpu")
 def test_what_is_not_right_has_no_times(monkeypatch, tmp_path, capsys):
     wrong = {"apfb": "5 pairs of 9", "apsb": TimeoutError(), "g_pr_shr": RuntimeError("no such address")}
     monkeypatch.setattr(StandIn, "told", wrong)
@@ -123,6 +156,29 @@ def test_tables_of_the_papers(tmp_path, capsys):
     ours = [row[2] for row in rows_of(printed, "ap")]
     assert len(ours) == 8
     assert "1.00" in ours
+
+
+@pytest.mark.usefixtures("as_if_on_a_gpu")
+def test_the_rule_for_auto(monkeypatch, capsys):
+    """With the CPU in the place of the GPU."""
+    monkeypatch.setitem(auto_benchmark.HOW, "cuda", {"device": "cpu"})
+    families = {"tiny {}": (lambda scale: instances.uniform(scale, 2), 12)}
+    families |= {"road {}^2": (lambda scale: large.road(scale, 0.0), 4)}
+    monkeypatch.setattr(auto_benchmark, "FAMILIES", families)
+    monkeypatch.setattr(auto_benchmark, "SIZES", 2)
+    assert main([*MATCHING, "--rule", "--runs", "2", "--save", "auto"]) == 0
+    printed = capsys.readouterr().out
+    assert [row[2] for row in rows_of(printed)] == ["cpu", "cpu"]
+    assert len(rows_of(printed, "road")) == 2
+    assert "| 1048576 (now)" in printed
+    slow, fast = {"cpu": 2.0, "cuda": 1.0}, {"cpu": 1.0, "cuda": 3.0}
+    lines = auto_benchmark.rules([(1 << 20, slow), (1 << 17, fast)]).splitlines()
+    found = {
+        cells[1].split()[0]: (cells[2].strip(), cells[3].strip()) for cells in (line.split("|") for line in lines[2:])
+    }
+    assert found["1048576"] == ("1.000", "1.00")
+    assert found["65536"] == ("1.732", "3.00")
+    assert found["2097152"] == ("1.414", "2.00")
 
 
 @pytest.mark.parametrize(
@@ -159,8 +215,8 @@ def test_graphs_are_made_once(tmp_path, capsys):
 
 
 def test_triangulations_by_strips(monkeypatch):
-    monkeypatch.setattr(cuda_instances, "STRIPS", 3)
-    found, whole = cuda_instances.delaunay(10), instances.delaunay(10)
+    monkeypatch.setattr(large, "STRIPS", 3)
+    found, whole = large.delaunay(10), instances.delaunay(10)
     assert found.multiply(whole).nnz == found.nnz, "an edge that is in no triangulation"
     assert whole.nnz - found.nnz < 0.03 * whole.nnz
 
@@ -194,11 +250,34 @@ def test_wrong_matchings_are_seen(tmp_path):
     bench.open(path)
     found = matching.maximum(GRAPH)
     row, col = found.row_match.copy(), found.col_match.copy()
-    assert bench.wrong(row, col, found.cardinality, prove=True) is None
+    bench.found = row, col
+    assert bench.prove() is None
     row[np.flatnonzero(row >= 0)[0]] = -1
-    assert "pairs of" in bench.wrong(row, col, found.cardinality - 1, prove=False)
-    col[:] = np.roll(col, 1)
-    assert "matched along no edge" in bench.wrong(found.row_match, col, found.cardinality, prove=True)
+    assert "matched to a vertex" in bench.prove() or "matched along no edge" in bench.prove()
+    bench.found = found.row_match, np.roll(found.col_match, 1)
+    assert "matched along no edge" in bench.prove()
+
+
+def test_large_graphs_are_the_same_as_small_ones():
+    skewed = (0.57, 0.19, 0.19, 0.05)
+    for found, expected in (
+        (large.near(10, 9), instances.random_geometric(10, 9)),
+        (large.near(3, 30), instances.random_geometric(3, 30)),
+        (large.skewed(8, 5, skewed), instances.rmat(8, 5, skewed, both=True)),
+        (large.road(20, 0.3), instances.road(20, 0.3)),
+        (large.permuted(GRAPH), instances.permuted(GRAPH)),
+    ):
+        assert found.shape == expected.shape
+        assert (found.indptr == expected.indptr).all()
+        assert (found.indices == expected.indices).all()
+
+
+def test_permuted_graphs_are_made_of_the_others(monkeypatch, tmp_path):
+    monkeypatch.setattr(cuda_instances, "known", lambda: {"tiny": lambda: GRAPH, "tiny permuted": None})
+    paths = cuda_instances.prepared(["tiny permuted", "tiny"], tmp_path)
+    kept, expected = cuda_instances.read(paths["tiny permuted"]), instances.permuted(GRAPH)
+    assert (kept.adj == expected.indices).all()
+    assert kept.size == matching.maximum(expected).cardinality
 
 
 # In the simulator

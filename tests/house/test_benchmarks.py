@@ -226,3 +226,15 @@ def test_instances_are_the_recorded_ones(name):
     assert not problem.edges[0, 1][:, -1].any()
     assert not problem.edges[1, 0][-1].any()
     assert grid_benchmark.solve(problem, "auto", 1).value == instances.VALUES[name]
+
+
+def test_volume_table(capsys):
+    assert main(["volume", "--size", "12"]) == 0
+    rows = [line.split("|") for line in capsys.readouterr().out.splitlines() if "12x12x12" in line and "|" in line]
+    assert [row[1].strip() for row in rows] == [
+        "max_flow, scalar",
+        "max_flow, arrays",
+        "max_flow, floats",
+        "cutmatch segment",
+    ]
+    assert all(0 < float(row[5]) <= float(row[7]) for row in rows)

@@ -30,7 +30,7 @@ MOST_REGISTERS = 128  # two blocks of 256 threads on a multiprocessor
 MAY_SPILL = {
     "auction_kernel": 64,
     "discharge_kernel": 400,
-    "graft_kernel": 96,
+    "graft_kernel": 112,
     "karp_sipser_kernel": 112,
     "relabel_kernel": 160,
     "team_kernel": 16,

@@ -99,6 +99,40 @@ def test_searches(tools, grid, method):
         certify(checked, row_match, col_match)
 
 
+@pytest.mark.parametrize("own_levels", [0, 1, 8])
+def test_levels_of_each_block_by_itself(tools, grid, own_levels):
+    """A frontier of as many rows as all blocks take, then one that each of them works off."""
+    rng = np.random.default_rng(4)
+    graph = bipartite_graph(tools.permuted(tools.road(9, rng), rng))
+    row_match, col_match = np.full(graph.rows, -1, np.int32), np.full(graph.cols, -1, np.int32)
+    solve = importlib.import_module("matching.cuda.ms_bfs_graft").solve
+    stats = solve(graph, row_match, col_match, own_levels=own_levels, direction_optimising=False)
+    certify(graph, row_match, col_match)
+    assert stats["levels"] > stats["levels_apart"]
+    assert (stats["levels_apart"] > 0) == (own_levels > 0)
+
+
+def test_a_block_by_itself_that_reaches_more_than_it_has_room_for(tools, grid):
+    """Free rows, two to a block, with six columns each; the rows matched with these are the next level."""
+    from matching.cuda.frontier import NEAR
+
+    free, each = 2 * BLOCKS, 6
+    assert 2 * each > NEAR
+    col = np.arange(free * each)
+    matched = free + col
+    last = matched[each - 1 :: each]
+    row = np.r_[col // each, matched, last]
+    graph = tools.pattern(row, np.r_[col, col, free * each + np.arange(free)], (free + len(col), free + len(col)))
+    graph = bipartite_graph(graph)
+    row_match, col_match = np.full(graph.rows, -1, np.int32), np.full(graph.cols, -1, np.int32)
+    row_match[matched], col_match[col] = col, matched
+    solve = importlib.import_module("matching.cuda.ms_bfs_graft").solve
+    stats = solve(graph, row_match, col_match, direction_optimising=False)
+    certify(graph, row_match, col_match)
+    assert stats["augmentations"] == free
+    assert stats["levels_apart"] > 0
+
+
 def test_karp_and_sipser(tools, grid):
     for graph in drawn(tools, np.random.default_rng(2)):
         checked = bipartite_graph(graph)

@@ -1,4 +1,4 @@
-"""What the greedy methods on a GPU share: the way there and back, lists of live vertices, the heaviest edge of a warp.
+"""What the greedy methods on a GPU share: the way there and back, lists of live vertices, the heaviest edge of lanes.
 
 A round lets every live vertex do something and keeps those that are live still.  Lists are written anew each round, by
 turns into one of two arrays; their order is that of chance, on which no matching here depends.
@@ -21,8 +21,8 @@ EDGES, ROUNDS = range(2)  # in counts
 
 
 @device_function
-def room_for(count, state, turn):
-    """Where this thread may write `count` entries of the list; all threads of the block take part."""
+def room_for(count, state, length):
+    """Where this thread may write `count` entries of the list of state[length]; all threads of the block take part."""
     place = cuda.shared.array(2, int32)
     if cuda.threadIdx.x == 0:
         place[0] = 0
@@ -30,15 +30,15 @@ def room_for(count, state, turn):
     mine = cuda.atomic.add(place, 0, count) if count > 0 else int32(0)
     cuda.syncthreads()
     if cuda.threadIdx.x == 0 and place[0] > 0:
-        place[1] = cuda.atomic.add(state, int32(LIVE + turn), place[0])
+        place[1] = cuda.atomic.add(state, length, place[0])
     cuda.syncthreads()
     return int32(place[1] + mine)
 
 
 @device_function
-def heaviest_of_warp(best, most):
-    """Of each lane's entry and its weight the heaviest, the first of those that are equal; -1: no lane has one."""
-    distance = int32(16)
+def heaviest_of(best, most, lanes):
+    """Of the entries and weights of each `lanes` lanes the heaviest, the first of equal ones; -1: no lane has one."""
+    distance = int32(lanes >> 1)
     lane = int32(cuda.threadIdx.x & 31)
     while distance > 0:
         other = shuffle(best, lane ^ distance)

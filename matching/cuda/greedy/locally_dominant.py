@@ -43,7 +43,7 @@ from matching.cuda.greedy.live import (
     MANY,
     ROUNDS,
     THREADS,
-    heaviest_of_warp,
+    heaviest_of,
     on_gpu,
     room_for,
 )
@@ -96,7 +96,7 @@ def search(ptr, adj, weight, partner, candidate, lists, here, number, thread, th
             hubs = hubs & (hubs - 1)
             start, stop = shuffle(k, which), shuffle(end, which)
             best, most = heaviest_free(adj, weight, partner, start + lane, stop, int32(32))
-            best = heaviest_of_warp(best, most)
+            best = heaviest_of(best, most, int32(32))
             if lane == which:
                 candidate[v] = adj[best] if best >= 0 else int32(NOBODY)
         first = int32(first + threads)
@@ -134,7 +134,7 @@ def dominant_kernel(ptr, adj, weight, partner, candidate, lists, state, counts):
                 else:
                     count = int32(count + 1)
             i = int32(i + threads)
-        place = room_for(count, state, turn)
+        place = room_for(count, state, int32(LIVE + turn))
         i = thread
         while i < number:
             v = lists[here + i]
