@@ -41,7 +41,8 @@ def main(argv):
     if unknown := [name for name in options.instances if name not in SIZES]:
         print(f"unknown instance {unknown[0]!r}; there are: {', '.join(SIZES)}")
         return 2
-    if gpu_facts() is None and not options.devices:
+    gpu = gpu_facts()
+    if gpu is None:
         print("benchmarks devices: numba finds no CUDA GPU here")
         return 2
     from gridcut.device.peers import gpu_count
@@ -49,8 +50,7 @@ def main(argv):
     devices = options.devices or list(range(gpu_count()))
     sizes = {name: options.size or (QUICK if options.quick else SIZES)[name] for name in options.instances}
     report = header(f"One grid on GPUs {devices}", ["numba-cuda", "numba", "numpy"])
-    if (gpu := gpu_facts()) is not None:
-        report += f"\n{gpu['name']}, {gpu['memory'] / 2**30:.0f} GiB each, driver {gpu['driver']}.\n"
+    report += f"\n{gpu['name']}, {gpu['memory'] / 2**30:.0f} GiB each, driver {gpu['driver']}.\n"
     print(report)
     rows = []
     for name, size in sizes.items():

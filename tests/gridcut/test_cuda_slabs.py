@@ -182,7 +182,8 @@ def check(problem, tools, devices, mask=None, **options):
     one = gridcut.max_flow(source, sink, edges, mask=mask, device="cpu")
     assert cut.value == pytest.approx(one.value, rel=1e-12 if np.asarray(source).dtype.kind == "f" else 0)
     assert (cut.labels == one.labels).all()
-    assert len(cut.stats["slabs"]) == min(len(devices), -(-np.shape(source)[0] // (4 if np.ndim(source) == 3 else 32)))
+    planes = -(-np.shape(source)[0] // (None, np.shape(source)[0], 32, 4)[np.ndim(source)])
+    assert len(cut.stats["slabs"]) == min(len(devices), planes)
     return cut
 
 
@@ -197,6 +198,7 @@ def scattered(rng, shape, connectivity, share=0.04, dtype=np.int32):
 @pytest.mark.parametrize(
     ("shape", "connectivity", "slabs", "dtype"),
     [
+        ((40,), 2, 2, np.int32),
         ((36, 9), 4, 2, np.int32),
         ((65, 3), 8, 3, np.int32),
         ((34, 6), 4, 2, np.float32),

@@ -1,12 +1,30 @@
 """The state of some lines of a grid that lies on several GPUs, brought to the host."""
 
+import numpy as np
+
 from gridcut.cuda.slabs.machine import Machine
 from gridcut.cuda.slabs.split import Part
-from gridcut.cuda.tiles.layout import CELLS, to_image
+from gridcut.cuda.tiles.layout import CELLS, LANES
+from gridcut.device import kernel
 from gridcut.device.arrays import download
 from gridcut.grid import Grid
 
 PIECE = 1 << 24  # pixels brought from a GPU at a time
+
+
+@kernel
+def untile_kernel(found, tile, tiles, z0, y0, image):
+    """image[z, y, x, k] of the pixels from (z0, y0, 0) on; found[t, k, place]: number k of them in tiles."""
+    depth, height, width, numbers = image.shape
+    for z in range(z0, z0 + depth):
+        for y in range(y0, y0 + height):
+            first = (z // tile[0] * tiles[1] + y // tile[1]) * tiles[2]
+            row = (z % tile[0] * tile[1] + y % tile[1]) * LANES
+            for t in range(first, first + tiles[2]):
+                x0 = (t - first) * LANES
+                for x in range(x0, min(x0 + LANES, width)):
+                    for k in range(numbers):
+                        image[z - z0, y - y0, x, k] = found[t, k, row + x - x0]
 
 
 def fetch_grid(machines: list[Machine], first: int, last: int, grid: Grid) -> None:
@@ -44,29 +62,24 @@ def _thickness(part: Part) -> int:
 
 def _fetch_slab(machine: Machine, part: Part, first: int, last: int, excess, residual, height) -> None:
     """Lines of one slab, counted from its own first, with all planes of tiles they lie in."""
-    own, axis = part.own, part.axis
+    own, state, arcs = part.own, machine.slab.own, part.own.arcs
     thick = _thickness(part)
     low, high = first // thick, -(-last // thick)
-    some = own
-    if not part.is_line:
-        tiles, extent = list(own.tiles), list(own.extent)
-        tiles[axis], extent[axis] = high - low, min(high * thick, own.extent[axis]) - low * thick
-        some = own._replace(tiles=tuple(tiles), extent=tuple(extent))
-    begin, end = low * part.plane * CELLS, low * part.plane * CELLS + some.cells
+    begin, end = low * part.plane * CELLS, high * part.plane * CELLS
     ghosts = part.front * CELLS
-    state, arcs = machine.slab.own, own.arcs
-    lines = slice(first - low * thick, last - low * thick)
+    skipped = 0 if part.is_line else first - low * thick
+    start = (skipped, 0) if part.axis == 0 else (0, skipped)
 
-    def pixels(array):
-        """(tiles, 1024) as lines."""
-        shape = machine.slab.own.place.flat.shape
-        return to_image(some, array).reshape(-1, *shape[1:])[lines]
+    def write(array, numbers, image):
+        image = image[(None,) * (4 - image.ndim)]
+        whole = np.empty((1, 1, part.last, numbers), image.dtype) if part.is_line else image
+        untile_kernel(download(array).reshape(-1, numbers, CELLS), own.tile, own.tiles, *start, whole)
+        if part.is_line:
+            image[...] = whole[:, :, first:last]
 
     if excess is not None:
-        excess[...] = pixels(download(state.excess[begin:end]).reshape(-1, CELLS))
+        write(state.excess[begin:end], 1, excess[..., None])
     if height is not None:
-        height[...] = pixels(download(machine.memory.height[ghosts + begin : ghosts + end]).reshape(-1, CELLS))
+        write(machine.memory.height[ghosts + begin : ghosts + end], 1, height[..., None])
     if residual is not None:
-        found = download(state.residual[begin * arcs : end * arcs]).reshape(-1, arcs, CELLS)
-        for k in range(arcs):
-            residual[..., k] = pixels(found[:, k])
+        write(state.residual[begin * arcs : end * arcs], arcs, residual)
