@@ -7,6 +7,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import NamedTuple
 
+from apps.clock import ticking
 from apps.command import SOME_FAILED, write_json
 from apps.images import READABLE, InputError
 
@@ -79,7 +80,8 @@ def beside(given, stem: str, option: str) -> Path | None:
 
 def run_one(one, job, line, chosen) -> int:
     """Do a single job, print its line and its JSON; errors are left to `apps.command.run`."""
-    report = one(job, chosen)
+    with ticking(chosen.quiet):
+        report = one(job, chosen)
     if not chosen.quiet and chosen.json != "-":
         print(line(report))
     if chosen.json:

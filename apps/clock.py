@@ -1,6 +1,11 @@
-"""Where the time goes."""
+"""Where the time goes, and a sign of life while it does."""
 
+import sys
+import threading
 import time
+from contextlib import contextmanager
+
+PATIENCE = 2.0  # seconds before the first sign
 
 
 class Clock:
@@ -19,3 +24,29 @@ class Clock:
     def total(self) -> dict:
         """Seconds of the stages, and "total"."""
         return {**self.seconds, "total": time.perf_counter() - self.start}
+
+
+@contextmanager
+def ticking(quiet: bool):
+    """Show on a terminal's standard error for how long the work has gone on; the line is gone at the end."""
+    if quiet or not sys.stderr.isatty():
+        yield
+        return
+    done = threading.Event()
+
+    def tick():
+        from tqdm import tqdm
+
+        if not done.wait(PATIENCE):
+            with tqdm(bar_format="working, {elapsed}", file=sys.stderr, leave=False) as bar:
+                bar.start_t -= PATIENCE
+                while not done.wait(1.0):
+                    bar.refresh()
+
+    thread = threading.Thread(target=tick, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()

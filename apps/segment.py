@@ -92,6 +92,8 @@ def _main(argv) -> int:
         return _main_labels(chosen, threads)
     if chosen.volume:
         raise InputError(f"--volume needs --labels, seeds of the volume's size, got --{given[0]}")
+    if array := next((name for name in chosen.image if name.lower().endswith(".npy")), None):
+        raise InputError(f"image: {array!r} is a volume, which takes --labels, seeds of its size, not --{given[0]}")
     images, many = pictures_of(chosen.image)
     if not in_batch(many, chosen):
         return run_one(_segment_one, _job(images[0], chosen), _line, chosen)

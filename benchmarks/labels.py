@@ -6,6 +6,7 @@ than PATIENCE seconds is timed in its first call.  Energies are computed by `gri
 """
 
 import argparse
+import os
 import time
 from functools import partial
 from pathlib import Path
@@ -115,7 +116,10 @@ def measure(name, problem, move, options):
 def _parser():
     parser = argparse.ArgumentParser(prog="python -m benchmarks labels", description=__doc__.split("\n")[0])
     parser.add_argument("instances", nargs="*", metavar="INSTANCE", help=f"of: {', '.join(INSTANCES)}; all when absent")
-    parser.add_argument("--data", type=Path, help="folder with mrf/ and stereo/, for the public instances")
+    where = os.environ.get("CUTMATCH_LABELS_DATA")
+    parser.add_argument(
+        "--data", type=Path, default=where and Path(where), help="folder with mrf/ and stereo/ ($CUTMATCH_LABELS_DATA)"
+    )
     parser.add_argument("--start", nargs="+", choices=("zero", "cheapest"), default=["zero"], help="first labelling")
     parser.add_argument("--cycles", type=int, help="cycles to make; to the end when absent")
     parser.add_argument("--restarts", type=int, help="as each function has by default when absent")

@@ -4,12 +4,20 @@ on card s       arrays on the GPU in, labels on the GPU out, synchronised; the m
 transfers s     arrays on the host in, labels on the host out
 CPU s           the same call on the CPU, one thread, once; gco-wrapper s: once, to the end as well
 
+A row for each number of --restarts of an expansion, 0 and the default; the rival is timed once an instance.  The public
+instances are read from --data, or CUTMATCH_LABELS_DATA in the environment:
+
+    mrf/tsukuba_potts/tsukuba_potts.npz     mrf/denoise/penguin-input.png  penguin-mask.png
+    stereo/tsukuba/im3.png  im4.png         stereo/teddy/im2.png  im6.png
+
 All begin with label 0 everywhere.  A row appears only if labels and the energy after every move are those of the CPU
 (`equal`), or if `check()` proved the moves (`proved`, for --quick, which leaves out the CPU).  Compilation is over
 before a clock starts.
 """
 
 import argparse
+import inspect
+import os
 import time
 from functools import partial
 from pathlib import Path
@@ -28,7 +36,18 @@ from benchmarks.table import header, markdown, save
 
 RIVAL = "gco-wrapper"
 MOST = 2**20  # pixels times labels / 32: larger instances are not given to the rival without --patient
-COLUMNS = ["instance", "size", "certified", "energy", "moves", "rounds", "on card s", "transfers s", "CPU s"]
+COLUMNS = [
+    "instance",
+    "size",
+    "restarts",
+    "certified",
+    "energy",
+    "moves",
+    "rounds",
+    "on card s",
+    "transfers s",
+    "CPU s",
+]
 COLUMNS += [f"{RIVAL} s", "energy", f"{RIVAL} / on card", "CPU / on card"]
 
 
@@ -66,8 +85,9 @@ def main(argv):
         if folder is not None and (options.data is None or not (options.data / folder).is_dir()):
             missing.append(name)
             continue
-        rows.append(measure(name, make(options.data), move, options))
-        print(" ".join(rows[-1]), flush=True)
+        for row in measure(name, make(options.data), move, options):
+            rows.append(row)
+            print(" ".join(row), flush=True)
     lines = ["", markdown(COLUMNS, rows), ""]
     if missing:
         lines.append(f"Not measured, no public data (--data FOLDER): {', '.join(missing)}.")
@@ -78,56 +98,68 @@ def main(argv):
 
 
 def measure(name, problem, move, options):
-    """One row."""
-    shape = problem.unary.shape[1:]
-    start = np.zeros(shape, np.int32)
-    solve = partial(SOLVE[move], max_cycles=options.cycles)
-    if move == "expansion":
-        solve = partial(solve, restarts=options.restarts)
+    """A row for each number of restarts; one of swaps, which have none."""
+    start = np.zeros(problem.unary.shape[1:], np.int32)
     held = LabelInstance(
         device_array(problem.unary),
-        {o: device_array(np.broadcast_to(w, shape)) for o, w in problem.weights.items()},
+        {o: device_array(np.broadcast_to(w, start.shape)) for o, w in problem.weights.items()},
         problem.cost,
     )
-    on_card = partial(solve, *held, start=device_array(start), device="cuda")
-    result = on_card()
-    host = partial(solve, *problem, start=start)
-    card = median(clocked(on_card) for _ in range(options.repeats))
-    transfers = median(clocked(partial(host, device="cuda")) for _ in range(options.repeats))
-    certified, cpu = "proved", None
-    if options.quick:
-        result.check()
-    else:
-        host(device="cpu", max_cycles=1)
-        begun = time.perf_counter()
-        expected = host(device="cpu")
-        cpu = time.perf_counter() - begun
-        same = (to_host(result.labels) == expected.labels).all()
-        if not same or result.stats["energies"] != expected.stats["energies"]:
-            raise AssertionError(f"{name}: energy {result.energy} on the GPU, {expected.energy} on the CPU")
-        certified = "equal"
-    rival, energy = None, ""
-    if not options.quick and RIVALS[RIVAL].installed and fits(RIVAL, problem):
-        if options.patient or problem.unary.size <= 32 * MOST:
-            begun = time.perf_counter()
-            labels = RIVALS[RIVAL].run(problem, move, start, options.cycles)
-            rival = time.perf_counter() - begun
-            energy = str(gridcut.energy_of(labels, *problem))
-    size = "x".join(map(str, problem.unary.shape))
-    stats = result.stats
-    row = [name, size, certified, str(result.energy), str(stats["moves"]), str(stats["rounds"])]
-    row += [f"{card:.4f}", f"{transfers:.4f}", *(["-"] if cpu is None else [f"{cpu:.3f}"])]
-    row += ["-", "-", "-"] if rival is None else [f"{rival:.3f}", energy, f"{rival / card:.1f}"]
-    return [*row, "-" if cpu is None else f"{cpu / card:.1f}"]
+    rival, energy = (None, "") if options.quick else rival_of(problem, move, start, options)
+    for restarts in dict.fromkeys(options.restarts) if move == "expansion" else [0]:
+        solve = partial(SOLVE[move], max_cycles=options.cycles, restarts=restarts)
+        on_card = partial(solve, *held, start=device_array(start), device="cuda")
+        host = partial(solve, *problem, start=start)
+        result = on_card()
+        card = median(clocked(on_card) for _ in range(options.repeats))
+        host(device="cuda")
+        transfers = median(clocked(partial(host, device="cuda")) for _ in range(options.repeats))
+        certified, cpu = "proved", None
+        if options.quick:
+            result.check()
+        else:
+            cpu = compared(name, result, host)
+            certified = "equal"
+        stats = result.stats
+        row = [name, "x".join(map(str, problem.unary.shape)), str(restarts), certified, str(result.energy)]
+        row += [str(stats["moves"]), str(stats["rounds"]), f"{card:.4f}", f"{transfers:.4f}"]
+        row += ["-"] if cpu is None else [f"{cpu:.3f}"]
+        row += ["-", "-", "-"] if rival is None else [f"{rival:.3f}", energy, f"{rival / card:.1f}"]
+        yield [*row, "-" if cpu is None else f"{cpu / card:.1f}"]
+
+
+def compared(name, result, host) -> float:
+    """Seconds of the CPU, whose labels and energies must be the same."""
+    host(device="cpu", max_cycles=1)
+    begun = time.perf_counter()
+    expected = host(device="cpu")
+    seconds = time.perf_counter() - begun
+    same = (to_host(result.labels) == expected.labels).all()
+    if not same or result.stats["energies"] != expected.stats["energies"]:
+        raise AssertionError(f"{name}: energy {result.energy} on the GPU, {expected.energy} on the CPU")
+    return seconds
+
+
+def rival_of(problem, move, start, options):
+    """Seconds and energy of the rival, once; (None, "") where it is missing or would take too long."""
+    if not RIVALS[RIVAL].installed or not fits(RIVAL, problem):
+        return None, ""
+    if problem.unary.size > 32 * MOST and not options.patient:
+        return None, ""
+    begun = time.perf_counter()
+    labels = RIVALS[RIVAL].run(problem, move, start.copy(), options.cycles)
+    return time.perf_counter() - begun, str(gridcut.energy_of(labels, *problem))
 
 
 def _parser():
     parser = argparse.ArgumentParser(prog="python -m benchmarks labels --device cuda", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("instances", nargs="*", metavar="INSTANCE", help=f"of: {', '.join(ALL)}; all when absent")
-    parser.add_argument("--data", type=Path, help="folder with mrf/ and stereo/, for the public instances")
+    where = os.environ.get("CUTMATCH_LABELS_DATA")
+    parser.add_argument("--data", type=Path, default=where and Path(where), help="folder of the public instances")
     parser.add_argument("--cycles", type=int, help="cycles to make; to the end when absent")
-    parser.add_argument("--restarts", type=int, default=0, help="of expansions; see alpha_expansion")
+    default = inspect.signature(gridcut.alpha_expansion).parameters["restarts"].default
+    parser.add_argument("--restarts", type=int, nargs="+", default=[0, default], help="of expansions")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--quick", action="store_true", help="neither CPU nor rival: moves are proved instead")
     parser.add_argument("--patient", action="store_true", help="give large instances to the rival too")

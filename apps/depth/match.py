@@ -145,4 +145,7 @@ def _pair(left, right):
         )
     if min(left.shape[:2]) < LEAST_SIDE:
         raise InputError(f"pictures are {left.shape[1]}x{left.shape[0]} pixels; {LEAST_SIDE} a side is the least")
+    for name, rgb in (("left", left), ("right", right)):
+        if (rgb == rgb[0, 0]).all():
+            raise InputError(f"{name} has no texture: one colour throughout; pass a picture with content")
     return left, right

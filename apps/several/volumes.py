@@ -4,7 +4,9 @@ Axes are z, y, x; slices of a folder follow the numbers in their names.  Values 
 """
 
 import io
+import logging
 import re
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -25,10 +27,30 @@ def is_volume(path: Path, folder: bool) -> bool:
     import tifffile
 
     try:
-        with tifffile.TiffFile(path) as file:
-            return len(file.pages) > 1
+        with complaints() as said, tifffile.TiffFile(path) as file:
+            return len(file.pages) > 1 or bool(said)
     except (tifffile.TiffFileError, OSError, ValueError):
         return False  # reading it as a picture will say what is wrong
+
+
+@contextmanager
+def complaints():
+    """What tifffile says meanwhile of pages that are not there; nothing that it logs is printed."""
+    logger, said = logging.getLogger("tifffile"), []
+
+    class Listener(logging.Handler):
+        def emit(self, record):
+            if "page offset" in (message := record.getMessage()):
+                said.append(message)
+
+    listener, passes_on = Listener(logging.WARNING), logger.propagate
+    logger.addHandler(listener)
+    logger.propagate = False
+    try:
+        yield said
+    finally:
+        logger.removeHandler(listener)
+        logger.propagate = passes_on
 
 
 def read_volume(path, name: str = "image") -> np.ndarray:
@@ -83,8 +105,11 @@ def _decode(data, suffix):
         return np.asarray(np.load(io.BytesIO(data), allow_pickle=False))
     import tifffile
 
-    with tifffile.TiffFile(io.BytesIO(data)) as file:
-        return file.asarray()
+    with complaints() as said, tifffile.TiffFile(io.BytesIO(data)) as file:
+        volume = file.asarray()
+    if said:
+        raise ValueError(said[0])
+    return volume
 
 
 def _read_slices(folder, name):

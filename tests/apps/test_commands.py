@@ -1,16 +1,18 @@
 """Each command on a 32 x 32 picture: what it writes, what it prints, and how it refuses bad input."""
 
+import io
 import json
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from apps import cli, demo, info, segment
+from apps import cli, clock, demo, info, segment
 from apps.depth.samples import layered_pair
 from apps.depth.scores import visible
 from apps.motion import samples
@@ -160,6 +162,26 @@ def test_two_pictures_of_one_name_are_refused(folder, capsys):
     Image.open(folder / "in" / "a.png").save(folder / "in" / "a.bmp")
     assert run(folder, "--box", "4,5,27,28", image="in") == 2
     assert "2 inputs are called 'a'" in capsys.readouterr().err
+
+
+def test_long_work_on_a_terminal_shows_that_it_goes_on(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr(clock, "PATIENCE", 0.01)
+    for stream, quiet, shows in ((Terminal(), False, True), (Terminal(), True, False), (io.StringIO(), False, False)):
+        monkeypatch.setattr(sys, "stderr", stream)
+        with clock.ticking(quiet):
+            deadline = time.monotonic() + 5 * shows
+            while "working, 00:00" not in stream.getvalue() and time.monotonic() < deadline:
+                time.sleep(0.01)
+        assert ("working, 00:00" in stream.getvalue()) == shows
+    monkeypatch.setattr(clock, "PATIENCE", 60.0)
+    monkeypatch.setattr(sys, "stderr", short := Terminal())
+    with clock.ticking(False):
+        pass
+    assert short.getvalue() == ""
 
 
 def test_demo(tmp_path, monkeypatch, capsys):

@@ -210,6 +210,7 @@ BAD = [
     (["left.png", "half.png"], r"right: cannot read .*pass a complete PNG"),
     (["left.png", "small.png"], r"left is 90x60 pixels, right 20x30; pass a rectified pair of one size"),
     (["dot.png", "dot.png"], r"pictures are 3x2 pixels; 8 a side is the least"),
+    (["left.png", "black.png"], r"right has no texture: one colour throughout"),
     (["right.png", "left.png"], r"left and right seem to be swapped"),
     (["left.png", "rights"], r"right is a folder and left is not; pass two pictures or two folders"),
     (["empties", "rights"], r"left: folder .*empties' holds no picture"),

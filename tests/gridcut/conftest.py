@@ -156,6 +156,18 @@ class Tools:
     check_flow = staticmethod(check_flow)
     random_problem = staticmethod(random_problem)
 
+    @staticmethod
+    def library(name):
+        """to(array) and back(array) of a library, and the type of its arrays."""
+        module = pytest.importorskip(name)
+        if name == "torch":
+            return (
+                lambda a: module.as_tensor(np.ascontiguousarray(a), device="cuda"),
+                lambda t: t.cpu().numpy(),
+                module.Tensor,
+            )
+        return module.asarray, module.asnumpy, module.ndarray
+
 
 @pytest.fixture
 def tools():

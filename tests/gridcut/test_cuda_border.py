@@ -380,22 +380,10 @@ def test_where_arrays_may_lie(stand_in):
 # On a GPU, with the libraries it is used from
 
 
-def library(name):
-    """to(array) and back(array) of a library, and the type of its arrays."""
-    module = pytest.importorskip(name)
-    if name == "torch":
-        return (
-            lambda a: module.as_tensor(np.ascontiguousarray(a), device="cuda"),
-            lambda t: t.cpu().numpy(),
-            module.Tensor,
-        )
-    return module.asarray, module.asnumpy, module.ndarray
-
-
 @pytest.mark.gpu
 @pytest.mark.parametrize("name", ["torch", "cupy"])
 def test_arrays_of_other_libraries(name, tools):
-    to, back, kind = library(name)
+    to, back, kind = tools.library(name)
     rng = np.random.default_rng(87)
     source, sink, edges, mask = tools.random_problem(rng, (67, 45), OFFSETS[2], np.int32, high=30, mask="random")
     expected = tools.solve(source, sink, edges, mask=mask, device="cpu")

@@ -215,6 +215,50 @@ def test_larger_grids(solve, shape, neighbours):
     agree(solve, *instance(shape, 6, 6, neighbours))
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("number", [np.int32, np.float32, np.float64])
+@pytest.mark.parametrize("name", ["torch", "cupy"])
+def test_arrays_of_other_libraries(name, number, tools):
+    to, back, kind = tools.library(name)
+    unary, weights, cost = instance((50, 70), 5, 8, 4)
+    unary = (unary * (1 if number == np.int32 else 0.1)).astype(number)
+    weights = {o: w.astype(number) for o, w in weights.items()}
+    there = {o: to(w) for o, w in weights.items()}
+    for solve in (alpha_expansion, alpha_beta_swap):
+        expected = solve(unary, weights, cost, device="cpu")
+        result = solve(to(unary), there, cost)
+        assert result.device == "cuda"
+        assert isinstance(result.labels, kind)
+        assert (back(result.labels) == expected.labels).all()
+        assert result.stats["energies"] == expected.stats["energies"]
+        result.check()
+        later = solve(to(unary), there, cost, start=result.labels)
+        assert later.energy <= result.energy
+    with pytest.raises(TypeError, match="device='cpu' was asked for"):
+        alpha_expansion(to(unary), weights, cost, device="cpu")
+
+
+@sim
+def test_the_benchmark_compares_with_the_cpu(monkeypatch):
+    """A row for each number of restarts; nothing is printed for labels that are not the CPU's."""
+    from benchmarks import labels_cuda as benchmark
+    from benchmarks.label_instances import LabelInstance
+
+    unary, weights, cost = instance((3, 5), 2, 9, 4)
+    problem = LabelInstance(unary, {o: weights[o] for o in ((0, 1), (1, 0))}, cost)
+    options = benchmark._parser().parse_args(["--repeats", "1", "--restarts", "0", "1", "0", "--cycles", "1"])
+    monkeypatch.setitem(benchmark.RIVALS, benchmark.RIVAL, benchmark.RIVALS[benchmark.RIVAL]._replace(module="none"))
+    rows = list(benchmark.measure("tiny", problem, "expansion", options))
+    assert [row[2] for row in rows] == ["0", "1"]
+    assert all(len(row) == len(benchmark.COLUMNS) and row[3] == "equal" for row in rows)
+    (swaps,) = benchmark.measure("tiny", problem, "swap", options)
+    assert swaps[2] == "0"
+    wrong = gridcut.alpha_expansion(*problem, restarts=0, device="cpu")
+    wrong.stats["energies"][0] += 1
+    with pytest.raises(AssertionError, match="on the GPU"):
+        benchmark.compared("tiny", wrong, lambda **given: gridcut.alpha_expansion(*problem, restarts=0, **given))
+
+
 # The border
 
 
