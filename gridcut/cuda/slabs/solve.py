@@ -1,7 +1,8 @@
 """Tiles on several GPUs: a slab each, which relabel and discharge at the same time.
 
     relabel      every slab for itself, as if nothing behind its borders led to the sink; then heights along the
-                 borders go to the neighbours, who search on where that is nearer, until nothing changes: distances
+                 borders go to the neighbours, who search on where that is nearer, ENOUGH times: distances, but for
+                 flow that has to cross borders again and again
     discharge    all slabs at once, ghosts standing still; what is pushed over a border stays with the ghosts
     exchange     what the ghosts hold goes to the slabs that own them
     ...          until after a relabeling no slab has excess that can reach the sink
@@ -13,7 +14,8 @@ capacities, and heights that are out of date cost time only.  From round MANY on
 relabelings, so that flow goes down along exact distances there too, which ends for certain.
 
 Where few tiles are at work, relabelings are local (gridcut/cuda/tiles/kernels.py), each slab for itself, and heights
-are exchanged once.  Only a relabeling of the whole grid says that all is done.
+are exchanged once.  Only a relabeling of the whole grid in which heights are exchanged until nothing changes says that
+all is done, and from round MANY on there is no other.
 
 The host launches, and looks at the counts of all slabs once in a round and once for every exchange of heights in a
 relabeling of the whole grid.
@@ -25,6 +27,7 @@ relabeling of the whole grid.
 O(n^2 m) operations; memory as gridcut/cuda/tiles/solve.py on each GPU for its slab and two planes of tiles.
 """
 
+import itertools
 import time
 
 import numpy as np
@@ -32,6 +35,8 @@ import numpy as np
 from gridcut.cuda.slabs.machine import Machine, connect
 from gridcut.cuda.tiles.kernels import AWAKE, AWAKENED, DONE, FEW, LOCAL, PATIENCE, SEARCHES, TURNS, VISITS
 from gridcut.cuda.tiles.solve import MANY
+
+ENOUGH = 2  # exchanges of heights in a relabeling that does not have to be exact
 
 
 def solve(slabs, *, callback=None, steps=32, balance=1.0):
@@ -61,7 +66,7 @@ class Rounds:
         self.exchanges = 0
 
     def run(self):
-        local = False
+        local = nothing = exact = False
         whole_took = whole_over = 0.0
         while True:
             start = time.perf_counter()
@@ -69,7 +74,7 @@ class Rounds:
             if local:
                 weights = self.relabel_near()
             else:
-                weights = self.relabel_whole()
+                weights, exact = self.relabel_whole(None if nothing or level else ENOUGH)
                 whole_over = time.perf_counter()
                 whole_took = whole_over - start
             for machine, weight in zip(self.machines, weights, strict=True):
@@ -81,7 +86,7 @@ class Rounds:
             if self.callback is not None:
                 self.callback(self.stats(counts))
             nothing = all(c[DONE] for c, _ in counts)
-            if nothing and not local:
+            if nothing and not local and exact:
                 relabel, discharge = (max(int(times[i]) for _, times in counts) / 1e9 for i in (1, 2))
                 return self.machines, self.stats(counts) | {
                     "kernel_seconds": {"relabel": relabel, "discharge": discharge}
@@ -89,21 +94,29 @@ class Rounds:
             few = sum(int(c[AWAKE]) for c, _ in counts) * FEW <= self.tiles
             local = few and not nothing and not level and end - whole_over < whole_took * PATIENCE
 
-    def relabel_whole(self) -> list[float]:
-        """Exact distances; by how much longer the slowest slab was searched than each."""
+    def relabel_whole(self, most: int | None) -> tuple[list[float], bool]:
+        """Distances, exact unless heights were exchanged `most` times before nothing changed; whether they are.
+
+        The first result: by how much longer the slowest slab was searched than each.
+        """
+        exact = False
         for machine in self.machines:
             machine.relabel()
-        while True:
+        for _ in itertools.count() if most is None else range(most):
             self.exchange_heights(wake=True)
             counts = [machine.counts() for machine in self.machines]
             again = [m for m, (c, _) in zip(self.machines, counts, strict=True) if c[AWAKENED]]
             if not again:
+                exact = True
                 break
             for machine in again:
                 machine.relabel()  # goes on, as the last exchange has told it
+        if not exact:
+            self.exchange_heights(wake=False)
+            counts = [machine.counts() for machine in self.machines]
         self.whole += 1
         took = [max(int(times[0]), 1) for _, times in counts]
-        return [max(took) / one for one in took]
+        return [max(took) / one for one in took], exact
 
     def relabel_near(self) -> list[float]:
         """Distances in tiles near those that were discharged last."""
