@@ -57,10 +57,9 @@ def main(argv):
         for row in measure(name, size, devices, options):
             rows.append(row)
             print(" ".join(row), flush=True)
-    text = markdown(COLUMNS, rows)
-    print(text)
-    if options.save:
-        print("saved to", save("gridcut-devices", f"{report}\n{text}"))
+        if options.save:  # now, in case that what follows takes too long
+            save("gridcut-devices", f"{report}\n{markdown(COLUMNS, rows)}")
+    print(markdown(COLUMNS, rows))
     return 0
 
 
@@ -141,7 +140,7 @@ def instance(name, size):
     level = np.rint(block - np.median(block))
     source, sink = (tiled(np.clip(side, 0, 255).astype(np.uint8), shape) for side in (level, -level))
     if name == "dense":
-        edges = {o: np.uint8(round(12 / np.linalg.norm(o))) for o in gridcut.neighbourhood(26)}
+        edges = {o: np.uint8(round(4 / np.linalg.norm(o))) for o in gridcut.neighbourhood(26)}
     else:
         edges = {o: tiled(contrast(block, o), shape) for o in gridcut.neighbourhood(2 * axes)}
     return source, sink, edges
