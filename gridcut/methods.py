@@ -19,7 +19,7 @@ from gridcut.problem import Problem
 METHODS = {
     "tiles": {"cuda": "gridcut.cuda.tiles.solve"},
     "trees": {"cpu": "gridcut.cpu.trees.solve"},
-    "blocks": {"cpu": "gridcut.blocks.flow"},
+    "blocks": {"cpu": "gridcut.blocks.solve"},
     "push_relabel": {"cpu": "gridcut.cpu.push_relabel"},
     "lock_free": {"cpu": "gridcut.cpu.lock_free", "cuda": "gridcut.cuda.lock_free"},
     "async_global": {"cpu": "gridcut.cpu.async_global"},
