@@ -1,0 +1,49 @@
+"""Solving small grids in several blocks, and a grid that is worth it."""
+
+import numpy as np
+import pytest
+
+import gridcut
+from gridcut.blocks import plan
+
+
+@pytest.fixture
+def cut_in(monkeypatch):
+    """cut_in(n)(...) is max_flow in blocks of n strips, or of as many as there can be, certified."""
+
+    def solver(count):
+        def strips(lines, reach, line_bytes, memory):
+            least = max(1, 2 * reach)
+            n = max(1, min(count, lines // least))
+            return [i * lines // n for i in range(n + 1)]
+
+        def in_blocks(source, sink, edges, **keywords):
+            monkeypatch.setattr(plan, "strips", strips)
+            cut = gridcut.max_flow(source, sink, edges, method="blocks", **keywords)
+            cut.check()
+            return cut
+
+        return in_blocks
+
+    return solver
+
+
+@pytest.fixture
+def assert_same():
+    """Value and labels of two cuts."""
+
+    def same(cut, want):
+        assert cut.value == want.value
+        assert type(cut.value) is type(want.value)
+        assert np.array_equal(cut.labels, want.labels)
+
+    return same
+
+
+@pytest.fixture
+def problem(tools):
+    """A grid that takes a few sweeps in several blocks."""
+    rng = np.random.default_rng(6)
+    source, sink, edges, _ = tools.random_problem(rng, (60, 25), gridcut.neighbourhood(4), np.uint8, 90, 0.5)
+    edges = {offset: rng.integers(0, 40, (60, 25), dtype=np.uint8) for offset in edges}
+    return source, sink, edges

@@ -1,0 +1,70 @@
+"""The streaming certificate finds what is wrong."""
+
+import numpy as np
+import pytest
+
+from gridcut.blocks.distance import FAR
+from gridcut.blocks.relabel import Relabeling
+from gridcut.certificate import CertificateError
+
+
+@pytest.fixture
+def stored(problem, cut_in, tmp_path):
+    source, sink, edges = problem
+    return cut_in(6)(source, sink, edges, folder=tmp_path / "cut")
+
+
+def changed_file(cut, kind, change):
+    path = sorted(cut.folder.glob(f"*.{kind}"))[3]
+    data = np.fromfile(path, np.int32 if kind == "state" else np.uint8)
+    change(data)
+    data.tofile(path)
+
+
+def test_a_residual_that_was_changed_is_found(stored):
+    changed_file(stored, "state", lambda data: data.__setitem__(-40, data[-40] + 1))
+    with pytest.raises(CertificateError):
+        stored.check()
+
+
+def test_a_label_that_was_changed_is_found(problem, cut_in):
+    source, sink, edges = problem
+    labels = np.zeros(source.shape, bool)
+    cut = cut_in(6)(source, sink, edges, labels=labels)
+    labels[31, 7] ^= True
+    with pytest.raises(CertificateError):
+        cut.check()
+
+
+def test_capacities_that_were_changed_are_found(stored, problem):
+    problem[0][45, 3] += 1
+    with pytest.raises(CertificateError, match=r"\(45, 3\)"):
+        stored.check()
+
+
+def test_claims_that_nothing_supports_are_found(cut_in, monkeypatch):
+    """Cells that reach the sink over a border only, and claim to reach it at once: each could point at the other."""
+    sink = np.zeros((24, 3), np.int32)
+    sink[-1] = 5
+    cut = cut_in(6)(0, sink, {(1, 0): 9})
+    run = Relabeling.run
+    lowered = []
+
+    def run_and_lie(relabeling):
+        run(relabeling)
+        for claims in (*relabeling._before.values(), *relabeling._after.values()):
+            lies = (claims > 0) & (claims < FAR)
+            lowered.append(lies.sum())
+            claims[lies] = 0
+
+    monkeypatch.setattr(Relabeling, "run", run_and_lie)
+    with pytest.raises(CertificateError, match="claims to be nearer"):
+        cut.check()
+    assert sum(lowered) > 0
+
+
+def test_a_file_cut_short_is_reported(stored):
+    path = sorted(stored.folder.glob("*.state"))[2]
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(RuntimeError, match="shorter than it was written"):
+        stored.check()

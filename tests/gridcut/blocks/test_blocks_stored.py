@@ -1,0 +1,64 @@
+"""Arrays on disk, read by slices; labels written by slices; when max_flow takes blocks by itself."""
+
+import numpy as np
+import pytest
+
+import gridcut
+
+
+class Slices:
+    """An array that can be read by slices of lines only, as zarr's and h5py's are; notes the longest."""
+
+    def __init__(self, array):
+        self._array = array
+        self.shape, self.dtype, self.ndim = array.shape, array.dtype, array.ndim
+        self.longest = 0
+
+    def __getitem__(self, index):
+        assert isinstance(index, slice)
+        found = self._array[index].copy()
+        self.longest = max(self.longest, len(found))
+        return found
+
+    def __array__(self, *args, **keywords):
+        raise AssertionError("read as a whole")
+
+
+def test_arrays_by_slices_choose_blocks_by_themselves(problem, cut_in, tools, monkeypatch, assert_same):
+    source, sink, edges = problem
+    monkeypatch.setattr("gridcut.blocks.sources.READ", 1000)
+    cut_in(10)(source, sink, edges)  # for its strips
+    stored = [Slices(a) for a in (source, sink, *edges.values())]
+    labels = np.zeros(source.shape, bool)
+    mask = Slices(np.ones(source.shape, bool))
+    given = dict(zip(edges, stored[2:], strict=True))
+    cut = gridcut.max_flow(stored[0], stored[1], given, mask=mask, labels=labels)
+    assert cut.method == "blocks"
+    cut.check()
+    assert cut.labels is labels
+    assert_same(cut, tools.solve(source, sink, edges))
+    assert all(array.longest <= 20 for array in (*stored, mask)), "a block and its surroundings"
+
+
+def test_zarr_arrays(problem, tools):
+    zarr = pytest.importorskip("zarr")
+    source, sink, edges = problem
+    labels = zarr.zeros(source.shape, dtype=bool, chunks=(16, 16))
+    given = {offset: zarr.array(array, chunks=(16, 16)) for offset, array in edges.items()}
+    cut = gridcut.max_flow(zarr.array(source, chunks=(20, 25)), sink, given, labels=labels)
+    cut.check()
+    want = tools.solve(source, sink, edges)
+    assert cut.value == want.value
+    assert np.array_equal(labels[:], want.labels)
+
+
+def test_mapped_arrays_that_do_not_fit_choose_blocks(problem, tools, tmp_path, monkeypatch, assert_same):
+    source, sink, edges = problem
+    np.save(tmp_path / "source.npy", source)
+    mapped = np.load(tmp_path / "source.npy", mmap_mode="r")
+    assert gridcut.max_flow(mapped, sink, edges, device="cpu").method == "trees"
+    monkeypatch.setattr("gridcut.methods.available_memory", lambda: 1000)
+    cut = gridcut.max_flow(mapped, sink, edges)
+    assert cut.method == "blocks"
+    assert isinstance(cut.labels, np.memmap)
+    assert_same(cut, tools.solve(source, sink, edges))
