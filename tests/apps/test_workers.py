@@ -1,5 +1,6 @@
 """Batches on several processes: what is lost when one dies, what is done again, and that results do not differ."""
 
+import contextlib
 import json
 import os
 import signal
@@ -170,11 +171,18 @@ if __name__ == "__main__":
         env=os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"},
     )
     logs = [tmp_path / f"{name}.log" for name in "cd"]
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while not all(log.exists() for log in logs) and time.monotonic() < deadline:
         time.sleep(0.05)
+    begun = [log.name for log in logs if log.exists()]
     os.killpg(running.pid, signal.SIGINT)  # as a terminal does: to every process
-    _, errors = running.communicate(timeout=30)
+    try:
+        _, errors = running.communicate(timeout=60)
+    finally:
+        with contextlib.suppress(ProcessLookupError):  # no test after this one shall meet what is left
+            os.killpg(running.pid, signal.SIGKILL)
+        running.communicate()
+    assert begun == ["c.log", "d.log"]
     assert running.returncode == 130
     assert "cutmatch copy: stopped" in errors
     assert "Traceback" not in errors
