@@ -127,14 +127,15 @@ class _Worker:
     def _start(self) -> None:
         context = get_context("spawn")
         self._pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
+        process = context.Process(target=_serve, args=(theirs,), daemon=True)
         # Ctrl-C reaches all processes of a terminal; the workers leave it to this one.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
             with _set(self._environment):
-                self._process.start()
+                process.start()
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        self._process = process  # not before: what Ctrl-C kept from starting cannot be killed
         theirs.close()
 
     def _death(self) -> str:
