@@ -60,8 +60,8 @@ def max_flow(
         "auto", the fastest there is, or one of `gridcut.methods.METHODS`.
         "blocks" is for grids larger than memory: it keeps its state on disk and reads the capacities some lines of the
         first axis at a time, from memory-mapped files or whatever else has ``shape``, ``dtype`` and slices (zarr,
-        h5py).  "auto" takes it for the latter, where one of its parameters is given, and for memory-mapped arrays of
-        grids that would not fit.
+        h5py).  "auto" takes it for the latter, where one of its parameters is given, and on a CPU for memory-mapped
+        arrays of grids that would not fit.
     callback : callable, optional
         Called now and then with a dict of counts; may raise to stop.
     **parameters

@@ -52,10 +52,11 @@ def works_in_blocks(device: DeviceName, method: str, arrays, parameters: dict) -
     """Whether max_flow is to keep its state on disk; refuses what "blocks" does not do.
 
     So it does where "auto" may choose and an array is read by slices (zarr, h5py) or parameters of "blocks" are given,
-    or memory-mapped arrays are more than this machine's free memory can solve at once.
+    or, on a CPU, memory-mapped arrays are more than this machine's free memory can solve at once.
     """
     if method == "auto" and device in ("auto", "cpu"):
-        if not (any(name in parameters for name in BLOCKS) or any(map(is_stored, arrays)) or too_large(arrays)):
+        asked = any(name in parameters for name in BLOCKS) or any(map(is_stored, arrays))
+        if not asked and not (too_large(arrays) and resolve(device) == "cpu"):
             return False
     elif method != "blocks":
         return False
