@@ -145,6 +145,22 @@ def test_fusion(shape, neighbours):
     assert taken > 0
 
 
+@sim
+def test_exchange_of_labels():
+    """Pixels only: cells beyond the grid, which hold label 0, neither change nor count."""
+    from gridcut.labels.cuda.fusion import exchange
+
+    unary, weights, cost = instance((9, 40), 3, 4, 4)
+    labels = np.random.default_rng(5).integers(0, 3, (9, 40)).astype(np.int32)
+    problem = device_problem(unary, weights, cost)
+    here = in_tiles(problem, labels)
+    outside = np.count_nonzero(here.copy_to_host() == 0) - np.count_nonzero(labels == 0)
+    table = np.array([2, 1, 0], np.int32)
+    assert exchange(problem, here, table) == np.count_nonzero(labels != 1)
+    assert (raster(problem, here) == table[labels]).all()
+    assert np.count_nonzero(here.copy_to_host() == 0) - np.count_nonzero(labels == 2) == outside > 0
+
+
 # Whole descents
 
 
@@ -179,6 +195,14 @@ def test_expansions_across_a_border():
     assert [told["energy"] for told in seen[:3]] == energies[1:4]
     assert [told["labels"] for told in seen[:3]] == [(-1, int(i)) for i in np.argsort(-votes(unary), kind="stable")]
     assert {told["cycle"] for told in seen} == {1, 2, 3}
+
+
+@sim
+def test_a_restart_that_leads_back():
+    """Nothing has changed then, so no move is made once more."""
+    unary, weights, cost = instance((3, 5), 4, 0, 4)
+    result = agree(alpha_expansion, unary, weights, cost, restarts=2)
+    assert result.energy == alpha_expansion(unary, weights, cost, restarts=0).energy
 
 
 @sim

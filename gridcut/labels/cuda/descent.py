@@ -19,7 +19,7 @@ from gridcut.device.arrays import allocate, clear, download, hand_back, overwrit
 from gridcut.device.cuda import SIMULATED, multiprocessors
 from gridcut.device.launch import launch, most_blocks, prepare
 from gridcut.labels.cuda import turn
-from gridcut.labels.cuda.fusion import fuse, table_kernel
+from gridcut.labels.cuda.fusion import exchange, fuse
 from gridcut.labels.cuda.moves import REMEMBER
 from gridcut.labels.cuda.pixels import keep_kernel
 from gridcut.labels.cuda.problem import DeviceProblem
@@ -167,13 +167,10 @@ class DeviceDescent:
         disturbed: a function of each label alone.  The flows known so far serve there too.  Of these moves only what
         they led to is recorded.
         """
-        here, counts = allocate((self._label.size, np.int32), (1, np.int64))
-        clear(counts)
+        (here,) = allocate((self._label.size, np.int32))
         _copy(self._label, here)
         energy, known = self.energy, len(self.steps)
-        table = upload(disturbed(np.arange(self.problem.count)).astype(np.int32))
-        self.problem.launch_flat(table_kernel, self._label, table, counts)
-        self._jumped(download(counts)[0] > 0)
+        self._jumped(exchange(self.problem, self._label, disturbed(np.arange(self.problem.count))) > 0)
         self.run(moves, max_cycles, callback)
         kept, taken = fuse(self.problem, here, self._label)
         self._jumped(kept > 0)

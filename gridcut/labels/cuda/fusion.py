@@ -10,7 +10,7 @@ import numpy as np
 from numba import float64, int32, int64, types
 
 from gridcut.cuda.pixels import warp_sum
-from gridcut.device.arrays import allocate, download
+from gridcut.device.arrays import allocate, download, upload
 from gridcut.device.cuda import cuda, cuda_kernel, device_function, relaxed_load
 from gridcut.labels.cuda.moves import LABELS, WIDTH, cell_of, price
 from gridcut.labels.cuda.pixels import first_run, pixel_of_run, run_step, runs_of
@@ -130,20 +130,31 @@ def choose_kernel(here, there, parent, change, counts):
 
 
 @cuda_kernel
-def table_kernel(label, table, counts):
-    """Labels through a table; counts[0]: how many change, added to what is there."""
+def table_kernel(view, tiles, tile, label, table, counts):
+    """Labels through a table; counts[0]: how many pixels change, added to what is there."""
+    runs = runs_of(view)
     changed = np.int64(0)
-    i = np.int64(cuda.grid(1))
-    while i < (label.size + 31) // 32 * 32:
-        if i < label.size:
-            new = table[label[i]]
-            if new != label[i]:
-                label[i] = new
+    run = first_run()
+    while run < runs:
+        z, y, x = pixel_of_run(view, run)
+        if x < view[WIDTH]:
+            t, cell = cell_of(z, y, x, tiles, tile)
+            p = t * 1024 + cell
+            new = table[label[p]]
+            if new != label[p]:
+                label[p] = new
                 changed += 1
-        i += cuda.gridsize(1)
+        run += run_step()
     changed = warp_sum(changed)
     if cuda.threadIdx.x & 31 == 0:
         cuda.atomic.add(counts, 0, changed)
+
+
+def exchange(problem, label, table: np.ndarray) -> int:
+    """Put every pixel's label through a table; how many change.  Cells outside the grid keep theirs."""
+    (counts,) = allocate((1, np.int64), zero=True)
+    problem.launch(table_kernel, problem.view, *problem.places, label, upload(table.astype(np.int32)), counts)
+    return int(download(counts)[0])
 
 
 def fuse(problem, here, there) -> tuple[int, int]:
@@ -166,7 +177,7 @@ def kernels():
     listed = [
         ("differ", differ_kernel, (label, label, label, view)),
         ("choose", choose_kernel, (label, label, label, view, view)),
-        ("table", table_kernel, (label, label, view)),
+        ("table", table_kernel, (view, tiles, tiles, label, label, view)),
     ]
     for data, number in ((int32[::1], int32[::1]), (float64[::1], int64[::1])):
         listed += [
