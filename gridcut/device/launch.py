@@ -2,8 +2,8 @@
 
 numba looks at every argument anew at every launch: 28 µs with one array, 52 with eight.  Here a kernel is found by the
 dtypes of its arguments, which are packed in one go, and a launch that is repeated is packed once.  Arguments are flat
-arrays, NumPy's int32, int64 and float64, Python's ints, and tuples of those.  In the simulator, and for anything else,
-kernels are launched by numba.
+arrays, NumPy's int32, int64, uint64, float32 and float64, Python's ints, and tuples of those.  In the simulator,
+and for anything else, kernels are launched by numba.
 
     launch(kernel, blocks, threads, *args)      like kernel[blocks, threads](*args)
     prepare(kernel, blocks, threads, *args)     the same, to be called as often as one likes
@@ -25,7 +25,7 @@ if not SIMULATED:
     from gridcut.device.memory import address_of, current_gpu
 
 ARRAY_WORDS = 7  # of an array in numba's calling convention: two unused, size, itemsize, address, length, stride
-SCALARS = {np.int32: "q", np.int64: "q", np.float64: "d", int: "q"}
+SCALARS = {np.int32: "q", np.int64: "q", np.uint64: "Q", np.float32: "f4x", np.float64: "d", int: "q"}
 
 _known = {}  # (kernel, GPU, dtypes) -> _Compiled
 _most = {}
@@ -44,7 +44,7 @@ class _Compiled:
         self.start = driver.cuLaunchCooperativeKernel if compiled.cooperative else driver.cuLaunchKernel
         self.tail = () if compiled.cooperative else (0,)
         formats = "".join(_formats(args))
-        self.count = len(formats)
+        self.count = struct.calcsize(f"={formats}") // 8
         self.pack = struct.Struct(f"={self.count}q{formats}").pack_into
         self.buffer = ctypes.c_int64 * (2 * self.count)
 

@@ -2,6 +2,7 @@
 
 import gc
 import importlib.util
+import struct
 
 import numpy as np
 import pytest
@@ -132,12 +133,19 @@ def test_arguments_are_packed_as_numba_has_them():
     from gridcut.device.memory import flat_array
 
     array = flat_array(4096, 7, np.dtype(np.int32), None)
-    args = (array, np.int32(3), (np.int32(4), np.int32(5)), np.float64(0.5), 6)
+    most = np.uint64(2**64 - 1)
+    args = (array, np.int32(3), (np.int32(4), np.int32(5)), np.float64(0.5), 6, most, np.float32(0.25), np.int64(-7))
     values = []
     _append(values, args)
-    assert values == [0, 0, 7, 4, 4096, 7, 4, 3, 4, 5, 0.5, 6]
-    assert "".join(_formats(args)) == "q" * 10 + "dq"
-    assert _kinds(args) == (np.dtype(np.int32), np.int32, (np.int32, np.int32), np.float64, int)
+    assert values == [0, 0, 7, 4, 4096, 7, 4, 3, 4, 5, 0.5, 6, most, 0.25, -7]
+    formats = "".join(_formats(args))
+    assert formats == "q" * 10 + "dqQf4xq"
+    packed = struct.pack(f"={formats}", *values)
+    assert len(packed) == 8 * len(values)  # a word each
+    assert np.frombuffer(packed, np.int64)[-1] == -7
+    assert np.frombuffer(packed, np.float32)[-4] == 0.25
+    kinds = (np.dtype(np.int32), np.int32, (np.int32, np.int32), np.float64, int, np.uint64, np.float32, np.int64)
+    assert _kinds(args) == kinds
     assert _kinds((SimpleNamespace(strides=(8,)),)) is None
     assert str(array._numba_type_) == "array(int32, 1d, C)"
 

@@ -15,10 +15,14 @@ import struct
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from numba import config
+from numba import types as numba_types
+from numba.np.numpy_support import from_dtype
 
 import gridcut
+from gridcut.device.launch import SCALARS
 
 pytestmark = pytest.mark.compile
 
@@ -134,6 +138,14 @@ def test_kernels_compile_within_their_registers(kernel, types, capability, no_dr
     registers, local = used(ptx, elf)
     assert local <= MAY_SPILL.get(kernel.py_func.__name__, 0), f"{local} bytes of local memory a thread"
     assert registers <= MAY_USE.get(kernel.py_func.__name__, MOST_REGISTERS)
+
+
+@pytest.mark.parametrize(("kernel", "arguments"), list(listed()))
+def test_no_kernel_is_launched_the_slow_way(kernel, arguments):
+    """A launch whose arguments gridcut/device/launch.py does not know takes numba 200 microseconds."""
+    known = {str(numba_types.int64 if kind is int else from_dtype(np.dtype(kind))) for kind in SCALARS}
+    flat = [part for a in arguments for part in (a if isinstance(a, numba_types.BaseTuple) else (a,))]
+    assert {str(a) for a in flat if not isinstance(a, numba_types.Array)} <= known
 
 
 def test_the_compiler_is_read_correctly(no_driver):
