@@ -7,7 +7,7 @@ simulator (NUMBA_ENABLE_CUDASIM=1), which cuda_simulator.py repairs.
     device_function      decorator of functions that kernels call
     cooperative_blocks   how many blocks of a kernel can be on the device at once, as a grid that synchronises needs
     grid_sync            barrier of the whole grid (cooperative launches only; one block in the simulator)
-    ballot, shuffle, warp_sync   exchange in a warp; all 32 threads must take part
+    ballot, shuffle, lanes_with, warp_sync   exchange in a warp; all 32 threads must take part
     opaque               hides a number from the optimiser
     relaxed_load         reads memory that other threads are changing, anew at every call
 
@@ -99,6 +99,10 @@ if SIMULATED:
 
     shuffle_bits = shuffle
 
+    def lanes_with(value):
+        """The lanes that hold the same int32 as this one, as bits of a uint32."""
+        return np.uint32(sum(1 << lane for lane, other in enumerate(exchange(value)) if other == value))
+
     def warp_sync():
         """Barrier of the warp: what its threads wrote to shared memory before is seen by all of them after."""
         exchange(None)
@@ -147,6 +151,11 @@ else:
     def shuffle_bits(bits, lane):
         """The uint32 of another lane."""
         return np.uint32(cuda.shfl_sync(EVERYONE, np.int32(bits), lane))
+
+    @device_function
+    def lanes_with(value):
+        """The lanes that hold the same int32 as this one, as bits of a uint32."""
+        return np.uint32(cuda.match_any_sync(EVERYONE, value))
 
     @device_function
     def warp_sync():

@@ -20,6 +20,11 @@ LIVE = 0  # in state, three: the lengths of lists, by turns, so that one is clea
 EDGES, ROUNDS = range(2)  # in counts
 
 
+def device_code(function):
+    """A function of the CPU's for kernels; in the simulator itself, as Python would warn of sums that do not fit."""
+    return function if SIMULATED else device_function(getattr(function, "py_func", function))
+
+
 @device_function
 def room_for(count, state, length):
     """Where this thread may write `count` entries of the list of state[length]; all threads of the block take part."""
