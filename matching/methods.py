@@ -42,10 +42,12 @@ for name in ("cheap", "karp_sipser"):
 
 # What method="auto" takes, and the initial matching before it.  It has its own.
 DEFAULT, ITS_INIT = "portfolio", "none"
-# Edges on the host from which method="auto" takes a GPU where device="auto" finds one.  With the way there and back an
-# H200 took 6 to 141 ms on eleven graphs of 2 to 31 million edges, one thread of its host 3 to 38 times as long; but 0.7
-# times as long on a scan of 2^18 points and on a long thin graph, which is handed to the CPU in the end.
-GPU_FROM = 1 << 20
+# Edges on the host from which method="auto" takes a GPU where device="auto" finds one, the way there and back included.
+# On six families of 2^16 to 2^24 edges the rule costs 1.18 times the time of the faster device in geometric mean, one
+# H200 and 16 cores beside it; least is 1.15 from 2^17 on, where a scan of points would lose more (5.7 instead of 4.6
+# times: the CPU needs a millisecond) and the first call of a process, which loads the driver, pays less often.
+# Table: benchmarks/results/matching-cuda-auto.md.
+GPU_FROM = 1 << 18
 # What init="auto" runs before a method asked for by name; on CUDA that of the papers.
 DEFAULT_INIT = {"cpu": "karp_sipser", "cuda": "cheap"}
 

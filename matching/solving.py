@@ -46,7 +46,7 @@ def maximum(
         The matching to start the search from: one of `matching.methods.INITS`, or "auto", what suits the method.
     device : {"auto", "cpu", "cuda"}
         An explicit device is obeyed or refused.  "auto" takes a GPU where there is one for graphs that lie on it, for
-        methods of CUDA alone, and from a million edges on if neither a method nor threads are asked for.
+        methods of CUDA alone, and from 2^18 edges on if neither a method nor threads are asked for.
     start : Matching or array_like of int (n,), optional
         A matching to begin with: the column of each row, -1 for none.  Every row matched in it stays matched,
         perhaps to another column; the same holds for columns.  CUDA's "apfb", "apsb" and "g_pr_..." may exchange

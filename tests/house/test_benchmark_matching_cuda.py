@@ -165,17 +165,20 @@ def test_the_rule_for_auto(monkeypatch, capsys):
     families = {"tiny {}": (lambda scale: instances.uniform(scale, 2), 12)}
     families |= {"road {}^2": (lambda scale: large.road(scale, 0.0), 4)}
     monkeypatch.setattr(auto_benchmark, "FAMILIES", families)
-    monkeypatch.setattr(auto_benchmark, "SIZES", 2)
+    monkeypatch.setattr(auto_benchmark, "SIZES", range(16, 18))
     assert main([*MATCHING, "--rule", "--runs", "2", "--save", "auto"]) == 0
     printed = capsys.readouterr().out
     assert [row[2] for row in rows_of(printed)] == ["cpu", "cpu"]
     assert len(rows_of(printed, "road")) == 2
-    assert "| 1048576 (now)" in printed
+    assert "(now)" not in printed  # the rule's own number is beyond these two
+    monkeypatch.setattr(auto_benchmark, "SIZES", range(16, 22))
+    monkeypatch.setattr(auto_benchmark, "GPU_FROM", 1 << 20)
     slow, fast = {"cpu": 2.0, "cuda": 1.0}, {"cpu": 1.0, "cuda": 3.0}
     lines = auto_benchmark.rules([(1 << 20, slow), (1 << 17, fast)]).splitlines()
     found = {
         cells[1].split()[0]: (cells[2].strip(), cells[3].strip()) for cells in (line.split("|") for line in lines[2:])
     }
+    assert "| 1048576 (now)" in "\n".join(lines)
     assert found["1048576"] == ("1.000", "1.00")
     assert found["65536"] == ("1.732", "3.00")
     assert found["2097152"] == ("1.414", "2.00")
