@@ -20,6 +20,7 @@ import numpy as np
 from numba import config, types
 
 from gridcut.device.compile import keep_cuda_kernel
+from gridcut.device.unload import unload_once
 
 if not hasattr(np, "row_stack"):  # numba-cuda 0.30 asks for it at every compilation; numpy 2.5 has dropped it
     np.row_stack = np.vstack  # noqa: NPY201
@@ -30,6 +31,8 @@ if config.ENABLE_CUDASIM:
     from gridcut.device.cuda_simulator import Cuda, exchange
 
     cuda = Cuda()
+else:
+    unload_once(cuda.cudadrv.driver)
 
 config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # a small picture is a small grid: nothing a user could mend
 
