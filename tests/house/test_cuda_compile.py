@@ -22,7 +22,6 @@ from numba import types as numba_types
 from numba.np.numpy_support import from_dtype
 
 import gridcut
-from gridcut.device.launch import SCALARS
 
 pytestmark = pytest.mark.compile
 
@@ -144,6 +143,8 @@ def test_kernels_compile_within_their_registers(kernel, types, capability, no_dr
 @pytest.mark.parametrize(("kernel", "arguments"), list(listed()))
 def test_no_kernel_is_launched_the_slow_way(kernel, arguments):
     """A launch whose arguments gridcut/device/launch.py does not know takes numba 200 microseconds."""
+    from gridcut.device.launch import SCALARS
+
     known = {str(numba_types.int64 if kind is int else from_dtype(np.dtype(kind))) for kind in SCALARS}
     flat = [part for a in arguments for part in (a if isinstance(a, numba_types.BaseTuple) else (a,))]
     assert {str(a) for a in flat if not isinstance(a, numba_types.Array)} <= known
