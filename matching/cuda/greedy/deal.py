@@ -97,8 +97,9 @@ def rooms_for(blues, reds, state, turn):
         front = cuda.atomic.add(place, 0, blues)
         back = cuda.atomic.add(place, 1, reds)
     cuda.syncthreads()
-    if me < 2 and place[me] > 0:
-        place[me + 2] = cuda.atomic.add(state, int32((REDS if me > 0 else LIVE) + turn), place[me])
+    if me < 2:
+        length = int32((REDS if me > 0 else LIVE) + turn)
+        place[me + 2] = cuda.atomic.add(state, length, place[me]) if place[me] > 0 else int32(0)
     cuda.syncthreads()
     return int32(shuffle(front, int32(0)) + place[2]), int32(shuffle(back, int32(0)) + place[3])
 
