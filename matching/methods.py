@@ -44,9 +44,8 @@ for name in ("cheap", "karp_sipser"):
 DEFAULT, ITS_INIT = "portfolio", "none"
 # Edges on the host from which method="auto" takes a GPU where device="auto" finds one, the way there and back included.
 # On six families of 2^16 to 2^24 edges the rule costs 1.18 times the time of the faster device in geometric mean, one
-# H200 and 16 cores beside it; least is 1.15 from 2^17 on, where a scan of points would lose more (5.7 instead of 4.6
-# times: the CPU needs a millisecond) and the first call of a process, which loads the driver, pays less often.
-# Table: benchmarks/results/matching-cuda-auto.md.
+# H200 and 16 cores beside it.  2^17 would cost 1.15 times, but 5.7 instead of 4.6 times on the worst graph, a scan of
+# points that the CPU matches in a millisecond.  Table: benchmarks/results/matching-cuda-auto.md.
 GPU_FROM = 1 << 18
 # What init="auto" runs before a method asked for by name; on CUDA that of the papers.
 DEFAULT_INIT = {"cpu": "karp_sipser", "cuda": "cheap"}
