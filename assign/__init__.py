@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from assign.assignment import Assignment
     from assign.batch import BatchAssignment, solve_batch
-    from assign.certificate import CertificateError
     from assign.infeasible import InfeasibleError
     from assign.points import solve_points
     from assign.solving import linear_sum_assignment, solve
+    from gridcut.device import CertificateError
 
 _MODULE_OF = {
     "Assignment": "assign.assignment",
     "BatchAssignment": "assign.batch",
-    "CertificateError": "assign.certificate",
+    "CertificateError": "gridcut.device",
     "InfeasibleError": "assign.infeasible",
     "linear_sum_assignment": "assign.solving",
     "solve": "assign.solving",

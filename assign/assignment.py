@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from assign.certificate import CertificateError
+from gridcut.device import CertificateError
 
 __all__ = ["Assignment", "CertificateError"]
 

@@ -14,13 +14,9 @@ Burkard, Dell'Amico, Martello. "Assignment Problems." SIAM 2009, section 4.1.
 import numpy as np
 from numba import prange
 
-from gridcut.device import kernel, parallel_kernel
+from gridcut.device import CertificateError, kernel, parallel_kernel
 
 ULPS = 16
-
-
-class CertificateError(AssertionError):
-    """An assignment that is not what it claims to be; a fault of the library, or arrays changed since the solve."""
 
 
 def tolerance(shape, largest: float) -> float:

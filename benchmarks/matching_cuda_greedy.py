@@ -28,7 +28,7 @@ from benchmarks import matching_cuda_instances as instances
 from benchmarks.greedy import weighed
 from benchmarks.matching_cuda_runs import COMPILING, PATIENCE, Worker
 from benchmarks.table import header, markdown, save
-from matching.certificate import CertificateError
+from gridcut.device import CertificateError
 from matching.general_graph import check_graph
 from matching.greedy_certificate import certify, weight_of
 from matching.greedy_matching import HEAVIEST_FIRST, METHODS

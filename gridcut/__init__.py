@@ -13,7 +13,8 @@ from gridcut.neighbourhood import neighbourhood
 if TYPE_CHECKING:
     from gridcut.batch import BatchCut, max_flow_batch
     from gridcut.contrast import contrast_edges
-    from gridcut.cut import CertificateError, Cut
+    from gridcut.cut import Cut
+    from gridcut.device import CertificateError
     from gridcut.energy import BinaryEnergy, BinaryMinimum, binary_labels, binary_minimum, energy_of
     from gridcut.flow import max_flow
     from gridcut.labels.convex import ConvexMinimum, convex_labels
@@ -28,7 +29,7 @@ _MODULE_OF = {
     "BatchCut": "gridcut.batch",
     "BinaryEnergy": "gridcut.energy",
     "BinaryMinimum": "gridcut.energy",
-    "CertificateError": "gridcut.certificate",
+    "CertificateError": "gridcut.device",
     "ConvexMinimum": "gridcut.labels.convex",
     "Cut": "gridcut.cut",
     "LabelSolver": "gridcut.labels.dynamic",

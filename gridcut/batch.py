@@ -9,9 +9,8 @@ import numba
 import numpy as np
 
 from gridcut import methods
-from gridcut.certificate import CertificateError
 from gridcut.cut import Cut
-from gridcut.device import DeviceName, thread_count
+from gridcut.device import CertificateError, DeviceName, thread_count
 from gridcut.device.arrays import give, on_device, to_host
 from gridcut.flow import cut_of
 from gridcut.problem import Problem, as_array, check_edges, check_mapping, check_mask, check_shape, finished

@@ -19,17 +19,13 @@ import numpy as np
 
 from gridcut.capacity import capacity_to_sink, cut_capacity
 from gridcut.cpu.heights import global_relabel, index_type
-from gridcut.device import kernel
+from gridcut.device import CertificateError, kernel
 from gridcut.grid import Grid, Layout
 from gridcut.load import Reader, fill
 from gridcut.problem import Problem
 
 OUTSIDE, SOURCE_SIDE, SINK_SIDE = 0, 1, 2
 RELATIVE = 1e-9  # float sums in another order
-
-
-class CertificateError(RuntimeError):
-    """A result that does not prove itself: a defect in the solver, or capacities changed after the solve."""
 
 
 @kernel

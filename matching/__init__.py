@@ -7,9 +7,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from gridcut.device import CertificateError
     from matching.block_triangular import BlockTriangular, dulmage_mendelsohn
     from matching.bottleneck_matching import Bottleneck, bottleneck
-    from matching.certificate import CertificateError
     from matching.coarsening import CoarseGraph, Hierarchy, coarsen, hierarchy
     from matching.files import read_graph
     from matching.graph import BipartiteGraph, bipartite_graph
@@ -21,7 +21,7 @@ _MODULE_OF = {
     "BipartiteGraph": "matching.graph",
     "BlockTriangular": "matching.block_triangular",
     "Bottleneck": "matching.bottleneck_matching",
-    "CertificateError": "matching.certificate",
+    "CertificateError": "gridcut.device",
     "CoarseGraph": "matching.coarsening",
     "GreedyMatching": "matching.greedy_matching",
     "Hierarchy": "matching.coarsening",

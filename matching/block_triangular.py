@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from matching.certificate import CertificateError
+from gridcut.device import CertificateError
 from matching.cpu.blocks import (
     HORIZONTAL,
     SQUARE,

@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse
 
-from matching.certificate import CertificateError
+from gridcut.device import CertificateError
 from matching.matching import Matching
 from matching.solving import maximum
 

@@ -15,15 +15,11 @@ vertex_cover: O(n + m + edges).
 
 import numpy as np
 
-from gridcut.device import kernel
+from gridcut.device import CertificateError, kernel
 from matching.graph import BipartiteGraph
 
 # What `inspect_pairs` and `uncovered` find first; -1: nothing
 FINE = -1
-
-
-class CertificateError(AssertionError):
-    """A matching that is not what it claims to be; a fault of the library, or arrays changed since the solve."""
 
 
 @kernel

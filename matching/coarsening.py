@@ -26,6 +26,7 @@ from numbers import Integral
 import numpy as np
 import scipy.sparse
 
+from gridcut.device import CertificateError
 from matching.contraction import cluster, contract, expansion_kernel, heaviest, list_merges
 from matching.general_graph import GeneralGraph, check_graph
 from matching.greedy_certificate import weigh
@@ -311,6 +312,6 @@ def _check_partner(matching: GreedyMatching | Sequence[int] | np.ndarray, graph:
     partner = np.ascontiguousarray(partner, np.int32)
     try:
         weigh(graph, partner)
-    except AssertionError as error:
+    except CertificateError as error:
         raise ValueError(f"matching is none of this graph: {error}") from None
     return partner

@@ -7,8 +7,7 @@ lower number of the other end.
 
 import numpy as np
 
-from gridcut.device import kernel
-from matching.certificate import CertificateError
+from gridcut.device import CertificateError, kernel
 from matching.cpu.greedy.order import ONE
 from matching.general_graph import GeneralGraph
 

@@ -20,9 +20,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gridcut.certificate import CertificateError
 from gridcut.cut import Cut
-from gridcut.device import DeviceName
+from gridcut.device import CertificateError, DeviceName
 from gridcut.energy import energy_of
 from gridcut.labels.border import LabelProblem, check_labels
 from gridcut.labels.layers import cut_layers

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridcut.certificate import CertificateError
+from gridcut.device import CertificateError
 from gridcut.device.arrays import to_host
 from gridcut.energy import energy_of
 from gridcut.flow import max_flow

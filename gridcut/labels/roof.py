@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gridcut.certificate import CertificateError
 from gridcut.cut import Cut
-from gridcut.device import DeviceName
+from gridcut.device import CertificateError, DeviceName
 from gridcut.energy import BinaryEnergy
 from gridcut.labels.layers import cut_layers
 from gridcut.terms import ends

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gridcut import alpha_beta_swap, alpha_expansion, energy_of, neighbourhood
-from gridcut.certificate import CertificateError
+from gridcut.device import CertificateError
 from gridcut.labels import descent
 from gridcut.labels.border import check_labels
 from gridcut.labels.fusion import fused

@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 import matching
+from gridcut.device import CertificateError
 from matching.block_triangular import decompose, dulmage_mendelsohn
-from matching.certificate import CertificateError
 from matching.cpu.blocks import HORIZONTAL, SQUARE, VERTICAL
 from matching.graph import bipartite_graph
 

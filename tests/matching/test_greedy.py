@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse
 
 from benchmarks import greedy as benchmark
-from matching.certificate import CertificateError
+from gridcut.device import CertificateError
 from matching.cpu.greedy import locally_dominant, order, parallel
 from matching.cpu.greedy.colour import colour_sum, colour_sums
 from matching.cpu.greedy.order import vertex_order

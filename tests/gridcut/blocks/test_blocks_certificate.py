@@ -5,7 +5,7 @@ import pytest
 
 from gridcut.blocks.distance import FAR
 from gridcut.blocks.relabel import Relabeling
-from gridcut.certificate import CertificateError
+from gridcut.device import CertificateError
 
 
 @pytest.fixture
