@@ -58,7 +58,7 @@ def facts() -> dict:
     import apps
     import gridcut
     from gridcut.device import cuda_is_available, thread_count
-    from gridcut.device.compile import cache_folder
+    from gridcut.device.kernel_cache import cache_folder
 
     versions = {"python": platform.python_version()}
     for name in LIBRARIES:

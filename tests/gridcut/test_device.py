@@ -1,4 +1,4 @@
-"""Kernels cached by a digest of all sources, atomics, threads, and the lock round workqueue."""
+"""Atomics, threads, devices, and the lock around workqueue."""
 
 import os
 import subprocess
@@ -77,70 +77,6 @@ def python(code, **environment):
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
-
-
-PACKAGE = {
-    "__init__.py": "",
-    "rule.py": "from gridcut.device import kernel\n@kernel\ndef rule(x):\n    return x + 1\n",
-    "use.py": "from gridcut.device import kernel\nfrom box.rule import rule\n"
-    "@kernel\ndef use(x):\n    return rule(x)\n",
-}
-CODE = """
-import sys
-sys.path.insert(0, {path!r})
-from box.use import use
-print(use(1), sum(use.stats.cache_hits.values()))
-"""
-
-
-def test_an_edited_callee_is_never_run_from_the_cache(tmp_path):
-    (tmp_path / "box").mkdir()
-    for name, text in PACKAGE.items():
-        (tmp_path / "box" / name).write_text(text)
-    code = CODE.format(path=str(tmp_path))
-    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    assert python(code, **cache).split() == ["2", "0"]
-    assert python(code, **cache).split() == ["2", "1"]
-    assert python(code, **cache, CUTMATCH_CACHE="0").split() == ["2", "0"]
-    (tmp_path / "box" / "rule.py").write_text(PACKAGE["rule.py"].replace("+ 1", "+ 100"))
-    assert python(code, **cache).split() == ["101", "0"]
-    for i in range(8):
-        (tmp_path / "cache" / f"box-{i:016x}").mkdir()
-    (tmp_path / "box" / "rule.py").write_text(PACKAGE["rule.py"].replace("+ 1", "+ 7"))
-    assert python(code, **cache).split() == ["8", "0"]
-    assert len(list((tmp_path / "cache").glob("box-*"))) == 5, "folders of old digests are removed"
-
-
-def test_code_of_other_types_is_not_run_from_the_cache(tmp_path):
-    """Two processes that fill an empty cache at the same time can leave one's code under the other's name."""
-    (tmp_path / "box").mkdir()
-    (tmp_path / "box" / "__init__.py").write_text("")
-    (tmp_path / "box" / "total.py").write_text(
-        "from gridcut.device import kernel\n@kernel\ndef total(a):\n    return a.sum()\n"
-    )
-    code = f"""
-        import sys
-        import numpy as np
-        sys.path.insert(0, {str(tmp_path)!r})
-        from box.total import total
-        print(total(np.arange(4)), total(np.arange(4) / 2))
-    """
-    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    assert python(code, **cache).split() == ["6", "3.0"]
-    one, two = sorted((tmp_path / "cache").rglob("*.nbc"))
-    one.rename(tmp_path / "kept")
-    two.rename(one)
-    (tmp_path / "kept").rename(two)
-    assert python(code, **cache).split() == ["6", "3.0"]
-
-
-def test_no_place_for_a_cache_is_no_error(tmp_path):
-    (tmp_path / "box").mkdir()
-    for name, text in PACKAGE.items():
-        (tmp_path / "box" / name).write_text(text)
-    (tmp_path / "file").write_text("")
-    where = {"NUMBA_CACHE_DIR": str(tmp_path / "file" / "below"), "HOME": "/nonexistent"}
-    assert python(CODE.format(path=str(tmp_path)), **where).split() == ["2", "0"]
 
 
 def test_jit_may_be_disabled():

@@ -1,0 +1,279 @@
+"""Kernels kept on disk: keyed by all sources, read from private folders alone, compiled again where damaged."""
+
+import os
+import pickle
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from gridcut.device import kernel_cache
+
+ROOT = Path(__file__).resolve().parents[2]
+NOBODY = 65534
+
+PACKAGE = {
+    "__init__.py": "",
+    "rule.py": "from gridcut.device import kernel\n@kernel\ndef rule(x):\n    return x + 1\n",
+    "use.py": "from gridcut.device import kernel\nfrom box.rule import (\n    rule,\n)\n"
+    "@kernel\ndef use(x):\n    return rule(x)\n",
+    "other.py": "from gridcut.device import kernel\n@kernel\ndef other(x):\n    return -x\n",
+}
+CODE = """
+import sys
+sys.path.insert(0, {path!r})
+from box.use import use
+from box.other import other
+print(use(1), other(1), sum(use.stats.cache_hits.values()), sum(other.stats.cache_hits.values()))
+"""
+
+
+@pytest.fixture
+def box(tmp_path):
+    """A package with three kernels, and a function that runs them: use(1), other(1), and their cache hits."""
+    (tmp_path / "box").mkdir()
+    for name, text in PACKAGE.items():
+        (tmp_path / "box" / name).write_text(text)
+    os.chmod(tmp_path, 0o755)
+
+    def run(code=CODE, **environment):
+        environment.setdefault("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+        done = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(code).format(path=str(tmp_path))],
+            env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+            capture_output=True,
+            text=True,
+            cwd=environment.get("PWD", "/"),
+        )
+        assert done.returncode == 0, done.stderr
+        run.warnings = done.stderr
+        return [int(number) for number in done.stdout.split()]
+
+    run.folder = tmp_path
+    run.files = lambda: sorted((tmp_path / "cache" / "cutmatch-kernels").glob("*.nbc"))
+    return run
+
+
+COLD, WARM = [2, -1, 0, 0], [2, -1, 1, 1]
+
+
+def test_a_kernel_is_compiled_once(box):
+    assert box() == COLD
+    assert box() == WARM
+    assert box(CUTMATCH_CACHE="0") == COLD
+
+
+def test_an_edited_callee_is_never_run_from_the_cache(box):
+    assert box() == COLD
+    rule = box.folder / "box" / "rule.py"
+    rule.write_text(PACKAGE["rule.py"].replace("+ 1", "+ 100"))
+    assert box() == [101, -1, 0, 1], "only the kernels that can reach the edited file are compiled again"
+    rule.write_text(PACKAGE["rule.py"])
+    assert box() == WARM, "the code of the earlier version is still there"
+
+
+def test_files_of_outdated_versions_are_deleted(box):
+    for i in range(8):
+        (box.folder / "box" / "rule.py").write_text(PACKAGE["rule.py"].replace("+ 1", f"+ {i + 2}"))
+        assert box()[0] == i + 3
+    versions = {path.name.split("-")[1] for path in box.files() if path.name.startswith("box.use-")}
+    assert len(versions) == kernel_cache.VERSIONS_KEPT + 1
+    assert len([path for path in box.files() if path.name.startswith("box.other-")]) == 1
+
+
+def test_relative_imports_are_not_kept(box):
+    (box.folder / "box" / "use.py").write_text(PACKAGE["use.py"].replace("from box.rule", "from .rule"))
+    assert box() == COLD
+    assert box() == [2, -1, 0, 1]
+
+
+def test_functions_in_closures_count(tmp_path):
+    """A kernel made by a factory depends on the files of the functions that the factory was given."""
+    for name, value in (("one", 1), ("two", 2)):
+        (tmp_path / f"{name}.py").write_text(f"def rule(x):\n    return x + {value}\n")
+    namespace = {}
+    for name in ("one", "two"):
+        exec(compile((tmp_path / f"{name}.py").read_text(), str(tmp_path / f"{name}.py"), "exec"), namespace)
+        namespace[name] = namespace.pop("rule")
+
+    def make(rule):
+        def kernel(x):
+            return rule(x)
+
+        return kernel
+
+    digests = {kernel_cache.source_digest(make(namespace[name])) for name in ("one", "two")}
+    assert len(digests) == 2
+
+
+def test_code_of_other_types_is_not_run_from_the_cache(box):
+    """A file under the name of another kernel or of other types is not used."""
+    assert box() == COLD
+    files = box.files()
+    use, other = (next(f for f in files if f.name.startswith(f"box.{name}-")) for name in ("use", "other"))
+    kept = use.read_bytes()
+    use.write_bytes(other.read_bytes())
+    other.write_bytes(kept)
+    assert box() == COLD
+    assert box() == WARM
+
+
+def flip(content):
+    content[len(content) * 2 // 3] ^= 4
+
+
+def cut(content):
+    del content[len(content) // 2 :]
+
+
+def zero(content):
+    content[:] = bytes(len(content))
+
+
+def garble(content):
+    content[100:] = os.urandom(len(content) - 100)
+
+
+def replace(content):
+    content[:] = b"not a kernel"
+
+
+def test_damaged_files_are_compiled_again(box):
+    assert box() == COLD
+    for damage in (flip, cut, bytearray.clear, zero, garble, replace):
+        for path in box.files():
+            content = bytearray(path.read_bytes())
+            damage(content)
+            path.write_bytes(content)
+        assert box() == COLD, damage
+    assert box() == WARM, "the damaged files have been replaced"
+
+
+class Planted:
+    """A pickle that creates a file when it is loaded."""
+
+    def __init__(self, path):
+        self.path = str(path)
+
+    def __reduce__(self):
+        return (open, (self.path, "w"))
+
+
+def plant(box, *, sign: bool) -> Path:
+    """Put an object that runs code into every file of the cache; the file that it would create."""
+    import hashlib
+
+    evidence = box.folder / "evidence"
+    body = pickle.dumps(Planted(evidence))
+    for path in box.files():
+        path.write_bytes(kernel_cache.MAGIC + hashlib.sha256(body).digest() + body if sign else body)
+    return evidence
+
+
+def test_planted_code_would_run_from_a_private_folder(box):
+    """What the tests below look for can be seen: a signed file of this user's own is loaded."""
+    box()
+    evidence = plant(box, sign=True)
+    assert box() == COLD
+    assert evidence.exists()
+
+
+def test_an_unsigned_file_is_not_unpickled(box):
+    box()
+    evidence = plant(box, sign=False)
+    assert box() == COLD
+    assert not evidence.exists()
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o772])
+def test_a_folder_that_others_may_write_is_not_used(box, mode):
+    box()
+    evidence = plant(box, sign=True)
+    os.chmod(box.folder / "cache" / "cutmatch-kernels", mode)
+    assert box(HOME=str(box.folder))[:2] == COLD[:2]
+    assert "NUMBA_CACHE_DIR" in box.warnings
+    assert "another user could write there" in box.warnings
+    assert not evidence.exists()
+
+
+def test_a_folder_below_one_that_others_may_write_is_not_used(box):
+    box()
+    evidence = plant(box, sign=True)
+    os.chmod(box.folder / "cache", 0o777)
+    box(HOME=str(box.folder))
+    assert not evidence.exists()
+    os.chmod(box.folder / "cache", 0o1777)  # the sticky bit: others can create files there, but not rename ours
+    box()
+    assert evidence.exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
+def test_a_folder_of_another_user_is_not_used(box):
+    box()
+    evidence = plant(box, sign=True)
+    os.chown(box.folder / "cache" / "cutmatch-kernels", NOBODY, NOBODY)
+    box(HOME=str(box.folder))
+    assert not evidence.exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
+def test_a_file_of_another_user_is_not_used(box):
+    box()
+    evidence = plant(box, sign=True)
+    for path in box.files():
+        os.chown(path, NOBODY, NOBODY)
+    assert box() == COLD
+    assert not evidence.exists()
+
+
+def test_links_in_the_folder_are_not_followed(box):
+    box()
+    for path in box.files():
+        path.rename(path.with_suffix(".moved"))
+        path.symlink_to(path.with_suffix(".moved"))
+    assert box() == COLD
+
+
+def test_folders_are_made_for_this_user_alone(box):
+    box("import os\nos.umask(0)\n" + CODE)
+    for folder in (box.folder / "cache", box.folder / "cache" / "cutmatch-kernels"):
+        assert folder.stat().st_mode & 0o777 == 0o700
+    assert all(path.stat().st_mode & 0o777 == 0o600 for path in box.files())
+
+
+def test_a_folder_of_images_cannot_name_the_cache(box):
+    """numba reads .numba_config.yaml of the current folder, and with it the folder of its own cache."""
+    pytest.importorskip("yaml")
+    images = box.folder / "images"
+    images.mkdir()
+    (images / ".numba_config.yaml").write_text("cache_dir: .cache\ncache_locator_classes: evil.Locator\n")
+    (images / "evil.py").write_text("open('evidence', 'w')\n")
+    code = "import os\nos.chdir({path!r} + '/images')\n" + CODE
+    here = str(box.folder)
+    assert box(code, NUMBA_CACHE_DIR="", HOME=here, XDG_CACHE_HOME=here, PYTHONSAFEPATH="1") in (COLD, WARM)
+    assert sorted(path.name for path in images.iterdir()) == [".numba_config.yaml", "evil.py"]
+
+
+def test_no_place_for_a_cache_is_no_error(box):
+    (box.folder / "file").write_text("")
+    assert box(NUMBA_CACHE_DIR=str(box.folder / "file" / "below"), HOME="/nonexistent") == COLD
+    assert box.warnings == ""
+
+
+def test_a_full_disk_is_no_error(monkeypatch, tmp_path):
+    files = kernel_cache.KernelFiles(test_a_full_disk_is_no_error, tmp_path)
+    files.save(("key",), b"data")
+    assert files.load(("key",)) == b"data"
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError, match="No space"):
+        files.save(("key",), b"newer")
+    assert files.load(("key",)) == b"data"
+    assert len(list(tmp_path.iterdir())) == 1, "nothing half-written remains"
+    files.flush()
+    assert files.load(("key",)) is None
