@@ -7,7 +7,7 @@ another process, which can be stopped: searches may take exponential time, and a
 import multiprocessing
 import time
 from dataclasses import dataclass, field
-from statistics import median
+from statistics import median, median_low
 from typing import NamedTuple
 
 import numpy as np
@@ -85,8 +85,8 @@ class Run(NamedTuple):
 class Measured:
     """What was measured on one graph.
 
-    seconds    by program's name; STOPPED if over the limit; programs that were not run are left out
-    runs       the last of each program of ours, by its name
+    seconds    by program's name, medians; STOPPED if over the limit; programs that were not run are left out
+    runs       of each program of ours, by its name, the run whose seconds are the (lower) median
     """
 
     name: str
@@ -103,13 +103,13 @@ def measure(name, graph, programs, repeats: int, rarely: float, limit: float | N
     Programs that took more than `rarely` seconds are timed once, and with `limit`, those over it not at all.
     """
     result = Measured(name, graph.shape[0], graph.nnz, -1, {})
-    runners, seconds = {}, {}
+    runners, seconds, runs = {}, {}, {}
     trials = Trials(graph, limit)
     for program in programs:
         run = program.runner(graph)
         if run is None:
             continue
-        seconds[program.name] = []
+        seconds[program.name], runs[program.name] = [], []
         if limit is not None:
             tried = trials.run(program)
             if tried is None:
@@ -117,13 +117,14 @@ def measure(name, graph, programs, repeats: int, rarely: float, limit: float | N
                 continue
             taken, size, ran = tried
             if taken > rarely:
-                _note(result, program.name, size, ran)
+                _agree(result, program.name, size)
                 seconds[program.name].append(taken)
+                runs[program.name].append(ran)
                 continue
         if program.ours:
             size, found = run()  # compiles
             found.check()
-            _note(result, program.name, size, ran_of(found))
+            _agree(result, program.name, size)
         runners[program.name] = run
     trials.stop()
     for _ in range(repeats):
@@ -133,8 +134,14 @@ def measure(name, graph, programs, repeats: int, rarely: float, limit: float | N
             begin = time.perf_counter()
             size, found = run()
             seconds[who].append(time.perf_counter() - begin)
-            _note(result, who, size, ran_of(found))
-    result.seconds |= {who: median(taken) for who, taken in seconds.items() if taken}
+            runs[who].append(ran_of(found))
+            _agree(result, who, size)
+    for who, taken in seconds.items():
+        if taken:
+            result.seconds[who] = median(taken)
+            ran = runs[who][taken.index(median_low(taken))]
+            if ran is not None:
+                result.runs[who] = ran
     return result
 
 
@@ -142,12 +149,10 @@ def ran_of(found) -> Run | None:
     return None if found is None else Run(found.method, found.init, found.stats)
 
 
-def _note(result: Measured, who: str, size: int, ran: Run | None) -> None:
+def _agree(result: Measured, who: str, size: int) -> None:
     if result.size not in (-1, size):
         raise AssertionError(f"{who} found {size} pairs on {result.name}, others {result.size}")
     result.size = size
-    if ran is not None:
-        result.runs[who] = ran
 
 
 class Trials:

@@ -1,5 +1,6 @@
-"""Tables of results in Markdown, with the machine they came from."""
+"""Tables of results in Markdown: the machine and commit they came from, and a digest that shows edits by hand."""
 
+import hashlib
 import os
 import platform
 import re
@@ -12,6 +13,7 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
+SEAL = re.compile(r"\n<!-- sha256 of the lines above: ([0-9a-f]{64}) -->\n\Z")
 
 
 def geometric_mean(values):
@@ -48,13 +50,25 @@ def header(title, distributions):
 
 
 def save(name, text):
-    """Write benchmarks/results/NAME.md, complete or not at all."""
+    """Write benchmarks/results/NAME.md, complete or not at all; its last line is a digest of the others."""
     RESULTS.mkdir(exist_ok=True)
     unfinished = RESULTS / f"{name}.md.part"
-    unfinished.write_text(text + "\n", encoding="utf-8")
+    unfinished.write_text(sealed(text), encoding="utf-8")
     path = unfinished.with_suffix("")
     unfinished.replace(path)
     return path
+
+
+def sealed(text: str) -> str:
+    """A report as it is saved."""
+    text = text.rstrip("\n") + "\n"
+    return f"{text}\n<!-- sha256 of the lines above: {hashlib.sha256(text.encode()).hexdigest()} -->\n"
+
+
+def is_sealed(text: str) -> bool:
+    """Whether a saved report is as `save` wrote it; False for one that was edited or has no seal."""
+    found = SEAL.search(text)
+    return found is not None and sealed(text[: found.start()]) == text
 
 
 def _processor():
@@ -66,7 +80,30 @@ def _processor():
 
 
 def _commit():
-    done = subprocess.run(
-        ["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    return f"commit {done.stdout.strip()}; " if done.returncode == 0 else ""
+    """The commit that runs; if files differ from it, which of them, and a digest of the sources as they are."""
+    commit = _git("describe", "--always")
+    if commit is None:
+        return f"sources {_sources()}; "
+    changed = _git("status", "--porcelain", "--", "*.py", "*.toml")  # what can change a time
+    names = [line[3:] for line in changed.splitlines()]
+    if not names:
+        return f"commit {commit}; "
+    listed = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+    return f"commit {commit} with changes to {listed} (sources {_sources()}); "
+
+
+def _git(*arguments) -> str | None:
+    try:
+        done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return None
+    return done.stdout.rstrip() if done.returncode == 0 else None
+
+
+def _sources() -> str:
+    """Twelve hexadecimal digits of all Python files of the product and the benchmarks."""
+    total = hashlib.sha256()
+    for package in ("gridcut", "assign", "matching", "apps", "benchmarks"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            total.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes())
+    return total.hexdigest()[:12]
