@@ -42,7 +42,7 @@ MULTIPLIES = True
 RULES = UNMODIFIED
 COUNTS = ("rounds", "repairs")
 PATIENCE = 20_000  # looks into an empty ring before a thread goes home; about 20 microseconds
-GOES_ON, DONE, TOO_LOW = range(3)  # in stop[0]
+GOES_ON, DONE, TOO_LOW = range(3)  # in stop[0], which is DONE, too, after an error in a thread
 
 
 @kernel
@@ -111,7 +111,7 @@ def run_round(network, eps, stats, threads, cycle) -> bool:
     waiting = np.full(1, put_active(network.e, ring, ends), np.int64)
     stop = np.zeros(1, np.int64)
     for pushes, relabels in run_threads(
-        lambda i: lock_free_kernel(network, eps, waiting, stop, ring, ends, cycle), threads
+        lambda i: lock_free_kernel(network, eps, waiting, stop, ring, ends, cycle), threads, abort=stop
     ):
         stats["pushes"] += pushes
         stats["relabels"] += relabels

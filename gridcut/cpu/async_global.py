@@ -20,7 +20,7 @@ From round MANY on the sequential algorithm finishes, which bounds the number of
 Arrays (ceiling = cells + 1)
   excess, residual   as in lock_free.py;   ring, tail: mailbox.py
   label[p]           above;  queue: the wave's breadth-first order
-  relabels[i * SPACING]   done by worker i;  running[0]: workers at work;  stop[0]: told to stop
+  relabels[i * SPACING]   done by worker i;  running[0]: workers at work;  stop[0]: set after an error
 
 Deviates from [1]: between rounds the exact search may lower heights, waves only raise them; excess cut off
 from the sink stays (`Cut.flow` returns it) instead of flowing back to the source.
@@ -163,21 +163,17 @@ def run_round(excess, residual, step, label, rings, queue, ceiling, every, worke
     def make_waves():
         waves = 0
         due = every
-        try:
-            while running[0] > 0:
-                if relabels.sum() < due:
-                    time.sleep(NAP)
-                    continue
-                due = relabels.sum() + every
-                waves += 1
-                wave_kernel(excess, residual, step, label, queue, waves, ceiling)
-                after_wave()
-        except BaseException:
-            stop[0] = 1
-            raise
+        while running[0] > 0 and stop[0] == 0:
+            if relabels.sum() < due:
+                time.sleep(NAP)
+                continue
+            due = relabels.sum() + every
+            waves += 1
+            wave_kernel(excess, residual, step, label, queue, waves, ceiling)
+            after_wave()
         return waves
 
-    done = run_threads(lambda i: make_waves() if i == workers else work(i), workers + 1)
+    done = run_threads(lambda i: make_waves() if i == workers else work(i), workers + 1, abort=stop)
     return sum(done[:workers]), int(relabels.sum()), done[workers]
 
 

@@ -94,7 +94,7 @@ def run_round(excess, residual, step, height, rings, ceiling, budget, threads):
             excess, residual, step, height, ring, tail, share, i, stop, ceiling, max(1, budget // threads)
         )
 
-    done = run_threads(work, threads)
+    done = run_threads(work, threads, abort=stop)
     return sum(pushes for pushes, _ in done), sum(relabels for _, relabels in done)
 
 
