@@ -3,13 +3,12 @@
 import time
 
 import numpy as np
-from numba import prange
 
 from assign.assignment import Assignment
-from assign.certificate import certify_pairs, certify_prices, tolerance
+from assign.given import GivenPoints
 from assign.methods import SMALLEST_ON_GPU
 from assign.problem import check_limit
-from gridcut.device import DeviceName, parallel_kernel, resolve
+from gridcut.device import DeviceName, resolve
 
 METRICS = ("euclidean", "sqeuclidean", "cityblock")
 
@@ -72,6 +71,7 @@ def solve_points(
     begin = time.perf_counter()
     if metric not in METRICS:
         raise ValueError(f"metric must be one of {', '.join(map(repr, METRICS))}; got {metric!r}")
+    given = GivenPoints(x, y, metric, max_cost)
     x, y = _points("x", x), _points("y", y)
     if x.shape[1] != y.shape[1]:
         raise ValueError(f"x and y must have as many coordinates, got {x.shape[1]} and {y.shape[1]}")
@@ -114,14 +114,11 @@ def solve_points(
     paid = pair_distances(x[row], y[col], metric)
     stats = {**stats, "seconds": {"solve": time.perf_counter() - begin}}
 
-    def prove():
-        certify_points(x, y, metric, row, col, u, v, limit)
-
     if exchanged:
         order = np.argsort(col)
         shown = v + level, u - level
-        return Assignment(col[order], row[order], float(paid.sum()), *shown, ran_on, method, stats, prove)
-    return Assignment(row, col, float(paid.sum()), u, v, ran_on, method, stats, prove)
+        return Assignment(col[order], row[order], float(paid.sum()), *shown, ran_on, method, stats, given)
+    return Assignment(row, col, float(paid.sum()), u, v, ran_on, method, stats, given)
 
 
 def pair_distances(x, y, metric: str) -> np.ndarray:
@@ -131,48 +128,6 @@ def pair_distances(x, y, metric: str) -> np.ndarray:
         return np.abs(apart).sum(axis=1)
     squares = (apart * apart).sum(axis=1)
     return np.sqrt(squares) if metric == "euclidean" else squares
-
-
-@parallel_kernel
-def least_slack_points(x, y, metric, u, v):
-    """The least of distance - u - v in each row."""
-    n, m = len(x), len(y)
-    least = np.empty(n)
-    for i in prange(n):
-        low = np.inf
-        for j in range(m):
-            total = 0.0
-            for k in range(x.shape[1]):
-                apart = x[i, k] - y[j, k]
-                total += abs(apart) if metric == 2 else apart * apart
-            if metric == 0:
-                total = np.sqrt(total)
-            low = min(low, total - v[j])
-        least[i] = low - u[i]
-    return least
-
-
-def certify_points(x, y, metric: str, row, col, u, v, limit) -> None:
-    """Prove an assignment of points; raises CertificateError."""
-    shape = len(x), len(y)
-    certify_pairs(shape, row, col)
-    if not min(shape):
-        return
-    corners = np.concatenate([x, y])
-    largest = float(pair_distances(corners.max(axis=0)[None], corners.min(axis=0)[None], metric)[0])
-    if limit is not None:
-        largest = max(largest, float(np.abs(limit).max()))
-    certify_prices(
-        shape,
-        row,
-        col,
-        u,
-        v,
-        pair_cost=pair_distances(x[row], y[col], metric),
-        least_slack=least_slack_points(x, y, METRICS.index(metric), u, v),
-        limit=limit,
-        slack=tolerance(shape, largest),
-    )
 
 
 def _points(name: str, value) -> np.ndarray:

@@ -10,15 +10,6 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse
 
-from assign.certificate import (
-    CertificateError,
-    certify_pairs,
-    certify_prices,
-    find_pairs,
-    least_slack_dense,
-    least_slack_sparse,
-    tolerance,
-)
 from gridcut.device import cuda_is_available
 from gridcut.device.arrays import DeviceArray, borrow, on_device, widened
 
@@ -343,30 +334,3 @@ def start_of(start, problem: Problem):
     kind = np.int64 if problem.costs.cost.dtype.kind == "i" else np.float64
     u, v = (np.ascontiguousarray(np.rint(a) if kind == np.int64 else a).astype(kind) for a in (u, v))
     return (v, u) if problem.transposed else (u, v)
-
-
-def certify(problem: Problem, col_of_row: np.ndarray, u: np.ndarray, v: np.ndarray) -> None:
-    """Prove a solution in the solver's form; raises CertificateError."""
-    costs = problem.costs
-    n, m = costs.shape
-    row = np.flatnonzero(col_of_row >= 0)
-    col = col_of_row[row]
-    certify_pairs((n, m), row, col)
-    if isinstance(costs, Dense):
-        least = least_slack_dense(costs.cost, u, v)
-    else:
-        least = least_slack_sparse(costs.indptr, costs.indices, costs.cost, u, v)
-    exact = u.dtype.kind == "i"
-    allowed = 0 if exact else tolerance((n, m), float(problem.largest))
-    pair = pair_costs(costs, row, col)
-    certify_prices((n, m), row, col, u, v, pair_cost=pair, least_slack=least, limit=problem.limit, slack=allowed)
-
-
-def pair_costs(costs: Dense | Sparse, row, col) -> np.ndarray:
-    """The costs of pairs; CertificateError if one is not allowed."""
-    if isinstance(costs, Dense):
-        return costs.cost[row, col]
-    place = find_pairs(costs.indptr, costs.indices, row, col)
-    if (place < 0).any():
-        raise CertificateError("a pair is matched that is not allowed")
-    return costs.cost[place]

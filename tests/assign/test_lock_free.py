@@ -23,7 +23,8 @@ def test_any_number_of_threads_and_any_cycle(tools, threads, cycle):
         cost = tools.random_cost(rng, (n, n + 5 * (trial % 2)))
         found = tools.solve(cost, method="lock_free", device="cpu", threads=threads, cycle=cycle)
         assert found.cost == tools.best_cost(cost)
-        assert found.stats["threads"] in (1, threads)
+        assert found.stats["refines"] > 0
+        assert found.stats["threads"] == threads
         assert found.stats["rounds"] >= found.stats["refines"]
 
 
