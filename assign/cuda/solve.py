@@ -13,8 +13,9 @@ from assign.assignment import Assignment
 from assign.certificate import CertificateError, certify_pairs, certify_prices, tolerance
 from assign.cuda.certificate import least_slack
 from assign.infeasible import InfeasibleError
-from assign.problem import INT64_MAX, Dense, Problem
+from assign.problem import INT64_MAX, Dense, Problem, largest_limit
 from assign.solving import pack
+from assign.start import fitted
 from gridcut.device.arrays import DeviceArray, allocate, download, give, refusing, synchronize, upload
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel
 from gridcut.device.launch import launch
@@ -82,7 +83,12 @@ def solve_on_device(problem: Problem, name: str, function, parameters: dict, cal
             _refuse_least(cost)
         if turn:
             cost = _copied(cost, cost.shape, cost.strides, -1)
-        problem = problem._replace(costs=Dense(cost), largest=_largest(cost, problem.negated))
+        largest = _largest(cost, problem.negated)
+        limited = problem.limit is not None
+        problem = problem._replace(
+            costs=Dense(cost), largest=max(largest, largest_limit(problem.limit)), largest_cost=largest
+        )
+        start = fitted(start, cost.shape, largest, limited)
         ready = time.perf_counter()
         try:
             col, u, v, stats = methods.run(function, problem, start, parameters, callback)
