@@ -87,8 +87,7 @@ class Problem(NamedTuple):
     @property
     def shape(self) -> tuple[int, int]:
         """As the caller sees it."""
-        n, m = self.costs.shape
-        return (m, n) if self.transposed else (n, m)
+        return self.given.shape
 
 
 def check_problem(cost, *, mask, maximize, max_cost) -> Problem:
