@@ -1,6 +1,5 @@
 """solve_batch: many small assignment problems in one call, on all cores or on a GPU."""
 
-import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -8,9 +7,11 @@ from importlib import import_module
 
 import numpy as np
 
+from assign.arrays import DTYPES, as_array, check_sides, supported
 from assign.batch_certificate import GivenBatch
-from assign.problem import DTYPES, INT64_MAX, check_limit, extremes, supported
+from assign.problem import INT64_MAX, check_limit, extremes, in_floats, largest_limit
 from gridcut.device import DeviceName, resolve, thread_count
+from gridcut.device.arguments import check_count
 from gridcut.device.arrays import borrow, give, hand_back, on_device, to_host
 from gridcut.device.result import Result
 
@@ -139,6 +140,7 @@ def solve_batch(
     limit = _limits(max_cost, items, n)
     real = np.result_type(costs.dtype, np.int64 if limit is None else limit.dtype)
     if real.kind == "f" and costs.dtype.kind == "i":
+        in_floats(_inside(costs, rows, cols))
         costs = costs.astype(np.float64)
     _check_values(costs, rows, cols, limit, bool(maximize))
     ran_on = resolve(device)
@@ -172,10 +174,12 @@ def _on_device(given: GivenBatch, device) -> BatchAssignment:
     items, n, m = array.shape
     rows, cols = (_sizes(name, a, items, s) for name, a, s in (("rows", rows, n), ("cols", cols, m)))
     limit = _limits(max_cost, items, n)
-    if limit is not None and array.dtype.kind == "i" and limit.dtype.kind == "f":
-        raise ValueError("max_cost must be whole for integer costs on a GPU; pass float costs, or round it")
-    if limit is not None:
-        limit = limit.astype(np.int64 if array.dtype.kind == "i" else np.float64)
+    if limit is not None and array.dtype.kind == "i":
+        if limit.dtype.kind == "f":
+            raise ValueError("max_cost must be whole numbers for integers on the GPU; pass costs as floats there")
+        _check_integers(array.shape, largest_limit(limit))
+    elif limit is not None:
+        limit = limit.astype(np.float64)
     from assign.cuda.batch import solve
 
     *found, status, stats = solve(array, rows=rows, cols=cols, limit=limit)
@@ -188,7 +192,7 @@ def _on_device(given: GivenBatch, device) -> BatchAssignment:
 def _stacked(costs, rows, cols):
     """One array, and the true sizes of matrices of different ones."""
     if not isinstance(costs, np.ndarray) and isinstance(costs, Sequence):
-        matrices = [np.asarray(c) for c in costs]
+        matrices = [as_array(f"costs[{k}]", c) for k, c in enumerate(costs)]
         if not matrices:
             return np.zeros((0, 0, 0)), rows, cols
         if len({c.shape for c in matrices}) > 1 and all(c.ndim == 2 for c in matrices):
@@ -200,19 +204,24 @@ def _stacked(costs, rows, cols):
             for room, c in zip(stacked, matrices, strict=True):
                 room[: c.shape[0], : c.shape[1]] = c
             costs = stacked
+        else:
+            costs = matrices
     try:
-        array = np.asarray(costs)
-    except ValueError as error:
+        array = as_array("costs", costs)
+    except TypeError as error:
+        if "masked" in str(error):
+            raise
         raise TypeError("costs must be an array (B, n, m), or a sequence of matrices") from error
     if array.ndim != 3:
         raise ValueError(f"costs must have 3 axes, (B, n, m), got shape {array.shape}")
+    check_sides("each of costs", array.shape[1:])
     return supported("costs", array), rows, cols
 
 
 def _sizes(name: str, sizes, items: int, most: int) -> np.ndarray | None:
     if sizes is None:
         return None
-    sizes = np.asarray(to_host(sizes))
+    sizes = as_array(name, to_host(sizes))
     if sizes.dtype.kind not in "iu":
         raise TypeError(f"{name} must be integers, got dtype {sizes.dtype}")
     if sizes.shape != (items,) or (items and not (sizes.min() >= 0 and sizes.max() <= most)):
@@ -223,7 +232,7 @@ def _sizes(name: str, sizes, items: int, most: int) -> np.ndarray | None:
 def _limits(max_cost, items: int, n: int) -> np.ndarray | None:
     if max_cost is None:
         return None
-    array = np.asarray(to_host(max_cost))
+    array = as_array("max_cost", to_host(max_cost))
     if array.shape not in ((), (items,), (items, n)):
         raise ValueError(f"max_cost must be a number, or one for each matrix or row; got shape {array.shape}")
     array = array[:, None] if array.ndim == 1 else array
@@ -231,23 +240,32 @@ def _limits(max_cost, items: int, n: int) -> np.ndarray | None:
 
 
 def _check_values(costs, rows, cols, limit, maximize: bool) -> None:
-    """NaN, infinities of the wrong sign and integers too large, within the true sizes."""
-    if costs.dtype == np.int32 and not maximize:
-        return
-    inside = costs
-    if rows is not None or cols is not None:
-        items, n, m = costs.shape
-        inside = np.ones(costs.shape, bool)
-        if rows is not None:
-            inside &= (np.arange(n) < rows[:, None])[:, :, None]
-        if cols is not None:
-            inside &= (np.arange(m) < cols[:, None])[:, None, :]
-        inside = costs[inside]
+    """NaN, infinities of the wrong sign and integers too large, within the true sizes; limits too large."""
+    inside = costs[:0] if costs.dtype == np.int32 else _inside(costs, rows, cols)  # int32: any values
     low, high = extremes(inside, maximize, False)
-    largest = max(abs(low), abs(high), *(() if limit is None else (int(np.abs(limit).max(initial=0)),)))
-    if costs.dtype.kind == "i" and (sum(costs.shape[1:]) + 1) * largest * 4 > INT64_MAX:
-        most = INT64_MAX // (4 * (sum(costs.shape[1:]) + 1))
-        raise ValueError(f"costs must stay within {most}, so that prices fit int64; got {largest}")
+    largest = max(abs(low), abs(high), largest_limit(limit), 2**31 if costs.dtype == np.int32 else 0)
+    if costs.dtype.kind == "i":
+        _check_integers(costs.shape, largest)
+
+
+def _inside(costs, rows, cols) -> np.ndarray:
+    """The costs within the true sizes."""
+    if rows is None and cols is None:
+        return costs
+    _, n, m = costs.shape
+    inside = np.ones(costs.shape, bool)
+    if rows is not None:
+        inside &= (np.arange(n) < rows[:, None])[:, :, None]
+    if cols is not None:
+        inside &= (np.arange(m) < cols[:, None])[:, None, :]
+    return costs[inside]
+
+
+def _check_integers(shape, largest: int) -> None:
+    """Refuse integers of which sums along a path might leave int64."""
+    most = INT64_MAX // (4 * (sum(shape[1:]) + 1))
+    if largest > most:
+        raise ValueError(f"costs and max_cost must stay within {most}, so that prices fit int64; got {largest}")
 
 
 def _negative_kind(costs) -> np.dtype:
@@ -257,12 +275,4 @@ def _negative_kind(costs) -> np.dtype:
 
 
 def _check_threads(threads) -> int | None:
-    if threads is None:
-        return None
-    try:
-        threads = operator.index(threads)
-    except TypeError as error:
-        raise TypeError(f"threads must be a whole number, got {type(threads).__name__}") from error
-    if not 1 <= threads:
-        raise ValueError(f"threads must be 1 or more, got {threads}")
-    return min(threads, thread_count())
+    return None if threads is None else min(check_count("threads", threads), thread_count())

@@ -8,8 +8,10 @@ from assign import methods
 from assign.assignment import Assignment
 from assign.given import Given
 from assign.infeasible import InfeasibleError
-from assign.problem import INT64_MAX, Dense, Problem, check_problem, start_of
+from assign.problem import INT64_MAX, Dense, Problem, check_problem, largest_limit
+from assign.start import fitted, start_of
 from gridcut.device import DeviceName, kernel
+from gridcut.device.arguments import check_callback, refuse_masked
 
 
 def solve(
@@ -99,6 +101,7 @@ def solve(
     (5, array([1, 0, 2]))
     """
     begin = time.perf_counter()
+    check_callback(callback)
     problem = check_problem(cost, mask=mask, maximize=maximize, max_cost=max_cost)
     given = Given(cost, mask, max_cost, bool(maximize))
     ran_on, name, module, function = methods.choose(device, method, problem, parameters)
@@ -116,6 +119,7 @@ def solve(
 
         return solve_on_device(problem, given, name, function, parameters, callback, prices, begin)
     else:
+        prices = fitted(prices, problem.costs.shape, problem.largest_cost, problem.limit is not None)
         try:
             col_of_row, u, v, stats = methods.run(function, problem, prices, parameters, callback)
         except InfeasibleError as error:
@@ -183,9 +187,7 @@ def check_multiplied(problem: Problem, name: str) -> None:
     cost = problem.costs.cost
     if cost.dtype.kind == "f" or not cost.size:
         return
-    largest = max(abs(int(cost.min())), abs(int(cost.max())))
-    if problem.limit is not None:
-        largest = max(largest, int(np.abs(problem.limit).max()))
+    largest = max(abs(int(cost.min())), abs(int(cost.max())), largest_limit(problem.limit))
     nodes = sum(problem.costs.shape) + 1
     if nodes * nodes * 4 * largest > INT64_MAX:
         most = INT64_MAX // (4 * nodes * nodes)
@@ -222,13 +224,21 @@ def linear_sum_assignment(cost_matrix, maximize=False):
     TypeError
         It does not hold numbers.
     """
+    for part in (cost_matrix, *(cost_matrix if isinstance(cost_matrix, list | tuple) else ())):
+        refuse_masked("cost_matrix", part)
     cost = np.asarray(cost_matrix)
     if cost.ndim != 2:
         raise ValueError(f"expected a matrix (2-D array), got a {cost.ndim} array")
-    if cost.dtype == np.uint64:
-        cost = cost.astype(np.float64)  # as SciPy does
+    if cost.dtype.kind in "iu" and cost.size and not _fits(cost):
+        cost = cost.astype(np.float64)  # as SciPy does with all integers; the largest are in use for "forbidden"
     try:
         found = solve(cost, maximize=bool(maximize))
     except InfeasibleError as error:
         raise ValueError("cost matrix is infeasible") from error
     return found.row, found.col
+
+
+def _fits(cost: np.ndarray) -> bool:
+    """Whether integers are small enough for prices of int64."""
+    largest = max(abs(int(cost.min())), abs(int(cost.max())))
+    return cost.dtype != np.uint64 and (sum(cost.shape) + 1) * largest * 4 <= INT64_MAX

@@ -25,8 +25,6 @@ which cannot go wrong, finishes the Refine.
 O(n^2 m min(log(nC), m log n)) operations; memory 34 bytes a pair.
 """
 
-from numbers import Integral
-
 import numpy as np
 
 from assign.cpu.scaling.arc_fixing import fix_arcs
@@ -37,6 +35,7 @@ from assign.cpu.scaling.rules import UNMODIFIED
 from assign.cpu.scaling.scale import solve_rows
 from assign.cpu.scaling.shared_queue import NOBODY, make_queue, put, put_active, take
 from gridcut.device import atomic_add, atomic_cas, atomic_load, atomic_store, kernel, run_threads, thread_count
+from gridcut.device.arguments import check_count
 
 MULTIPLIES = True
 RULES = UNMODIFIED
@@ -161,10 +160,7 @@ def solve_sparse(
     """
     if threads is None:
         threads = thread_count()
-    for name, value in (("threads", threads), ("cycle", cycle)):
-        if not isinstance(value, Integral) or value < 1:
-            raise ValueError(f"{name} must be an integer, 1 or more; got {value!r}")
-
+    threads, cycle = check_count("threads", threads), check_count("cycle", cycle)
     return solve_rows(
         (indptr, indices, cost),
         m,

@@ -13,8 +13,9 @@ from assign import methods
 from assign.assignment import Assignment
 from assign.given import Given
 from assign.infeasible import InfeasibleError
-from assign.problem import INT64_MAX, Dense, Problem
+from assign.problem import INT64_MAX, Dense, Problem, largest_limit
 from assign.solving import pack
+from assign.start import fitted
 from gridcut.device.arrays import DeviceArray, allocate, download, give, refusing, synchronize, upload
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel
 from gridcut.device.launch import launch
@@ -84,7 +85,12 @@ def solve_on_device(
             _refuse_least(cost)
         if turn:
             cost = _copied(cost, cost.shape, cost.strides, -1)
-        problem = problem._replace(costs=Dense(cost), largest=_largest(cost, problem.negated))
+        largest = _largest(cost, problem.negated)
+        limited = problem.limit is not None
+        problem = problem._replace(
+            costs=Dense(cost), largest=max(largest, largest_limit(problem.limit)), largest_cost=largest
+        )
+        start = fitted(start, cost.shape, largest, limited)
         ready = time.perf_counter()
         try:
             col, u, v, stats = methods.run(function, problem, start, parameters, callback)

@@ -183,5 +183,54 @@ def test_batches_on_the_gpu_stay_there(tools, where):
     worse[1] = worse[1][::-1]
     with pytest.raises(assign.CertificateError, match="item 1: "):
         replace(found, col_of_row=on_gpu(worse)).check()
-    with pytest.raises(ValueError, match="max_cost must be whole for integer costs on a GPU"):
+    with pytest.raises(ValueError, match="max_cost must be whole"):
         assign.solve_batch(on_gpu(costs), max_cost=2.5)
+
+
+@pytest.mark.parametrize("where", WHERE)
+def test_starts_that_are_far_off(tools, where):
+    """Prices are as large as a cold start's, so they lose as few digits; those of integers never wrap."""
+    rng = np.random.default_rng(5)
+    for shape in SHAPES[1:]:
+        cost = rng.random(shape)
+        for power in (0, 3, 16, 300):
+            start = [rng.normal(size=size) * 10.0**power for size in shape]
+            for given in (cost, on_gpu(cost)):
+                found = certified(given, start=start)
+                assert found.cost == pytest.approx(tools.best_cost(cost), rel=1e-13)
+                assert max(np.abs(host(a)).max() for a in (found.row_price, found.col_price)) < 40 * sum(shape)
+            whole = rng.integers(-50, 50, shape)
+            assert certified(whole, start=start).cost == tools.best_cost(whole)
+        ends = [rng.choice([2**63 - 1, -(2**63)], size) for size in shape]
+        assert certified(whole, start=ends).cost == tools.best_cost(whole)
+
+
+@pytest.mark.parametrize("where", WHERE)
+def test_a_start_does_not_hide_that_there_is_no_assignment(where):
+    inf = np.inf
+    for cost in (np.array([[inf, inf]]), np.array([[1.0, 2.0, 3.0], [inf, inf, inf]]), np.array([[inf, inf], [1, 2]])):
+        for given in (cost, cost.T.copy()):
+            n, m = given.shape
+            for scale in (0.0, -1e3):
+                with pytest.raises(assign.InfeasibleError):
+                    certified(on_gpu(given), start=(np.full(n, scale), np.full(m, scale)))
+
+
+@pytest.mark.parametrize("where", WHERE)
+def test_an_assignment_on_the_gpu_is_a_start(where):
+    cost = np.random.default_rng(6).random((4, 4))
+    first = certified(on_gpu(cost))
+    assert certified(on_gpu(cost), start=first).cost == pytest.approx(first.cost)
+    assert assign.solve(cost, start=first, device="cpu").cost == pytest.approx(first.cost)
+
+
+@pytest.mark.parametrize("where", WHERE)
+def test_limits_of_batches_on_the_gpu_are_checked(where):
+    costs = on_gpu(np.array([[[5, 3], [2, 7]]], np.int32))
+    with pytest.raises(ValueError, match="max_cost must stay within 461168601842738790"):
+        assign.solve_batch(costs, max_cost=2**61)
+    with pytest.raises(ValueError, match="max_cost must be whole numbers for integers on the GPU"):
+        assign.solve_batch(costs, max_cost=2.5)
+    found = assign.solve_batch(costs, max_cost=461168601842738790)
+    found.check()
+    assert host(found.cost).tolist() == [5]
