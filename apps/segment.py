@@ -28,7 +28,7 @@ from pathlib import Path
 from apps.batch import Item, beside, pictures_of, refuse_namesakes, run_many, run_one
 from apps.command import add_batch_options, add_shared_options, check_device, check_threads, in_batch, parser, run
 from apps.images import InputError, read_image, write_image
-from apps.strokes import ENCODINGS, parse_box, read_boxes, read_scribbles, read_trimap
+from apps.strokes import ENCODINGS, box_of, parse_box, read_boxes, read_scribbles, read_trimap
 
 KEEP = ("touching", "all", "largest")
 INPUTS = ("image", "scribbles", "box", "trimap", "labels", "truth")
@@ -161,9 +161,7 @@ def _job(image: Path, chosen, boxes=None) -> Job:
     if chosen.box is not None:
         if Path(chosen.box).suffix == ".json":
             boxes = read_boxes(chosen.box) if boxes is None else boxes
-            if image.stem not in boxes:
-                raise InputError(f"--box: {chosen.box!r} has no entry {image.stem!r}; add one")
-            box = boxes[image.stem]
+            box = box_of(boxes, image.stem, chosen.box)
         else:
             box = parse_box(chosen.box)
     files = (beside(getattr(chosen, name), image.stem, f"--{name}") for name in ("scribbles", "trimap", "truth"))
