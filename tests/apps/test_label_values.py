@@ -163,7 +163,8 @@ def test_the_command_refuses_what_it_cannot_write(tmp_path, capsys):
 
 
 def test_all_holes_of_a_deep_mask_are_filled(tmp_path):
-    photo = np.full((12, 12), 100, np.uint8)
+    clean = np.repeat(np.array([[50, 100]], np.uint8), 6, axis=1).repeat(12, axis=0)
+    photo = clean.copy()
     mask = np.zeros((12, 12), np.uint16)
     mask[2:4, 2:4], mask[8:10, 8:10] = 200, 1000
     photo[mask > 0] = 255
@@ -171,4 +172,4 @@ def test_all_holes_of_a_deep_mask_are_filled(tmp_path):
     Image.fromarray(mask).save(tmp_path / "mask.png")
     arguments = ["--mask", str(tmp_path / "mask.png"), "--smoothness", "1", "--data", "linear"]
     assert denoise.main([str(tmp_path / "photo.png"), *arguments, "--out", str(tmp_path)]) == 0
-    assert (np.array(Image.open(tmp_path / "photo-restored.png")) == 100).all()
+    np.testing.assert_array_equal(np.array(Image.open(tmp_path / "photo-restored.png")), clean)
