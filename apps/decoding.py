@@ -22,6 +22,7 @@ NPY_MAGIC = b"\x93NUMPY"
 PNG_MAGIC = b"\x89PNG\r\n\x1a\n"
 PNG_CHANNELS = {2: 3, 4: 2, 6: 4}  # by the colour type: RGB, grey and alpha, RGBA
 DEFLATE_RATIO = 1032  # bytes that one byte of deflated data can hold at most
+MOST_PACKED = 10_000  # the same for any compression of a TIFF, roughly
 # Pillow counts other things than frames as frames of these: the thumbnails of a phone, layers, reduced pages.
 SINGLE_FORMATS = ("MPO", "PSD", "TIFF")
 INDEXED = ("P", "PA")
@@ -104,6 +105,12 @@ def _listen(record) -> bool:
     if said is not None and "page offset" in (message := record.getMessage()):
         said.append(message)
     return said is None
+
+
+def check_claim(claimed: int, data: bytes) -> None:
+    """Unreadable where pixels would take more bytes than a file can hold; before memory is asked for them."""
+    if claimed > MOST_PACKED * len(data):
+        raise Unreadable(f"its pixels would take {claimed} bytes, more than its {len(data)} bytes can hold")
 
 
 def is_deep_png(data: bytes) -> bool:
@@ -212,6 +219,7 @@ def _from_tiff(data: bytes, indices: bool) -> np.ndarray:
         if said:
             raise Unreadable(f"truncated: {said[0]}")
         page = file.pages[0]
+        check_claim(page.nbytes, data)
         photometric = getattr(page.photometric, "name", "")
         white_is_0 = photometric == "MINISWHITE"
         few_bits = page.bitspersample < 8  # Pillow spreads 2 and 4 bits over the range of 8

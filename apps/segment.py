@@ -4,7 +4,7 @@
   cutmatch segment photo.jpg --box 40,30,300,280          the object lies inside x0,y0,x1,y1
   cutmatch segment photo.jpg --trimap trimap.png          0 background, 128 unknown, 255 object
   cutmatch segment photos/ --scribbles strokes/           a folder: strokes/NAME.png goes with photos/NAME.jpg
-  cutmatch segment photo.jpg --labels strokes.png         several objects: a colour or a value each
+  cutmatch segment photo.jpg --labels strokes.png         several objects: a colour, or a value of 1 to 65535, each
   cutmatch segment scan.tif --labels seeds.tif            a volume: TIFF of many pages, .npy, or with --volume a
                                                           folder of slices; seeds of the same size
 

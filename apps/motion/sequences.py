@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from apps.decoding import Unreadable, complaints, inverted, load_array, reasons
+from apps.decoding import Unreadable, check_claim, complaints, inverted, load_array, reasons
 from apps.images import READABLE, InputError, open_file, read_bytes, read_image, to_rgb
 from apps.motion.containers import AVI, check_container
 
@@ -136,6 +136,7 @@ def _tiff(path: Path, name: str) -> Sequence:
                 raise Unreadable("no page")
             series, page = file.series[0], file.pages[0]
             single = len(series.axes.replace("S", "")) < 3  # S: the samples of a colour
+            check_claim(series.nbytes, data)
             stack = series.asarray()
             if said:
                 raise Unreadable(said[0])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from apps.decoding import Unreadable, complaints, load_array, reasons
+from apps.decoding import Unreadable, check_claim, complaints, load_array, reasons
 from apps.images import READABLE, InputError, read_bytes, read_pixels, write_bytes
 from apps.several.values import label_values
 
@@ -80,7 +80,10 @@ def _decode(data, suffix):
     import tifffile
 
     with reasons(), complaints() as said, tifffile.TiffFile(io.BytesIO(data)) as file:
-        volume = file.asarray()
+        if not file.series:
+            raise Unreadable("no page")
+        check_claim(file.series[0].nbytes, data)
+        volume = file.series[0].asarray()
         if said:
             raise Unreadable(said[0])
     return volume

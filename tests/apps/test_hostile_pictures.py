@@ -6,15 +6,18 @@ import zlib
 import cv2
 import numpy as np
 import pytest
+import tifffile
 from PIL import Image
 
 from apps import denoise, flow, segment, stereo, superpixels, track
 from apps.depth.files import read_disparity
-from apps.images import InputError
+from apps.images import InputError, read_codes, read_image
 from apps.motion.files import read_flow
+from apps.motion.sequences import open_sequence
 from apps.pfm import decode_pfm, encode_pfm
 from apps.segmentation import segment as cut
 from apps.several.drawing import middle_slices
+from apps.several.volumes import read_volume
 from apps.strokes import BACKGROUND, OPEN
 
 GREY = np.random.default_rng(0).integers(0, 256, (20, 30), dtype=np.uint8)
@@ -117,6 +120,23 @@ def test_truths_that_claim_to_be_huge(tmp_path, size, command, capsys):
     arguments = [str(tmp_path / name) for name in ("a.png", "b.png")]
     assert program.main([*arguments, "--truth", str(tmp_path / "t.png"), "--out", str(tmp_path / "out")]) == 2
     assert "--truth: cannot read" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("pages", [1, 3])
+def test_tiff_files_that_claim_to_be_huge(tmp_path, pages):
+    """Their pixels are refused before there is memory for them."""
+    path = tmp_path / "a.tif"
+    tifffile.imwrite(path, np.zeros((pages, 16, 16), np.uint8), photometric="minisblack", compression="zlib")
+    data = bytearray(path.read_bytes())
+    with tifffile.TiffFile(path) as file:
+        for page in file.pages:
+            for name in ("ImageWidth", "ImageLength"):
+                tag = page.aspage().tags[name]
+                struct.pack_into("<H" if tag.dtype == 3 else "<I", data, tag.valueoffset, 50_000)
+    path.write_bytes(data)
+    for read in [read_volume, open_sequence] if pages > 1 else [read_image, read_codes, open_sequence]:
+        with pytest.raises(InputError, match="bytes, more than its .* bytes can hold"):
+            read(path)
 
 
 @pytest.mark.parametrize("program", ["track", "flow", "superpixels", "segment", "stereo", "flow --truth"])
