@@ -17,7 +17,7 @@ from apps.motion.sequences import open_sequence
 from apps.pfm import decode_pfm, encode_pfm
 from apps.segmentation import segment as cut
 from apps.several.drawing import middle_slices
-from apps.several.volumes import read_volume
+from apps.several.volumes import is_volume, read_volume
 from apps.strokes import BACKGROUND, OPEN
 
 GREY = np.random.default_rng(0).integers(0, 256, (20, 30), dtype=np.uint8)
@@ -156,6 +156,21 @@ def test_archives_that_are_named_as_arrays(tmp_path, program, capsys):
     }[program]
     assert main([*arguments, "--out", str(tmp_path / "out")]) == 2
     assert "it is an archive, such as .npz, not a .npy array" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("data", [b"II*\0", b"MM\0*\0\0\0\x08", b"II+\0\x08\0", b"", b"II*\0" + b"\xff" * 60])
+def test_a_broken_tiff_is_no_volume_and_does_not_end_a_batch(tmp_path, data, capsys):
+    (tmp_path / "m.tif").write_bytes(data)
+    assert not is_volume(tmp_path / "m.tif", False)
+    Image.fromarray(GREY).save(tmp_path / "a.png")
+    (tmp_path / "seeds").mkdir()
+    seeds = np.zeros(GREY.shape, np.uint8)
+    seeds[:2], seeds[-2:] = 1, 2
+    for name in "am":
+        Image.fromarray(seeds).save(tmp_path / "seeds" / f"{name}.png")
+    arguments = [str(tmp_path / "m.tif"), str(tmp_path / "a.png"), "--labels", str(tmp_path / "seeds")]
+    assert segment.main([*arguments, "--out", str(tmp_path / "out"), "--threads", "1"]) == 1
+    assert "1 done, 1 failed" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("spacing", ["1e-300 1 1", "1 1e300 1", "1 1 0.0001", "0 1 1", "nan 1 1"])
