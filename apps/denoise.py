@@ -28,6 +28,7 @@ from apps.labelling import DISTANCES
 
 DATA = ("quadratic", "linear")
 FORMATS = ("png", "tif", "jpg")
+MOST_IN_JPEG = 65500  # pixels: libjpeg's limit
 INPUTS = ("image", "mask", "truth")
 
 
@@ -134,6 +135,10 @@ def _denoise_one(job: Job, chosen) -> dict:
     """Read, restore, write; the report.  Nothing is written unless all of it can be."""
     image = read_image(job.image)
     shape = image.shape[:2]
+    if chosen.format == "jpg" and max(shape) > MOST_IN_JPEG:
+        raise InputError(
+            f"--format jpg holds {MOST_IN_JPEG} pixels a side, but the image is {shape[1]}x{shape[0]}; use png or tif"
+        )
     mask = read_codes(job.mask, "--mask") if job.mask is not None else None
     truth = read_image(job.truth, "--truth") if job.truth is not None else None
     if truth is not None and truth.shape != image.shape:
@@ -153,9 +158,12 @@ def _denoise_one(job: Job, chosen) -> dict:
         levels=chosen.levels,
         device=chosen.device,
     )
+    quality = {}
+    if truth is not None:
+        quality = {"truth": {"before": _quality(image, truth), "after": _quality(result.image, truth)}}
     path = Path(chosen.out) / f"{job.image.stem}-restored.{chosen.format}"
     write_bytes(path, _encoded(result.image, chosen.format, result.levels > 512))
-    report = {
+    return {
         "image": str(job.image),
         "width": shape[1],
         "height": shape[0],
@@ -164,10 +172,8 @@ def _denoise_one(job: Job, chosen) -> dict:
         "smoothness": round(result.smoothness, 4),
         "seconds": {stage: round(seconds, 4) for stage, seconds in result.seconds.items()},
         "files": {"restored": str(path)},
+        **quality,
     }
-    if truth is not None:
-        report["truth"] = {"before": _quality(image, truth), "after": _quality(result.image, truth)}
-    return report
 
 
 def _encoded(image, kind: str, deep: bool) -> bytes:
@@ -182,11 +188,17 @@ def _encoded(image, kind: str, deep: bool) -> bytes:
         buffer = io.BytesIO()
         tifffile.imwrite(buffer, pixels, compression="zlib", photometric="minisblack" if pixels.ndim == 2 else "rgb")
         return buffer.getvalue()
-    return cv2.imencode(f".{kind}", pixels if pixels.ndim == 2 else pixels[..., ::-1])[1].tobytes()
+    done, data = cv2.imencode(f".{kind}", pixels if pixels.ndim == 2 else pixels[..., ::-1])
+    if not done:
+        raise InputError(f"--format {kind} cannot hold this picture; use another")
+    return data.tobytes()
 
 
 def _quality(image, truth) -> dict:
-    """PSNR in decibels and SSIM against the clean picture (H, W, 3); a grey result counts as grey."""
+    """PSNR in decibels and SSIM against the clean picture (H, W, 3); a grey result counts as grey.
+
+    None where there is no such number: PSNR of an exact copy, SSIM of a picture with a side below 3 pixels.
+    """
     import numpy as np
     from skimage.metrics import peak_signal_noise_ratio, structural_similarity
 
@@ -194,9 +206,12 @@ def _quality(image, truth) -> dict:
     same = bool((image == truth).all())
     side = min(7, *truth.shape[:2])
     window = side if side % 2 else side - 1
-    likeness = structural_similarity(truth, image, data_range=1.0, channel_axis=2, win_size=max(1, window))
+    likeness = None
+    if window >= 3:
+        likeness = structural_similarity(truth, image, data_range=1.0, channel_axis=2, win_size=window)
+        likeness = round(float(likeness), 5)
     ratio = float("inf") if same else peak_signal_noise_ratio(truth, image, data_range=1.0)
-    return {"psnr": None if same else round(float(ratio), 3), "ssim": round(float(likeness), 5)}
+    return {"psnr": None if same else round(float(ratio), 3), "ssim": likeness}
 
 
 def _line(report) -> str:
@@ -213,7 +228,6 @@ def _scores(reports) -> str:
         return ""
     text = ""
     for name, unit in (("psnr", " dB"), ("ssim", "")):
-        # Only an exact copy of the truth has no ratio.
         pairs = [(s["before"][name], s["after"][name]) for s in scored]
         if all(value is not None for pair in pairs for value in pair):
             before, after = (sum(side) / len(side) for side in zip(*pairs, strict=True))

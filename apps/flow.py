@@ -2,7 +2,7 @@
 
   cutmatch flow frame1.png frame2.png                  two frames of one size
   cutmatch flow frames/                                a folder of frames, by the numbers in their names
-  cutmatch flow clip.avi                               a video, GIF, TIFF of many pages, or .npy stack
+  cutmatch flow clip.avi                               a video, animation, TIFF of many pages, or .npy stack
   cutmatch flow frame1.png frame2.png --truth t.flo    with scores and a picture of the error
 
 Points of both frames are matched one-to-one by an exact assignment; their motion is filled along the edges of the
@@ -140,10 +140,10 @@ def _pairs(chosen):
         refuse_namesakes(files, "frames")
         items = [_item(a.stem, f"{a} -> {b}", a, b, chosen) for a, b in zip(files, files[1:], strict=False)]
         return items, len(items), True
-    if path.exists() and path.suffix.lower() in READABLE and path.suffix.lower() not in (".tif", ".tiff", ".gif"):
-        raise InputError(f"frames: {names[0]!r} is one frame; pass a second, or a folder or video")
-    from apps.motion.sequences import open_sequence
+    from apps.motion.sequences import is_one_picture, open_sequence
 
+    if is_one_picture(path):
+        raise InputError(f"frames: {names[0]!r} is one frame; pass a second, or a folder or video")
     sequence = open_sequence(path, "frames")
     return _of_sequence(sequence, path, chosen), None if sequence.count is None else sequence.count - 1, True
 

@@ -22,6 +22,7 @@ from apps.images import InputError, write_bytes, write_image
 
 TABLES = (".csv", ".npy")
 COUNTS = ("initial", "edges", "phases", "augmentations", "path_length")  # of a run, for --json
+MOST_VERTICES = 2**31 - 2  # rows or columns: their numbers have 32 bits
 SIDE = 1000  # pixels of the picture's longer side, at most
 DOT, RULE = (40, 60, 110), (214, 90, 40)
 
@@ -78,13 +79,21 @@ def _read(path):
     import matching
 
     try:
-        return matching.read_graph(path)
+        graph = matching.read_graph(path)
+    except MemoryError:
+        raise InputError(f"file: {str(path)!r} announces more than the memory holds; pass a smaller matrix") from None
     except FileNotFoundError:
         raise InputError(f"file: no file {str(path)!r}; check the path") from None
     except OSError as error:
         raise InputError(f"file: cannot read {str(path)!r} ({error.strerror or error}); pass a readable file") from None
     except ValueError as error:
         raise InputError(f"file: {error}") from None
+    if max(graph.shape) > MOST_VERTICES:
+        rows, columns = graph.shape
+        raise InputError(
+            f"file: {str(path)!r} has {rows} rows and {columns} columns; {MOST_VERTICES} of either are the most"
+        )
+    return graph
 
 
 def _report(file, graph, found, form, times, files) -> dict:

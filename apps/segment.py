@@ -4,7 +4,7 @@
   cutmatch segment photo.jpg --box 40,30,300,280          the object lies inside x0,y0,x1,y1
   cutmatch segment photo.jpg --trimap trimap.png          0 background, 128 unknown, 255 object
   cutmatch segment photos/ --scribbles strokes/           a folder: strokes/NAME.png goes with photos/NAME.jpg
-  cutmatch segment photo.jpg --labels strokes.png         several objects: a colour or a value each
+  cutmatch segment photo.jpg --labels strokes.png         several objects: a colour, or a value of 1 to 65535, each
   cutmatch segment scan.tif --labels seeds.tif            a volume: TIFF of many pages, .npy, or with --volume a
                                                           folder of slices; seeds of the same size
 
@@ -28,7 +28,7 @@ from pathlib import Path
 from apps.batch import Item, beside, pictures_of, refuse_namesakes, run_many, run_one
 from apps.command import add_batch_options, add_shared_options, check_device, check_threads, in_batch, parser, run
 from apps.images import InputError, read_image, write_image
-from apps.strokes import ENCODINGS, parse_box, read_boxes, read_scribbles, read_trimap
+from apps.strokes import ENCODINGS, box_of, parse_box, read_boxes, read_scribbles, read_trimap
 
 KEEP = ("touching", "all", "largest")
 INPUTS = ("image", "scribbles", "box", "trimap", "labels", "truth")
@@ -161,9 +161,7 @@ def _job(image: Path, chosen, boxes=None) -> Job:
     if chosen.box is not None:
         if Path(chosen.box).suffix == ".json":
             boxes = read_boxes(chosen.box) if boxes is None else boxes
-            if image.stem not in boxes:
-                raise InputError(f"--box: {chosen.box!r} has no entry {image.stem!r}; add one")
-            box = boxes[image.stem]
+            box = box_of(boxes, image.stem, chosen.box)
         else:
             box = parse_box(chosen.box)
     files = (beside(getattr(chosen, name), image.stem, f"--{name}") for name in ("scribbles", "trimap", "truth"))

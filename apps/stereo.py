@@ -108,8 +108,12 @@ def _main(argv) -> int:
     chosen = _options().parse_args(argv)
     threads = check_threads(chosen.threads)
     check_device(chosen.device)
-    if chosen.truth_scale is not None and not chosen.truth_scale > 0:
-        raise InputError(f"--truth-scale must be above 0, got {chosen.truth_scale}")
+    if chosen.truth_scale is not None and not 1e-6 <= chosen.truth_scale <= 1e6:
+        raise InputError(f"--truth-scale must be above 0, got {chosen.truth_scale}; 1e-6 to 1e6 will do")
+    if chosen.format == "png" and chosen.max_disparity is not None:
+        from apps.depth.files import check_png
+
+        check_png(chosen.max_disparity)
     pairs, many = pairs_of(chosen.left, chosen.right, ("left", "right"))
     if not in_batch(many, chosen):
         return run_one(_stereo_one, _pair(*pairs[0], chosen), _line, chosen)
@@ -134,7 +138,8 @@ def _pair(left: Path, right: Path, chosen) -> Pair:
 def _stereo_one(pair: Pair, chosen) -> dict:
     """Read, label, write; the report.  Nothing is written unless all of it can be."""
     from apps.depth.drawing import disparity_picture, error_picture
-    from apps.depth.files import encoded, read_disparity
+    from apps.depth.files import check_png, encoded, read_disparity
+    from apps.depth.match import usual_max_disparity
     from apps.depth.scores import check_truth, score_disparity
     from apps.images import write_bytes
 
@@ -143,10 +148,14 @@ def _stereo_one(pair: Pair, chosen) -> dict:
     if pair.truth is not None:
         truth, known = read_disparity(pair.truth, chosen.truth_scale, "--truth")
         check_truth(truth, known, left.shape[:2])
+    max_disparity = chosen.max_disparity
+    if chosen.format == "png" and max_disparity is None:  # refused before the work, which may take a minute
+        max_disparity = usual_max_disparity(left, right)
+        check_png(max_disparity)
     result = stereo(
         left,
         right,
-        max_disparity=chosen.max_disparity,
+        max_disparity=max_disparity,
         cost=chosen.cost,
         smoothness=chosen.smoothness,
         distance=chosen.distance,

@@ -172,8 +172,10 @@ def _track_one(job: Job, chosen) -> dict:
 
 
 def _check(chosen) -> None:
-    if chosen.reach is not None and not 0 < chosen.reach < float("inf"):
-        raise InputError(f"--reach must be above 0 pixels, got {chosen.reach}")
+    if chosen.reach is not None:
+        from apps.motion.tracking import check_reach
+
+        check_reach(chosen.reach, "--reach")
     if chosen.memory is not None and chosen.memory < 0:
         raise InputError(f"--memory must be 0 or more frames, got {chosen.memory}")
     for option in ("least_length", "tail"):
@@ -196,7 +198,7 @@ def _how(chosen, detections, finder) -> dict:
         reach = NEAR if predict == "image" else usual_reach(detections)
     if memory is None:
         memory = LOST if predict == "image" else 0
-    return {"predict": predict, "reach": round(reach, 6), "memory": memory}
+    return {"predict": predict, "reach": round(reach, 6) or reach, "memory": memory}
 
 
 def _detect(sequence, chosen):

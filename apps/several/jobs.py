@@ -27,6 +27,7 @@ def label_picture(image: Path, seeds_file: Path, truth_file: Path | None, chosen
     from apps.scores import check_label_truth, label_score
     from apps.several.drawing import labels_overlay, write_label_picture
     from apps.several.objects import segment_labels
+    from apps.several.values import label_values
     from apps.strokes import read_labels
 
     rgb = read_image(image)
@@ -34,7 +35,7 @@ def label_picture(image: Path, seeds_file: Path, truth_file: Path | None, chosen
     truth = None
     if truth_file is not None:
         truth = read_codes(truth_file, "--truth")
-        truth = truth[..., 0] if truth.ndim == 3 else truth
+        truth = label_values(truth[..., 0] if truth.ndim == 3 else truth, f"--truth: {str(truth_file)!r}")
         check_label_truth(truth, rgb.shape[:2])
     result = segment_labels(rgb, seeds, keep=chosen.keep or "touching", device=chosen.device)
     base = Path(chosen.out) / image.stem

@@ -196,7 +196,8 @@ def reopen(folder, identity: str) -> Store | None:
         if manifest["identity"] != identity:
             raise ValueError(f"folder {folder} holds the state of another problem; give an empty or a new one")
         store = Store(Path(folder), manifest, owned=False)
-    except (json.JSONDecodeError, KeyError, UnicodeDecodeError) as error:
+    # Its keys are missing or of another kind, or it is no JSON at all; too deep, it is a RecursionError.
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"folder {folder}: its {MANIFEST} cannot be read; give an empty or a new one") from error
     store.discard()
     return store

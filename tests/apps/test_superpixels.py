@@ -179,7 +179,7 @@ def test_truths_of_every_kind(tmp_path):
         ("floats.npy", "one whole number, or one colour"),
         ("flat.npy", "one whole number, or one colour"),
         ("open.png", "leaves every pixel undecided"),
-        ("words.png", "--truth: cannot read .*pass a label picture"),
+        ("words.png", "--truth: cannot read .*pass a complete PNG"),
         ("gone.png", "--truth: no file"),
     ):
         with pytest.raises(InputError, match=message):

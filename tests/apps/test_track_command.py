@@ -164,7 +164,7 @@ BAD = {
     "cells": ("cells.csv", [], "line 3 of .* has 2 cells, not 3"),
     "words": ("word.csv", [], "line 2 of .*: x is 'left', which is no finite number"),
     "nan": ("nan.csv", [], "line 2 of .*: y is 'nan', which is no finite number"),
-    "half frames": ("half.csv", [], "line 3 of .*: frame 1.5 is no whole number"),
+    "half frames": ("half.csv", [], "line 3 of .*: frame is 1.5, which is no whole number"),
     "no rows": ("head.csv", [], "holds no detections"),
     "binary table": ("binary.csv", [], "is not text"),
     "three points": ("three.csv", [], "3 points in 3 frames .*too few to follow"),
