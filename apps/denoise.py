@@ -22,12 +22,23 @@ from functools import partial
 from pathlib import Path
 
 from apps.batch import Item, beside, pictures_of, run_many, run_one
-from apps.command import add_batch_options, add_shared_options, check_device, check_threads, in_batch, parser, run
+from apps.command import (
+    add_batch_options,
+    add_shared_options,
+    check_device,
+    check_threads,
+    in_batch,
+    parsed,
+    parser,
+    run,
+)
 from apps.images import InputError, read_codes, read_image, write_bytes
 from apps.labelling import DISTANCES
+from apps.outputs import claim
 
 DATA = ("quadratic", "linear")
 FORMATS = ("png", "tif", "jpg")
+MOST_IN_JPEG = 65500  # pixels a side, of libjpeg
 INPUTS = ("image", "mask", "truth")
 
 
@@ -106,17 +117,18 @@ def _options():
 
 
 def _main(argv) -> int:
-    chosen = _options().parse_args(argv)
+    chosen = parsed(_options(), argv)
     threads = check_threads(chosen.threads)
     check_device(chosen.device)
-    images, many = pictures_of(chosen.image)
+    images, many = pictures_of(chosen.image, out=chosen.out)
+    items = [Item(path.stem, str(path), partial(_job, path, chosen), (_file(path, chosen),), path) for path in images]
     if not in_batch(many, chosen):
-        return run_one(_denoise_one, _job(images[0], chosen), _line, chosen)
+        return run_one("denoise", _denoise_one, items[0], _line, chosen, INPUTS)
     return run_many(
         "denoise",
         "image",
         _denoise_one,
-        [Item(path.stem, str(path), partial(_job, path, chosen)) for path in images],
+        items,
         _line,
         _scores,
         chosen,
@@ -128,6 +140,10 @@ def _main(argv) -> int:
 
 def _job(path: Path, chosen) -> Job:
     return Job(path, beside(chosen.mask, path.stem, "--mask"), beside(chosen.truth, path.stem, "--truth"))
+
+
+def _file(image: Path, chosen) -> Path:
+    return Path(chosen.out) / f"{image.stem}-restored.{chosen.format}"
 
 
 def _denoise_one(job: Job, chosen) -> dict:
@@ -153,8 +169,10 @@ def _denoise_one(job: Job, chosen) -> dict:
         levels=chosen.levels,
         device=chosen.device,
     )
-    path = Path(chosen.out) / f"{job.image.stem}-restored.{chosen.format}"
-    write_bytes(path, _encoded(result.image, chosen.format, result.levels > 512))
+    data = _encoded(result.image, chosen.format, result.levels > 512)
+    path = _file(job.image, chosen)
+    claim(chosen, "denoise", job.image.stem, job.image, [path])
+    write_bytes(path, data)
     report = {
         "image": str(job.image),
         "width": shape[1],
@@ -182,6 +200,11 @@ def _encoded(image, kind: str, deep: bool) -> bytes:
         buffer = io.BytesIO()
         tifffile.imwrite(buffer, pixels, compression="zlib", photometric="minisblack" if pixels.ndim == 2 else "rgb")
         return buffer.getvalue()
+    if kind == "jpg" and max(pixels.shape[:2]) > MOST_IN_JPEG:
+        raise InputError(
+            f"--format jpg holds at most {MOST_IN_JPEG} pixels a side, and the image is {pixels.shape[1]}x"
+            f"{pixels.shape[0]}; use png or tif"
+        )
     return cv2.imencode(f".{kind}", pixels if pixels.ndim == 2 else pixels[..., ::-1])[1].tobytes()
 
 

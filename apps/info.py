@@ -9,7 +9,8 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from apps.command import parser, run, write_json
+from apps.command import add_json_option, parsed, parser, run, write_json
+from apps.outputs import Outputs
 
 LIBRARIES = (
     "cutmatch",
@@ -84,8 +85,9 @@ def facts() -> dict:
 
 def _main(argv) -> int:
     options = parser("info", __doc__)
-    options.add_argument("--json", nargs="?", const="-", metavar="FILE", help="as JSON, to FILE or standard output")
-    chosen = options.parse_args(argv)
+    add_json_option(options)
+    chosen = parsed(options, argv)
+    Outputs("info", chosen, ()).check([])
     known = facts()
     if chosen.json:
         write_json(chosen.json, known)
