@@ -104,13 +104,13 @@ def refuse_namesakes(inputs, argument: str) -> None:
             )
 
 
-def refuse_out(folders, out, argument: str) -> None:
+def refuse_out(folders, out, argument: str, option: str = "--out") -> None:
     """InputError when results would be written among the frames or slices of an input."""
     for folder in folders:
         if os.path.isdir(folder) and same_folder(Path(folder), Path(out)):
             raise InputError(
-                f"--out: {str(out)!r} is the folder of {argument} {str(folder)!r}, whose files are all taken for one "
-                "input; choose another folder"
+                f"{option}: {str(out)!r} is the folder of {argument} {str(folder)!r}, whose files are all taken for "
+                "one input; choose another folder"
             )
 
 

@@ -12,7 +12,8 @@ contrast, and found by alpha-expansion over --levels grey levels.
 
 Each picture gives NAME-restored.png in the --out folder (or what --format says), 16 bits deep if the picture was.
 
-Exit status: 0 done, 1 some pictures of a folder failed, 2 the input cannot be used.
+Exit status: 0 done, 1 some pictures of a folder failed or the disk is full, 2 the input cannot be used, 70 a defect
+in cutmatch.
 """
 
 import io

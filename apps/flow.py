@@ -12,7 +12,8 @@ Each pair gives, in the --out folder, under the first frame's name: NAME.flo (or
 NAME-colour.png (Middlebury colour wheel), NAME-arrows.png, NAME-warped.png (the second frame brought back onto
 the first), NAME-matches.csv, and with --truth NAME-error.png.  The colours of a sequence have one scale.
 
-Exit status: 0 done, 1 some pairs of a sequence failed, 2 the input cannot be used.
+Exit status: 0 done, 1 some pairs of a sequence failed or the disk is full, 2 the input cannot be used, 70 a defect in
+cutmatch.
 """
 
 import os

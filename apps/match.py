@@ -14,7 +14,8 @@ Results in the --out folder: FIRST-SECOND-matches.csv (x0, y0, x1, y1, cost, mar
 FIRST-SECOND-matches.png, and, for a homography, FIRST-SECOND-over.png, the second picture laid over the first in
 squares.
 
-Exit status: 0 done, 1 some pairs of a folder failed, 2 the input cannot be used, or shows no common scene.
+Exit status: 0 done, 1 some pairs of a folder failed or the disk is full, 2 the input cannot be used or shows no
+common scene, 70 a defect in cutmatch.
 """
 
 import sys

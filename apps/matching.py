@@ -9,7 +9,7 @@ its row and its column, whatever its value; of symmetric files both halves count
 and columns counted from 0: NAME-pairs.csv (row, col); with --dulmage-mendelsohn NAME-blocks.npz (row_perm, col_perm,
 row_start, col_start, parts: horizontal, square and vertical blocks) and NAME-blocks.png, the matrix in that order.
 
-Exit status: 0 done, 2 the input cannot be used.
+Exit status: 0 done, 1 the disk is full, 2 the input cannot be used, 70 a defect in cutmatch.
 """
 
 import io

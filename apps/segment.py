@@ -17,7 +17,8 @@ Several objects give NAME-labels.png (the strokes' values; red 1, blue 2, green 
 NAME-overlay.png, and NAME-objectVALUE.png, a cut-out of each.  A volume gives NAME-labels.tif (or .npy) and
 NAME-slices.png, its middle slices.  The background is one of the objects.
 
-Exit status: 0 done, 1 some pictures of a folder failed, 2 the input cannot be used.
+Exit status: 0 done, 1 some pictures of a folder failed or the disk is full, 2 the input cannot be used, 70 a defect
+in cutmatch.
 """
 
 import sys

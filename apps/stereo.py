@@ -12,7 +12,8 @@ Each pair gives, in the --out folder, under the left picture's name: NAME-dispar
 rounded, as KITTI keeps it; or what --format says), NAME-colour.png (near is red, with the scale), NAME-valid.png (255
 where both pictures agree), and with --truth NAME-error.png.
 
-Exit status: 0 done, 1 some pairs of a folder failed, 2 the input cannot be used.
+Exit status: 0 done, 1 some pairs of a folder failed or the disk is full, 2 the input cannot be used, 70 a defect in
+cutmatch.
 """
 
 import sys

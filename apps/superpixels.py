@@ -11,7 +11,8 @@ Each picture gives, in the --out folder, NAME-labels.png (16 bits: the region of
 says), NAME-outlines.png (boundaries drawn) and NAME-means.png (each region in its mean colour); with several numbers
 NAME-2000-labels.png and so on.  --truth adds boundary recall (2 pixels) and under-segmentation error.
 
-Exit status: 0 done, 1 some pictures of a folder failed, 2 the input cannot be used.
+Exit status: 0 done, 1 some pictures of a folder failed or the disk is full, 2 the input cannot be used, 70 a defect
+in cutmatch.
 """
 
 import sys

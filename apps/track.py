@@ -12,7 +12,8 @@ are solved exactly.  Corners of photographs are expected where the picture itsel
 image), particles where they were.  Results in the --out folder: NAME-trails.png and NAME-tracks.csv, whose
 columns are track, frame, x, y, ..., link_margin: how much worse, at least, the frame would be without the link.
 
-Exit status: 0 done, 1 some of several sequences failed, 2 the input cannot be used.
+Exit status: 0 done, 1 some of several sequences failed or the disk is full, 2 the input cannot be used, 70 a defect
+in cutmatch.
 """
 
 import os
@@ -95,9 +96,10 @@ def _main(argv) -> int:
     if chosen.video:
         check_video(chosen.video)
     paths = [Path(name) for name in chosen.input]
-    named = [Path(getattr(chosen, option)).parent for option in ("table", "video") if getattr(chosen, option)]
-    for folder in (chosen.out, *named):
-        refuse_out(paths, folder, "input")
+    refuse_out(paths, chosen.out, "input")
+    for option in ("table", "video"):
+        if getattr(chosen, option):
+            refuse_out(paths, Path(getattr(chosen, option)).parent, "input", f"--{option}")
     items = [
         Item(_name(path), str(path), partial(Job, path), tuple(_files(_name(path), chosen).values()), path)
         for path in paths

@@ -49,8 +49,9 @@ def write_bytes(path, data: bytes, option: str = "--out") -> Path:
         else:
             target.parent.mkdir(parents=True, exist_ok=True)
             unfinished = target.with_name(_unfinished_name())
+            descriptor = os.open(unfinished, CREATE, 0o666)  # fails where something has been planted
             try:
-                with os.fdopen(os.open(unfinished, CREATE, 0o666), "wb") as file:
+                with os.fdopen(descriptor, "wb") as file:
                     file.write(data)
                 _replace(unfinished, target)
             except BaseException:
