@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from apps.clock import ticking
 from apps.command import write_json
-from apps.errors import DEFECT, SOME_FAILED, InputError, is_defect, reason_of, say
+from apps.errors import DEFECT, SOME_FAILED, InputError, is_defect, reason_of, say, tell
 from apps.images import READABLE
 from apps.outputs import Outputs, files_in, refuse_special, same_folder
 
@@ -140,7 +140,7 @@ def run_one(command: str, one, item: Item, line, chosen, inputs: tuple[str, ...]
     if chosen.json:
         write_json(chosen.json, report)
     if not chosen.quiet and chosen.json != "-":
-        print(line(report))
+        tell(line(report))
     return 0
 
 
@@ -230,8 +230,7 @@ def run_many(
         lines = [line(outcome.report) for outcome in outcomes if outcome.status != SKIPPED]
         left_out = f"{len(skipped)} skipped, " if chosen.resume else ""
         lines.append(f"{len(reports) - len(skipped)} done, {left_out}{len(failures)} failed{summary(reports)}")
-        with contextlib.suppress(BrokenPipeError):  # the reader has seen enough; failures go elsewhere
-            print("\n".join(lines), flush=True)
+        tell(*lines)
     for failure in content["failures"]:
         say(f"cutmatch {command}: {failure[noun]}: {failure['error']}")
     if chosen.json == "-":

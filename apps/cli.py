@@ -20,7 +20,7 @@ defect in cutmatch (please report it), 130 stopped by Ctrl-C.
 import sys
 from importlib import import_module
 
-from apps.errors import BAD_INPUT, finish, say
+from apps.errors import BAD_INPUT, finish, say, tell
 
 COMMANDS = (
     "demo",
@@ -43,12 +43,12 @@ def main(argv=None) -> int:
 
 def _main(argv) -> int:
     if not argv or argv[0] in ("-h", "--help"):
-        print(__doc__.strip())
+        tell(__doc__.strip())
         return 0 if argv else BAD_INPUT
     if argv[0] == "--version":
         from importlib.metadata import version
 
-        print(f"cutmatch {version('cutmatch')}")
+        tell(f"cutmatch {version('cutmatch')}")
         return 0
     if argv[0] not in COMMANDS:
         say(f"cutmatch: no command {argv[0]!r}; there are {', '.join(COMMANDS)}")

@@ -15,6 +15,7 @@ import numpy as np
 
 from apps.batch import Item
 from apps.command import add_shared_options, check_device, check_threads, parsed, parser, run, write_json
+from apps.errors import tell
 from apps.outputs import Outputs, claim
 
 
@@ -299,7 +300,7 @@ def _main(argv) -> int:
     show = not chosen.quiet and chosen.json != "-"
     layout = "{:8} {:11} {:>9}  {:10} {:30} {:>8}  {:20} {}"
     if show:
-        print(layout.format("job", "image", "size", "given", "found", "seconds", "by", "picture"))
+        tell(layout.format("job", "image", "size", "given", "found", "seconds", "by", "picture"))
     rows = []
     for job in JOBS:
         for row in job(folder, chosen.device):
@@ -307,11 +308,11 @@ def _main(argv) -> int:
             if show:
                 size, seconds = f"{row['width']}x{row['height']}", f"{row['seconds']:.2f}"
                 cells = row["job"], row["image"], size, row["said"], row["found"], seconds, row["method"]
-                print(layout.format(*cells, row["files"][0]), flush=True)
+                tell(layout.format(*cells, row["files"][0]))
     if chosen.json:
         write_json(chosen.json, rows)
     if show:
-        print("The first row of each job includes compiling or loading its kernels.")
+        tell("The first row of each job includes compiling or loading its kernels.")
     return 0
 
 

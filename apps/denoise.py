@@ -170,6 +170,9 @@ def _denoise_one(job: Job, chosen) -> dict:
         levels=chosen.levels,
         device=chosen.device,
     )
+    scores = None
+    if truth is not None:
+        scores = {"before": _quality(image, truth), "after": _quality(result.image, truth)}
     data = _encoded(result.image, chosen.format, result.levels > 512)
     path = _file(job.image, chosen)
     claim(chosen, "denoise", job.image.stem, job.image, [path])
@@ -184,8 +187,8 @@ def _denoise_one(job: Job, chosen) -> dict:
         "seconds": {stage: round(seconds, 4) for stage, seconds in result.seconds.items()},
         "files": {"restored": str(path)},
     }
-    if truth is not None:
-        report["truth"] = {"before": _quality(image, truth), "after": _quality(result.image, truth)}
+    if scores is not None:
+        report["truth"] = scores
     return report
 
 
@@ -210,17 +213,25 @@ def _encoded(image, kind: str, deep: bool) -> bytes:
 
 
 def _quality(image, truth) -> dict:
-    """PSNR in decibels and SSIM against the clean picture (H, W, 3); a grey result counts as grey."""
+    """PSNR in decibels and SSIM against the clean picture (H, W, 3); a grey result counts as grey.
+
+    None for the PSNR of a copy, and for the SSIM of a picture with a side below 3, the least window.
+    """
     import numpy as np
     from skimage.metrics import peak_signal_noise_ratio, structural_similarity
 
     image = np.broadcast_to(image[..., None], truth.shape) if image.ndim == 2 else image
     same = bool((image == truth).all())
     side = min(7, *truth.shape[:2])
-    window = side if side % 2 else side - 1
-    likeness = structural_similarity(truth, image, data_range=1.0, channel_axis=2, win_size=max(1, window))
+    likeness = None
+    if side >= 3:
+        window = side if side % 2 else side - 1
+        likeness = structural_similarity(truth, image, data_range=1.0, channel_axis=2, win_size=window)
     ratio = float("inf") if same else peak_signal_noise_ratio(truth, image, data_range=1.0)
-    return {"psnr": None if same else round(float(ratio), 3), "ssim": round(float(likeness), 5)}
+    return {
+        "psnr": None if same else round(float(ratio), 3),
+        "ssim": None if likeness is None else round(float(likeness), 5),
+    }
 
 
 def _line(report) -> str:

@@ -73,7 +73,7 @@ def finish(name: str, call) -> int:
     _open_streams()
     try:
         status = call()
-    except BrokenPipeError:  # the reader, such as head, has ended
+    except BrokenPipeError:  # the reader of JSON or of a progress bar has ended
         _abandon_output()
         return SOME_FAILED
     except KeyboardInterrupt:
@@ -91,6 +91,17 @@ def say(line: str) -> None:
     """Print a line on standard error, if that can be done."""
     with contextlib.suppress(OSError, ValueError):
         print(line, file=sys.stderr)
+
+
+def tell(*lines: str) -> None:
+    """Print lines on standard output; a reader that has ended, such as head, keeps no work from being done."""
+    try:
+        for line in lines:
+            print(line)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        _abandon_output()
 
 
 def is_closed(stream: str) -> bool:
