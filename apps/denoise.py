@@ -39,7 +39,6 @@ from apps.outputs import claim
 
 DATA = ("quadratic", "linear")
 FORMATS = ("png", "tif", "jpg")
-MOST_IN_JPEG = 65500  # pixels a side, of libjpeg
 INPUTS = ("image", "mask", "truth")
 
 
@@ -170,9 +169,6 @@ def _denoise_one(job: Job, chosen) -> dict:
         levels=chosen.levels,
         device=chosen.device,
     )
-    scores = None
-    if truth is not None:
-        scores = {"before": _quality(image, truth), "after": _quality(result.image, truth)}
     data = _encoded(result.image, chosen.format, result.levels > 512)
     path = _file(job.image, chosen)
     claim(chosen, "denoise", job.image.stem, job.image, [path])
@@ -187,8 +183,8 @@ def _denoise_one(job: Job, chosen) -> dict:
         "seconds": {stage: round(seconds, 4) for stage, seconds in result.seconds.items()},
         "files": {"restored": str(path)},
     }
-    if scores is not None:
-        report["truth"] = scores
+    if truth is not None:
+        report["truth"] = {"before": _quality(image, truth), "after": _quality(result.image, truth)}
     return report
 
 
@@ -204,34 +200,21 @@ def _encoded(image, kind: str, deep: bool) -> bytes:
         buffer = io.BytesIO()
         tifffile.imwrite(buffer, pixels, compression="zlib", photometric="minisblack" if pixels.ndim == 2 else "rgb")
         return buffer.getvalue()
-    if kind == "jpg" and max(pixels.shape[:2]) > MOST_IN_JPEG:
-        raise InputError(
-            f"--format jpg holds at most {MOST_IN_JPEG} pixels a side, and the image is {pixels.shape[1]}x"
-            f"{pixels.shape[0]}; use png or tif"
-        )
     return cv2.imencode(f".{kind}", pixels if pixels.ndim == 2 else pixels[..., ::-1])[1].tobytes()
 
 
 def _quality(image, truth) -> dict:
-    """PSNR in decibels and SSIM against the clean picture (H, W, 3); a grey result counts as grey.
-
-    None for the PSNR of a copy, and for the SSIM of a picture with a side below 3, the least window.
-    """
+    """PSNR in decibels and SSIM against the clean picture (H, W, 3); a grey result counts as grey."""
     import numpy as np
     from skimage.metrics import peak_signal_noise_ratio, structural_similarity
 
     image = np.broadcast_to(image[..., None], truth.shape) if image.ndim == 2 else image
     same = bool((image == truth).all())
     side = min(7, *truth.shape[:2])
-    likeness = None
-    if side >= 3:
-        window = side if side % 2 else side - 1
-        likeness = structural_similarity(truth, image, data_range=1.0, channel_axis=2, win_size=window)
+    window = side if side % 2 else side - 1
+    likeness = structural_similarity(truth, image, data_range=1.0, channel_axis=2, win_size=max(1, window))
     ratio = float("inf") if same else peak_signal_noise_ratio(truth, image, data_range=1.0)
-    return {
-        "psnr": None if same else round(float(ratio), 3),
-        "ssim": None if likeness is None else round(float(likeness), 5),
-    }
+    return {"psnr": None if same else round(float(ratio), 3), "ssim": round(float(likeness), 5)}
 
 
 def _line(report) -> str:

@@ -10,6 +10,7 @@ A ledger in a folder says which files a command made there:
 A report of --json is known by its content.  With --out in a folder of inputs, the ledgers tell results from inputs.
 """
 
+import errno
 import hashlib
 import json
 import os
@@ -26,6 +27,7 @@ from apps.writing import is_special, reported, target_of, write_bytes
 FOLDER = ".cutmatch"
 NAMED = ("json", "csv", "table", "video")  # options that name a file to write
 REPORT_KEYS = frozenset(("seconds", "failures", "versions"))  # every report of a command has one of them
+MOST_IN_NAME = 255  # bytes of a name in all common file systems
 LONGEST = 200  # bytes of a ledger's or record's name; a longer one is replaced by its digest
 
 
@@ -286,6 +288,9 @@ def _stat_of(path: Path, option: str):
     try:
         info = os.lstat(path)
     except FileNotFoundError:
+        if max(len(os.fsencode(part)) for part in path.parts) > MOST_IN_NAME:
+            with reported(path, option):
+                raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG)) from None
         return None
     except OSError:
         with reported(path, option):

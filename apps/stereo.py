@@ -121,10 +121,6 @@ def _main(argv) -> int:
     check_device(chosen.device)
     if chosen.truth_scale is not None and not chosen.truth_scale > 0:
         raise InputError(f"--truth-scale must be above 0, got {chosen.truth_scale}")
-    if chosen.format == "png" and chosen.max_disparity is not None:
-        from apps.depth.files import check_png
-
-        check_png(chosen.max_disparity)
     pairs, many = pairs_of(chosen.left, chosen.right, ("left", "right"), chosen.out)
     items = [
         Item(

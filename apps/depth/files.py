@@ -76,19 +76,14 @@ def _codes(path, name):
     return codes[..., 0] if codes.ndim == 3 else codes
 
 
-def check_png(most: float) -> None:
-    """InputError for disparities that a PNG of 16 bits cannot hold."""
-    if round(most * PNG_SCALE) > 65535:
-        raise InputError(
-            f"disparities of up to {most:.0f} pixels, but a PNG of 16 bits ends at 255.99; use --format pfm"
-        )
-
-
 def _to_png(values):
     import cv2
 
-    check_png(float(values.max(initial=0)))
     codes = np.rint(values.astype(np.float64) * PNG_SCALE)
+    if codes.max(initial=0) > 65535:
+        raise InputError(
+            f"disparities of up to {values.max():.0f} pixels, but a PNG of 16 bits ends at 255.99; use --format pfm"
+        )
     return cv2.imencode(".png", np.maximum(codes, 1).astype(np.uint16))[1].tobytes()
 
 

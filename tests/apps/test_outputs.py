@@ -276,22 +276,3 @@ def test_pairs_check_both_folders(here, capsys):
         assert program.main(["one", "two", "--out", "two", "--overwrite"]) == 2
         assert "is an input of this run" in capsys.readouterr().err
     assert contents(here) == before
-
-
-def test_what_a_format_cannot_hold_is_refused(here, capsys):
-    assert stereo.main(["a.png", "b.png", "--max-disparity", "256"]) == 2
-    assert "a PNG of 16 bits ends at 255.99; use --format pfm" in capsys.readouterr().err
-    Image.fromarray(np.zeros((1, 65501), np.uint8)).save("wide.png")
-    assert denoise.main(["wide.png", "--format", "jpg"]) == 2
-    assert "--format jpg holds at most 65500 pixels a side, and the image is 65501x1" in capsys.readouterr().err
-    assert not (here / "out").exists()
-
-
-@pytest.mark.parametrize("size", [(1, 1), (2, 9), (9, 2), (3, 3)])
-def test_scores_of_small_pictures(here, size):
-    for name, value in (("s", 90), ("t", 80)):
-        Image.fromarray(np.full(size, value, np.uint8)).save(f"{name}.png")
-    assert denoise.main(["s.png", "--truth", "t.png", "--json", "r.json"]) == 0
-    scores = json.loads((here / "r.json").read_text())["truth"]["after"]
-    assert scores["psnr"] == pytest.approx(28.13, abs=0.01)
-    assert (scores["ssim"] is None) == (min(size) < 3)
