@@ -12,7 +12,8 @@ contrast, and found by alpha-expansion over --levels grey levels.
 
 Each picture gives NAME-restored.png in the --out folder (or what --format says), 16 bits deep if the picture was.
 
-Exit status: 0 done, 1 some pictures of a folder failed, 2 the input cannot be used.
+Exit status: 0 done, 1 some pictures of a folder failed or the disk is full, 2 the input cannot be used, 70 a defect
+in cutmatch.
 """
 
 import io
@@ -22,9 +23,19 @@ from functools import partial
 from pathlib import Path
 
 from apps.batch import Item, beside, pictures_of, run_many, run_one
-from apps.command import add_batch_options, add_shared_options, check_device, check_threads, in_batch, parser, run
+from apps.command import (
+    add_batch_options,
+    add_shared_options,
+    check_device,
+    check_threads,
+    in_batch,
+    parsed,
+    parser,
+    run,
+)
 from apps.images import InputError, read_codes, read_image, write_bytes
 from apps.labelling import DISTANCES
+from apps.outputs import claim
 
 DATA = ("quadratic", "linear")
 FORMATS = ("png", "tif", "jpg")
@@ -107,17 +118,18 @@ def _options():
 
 
 def _main(argv) -> int:
-    chosen = _options().parse_args(argv)
+    chosen = parsed(_options(), argv)
     threads = check_threads(chosen.threads)
     check_device(chosen.device)
-    images, many = pictures_of(chosen.image)
+    images, many = pictures_of(chosen.image, out=chosen.out)
+    items = [Item(path.stem, str(path), partial(_job, path, chosen), (_file(path, chosen),), path) for path in images]
     if not in_batch(many, chosen):
-        return run_one(_denoise_one, _job(images[0], chosen), _line, chosen)
+        return run_one("denoise", _denoise_one, items[0], _line, chosen, INPUTS)
     return run_many(
         "denoise",
         "image",
         _denoise_one,
-        [Item(path.stem, str(path), partial(_job, path, chosen)) for path in images],
+        items,
         _line,
         _scores,
         chosen,
@@ -129,6 +141,10 @@ def _main(argv) -> int:
 
 def _job(path: Path, chosen) -> Job:
     return Job(path, beside(chosen.mask, path.stem, "--mask"), beside(chosen.truth, path.stem, "--truth"))
+
+
+def _file(image: Path, chosen) -> Path:
+    return Path(chosen.out) / f"{image.stem}-restored.{chosen.format}"
 
 
 def _denoise_one(job: Job, chosen) -> dict:
@@ -161,8 +177,10 @@ def _denoise_one(job: Job, chosen) -> dict:
     quality = {}
     if truth is not None:
         quality = {"truth": {"before": _quality(image, truth), "after": _quality(result.image, truth)}}
-    path = Path(chosen.out) / f"{job.image.stem}-restored.{chosen.format}"
-    write_bytes(path, _encoded(result.image, chosen.format, result.levels > 512))
+    data = _encoded(result.image, chosen.format, result.levels > 512)
+    path = _file(job.image, chosen)
+    claim(chosen, "denoise", job.image.stem, job.image, [path])
+    write_bytes(path, data)
     return {
         "image": str(job.image),
         "width": shape[1],

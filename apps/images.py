@@ -5,24 +5,19 @@ bits, grey, palette, RGB or RGBA, PNG, JPEG, TIFF or BMP, turned upright as its 
 decodes them).  Transparent pixels keep the colour stored under them: alpha says what to show, not what was
 photographed.
 
-Writing is complete or not at all: a temporary name in the same folder first, then a rename.
+`apps.writing` has the other direction.
 """
 
-import contextlib
-import io
 import os
 import stat
-from pathlib import Path
 
 import numpy as np
 
 from apps.decoding import Unreadable, Unsuitable, decode
+from apps.errors import InputError
+from apps.writing import write_bytes, write_image  # noqa: F401  (images are read and written under one name)
 
 READABLE = (".png", ".jpg", ".jpeg", ".jpe", ".tif", ".tiff", ".bmp", ".webp", ".ppm", ".pgm", ".gif")
-
-
-class InputError(ValueError):
-    """Something passed cannot be used; the message is one line that names it and says what would do."""
 
 
 def read_bytes(path, name: str = "image") -> bytes:
@@ -156,40 +151,6 @@ def to_rgb(pixels, name: str = "image") -> np.ndarray:
 def to_bytes(rgb: np.ndarray) -> np.ndarray:
     """Floats in [0, 1] as uint8, rounded to the nearest."""
     return np.uint8(np.clip(rgb, 0.0, 1.0) * 255.0 + 0.5)
-
-
-def write_image(path, pixels: np.ndarray) -> Path:
-    """Write uint8 grey, RGB or RGBA pixels; the kind of file follows the suffix.  The file is complete or not
-    there.
-    """
-    from PIL import Image
-
-    path = Path(path)
-    buffer = io.BytesIO()
-    kind = Image.registered_extensions().get(path.suffix.lower(), "PNG")
-    # Level 1 is three times as fast as Pillow's default, and a tenth larger.
-    Image.fromarray(pixels).save(buffer, format=kind, **({"compress_level": 1} if kind == "PNG" else {}))
-    return write_bytes(path, buffer.getvalue())
-
-
-def write_bytes(path, data: bytes) -> Path:
-    """Write a file under a temporary name beside it, then rename; InputError when the folder does not take
-    it.
-    """
-    path = Path(path)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.write_bytes(data)
-        unfinished.replace(path)
-    except BaseException as error:
-        with contextlib.suppress(OSError):  # the folder itself may be what is wrong
-            unfinished.unlink()
-        if not isinstance(error, OSError):
-            raise
-        reason = error.strerror or str(error)
-        raise InputError(f"--out: cannot write {str(path)!r} ({reason}); choose a writable folder") from None
-    return path
 
 
 def _not_readable(path, name: str, error: Exception) -> InputError:

@@ -48,10 +48,11 @@ class Matches:
         """The matches that a mask (N,) of bool, or an array of indices, picks."""
         return Matches(self.first[mask], self.second[mask], self.cost[mask], self.margin[mask], self.confidence[mask])
 
-    def write(self, path) -> Path:
+    def write(self, path, option: str = "--out") -> Path:
         """Write a table with the columns x0, y0, x1, y1, cost, margin, confidence, as CSV or JSON by the suffix.
 
-        The file is complete or not there.  Raises InputError for another suffix, or a folder that does not take it.
+        The file is complete or not there.  Raises InputError for another suffix, or, naming the option, a folder that
+        does not take it.
         """
         suffix = Path(path).suffix.lower()
         if suffix not in SUFFIXES:
@@ -63,7 +64,7 @@ class Matches:
             buffer = io.StringIO()
             np.savetxt(buffer, table, fmt="%.6g", delimiter=",", header=",".join(COLUMNS), comments="")
             text = buffer.getvalue()
-        return write_bytes(path, text.encode())
+        return write_bytes(path, text.encode(), option)
 
     @staticmethod
     def read(path) -> "Matches":

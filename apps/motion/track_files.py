@@ -117,23 +117,26 @@ def columns_of(tracks: Tracks) -> dict:
     return {name: values[order] for name, values in columns.items()}
 
 
-def write_tracks(path, tracks: Tracks) -> Path:
-    """Write the table; the kind follows the suffix.  The file is complete or not there."""
+def write_tracks(path, tracks: Tracks, option: str = "--out") -> Path:
+    """Write the table; the kind follows the suffix.  The file is complete or not there.
+
+    Raises InputError, naming the option, for a folder that does not take it.
+    """
     path = check_table(path)
     columns = columns_of(tracks)
     suffix = path.suffix.lower()
     if suffix == ".npz":
         buffer = io.BytesIO()
         np.savez_compressed(buffer, **columns)
-        return write_bytes(path, buffer.getvalue())
+        return write_bytes(path, buffer.getvalue(), option)
     if suffix == ".json":
         plain = {name: _plain(values) for name, values in columns.items()}
-        return write_bytes(path, (json.dumps(plain) + "\n").encode())
+        return write_bytes(path, (json.dumps(plain) + "\n").encode(), option)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
     writer.writerows(zip(*([_cell(v) for v in values.tolist()] for values in columns.values()), strict=True))
-    return write_bytes(path, text.getvalue().encode())
+    return write_bytes(path, text.getvalue().encode(), option)
 
 
 def _cell(value):

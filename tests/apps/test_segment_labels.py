@@ -162,7 +162,7 @@ def test_strokes_in_colours(tmp_path):
 
 def test_command_on_a_picture(files, several, capsys):
     assert run(files, "photo.png", "--labels", "seeds.png", "--truth", "truth.png", "--json", files / "r.json") == 0
-    names = sorted(p.name for p in (files / "out").iterdir())
+    names = sorted(p.name for p in (files / "out").glob("[!.]*"))
     assert names == [f"photo-{kind}.png" for kind in ("labels", "object1", "object5", "object9", "overlay")]
     labels = Image.open(files / "out" / "photo-labels.png")
     assert labels.mode == "P"

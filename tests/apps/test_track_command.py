@@ -47,7 +47,7 @@ def read(path):
 def test_particles_in_frames(files, name, capsys):
     assert run(files, name, "--reach", 5, "--json", files / "r.json") == 0
     stem = name.split(".")[0]
-    assert sorted(p.name for p in (files / "out").iterdir()) == [f"{stem}-tracks.csv", f"{stem}-trails.png"]
+    assert sorted(p.name for p in (files / "out").glob("[!.]*")) == [f"{stem}-tracks.csv", f"{stem}-trails.png"]
     rows = read(files / "out" / f"{stem}-tracks.csv")
     assert list(rows[0]) == ["track", "frame", "x", "y", "mass", "link_margin"]
     assert len(rows) == 54
@@ -100,7 +100,7 @@ def test_arrays_out_and_short_tracks_dropped(files):
 def test_video(files, suffix, name):
     path = files / "deep" / f"trails{suffix}"
     assert run(files, name, "--quiet", "--video", path, "--tail", 3) == 0
-    assert [p.name for p in path.parent.iterdir()] == [path.name]
+    assert [p.name for p in path.parent.glob("[!.]*")] == [path.name]
     if suffix == ".gif":
         with Image.open(path) as image:
             assert image.n_frames == 6
