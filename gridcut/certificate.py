@@ -13,6 +13,7 @@ cut's is 0. So it is minimal, and (4) ties the constant to the value.  (5) is th
 """
 
 import math
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -115,7 +116,10 @@ MEANING = {
 
 
 def certify(value, labels: np.ndarray, problem: Problem, views: Reader | None, grid: Grid | None) -> None:
-    """Check (1) to (5); raises CertificateError naming the first that fails.  views, grid: None if there is no pixel."""
+    """Check (1) to (5); raises CertificateError naming the first that fails.
+
+    views, grid: None for a grid without pixels.
+    """
     check_array("labels", labels, np.bool_, problem.shape)
     check_number("value", value, problem.is_float)
     if grid is None:
@@ -132,6 +136,15 @@ def certify(value, labels: np.ndarray, problem: Problem, views: Reader | None, g
         left_on_sink_side(layout.interior(grid.excess), labels),
     )
     certify_value(value, sums, labels.size * (2 + layout.arcs), grid.unit)
+
+
+@contextmanager
+def made_again():
+    """Turns the errors of arguments that no longer are a problem into CertificateError."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise CertificateError(f"what was passed in has been changed since the solve: {error}") from error
 
 
 def check_array(name: str, array, dtype, shape: tuple[int, ...]) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gridcut.certificate import RELATIVE, check_array, check_number
+from gridcut.certificate import RELATIVE, check_array, check_number, made_again
 from gridcut.cut import Cut
 from gridcut.device import CertificateError
 from gridcut.device.result import Result
@@ -26,6 +26,7 @@ from gridcut.sums import total, total_of_products
 from gridcut.terms import ends, pixel_at
 
 LIMIT = 2**62  # of every total of an integer energy
+FLOAT_LIMIT = 2.0**1020  # of floats: sums of several totals are finite too
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +53,7 @@ class BinaryEnergy:
         A term is not numeric, or not given as a mapping from offsets.
     ValueError
         A shape does not fit, an entry is NaN or infinite, two offsets of one term coincide, a pair of pixels
-        has two tables (an offset and its opposite), or totals could pass 2**62.
+        has two tables (an offset and its opposite), or totals could pass 2**62 (2.0**1020 for floats).
     """
 
     unary: np.ndarray
@@ -82,9 +83,12 @@ class BinaryEnergy:
         arrays = [unary, *pairwise.values(), *triple.values()]
         kind = np.float64 if any(a.dtype.kind == "f" for a in arrays) else np.int64
         offsets = [(), *((o,) for o in pairwise), *triple]
-        bound = sum(_magnitude(a, shape, o) for a, o in zip(arrays, offsets, strict=True))
-        if kind is np.int64 and bound * max(1, unary.size) >= LIMIT:
-            raise ValueError(f"energy too large: totals may reach {bound * unary.size}, the limit is {LIMIT}")
+        # A coefficient of the polynomial of a triple term can be several times its largest entry.
+        parts = [_magnitude(a, shape, o) * (4 if len(o) == 2 else 1) for a, o in zip(arrays, offsets, strict=True)]
+        bound = sum(parts) * max(1, unary.size)
+        limit = LIMIT if kind is np.int64 else FLOAT_LIMIT
+        if not bound < limit:
+            raise ValueError(f"energy too large: totals may reach {bound}, the limit is {limit}")
         object.__setattr__(self, "unary", unary.astype(kind))
         object.__setattr__(self, "pairwise", {o: t.astype(kind) for o, t in pairwise.items()})
         object.__setattr__(self, "triple", {o: t.astype(kind) for o, t in triple.items()})
@@ -128,7 +132,8 @@ class BinaryMinimum(Result):
         """
         energy = self._energy
         is_float = energy.unary.dtype.kind == "f"
-        *capacities, constant = reduce_to_cut(energy)
+        with made_again():
+            *capacities, constant = reduce_to_cut(energy)
         self.cut._check_for(*capacities)
         check_number("constant", self.constant, is_float)
         check_number("value", self.value, is_float)

@@ -1,4 +1,4 @@
-"""Sums of arrays that cannot overflow: integers exactly, as Python integers; floats as float64.
+"""Sums of arrays: integers exactly, as Python integers of any size; floats as float64, inf where that is too small.
 
 One or two extra passes find the largest entry.  Only where it says that 64 bits could be too few is the sum split in
 halves, or products are taken of Python integers.
@@ -13,7 +13,8 @@ CHUNK = 1 << 16  # products of Python integers at a time
 def total(array: np.ndarray) -> int | float:
     """Sum of all entries."""
     if array.dtype.kind == "f":
-        return array.sum(dtype=np.float64).item()
+        with np.errstate(over="ignore"):
+            return array.sum(dtype=np.float64).item()
     if array.size * largest(array) < 2**BITS:
         return array.sum(dtype=np.int64).item()
     wide = array.astype(np.int64)
@@ -23,7 +24,8 @@ def total(array: np.ndarray) -> int | float:
 def total_of_products(first: np.ndarray, second: np.ndarray) -> int | float:
     """Sum of first * second, two arrays of one shape."""
     if "f" in (first.dtype.kind, second.dtype.kind):
-        return (first.astype(np.float64) * second).sum(dtype=np.float64).item()
+        with np.errstate(over="ignore"):
+            return (first.astype(np.float64) * second).sum(dtype=np.float64).item()
     if first.size * largest(first) * largest(second) < 2**BITS:
         return (first.astype(np.int64) * second).sum(dtype=np.int64).item()
     used = (first != 0) & (second != 0)

@@ -80,7 +80,7 @@ def max_flow_on_device(problem: Problem, name: str, solve, parameters: dict, cal
 
 
 def batch_on_device(problem: Problem, name: str, solve, parameters: dict, callback):
-    """The cuts of all images of a batch that is not empty, in one go: labels of all, values, stats, a `Later` for each."""
+    """The cuts of all images of a batch that is not empty: labels of all, values, stats, a `Later` for each."""
     state, labels, values, stats, clock = solve_on_device(problem, name, solve, parameters, callback)
     labels = hand_back(labels.view(np.bool_).reshape((problem.items, *problem.shape)), problem.library)
     clock.phase("download")

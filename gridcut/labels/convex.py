@@ -20,14 +20,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gridcut.certificate import check_array, check_number
+from gridcut.certificate import check_array, check_number, made_again
 from gridcut.cut import Cut
 from gridcut.device import CertificateError, DeviceName
 from gridcut.device.result import Result
 from gridcut.energy import energy_of
 from gridcut.flow import max_flow
 from gridcut.labels.border import LabelProblem, check_cost, check_labels
-from gridcut.labels.labelling import check_again, check_energy_again
+from gridcut.labels.labelling import check_energy_again
 from gridcut.labels.layers import Folded, fold_layers
 from gridcut.terms import ends
 
@@ -53,8 +53,9 @@ class ConvexMinimum(Result):
 
         The capacities are made again from the arrays passed in, and the cut is certified for them.
         """
-        problem = check_again(*self._arguments, metric=False)
-        layers, constant = _layers(problem, _bend(problem, self._arguments[2]))
+        with made_again():
+            problem = check_labels(*self._arguments, metric=False)
+            layers, constant = _layers(problem, _bend(problem, self._arguments[2]))
         self.cut._check_for(*layers.capacities)
         check_number("constant", self.constant, False)
         if self.constant != constant:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridcut.certificate import RELATIVE, check_array, check_number
+from gridcut.certificate import RELATIVE, check_array, check_number, made_again
 from gridcut.device import CertificateError
 from gridcut.device.arrays import to_host
 from gridcut.device.result import Result
@@ -68,12 +68,13 @@ class Labelling(Result):
         """Prove the energy and every move; raises CertificateError.
 
         The energy, and the integers that the moves were made with, are computed again from the arrays passed in.  From
-        the start on, the binary energy of each move is minimised again by one cut of the whole grid, which shares nothing with the descent but the method for cuts, and
-        is certified; the move must have reached that minimum.  What came from a restart must only not be worse.  Takes
-        longer than the descent.
+        the start on, the binary energy of each move is minimised again by one cut of the whole grid, which shares
+        nothing with the descent but the method for cuts, and is certified; the move must have reached that minimum.
+        What came from a restart must only not be worse.  Takes longer than the descent.
         """
         _, arguments, start, moves, metric = self._history
-        problem = check_again(*arguments, metric=metric)
+        with made_again():
+            problem = check_labels(*arguments, metric=metric)
         found = to_host(self.labels)
         check_array("labels", found, np.int32, problem.shape)
         check_energy_again(self.energy, found, arguments, problem)
@@ -92,21 +93,14 @@ class Labelling(Result):
             raise CertificateError("the moves do not lead to the labels")
 
 
-def check_again(unary, weights, label_cost, *, metric: bool) -> LabelProblem:
-    """`check_labels` of what a caller has passed; CertificateError if it no longer is an energy."""
-    try:
-        return check_labels(unary, weights, label_cost, metric=metric)
-    except (TypeError, ValueError) as error:
-        raise CertificateError(f"the costs have been changed since the solve: {error}") from error
-
-
 def check_energy_again(energy, labels, arguments, problem: LabelProblem) -> int | float:
     """Compare an energy with that of the labels, which is returned; CertificateError if they differ."""
     exact = isinstance(problem.unit, int)
     check_number("energy", energy, not exact)
     if labels.size and not 0 <= labels.min() <= labels.max() < problem.count:
         raise CertificateError(f"labels must lie between 0 and {problem.count - 1}")
-    again = energy_of(labels, *arguments)
+    with made_again():
+        again = energy_of(labels, *arguments)
     if not (energy == again or (not exact and math.isclose(energy, again, rel_tol=RELATIVE))):
         raise CertificateError(f"energy {energy}, computed again {again}")
     return again

@@ -24,6 +24,7 @@ from gridcut.grid import make_layout
 from gridcut.labels.layers import Folded, fold_layers
 from gridcut.load import reader
 from gridcut.problem import check_problem
+from gridcut.sums import total
 from gridcut.terms import ends
 
 
@@ -191,4 +192,4 @@ def _doubled(energy: BinaryEnergy) -> tuple[Folded, int | float]:
         add(1, opposite, 0, q, other)
     less, more = np.maximum(-slope, 0), np.maximum(slope, 0)
     layers = fold_layers(np.stack([less, more]), np.stack([more, less]), edges)
-    return layers, 2 * base - 2 * less.sum().item()
+    return layers, 2 * base - 2 * total(less)
