@@ -33,13 +33,14 @@ class Later:
 
     A pickled copy holds the `Solved` itself, or nothing if the solver had gone on with the state.
 
-    source    a `Solved`, or an object whose `solved()` makes one
+    source    a `Solved`, or an object whose `solved()` makes one, and whose `given()` is the problem as it is then
     solver    its `epoch` changes when it goes on with the state; None: the state is the cut's own
     library   whose arrays the caller passed on a GPU, and gets back; None: arrays on the host
     """
 
     def __init__(self, source, solver=None, library: str | None = None):
         self._source = source
+        self._given = getattr(source, "given", None) if solver is None and library is not None else None
         self._solver = solver
         self._epoch = None if solver is None else solver.epoch
         self.library = library
@@ -57,6 +58,14 @@ class Later:
         if not isinstance(self._source, Solved):
             self._source = self._source.solved()  # lets go of the memory on the GPU
         return self._source
+
+    def again(self) -> Solved:
+        """The same with the caller's arrays as they are now: those on a GPU are copied to the host again."""
+        solved = self()
+        if self._given is None:
+            return solved
+        problem = self._given()
+        return solved._replace(problem=problem, views=reader(problem, solved.grid.layout))
 
     def __reduce__(self):
         if not self.is_current:
@@ -135,7 +144,7 @@ class Cut(Result):
         source side to the sink side any more, every pixel of the sink side reaches the sink, and the value is
         the cut's.
         """
-        problem, views, grid, _ = self._solved()
+        problem, views, grid, _ = self._solved.again()
         certify(self.value, to_host(self.labels), problem, views, grid)
 
     def _check_for(self, source, sink, edges) -> None:

@@ -149,12 +149,18 @@ class Fetched:
         if self._arrays is None:
             self._arrays = self._state.excess.copy_to_host(), self._state.residual.copy_to_host()
             self._state = None  # lets go of the memory on the GPU
-        problem = self._problem.item(item).on_host()
+        problem = self.given(item)
         excess, residual = self._arrays
+        if self._problem.items is None:
+            self._arrays = None  # asked for once
         place = self._place
         if place.tiles is not None:
             excess, residual = to_flat(place.tiles, excess, residual, place.flat, item)
         return Solved(problem, reader(problem, place.flat), Grid(place.flat, excess, residual, self._unit), [])
+
+    def given(self, item: int = 0) -> Problem:
+        """The capacities of one image, on the host, as they are now."""
+        return self._problem.item(item).on_host()
 
 
 class Item(NamedTuple):
@@ -165,3 +171,6 @@ class Item(NamedTuple):
 
     def solved(self) -> Solved:
         return self.fetched.solved(self.number)
+
+    def given(self) -> Problem:
+        return self.fetched.given(self.number)

@@ -225,8 +225,9 @@ class DeviceHistory:
     def problem(self):
         return self._problem.on_host(metric=self.metric)
 
-    @cached_property
+    @property
     def arguments(self):
+        """What the caller passed, as it is now."""
         return self._problem.host_arguments()
 
     @cached_property
