@@ -1,7 +1,6 @@
 """max_flow_batch: the minimum cuts of many grids of one shape at once."""
 
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
@@ -9,17 +8,19 @@ import numba
 import numpy as np
 
 from gridcut import methods
-from gridcut.cut import Cut
+from gridcut.certificate import check_array
+from gridcut.cut import Cut, Later
 from gridcut.device import CertificateError, DeviceName, thread_count
 from gridcut.device.arrays import give, on_device, to_host
+from gridcut.device.result import Result
 from gridcut.flow import cut_of
 from gridcut.problem import Problem, as_array, check_edges, check_mapping, check_mask, check_shape, finished
 
 INT64_MAX = 2**63 - 1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BatchCut:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class BatchCut(Result):
     """The minimum cuts of a batch; ``len(batch)`` and ``batch[i]`` give one `Cut` for each item.
 
     Attributes
@@ -39,21 +40,33 @@ class BatchCut:
     device: str
     method: str
     stats: dict
-    _cut: Callable[[int], Cut] = field(repr=False)
+    _items: list[tuple[dict, Later]] = field(repr=False)  # stats of each, and what its cut was made from
+    _problem: Problem = field(repr=False)  # without its arrays
 
     def __len__(self) -> int:
-        return len(self.values)
+        return len(self._items)
 
     def __getitem__(self, i: int) -> Cut:
-        return self._cut(range(len(self))[i])
+        i = range(len(self))[i]
+        value = self.values[i]
+        if isinstance(value, np.generic):
+            value = value.item()
+        stats, solved = self._items[i]
+        return Cut(value, self.labels[i], self.device, self.method, stats, solved)
 
     def check(self) -> None:
         """Prove all cuts minimal and all labels right; raises CertificateError that names the item."""
+        exact = np.object_ if getattr(self.values, "dtype", None) == np.object_ else np.int64
+        check_array("values", self.values, np.float64 if self._problem.is_float else exact, (len(self),))
+        labels = to_host(self.labels)
+        check_array("labels", labels, np.bool_, (len(self), *self._problem.shape))
         for i in range(len(self)):
             try:
-                self[i].check()
+                replace(self[i], labels=labels[i]).check()
             except CertificateError as error:
                 raise CertificateError(f"item {i}: {error}") from error
+        if self.values.dtype == np.object_ and max(self.values, default=0) <= INT64_MAX:
+            raise CertificateError("values must be int64 unless one is larger than int64 holds, got dtype object")
 
 
 def max_flow_batch(
@@ -111,9 +124,10 @@ def max_flow_batch(
     if methods.works_on_tiles(name) and not problem.empty:
         from gridcut.cuda.flow import batch_on_device
 
-        labels, values, stats, cut = batch_on_device(problem, name, solve, parameters, callback)
+        labels, values, stats, made_from = batch_on_device(problem, name, solve, parameters, callback)
         stats["items"] = problem.items
-        return BatchCut(_values(values, problem), labels, ran_on, name, stats, cut)
+        items = [(stats, later) for later in made_from]
+        return BatchCut(_values(values, problem), labels, ran_on, name, stats, items, _bare(problem))
     start = time.perf_counter()
     cuts, labels = _one_by_one(problem, (ran_on, name, solve, parameters), callback)
     stats = {
@@ -123,7 +137,12 @@ def max_flow_batch(
         "unit": max((cut.stats["unit"] for cut in cuts), default=1.0 if problem.is_float else 1),
     }
     values = _values([cut.value for cut in cuts], problem)
-    return BatchCut(values, labels, ran_on, name, stats, cuts.__getitem__)
+    items = [(cut.stats, cut._solved) for cut in cuts]
+    return BatchCut(values, labels, ran_on, name, stats, items, _bare(problem))
+
+
+def _bare(problem: Problem) -> Problem:
+    return problem._replace(source=None, sink=None, edges=dict.fromkeys(problem.edges), mask=None, library=None)
 
 
 def _one_by_one(problem: Problem, chosen, callback):

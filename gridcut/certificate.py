@@ -13,12 +13,12 @@ cut's is 0. So it is minimal, and (4) ties the constant to the value.  (5) is th
 """
 
 import math
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
 
 from gridcut.capacity import capacity_to_sink, cut_capacity
-from gridcut.cpu.heights import global_relabel, index_type
 from gridcut.device import CertificateError, kernel
 from gridcut.grid import Grid, Layout
 from gridcut.load import Reader, fill
@@ -26,6 +26,7 @@ from gridcut.problem import Problem
 
 OUTSIDE, SOURCE_SIDE, SINK_SIDE = 0, 1, 2
 RELATIVE = 1e-9  # float sums in another order
+FAR = np.iinfo(np.int32).max  # as in gridcut/blocks/distance.py
 
 
 @kernel
@@ -56,10 +57,53 @@ def certify_kernel(excess, residual, excess0, capacity, step, side, first, last)
 
 
 @kernel
-def ties_kernel(height, ceiling, side):
-    """The first cell whose side is not what reaching the sink says; -1 if none."""
-    for p in range(height.size):
-        if side[p] != 0 and (side[p] == 2) != (height[p] < ceiling):
+def search_kernel(excess, residual, step, first, last, claimed, distance, queue):
+    """How far the cells first..last are from a deficit, in claims of the cells around them: 0, or 1 + the least claim.
+
+    A breadth-first search of the certificate alone: no solver uses it.
+
+    claimed    cells outside first..last with a claim (their entry in `distance`), by ascending claim
+    distance   FAR in first..last when it begins, and at the end where neither a deficit nor a claim can be reached
+    """
+    arcs = len(step)
+    tail = 0
+    for p in range(first, last):
+        if excess[p] < 0:
+            distance[p] = 0
+            queue[tail] = p
+            tail += 1
+    head = 0
+    asked = 0
+    while True:
+        while head < tail:
+            p = queue[head]
+            head += 1
+            here = distance[p]
+            for k in range(arcs):
+                q = p + step[k]
+                if distance[q] == FAR and first <= q < last and residual[q * arcs + (k ^ 1)] > 0:
+                    distance[q] = here
+                    queue[tail] = q
+                    tail += 1
+        if asked == claimed.size:
+            break
+        claim = distance[claimed[asked]]
+        while asked < claimed.size and distance[claimed[asked]] == claim:
+            p = claimed[asked]
+            asked += 1
+            for k in range(arcs):
+                q = p + step[k]
+                if first <= q < last and distance[q] == FAR and residual[q * arcs + (k ^ 1)] > 0:
+                    distance[q] = claim + 1
+                    queue[tail] = q
+                    tail += 1
+
+
+@kernel
+def ties_kernel(distance, side, first, last):
+    """The first of the cells first..last whose side is not what reaching the sink says; -1 if none."""
+    for p in range(first, last):
+        if side[p] != 0 and (side[p] == 2) != (distance[p] < FAR):
             return p
     return -1
 
@@ -71,25 +115,53 @@ MEANING = {
 }
 
 
-def certify(value, labels: np.ndarray, problem: Problem, views: Reader, grid: Grid) -> None:
-    """Check (1) to (5); raises CertificateError naming the first that fails."""
+def certify(value, labels: np.ndarray, problem: Problem, views: Reader | None, grid: Grid | None) -> None:
+    """Check (1) to (5); raises CertificateError naming the first that fails.
+
+    views, grid: None for a grid without pixels.
+    """
+    check_array("labels", labels, np.bool_, problem.shape)
+    check_number("value", value, problem.is_float)
+    if grid is None:
+        if value != 0:
+            raise CertificateError(f"value {value}, but a grid without pixels has no cut of other value than 0")
+        return
     layout = grid.layout
     side = sides(labels, problem, layout)
     certify_flow(side, views, grid, 0, layout.size)
-    number = index_type(layout.size)
-    height = np.empty(layout.size, number)
-    ceiling = layout.size + 1
-    global_relabel(grid.excess, grid.residual, layout.step, height, np.empty(layout.size, number), ceiling)
-    cell = ties_kernel(height, ceiling, side)
-    if cell >= 0:
-        raise CertificateError(f"pixel {pixel_of(layout, cell)} is on the wrong side by the rule for ties")
-    del height
+    certify_ties(side, grid, 0, layout.size, np.full(layout.size, FAR, np.int32))
     sums = Sums(
         cut_capacity(views, labels, problem.is_float),
         capacity_to_sink(views, problem.is_float),
         left_on_sink_side(layout.interior(grid.excess), labels),
     )
     certify_value(value, sums, labels.size * (2 + layout.arcs), grid.unit)
+
+
+@contextmanager
+def made_again():
+    """Turns the errors of arguments that no longer are a problem into CertificateError."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise CertificateError(f"what was passed in has been changed since the solve: {error}") from error
+
+
+def check_array(name: str, array, dtype, shape: tuple[int, ...]) -> None:
+    """CertificateError for a field that is no array of this kind and shape."""
+    if not (hasattr(array, "dtype") and hasattr(array, "shape")):
+        raise CertificateError(f"{name} must be an array, got {type(array).__name__}")
+    if array.dtype != dtype or tuple(array.shape) != tuple(shape):
+        raise CertificateError(
+            f"{name} must be {np.dtype(dtype)} of shape {tuple(shape)}, got {array.dtype} of shape {tuple(array.shape)}"
+        )
+
+
+def check_number(name: str, value, is_float: bool) -> None:
+    """CertificateError for a field that is no number of the kind that solvers return."""
+    kind, what = (float, "a float") if is_float else (int, "an integer")
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise CertificateError(f"{name} must be {what}, got {value!r:.60} ({type(value).__name__})")
 
 
 def sides(labels: np.ndarray, problem: Problem, layout: Layout) -> np.ndarray:
@@ -113,6 +185,21 @@ def certify_flow(side, views: Reader, grid: Grid, first: int, last: int, line: i
     if failed:
         pixel = pixel_of(layout, cell, line)
         raise CertificateError(MEANING[failed].format(pixel=pixel, arc=f"pixel {pixel}, offset {layout.offsets[k]}"))
+
+
+def certify_ties(side, grid: Grid, first: int, last: int, distance: np.ndarray, line: int = 0) -> None:
+    """Check (5) at the cells first..last.
+
+    distance   FAR, but for what the cells around claim: see gridcut/blocks/certificate.py; distances are written to it
+    """
+    layout = grid.layout
+    outside = np.concatenate([np.flatnonzero(distance[:first] < FAR), last + np.flatnonzero(distance[last:] < FAR)])
+    claimed = outside[np.argsort(distance[outside], kind="stable")]
+    queue = np.empty(last - first, np.int32 if layout.size < 2**31 else np.int64)
+    search_kernel(grid.excess, grid.residual, layout.step, first, last, claimed, distance, queue)
+    cell = ties_kernel(distance, side, first, last)
+    if cell >= 0:
+        raise CertificateError(f"pixel {pixel_of(layout, cell, line)} is on the wrong side by the rule for ties")
 
 
 class Sums(NamedTuple):

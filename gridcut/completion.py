@@ -12,7 +12,7 @@ No arc joins the two sides, so one solve serves both, with the arcs of the sink 
 import numpy as np
 
 from gridcut.cpu import push_relabel
-from gridcut.device import kernel
+from gridcut.device import CertificateError, kernel
 from gridcut.grid import Grid
 from gridcut.load import NOTHING, Reader, load_terminals_kernel, plane
 
@@ -51,7 +51,10 @@ def attach_kernel(sink_side, residual, solved, source, minus_sink, step, excess)
 
 
 def complete(views: Reader, grid: Grid) -> Grid:
-    """A grid with the residuals of a true flow; `grid` is left as it is.  Memory of three grids."""
+    """A grid with the residuals of a true flow; `grid` is left as it is.  Memory of three grids.
+
+    Raises CertificateError if the state does not belong to the capacities.
+    """
     layout = grid.layout
     nothing = plane(NOTHING, layout.shape)
     source = _terminals(views._replace(sink=nothing), grid)
@@ -61,7 +64,10 @@ def complete(views: Reader, grid: Grid) -> Grid:
     residual = np.zeros_like(grid.residual)
     detach_kernel(sink_side, grid.excess, grid.residual, source, minus_sink, layout.step, excess, residual)
     push_relabel.solve(excess, residual, layout.step)
-    assert not np.any(excess > 0), "the preflow cannot be completed"
+    if np.any(excess > 0):
+        raise CertificateError(
+            "the preflow cannot be completed to a flow: have the capacities been changed since the solve?"
+        )
     attach_kernel(sink_side, grid.residual, residual, source, minus_sink, layout.step, excess)
     return grid._replace(excess=excess, residual=residual)
 

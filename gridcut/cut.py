@@ -1,6 +1,5 @@
 """The result of a solve: value, labels, residuals, flows, and the certificate that proves them."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -9,46 +8,80 @@ import numpy as np
 from gridcut.certificate import CertificateError, certify
 from gridcut.completion import complete
 from gridcut.device.arrays import give, to_host
-from gridcut.grid import Grid
-from gridcut.load import Reader, fill
-from gridcut.problem import Offset, Problem, check_offset
+from gridcut.device.result import Result
+from gridcut.grid import Grid, make_layout
+from gridcut.load import Reader, fill, reader
+from gridcut.problem import Offset, Problem, check_offset, check_problem
 
 __all__ = ["CertificateError", "Cut"]
 
 
 class Solved(NamedTuple):
-    """What a cut was made from, on the host: the caller's arrays and the solver's final state."""
+    """What a cut was made from, on the host: the caller's arrays and the solver's final state.
+
+    A grid without pixels has neither views nor a state.
+    """
 
     problem: Problem
-    views: Reader
-    grid: Grid
+    views: Reader | None
+    grid: Grid | None
     completed: list  # the grid of the completed flow once asked for
 
 
 class Later:
     """The `Solved` of a cut, made when it is first asked for: a state on a GPU is fetched only then.
 
-    is_current   False once a solver has gone on with the state
-    library      whose arrays the caller passed on a GPU, and gets back; None: arrays on the host
+    A pickled copy holds the `Solved` itself, or nothing if the solver had gone on with the state.
+
+    source    a `Solved`, or an object whose `solved()` makes one, and whose `given()` is the problem as it is then
+    solver    its `epoch` changes when it goes on with the state; None: the state is the cut's own
+    library   whose arrays the caller passed on a GPU, and gets back; None: arrays on the host
     """
 
-    def __init__(self, make: Callable[[], Solved], is_current=lambda: True, library: str | None = None):
-        self._make = make
-        self._made = None
-        self._is_current = is_current
+    def __init__(self, source, solver=None, library: str | None = None):
+        self._source = source
+        self._given = getattr(source, "given", None) if solver is None and library is not None else None
+        self._solver = solver
+        self._epoch = None if solver is None else solver.epoch
         self.library = library
 
+    @property
+    def is_current(self) -> bool:
+        return self._source is not None and (self._solver is None or self._solver.epoch == self._epoch)
+
     def __call__(self) -> Solved:
-        if not self._is_current():
-            raise RuntimeError("the solver has been updated since; ask its cuts for residuals and proofs before")
-        if self._made is None:
-            self._made = self._make()
-            self._make = None  # lets go of the memory on the GPU
-        return self._made
+        if not self.is_current:
+            raise RuntimeError(
+                "the solver has been updated since: call residual(), flow() and check() of a cut before the next "
+                "update() or solve() of its solver"
+            )
+        if not isinstance(self._source, Solved):
+            self._source = self._source.solved()  # lets go of the memory on the GPU
+        return self._source
+
+    def again(self) -> Solved:
+        """The same with the caller's arrays as they are now: those on a GPU are copied to the host again."""
+        solved = self()
+        if self._given is None:
+            return solved
+        problem = self._given()
+        return solved._replace(problem=problem, views=reader(problem, solved.grid.layout))
+
+    def __reduce__(self):
+        if not self.is_current:
+            return Later, (None,)
+        problem, _, grid, _ = self()
+        return _restored, (problem, grid)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Cut:
+def _restored(problem: Problem, grid: Grid | None) -> Later:
+    """A pickled `Later`."""
+    views = None if grid is None else reader(problem, grid.layout)
+    return Later(Solved(problem, views, grid, []))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Cut(Result):
     """A minimum cut, and the maximum flow it belongs to.
 
     Attributes
@@ -70,6 +103,10 @@ class Cut:
     `residual`, `flow` and `check` read the capacities again: arrays passed to the solver are kept by
     reference, not copied, so they answer for the problem solved only as long as those arrays are left
     unchanged.
+
+    Copies made by `pickle` and `copy.deepcopy` hold the capacities, the solver's state and the labels on the host.
+    The cut of a `Solver` that has been updated since is copied without them: `residual`, `flow` and `check` of the
+    copy raise RuntimeError, as those of the cut itself.
     """
 
     value: int | float
@@ -77,7 +114,7 @@ class Cut:
     device: str
     method: str
     stats: dict
-    _solved: Later | None = field(repr=False)  # None: a grid without pixels
+    _solved: Later = field(repr=False)
 
     def residual(self, offset: Offset) -> np.ndarray:
         """Residual capacity p -> p + offset under the flow that gave the cut, the grid's shape.
@@ -94,9 +131,9 @@ class Cut:
         Raises ValueError for an offset that has no edges, nor its opposite.
         """
         residual = self._arc(offset, completed_grid)
-        if self._solved is None:
-            return residual
         solved = self._solved()
+        if solved.grid is None:
+            return self._give(residual)
         original, _ = fill(solved.views, solved.grid.excess.dtype, solved.grid.unit)
         return self._give(arc_of(original, self._known(offset)) - residual)
 
@@ -107,24 +144,35 @@ class Cut:
         source side to the sink side any more, every pixel of the sink side reaches the sink, and the value is
         the cut's.
         """
-        if self._solved is None:
-            return
-        problem, views, grid, _ = self._solved()
+        problem, views, grid, _ = self._solved.again()
+        certify(self.value, to_host(self.labels), problem, views, grid)
+
+    def _check_for(self, source, sink, edges) -> None:
+        """As `check`, but for capacities on the host that are made again from what the caller passed."""
+        solved = self._solved()
+        problem = check_problem(source, sink, edges, None)
+        views, grid = None, solved.grid
+        if (problem.shape, problem.is_float) != (solved.problem.shape, solved.problem.is_float):
+            raise CertificateError("the cut is of another problem")
+        if grid is not None:
+            if make_layout(problem.shape, problem.edges) != grid.layout:
+                raise CertificateError("the cut is of another problem")
+            views = reader(problem, grid.layout)
         certify(self.value, to_host(self.labels), problem, views, grid)
 
     def _known(self, offset) -> Offset:
-        if self._solved is None:
-            return check_offset(offset, self.labels.ndim)
-        return known_offset(offset, self.labels.ndim, self._solved().problem.edges)
+        problem = self._solved().problem
+        return known_offset(offset, len(problem.shape), problem.edges)
 
     def _give(self, array: np.ndarray):
-        return array if self._solved is None else give(array, self._solved.library)
+        return give(array, self._solved.library)
 
     def _arc(self, offset, grid_of) -> np.ndarray:
         offset = self._known(offset)
-        if self._solved is None:
-            return np.zeros(self.labels.shape, np.int64)
-        return arc_of(grid_of(self._solved()), offset)
+        solved = self._solved()
+        if solved.grid is None:
+            return np.zeros(solved.problem.shape, np.int64)
+        return arc_of(grid_of(solved), offset)
 
 
 def known_offset(offset, ndim: int, edges) -> Offset:

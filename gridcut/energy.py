@@ -15,13 +15,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from gridcut.certificate import RELATIVE, check_array, check_number, made_again
 from gridcut.cut import Cut
+from gridcut.device import CertificateError
+from gridcut.device.result import Result
 from gridcut.flow import max_flow
 from gridcut.problem import Offset, check_offset
 from gridcut.reduction import reduce_to_cut
+from gridcut.sums import total, total_of_products
 from gridcut.terms import ends, pixel_at
 
 LIMIT = 2**62  # of every total of an integer energy
+FLOAT_LIMIT = 2.0**1020  # of floats: sums of several totals are finite too
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +53,7 @@ class BinaryEnergy:
         A term is not numeric, or not given as a mapping from offsets.
     ValueError
         A shape does not fit, an entry is NaN or infinite, two offsets of one term coincide, a pair of pixels
-        has two tables (an offset and its opposite), or totals could pass 2**62.
+        has two tables (an offset and its opposite), or totals could pass 2**62 (2.0**1020 for floats).
     """
 
     unary: np.ndarray
@@ -78,9 +83,12 @@ class BinaryEnergy:
         arrays = [unary, *pairwise.values(), *triple.values()]
         kind = np.float64 if any(a.dtype.kind == "f" for a in arrays) else np.int64
         offsets = [(), *((o,) for o in pairwise), *triple]
-        bound = sum(_magnitude(a, shape, o) for a, o in zip(arrays, offsets, strict=True))
-        if kind is np.int64 and bound * max(1, unary.size) >= LIMIT:
-            raise ValueError(f"energy too large: totals may reach {bound * unary.size}, the limit is {LIMIT}")
+        # A coefficient of the polynomial of a triple term can be several times its largest entry.
+        parts = [_magnitude(a, shape, o) * (4 if len(o) == 2 else 1) for a, o in zip(arrays, offsets, strict=True)]
+        bound = sum(parts) * max(1, unary.size)
+        limit = LIMIT if kind is np.int64 else FLOAT_LIMIT
+        if not bound < limit:
+            raise ValueError(f"energy too large: totals may reach {bound}, the limit is {limit}")
         object.__setattr__(self, "unary", unary.astype(kind))
         object.__setattr__(self, "pairwise", {o: t.astype(kind) for o, t in pairwise.items()})
         object.__setattr__(self, "triple", {o: t.astype(kind) for o, t in triple.items()})
@@ -93,16 +101,16 @@ class BinaryEnergy:
     def value(self, labels) -> int | float:
         """Energy of a labelling, an array of the grid's shape holding 0 and 1 (or bool)."""
         labels = _labels(labels, self.shape, 2)
-        total = _term_total(self.unary, (), labels)
+        value = _term_total(self.unary, (), labels)
         for offset, table in self.pairwise.items():
-            total += _term_total(table, (offset,), labels)
+            value += _term_total(table, (offset,), labels)
         for offsets, table in self.triple.items():
-            total += _term_total(table, offsets, labels)
-        return total
+            value += _term_total(table, offsets, labels)
+        return value
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BinaryMinimum:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class BinaryMinimum(Result):
     """A labelling of least energy: `labels` (bool, True = label 1), `value` = E(labels), and the proof.
 
     `cut` is the certified minimum cut of the reduced problem, auxiliary nodes included; for integers
@@ -113,20 +121,39 @@ class BinaryMinimum:
     value: int | float
     cut: Cut
     constant: int | float
+    _energy: BinaryEnergy = field(repr=False)
 
     def check(self) -> None:
         """Prove that no labelling has less energy; raises CertificateError if the proof fails.
 
-        The reduction keeps energies, so the certificate of the cut is one of the labelling.  For floats the
-        two values agree within the resolution of the cut.
+        The reduction is made again from the energy passed in, and the cut is certified for it.  The reduction keeps
+        energies, so this proves the labelling if its own energy is the cut's.  For floats the two values agree within
+        the resolution of the cut.
         """
-        self.cut.check()
-        reached = self.cut.value + self.constant
-        if isinstance(self.value, int):
-            assert self.value == reached, f"energy {self.value}, cut and constant {reached}"
-        else:
-            scale = abs(self.value) + abs(self.constant) + abs(self.cut.value)
-            assert abs(self.value - reached) <= 1e-9 * scale, f"energy {self.value}, cut and constant {reached}"
+        energy = self._energy
+        is_float = energy.unary.dtype.kind == "f"
+        with made_again():
+            *capacities, constant = reduce_to_cut(energy)
+        self.cut._check_for(*capacities)
+        check_number("constant", self.constant, is_float)
+        check_number("value", self.value, is_float)
+        check_array("labels", self.labels, np.bool_, energy.shape)
+        scale = abs(constant) + abs(self.cut.value)
+        if differ(self.constant, constant, scale):
+            raise CertificateError(f"constant {self.constant}, made again {constant}")
+        again, reached = energy.value(self.labels), self.cut.value + constant
+        scale += abs(again)
+        if differ(self.value, again, scale) or differ(again, reached, scale):
+            raise CertificateError(f"value {self.value}, energy of the labels {again}, cut and constant {reached}")
+        if not np.array_equal(self.labels, _labels_of(energy, self.cut)):
+            raise CertificateError("labels are not those of the cut")
+
+
+def differ(one: int | float, other: int | float, scale: int | float) -> bool:
+    """Whether two totals differ: integers at all, floats by more than the order of sums explains; NaN does."""
+    if isinstance(one, int) and isinstance(other, int):
+        return one != other
+    return not abs(one - other) <= RELATIVE * scale
 
 
 def binary_minimum(energy: BinaryEnergy, *, device: str = "auto", method: str = "auto") -> BinaryMinimum:
@@ -164,9 +191,13 @@ def binary_minimum(energy: BinaryEnergy, *, device: str = "auto", method: str = 
         raise TypeError(f"energy must be a BinaryEnergy, got {type(energy).__name__}")
     source, sink, edges, constant = reduce_to_cut(energy)
     cut = max_flow(source, sink, edges, device=device, method=method)
-    layers = 1 + len(energy.triple)
-    labels = np.ascontiguousarray(cut.labels[::layers])
-    return BinaryMinimum(labels, energy.value(labels), cut, constant)
+    labels = _labels_of(energy, cut)
+    return BinaryMinimum(labels, energy.value(labels), cut, constant, energy)
+
+
+def _labels_of(energy: BinaryEnergy, cut: Cut) -> np.ndarray:
+    """The labels of the pixels, without those of the auxiliary nodes of triples."""
+    return np.ascontiguousarray(cut.labels[:: 1 + len(energy.triple)])
 
 
 def binary_labels(energy: BinaryEnergy, *, device: str = "auto", method: str = "auto") -> np.ndarray:
@@ -214,7 +245,15 @@ def energy_of(labels, unary, weights=None, label_cost=None) -> int | float:
     Returns
     -------
     int or float
-        Exact for integers.
+        Exact for integers of any size.
+
+    Raises
+    ------
+    TypeError
+        An argument of the wrong kind.
+    ValueError
+        A shape does not fit, a label lies outside 0 to L - 1, a cost or weight that counts is NaN or infinite, or the
+        energy is larger than a float holds.
     """
     unary = _numbers("unary", unary)
     if unary.ndim < 2:
@@ -224,31 +263,35 @@ def energy_of(labels, unary, weights=None, label_cost=None) -> int | float:
     cost = 1 - np.eye(count, dtype=np.int64) if label_cost is None else _numbers("label_cost", label_cost)
     if cost.shape != (count, count):
         raise ValueError(f"label_cost must have shape {(count, count)}, got {cost.shape}")
-    wide = np.int64 if unary.dtype.kind in "biu" else np.float64
-    total = np.take_along_axis(unary, labels[None], 0).astype(wide).sum().item()
+    _finite("label_cost", cost, ())
+    paid = np.take_along_axis(unary, labels[None], 0)[0]
+    _finite("unary", paid, ends(shape, ())[0], labels)
+    energy = total(paid)
     for key, weight in _items("weights", {} if weights is None else weights):
         offset = check_offset(key, len(shape), "weights")
         weight = _numbers(f"weights[{offset}]", weight)
         if weight.ndim and weight.shape != shape:
             raise ValueError(f"weights[{offset}] must be a scalar or have shape {shape}, got {weight.shape}")
         p, q = ends(shape, (offset,))
-        paid = cost[labels[p], labels[q]]
-        wide = np.int64 if weight.dtype.kind in "biu" and cost.dtype.kind in "biu" else np.float64
-        total += (np.broadcast_to(weight, shape)[p].astype(wide) * paid).sum().item()
-    return total
+        weight = np.broadcast_to(weight, shape)[p]
+        _finite(f"weights[{offset}]", weight, p)
+        energy += total_of_products(weight, cost[labels[p], labels[q]])
+    if isinstance(energy, float) and not np.isfinite(energy):
+        raise ValueError("unary, weights and label_cost are too large: the energy is more than a float holds")
+    return energy
 
 
 def _term_total(table, offsets, labels):
     """Sum of one term's entries at the labels, over all places where it lies inside the grid."""
     places = ends(labels.shape, offsets)
-    total = 0
+    found = 0
     for states in np.ndindex(table.shape[: len(places)]):
         chosen = np.ones(labels[places[0]].shape, bool)
         for place, state in zip(places, states, strict=True):
             chosen &= labels[place] == state
         entry = np.broadcast_to(table[states], labels.shape)[places[0]]
-        total += entry[chosen].sum().item()
-    return total
+        found += entry[chosen].sum().item()
+    return found
 
 
 def _numbers(name, value):
@@ -256,6 +299,17 @@ def _numbers(name, value):
     if array.dtype.kind not in "biuf" or array.dtype == np.uint64:
         raise TypeError(f"{name} must hold integers up to 64 bits (signed) or floats, got {array.dtype}")
     return array
+
+
+def _finite(name, array, place, labels=None):
+    """ValueError for the first entry that is NaN or infinite; place: where the array lies in the grid."""
+    if array.dtype.kind != "f" or np.isfinite(array).all():
+        return
+    at = np.unravel_index(int(np.argmin(np.isfinite(array))), array.shape)
+    where = tuple(int(i) + s.start for i, s in zip(at, place, strict=True)) if place else tuple(map(int, at))
+    if labels is not None:
+        where = (int(labels[at]), *where)
+    raise ValueError(f"{name} holds {array[at]} at {where}; every cost and weight that counts must be finite")
 
 
 def _items(name, terms):

@@ -153,7 +153,7 @@ def pack(problem: Problem, views: Reader, grid: Grid, sink_side, device, method,
     value = cut_capacity(views, labels, problem.is_float)
     seconds = {"load": loaded - start, "solve": solved - loaded, "value": time.perf_counter() - solved}
     stats = {**stats, "seconds": seconds, "dtype": grid.excess.dtype.name, "unit": grid.unit}
-    return Cut(value, labels, device, method, stats, Later(lambda: Solved(problem, views, grid, [])))
+    return Cut(value, labels, device, method, stats, Later(Solved(problem, views, grid, [])))
 
 
 def labels_of(problem: Problem, grid: Grid, sink_side) -> np.ndarray:
@@ -170,4 +170,7 @@ def empty_cut(problem: Problem, device, method) -> Cut:
     seconds = {"load": 0.0, "solve": 0.0, "value": 0.0}
     stats = {"seconds": seconds, "dtype": "int32", "unit": 1.0 if problem.is_float else 1}
     labels = give(np.zeros(problem.shape, bool), problem.library)
-    return Cut(0.0 if problem.is_float else 0, labels, device, method, stats, None)
+    nothing = np.zeros((), np.int32)
+    kept = problem._replace(source=nothing, sink=nothing, edges=dict.fromkeys(problem.edges, nothing), mask=None)
+    later = Later(Solved(kept._replace(library=None), None, None, []), library=problem.library)
+    return Cut(0.0 if problem.is_float else 0, labels, device, method, stats, later)

@@ -32,6 +32,7 @@ from itertools import combinations
 import numpy as np
 
 from gridcut.problem import Offset
+from gridcut.sums import total
 from gridcut.terms import ends, pixel_at
 
 # A sum of four or eight floats may miss zero by this many units in the last place of the largest magnitude.
@@ -63,7 +64,7 @@ class Capacities:
 
     def terminals(self):
         """Capacities from the source and to the sink; what both would share goes to the constant."""
-        self.constant += np.minimum(self.cost, 0).sum().item()
+        self.constant += total(np.minimum(self.cost, 0))
         return np.maximum(-self.cost, 0), np.maximum(self.cost, 0)
 
 

@@ -14,29 +14,35 @@ import math
 
 import numpy as np
 
-from gridcut.blocks.distance import FAR, bits_of, search
 from gridcut.blocks.relabel import Relabeling
 from gridcut.blocks.solve import lines_of
 from gridcut.blocks.sources import Capacities
 from gridcut.blocks.store import Store
 from gridcut.capacity import capacity_to_sink, cut_capacity
 from gridcut.certificate import (
-    OUTSIDE,
-    SINK_SIDE,
+    FAR,
     CertificateError,
     Sums,
     certify_flow,
+    certify_ties,
     certify_value,
+    check_array,
+    check_number,
     left_on_sink_side,
     sides,
 )
-from gridcut.grid import Grid
+from gridcut.grid import Grid, make_layout
 from gridcut.load import reader
 from gridcut.problem import Problem
 
 
 def certify(value, labels, capacities: Capacities, store: Store) -> None:
     """Check a cut whose state is in a store; raises CertificateError naming the first condition that fails."""
+    check_array("labels", labels, np.bool_, capacities.given)
+    check_number("value", value, capacities.is_float)
+    fits = tuple(capacities.shape) == store.shape and make_layout(store.shape, capacities.offsets) == store.layout
+    if not fits or capacities.is_float != isinstance(store.unit, float):
+        raise CertificateError("the cut is of another problem")
     relabeling = Relabeling(store, [(i, i + 1) for i in range(len(store.bounds) - 1)])
     relabeling.run()
     parts = []
@@ -71,15 +77,7 @@ def certify_lines(problem: Problem, grid: Grid, labels, distance, own: slice, li
     side = sides(labels, problem, layout)
     views = reader(problem, layout)
     certify_flow(side, views, grid, first, last, line)
-    search(bits_of(grid), layout, first, last, distance)
-    wrong = (distance < FAR) != (side == SINK_SIDE)
-    wrong &= side != OUTSIDE
-    wrong[:first] = False
-    wrong[last:] = False
-    if wrong.any():
-        place = np.argwhere(layout.interior(wrong))[0]
-        pixel = (int(place[0]) + line, *map(int, place[1:]))
-        raise CertificateError(f"pixel {pixel} is on the wrong side by the rule for ties")
+    certify_ties(side, grid, first, last, distance, line)
     lines = lines_of(layout, own)
     return Sums(
         cut_capacity(views, labels, problem.is_float, lines),

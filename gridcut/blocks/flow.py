@@ -1,7 +1,7 @@
 """max_flow on grids larger than memory: what a caller sees of gridcut/blocks."""
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 import numpy as np
@@ -20,14 +20,16 @@ from gridcut.problem import Offset
 LABELS = "labels.npy"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class StoredCut(Cut):
     """A minimum cut whose labels and state are on disk.
 
     labels    a memory-mapped array, or the caller's own; True on the source side
     folder    where the state is; if the caller named none it is deleted with the cut
 
-    `check` and `residual` read the state again, and the capacities where the caller's arrays lie.
+    `check` and `residual` read the state again, and the capacities where the caller's arrays lie.  A pickled or deep
+    copy has the labels in memory, the capacities as they pickle, and the folder the caller named, or a copy of a
+    temporary one.
     """
 
     _capacities: Capacities | None = field(repr=False, default=None)
@@ -40,6 +42,13 @@ class StoredCut(Cut):
     def check(self) -> None:
         """As `Cut.check`, a strip at a time, in the memory of a solve."""
         certify(self.value, self.labels, self._capacities, self._store)
+
+    def _check_for(self, source, sink, edges) -> None:
+        certify(self.value, self.labels, Capacities(source, sink, edges, None), self._store)
+
+    def _portable(self):
+        values = [getattr(self, f.name) for f in fields(self)]
+        return type(self), [np.array(value) if isinstance(value, np.memmap) else value for value in values]
 
     def residual(self, offset: Offset) -> np.ndarray:
         """As `Cut.residual`; in memory, so one array of the grid's shape must fit there."""

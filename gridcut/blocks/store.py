@@ -63,6 +63,13 @@ class Store:
         # A folder of the solver's own goes when the last cut that needs it does.
         self._remove = weakref.finalize(self, rmtree, folder, ignore_errors=True) if owned else lambda: None
 
+    def __reduce__(self):
+        """Pickled with its files if the folder is the solver's own, else as the name of the folder."""
+        if not self._owned:
+            return _restored, (self.folder, self._manifest, None)
+        names = [self._path(piece, kind) for piece in range(len(self._versions)) for kind in ("state", "bits")]
+        return _restored, (None, self._manifest, {path.name: path.read_bytes() for path in names})
+
     def abandon(self) -> None:
         """Let others use the folder; nobody will, if it is the solver's own, so it is deleted."""
         self.unlock()
@@ -200,6 +207,17 @@ def reopen(folder, identity: str) -> Store | None:
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"folder {folder}: its {MANIFEST} cannot be read; give an empty or a new one") from error
     store.discard()
+    return store
+
+
+def _restored(folder: Path | None, manifest: dict, files: dict | None) -> Store:
+    """A pickled store whose state changes no more."""
+    if files is not None:
+        folder = Path(mkdtemp(prefix="cutmatch-blocks-"))
+        for name, content in files.items():
+            (folder / name).write_bytes(content)
+    store = Store(folder, manifest, owned=files is not None)
+    store.unlock()
     return store
 
 

@@ -43,7 +43,7 @@ class HostState:
 
     def __init__(self, problem: Problem):
         self._problem = problem.changed(lambda array: _own(array, problem.shape))
-        self._epoch = 0  # one more after every update, so that older cuts know they are old
+        self.epoch = 0  # one more after every update, so that older cuts know they are old
         self._memory = None  # what the method keeps from one solve to the next, and which method that was
         self._touched = []  # cells changed since the last solve; None: all of them
         self._to_sink = None
@@ -68,13 +68,13 @@ class HostState:
         if self._make_room(changes):
             for change in changes:
                 self._apply(change)
-            self._epoch += bool(changes)
+            self.epoch += bool(changes)
 
     def solve(self, name: str, run, parameters: dict, callback) -> Cut:
         start = time.perf_counter()
         problem, grid = self._problem, self._grid
         warm = self._touched is not None
-        self._epoch += 1
+        self.epoch += 1
         memory = self._memory[1] if self._memory is not None and self._memory[0] == name else None
         touched = None if self._touched is None else np.concatenate([_NO_CELLS, *self._touched])
         self._forget_memory()
@@ -92,8 +92,7 @@ class HostState:
             "dtype": grid.excess.dtype.name,
             "unit": grid.unit,
         }
-        epoch, views = self._epoch, self._views
-        later = Later(lambda: Solved(problem, views, grid, []), lambda: self._epoch == epoch)
+        later = Later(Solved(problem, self._views, grid, []), self)
         return Cut(value, labels, "cpu", name, stats, later)
 
     def _forget_memory(self):
@@ -175,7 +174,7 @@ class HostState:
             self._bounds = bounds
             return True
         self._problem, self._views, self._bounds = trial, views, bounds
-        self._epoch += 1
+        self.epoch += 1
         return False
 
     def _limit(self):

@@ -1,7 +1,7 @@
 """The device path of max_flow: load, solve, labels and value, all on the GPU; proofs come back to the host."""
 
 import time
-from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -75,22 +75,17 @@ def max_flow_on_device(problem: Problem, name: str, solve, parameters: dict, cal
     state, labels, values, stats, clock = solve_on_device(problem, name, solve, parameters, callback)
     labels = hand_back(labels.view(np.bool_).reshape(problem.shape), problem.library)
     clock.phase("download")
-    later = Later(lambda: solved_of(problem, state, fetch(state)), library=problem.library)
+    later = Later(Fetched(problem, state), library=problem.library)
     return Cut(values[0], labels, "cuda", name, stats, later)
 
 
 def batch_on_device(problem: Problem, name: str, solve, parameters: dict, callback):
-    """The cuts of all images of a batch that is not empty, in one go; labels of all, values, stats, a cut for each."""
+    """The cuts of all images of a batch that is not empty: labels of all, values, stats, a `Later` for each."""
     state, labels, values, stats, clock = solve_on_device(problem, name, solve, parameters, callback)
     labels = hand_back(labels.view(np.bool_).reshape((problem.items, *problem.shape)), problem.library)
     clock.phase("download")
-    fetched = cache(lambda: fetch(state))
-
-    def cut(i: int) -> Cut:
-        later = Later(lambda: solved_of(problem, state, fetched(), i), library=problem.library)
-        return Cut(values[i], labels[i], "cuda", name, stats, later)
-
-    return labels, values, stats, cut
+    fetched = Fetched(problem, state)
+    return labels, values, stats, [Later(Item(fetched, i), library=problem.library) for i in range(problem.items)]
 
 
 def run(solve, state: State, parameters: dict, callback, warm=None):
@@ -140,16 +135,42 @@ def cut_capacities(sheet: Sheet, labels) -> list[float]:
     return [float(s) for s in sums.sum(axis=1)]
 
 
-def fetch(state: State) -> tuple[np.ndarray, np.ndarray]:
-    """Excesses and residuals on the host, in the layout they have on the GPU."""
-    return state.excess.copy_to_host(), state.residual.copy_to_host()
+class Fetched:
+    """A state on the GPU that is copied to the host when a certificate or a flow first asks for it."""
+
+    def __init__(self, problem: Problem, state: State):
+        self._problem = problem
+        self._state = state
+        self._place, self._unit = state.place, state.numbers.unit
+        self._arrays = None
+
+    def solved(self, item: int = 0) -> Solved:
+        """What certificates and flows are made from, for one image."""
+        if self._arrays is None:
+            self._arrays = self._state.excess.copy_to_host(), self._state.residual.copy_to_host()
+            self._state = None  # lets go of the memory on the GPU
+        problem = self.given(item)
+        excess, residual = self._arrays
+        if self._problem.items is None:
+            self._arrays = None  # asked for once
+        place = self._place
+        if place.tiles is not None:
+            excess, residual = to_flat(place.tiles, excess, residual, place.flat, item)
+        return Solved(problem, reader(problem, place.flat), Grid(place.flat, excess, residual, self._unit), [])
+
+    def given(self, item: int = 0) -> Problem:
+        """The capacities of one image, on the host, as they are now."""
+        return self._problem.item(item).on_host()
 
 
-def solved_of(problem: Problem, state: State, arrays, item: int = 0) -> Solved:
-    """What certificates and flows are made from, for one image."""
-    problem = problem.item(item).on_host()
-    place = state.place
-    excess, residual = arrays
-    if place.tiles is not None:
-        excess, residual = to_flat(place.tiles, excess, residual, place.flat, item)
-    return Solved(problem, reader(problem, place.flat), Grid(place.flat, excess, residual, state.numbers.unit), [])
+class Item(NamedTuple):
+    """One image of a batch."""
+
+    fetched: Fetched
+    number: int
+
+    def solved(self) -> Solved:
+        return self.fetched.solved(self.number)
+
+    def given(self) -> Problem:
+        return self.fetched.given(self.number)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from gridcut.cuda.changes import change_arcs_kernel, change_terminal_kernel, copy_kernel, scatter_kernel
-from gridcut.cuda.flow import Clock, fetch, labels_and_values, run, solved_of
+from gridcut.cuda.flow import Clock, Fetched, labels_and_values, run
 from gridcut.cuda.load import NARROW, Numbers, Sheet, by_arc, choose_numbers, make_place
 from gridcut.cuda.pixels import ARC, SINK, SOURCE, grid_for
 from gridcut.cut import Cut, Later
@@ -24,7 +24,7 @@ class DeviceState:
     def __init__(self, problem: Problem, tiled: bool):
         synchronize()  # the caller's library may still be writing its arrays
         self._library = problem.library
-        self._epoch = 0  # one more after every update and solve, so that older cuts know they are old
+        self.epoch = 0  # one more after every update and solve, so that older cuts know they are old
         sheet = Sheet(problem, make_place(problem, tiled))
         sheet.bounds()  # refuses what no problem may hold before anything is kept
         self._problem = self._copied(problem, sheet)
@@ -86,7 +86,7 @@ class DeviceState:
         self._sheet.problem = self._problem
         self._state = self._state._replace(form=self._sheet.form, mask=self._sheet.mask)
         self._largest = largest
-        self._epoch += 1
+        self.epoch += 1
 
     def _row(self, key) -> int:
         if isinstance(key, tuple):
@@ -122,7 +122,7 @@ class DeviceState:
 
     def solve(self, name: str, solve, parameters: dict, callback) -> Cut:
         clock = Clock()
-        self._epoch += 1
+        self.epoch += 1
         tiled = works_on_tiles(name)
         if tiled != (self._state.place.tiles is not None):
             self._sheet = Sheet(self._problem, make_place(self._problem, tiled))
@@ -148,10 +148,7 @@ class DeviceState:
             "dtype": np.dtype(numbers.excess).name,
             "unit": numbers.unit,
         }
-        epoch = self._epoch
-        later = Later(
-            lambda: solved_of(problem, state, fetch(state)), lambda: self._epoch == epoch, library=self._library
-        )
+        later = Later(Fetched(problem, state), self, self._library)
         return Cut(values[0], labels, "cuda", name, stats, later)
 
 

@@ -20,16 +20,22 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from gridcut.certificate import check_array, check_number, made_again
 from gridcut.cut import Cut
 from gridcut.device import CertificateError, DeviceName
+from gridcut.device.result import Result
 from gridcut.energy import energy_of
-from gridcut.labels.border import LabelProblem, check_labels
-from gridcut.labels.layers import cut_layers
+from gridcut.flow import max_flow
+from gridcut.labels.border import LabelProblem, check_cost, check_labels
+from gridcut.labels.labelling import check_energy_again
+from gridcut.labels.layers import Folded, fold_layers
 from gridcut.terms import ends
 
+ROUNDING = 1e-6  # of floats to units, relative to the energy
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ConvexMinimum:
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ConvexMinimum(Result):
     """A labelling of least energy and the proof.
 
     `labels` (int32, the grid's shape; the largest of all minima at every pixel), `energy`, and `cut`, the certified
@@ -40,17 +46,28 @@ class ConvexMinimum:
     energy: int | float
     cut: Cut
     constant: int
-    _unit: int | float = field(repr=False)
     _arguments: tuple = field(repr=False)
 
     def check(self) -> None:
-        """Prove that no labelling has less energy (for floats: within the rounding); raises CertificateError."""
-        self.cut.check()
-        again = energy_of(self.labels, *self._arguments)
-        reached = (self.cut.value + self.constant) * self._unit
-        slack = 0 if isinstance(self._unit, int) else 1e-6 * (abs(again) + self.cut.value * self._unit)
-        if abs(self.energy - again) > slack or abs(again - reached) > slack:
-            raise CertificateError(f"energy {self.energy}, computed anew {again}, cut and constant {reached}")
+        """Prove that no labelling has less energy (for floats: within the rounding); raises CertificateError.
+
+        The capacities are made again from the arrays passed in, and the cut is certified for them.
+        """
+        with made_again():
+            problem = check_labels(*self._arguments, metric=False)
+            layers, constant = _layers(problem, _bend(problem, self._arguments[2]))
+        self.cut._check_for(*layers.capacities)
+        check_number("constant", self.constant, False)
+        if self.constant != constant:
+            raise CertificateError(f"constant {self.constant}, made again {constant}")
+        check_array("labels", self.labels, np.int32, problem.shape)
+        again = check_energy_again(self.energy, self.labels, self._arguments, problem)
+        reached = (self.cut.value + constant) * problem.unit
+        slack = 0 if isinstance(problem.unit, int) else ROUNDING * (abs(again) + self.cut.value * problem.unit)
+        if abs(again - reached) > slack:
+            raise CertificateError(f"energy {again}, cut and constant {reached}")
+        if not np.array_equal(self.labels, _labels(layers, self.cut)):
+            raise CertificateError("labels are not those of the cut")
 
 
 def convex_labels(
@@ -102,17 +119,22 @@ def convex_labels(
     problem = check_labels(unary, weights, label_cost, metric=False)
     if problem.count < 2:
         raise ValueError("unary must have two labels or more, got 1")
-    bend = _bend(problem, np.asarray(label_cost))
-    source, sink, edges, constant = _layers(problem, bend)
-    cut, above = cut_layers(source, sink, edges, device=device, method=method)
-    labels = above.sum(0, dtype=np.int32)
+    bend = _bend(problem, label_cost)
+    layers, constant = _layers(problem, bend)
+    cut = max_flow(*layers.capacities, device=device, method=method)
+    labels = _labels(layers, cut)
     exact = isinstance(problem.unit, int)
     energy = int(cut.value + constant) if exact else energy_of(labels, unary, weights, label_cost)
-    return ConvexMinimum(labels, energy, cut, constant, problem.unit, (unary, weights, label_cost))
+    return ConvexMinimum(labels, energy, cut, constant, (unary, weights, label_cost))
 
 
-def _bend(problem: LabelProblem, given) -> np.ndarray:
+def _labels(layers: Folded, cut: Cut) -> np.ndarray:
+    return layers.sides(cut.labels).sum(0, dtype=np.int32)
+
+
+def _bend(problem: LabelProblem, label_cost) -> np.ndarray:
     """m(i, j); rounding of floats may have bent a straight cost by a unit or two, which is as good as nothing."""
+    given = check_cost(label_cost, problem.count)
     cost = problem.cost.astype(np.int64)
     bend = cost[:-1, 1:] + cost[1:, :-1] - cost[:-1, :-1] - cost[1:, 1:]
     slack = 0 if isinstance(problem.unit, int) else 2
@@ -125,7 +147,7 @@ def _bend(problem: LabelProblem, given) -> np.ndarray:
     return np.maximum(bend, 0)
 
 
-def _layers(problem: LabelProblem, bend):
+def _layers(problem: LabelProblem, bend) -> tuple[Folded, int]:
     """Capacities of the layers, and what the cut's value lacks to the energy."""
     shape, count = problem.shape, problem.count
     own = problem.unary.astype(np.int64)
@@ -165,4 +187,4 @@ def _layers(problem: LabelProblem, bend):
     source, sink = np.maximum(-slope, 0), np.maximum(slope, 0)
     # F(0, 0) is 0: what is left of the energy when all labels are 0.
     constant = int(own[0].sum()) - int(source.sum())
-    return source, sink, edges, constant
+    return fold_layers(source, sink, edges), constant

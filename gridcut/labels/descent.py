@@ -244,7 +244,8 @@ class Descent:
             "unit": problem.unit,
         }
         energy = self.energy if isinstance(problem.unit, int) else energy_of(labels, *arguments)
-        return Labelling(labels, energy, "cpu", stats, History(problem, arguments, self.start, self.record))
+        metric = all(first < 0 for first, _ in moves)
+        return Labelling(labels, energy, "cpu", stats, History(problem, arguments, self.start, self.record, metric))
 
 
 def descend(make, problem, arguments, start, moves, restarts, max_cycles, callback, begun: float) -> Labelling:

@@ -6,11 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gridcut.certificate import RELATIVE, check_array, check_number, made_again
 from gridcut.device import CertificateError
 from gridcut.device.arrays import to_host
+from gridcut.device.result import Result
 from gridcut.energy import energy_of
 from gridcut.flow import max_flow
-from gridcut.labels.border import LabelProblem
+from gridcut.labels.border import LabelProblem, check_labels
 from gridcut.terms import ends
 
 JUMP = -2
@@ -36,10 +38,11 @@ class History(NamedTuple):
     arguments: tuple  # unary, weights, label_cost as the caller gave them
     start: np.ndarray
     moves: list[Move]
+    metric: bool  # the costs of labels were checked as a metric
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Labelling:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Labelling(Result):
     """A labelling no move improves (or as far as `max_cycles` went), and how it was found.
 
     Attributes
@@ -64,16 +67,17 @@ class Labelling:
     def check(self) -> None:
         """Prove the energy and every move; raises CertificateError.
 
-        The energy is computed anew from the arrays passed in.  From the start on, the binary energy of each move is
-        minimised again by one cut of the whole grid, which shares nothing with the descent but the method for cuts, and
-        is certified; the move must have reached that minimum.  What came from a restart must only not be worse.  Takes
-        longer than the descent.
+        The energy, and the integers that the moves were made with, are computed again from the arrays passed in.  From
+        the start on, the binary energy of each move is minimised again by one cut of the whole grid, which shares
+        nothing with the descent but the method for cuts, and is certified; the move must have reached that minimum.
+        What came from a restart must only not be worse.  Takes longer than the descent.
         """
-        problem, arguments, start, moves = self._history
+        _, arguments, start, moves, metric = self._history
+        with made_again():
+            problem = check_labels(*arguments, metric=metric)
         found = to_host(self.labels)
-        again = energy_of(found, *arguments)
-        if not (self.energy == again or math.isclose(self.energy, again, rel_tol=1e-9)):
-            raise CertificateError(f"energy {self.energy}, computed anew {again}")
+        check_array("labels", found, np.int32, problem.shape)
+        check_energy_again(self.energy, found, arguments, problem)
         labels = start.astype(np.int64)
         energy = energy_of(labels, problem.unary, problem.weights, problem.cost)
         for i, move in enumerate(moves):
@@ -87,6 +91,19 @@ class Labelling:
                 raise CertificateError(f"move {i} reached {energy}, said {move.energy}, the best is {best}")
         if not np.array_equal(labels, found):
             raise CertificateError("the moves do not lead to the labels")
+
+
+def check_energy_again(energy, labels, arguments, problem: LabelProblem) -> int | float:
+    """Compare an energy with that of the labels, which is returned; CertificateError if they differ."""
+    exact = isinstance(problem.unit, int)
+    check_number("energy", energy, not exact)
+    if labels.size and not 0 <= labels.min() <= labels.max() < problem.count:
+        raise CertificateError(f"labels must lie between 0 and {problem.count - 1}")
+    with made_again():
+        again = energy_of(labels, *arguments)
+    if not (energy == again or (not exact and math.isclose(energy, again, rel_tol=RELATIVE))):
+        raise CertificateError(f"energy {energy}, computed again {again}")
+    return again
 
 
 def move_minimum(labels, first, second, problem: LabelProblem) -> int:

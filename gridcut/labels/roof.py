@@ -13,15 +13,23 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from gridcut.capacity import cut_capacity
+from gridcut.certificate import check_array, check_number
 from gridcut.cut import Cut
 from gridcut.device import CertificateError, DeviceName
-from gridcut.energy import BinaryEnergy
-from gridcut.labels.layers import cut_layers
+from gridcut.device.result import Result
+from gridcut.energy import BinaryEnergy, differ
+from gridcut.flow import max_flow
+from gridcut.grid import make_layout
+from gridcut.labels.layers import Folded, fold_layers
+from gridcut.load import reader
+from gridcut.problem import check_problem
+from gridcut.sums import total
 from gridcut.terms import ends
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RoofDual:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RoofDual(Result):
     """What the roof dual says.
 
     Attributes
@@ -44,16 +52,34 @@ class RoofDual:
     _energy: BinaryEnergy = field(repr=False)
 
     def check(self) -> None:
-        """Prove bound and cut; raises CertificateError.
+        """Prove the bound and the labels; raises CertificateError.
 
-        If every pixel has a label, the labelling is proved to be the least: its energy is the bound.
+        The doubled energy is made again from the energy passed in, and compared with it for the labels found.  The cut
+        is certified as its minimum, which is the bound; the labels are those that its residual graph shows to be the
+        same in all minima.  If every pixel has one, the energy of the labels is the bound.
         """
-        self.cut.check()
-        if (self.labels >= 0).all():
-            value = self._energy.value(self.labels)
-            slack = 0 if isinstance(value, int) else 1e-9 * (abs(value) + abs(self.constant) + self.cut.value)
-            if abs(value - self.bound) > slack:
-                raise CertificateError(f"all pixels have labels, of energy {value}, but the bound is {self.bound}")
+        energy = self._energy
+        is_float = energy.unary.dtype.kind == "f"
+        layers, constant = _doubled(energy)
+        self.cut._check_for(*layers.capacities)
+        check_number("constant", self.constant, is_float)
+        check_number("bound", self.bound, is_float)
+        check_array("labels", self.labels, np.int8, energy.shape)
+        scale = abs(constant) + self.cut.value
+        if differ(self.constant, constant, scale):
+            raise CertificateError(f"constant {self.constant}, made again {constant}")
+        bound = _bound(self.cut.value + constant, is_float)
+        if differ(self.bound, bound, scale):
+            raise CertificateError(f"bound {self.bound}, but cut and constant make it {bound}")
+        if not np.array_equal(self.labels, _labels(layers, self.cut)):
+            raise CertificateError("labels are not those that the cut decides")
+        for rest in (0, 1):
+            labels = np.where(self.labels < 0, rest, self.labels)
+            value, twice = energy.value(labels), _doubled_value(layers, labels) + constant
+            if differ(2 * value, twice, scale + abs(value)):
+                raise CertificateError(f"energy {value}, but the doubled energy of the same labels is {twice}")
+        if (self.labels >= 0).all() and differ(value, self.bound, scale + abs(value)):
+            raise CertificateError(f"all pixels have labels, of energy {value}, but the bound is {self.bound}")
 
 
 def roof_duality(energy: BinaryEnergy, *, device: DeviceName = "auto", method: str = "auto") -> RoofDual:
@@ -99,18 +125,37 @@ def roof_duality(energy: BinaryEnergy, *, device: DeviceName = "auto", method: s
         raise TypeError(f"energy must be a BinaryEnergy, got {type(energy).__name__}")
     if energy.triple:
         raise ValueError("energy has triple terms; roof_duality takes unary and pairwise terms only")
-    source, sink, edges, constant = _doubled(energy)
-    cut, sides = cut_layers(source, sink, edges, device=device, method=method)
+    layers, constant = _doubled(energy)
+    cut = max_flow(*layers.capacities, device=device, method=method)
+    bound = _bound(cut.value + constant, energy.unary.dtype.kind == "f")
+    return RoofDual(_labels(layers, cut), bound, cut, constant, energy)
+
+
+def _labels(layers: Folded, cut: Cut) -> np.ndarray:
+    """0 or 1 where one node of a pixel reaches the sink, -1 where neither does."""
     # Both nodes of a pixel reach the sink in no minimum cut: the graph is its own mirror image.
-    labels = np.full(energy.shape, -1, np.int8)
+    sides = layers.sides(cut.labels)
+    labels = np.full(layers.shape[1:], -1, np.int8)
     labels[~sides[0]] = 0
     labels[~sides[1]] = 1
-    twice = cut.value + constant
-    bound = -(-twice // 2) if energy.unary.dtype.kind == "i" else twice / 2
-    return RoofDual(labels, bound, cut, constant, energy)
+    return labels
 
 
-def _doubled(energy: BinaryEnergy):
+def _bound(twice: int | float, is_float: bool) -> int | float:
+    """Half of it; the next integer for integers."""
+    return twice / 2 if is_float else -(-twice // 2)
+
+
+def _doubled_value(layers: Folded, labels: np.ndarray) -> int | float:
+    """What the cut of these labels and their complements costs."""
+    if labels.size == 0:
+        return 0
+    problem = check_problem(*layers.capacities, None)
+    sides = layers.labels(np.stack([labels == 1, labels == 0]))
+    return cut_capacity(reader(problem, make_layout(problem.shape, problem.edges)), sides, problem.is_float)
+
+
+def _doubled(energy: BinaryEnergy) -> tuple[Folded, int | float]:
     """Capacities in the layers x and x', and what the cut's value lacks to twice the energy."""
     shape = energy.shape
     number = energy.unary.dtype
@@ -146,4 +191,5 @@ def _doubled(energy: BinaryEnergy):
         add(1, offset, 0, p, other)
         add(1, opposite, 0, q, other)
     less, more = np.maximum(-slope, 0), np.maximum(slope, 0)
-    return np.stack([less, more]), np.stack([more, less]), edges, 2 * base - 2 * less.sum().item()
+    layers = fold_layers(np.stack([less, more]), np.stack([more, less]), edges)
+    return layers, 2 * base - 2 * total(less)

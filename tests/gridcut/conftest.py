@@ -47,6 +47,25 @@ def opposite(offset):
     return tuple(-i for i in offset)
 
 
+def ends(offset, shape):
+    """Indices of p and of p + offset, over all pixels p for which both are inside."""
+    near = tuple(slice(max(0, -o), max(0, d - max(0, o))) for o, d in zip(offset, shape, strict=True))
+    far = tuple(slice(max(0, o), max(0, d + min(0, o))) for o, d in zip(offset, shape, strict=True))
+    return near, far
+
+
+def capacity_along(edges, offset, shape):
+    """Capacity p -> p + offset, 0 where that leaves the grid; an absent offset has that of its opposite."""
+    near, far = ends(offset, shape)
+    given = np.asarray(edges[offset] if offset in edges else edges[opposite(offset)])
+    room = np.zeros(shape, given.dtype)
+    if offset in edges:
+        room[near] = np.broadcast_to(given, shape)[near]
+    else:
+        room[near] = np.broadcast_to(given, shape)[far]
+    return room
+
+
 def oracle(source, sink, edges, mask=None):
     """Maximum flow by SciPy on an explicit graph; capacities are integers whatever the dtype."""
     shape = np.shape(source)
@@ -63,8 +82,7 @@ def oracle(source, sink, edges, mask=None):
     add(np.full(inside.sum(), s), numbers[inside], np.asarray(source)[inside])
     add(numbers[inside], np.full(inside.sum(), t), np.asarray(sink)[inside])
     for offset, capacity in edges.items():
-        near = tuple(slice(max(0, -o), max(0, d - max(0, o))) for o, d in zip(offset, shape, strict=True))
-        far = tuple(slice(max(0, o), max(0, d + min(0, o))) for o, d in zip(offset, shape, strict=True))
+        near, far = ends(offset, shape)
         both = inside[near] & inside[far]
         c = np.broadcast_to(capacity, shape)[near][both]
         add(numbers[near][both], numbers[far][both], c)
@@ -96,9 +114,12 @@ def check_flow(cut, source, sink, edges, mask=None):
         flow = cut.flow(offset)
         assert flow.shape == shape
         net_out += flow
-        if offset in edges:
-            used = flow != 0
-            assert (flow[used] <= np.broadcast_to(edges[offset], shape)[used]).all()
+        room = capacity_along(edges, offset, shape)
+        used = flow > 0
+        assert (flow[used] <= room[used]).all()
+        # What one end sends the other receives.
+        near, far = ends(offset, shape)
+        assert (flow[near] == -cut.flow(opposite(offset))[far]).all()
     # A pixel gets at most its source capacity and gives at most its sink capacity.
     assert (net_out <= source).all()
     assert (net_out >= -sink).all()

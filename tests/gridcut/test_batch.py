@@ -103,6 +103,28 @@ def test_values_beyond_int64():
     assert batch.values.tolist() == [5 * 2**61] * 2
 
 
+def test_items_are_solved_on_several_threads(monkeypatch):
+    """Whatever the machine: as many at a time as there are threads, each with one of numba's."""
+    from gridcut import batch as module
+
+    together = threading.Barrier(3, timeout=60)
+    names = set()
+
+    def spied(*arguments):
+        names.add(threading.current_thread().name)
+        together.wait()  # passes only if three items are under way at once
+        return cut_of(*arguments)
+
+    cut_of = module.cut_of
+    monkeypatch.setattr(module, "thread_count", lambda: 3)
+    monkeypatch.setattr(module, "cut_of", spied)
+    source, sink, edges = batch_of(np.random.default_rng(74), 6, (5, 6), OFFSETS)
+    found = gridcut.max_flow_batch(source, sink, edges, device="cpu")
+    assert len(names) == 3
+    monkeypatch.undo()
+    check_batch(found, source, sink, edges)
+
+
 def test_callback_counts_items_and_may_stop():
     counts = []
     source = np.ones((6, 3, 4), int)

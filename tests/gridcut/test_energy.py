@@ -240,6 +240,7 @@ PAIR = np.zeros((2, 2), int)
         (ValueError, "must differ", (UNARY, {}, {((0, 1), (0, 1)): np.zeros((2, 2, 2))})),
         (ValueError, r"shape \(2, 2, 2, 3, 4\)", (UNARY, {}, {((0, 1), (0, 2)): PAIR})),
         (ValueError, "energy too large", (UNARY + 2**60,)),
+        (ValueError, "energy too large", (np.full((2, 3, 4), 1e308),)),
     ],
 )
 def test_bad_energies(error, message, arguments):
@@ -291,8 +292,75 @@ def test_energy_of_agrees_with_a_binary_energy():
         (ValueError, "scalar or have shape", (UNARY[0], UNARY, {(0, 1): np.zeros(4)})),
         (TypeError, "weights must be a mapping", (UNARY[0], UNARY, 3)),
         (ValueError, "unary must have shape", (0, np.zeros(2))),
+        (
+            ValueError,
+            r"unary holds nan at \(0, 1, 2\)",
+            (UNARY[0], np.where(np.arange(24) == 6, np.nan, 0.0).reshape(2, 3, 4)),
+        ),
+        (ValueError, r"unary holds inf at \(0, 0, 0\)", (UNARY[0], np.full((2, 3, 4), np.inf))),
+        (ValueError, r"weights\[\(0, 1\)\] holds nan at \(0, 0\)", (UNARY[0], UNARY, {(0, 1): np.nan})),
+        (ValueError, r"weights\[\(1, -1\)\] holds inf at \(0, 1\)", (UNARY[0], UNARY, {(1, -1): np.inf})),
+        (ValueError, r"label_cost holds nan at \(0, 1\)", (UNARY[0], UNARY, {}, [[0, np.nan], [1, 0]])),
+        (ValueError, "more than a float holds", (UNARY[0], np.full((2, 3, 4), 1e308))),
+        (ValueError, "more than a float holds", (UNARY[0], UNARY, {(0, 1): 1e308}, [[1e9, 1], [1, 0]])),
     ],
 )
 def test_energy_of_refuses(error, message, arguments):
     with pytest.raises(error, match=message):
         energy_of(*arguments)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_energy_of_is_exact_for_integers_of_any_size(seed):
+    rng = np.random.default_rng(seed)
+    high = int(rng.choice([2**20, 2**40, 2**62]))
+    unary = rng.integers(-high, high, (3, 4, 5))
+    weights = {(0, 1): rng.integers(0, high, (4, 5)), (-1, 2): high}
+    cost = rng.integers(-high, high, (3, 3))
+    labels = rng.integers(0, 3, (4, 5))
+    expected = sum(int(unary[(labels[p], *p)]) for p in np.ndindex(4, 5))
+    for (dy, dx), weight in weights.items():
+        for y, x in np.ndindex(4, 5):
+            if 0 <= y + dy < 4 and 0 <= x + dx < 5:
+                w = int(np.broadcast_to(weight, (4, 5))[y, x])
+                expected += w * int(cost[labels[y, x], labels[y + dy, x + dx]])
+    found = energy_of(labels, unary, weights, cost)
+    assert found == expected
+    assert type(found) is int
+
+
+def test_energy_of_at_the_ends_of_int64():
+    assert energy_of(np.zeros(3, int), np.full((2, 3), 2**62)) == 3 * 2**62
+    assert energy_of(np.zeros(3, int), np.full((2, 3), -(2**63))) == -3 * 2**63
+    cost = [[4, 0], [0, 0]]
+    assert energy_of(np.zeros(2, int), np.zeros((2, 2), int), {(1,): 2**62}, cost) == 2**64
+    assert energy_of(np.zeros(3, int), np.zeros((2, 3), np.int8), {(1,): -(2**63)}, cost) == -(2**66)
+    assert energy_of(np.zeros(200, bool), np.full((2, 200), 127, np.int8)) == 25400
+
+
+def test_energy_of_ignores_what_does_not_count():
+    unary = np.array([[1.0, 2.0], [np.nan, np.inf]])
+    weight = np.array([3.0, np.nan])  # the second leads out of the grid
+    assert energy_of(np.zeros(2, int), unary, {(1,): weight}) == 3
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_energies_next_to_the_limit_are_exact_or_refused(seed):
+    """Triples and pairs whose totals come close to 2**62, against all labellings in Python integers."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(3, 7))
+    high = (2**62 - 1) // (2 * n * 6)
+    pair = np.zeros((2, 2, n), np.int64)
+    pair[0, 1], pair[1, 0] = rng.integers(0, high, (2, n))
+    triple = np.zeros((2, 2, 2, n), np.int64)
+    triple[(seed % 2,) * 3] = -rng.integers(high // 2, high, n)
+    unary = rng.integers(-high, high, (2, n))
+    energy = BinaryEnergy(unary, {(1,): pair}, {((1,), (2,)): triple})
+    found = binary_minimum(energy, device="cpu")
+    found.check()
+    values = []
+    for x in itertools.product((0, 1), repeat=n):
+        value = sum(int(unary[x[p], p]) for p in range(n))
+        value += sum(int(pair[x[p], x[p + 1], p]) for p in range(n - 1))
+        values.append(value + sum(int(triple[x[p], x[p + 1], x[p + 2], p]) for p in range(n - 2)))
+    assert found.value == min(values)

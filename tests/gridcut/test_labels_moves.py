@@ -84,12 +84,28 @@ def test_minimum_of_a_move_against_all_choices(first, second):
     assert move_minimum(labels, first, second, problem) == least
 
 
-def test_many_changes_far_and_near():
+def test_many_changes_far_and_near(monkeypatch):
     """A picture of more than one strip, so that first cuts are joined and later ones are local."""
+    strips, whole = [], []
+
+    class Spied(descent.Run):
+        def solve(self, until):
+            super().solve(until)
+            strips.append(self.stats["strips"])
+
+    def spied_load(*arguments):
+        whole.append(False)
+        return load(*arguments)
+
+    load = descent.load
+    monkeypatch.setattr(descent, "Run", Spied)
+    monkeypatch.setattr(descent, "load", spied_load)
     rng = np.random.default_rng(0)
-    unary = rng.integers(0, 40, (5, 300, 320)).astype(np.uint8)
+    unary = rng.integers(0, 40, (5, 400, 320)).astype(np.uint8)
     result = alpha_expansion(unary, dict.fromkeys(neighbourhood(4), 8), max_cycles=2)
     result.check()
+    assert max(strips) > 1, "first cuts of several strips"
+    assert whole, "later expansions that load only what is near the changes"
 
 
 @pytest.mark.parametrize("cost", ["potts", "truncated"])

@@ -1,5 +1,7 @@
 """The default method with its limits set so that small grids take every path: strips, joins, searches, warm starts."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -70,6 +72,56 @@ def test_every_warm_path_gives_the_same_cut(seed, limits):
         offset = list(edges)[rng.integers(len(edges))]
         edges = {**edges, offset: np.where(changed, rng.integers(0, 300, source.shape), edges[offset])}
         solver.update(source=source, sink=sink, edges={offset: edges[offset]})
+
+
+# What each of LIMITS is for, by name: joins, searches after joining stopped, warm starts, and those given up.
+REACHED = {
+    "one strip": set(),
+    "joined": {"strips", "join"},
+    "joined for a while": {"strips", "join", "search"},
+    "never joined": {"strips", "search"},
+    "warm to the end": {"warm"},
+    "warm from nothing": {"strips"},
+    "warm given up": {"warm", "warm given up"},
+}
+
+
+def test_small_grids_take_the_paths_that_the_limits_are_for(limits, request, monkeypatch):
+    name = request.node.callspec.params["limits"]
+    seen = Counter()
+
+    class Spied(trees.Run):
+        resolving = False
+
+        def solve(self, until):
+            super().solve(until)
+            seen["strips"] += self.stats["strips"] > 1
+
+        def resolve(self, touched):
+            self.resolving = True
+            super().resolve(touched)
+            seen["warm"] += 1
+
+        def _join(self, pair, work):
+            seen["join"] += self.budget >= 0
+            return super()._join(pair, work)
+
+        def _search_all(self, until):
+            seen["warm given up" if self.resolving else "search"] += 1
+            super()._search_all(until)
+
+    monkeypatch.setattr(trees, "Run", Spied)
+    for seed in range(12):
+        rng = np.random.default_rng(100 + seed)
+        source, sink, edges = random_problem(rng)
+        solver = gridcut.Solver(source, sink, edges, method="trees")
+        for _ in range(3):
+            solver.solve()
+            source = np.where(rng.random(source.shape) < 0.1, rng.integers(0, 100, source.shape), source)
+            solver.update(source=source)
+    assert REACHED[name] <= {path for path, count in seen.items() if count}, seen
+    if name == "one strip":
+        assert not seen["strips"]
 
 
 def test_an_interruption_between_strips_leaves_no_seam_open(monkeypatch):

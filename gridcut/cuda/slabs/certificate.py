@@ -10,8 +10,7 @@ import math
 import numpy as np
 
 from gridcut.blocks.certificate import certify_lines, certify_sums, check_claims
-from gridcut.blocks.distance import FAR
-from gridcut.certificate import Sums
+from gridcut.certificate import FAR, Sums, check_array, check_number
 from gridcut.cuda.slabs.fetch import fetch_grid, fetch_lines
 from gridcut.cuda.slabs.load import part_of
 from gridcut.cuda.slabs.machine import Machine
@@ -25,6 +24,8 @@ RESIDUALS = 1 << 26  # of the lines that a thread checks at a time, about
 
 def certify(value, labels: np.ndarray, problem: Problem, machines: list[Machine]) -> None:
     """Check a cut of a picture or a volume; raises CertificateError naming the first condition that fails."""
+    check_array("labels", labels, np.bool_, problem.shape)
+    check_number("value", value, problem.is_float)
     slab = machines[0].slab
     arcs, thick = slab.part.own.arcs, slab.part.own.tile[slab.part.axis]
     lines = problem.shape[0]

@@ -1,7 +1,8 @@
 """max_flow on several GPUs: slabs loaded, solved, and their labels and state brought together on the host."""
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,9 +23,20 @@ from gridcut.load import reader
 from gridcut.problem import Problem
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+class Slabs(NamedTuple):
+    """The state on all GPUs, brought to the host when residuals and flows are asked for."""
+
+    problem: Problem
+    flat: Layout
+    machines: list[Machine]
+
+    def solved(self) -> Solved:
+        return solved_of(*self)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SlabCut(Cut):
-    """A minimum cut whose state lies on several GPUs."""
+    """A minimum cut whose state lies on several GPUs; pickled and deep copies are plain cuts on the host."""
 
     _problem: Problem | None = field(repr=False, default=None)
     _machines: list[Machine] | None = field(repr=False, default=None)
@@ -35,6 +47,9 @@ class SlabCut(Cut):
             Cut.check(self)
         else:
             certify(self.value, self.labels, self._problem, self._machines)
+
+    def _portable(self):
+        return Cut, [getattr(self, f.name) for f in fields(Cut)]
 
 
 def max_flow_on_devices(problem: Problem, devices: list[int], parameters: dict, callback) -> Cut:
@@ -62,9 +77,8 @@ def max_flow_on_devices(problem: Problem, devices: list[int], parameters: dict, 
         "dtype": np.dtype(numbers.excess).name,
         "unit": numbers.unit,
     }
-    return SlabCut(
-        value, labels, "cuda", "tiles", stats, Later(lambda: solved_of(problem, flat, machines)), problem, machines
-    )
+    later = Later(Slabs(problem, flat, machines))
+    return SlabCut(value, labels, "cuda", "tiles", stats, later, problem, machines)
 
 
 def bring_labels(machine: Machine, labels: np.ndarray) -> int:

@@ -210,21 +210,24 @@ class DeviceDescent:
         }
         exact = isinstance(problem.unit, int)
         energy = self.energy if exact else problem.float_energy(self._label)
-        return Labelling(labels, energy, "cuda", stats, DeviceHistory(problem, self.start, self.steps))
+        metric = all(first < 0 for first, _ in moves)
+        return Labelling(labels, energy, "cuda", stats, DeviceHistory(problem, self.start, self.steps, metric))
 
 
 class DeviceHistory:
     """`History`, each part of which comes to the host when it is first asked for."""
 
-    def __init__(self, problem: DeviceProblem, start, steps: list[Step]):
+    def __init__(self, problem: DeviceProblem, start, steps: list[Step], metric: bool):
         self._problem, self._start, self._steps = problem, start, steps
+        self.metric = metric
 
     @cached_property
     def problem(self):
-        return self._problem.on_host(metric=all(step.first < 0 for step in self._steps))
+        return self._problem.on_host(metric=self.metric)
 
-    @cached_property
+    @property
     def arguments(self):
+        """What the caller passed, as it is now."""
         return self._problem.host_arguments()
 
     @cached_property
@@ -248,7 +251,14 @@ class DeviceHistory:
         return found
 
     def __iter__(self):
-        return iter(History(self.problem, self.arguments, self.start, self.moves))
+        return iter(self._all)
+
+    def __reduce__(self):
+        return History, tuple(self._all)
+
+    @property
+    def _all(self) -> History:
+        return History(self.problem, self.arguments, self.start, self.moves, self.metric)
 
 
 def _copy(source, target) -> None:
