@@ -71,7 +71,7 @@ def costs_of(cost, mask, maximize: bool, whole: bool):
 
         return DeviceCosts(cost, sign, whole)
     if scipy.sparse.issparse(cost):
-        cost = cost.tocoo()
+        cost = (cost.copy() if cost.format == "lil" else cost).tocoo()  # SciPy converts no read-only lists
         return SparseCosts(cost.row, cost.col, cost.data, cost.shape, sign, whole)
     if isinstance(cost, tuple) and len(cost) == 4 and np.ndim(cost[3]) == 1:
         indptr, indices, values = (np.asarray(a) for a in cost[:3])

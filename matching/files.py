@@ -5,6 +5,7 @@ looks at no value.
 """
 
 import gzip
+import inspect
 import os
 import zipfile
 
@@ -66,9 +67,13 @@ def _read_matrix_market(path):
                 file.seek(0)
             # SciPy's reader may outlive the file, when an error keeps it, and would then end the process by seeking in
             # a closed one: it gets a name, or a stream that cannot seek.
-            return _as_graph(scipy.io.mmread(_Unseekable(file) if zipped else os.fspath(path)))
+            return _as_graph(scipy.io.mmread(_Unseekable(file) if zipped else os.fspath(path), **_ARRAYS))
         except Exception as error:  # what is raised depends on which part of a foreign file is broken
             raise _refused(error, f"{str(path)!r} is no complete MatrixMarket file") from None
+
+
+# From 1.15 on SciPy asks whether to return a matrix or an array, and warns of its default from 1.18 on.
+_ARRAYS = {"spmatrix": False} if "spmatrix" in inspect.signature(scipy.io.mmread).parameters else {}
 
 
 class _Unseekable:
