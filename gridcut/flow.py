@@ -6,14 +6,15 @@ from collections.abc import Mapping
 import numpy as np
 
 from gridcut import methods
-from gridcut.capacity import cut_capacity
+from gridcut.capacity import cut_capacity, measure_cut
 from gridcut.cut import Cut, Later, Solved
 from gridcut.device import DeviceName
 from gridcut.device.arrays import give
 from gridcut.devices import check_devices, choose_devices
 from gridcut.grid import Grid
-from gridcut.load import Reader, load
+from gridcut.load import Reader, largest_capacities, load
 from gridcut.problem import Problem, check_problem
+from gridcut.refine import check_finite, next_bound
 
 
 def max_flow(
@@ -139,21 +140,32 @@ def cut_of(problem: Problem, device: str, name: str, solve, parameters: dict, ca
         from gridcut.cuda.flow import max_flow_on_device
 
         return max_flow_on_device(problem, name, solve, parameters, callback)
-    grid, views = load(problem)
-    loaded = time.perf_counter()
-    sink_side, stats = methods.run(solve, grid, parameters, callback)
-    solved = time.perf_counter()
-    return pack(problem, views, grid, sink_side, device, name, stats, (start, loaded, solved))
-
-
-def pack(problem: Problem, views: Reader, grid: Grid, sink_side, device, method, stats, clock) -> Cut:
-    """The result: labels from the solver's sink side, the value from the caller's arrays."""
-    start, loaded, solved = clock
-    labels = labels_of(problem, grid, sink_side)
-    value = cut_capacity(views, labels, problem.is_float)
-    seconds = {"load": loaded - start, "solve": solved - loaded, "value": time.perf_counter() - solved}
+    seconds = dict.fromkeys(("load", "solve", "value"), 0.0)
+    while True:
+        grid, views = load(problem)
+        problem = problem._replace(bound=views.bound)
+        loaded = time.perf_counter()
+        sink_side, stats = methods.run(solve, grid, parameters, callback)
+        solved = time.perf_counter()
+        labels = labels_of(problem, grid, sink_side)
+        value, bound = value_of(problem, views, labels, grid.unit)
+        done = time.perf_counter()
+        for phase, spent in zip(seconds, (loaded - start, solved - loaded, done - solved), strict=True):
+            seconds[phase] += spent
+        if bound is None:
+            break
+        problem, start = problem._replace(bound=bound), done
     stats = {**stats, "seconds": seconds, "dtype": grid.excess.dtype.name, "unit": grid.unit}
-    return Cut(value, labels, device, method, stats, Later(lambda: Solved(problem, views, grid, [])))
+    return Cut(value, labels, device, name, stats, Later(lambda: Solved(problem, views, grid, [])))
+
+
+def value_of(problem: Problem, views: Reader, labels: np.ndarray, unit) -> tuple[int | float, float | None]:
+    """The capacity of the cut, from the caller's arrays, and the bound for another solve if rounding lost too much."""
+    if not problem.is_float:
+        return cut_capacity(views, labels, False), None
+    cut = measure_cut(views, labels, unit)
+    check_finite(cut.value, lambda: problem, lambda: labels)
+    return cut.value, next_bound(cut, unit, lambda: largest_capacities(problem, views))
 
 
 def labels_of(problem: Problem, grid: Grid, sink_side) -> np.ndarray:

@@ -29,6 +29,7 @@ class Problem(NamedTuple):
     is_float         capacities are floats: the solvers work on multiples of one fixed-point unit
     items            None, or the length of a batch: then arrays may have a leading axis of that length
     library          None for arrays on the host; whose they are if they lie on a GPU: all that are not 0-d do
+    bound            None, or for floats what capacities are clamped to: see gridcut/units.py
     """
 
     shape: tuple[int, ...]
@@ -39,6 +40,7 @@ class Problem(NamedTuple):
     is_float: bool
     items: int | None = None
     library: str | None = None
+    bound: float | None = None
 
     def arrays(self):
         """All capacity arrays with the names messages use."""
@@ -205,12 +207,12 @@ def check_offset(key, ndim: int, name: str = "edges") -> Offset:
 
 
 def first_bad(name: str, array: np.ndarray, shape: tuple[int, ...], used, line: int = 0) -> ValueError:
-    """The error for an array that holds a negative or non-finite capacity among the used ones (None: all).
+    """The error for an array that holds a negative capacity or NaN among the used ones (None: all).
 
     line: where the array begins in the caller's.
     """
     values = np.broadcast_to(array, shape)
-    bad = ~(values >= 0) | (values == np.inf)
+    bad = ~(values >= 0)
     if used is not None:
         bad &= used
     where = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), shape))
@@ -218,7 +220,7 @@ def first_bad(name: str, array: np.ndarray, shape: tuple[int, ...], used, line: 
 
 
 def bad_capacity(name: str, value, where: tuple[int, ...]) -> ValueError:
-    """The error for a negative or non-finite capacity."""
-    if not np.isfinite(value):
-        return ValueError(f"{name} holds {value} at {where}; capacities must be finite")
+    """The error for a negative capacity or NaN."""
+    if np.isnan(value):
+        return ValueError(f"{name} holds {value} at {where}; capacities must be numbers, inf for what may not be cut")
     return ValueError(f"{name} holds {value} at {where}; capacities must be 0 or more")

@@ -24,7 +24,7 @@ def check_count(name: str, value, minimum: int = 1, maximum: int = MAX_COUNT, *,
     if count is None or isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} must be an integer, got {value!r:.60} ({type(value).__name__})")
     if count < minimum:
-        raise ValueError(f"{name} must be {minimum} or more{why and ', '}{why}; got {count}")
+        raise ValueError(f"{name} must be {minimum} or more, {why + '; ' if why else ''}got {count}")
     if count > maximum:
         raise ValueError(f"{name} must be at most {maximum}, got {count}")
     return count
