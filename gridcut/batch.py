@@ -11,6 +11,7 @@ import numpy as np
 from gridcut import methods
 from gridcut.cut import Cut
 from gridcut.device import CertificateError, DeviceName, thread_count
+from gridcut.device.arguments import check_callback
 from gridcut.device.arrays import give, on_device, to_host
 from gridcut.flow import cut_of
 from gridcut.problem import Problem, as_array, check_edges, check_mapping, check_mask, check_shape, finished
@@ -106,6 +107,7 @@ def max_flow_batch(
     (array([5, 1]), array([[ True,  True, False],
            [False, False, False]]))
     """
+    check_callback(callback)
     problem = check_batch(source, sink, edges, mask)
     ran_on, name, solve = methods.choose(device, method, problem, parameters)
     if methods.works_on_tiles(name) and not problem.empty:

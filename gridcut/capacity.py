@@ -84,7 +84,7 @@ def differences_kernel(source, sink, mask, labels, scale, extent, first, last):
 
 @kernel
 def arc_kernel(capacity, far_mask, labels, scale, extent, offset, first, last, zero):
-    """Capacity of the arcs p -> p + offset from the source side to the sink side, p on lines first..last; their loss."""
+    """Capacity of the arcs p -> p + offset from the source side to the sink side, p on lines first..last; the loss."""
     total = zero
     loss = 0.0
     c2 = capacity.stride[2]

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gridcut.cut import Cut
+from gridcut.device.arguments import plain_array
 from gridcut.flow import max_flow
 from gridcut.problem import Offset, check_offset
 from gridcut.reduction import reduce_to_cut
@@ -252,7 +253,7 @@ def _term_total(table, offsets, labels):
 
 
 def _numbers(name, value):
-    array = np.asarray(value)
+    array = plain_array(name, value)
     if array.dtype.kind not in "biuf" or array.dtype == np.uint64:
         raise TypeError(f"{name} must hold integers up to 64 bits (signed) or floats, got {array.dtype}")
     return array
@@ -287,7 +288,7 @@ def _magnitude(array, shape, offsets):
 
 
 def _labels(labels, shape, count):
-    labels = np.asarray(labels)
+    labels = plain_array("labels", labels)
     if labels.dtype.kind not in "biu":
         raise TypeError(f"labels must be integers or bool, got {labels.dtype}")
     if labels.shape != shape:

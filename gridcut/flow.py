@@ -9,6 +9,7 @@ from gridcut import methods
 from gridcut.capacity import cut_capacity, measure_cut
 from gridcut.cut import Cut, Later, Solved
 from gridcut.device import DeviceName
+from gridcut.device.arguments import check_callback
 from gridcut.device.arrays import give
 from gridcut.devices import check_devices, choose_devices
 from gridcut.grid import Grid
@@ -43,7 +44,7 @@ def max_flow(
     ----------
     source, sink : array_like, one shape with 1, 2 or 3 axes (one of them may be a scalar)
         Capacity from the source to each pixel, and from each pixel to the sink.  In an energy: `source` is
-        the cost of labelling a pixel False (sink side), `sink` the cost of True.
+        the cost of labelling a pixel False (sink side), `sink` the cost of True; ``inf`` forbids it.
     edges : mapping from offset to array_like
         Capacity from pixel p to p + offset, of the grid's shape or a scalar, such as
         ``{(0, 1): right, (1, 0): down}``.  An offset whose opposite is absent is undirected: the same
@@ -81,8 +82,9 @@ def max_flow(
     TypeError
         An argument of the wrong kind, or a parameter the method does not take.
     ValueError
-        Wrong shapes; negative, NaN or infinite capacities; capacities round a pixel adding up to 2^63 or
-        more.
+        Wrong shapes; negative capacities or NaN; integers round a pixel adding up to 2^63 or more.  Infinite
+        capacities all the way from the source to the sink (every cut is infinite), or floats that cannot be
+        represented together.
     RuntimeError
         A device that cannot be had.
     MemoryError
@@ -90,9 +92,12 @@ def max_flow(
 
     Notes
     -----
-    Capacities are uint8, uint16, int32, int64, float32 or float64 (int8, int16, uint32 and float16 are
-    widened). Integers are exact.  If one array holds floats, all capacities are rounded to multiples of one
-    power of two, reported as ``stats["unit"]``, about 2^-60 of the largest sum round a pixel.
+    Capacities are bool, uint8, uint16, int32, int64, float32 or float64 (int8, int16, uint32 and float16 are
+    widened). Integers are exact.  If one array holds floats, all capacities are rounded down to multiples of
+    one power of two, reported as ``stats["unit"]``, about 2^-60 of the largest sum round a pixel; the value is
+    within one part in 10^9 of the minimum.  Floats may be infinite: no minimum cut has such a capacity, or
+    ValueError is raised.  Infinite and huge ones are clamped to what no minimum cut can have either, so they
+    take no precision from others.
 
     Arrays on a GPU (CuPy, PyTorch, numba: ``__cuda_array_interface__``) are read where they lie, and labels come
     back as an array of their library.  They must not be mixed with arrays on the host; scalars may.
@@ -113,6 +118,7 @@ def max_flow(
     (5, array([ True,  True, False]))
     """
     start = time.perf_counter()
+    check_callback(callback)
     if devices is not None:
         devices = check_devices(devices, device, method)
     else:

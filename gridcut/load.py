@@ -344,4 +344,3 @@ def integer_type(largest: list) -> type:
             f"{total}, the limit is {INT64_MAX}"
         )
     return np.int32 if total <= INT32_MAX else np.int64
-

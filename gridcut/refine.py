@@ -1,4 +1,4 @@
-"""Whether a cut of float capacities is good enough, and the problem to solve again if it is not; see gridcut/units.py."""
+"""Whether a cut of float capacities is good enough, and what to solve again if it is not; see gridcut/units.py."""
 
 import math
 from collections.abc import Callable

@@ -10,8 +10,8 @@ accept a loss of LOSS times the cut; if it is more, they solve again with a fine
 
 Clamped problems.  A bound (`Problem.bound`, None in ordinary problems) makes room for a finer unit.  With one,
 
-  arcs        count as the bound and one unit at most.  The bound is at least the capacity of some cut, so no minimum cut
-              has an arc above it, neither before nor after.
+  arcs        count as the bound and one unit at most.  The bound is at least the capacity of some cut, so no minimum
+              cut has an arc above it, neither before nor after.
   terminals   count as their difference, e = source - sink, and that as in + 1 units at least below zero and as out + 1
               at most, where in and out are what all arcs of the pixel carry.  Beyond that the side of the pixel is the
               same in all minimum cuts.
@@ -49,7 +49,7 @@ def units(value, scale):
 def difference(source, sink, scale):
     """source - sink in units, rounded towards 0: the terminals of a pixel of a clamped problem, not clamped yet."""
     rest = np.float64(source) - np.float64(sink)
-    if not rest != 0:  # NaN too: both are infinite, which every cut pays
+    if not (rest < 0 or rest > 0):  # NaN: both are infinite, which every cut pays
         return np.int64(0)
     exact = rest * scale[0] * scale[1]
     return np.int64(max(-WHOLE, min(WHOLE, exact)))
@@ -74,14 +74,14 @@ def exponent_of(unit: float) -> int:
 
 
 def scale_of(unit: float | int, bound: float | None) -> tuple[float, float, float, float] | None:
-    """What kernels multiply floats with, in two steps since 2^1074 is no float; the most units; the unit.
+    """What kernels multiply floats with, in two steps as 2^1074 is no float; the most units; the unit.
 
     None for integers.
     """
     if not isinstance(unit, float):
         return None
     exponent = exponent_of(unit)
-    first = min(exponent, 1000)
+    first = min(exponent, 1022)
     most = WHOLE
     if bound is not None and math.frexp(bound)[1] + exponent <= FLOAT_BITS:
         most = min(WHOLE, math.floor(math.ldexp(bound, exponent)) + 1.0)
@@ -108,4 +108,3 @@ def _exponent_of_sum(capacities: list[float]) -> int:
     """e such that their sum is less than 2^e; the sum itself need not be a float."""
     shift = 16 if max(capacities) > 2.0**1000 else 0
     return math.frexp(sum(math.ldexp(c, -shift) for c in capacities))[1] + shift
-

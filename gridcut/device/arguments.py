@@ -10,6 +10,7 @@ from numbers import Real
 import numpy as np
 
 MAX_COUNT = 2**62  # of counts that kernels add up in 64 bits
+MAX_THREADS = 1024
 
 
 def check_count(name: str, value, minimum: int = 1, maximum: int = MAX_COUNT, *, why: str = "") -> int:
