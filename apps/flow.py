@@ -35,7 +35,7 @@ from apps.command import (
     parser,
     run,
 )
-from apps.images import READABLE, InputError, read_image, write_image
+from apps.images import InputError, read_image, write_image
 from apps.outputs import claim
 
 INPUTS = ("frames", "truth", "matches")

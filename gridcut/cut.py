@@ -96,7 +96,7 @@ class Cut(Result):
         What ran.
     stats : dict
         Counts of the solver (pushes, relabels, ...), "seconds" by phase, "dtype" of the residuals and "unit":
-        1 for integers; floats were rounded to multiples of this power of two.
+        1 for integers; floats were rounded down to multiples of this power of two.
 
     Notes
     -----

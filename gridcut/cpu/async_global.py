@@ -47,6 +47,7 @@ from gridcut.device import (
     run_threads,
     thread_count,
 )
+from gridcut.device.arguments import MAX_THREADS, check_count, check_positive
 from gridcut.rules import goes_down, lifted, push_amount
 
 MANY = 200
@@ -183,12 +184,9 @@ def solve(excess, residual, step, *, threads=None, global_every=1.0, callback=No
     threads       in all, the one that makes the waves included; 2 at least; None: numba's number of threads
     global_every  relabels between the starts of two waves, as a multiple of the number of cells
     """
-    if threads is None:
-        threads = max(2, thread_count())
-    if not threads >= 2:
-        raise ValueError(f"threads must be 2 or more, one of them relabels; got {threads!r}")
-    if not global_every > 0:
-        raise ValueError(f"global_every must be positive, got {global_every!r}")
+    threads = max(2, thread_count()) if threads is None else threads
+    threads = check_count("threads", threads, 2, MAX_THREADS, why="one of them relabels")
+    global_every = check_positive("global_every", global_every)
     size = excess.size
     number = index_type(size)
     ceiling = np.int64(size + 1)

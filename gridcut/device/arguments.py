@@ -10,6 +10,7 @@ from numbers import Real
 import numpy as np
 
 MAX_COUNT = 2**62  # of counts that kernels add up in 64 bits
+MAX_THREADS = 1024
 
 
 def check_count(name: str, value, minimum: int = 1, maximum: int = MAX_COUNT, *, why: str = "") -> int:
@@ -24,7 +25,7 @@ def check_count(name: str, value, minimum: int = 1, maximum: int = MAX_COUNT, *,
     if count is None or isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} must be an integer, got {value!r:.60} ({type(value).__name__})")
     if count < minimum:
-        raise ValueError(f"{name} must be {minimum} or more{why and ', '}{why}; got {count}")
+        raise ValueError(f"{name} must be {minimum} or more, {why + '; ' if why else ''}got {count}")
     if count > maximum:
         raise ValueError(f"{name} must be at most {maximum}, got {count}")
     return count

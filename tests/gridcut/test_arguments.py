@@ -24,7 +24,7 @@ def test_counts_have_bounds():
         check_count("cycle", 10**30)
     with pytest.raises(ValueError, match=r"threads must be 2 or more, one of them relabels; got 1"):
         check_count("threads", 1, 2, why="one of them relabels")
-    with pytest.raises(ValueError, match=r"threads must be 1 or more; got -1"):
+    with pytest.raises(ValueError, match=r"threads must be 1 or more, got -1"):
         check_count("threads", -1)
     assert check_count("steps", 7, 7, 7) == 7
 
