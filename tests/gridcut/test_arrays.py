@@ -64,7 +64,7 @@ def test_pandas():
     assert cut.method != "blocks"
     assert cut.value == 5
     assert cut.labels.tolist() == [True, True, False]
-    assert cut.flow((1,)).tolist() == [0, 2, 0]
+    assert cut.flow((1,))[1] == 2
     table = pandas.DataFrame(np.arange(12).reshape(3, 4), index=["a", "b", "c"])
     assert (
         gridcut.max_flow(table, 3, {(0, 1): table}).value
