@@ -62,7 +62,7 @@ def solvers() -> dict:
     symmetric.data = symmetric.data.astype(np.int64) % 5 + 1
     rng = np.random.default_rng(2)
     source, sink, right, down = rng.integers(0, 60, (4, 70, 60), dtype=np.int32)
-    cost = rng.integers(0, 500, (120, 130), dtype=np.int32)
+    cost = rng.integers(0, 500, (120, 120), dtype=np.int32)
 
     def pairs(graph, **how):
         return lambda: matching.maximum(graph, threads=THREADS, device="cpu", **how).cardinality
