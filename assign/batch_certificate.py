@@ -90,7 +90,7 @@ class GivenBatch(Kept):
         if self.max_cost is not None:
             limit = np.asarray(to_host(self.max_cost))
             limit = np.broadcast_to(limit[:, None] if limit.ndim == 1 else limit, (items, n))
-            whole = bool(((limit == np.rint(limit)) & (np.abs(limit) < WHOLE_BELOW)).all())
+            whole = bool(((limit == np.rint(limit)) & (np.abs(limit.astype(np.float64)) < WHOLE_BELOW)).all())
         exact = whole and costs.dtype.kind != "f"
         limit = None if limit is None else limit.astype(np.int64 if exact else np.float64)
         costs = costs if exact else costs.astype(np.float64, copy=False)

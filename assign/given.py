@@ -71,13 +71,26 @@ def costs_of(cost, mask, maximize: bool, whole: bool):
 
         return DeviceCosts(cost, sign, whole)
     if scipy.sparse.issparse(cost):
-        cost = (cost.copy() if cost.format == "lil" else cost).tocoo()  # SciPy converts no read-only lists
-        return SparseCosts(cost.row, cost.col, cost.data, cost.shape, sign, whole)
+        return SparseCosts(*entries_of(cost), cost.shape, sign, whole)
     if isinstance(cost, tuple) and len(cost) == 4 and np.ndim(cost[3]) == 1:
-        indptr, indices, values = (np.asarray(a) for a in cost[:3])
-        row = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-        return SparseCosts(row, indices, values, cost[3], sign, whole)
+        return SparseCosts(*listed(*(np.asarray(a) for a in cost[:3])), cost[3], sign, whole)
     return DenseCosts(np.asarray(cost), None if mask is None else np.asarray(mask), sign, whole)
+
+
+def entries_of(matrix):
+    """Row, column and cost of each stored entry of a SciPy matrix, in any order."""
+    if matrix.format in ("csr", "csc"):  # not by SciPy, which refuses what may be stored behind the last entry
+        major, minor, values = listed(matrix.indptr, matrix.indices, matrix.data)
+        return (major, minor, values) if matrix.format == "csr" else (minor, major, values)
+    coo = (matrix.copy() if matrix.format == "lil" else matrix).tocoo()  # SciPy converts no read-only lists
+    return coo.row, coo.col, coo.data
+
+
+def listed(indptr, indices, values):
+    """Row, column and cost of each entry of compressed rows."""
+    counts = np.diff(indptr.astype(np.int64))
+    stored = int(counts.sum())
+    return np.repeat(np.arange(len(counts)), counts), indices[:stored].astype(np.int64), values[:stored]
 
 
 def limits_of(max_cost, shape):
@@ -85,7 +98,7 @@ def limits_of(max_cost, shape):
     if max_cost is None:
         return None, True
     array = np.asarray(to_host(max_cost))
-    whole = array.dtype.kind in "iu" or bool(((array == np.rint(array)) & (np.abs(array) < WHOLE_BELOW)).all())
+    whole = bool(((array == np.rint(array)) & (np.abs(array.astype(np.float64)) < WHOLE_BELOW)).all())
     return np.broadcast_to(array.astype(np.int64 if whole else np.float64), shape), whole
 
 

@@ -79,11 +79,16 @@ def run_threads(worker, count: int, abort=None) -> list:
         run(count - 1)
         wait()
     except BaseException as error:  # an interrupt outside the worker, or a thread that cannot be started
-        errors.append(error)
+        errors.append(_interrupt(error))
         _insist(end_early)
     if errors:
         raise errors[0]
     return results
+
+
+def _interrupt(error: BaseException) -> BaseException:
+    """The interrupt behind an error: Python 3.12 may raise RuntimeError where one comes while it waits for a thread."""
+    return error.__context__ if isinstance(error.__context__, KeyboardInterrupt) else error
 
 
 def _insist(action) -> None:
