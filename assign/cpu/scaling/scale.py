@@ -14,7 +14,7 @@ Where floats were rounded too much for the costs that matter, the others are cut
 
 import numpy as np
 
-from assign.cpu.scaling.ceiling import lower_ceiling
+from assign.cpu.ceiling import lower_ceiling
 from assign.cpu.scaling.load import MOST, Task, load, unload
 from gridcut.device import kernel
 from gridcut.device.arguments import check_count

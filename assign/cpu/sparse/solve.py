@@ -30,6 +30,8 @@ The paths take O(n a log a) for a arcs; memory O(n + m + a).
 
 import numpy as np
 
+from assign.certificate import tolerance
+from assign.cpu.ceiling import UNITS, lower_ceiling
 from assign.cpu.sparse.auction import bid, mean_gap, release
 from assign.cpu.sparse.augment import STOPPED, Search, augment, find_arcs, row_prices, settle
 from assign.infeasible import InfeasibleError, check_feasible, deficiency
@@ -65,6 +67,32 @@ def solve(indptr, indices, cost, m, *, limit=None, start=None, matched=None, cal
         empty = np.flatnonzero(np.diff(indptr) == 0)
         if len(empty):
             raise InfeasibleError(empty[:1], ())
+    how = {"matched": matched, "callback": callback, "alpha": alpha, "fine": fine}
+    found = _solve(indptr, indices, cost, m, limit, start, **how)
+    ceiling = np.inf
+    while len(indices) and (unit := _lost(m, *found)) is not None:
+        lower = lower_ceiling(indptr, indices, cost, m, limit, found[0], unit)
+        if lower is None or not lower < ceiling / 2:
+            break
+        ceiling = lower
+        found = _solve(indptr, indices, np.minimum(cost, ceiling), m, limit, None, **(how | {"matched": None}))
+    return found
+
+
+def _lost(m: int, col_of, u, v, stats) -> float | None:
+    """The unit that prices of floats are rounded to if they have lost digits of the costs paid; None if not."""
+    if u.dtype.kind != "f":
+        return None
+    row = np.flatnonzero(col_of >= 0)
+    prices = max(np.abs(u).max(initial=0.0), np.abs(v).max(initial=0.0))
+    paid = np.abs(u[row] + v[col_of[row]]).max(initial=0.0)
+    unit = 2 * float(np.finfo(np.float64).eps) * prices
+    return unit if UNITS * unit > tolerance((len(u), m), paid) else None
+
+
+def _solve(indptr, indices, cost, m, limit, start, matched, callback, alpha, fine):
+    """As `solve`; prices of floats may have lost digits to a cost that no cheapest assignment holds."""
+    n = len(indptr) - 1
     network = _Network(indptr, indices, cost, m, limit)
     warm = start is not None and len(indices)
     v = network.numbers(start[1]) if warm else np.zeros(m, network.real)
