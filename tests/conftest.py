@@ -2,10 +2,13 @@
 
 On a machine without a GPU the tests marked `gpu` are left out, and so are those marked `sim` outside numba's
 simulator (NUMBA_ENABLE_CUDASIM=1), where nothing else runs.  CUTMATCH_TEST_GPU=1 says that there must be a GPU.
+
+Tests marked `thorough` are deselected unless the -m expression names that marker or CUTMATCH_THOROUGH=1 is set.
 """
 
 import atexit
 import os
+import re
 import shutil
 import tempfile
 
@@ -29,6 +32,12 @@ def has_gpu():
 
 def gpu_demanded():
     return os.environ.get("CUTMATCH_TEST_GPU") == "1"
+
+
+def thorough_demanded(config):
+    """Whether the long randomised batteries run: not with -m sim or -m gpu alone, which have another purpose."""
+    expression = config.getoption("markexpr", default="")
+    return os.environ.get("CUTMATCH_THOROUGH") == "1" or re.search(r"\bthorough\b", expression) is not None
 
 
 @pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
@@ -59,3 +68,6 @@ def pytest_collection_modifyitems(config, items):
     config.stash[LEFT_OUT] = len(gpu)
     unfit = gpu if SIMULATED else gpu | marked("sim")
     items[:] = [item for item in items if item not in unfit]
+    if not thorough_demanded(config) and (left := marked("thorough")):
+        config.hook.pytest_deselected(items=[item for item in items if item in left])
+        items[:] = [item for item in items if item not in left]
