@@ -30,9 +30,10 @@ def certify(graph, threshold, matching, wanted, cover, largest) -> None:
     passing = value <= threshold
     if np.isnan(value).any():
         raise CertificateError("the graph has changed since the solve: it holds NaN")
-    certificate.certify(_pattern(graph, row, col, passing), *matching._on_host()[1:], matching.cardinality)
-    if matching.cardinality < wanted:
-        raise CertificateError(f"{matching.cardinality} pairs pass the gate, and {wanted} were wanted")
+    pairs = certificate.certify(_pattern(graph, row, col, passing), *matching._on_host()[1:])
+    certificate.certify_cardinality(matching.cardinality, pairs)
+    if pairs < wanted:
+        raise CertificateError(f"{pairs} pairs pass the gate, and {wanted} were wanted")
     for sides in (cover, largest or cover):
         if tuple(map(len, sides)) != tuple(graph.shape):
             raise CertificateError(f"the graph has changed since the solve: its shape is {graph.shape}")

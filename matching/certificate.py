@@ -107,8 +107,8 @@ def certify_pairs(graph: BipartiteGraph, row_match, col_match) -> None:
         raise CertificateError(f"{where} is matched along no edge, or to a vertex matched otherwise")
 
 
-def certify(graph: BipartiteGraph, row_match, col_match, cardinality: int | None = None) -> None:
-    """A matching, maximum, and of this cardinality if one is given; raises CertificateError."""
+def certify(graph: BipartiteGraph, row_match, col_match) -> int:
+    """A matching, and maximum; its cardinality, or raises CertificateError."""
     if not is_sound(graph):
         raise CertificateError("the graph has changed since the solve: its indices do not ascend within its shape")
     certify_pairs(graph, row_match, col_match)
@@ -120,5 +120,10 @@ def certify(graph: BipartiteGraph, row_match, col_match, cardinality: int | None
     cover, pairs = int(in_rows.sum()) + int(in_cols.sum()), int((row_match >= 0).sum())
     if cover != pairs:
         raise CertificateError(f"{pairs} pairs, but the cover has {cover} vertices: the matching is not maximum")
-    if cardinality is not None and (type(cardinality) is not int or cardinality != pairs):
+    return pairs
+
+
+def certify_cardinality(cardinality, pairs: int) -> None:
+    """The number that a result tells is that of its pairs; raises CertificateError."""
+    if type(cardinality) is not int or cardinality != pairs:
         raise CertificateError(f"cardinality is {cardinality!r}, but there are {pairs} pairs")

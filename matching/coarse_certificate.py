@@ -79,7 +79,7 @@ def contracted(fine: Level, label) -> Level:
 def _sums(place, values, count: int) -> np.ndarray:
     """The sums of the values at each place, one after the other; integers exactly."""
     if values.dtype.kind == "f":
-        return np.bincount(place, values, minlength=count)
+        return np.bincount(place, values, minlength=count).astype(np.float64)  # integers, where there are none
     total = np.zeros(count, np.int64)
     np.add.at(total, place, values)
     return total

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from gridcut.device.arrays import give, to_host
-from matching.certificate import CertificateError, certify, koenig_cover
+from matching.certificate import CertificateError, certify, certify_cardinality, koenig_cover
 from matching.device_graph import DeviceBipartiteGraph
 from matching.graph import BipartiteGraph
 
@@ -49,7 +49,7 @@ class Matching:
         The graph is kept by reference: it answers for the graph solved only as long as that is left unchanged.
         The proof is found on the host, for a graph on the GPU, too.  O(n + m + edges).
         """
-        certify(*self._on_host(), self.cardinality)
+        certify_cardinality(self.cardinality, certify(*self._on_host()))
         counted = [self.stats.get(name) for name in ("initial", "augmentations")] if type(self.stats) is dict else []
         if not all(isinstance(count, int) for count in counted) or sum(counted) != self.cardinality:
             raise CertificateError(

@@ -6,6 +6,7 @@ converted (`gridcut.device.sparse`), and the lists of one that needs no conversi
 """
 
 import operator
+from itertools import chain
 
 import numpy as np
 
@@ -108,6 +109,10 @@ def stored_lists(graph, with_values: bool = True):
             ptr = np.zeros(graph.shape[0] + 1, np.int64)
             np.cumsum(np.bincount(row, minlength=graph.shape[0]), out=ptr[1:])
             return ptr, col[order], graph.data[order] if with_values else None, False
+        if graph.format == "lil":  # whose read-only arrays SciPy does not convert
+            ptr = np.cumsum([0, *map(len, graph.rows)])
+            adj = np.fromiter(chain.from_iterable(graph.rows), np.int32, ptr[-1])
+            return ptr, adj, np.fromiter(chain.from_iterable(graph.data), graph.dtype, ptr[-1]), False
         graph = graph.tocsr()
     if with_values and len(graph.data) < len(graph.indices):
         raise ValueError(f"graph has {len(graph.indices)} indices, but {len(graph.data)} values")
