@@ -189,6 +189,8 @@ def bipartite_graph(graph) -> BipartiteGraph:
             return _from_gpu(graph)
         return _from_lists(*graph)
     if scipy.sparse.issparse(graph):
+        if graph.format == "csr" and graph.ndim == 2:  # a small graph is matched in little more time than this takes
+            return _from_lists(graph.indptr, graph.indices, graph.shape)
         indptr, indices, _, by_col = stored_lists(graph, with_values=False)
         if by_col:
             return _from_lists(indptr, indices, graph.shape[::-1]).transposed

@@ -36,6 +36,8 @@ def not_a_graph(graph, accepted: str) -> TypeError:
 
 def integers(name: str, array) -> np.ndarray:
     """A one-dimensional array of integers; an empty one may have any dtype."""
+    if type(array) is np.ndarray and array.ndim == 1 and array.dtype.kind in "iu":
+        return array
     array = plain_array(name, array)
     if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
         raise TypeError(f"{name} must be a one-dimensional array of integers, got {array.dtype}, {array.shape}")
