@@ -111,7 +111,8 @@ def certify(graph: GeneralGraph, partner, size, weight, heaviest_first: bool) ->
         ("size", size, int(np.count_nonzero(partner >= 0)) // 2),
         ("weight", weight, weight_of(graph, partner)),
     ):
-        if type(given) is not type(right) or given != right:
+        kind = int | np.integer if isinstance(right, int) else float | np.floating
+        if not isinstance(given, kind) or isinstance(given, bool) or given != right:
             raise CertificateError(f"{name} is {given!r}, but that of the pairs is {right!r}")
     refuse(*look_for_better_kernel(graph.ptr, graph.adj, graph.weights(), partner, matched, heaviest_first))
 
