@@ -150,7 +150,7 @@ class Cut(Result):
     def _check_for(self, source, sink, edges) -> None:
         """As `check`, but for capacities on the host that are made again from what the caller passed."""
         solved = self._solved()
-        problem = check_problem(source, sink, edges, None)
+        problem = check_problem(source, sink, edges, None)._replace(bound=solved.problem.bound)
         views, grid = None, solved.grid
         if (problem.shape, problem.is_float) != (solved.problem.shape, solved.problem.is_float):
             raise CertificateError("the cut is of another problem")
