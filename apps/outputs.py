@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 
-from apps.errors import InputError
+from apps.errors import InputError, OutputError
 from apps.writing import is_special, reported, target_of, write_bytes
 
 FOLDER = ".cutmatch"
@@ -43,6 +43,7 @@ class Outputs:
         self.command, self.chosen, self.options = command, chosen, inputs
         self.out = Path(getattr(chosen, "out", "."))
         self.named = {}  # option: path
+        self.unwritable = {}  # name of an item: error
         self._planned = {}  # (folder, name): what it is a result of
         self._families = {}  # beginning of names: what they are results of
         self._folders = {}
@@ -53,11 +54,20 @@ class Outputs:
                 self.named[f"--{option}"] = Path(value)
 
     def check(self, items: Iterable) -> None:
-        """InputError unless this run may write what its options name, and the results of these items."""
+        """InputError unless this run may write what its options name, and the results of these items.
+
+        Results of some items alone that cannot be written, because of their names, go into `unwritable`.
+        """
         for option, path in self.named.items():
             self._check_named(option, path)
-        for item in items:
-            self.check_item(item)
+        count = 0
+        for count, item in enumerate(items, 1):
+            try:
+                self.check_item(item)
+            except OutputError as error:
+                self.unwritable[item.name] = error
+        if count and len(self.unwritable) == count:
+            raise next(iter(self.unwritable.values()))
         self._check_families()
 
     def check_item(self, item) -> None:
