@@ -60,13 +60,14 @@ class Outputs:
         """
         for option, path in self.named.items():
             self._check_named(option, path)
-        count = 0
-        for count, item in enumerate(items, 1):
+        writable = 0
+        for item in items:
             try:
                 self.check_item(item)
+                writable += 1
             except OutputError as error:
                 self.unwritable[item.name] = error
-        if count and len(self.unwritable) == count:
+        if self.unwritable and not writable:
             raise next(iter(self.unwritable.values()))
         self._check_families()
 
