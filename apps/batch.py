@@ -1,5 +1,7 @@
 """Many inputs in one run: finding them, what belongs to each, and going on when one of them fails."""
 
+import contextlib
+import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -8,58 +10,93 @@ from pathlib import Path
 from typing import NamedTuple
 
 from apps.clock import ticking
-from apps.command import SOME_FAILED, write_json
-from apps.images import READABLE, InputError
+from apps.command import write_json
+from apps.errors import DEFECT, SOME_FAILED, InputError, is_defect, reason_of, say, tell
+from apps.images import READABLE
+from apps.outputs import Outputs, files_in, refuse_special, same_folder
 
 
 class Item(NamedTuple):
-    """One of many: the name of its results, what is shown of it, and what finds all that belongs to it."""
+    """One of many: the name of its results, what is shown of it, and what finds all that belongs to it.
+
+    files    the results, as far as they are known before the work begins: paths in --out
+    source   the file that the results are called after
+    family   how the names of results begin whose number is not known: FAMILY1.png, FAMILY2.png ...
+    """
 
     name: str
     shown: str
     job: Callable[[], object]
+    files: tuple[Path, ...] = ()
+    source: Path | None = None
+    family: str = ""
 
 
-def pictures_of(names, argument: str = "image") -> tuple[list[Path], bool]:
+def pictures_of(names, argument: str = "image", out=None) -> tuple[list[Path], bool]:
     """The pictures named, folders opened, and whether to treat them as a batch.
 
     Raises InputError, naming the argument, for a folder without pictures or two pictures of one name.
     """
     found = []
     for name in names:
-        path = Path(name)
-        found += pictures_in(path, argument) if path.is_dir() else [path]
+        found += pictures_in(Path(name), argument, out) if os.path.isdir(name) else [Path(name)]
     refuse_namesakes(found, argument)
-    return found, len(found) > 1 or Path(names[0]).is_dir()
+    return found, len(found) > 1 or os.path.isdir(names[0])
 
 
-def pictures_in(folder: Path, argument: str = "image") -> list[Path]:
-    """The pictures of a folder by name; InputError when there is none."""
-    inside = sorted(p for p in folder.iterdir() if p.suffix.lower() in READABLE and not p.name.startswith("."))
-    if not inside:
-        raise InputError(f"{argument}: folder {str(folder)!r} holds no picture ({', '.join(READABLE[:5])}, ...)")
-    return inside
+def pictures_in(folder: Path, argument: str = "image", out=None, least: int = 1) -> list[Path]:
+    """The pictures of a folder by name; of the folder `out` without the results of earlier runs.
+
+    Raises InputError when there are fewer than `least`.
+    """
+    entries = files_in(folder, None if out is None else Path(out), argument)
+    inside = [path for path in entries if path.suffix.lower() in READABLE and not path.name.startswith(".")]
+    if len(inside) >= least:
+        return inside
+    every = pictures_in(folder, argument, None, 0)
+    if len(every) > len(inside):
+        held, hint = "results of earlier runs", "; pass the pictures by name, or another --out"
+        raise InputError(f"{argument}: folder {str(folder)!r} holds nothing but {held}{hint}")
+    if inside:
+        raise InputError(f"{argument}: folder {str(folder)!r} holds one picture; two or more are needed")
+    needed = f"({', '.join(READABLE[:5])}, ...)" if least == 1 else "; two or more are needed"
+    raise InputError(f"{argument}: folder {str(folder)!r} holds no picture{' ' * (least == 1)}{needed}")
 
 
-def pairs_of(one, other, arguments: tuple[str, str]) -> tuple[list[tuple[Path, Path]], bool]:
+def pairs_of(one, other, arguments: tuple[str, str], out=None) -> tuple[list[tuple[Path, Path | None]], bool]:
     """Two pictures, or the pictures of one folder each with that of its name in another, and whether they are many.
 
-    Raises InputError, naming the arguments, for a folder and a picture, and for pictures without a partner.
+    The second is None where `partner_of` does not find it.  Raises InputError, naming the arguments, for a folder and
+    a picture.
     """
+    folders = [os.path.isdir(path) for path in (one, other)]
     one, other = Path(one), Path(other)
-    if one.is_dir() != other.is_dir():
-        folder, single = arguments if one.is_dir() else arguments[::-1]
+    if folders[0] != folders[1]:
+        folder, single = arguments if folders[0] else arguments[::-1]
         raise InputError(f"{folder} is a folder and {single} is not; pass two pictures or two folders")
-    if not one.is_dir():
+    if not folders[0]:
         return [(one, other)], False
-    pictures = pictures_in(one, arguments[0])
+    pictures, pairs = pictures_in(one, arguments[0], out), []
     refuse_namesakes(pictures, arguments[0])
-    return [(path, beside(other, path.stem, arguments[1])) for path in pictures], True
+    for path in pictures:
+        pairs.append((path, None))
+        with contextlib.suppress(InputError):  # the pair's job will find it missing again
+            pairs[-1] = (path, partner_of(path, other, arguments[1]))
+    return pairs, True
 
 
-def refuse_namesakes(paths, argument: str) -> None:
-    """InputError when results, which are called after their inputs, would overwrite each other."""
-    for stem, count in Counter(path.stem for path in paths).items():
+def partner_of(path: Path, other, argument: str) -> Path:
+    """The second picture of a pair; InputError when there is none."""
+    return beside(other, path.stem, argument)
+
+
+def refuse_namesakes(inputs, argument: str) -> None:
+    """InputError when results, which are called after their inputs, would overwrite each other.
+
+    `inputs` are paths, whose results are called after their stems, or the names of the results.
+    """
+    stems = [one if isinstance(one, str) else one.stem for one in inputs]
+    for stem, count in Counter(stems).items():
         if count > 1:
             raise InputError(
                 f"{argument}: {count} inputs are called {stem!r}, and their results would overwrite each other; "
@@ -67,25 +104,43 @@ def refuse_namesakes(paths, argument: str) -> None:
             )
 
 
+def refuse_out(folders, out, argument: str, option: str = "--out") -> None:
+    """InputError when results would be written among the frames or slices of an input."""
+    for folder in folders:
+        if os.path.isdir(folder) and same_folder(Path(folder), Path(out)):
+            raise InputError(
+                f"{option}: {str(out)!r} is the folder of {argument} {str(folder)!r}, whose files are all taken for "
+                "one input; choose another folder"
+            )
+
+
 def beside(given, stem: str, option: str) -> Path | None:
     """The file given, or the one of this stem in the folder given; None if nothing was given."""
     if given is None:
         return None
-    if not Path(given).is_dir():
+    if not os.path.isdir(given):
         return Path(given)
     from apps.strokes import find_by_stem
 
     return find_by_stem(given, stem, option)
 
 
-def run_one(one, job, line, chosen) -> int:
-    """Do a single job, print its line and its JSON; errors are left to `apps.command.run`."""
-    with ticking(chosen.quiet):
-        report = one(job, chosen)
-    if not chosen.quiet and chosen.json != "-":
-        print(line(report))
+def run_one(command: str, one, item: Item, line, chosen, inputs: tuple[str, ...]) -> int:
+    """Do a single item, write its JSON and print its line; errors are left to `apps.command.run`."""
+    outputs = Outputs(command, chosen, inputs)
+    outputs.check([item])
+    job = item.job()
+    refuse_special(job)
+    outputs.check_job(item, job)
+    try:
+        with ticking(chosen.quiet), outputs.writing_named():
+            report = one(job, chosen)
+    except MemoryError as error:
+        raise MemoryError(f"{item.shown}: {reason_of(error)}") from None
     if chosen.json:
         write_json(chosen.json, report)
+    if not chosen.quiet and chosen.json != "-":
+        tell(line(report))
     return 0
 
 
@@ -120,7 +175,10 @@ def run_many(
 
     from apps.scale.task import FAILED, SKIPPED, Task
 
-    outcomes, failures = [], {}
+    outputs = Outputs(command, chosen, inputs)
+    known = isinstance(items, list)
+    outputs.check(items if known else ())
+    outcomes, failures, defects = [], {}, []
 
     def fail(number, shown, reason):
         failures[number] = {noun: shown, "error": reason}
@@ -131,18 +189,24 @@ def run_many(
         try:
             for number, item in enumerate(items):
                 try:
+                    if not known:
+                        outputs.check_item(item)
                     job = item.job()
-                except InputError as error:
-                    fail(number, item.shown, str(error))
+                    outputs.check_job(item, job)
+                except Exception as error:  # whatever is wrong with this one, the others are done
+                    defects.append(is_defect(error))
+                    fail(number, item.shown, reason_of(error))
                     continue
                 yield Task(number, item.name, item.shown, command, one, job, chosen, inputs)
-        except InputError as error:  # such as a video that breaks off
-            fail(number + 1, f"{noun} {number + 2} and all after it", str(error))
+        except Exception as error:  # such as a video that breaks off
+            defects.append(is_defect(error))
+            fail(number + 1, f"{noun} {number + 2} and all after it", reason_of(error))
 
     with ExitStack() as stack:
         bar = stack.enter_context(tqdm(total=total, unit=noun, disable=chosen.quiet, file=sys.stderr))
         for outcome in stack.enter_context(closing(_engine(tasks(), chosen, at_once))):
             if outcome.status == FAILED:
+                defects.append(outcome.defect)
                 tried = f" (tried {outcome.attempts} times)" if outcome.attempts > 1 else ""
                 fail(outcome.number, outcome.shown, outcome.reason + tried)
             else:
@@ -153,18 +217,27 @@ def run_many(
     reports = [outcome.report for outcome in outcomes]
     skipped = [outcome.shown for outcome in outcomes if outcome.status == SKIPPED]
     content = {f"{noun}s": reports, "failures": [failures[number] for number in sorted(failures)]}
-    content |= ({"skipped": skipped} if chosen.resume else {}) | finish(reports)
-    if not chosen.quiet and chosen.json != "-":
-        for outcome in outcomes:
-            if outcome.status != SKIPPED:
-                print(line(outcome.report))
-        left_out = f"{len(skipped)} skipped, " if chosen.resume else ""
-        print(f"{len(reports) - len(skipped)} done, {left_out}{len(failures)} failed{summary(reports)}")
-    for failure in content["failures"]:
-        print(f"cutmatch {command}: {failure[noun]}: {failure['error']}", file=sys.stderr)
-    if chosen.json:
+    content |= {"skipped": skipped} if chosen.resume else {}
+    problem = None
+    try:
+        with outputs.writing_named():
+            content |= finish(reports)
+    except (InputError, OSError) as error:  # what was done is reported all the same
+        problem = error
+    if chosen.json and chosen.json != "-":
         write_json(chosen.json, content)
-    return SOME_FAILED if failures else 0
+    if not chosen.quiet and chosen.json != "-":
+        lines = [line(outcome.report) for outcome in outcomes if outcome.status != SKIPPED]
+        left_out = f"{len(skipped)} skipped, " if chosen.resume else ""
+        lines.append(f"{len(reports) - len(skipped)} done, {left_out}{len(failures)} failed{summary(reports)}")
+        tell(*lines)
+    for failure in content["failures"]:
+        say(f"cutmatch {command}: {failure[noun]}: {failure['error']}")
+    if chosen.json == "-":
+        write_json(chosen.json, content)
+    if problem is not None:
+        raise problem
+    return DEFECT if any(defects) else SOME_FAILED if failures else 0
 
 
 def _engine(tasks, chosen, at_once: int):

@@ -12,10 +12,15 @@
   cutmatch info          versions, devices, threads, where machine code is kept
 
 `cutmatch NAME --help` explains each; `python -m apps.NAME` is the same.
+
+Exit status: 0 done, 1 some inputs of a batch failed or the disk is full, 2 the input or an option cannot be used, 70 a
+defect in cutmatch (please report it), 130 stopped by Ctrl-C.
 """
 
 import sys
 from importlib import import_module
+
+from apps.errors import BAD_INPUT, finish, say, tell
 
 COMMANDS = (
     "demo",
@@ -33,18 +38,21 @@ COMMANDS = (
 
 def main(argv=None) -> int:
     """Run the command named first in `argv` (default: the process's arguments); its exit status."""
-    argv = list(sys.argv[1:] if argv is None else argv)
+    return finish("cutmatch", lambda: _main(list(sys.argv[1:] if argv is None else argv)))
+
+
+def _main(argv) -> int:
     if not argv or argv[0] in ("-h", "--help"):
-        print(__doc__.strip())
-        return 0 if argv else 2
+        tell(__doc__.strip())
+        return 0 if argv else BAD_INPUT
     if argv[0] == "--version":
         from importlib.metadata import version
 
-        print(f"cutmatch {version('cutmatch')}")
+        tell(f"cutmatch {version('cutmatch')}")
         return 0
     if argv[0] not in COMMANDS:
-        print(f"cutmatch: no command {argv[0]!r}; there are {', '.join(COMMANDS)}", file=sys.stderr)
-        return 2
+        say(f"cutmatch: no command {argv[0]!r}; there are {', '.join(COMMANDS)}")
+        return BAD_INPUT
     # Loaded on demand: a command must not wait for what only another one needs.
     return import_module(f"apps.{argv[0]}").main(argv[1:])
 

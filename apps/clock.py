@@ -29,7 +29,7 @@ class Clock:
 @contextmanager
 def ticking(quiet: bool):
     """Show on a terminal's standard error for how long the work has gone on; the line is gone at the end."""
-    if quiet or not sys.stderr.isatty():
+    if quiet or sys.stderr is None or not sys.stderr.isatty():
         yield
         return
     done = threading.Event()

@@ -3,32 +3,69 @@
 import argparse
 import contextlib
 import json
+import math
 import os
 import sys
+from pathlib import Path
 
-from apps.images import InputError
+from apps.errors import InputError, finish, is_closed
+from apps.writing import is_special
 
-BAD_INPUT = 2  # exit status, as argparse uses for wrong options
-SOME_FAILED = 1
+SUFFIX_OF = {"json": ".json", "csv": ".csv"}  # options that name a file to write, always of one kind
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says how to pass a value that looks like an option."""
+
+    def error(self, message):
+        if message.startswith("argument --") and message.endswith("expected one argument"):
+            option = message.split()[1].rstrip(":")
+            message += f" (one that begins with - is written {option}=-...)"
+        super().error(message)
 
 
 def parser(name: str, text: str) -> argparse.ArgumentParser:
     """A parser whose help opens with the module's prose; `name` as in "cutmatch NAME"."""
-    return argparse.ArgumentParser(
-        prog=f"cutmatch {name}", description=text, formatter_class=argparse.RawDescriptionHelpFormatter
+    return _Parser(prog=f"cutmatch {name}", description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+
+
+def parsed(options: argparse.ArgumentParser, argv) -> argparse.Namespace:
+    """The options given in `argv`.
+
+    Raises InputError for an empty name, and for a file to write whose name is that of another kind of file: `--json`
+    before a picture would otherwise take it for the name of the report.
+    """
+    chosen = options.parse_args(argv)
+    for name, value in vars(chosen).items():
+        if "" in (value if isinstance(value, list | tuple) else [value]):
+            shown = f"--{name.replace('_', '-')}" if f"--{name.replace('_', '-')}" in options.format_usage() else name
+            raise InputError(f"{shown} is empty; pass a name, or . for the current folder")
+    for name, suffix in SUFFIX_OF.items():
+        value = getattr(chosen, name, None)
+        if value is None or value == "-" or is_special(value) or value.startswith("/dev/"):
+            continue
+        if Path(value).suffix.lower() != suffix:
+            hint = "; for standard output write --json=- or put --json last" if name == "json" else ""
+            raise InputError(f"--{name}: {value!r} must end in {suffix}{hint}")
+    return chosen
+
+
+def add_json_option(options: argparse.ArgumentParser) -> None:
+    """--json, and --overwrite for what it names."""
+    options.add_argument(
+        "--json", nargs="?", const="-", metavar="FILE", help="results as JSON, to FILE.json or to standard output"
     )
+    options.add_argument("--overwrite", action="store_true", help="replace files that this command did not make")
 
 
 def add_shared_options(options: argparse.ArgumentParser, out: str) -> None:
-    """Options every command has: --device, --out, --threads, --json, --quiet."""
+    """Options every command has: --device, --out, --overwrite, --threads, --json, --quiet."""
     options.add_argument(
         "--device", choices=("auto", "cpu", "cuda"), default="auto", help="where cuts and batches are solved"
     )
     options.add_argument("--out", default=out, metavar="FOLDER", help=f"folder for the results (default: {out})")
     options.add_argument("--threads", type=int, metavar="N", help="worker threads (default: one per core)")
-    options.add_argument(
-        "--json", nargs="?", const="-", metavar="FILE", help="results as JSON, to FILE or to standard output"
-    )
+    add_json_option(options)
     options.add_argument("--quiet", action="store_true", help="print errors only")
 
 
@@ -95,39 +132,44 @@ def check_device(device: str) -> None:
 
 
 def write_json(target: str, content) -> None:
-    """JSON to a file, or to standard output for "-"."""
-    from apps.images import write_bytes
+    """JSON to a file, or to standard output for "-"; numbers that are not finite become null."""
+    from apps.writing import write_bytes
 
-    text = json.dumps(content, indent=2) + "\n"
-    if target == "-":
-        sys.stdout.write(text)
+    text = json.dumps(_finite(content), indent=2, allow_nan=False) + "\n"
+    if target != "-":
+        write_bytes(target, text.encode(), "--json")
+    elif is_closed("stdout"):
+        raise InputError("--json: standard output is closed; name a file, as in --json report.json")
     else:
-        write_bytes(target, text.encode())
+        sys.stdout.write(text)
+        sys.stdout.flush()
 
 
-def reason_of(error: Exception) -> str:
-    """What to tell the user of an error, in one line."""
-    if isinstance(error, MemoryError) and not str(error):
-        return "out of memory; use a smaller picture"
-    expected = isinstance(error, InputError | RuntimeError | MemoryError) and str(error)
-    return str(error) if expected else f"{type(error).__name__}: {error}"
+def _finite(value):
+    if isinstance(value, dict):
+        return {key: _finite(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def run(main, name: str, argv) -> int:
-    """Call main(argv); bad input, a missing device and a full memory end as one line and an exit status."""
+    """Call main(argv); whatever goes wrong ends as one line and an exit status (see `apps.errors`)."""
     if main.__module__ == "__main__":
         # Run as `python -m apps.NAME`: other processes must find the functions and classes under their own names.
         from importlib import import_module
 
         main = getattr(import_module(f"apps.{name}"), main.__name__)
-    try:
+
+    def call():
+        _check_environment()
         return main(argv)
-    except (InputError, RuntimeError, MemoryError) as error:
-        print(f"cutmatch {name}: {reason_of(error)}", file=sys.stderr)
-        return BAD_INPUT
-    except BrokenPipeError:  # the reader, such as head, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return SOME_FAILED
-    except KeyboardInterrupt:
-        print(f"cutmatch {name}: stopped", file=sys.stderr)
-        return 130
+
+    return finish(f"cutmatch {name}", call)
+
+
+def _check_environment() -> None:
+    """InputError for a number of threads that numba would not take when it is imported."""
+    value = os.environ.get("NUMBA_NUM_THREADS")
+    if value is not None and not (value.strip().isdecimal() and int(value) > 0):
+        raise InputError(f"NUMBA_NUM_THREADS must be 1 or more, got {value!r}; set another number, or unset it")

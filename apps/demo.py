@@ -13,7 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
-from apps.command import add_shared_options, check_device, check_threads, parser, run, write_json
+from apps.batch import Item
+from apps.command import add_shared_options, check_device, check_threads, parsed, parser, run, write_json
+from apps.errors import tell
+from apps.outputs import Outputs, claim
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,14 @@ EXAMPLES = (
 )
 STROKE_WIDTH = 7  # pixels
 PAIRS = (("astronaut", "warped_pair"), ("motorcycle", "stereo_pair"))  # name, function of apps.motion.samples
+FILES = (  # all that the jobs write
+    *(f"{example.name}-{kind}.png" for example in EXAMPLES for kind in ("segment", "cutout")),
+    *(f"{name}-flow.png" for name, _ in PAIRS),
+    "astronaut-superpixels.png",
+    "camera-denoised.png",
+    "motorcycle-stereo.jpg",
+    "astronaut-stereo.jpg",
+)
 
 
 def strokes_of(example: Example, shape) -> np.ndarray:
@@ -279,14 +290,17 @@ JOBS = (
 def _main(argv) -> int:
     options = parser("demo", __doc__)
     add_shared_options(options, "out")
-    chosen = options.parse_args(argv)
+    chosen = parsed(options, argv)
     check_threads(chosen.threads)
     check_device(chosen.device)
     folder = Path(chosen.out)
+    files = [folder / name for name in FILES]
+    Outputs("demo", chosen, ()).check([Item("demo", "the demo", lambda: None, tuple(files))])
+    claim(chosen, "demo", "demo", None, files)
     show = not chosen.quiet and chosen.json != "-"
     layout = "{:8} {:11} {:>9}  {:10} {:30} {:>8}  {:20} {}"
     if show:
-        print(layout.format("job", "image", "size", "given", "found", "seconds", "by", "picture"))
+        tell(layout.format("job", "image", "size", "given", "found", "seconds", "by", "picture"))
     rows = []
     for job in JOBS:
         for row in job(folder, chosen.device):
@@ -294,11 +308,11 @@ def _main(argv) -> int:
             if show:
                 size, seconds = f"{row['width']}x{row['height']}", f"{row['seconds']:.2f}"
                 cells = row["job"], row["image"], size, row["said"], row["found"], seconds, row["method"]
-                print(layout.format(*cells, row["files"][0]), flush=True)
-    if show:
-        print("The first row of each job includes compiling or loading its kernels.")
+                tell(layout.format(*cells, row["files"][0]))
     if chosen.json:
         write_json(chosen.json, rows)
+    if show:
+        tell("The first row of each job includes compiling or loading its kernels.")
     return 0
 
 

@@ -12,7 +12,8 @@ contrast, and found by alpha-expansion over --levels grey levels.
 
 Each picture gives NAME-restored.png in the --out folder (or what --format says), 16 bits deep if the picture was.
 
-Exit status: 0 done, 1 some pictures of a folder failed, 2 the input cannot be used.
+Exit status: 0 done, 1 some pictures of a folder failed or the disk is full, 2 the input cannot be used, 70 a defect
+in cutmatch.
 """
 
 import io
@@ -22,12 +23,23 @@ from functools import partial
 from pathlib import Path
 
 from apps.batch import Item, beside, pictures_of, run_many, run_one
-from apps.command import add_batch_options, add_shared_options, check_device, check_threads, in_batch, parser, run
+from apps.command import (
+    add_batch_options,
+    add_shared_options,
+    check_device,
+    check_threads,
+    in_batch,
+    parsed,
+    parser,
+    run,
+)
 from apps.images import InputError, read_codes, read_image, write_bytes
 from apps.labelling import DISTANCES
+from apps.outputs import claim
 
 DATA = ("quadratic", "linear")
 FORMATS = ("png", "tif", "jpg")
+MOST_IN_JPEG = 65500  # pixels: libjpeg's limit
 INPUTS = ("image", "mask", "truth")
 
 
@@ -106,17 +118,18 @@ def _options():
 
 
 def _main(argv) -> int:
-    chosen = _options().parse_args(argv)
+    chosen = parsed(_options(), argv)
     threads = check_threads(chosen.threads)
     check_device(chosen.device)
-    images, many = pictures_of(chosen.image)
+    images, many = pictures_of(chosen.image, out=chosen.out)
+    items = [Item(path.stem, str(path), partial(_job, path, chosen), (_file(path, chosen),), path) for path in images]
     if not in_batch(many, chosen):
-        return run_one(_denoise_one, _job(images[0], chosen), _line, chosen)
+        return run_one("denoise", _denoise_one, items[0], _line, chosen, INPUTS)
     return run_many(
         "denoise",
         "image",
         _denoise_one,
-        [Item(path.stem, str(path), partial(_job, path, chosen)) for path in images],
+        items,
         _line,
         _scores,
         chosen,
@@ -130,10 +143,18 @@ def _job(path: Path, chosen) -> Job:
     return Job(path, beside(chosen.mask, path.stem, "--mask"), beside(chosen.truth, path.stem, "--truth"))
 
 
+def _file(image: Path, chosen) -> Path:
+    return Path(chosen.out) / f"{image.stem}-restored.{chosen.format}"
+
+
 def _denoise_one(job: Job, chosen) -> dict:
     """Read, restore, write; the report.  Nothing is written unless all of it can be."""
     image = read_image(job.image)
     shape = image.shape[:2]
+    if chosen.format == "jpg" and max(shape) > MOST_IN_JPEG:
+        raise InputError(
+            f"--format jpg holds {MOST_IN_JPEG} pixels a side, but the image is {shape[1]}x{shape[0]}; use png or tif"
+        )
     mask = read_codes(job.mask, "--mask") if job.mask is not None else None
     truth = read_image(job.truth, "--truth") if job.truth is not None else None
     if truth is not None and truth.shape != image.shape:
@@ -153,9 +174,14 @@ def _denoise_one(job: Job, chosen) -> dict:
         levels=chosen.levels,
         device=chosen.device,
     )
-    path = Path(chosen.out) / f"{job.image.stem}-restored.{chosen.format}"
-    write_bytes(path, _encoded(result.image, chosen.format, result.levels > 512))
-    report = {
+    quality = {}
+    if truth is not None:
+        quality = {"truth": {"before": _quality(image, truth), "after": _quality(result.image, truth)}}
+    data = _encoded(result.image, chosen.format, result.levels > 512)
+    path = _file(job.image, chosen)
+    claim(chosen, "denoise", job.image.stem, job.image, [path])
+    write_bytes(path, data)
+    return {
         "image": str(job.image),
         "width": shape[1],
         "height": shape[0],
@@ -164,10 +190,8 @@ def _denoise_one(job: Job, chosen) -> dict:
         "smoothness": round(result.smoothness, 4),
         "seconds": {stage: round(seconds, 4) for stage, seconds in result.seconds.items()},
         "files": {"restored": str(path)},
+        **quality,
     }
-    if truth is not None:
-        report["truth"] = {"before": _quality(image, truth), "after": _quality(result.image, truth)}
-    return report
 
 
 def _encoded(image, kind: str, deep: bool) -> bytes:
@@ -182,11 +206,17 @@ def _encoded(image, kind: str, deep: bool) -> bytes:
         buffer = io.BytesIO()
         tifffile.imwrite(buffer, pixels, compression="zlib", photometric="minisblack" if pixels.ndim == 2 else "rgb")
         return buffer.getvalue()
-    return cv2.imencode(f".{kind}", pixels if pixels.ndim == 2 else pixels[..., ::-1])[1].tobytes()
+    done, data = cv2.imencode(f".{kind}", pixels if pixels.ndim == 2 else pixels[..., ::-1])
+    if not done:
+        raise InputError(f"--format {kind} cannot hold this picture; use another")
+    return data.tobytes()
 
 
 def _quality(image, truth) -> dict:
-    """PSNR in decibels and SSIM against the clean picture (H, W, 3); a grey result counts as grey."""
+    """PSNR in decibels and SSIM against the clean picture (H, W, 3); a grey result counts as grey.
+
+    None where there is no such number: PSNR of an exact copy, SSIM of a picture with a side below 3 pixels.
+    """
     import numpy as np
     from skimage.metrics import peak_signal_noise_ratio, structural_similarity
 
@@ -194,9 +224,12 @@ def _quality(image, truth) -> dict:
     same = bool((image == truth).all())
     side = min(7, *truth.shape[:2])
     window = side if side % 2 else side - 1
-    likeness = structural_similarity(truth, image, data_range=1.0, channel_axis=2, win_size=max(1, window))
+    likeness = None
+    if window >= 3:
+        likeness = structural_similarity(truth, image, data_range=1.0, channel_axis=2, win_size=window)
+        likeness = round(float(likeness), 5)
     ratio = float("inf") if same else peak_signal_noise_ratio(truth, image, data_range=1.0)
-    return {"psnr": None if same else round(float(ratio), 3), "ssim": round(float(likeness), 5)}
+    return {"psnr": None if same else round(float(ratio), 3), "ssim": likeness}
 
 
 def _line(report) -> str:
@@ -213,7 +246,6 @@ def _scores(reports) -> str:
         return ""
     text = ""
     for name, unit in (("psnr", " dB"), ("ssim", "")):
-        # Only an exact copy of the truth has no ratio.
         pairs = [(s["before"][name], s["after"][name]) for s in scored]
         if all(value is not None for pair in pairs for value in pair):
             before, after = (sum(side) / len(side) for side in zip(*pairs, strict=True))

@@ -2,7 +2,7 @@
 
   cutmatch flow frame1.png frame2.png                  two frames of one size
   cutmatch flow frames/                                a folder of frames, by the numbers in their names
-  cutmatch flow clip.avi                               a video, GIF, TIFF of many pages, or .npy stack
+  cutmatch flow clip.avi                               a video, animation, TIFF of many pages, or .npy stack
   cutmatch flow frame1.png frame2.png --truth t.flo    with scores and a picture of the error
 
 Points of both frames are matched one-to-one by an exact assignment; their motion is filled along the edges of the
@@ -12,16 +12,18 @@ Each pair gives, in the --out folder, under the first frame's name: NAME.flo (or
 NAME-colour.png (Middlebury colour wheel), NAME-arrows.png, NAME-warped.png (the second frame brought back onto
 the first), NAME-matches.csv, and with --truth NAME-error.png.  The colours of a sequence have one scale.
 
-Exit status: 0 done, 1 some pairs of a sequence failed, 2 the input cannot be used.
+Exit status: 0 done, 1 some pairs of a sequence failed or the disk is full, 2 the input cannot be used, 70 a defect in
+cutmatch.
 """
 
+import os
 import re
 import sys
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from apps.batch import Item, beside, refuse_namesakes, run_many, run_one
+from apps.batch import Item, beside, pictures_in, refuse_namesakes, run_many, run_one
 from apps.command import (
     add_batch_options,
     add_shared_options,
@@ -29,10 +31,12 @@ from apps.command import (
     check_threads,
     in_batch,
     limit_threads,
+    parsed,
     parser,
     run,
 )
-from apps.images import READABLE, InputError, read_image, write_image
+from apps.images import InputError, read_image, write_image
+from apps.outputs import claim
 
 INPUTS = ("frames", "truth", "matches")
 FORMATS = ("flo", "kitti", "npy", "npz", "pfm")
@@ -41,10 +45,11 @@ LINKERS = ("assignment", "greedy", "mutual", "nearest")
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two frames, as paths or arrays, what belongs to them, and what the results are called."""
+    """Two frames, as paths or arrays, what belongs to them, and what the results and the frames' file are called."""
 
     name: str
     shown: str
+    source: str
     first: object
     second: object
     truth: Path | None
@@ -94,7 +99,7 @@ def _options():
 
 
 def _main(argv) -> int:
-    chosen = _options().parse_args(argv)
+    chosen = parsed(_options(), argv)
     threads = check_threads(chosen.threads)
     check_device(chosen.device)
     if chosen.scale is not None and not chosen.scale > 0:
@@ -103,7 +108,7 @@ def _main(argv) -> int:
     if not in_batch(many, chosen):
         if chosen.threads is not None:
             limit_threads(threads)
-        return run_one(_flow_one, items[0].job(), _line, chosen)
+        return run_one("flow", _flow_one, items[0], _line, chosen, INPUTS)
     return run_many(
         "flow",
         "pair",
@@ -127,23 +132,20 @@ def _pairs(chosen):
     if len(names) == 2:
         first, second = map(Path, names)
         for path in (first, second):
-            if path.is_dir():
+            if os.path.isdir(path):
                 raise InputError(f"frames: {str(path)!r} is a folder; pass two frames, or one folder alone")
         return [_item(first.stem, f"{first} -> {second}", first, second, chosen)], 1, False
     path = Path(names[0])
-    if path.is_dir():
-        files = [p for p in path.iterdir() if p.suffix.lower() in READABLE and not p.name.startswith(".")]
-        if len(files) < 2:
-            held = "one picture" if files else "no picture"
-            raise InputError(f"frames: folder {names[0]!r} holds {held}; two or more are needed")
+    if os.path.isdir(path):
+        files = pictures_in(path, "frames", chosen.out, 2)
         files.sort(key=lambda p: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", p.name.lower())])
         refuse_namesakes(files, "frames")
         items = [_item(a.stem, f"{a} -> {b}", a, b, chosen) for a, b in zip(files, files[1:], strict=False)]
         return items, len(items), True
-    if path.exists() and path.suffix.lower() in READABLE and path.suffix.lower() not in (".tif", ".tiff", ".gif"):
-        raise InputError(f"frames: {names[0]!r} is one frame; pass a second, or a folder or video")
-    from apps.motion.sequences import open_sequence
+    from apps.motion.sequences import is_one_picture, open_sequence
 
+    if is_one_picture(path):
+        raise InputError(f"frames: {names[0]!r} is one frame; pass a second, or a folder or video")
     sequence = open_sequence(path, "frames")
     return _of_sequence(sequence, path, chosen), None if sequence.count is None else sequence.count - 1, True
 
@@ -153,16 +155,30 @@ def _of_sequence(sequence, path, chosen):
     for number, frame in enumerate(sequence):
         if last is not None:
             name = f"{sequence.name}-{number - 1:05d}"
-            yield _item(name, f"{path}: frame {number - 1} -> {number}", last, frame, chosen)
+            yield _item(name, f"{path}: frame {number - 1} -> {number}", last, frame, chosen, path)
         last = frame
 
 
-def _item(name: str, shown: str, first, second, chosen) -> Item:
+def _item(name: str, shown: str, first, second, chosen, source: Path | None = None) -> Item:
     def pair():
         matches = beside(chosen.matches, name, "--matches")
-        return Pair(name, shown, first, second, beside(chosen.truth, name, "--truth"), matches)
+        return Pair(name, shown, origin.name, first, second, beside(chosen.truth, name, "--truth"), matches)
 
-    return Item(name, shown, pair)
+    origin = source or first
+    return Item(name, shown, pair, tuple(_files(name, chosen).values()), origin)
+
+
+def _files(name: str, chosen) -> dict[str, Path]:
+    """What a pair gives, by kind."""
+    from apps.motion.files import SUFFIX_OF
+
+    folder, suffix = Path(chosen.out), SUFFIX_OF[chosen.format]
+    files = {
+        "flow": folder / f"{name}{'-flow' if suffix == '.png' else ''}{suffix}",
+        "matches": folder / f"{name}-matches.csv",
+    }
+    kinds = ("arrows", "warped", "colour", *(("error",) if chosen.truth is not None else ()))
+    return files | {kind: folder / f"{name}-{kind}.png" for kind in kinds}
 
 
 def _flow_one(pair: Pair, chosen) -> dict:
@@ -170,7 +186,7 @@ def _flow_one(pair: Pair, chosen) -> dict:
     import numpy as np
 
     from apps.motion import drawing
-    from apps.motion.files import SUFFIX_OF, read_flow, write_flow
+    from apps.motion.files import read_flow, write_flow
     from apps.motion.matches import Matches
     from apps.motion.scores import check_size, score_flow
 
@@ -184,9 +200,6 @@ def _flow_one(pair: Pair, chosen) -> dict:
     result = flow(first, second, matches=matches, linker=chosen.linker, device=chosen.device)
     scores = None if truth is None else score_flow(result.flow, truth, known)
 
-    folder = Path(chosen.out)
-    suffix = SUFFIX_OF[chosen.format]
-    flow_file = folder / f"{pair.name}{'-flow' if suffix == '.png' else ''}{suffix}"
     pictures = {
         "arrows": drawing.arrows(first, result.flow, result.valid),
         "warped": drawing.warped_picture(second, result.flow),
@@ -195,10 +208,11 @@ def _flow_one(pair: Pair, chosen) -> dict:
         pictures["colour"] = drawing.flow_picture(result.flow, longest=chosen.scale)
     if truth is not None:
         pictures["error"] = drawing.error_picture(result.flow, truth, known)
-    files = {"flow": flow_file, "matches": folder / f"{pair.name}-matches.csv"}
-    write_flow(flow_file, result.flow)
+    planned = _files(pair.name, chosen)
+    claim(chosen, "flow", pair.name, pair.source, planned.values())
+    files = {kind: planned[kind] for kind in ("flow", "matches", *pictures)}
+    write_flow(files["flow"], result.flow)
     for kind, pixels in pictures.items():
-        files[kind] = folder / f"{pair.name}-{kind}.png"
         write_image(files[kind], pixels)
     result.matches.write(files["matches"])
     length = np.hypot(result.flow[..., 0], result.flow[..., 1])
@@ -251,7 +265,8 @@ def _colour_all(reports) -> None:
     for report in reports:
         files = report["files"]
         field, _ = read_flow(files["flow"])
-        path = Path(files["arrows"].removesuffix("-arrows.png") + "-colour.png")
+        arrows = Path(files["arrows"])
+        path = arrows.with_name(arrows.name.removesuffix("-arrows.png") + "-colour.png")
         files["colour"] = str(write_image(path, flow_picture(field, longest=most)))
 
 

@@ -50,7 +50,9 @@ def depth_in_box(lab: np.ndarray, is_background: np.ndarray, start: np.ndarray) 
     depth = np.zeros(is_background.shape, np.float32)
     inside = distance[~is_background]
     rank = np.empty(inside.size, np.float32)
-    rank[np.argsort(inside, kind="stable")] = np.linspace(0.0, 1.0, inside.size, dtype=np.float32)
+    ranks = np.linspace(0.0, 1.0, inside.size, dtype=np.float32)
+    ranks[-1:] = 1.0  # also of a single pixel
+    rank[np.argsort(inside, kind="stable")] = ranks
     depth[~is_background] = rank
     return depth
 

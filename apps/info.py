@@ -9,7 +9,9 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from apps.command import parser, run, write_json
+from apps.command import add_json_option, parsed, parser, run, write_json
+from apps.errors import tell
+from apps.outputs import Outputs
 
 LIBRARIES = (
     "cutmatch",
@@ -84,23 +86,25 @@ def facts() -> dict:
 
 def _main(argv) -> int:
     options = parser("info", __doc__)
-    options.add_argument("--json", nargs="?", const="-", metavar="FILE", help="as JSON, to FILE or standard output")
-    chosen = options.parse_args(argv)
+    add_json_option(options)
+    chosen = parsed(options, argv)
+    Outputs("info", chosen, ()).check([])
     known = facts()
     if chosen.json:
         write_json(chosen.json, known)
         return 0
-    for name, value in known["versions"].items():
-        print(f"{name:24} {value}")
-    print(f"{'system':24} {known['system']}")
-    print(f"{'cores, threads':24} {known['cores']}, {known['threads']}")
-    print(f"{'devices':24} {', '.join(known['devices'])}")
-    gpu = known["gpu"]
+    gpu, folders = known["gpu"], known["cache"]
     about = f"{gpu['name']}, {gpu['memory'] / 2**30:.0f} GiB, driver {gpu['driver']}" if gpu else "none"
-    print(f"{'gpu':24} {about}")
-    folders = known["cache"]
+    rows = [
+        *known["versions"].items(),
+        ("system", known["system"]),
+        ("cores, threads", f"{known['cores']}, {known['threads']}"),
+        ("devices", ", ".join(known["devices"])),
+        ("gpu", about),
+    ]
     for name, folder in folders.items() if isinstance(folders, dict) else [("", folders)]:
-        print(f"{f'machine code {name}'.strip():24} {folder}")
+        rows.append((f"machine code {name}".strip(), folder))
+    tell(*(f"{name:24} {value}" for name, value in rows))
     return 0
 
 

@@ -29,6 +29,7 @@ def label_distances(labels: int, kind: str, limit: int) -> np.ndarray:
         raise InputError(f"--distance must be one of {', '.join(DISTANCES)}, got {kind!r}")
     if limit < 1:
         raise InputError(f"--limit must be 1 or more, got {limit}")
+    limit = min(limit, labels**2)  # no two labels are further apart, and more may not fit into 64 bits
     apart = np.abs(np.subtract.outer(np.arange(labels), np.arange(labels)))
     if kind == "potts":
         return np.minimum(apart, 1)

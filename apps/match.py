@@ -14,7 +14,8 @@ Results in the --out folder: FIRST-SECOND-matches.csv (x0, y0, x1, y1, cost, mar
 FIRST-SECOND-matches.png, and, for a homography, FIRST-SECOND-over.png, the second picture laid over the first in
 squares.
 
-Exit status: 0 done, 1 some pairs of a folder failed, 2 the input cannot be used, or shows no common scene.
+Exit status: 0 done, 1 some pairs of a folder failed or the disk is full, 2 the input cannot be used or shows no
+common scene, 70 a defect in cutmatch.
 """
 
 import sys
@@ -23,7 +24,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from apps.batch import Item, beside, pairs_of, run_many, run_one
+from apps.batch import Item, beside, pairs_of, partner_of, run_many, run_one
 from apps.command import (
     add_batch_options,
     add_shared_options,
@@ -31,15 +32,18 @@ from apps.command import (
     check_threads,
     in_batch,
     limit_threads,
+    parsed,
     parser,
     run,
 )
 from apps.images import InputError, read_bytes, read_image, to_bytes, write_image
+from apps.outputs import claim
 
 MODELS = ("auto", "homography", "fundamental")
 LINKERS = ("assignment", "greedy", "mutual", "nearest", "cardinality", "bottleneck")
 TABLES = (".csv", ".json")
 RIGHT = 3.0  # pixels from the true place, for --truth
+SINGULAR = 1e-15  # least share of its largest stretch that a true homography must stretch every direction by
 INPUTS = ("first", "second", "truth")
 
 
@@ -67,25 +71,35 @@ def _options():
 
 
 def _main(argv) -> int:
-    chosen = _options().parse_args(argv)
+    chosen = parsed(_options(), argv)
     threads = check_threads(chosen.threads)
     check_device(chosen.device)
     if not 0 < chosen.gate < float("inf"):
         raise InputError(f"--gate must be above 0 pixels, got {chosen.gate}")
     if chosen.table and Path(chosen.table).suffix.lower() not in TABLES:
         raise InputError(f"--table: {chosen.table!r} must end in {' or '.join(TABLES)}")
-    pairs, many = pairs_of(chosen.first, chosen.second, ("first", "second"))
+    pairs, many = pairs_of(chosen.first, chosen.second, ("first", "second"), chosen.out)
+    items = [
+        Item(
+            _name(first, second),
+            str(first) if second is None else f"{first} | {second}",
+            partial(_pair, first, second, chosen),
+            tuple(_files(_name(first, second), chosen).values()),
+            first,
+        )
+        for first, second in pairs
+    ]
     if not in_batch(many, chosen):
         if chosen.threads is not None:
             limit_threads(threads)
-        return run_one(_match_one, _pair(*pairs[0], chosen), _line, chosen)
+        return run_one("match", _match_one, items[0], _line, chosen, INPUTS)
     if chosen.table:
         raise InputError("--table is the matches of one pair; leave it out, and they are written to the --out folder")
     return run_many(
         "match",
         "pair",
         _match_one,
-        [Item(_name(*pair), f"{pair[0]} | {pair[1]}", partial(_pair, *pair, chosen)) for pair in pairs],
+        items,
         _line,
         lambda reports: "",
         chosen,
@@ -95,12 +109,22 @@ def _main(argv) -> int:
     )
 
 
-def _pair(first: Path, second: Path, chosen) -> Pair:
+def _pair(first: Path, second: Path | None, chosen) -> Pair:
+    if second is None:
+        second = partner_of(first, chosen.second, "second")
     return Pair(first, second, beside(chosen.truth, first.stem, "--truth"))
 
 
-def _name(first: Path, second: Path) -> str:
-    return f"{first.stem}-{second.stem}"
+def _name(first: Path, second: Path | None) -> str:
+    return f"{first.stem}-{(second or first).stem}"  # a partner in a folder has the same stem
+
+
+def _files(name: str, chosen) -> dict[str, Path]:
+    """What a pair may give, by kind; "over" for a homography only."""
+    folder = Path(chosen.out)
+    files = {} if chosen.table else {"table": folder / f"{name}-matches.csv"}
+    files["picture"] = folder / f"{name}-matches.png"
+    return files if chosen.model == "fundamental" else files | {"over": folder / f"{name}-over.png"}
 
 
 def _match_one(pair: Pair, chosen) -> dict:
@@ -120,13 +144,17 @@ def _match_one(pair: Pair, chosen) -> dict:
         device=chosen.device,
     )
     seconds = time.perf_counter() - begin
-    folder, name = Path(chosen.out), _name(pair.first, pair.second)
+    name = _name(pair.first, pair.second)
     plane = found.matrix if found.model == "homography" else None
-    pictures = {"picture": (f"{name}-matches.png", joined(first, second, found.matches, plane))}
+    pictures = {"picture": joined(first, second, found.matches, plane)}
     if plane is not None:
-        pictures["over"] = (f"{name}-over.png", laid_over(first, second, plane))
-    files = {"table": found.matches.write(chosen.table or folder / f"{name}-matches.csv")}
-    files |= {kind: write_image(folder / file, pixels) for kind, (file, pixels) in pictures.items()}
+        pictures["over"] = laid_over(first, second, plane)
+    files = {kind: path for kind, path in _files(name, chosen).items() if kind == "table" or kind in pictures}
+    claim(chosen, "match", name, pair.first, files.values())
+    option = "--table" if chosen.table else "--out"
+    files = {"table": found.matches.write(chosen.table or files["table"], option)} | files
+    for kind, pixels in pictures.items():
+        write_image(files[kind], pixels)
     report = _report(pair, found, first.shape, seconds, files)
     if truth is not None:
         report["truth"] = _scores(found, truth, first.shape)
@@ -171,7 +199,8 @@ def _scores(found, truth, shape) -> dict:
 
     from apps.motion.geometry import apply, transfer_distance
 
-    off = transfer_distance(truth, found.matches.first, found.matches.second)
+    with np.errstate(all="ignore"):  # points that the truth sends to infinity are not right
+        off = transfer_distance(truth, found.matches.first, found.matches.second)
     scores = {
         "right": int((off < RIGHT).sum()),
         "right_percent": round(100.0 * float((off < RIGHT).mean()), 3),
@@ -180,8 +209,10 @@ def _scores(found, truth, shape) -> dict:
     if found.model == "homography":
         width, height = shape[1] - 1, shape[0] - 1
         corners = np.array([[0, 0], [width, 0], [width, height], [0, height]], float)
-        apart = np.linalg.norm(apply(found.matrix, corners) - apply(truth, corners), axis=1)
-        scores["corner_error"] = round(float(apart.mean()), 4)
+        with np.errstate(all="ignore"):
+            apart = np.linalg.norm(apply(found.matrix, corners) - apply(truth, corners), axis=1)
+        error = float(apart.mean())  # not finite where the truth sends a corner to infinity
+        scores["corner_error"] = round(error, 4) if np.isfinite(error) else None
     return scores
 
 
@@ -199,9 +230,14 @@ def _read_truth(path):
         values = np.array([float(word) for word in re.sub(r"[\[\],;]", " ", text).split()])
     except ValueError:
         values = np.zeros(0)
-    if values.size != 9 or not np.isfinite(values).all() or not abs(np.linalg.det(values.reshape(3, 3))) > 1e-12:
-        raise InputError(f"--truth: {str(path)!r} must hold the nine numbers of a homography")
-    truth = values.reshape(3, 3)
+    truth = None
+    if values.size == 9 and np.isfinite(values).all() and values.any():
+        truth = (values / np.abs(values).max()).reshape(3, 3)  # its scale says nothing
+        stretch = np.linalg.svd(truth, compute_uv=False)
+        if not stretch[-1] > SINGULAR * stretch[0]:
+            truth = None
+    if truth is None:
+        raise InputError(f"--truth: {str(path)!r} must hold the nine numbers of a homography that can be inverted")
     return truth if truth[2, 2] >= 0 else -truth
 
 
@@ -214,7 +250,7 @@ def _line(report) -> str:
     if "truth" in report:
         truth = report["truth"]
         text += f"; {truth['right']} right ({truth['right_percent']:.2f} %)"
-        text += f", corner error {truth['corner_error']:.2f} px" if "corner_error" in truth else ""
+        text += f", corner error {truth['corner_error']:.2f} px" if truth.get("corner_error") is not None else ""
     return text
 
 

@@ -9,19 +9,23 @@ its row and its column, whatever its value; of symmetric files both halves count
 and columns counted from 0: NAME-pairs.csv (row, col); with --dulmage-mendelsohn NAME-blocks.npz (row_perm, col_perm,
 row_start, col_start, parts: horizontal, square and vertical blocks) and NAME-blocks.png, the matrix in that order.
 
-Exit status: 0 done, 2 the input cannot be used.
+Exit status: 0 done, 1 the disk is full, 2 the input cannot be used, 70 a defect in cutmatch.
 """
 
 import io
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
-from apps.command import add_shared_options, check_device, check_threads, parser, run, write_json
+from apps.batch import Item, run_one
+from apps.command import add_shared_options, check_device, check_threads, parsed, parser, run
 from apps.images import InputError, write_bytes, write_image
+from apps.outputs import claim
 
 TABLES = (".csv", ".npy")
 COUNTS = ("initial", "edges", "phases", "augmentations", "path_length")  # of a run, for --json
+MOST_VERTICES = 2**31 - 2  # rows or columns: their numbers have 32 bits
 SIDE = 1000  # pixels of the picture's longer side, at most
 DOT, RULE = (40, 60, 110), (214, 90, 40)
 
@@ -38,21 +42,43 @@ def _options():
 
 
 def _main(argv) -> int:
-    chosen = _options().parse_args(argv)
+    chosen = parsed(_options(), argv)
     if chosen.threads is not None:
         check_threads(chosen.threads)
     check_device(chosen.device)
     if chosen.table and Path(chosen.table).suffix.lower() not in TABLES:
         raise InputError(f"--table: {chosen.table!r} must end in {' or '.join(TABLES)}")
-    import matching
     from matching.methods import INITS, METHODS
 
     for option, names in (("method", METHODS), ("init", INITS)):
         if getattr(chosen, option) not in ("auto", *names):
             known = ", ".join(("auto", *names))
             raise InputError(f"--{option} must be one of {known}; got {getattr(chosen, option)!r}")
+    path = Path(chosen.file)
+    item = Item(_name(path), str(path), partial(Path, path), tuple(_files(_name(path), chosen).values()), path)
+    return run_one("matching", _match_one, item, _line, chosen, ("file",))
+
+
+def _name(path: Path) -> str:
+    """What the results are called: the file without .mtx, .mtx.gz or .npz."""
+    return Path(path.stem).stem if path.name.lower().endswith(".mtx.gz") else path.stem
+
+
+def _files(name: str, chosen) -> dict[str, Path]:
+    """What a matrix gives in --out, by kind."""
+    folder = Path(chosen.out)
+    files = {} if chosen.table else {"pairs": folder / f"{name}-pairs.csv"}
+    if chosen.dulmage_mendelsohn:
+        files |= {"blocks": folder / f"{name}-blocks.npz", "picture": folder / f"{name}-blocks.png"}
+    return files
+
+
+def _match_one(file: Path, chosen) -> dict:
+    """Read, match, certify, write; the report."""
+    import matching
+
     times = [time.perf_counter()]
-    graph = _read(chosen.file)
+    graph = _read(file)
     times.append(time.perf_counter())
     how = {name: getattr(chosen, name) for name in ("method", "init", "device", "threads")}
     found = matching.maximum(graph, **how)
@@ -64,27 +90,29 @@ def _main(argv) -> int:
         form = matching.dulmage_mendelsohn(graph, start=found, **how)
         form.check()
         times.append(time.perf_counter())
-    name = Path(chosen.file).name.split(".")[0]
-    files = _write(graph, found, form, Path(chosen.out), name, chosen.table)
-    report = _report(chosen.file, graph, found, form, times, files)
-    if not chosen.quiet and chosen.json != "-":
-        print(_line(report))
-    if chosen.json:
-        write_json(chosen.json, report)
-    return 0
+    files = _write(graph, found, form, file, chosen)
+    return _report(chosen.file, graph, found, form, times, files)
 
 
 def _read(path):
     import matching
 
     try:
-        return matching.read_graph(path)
+        graph = matching.read_graph(path)
+    except MemoryError:
+        raise InputError(f"file: {str(path)!r} announces more than the memory holds; pass a smaller matrix") from None
     except FileNotFoundError:
         raise InputError(f"file: no file {str(path)!r}; check the path") from None
     except OSError as error:
         raise InputError(f"file: cannot read {str(path)!r} ({error.strerror or error}); pass a readable file") from None
     except ValueError as error:
         raise InputError(f"file: {error}") from None
+    if max(graph.shape) > MOST_VERTICES:
+        rows, columns = graph.shape
+        raise InputError(
+            f"file: {str(path)!r} has {rows} rows and {columns} columns; {MOST_VERTICES} of either are the most"
+        )
+    return graph
 
 
 def _report(file, graph, found, form, times, files) -> dict:
@@ -114,23 +142,25 @@ def _report(file, graph, found, form, times, files) -> dict:
     return report
 
 
-def _write(graph, found, form, folder: Path, name: str, table) -> dict:
+def _write(graph, found, form, source: Path, chosen) -> dict:
     """Every file whole or not there; their paths."""
     import numpy as np
 
     pairs = np.column_stack(found.pairs)
-    path, buffer = Path(table or folder / f"{name}-pairs.csv"), io.BytesIO()
+    planned, buffer = _files(_name(source), chosen), io.BytesIO()
+    path = Path(chosen.table or planned["pairs"])
     if path.suffix.lower() == ".npy":
         np.save(buffer, pairs)
     else:
         np.savetxt(buffer, pairs, fmt="%d", delimiter=",", header="row,col", comments="")
-    files = {"pairs": write_bytes(path, buffer.getvalue())}
+    claim(chosen, "matching", _name(source), source, planned.values())
+    files = {"pairs": write_bytes(path, buffer.getvalue(), "--table" if chosen.table else "--out")}
     if form is not None:
         parts = {part: getattr(form, part) for part in ("row_perm", "col_perm", "row_start", "col_start", "parts")}
         buffer = io.BytesIO()
         np.savez_compressed(buffer, **parts)
-        files["blocks"] = write_bytes(folder / f"{name}-blocks.npz", buffer.getvalue())
-        files["picture"] = write_image(folder / f"{name}-blocks.png", block_picture(graph, form))
+        files["blocks"] = write_bytes(planned["blocks"], buffer.getvalue())
+        files["picture"] = write_image(planned["picture"], block_picture(graph, form))
     return files
 
 

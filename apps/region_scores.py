@@ -10,13 +10,13 @@ Recall alone can be bought with more boundary, so the share of pixels on boundar
 [2] Neubert, Protzel. "Superpixel benchmark and comparison." Forum Bildverarbeitung 2012.
 """
 
-import io
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from apps.images import InputError, read_bytes
+from apps.decoding import Unreadable, load_array
+from apps.images import InputError, read_bytes, read_pixels
 from apps.regions import outlines
 
 NEAR = 2  # pixels
@@ -95,21 +95,11 @@ def _leaked(labels, truth) -> float:
 
 def _read_values(path) -> np.ndarray:
     """Values as they are stored, palette indices included."""
-    import tifffile
-    from PIL import Image
-
-    data = read_bytes(path, "--truth")
+    if Path(path).suffix.lower() != ".npy":
+        return read_pixels(path, "--truth", indices=True)
     try:
-        if Path(path).suffix.lower() == ".npy":
-            return np.load(io.BytesIO(data), allow_pickle=False)
-        if data[:4] in (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"):
-            return tifffile.imread(io.BytesIO(data))
-        image = Image.open(io.BytesIO(data))
-        image.load()
-        return np.array(image)
-    except Exception as error:
-        # Decoders raise their own zoo of errors on broken files; each of them means the same to the user.
-        reason = (str(error).splitlines() or [type(error).__name__])[0].split("<_io")[0].strip()
+        return load_array(read_bytes(path, "--truth"))
+    except Unreadable as error:
         raise InputError(
-            f"--truth: cannot read {str(path)!r} ({reason}); pass a label picture, a mask or a .npy array"
+            f"--truth: cannot read {str(path)!r} ({error}); pass a label picture, a mask or a .npy array"
         ) from None

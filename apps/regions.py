@@ -141,8 +141,8 @@ def superpixels(image, regions: int = 500, *, evenness: float = EVENNESS, thread
     rgb = to_rgb(image)
     height, width = rgb.shape[:2]
     check_regions(regions, (height, width))
-    if isinstance(evenness, bool) or not isinstance(evenness, Real) or not 0 < evenness < 1e6:
-        raise InputError(f"evenness must be a colour difference above 0, got {evenness!r}")
+    if isinstance(evenness, bool) or not isinstance(evenness, Real) or not 1e-6 <= evenness < 1e6:
+        raise InputError(f"evenness must be a colour difference above 0, got {evenness!r}; 1e-6 to 1e6 will do")
     n = height * width
     if 4 * n > np.iinfo(np.int32).max:
         raise InputError(f"image has {n} pixels; at most {np.iinfo(np.int32).max // 4} are possible, make it smaller")

@@ -27,6 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import gridcut
+from apps.arguments import check_number
 from apps.clock import Clock
 from apps.images import InputError, to_rgb
 from apps.labelling import DISTANCES, label_distances, labelling
@@ -194,6 +195,12 @@ def _missing(mask, shape):
     if mask is None:
         return np.zeros(shape, bool)
     mask = np.asarray(mask)
+    if mask.ndim not in (2, 3) or mask.dtype.kind not in "buif":
+        raise InputError(f"mask must hold numbers of shape (H, W), got {mask.dtype} {mask.shape}")
+    if mask.dtype.kind == "f" and not np.isfinite(mask).all():
+        raise InputError(
+            "mask holds NaN or infinity; it is 0 where the picture is kept, and any other number elsewhere"
+        )
     mask = mask.any(axis=2) if mask.ndim == 3 else mask != 0
     if mask.shape != tuple(shape):
         raise InputError(
@@ -206,6 +213,12 @@ def _missing(mask, shape):
 
 
 def _check(smoothness, data, data_limit, distance, limit, levels):
+    for name, value in (("smoothness", smoothness), ("data_limit", data_limit)):
+        if value is not None:
+            check_number(value, name)
+    for name, value in (("limit", limit), ("levels", levels)):
+        if value is not None:
+            check_number(value, name, whole=True)
     if smoothness is not None and not (np.isfinite(smoothness) and 0 <= smoothness <= 10_000):
         raise InputError(f"--smoothness must lie between 0 and 10000, got {smoothness}")
     if data not in DATA:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from apps.images import InputError, read_codes
-from apps.strokes import OPEN
+from apps.strokes import OPEN, grey_levels
 
 NEAR = 2  # pixels: how far a border may be off and still count as found
 
@@ -35,8 +35,9 @@ def read_truth(path) -> np.ndarray:
     """
     codes = read_codes(path, "--truth")
     codes = codes[..., 0] if codes.ndim == 3 else codes
-    if codes.max() <= 1:
+    if codes.max() <= 1 and codes.min() >= 0:
         return np.uint8(255) * codes.astype(np.uint8)
+    codes = grey_levels(codes, f"--truth: {str(path)!r}")
     truth = np.full(codes.shape, 128, np.uint8)
     truth[codes < 64] = 0
     truth[codes > 192] = 255

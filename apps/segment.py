@@ -4,7 +4,7 @@
   cutmatch segment photo.jpg --box 40,30,300,280          the object lies inside x0,y0,x1,y1
   cutmatch segment photo.jpg --trimap trimap.png          0 background, 128 unknown, 255 object
   cutmatch segment photos/ --scribbles strokes/           a folder: strokes/NAME.png goes with photos/NAME.jpg
-  cutmatch segment photo.jpg --labels strokes.png         several objects: a colour or a value each
+  cutmatch segment photo.jpg --labels strokes.png         several objects: a colour, or a value of 1 to 65535, each
   cutmatch segment scan.tif --labels seeds.tif            a volume: TIFF of many pages, .npy, or with --volume a
                                                           folder of slices; seeds of the same size
 
@@ -17,7 +17,8 @@ Several objects give NAME-labels.png (the strokes' values; red 1, blue 2, green 
 NAME-overlay.png, and NAME-objectVALUE.png, a cut-out of each.  A volume gives NAME-labels.tif (or .npy) and
 NAME-slices.png, its middle slices.  The background is one of the objects.
 
-Exit status: 0 done, 1 some pictures of a folder failed, 2 the input cannot be used.
+Exit status: 0 done, 1 some pictures of a folder failed or the disk is full, 2 the input cannot be used, 70 a defect
+in cutmatch.
 """
 
 import sys
@@ -25,10 +26,20 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from apps.batch import Item, beside, pictures_of, refuse_namesakes, run_many, run_one
-from apps.command import add_batch_options, add_shared_options, check_device, check_threads, in_batch, parser, run
+from apps.batch import Item, beside, pictures_of, refuse_namesakes, refuse_out, run_many, run_one
+from apps.command import (
+    add_batch_options,
+    add_shared_options,
+    check_device,
+    check_threads,
+    in_batch,
+    parsed,
+    parser,
+    run,
+)
 from apps.images import InputError, read_image, write_image
-from apps.strokes import ENCODINGS, parse_box, read_boxes, read_scribbles, read_trimap
+from apps.outputs import claim
+from apps.strokes import ENCODINGS, box_of, parse_box, read_boxes, read_scribbles, read_trimap
 
 KEEP = ("touching", "all", "largest")
 INPUTS = ("image", "scribbles", "box", "trimap", "labels", "truth")
@@ -77,8 +88,7 @@ def _options():
 
 
 def _main(argv) -> int:
-    options = _options()
-    chosen = options.parse_args(argv)
+    chosen = parsed(_options(), argv)
     threads = check_threads(chosen.threads)
     check_device(chosen.device)
     kinds = ("scribbles", "box", "trimap", "labels")
@@ -94,15 +104,25 @@ def _main(argv) -> int:
         raise InputError(f"--volume needs --labels, seeds of the volume's size, got --{given[0]}")
     if array := next((name for name in chosen.image if name.lower().endswith(".npy")), None):
         raise InputError(f"image: {array!r} is a volume, which takes --labels, seeds of its size, not --{given[0]}")
-    images, many = pictures_of(chosen.image)
-    if not in_batch(many, chosen):
-        return run_one(_segment_one, _job(images[0], chosen), _line, chosen)
+    images, many = pictures_of(chosen.image, out=chosen.out)
     boxes = read_boxes(chosen.box) if chosen.box and Path(chosen.box).suffix == ".json" else None
+    items = [
+        Item(
+            path.stem,
+            str(path),
+            partial(_job, path, chosen, boxes),
+            tuple(_files(path.stem, chosen).values()),
+            path,
+        )
+        for path in images
+    ]
+    if not in_batch(many, chosen):
+        return run_one("segment", _segment_one, items[0], _line, chosen, INPUTS)
     return run_many(
         "segment",
         "image",
         _segment_one,
-        [Item(path.stem, str(path), partial(_job, path, chosen, boxes)) for path in images],
+        items,
         _line,
         _summary,
         chosen,
@@ -115,7 +135,7 @@ def _main(argv) -> int:
 def _main_labels(chosen, threads) -> int:
     """Several objects, in pictures and volumes."""
     from apps.several.jobs import Job as Labelled
-    from apps.several.jobs import label, line, summary
+    from apps.several.jobs import family_of, label, line, results_of, summary
     from apps.several.volumes import is_volume
 
     for name in ("fill_holes", "soft_strokes", "least_area"):
@@ -124,8 +144,9 @@ def _main_labels(chosen, threads) -> int:
     if chosen.volume:
         images, many = [Path(name) for name in chosen.image], len(chosen.image) > 1
         refuse_namesakes(images, "image")
+        refuse_out(images, chosen.out, "image")
     else:
-        images, many = pictures_of(chosen.image)
+        images, many = pictures_of(chosen.image, out=chosen.out)
 
     def job(path):
         volume = is_volume(path, chosen.volume)
@@ -139,13 +160,17 @@ def _main_labels(chosen, threads) -> int:
         truth = Path(chosen.truth) if slices and chosen.truth else beside(chosen.truth, path.stem, "--truth")
         return Labelled(path, seeds, truth, volume)
 
+    items = [
+        Item(path.stem, str(path), partial(job, path), results_of(path, chosen), path, family_of(path))
+        for path in images
+    ]
     if not in_batch(many, chosen):
-        return run_one(label, job(images[0]), line, chosen)
+        return run_one("segment", label, items[0], line, chosen, INPUTS)
     return run_many(
         "segment",
         "image",
         label,
-        [Item(path.stem, str(path), partial(job, path)) for path in images],
+        items,
         line,
         summary,
         chosen,
@@ -161,14 +186,17 @@ def _job(image: Path, chosen, boxes=None) -> Job:
     if chosen.box is not None:
         if Path(chosen.box).suffix == ".json":
             boxes = read_boxes(chosen.box) if boxes is None else boxes
-            if image.stem not in boxes:
-                raise InputError(f"--box: {chosen.box!r} has no entry {image.stem!r}; add one")
-            box = boxes[image.stem]
+            box = box_of(boxes, image.stem, chosen.box)
         else:
             box = parse_box(chosen.box)
     files = (beside(getattr(chosen, name), image.stem, f"--{name}") for name in ("scribbles", "trimap", "truth"))
     scribbles, trimap, truth = files
     return Job(image, scribbles, trimap, box, truth)
+
+
+def _files(name: str, chosen) -> dict[str, Path]:
+    """What a picture gives, by kind."""
+    return {kind: Path(chosen.out) / f"{name}-{kind}.png" for kind in ("mask", "overlay", "cutout")}
 
 
 def _segment_one(job: Job, chosen) -> dict:
@@ -204,13 +232,13 @@ def _segment_one(job: Job, chosen) -> dict:
         soft_strokes=chosen.soft_strokes,
         device=chosen.device,
     )
-    folder = Path(chosen.out)
     pictures = {
         "mask": result.mask.astype("uint8") * 255,
         "overlay": overlay(rgb, result.mask),
         "cutout": cut_out(rgb, result.mask),
     }
-    files = {kind: folder / f"{job.image.stem}-{kind}.png" for kind in pictures}
+    files = _files(job.image.stem, chosen)
+    claim(chosen, "segment", job.image.stem, job.image, files.values())
     for kind, pixels in pictures.items():
         write_image(files[kind], pixels)
     report = {

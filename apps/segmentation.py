@@ -35,6 +35,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import gridcut
+from apps.arguments import check_number
 from apps.clock import Clock
 from apps.colour_models import log_densities
 from apps.geodesic import depth_in_box
@@ -150,6 +151,10 @@ def segment_marked(
     apps.strokes.
     """
     clock = Clock()
+    check_number(rounds, "rounds", whole=True)
+    if rounds < 1:
+        raise InputError(f"rounds must be 1 or more, got {rounds}")
+    check_number(least_area, "least_area")
     has_object = bool((marks == OBJECT).any())
     if keep is None:
         keep = "touching" if has_object else "all"
@@ -172,8 +177,9 @@ def _find(rgb, marks, keep, soft, rounds, device, clock):
         small_rgb, small_marks = reduced(rgb, marks)
         if not _lost(marks, small_marks):
             small = _find(small_rgb, small_marks, keep, soft, rounds, device, clock)[1]
-            if small.any() and not small.all():
-                return _refined(rgb, marks, small, keep, soft, device, clock)
+            guess = _enlarged(small, marks)
+            if guess.any() and not guess.all():
+                return _refined(rgb, marks, guess, keep, soft, device, clock)
     picture = Picture(rgb, marks, soft, device, clock)
     if not picture.boxed:
         starts = [(picture.stroke_object, picture.stroke_background)]
@@ -187,13 +193,17 @@ def _find(rgb, marks, keep, soft, rounds, device, clock):
     return picture, *min(found, key=lambda one: one[1][-1])
 
 
-def _refined(rgb, marks, small, keep, soft, device, clock):
-    """Cut the full picture with models fitted to a labelling of the reduced one."""
+def _enlarged(small, marks):
+    """A labelling of the reduced picture at full size, as far as the marks allow it."""
     import cv2
 
-    picture = Picture(rgb, marks, soft, device, clock)
     mask = cv2.resize(small.view(np.uint8), marks.shape[::-1], interpolation=cv2.INTER_NEAREST) > 0
-    mask = (mask | picture.is_object) & ~picture.is_background
+    return (mask | (marks == OBJECT)) & (marks != BACKGROUND)
+
+
+def _refined(rgb, marks, mask, keep, soft, device, clock):
+    """Cut the full picture with models fitted to a first guess, the labelling of the reduced one."""
+    picture = Picture(rgb, marks, soft, device, clock)
     if picture.boxed:
         picture.prefer(np.where(picture.is_background, np.float32(UNIT), np.float32(0)))
     object_count = _blend(picture.palette.counts(mask), picture.stroke_object)

@@ -12,7 +12,8 @@ Each pair gives, in the --out folder, under the left picture's name: NAME-dispar
 rounded, as KITTI keeps it; or what --format says), NAME-colour.png (near is red, with the scale), NAME-valid.png (255
 where both pictures agree), and with --truth NAME-error.png.
 
-Exit status: 0 done, 1 some pairs of a folder failed, 2 the input cannot be used.
+Exit status: 0 done, 1 some pairs of a folder failed or the disk is full, 2 the input cannot be used, 70 a defect in
+cutmatch.
 """
 
 import sys
@@ -20,10 +21,20 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from apps.batch import Item, beside, pairs_of, run_many, run_one
-from apps.command import add_batch_options, add_shared_options, check_device, check_threads, in_batch, parser, run
+from apps.batch import Item, beside, pairs_of, partner_of, run_many, run_one
+from apps.command import (
+    add_batch_options,
+    add_shared_options,
+    check_device,
+    check_threads,
+    in_batch,
+    parsed,
+    parser,
+    run,
+)
 from apps.images import InputError, read_image, write_image
 from apps.labelling import DISTANCES
+from apps.outputs import claim
 
 COSTS = ("birchfield-tomasi", "absolute")
 FORMATS = ("png", "pfm", "npy")
@@ -105,19 +116,33 @@ def _options():
 
 
 def _main(argv) -> int:
-    chosen = _options().parse_args(argv)
+    chosen = parsed(_options(), argv)
     threads = check_threads(chosen.threads)
     check_device(chosen.device)
-    if chosen.truth_scale is not None and not chosen.truth_scale > 0:
-        raise InputError(f"--truth-scale must be above 0, got {chosen.truth_scale}")
-    pairs, many = pairs_of(chosen.left, chosen.right, ("left", "right"))
+    if chosen.truth_scale is not None and not 1e-6 <= chosen.truth_scale <= 1e6:
+        raise InputError(f"--truth-scale must be above 0, got {chosen.truth_scale}; 1e-6 to 1e6 will do")
+    if chosen.format == "png" and chosen.max_disparity is not None:
+        from apps.depth.files import check_png
+
+        check_png(chosen.max_disparity)
+    pairs, many = pairs_of(chosen.left, chosen.right, ("left", "right"), chosen.out)
+    items = [
+        Item(
+            left.stem,
+            str(left) if right is None else f"{left} | {right}",
+            partial(_pair, left, right, chosen),
+            tuple(_files(left.stem, chosen).values()),
+            left,
+        )
+        for left, right in pairs
+    ]
     if not in_batch(many, chosen):
-        return run_one(_stereo_one, _pair(*pairs[0], chosen), _line, chosen)
+        return run_one("stereo", _stereo_one, items[0], _line, chosen, INPUTS)
     return run_many(
         "stereo",
         "pair",
         _stereo_one,
-        [Item(left.stem, f"{left} | {right}", partial(_pair, left, right, chosen)) for left, right in pairs],
+        items,
         _line,
         _scores,
         chosen,
@@ -127,14 +152,25 @@ def _main(argv) -> int:
     )
 
 
-def _pair(left: Path, right: Path, chosen) -> Pair:
+def _files(name: str, chosen) -> dict[str, Path]:
+    """What a pair gives, by kind."""
+    kinds = ("colour", "valid", "error") if chosen.truth is not None else ("colour", "valid")
+    folder = Path(chosen.out)
+    files = {"disparity": folder / f"{name}-disparity.{chosen.format}"}
+    return files | {kind: folder / f"{name}-{kind}.png" for kind in kinds}
+
+
+def _pair(left: Path, right: Path | None, chosen) -> Pair:
+    if right is None:
+        right = partner_of(left, chosen.right, "right")
     return Pair(left, right, beside(chosen.truth, left.stem, "--truth"))
 
 
 def _stereo_one(pair: Pair, chosen) -> dict:
     """Read, label, write; the report.  Nothing is written unless all of it can be."""
     from apps.depth.drawing import disparity_picture, error_picture
-    from apps.depth.files import encoded, read_disparity
+    from apps.depth.files import check_png, encoded, read_disparity
+    from apps.depth.match import usual_max_disparity
     from apps.depth.scores import check_truth, score_disparity
     from apps.images import write_bytes
 
@@ -143,10 +179,14 @@ def _stereo_one(pair: Pair, chosen) -> dict:
     if pair.truth is not None:
         truth, known = read_disparity(pair.truth, chosen.truth_scale, "--truth")
         check_truth(truth, known, left.shape[:2])
+    max_disparity = chosen.max_disparity
+    if chosen.format == "png" and max_disparity is None:  # refused before the work, which may take a minute
+        max_disparity = usual_max_disparity(left, right)
+        check_png(max_disparity)
     result = stereo(
         left,
         right,
-        max_disparity=chosen.max_disparity,
+        max_disparity=max_disparity,
         cost=chosen.cost,
         smoothness=chosen.smoothness,
         distance=chosen.distance,
@@ -161,11 +201,12 @@ def _stereo_one(pair: Pair, chosen) -> dict:
     }
     if truth is not None:
         pictures["error"] = error_picture(result.disparity, truth, known)
-    base = Path(chosen.out) / pair.left.stem
-    files = {"disparity": base.with_name(f"{base.name}-disparity.{chosen.format}")}
-    write_bytes(files["disparity"], encoded(result.disparity, chosen.format))
+    data = encoded(result.disparity, chosen.format)
+    files = _files(pair.left.stem, chosen)
+    claim(chosen, "stereo", pair.left.stem, pair.left, files.values())
+    write_bytes(files["disparity"], data)
     for kind, pixels in pictures.items():
-        files[kind] = write_image(base.with_name(f"{base.name}-{kind}.png"), pixels)
+        write_image(files[kind], pixels)
     report = {
         "pair": f"{pair.left} | {pair.right}",
         "width": left.shape[1],

@@ -9,6 +9,8 @@ by the values that occur:
   grabcut    2, 3         1              0             codes of cv2.grabCut; recognised by a 3
   grey       128          255            0             recognised by values above 3
 
+Grey values of 16 bits are divided by 257: 65535 is 255.
+
 Strokes of several objects are kept as they are: 0 where there is none, and any other value for each object.  In a
 picture with strokes in pure colours these are the numbers of COLOURS.
 """
@@ -47,6 +49,7 @@ def read_trimap(path) -> np.ndarray:
         if _saturated(codes).any():
             raise InputError(f"{name} is coloured; a trimap is grey: 0 background, 128 unknown, 255 object")
         codes = codes[..., 0]
+    codes = grey_levels(codes, name)
     if codes.max() <= 3:
         raise InputError(f"{name} has no value above 3; a trimap is grey: 0 background, 128 unknown, 255 object")
     marks = np.full(codes.shape, OPEN, np.int8)
@@ -63,6 +66,12 @@ def marks_of(codes: np.ndarray, encoding: str = "auto", name: str = "scribbles")
     codes = np.asarray(codes)
     if encoding not in ENCODINGS:
         raise InputError(f"scribble encoding must be one of {', '.join(ENCODINGS)}, got {encoding!r}")
+    if codes.ndim not in (2, 3) or 0 in codes.shape or codes.dtype.kind not in "uib":
+        raise InputError(f"{name} must hold integer codes of shape (H, W), got {codes.dtype} {codes.shape}")
+    if codes.ndim == 3:
+        if codes.dtype != np.uint8 or codes.shape[2] not in (3, 4):
+            raise InputError(f"{name} in colour must be uint8 of shape (H, W, 3), got {codes.dtype} {codes.shape}")
+        codes = codes[..., :3]
     if codes.ndim == 3 and encoding in ("auto", "colour") and _saturated(codes).any():
         marks = _from_colours(codes)
     else:
@@ -70,8 +79,6 @@ def marks_of(codes: np.ndarray, encoding: str = "auto", name: str = "scribbles")
             if encoding == "colour":
                 raise InputError(f"{name} has no coloured stroke; paint the object red and the background blue")
             codes = codes[..., 0]
-        if codes.ndim != 2 or codes.dtype.kind not in "uib":
-            raise InputError(f"{name} must hold integer codes of shape (H, W), got {codes.dtype} {codes.shape}")
         marks = _from_codes(codes, encoding, name)
     if not (marks != OPEN).any():
         raise InputError(f"{name} is empty: no stroke of either kind; mark the object and the background")
@@ -81,11 +88,14 @@ def marks_of(codes: np.ndarray, encoding: str = "auto", name: str = "scribbles")
 def read_labels(path) -> np.ndarray:
     """Strokes of several objects: values (H, W), 0 where there is none.  Raises InputError as `read_codes` does.
 
-    Palette indices and grey values are taken as they are; strokes in pure colours get the numbers of COLOURS.
+    Palette indices and grey values are taken as they are; strokes in pure colours get the numbers of COLOURS.  Values
+    that are not whole numbers from 0 to 65535 are an InputError, too.
     """
+    from apps.several.values import label_values
+
     codes = read_codes(path, "--labels")
     if codes.ndim == 2:
-        return codes
+        return label_values(codes, f"--labels: {str(path)!r}")
     if not _saturated(codes).any():
         return codes[..., 0]
     labels = np.zeros(codes.shape[:2], np.uint8)
@@ -102,10 +112,7 @@ def marks_of_box(box, shape) -> np.ndarray:
     Raises InputError for a box that is empty, outside the image, or covers an image too small for a frame.
     """
     height, width = shape
-    try:
-        x0, y0, x1, y1 = (int(v) for v in box)
-    except (TypeError, ValueError):
-        raise InputError(f"--box needs four whole numbers x0,y0,x1,y1, got {box!r}") from None
+    x0, y0, x1, y1 = check_box(box)
     text = f"--box {x0},{y0},{x1},{y1}"
     if x1 <= x0 or y1 <= y0:
         raise InputError(f"{text} is empty; x1 must be above x0 and y1 above y0")
@@ -143,22 +150,48 @@ def parse_box(text: str) -> tuple[int, int, int, int]:
     """Four whole numbers separated by commas or spaces."""
     parts = text.replace(",", " ").split()
     try:
-        x0, y0, x1, y1 = (int(part) for part in parts)
-    except ValueError:
+        return check_box([int(part) for part in parts])
+    except ValueError:  # InputError is one
         raise InputError(f"--box needs four whole numbers x0,y0,x1,y1, got {text!r}") from None
-    return x0, y0, x1, y1
 
 
-def read_boxes(path) -> dict[str, tuple[int, int, int, int]]:
-    """Boxes by image stem from a JSON file: {"stem": [x0, y0, x1, y1], ...}."""
+def check_box(box) -> tuple[int, int, int, int]:
+    """Four whole numbers; InputError for anything else, strings among them."""
+    try:
+        values = [] if isinstance(box, str | bytes) else list(box)
+        whole = [int(v) for v in values]
+    except (TypeError, ValueError, OverflowError):  # the last two: NaN and infinity
+        whole, values = [], []
+    if len(whole) != 4 or any(isinstance(v, str | bool) or v != w for v, w in zip(values, whole, strict=True)):
+        raise InputError(f"--box needs four whole numbers x0,y0,x1,y1, got {box!r}")
+    return tuple(whole)
+
+
+def read_boxes(path) -> dict:
+    """Boxes by image stem from a JSON file, {"stem": [x0, y0, x1, y1], ...}; `box_of` checks each."""
     try:
         table = json.loads(read_bytes(path, "--box"))
-        return {str(stem): tuple(int(v) for v in box) for stem, box in table.items()}
-    except InputError:
-        raise
-    except (ValueError, TypeError, AttributeError):
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, InputError):
+            raise
+        table = None
+    if not isinstance(table, dict):
         raise InputError(
             f'--box: {str(path)!r} must be JSON of the form {{"stem": [x0, y0, x1, y1]}}, one entry per image'
+        )
+    return table
+
+
+def box_of(boxes: dict, stem: str, path) -> tuple[int, int, int, int]:
+    """The box of one image among those of `read_boxes`; InputError if there is none, or it is not four numbers."""
+    if stem not in boxes:
+        raise InputError(f"--box: {str(path)!r} has no entry {stem!r}; add one")
+    try:
+        return check_box(boxes[stem])
+    except InputError:
+        raise InputError(
+            f"--box: entry {stem!r} of {str(path)!r} must be four whole numbers [x0, y0, x1, y1], got "
+            f"{json.dumps(boxes[stem])[:60]}"
         ) from None
 
 
@@ -171,7 +204,19 @@ def find_by_stem(folder, stem: str, name: str) -> Path:
     return found[0]
 
 
+def grey_levels(codes: np.ndarray, name: str) -> np.ndarray:
+    """Grey values of 8 or 16 bits as levels of 0 to 255; InputError, its message beginning with `name`, for others."""
+    low, high = int(codes.min()), int(codes.max())
+    if low < 0 or high > 65535:
+        raise InputError(f"{name} holds values from {low} to {high}; grey values have 8 or 16 bits, 0 to 65535")
+    return codes if high <= 255 else np.uint8(np.rint(codes / 257))
+
+
 def _from_codes(codes, encoding, name):
+    if encoding in ("auto", "colour", "grey") and codes.max() > 255:
+        # 16 bits of grey, unless all of them are codes of 8 bits that a program has multiplied by 257.
+        encoding = encoding if (codes % 257 == 0).all() else "grey"
+        codes = grey_levels(codes, name)
     values = np.unique(codes)
     if encoding in ("auto", "colour"):
         if set(values) <= {0, 1, 2}:

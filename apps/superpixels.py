@@ -11,7 +11,8 @@ Each picture gives, in the --out folder, NAME-labels.png (16 bits: the region of
 says), NAME-outlines.png (boundaries drawn) and NAME-means.png (each region in its mean colour); with several numbers
 NAME-2000-labels.png and so on.  --truth adds boundary recall (2 pixels) and under-segmentation error.
 
-Exit status: 0 done, 1 some pictures of a folder failed, 2 the input cannot be used.
+Exit status: 0 done, 1 some pictures of a folder failed or the disk is full, 2 the input cannot be used, 70 a defect
+in cutmatch.
 """
 
 import sys
@@ -20,8 +21,18 @@ from functools import partial
 from pathlib import Path
 
 from apps.batch import Item, beside, pictures_of, run_many, run_one
-from apps.command import add_batch_options, add_shared_options, check_device, check_threads, in_batch, parser, run
+from apps.command import (
+    add_batch_options,
+    add_shared_options,
+    check_device,
+    check_threads,
+    in_batch,
+    parsed,
+    parser,
+    run,
+)
 from apps.images import InputError, read_image, write_bytes, write_image
+from apps.outputs import claim
 
 FORMATS = ("png", "tiff", "npy")
 MOST_IN_PNG = 1 << 16  # regions that 16 bits tell apart
@@ -94,18 +105,28 @@ def _options():
 
 
 def _main(argv) -> int:
-    chosen = _options().parse_args(argv)
+    chosen = parsed(_options(), argv)
     threads = check_threads(chosen.threads)
     check_device(chosen.device)
     chosen.counts = _counts(chosen.regions, chosen.format)
-    images, many = pictures_of(chosen.image)
+    images, many = pictures_of(chosen.image, out=chosen.out)
+    items = [
+        Item(
+            path.stem,
+            str(path),
+            partial(_job, path, chosen),
+            tuple(file for files in _files(path.stem, chosen) for file in files.values()),
+            path,
+        )
+        for path in images
+    ]
     if not in_batch(many, chosen):
-        return run_one(_divide_single, _job(images[0], chosen), _line, chosen)
+        return run_one("superpixels", _divide_single, items[0], _line, chosen, INPUTS)
     return run_many(
         "superpixels",
         "image",
         _divide_one,
-        [Item(path.stem, str(path), partial(_job, path, chosen)) for path in images],
+        items,
         _line,
         _summary,
         chosen,
@@ -118,6 +139,20 @@ def _main(argv) -> int:
 
 def _job(path: Path, chosen) -> Job:
     return Job(path, beside(chosen.truth, path.stem, "--truth"))
+
+
+def _files(name: str, chosen) -> list[dict[str, Path]]:
+    """What a picture gives, by kind, for each number of regions."""
+    suffix, folder = "tif" if chosen.format == "tiff" else chosen.format, Path(chosen.out)
+    stems = [name if len(chosen.counts) == 1 else f"{name}-{count}" for count in chosen.counts]
+    return [
+        {
+            "labels": folder / f"{stem}-labels.{suffix}",
+            "outlines": folder / f"{stem}-outlines.png",
+            "means": folder / f"{stem}-means.png",
+        }
+        for stem in stems
+    ]
 
 
 def _divide_single(job: Job, chosen) -> dict:
@@ -151,16 +186,18 @@ def _divide_one(job: Job, chosen, threads=None) -> dict:
     # The largest number first: one the picture cannot have ends all of it.
     found = superpixels(rgb, max(chosen.counts), evenness=evenness, threads=threads, device=chosen.device)
     levels, pending = [], []
-    for count in chosen.counts:
+    planned = _files(path.stem, chosen)
+    for count, files in zip(chosen.counts, planned, strict=True):
         labels = found.at(count)
-        stem = path.stem if len(chosen.counts) == 1 else f"{path.stem}-{count}"
         scores = None if truth is None else score_regions(labels, truth)
-        levels.append({"regions": count, "files": {}} | ({} if scores is None else {"truth": _rounded(scores)}))
-        pending.append((stem, labels, levels[-1]["files"]))
-    for stem, labels, files in pending:
-        files["labels"] = str(_write_labels(Path(chosen.out), stem, labels, chosen.format))
+        level = {"regions": count, "files": {kind: str(file) for kind, file in files.items()}}
+        levels.append(level | ({} if scores is None else {"truth": _rounded(scores)}))
+        pending.append((labels, files))
+    claim(chosen, "superpixels", path.stem, path, [file for files in planned for file in files.values()])
+    for labels, files in pending:
+        _write_labels(files["labels"], labels, chosen.format)
         for kind, draw in (("outlines", outline_picture), ("means", mean_picture)):
-            files[kind] = str(write_image(Path(chosen.out) / f"{stem}-{kind}.png", draw(rgb, labels)))
+            write_image(files[kind], draw(rgb, labels))
     return {
         "image": str(path),
         "width": rgb.shape[1],
@@ -171,7 +208,7 @@ def _divide_one(job: Job, chosen, threads=None) -> dict:
     }
 
 
-def _write_labels(folder: Path, stem: str, labels, kind: str) -> Path:
+def _write_labels(path: Path, labels, kind: str) -> Path:
     """Labels as 16-bit PNG, 16- or 32-bit TIFF, or a .npy array of int32."""
     import io
 
@@ -179,7 +216,7 @@ def _write_labels(folder: Path, stem: str, labels, kind: str) -> Path:
 
     small = int(labels.max()) < MOST_IN_PNG
     if kind == "png":
-        return write_image(folder / f"{stem}-labels.png", labels.astype(np.uint16))
+        return write_image(path, labels.astype(np.uint16))
     buffer = io.BytesIO()
     if kind == "tiff":
         import tifffile
@@ -187,7 +224,7 @@ def _write_labels(folder: Path, stem: str, labels, kind: str) -> Path:
         tifffile.imwrite(buffer, labels.astype(np.uint16 if small else np.uint32), photometric="minisblack")
     else:
         np.save(buffer, labels)
-    return write_bytes(folder / f"{stem}-labels.{'tif' if kind == 'tiff' else kind}", buffer.getvalue())
+    return write_bytes(path, buffer.getvalue())
 
 
 def _rounded(scores) -> dict:
@@ -209,7 +246,8 @@ def _write_csv(path, reports) -> dict:
             line = {name: report[name] for name in ("image", "width", "height")}
             line |= {"regions": level["regions"], "seconds": report["seconds"]["total"]}
             lines.writerow(line | level.get("truth", {}))
-    write_bytes(path, text.getvalue().encode())
+    # A name may hold bytes that are not of the locale's encoding; the table has them as they are.
+    write_bytes(path, text.getvalue().encode("utf-8", "surrogateescape"), "--csv")
     return {}
 
 

@@ -12,18 +12,30 @@ are solved exactly.  Corners of photographs are expected where the picture itsel
 image), particles where they were.  Results in the --out folder: NAME-trails.png and NAME-tracks.csv, whose
 columns are track, frame, x, y, ..., link_margin: how much worse, at least, the frame would be without the link.
 
-Exit status: 0 done, 1 some of several sequences failed, 2 the input cannot be used.
+Exit status: 0 done, 1 some of several sequences failed or the disk is full, 2 the input cannot be used, 70 a defect
+in cutmatch.
 """
 
+import os
 import sys
 import time
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from apps.batch import Item, refuse_namesakes, run_many, run_one
-from apps.command import add_batch_options, add_shared_options, check_device, check_threads, in_batch, parser, run
+from apps.batch import Item, refuse_namesakes, refuse_out, run_many, run_one
+from apps.command import (
+    add_batch_options,
+    add_shared_options,
+    check_device,
+    check_threads,
+    in_batch,
+    parsed,
+    parser,
+    run,
+)
 from apps.images import InputError, write_image
+from apps.outputs import claim
 
 PREDICT = ("off", "velocity", "image")
 KINDS = ("auto", "bright", "dark", "corners")
@@ -72,7 +84,7 @@ def _options():
 
 
 def _main(argv) -> int:
-    chosen = _options().parse_args(argv)
+    chosen = parsed(_options(), argv)
     check_threads(chosen.threads)
     check_device(chosen.device)
     _check(chosen)
@@ -84,17 +96,25 @@ def _main(argv) -> int:
     if chosen.video:
         check_video(chosen.video)
     paths = [Path(name) for name in chosen.input]
+    refuse_out(paths, chosen.out, "input")
+    for option in ("table", "video"):
+        if getattr(chosen, option):
+            refuse_out(paths, Path(getattr(chosen, option)).parent, "input", f"--{option}")
+    items = [
+        Item(_name(path), str(path), partial(Job, path), tuple(_files(_name(path), chosen).values()), path)
+        for path in paths
+    ]
     if not in_batch(len(paths) > 1, chosen):
-        return run_one(_track_one, Job(paths[0]), _line, chosen)
+        return run_one("track", _track_one, items[0], _line, chosen, INPUTS)
     for option in ("table", "video"):
         if getattr(chosen, option):
             raise InputError(f"--{option} is one file of one sequence; leave it out for several and for workers")
-    refuse_namesakes([path.resolve() for path in paths], "input")
+    refuse_namesakes([_name(path) for path in paths], "input")
     return run_many(
         "track",
         "input",
         _track_one,
-        [Item(path.resolve().stem, str(path), partial(Job, path)) for path in paths],
+        items,
         _line,
         lambda reports: "",
         chosen,
@@ -102,6 +122,18 @@ def _main(argv) -> int:
         inputs=INPUTS,
         at_once=1,  # its frames keep the threads busy
     )
+
+
+def _name(path: Path) -> str:
+    """What the results of an input are called: a folder keeps its whole name."""
+    return path.resolve().name if os.path.isdir(path) else path.stem
+
+
+def _files(name: str, chosen) -> dict[str, Path]:
+    """What a sequence gives in --out, by kind."""
+    folder = Path(chosen.out)
+    files = {} if chosen.table else {"table": folder / f"{name}-tracks.csv"}
+    return files | {"trails": folder / f"{name}-trails.png"}
 
 
 def _track_one(job: Job, chosen) -> dict:
@@ -115,7 +147,7 @@ def _track_one(job: Job, chosen) -> dict:
         if chosen.predict == "image":
             raise InputError("--predict image needs frames; a table of detections has none")
         detections = read_detections(job.input)
-        name, frames = job.input.stem, int(detections.frame.max() - detections.frame.min()) + 1
+        frames = int(detections.frame.max() - detections.frame.min()) + 1
         if chosen.video and frames > LONGEST:
             raise InputError(f"--video: frame numbers span {frames}, more than {LONGEST}; number frames 0, 1, ...")
     else:
@@ -123,7 +155,6 @@ def _track_one(job: Job, chosen) -> dict:
 
         sequence = open_sequence(job.input)
         detections, finder, last, frames = _detect(sequence, chosen)
-        name = sequence.name
     if len(detections) < FEWEST:
         raise InputError(
             f"input: {len(detections)} points in {frames} frames of {str(job.input)!r}, too few to follow; "
@@ -150,7 +181,7 @@ def _track_one(job: Job, chosen) -> dict:
     tracks = keep_long(tracks, chosen.least_length)
     if not len(tracks):
         raise InputError(f"no track is {chosen.least_length} detections long; lower --least-length or raise --reach")
-    files = _write(tracks, sequence, last, name, frames, chosen)
+    files = _write(tracks, sequence, last, job.input, frames, chosen)
     length = tracks.length
     report = {
         "input": str(job.input),
@@ -172,8 +203,10 @@ def _track_one(job: Job, chosen) -> dict:
 
 
 def _check(chosen) -> None:
-    if chosen.reach is not None and not 0 < chosen.reach < float("inf"):
-        raise InputError(f"--reach must be above 0 pixels, got {chosen.reach}")
+    if chosen.reach is not None:
+        from apps.motion.tracking import check_reach
+
+        check_reach(chosen.reach, "--reach")
     if chosen.memory is not None and chosen.memory < 0:
         raise InputError(f"--memory must be 0 or more frames, got {chosen.memory}")
     for option in ("least_length", "tail"):
@@ -196,7 +229,7 @@ def _how(chosen, detections, finder) -> dict:
         reach = NEAR if predict == "image" else usual_reach(detections)
     if memory is None:
         memory = LOST if predict == "image" else 0
-    return {"predict": predict, "reach": round(reach, 6), "memory": memory}
+    return {"predict": predict, "reach": round(reach, 6) or reach, "memory": memory}
 
 
 def _detect(sequence, chosen):
@@ -227,17 +260,17 @@ def _detect(sequence, chosen):
     return detections, finder, frame, len(found)
 
 
-def _write(tracks, sequence, last, name: str, frames: int, chosen) -> dict:
+def _write(tracks, sequence, last, source: Path, frames: int, chosen) -> dict:
     from apps.motion.track_files import write_tracks
     from apps.motion.trails import Trails, write_video
 
-    folder = Path(chosen.out)
     trails = Trails(tracks, None if sequence is None else sequence.shape)
     picture = trails.picture(last)
-    files = {
-        "table": write_tracks(chosen.table or folder / f"{name}-tracks.csv", tracks),
-        "trails": write_image(folder / f"{name}-trails.png", picture),
-    }
+    files = _files(_name(source), chosen)
+    claim(chosen, "track", _name(source), source, files.values())
+    option = "--table" if chosen.table else "--out"
+    files = {"table": write_tracks(chosen.table or files["table"], tracks, option)} | files
+    write_image(files["trails"], picture)
     if chosen.video:
         first = 0 if sequence is not None else int(tracks.detections.frame.min())
         grounds = sequence if sequence is not None else [None] * frames

@@ -1,17 +1,19 @@
 """The result of a solve: pairs, cost, prices, and the certificate that proves it."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from assign.given import Given, GivenPoints
 from gridcut.device import CertificateError
+from gridcut.device.arrays import give, on_device, to_host
+from gridcut.device.result import Result
 
 __all__ = ["Assignment", "CertificateError"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Assignment:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Assignment(Result):
     """A cheapest (or, maximising, dearest) assignment, and the prices that prove it.
 
     Attributes
@@ -29,6 +31,11 @@ class Assignment:
         What ran.
     stats : dict
         Counts of the solver, and "seconds" by phase.
+
+    Notes
+    -----
+    The costs are kept by reference, and with them `mask` and `max_cost`.  Copies made by `pickle` and `copy.deepcopy`
+    hold copies of them, on the host.
     """
 
     row: np.ndarray
@@ -39,15 +46,16 @@ class Assignment:
     device: str
     method: str
     stats: dict
-    _certify: Callable[[], None] = field(repr=False)
+    _given: Given | GivenPoints = field(repr=False)
 
     def check(self) -> None:
-        """Prove the assignment optimal from the costs passed in and the prices; raises CertificateError.
+        """Prove the assignment optimal from its pairs, cost and prices and from the costs passed in.
 
-        Exact for integers; floats are allowed `assign.certificate.tolerance`.  The costs are kept by reference:
-        it answers for the problem solved only as long as they are left unchanged.  O(n m) for dense costs.
+        Raises CertificateError if a field does not fit the others or the costs.  Exact for integers; for floats see
+        `assign.certificate`.  The costs are read again: if they have been changed since, the assignment is proved for
+        the changed ones, or refused.  O(n m) for dense costs; costs on a GPU are read there.
         """
-        self._certify()
+        self._given.certify(self)
 
     @property
     def col_of_row(self) -> np.ndarray:
@@ -61,12 +69,9 @@ class Assignment:
 
 
 def _partner(of, partner, size: int):
-    if isinstance(of, np.ndarray):
+    if not on_device(of):
         found = np.full(size, -1, np.int64)
         found[of] = partner
         return found
-    from gridcut.device.arrays import give, on_device, to_host
-
-    assert on_device(of)
     library = type(of).__module__.split(".")[0]
     return give(_partner(to_host(of), to_host(partner), size), library)

@@ -1,28 +1,28 @@
 """solve_batch: many small assignment problems in one call, on all cores or on a GPU."""
 
-import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 
 import numpy as np
 
-from assign.certificate import CertificateError, certify_pairs, certify_prices, tolerance
-from assign.infeasible import InfeasibleError, check_feasible
-from assign.problem import DTYPES, INT64_MAX, check_limit, extremes, supported
+from assign.arrays import DTYPES, as_array, check_sides, supported
+from assign.batch_certificate import GivenBatch
+from assign.problem import INT64_MAX, check_limit, extremes, in_floats, largest_limit
 from gridcut.device import DeviceName, resolve, thread_count
+from gridcut.device.arguments import check_count
 from gridcut.device.arrays import borrow, give, hand_back, on_device, to_host
+from gridcut.device.result import Result
 
 MODULES = {"cpu": "assign.cpu.batch", "cuda": "assign.cuda.batch"}
-CHECKED_AT_ONCE = 1 << 22  # costs
 # Costs on the host from which device="auto" takes a GPU.  Timed on an H200 with copies: from there on as fast as 16
 # threads or faster, and from a tenth of that faster than one.
 WORTH_A_GPU = 1_000_000
 
 
-@dataclass(frozen=True, eq=False)
-class BatchAssignment:
+@dataclass(frozen=True, eq=False, repr=False)
+class BatchAssignment(Result):
     """The assignments of a batch, and the prices that prove them.
 
     Attributes
@@ -38,7 +38,8 @@ class BatchAssignment:
     stats : dict
         Counts of the solver.
 
-    All are arrays of the caller's library on the GPU if the costs lay there.
+    All are arrays of the caller's library on the GPU if the costs lay there.  The arguments are kept by reference;
+    copies made by `pickle` and `copy.deepcopy` hold copies of them, on the host.
     """
 
     col_of_row: np.ndarray
@@ -47,7 +48,7 @@ class BatchAssignment:
     feasible: np.ndarray
     device: str
     stats: dict
-    _problem: Callable = field(repr=False)
+    _given: GivenBatch = field(repr=False)
     _library: str | None = field(repr=False)
 
     def __len__(self) -> int:
@@ -56,101 +57,20 @@ class BatchAssignment:
     @cached_property
     def cost(self):
         """Sum of the costs passed in over the pairs of each problem, shape (B,), int64 or float64; 0 if infeasible."""
-        given = self._problem()
-        return give(_totals(given.costs, to_host(self.col_of_row)), self._library)
+        return give(self._given.totals(to_host(self.col_of_row)), self._library)
 
     def check(self) -> None:
-        """Prove every assignment optimal, or its problem infeasible; raises CertificateError, naming the item."""
-        given = self._problem()
-        col, u, v, feasible = (to_host(a) for a in (self.col_of_row, self.row_price, self.col_price, self.feasible))
-        step = max(1, CHECKED_AT_ONCE // max(1, given.costs[:1].size))
-        for first in range(0, len(feasible), step):
-            part = slice(first, first + step)
-            proved = given.all_proved(part, col[part], u[part], v[part]) & feasible[part]
-            for b in first + np.flatnonzero(~proved):
-                try:
-                    given.certify(b, col[b], u[b], v[b], feasible[b])
-                except CertificateError as error:
-                    raise CertificateError(f"item {b}: {error}") from None
+        """Prove every assignment optimal, or its problem infeasible, from the fields and from the costs passed in.
 
+        Raises CertificateError, which names the item.  Exact for integers; for floats see `assign.certificate`.  The
+        costs are read again: if they have been changed since, the assignments are proved for the changed ones, or
+        refused.  Costs on a GPU are copied to the host.
+        """
+        self._given.certify(self)
 
-@dataclass(frozen=True)
-class _Batch:
-    """The caller's costs on the host, and the true sizes."""
-
-    costs: np.ndarray
-    rows: np.ndarray | None
-    cols: np.ndarray | None
-    limit: np.ndarray | None
-    maximize: bool
-
-    def all_proved(self, part: slice, col, u, v) -> np.ndarray:
-        """Which items of a part are proved by exact prices, all of them at once; the others are looked at singly."""
-        items, n, m = self.costs[part].shape
-        if self.rows is not None or self.cols is not None or self.limit is not None or not n * m:
-            return np.zeros(items, bool)
-        sign = -1 if self.maximize else 1
-        cost = sign * self.costs[part].astype(u.dtype)
-        slack = cost - sign * u[:, :, None] - sign * v[:, None, :]
-        allowed = 0
-        if u.dtype.kind == "f":
-            largest = np.abs(np.where(np.isfinite(cost), cost, 0)).max(axis=(1, 2))
-            allowed = tolerance((n, m), 1.0) * largest
-        gap = np.take_along_axis(slack, np.maximum(col, 0)[:, :, None].astype(np.intp), axis=2)[:, :, 0]
-        taken = np.zeros((items, m + 1), np.int64)
-        np.add.at(taken, (np.arange(items)[:, None], col), 1)  # unmatched rows count in the last place
-        longer, alone = (sign * v, taken[:, :m] == 0) if n <= m else (sign * u, col < 0)
-        proved = (slack.min(axis=(1, 2)) >= -allowed) & (taken[:, :m].max(axis=1) <= 1)
-        proved &= (np.abs(np.where(col >= 0, gap, 0)).max(axis=1) <= allowed) & ((col >= 0).sum(axis=1) == min(n, m))
-        if n != m:
-            proved &= (longer.max(axis=1) <= allowed) & (np.abs(np.where(alone, longer, 0)).max(axis=1) <= allowed)
-        return proved & (col >= -1).all(axis=1) & (col < m).all(axis=1)
-
-    def certify(self, b: int, col_of_row, u, v, feasible) -> None:
-        n = self.costs.shape[1] if self.rows is None else int(self.rows[b])
-        m = self.costs.shape[2] if self.cols is None else int(self.cols[b])
-        if (col_of_row[n:] != -1).any() or u[n:].any() or v[m:].any():
-            raise CertificateError("something is matched, or has a price, beyond the true size")
-        cost, col_of_row, u, v = self.costs[b, :n, :m].astype(u.dtype), col_of_row[:n], u[:n], v[:m]
-        if self.maximize:
-            cost, u, v = -cost, -u, -v
-        limit = None if self.limit is None else (-self.limit[b, :n] if self.maximize else self.limit[b, :n])
-        allowed = np.isfinite(cost)
-        if not feasible:
-            self._prove_infeasible(allowed, limit)
-            return
-        row = np.flatnonzero(col_of_row >= 0)
-        col = col_of_row[row]
-        certify_pairs((n, m), row, col)
-        if not allowed[row, col].all():
-            raise CertificateError("a pair is matched that is not allowed")
-        slack = np.where(allowed, cost - u[:, None] - v[None, :], np.inf if cost.dtype.kind == "f" else 0)
-        largest = float(np.abs(cost[allowed]).max(initial=0))
-        if limit is not None:
-            largest = max(largest, float(np.abs(limit).max(initial=0)))
-        certify_prices(
-            (n, m),
-            row,
-            col,
-            u,
-            v,
-            pair_cost=cost[row, col],
-            least_slack=slack.min(axis=1, initial=0),
-            limit=limit,
-            slack=0 if u.dtype.kind == "i" else tolerance((n, m), largest),
-        )
-
-    @staticmethod
-    def _prove_infeasible(allowed, limit) -> None:
-        if allowed.shape[0] > allowed.shape[1]:
-            allowed = allowed.T
-        indptr = np.concatenate([[0], np.cumsum(allowed.sum(axis=1))]).astype(np.int64)
-        try:
-            check_feasible(indptr, np.nonzero(allowed)[1].astype(np.int32), *allowed.shape)
-        except InfeasibleError:
-            if limit is None:
-                return
-        raise CertificateError("said to be infeasible, but there is an assignment")
+    def _portable(self):
+        kind, values = super()._portable()
+        return kind, [*values[:-1], None]
 
 
 def solve_batch(
@@ -211,17 +131,18 @@ def solve_batch(
     if not isinstance(maximize, bool | np.bool_):
         raise TypeError(f"maximize must be True or False, got {type(maximize).__name__}")
     threads = _check_threads(threads)
+    given = GivenBatch(costs, rows, cols, max_cost, bool(maximize))
     if on_device(costs):
-        return _on_device(costs, rows, cols, maximize, max_cost, device)
+        return _on_device(given, device)
     costs, rows, cols = _stacked(costs, rows, cols)
     items, n, m = costs.shape
     rows, cols = _sizes("rows", rows, items, n), _sizes("cols", cols, items, m)
     limit = _limits(max_cost, items, n)
     real = np.result_type(costs.dtype, np.int64 if limit is None else limit.dtype)
     if real.kind == "f" and costs.dtype.kind == "i":
+        in_floats(_inside(costs, rows, cols))
         costs = costs.astype(np.float64)
     _check_values(costs, rows, cols, limit, bool(maximize))
-    given = _Batch(costs, rows, cols, limit, bool(maximize))
     ran_on = resolve(device)
     if device == "auto" and costs.size < WORTH_A_GPU:
         ran_on = "cpu"
@@ -236,11 +157,12 @@ def solve_batch(
     col_of_row, u, v, status, stats = (*map(to_host, found[:4]), found[4])
     if maximize:
         u, v = -u, -v
-    return BatchAssignment(col_of_row, u, v, status == 0, ran_on, stats, lambda: given, None)
+    return BatchAssignment(col_of_row, u, v, status == 0, ran_on, stats, given, None)
 
 
-def _on_device(costs, rows, cols, maximize, max_cost, device) -> BatchAssignment:
+def _on_device(given: GivenBatch, device) -> BatchAssignment:
     """Costs that lie on a GPU; values are not looked at, since that would wait for them."""
+    costs, rows, cols, max_cost, maximize = given.costs, given.rows, given.cols, given.max_cost, given.maximize
     if resolve("cuda" if device == "auto" else device) == "cpu":
         raise TypeError("costs lie on the GPU, but device='cpu' was asked for; copy them to the host first")
     if maximize:
@@ -252,23 +174,25 @@ def _on_device(costs, rows, cols, maximize, max_cost, device) -> BatchAssignment
     items, n, m = array.shape
     rows, cols = (_sizes(name, a, items, s) for name, a, s in (("rows", rows, n), ("cols", cols, m)))
     limit = _limits(max_cost, items, n)
-    if limit is not None:
-        limit = limit.astype(np.int64 if array.dtype.kind == "i" else np.float64)
+    if limit is not None and array.dtype.kind == "i":
+        if limit.dtype.kind == "f":
+            raise ValueError("max_cost must be whole numbers for integers on the GPU; pass costs as floats there")
+        _check_integers(array.shape, largest_limit(limit))
+    elif limit is not None:
+        limit = limit.astype(np.float64)
     from assign.cuda.batch import solve
 
     *found, status, stats = solve(array, rows=rows, cols=cols, limit=limit)
     library = array.library
     shown = [hand_back(a, library) for a in found]
     feasible = hand_back(status, library) == 0 if library in ("cupy", "torch") else give(to_host(status) == 0, library)
-    return BatchAssignment(
-        *shown, feasible, "cuda", stats, lambda: _Batch(array.host(), rows, cols, limit, False), library
-    )
+    return BatchAssignment(*shown, feasible, "cuda", stats, given, library)
 
 
 def _stacked(costs, rows, cols):
     """One array, and the true sizes of matrices of different ones."""
     if not isinstance(costs, np.ndarray) and isinstance(costs, Sequence):
-        matrices = [np.asarray(c) for c in costs]
+        matrices = [as_array(f"costs[{k}]", c) for k, c in enumerate(costs)]
         if not matrices:
             return np.zeros((0, 0, 0)), rows, cols
         if len({c.shape for c in matrices}) > 1 and all(c.ndim == 2 for c in matrices):
@@ -280,19 +204,24 @@ def _stacked(costs, rows, cols):
             for room, c in zip(stacked, matrices, strict=True):
                 room[: c.shape[0], : c.shape[1]] = c
             costs = stacked
+        else:
+            costs = matrices
     try:
-        array = np.asarray(costs)
-    except ValueError as error:
+        array = as_array("costs", costs)
+    except TypeError as error:
+        if "masked" in str(error):
+            raise
         raise TypeError("costs must be an array (B, n, m), or a sequence of matrices") from error
     if array.ndim != 3:
         raise ValueError(f"costs must have 3 axes, (B, n, m), got shape {array.shape}")
+    check_sides("each of costs", array.shape[1:])
     return supported("costs", array), rows, cols
 
 
 def _sizes(name: str, sizes, items: int, most: int) -> np.ndarray | None:
     if sizes is None:
         return None
-    sizes = np.asarray(to_host(sizes))
+    sizes = as_array(name, to_host(sizes))
     if sizes.dtype.kind not in "iu":
         raise TypeError(f"{name} must be integers, got dtype {sizes.dtype}")
     if sizes.shape != (items,) or (items and not (sizes.min() >= 0 and sizes.max() <= most)):
@@ -303,7 +232,7 @@ def _sizes(name: str, sizes, items: int, most: int) -> np.ndarray | None:
 def _limits(max_cost, items: int, n: int) -> np.ndarray | None:
     if max_cost is None:
         return None
-    array = np.asarray(to_host(max_cost))
+    array = as_array("max_cost", to_host(max_cost))
     if array.shape not in ((), (items,), (items, n)):
         raise ValueError(f"max_cost must be a number, or one for each matrix or row; got shape {array.shape}")
     array = array[:, None] if array.ndim == 1 else array
@@ -311,23 +240,32 @@ def _limits(max_cost, items: int, n: int) -> np.ndarray | None:
 
 
 def _check_values(costs, rows, cols, limit, maximize: bool) -> None:
-    """NaN, infinities of the wrong sign and integers too large, within the true sizes."""
-    if costs.dtype == np.int32 and not maximize:
-        return
-    inside = costs
-    if rows is not None or cols is not None:
-        items, n, m = costs.shape
-        inside = np.ones(costs.shape, bool)
-        if rows is not None:
-            inside &= (np.arange(n) < rows[:, None])[:, :, None]
-        if cols is not None:
-            inside &= (np.arange(m) < cols[:, None])[:, None, :]
-        inside = costs[inside]
+    """NaN, infinities of the wrong sign and integers too large, within the true sizes; limits too large."""
+    inside = costs[:0] if costs.dtype == np.int32 else _inside(costs, rows, cols)  # int32: any values
     low, high = extremes(inside, maximize, False)
-    largest = max(abs(low), abs(high), *(() if limit is None else (int(np.abs(limit).max(initial=0)),)))
-    if costs.dtype.kind == "i" and (sum(costs.shape[1:]) + 1) * largest * 4 > INT64_MAX:
-        most = INT64_MAX // (4 * (sum(costs.shape[1:]) + 1))
-        raise ValueError(f"costs must stay within {most}, so that prices fit int64; got {largest}")
+    largest = max(abs(low), abs(high), largest_limit(limit), 2**31 if costs.dtype == np.int32 else 0)
+    if costs.dtype.kind == "i":
+        _check_integers(costs.shape, largest)
+
+
+def _inside(costs, rows, cols) -> np.ndarray:
+    """The costs within the true sizes."""
+    if rows is None and cols is None:
+        return costs
+    _, n, m = costs.shape
+    inside = np.ones(costs.shape, bool)
+    if rows is not None:
+        inside &= (np.arange(n) < rows[:, None])[:, :, None]
+    if cols is not None:
+        inside &= (np.arange(m) < cols[:, None])[:, None, :]
+    return costs[inside]
+
+
+def _check_integers(shape, largest: int) -> None:
+    """Refuse integers of which sums along a path might leave int64."""
+    most = INT64_MAX // (4 * (sum(shape[1:]) + 1))
+    if largest > most:
+        raise ValueError(f"costs and max_cost must stay within {most}, so that prices fit int64; got {largest}")
 
 
 def _negative_kind(costs) -> np.dtype:
@@ -337,21 +275,4 @@ def _negative_kind(costs) -> np.dtype:
 
 
 def _check_threads(threads) -> int | None:
-    if threads is None:
-        return None
-    try:
-        threads = operator.index(threads)
-    except TypeError as error:
-        raise TypeError(f"threads must be a whole number, got {type(threads).__name__}") from error
-    if not 1 <= threads:
-        raise ValueError(f"threads must be 1 or more, got {threads}")
-    return min(threads, thread_count())
-
-
-def _totals(costs: np.ndarray, col_of_row: np.ndarray) -> np.ndarray:
-    matched = col_of_row >= 0
-    kind = np.int64 if costs.dtype.kind == "i" else np.float64
-    if not costs.size:
-        return np.zeros(len(costs), kind)
-    pairs = np.take_along_axis(costs, np.maximum(col_of_row, 0)[:, :, None].astype(np.intp), axis=2)[:, :, 0]
-    return np.where(matched, pairs, 0).sum(axis=1, dtype=kind)
+    return None if threads is None else min(check_count("threads", threads), thread_count())

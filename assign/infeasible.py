@@ -32,6 +32,12 @@ class InfeasibleError(ValueError):
     def __reduce__(self):
         return type(self), (self.rows, self.cols, self.side)
 
+    def check(self, cost, mask=None) -> None:
+        """Prove from the arguments of `assign.solve` that no assignment exists; raises CertificateError."""
+        from assign.given import certify_infeasible
+
+        certify_infeasible(cost, mask, self.rows, self.cols, self.side)
+
     def exchanged(self) -> "InfeasibleError":
         """The same for the transposed matrix."""
         return InfeasibleError(self.rows, self.cols, "columns" if self.side == "rows" else "rows")

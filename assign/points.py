@@ -3,15 +3,19 @@
 import time
 
 import numpy as np
-from numba import prange
 
+from assign.arrays import as_array, check_sides, prices_of
 from assign.assignment import Assignment
-from assign.certificate import certify_pairs, certify_prices, tolerance
+from assign.given import GivenPoints
 from assign.methods import SMALLEST_ON_GPU
 from assign.problem import check_limit
-from gridcut.device import DeviceName, parallel_kernel, resolve
+from assign.start import fitted
+from gridcut.device import DeviceName, resolve
+from gridcut.device.arguments import check_callback
 
 METRICS = ("euclidean", "sqeuclidean", "cityblock")
+# Extents of the points whose squares, and sums of them over many points, are ordinary floats.
+NEAREST, FURTHEST = 1e-140, 1e140
 
 
 def solve_points(
@@ -72,13 +76,17 @@ def solve_points(
     begin = time.perf_counter()
     if metric not in METRICS:
         raise ValueError(f"metric must be one of {', '.join(map(repr, METRICS))}; got {metric!r}")
+    check_callback(callback)
+    given = GivenPoints(x, y, metric, max_cost)
     x, y = _points("x", x), _points("y", y)
     if x.shape[1] != y.shape[1]:
         raise ValueError(f"x and y must have as many coordinates, got {x.shape[1]} and {y.shape[1]}")
     n, m = len(x), len(y)
+    check_sides("x and y", (n, m))
+    largest = largest_distance(x, y, metric)
     limit = check_limit(max_cost, n)
     limit = None if limit is None else limit.astype(np.float64)
-    prices = _prices(start, n, m)
+    prices = None if start is None else tuple(a.astype(np.float64) for a in prices_of(start, (n, m)))
     exchanged = n > m
     if exchanged:
         if limit is not None and limit.min() != limit.max():
@@ -88,6 +96,7 @@ def solve_points(
         limit = None if limit is None else np.full(m, level)
         x, y = y, x
         prices = None if prices is None else (prices[1] + level, prices[0] - level)
+    prices = fitted(prices, (len(x), len(y)), largest, limit is not None)
     ran_on = resolve(device)
     if device == "auto" and (metric == "cityblock" or min(n, m) < SMALLEST_ON_GPU):
         ran_on = "cpu"
@@ -114,14 +123,11 @@ def solve_points(
     paid = pair_distances(x[row], y[col], metric)
     stats = {**stats, "seconds": {"solve": time.perf_counter() - begin}}
 
-    def prove():
-        certify_points(x, y, metric, row, col, u, v, limit)
-
     if exchanged:
         order = np.argsort(col)
         shown = v + level, u - level
-        return Assignment(col[order], row[order], float(paid.sum()), *shown, ran_on, method, stats, prove)
-    return Assignment(row, col, float(paid.sum()), u, v, ran_on, method, stats, prove)
+        return Assignment(col[order], row[order], float(paid.sum()), *shown, ran_on, method, stats, given)
+    return Assignment(row, col, float(paid.sum()), u, v, ran_on, method, stats, given)
 
 
 def pair_distances(x, y, metric: str) -> np.ndarray:
@@ -133,53 +139,8 @@ def pair_distances(x, y, metric: str) -> np.ndarray:
     return np.sqrt(squares) if metric == "euclidean" else squares
 
 
-@parallel_kernel
-def least_slack_points(x, y, metric, u, v):
-    """The least of distance - u - v in each row."""
-    n, m = len(x), len(y)
-    least = np.empty(n)
-    for i in prange(n):
-        low = np.inf
-        for j in range(m):
-            total = 0.0
-            for k in range(x.shape[1]):
-                apart = x[i, k] - y[j, k]
-                total += abs(apart) if metric == 2 else apart * apart
-            if metric == 0:
-                total = np.sqrt(total)
-            low = min(low, total - v[j])
-        least[i] = low - u[i]
-    return least
-
-
-def certify_points(x, y, metric: str, row, col, u, v, limit) -> None:
-    """Prove an assignment of points; raises CertificateError."""
-    shape = len(x), len(y)
-    certify_pairs(shape, row, col)
-    if not min(shape):
-        return
-    corners = np.concatenate([x, y])
-    largest = float(pair_distances(corners.max(axis=0)[None], corners.min(axis=0)[None], metric)[0])
-    if limit is not None:
-        largest = max(largest, float(np.abs(limit).max()))
-    certify_prices(
-        shape,
-        row,
-        col,
-        u,
-        v,
-        pair_cost=pair_distances(x[row], y[col], metric),
-        least_slack=least_slack_points(x, y, METRICS.index(metric), u, v),
-        limit=limit,
-        slack=tolerance(shape, largest),
-    )
-
-
 def _points(name: str, value) -> np.ndarray:
-    try:
-        array = np.asarray(value)
-    except ValueError as error:
-        raise TypeError(f"{name} must be an array (points, coordinates)") from error
+    array = as_array(name, value)
     if array.dtype.kind not in "iuf":
         raise TypeError(f"{name} must hold numbers, got dtype {array.dtype}")
     if array.ndim != 2 or array.shape[1] == 0:
@@ -189,15 +150,23 @@ def _points(name: str, value) -> np.ndarray:
     return np.ascontiguousarray(array, np.float64)
 
 
-def _prices(start, n: int, m: int):
-    if start is None:
-        return None
-    if hasattr(start, "row_price"):
-        start = (start.row_price, start.col_price)
-    try:
-        u, v = (np.asarray(a, np.float64) for a in start)
-    except (TypeError, ValueError) as error:
-        raise TypeError("start must be an Assignment, or prices of the points of x and of y") from error
-    if u.shape != (n,) or v.shape != (m,) or not (np.isfinite(u).all() and np.isfinite(v).all()):
-        raise ValueError(f"start must hold {n} and {m} finite prices, got shapes {u.shape} and {v.shape}")
-    return u, v
+def largest_distance(x, y, metric: str) -> float:
+    """No distance of a point of x from one of y is larger; ValueError where distances have no floats."""
+    if not len(x) or not len(y):
+        return 0.0
+    with np.errstate(over="ignore"):
+        gaps = np.maximum(x.max(axis=0), y.max(axis=0)) - np.minimum(x.min(axis=0), y.min(axis=0))
+        largest = float(pair_distances(gaps[None], np.zeros((1, len(gaps))), metric)[0])
+        total = largest * (len(x) + len(y))
+    apart = float(gaps.max())
+    if not total < np.inf or not largest < np.inf:
+        raise ValueError(
+            f"x and y reach over {apart:.3g}, and sums of metric {metric!r} over that are beyond float64; "
+            f"divide the coordinates by a constant, so that they stay within {FURTHEST:.0e}"
+        )
+    if metric != "cityblock" and 0 < apart < NEAREST:
+        raise ValueError(
+            f"x and y reach over no more than {apart:.3g}, whose square float64 cannot hold; multiply the coordinates "
+            f"by a constant, so that they reach over {NEAREST:.0e} at least"
+        )
+    return largest

@@ -4,35 +4,16 @@ A problem has no more rows than columns (the matrix is transposed otherwise), is
 otherwise), and is dense, or sparse with the pairs that are allowed.  Below this file nothing is checked again.
 """
 
-import operator
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse
 
-from assign.certificate import (
-    CertificateError,
-    certify_pairs,
-    certify_prices,
-    find_pairs,
-    least_slack_dense,
-    least_slack_sparse,
-    tolerance,
-)
+from assign.arrays import DTYPES, WIDER, as_array, check_sides, matrix_of
+from assign.compressed import rows_of
 from gridcut.device import cuda_is_available
 from gridcut.device.arrays import DeviceArray, borrow, on_device, widened
 
-DTYPES = tuple(np.dtype(t) for t in (np.int32, np.int64, np.float32, np.float64))
-# Kinds that fit into one of DTYPES without loss.
-WIDER = {
-    "bool": np.int32,
-    "int8": np.int32,
-    "int16": np.int32,
-    "uint8": np.int32,
-    "uint16": np.int32,
-    "uint32": np.int64,
-    "float16": np.float32,
-}
 SPARSE_BELOW = 0.25  # share of pairs allowed below which a matrix with forbidden pairs is solved as a sparse one
 EXACT_FLOATS = 2**52  # float64 holds integers up to here, and sums and differences of two of them
 INT64_MAX = 2**63 - 1
@@ -71,6 +52,7 @@ class Problem(NamedTuple):
     costs        Dense or Sparse; no more rows than columns
     limit        price of leaving each row unmatched, or None
     largest      the largest finite absolute cost or limit
+    largest_cost the same of the costs alone
     transposed   rows are the caller's columns
     negated      the caller maximises
     integral     prices are whole numbers although `costs` are floats (integers with forbidden pairs)
@@ -84,6 +66,7 @@ class Problem(NamedTuple):
     costs: Dense | Sparse
     limit: np.ndarray | None
     largest: int | float
+    largest_cost: int | float
     transposed: bool
     negated: bool
     integral: bool
@@ -95,8 +78,7 @@ class Problem(NamedTuple):
     @property
     def shape(self) -> tuple[int, int]:
         """As the caller sees it."""
-        n, m = self.costs.shape
-        return (m, n) if self.transposed else (n, m)
+        return self.given.shape
 
 
 def check_problem(cost, *, mask, maximize, max_cost) -> Problem:
@@ -105,21 +87,23 @@ def check_problem(cost, *, mask, maximize, max_cost) -> Problem:
         raise TypeError(f"maximize must be True or False, got {type(maximize).__name__}")
     if on_device(cost):
         return _device_problem(cost, mask, bool(maximize), max_cost)
-    sparse = _as_sparse(cost)
-    if sparse is not None:
+    rows = rows_of(cost)
+    if rows is not None:
         if mask is not None:
             raise ValueError("mask is for dense costs: in sparse ones, pairs that are not stored are forbidden")
-        given = sparse
+        given = Sparse(*rows)
     else:
-        given = Dense(_as_dense("cost", cost))
+        given = Dense(matrix_of("cost", cost))
+    limit = check_limit(max_cost, given.shape[0], maximize)
     integral = False
     costs = given
     if mask is not None:
-        costs, integral = _masked(given, mask, maximize)
+        costs, integral = _masked(given, mask, maximize, limit)
     cost = costs.cost
-    limit = check_limit(max_cost, costs.shape[0], maximize)
-    if limit is not None and limit.dtype.kind == "f" and cost.dtype.kind == "i":
-        cost = cost.astype(np.float64)
+    if limit is not None and limit.dtype.kind == "f":
+        integral = False
+        if cost.dtype.kind == "i":
+            cost = in_floats(cost)
     low, high = extremes(cost, maximize, isinstance(costs, Sparse))
     if maximize:
         cost = np.negative(cost, dtype=np.int64 if cost.dtype == np.int32 and low == -(2**31) else cost.dtype)
@@ -132,9 +116,8 @@ def check_problem(cost, *, mask, maximize, max_cost) -> Problem:
             low, high = extremes(costs.cost, False, isinstance(costs, Sparse))
         level = limit[0].item()
         limit = np.full(m, limit[0])
-    largest = max(abs(low), abs(high), *(() if limit is None or not limit.size else (abs(limit.max().item()),)))
-    if limit is not None and limit.size:
-        largest = max(largest, abs(limit.min().item()))
+    largest_cost = max(abs(low), abs(high))
+    largest = max(largest_cost, largest_limit(limit))
     if cost.dtype.kind == "i" and (sum(costs.shape) + 1) * largest * 4 > INT64_MAX:
         most = INT64_MAX // (4 * (sum(costs.shape) + 1))
         raise ValueError(f"cost must stay within {most} for {n} x {m} pairs, so that prices fit int64; got {largest}")
@@ -145,12 +128,14 @@ def check_problem(cost, *, mask, maximize, max_cost) -> Problem:
         costs = _transpose(costs)
     elif isinstance(costs, Dense):
         costs = Dense(np.ascontiguousarray(costs.cost))
-    return Problem(costs, limit, largest, transposed, bool(maximize), integral, shift, level, None, given)
+    return Problem(
+        costs, limit, largest, largest_cost, transposed, bool(maximize), integral, shift, level, None, given
+    )  # fmt: skip
 
 
-def _masked(dense: Dense, mask, maximize: bool) -> tuple[Dense | Sparse, bool]:
+def _masked(dense: Dense, mask, maximize: bool, limit) -> tuple[Dense | Sparse, bool]:
     """Forbidden pairs as +inf, or as absent where few are left or floats would not be exact; were the costs whole?"""
-    mask = np.asarray(mask)
+    mask = as_array("mask", mask)
     if mask.dtype != np.bool_:
         raise TypeError(f"mask must be a bool array (True: the pair is allowed), got dtype {mask.dtype}")
     if mask.shape != dense.shape:
@@ -160,6 +145,8 @@ def _masked(dense: Dense, mask, maximize: bool) -> tuple[Dense | Sparse, bool]:
         return dense, False
     whole = cost.dtype.kind == "i"
     largest = max((abs(int(cost.min())), abs(int(cost.max()))) if whole and cost.size else (0,))
+    if limit is not None and limit.dtype.kind == "i":
+        largest = max(largest, largest_limit(limit))
     exact = not whole or (sum(cost.shape) + 1) * largest * 4 < EXACT_FLOATS
     if not exact or np.count_nonzero(mask) < SPARSE_BELOW * mask.size:
         rows, cols = np.nonzero(mask)
@@ -186,87 +173,39 @@ def _transpose(costs: Dense | Sparse) -> Dense | Sparse:
     return Sparse(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), costs.cost[order], costs.shape[::-1])
 
 
-def _as_dense(name: str, value) -> np.ndarray:
-    try:
-        array = np.asarray(value)
-    except Exception as error:
-        raise TypeError(f"{name} must be a matrix of numbers, got {type(value).__name__}") from error
-    if array.ndim != 2:
-        raise ValueError(f"{name} must be a matrix with 2 axes, got shape {array.shape}")
-    return supported(name, array)
-
-
-def supported(name: str, array: np.ndarray) -> np.ndarray:
-    native = array.dtype.newbyteorder("=")
-    if native not in DTYPES:
-        wider = WIDER.get(native.name)
-        if wider is None:
-            names = ", ".join(t.name for t in DTYPES)
-            raise TypeError(f"{name} must hold {names}, or what fits into one of them; got dtype {array.dtype}")
-        return array.astype(wider)
-    return array.astype(native, copy=False)
-
-
-def _as_sparse(cost) -> Sparse | None:
-    """SciPy's sparse matrices, and (indptr, indices, cost, shape); None for anything else."""
-    if scipy.sparse.issparse(cost):
-        if cost.ndim != 2:
-            raise ValueError(f"cost must have 2 axes, got shape {cost.shape}")
-        matrix = scipy.sparse.csr_array(cost)
-    elif isinstance(cost, tuple) and len(cost) == 4 and np.ndim(cost[3]) == 1:
-        matrix = _from_parts(*cost)
-    else:
-        return None
-    values = supported("cost", matrix.data)
-    if not matrix.has_canonical_format:
-        matrix = scipy.sparse.csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
-        matrix = matrix.copy() if matrix.data is cost else matrix
-        matrix.sum_duplicates()
-        values = matrix.data
-    if values.dtype == np.float32:
-        values = values.astype(np.float64)
-    return Sparse(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32, copy=False), values, matrix.shape)
-
-
-def _from_parts(indptr, indices, values, shape):
-    """A SciPy matrix from the caller's arrays, whose pairs must be unlike."""
-    try:
-        n, m = (operator.index(size) for size in shape)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"shape must be two whole numbers, got {shape!r}") from error
-    indptr, indices, values = (np.asarray(a) for a in (indptr, indices, values))
-    for name, array in (("indptr", indptr), ("indices", indices)):
-        if array.dtype.kind not in "iu" or array.ndim != 1:
-            raise TypeError(f"{name} must be a one-dimensional array of integers, got {array.dtype}, {array.shape}")
-    if values.ndim != 1 or len(values) != len(indices):
-        raise ValueError(f"the costs must be as many as indices, {len(indices)}, got shape {values.shape}")
-    if len(indptr) != n + 1 or indptr[0] != 0 or indptr[-1] != len(indices) or (np.diff(indptr) < 0).any():
-        raise ValueError(f"indptr must ascend from 0 to {len(indices)} in {n + 1} steps, one for each row and the end")
-    if len(indices) and not (indices.min() >= 0 and indices.max() < m):
-        raise ValueError(f"indices must lie in 0 ... {m - 1}, got {indices.min()} ... {indices.max()}")
-    matrix = scipy.sparse.csr_array((supported("cost", values), indices.copy(), indptr.copy()), shape=(n, m))
-    if not matrix.has_sorted_indices:
-        matrix.sort_indices()
-    rows = np.repeat(np.arange(n), np.diff(indptr))
-    if ((np.diff(rows) == 0) & (np.diff(matrix.indices) == 0)).any():
-        raise ValueError("indices must not name a column twice in one row")
-    return matrix
-
-
 def check_limit(max_cost, rows: int, negated: bool = False) -> np.ndarray | None:
     """The price of leaving each row unmatched: int64 if whole, else float64; None: every row is matched."""
     if max_cost is None:
         return None
-    array = np.asarray(max_cost)
+    array = as_array("max_cost", max_cost)
     if array.dtype.kind not in "iuf":
         raise TypeError(f"max_cost must be a number or one for each row, got {type(max_cost).__name__}")
     if array.ndim > 1 or (array.ndim == 1 and len(array) != rows):
         raise ValueError(f"max_cost must be a number or one for each of the {rows} rows, got shape {array.shape}")
     if not np.isfinite(array).all():
         raise ValueError("max_cost must be finite; pass None to match as many pairs as there can be")
-    whole = (array == np.rint(array)).all() and (np.abs(array) < 2.0**62).all()
+    # As floats: the absolute value of the least integer is no int64.
+    whole = (array == np.rint(array)).all() and (np.abs(array.astype(np.float64)) < 2.0**62).all()
     array = np.broadcast_to(array.astype(np.int64 if whole else np.float64), rows)
     return -array if negated else array.copy()
+
+
+def in_floats(cost: np.ndarray) -> np.ndarray:
+    """Integers as float64; ValueError where that would round them."""
+    largest = max(abs(int(cost.min())), abs(int(cost.max()))) if cost.size else 0
+    if largest > 2**53:
+        raise ValueError(
+            f"max_cost must be whole numbers below 2^62 for integer costs as large as {largest}, or costs be floats: "
+            "float64 holds no fractions beside them"
+        )
+    return cost.astype(np.float64)
+
+
+def largest_limit(limit: np.ndarray | None) -> int | float:
+    """The largest absolute limit, 0 if there is none."""
+    if limit is None or not limit.size:
+        return 0
+    return max(abs(limit.min().item()), abs(limit.max().item()))
 
 
 def extremes(cost: np.ndarray, maximize: bool, sparse: bool) -> tuple:
@@ -309,64 +248,11 @@ def _device_problem(cost, mask, maximize: bool, max_cost) -> Problem:
     array = borrow("cost", cost)
     if len(array.shape) != 2:
         raise ValueError(f"cost must be a matrix with 2 axes, got shape {array.shape}")
+    check_sides("cost", array.shape)
     if array.dtype not in DTYPES:
         wider = WIDER.get(array.dtype.name)
         if wider is None:
             raise TypeError(f"cost must hold {', '.join(t.name for t in DTYPES)}; got dtype {array.dtype}")
         array = borrow("cost", widened(cost, np.dtype(wider)))
     transposed = array.shape[0] > array.shape[1]
-    return Problem(Dense(array), None, 0, transposed, maximize, False, None, 0, array.library, array)
-
-
-def start_of(start, problem: Problem):
-    """Old prices as the solver sees them: (u, v), or None."""
-    if start is None:
-        return None
-    if hasattr(start, "row_price"):
-        start = (start.row_price, start.col_price)
-    try:
-        u, v = (np.asarray(a) for a in start)
-    except (TypeError, ValueError) as error:
-        raise TypeError("start must be an Assignment, or prices of the rows and of the columns") from error
-    if (u.shape, v.shape) != ((problem.shape[0],), (problem.shape[1],)):
-        raise ValueError(f"start must hold {problem.shape[0]} and {problem.shape[1]} prices, got {u.shape}, {v.shape}")
-    if u.dtype.kind not in "iuf" or v.dtype.kind not in "iuf":
-        raise TypeError(f"start must hold numbers, got {u.dtype} and {v.dtype}")
-    if not (np.isfinite(u).all() and np.isfinite(v).all()):
-        raise ValueError("start must hold finite prices")
-    if problem.shift is not None:
-        u = u - problem.shift
-    if problem.negated:
-        u, v = -u, -v
-    if problem.level:
-        u, v = u - problem.level, v + problem.level
-    kind = np.int64 if problem.costs.cost.dtype.kind == "i" else np.float64
-    u, v = (np.ascontiguousarray(np.rint(a) if kind == np.int64 else a).astype(kind) for a in (u, v))
-    return (v, u) if problem.transposed else (u, v)
-
-
-def certify(problem: Problem, col_of_row: np.ndarray, u: np.ndarray, v: np.ndarray) -> None:
-    """Prove a solution in the solver's form; raises CertificateError."""
-    costs = problem.costs
-    n, m = costs.shape
-    row = np.flatnonzero(col_of_row >= 0)
-    col = col_of_row[row]
-    certify_pairs((n, m), row, col)
-    if isinstance(costs, Dense):
-        least = least_slack_dense(costs.cost, u, v)
-    else:
-        least = least_slack_sparse(costs.indptr, costs.indices, costs.cost, u, v)
-    exact = u.dtype.kind == "i"
-    allowed = 0 if exact else tolerance((n, m), float(problem.largest))
-    pair = pair_costs(costs, row, col)
-    certify_prices((n, m), row, col, u, v, pair_cost=pair, least_slack=least, limit=problem.limit, slack=allowed)
-
-
-def pair_costs(costs: Dense | Sparse, row, col) -> np.ndarray:
-    """The costs of pairs; CertificateError if one is not allowed."""
-    if isinstance(costs, Dense):
-        return costs.cost[row, col]
-    place = find_pairs(costs.indptr, costs.indices, row, col)
-    if (place < 0).any():
-        raise CertificateError("a pair is matched that is not allowed")
-    return costs.cost[place]
+    return Problem(Dense(array), None, 0, 0, transposed, maximize, False, None, 0, array.library, array)

@@ -6,9 +6,12 @@ import numpy as np
 
 from assign import methods
 from assign.assignment import Assignment
+from assign.given import Given
 from assign.infeasible import InfeasibleError
-from assign.problem import INT64_MAX, Problem, certify, check_problem, pair_costs, start_of
-from gridcut.device import DeviceName
+from assign.problem import INT64_MAX, Dense, Problem, check_problem, largest_limit
+from assign.start import fitted, start_of
+from gridcut.device import DeviceName, kernel
+from gridcut.device.arguments import check_callback, refuse_masked
 
 
 def solve(
@@ -79,6 +82,7 @@ def solve(
     -----
     Costs are int32, int64, float32 or float64; bool, int8, int16, uint8, uint16, uint32 and float16 are widened.
     Integers are exact.  Floats are computed with as float64; a result is optimal up to `assign.certificate.tolerance`.
+    The result keeps references to `cost`, `mask` and `max_cost`, from which it proves itself.
     Arrays on a GPU (CuPy, PyTorch, numba) are read where they lie, and pairs and prices come back as arrays of their
     library.
 
@@ -97,7 +101,9 @@ def solve(
     (5, array([1, 0, 2]))
     """
     begin = time.perf_counter()
+    check_callback(callback)
     problem = check_problem(cost, mask=mask, maximize=maximize, max_cost=max_cost)
+    given = Given(cost, mask, max_cost, bool(maximize))
     ran_on, name, module, function = methods.choose(device, method, problem, parameters)
     library = problem.library
     if library and not getattr(module, "ON_DEVICE", False):
@@ -107,18 +113,19 @@ def solve(
         check_multiplied(problem, name)
     checked = time.perf_counter()
     if 0 in problem.costs.shape:
-        found = _empty(problem, ran_on, name)
+        found = _empty(problem, given, ran_on, name)
     elif getattr(module, "ON_DEVICE", False):
         from assign.cuda.solve import solve_on_device
 
-        return solve_on_device(problem, name, function, parameters, callback, prices, begin)
+        return solve_on_device(problem, given, name, function, parameters, callback, prices, begin)
     else:
+        prices = fitted(prices, problem.costs.shape, problem.largest_cost, problem.limit is not None)
         try:
             col_of_row, u, v, stats = methods.run(function, problem, prices, parameters, callback)
         except InfeasibleError as error:
             raise (error.exchanged() if problem.transposed else error) from None
         stats = {**stats, "seconds": {"check": checked - begin, "solve": time.perf_counter() - checked}}
-        found = pack(problem, col_of_row, u, v, ran_on, name, stats)
+        found = pack(problem, given, col_of_row, u, v, ran_on, name, stats)
     if library:
         from assign.cuda.solve import given_back
 
@@ -126,8 +133,8 @@ def solve(
     return found
 
 
-def pack(problem: Problem, col_of_row, u, v, device: str, name: str, stats: dict, cost=None, prove=None) -> Assignment:
-    """The result as the caller sees it, from a solver's arrays on the host; cost and proof are found if not given."""
+def pack(problem: Problem, given: Given, col_of_row, u, v, device: str, name: str, stats, cost=None) -> Assignment:
+    """The result as the caller sees it, from a solver's arrays on the host; the cost is summed if not given."""
     row = np.flatnonzero(col_of_row >= 0)
     col = col_of_row[row].astype(np.int64)
     row_price, col_price = u, v
@@ -143,25 +150,36 @@ def pack(problem: Problem, col_of_row, u, v, device: str, name: str, stats: dict
         row_price = row_price + (-problem.shift if problem.negated else problem.shift)
     if problem.integral:
         row_price, col_price = (np.rint(a).astype(np.int64) for a in (row_price, col_price))
-    return Assignment(
-        row,
-        col,
-        total(problem, row, col) if cost is None else cost,
-        row_price,
-        col_price,
-        device,
-        name,
-        stats,
-        prove or (lambda: certify(problem, col_of_row, u, v)),
-    )
+    cost = total(problem, row, col) if cost is None else cost
+    return Assignment(row, col, cost, row_price, col_price, device, name, stats, given)
 
 
 def total(problem: Problem, row, col) -> int | float:
     """The sum of the caller's costs over the pairs."""
-    costs = pair_costs(problem.given, row, col)
+    given = problem.given
+    if isinstance(given, Dense):
+        costs = given.cost[row, col]
+    else:
+        costs = given.cost[find_pairs(given.indptr, given.indices, row, col)]
     if costs.dtype.kind == "f":
         return float(costs.sum(dtype=np.float64))
     return int(costs.sum(dtype=np.int64))
+
+
+@kernel
+def find_pairs(indptr, indices, row, col):
+    """Where each pair is stored; indices ascend in each row."""
+    place = np.empty(row.size, np.int64)
+    for k in range(row.size):
+        low, high = indptr[row[k]], indptr[row[k] + 1]
+        while low < high:
+            middle = (low + high) // 2
+            if indices[middle] < col[k]:
+                low = middle + 1
+            else:
+                high = middle
+        place[k] = low
+    return place
 
 
 def check_multiplied(problem: Problem, name: str) -> None:
@@ -169,22 +187,20 @@ def check_multiplied(problem: Problem, name: str) -> None:
     cost = problem.costs.cost
     if cost.dtype.kind == "f" or not cost.size:
         return
-    largest = max(abs(int(cost.min())), abs(int(cost.max())))
-    if problem.limit is not None:
-        largest = max(largest, int(np.abs(problem.limit).max()))
+    largest = max(abs(int(cost.min())), abs(int(cost.max())), largest_limit(problem.limit))
     nodes = sum(problem.costs.shape) + 1
     if nodes * nodes * 4 * largest > INT64_MAX:
         most = INT64_MAX // (4 * nodes * nodes)
         raise ValueError(f"method {name!r} takes costs within {most} for this matrix, got {largest}; use 'auto'")
 
 
-def _empty(problem: Problem, device: str, name: str) -> Assignment:
+def _empty(problem: Problem, given: Given, device: str, name: str) -> Assignment:
     """No rows or no columns: nothing to match."""
     n, m = problem.costs.shape
     kind = np.int64 if problem.costs.cost.dtype.kind == "i" else np.float64
     u = np.zeros(n, kind) if problem.limit is None else problem.limit.astype(kind)
     stats = {"seconds": {"check": 0.0, "solve": 0.0}}
-    return pack(problem, np.full(n, -1, np.int32), u, np.zeros(m, kind), device, name, stats)
+    return pack(problem, given, np.full(n, -1, np.int32), u, np.zeros(m, kind), device, name, stats)
 
 
 def linear_sum_assignment(cost_matrix, maximize=False):
@@ -208,13 +224,21 @@ def linear_sum_assignment(cost_matrix, maximize=False):
     TypeError
         It does not hold numbers.
     """
+    for part in (cost_matrix, *(cost_matrix if isinstance(cost_matrix, list | tuple) else ())):
+        refuse_masked("cost_matrix", part)
     cost = np.asarray(cost_matrix)
     if cost.ndim != 2:
         raise ValueError(f"expected a matrix (2-D array), got a {cost.ndim} array")
-    if cost.dtype == np.uint64:
-        cost = cost.astype(np.float64)  # as SciPy does
+    if cost.dtype.kind in "iu" and cost.size and not _fits(cost):
+        cost = cost.astype(np.float64)  # as SciPy does with all integers; the largest are in use for "forbidden"
     try:
         found = solve(cost, maximize=bool(maximize))
     except InfeasibleError as error:
         raise ValueError("cost matrix is infeasible") from error
     return found.row, found.col
+
+
+def _fits(cost: np.ndarray) -> bool:
+    """Whether integers are small enough for prices of int64."""
+    largest = max(abs(int(cost.min())), abs(int(cost.max())))
+    return cost.dtype != np.uint64 and (sum(cost.shape) + 1) * largest * 4 <= INT64_MAX

@@ -7,6 +7,7 @@ import sys
 NAMES = (
     "assign",
     "blocks",
+    "compare",
     "devices",
     "flow",
     "greedy",

@@ -11,6 +11,7 @@ from gridcut import methods
 from gridcut.certificate import check_array
 from gridcut.cut import Cut, Later
 from gridcut.device import CertificateError, DeviceName, thread_count
+from gridcut.device.arguments import check_callback
 from gridcut.device.arrays import give, on_device, to_host
 from gridcut.device.result import Result
 from gridcut.flow import cut_of
@@ -119,14 +120,14 @@ def max_flow_batch(
     (array([5, 1]), array([[ True,  True, False],
            [False, False, False]]))
     """
+    check_callback(callback)
     problem = check_batch(source, sink, edges, mask)
     ran_on, name, solve = methods.choose(device, method, problem, parameters)
     if methods.works_on_tiles(name) and not problem.empty:
         from gridcut.cuda.flow import batch_on_device
 
-        labels, values, stats, made_from = batch_on_device(problem, name, solve, parameters, callback)
+        labels, values, stats, items = batch_on_device(problem, name, solve, parameters, callback)
         stats["items"] = problem.items
-        items = [(stats, later) for later in made_from]
         return BatchCut(_values(values, problem), labels, ran_on, name, stats, items, _bare(problem))
     start = time.perf_counter()
     cuts, labels = _one_by_one(problem, (ran_on, name, solve, parameters), callback)

@@ -5,7 +5,7 @@ With s, t, c the capacities and r, e the residuals and excesses a solver left (u
   (1)  r >= 0  and  r(p, q) + r(q, p) == c(p, q) + c(q, p)    the arcs keep their capacities
   (2)  e(p) == s(p) - t(p) - sum over q of (c(p, q) - r(p, q))      the excesses are what that flow leaves
   (3)  r(p, q) == 0 from the source side to the sink side, e >= 0 on the source side, e <= 0 on the sink side
-  (4)  value == capacity of the cut == sum of t + sum of e over the sink side
+  (4)  value == capacity of the cut == sum of t + sum of e over the sink side;  for floats nearly, see certify_value
   (5)  a pixel is on the sink side if and only if some e < 0 can be reached from it
 
 By (1) and (2) every cut costs a constant plus its cost under (e, r), which is never negative; by (3) this
@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridcut.capacity import capacity_to_sink, cut_capacity
+from gridcut.capacity import capacity_to_sink, cut_capacity, exact_sum, measure_cut
 from gridcut.device import CertificateError, kernel
 from gridcut.grid import Grid, Layout
 from gridcut.load import Reader, fill
@@ -130,12 +130,8 @@ def certify(value, labels: np.ndarray, problem: Problem, views: Reader | None, g
     side = sides(labels, problem, layout)
     certify_flow(side, views, grid, 0, layout.size)
     certify_ties(side, grid, 0, layout.size, np.full(layout.size, FAR, np.int32))
-    sums = Sums(
-        cut_capacity(views, labels, problem.is_float),
-        capacity_to_sink(views, problem.is_float),
-        left_on_sink_side(layout.interior(grid.excess), labels),
-    )
-    certify_value(value, sums, labels.size * (2 + layout.arcs), grid.unit)
+    left = left_on_sink_side(layout.interior(grid.excess), labels)
+    certify_value(value, sums_of(views, labels, grid.unit, left), grid.unit)
 
 
 @contextmanager
@@ -203,30 +199,47 @@ def certify_ties(side, grid: Grid, first: int, last: int, distance: np.ndarray, 
 
 
 class Sums(NamedTuple):
-    """The sums of (4): the cut's capacity, all capacity to the sink, and the excess on the sink side in units."""
+    """The sums of (4).
+
+    cut       capacity of the cut
+    reduced   for floats as in gridcut.capacity.Measured, else the same
+    to_sink   all capacity to the sink in units, and the excess `left` on the sink side
+    """
 
     cut: int | float
-    to_sink: int | float
+    reduced: int | float
+    to_sink: int
     left: int
 
 
+def sums_of(views: Reader, labels: np.ndarray, unit: float | int, left: int, lines=None) -> Sums:
+    """The sums of a cut, or of what begins on some lines."""
+    to_sink = capacity_to_sink(views, unit, lines)
+    if isinstance(unit, float):
+        cut, reduced, _ = measure_cut(views, labels, unit, lines)
+        return Sums(cut, reduced, to_sink, left)
+    cut = cut_capacity(views, labels, False, lines)
+    return Sums(cut, cut, to_sink, left)
+
+
 def left_on_sink_side(excess: np.ndarray, labels: np.ndarray) -> int:
-    """Sum of the excesses where labels are False, in two halves that cannot overflow."""
-    left = excess[~labels].astype(np.int64)
-    return (int((left >> 32).sum(dtype=np.int64)) << 32) + int((left & (2**32 - 1)).sum(dtype=np.int64))
+    """Sum of the excesses where labels are False."""
+    return exact_sum(excess[~labels].astype(np.int64))
 
 
-def certify_value(value, sums: Sums, terms: int, unit) -> None:
-    """Check (4); terms: how many capacities the sums are of."""
-    flow = sums.to_sink + sums.left * unit
+def certify_value(value, sums: Sums, unit) -> None:
+    """Check (4).
+
+    Floats are rounded down, so the flow is one in the capacities passed in too, and no cut has less than it carries.
+    """
+    flow = sums.to_sink + sums.left
     if not isinstance(unit, float):
         if not value == sums.cut == flow:
             raise CertificateError(f"value {value}, cut {sums.cut} and flow {flow} differ")
         return
-    # Rounding to units: half a unit for every capacity in the sums.
-    slack = terms * unit + RELATIVE * (abs(sums.cut) + abs(sums.to_sink))
-    if not (math.isclose(value, sums.cut, rel_tol=RELATIVE) and abs(value - flow) <= slack):
-        raise CertificateError(f"value {value}, cut {sums.cut} and flow {flow} differ")
+    flow *= unit
+    if not (math.isclose(value, sums.cut, rel_tol=RELATIVE) and abs(sums.reduced - flow) <= RELATIVE * sums.reduced):
+        raise CertificateError(f"value {value}, cut {sums.cut} and flow {flow + sums.cut - sums.reduced} differ")
 
 
 def pixel_of(layout: Layout, cell: int, line: int = 0) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ fields", PAMI 2007.  A flow stays a pseudoflow of the new problem, and every sol
 import numpy as np
 
 from gridcut.device import kernel
-from gridcut.load import units
+from gridcut.units import units
 
 
 @kernel

@@ -14,7 +14,8 @@ import numpy as np
 from gridcut.cpu import push_relabel
 from gridcut.device import CertificateError, kernel
 from gridcut.grid import Grid
-from gridcut.load import NOTHING, Reader, load_terminals_kernel, plane
+from gridcut.load import NOTHING, Reader, fill, load_terminals_kernel, plane
+from gridcut.units import scale_of
 
 
 @kernel
@@ -56,9 +57,14 @@ def complete(views: Reader, grid: Grid) -> Grid:
     Raises CertificateError if the state does not belong to the capacities.
     """
     layout = grid.layout
-    nothing = plane(NOTHING, layout.shape)
-    source = _terminals(views._replace(sink=nothing), grid)
-    minus_sink = _terminals(views._replace(source=nothing), grid)
+    if views.bound is None:
+        nothing = plane(NOTHING, layout.shape)
+        source = _terminals(views._replace(sink=nothing), grid)
+        minus_sink = _terminals(views._replace(source=nothing), grid)
+    else:  # what the terminals of a pixel have in common flows straight through it
+        start, _ = fill(views, grid.excess.dtype, grid.unit)
+        source, minus_sink = np.maximum(start.excess, 0), np.minimum(start.excess, 0)
+        del start
     sink_side = _sink_side(grid)
     excess = np.empty_like(grid.excess)
     residual = np.zeros_like(grid.residual)
@@ -75,7 +81,7 @@ def complete(views: Reader, grid: Grid) -> Grid:
 def _terminals(views: Reader, grid: Grid) -> np.ndarray:
     """source - sink of these views in units, padded."""
     layout = grid.layout
-    scale = 1.0 / grid.unit if isinstance(grid.unit, float) else None
+    scale = scale_of(grid.unit, None)
     out = np.zeros_like(grid.excess)
     lines = layout.extent[0] * layout.extent[1]
     where = (layout.extent, layout.stride3, layout.head, 0, lines)

@@ -25,6 +25,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from gridcut.device import kernel
+from gridcut.device.arguments import check_count, check_real, plain_array
 from gridcut.neighbourhood import KINDS, neighbourhood
 from gridcut.problem import DTYPES, check_offset
 
@@ -165,7 +166,7 @@ def contrast_edges(
     if dtype not in DTYPES:
         names = ", ".join(t.name for t in DTYPES)
         raise TypeError(f"dtype must be one of {names}, got {dtype}")
-    if not (math.isfinite(weight) and weight >= 0):
+    if not 0 <= check_real("weight", weight) < math.inf:
         raise ValueError(f"weight must be finite and not negative, got {weight}")
 
     steps = np.array(offsets, float) * _spacing(spacing, len(shape))
@@ -185,7 +186,7 @@ def contrast_edges(
             raise ValueError("image: squared differences overflow; scale it down")
         fall = 1.0 / (2.0 * mean) if mean > 0 else 0.0
     else:
-        fall = float(beta)
+        fall = check_real("beta", beta)
     if not (math.isfinite(fall) and fall >= 0):
         raise ValueError(f"beta must be finite and not negative, got {beta}")
 
@@ -201,6 +202,8 @@ def _half_offsets(connectivity) -> list[tuple[int, ...]]:
             known = ", ".join(map(str, KINDS))
             raise ValueError(f"connectivity must be one of {known} or a list of offsets, got {connectivity}")
         return neighbourhood(int(connectivity))
+    if not isinstance(connectivity, Iterable) or isinstance(connectivity, str):
+        raise TypeError(f"connectivity must be a number of neighbours or a list of offsets, got {connectivity!r:.60}")
     keys = list(connectivity)
     axes = len(keys[0]) if keys and isinstance(keys[0], tuple | list) else 0
     if not 1 <= axes <= 3:
@@ -214,7 +217,9 @@ def _half_offsets(connectivity) -> list[tuple[int, ...]]:
 
 def _channels_last(image, axes: int, channel_axis: int | None) -> np.ndarray:
     """The image as a contiguous array with the channels last (one channel for grey)."""
-    pixels = np.asarray(image)
+    pixels = plain_array("image", image)
+    if channel_axis is not None:
+        channel_axis = check_count("channel_axis", channel_axis, -pixels.ndim, pixels.ndim - 1)
     if pixels.dtype.kind not in "buif":
         raise TypeError(f"image must hold integers, floats or bool, got {pixels.dtype}")
     if pixels.ndim == axes and channel_axis is None:
@@ -235,7 +240,14 @@ def _channels_last(image, axes: int, channel_axis: int | None) -> np.ndarray:
 
 def _spacing(spacing, axes: int) -> np.ndarray:
     """One positive pixel size per axis."""
-    sizes = np.ones(axes) if spacing is None else np.broadcast_to(np.asarray(spacing, float), (axes,))
+    if spacing is None:
+        return np.ones(axes)
+    sizes = plain_array("spacing", spacing)
+    if sizes.dtype.kind not in "iuf":
+        raise TypeError(f"spacing must be a number, or one for each of {axes} axes; got {spacing!r:.60}")
+    if sizes.shape not in ((), (1,), (axes,)):
+        raise ValueError(f"spacing must be a number, or one for each of {axes} axes; got {sizes.size}")
+    sizes = np.broadcast_to(sizes.astype(float), (axes,))
     if not (np.isfinite(sizes).all() and (sizes > 0).all()):
         raise ValueError(f"spacing must be positive and finite, got {spacing}")
     return sizes

@@ -96,7 +96,7 @@ class Cut(Result):
         What ran.
     stats : dict
         Counts of the solver (pushes, relabels, ...), "seconds" by phase, "dtype" of the residuals and "unit":
-        1 for integers; floats were rounded to multiples of this power of two.
+        1 for integers; floats were rounded down to multiples of this power of two.
 
     Notes
     -----
@@ -150,7 +150,7 @@ class Cut(Result):
     def _check_for(self, source, sink, edges) -> None:
         """As `check`, but for capacities on the host that are made again from what the caller passed."""
         solved = self._solved()
-        problem = check_problem(source, sink, edges, None)
+        problem = check_problem(source, sink, edges, None)._replace(bound=solved.problem.bound)
         views, grid = None, solved.grid
         if (problem.shape, problem.is_float) != (solved.problem.shape, solved.problem.is_float):
             raise CertificateError("the cut is of another problem")

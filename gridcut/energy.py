@@ -18,6 +18,7 @@ import numpy as np
 from gridcut.certificate import RELATIVE, check_array, check_number, made_again
 from gridcut.cut import Cut
 from gridcut.device import CertificateError
+from gridcut.device.arguments import plain_array
 from gridcut.device.result import Result
 from gridcut.flow import max_flow
 from gridcut.problem import Offset, check_offset
@@ -295,7 +296,7 @@ def _term_total(table, offsets, labels):
 
 
 def _numbers(name, value):
-    array = np.asarray(value)
+    array = plain_array(name, value)
     if array.dtype.kind not in "biuf" or array.dtype == np.uint64:
         raise TypeError(f"{name} must hold integers up to 64 bits (signed) or floats, got {array.dtype}")
     return array
@@ -341,7 +342,7 @@ def _magnitude(array, shape, offsets):
 
 
 def _labels(labels, shape, count):
-    labels = np.asarray(labels)
+    labels = plain_array("labels", labels)
     if labels.dtype.kind not in "biu":
         raise TypeError(f"labels must be integers or bool, got {labels.dtype}")
     if labels.shape != shape:

@@ -6,14 +6,16 @@ from collections.abc import Mapping
 import numpy as np
 
 from gridcut import methods
-from gridcut.capacity import cut_capacity
+from gridcut.capacity import cut_capacity, measure_cut
 from gridcut.cut import Cut, Later, Solved
 from gridcut.device import DeviceName
+from gridcut.device.arguments import check_callback
 from gridcut.device.arrays import give
 from gridcut.devices import check_devices, choose_devices
 from gridcut.grid import Grid
-from gridcut.load import Reader, load
+from gridcut.load import Reader, largest_capacities, load
 from gridcut.problem import Problem, check_problem
+from gridcut.refine import check_finite, next_bound
 
 
 def max_flow(
@@ -42,7 +44,7 @@ def max_flow(
     ----------
     source, sink : array_like, one shape with 1, 2 or 3 axes (one of them may be a scalar)
         Capacity from the source to each pixel, and from each pixel to the sink.  In an energy: `source` is
-        the cost of labelling a pixel False (sink side), `sink` the cost of True.
+        the cost of labelling a pixel False (sink side), `sink` the cost of True; ``inf`` forbids it.
     edges : mapping from offset to array_like
         Capacity from pixel p to p + offset, of the grid's shape or a scalar, such as
         ``{(0, 1): right, (1, 0): down}``.  An offset whose opposite is absent is undirected: the same
@@ -80,8 +82,9 @@ def max_flow(
     TypeError
         An argument of the wrong kind, or a parameter the method does not take.
     ValueError
-        Wrong shapes; negative, NaN or infinite capacities; capacities round a pixel adding up to 2^63 or
-        more.
+        Wrong shapes; negative capacities or NaN; integers round a pixel adding up to 2^63 or more.  Infinite
+        capacities all the way from the source to the sink (every cut is infinite), or floats that cannot be
+        represented together.
     RuntimeError
         A device that cannot be had.
     MemoryError
@@ -89,9 +92,12 @@ def max_flow(
 
     Notes
     -----
-    Capacities are uint8, uint16, int32, int64, float32 or float64 (int8, int16, uint32 and float16 are
-    widened). Integers are exact.  If one array holds floats, all capacities are rounded to multiples of one
-    power of two, reported as ``stats["unit"]``, about 2^-60 of the largest sum round a pixel.
+    Capacities are bool, uint8, uint16, int32, int64, float32 or float64 (int8, int16, uint32 and float16 are
+    widened). Integers are exact.  If one array holds floats, all capacities are rounded down to multiples of
+    one power of two, reported as ``stats["unit"]``, about 2^-60 of the largest sum round a pixel; the value is
+    within one part in 10^9 of the minimum.  Floats may be infinite: no minimum cut has such a capacity, or
+    ValueError is raised.  Infinite and huge ones are clamped to what no minimum cut can have either, so they
+    take no precision from others.
 
     Arrays on a GPU (CuPy, PyTorch, numba: ``__cuda_array_interface__``) are read where they lie, and labels come
     back as an array of their library.  They must not be mixed with arrays on the host; scalars may.
@@ -112,6 +118,7 @@ def max_flow(
     (5, array([ True,  True, False]))
     """
     start = time.perf_counter()
+    check_callback(callback)
     if devices is not None:
         devices = check_devices(devices, device, method)
     else:
@@ -139,21 +146,32 @@ def cut_of(problem: Problem, device: str, name: str, solve, parameters: dict, ca
         from gridcut.cuda.flow import max_flow_on_device
 
         return max_flow_on_device(problem, name, solve, parameters, callback)
-    grid, views = load(problem)
-    loaded = time.perf_counter()
-    sink_side, stats = methods.run(solve, grid, parameters, callback)
-    solved = time.perf_counter()
-    return pack(problem, views, grid, sink_side, device, name, stats, (start, loaded, solved))
-
-
-def pack(problem: Problem, views: Reader, grid: Grid, sink_side, device, method, stats, clock) -> Cut:
-    """The result: labels from the solver's sink side, the value from the caller's arrays."""
-    start, loaded, solved = clock
-    labels = labels_of(problem, grid, sink_side)
-    value = cut_capacity(views, labels, problem.is_float)
-    seconds = {"load": loaded - start, "solve": solved - loaded, "value": time.perf_counter() - solved}
+    seconds = dict.fromkeys(("load", "solve", "value"), 0.0)
+    while True:
+        grid, views = load(problem)
+        problem = problem._replace(bound=views.bound)
+        loaded = time.perf_counter()
+        sink_side, stats = methods.run(solve, grid, parameters, callback)
+        solved = time.perf_counter()
+        labels = labels_of(problem, grid, sink_side)
+        value, bound = value_of(problem, views, labels, grid.unit)
+        done = time.perf_counter()
+        for phase, spent in zip(seconds, (loaded - start, solved - loaded, done - solved), strict=True):
+            seconds[phase] += spent
+        if bound is None:
+            break
+        problem, start = problem._replace(bound=bound), done
     stats = {**stats, "seconds": seconds, "dtype": grid.excess.dtype.name, "unit": grid.unit}
-    return Cut(value, labels, device, method, stats, Later(Solved(problem, views, grid, [])))
+    return Cut(value, labels, device, name, stats, Later(Solved(problem, views, grid, [])))
+
+
+def value_of(problem: Problem, views: Reader, labels: np.ndarray, unit) -> tuple[int | float, float | None]:
+    """The capacity of the cut, from the caller's arrays, and the bound for another solve if rounding lost too much."""
+    if not problem.is_float:
+        return cut_capacity(views, labels, False), None
+    cut = measure_cut(views, labels, unit)
+    check_finite(cut.value, lambda: problem, lambda: labels)
+    return cut.value, next_bound(cut, unit, lambda: largest_capacities(problem, views))
 
 
 def labels_of(problem: Problem, grid: Grid, sink_side) -> np.ndarray:

@@ -4,7 +4,6 @@ Arrays of any layout are read where they lie, scalars too.  Lines are loaded in 
 all arrays contribute to a pixel meets in the cache.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -13,9 +12,9 @@ from gridcut.device import kernel
 from gridcut.grid import Grid, Layout, make_layout
 from gridcut.problem import Offset, Problem, first_bad
 from gridcut.terms import ends
+from gridcut.units import choose_unit, clamp_kernel, difference, scale_of, units
 
 BAND = 1 << 14  # pixels loaded from all arrays before the next ones: what fits into a core's second cache
-FLOAT_BITS = 60  # float capacities round a pixel may add up to 2^60 units
 INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
 NOTHING = np.zeros((), np.int32)
@@ -65,14 +64,6 @@ def mask_plane(mask: np.ndarray | None, shape: tuple[int, ...]) -> Plane | None:
     return None if mask is None else plane(mask.view(np.uint8), shape)
 
 
-@kernel
-def units(value, scale):
-    """A capacity in units of the grid: itself, or the nearest multiple for floats."""
-    if scale is None:
-        return np.int64(value)
-    return np.int64(np.rint(value * scale))
-
-
 # Indices below are never negative; saying so by uint64 spares numba's test for indices counted from the end,
 # and lets the loops along a line become vector instructions.
 
@@ -98,6 +89,22 @@ def load_terminals_kernel(source, sink, mask, scale, extent, stride, head, first
             seen_sink |= b
             excess[np.uint64(p + x)] = a - b
     return seen_source, seen_sink
+
+
+@kernel
+def load_differences_kernel(source, sink, mask, scale, extent, stride, head, excess):
+    """excess = source - sink of a clamped problem, as far as it goes without the arcs."""
+    for z in range(extent[0]):
+        for y in range(extent[1]):
+            s = source.start + z * source.stride[0] + y * source.stride[1]
+            t = sink.start + z * sink.stride[0] + y * sink.stride[1]
+            p = head + z * stride[0] + y * stride[1]
+            for x in range(extent[2]):
+                if mask is not None:
+                    if mask.data[mask.start + z * mask.stride[0] + y * mask.stride[1] + x * mask.stride[2]] == 0:
+                        continue
+                a, b = source.data[s + x * source.stride[2]], sink.data[t + x * sink.stride[2]]
+                excess[p + x] = difference(a, b, scale)
 
 
 @kernel
@@ -190,13 +197,14 @@ def largest_kernel(capacity, mask, far_mask, extent, offset, zero):
 
 
 class Reader(NamedTuple):
-    """A problem's arrays as kernels read them: what each arc and each terminal is loaded from."""
+    """A problem's arrays as kernels read them: what each arc and each terminal is loaded from; bound: as in Problem."""
 
     layout: Layout
     source: Plane
     sink: Plane
     arcs: tuple[Plane, ...]
     mask: Plane | None
+    bound: float | None = None
 
     def far_mask(self, offset3) -> Plane | None:
         """The mask at the far end of an arc."""
@@ -229,6 +237,7 @@ def reader(problem: Problem, layout: Layout) -> Reader:
         plane(problem.sink, shape),
         tuple(arcs),
         mask_plane(problem.mask, shape),
+        problem.bound,
     )
 
 
@@ -241,7 +250,8 @@ def load(problem: Problem) -> tuple[Grid, Reader]:
     layout = make_layout(problem.shape, problem.edges)
     views = reader(problem, layout)
     if problem.is_float:
-        unit = math.ldexp(1.0, -float_exponent(largest_capacities(problem, views)))
+        unit, bound = choose_unit(largest_capacities(problem, views), problem.bound)
+        views = views._replace(bound=bound)
         return fill(views, np.int64, unit)[0], views
     grid, seen = fill(views, np.int32, 1)
     if min(seen) >= 0 and sum(seen) <= INT32_MAX:
@@ -259,7 +269,7 @@ def fill(views: Reader, dtype, unit) -> tuple[Grid, list[int]]:
     The bitwise or is at least the largest, less than twice it, and negative if one is.
     """
     layout = views.layout
-    scale = 1.0 / unit if isinstance(unit, float) else None
+    scale = scale_of(unit, views.bound)
     excess = np.zeros(layout.size, dtype)
     residual = np.zeros(layout.size * layout.arcs, dtype)
     seen_source = seen_sink = 0
@@ -285,11 +295,14 @@ def fill(views: Reader, dtype, unit) -> tuple[Grid, list[int]]:
             )  # fmt: skip
     if fused:
         seen = seen[:1] * layout.arcs
+    if views.bound is not None:
+        load_differences_kernel(views.source, views.sink, views.mask, scale, extent, stride, head, excess)
+        clamp_kernel(excess, residual, layout.step, head)
     return Grid(layout, excess, residual, unit), [seen_source, seen_sink, *seen]
 
 
 def largest_capacities(problem: Problem, views: Reader, line: int = 0) -> list:
-    """Largest used capacity of source, sink and each arc; ValueError for a negative or non-finite one.
+    """Largest used capacity of source, sink and each arc; ValueError for a negative one or NaN.
 
     line: where the problem begins in the caller's arrays, for the message.
     """
@@ -303,7 +316,7 @@ def largest_capacities(problem: Problem, views: Reader, line: int = 0) -> list:
         offset = (0, 0, 0) if k is None else layout.offset3(k)
         zero = np.float64(0) if array.dtype.kind == "f" else np.int64(0)
         largest, bad = largest_kernel(view, views.mask, views.far_mask(offset), layout.extent, offset, zero)
-        if bad or largest == np.inf:
+        if bad:
             used = used_pixels(problem, None if k is None else layout.offsets[k])
             raise first_bad(name, array, problem.shape, used, line)
         found[k if k is not None else name] = zero.dtype.type(largest).item()
@@ -331,13 +344,3 @@ def integer_type(largest: list) -> type:
             f"{total}, the limit is {INT64_MAX}"
         )
     return np.int32 if total <= INT32_MAX else np.int64
-
-
-def float_exponent(largest: list) -> int:
-    """e such that capacities times 2^e, summed round any pixel, stay within 2^FLOAT_BITS."""
-    total = sum(map(float, largest))
-    if total == math.inf:
-        raise ValueError("source, sink and edges are too large: capacities round a pixel add up to more than a float")
-    if total == 0:
-        return 0
-    return min(FLOAT_BITS - math.frexp(total)[1], 1000)

@@ -45,6 +45,7 @@ def works_on_tiles(method: str) -> bool:
     return method == "tiles"
 
 
+STORED = ("h5py", "netCDF4", "tensorstore", "zarr")  # libraries whose arrays are on disk
 BLOCKS = ("memory", "folder", "labels")  # parameters of "blocks", which also ask for it
 
 
@@ -69,9 +70,18 @@ def works_in_blocks(device: DeviceName, method: str, arrays, parameters: dict) -
 
 
 def is_stored(value) -> bool:
-    """Whether an argument is an array that is no NumPy array yet, such as zarr's or h5py's: read by slices."""
-    known = isinstance(value, np.ndarray | np.generic | list | tuple) or on_device(value)
-    return not known and all(hasattr(value, name) for name in ("shape", "dtype", "ndim", "__getitem__"))
+    """Whether an argument is an array on disk, which is read by slices.
+
+    Those of the libraries in STORED, and other types with a shape, a dtype and slices that numpy cannot take as a whole
+    (no ``__array__``).  All others, such as those of pandas, xarray, dask and JAX, or PyTorch's on the CPU, are brought
+    into memory.
+    """
+    if isinstance(value, np.ndarray | np.generic | list | tuple) or on_device(value):
+        return False
+    if not all(hasattr(value, name) for name in ("shape", "dtype", "ndim", "__getitem__")):
+        return False
+    libraries = {base.__module__.partition(".")[0] for base in type(value).__mro__}
+    return not libraries.isdisjoint(STORED) or not hasattr(value, "__array__")
 
 
 def too_large(arrays) -> bool:

@@ -1,5 +1,6 @@
 """The usual neighbourhoods of pixels and voxels as lists of offsets."""
 
+import operator
 from itertools import product
 
 # Neighbours -> (axes, how many axes of an offset may differ from 0)
@@ -25,6 +26,8 @@ def neighbourhood(neighbours: int, *, both: bool = False) -> list[tuple[int, ...
 
     Raises
     ------
+    TypeError
+        `neighbours` is no integer.
     ValueError
         For any other number.
 
@@ -36,6 +39,10 @@ def neighbourhood(neighbours: int, *, both: bool = False) -> list[tuple[int, ...
     >>> dict(zip(neighbourhood(4), (right, down)))
     {(0, 1): 3, (1, 0): 5}
     """
+    try:
+        operator.index(neighbours)
+    except TypeError:
+        raise TypeError(f"neighbours must be an integer, got {neighbours!r:.60}") from None
     if neighbours not in KINDS:
         known = ", ".join(map(str, KINDS))
         raise ValueError(f"neighbours must be one of {known}, got {neighbours!r}")

@@ -6,17 +6,19 @@ in gridcut/load.py, which read every capacity anyway; `first_bad` here finds the
 
 import operator
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from gridcut.device import cuda_is_available
+from gridcut.device.arguments import plain_array
 from gridcut.device.arrays import DeviceArray, borrow, on_device, widened
 
 Offset = tuple[int, ...]
 
 DTYPES = tuple(np.dtype(t) for t in (np.uint8, np.uint16, np.int32, np.int64, np.float32, np.float64))
-# Kinds that fit into one of DTYPES without loss.
+# Kinds that fit into one of DTYPES without loss; bool is read as uint8.
 WIDER = {"int8": np.int32, "int16": np.int32, "uint32": np.int64, "float16": np.float32}
 
 
@@ -29,6 +31,7 @@ class Problem(NamedTuple):
     is_float         capacities are floats: the solvers work on multiples of one fixed-point unit
     items            None, or the length of a batch: then arrays may have a leading axis of that length
     library          None for arrays on the host; whose they are if they lie on a GPU: all that are not 0-d do
+    bound            None, or for floats what capacities are clamped to: see gridcut/units.py
     """
 
     shape: tuple[int, ...]
@@ -39,6 +42,7 @@ class Problem(NamedTuple):
     is_float: bool
     items: int | None = None
     library: str | None = None
+    bound: float | None = None
 
     def arrays(self):
         """All capacity arrays with the names messages use."""
@@ -115,6 +119,9 @@ def as_array(name: str, value) -> np.ndarray | DeviceArray:
     if not on_device(value):
         return as_capacity(name, value)
     array = as_device_array(name, value)
+    if array.dtype == np.bool_:
+        data = None if array.data is None else array.data.view(np.uint8)
+        return replace(array, data=data, dtype=np.dtype(np.uint8))
     if array.dtype not in DTYPES:
         wider = WIDER.get(array.dtype.name)
         if wider is None:
@@ -135,10 +142,9 @@ def as_device_array(name: str, value) -> DeviceArray:
 
 def as_capacity(name: str, value) -> np.ndarray:
     """An array on the host of one of DTYPES; the same memory when it is one already."""
-    try:
-        array = np.asarray(value)
-    except Exception as error:
-        raise TypeError(f"{name} must be an array of numbers, got {type(value).__name__}") from error
+    array = plain_array(name, value)
+    if array.dtype == np.bool_:
+        array = array.view(np.uint8)
     if array.dtype.newbyteorder("=") not in DTYPES:
         wider = WIDER.get(array.dtype.name)
         if wider is None:
@@ -159,7 +165,7 @@ def check_shape(name: str, array, shape: tuple[int, ...], items: int | None = No
 
 
 def check_mask(mask, shape: tuple[int, ...], items: int | None = None) -> np.ndarray | DeviceArray:
-    mask = as_device_array("mask", mask) if on_device(mask) else np.asarray(mask)
+    mask = as_device_array("mask", mask) if on_device(mask) else plain_array("mask", mask)
     if mask.dtype != np.bool_:
         raise TypeError(f"mask must be a bool array (True: the pixel takes part), got dtype {mask.dtype}")
     if mask.shape != shape and (items is None or mask.shape != (items, *shape)):
@@ -205,12 +211,12 @@ def check_offset(key, ndim: int, name: str = "edges") -> Offset:
 
 
 def first_bad(name: str, array: np.ndarray, shape: tuple[int, ...], used, line: int = 0) -> ValueError:
-    """The error for an array that holds a negative or non-finite capacity among the used ones (None: all).
+    """The error for an array that holds a negative capacity or NaN among the used ones (None: all).
 
     line: where the array begins in the caller's.
     """
     values = np.broadcast_to(array, shape)
-    bad = ~(values >= 0) | (values == np.inf)
+    bad = ~(values >= 0)
     if used is not None:
         bad &= used
     where = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), shape))
@@ -218,7 +224,7 @@ def first_bad(name: str, array: np.ndarray, shape: tuple[int, ...], used, line: 
 
 
 def bad_capacity(name: str, value, where: tuple[int, ...]) -> ValueError:
-    """The error for a negative or non-finite capacity."""
-    if not np.isfinite(value):
-        return ValueError(f"{name} holds {value} at {where}; capacities must be finite")
+    """The error for a negative capacity or NaN."""
+    if np.isnan(value):
+        return ValueError(f"{name} holds {value} at {where}; capacities must be numbers, inf for what may not be cut")
     return ValueError(f"{name} holds {value} at {where}; capacities must be 0 or more")

@@ -5,6 +5,7 @@ import numpy as np
 from gridcut import methods
 from gridcut.cut import Cut
 from gridcut.device import DeviceName
+from gridcut.device.arguments import check_callback, plain_array
 from gridcut.device.arrays import DeviceArray, to_host
 from gridcut.flow import empty_cut
 from gridcut.problem import Problem, as_array, check_edges, check_problem, check_shape
@@ -105,6 +106,7 @@ class Solver:
 
         method, parameters: for this solve only, instead of those the solver was made with.
         """
+        check_callback(callback)
         name = self._method if method is None else method
         if method is None:
             parameters = {**self._parameters, **parameters}
@@ -135,7 +137,7 @@ def _raster_index(where, shape) -> np.ndarray:
     if not isinstance(where, tuple) or len(where) != len(shape):
         raise TypeError(f"where must be a bool array or a tuple of {len(shape)} index arrays, got {where!r:.60}")
     for axis, (index, length) in enumerate(zip(where, shape, strict=True)):
-        index = np.asarray(index)
+        index = plain_array("where", index)
         if index.dtype.kind not in "iu":
             raise TypeError(f"where must hold integers, got {index.dtype} for axis {axis}")
         if index.size and not (index.min() >= 0 and index.max() < length):

@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gridcut.device import CertificateError
+from matching.block_certificate import certify_blocks
 from matching.cpu.blocks import (
     HORIZONTAL,
     SQUARE,
     VERTICAL,
     connected_blocks,
-    misplaced,
+    index_type,
     place,
     reach,
     strong_blocks,
@@ -61,38 +62,11 @@ class BlockTriangular:
         return self.matching.cardinality
 
     def check(self) -> None:
-        """Prove form and matching, in one pass over the graph; raises CertificateError.
+        """Prove all fields: form, coarse parts, that no block can be split, and the matching; raises CertificateError.
 
-        That square blocks cannot be split further is not part of the proof.  O(n + m + edges).
+        O(n + m + edges).
         """
-        shape = self._graph.shape
-        for name, perm, start, size in (
-            ("row", self.row_perm, self.row_start, shape[0]),
-            ("col", self.col_perm, self.col_start, shape[1]),
-        ):
-            if len(perm) != size or not np.array_equal(np.sort(perm), np.arange(size)):
-                raise CertificateError(f"{name}_perm is not a permutation of 0 ... {size - 1}")
-            if start[0] != 0 or start[-1] != size or np.any(np.diff(start) < 0):
-                raise CertificateError(f"{name}_start does not divide {size}")
-        rows, cols = np.diff(self.row_start), np.diff(self.col_start)
-        part = np.repeat(np.arange(3, dtype=np.int8), self.parts)
-        if not np.array_equal(np.sign(rows - cols), part - 1):
-            raise CertificateError("a block has a shape that its part does not allow")
-        row_block, col_block = np.empty(shape[0], np.int32), np.empty(shape[1], np.int32)
-        row_block[self.row_perm] = np.repeat(np.arange(len(rows)), rows)
-        col_block[self.col_perm] = np.repeat(np.arange(len(cols)), cols)
-        if not np.array_equal(self.row_part, part[row_block]) or not np.array_equal(self.col_part, part[col_block]):
-            raise CertificateError("a vertex is in a block of another part than its own")
-        wrong = misplaced(self._graph, row_block, col_block, self.row_part, self.col_part)
-        if wrong >= 0:
-            raise CertificateError(f"row {wrong} has an entry outside the block triangle")
-        if np.any((np.minimum(rows, cols) == 0) & (np.maximum(rows, cols) > 1)):
-            raise CertificateError("vertices without edges share a block")
-        first = _diagonal(self.row_perm, self.row_start[:-1], np.minimum(rows, cols))
-        second = _diagonal(self.col_perm, self.col_start[:-1], np.minimum(rows, cols))
-        if len(first) != self.matching.cardinality or not np.array_equal(self.matching.row_match[first], second):
-            raise CertificateError("the main diagonals of the blocks are not the matching")
-        self.matching.check()
+        certify_blocks(self._graph, self)
 
 
 def dulmage_mendelsohn(graph, *, start=None, **how) -> BlockTriangular:
@@ -160,7 +134,8 @@ def decompose(graph: BipartiteGraph, found: Matching) -> BlockTriangular:
     ):
         raise CertificateError("the matching is not maximum")
 
-    row_block, col_block = np.full(n, -1, np.int32), np.full(m, -1, np.int32)
+    number = index_type(n + m)
+    row_block, col_block = np.full(n, -1, number), np.full(m, -1, number)
     wide = connected_blocks(graph, row_part, col_part, HORIZONTAL, 0, row_block, col_block)
     square_block = np.full(n, -1, np.int32)
     square = strong_blocks(graph, row_part, col_part, row_match, col_match, square_block)
@@ -176,9 +151,3 @@ def decompose(graph: BipartiteGraph, found: Matching) -> BlockTriangular:
     place(row_match, col_match, row_block, col_block, row_start, col_start, row_perm, col_perm)
     parts = (wide, square, blocks - wide - square)
     return BlockTriangular(row_perm, col_perm, row_start, col_start, parts, row_part, col_part, found, graph)
-
-
-def _diagonal(perm, start, length):
-    """perm[start[k] : start[k] + length[k]] for all k, one after the other."""
-    before = np.cumsum(length) - length
-    return perm[np.repeat(start - before, length) + np.arange(length.sum())]

@@ -20,7 +20,6 @@ Deviations from [1]: its threshold algorithm bisects between the extreme weights
 O(edges log edges) and a maximum matching for each of at most log2(edges) gates.
 """
 
-import operator
 import time
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -28,9 +27,11 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse
 
-from gridcut.device import CertificateError
+from gridcut.device.arguments import check_count
+from matching.bottleneck_certificate import certify
 from matching.matching import Matching
 from matching.solving import maximum
+from matching.sparse import not_a_graph, stored_entries
 
 __all__ = ["Bottleneck", "bottleneck"]
 
@@ -58,15 +59,12 @@ class Edges(NamedTuple):
         """The rank of each row's pair; as many as there are levels where it has none."""
         rows = np.flatnonzero(row_match >= 0)
         wanted = rows * self.shape[1] + row_match[rows]
-        at = np.searchsorted(self.place, wanted)
-        if len(wanted) and (at[-1] >= len(self.place) or not np.array_equal(self.place[at], wanted)):
-            raise CertificateError("a pair of the matching is no edge")
         ranks = np.full(self.shape[0], len(self.levels), np.int64)
-        ranks[rows] = self.rank[at]
+        ranks[rows] = self.rank[np.searchsorted(self.place, wanted)]
         return ranks
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Bottleneck:
     """A largest matching under the least gate that suffices.
 
@@ -75,8 +73,7 @@ class Bottleneck:
     threshold : int or float
         The gate: weights up to it, itself included, pass.  -inf if there is nothing to match.
     matching : Matching
-        A maximum matching of the edges that pass.  Its largest weight is `threshold` unless more pairs pass the gate
-        than were wanted.
+        A maximum matching of the edges that pass.  The largest weight among its pairs is `threshold`.
     wanted : int
         Pairs that the gate had to let through.
     stats : dict
@@ -87,7 +84,7 @@ class Bottleneck:
     matching: Matching
     wanted: int
     stats: dict
-    _edges: Edges = field(repr=False)
+    _graph: scipy.sparse.sparray = field(repr=False)
     _cover: tuple = field(repr=False)
     _largest: tuple | None = field(repr=False)
 
@@ -99,21 +96,16 @@ class Bottleneck:
     def check(self) -> None:
         """Prove that the gate is the least; raises CertificateError.
 
-        All pairs pass the gate and are enough; fewer vertices than pairs wanted cover all edges below the gate; and
-        where the largest matching was wanted, as many vertices cover the whole graph.  O(edges).
+        The pairs are a maximum matching of the entries that pass the gate and are enough; fewer vertices than pairs
+        wanted cover all entries below the gate; and where the largest matching was wanted, as many vertices cover the
+        whole graph.  The graph is kept by reference: it answers for the graph solved only as long as that is left
+        unchanged.  O(n + m + edges).
         """
-        self.matching.check()
-        edges, gate = self._edges, np.searchsorted(self._edges.levels, self.threshold)
-        ranks = edges.ranks_of(self.matching.row_match)[self.matching.row_match >= 0]
-        if self.cardinality < self.wanted or (ranks > gate).any():
-            raise CertificateError(f"{int((ranks <= gate).sum())} pairs pass the gate, and {self.wanted} were wanted")
-        if self.wanted and _size(self._cover) >= self.wanted:
-            raise CertificateError("the edges below the gate are not covered by fewer vertices than pairs are wanted")
-        if (_uncovered(edges, self._cover) & (edges.rank < gate)).any():
-            raise CertificateError("an edge below the gate is not covered")
-        if self._largest is not None:
-            if _size(self._largest) != self.wanted or _uncovered(edges, self._largest).any():
-                raise CertificateError("more pairs than were wanted may exist")
+        certify(self._graph, self.threshold, self.matching, self.wanted, self._cover, self._largest)
+
+    def __repr__(self) -> str:
+        shape = tuple(self._graph.shape)
+        return f"Bottleneck(threshold={self.threshold!r}, cardinality={self.cardinality}, shape={shape})"
 
 
 def bottleneck(graph, *, cardinality: int | None = None, **how) -> Bottleneck:
@@ -160,6 +152,8 @@ def bottleneck(graph, *, cardinality: int | None = None, **how) -> Bottleneck:
     >>> found.threshold, found.cardinality
     (5, 3)
     """
+    if "start" in how:
+        raise TypeError("bottleneck has no parameter 'start'; each of its matchings starts from one before")
     begin = time.perf_counter()
     edges = _edges(graph)
     top = len(edges.levels)
@@ -167,7 +161,7 @@ def bottleneck(graph, *, cardinality: int | None = None, **how) -> Bottleneck:
     wanted = _wanted(cardinality, best.cardinality)
     if not wanted:
         stats = {"gates": 0, "seconds": {"total": time.perf_counter() - begin}}
-        return Bottleneck(-np.inf, best, 0, stats, edges, _no_cover(edges), _no_cover(edges))
+        return Bottleneck(-np.inf, best, 0, stats, graph, _no_cover(edges), _no_cover(edges))
     largest = _flags(edges, best) if cardinality is None else None
     cover, below, gates = _no_cover(edges), np.full(edges.shape[0], -1, np.int32), 0
     match, ranks = best.row_match, edges.ranks_of(best.row_match)
@@ -189,40 +183,31 @@ def bottleneck(graph, *, cardinality: int | None = None, **how) -> Bottleneck:
     start = np.where(ranks <= most, match, -1).astype(np.int32)
     found = maximum(edges.up_to(most), start=start, **how)
     stats = {"gates": gates, "seconds": {"total": time.perf_counter() - begin}}
-    return Bottleneck(edges.levels[most].item(), found, wanted, stats, edges, cover, largest)
+    return Bottleneck(edges.levels[most].item(), found, wanted, stats, graph, cover, largest)
 
 
 def _edges(graph) -> Edges:
     if not scipy.sparse.issparse(graph):
-        raise TypeError(
-            f"graph must be a SciPy sparse matrix or array, got {type(graph).__name__}; "
-            "scipy.sparse.csr_array(graph) makes one from a dense matrix"
-        )
-    if graph.ndim != 2:
-        raise ValueError(f"graph must have 2 axes, rows and columns, got shape {graph.shape}")
+        raise not_a_graph(graph, "a SciPy sparse matrix or array")
     if graph.dtype.kind not in "biuf":
         raise TypeError(f"the values of graph must be integers or floats, got {graph.dtype}")
-    # Not by SciPy's conversion to rows, which would add up entries stored twice.
-    coo = graph.tocoo()
-    if np.isnan(coo.data).any():
+    row, col, value = stored_entries(graph)
+    if np.isnan(value).any():
         raise ValueError("graph holds NaN; every weight must be a number, and pairs that are not allowed left out")
-    levels, rank = np.unique(coo.data, return_inverse=True)
-    place = coo.row.astype(np.int64) * graph.shape[1] + coo.col
+    levels, rank = np.unique(value, return_inverse=True)
+    place = row.astype(np.int64) * graph.shape[1] + col
     if (np.diff(place) > 0).all():
-        return Edges(tuple(graph.shape), place, coo.row, coo.col, rank, levels)
+        return Edges(tuple(graph.shape), place, row, col, rank, levels)
     order = np.lexsort((rank, place))
     order = order[np.diff(place[order], prepend=-1) != 0]
-    return Edges(tuple(graph.shape), place[order], coo.row[order], coo.col[order], rank[order], levels)
+    return Edges(tuple(graph.shape), place[order], row[order], col[order], rank[order], levels)
 
 
 def _wanted(cardinality, largest: int) -> int:
     if cardinality is None:
         return largest
-    try:
-        wanted = operator.index(cardinality)
-    except TypeError:
-        raise TypeError(f"cardinality must be a whole number, got {type(cardinality).__name__}") from None
-    if not 1 <= wanted <= largest:
+    wanted = check_count("cardinality", cardinality)
+    if wanted > largest:
         raise ValueError(f"cardinality must be 1 ... {largest}, what the graph has, got {wanted}")
     return wanted
 

@@ -16,7 +16,8 @@ vertex_cover: O(n + m + edges).
 import numpy as np
 
 from gridcut.device import CertificateError, kernel
-from matching.graph import BipartiteGraph
+from matching.graph import BipartiteGraph, is_sound
+from matching.sparse import INT32, plain
 
 # What `inspect_pairs` and `uncovered` find first; -1: nothing
 FINE = -1
@@ -87,20 +88,31 @@ def uncovered(row_ptr, row_adj, in_rows, in_cols):
     return FINE
 
 
+def indices_field(name: str, array, size: int) -> np.ndarray:
+    """A field of a result that holds vertices, as kernels take it; raises CertificateError for any other object."""
+    if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
+        raise CertificateError(f"{name} must be an array of int32, got {type(array).__name__}")
+    if array.dtype != INT32 or array.shape != (size,):
+        raise CertificateError(f"{name} must have dtype int32 and shape {(size,)}, got {array.dtype}, {array.shape}")
+    return plain(array, INT32)
+
+
 def certify_pairs(graph: BipartiteGraph, row_match, col_match) -> None:
-    """Pairs are edges, and nobody is matched twice; raises CertificateError."""
-    for name, match, size in (("row_match", row_match, graph.rows), ("col_match", col_match, graph.cols)):
-        if match.shape != (size,):
-            raise CertificateError(f"{name} has shape {match.shape} where the graph asks for {(size,)}")
+    """Pairs are edges, and no vertex has two partners; raises CertificateError."""
+    row_match = indices_field("row_match", row_match, graph.rows)
+    col_match = indices_field("col_match", col_match, graph.cols)
     wrong = inspect_pairs(graph.row_ptr, graph.row_adj, row_match, col_match)
     if wrong != FINE:
         where = f"row {wrong}" if wrong < graph.rows else f"column {wrong - graph.rows}"
         raise CertificateError(f"{where} is matched along no edge, or to a vertex matched otherwise")
 
 
-def certify(graph: BipartiteGraph, row_match, col_match) -> None:
-    """A matching, and maximum; raises CertificateError."""
+def certify(graph: BipartiteGraph, row_match, col_match) -> int:
+    """A matching, and maximum; its cardinality, or raises CertificateError."""
+    if not is_sound(graph):
+        raise CertificateError("the graph has changed since the solve: its indices do not ascend within its shape")
     certify_pairs(graph, row_match, col_match)
+    row_match, col_match = plain(row_match, INT32), plain(col_match, INT32)
     in_rows, in_cols = koenig_cover(graph.row_ptr, graph.row_adj, row_match, col_match)
     missed = uncovered(graph.row_ptr, graph.row_adj, in_rows, in_cols)
     if missed != FINE:
@@ -108,3 +120,10 @@ def certify(graph: BipartiteGraph, row_match, col_match) -> None:
     cover, pairs = int(in_rows.sum()) + int(in_cols.sum()), int((row_match >= 0).sum())
     if cover != pairs:
         raise CertificateError(f"{pairs} pairs, but the cover has {cover} vertices: the matching is not maximum")
+    return pairs
+
+
+def certify_cardinality(cardinality, pairs: int) -> None:
+    """The number that a result tells is that of its pairs; raises CertificateError."""
+    if type(cardinality) is not int or cardinality != pairs:
+        raise CertificateError(f"cardinality is {cardinality!r}, but there are {pairs} pairs")

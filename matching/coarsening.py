@@ -21,19 +21,22 @@ section 1: this is what greedy matchings are for.
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from numbers import Integral
 
 import numpy as np
 import scipy.sparse
 
 from gridcut.device import CertificateError
+from gridcut.device.arguments import check_count, check_real, plain_array
+from gridcut.device.arrays import to_host
+from matching.coarse_certificate import Level, certify
 from matching.contraction import cluster, contract, expansion_kernel, heaviest, list_merges
-from matching.general_graph import GeneralGraph, check_graph
+from matching.general_graph import INT64_MAX, LARGEST_FLOAT, GeneralGraph, check_graph
 from matching.greedy_certificate import weigh
 from matching.greedy_matching import GreedyMatching, greedy
+from matching.parameters import check_seed, switch
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CoarseGraph:
     """A graph whose vertices are those of a finer one, some of them merged.
 
@@ -51,9 +54,25 @@ class CoarseGraph:
     graph: scipy.sparse.csr_array | None
     label: np.ndarray
     vertex_weight: np.ndarray
+    _fine: Level | None = field(default=None, repr=False)
+    _merges: tuple[np.ndarray, np.ndarray] | None = field(default=None, repr=False)
+
+    def check(self) -> None:
+        """Prove that this is the finer graph with the pairs merged; raises CertificateError.
+
+        Not for a level of `hierarchy(..., graphs=False)`, which does not keep the finer graph.  O(n + m log m).
+        """
+        if self._fine is None:
+            raise ValueError("the finer graph was not kept; call check(graph) of the hierarchy")
+        if self.graph is None:
+            raise CertificateError("graph is None, but the finer graph was kept")
+        certify(self._fine, self._merges, self.graph, self.label, self.vertex_weight)
+
+    def __repr__(self) -> str:
+        return f"CoarseGraph(vertices={len(self.vertex_weight)}, of={len(self.label)})"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Hierarchy:
     """Coarser and coarser graphs; ``levels[0]`` is made from the graph passed in, each other one from that before it.
 
@@ -71,11 +90,50 @@ class Hierarchy:
     vertices: tuple[int, ...]
     stats: dict
     _merges: tuple[tuple[np.ndarray, np.ndarray, np.ndarray], ...] = field(repr=False)
+    _fine: Level | None = field(default=None, repr=False)
+
+    def check(self, graph=None, *, weight=None, vertex_weight=None) -> None:
+        """Prove every level from the one before it; raises CertificateError.
+
+        Parameters
+        ----------
+        graph, weight, vertex_weight : optional
+            What `hierarchy` got.  Needed only if it was told ``graphs=False``, and so kept no graph.
+
+        Notes
+        -----
+        O(n + m log m) time a level.
+        """
+        if graph is not None:
+            fine = check_graph(graph, weight)
+            level = Level(fine, _check_vertex_weight(vertex_weight, fine.n))
+        elif self._fine is not None:
+            level = self._fine
+        else:
+            raise ValueError("no graph was kept, as graphs=False asked; pass it: check(graph, weight=weight)")
+        if type(self.levels) is not tuple or len(self.levels) != len(self._merges):
+            raise CertificateError(f"levels must be a tuple of {len(self._merges)} graphs")
+        counts = [level.graph.n]
+        for coarse, merges in zip(self.levels, self._merges, strict=True):
+            if not isinstance(coarse, CoarseGraph):
+                raise CertificateError(f"levels must hold CoarseGraphs, got {type(coarse).__name__}")
+            if coarse.graph is None and (self._fine is not None or coarse is self.levels[-1]):
+                raise CertificateError("the graph of a level is None, but was to be kept")
+            level = certify(level, merges[:2], coarse.graph, coarse.label, coarse.vertex_weight)
+            counts.append(level.graph.n)
+        known = type(self.vertices) is tuple and all(type(count) is int for count in self.vertices)
+        if not known or self.vertices != tuple(counts):
+            raise CertificateError(f"vertices is {self.vertices!r}, but the levels have {tuple(counts)}")
+
+    def __repr__(self) -> str:
+        return f"Hierarchy(vertices={self.vertices!r})"
 
     def labels(self, level: int = -1) -> np.ndarray:
         """The vertex of a level that each vertex of the graph passed in belongs to; int32, shape (n,)."""
+        count = len(self.levels)
+        level = check_count("level", level, -max(count, 1), count - 1)
         label = np.arange(self.vertices[0], dtype=np.int32)
-        for coarse in self.levels[: range(len(self.levels))[level] + 1] if self.levels else ():
+        for coarse in self.levels[: level % count + 1] if count else ():
             label = coarse.label[label]
         return label
 
@@ -84,13 +142,10 @@ class Hierarchy:
 
         int32, shape (n,); O(n) time a level.  Labels of fewer vertices never divide what those of more have merged.
         """
-        if not isinstance(vertices, Integral) or not self.vertices[-1] <= vertices <= self.vertices[0]:
-            raise ValueError(
-                f"vertices must be an integer from {self.vertices[-1]} to {self.vertices[0]} here, got {vertices!r}"
-            )
+        vertices = check_count("vertices", vertices, self.vertices[-1], self.vertices[0])
         whole = sum(count >= vertices for count in self.vertices) - 1
         label = self.labels(whole - 1) if whole else np.arange(self.vertices[0], dtype=np.int32)
-        more = self.vertices[whole] - int(vertices)
+        more = self.vertices[whole] - vertices
         if not more:
             return label
         child, into, _ = heaviest(self._merges[whole], more)
@@ -110,7 +165,7 @@ def coarsen(graph, matching=None, *, weight=None, vertex_weight=None, **paramete
     weight : array_like, optional
         Weights of the entries of `graph`, as in `matching.greedy`.
     vertex_weight : array_like (n,), optional
-        Weights of the vertices, integers or floats; ones by default.
+        Weights of the vertices, integers or floats, not negative; ones by default.
     **parameters
         Of `matching.greedy`, if it is to find the matching: ``method``, ``seed``, ...
 
@@ -124,7 +179,8 @@ def coarsen(graph, matching=None, *, weight=None, vertex_weight=None, **paramete
     TypeError
         An argument of the wrong kind, or parameters for `matching.greedy` beside a matching.
     ValueError
-        A graph that is not symmetric, wrong shapes, a matching that is none.
+        A graph that is not symmetric, wrong shapes, a matching that is none, weights that are negative, not finite,
+        or whose sum is not an int64 or not finite.
 
     Notes
     -----
@@ -148,7 +204,8 @@ def coarsen(graph, matching=None, *, weight=None, vertex_weight=None, **paramete
         partner = _check_partner(matching, fine)
     lower = np.flatnonzero(partner > np.arange(fine.n))
     label, following, n = cluster(fine.n, partner[lower], lower)
-    return CoarseGraph(contract(fine, label, following, n).to_csr(), label, _sum_by(label, vertex_weight, n))
+    coarse, total = contract(fine, label, following, n).to_csr(), _sum_by(label, vertex_weight, n)
+    return CoarseGraph(coarse, label, total, Level(fine, vertex_weight), (partner[lower], lower))
 
 
 def hierarchy(
@@ -230,15 +287,18 @@ def hierarchy(
     begin = time.perf_counter()
     fine = check_graph(graph, weight)
     vertex_weight = _check_vertex_weight(vertex_weight, fine.n)
-    for name, value, least in (("vertices", vertices, 1), ("levels", levels, 0)):
-        if value is not None and (not isinstance(value, Integral) or value < least):
-            raise ValueError(f"{name} must be an integer, {least} or more; got {value!r}")
+    vertices = check_count("vertices", vertices)
+    levels = None if levels is None else check_count("levels", levels, 0)
+    dominance, seed = check_real("dominance", dominance), check_seed(seed)
+    join, graphs = switch("join", join), switch("graphs", graphs)
     if not 0 <= dominance <= 1:
         raise ValueError(f"dominance must lie between 0 and 1, got {dominance!r}")
+    given = Level(fine, vertex_weight) if graphs else None
     found, counts, merges = [], [fine.n], []
     seconds = {"rate": 0.0, "match": 0.0, "merge": 0.0}
-    if rating not in ("expansion", "weight") and not callable(rating):
-        raise ValueError(f"rating must be 'expansion', 'weight' or callable, got {rating!r}")
+    if not callable(rating) and rating not in ("expansion", "weight"):
+        kind = ValueError if isinstance(rating, str) else TypeError
+        raise kind(f"rating must be 'expansion', 'weight' or callable, got {rating!r}")
     if rating == "expansion" and not (vertex_weight > 0).all():
         raise ValueError("vertex_weight must be positive for rating='expansion'")
     label = np.arange(fine.n, dtype=np.int32)
@@ -258,26 +318,31 @@ def hierarchy(
         if not len(chosen[0]):
             break
         label, following, n = cluster(fine.n, *chosen[:2])
+        before = Level(fine, vertex_weight) if graphs else None
         fine = contract(fine, label, following, n)
         vertex_weight = _sum_by(label, vertex_weight, n)
         if found and not graphs:
             found[-1] = replace(found[-1], graph=None)
-        found.append(CoarseGraph(fine.to_csr(), label, vertex_weight))
+        found.append(CoarseGraph(fine.to_csr(), label, vertex_weight, before, chosen[:2]))
         merges.append(chosen)
         counts.append(n)
         for phase, taken in (("rate", middle - start), ("match", matched - middle)):
             seconds[phase] += taken
         seconds["merge"] += time.perf_counter() - matched
     seconds["total"] = time.perf_counter() - begin
-    return Hierarchy(tuple(found), tuple(counts), {"seconds": seconds}, tuple(merges))
+    return Hierarchy(tuple(found), tuple(counts), {"seconds": seconds}, tuple(merges), given)
 
 
 def _rate(graph: GeneralGraph, vertex_weight, rating: str) -> GeneralGraph:
     """The same edges, with the weights that the matching is made by."""
     if rating == "weight":
         return graph
-    rated = np.empty(len(graph.adj), np.float64)
-    expansion_kernel(graph.ptr, graph.adj, graph.weights(), np.sqrt(vertex_weight), rated)
+    rated, root = np.empty(len(graph.adj), np.float64), np.sqrt(vertex_weight)
+    # Vertices lighter than 1 raise the ratings, possibly beyond floats; a common factor of all changes no order.
+    if root.min(initial=1) < 1:
+        with np.errstate(over="ignore"):
+            root *= 2.0 ** -np.floor(np.log2(root.min()))
+    expansion_kernel(graph.ptr, graph.adj, graph.weights(), root, rated)
     return GeneralGraph(graph.ptr, graph.adj, rated)
 
 
@@ -289,20 +354,29 @@ def _sum_by(label, value, count: int) -> np.ndarray:
 
 
 def _check_vertex_weight(vertex_weight, n: int) -> np.ndarray:
-    """Weights of vertices as int64 or float64."""
+    """Weights of vertices as int64 or float64, whose sum is one, too: that of a coarse vertex never is larger."""
     if vertex_weight is None:
         return np.ones(n, np.int64)
-    value = np.asarray(vertex_weight)
+    value = plain_array("vertex_weight", vertex_weight)
     if value.dtype.kind not in "biuf":
         raise TypeError(f"vertex_weight must hold real numbers, got {value.dtype}")
     if value.shape != (n,):
         raise ValueError(f"vertex_weight must have shape {(n,)}, one for each vertex; got {value.shape}")
-    return value.astype(np.float64 if value.dtype.kind == "f" else np.int64)
+    if value.dtype.kind == "f":
+        with np.errstate(over="ignore", invalid="ignore"):
+            value = value.astype(np.float64)
+            if not value.sum() < LARGEST_FLOAT / 2:  # half, since another order may round a sum up
+                raise ValueError("vertex_weight holds values that are not finite, or whose sum is not")
+    elif n and int(value.max()) * n > INT64_MAX and (total := sum(map(int, value))) > INT64_MAX:
+        raise ValueError(f"vertex_weight must add up to {INT64_MAX} or less, got {total}")
+    if n and value.min() < 0:
+        raise ValueError(f"vertex_weight must not be negative, got {value.min()}")
+    return value.astype(np.int64) if value.dtype.kind != "f" else value
 
 
 def _check_partner(matching: GreedyMatching | Sequence[int] | np.ndarray, graph: GeneralGraph) -> np.ndarray:
     """The partners as int32; refuses what is no matching of the graph."""
-    partner = np.asarray(matching.partner if isinstance(matching, GreedyMatching) else matching)
+    partner = plain_array("matching", to_host(matching.partner) if isinstance(matching, GreedyMatching) else matching)
     if partner.size and partner.dtype.kind not in "iu":
         raise TypeError(f"matching must be a GreedyMatching or integers, got {partner.dtype}")
     if partner.shape != (graph.n,):

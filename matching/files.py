@@ -5,14 +5,23 @@ looks at no value.
 """
 
 import gzip
+import inspect
+import os
 import zipfile
-import zlib
 
+import numpy as np
 import scipy.io
 import scipy.sparse
 
+from gridcut.device.sparse import check_matrix
+from matching.sparse import INT32_MAX
+
 MATRIX_MARKET, NUMPY = (".mtx", ".mtx.gz"), ".npz"
 MAGIC = b"%%MatrixMarket"
+LONGEST = 1 << 16  # bytes of a line that is looked at
+SHORTEST = 4  # bytes of an entry, "1 1\n"
+DEFLATED = 1032  # bytes of which zlib makes one at best
+IN_MEMORY = 12  # bytes of an entry at least: row, column and a value
 
 
 def read_graph(path) -> scipy.sparse.csr_array:
@@ -34,7 +43,8 @@ def read_graph(path) -> scipy.sparse.csr_array:
     OSError
         There is no such file, or it may not be read.
     ValueError
-        Another kind of file, a dense matrix, or a file that is broken or incomplete.
+        Another kind of file, a dense matrix, a file that is broken or incomplete, one that needs more memory than there
+        is, or integers stored twice whose sum does not fit their dtype.
 
     Notes
     -----
@@ -42,30 +52,73 @@ def read_graph(path) -> scipy.sparse.csr_array:
     """
     name = str(path)
     if name.lower().endswith(MATRIX_MARKET):
-        matrix = _read_matrix_market(path)
-    elif name.lower().endswith(NUMPY):
-        matrix = _read_npz(path)
-    else:
-        raise ValueError(f"cannot tell what {name!r} holds; name it {', '.join(MATRIX_MARKET)} or {NUMPY}")
-    graph = scipy.sparse.csr_array(matrix)
-    graph.sum_duplicates()
-    return graph
+        return _read_matrix_market(path)
+    if name.lower().endswith(NUMPY):
+        return _read_npz(path)
+    raise ValueError(f"cannot tell what {name!r} holds; name it {', '.join(MATRIX_MARKET)} or {NUMPY}")
 
 
 def _read_matrix_market(path):
-    opener = gzip.open if str(path).lower().endswith(".gz") else open
-    with opener(path, "rb") as file:
+    zipped = str(path).lower().endswith(".gz")
+    with (gzip.open if zipped else open)(path, "rb") as file:
         try:
-            head = file.readline(200).split()
-            if not head or head[0] != MAGIC:
-                raise ValueError(f"it does not begin with {MAGIC.decode()}")
-            if len(head) > 2 and head[2].lower() == b"array":
-                raise ValueError("a dense matrix; write it in coordinate form, with scipy.io.mmwrite of a sparse one")
-            file.seek(0)
-            return scipy.io.mmread(file)
-        # A broken archive is an OSError of gzip's, or what zlib makes of it; numbers out of range overflow.
-        except (ValueError, TypeError, OverflowError, EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise ValueError(f"{str(path)!r} is no complete MatrixMarket file: {_reason(error)}") from None
+            _check_head(file, os.path.getsize(path) * (DEFLATED if zipped else 1))
+            if zipped:
+                file.seek(0)
+            # SciPy's reader may outlive the file, when an error keeps it, and would then end the process by seeking in
+            # a closed one: it gets a name, or a stream that cannot seek.
+            return _as_graph(scipy.io.mmread(_Unseekable(file) if zipped else os.fspath(path), **_ARRAYS))
+        except Exception as error:  # what is raised depends on which part of a foreign file is broken
+            raise _refused(error, f"{str(path)!r} is no complete MatrixMarket file") from None
+
+
+# From 1.15 on SciPy asks whether to return a matrix or an array, and warns of its default from 1.18 on.
+_ARRAYS = {"spmatrix": False} if "spmatrix" in inspect.signature(scipy.io.mmread).parameters else {}
+
+
+class _Unseekable:
+    """The bytes of a file, one after the other."""
+
+    def __init__(self, file):
+        self._file = file
+
+    def read(self, size=-1):
+        return self._file.read(size)
+
+
+def _check_head(file, size: int) -> None:
+    """Refuse other kinds of files, and sizes that a file of so many bytes, or this machine, cannot hold."""
+    head = file.readline(LONGEST).split()
+    if not head or head[0] != MAGIC:
+        raise ValueError(f"it does not begin with {MAGIC.decode()}")
+    if len(head) > 2 and head[2].lower() == b"array":
+        raise ValueError("a dense matrix; write it in coordinate form, with scipy.io.mmwrite of a sparse one")
+    if len(head) < 2 or head[1].lower() != b"matrix":
+        raise ValueError("it holds no matrix")
+    line = file.readline(LONGEST)
+    while line and (line.startswith(b"%") or not line.strip()):
+        while line and not line.endswith(b"\n"):  # a long comment
+            line = file.readline(LONGEST)
+        line = file.readline(LONGEST)
+    try:
+        rows, cols, entries = map(int, line.split())
+    except ValueError:
+        return  # SciPy's reader says what is wrong
+    if max(rows, cols) >= INT32_MAX:
+        raise ValueError(f"its shape is {(rows, cols)}, and a graph has {INT32_MAX - 1} vertices a side at most")
+    if SHORTEST * entries > size + 1:  # the last line may lack its end
+        raise ValueError(f"Truncated file: {entries} entries are announced, more than it has room for")
+    needed, there = IN_MEMORY * entries + 4 * rows, _memory()
+    if needed > there:
+        raise ValueError(f"it takes {needed} bytes of memory or more, and this machine has {there}")
+
+
+def _memory() -> int:
+    """Bytes of this machine; where that is not known more than any file needs."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return 1 << 62
 
 
 def _read_npz(path):
@@ -77,16 +130,31 @@ def _read_npz(path):
             matrix = scipy.sparse.load_npz(file)
             if matrix.ndim != 2:
                 raise ValueError(f"its shape is {matrix.shape}, and a matrix has rows and columns")
-            if hasattr(matrix, "check_format"):
-                matrix.check_format()  # indices beyond the shape would be followed blindly from here on
-            return matrix
-        # SciPy and NumPy raise what their parts do on files that are something else
-        except (ValueError, TypeError, KeyError, EOFError, zlib.error, zipfile.BadZipFile) as error:
-            raise ValueError(
-                f"{str(path)!r} is no complete sparse matrix as scipy.sparse.save_npz writes it: {_reason(error)}"
-            ) from None
+            return _as_graph(matrix)
+        except Exception as error:  # SciPy, NumPy and the archive raise what their parts do
+            what = "is no complete sparse matrix as scipy.sparse.save_npz writes it"
+            raise _refused(error, f"{str(path)!r} {what}") from None
 
 
-def _reason(error) -> str:
-    """One line."""
-    return (str(error).splitlines() or [type(error).__name__])[0]
+def _as_graph(matrix) -> scipy.sparse.csr_array:
+    """Compressed rows, each entry once."""
+    check_matrix("the matrix", matrix)  # or indices beyond the shape would be followed
+    graph = scipy.sparse.csr_array(matrix)
+    graph.sum_duplicates()
+    if graph.nnz < matrix.nnz and graph.dtype.kind in "iu":
+        total = scipy.sparse.csr_array(matrix.astype(np.float64))
+        total.sum_duplicates()
+        # A sum that does not fit is off by a multiple of 2^bits, which rounding never comes near.
+        if (np.abs(total.data - graph.data) > 2.0 ** (8 * graph.dtype.itemsize - 1)).any():
+            raise ValueError(f"entries stored twice add up to more than {graph.dtype} holds")
+    return graph
+
+
+def _refused(error: Exception, what: str) -> Exception:
+    """A ValueError of one line; errors of the system, which have a number, stay what they are."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return error
+    if isinstance(error, MemoryError):
+        return ValueError(f"{what} for this machine: it needs more memory than there is")
+    reason = (str(error).splitlines() or [type(error).__name__])[0]
+    return ValueError(f"{what}: {reason}")

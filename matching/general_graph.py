@@ -3,17 +3,28 @@
 Below this file nothing is checked again.
 """
 
-import operator
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse
 
 from gridcut.device import kernel
+from gridcut.device.arguments import plain_array
 from matching.cpu.greedy.order import GOLDEN, MIX_1, ONE, S27, S30
 from matching.cpu.greedy.parts import each, parts_of
+from matching.device_graph import lies_on_gpu
+from matching.sparse import (
+    INT32,
+    check_axes,
+    checked_pointers,
+    checked_shape,
+    integers,
+    not_a_graph,
+    plain,
+    pointers_ascend,
+    stored_lists,
+)
 
-INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
 LARGEST_FLOAT = float(np.finfo(np.float64).max)
 # What `survey` finds; the largest wins.
@@ -169,7 +180,7 @@ def check_graph(graph, weight=None, threads: int = 1) -> GeneralGraph:
         return graph
     ptr, adj, values = graph if known else _arrays_of(graph, weight)
     if weight is not None:
-        values = np.asarray(weight)
+        values = plain_array("weight", weight)
         if values.shape != adj.shape:
             raise ValueError(f"weight must have one value for each stored entry, {adj.shape}; got {values.shape}")
     name = "graph" if weight is None else "weight"
@@ -198,6 +209,15 @@ def check_graph(graph, weight=None, threads: int = 1) -> GeneralGraph:
     return GeneralGraph(ptr, adj, values)
 
 
+def is_sound(graph: GeneralGraph) -> bool:
+    """Whether the arrays still are what `check_graph` left: they may share memory with the caller's."""
+    ptr, adj, values = graph
+    if not pointers_ascend(ptr, len(adj)) or ptr[-1] != len(adj):
+        return False
+    found, total, _ = _survey(ptr, adj, values, 1)
+    return found == CLEAN and total == 0
+
+
 def _survey(ptr, adj, values, threads):
     """What the graph holds, 0 if both ends of every edge agree, and the largest of the bits of weights."""
     bits = NO_BITS if values is None else values.view(np.uint64)
@@ -207,50 +227,37 @@ def _survey(ptr, adj, values, threads):
 
 
 def _arrays_of(graph, weight):
-    """indptr (int64), indices (int32) and values (or None) of what the caller passed."""
+    """indptr (int64), indices (int32) and values (or None) of what the caller passed; pointers are checked."""
+    if lies_on_gpu(graph):
+        raise TypeError("graph lies on the GPU, but is read on the CPU here; copy its arrays to the host first")
     if scipy.sparse.issparse(graph):
         if weight is not None and graph.format != "csr":
             raise TypeError(f"weight needs a graph in CSR, whose entries it follows; got {graph.format.upper()}")
-        if graph.ndim != 2 or graph.shape[0] != graph.shape[1]:
-            raise ValueError(f"graph must be square, one row for each vertex; got shape {graph.shape}")
-        graph = graph.tocsr()
-        values = None if graph.dtype == bool else graph.data
-        ptr, adj, n = graph.indptr, graph.indices, graph.shape[0]
-        values = None if values is None else values[: int(ptr[-1])]
-        adj = adj[: int(ptr[-1])]
+        check_axes(graph)
+        n = _check_square(graph.shape)
+        # Lists of columns serve as well: they are those of the rows, or the graph is refused.
+        ptr, adj, values, _ = stored_lists(graph)
+        adj = integers("indices", adj)
+        ptr = checked_pointers(ptr, n, len(adj))
+        adj, values = adj[: ptr[-1]], None if values.dtype == bool else values[: ptr[-1]]
     elif isinstance(graph, tuple) and len(graph) == 3:
-        ptr, adj, shape = np.asarray(graph[0]), np.asarray(graph[1]), graph[2]
-        values = None
-        n = _check_triple(ptr, adj, shape)
+        n, values = _check_square(graph[2]), None
+        adj = integers("indices", graph[1])
+        ptr = checked_pointers(graph[0], n, len(adj))
+        if ptr[-1] != len(adj):
+            raise ValueError(f"indptr must rise from 0 to the number of indices, {len(adj)}; got {ptr[-1]}")
     else:
-        raise TypeError(
-            "graph must be a symmetric SciPy sparse matrix or a tuple (indptr, indices, shape); "
-            f"got {type(graph).__name__}"
-        )
-    if n > INT32_MAX:
-        raise ValueError(f"graph has {n} vertices; at most {INT32_MAX} are possible")
-    if adj.dtype != np.int32 and adj.size and not (adj.min() >= 0 and adj.max() < n):
+        raise not_a_graph(graph, "a symmetric SciPy sparse matrix or a tuple (indptr, indices, shape)")
+    if adj.dtype != INT32 and adj.size and not (adj.min() >= 0 and adj.max() < n):
         raise ValueError(f"graph has a neighbour outside 0 ... {n - 1}")
-    return np.ascontiguousarray(ptr, np.int64), np.ascontiguousarray(adj, np.int32), values
+    return ptr, plain(adj, INT32), values
 
 
-def _check_triple(ptr, adj, shape) -> int:
-    """The number of vertices of (indptr, indices, shape)."""
-    for name, array in (("indptr", ptr), ("indices", adj)):
-        if array.size and array.dtype.kind not in "iu":
-            raise TypeError(f"{name} must hold integers, got {array.dtype}")
-        if array.ndim != 1:
-            raise ValueError(f"{name} must have one dimension, got shape {array.shape}")
-    try:
-        n, m = (operator.index(side) for side in shape)
-    except (TypeError, ValueError):
-        raise TypeError(f"shape must be a pair of integers, got {shape!r}") from None
-    if n != m or n < 0:
-        raise ValueError(f"graph must be square, one row for each vertex; got shape {tuple(shape)}")
-    if len(ptr) != n + 1:
-        raise ValueError(f"indptr must have {n + 1} entries for {n} vertices, got {len(ptr)}")
-    if ptr[0] != 0 or int(ptr[-1]) != len(adj) or (ptr[1:] < ptr[:-1]).any():
-        raise ValueError(f"indptr must rise from 0 to the number of indices, {len(adj)}")
+def _check_square(shape) -> int:
+    """The number of vertices."""
+    n, m = checked_shape(shape)
+    if n != m:
+        raise ValueError(f"graph must be square, one row for each vertex; got shape {(n, m)}")
     return n
 
 
@@ -262,7 +269,8 @@ def _as_weights(values, name):
         raise TypeError(f"{name} must hold real numbers, got {values.dtype}")
     if values.dtype == np.uint64 and values.size:
         _check_sum(int(values.max()), len(values))
-    return np.ascontiguousarray(values, np.float64 if values.dtype.kind == "f" else np.int64)
+    with np.errstate(over="ignore"):  # long doubles may become infinite, which is refused like other infinities
+        return plain(values, np.dtype(np.float64 if values.dtype.kind == "f" else np.int64))
 
 
 def _check_sum(largest: int, count: int) -> None:

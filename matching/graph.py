@@ -12,7 +12,6 @@ Reading is one pass over the entries.  Transposing counts and distributes, by bl
 where there are many columns; sorting is two transpositions: O(n + m + edges), no comparison.
 """
 
-import operator
 from typing import NamedTuple
 
 import numpy as np
@@ -20,9 +19,18 @@ import scipy.sparse
 
 from gridcut.device import kernel, run_threads
 from matching.device_graph import lies_on_gpu
+from matching.sparse import (
+    INT32,
+    INT64,
+    checked_shape,
+    disordered,
+    integers,
+    not_a_graph,
+    plain,
+    pointers_ascend,
+    stored_lists,
+)
 
-INT32, INT64 = np.dtype(np.int32), np.dtype(np.int64)
-INT32_MAX = np.iinfo(np.int32).max
 FINE, UNSORTED, OUTSIDE, DISORDERED = range(4)  # what `_inspect` finds
 BLOCK_BITS = 13  # columns of a block, when transposing; their counters take 64 kB
 FEW_COLUMNS = 1 << 17  # whose counters stay in the cache without blocks
@@ -51,8 +59,28 @@ class BipartiteGraph:
     __slots__ = ("_by_col", "_by_row", "cols", "rows")
 
     def __init__(self, rows: int, cols: int, by_row=None, by_col=None):
-        self.rows, self.cols = rows, cols
-        self._by_row, self._by_col = by_row, by_col
+        """From (row_ptr, row_adj), (col_ptr, col_adj) or both, checked as `bipartite_graph` checks a tuple."""
+        if by_row is None and by_col is None:
+            raise TypeError("BipartiteGraph needs by_row or by_col; matching.bipartite_graph(graph) finds them")
+        sides = []
+        for name, lists, shape in (("by_row", by_row, (rows, cols)), ("by_col", by_col, (cols, rows))):
+            if lists is not None:
+                if not isinstance(lists, tuple | list) or len(lists) != 2:
+                    raise TypeError(f"{name} must be a pair of arrays, pointers and indices; got {lists!r}")
+                sides.append(_from_lists(*lists, shape))
+        given = sides[0] if by_row is not None else sides[0].transposed
+        if len(sides) == 2 and not all(map(np.array_equal, given.by_col, sides[1].by_row)):
+            raise ValueError("by_row and by_col must hold the same edges")
+        self.rows, self.cols = given.shape
+        self._by_row, self._by_col = given._by_row, given._by_col
+
+    @classmethod
+    def of_checked(cls, rows: int, cols: int, by_row=None, by_col=None) -> "BipartiteGraph":
+        """From lists that are known to be as the head of this file says."""
+        graph = cls.__new__(cls)
+        graph.rows, graph.cols = rows, cols
+        graph._by_row, graph._by_col = by_row, by_col
+        return graph
 
     @property
     def row_ptr(self) -> np.ndarray:
@@ -113,7 +141,7 @@ class BipartiteGraph:
     @property
     def transposed(self) -> "BipartiteGraph":
         """The same graph, rows and columns exchanged; nothing is copied."""
-        return BipartiteGraph(self.cols, self.rows, self._by_col, self._by_row)
+        return BipartiteGraph.of_checked(self.cols, self.rows, self._by_col, self._by_row)
 
     def _rows(self):
         if self._by_row is None:
@@ -161,21 +189,15 @@ def bipartite_graph(graph) -> BipartiteGraph:
             return _from_gpu(graph)
         return _from_lists(*graph)
     if scipy.sparse.issparse(graph):
-        if graph.ndim != 2:
-            raise ValueError(f"graph must have 2 axes, rows and columns, got shape {graph.shape}")
-        form = graph.format
-        if form == "csc":
-            return _from_lists(graph.indptr, graph.indices, graph.shape[::-1]).transposed
-        if form == "coo":
-            return _from_pairs(graph)
-        matrix = graph if form == "csr" else graph.tocsr()
-        return _from_lists(matrix.indptr, matrix.indices, matrix.shape)
+        if graph.format == "csr" and graph.ndim == 2:  # a small graph is matched in little more time than this takes
+            return _from_lists(graph.indptr, graph.indices, graph.shape)
+        indptr, indices, _, by_col = stored_lists(graph, with_values=False)
+        if by_col:
+            return _from_lists(indptr, indices, graph.shape[::-1]).transposed
+        return _from_lists(indptr, indices, graph.shape)
     if lies_on_gpu(graph):
         return _from_gpu(graph)
-    raise TypeError(
-        "graph must be a SciPy sparse matrix, a tuple (indptr, indices, shape) or a BipartiteGraph, "
-        f"got {type(graph).__name__}; scipy.sparse.csr_array(graph) makes one from a dense matrix"
-    )
+    raise not_a_graph(graph, "a SciPy sparse matrix, a tuple (indptr, indices, shape) or a BipartiteGraph")
 
 
 def _from_gpu(graph):
@@ -185,44 +207,21 @@ def _from_gpu(graph):
     return device_graph(graph)
 
 
-def _from_pairs(graph) -> BipartiteGraph:
-    """Coordinates: not by SciPy's conversion, which would add up the values of duplicates."""
-    rows, cols = checked_shape(graph.shape)
-    row, col = (np.asarray(a) for a in (graph.row, graph.col))
-    if len(row) and (row.min() < 0 or row.max() >= rows or col.min() < 0 or col.max() >= cols):
-        raise ValueError(f"the coordinates of graph must lie within its shape {graph.shape}")
-    order = np.argsort(row, kind="stable")
-    ptr = np.zeros(rows + 1, np.int64)
-    np.cumsum(np.bincount(row, minlength=rows), out=ptr[1:])
-    return _from_lists(ptr, col[order], graph.shape)
-
-
-def checked_shape(shape) -> tuple[int, int]:
-    try:
-        rows, cols = shape
-        rows, cols = operator.index(rows), operator.index(cols)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"shape must be two whole numbers, got {shape!r}") from error
-    if not (0 <= rows < INT32_MAX and 0 <= cols < INT32_MAX):
-        raise ValueError(f"shape must lie in 0 ... {INT32_MAX - 1}, as vertices are int32, got {(rows, cols)}")
-    return rows, cols
-
-
 def _from_lists(indptr, indices, shape) -> BipartiteGraph:
     """The graph of compressed rows."""
     rows, cols = checked_shape(shape)
-    indptr, indices = _integers("indptr", indptr), _integers("indices", indices)
+    indptr, indices = integers("indptr", indptr), integers("indices", indices)
     if len(indptr) != rows + 1:
         raise ValueError(f"indptr must have {rows + 1} entries, one for each row and the end, got {len(indptr)}")
-    ptr = _plain(indptr, INT64)
+    ptr = plain(indptr, INT64)
     if indices.dtype == INT32:
-        adj = _plain(indices, INT32)
+        adj = plain(indices, INT32)
         state = _inspect(ptr, adj, cols)
     else:
         adj = np.empty(len(indices), INT32)
-        state = _narrow(ptr, _plain(indices, INT64), cols, adj)
+        state = _narrow(ptr, plain(indices, INT64), cols, adj)
     if state == DISORDERED:
-        raise ValueError(f"indptr must ascend from 0 to at most {len(indices)}, the number of indices")
+        raise disordered(len(indices))
     if state == OUTSIDE:
         used = indices[: ptr[-1]]
         raise ValueError(f"indices must lie in 0 ... {cols - 1}, got {used.min()} ... {used.max()}")
@@ -231,39 +230,24 @@ def _from_lists(indptr, indices, shape) -> BipartiteGraph:
         adj = adj[:edges]
     if state == UNSORTED:
         once = _without_duplicates(*_transpose(ptr, adj, cols))
-        return BipartiteGraph(rows, cols, _transpose(*once, rows), once)
-    return BipartiteGraph(rows, cols, (ptr, adj))
+        return BipartiteGraph.of_checked(rows, cols, _transpose(*once, rows), once)
+    return BipartiteGraph.of_checked(rows, cols, (ptr, adj))
 
 
-def _integers(name: str, array) -> np.ndarray:
-    array = np.asarray(array)
-    if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
-        raise TypeError(f"{name} must be a one-dimensional array of integers, got {array.dtype}, {array.shape}")
-    return array
-
-
-def _plain(array, dtype):
-    """Contiguous, writable, aligned, native: numba would compile every kernel once more for other arrays."""
-    if array.dtype != dtype:
-        return array.astype(dtype, order="C")
-    return array if array.flags.carray else np.require(array, dtype, "CAW")
-
-
-@kernel
-def _pointers_ascend(ptr, most):
-    """Whether pointers ascend from 0 to at most `most`; SciPy allows arrays longer than the last one says."""
-    if ptr[0] != 0 or ptr[-1] > most:
-        return False
-    fine = True
-    for i in range(ptr.size - 1):
-        fine &= ptr[i + 1] >= ptr[i]
-    return fine
+def is_sound(graph: BipartiteGraph) -> bool:
+    """Whether the lists still are as the head of this file says: they may share memory with the caller's arrays."""
+    sides = ((graph._by_row, graph.rows, graph.cols), (graph._by_col, graph.cols, graph.rows))
+    return all(
+        len(lists[0]) == first + 1 and _inspect(*lists, second) == FINE
+        for lists, first, second in sides
+        if lists is not None
+    )
 
 
 @kernel
 def _inspect(ptr, adj, size):
     """FINE; UNSORTED: a list does not strictly ascend; OUTSIDE: an index beyond `size`; DISORDERED pointers."""
-    if not _pointers_ascend(ptr, adj.size):
+    if not pointers_ascend(ptr, adj.size):
         return DISORDERED
     edges = ptr[-1]
     if edges == 0:
@@ -288,7 +272,7 @@ def _inspect(ptr, adj, size):
 @kernel
 def _narrow(ptr, adj, size, narrow):
     """_inspect of int64 indices, which become int32."""
-    if not _pointers_ascend(ptr, adj.size):
+    if not pointers_ascend(ptr, adj.size):
         return DISORDERED
     least, most = np.int64(0), np.int64(-1)
     for k in range(ptr[-1]):

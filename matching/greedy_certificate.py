@@ -8,8 +8,9 @@ lower number of the other end.
 import numpy as np
 
 from gridcut.device import CertificateError, kernel
+from matching.certificate import indices_field
 from matching.cpu.greedy.order import ONE
-from matching.general_graph import GeneralGraph
+from matching.general_graph import GeneralGraph, is_sound
 
 GOOD, NOT_MUTUAL, NO_EDGE, NOT_MAXIMAL, NOT_HEAVIEST = range(5)
 WHAT = {
@@ -25,10 +26,10 @@ def weigh_kernel(ptr, adj, weight, partner, matched):
     """The weight of the edge each vertex is matched along, 0: free; whether all of them are edges."""
     for v in range(partner.size):
         w = partner[v]
-        if w < 0:
+        if w == -1:
             matched[v] = 0
             continue
-        if w >= partner.size or w == v or partner[w] != v:
+        if w < 0 or w >= partner.size or w == v or partner[w] != v:
             return NOT_MUTUAL, v, w
         if w < v:
             continue
@@ -98,13 +99,16 @@ def weight_of(graph: GeneralGraph, partner) -> int | float:
 
 def certify(graph: GeneralGraph, partner, size, weight, heaviest_first: bool) -> None:
     """All of it; raises CertificateError."""
-    if partner.shape != (graph.n,):
-        raise CertificateError(f"partner has shape {partner.shape}, the graph {graph.n} vertices")
+    if not is_sound(graph):
+        raise CertificateError("the graph has changed since the solve: its indices or weights are not symmetric")
+    partner = indices_field("partner", partner, graph.n)
     matched = weigh(graph, partner)
-    if size != np.count_nonzero(partner >= 0) // 2:
-        raise CertificateError(f"size is {size}, but {np.count_nonzero(partner >= 0)} vertices are matched")
-    if weight != weight_of(graph, partner):
-        raise CertificateError(f"weight is {weight}, but the pairs weigh {weight_of(graph, partner)}")
+    for name, given, right in (
+        ("size", size, int(np.count_nonzero(partner >= 0)) // 2),
+        ("weight", weight, weight_of(graph, partner)),
+    ):
+        if type(given) is not type(right) or given != right:
+            raise CertificateError(f"{name} is {given!r}, but that of the pairs is {right!r}")
     refuse(*look_for_better_kernel(graph.ptr, graph.adj, graph.weights(), partner, matched, heaviest_first))
 
 

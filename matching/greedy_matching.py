@@ -6,17 +6,17 @@ line in METHODS.
 
 import inspect
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
-from numbers import Integral
 
 import numpy as np
 
-from gridcut.device import DeviceName, resolve, thread_count
+from gridcut.device import CertificateError, DeviceName, resolve, thread_count
 from gridcut.device.arrays import give, to_host
 from matching.device_graph import DeviceGeneralGraph, lies_on_gpu
 from matching.general_graph import GeneralGraph, check_graph
 from matching.greedy_certificate import certify, weight_of
+from matching.parameters import check_seed, check_threads, checked
 
 # name -> device -> module
 METHODS = {
@@ -31,7 +31,7 @@ DEFAULTS = {"cpu": {True: "locally_dominant", False: "random"}, "cuda": {True: "
 HEAVIEST_FIRST = ("sorted", "locally_dominant")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class GreedyMatching:
     """A maximal matching of a general graph: pairs of neighbours, and no edge left between two free vertices.
 
@@ -70,8 +70,28 @@ class GreedyMatching:
         For "sorted" and "locally_dominant" also that it is the one of the edges taken heaviest first, which has at
         least half of the weight of any matching.  O(n + m).
         """
-        graph = self._graph.host() if isinstance(self._graph, DeviceGeneralGraph) else self._graph
-        certify(graph, to_host(self.partner), self.size, self.weight, self.method in HEAVIEST_FIRST)
+        graph, partner = self._on_host()
+        if self.method not in METHODS:
+            raise CertificateError(f"method must be a name, which says what is to be proved; got {self.method!r}")
+        certify(graph, partner, self.size, self.weight, self.method in HEAVIEST_FIRST)
+
+    def __repr__(self) -> str:
+        counts = f"size={self.size!r}, weight={self.weight!r}, vertices={self._graph.n}"
+        return f"GreedyMatching({counts}, method={self.method!r}, device={self.device!r})"
+
+    def __copy__(self) -> "GreedyMatching":
+        return replace(self)
+
+    def __reduce__(self):
+        """Pickles and deep copies are on the host: the memory of a GPU belongs to one process."""
+        graph, partner = self._on_host()
+        return type(self), (partner, self.size, self.weight, self.device, self.method, self.stats, graph)
+
+    def _on_host(self):
+        """The graph and the partners."""
+        if isinstance(self._graph, DeviceGeneralGraph):
+            return self._graph.host(), to_host(self.partner)
+        return self._graph, self.partner
 
 
 def greedy(
@@ -148,8 +168,7 @@ def greedy(
     (6, [-1, 2, 1, -1])
     """
     begin = time.perf_counter()
-    if threads is not None and (not isinstance(threads, Integral) or threads < 1):
-        raise ValueError(f"threads must be an integer, 1 or more; got {threads!r}")
+    threads, seed = check_threads(threads), check_seed(seed)
     there = lies_on_gpu(graph)
     ran_on = ("cuda" if there else "cpu") if device == "auto" else resolve(device)
     if there:
@@ -157,24 +176,23 @@ def greedy(
             raise TypeError("graph lies on the GPU, but device='cpu' was asked for; copy its arrays to the host first")
         from matching.cuda.greedy.device_graph import general_graph, nobody_matched, outcome
 
-        checked = general_graph(graph, weight)
+        read = general_graph(graph, weight)
     else:
-        checked = check_graph(graph, weight, thread_count() if threads is None else threads)
-    name, solve = choose(method, ran_on, checked.weighted if there else checked.weight is not None, parameters)
-    if not isinstance(seed, Integral) or not 0 <= seed < 2**64:
-        raise ValueError(f"seed must be an integer from 0 to 2**64 - 1, got {seed!r}")
+        read = check_graph(graph, weight, thread_count() if threads is None else threads)
+    name, solve = choose(method, ran_on, read.weighted if there else read.weight is not None, parameters)
+    parameters = checked(parameters)
     takes = inspect.signature(solve).parameters
-    common = {key: value for key, value in (("seed", int(seed)), ("threads", threads)) if key in takes}
-    partner = nobody_matched(checked) if there else np.full(checked.n, -1, np.int32)
+    common = {key: value for key, value in (("seed", seed), ("threads", threads)) if key in takes}
+    partner = nobody_matched(read) if there else np.full(read.n, -1, np.int32)
     start = time.perf_counter()
-    stats = solve(checked, partner, **common, **parameters)
+    stats = solve(read, partner, **common, **parameters)
     end = time.perf_counter()
     stats["seconds"] = {**stats.get("seconds", {}), "check": start - begin, "solve": end - start}
     if there:
-        partner, size, weight = outcome(checked, partner)
+        partner, size, weight = outcome(read, partner)
     else:
-        size, weight = int(np.count_nonzero(partner >= 0)) // 2, weight_of(checked, partner)
-    return GreedyMatching(partner, size, weight, ran_on, name, stats, checked)
+        size, weight = int(np.count_nonzero(partner >= 0)) // 2, weight_of(read, partner)
+    return GreedyMatching(partner, size, weight, ran_on, name, stats, read)
 
 
 def choose(method: str, device: str, weighted: bool, parameters: dict):

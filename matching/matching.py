@@ -1,18 +1,18 @@
 """The result of a maximum matching: partners, counts, and the proof."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from gridcut.device.arrays import give, to_host
-from matching.certificate import CertificateError, certify, koenig_cover
+from matching.certificate import CertificateError, certify, certify_cardinality, koenig_cover
 from matching.device_graph import DeviceBipartiteGraph
 from matching.graph import BipartiteGraph
 
 __all__ = ["CertificateError", "Matching"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Matching:
     """A matching of largest cardinality in a bipartite graph.
 
@@ -45,10 +45,16 @@ class Matching:
     def check(self) -> None:
         """Prove the matching maximum, by a vertex cover of as many vertices; raises CertificateError.
 
+        Read are `row_match`, `col_match`, `cardinality` and the counts of pairs in `stats`.
         The graph is kept by reference: it answers for the graph solved only as long as that is left unchanged.
         The proof is found on the host, for a graph on the GPU, too.  O(n + m + edges).
         """
-        certify(*self._on_host())
+        certify_cardinality(self.cardinality, certify(*self._on_host()))
+        counted = [self.stats.get(name) for name in ("initial", "augmentations")] if type(self.stats) is dict else []
+        if not all(isinstance(count, int) for count in counted) or sum(counted) != self.cardinality:
+            raise CertificateError(
+                f"stats must count {self.cardinality} pairs as 'initial' and 'augmentations', got {counted}"
+            )
 
     def vertex_cover(self) -> tuple[np.ndarray, np.ndarray]:
         """A least vertex cover: the rows and the columns in it, ascending; as many as there are pairs."""
@@ -62,6 +68,20 @@ class Matching:
         row_match = to_host(self.row_match)
         rows = np.flatnonzero(row_match >= 0)
         return self._given_back(rows, row_match[rows].astype(np.int64))
+
+    def __repr__(self) -> str:
+        names = f"method={self.method!r}, init={self.init!r}, device={self.device!r}"
+        return f"Matching(cardinality={self.cardinality!r}, shape={self._graph.shape}, {names})"
+
+    def __copy__(self) -> "Matching":
+        return replace(self)
+
+    def __reduce__(self):
+        """Pickles and deep copies are on the host: the memory of a GPU belongs to one process."""
+        graph, row_match, col_match = self._on_host()
+        return type(self), (
+            *(row_match, col_match, self.cardinality, self.method, self.init, self.device, self.stats, graph),
+        )
 
     def _on_host(self):
         """The graph and both sides of the matching."""

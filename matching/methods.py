@@ -2,7 +2,8 @@
 
 To add a solver: a file that exports solve(graph, row_match, col_match, *, ...) -> stats, which changes a legal
 matching in place into a maximum one; to add an initial matching: one that exports initialise(...) likewise, which
-leaves the pairs it is given and adds to them.  Then a line here and a row in the README.
+leaves the pairs it is given and adds to them.  Then a line here, a row in the README, and one in parameters.py for
+each parameter with a new name.
 
 Keywords of a solver are its parameters; the one named `threads` is filled from that of `matching.maximum`.
 """
@@ -12,6 +13,7 @@ from functools import cache
 from importlib import import_module
 
 from gridcut.device import DeviceName, resolve
+from matching.parameters import check_threads, checked
 
 # name -> device -> module
 METHODS = {
@@ -67,8 +69,7 @@ def _choose_names(method: str, init: str, device: str):
 def _choose(method, init, device, threads, parameters):
     _check_name("method", method, METHODS)
     _check_name("init", init, INITS)
-    if threads is not None and (not isinstance(threads, int) or isinstance(threads, bool) or threads < 1):
-        raise ValueError(f"threads must be a whole number from 1, or None for numba's number, got {threads!r}")
+    threads = check_threads(threads)
     if method == "auto":
         if parameters:
             raise TypeError(f"method 'auto' takes no parameters, got {next(iter(parameters))!r}; name a method")
@@ -84,6 +85,7 @@ def _choose(method, init, device, threads, parameters):
     if unknown := [name for name in parameters if name not in known or name == "threads"]:
         takes = ", ".join(name for name in known if name != "threads") or "no parameters"
         raise TypeError(f"method {method!r} takes {takes}; got {unknown[0]!r}")
+    parameters = checked(parameters)
     if "threads" in known:
         parameters = {**parameters, "threads": threads}
     return ran_on, method, init, parameters

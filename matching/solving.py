@@ -6,11 +6,13 @@ import numpy as np
 import scipy.sparse
 
 from gridcut.device import DeviceName, resolve
+from gridcut.device.arguments import plain_array
 from gridcut.device.arrays import to_host
 from matching import methods
 from matching.certificate import CertificateError, certify_pairs
 from matching.graph import BipartiteGraph, bipartite_graph
 from matching.matching import Matching
+from matching.sparse import not_a_graph
 
 
 def maximum(
@@ -114,7 +116,7 @@ def start_of(start, graph: BipartiteGraph) -> tuple[np.ndarray, np.ndarray]:
     col_match.fill(-1)
     if start is None:
         return row_match, col_match
-    given = np.asarray(to_host(getattr(start, "row_match", start)))
+    given = plain_array("start", to_host(getattr(start, "row_match", start)))
     if given.shape != (graph.rows,):
         raise ValueError(f"start must hold the column of each of the {graph.rows} rows, got shape {given.shape}")
     if given.dtype.kind not in "iu" and given.size:
@@ -155,7 +157,7 @@ def maximum_bipartite_matching(graph, perm_type="row"):
         `perm_type` is neither "row" nor "column".
     """
     if not scipy.sparse.issparse(graph):
-        raise TypeError(f"graph must be a SciPy sparse matrix or array, got {type(graph).__name__}")
+        raise not_a_graph(graph, "a SciPy sparse matrix or array")
     if perm_type not in ("row", "column"):
         raise ValueError(f"perm_type must be 'row' or 'column', got {perm_type!r}")
     # Not by maximum, whose stats would cost as much as to match a small graph.

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import gridcut
+from apps.arguments import check_number
 from apps.clock import Clock
 from apps.depth.costs import COSTS, UNIT, disparity_costs, mirrored_costs
 from apps.depth.occlusion import agreeing, filled
@@ -81,6 +82,10 @@ def disparities(
     left, right = _pair(left, right)
     if cost not in COSTS:
         raise InputError(f"--cost must be one of {', '.join(COSTS)}, got {cost!r}")
+    check_number(smoothness, "smoothness")
+    check_number(limit, "limit", whole=True)
+    if max_disparity is not None:
+        check_number(max_disparity, "max_disparity", whole=True)
     if not (np.isfinite(smoothness) and 0 < smoothness <= 1000):
         raise InputError(f"--smoothness must be above 0 and at most 1000 grey levels, got {smoothness}")
     width = left.shape[1]
@@ -114,6 +119,11 @@ def disparities(
     values = filled(values, valid, left)
     clock.charge("hidden")
     return Disparity(values, valid, max_disparity, tuple(found), clock.total())
+
+
+def usual_max_disparity(left, right) -> int:
+    """The largest disparity that `disparities` looks for where none is given; InputError as for the pair there."""
+    return guess_max_disparity(*_pair(left, right))
 
 
 def contrast_weights(rgb: np.ndarray, smoothness: float) -> dict:

@@ -17,7 +17,7 @@ import numpy as np
 
 from apps.clock import Clock
 from apps.images import InputError, to_bytes, to_rgb
-from apps.motion.matches import Matches
+from apps.motion.matches import Matches, check_matches
 
 LEAST_SIDE = 16
 MIDDLE = 7  # level at which proposals are fused: 0.9^7 = 0.48 of the size
@@ -62,6 +62,8 @@ def dense_flow(first, second, matches: Matches | None = None, *, linker: str = "
     from apps.motion.sparse import match_frames
 
     first, second = check_frames(first, second)
+    if matches is not None:
+        check_matches(matches, first.shape[:2])
     if min(first.shape[:2]) < PADDED_SIDE:
         return _padded_flow(first, second, matches, linker, device)
     clock = Clock()

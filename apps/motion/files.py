@@ -12,12 +12,13 @@ is complete or not at all.
 """
 
 import io
-import re
 from pathlib import Path
 
 import numpy as np
 
+from apps.decoding import PNG_MAGIC, Unreadable, deep_png, load_array, reasons
 from apps.images import InputError, read_bytes, write_bytes
+from apps.pfm import decode_pfm, encode_pfm
 
 FLO_MAGIC = np.float32(202021.25)
 UNKNOWN = np.float32(1e10)  # as written to .flo
@@ -37,10 +38,10 @@ def read_flow(path, name: str = "flow") -> tuple[np.ndarray, np.ndarray]:
     if suffix not in SUFFIXES:
         raise InputError(f"{name}: {str(path)!r} is no flow file; name one of {', '.join(SUFFIXES)}")
     data = read_bytes(path, name)
-    decode = {".flo": _from_flo, ".png": _from_kitti, ".npy": _from_numpy, ".npz": _from_numpy, ".pfm": _from_pfm}
+    decode = {".flo": _from_flo, ".png": _from_kitti, ".npy": _from_npy, ".npz": _from_npz, ".pfm": _from_pfm}
     try:
         flow, valid = decode[suffix](data)
-    except _Unreadable as error:
+    except ValueError as error:
         raise InputError(f"{name}: cannot read {str(path)!r} ({error})") from None
     valid &= np.isfinite(flow).all(axis=2)
     return np.where(valid[..., None], flow, np.float32(0)).astype(np.float32), valid
@@ -67,18 +68,14 @@ def write_flow(path, flow: np.ndarray, valid: np.ndarray | None = None) -> Path:
     return write_bytes(path, encode[path.suffix.lower()](flow, valid))
 
 
-class _Unreadable(ValueError):
-    """Why a file is not what its suffix says."""
-
-
 def _from_flo(data):
     if len(data) < 12 or np.frombuffer(data, "<f4", 1)[0] != FLO_MAGIC:
-        raise _Unreadable("it does not begin as a .flo file does, with the number 202021.25")
+        raise Unreadable("it does not begin as a .flo file does, with the number 202021.25")
     width, height = (int(side) for side in np.frombuffer(data, "<i4", 2, 4))
     if not (0 < width < 100_000 and 0 < height < 100_000):
-        raise _Unreadable(f"its size is given as {width}x{height}")
+        raise Unreadable(f"its size is given as {width}x{height}")
     if len(data) != 12 + 8 * width * height:
-        raise _Unreadable(f"{width}x{height} pixels need {12 + 8 * width * height} bytes, and it holds {len(data)}")
+        raise Unreadable(f"{width}x{height} pixels need {12 + 8 * width * height} bytes, and it holds {len(data)}")
     flow = np.frombuffer(data, "<f4", offset=12).reshape(height, width, 2)
     with np.errstate(invalid="ignore"):
         return flow.copy(), (np.abs(flow) <= LIMIT).all(axis=2)
@@ -92,17 +89,11 @@ def _to_flo(flow, valid):
 
 
 def _from_kitti(data):
-    import cv2
-
-    if data[:8] != b"\x89PNG\r\n\x1a\n" or data[24:26] != b"\x10\x02":
-        raise _Unreadable("flow is kept in a PNG of three channels of 16 bits, which this is not")
-    if b"IEND" not in data[-16:]:
-        raise _Unreadable("it is truncated")
-    pixels = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
-    if pixels is None:
-        raise _Unreadable("broken PNG")
-    flow = (pixels[..., 2:0:-1].astype(np.float32) - KITTI_ZERO) / KITTI_STEP  # OpenCV hands channels on reversed
-    return flow, pixels[..., 0] > 0
+    if data[:8] != PNG_MAGIC or data[24:26] != b"\x10\x02":
+        raise Unreadable("flow is kept in a PNG of three channels of 16 bits, which this is not")
+    pixels = deep_png(data)
+    flow = (pixels[..., :2].astype(np.float32) - KITTI_ZERO) / KITTI_STEP
+    return flow, pixels[..., 2] > 0
 
 
 def _to_kitti(flow, valid):
@@ -117,26 +108,27 @@ def _to_kitti(flow, valid):
     return cv2.imencode(".png", pixels)[1].tobytes()
 
 
-def _from_numpy(data):
-    try:
-        content = np.load(io.BytesIO(data), allow_pickle=False)
-        valid = None
-        if not isinstance(content, np.ndarray):
-            if "flow" not in content.files:
-                raise _Unreadable(f"an .npz file needs an array called flow; this one holds {content.files}")
-            valid = content["valid"] if "valid" in content.files else None
-            content = content["flow"]
-    except _Unreadable:
-        raise
-    except Exception as error:  # zipfile, struct and numpy each raise their own on broken files
-        raise _Unreadable((str(error).splitlines() or [type(error).__name__])[0]) from None
+def _from_npy(data):
+    return _checked(load_array(data))
+
+
+def _from_npz(data):
+    with reasons(), np.load(io.BytesIO(data), allow_pickle=False) as content:
+        if isinstance(content, np.ndarray):
+            raise Unreadable("it is one .npy array, not an .npz archive")
+        if "flow" not in content.files:
+            raise Unreadable(f"an .npz file needs an array called flow; this one holds {content.files}")
+        return _checked(content["flow"], content["valid"] if "valid" in content.files else None)
+
+
+def _checked(content, valid=None):
     if content.ndim != 3 or content.shape[2] != 2 or content.dtype.kind not in "fiu" or 0 in content.shape:
-        raise _Unreadable(f"a flow has shape (height, width, 2) and holds numbers, got {content.shape} {content.dtype}")
+        raise Unreadable(f"a flow has shape (height, width, 2) and holds numbers, got {content.shape} {content.dtype}")
     flow = content.astype(np.float32)
     known = np.isfinite(flow).all(axis=2)
     if valid is not None:
         if valid.shape != known.shape:
-            raise _Unreadable(f"its valid has shape {valid.shape}, its flow {flow.shape}")
+            raise Unreadable(f"its valid has shape {valid.shape}, its flow {flow.shape}")
         known &= valid.astype(bool)
     return flow, known
 
@@ -154,26 +146,12 @@ def _to_npz(flow, valid):
 
 
 def _from_pfm(data):
-    head = re.match(rb"(PF|Pf)\s+(\d+)\s+(\d+)\s+([-+.\deE]+)\s", data[:100])
-    if head is None:
-        raise _Unreadable("it does not begin as a .pfm file does")
-    channels = 3 if head[1] == b"PF" else 1
-    if channels == 1:
-        raise _Unreadable("one channel; a flow needs three")
-    width, height = int(head[2]), int(head[3])
-    order = "<" if float(head[4]) < 0 else ">"
-    if len(data) - head.end() != 12 * width * height or width * height == 0:
-        wanted = head.end() + 12 * width * height
-        raise _Unreadable(f"{width}x{height} pixels need {wanted} bytes, and it holds {len(data)}")
-    values = np.frombuffer(data, f"{order}f4", offset=head.end()).reshape(height, width, 3)[::-1]
-    return values[..., :2].astype(np.float32), values[..., 2] > 0.5
+    values = decode_pfm(data, 3)
+    return values[..., :2], values[..., 2] > 0.5
 
 
 def _to_pfm(flow, valid):
-    known = np.where(valid[..., None], flow, np.float32(0))
-    values = np.dstack([known, valid]).astype("<f4")[::-1]
-    height, width = valid.shape
-    return f"PF\n{width} {height}\n-1.0\n".encode() + values.tobytes()
+    return encode_pfm(np.dstack([np.where(valid[..., None], flow, np.float32(0)), valid]))
 
 
 def _check_range(flow, valid, limit, kind):

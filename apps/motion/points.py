@@ -55,7 +55,10 @@ class Points:
 
 def grey_frame(frame, name: str = "frame") -> np.ndarray:
     """A uint8 frame, grey (H, W) or RGB (H, W, 3), as uint8 grey; InputError for anything else."""
-    frame = np.asarray(frame)
+    try:
+        frame = np.asarray(frame)
+    except Exception as error:  # such as a ragged list
+        raise InputError(f"{name} must be an array, got {type(frame).__name__} ({error})") from None
     if frame.ndim not in (2, 3) or (frame.ndim == 3 and frame.shape[2] != 3):
         raise InputError(f"{name} must be grey (H, W) or RGB (H, W, 3), got shape {frame.shape}")
     if frame.dtype != np.uint8:

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from apps.images import InputError, read_bytes, write_bytes
-from apps.motion.tracking import Detections, Tracks
+from apps.motion.tracking import FARTHEST, FARTHEST_FRAME, Detections, Tracks
 
 TABLES = (".csv", ".json", ".npz")
 OURS = ("track", "link_margin")  # columns that a table of tracks adds; not carried along when it is read again
@@ -26,17 +26,19 @@ def read_detections(path, name: str = "input") -> Detections:
         text = read_bytes(path, name).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InputError(f"{name}: {str(path)!r} is not text; pass a CSV file with columns frame, x, y") from None
-    head = text.split("\n", 1)[0]
-    delimiter = max(",;\t", key=head.count)
-    lines = list(csv.reader(io.StringIO(text), delimiter=delimiter))
-    columns = [column.strip().lower() for column in lines[0]]
+    lines = _lines(text, path, name)
+    if not lines:
+        raise InputError(f"{name}: {str(path)!r} is empty; the first line must name frame, x, y")
+    columns = [column.strip().lower() for column in lines[0][1]]
     missing = [column for column in ("frame", "x", "y") if column not in columns]
     if missing:
         raise InputError(
             f"{name}: {str(path)!r} has no column {' and no '.join(missing)}; the first line must name frame, x, y"
         )
+    if twice := [column for column in dict.fromkeys(columns) if column and columns.count(column) > 1]:
+        raise InputError(f"{name}: {str(path)!r} has several columns called {twice[0]!r}; rename or remove the others")
     rows, numbers = [], []
-    for number, row in enumerate(lines[1:], 2):
+    for number, row in lines[1:]:
         if not any(cell.strip() for cell in row):
             continue
         if len(row) != len(columns):
@@ -60,14 +62,32 @@ def read_detections(path, name: str = "input") -> Detections:
                 )
         return values
 
+    def refuse(column, wrong, why):
+        if wrong.any():
+            at = int(np.flatnonzero(wrong)[0])
+            place = f"line {numbers[at]} of {str(path)!r}"
+            raise InputError(f"{name}: {place}: {column} is {cells[column][at].strip()}, {why}")
+
     frame = numeric("frame")
-    if (frame != np.rint(frame)).any() or np.abs(frame).max() > 2**53:
-        wrong = int(np.flatnonzero(frame != np.rint(frame))[0]) if (frame != np.rint(frame)).any() else 0
-        raise InputError(f"{name}: line {numbers[wrong]} of {str(path)!r}: frame {frame[wrong]} is no whole number")
+    refuse("frame", frame != np.rint(frame), "which is no whole number")
+    refuse("frame", np.abs(frame) > FARTHEST_FRAME, f"beyond {FARTHEST_FRAME}, the last that can be told apart")
     axes = [axis for axis in AXES if axis in columns]
+    for axis in axes:
+        refuse(axis, np.abs(numeric(axis)) > FARTHEST, f"beyond {FARTHEST:g}; choose a larger unit of length")
     position = np.column_stack([numeric(axis) for axis in axes])
     extra = {c: _values(cells[c]) for c in columns if c and c not in ("frame", *axes, *OURS)}
     return Detections(frame.astype(np.int64), position, extra)
+
+
+def _lines(text: str, path, name: str) -> list:
+    """The rows of a table of any line ends and one of three delimiters, each with the number of its last line."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    head = text.split("\n", 1)[0]
+    reader = csv.reader(io.StringIO(text), delimiter=max(",;\t", key=head.count))
+    try:
+        return [(reader.line_num, row) for row in reader if row]
+    except csv.Error as error:
+        raise InputError(f"{name}: line {reader.line_num} of {str(path)!r}: {error}; pass a CSV file") from None
 
 
 def _values(cells) -> np.ndarray:
@@ -97,23 +117,26 @@ def columns_of(tracks: Tracks) -> dict:
     return {name: values[order] for name, values in columns.items()}
 
 
-def write_tracks(path, tracks: Tracks) -> Path:
-    """Write the table; the kind follows the suffix.  The file is complete or not there."""
+def write_tracks(path, tracks: Tracks, option: str = "--out") -> Path:
+    """Write the table; the kind follows the suffix.  The file is complete or not there.
+
+    Raises InputError, naming the option, for a folder that does not take it.
+    """
     path = check_table(path)
     columns = columns_of(tracks)
     suffix = path.suffix.lower()
     if suffix == ".npz":
         buffer = io.BytesIO()
         np.savez_compressed(buffer, **columns)
-        return write_bytes(path, buffer.getvalue())
+        return write_bytes(path, buffer.getvalue(), option)
     if suffix == ".json":
         plain = {name: _plain(values) for name, values in columns.items()}
-        return write_bytes(path, (json.dumps(plain) + "\n").encode())
+        return write_bytes(path, (json.dumps(plain) + "\n").encode(), option)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
     writer.writerows(zip(*([_cell(v) for v in values.tolist()] for values in columns.values()), strict=True))
-    return write_bytes(path, text.getvalue().encode())
+    return write_bytes(path, text.getvalue().encode(), option)
 
 
 def _cell(value):
@@ -123,4 +146,5 @@ def _cell(value):
 
 
 def _plain(values) -> list:
-    return [None if isinstance(v, float) and np.isnan(v) else v for v in values.tolist()]
+    """Python's own numbers and strings; None for NaN and infinity, which JSON has no word for."""
+    return [None if isinstance(v, float) and not np.isfinite(v) else v for v in values.tolist()]

@@ -17,9 +17,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from apps.arguments import check_number
 from apps.images import InputError
 from apps.motion.linking import link
 from apps.motion.living import Living, near_pairs
+
+FARTHEST = 1e12  # of positions and of the reach: squares of distances keep their digits
+FARTHEST_FRAME = 2**53  # the last whole number up to which floats hold all
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,14 +124,14 @@ def track(
     InputError
         Arguments out of range; positions that are not finite, or not (N, d).
     """
-    if not 0 < reach < np.inf:
-        raise InputError(f"reach must be above 0 pixels, got {reach}")
+    check_reach(reach, "reach")
     if linker not in ("assignment", "greedy", "mutual"):
         raise InputError(f"linker must be assignment, greedy or mutual, got {linker!r}")
+    check_number(memory, "memory", whole=True)
     if memory < 0:
         raise InputError(f"memory must be 0 or more frames, got {memory}")
     detections = detections if isinstance(detections, Detections) else from_frames(detections)
-    _check(detections)
+    check_detections(detections)
     order = np.argsort(detections.frame, kind="stable")
     frames, first = np.unique(detections.frame[order], return_index=True)
     living = Living(detections.position.shape[1], predict)
@@ -158,7 +162,10 @@ def track(
 
 def from_frames(frames) -> Detections:
     """Detections of arrays (n, d), one for each frame."""
-    arrays = [np.asarray(points, np.float64) for points in frames]
+    try:
+        arrays = [np.asarray(points, np.float64) for points in frames]
+    except (TypeError, ValueError) as error:
+        raise InputError(f"detections must be Detections, or arrays (n, d) of numbers, one a frame ({error})") from None
     width = {points.shape[1] for points in arrays if points.ndim == 2 and len(points)}
     if len(width) > 1 or any(points.ndim != 2 and points.size for points in arrays):
         raise InputError(f"detections must be arrays (n, d) of one d, got shapes {sorted({a.shape for a in arrays})}")
@@ -215,7 +222,17 @@ def _count(counts: dict, row, col, cost, links: int) -> None:
     counts["contested"] += int((np.bincount(nearest)[nearest] > 1).sum())
 
 
-def _check(detections: Detections) -> None:
+def check_reach(reach, name: str) -> None:
+    """InputError unless this is a length above 0, and small enough for exact costs."""
+    check_number(reach, name)
+    if not 0 < reach < np.inf:
+        raise InputError(f"{name} must be above 0 pixels, got {reach}")
+    if reach > FARTHEST:
+        raise InputError(f"{name} must be at most {FARTHEST:g} pixels, got {reach}")
+
+
+def check_detections(detections: Detections) -> None:
+    """InputError for arrays that do not go together, and for positions that are not finite or too far away."""
     position, frame = detections.position, detections.frame
     if position.ndim != 2 or frame.shape != position.shape[:1]:
         raise InputError(
@@ -226,3 +243,6 @@ def _check(detections: Detections) -> None:
     if not np.isfinite(position).all():
         bad = int(np.flatnonzero(~np.isfinite(position).all(axis=1))[0])
         raise InputError(f"detections need finite positions; number {bad} is {position[bad].tolist()}")
+    if (far := np.abs(position) > FARTHEST).any():
+        bad = int(np.flatnonzero(far.any(axis=1))[0])
+        raise InputError(f"detections need positions up to {FARTHEST:g}; number {bad} is {position[bad].tolist()}")

@@ -3,15 +3,16 @@
 Pictures are uint8 RGB.  Small frames are enlarged by a whole number, so that trails can be told apart.
 """
 
-import contextlib
 import io
 import os
 from pathlib import Path
 
 import numpy as np
 
-from apps.images import InputError, to_bytes, write_bytes
+from apps.errors import SOME_FAILED, InputError, OutputError
+from apps.images import to_bytes
 from apps.motion.tracking import Tracks
+from apps.writing import write_bytes, written_by_name
 
 VIDEOS = (".mp4", ".avi", ".gif")
 CODES = {".mp4": "mp4v", ".avi": "MJPG"}
@@ -19,6 +20,7 @@ WIDE = 800  # pixels the longer side of a picture has at least
 DIMMED = 0.6  # brightness left to the frame
 FLAT = 0.5  # frames that use less of the range than this are stretched
 BITS = 3  # of a pixel's fraction, for OpenCV's drawing
+BLOCK = 1 << 16  # bytes that show whether a disk is full
 GOLDEN = 0.618034  # share of the colour circle from one track to the next
 
 
@@ -129,31 +131,53 @@ def _gif(path: Path, pictures, rate: float) -> Path:
     buffer = io.BytesIO()
     pause = max(20, round(1000 / rate))  # browsers slow down anything quicker
     frames[0].save(buffer, "GIF", save_all=True, append_images=frames[1:], duration=pause, loop=0)
-    return write_bytes(path, buffer.getvalue())
+    return write_bytes(path, buffer.getvalue(), "--video")
 
 
 def _coded(path: Path, pictures, rate: float, code: str) -> Path:
     import cv2
 
-    unfinished = path.with_name(f".{os.getpid()}.part.{path.name}")  # the writer goes by the suffix
-    writer = None
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        for picture in pictures:
-            even = picture[: picture.shape[0] // 2 * 2, : picture.shape[1] // 2 * 2]  # codecs want even sides
-            if writer is None:
-                writer = cv2.VideoWriter(str(unfinished), cv2.VideoWriter_fourcc(*code), rate, even.shape[1::-1])
-                if not writer.isOpened():
-                    raise InputError(f"--video: cannot write {str(path)!r}; choose a writable folder, or .gif")
-            writer.write(np.ascontiguousarray(even[..., ::-1]))
-        writer.release()
-        unfinished.replace(path)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise InputError(f"--video: cannot write {str(path)!r} ({reason}); choose a writable folder") from None
-    finally:
-        if writer is not None:
-            writer.release()
-        with contextlib.suppress(OSError):  # the folder itself may be what is wrong
-            unfinished.unlink()
+    writer, count = None, 0
+    with written_by_name(path, "--video") as unfinished:
+        try:
+            for picture in pictures:
+                even = picture[: picture.shape[0] // 2 * 2, : picture.shape[1] // 2 * 2]  # codecs want even sides
+                if writer is None:
+                    writer = cv2.VideoWriter(str(unfinished), cv2.VideoWriter_fourcc(*code), rate, even.shape[1::-1])
+                    if not writer.isOpened():
+                        _check_room(unfinished.parent)
+                        raise InputError(f"--video: cannot write {str(path)!r}; choose a writable folder, or .gif")
+                writer.write(np.ascontiguousarray(even[..., ::-1]))
+                count += 1
+        finally:
+            if writer is not None:
+                writer.release()
+        _verify(unfinished, path, count)
     return path
+
+
+def _verify(unfinished: Path, path: Path, count: int) -> None:
+    """InputError unless all frames can be read back: OpenCV does not say when the disk is full."""
+    import cv2
+
+    video, readable = cv2.VideoCapture(str(unfinished)), 0
+    try:
+        while video.isOpened() and video.grab():
+            readable += 1
+    finally:
+        video.release()
+    if readable != count:
+        _check_room(unfinished.parent)
+        raise OutputError(
+            f"--video: cannot write {str(path)!r} ({readable} of {count} frames can be read back); choose another "
+            "folder, or .gif",
+            SOME_FAILED,
+        )
+
+
+def _check_room(folder: Path) -> None:
+    """OSError when there is no room for a block more in a folder."""
+    with open(folder / "room", "wb") as file:
+        file.write(bytes(BLOCK))
+        file.flush()
+        os.fsync(file.fileno())

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
+from apps.arguments import check_number
 from apps.clock import Clock
 from apps.images import InputError
 from apps.motion.geometry import Geometry, epipolar_distance, fit_best, transfer_distance
@@ -94,6 +95,7 @@ def match_wide(
     """
     if model not in MODELS:
         raise InputError(f"model must be one of {', '.join(MODELS)}; got {model!r}")
+    check_number(gate, "gate")
     if not 0 < gate < np.inf:
         raise InputError(f"gate must be above 0 pixels, got {gate}")
     clock = Clock()

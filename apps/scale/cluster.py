@@ -10,8 +10,8 @@ from dataclasses import fields, is_dataclass, replace
 from itertools import islice
 from pathlib import Path
 
-from apps.command import limited_threads, reason_of
-from apps.images import InputError
+from apps.command import limited_threads
+from apps.errors import InputError, is_defect, reason_of
 from apps.scale.task import ATTEMPTS, FAILED, Outcome, Task, attempt
 
 AHEAD = 4  # tasks sent to each thread of the cluster before one of its results is taken
@@ -19,7 +19,7 @@ PATIENCE = 20  # seconds to wait for the scheduler
 
 
 class _Again(RuntimeError):
-    """Makes dask try a task again."""
+    """Makes dask try a task again: its reason, and whether it is a mistake of this program."""
 
 
 def run(tasks: Iterable[Task], address: str, threads: int) -> Iterator[Outcome]:
@@ -54,8 +54,8 @@ def run(tasks: Iterable[Task], address: str, threads: int) -> Iterator[Outcome]:
                 if error is None:
                     yield future.result()
                 else:
-                    tried = ATTEMPTS if isinstance(error, _Again) else 1
-                    yield Outcome(task.number, task.shown, FAILED, reason=_said(error), attempts=tried)
+                    tried, defect = (ATTEMPTS, error.args[1]) if isinstance(error, _Again) else (1, _is_ours(error))
+                    yield Outcome(task.number, task.shown, FAILED, reason=_said(error), attempts=tried, defect=defect)
                 for task in islice(tasks, 1):
                     results.add(send(task))
         finally:
@@ -66,16 +66,24 @@ def _attempt(task: Task, threads: int) -> Outcome:
     with limited_threads(threads):
         outcome = attempt(task)
     if outcome.again:
-        raise _Again(outcome.reason)
+        raise _Again(outcome.reason, outcome.defect)
     return outcome
 
 
 def _said(error: Exception) -> str:
     if isinstance(error, _Again):
-        return str(error)
-    if type(error).__name__ == "KilledWorker":
+        return error.args[0]
+    if _is_killed(error):
         return "every worker that took it died; they may be short of memory"
     return reason_of(error)
+
+
+def _is_killed(error: Exception) -> bool:
+    return type(error).__name__ == "KilledWorker"
+
+
+def _is_ours(error: Exception) -> bool:
+    return not _is_killed(error) and is_defect(error)
 
 
 def _anywhere(task: Task) -> Task:

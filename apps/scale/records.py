@@ -8,7 +8,6 @@ written after its outputs, whole or not at all, so that whatever stops a run lea
 Digests are of contents, not of times or paths: copied and renamed folders count as the same.
 """
 
-import contextlib
 import hashlib
 import json
 from dataclasses import fields, is_dataclass
@@ -17,11 +16,14 @@ from pathlib import Path
 
 import numpy as np
 
-from apps.images import write_bytes
+from apps import writing
+from apps.outputs import FOLDER, is_plain, key_of
+from apps.writing import write_bytes
 
-FOLDER = ".cutmatch"
 # Options that change where, how fast and how loudly, but no output.
-NOT_OF_RESULTS = frozenset(("csv", "json", "many", "out", "quiet", "resume", "scheduler", "threads", "workers"))
+NOT_OF_RESULTS = frozenset(
+    ("csv", "json", "many", "out", "overwrite", "quiet", "resume", "scheduler", "threads", "workers")
+)
 
 
 def fingerprint(task) -> dict:
@@ -43,12 +45,16 @@ def verified(task, known: dict) -> dict | None:
         record = json.loads(_path(task).read_bytes())
         if any(record[what] != digest for what, digest in known.items()):
             return None
-        out = Path(task.chosen.out)
-        if any(_digest(out / name) != digest for name, digest in record["outputs"].items()):
+        out, outputs = Path(task.chosen.out), record["outputs"]
+        # Results lie in --out itself.  A record that says otherwise was not written by `write`.
+        if not all(map(is_plain, outputs)) or any(_digest(out / name) != digest for name, digest in outputs.items()):
             return None
         report = record["report"]
         for files in _files(report):
-            files.update({kind: str(out / Path(path).relative_to(record["out"])) for kind, path in files.items()})
+            names = {kind: str(Path(path).relative_to(record["out"])) for kind, path in files.items()}
+            if not outputs.keys() >= set(names.values()):
+                return None
+            files.update({kind: str(out / name) for kind, name in names.items()})
     except (OSError, ValueError, KeyError, TypeError, AttributeError):  # none, or not one of ours
         return None
     return report
@@ -66,15 +72,13 @@ def write(task, known: dict, report: dict) -> None:
 
 
 def remove_unfinished(task, process: int) -> None:
-    """Remove what a process that was killed had begun to write (see `apps.images.write_bytes`)."""
+    """Remove what a process that was killed had begun to write."""
     for folder in (Path(task.chosen.out), _path(task).parent):
-        for path in folder.glob(f".*.{process}.part"):
-            with contextlib.suppress(OSError):
-                path.unlink()
+        writing.remove_unfinished(folder, process)
 
 
 def _path(task) -> Path:
-    return Path(task.chosen.out) / FOLDER / task.command / f"{task.name}.json"
+    return Path(task.chosen.out) / FOLDER / task.command / f"{key_of(task.name)}.json"
 
 
 def _files(report):

@@ -8,8 +8,8 @@ from argparse import Namespace
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from apps.command import reason_of
-from apps.images import InputError
+from apps.errors import InputError, is_defect, reason_of
+from apps.outputs import refuse_special
 
 DONE, SKIPPED, FAILED = "done", "skipped", "failed"
 ATTEMPTS = 3  # the first one and two more
@@ -44,6 +44,7 @@ class Outcome:
     reason: str = ""
     again: bool = False  # whether another attempt could end otherwise
     attempts: int = 1
+    defect: bool = False  # whether it failed by a mistake of this program
 
 
 def attempt(task: Task) -> Outcome:
@@ -51,6 +52,7 @@ def attempt(task: Task) -> Outcome:
     from apps.scale import records
 
     try:
+        refuse_special(task.job)
         known = records.fingerprint(task)
         if task.chosen.resume:
             report = records.verified(task, known)
@@ -61,5 +63,6 @@ def attempt(task: Task) -> Outcome:
     except InputError as error:  # the same input would be refused again
         return Outcome(task.number, task.shown, FAILED, reason=str(error))
     except Exception as error:  # whatever it is, it must not take the other items with it
-        return Outcome(task.number, task.shown, FAILED, reason=reason_of(error), again=True)
+        defect = is_defect(error)
+        return Outcome(task.number, task.shown, FAILED, reason=reason_of(error), again=True, defect=defect)
     return Outcome(task.number, task.shown, DONE, report)

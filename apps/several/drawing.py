@@ -7,39 +7,46 @@ import numpy as np
 
 from apps.images import to_bytes, write_bytes
 from apps.pictures import border
+from apps.several.values import label_values
 
 TINT = 0.35  # of an object's colour over the picture
 # What strokes of the first values are painted in, and then colours far from each other.
 FIRST = ((0, 0, 0), (230, 30, 30), (40, 80, 255), (30, 180, 60), (240, 210, 30), (220, 50, 220), (40, 200, 220))
 LINE = 4  # pixels between slices
+LONGEST = 8192  # pixels of a slice's longer side as drawn
 
 
 def palette(count: int) -> np.ndarray:
     """Colours of the labels 0 .. count - 1, uint8 (count, 3)."""
+    return np.array([colour_of(value) for value in range(count)], np.uint8)
+
+
+def colour_of(value: int) -> tuple:
+    """The colour of a label, whatever others there are: R, G, B in 0 .. 255."""
     import colorsys
 
-    colours = list(FIRST[:count])
-    for k in range(len(colours), count):
-        turn = (0.618034 * k) % 1.0  # the golden section: each hue as far as may be from all before
-        colours.append(tuple(round(255 * c) for c in colorsys.hsv_to_rgb(turn, 0.9 - 0.3 * (k % 2), 0.95)))
-    return np.array(colours, np.uint8)
+    if 0 <= value < len(FIRST):
+        return FIRST[value]
+    turn = (0.618034 * value) % 1.0  # the golden section: each hue as far as may be from all before
+    return tuple(round(255 * c) for c in colorsys.hsv_to_rgb(turn, 0.9 - 0.3 * (value % 2), 0.95))
 
 
 def labels_overlay(rgb: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Picture (H, W, 3) in [0, 1] tinted by label (H, W), every object outlined in its colour; uint8 RGB."""
-    colours = palette(int(labels.max()) + 1) / np.float32(255)
-    shown = (1 - TINT) * rgb + TINT * colours[labels]
+    values = np.unique(labels)
+    colours = np.array([colour_of(int(value)) for value in values]) / np.float32(255)
+    shown = (1 - TINT) * rgb + TINT * colours[np.searchsorted(values, labels)]
     width = 1 + max(labels.shape) // 1000
-    for value in np.unique(labels):
+    for value, colour in zip(values, colours, strict=True):
         inside = labels == value
-        shown[border(~inside, width)] = colours[value]
+        shown[border(~inside, width)] = colour
     return to_bytes(shown)
 
 
 def middle_slices(volume: np.ndarray, labels: np.ndarray, spacing=(1.0, 1.0, 1.0)) -> np.ndarray:
     """The three middle slices of a volume (D, H, W) with its labels, across z, y and x, side by side; uint8 RGB.
 
-    Slices are stretched so that voxels have the shape that `spacing` says.
+    Slices are stretched so that voxels have the shape that `spacing` says, up to LONGEST pixels.
     """
     import cv2
 
@@ -50,7 +57,9 @@ def middle_slices(volume: np.ndarray, labels: np.ndarray, spacing=(1.0, 1.0, 1.0
         grey = np.take(volume, middle, axis=axis).astype(np.float32)
         grey = np.clip((grey - low) / max(high - low, 1e-12), 0, 1)
         sizes = [s / min(spacing) for k, s in enumerate(spacing) if k != axis]
-        size = (max(1, round(grey.shape[1] * sizes[1])), max(1, round(grey.shape[0] * sizes[0])))
+        size = np.array(grey.shape[::-1]) * sizes[::-1]
+        shrunk = min(1.0, LONGEST / size.max())
+        size = tuple(int(side) for side in np.maximum(1, np.rint(shrunk * size)))
         grey = cv2.resize(grey, size, interpolation=cv2.INTER_LINEAR)
         shown = np.take(labels, middle, axis=axis)
         shown = cv2.resize(shown, size, interpolation=cv2.INTER_NEAREST)
@@ -66,9 +75,13 @@ def middle_slices(volume: np.ndarray, labels: np.ndarray, spacing=(1.0, 1.0, 1.0
 
 
 def write_label_picture(path: Path, labels: np.ndarray) -> Path:
-    """Write a label map (H, W): a palette PNG whose indices are the values, or 16 bits where they pass 255."""
+    """Write a label map (H, W): a palette PNG whose indices are the values, or 16 bits where they pass 255.
+
+    Raises InputError for values that 16 bits cannot hold.
+    """
     from PIL import Image
 
+    labels = label_values(labels, "labels")
     buffer = io.BytesIO()
     if labels.max() > 255:
         Image.fromarray(labels.astype(np.uint16)).save(buffer, format="PNG")

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from apps.images import read_codes, read_image, write_image
+from apps.outputs import claim
+from apps.several.volumes import TIFF
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +16,22 @@ class Job:
     seeds: Path
     truth: Path | None
     volume: bool
+
+
+def results_of(image: Path, chosen) -> tuple[Path, ...]:
+    """What an input gives, but for the cut-outs of its objects; of a TIFF only its pages tell which of it."""
+    folder, suffix = Path(chosen.out), image.suffix.lower()
+    picture = [folder / f"{image.stem}-{kind}.png" for kind in ("labels", "overlay")]
+    kinds = ("labels.npy" if suffix == ".npy" else "labels.tif", "slices.png")
+    volume = [folder / f"{image.stem}-{kind}" for kind in kinds]
+    if chosen.volume or suffix == ".npy":
+        return tuple(volume)
+    return tuple(picture + volume) if suffix in TIFF else tuple(picture)
+
+
+def family_of(image: Path) -> str:
+    """How the names of the cut-outs of objects begin, which end with the objects' values."""
+    return f"{image.stem}-object"
 
 
 def label(job: Job, chosen) -> dict:
@@ -27,6 +45,7 @@ def label_picture(image: Path, seeds_file: Path, truth_file: Path | None, chosen
     from apps.scores import check_label_truth, label_score
     from apps.several.drawing import labels_overlay, write_label_picture
     from apps.several.objects import segment_labels
+    from apps.several.values import label_values
     from apps.strokes import read_labels
 
     rgb = read_image(image)
@@ -34,17 +53,18 @@ def label_picture(image: Path, seeds_file: Path, truth_file: Path | None, chosen
     truth = None
     if truth_file is not None:
         truth = read_codes(truth_file, "--truth")
-        truth = truth[..., 0] if truth.ndim == 3 else truth
+        truth = label_values(truth[..., 0] if truth.ndim == 3 else truth, f"--truth: {str(truth_file)!r}")
         check_label_truth(truth, rgb.shape[:2])
     result = segment_labels(rgb, seeds, keep=chosen.keep or "touching", device=chosen.device)
-    base = Path(chosen.out) / image.stem
+    folder = Path(chosen.out)
     pictures = {"overlay": labels_overlay(rgb, result.labels)}
     for value in result.values:
         pictures[f"object{value}"] = cut_out(rgb, result.labels == value)
-    files = {"labels": base.with_name(f"{base.name}-labels.png")}
+    files = {kind: folder / f"{image.stem}-{kind}.png" for kind in ("labels", *pictures)}
+    claim(chosen, "segment", image.stem, image, files.values())
     write_label_picture(files["labels"], result.labels)
     for kind, pixels in pictures.items():
-        files[kind] = write_image(base.with_name(f"{base.name}-{kind}.png"), pixels)
+        write_image(files[kind], pixels)
     report = _report(image, result, files)
     if truth is not None:
         report["truth"] = label_score(result.labels, truth, seeds)
@@ -71,11 +91,13 @@ def label_volume(image: Path, seeds_file: Path, truth_file: Path | None, chosen)
         keep=chosen.keep or "touching",
         device=chosen.device,
     )
-    base = Path(chosen.out) / image.stem
+    folder = Path(chosen.out)
     sheet = middle_slices(volume, result.labels, chosen.spacing)
     suffix = ".npy" if image.suffix.lower() == ".npy" else ".tif"
-    files = {"labels": write_volume(base.with_name(f"{base.name}-labels{suffix}"), result.labels)}
-    files["slices"] = write_image(base.with_name(f"{base.name}-slices.png"), sheet)
+    files = {"labels": folder / f"{image.stem}-labels{suffix}", "slices": folder / f"{image.stem}-slices.png"}
+    claim(chosen, "segment", image.stem, image, files.values())
+    write_volume(files["labels"], result.labels)
+    write_image(files["slices"], sheet)
     report = _report(image, result, files)
     if truth is not None:
         report["truth"] = label_score(result.labels, truth, seeds)

@@ -27,7 +27,7 @@ import gridcut
 from apps.clock import Clock
 from apps.colour_models import OUTLIERS, TINY, lab_image, log_density, make_palette, whole_density
 from apps.geodesic import FAR, SWEEPS, sweep_kernel
-from apps.images import InputError
+from apps.images import InputError, to_rgb
 from apps.labelling import label_distances, labelling
 from apps.terms import CONTRAST, FORBIDDEN, NEARNESS, SMOOTHNESS, UNIT, mean_squared_step
 
@@ -36,6 +36,7 @@ ROUNDS = 5
 STILL = 0.001  # share of the pixels that may change when a labelling counts as standing still
 BINS, BLUR = 128, 2.0  # of a volume's histograms, and their smoothing in bins
 CONNECTIVITIES = (6, 26)
+MOST_UNEVEN = 1000  # a voxel's longest side to its shortest: beyond it, a direction has no weight left
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,7 @@ def segment_labels(rgb: np.ndarray, seeds: np.ndarray, *, keep: str = "touching"
         The seeds have another size, fewer than two values, or leave nothing open.
     """
     clock = Clock()
+    rgb, seeds = to_rgb(rgb, "rgb"), np.asarray(seeds)
     values, marks = check_seeds(seeds, rgb.shape[:2], keep)
     lab = lab_image(rgb)
     palette = make_palette(rgb, lab)
@@ -152,11 +154,23 @@ def segment_volume(
     About 127 bytes a voxel for two labels and 6 neighbours.
     """
     clock = Clock()
+    volume, seeds = np.asarray(volume), np.asarray(seeds)
+    if volume.ndim != 3 or 0 in volume.shape or volume.dtype.kind not in "buif":
+        raise InputError(f"volume must hold numbers of shape (D, H, W), got {volume.dtype} {volume.shape}")
+    if volume.dtype.kind == "f" and not np.isfinite(volume).all():
+        raise InputError("volume holds NaN or infinity; every voxel must be finite")
     if connectivity not in CONNECTIVITIES:
         raise InputError(f"--connectivity must be 6 or 26, got {connectivity}")
-    spacing = np.asarray(spacing, float)
+    try:
+        spacing = np.asarray(spacing, float)
+    except (TypeError, ValueError):
+        raise InputError(f"--spacing needs three sizes above 0, got {spacing!r}") from None
     if spacing.shape != (3,) or not (np.isfinite(spacing).all() and (spacing > 0).all()):
         raise InputError(f"--spacing needs three sizes above 0, of a voxel along z, y and x, got {spacing.tolist()}")
+    if spacing.max() / MOST_UNEVEN > spacing.min():
+        raise InputError(
+            f"--spacing must be sizes within a factor of {MOST_UNEVEN} of each other, got {spacing.tolist()}"
+        )
     values, marks = check_seeds(seeds, volume.shape, keep)
     grey = levels_of(volume)
     edges = gridcut.contrast_edges(
@@ -178,6 +192,8 @@ def check_seeds(seeds: np.ndarray, shape, keep: str) -> tuple[tuple, np.ndarray]
     """The values, and each pixel's place among them, int16, -1 without a seed; InputError if they will not do."""
     if keep not in ("touching", "all"):
         raise InputError(f"--keep must be touching or all with --labels, got {keep!r}")
+    if seeds.dtype.kind not in "iu":
+        raise InputError(f"seeds must hold integers, got {seeds.dtype}; round them")
     if seeds.shape != tuple(shape):
         raise InputError(f"--labels is {_size(seeds.shape)}, but the image is {_size(shape)}; make them the same size")
     values = tuple(int(value) for value in np.unique(seeds) if value)

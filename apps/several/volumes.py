@@ -4,14 +4,14 @@ Axes are z, y, x; slices of a folder follow the numbers in their names.  Values 
 """
 
 import io
-import logging
 import re
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
+from apps.decoding import Unreadable, check_claim, complaints, load_array, reasons
 from apps.images import READABLE, InputError, read_bytes, read_pixels, write_bytes
+from apps.several.values import label_values
 
 TIFF = (".tif", ".tiff")
 
@@ -27,30 +27,10 @@ def is_volume(path: Path, folder: bool) -> bool:
     import tifffile
 
     try:
-        with complaints() as said, tifffile.TiffFile(path) as file:
+        with reasons(), complaints() as said, tifffile.TiffFile(path) as file:
             return len(file.pages) > 1 or bool(said)
-    except (tifffile.TiffFileError, OSError, ValueError):
+    except Unreadable:
         return False  # reading it as a picture will say what is wrong
-
-
-@contextmanager
-def complaints():
-    """What tifffile says meanwhile of pages that are not there; nothing that it logs is printed."""
-    logger, said = logging.getLogger("tifffile"), []
-
-    class Listener(logging.Handler):
-        def emit(self, record):
-            if "page offset" in (message := record.getMessage()):
-                said.append(message)
-
-    listener, passes_on = Listener(logging.WARNING), logger.propagate
-    logger.addHandler(listener)
-    logger.propagate = False
-    try:
-        yield said
-    finally:
-        logger.removeHandler(listener)
-        logger.propagate = passes_on
 
 
 def read_volume(path, name: str = "image") -> np.ndarray:
@@ -65,9 +45,8 @@ def read_volume(path, name: str = "image") -> np.ndarray:
         data = read_bytes(path, name)
         try:
             volume = _decode(data, path.suffix.lower())
-        except Exception as error:  # numpy and tifffile raise many kinds on broken files
-            reason = (str(error).splitlines() or [type(error).__name__])[0]
-            raise InputError(f"{name}: cannot read {str(path)!r} ({reason}); pass a complete TIFF or .npy") from None
+        except Unreadable as error:
+            raise InputError(f"{name}: cannot read {str(path)!r} ({error}); pass a complete TIFF or .npy") from None
     if volume.ndim != 3 or volume.dtype.kind not in "buif" or 0 in volume.shape:
         raise InputError(
             f"{name}: {str(path)!r} holds {volume.dtype} of shape {volume.shape}; a volume has three axes z, y, x of "
@@ -79,13 +58,8 @@ def read_volume(path, name: str = "image") -> np.ndarray:
 
 
 def read_seeds(path, name: str = "--labels") -> np.ndarray:
-    """A volume of whole numbers, 0 or more; InputError as `read_volume`."""
-    seeds = read_volume(path, name)
-    if seeds.dtype.kind == "f" or seeds.min() < 0:
-        raise InputError(f"{name}: {str(path)!r} must hold whole numbers, 0 where nothing is said, got {seeds.dtype}")
-    if seeds.max() > 65535:
-        raise InputError(f"{name}: {str(path)!r} holds values up to {seeds.max()}; 65535 is the most")
-    return seeds.astype(np.uint8 if seeds.max() < 256 else np.uint16)
+    """A volume of labels as uint8 or uint16, 0 for none; InputError as `read_volume` and `label_values`."""
+    return label_values(read_volume(path, name), f"{name}: {str(path)!r}")
 
 
 def write_volume(path: Path, labels: np.ndarray) -> Path:
@@ -102,13 +76,16 @@ def write_volume(path: Path, labels: np.ndarray) -> Path:
 
 def _decode(data, suffix):
     if suffix == ".npy":
-        return np.asarray(np.load(io.BytesIO(data), allow_pickle=False))
+        return load_array(data)
     import tifffile
 
-    with complaints() as said, tifffile.TiffFile(io.BytesIO(data)) as file:
-        volume = file.asarray()
-    if said:
-        raise ValueError(said[0])
+    with reasons(), complaints() as said, tifffile.TiffFile(io.BytesIO(data)) as file:
+        if not file.series:
+            raise Unreadable("no page")
+        check_claim(file.series[0].nbytes, data)
+        volume = file.series[0].asarray()
+        if said:
+            raise Unreadable(said[0])
     return volume
 
 

@@ -25,8 +25,6 @@ which cannot go wrong, finishes the Refine.
 O(n^2 m min(log(nC), m log n)) operations; memory 34 bytes a pair.
 """
 
-from numbers import Integral
-
 import numpy as np
 
 from assign.cpu.scaling.arc_fixing import fix_arcs
@@ -37,12 +35,13 @@ from assign.cpu.scaling.rules import UNMODIFIED
 from assign.cpu.scaling.scale import solve_rows
 from assign.cpu.scaling.shared_queue import NOBODY, make_queue, put, put_active, take
 from gridcut.device import atomic_add, atomic_cas, atomic_load, atomic_store, kernel, run_threads, thread_count
+from gridcut.device.arguments import check_count
 
 MULTIPLIES = True
 RULES = UNMODIFIED
 COUNTS = ("rounds", "repairs")
 PATIENCE = 20_000  # looks into an empty ring before a thread goes home; about 20 microseconds
-GOES_ON, DONE, TOO_LOW = range(3)  # in stop[0]
+GOES_ON, DONE, TOO_LOW = range(3)  # in stop[0], which is DONE, too, after an error in a thread
 
 
 @kernel
@@ -111,7 +110,7 @@ def run_round(network, eps, stats, threads, cycle) -> bool:
     waiting = np.full(1, put_active(network.e, ring, ends), np.int64)
     stop = np.zeros(1, np.int64)
     for pushes, relabels in run_threads(
-        lambda i: lock_free_kernel(network, eps, waiting, stop, ring, ends, cycle), threads
+        lambda i: lock_free_kernel(network, eps, waiting, stop, ring, ends, cycle), threads, abort=stop
     ):
         stats["pushes"] += pushes
         stats["relabels"] += relabels
@@ -161,10 +160,7 @@ def solve_sparse(
     """
     if threads is None:
         threads = thread_count()
-    for name, value in (("threads", threads), ("cycle", cycle)):
-        if not isinstance(value, Integral) or value < 1:
-            raise ValueError(f"{name} must be an integer, 1 or more; got {value!r}")
-
+    threads, cycle = check_count("threads", threads), check_count("cycle", cycle)
     return solve_rows(
         (indptr, indices, cost),
         m,

@@ -2,9 +2,9 @@
 
 Returns columns of rows, prices and a status for every problem, on the GPU, without waiting for them.  A block solves a
 problem with everything but its costs in registers and shared memory (assign/cuda/batch_team.py).  Integers are searched
-in int32 first; problems whose costs are too wide for that are left to a second launch, in int64, and what is too wide
-even there to a third (assign/cuda/batch_block.py), which also takes problems that are too large.  A launch ends at once
-where nothing is left.
+in int32 first; problems whose costs are too wide for that are left to a second launch, in int64.  What is too wide even
+there, and floats too far apart to be rounded, are left to a third (assign/cuda/batch_block.py), which also solves
+problems that are too large.  A launch ends at once where nothing is left.
 
 Arrays as in assign/cpu/batch.py, those of the results on the GPU.  The method is that of [1].
 
@@ -56,8 +56,9 @@ def solve(costs, *, rows=None, cols=None, limit=None):
             kernel = batch_team.kernel_for(kind)
             prepare(kernel, items, threads, *arguments, launches, before, shared=4 * words)()
             launches += 1
-    # Differences of int32 always fit the int64 of that kernel, unless there are limits, which are of 64 bits.
-    if long_side > most or dtype == np.int64 or (integers and limited):
+    # Differences of int32 always fit the int64 of that kernel, unless there are limits, which are of 64 bits.  Floats
+    # may turn out to be too far apart.
+    if long_side > most or dtype != np.int32 or limited:
         real, blocks = np.dtype(real), min(items, BLOCKS * multiprocessors())
         size = blocks * long_side
         scratch = allocate((2 * size, real), (size, np.int64), (3 * size, np.int32))

@@ -36,7 +36,9 @@ part of w.  So the least key says which column it is, a free one if there is a c
 
 and wrap where they overflow; only differences count, which do not: costs from 0 to C, limits too, have prices of at
 least -2 C, reduced costs of at most 4 C and first lengths of at most 3 C, so nothing exceeds 8 C.  If C is too large,
-the status is WIDE, and nothing is solved.
+the status is WIDE, and nothing is solved.  Floats have that status in the end if the rounding was too coarse for what
+is paid: a cost of 1e15, written for "forbidden", would round all those below 1 away.  Every row pays the least cost at
+least, so no cost matters that is more than all that is paid beyond that.
 
 Jonker, Volgenant. "A shortest augmenting path algorithm for dense and sparse linear assignment problems." Computing 38,
 1987.  Deviates: no reduction transfer and no augmenting row reduction, which took as many steps as it saved; the
@@ -380,6 +382,7 @@ def kernel_for(kind: Kind):
         # Results.
         if me == 0:
             status[item] = SOLVED if solved else INFEASIBLE
+        paid = np.float64(low)
         for k in range(per):
             j = np.int32(k * threads + me)
             if j < m and solved:
@@ -398,6 +401,8 @@ def kernel_for(kind: Kind):
                 else:
                     v_out[col_first + j] = price
                 if i >= 0:
+                    if floats:
+                        paid = max(paid, np.float64(cells[np.uint32(i * pitch + j * step)]))
                     rest = cells[np.uint32(i * pitch + j * step)] - price
                     if flipped:
                         v_out[col_first + i] = rest
@@ -408,9 +413,24 @@ def kernel_for(kind: Kind):
             if i >= r or not solved or (not flipped and col_of[np.uint32(i)] < 0):
                 col_of_row[row_first + i] = -1
                 u_out[row_first + i] = limit[row_first + i] if limited and i < r else 0
+                if floats and limited and solved and i < r:
+                    paid = max(paid, min(limit[row_first + i], highest))
         for j in range(me, m_most, threads):
             if j >= c or not solved:
                 v_out[col_first + j] = 0
+        if floats and solved:
+            for distance in (16, 8, 4, 2, 1):
+                paid = max(paid, shuffle(paid, lane ^ distance))
+            if lane == 0:
+                highs[me >> 5] = raw(paid)
+            cuda.syncthreads()
+            if me == 0:
+                for k in range(warps):
+                    paid = max(paid, np.float64(highs[k]))
+                beyond_least = paid - np.float64(low)
+                matters = max(abs(paid), abs(np.float64(low))) + n * beyond_least
+                if beyond_least > 0 and highest - np.float64(low) > 0.5 * (n + m) * matters:
+                    status[item] = WIDE
 
     return team_kernel
 

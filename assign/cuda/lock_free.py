@@ -23,7 +23,6 @@ O(n^2 m min(log(nC), m log n)) operations; memory 40 bytes a pair on the GPU, 34
 """
 
 from functools import wraps
-from numbers import Integral
 
 import numpy as np
 from numba import int32, int64
@@ -34,6 +33,7 @@ from assign.cpu.scaling.price_update import update_prices
 from assign.cpu.scaling.refine import FAR, FLOOR, refuse_prices, saturate, until_flow
 from assign.cpu.scaling.rules import UNMODIFIED
 from assign.cpu.scaling.scale import solve_rows
+from gridcut.device.arguments import check_count
 from gridcut.device.arrays import download, upload
 from gridcut.device.cuda import cuda, cuda_kernel, device_function, relaxed_load
 from gridcut.device.launch import launch, most_blocks
@@ -209,6 +209,7 @@ class Device:
         self.e, self.p = upload(network.e.astype(np.int32)), upload(network.p)
         self.state = upload(np.zeros(5, np.int64))
         self.x_nodes, self.nodes = np.int32(network.x_nodes), len(network.p)
+        self.network = network
         self.block, self.cycle = block, np.int32(min(cycle, 2**31 - 1))
 
     def each_node(self, kernel, *args, nodes=None) -> None:
@@ -314,15 +315,14 @@ def solve_sparse(
     price_updates  algorithm 5.3 after the first launch of each Refine, if it left nodes active
     arc_fixing     take edges out whose flow will not change
     """
-    for name, value, most in (("cycle", cycle, np.inf), ("block", block, MOST_THREADS)):
-        if not isinstance(value, Integral) or not 1 <= value <= most:
-            raise ValueError(f"{name} must be an integer, 1 ... {most}; got {value!r}")
+    cycle, block = check_count("cycle", cycle), check_count("block", block, 1, MOST_THREADS)
     device = None
 
     def refine_on_gpu(network, eps, stats):
         nonlocal device
         if len(network.p):
-            device = device or Device(network, block, cycle)
+            if device is None or device.network is not network:
+                device = Device(network, block, cycle)
             refine(device, network, eps, stats, price_updates)
             if eps == 1:
                 device.fetch(network)

@@ -4,17 +4,18 @@ A matrix is copied on the GPU only if it is not in order, has more rows than col
 """
 
 import time
+from dataclasses import replace
 
 import numpy as np
 from numba import float32, float64, int32, int64
 
 from assign import methods
 from assign.assignment import Assignment
-from assign.certificate import CertificateError, certify_pairs, certify_prices, tolerance
-from assign.cuda.certificate import least_slack
+from assign.given import Given
 from assign.infeasible import InfeasibleError
-from assign.problem import INT64_MAX, Dense, Problem
+from assign.problem import INT64_MAX, Dense, Problem, largest_limit
 from assign.solving import pack
+from assign.start import fitted
 from gridcut.device.arrays import DeviceArray, allocate, download, give, refusing, synchronize, upload
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel
 from gridcut.device.launch import launch
@@ -72,7 +73,9 @@ def pair_kernel(data, m, col_of_row, out):
         out[i] = data[i * m + j] if j >= 0 else data.dtype.type(0)
 
 
-def solve_on_device(problem: Problem, name: str, function, parameters: dict, callback, start, begin) -> Assignment:
+def solve_on_device(
+    problem: Problem, given: Given, name: str, function, parameters: dict, callback, start, begin
+) -> Assignment:
     """The assignment of a checked problem with at least one pair."""
     synchronize()  # the caller's library may still be writing its arrays
     with refusing():
@@ -82,7 +85,12 @@ def solve_on_device(problem: Problem, name: str, function, parameters: dict, cal
             _refuse_least(cost)
         if turn:
             cost = _copied(cost, cost.shape, cost.strides, -1)
-        problem = problem._replace(costs=Dense(cost), largest=_largest(cost, problem.negated))
+        largest = _largest(cost, problem.negated)
+        limited = problem.limit is not None
+        problem = problem._replace(
+            costs=Dense(cost), largest=max(largest, largest_limit(problem.limit)), largest_cost=largest
+        )
+        start = fitted(start, cost.shape, largest, limited)
         ready = time.perf_counter()
         try:
             col, u, v, stats = methods.run(function, problem, start, parameters, callback)
@@ -95,7 +103,7 @@ def solve_on_device(problem: Problem, name: str, function, parameters: dict, cal
     stats = {**stats, "seconds": {"load": ready - begin, "solve": solved - ready}}
     sign = -1 if problem.negated else 1
     total = sign * (float(paid.sum(dtype=np.float64)) if paid.dtype.kind == "f" else int(paid.sum(dtype=np.int64)))
-    found = pack(problem, col, u, v, "cuda", name, stats, cost=total, prove=lambda: certify(problem, col, u, v))
+    found = pack(problem, given, col, u, v, "cuda", name, stats, cost=total)
     return given_back(found, problem.library)
 
 
@@ -155,28 +163,12 @@ def _largest(cost: DeviceArray, negated: bool) -> int | float:
     return float(download(largest)[0])
 
 
-def certify(problem: Problem, col_of_row, u, v) -> None:
-    """Prove a solution with the costs on the GPU."""
-    n, m = problem.costs.shape
-    row = np.flatnonzero(col_of_row >= 0)
-    col = col_of_row[row]
-    certify_pairs((n, m), row, col)
-    least, gap = least_slack(problem.costs.cost, upload(u), upload(v), upload(col_of_row.astype(np.int32)))
-    if not np.isfinite(gap[row].astype(np.float64)).all():
-        raise CertificateError("a pair is matched that is not allowed")
-    allowed = 0 if u.dtype.kind == "i" else tolerance((n, m), float(problem.largest))
-    # What a pair costs, so that its gap comes out as it was found.
-    pair = gap[row] + u[row] + v[col] if allowed == 0 else gap[row] + (u[row] + v[col])
-    certify_prices((n, m), row, col, u, v, pair_cost=pair, least_slack=least, limit=problem.limit, slack=allowed)
-
-
 def given_back(found: Assignment, library: str | None) -> Assignment:
     """With arrays of the caller's library on the GPU."""
     if library is None:
         return found
-    arrays = (give(a, library) for a in (found.row, found.col))
-    prices = (give(a, library) for a in (found.row_price, found.col_price))
-    return Assignment(*arrays, found.cost, *prices, "cuda", found.method, found.stats, found._certify)
+    names = ("row", "col", "row_price", "col_price")
+    return replace(found, **{name: give(getattr(found, name), library) for name in names})
 
 
 def kernels():

@@ -10,15 +10,13 @@ numbers that prove it: the cells along the strips' borders claim a distance, and
 so following the claims down ends at a deficit.  No cell of the source side reaches one by (3).
 """
 
-import math
-
 import numpy as np
 
 from gridcut.blocks.relabel import Relabeling
 from gridcut.blocks.solve import lines_of
 from gridcut.blocks.sources import Capacities
 from gridcut.blocks.store import Store
-from gridcut.capacity import capacity_to_sink, cut_capacity
+from gridcut.capacity import add_up
 from gridcut.certificate import (
     FAR,
     CertificateError,
@@ -30,6 +28,7 @@ from gridcut.certificate import (
     check_number,
     left_on_sink_side,
     sides,
+    sums_of,
 )
 from gridcut.grid import Grid, make_layout
 from gridcut.load import reader
@@ -60,7 +59,7 @@ def certify(value, labels, capacities: Capacities, store: Store) -> None:
             check_claims(found, claimed)
         del grid, problem
         capacities.release()
-    certify_sums(value, parts, math.prod(store.shape) * (2 + store.layout.arcs), store.unit)
+    certify_sums(value, parts, store.unit)
 
 
 def certify_lines(problem: Problem, grid: Grid, labels, distance, own: slice, line: int) -> Sums:
@@ -79,11 +78,8 @@ def certify_lines(problem: Problem, grid: Grid, labels, distance, own: slice, li
     certify_flow(side, views, grid, first, last, line)
     certify_ties(side, grid, first, last, distance, line)
     lines = lines_of(layout, own)
-    return Sums(
-        cut_capacity(views, labels, problem.is_float, lines),
-        capacity_to_sink(views, problem.is_float, lines),
-        left_on_sink_side(layout.interior(grid.excess)[own], labels[own]),
-    )
+    left = left_on_sink_side(layout.interior(grid.excess)[own], labels[own])
+    return sums_of(views, labels, grid.unit, left, lines)
 
 
 def check_claims(found: np.ndarray, claimed: np.ndarray | None) -> None:
@@ -92,9 +88,6 @@ def check_claims(found: np.ndarray, claimed: np.ndarray | None) -> None:
         raise CertificateError("a cell along a border claims to be nearer to the sink than it is")
 
 
-def certify_sums(value, parts: list[Sums], terms: int, unit) -> None:
-    """Check (4) from the sums of all lines; terms: how many capacities they are of."""
-    exact = not isinstance(unit, float)
-    cut, to_sink, left = zip(*parts, strict=True)
-    total = sum if exact else math.fsum
-    certify_value(value, Sums(total(cut), total(to_sink), sum(left)), terms, unit)
+def certify_sums(value, parts: list[Sums], unit) -> None:
+    """Check (4) from the sums of all lines."""
+    certify_value(value, Sums(*map(add_up, zip(*parts, strict=True))), unit)

@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import dataclass, field, fields
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,9 @@ from gridcut.blocks.store import Store
 from gridcut.cut import Cut, arc_of, known_offset
 from gridcut.flow import empty_cut
 from gridcut.grid import make_layout
-from gridcut.load import float_exponent, integer_type
+from gridcut.load import integer_type
 from gridcut.problem import Offset
+from gridcut.units import choose_unit
 
 LABELS = "labels.npy"
 
@@ -77,34 +79,49 @@ def max_flow_in_blocks(source, sink, edges, mask, callback, *, memory=None, fold
     if 0 in capacities.given:
         return empty_cut(capacities.problem(0, capacities.given[0], as_given=True), "cpu", "blocks")
     memory = plan.memory_bytes(memory)
+    if not isinstance(folder, str | PathLike | None):
+        raise TypeError(f"folder must be the path of a folder or None, got {type(folder).__name__}")
     check_labels(labels, capacities.given)
     state = prepare(capacities, memory, folder)
     scanned = time.perf_counter()
-    sweeps = Sweeps(capacities, state, callback)
-    try:
-        value, labels = finished(sweeps, state, labels)
-    except BaseException:
+    while True:
+        sweeps = Sweeps(capacities, state, callback)
+        try:
+            value, found, bound = finished(sweeps, state, labels)
+        except BaseException:
+            state.abandon()
+            raise
+        if bound is None:
+            break
+        capacities.bound = bound
         state.abandon()
-        raise
+        state = prepare(capacities, memory, folder, again=True)
     state.unlock()
     stats = {**sweeps.stats, "strips": len(state.bounds) - 1, "dtype": state.dtype.name, "unit": state.unit}
     stats["seconds"] = {"scan": scanned - start, **stats["seconds"]}
-    return StoredCut(value, labels, "cpu", "blocks", stats, None, capacities, state)
+    return StoredCut(value, found, "cpu", "blocks", stats, None, capacities, state)
 
 
 def finished(sweeps: Sweeps, state: Store, labels):
-    """Solve, or go on, or find that all is done; the value, and the labels in the caller's array or in the folder."""
+    """Solve, or go on, or find that all is done.
+
+    Returns the value, the labels in the caller's array or in the folder, and the bound for another solve if there is to
+    be one.
+    """
     if labels is not None:
-        return sweeps.run(labels), labels
+        value, bound = sweeps.run(labels)
+        return value, labels, bound
     path = state.folder / LABELS
     if not ("value" in state.progress and path.exists()):
         unfinished = path.with_suffix(".new")
         file = np.lib.format.open_memmap(unfinished, "w+", np.bool_, sweeps.capacities.given)
-        sweeps.run(file)
+        value, bound = sweeps.run(file)
+        if bound is not None:
+            return value, None, bound
         file.flush()
         del file
         unfinished.replace(path)
-    return state.progress["value"], np.load(path, mmap_mode="r")
+    return state.progress["value"], np.load(path, mmap_mode="r"), None
 
 
 def check_labels(labels, shape) -> None:
@@ -118,21 +135,23 @@ def check_labels(labels, shape) -> None:
         )
 
 
-def prepare(capacities: Capacities, memory: int, folder) -> Store:
-    """A new store for a problem, or the one that an earlier run has left; the capacities are checked."""
+def prepare(capacities: Capacities, memory: int, folder, again: bool = False) -> Store:
+    """A new store for a problem, or the one that an earlier run has left unless `again`; the capacities are checked."""
     layout = make_layout(capacities.shape, capacities.offsets)
     reach = max(offset[0] for offset in layout.offsets)
     largest = capacities.largest(reach)
     identity = None
     if folder is not None:
         identity = capacities.digest()
-        found = store.reopen(folder, identity)
+        found = None if again else store.reopen(folder, identity)
         if found is not None:
+            capacities.bound = found.bound
             return found
     if capacities.is_float:
-        dtype, unit = np.dtype(np.int64), 2.0 ** -float_exponent(largest)
+        dtype = np.dtype(np.int64)
+        unit, capacities.bound = choose_unit(largest, capacities.bound)
     else:
         dtype, unit = np.dtype(integer_type(largest)), 1
     each = plan.cell_bytes(layout.arcs, dtype.itemsize, capacities.pixel_bytes)
     bounds = plan.strips(capacities.shape[0], reach, each * layout.stride[0], memory)
-    return store.create(folder, identity, capacities.shape, layout.offsets, bounds, dtype, unit)
+    return store.create(folder, identity, capacities.shape, layout.offsets, bounds, dtype, unit, capacities.bound)

@@ -12,6 +12,7 @@ Bytes of a cell while a block is solved, with A arcs and integers of E bytes; th
 import math
 import os
 import re
+from numbers import Real
 
 DISTANCES = 4
 FORESTS = 10
@@ -31,7 +32,7 @@ def memory_bytes(memory) -> int:
         if parts is None:
             raise ValueError(f"memory must be a number of bytes or words such as '4 GB', got {memory!r}")
         return int(float(parts[1]) * UNITS[parts[2].upper()])
-    if isinstance(memory, bool) or not isinstance(memory, int | float):
+    if isinstance(memory, bool) or not isinstance(memory, Real):
         raise TypeError(f"memory must be a number of bytes or words such as '4 GB', got {type(memory).__name__}")
     if not 0 < memory < math.inf:
         raise ValueError(f"memory must be a positive number of bytes, got {memory!r}")

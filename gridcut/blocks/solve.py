@@ -38,10 +38,15 @@ from gridcut.blocks.plan import partition
 from gridcut.blocks.relabel import Relabeling
 from gridcut.blocks.sources import Capacities
 from gridcut.blocks.store import Store
-from gridcut.capacity import cut_capacity
+from gridcut.capacity import Measured, add_up, cut_capacity, measure_cut
 from gridcut.load import fill, reader
+from gridcut.refine import next_bound
 
 MANY = 64  # sweeps
+NOT_FINITE = (
+    "every cut has infinite capacity: infinite capacities lead from the source to the sink, or the smallest sum is "
+    "more than a float holds; make them finite, or scale them down"
+)
 
 
 class Sweeps:
@@ -54,14 +59,23 @@ class Sweeps:
         kept = store.progress.get("stats", {})
         self.stats = {"sweeps": 0, "discharges": 0, "searches": 0, "augmentations": 0, "seconds": {}} | kept
 
-    def run(self, labels) -> int | float:
-        """Solve, or go on with it; write the labels by blocks, and return the value of the cut."""
+    def run(self, labels) -> tuple[int | float, float | None]:
+        """Solve, or go on with it; write the labels by blocks.
+
+        Returns the value of the cut, and the bound for another solve if rounding lost too much of it.
+        """
         self._phase("load", self._load)
         while (relabeling := self._phase("relabel", self._relabel)) is not None:
             self._phase("sweep", lambda: self._sweep(relabeling))
-        value = self._phase("labels", lambda: self._write(labels))
-        self.store.commit(value=value, stats=self.stats)
-        return value
+        cut = self._phase("labels", lambda: self._write(labels))
+        bound = None
+        if self.capacities.is_float:
+            if cut.value == math.inf:
+                raise ValueError(NOT_FINITE)
+            bound = next_bound(cut, self.store.unit, lambda: self.capacities.largest(self.store.reach))
+        if bound is None:
+            self.store.commit(value=cut.value, stats=self.stats)
+        return cut.value, bound
 
     def _phase(self, name: str, run):
         start = time.perf_counter()
@@ -143,12 +157,12 @@ class Sweeps:
         relabeling.claim(i, found)
         return [j for j, some in zip((i - 1, i + 1), got, strict=True) if some]
 
-    def _write(self, labels) -> int | float:
+    def _write(self, labels) -> Measured:
         """Write the labels, which are shown by distances, and sum up the cut."""
         store, capacities = self.store, self.capacities
         relabeling = Relabeling(store, [(i, i + 1) for i in range(len(store.bounds) - 1)])
         relabeling.run()
-        total = []
+        parts = []
         for i, block in enumerate(relabeling.blocks):
             found = relabeling.search(i)
             side = np.ascontiguousarray(found.layout.interior(found.distance) == FAR)
@@ -158,11 +172,15 @@ class Sweeps:
             own = slice(block.first - block.low, block.last - block.low)
             labels[block.first : block.last] = side[own].reshape(-1, *capacities.given[1:])
             views = reader(problem, found.layout)
-            total.append(cut_capacity(views, side, problem.is_float, lines_of(found.layout, own)))
+            lines = lines_of(found.layout, own)
+            if problem.is_float:
+                parts.append(measure_cut(views, side, store.unit, lines))
+            else:
+                parts.append(Measured(cut_capacity(views, side, False, lines), 0, 0))
             del views, problem
             capacities.release()
             self._report(i + 1, len(relabeling.blocks))
-        return math.fsum(total) if capacities.is_float else sum(total)
+        return Measured(*map(add_up, zip(*parts, strict=True)))
 
 
 def lines_of(layout, own: slice) -> tuple[int, int]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from gridcut.device.arguments import plain_array, refuse_masked
 from gridcut.device.arrays import on_device
 from gridcut.grid import make_layout
 from gridcut.load import largest_capacities, reader
@@ -24,6 +25,7 @@ class Plane:
 
     def __init__(self, name: str, value):
         self.name = name
+        refuse_masked(name, value)
         self._value = value if is_stored(value) or isinstance(value, np.ndarray) else as_capacity(name, value)
         self.shape = tuple(self._value.shape)
         self.ndim = len(self.shape)
@@ -47,7 +49,7 @@ class Plane:
 class Mask(Plane):
     def __init__(self, value):
         self.name = "mask"
-        self._value = value if is_stored(value) else np.asarray(value)
+        self._value = value if is_stored(value) else plain_array("mask", value)
         self.shape = tuple(self._value.shape)
         self.ndim = len(self.shape)
         self.kind = np.dtype(bool)
@@ -63,6 +65,7 @@ class Capacities:
 
     shape, offsets   of the grid as it is solved: with at least two axes
     given            the shape the caller's arrays have
+    bound            as in gridcut.problem.Problem
     """
 
     def __init__(self, source, sink, edges, mask):
@@ -94,6 +97,7 @@ class Capacities:
         self.shape = (*self.given, 1) if flat else self.given
         self.offsets = [(*offset, *self._tail) for offset in self._edges]
         self.is_float = any(plane.kind.kind == "f" for plane in self._planes())
+        self.bound = None
 
     def _planes(self) -> list[Plane]:
         return [self._source, self._sink, *self._edges.values(), *([self._mask] if self._mask else [])]
@@ -118,7 +122,7 @@ class Capacities:
 
         edges = {(*offset, *tail): part(plane) for offset, plane in self._edges.items()}
         mask = None if self._mask is None else part(self._mask)
-        return Problem(shape, part(self._source), part(self._sink), edges, mask, self.is_float)
+        return Problem(shape, part(self._source), part(self._sink), edges, mask, self.is_float, bound=self.bound)
 
     def release(self) -> None:
         for plane in self._planes():
@@ -134,7 +138,7 @@ class Capacities:
     def largest(self, reach: int) -> list:
         """Largest capacities of source, sink and every arc, as gridcut.load.largest_capacities; one pass.
 
-        ValueError for a negative or non-finite capacity.  reach: how many lines an arc leads on.
+        ValueError for a negative capacity or NaN.  reach: how many lines an arc leads on.
         """
         total = None
         for first, last in self.ranges():

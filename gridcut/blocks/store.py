@@ -30,7 +30,7 @@ except ImportError:  # no such locks on this system
     fcntl = None
 
 MANIFEST = "manifest.json"
-FORMAT = 1
+FORMAT = 2
 
 
 class Store:
@@ -52,6 +52,7 @@ class Store:
         self.reach = max(offset[0] for offset in self.layout.offsets)
         self.dtype = np.dtype(manifest["dtype"])
         self.unit = float.fromhex(manifest["unit"]) if isinstance(manifest["unit"], str) else manifest["unit"]
+        self.bound = None if manifest["bound"] is None else float.fromhex(manifest["bound"])
         self.bits_type = bits_type(self.layout.arcs)
         marks = {line + i * self.reach for line in self.bounds[1:-1] for i in (-1, 0, 1)}
         self.marks = sorted({0, self.shape[0], *marks})
@@ -165,7 +166,7 @@ class Store:
         return self.folder / f"{piece:06d}-{self._versions[piece] if version is None else version}.{kind}"
 
 
-def create(folder, identity: str | None, shape, offsets, bounds, dtype, unit) -> Store:
+def create(folder, identity: str | None, shape, offsets, bounds, dtype, unit, bound=None) -> Store:
     """A new store; folder: None for one of the solver's own, which is deleted with the store."""
     owned = folder is None
     folder = Path(mkdtemp(prefix="cutmatch-blocks-")) if owned else Path(folder)
@@ -178,11 +179,13 @@ def create(folder, identity: str | None, shape, offsets, bounds, dtype, unit) ->
         "bounds": list(bounds),
         "dtype": np.dtype(dtype).name,
         "unit": unit.hex() if isinstance(unit, float) else unit,
+        "bound": None if bound is None else bound.hex(),
         "versions": None,
         "progress": {},
     }
     store = Store(folder, manifest, owned)
     store.commit()
+    store.discard()
     return store
 
 
@@ -203,7 +206,8 @@ def reopen(folder, identity: str) -> Store | None:
         if manifest["identity"] != identity:
             raise ValueError(f"folder {folder} holds the state of another problem; give an empty or a new one")
         store = Store(Path(folder), manifest, owned=False)
-    except (json.JSONDecodeError, KeyError, UnicodeDecodeError) as error:
+    # Its keys are missing or of another kind, or it is no JSON at all; too deep, it is a RecursionError.
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"folder {folder}: its {MANIFEST} cannot be read; give an empty or a new one") from error
     store.discard()
     return store

@@ -20,7 +20,7 @@ From round MANY on the sequential algorithm finishes, which bounds the number of
 Arrays (ceiling = cells + 1)
   excess, residual   as in lock_free.py;   ring, tail: mailbox.py
   label[p]           above;  queue: the wave's breadth-first order
-  relabels[i * SPACING]   done by worker i;  running[0]: workers at work;  stop[0]: told to stop
+  relabels[i * SPACING]   done by worker i;  running[0]: workers at work;  stop[0]: set after an error
 
 Deviates from [1]: between rounds the exact search may lower heights, waves only raise them; excess cut off
 from the sink stays (`Cut.flow` returns it) instead of flowing back to the source.
@@ -47,6 +47,7 @@ from gridcut.device import (
     run_threads,
     thread_count,
 )
+from gridcut.device.arguments import MAX_THREADS, check_count, check_positive
 from gridcut.rules import goes_down, lifted, push_amount
 
 MANY = 200
@@ -163,21 +164,17 @@ def run_round(excess, residual, step, label, rings, queue, ceiling, every, worke
     def make_waves():
         waves = 0
         due = every
-        try:
-            while running[0] > 0:
-                if relabels.sum() < due:
-                    time.sleep(NAP)
-                    continue
-                due = relabels.sum() + every
-                waves += 1
-                wave_kernel(excess, residual, step, label, queue, waves, ceiling)
-                after_wave()
-        except BaseException:
-            stop[0] = 1
-            raise
+        while running[0] > 0 and stop[0] == 0:
+            if relabels.sum() < due:
+                time.sleep(NAP)
+                continue
+            due = relabels.sum() + every
+            waves += 1
+            wave_kernel(excess, residual, step, label, queue, waves, ceiling)
+            after_wave()
         return waves
 
-    done = run_threads(lambda i: make_waves() if i == workers else work(i), workers + 1)
+    done = run_threads(lambda i: make_waves() if i == workers else work(i), workers + 1, abort=stop)
     return sum(done[:workers]), int(relabels.sum()), done[workers]
 
 
@@ -187,12 +184,9 @@ def solve(excess, residual, step, *, threads=None, global_every=1.0, callback=No
     threads       in all, the one that makes the waves included; 2 at least; None: numba's number of threads
     global_every  relabels between the starts of two waves, as a multiple of the number of cells
     """
-    if threads is None:
-        threads = max(2, thread_count())
-    if not threads >= 2:
-        raise ValueError(f"threads must be 2 or more, one of them relabels; got {threads!r}")
-    if not global_every > 0:
-        raise ValueError(f"global_every must be positive, got {global_every!r}")
+    threads = max(2, thread_count()) if threads is None else threads
+    threads = check_count("threads", threads, 2, MAX_THREADS, why="one of them relabels")
+    global_every = check_positive("global_every", global_every)
     size = excess.size
     number = index_type(size)
     ceiling = np.int64(size + 1)

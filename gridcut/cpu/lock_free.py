@@ -29,6 +29,7 @@ import numpy as np
 from gridcut.cpu.heights import global_relabel, index_type, sink_side_of
 from gridcut.cpu.mailbox import SPACING, make_rings, post, post_active, take
 from gridcut.device import atomic_add, atomic_load, atomic_store, kernel, run_threads, thread_count
+from gridcut.device.arguments import MAX_THREADS, check_count, check_positive
 from gridcut.rules import goes_down, lifted, push_amount
 
 MANY = 200
@@ -94,7 +95,7 @@ def run_round(excess, residual, step, height, rings, ceiling, budget, threads):
             excess, residual, step, height, ring, tail, share, i, stop, ceiling, max(1, budget // threads)
         )
 
-    done = run_threads(work, threads)
+    done = run_threads(work, threads, abort=stop)
     return sum(pushes for pushes, _ in done), sum(relabels for _, relabels in done)
 
 
@@ -104,12 +105,8 @@ def solve(excess, residual, step, *, threads=None, global_every=1.0, callback=No
     threads       workers; None: numba's number of threads
     global_every  relabels between two global relabelings, as a multiple of the number of cells
     """
-    if threads is None:
-        threads = thread_count()
-    if not threads >= 1:
-        raise ValueError(f"threads must be 1 or more, got {threads!r}")
-    if not global_every > 0:
-        raise ValueError(f"global_every must be positive, got {global_every!r}")
+    threads = check_count("threads", thread_count() if threads is None else threads, 1, MAX_THREADS)
+    global_every = check_positive("global_every", global_every)
     size = excess.size
     number = index_type(size)
     ceiling = number(size + 1)

@@ -29,6 +29,7 @@ import numpy as np
 
 from gridcut.cpu.heights import global_relabel, index_type, sink_side_of
 from gridcut.device import kernel
+from gridcut.device.arguments import check_positive
 from gridcut.rules import is_admissible, lifted, push_amount
 
 ORDERS = ("fifo", "highest")
@@ -179,8 +180,7 @@ def solve(excess, residual, step, *, order="fifo", global_every=1.0, callback=No
     """
     if order not in ORDERS:
         raise ValueError(f"order must be 'fifo' or 'highest', got {order!r}")
-    if not global_every > 0:
-        raise ValueError(f"global_every must be positive, got {global_every!r}")
+    global_every = check_positive("global_every", global_every)
     size = excess.size
     ceiling = size + 1
     number = index_type(size)

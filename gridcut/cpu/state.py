@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gridcut import methods
-from gridcut.capacity import capacity_to_sink, cut_capacity
+from gridcut.capacity import capacity_to_sink
 from gridcut.changes import (
     change_arc_kernel,
     change_terminal_kernel,
@@ -14,7 +14,7 @@ from gridcut.changes import (
     sink_excess_kernel,
 )
 from gridcut.cut import Cut, Later, Solved
-from gridcut.flow import labels_of
+from gridcut.flow import labels_of, value_of
 from gridcut.load import (
     INT32_MAX,
     INT64_MAX,
@@ -25,6 +25,7 @@ from gridcut.load import (
     used_pixels,
 )
 from gridcut.problem import Problem, bad_capacity
+from gridcut.units import scale_of
 
 COARSEST_BITS = 50  # floats keep a resolution of 2^-50 of the largest sum round a pixel, or better
 _NO_CELLS = np.empty(0, np.int32)
@@ -52,6 +53,7 @@ class HostState:
     def _load(self):
         """Start cold from the capacities as they are now."""
         self._grid, self._views = load(self._problem)
+        self._problem = self._problem._replace(bound=self._views.bound)
         self._bounds = largest_capacities(self._problem, self._views)
         self._forget()
 
@@ -72,19 +74,24 @@ class HostState:
 
     def solve(self, name: str, run, parameters: dict, callback) -> Cut:
         start = time.perf_counter()
-        problem, grid = self._problem, self._grid
         warm = self._touched is not None
         self.epoch += 1
-        memory = self._memory[1] if self._memory is not None and self._memory[0] == name else None
-        touched = None if self._touched is None else np.concatenate([_NO_CELLS, *self._touched])
-        self._forget_memory()
-        sink_side, stats, memory = methods.run_warm(run, grid, memory, touched, parameters, callback)
-        solved = time.perf_counter()
-        self._memory = (name, memory)
-        self._touched = []
-        labels = labels_of(problem, grid, sink_side)
-        value = self._value(labels, sink_side)
-        seconds = {"load": 0.0, "solve": solved - start, "value": time.perf_counter() - solved}
+        seconds = {"load": 0.0, "solve": 0.0, "value": 0.0}
+        while True:
+            sink_side, stats = self._run(name, run, parameters, callback)
+            solved = time.perf_counter()
+            labels = labels_of(self._problem, self._grid, sink_side)
+            value, bound = self._value(labels, sink_side)
+            done = time.perf_counter()
+            seconds["solve"] += solved - start
+            seconds["value"] += done - solved
+            if bound is None:
+                break
+            self._problem, warm = self._problem._replace(bound=bound), False
+            self._load()
+            start = time.perf_counter()
+            seconds["load"] += start - done
+        problem, grid = self._problem, self._grid
         stats = {
             **stats,
             "warm": warm,
@@ -95,22 +102,31 @@ class HostState:
         later = Later(Solved(problem, self._views, grid, []), self)
         return Cut(value, labels, "cpu", name, stats, later)
 
+    def _run(self, name: str, run, parameters: dict, callback):
+        memory = self._memory[1] if self._memory is not None and self._memory[0] == name else None
+        touched = None if self._touched is None else np.concatenate([_NO_CELLS, *self._touched])
+        self._forget_memory()
+        sink_side, stats, memory = methods.run_warm(run, self._grid, memory, touched, parameters, callback)
+        self._memory = (name, memory)
+        self._touched = []
+        return sink_side, stats
+
     def _forget_memory(self):
         """A solve that is interrupted leaves a sound state, but nothing is known about what it touched."""
         self._memory = None
         self._touched = None
 
     def _value(self, labels, sink_side):
-        """Capacity of the cut.  For integers from the excesses, which takes one look at two arrays.
+        """Capacity of the cut and the bound, as `value_of`.  For integers from the excesses: one look at two arrays.
 
         The capacity to the sink in all, less what of it is left: condition (4) of certificate.py.
         """
         if self._problem.is_float:
-            return cut_capacity(self._views, labels, True)
+            return value_of(self._problem, self._views, labels, self._grid.unit)
         if self._to_sink is None:
-            self._to_sink = capacity_to_sink(self._views, False)
+            self._to_sink = capacity_to_sink(self._views, 1)
         low, high = sink_excess_kernel(self._grid.excess, sink_side)
-        return self._to_sink + int(low) + (int(high) << 32)
+        return self._to_sink + int(low) + (int(high) << 32), None
 
     def _widen(self, given: dict) -> None:
         """Let our copies hold the kinds of numbers that are given."""
@@ -135,7 +151,7 @@ class HostState:
         else:
             places = index
             values = np.broadcast_to(array, index.shape).copy()
-        bad = ~(values >= 0) | (values == np.inf)
+        bad = ~(values >= 0)
         if bad.any():
             offset = key if isinstance(key, tuple) else None
             bad_and_used = bad & used_pixels(problem, offset).reshape(-1)[places]
@@ -155,20 +171,22 @@ class HostState:
             for i in self._bounded_by(change.key):
                 shrinks |= self._problem.is_float and gone > bounds[i] / 2
                 bounds[i] = max(bounds[i], change.values.max().item())
-        if sum(bounds) <= self._limit() and not shrinks:
+        clamped = self._problem.bound is not None  # what a pixel's terminals count as depends on its arcs
+        if sum(bounds) <= self._limit() and not shrinks and not (clamped and changes):
             self._bounds = bounds
             return True
         # These bounds never went down; before anything is done about it, look how things really are.
-        trial = self._problem
+        trial = self._problem._replace(bound=None)
         for change in changes:
             array = array_of(trial, change.key).copy()
             array.reshape(-1)[change.places] = change.values
             trial = with_array(trial, change.key, array)
         views = reader(trial, self._grid.layout)
         bounds = largest_capacities(trial, views)
-        if sum(bounds) > self._limit() or 0 < sum(bounds) < self._floor():
+        if clamped or sum(bounds) > self._limit() or 0 < sum(bounds) < self._floor():
             # Rare enough for a cold start: wider integers, or another unit for floats.
             self._grid, views = load(trial)
+            trial = trial._replace(bound=views.bound)
             self._forget()
         else:
             self._bounds = bounds
@@ -203,7 +221,7 @@ class HostState:
         grid, layout = self._grid, self._grid.layout
         old = array_of(self._problem, key).reshape(-1)
         mask = self._views.mask
-        scale = 1.0 / grid.unit if self._problem.is_float else None
+        scale = scale_of(grid.unit, None)
         number = np.int32 if layout.size < 2**31 else np.int64
         where = (scale, layout.extent)
         rows = (layout.stride3, layout.head)

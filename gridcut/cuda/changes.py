@@ -16,13 +16,13 @@ from gridcut.cuda.pixels import (
     WIDTH,
     add_halves,
     at,
+    capacity_units,
     counts,
     first_run,
     pixel_of,
     place,
     run_step,
     runs_of,
-    units,
 )
 from gridcut.device.cuda import cuda, cuda_kernel
 
@@ -58,8 +58,8 @@ def change_terminal_kernel(new, old, row, mask, new_form, old_form, scale, exces
     while run < runs:
         z, y, x = pixel_of(old_form, run)
         if counts(old_form, mask, row, 0, z, y, x):
-            before = units(old[at(old_form, row, 0, z, y, x)], scale)
-            change = units(new[at(new_form, row, 0, z, y, x)], scale) - before
+            before = capacity_units(old[at(old_form, row, 0, z, y, x)], scale, old_form)
+            change = capacity_units(new[at(new_form, row, 0, z, y, x)], scale, old_form) - before
             if change != 0:
                 e, _, _ = place(old_form, 0, z, y, x)
                 if row == SINK:
@@ -84,10 +84,10 @@ def change_arcs_kernel(new, new_back, old, old_back, row, mask, new_form, old_fo
         z, y, x = pixel_of(old_form, run)
         if counts(old_form, mask, row, 0, z, y, x):
             far_z, far_y, far_x = z + old_form[r + 5], y + old_form[r + 6], x + old_form[r + 7]
-            change = units(new[at(new_form, row, 0, z, y, x)], scale)
-            change -= units(old[at(old_form, row, 0, z, y, x)], scale)
-            change_back = units(new_back[at(new_form, back, 0, far_z, far_y, far_x)], scale)
-            change_back -= units(old_back[at(old_form, back, 0, far_z, far_y, far_x)], scale)
+            change = capacity_units(new[at(new_form, row, 0, z, y, x)], scale, old_form)
+            change -= capacity_units(old[at(old_form, row, 0, z, y, x)], scale, old_form)
+            change_back = capacity_units(new_back[at(new_form, back, 0, far_z, far_y, far_x)], scale, old_form)
+            change_back -= capacity_units(old_back[at(old_form, back, 0, far_z, far_y, far_x)], scale, old_form)
             if change != 0 or change_back != 0:
                 e, there, arc = place(old_form, 0, z, y, x)
                 far_e, here, _ = place(old_form, 0, far_z, far_y, far_x)

@@ -33,7 +33,6 @@ and the solve ends when no excess can reach the sink.  That also spares most rel
 O(n^2) iterations; memory 9 bytes a pixel.
 """
 
-from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
@@ -42,7 +41,7 @@ from numba import int32, int64, types, uint8, uint32
 from gridcut.cuda.heights import (
     MOST_THREADS,
     blocks_of,
-    check_positive,
+    check_counts,
     count_operations,
     flat_steps,
     global_relabel,
@@ -53,6 +52,7 @@ from gridcut.cuda.heights import (
     step_types,
 )
 from gridcut.cuda.rules import is_admissible, lifted, push_amount
+from gridcut.device.arguments import check_count
 from gridcut.device.arrays import allocate
 from gridcut.device.cuda import cuda, cuda_kernel, device_function
 
@@ -204,11 +204,13 @@ def near_steps(layout, columns: int):
 
 def check_parameters(pushes, global_every, block) -> None:
     """Refuse what no launch can take."""
-    check_positive(pushes=pushes, global_every=global_every)
-    good = isinstance(block, tuple | list) and len(block) == 2
-    good = good and all(isinstance(side, Integral) and side >= 1 for side in block)
-    if not good or block[0] * block[1] > MOST_THREADS:
-        raise ValueError(f"block must be two integers, 1 or more, with a product to {MOST_THREADS}; got {block!r}")
+    check_counts(pushes=pushes, global_every=global_every)
+    if not isinstance(block, tuple | list) or len(block) != 2:
+        raise TypeError(f"block must be a pair of integers, got {block!r:.60}")
+    for i, side in enumerate(block):
+        check_count(f"block[{i}]", side, 1, MOST_THREADS)
+    if block[0] * block[1] > MOST_THREADS:
+        raise ValueError(f"block must have a product of at most {MOST_THREADS}, got {block!r:.60}")
 
 
 def solve(excess, residual, step, *, layout, pushes=1, global_every=64, block=(32, 8), callback=None):

@@ -15,12 +15,12 @@ The same distances as gridcut/cpu/heights.py, in another order of the queue.  Ti
 barrier a level; memory 8 bytes a pixel.
 """
 
-from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
 from numba import int32, int64, types, uint8
 
+from gridcut.device.arguments import check_count
 from gridcut.device.arrays import allocate, upload
 from gridcut.device.cuda import (
     SIMULATED,
@@ -39,6 +39,7 @@ from gridcut.device.cuda import (
 
 MOST_CELLS = 2**31 - 2**24  # cells and heights are int32, and a thread may count one stride past the last cell
 THREADS = WARP if SIMULATED else 256  # a block where the shape of blocks is of no interest
+MOST_STEPS = 2**31 - 1  # what kernels count to
 MOST_THREADS = 1024  # of a block, on all GPUs
 SLOTS = 256  # counters of operations: as many as keep blocks from queuing for one of them
 
@@ -198,17 +199,10 @@ def check_size(size: int) -> None:
         raise ValueError(f"this method takes less than {MOST_CELLS} cells on a GPU, got {size}; cut it into pieces")
 
 
-def check_positive(**parameters) -> None:
-    """Refuse parameters that are no integers of 1 or more."""
+def check_counts(**parameters) -> None:
+    """Refuse parameters that are no integers of 1 or more, or too large for a kernel."""
     for name, value in parameters.items():
-        if not isinstance(value, Integral) or value < 1:
-            raise ValueError(f"{name} must be an integer, 1 or more; got {value!r}")
-
-
-def check_block(block) -> None:
-    """Refuse what cannot be the number of threads of a block."""
-    if not isinstance(block, Integral) or not 1 <= block <= MOST_THREADS:
-        raise ValueError(f"block must be an integer from 1 to {MOST_THREADS}; got {block!r}")
+        check_count(name, value, 1, MOST_THREADS if name == "block" else MOST_STEPS)
 
 
 def make_counts():

@@ -31,8 +31,7 @@ from gridcut.cpu.heights import global_relabel
 from gridcut.cpu.heights import sink_side_of as host_sink_side_of
 from gridcut.cuda.heights import (
     blocks_of,
-    check_block,
-    check_positive,
+    check_counts,
     check_size,
     count_operations,
     flat_steps,
@@ -126,8 +125,7 @@ def solve(excess, residual, step, *, layout, cycle=7000, block=256, callback=Non
     cycle  how often each pixel looks at its excess in one launch (the paper: 7000)
     block  threads of a block
     """
-    check_positive(cycle=cycle)
-    check_block(block)
+    check_counts(cycle=cycle, block=block)
     check_size(excess.size)
     size = excess.size
     ceiling = np.int32(size + 1)

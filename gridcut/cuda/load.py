@@ -11,9 +11,11 @@ import numpy as np
 
 from gridcut.cuda.pixels import (
     ARC,
+    CLAMPED,
     FLAT,
     MASK,
     MASKED,
+    MOST_UNITS,
     PLANES,
     ROW,
     RUNS,
@@ -23,15 +25,17 @@ from gridcut.cuda.pixels import (
     TILED,
     arcs_kernel,
     bounds_kernel,
+    clamp_kernel,
     grid_for,
     terminals_kernel,
 )
 from gridcut.cuda.tiles.layout import TileLayout, make_tile_layout
-from gridcut.device.arrays import DeviceArray, allocate, download, free_bytes, upload
+from gridcut.device.arrays import DeviceArray, allocate, download, free_bytes, overwrite, upload
 from gridcut.device.launch import launch
 from gridcut.grid import Layout, make_layout
-from gridcut.load import NOTHING, float_exponent, integer_type, largest_capacities, reader
+from gridcut.load import NOTHING, integer_type, largest_capacities, reader
 from gridcut.problem import Problem
+from gridcut.units import WHOLE, choose_unit, scale_of
 
 NARROW = 65535  # what both directions of an edge may hold together in uint16
 RESERVE = 1.2  # part of the free memory that is left for a solver, when copies of host arrays are kept
@@ -66,16 +70,23 @@ class Place(NamedTuple):
 
 
 class Numbers(NamedTuple):
-    """What the state is held in; unit: what 1 is worth, as in gridcut.grid.Grid."""
+    """What the state is held in; unit: what 1 is worth, as in gridcut.grid.Grid; bound: as in Problem."""
 
     excess: type
     residual: type
     unit: float | int
+    bound: float | None = None
 
     @property
     def scale(self) -> float:
-        """What kernels multiply floats with; 0: integers."""
-        return 1.0 / self.unit if isinstance(self.unit, float) else 0.0
+        """What kernels multiply floats with first; 0: integers."""
+        return scale_of(self.unit, self.bound)[0] if isinstance(self.unit, float) else 0.0
+
+    @property
+    def of_form(self) -> np.ndarray:
+        """MOST_UNITS to CLAMPED of the form."""
+        _, finer, most, _ = scale_of(self.unit, self.bound) or (1, 1, WHOLE, 1)
+        return np.array([most, finer, self.bound is not None], np.int64)
 
 
 class State(NamedTuple):
@@ -116,6 +127,7 @@ class Sheet:
         self._of_row = _arrays_by_row(problem, place.flat)
         self._copies = {}
         self._keep = self._room_for_copies()
+        self._of_form = Numbers(np.int64, np.int64, 1).of_form
         constants = self._constants()
         self._upload_form(constants)
         self.mask = self.data(MASK)
@@ -139,6 +151,7 @@ class Sheet:
     def _upload_form(self, constants) -> None:
         """The form and all constants in one copy."""
         form = _form(self.problem, self.place, self._of_row)
+        form[MOST_UNITS : CLAMPED + 1] = self._of_form
         block = np.zeros(form.size + len(constants), np.int64)
         block[: form.size] = form
         raw = block.view(np.uint8)
@@ -201,7 +214,7 @@ class Sheet:
         launch(kernel, *grid, *slots, self.mask, self.form, *args)
 
     def largest(self, rows: list[int]) -> dict[int, int | float]:
-        """The largest capacity of each row; ValueError for a negative or non-finite one."""
+        """The largest capacity of each row; ValueError for a negative one or NaN."""
         count = ARC + self.place.flat.arcs
         (sums,) = allocate((3 * count, np.int64), zero=True)
         whole, real, bad = sums[:count], sums[count : 2 * count].view(np.float64), sums[2 * count :]
@@ -212,7 +225,7 @@ class Sheet:
         whole, real, bad = download(sums).reshape(3, count)
         real = real.view(np.float64)
         found = {row: (real if is_float[row] else whole)[row].item() for row in rows}
-        if bad.any() or math.inf in found.values():
+        if bad.any():
             raise bad_capacity_of(self.problem)
         return found
 
@@ -236,10 +249,20 @@ class Sheet:
             (4 * place.items, np.int64), (cells, numbers.excess), (cells * place.flat.arcs, numbers.residual), zero=True
         )
         sums, excess, residual = state
+        self.set_numbers(numbers)
         state = State(place, numbers, self.form, self.mask, excess, residual, sums)
         self.load_terminals(state)
         self.launch(arcs_kernel, range(ARC, ARC + place.flat.arcs), np.float64(numbers.scale), residual)
+        if numbers.bound is not None:
+            launch(clamp_kernel, *grid_for(place.runs, place.items, 1), self.mask, self.form, excess, residual)
         return state
+
+    def set_numbers(self, numbers: Numbers) -> None:
+        """Put into the form how float capacities become units, if it differs from what the form says."""
+        wanted = numbers.of_form
+        if not np.array_equal(wanted, self._of_form):
+            overwrite(self.form[MOST_UNITS : CLAMPED + 1], wanted)
+            self._of_form = wanted
 
     def load_terminals(self, state: State) -> None:
         grid = grid_for(self.place.runs, self.place.items, 1)
@@ -257,7 +280,7 @@ def by_arc(largest: dict, arcs: int) -> list:
 def choose_numbers(problem: Problem, bounds: list, tiled: bool) -> Numbers:
     """The narrowest integers that hold every sum; for floats int64 and the unit."""
     if problem.is_float:
-        return Numbers(np.int64, np.int64, math.ldexp(1.0, -float_exponent(bounds)))
+        return Numbers(np.int64, np.int64, *choose_unit(bounds, problem.bound))
     excess = integer_type(bounds)
     arcs = bounds[ARC - 1 :]
     narrow = tiled and excess == np.int32 and all(a + b <= NARROW for a, b in zip(arcs[::2], arcs[1::2], strict=True))

@@ -28,8 +28,7 @@ from numba import int32, int64
 
 from gridcut.cuda.heights import (
     blocks_of,
-    check_block,
-    check_positive,
+    check_counts,
     count_operations,
     flat_steps,
     global_relabel,
@@ -117,8 +116,7 @@ def solve(excess, residual, step, *, layout, steps=64, global_every=8, block=256
     global_every  launches between two global relabelings
     block         threads of a block
     """
-    check_positive(steps=steps, global_every=global_every)
-    check_block(block)
+    check_counts(steps=steps, global_every=global_every, block=block)
     heights = make_heights(excess, step)
     step = flat_steps(step, UNROLLED)
     counts = make_counts()

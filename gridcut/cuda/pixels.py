@@ -16,11 +16,14 @@ import numpy as np
 from numba import float64, int32, int64, uint8, uint16, uint32
 
 from gridcut.device.cuda import SIMULATED, WARP, cuda, cuda_kernel, device_function, shuffle
+from gridcut.units import WHOLE
 
 FLAT, TILED = 0, 1
 KIND, ARCS, ITEMS, DEPTH, HEIGHT, WIDTH, RUNS, MASKED = range(8)  # RUNS: runs of a line
 HEAD, STRIDE_Z, STRIDE_Y = 8, 9, 10  # of the flat layout
 TILES_Z, TILES_Y, TILES_X, LOG_Z, LOG_Y = 8, 9, 10, 11, 12  # of tiles: how many, and the logarithms of their sides
+# Of float capacities (gridcut/units.py): the most units, what `scale` leaves to multiply with, and if they are clamped.
+MOST_UNITS, FINER, CLAMPED = 13, 14, 15
 PLANES = 16
 ROW = 8  # numbers of a row
 MASK, SOURCE, SINK, ARC = 0, 1, 2, 3  # rows; arc k has row ARC + k
@@ -107,7 +110,7 @@ def place(form, b, z, y, x):
 
 @device_function
 def units(value, scale):
-    """A capacity in units of the grid: itself, or for scale != 0 the nearest multiple, ties to even."""
+    """A cost in units: itself, or for scale != 0 the nearest multiple, ties to even."""
     if scale == 0:
         return np.int64(value)
     exact = np.float64(value) * scale
@@ -117,6 +120,39 @@ def units(value, scale):
     if rest > 0.5 or (rest == 0.5 and (nearest & 1) == 1):
         nearest += 1
     return nearest
+
+
+@device_function
+def capacity_units(value, scale, form):
+    """A capacity in units of the grid: itself, or for scale != 0 rounded down and clamped, as gridcut.units.units."""
+    if scale == 0:
+        return np.int64(value)
+    exact = np.float64(value) * scale * np.float64(form[FINER])
+    most = np.float64(form[MOST_UNITS])
+    if exact < most:
+        return np.int64(exact)
+    return form[MOST_UNITS]
+
+
+@device_function
+def difference(source, sink, scale, form):
+    """source - sink in units, rounded towards 0, as gridcut.units.difference."""
+    here = np.float64(source)
+    there = np.float64(sink)
+    finer = np.float64(form[FINER])
+    if here > there:
+        return np.int64(min(np.float64(WHOLE), (here - there) * scale * finer))
+    if here < there:
+        return -np.int64(min(np.float64(WHOLE), (there - here) * scale * finer))
+    return np.int64(0)
+
+
+@device_function
+def lost(value, scale, unit, form):
+    """What rounding a capacity takes away."""
+    exact = value * scale * np.float64(form[FINER])
+    most = np.float64(form[MOST_UNITS])
+    return value - np.float64(math.floor(exact if exact < most else most)) * unit
 
 
 @device_function
@@ -202,9 +238,14 @@ def terminals_kernel(source, sink, mask, form, scale, excess, to_sink):
         while run < runs:
             z, y, x = pixel_of(form, run)
             if counts(form, mask, SOURCE, b, z, y, x):
-                to = units(sink[at(form, SINK, b, z, y, x)], scale)
+                there = sink[at(form, SINK, b, z, y, x)]
+                here = source[at(form, SOURCE, b, z, y, x)]
+                to = capacity_units(there, scale, form)
                 e, _, _ = place(form, b, z, y, x)
-                excess[e] = units(source[at(form, SOURCE, b, z, y, x)], scale) - to
+                if form[CLAMPED] != 0:
+                    excess[e] = difference(here, there, scale, form)
+                else:
+                    excess[e] = capacity_units(here, scale, form) - to
                 low += to & 0xFFFFFFFF
                 high += to >> 32
             run += run_step()
@@ -222,7 +263,7 @@ def load_one(data, row, mask, form, scale, residual):
             z, y, x = pixel_of(form, run)
             if counts(form, mask, row, b, z, y, x):
                 _, r, arc = place(form, b, z, y, x)
-                residual[r + (row - ARC) * arc] = units(data[at(form, row, b, z, y, x)], scale)
+                residual[r + (row - ARC) * arc] = capacity_units(data[at(form, row, b, z, y, x)], scale, form)
             run += run_step()
         b += cuda.gridDim.z
 
@@ -239,6 +280,31 @@ def arcs_kernel(data0, data1, data2, data3, row0, row1, row2, row3, mask, form, 
         load_one(data2, row2, mask, form, scale, residual)
     else:
         load_one(data3, row3, mask, form, scale, residual)
+
+
+@cuda_kernel
+def clamp_kernel(mask, form, excess, residual):
+    """Clamp the terminals of all pixels, given the arcs they have, as gridcut.units.clamp_kernel."""
+    runs = runs_of(form)
+    b = np.int64(cuda.blockIdx.z)
+    while b < form[ITEMS]:
+        run = first_run()
+        while run < runs:
+            z, y, x = pixel_of(form, run)
+            if counts(form, mask, SOURCE, b, z, y, x):
+                out = np.int64(1)
+                into = np.int64(1)
+                e, r, arc = place(form, b, z, y, x)
+                for k in range(form[ARCS]):
+                    row = ARC + k
+                    if counts(form, mask, row, b, z, y, x):
+                        o = PLANES + ROW * row
+                        _, far, _ = place(form, b, z + form[o + 5], y + form[o + 6], x + form[o + 7])
+                        out += residual[r + k * arc]
+                        into += residual[far + (k ^ 1) * arc]
+                excess[e] = max(-into, min(out, excess[e]))
+            run += run_step()
+        b += cuda.gridDim.z
 
 
 @cuda_kernel
@@ -276,12 +342,13 @@ def labels_kernel(side, mask, form, excess, labels, left):
 
 
 @device_function
-def cut_one(data, row, mask, form, labels, partial, job, jobs):
+def cut_one(data, row, mask, form, labels, scale, unit, partial, losses, job, jobs):
     runs = runs_of(form)
     warps = run_step()
     b = np.int64(cuda.blockIdx.z)
     while b < form[ITEMS]:
         total = 0.0
+        loss = 0.0
         run = first_run()
         while run < runs:
             z, y, x = pixel_of(form, run)
@@ -295,26 +362,70 @@ def cut_one(data, row, mask, form, labels, partial, job, jobs):
                 elif row == SINK:
                     crosses = labels[p] != 0
                 if crosses:
-                    total += np.float64(data[at(form, row, b, z, y, x)])
+                    value = np.float64(data[at(form, row, b, z, y, x)])
+                    total += value
+                    loss += lost(value, scale, unit, form)
             run += run_step()
         total = warp_sum(total)
+        loss = warp_sum(loss)
         if cuda.threadIdx.x & 31 == 0:
             partial[(b * jobs + job) * warps + first_run()] = total
+            losses[(b * jobs + job) * warps + first_run()] = loss
         b += cuda.gridDim.z
 
 
 @cuda_kernel
-def cut_kernel(data0, data1, data2, data3, row0, row1, row2, row3, mask, form, labels, partial, first, jobs):
-    """Capacities across the cut, summed by every warp for every image and array: added up in one order always."""
+def cut_kernel(
+    data0, data1, data2, data3, row0, row1, row2, row3, mask, form, labels, scale, unit, partial, losses, first, jobs
+):
+    """Capacities across the cut and what rounding loses of them, of every warp for every image and array.
+
+    Added up in one order always.
+    """
     slot = cuda.blockIdx.y
     if slot == 0:
-        cut_one(data0, row0, mask, form, labels, partial, first, jobs)
+        cut_one(data0, row0, mask, form, labels, scale, unit, partial, losses, first, jobs)
     elif slot == 1:
-        cut_one(data1, row1, mask, form, labels, partial, first + 1, jobs)
+        cut_one(data1, row1, mask, form, labels, scale, unit, partial, losses, first + 1, jobs)
     elif slot == 2:
-        cut_one(data2, row2, mask, form, labels, partial, first + 2, jobs)
+        cut_one(data2, row2, mask, form, labels, scale, unit, partial, losses, first + 2, jobs)
     else:
-        cut_one(data3, row3, mask, form, labels, partial, first + 3, jobs)
+        cut_one(data3, row3, mask, form, labels, scale, unit, partial, losses, first + 3, jobs)
+
+
+@cuda_kernel
+def differences_kernel(source, sink, mask, form, labels, scale, unit, partial, losses, shared, job, jobs):
+    """The same for the difference of both terminals, and what they share, as gridcut.capacity.differences_kernel."""
+    runs = runs_of(form)
+    warps = run_step()
+    b = np.int64(cuda.blockIdx.z)
+    while b < form[ITEMS]:
+        total = 0.0
+        loss = 0.0
+        common = 0.0
+        run = first_run()
+        while run < runs:
+            z, y, x = pixel_of(form, run)
+            if counts(form, mask, SOURCE, b, z, y, x):
+                kept = np.float64(source[at(form, SOURCE, b, z, y, x)])
+                paid = np.float64(sink[at(form, SINK, b, z, y, x)])
+                if labels[((b * form[DEPTH] + z) * form[HEIGHT] + y) * form[WIDTH] + x] == 0:
+                    other = kept
+                    kept = paid
+                    paid = other
+                common += min(kept, paid)
+                if paid > kept:
+                    total += paid - kept
+                    loss += (paid - kept) - np.float64(difference(paid, kept, scale, form)) * unit
+            run += run_step()
+        total = warp_sum(total)
+        loss = warp_sum(loss)
+        common = warp_sum(common)
+        if cuda.threadIdx.x & 31 == 0:
+            partial[(b * jobs + job) * warps + first_run()] = total
+            losses[(b * jobs + job) * warps + first_run()] = loss
+            shared[b * warps + first_run()] = common
+        b += cuda.gridDim.z
 
 
 def kernels():
@@ -333,5 +444,11 @@ def kernels():
             ("arcs", arcs_kernel, ((data,) * SLOTS + rows + (mask, form, float64, residual))),
             ("labels", labels_kernel, (side, mask, form, excess, labels, form)),
         ]
-    cut = (float64[::1],) * SLOTS + rows + (mask, form, labels, float64[::1], int32, int32)
-    return [*listed, ("cut", cut_kernel, cut)]
+    real, sums = float64[::1], (float64[::1], float64[::1], int32, int32)
+    measured = (mask, form, labels, float64, float64)
+    return [
+        *listed,
+        ("clamp", clamp_kernel, (mask, form, form, form)),
+        ("cut", cut_kernel, (real,) * SLOTS + rows + measured + sums),
+        ("differences", differences_kernel, (real, real, *measured, real, real, real, int32, int32)),
+    ]

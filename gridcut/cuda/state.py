@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from gridcut.cuda.changes import change_arcs_kernel, change_terminal_kernel, copy_kernel, scatter_kernel
-from gridcut.cuda.flow import Clock, Fetched, labels_and_values, run
+from gridcut.cuda.flow import Clock, Fetched, bound_of, labels_and_values, run
 from gridcut.cuda.load import NARROW, Numbers, Sheet, by_arc, choose_numbers, make_place
 from gridcut.cuda.pixels import ARC, SINK, SOURCE, grid_for
 from gridcut.cut import Cut, Later
@@ -54,6 +54,7 @@ class DeviceState:
 
     def _start(self, state) -> None:
         self._state = state
+        self._problem = self._problem._replace(bound=state.numbers.bound)
         self._warm = False
         self._memory = None  # what the method is given back the next time, with its name
 
@@ -68,14 +69,15 @@ class DeviceState:
             given = {key: self._scattered(self._row(key), array, index) for key, array in given.items()}
         if not rows:
             return
-        trial = self._problem
+        trial = self._problem._replace(bound=None)
         for row, key in rows.items():
             trial = _with_array(trial, key, given[key], row)
         sheet = Sheet(trial, self._sheet.place)
         largest = self._largest | sheet.largest(list(rows))
         bounds = by_arc(largest, layout.arcs)
         numbers = choose_numbers(trial, bounds, self._sheet.place.tiles is not None)
-        if _still_fits(self._state.numbers, numbers, bounds):
+        clamped = self._problem.bound is not None  # what a pixel's terminals count as depends on its arcs
+        if not clamped and _still_fits(self._state.numbers, numbers, bounds):
             self._apply(rows, sheet)
         else:  # rare enough for a cold start: wider integers, or another unit for floats
             self._start(sheet.fill(numbers))
@@ -84,6 +86,7 @@ class DeviceState:
             self._sheet.replace(row, array)
             self._problem = _with_array(self._problem, key, array, row)
         self._sheet.problem = self._problem
+        self._sheet.set_numbers(self._state.numbers)
         self._state = self._state._replace(form=self._sheet.form, mask=self._sheet.mask)
         self._largest = largest
         self.epoch += 1
@@ -127,17 +130,30 @@ class DeviceState:
         if tiled != (self._state.place.tiles is not None):
             self._sheet = Sheet(self._problem, make_place(self._problem, tiled))
             self._fill()
-        state = self._state
-        memory = self._memory[1] if self._memory is not None and self._memory[0] == name else None
-        warm, self._warm, self._memory = self._warm, True, None
-        clock.phase("load", ahead=True)
-        side, memory, stats = run(solve, state, parameters, callback, warm=memory)
-        self._memory = (name, memory)
-        clock.phase("solve")
-        clear(state.left)
-        labels, values = labels_and_values(state, side, self._sheet if self._problem.is_float else None)
-        clock.phase("value")
-        problem = self._problem
+        warm, self._warm = self._warm, True
+        while True:
+            state = self._state
+            memory = self._memory[1] if self._memory is not None and self._memory[0] == name else None
+            self._memory = None
+            clock.phase("load", ahead=True)
+            side, memory, stats = run(solve, state, parameters, callback, warm=memory)
+            self._memory = (name, memory)
+            clock.phase("solve")
+            clear(state.left)
+            labels, values = labels_and_values(state, side, self._sheet if self._problem.is_float else None)
+            clock.phase("value")
+            problem = self._problem
+            if not problem.is_float:
+                break
+            cut, bounds = values[0], by_arc(self._largest, self._sheet.place.flat.arcs)
+            values = [cut.value]
+            bound = bound_of(problem, cut, labels, state.numbers.unit, bounds)
+            if bound is None:
+                break
+            self._problem, warm = problem._replace(bound=bound), False
+            self._state = state = None  # its memory is for the next one
+            self._fill()
+            self._warm = True
         labels = hand_back(labels.view(np.bool_).reshape(problem.shape), self._library)
         clock.phase("download")
         numbers = state.numbers
@@ -156,6 +172,8 @@ def _still_fits(now: Numbers, wanted: Numbers, bounds: list) -> bool:
     """Whether new capacities fit the state as it is."""
     if isinstance(now.unit, float):
         total = sum(bounds)
+        if wanted.bound is not None:
+            return False
         return total <= now.unit * 2.0**62 and not 0 < total < now.unit * 2.0**COARSEST_BITS
     arcs = bounds[ARC - 1 :]
     pairs = zip(arcs[::2], arcs[1::2], strict=True)

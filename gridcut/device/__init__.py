@@ -1,8 +1,8 @@
 """What all packages share below their algorithms: devices, compiled and cached kernels, atomics, threads.
 
 `choose` selects devices, `compile` has the decorators and the kernel cache, `atomics` and `bits` the operations numba
-lacks on the CPU, `errors` the error of every certificate, `threads` the worker threads.  Importing this package imports
-numba, but never numba.cuda.
+lacks on the CPU, `errors` the error of every certificate, `sparse` the validation of sparse matrices, `threads` the
+worker threads.  Importing this package imports numba, but never numba.cuda.
 """
 
 from gridcut.device.atomics import atomic_add, atomic_cas, atomic_load, atomic_store

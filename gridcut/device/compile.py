@@ -1,10 +1,11 @@
 """Decorators of CPU kernels; gridcut/device/kernel_cache.py keeps their machine code on disk."""
 
 import threading
-from functools import update_wrapper
+from functools import cache, update_wrapper
 
 import numba
 
+from gridcut.device.fork import must_run_serially, serial_copy
 from gridcut.device.kernel_cache import CpuKernelCache, cuda_kernel_cache, keep
 
 _layer_lock = threading.Lock()
@@ -17,14 +18,17 @@ def kernel(function):
 
 def parallel_kernel(function):
     """njit with prange; safe to call from several threads at once, whatever threading layer numba found."""
-    return _cached_parallel(_cached(numba.njit(nogil=True, parallel=True)(function)))
+    return _cached_parallel(_cached(numba.njit(nogil=True, parallel=True)(function)), function)
 
 
-def _cached_parallel(dispatcher):
+def _cached_parallel(dispatcher, function):
     if not hasattr(dispatcher, "py_func"):  # NUMBA_DISABLE_JIT=1 leaves plain functions
         return dispatcher
+    serial = cache(lambda: kernel(serial_copy(function)))
 
     def call(*args):
+        if must_run_serially():
+            return serial()(*args)
         # The workqueue layer aborts the process when two threads enter it; others take concurrent calls.
         if _layer() in ("omp", "tbb"):
             return dispatcher(*args)

@@ -1,8 +1,22 @@
-"""Worker threads for kernels that run asynchronously: Python threads, each in a kernel without the GIL."""
+"""Worker threads for kernels that run asynchronously: Python threads, each in a kernel without the GIL.
+
+Workers that wait for one another must not wait for one that has failed, so they share an *abort cell*: an array, or any
+other mutable sequence, whose first entry is 0.  `run_threads` sets it to 1 as soon as a worker raises an exception, a
+thread cannot be started, or the calling thread is interrupted.  A worker reads the cell where it waits, and only
+there, and returns when the cell is set; its result is not used then, since `run_threads` raises the error.
+
+A thread and its caller agree through `claims` whether the thread runs its worker: the first of both to enter its own
+name decides.  So the caller never waits for a thread that was interrupted before it started, and a thread that starts
+late does nothing.  `Thread.join` alone would not do: before Python 3.13 an interrupted `join` takes a running thread
+for a finished one.
+"""
 
 import threading
 
 import numba
+
+RUNS, CANCELLED = "runs", "cancelled"
+RECHECK = 0.1  # seconds; an interrupt may take the signal of a finished thread with it, but not its entry in `ended`
 
 
 def thread_count() -> int:
@@ -10,26 +24,77 @@ def thread_count() -> int:
     return numba.get_num_threads()
 
 
-def run_threads(worker, count: int) -> list:
+def run_threads(worker, count: int, abort=None) -> list:
     """Run worker(0) ... worker(count - 1) at the same time; their results, or the first error raised.
 
-    The last worker runs in the calling thread, so one worker starts no thread at all.
+    The last worker runs in the calling thread, so one worker starts no thread at all.  No worker runs any more when
+    this function returns or raises.
+
+    abort   the abort cell, for workers that wait for one another; its first entry is set to 1 after an error
     """
+    if count == 1:
+        return [worker(0)]
     results = [None] * count
     errors = []
+    claims, ended = {}, [False] * count
+    signals = [threading.Lock() for _ in range(count - 1)]
+
+    def stop_others():
+        if abort is not None:
+            abort[0] = 1
 
     def run(i):
         try:
             results[i] = worker(i)
         except BaseException as error:
             errors.append(error)
+            stop_others()
 
-    threads = [threading.Thread(target=run, args=(i,), name=f"cutmatch-{i}") for i in range(count - 1)]
-    for thread in threads:
-        thread.start()
-    run(count - 1)
-    for thread in threads:
-        thread.join()
+    def run_in_thread(i):
+        if claims.setdefault(i, RUNS) == RUNS:
+            run(i)
+        ended[i] = True
+        signals[i].release()
+
+    def wait():
+        for i, thread in enumerate(threads):
+            if claims.get(i) == CANCELLED:
+                continue
+            while not ended[i]:
+                signals[i].acquire(timeout=RECHECK)
+            thread.join()
+
+    def end_early():
+        stop_others()
+        for i in range(count - 1):
+            claims.setdefault(i, CANCELLED)
+        wait()
+
+    threads = [threading.Thread(target=run_in_thread, args=(i,), name=f"cutmatch-{i}") for i in range(count - 1)]
+    for signal in signals:
+        signal.acquire()
+    try:
+        for thread in threads:
+            thread.start()
+        run(count - 1)
+        wait()
+    except BaseException as error:  # an interrupt outside the worker, or a thread that cannot be started
+        errors.append(_interrupt(error))
+        _insist(end_early)
     if errors:
         raise errors[0]
     return results
+
+
+def _interrupt(error: BaseException) -> BaseException:
+    """The interrupt behind an error: Python 3.12 may raise RuntimeError where one comes while it waits for a thread."""
+    return error.__context__ if isinstance(error.__context__, KeyboardInterrupt) else error
+
+
+def _insist(action) -> None:
+    """Repeat an action until it is not interrupted."""
+    while True:
+        try:
+            return action()
+        except BaseException:
+            continue

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gridcut.device import resolve
+from gridcut.device.arguments import plain_array
 from gridcut.device.arrays import on_device, to_host
 from gridcut.problem import Offset, check_offset
 from gridcut.terms import ends, pixel_at
@@ -173,7 +174,7 @@ def check_start(start, problem):
         return problem.check_start(start)
     if start is None:
         return cheapest(problem.unary)
-    labels = check_start_kind(np.asarray(start), problem.shape)
+    labels = check_start_kind(plain_array("start", start), problem.shape)
     check_start_range(labels, problem.count)
     return labels
 
@@ -223,7 +224,7 @@ def _near(weights) -> bool:
 
 
 def numbers(name: str, value) -> np.ndarray:
-    array = np.asarray(value)
+    array = plain_array(name, value)
     if array.dtype.kind not in "biuf" or array.dtype == np.uint64:
         raise TypeError(f"{name} must hold integers up to 64 bits (signed) or floats, got {array.dtype}")
     return array.view(np.uint8) if array.dtype.kind == "b" else array

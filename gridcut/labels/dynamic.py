@@ -12,6 +12,7 @@ import time
 
 import numpy as np
 
+from gridcut.device.arguments import check_callback, plain_array
 from gridcut.labels.border import check_cycles, check_labels, check_start
 from gridcut.labels.descent import Descent, run_all
 from gridcut.labels.expansion import check_order, check_restarts, plan
@@ -54,7 +55,7 @@ class LabelSolver:
 
     def __init__(self, unary, weights, label_cost=None, *, start=None, order=None, restarts: int = 0):
         begun = time.perf_counter()
-        self._take(np.array(unary), weights, label_cost)
+        self._take(np.array(plain_array("unary", unary)), weights, label_cost)
         self._descent = Descent(self._problem, check_start(start, self._problem))
         self._restarts = check_restarts(restarts)
         self._order = order
@@ -80,12 +81,14 @@ class LabelSolver:
         old = self._arguments
         if unary is not None and np.shape(unary) != old[0].shape:
             raise ValueError(f"unary must keep its shape {old[0].shape}, got {np.shape(unary)}; make another solver")
-        self._take(old[0] if unary is None else np.array(unary), old[1] if weights is None else weights, old[2])
+        unary = old[0] if unary is None else np.array(plain_array("unary", unary))
+        self._take(unary, old[1] if weights is None else weights, old[2])
         self._seconds += time.perf_counter() - begun
 
     def solve(self, *, max_cycles: int | None = None, callback=None) -> Labelling:
         """A labelling for the costs as they are now; `max_cycles` and `callback` as in `alpha_expansion`."""
         cycles = check_cycles(max_cycles)
+        check_callback(callback)
         begun = time.perf_counter()
         problem, descent = self._problem, self._descent
         descent.renew(problem)

@@ -5,6 +5,7 @@ import time
 import numpy as np
 
 from gridcut.device import DeviceName
+from gridcut.device.arguments import check_callback, plain_array
 from gridcut.labels.border import check_cycles, check_energy, check_start
 from gridcut.labels.descent import Descent, descend
 from gridcut.labels.labelling import Labelling
@@ -96,6 +97,7 @@ def alpha_expansion(
     (array([0, 0, 0, 2, 2], dtype=int32), 3)
     """
     begun = time.perf_counter()
+    check_callback(callback)
     problem = check_energy(unary, weights, label_cost, device, metric=True)
     first = check_start(start, problem)
     cycles = check_cycles(max_cycles)
@@ -121,7 +123,7 @@ def check_order(order, problem) -> list[int]:
     """Labels in the order of their expansions; those cheapest at most pixels first when none is given."""
     if order is None:
         return np.argsort(-problem.votes(), kind="stable").tolist()
-    labels = np.asarray(order)
+    labels = plain_array("order", order)
     if labels.ndim != 1 or labels.dtype.kind not in "iu":
         raise TypeError(f"order must be a sequence of labels, got {order!r:.60}")
     if labels.size and not 0 <= labels.min() <= labels.max() < problem.count:

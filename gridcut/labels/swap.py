@@ -3,6 +3,7 @@
 import time
 
 from gridcut.device import DeviceName
+from gridcut.device.arguments import check_callback
 from gridcut.labels.border import check_cycles, check_energy, check_start
 from gridcut.labels.descent import descend
 from gridcut.labels.exchange import SwapDescent
@@ -64,6 +65,7 @@ def alpha_beta_swap(
     5
     """
     begun = time.perf_counter()
+    check_callback(callback)
     problem = check_energy(unary, weights, label_cost, device, metric=False)
     first = check_start(start, problem)
     cycles = check_cycles(max_cycles)

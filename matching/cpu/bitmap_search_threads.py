@@ -49,6 +49,7 @@ class Shared(NamedTuple):
     """What all threads see; owner[b]: thread of the columns of block b.
 
     cells, a cache line each: letters sent by i to j; levels done by i; what was new in i's last even, last odd level
+    abort: set when a thread has failed, for which the others must not wait (gridcut/device/threads.py)
     """
 
     first_col: np.ndarray
@@ -61,6 +62,7 @@ class Shared(NamedTuple):
     tree: np.ndarray
     letters: np.ndarray
     cells: np.ndarray
+    abort: np.ndarray
 
 
 @kernel
@@ -296,6 +298,7 @@ def shared_arrays(n, m, threads) -> Shared:
         *(np.empty(size, np.int32) for size in (m, n, n, m, m)),
         np.empty((threads, threads, 3 * int(np.diff(first_col).max())), np.int32),
         np.zeros((threads + 3) * threads * LINE, np.int64),
+        np.zeros(1, np.int64),
     )
 
 
@@ -373,6 +376,7 @@ def grow(row_ptr, row_adj, row_match, col_match, shared, seen, narrow, first, wi
                     row_ptr, row_adj, col_match, i, shared, seen, states[i], from_roots, wide, looked[i]
                 ),
                 threads,
+                shared.abort,
             )
             if states[:, TIRED].any():
                 wide = EVER
@@ -390,6 +394,8 @@ def work(row_ptr, row_adj, col_match, i, shared, seen, state, from_roots, wide, 
     begin = last = time.perf_counter()
     waited, level = 0.0, -1
     while not run_levels(row_ptr, row_adj, col_match, i, shared, seen, read, sent, state, from_roots, wide, counts):
+        if shared.abort[0]:
+            return
         now = time.perf_counter()
         if state[LEVEL] == level:
             waited += now - last

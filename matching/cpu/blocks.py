@@ -20,6 +20,12 @@ import numpy as np
 from gridcut.device import kernel
 
 HORIZONTAL, SQUARE, VERTICAL = range(3)
+LARGEST = 2**31 - 1  # vertices of both sides that int32 numbers
+
+
+def index_type(vertices: int):
+    """The type of numbers that run through both sides: of blocks, of which there are so many at most, and in queues."""
+    return np.int32 if vertices <= LARGEST else np.int64
 
 
 @kernel
@@ -57,7 +63,7 @@ def connected_blocks(graph, row_part, col_part, label, blocks, row_block, col_bl
 
 @kernel
 def _connected_blocks(graph, row_part, col_part, label, blocks, row_block, col_block):
-    queue = np.empty(row_part.size + col_part.size, np.int32)
+    queue = np.empty(row_part.size + col_part.size, row_block.dtype)
     n = row_part.size
     for first in range(n + col_part.size):
         if first < n:
@@ -178,20 +184,3 @@ def place(row_match, col_match, row_block, col_block, row_start, col_start, row_
             b = col_block[c]
             col_perm[col_next[b]] = c
             col_next[b] += 1
-
-
-def misplaced(graph, row_block, col_block, row_part, col_part):
-    """A row with an entry below the blocks' diagonal, or beside a block of its own part if not square; -1: none."""
-    return _misplaced(graph.lists, row_block, col_block, row_part, col_part)
-
-
-@kernel
-def _misplaced(graph, row_block, col_block, row_part, col_part):
-    for r in range(row_block.size):
-        for a in range(graph.row_ptr[r], graph.row_ptr[r + 1]):
-            c = graph.row_adj[a]
-            if col_block[c] < row_block[r]:
-                return r
-            if col_part[c] == row_part[r] != SQUARE and col_block[c] != row_block[r]:
-                return r
-    return -1

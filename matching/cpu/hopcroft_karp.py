@@ -56,7 +56,10 @@ def still_free(row_match, free, number):
 
 @kernel
 def find_levels(row_ptr, row_adj, col_match, free, number, level, arc, queue, counts):
-    """Breadth-first search; (rows reached, whether a free column was)."""
+    """Breadth-first search; (rows reached, whether a free column was).
+
+    Rows below the level of the first free column do not count as reached: no shortest path leads to them.
+    """
     for i in range(number):
         r = free[i]
         level[r] = 0
@@ -82,8 +85,10 @@ def find_levels(row_ptr, row_adj, col_match, free, number, level, arc, queue, co
                 arc[mate] = row_ptr[mate]
                 queue[tail] = mate
                 tail += 1
+    for i in range(head, tail):
+        level[queue[i]] = -1
     counts[EDGES] += edges
-    return tail, found
+    return head, found
 
 
 @kernel

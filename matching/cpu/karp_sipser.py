@@ -52,6 +52,7 @@ LONGEST = 16  # neighbours of a vertex that are fetched ahead
 ROWS_PER_PICK = 1 << 14  # graphs with so many rows more let one row more take a column at a time ...
 MOST_PICKS = 64  # ... up to this
 OUTSIDE = -2  # in a match: free, and not in the core
+LARGEST = 2**31 - 1  # vertices of both sides: they are numbered through with int32
 PIECE = 256  # rows that a thread takes to let them take columns
 
 
@@ -244,8 +245,10 @@ def match(graph: BipartiteGraph, row_match, col_match, anyone: bool, threads: in
     Free vertices outside the core are left with OUTSIDE in place of -1.
     """
     n, m = graph.shape
-    if n + m >= 2**31:
-        raise ValueError(f"graph has {n + m} vertices, too many for 'karp_sipser'; use init='cheap'")
+    if n + m > LARGEST:
+        raise ValueError(
+            f"graph has {n + m} vertices, more than the {LARGEST} that 'karp_sipser' accepts; use init='cheap'"
+        )
     lists = graph.lists_by(threads)
     row_ptr, row_adj, col_ptr, col_adj = lists
     left = np.empty(n + m, np.int64)

@@ -164,6 +164,6 @@ def search_core(graph, row_match, col_match, counts):
 def wants_karp_sipser(graph, row_match, col_match) -> bool:
     """Whether paths from the plain initial matching would be costly, and another one would save most of them."""
     share = free_rows(graph.row_ptr, row_match) / graph.rows
-    if graph.rows + graph.cols >= 2**31 or not FEW_FREE < share < MANY_FREE:
+    if graph.rows + graph.cols > karp_sipser.LARGEST or not FEW_FREE < share < MANY_FREE:
         return False
     return growth(graph.row_ptr, graph.row_adj, col_match) > WIDENS

@@ -2,7 +2,8 @@
 
 Returns a maximum matching.  An active column takes the neighbouring row with the least label, driving away the column
 that has it, which becomes active.  Labels become exact distances by a breadth-first search from all free rows: at the
-start, and after every `frequency` * (n + m) pushes.  Rows that no free row can be reached from are left alone.
+start, and after every `frequency` * (n + m) pushes.  Rows that no free row can be reached from are left alone.  In the
+end, columns that were matched at the start and were driven away for good get a row again, in place of others [4].
 
 Arrays (n rows, m columns; far = n + m, the label of what can reach no free row)
   row_label[r]   lower bound on the length of an alternating path from row r to a free row; even, 0 for free rows
@@ -16,10 +17,12 @@ Arrays (n rows, m columns; far = n + m, the label of what can reach no free row)
     unit-capacity flow algorithms." Journal of Experimental Algorithmics 3, 1998.
 [3] Kaya, Langguth, Manne, Uçar. "Push-relabel based algorithms for the maximum transversal problem." Computers &
     Operations Research 40, 2013.
+[4] Mendelsohn, Dulmage. "Some generalizations of the problem of distinct representatives." Canadian Journal of
+    Mathematics 10, 1958.
 
 Deviations from [1]: labels are exact at the start too ([3]); a column whose label is 3 modulo 4 looks at its rows in
 falling order; a gap ([2]) is acted upon only if as many edges as there are rows were looked at since the last sweep of
-all rows, so that these sweeps do not dominate.
+all rows, so that these sweeps do not dominate; the exchange at the end ([4]).
 
 O((n + m) * edges).
 """
@@ -159,6 +162,26 @@ def push_all(
     counts[EDGES] += edges
 
 
+@kernel
+def keep_columns(before, row_match, col_match):
+    """Match the columns again that had a row `before` and lost it.
+
+    Rows never lose their partner.  So from such a column a path leads along its old pair to a row, along the row's new
+    pair to a column, and so on, until that column had no row before.  All old pairs of the path are restored, and only
+    the last column loses its row.
+    """
+    for c in range(col_match.size):
+        if before[c] >= 0 and col_match[c] < 0:
+            last = np.int64(c)
+            while before[last] >= 0:
+                r = before[last]
+                driven = np.int64(row_match[r])
+                row_match[r] = last
+                col_match[last] = r
+                last = driven
+            col_match[last] = -1
+
+
 def solve(graph: BipartiteGraph, row_match, col_match, *, frequency: float = 0.5, gap: bool = True) -> dict:
     """Make a matching maximum in place; stats, of which "phases" are the global relabellings.
 
@@ -168,7 +191,10 @@ def solve(graph: BipartiteGraph, row_match, col_match, *, frequency: float = 0.5
     if not frequency > 0:
         raise ValueError(f"frequency must be a positive number of pushes per vertex, got {frequency!r}")
     if graph.rows + graph.cols > LARGEST:
-        raise ValueError(f"graph has {graph.rows + graph.cols} vertices, too many for 'push_relabel'; use 'pothen_fan'")
+        raise ValueError(
+            f"graph has {graph.rows + graph.cols} vertices, more than the {LARGEST} that 'push_relabel' accepts; "
+            "use 'pothen_fan'"
+        )
     begin = time.perf_counter()
     rows, cols = graph.shape
     row_ptr, row_adj, col_ptr, col_adj = graph.lists
@@ -176,6 +202,7 @@ def solve(graph: BipartiteGraph, row_match, col_match, *, frequency: float = 0.5
     row_label, col_label = np.empty(rows, np.int32), np.empty(cols, np.int32)
     at_label = np.empty((rows + cols) // 2 + 2, np.int32)
     ring, queue = np.empty(cols, np.int32), np.empty(rows, np.int32)
+    before = col_match.copy()
     interval = int(min(max(frequency * (rows + cols), 1), 2**62))
     push_all(
         col_ptr,
@@ -193,4 +220,5 @@ def solve(graph: BipartiteGraph, row_match, col_match, *, frequency: float = 0.5
         bool(gap),
         counts,
     )
+    keep_columns(before, row_match, col_match)
     return as_stats(counts, {"push": time.perf_counter() - begin})

@@ -34,12 +34,12 @@ from matching.cuda.labels import (
     FREE,
     GIVEN_UP,
     PASSES,
-    check_size,
     least_row,
     next_renewal,
     renew_labels,
     strategy_of,
 )
+from matching.cuda.limits import check_labels, check_lists
 from matching.cuda.problem import EDGES, PATH_LENGTH, PHASES, as_stats
 
 NONE = -1
@@ -219,11 +219,12 @@ def list_kernel(
         counts[SHRINKS] = shrinks
 
 
-def maximise(graph, row_match, col_match, relabel, shrink_from: int) -> dict:
+def maximise(method: str, graph, row_match, col_match, relabel, shrink_from: int) -> dict:
     """Make a matching on the GPU maximum in place; counts of what was done."""
     strategy = strategy_of(relabel)
     rows, cols = row_match.size, col_match.size
-    check_size(rows + cols)
+    check_labels(rows + cols)
+    check_lists(method, "columns", cols, "'g_pr_first' or 'ms_bfs_graft'")
     sizes = (rows, cols, 3 * cols, cols)
     work = allocate(*((size, np.int32) for size in sizes), (MOST_BLOCKS, np.int64))
     counts = upload(np.zeros(9, np.int64))

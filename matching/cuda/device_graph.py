@@ -33,7 +33,7 @@ from matching.cuda.ordering import in_order
 from matching.cuda.problem import DeviceGraph
 from matching.cuda.transpose import transposed
 from matching.device_graph import DeviceBipartiteGraph
-from matching.graph import checked_shape
+from matching.sparse import checked_shape
 
 THREADS = 32 if SIMULATED else 256
 BLOCKS = 1 if SIMULATED else 2048

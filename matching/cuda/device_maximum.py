@@ -36,6 +36,7 @@ from gridcut.device.launch import launch
 from matching import methods
 from matching.cuda.device_graph import device_graph
 from matching.cuda.grid import add_up
+from matching.cuda.limits import check_sides
 from matching.cuda.portfolio import matched
 from matching.device_graph import DeviceBipartiteGraph
 from matching.matching import Matching
@@ -85,6 +86,7 @@ def maximum(graph, method, init, device, start, threads, parameters, begin=None)
     if device != "auto" and resolve(device) == "cpu":
         raise TypeError("graph lies on the GPU, but device='cpu' was asked for; copy its arrays to the host first")
     checked = device_graph(graph)
+    check_sides(*checked.shape)
     device, method, init, keywords = methods.choose(method, init, "cuda", threads, parameters)
     fill, search = methods.fill_on_gpu(init), methods.search_on_gpu(method)
     with refusing():

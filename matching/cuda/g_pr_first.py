@@ -21,12 +21,12 @@ from matching.cuda.labels import (
     GIVEN_UP,
     PASSES,
     THREADS,
-    check_size,
     least_row,
     next_renewal,
     renew_labels,
     strategy_of,
 )
+from matching.cuda.limits import check_labels
 from matching.cuda.problem import EDGES, PATH_LENGTH, PHASES, DeviceGraph, as_stats, for_host
 
 
@@ -120,7 +120,7 @@ def search(graph: DeviceGraph, row_match, col_match, *, relabel: tuple = ("adapt
     """
     strategy = strategy_of(relabel)
     rows, cols = row_match.size, col_match.size
-    check_size(rows + cols)
+    check_labels(rows + cols)
     row_label, col_label = allocate((rows, np.int32), (cols, np.int32))
     counts = upload(np.zeros(8, np.int64))
     lists = (graph.col_ptr, graph.col_adj, graph.row_ptr, graph.row_adj)

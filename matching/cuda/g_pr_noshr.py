@@ -20,7 +20,7 @@ def search(graph: DeviceGraph, row_match, col_match, *, relabel: tuple = ("adapt
     relabel   ("adaptive", k): labels are renewed after k times as many passes as the last search had levels;
               ("fix", k): after k passes
     """
-    return maximise(graph, row_match, col_match, relabel, NEVER)
+    return maximise("g_pr_noshr", graph, row_match, col_match, relabel, NEVER)
 
 
 solve = for_host(search)

@@ -30,7 +30,7 @@ def search(
     """
     if not isinstance(shrink_from, Integral) or not 1 <= shrink_from < 2**31:
         raise ValueError(f"shrink_from must be an integer, 1 ... 2^31 - 1; got {shrink_from!r}")
-    return maximise(graph, row_match, col_match, relabel, shrink_from)
+    return maximise("g_pr_shr", graph, row_match, col_match, relabel, shrink_from)
 
 
 solve = for_host(search)

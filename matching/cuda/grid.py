@@ -8,9 +8,9 @@ from numba import int32, int64
 
 from gridcut.device.cuda import SIMULATED, cuda, device_function, grid_sync, multiprocessors, shuffle
 from gridcut.device.launch import launch, most_blocks
+from matching.cuda.limits import MOST_BLOCKS
 
 SUMMED = 32 if SIMULATED else 256  # threads of the blocks of every kernel that calls `places`
-MOST_BLOCKS = 4096  # of a grid; block_sums has room for so many
 
 
 def run_kernel(kernel, args, threads: int, items: int, share: int = MOST_BLOCKS) -> None:

@@ -41,7 +41,6 @@ FREE, GIVEN_UP = -1, -2
 ACTIVE = 4  # in counts, three: by turns, so that one is cleared while another is read
 PASSES = 7  # in counts
 THREADS = 256
-LARGEST = 2**31 - 4  # labels are int32
 ADAPTIVE, FIX = 0, 1
 
 
@@ -131,9 +130,3 @@ def strategy_of(relabel) -> tuple:
             f'relabel must be ("adaptive", k) with a number k > 0 or ("fix", k) with an integer k > 0, got {relabel!r}'
         )
     return np.int32(strategy), np.float64(k)
-
-
-def check_size(vertices: int) -> None:
-    """Labels are int32."""
-    if vertices > LARGEST:
-        raise ValueError(f"graph has {vertices} vertices, too many for labels; use 'ms_bfs_graft'")

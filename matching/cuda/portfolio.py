@@ -61,7 +61,7 @@ def search(graph: DeviceGraph, row_match, col_match) -> dict:
 def hand_over(graph: DeviceGraph, row_match, col_match, given: int) -> dict:
     """The CPU's default on what is on the GPU; stats, of the CPU's work alone."""
     by_row = download(graph.row_ptr), download(graph.row_adj)
-    on_host = BipartiteGraph(row_match.size, col_match.size, by_row)
+    on_host = BipartiteGraph.of_checked(row_match.size, col_match.size, by_row)
     rows, cols = (download(match) if given else np.full(match.size, -1, np.int32) for match in (row_match, col_match))
     stats = portfolio.solve(on_host, rows, cols, threads=1)  # threads match otherwise at first, and in ropes worse
     overwrite(row_match, rows)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gridcut.device.arrays import download, refusing, synchronize, upload
+from matching.cuda.limits import check_sides
 from matching.cuda.transpose import transposed
 from matching.graph import BipartiteGraph
 
@@ -45,6 +46,7 @@ def on_gpu(graph: BipartiteGraph, row_match, col_match, run) -> dict:
     """
     if not graph.edges:
         return {"edges": 0, "phases": 0, "augmentations": 0, "path_length": 0, "seconds": {}}
+    check_sides(*graph.shape)
     times = [time.perf_counter()]
     before = int(np.count_nonzero(row_match >= 0))
     with refusing():

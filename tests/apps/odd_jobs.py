@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 from apps.images import InputError, write_bytes
+from apps.writing import PREFIX, SUFFIX
 
 
 def copy(job: Path, chosen) -> dict:
@@ -24,7 +25,7 @@ def copy(job: Path, chosen) -> dict:
     if "broken" in text or ("once" in text and first):
         raise KeyError("a mistake")
     if "killed" in text or ("shot" in text and first):
-        (Path(chosen.out) / f".{job.stem}.out.{os.getpid()}.part").write_text("half")
+        (Path(chosen.out) / f"{PREFIX}{os.getpid()}-{job.stem}{SUFFIX}").write_text("half")
         os.kill(os.getpid(), signal.SIGKILL)
     if "slow" in text:
         time.sleep(60)

@@ -41,7 +41,7 @@ def test_writes_mask_overlay_and_cutout(files, scene, capsys):
     assert cutout.shape == (32, 32, 4)
     assert cutout[16, 15, 3] == 255
     assert cutout[0, 0].tolist() == [0, 0, 0, 0]
-    assert sorted(p.name for p in (files / "out").iterdir()) == [
+    assert sorted(p.name for p in (files / "out").glob("[!.]*")) == [
         "photo-cutout.png",
         "photo-mask.png",
         "photo-overlay.png",

@@ -126,7 +126,10 @@ def test_no_image_at_all(tmp_path):
         (np.zeros((0, 2, 3)), "one grey, RGB or RGBA picture"),
         (np.full((2, 2), np.nan), "NaN or infinity"),
         (np.full((2, 2), 2.0), r"floats in \[2, 2\]"),
-        (np.zeros((2, 2), np.int16), "unsigned integers or floats"),
+        (np.zeros((2, 2), np.int16), "unsigned integers of 8 or 16 bits"),
+        (np.full((2, 2), 200, np.uint32), "unsigned integers of 8 or 16 bits"),
+        (np.full((2, 2), "a"), "unsigned integers of 8 or 16 bits"),
+        ([[1.0], [0.5, 0.5]], "must be an array, got list"),
     ],
 )
 def test_arrays_that_are_no_pictures(pixels, message):

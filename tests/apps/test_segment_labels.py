@@ -162,7 +162,7 @@ def test_strokes_in_colours(tmp_path):
 
 def test_command_on_a_picture(files, several, capsys):
     assert run(files, "photo.png", "--labels", "seeds.png", "--truth", "truth.png", "--json", files / "r.json") == 0
-    names = sorted(p.name for p in (files / "out").iterdir())
+    names = sorted(p.name for p in (files / "out").glob("[!.]*"))
     assert names == [f"photo-{kind}.png" for kind in ("labels", "object1", "object5", "object9", "overlay")]
     labels = Image.open(files / "out" / "photo-labels.png")
     assert labels.mode == "P"
@@ -234,7 +234,7 @@ BAD = [
     (["volume.npy", "--labels", "flat.npy"], r"--labels: .*flat\.npy' holds float64 of shape \(24, 26\); a volume has"),
     (["volume.npy", "--labels", "short.tif"], r"--labels is 2x3x4 voxels, but the image is 12x24x26 voxels"),
     (["volume.npy", "--labels", "volume.npy"], r"--labels .*holds \d+ different values"),
-    (["volume.npy", "--labels", "float.npy"], r"--labels: .* must hold whole numbers"),
+    (["volume.npy", "--labels", "float.npy"], r"--labels: .* holds fractions such as 0.5; pass whole numbers"),
     (["half.tif", "--labels", "seeds.tif", "--volume"], r"image: .*half\.tif"),
     (["half.tif", "--labels", "seeds.tif"], r"image: cannot read .*half\.tif'.*pass a complete TIFF or \.npy"),
     (["volume.tif", "--labels", "half.tif"], r"--labels: cannot read .*half\.tif'.*pass a complete TIFF or \.npy"),
@@ -255,7 +255,7 @@ def test_bad_input_is_one_line_and_nothing_is_written(files, ball, arguments, me
     one[3] = 4
     Image.fromarray(one).save(files / "one.png")
     tifffile.imwrite(files / "short.tif", np.ones((2, 3, 4), np.uint8))
-    np.save(files / "float.npy", np.zeros((12, 24, 26)))
+    np.save(files / "float.npy", np.full((12, 24, 26), 0.5))
     np.save(files / "flat.npy", np.zeros((24, 26)))
     np.save(files / "nan.npy", np.full((12, 24, 26), np.nan))
     (files / "half.tif").write_bytes((files / "volume.tif").read_bytes()[:3000])

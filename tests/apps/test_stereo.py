@@ -177,7 +177,7 @@ def test_truth_in_grey_levels(tmp_path):
 
 def test_writes_everything(files, pair, capsys):
     assert run(files, "left.png", "right.png", "--truth", "truth.pfm", "--json", files / "r.json") == 0
-    names = sorted(p.name for p in (files / "out").iterdir())
+    names = sorted(p.name for p in (files / "out").glob("[!.]*"))
     assert names == [f"left-{kind}.png" for kind in ("colour", "disparity", "error", "valid")]
     read, known = read_disparity(files / "out" / "left-disparity.png")
     assert known.all()

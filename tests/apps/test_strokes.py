@@ -11,6 +11,7 @@ from apps.strokes import (
     BACKGROUND,
     OBJECT,
     OPEN,
+    box_of,
     check_marks,
     find_by_stem,
     marks_of,
@@ -117,8 +118,8 @@ def test_box_as_text_and_as_table(tmp_path):
     assert parse_box("1, 2,3 4") == (1, 2, 3, 4)
     with pytest.raises(InputError, match="four whole numbers"):
         parse_box("1,2,3")
-    (tmp_path / "boxes.json").write_text(json.dumps({"a": [1, 2, 3, 4]}))
-    assert read_boxes(tmp_path / "boxes.json") == {"a": (1, 2, 3, 4)}
+    (tmp_path / "boxes.json").write_text(json.dumps({"a": [1, 2, 3.0, 4]}))
+    assert box_of(read_boxes(tmp_path / "boxes.json"), "a", "boxes.json") == (1, 2, 3, 4)
     (tmp_path / "boxes.json").write_text("[1, 2")
     with pytest.raises(InputError, match="must be JSON of the form"):
         read_boxes(tmp_path / "boxes.json")

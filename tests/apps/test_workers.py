@@ -81,7 +81,7 @@ def test_a_killed_worker_loses_nothing(batch, capsys):
 
 def test_what_always_fails_is_reported_and_stops_nothing(batch, capsys):
     status, report = batch({"a": "text", "b": "broken", "c": "killed", "d": "refused", "e": "once", "f": "text"})
-    assert status == 1
+    assert status == 70, "a KeyError is a defect"
     assert [entry["item"] for entry in report["items"]] == ["a", "e", "f"]
     errors = {failure["item"]: failure["error"] for failure in report["failures"]}
     assert errors["b"] == "KeyError: 'a mistake' (tried 3 times)"
@@ -99,7 +99,7 @@ def test_what_always_fails_is_reported_and_stops_nothing(batch, capsys):
 
 def test_an_error_nobody_expected_does_not_stop_threads_either(batch):
     status, report = batch({"a": "text", "b": "broken", "c": "text"}, workers=None)
-    assert status == 1
+    assert status == 70, "a KeyError is a defect"
     assert len(report["items"]) == 2
     assert report["failures"] == [{"item": "b", "error": "KeyError: 'a mistake'"}]
 

@@ -242,10 +242,11 @@ def test_rows_without_columns_stay_unmatched_at_their_limit():
     assert not status.any()
 
 
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("threads", [2, 3, 7])
 def test_threads_give_the_same(threads):
     costs = np.random.default_rng(15).integers(0, 1000, (400, 30, 30)).astype(np.int32)
     result = batch.solve(costs, threads=threads)
+    assert result[4]["threads"] == threads
     check(costs, result)
     for ours, theirs in zip(result[:4], batch.solve(costs, threads=1)[:4], strict=True):
         assert (ours == theirs).all()

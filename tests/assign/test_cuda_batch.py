@@ -256,3 +256,37 @@ def test_arrays_on_the_device_stay_there():
     result = batch.solve(cuda.to_device(costs))
     assert all(hasattr(a, "__cuda_array_interface__") for a in result[:4])
     prove(costs, [a.copy_to_host() for a in result[:4]])
+
+
+@pytest.mark.parametrize("where", where)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("limited", [False, True])
+def test_floats_written_for_never(where, dtype, limited):
+    """The kernel rounds to whole numbers, by which they left nothing of the others."""
+    rng = np.random.default_rng(40 + limited)
+    huge = {np.float32: 1e30, np.float64: 1e15}[dtype]
+    possible = 0
+    for shape in ((3, 3), (2, 5), (5, 2)):
+        costs = (rng.random((8, *shape)) - 0.3).astype(dtype)
+        never = rng.random(costs.shape) < 0.5
+        given = np.where(never, dtype(huge), costs)
+        limit = np.full((8, shape[0]), 0.25) if limited else None
+        col, u, v, status = solved(given, limit=limit)
+        assert not status.any()
+        for b in range(8):
+            exact = np.where(never[b], np.inf, costs[b]).astype(np.float64)
+            if limited:
+                alone = np.full((shape[0], shape[0]), np.inf)
+                np.fill_diagonal(alone, 0.25)
+                exact = np.hstack([exact, alone])
+            try:
+                row, best = linear_sum_assignment(exact)
+            except ValueError:
+                continue
+            possible += 1
+            matched = np.flatnonzero(col[b] >= 0)
+            total = given[b][matched, col[b][matched]].sum(dtype=np.float64) + 0.25 * limited * (col[b] < 0).sum()
+            assert total == pytest.approx(exact[row, best].sum(), rel=1e-13, abs=1e-13)
+            slack = given[b].astype(np.float64) - u[b][:, None] - v[b]
+            assert slack.min() > -1e-13 * max(1.0, np.abs(u[b]).max(), np.abs(v[b]).max())
+    assert possible > 8

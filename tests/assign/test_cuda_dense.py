@@ -174,20 +174,6 @@ def test_simulated_points(whole, squared):
     certified(cost, col_of, u, v)
 
 
-@pytest.mark.sim
-@pytest.mark.parametrize("dtype", ["int64", "float64"])
-def test_least_slack_simulated(dtype):
-    from assign.cuda.certificate import least_slack
-
-    rng = np.random.default_rng(0)
-    cost = rng.integers(0, 100, (9, 40)).astype(dtype)
-    u, v = rng.integers(0, 9, 9).astype(dtype), rng.integers(0, 9, 40).astype(dtype)
-    low, gap = least_slack(on_gpu(cost), on_gpu(u), on_gpu(v), on_gpu(np.arange(9, dtype=np.int32)))
-    slack = cost - u[:, None] - v
-    assert (low == slack.min(1)).all()
-    assert (gap == np.diag(slack)).all()
-
-
 def oracle(cost, width):
     """Lists like those of the GPU, of any width, made by NumPy; and rows."""
     from assign.cuda.dense import augment as paths

@@ -1,5 +1,9 @@
 """assign.solve and solve_batch with device="cuda": the border of the device path, in the simulator and on a GPU."""
 
+import copy
+import pickle
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -94,25 +98,74 @@ def test_bad_values_on_the_gpu(where):
 
 
 @pytest.mark.parametrize("where", WHERE)
-def test_the_certificate_finds_faults_on_the_gpu(where):
-    from assign.cuda.solve import certify
-    from assign.problem import Dense, check_problem
-    from gridcut.device.arrays import borrow
+@pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.int64, np.float32, np.float64])
+@pytest.mark.filterwarnings("ignore:overflow encountered")  # of the simulator, where int64 wraps as on a GPU
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_costs_are_reduced_on_the_gpu(where, dtype, order):
+    """The certificate's pass over the costs, against NumPy: both axes and signs, forbidden pairs, overflows."""
+    from assign.cuda.certificate import DeviceCosts
 
-    cost = np.random.default_rng(3).integers(0, 50, (4, 6)).astype(np.int32)
-    problem = check_problem(cost, mask=None, maximize=False, max_cost=None)
-    problem = problem._replace(costs=Dense(borrow("cost", on_gpu(cost))))
-    found = certified(cost)
-    col, u, v = found.col_of_row, found.row_price, found.col_price
-    certify(problem, col, u, v)
-    for i in range(4):
-        worse = u.copy()
-        worse[i] += 1
-        with pytest.raises(assign.CertificateError, match="cheaper than its prices"):
-            certify(problem, col, worse, v)
-        worse[i] -= 2
-        with pytest.raises(assign.CertificateError, match="costs more than its prices"):
-            certify(problem, col, worse, v)
+    rng = np.random.default_rng(6)
+    cost = np.asarray(rng.integers(0, 100, (9, 40)), dtype, order=order)
+    if cost.dtype.kind == "f":
+        cost[rng.random(cost.shape) < 0.3] = np.inf
+    price = rng.integers(-9, 9, 40), rng.integers(-9, 9, 9)
+    row, col = np.arange(9), rng.permutation(40)[:9]
+    for sign in (1, -1):
+        costs = DeviceCosts(on_gpu(sign * cost if cost.dtype.kind == "f" else cost), sign, True)
+        wide = cost.astype(float) if cost.dtype.kind == "f" else sign * cost.astype(np.int64)
+        kind = wide.dtype
+        assert (costs.reduced(price[0].astype(kind), 1) == (wide - price[0]).min(axis=1)).all()
+        assert (costs.reduced(price[1].astype(kind), 0) == (wide - price[1][:, None]).min(axis=0)).all()
+        paid, allowed = costs.pairs(row, col)
+        assert (paid == wide[row, col]).all()
+        assert (allowed == np.isfinite(wide[row, col])).all()
+        assert costs.largest(np.full(9, 50.0), 1) == np.abs(wide[wide <= 50]).max()
+        assert (costs.partners(row[:1], 0) == np.isfinite(wide[0])).all()
+    if dtype == np.int64:
+        cost[3, 4] = -(2**63)
+        assert DeviceCosts(on_gpu(cost), 1, True).reduced(np.ones(40, np.int64), 1)[3] == -(2**63) - 1
+        cost[:, 4] = -(2**63)
+        assert DeviceCosts(on_gpu(cost), -1, True).reduced(np.zeros(9, np.int64), 0)[4] == 2**63
+    elif dtype == np.float64:
+        cost[3, 4] = np.nan
+        assert not DeviceCosts(on_gpu(cost), 1, True).reduced(np.zeros(40), 1)[3] >= -1e300
+
+
+@pytest.mark.parametrize("where", WHERE)
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("dtype", [np.int32, np.float64])
+def test_the_certificate_finds_faults_on_the_gpu(where, maximize, dtype):
+    """Of fields on the GPU, whatever the shape and the sign, from costs on the GPU."""
+    rng = np.random.default_rng(3)
+    for shape in ((4, 6), (6, 4), (5, 5)):
+        cost = rng.integers(0, 50, shape).astype(dtype)
+        found = certified(on_gpu(cost), maximize=maximize)
+        for name in ("row", "col", "row_price", "col_price"):
+            assert not isinstance(getattr(found, name), np.ndarray)
+            changed = host(getattr(found, name)).copy()
+            changed[1] += 30
+            with pytest.raises(assign.CertificateError):
+                replace(found, **{name: on_gpu(changed)}).check()
+            with pytest.raises(assign.CertificateError, match=f"{name} must be an array"):
+                replace(found, **{name: on_gpu(changed.astype(np.float32))}).check()
+        with pytest.raises(assign.CertificateError, match="but the pairs cost"):
+            replace(found, cost=found.cost + 1).check()
+        for copied in (pickle.loads(pickle.dumps(found)), copy.deepcopy(found)):
+            assert isinstance(copied.row, np.ndarray)
+            copied.check()
+        copy.copy(found).check()
+
+
+@pytest.mark.parametrize("where", WHERE)
+def test_changed_costs_on_the_gpu_are_noticed(where):
+    cost = np.random.default_rng(8).integers(0, 50, (4, 5))
+    there = on_gpu(cost)
+    found = certified(there)
+    cost[host(found.row)[0], host(found.col)[0]] += 1
+    there.copy_to_device(cost)
+    with pytest.raises(assign.CertificateError, match="but the pairs cost"):
+        found.check()
 
 
 @pytest.mark.parametrize("where", WHERE)
@@ -123,3 +176,61 @@ def test_batches_on_the_gpu_stay_there(tools, where):
     assert not isinstance(found.col_of_row, np.ndarray)
     assert host(found.cost).tolist() == [tools.best_cost(c) for c in costs]
     assert host(found.feasible).all()
+    for copied in (found, pickle.loads(pickle.dumps(found)), copy.copy(found), copy.deepcopy(found)):
+        copied.check()
+        assert host(copied.cost).tolist() == host(found.cost).tolist()
+    worse = host(found.col_of_row).copy()
+    worse[1] = worse[1][::-1]
+    with pytest.raises(assign.CertificateError, match="item 1: "):
+        replace(found, col_of_row=on_gpu(worse)).check()
+    with pytest.raises(ValueError, match="max_cost must be whole"):
+        assign.solve_batch(on_gpu(costs), max_cost=2.5)
+
+
+@pytest.mark.parametrize("where", WHERE)
+def test_starts_that_are_far_off(tools, where):
+    """Prices are as large as a cold start's, so they lose as few digits; those of integers never wrap."""
+    rng = np.random.default_rng(5)
+    for shape in SHAPES[1:]:
+        cost = rng.random(shape)
+        for power in (0, 3, 16, 300):
+            start = [rng.normal(size=size) * 10.0**power for size in shape]
+            for given in (cost, on_gpu(cost)):
+                found = certified(given, start=start)
+                assert found.cost == pytest.approx(tools.best_cost(cost), rel=1e-13)
+                assert max(np.abs(host(a)).max() for a in (found.row_price, found.col_price)) < 40 * sum(shape)
+            whole = rng.integers(-50, 50, shape)
+            assert certified(whole, start=start).cost == tools.best_cost(whole)
+        ends = [rng.choice([2**63 - 1, -(2**63)], size) for size in shape]
+        assert certified(whole, start=ends).cost == tools.best_cost(whole)
+
+
+@pytest.mark.parametrize("where", WHERE)
+def test_a_start_does_not_hide_that_there_is_no_assignment(where):
+    inf = np.inf
+    for cost in (np.array([[inf, inf]]), np.array([[1.0, 2.0, 3.0], [inf, inf, inf]]), np.array([[inf, inf], [1, 2]])):
+        for given in (cost, cost.T.copy()):
+            n, m = given.shape
+            for scale in (0.0, -1e3):
+                with pytest.raises(assign.InfeasibleError):
+                    certified(on_gpu(given), start=(np.full(n, scale), np.full(m, scale)))
+
+
+@pytest.mark.parametrize("where", WHERE)
+def test_an_assignment_on_the_gpu_is_a_start(where):
+    cost = np.random.default_rng(6).random((4, 4))
+    first = certified(on_gpu(cost))
+    assert certified(on_gpu(cost), start=first).cost == pytest.approx(first.cost)
+    assert assign.solve(cost, start=first, device="cpu").cost == pytest.approx(first.cost)
+
+
+@pytest.mark.parametrize("where", WHERE)
+def test_limits_of_batches_on_the_gpu_are_checked(where):
+    costs = on_gpu(np.array([[[5, 3], [2, 7]]], np.int32))
+    with pytest.raises(ValueError, match="max_cost must stay within 461168601842738790"):
+        assign.solve_batch(costs, max_cost=2**61)
+    with pytest.raises(ValueError, match="max_cost must be whole numbers for integers on the GPU"):
+        assign.solve_batch(costs, max_cost=2.5)
+    found = assign.solve_batch(costs, max_cost=461168601842738790)
+    found.check()
+    assert host(found.cost).tolist() == [5]

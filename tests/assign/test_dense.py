@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from assign.certificate import certify_pairs, certify_prices, least_slack_dense, tolerance
+from assign.certificate import certify_pairs, certify_prices, tolerance
+from assign.cpu.dense import lists, prices
 from assign.cpu.dense.solve import solve
 from assign.infeasible import InfeasibleError
+from gridcut.device import run_threads
 
 
 def uniform(high):
@@ -90,7 +92,7 @@ def verified(cost, limit=None, **options):
         u,
         v,
         pair_cost=wide[row, col],
-        least_slack=least_slack_dense(wide, u, v),
+        least_slack=(wide - u[:, None] - v).min(axis=1),
         limit=limit,
         slack=slack,
     )
@@ -289,10 +291,25 @@ def test_a_start_that_is_no_number():
 def test_passes_by_several_threads(dtype, monkeypatch):
     monkeypatch.setattr("assign.cpu.dense.lists.PARALLEL_FROM", 1000)
     monkeypatch.setattr("assign.cpu.dense.prices.PARALLEL_FROM", 1000)
+    started = []
+    for module in (lists, prices):
+        monkeypatch.setattr(module, "thread_count", lambda: 3)
+        monkeypatch.setattr(module, "run_threads", counted(module, started))
     for n in (33, 64, 200):
         cost = uniform(500)(n, np.random.default_rng(n)).astype(dtype)
         assert verified(cost) == scipy_value(cost)
         assert verified(cost[: n // 2].copy()) == scipy_value(cost[: n // 2])
+    assert {module for module, count in started if count == 3} == {lists, prices}
+
+
+def counted(module, started):
+    """run_threads of a module, which notes its calls."""
+
+    def run(work, count):
+        started.append((module, count))
+        run_threads(work, count)
+
+    return run
 
 
 @pytest.mark.parametrize("shape", [(40, 40), (30, 90), (150, 150)], ids=str)

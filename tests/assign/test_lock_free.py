@@ -23,7 +23,8 @@ def test_any_number_of_threads_and_any_cycle(tools, threads, cycle):
         cost = tools.random_cost(rng, (n, n + 5 * (trial % 2)))
         found = tools.solve(cost, method="lock_free", device="cpu", threads=threads, cycle=cycle)
         assert found.cost == tools.best_cost(cost)
-        assert found.stats["threads"] in (1, threads)
+        assert found.stats["refines"] > 0
+        assert found.stats["threads"] == threads
         assert found.stats["rounds"] >= found.stats["refines"]
 
 
@@ -47,7 +48,7 @@ def test_default_threads(tools):
 @pytest.mark.parametrize("wrong", [{"threads": 0}, {"threads": 1.5}, {"cycle": 0}, {"cycle": "many"}])
 def test_bad_parameters(wrong):
     (name,) = wrong
-    with pytest.raises(ValueError, match=f"{name} must be an integer, 1 or more"):
+    with pytest.raises((TypeError, ValueError), match=f"{name} must be (an integer|1 or more), got"):
         lock_free.solve(np.eye(3), **wrong)
 
 

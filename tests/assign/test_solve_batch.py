@@ -104,7 +104,7 @@ def test_certificate_names_the_item():
         (np.zeros((1, 1, 1)), {"max_cost": [[1, 2]]}, ValueError, "max_cost must be a number, or one for each"),
         (np.zeros((1, 1, 1)), {"maximize": None}, TypeError, "maximize must be True or False"),
         (np.zeros((1, 1, 1)), {"threads": 0}, ValueError, "threads must be 1 or more"),
-        (np.zeros((1, 1, 1)), {"threads": "two"}, TypeError, "threads must be a whole number"),
+        (np.zeros((1, 1, 1)), {"threads": "two"}, TypeError, "threads must be an integer"),
         ([np.zeros((1, 2)), np.zeros((2, 1))], {"rows": [1, 2]}, ValueError, "rows and cols follow from"),
     ],
 )

@@ -117,7 +117,7 @@ def test_the_auction_where_columns_may_stay_unmatched(monkeypatch, limited):
     """Paths are cut short at once, so that the auction and the search from columns are used."""
     monkeypatch.setattr("assign.cpu.sparse.solve.WITHOUT", -1)
     rng = np.random.default_rng(200 + limited)
-    checked = 0
+    checked = bids = 0
     for _ in range(1000):
         matrix, allowed = random_case(rng)
         limit = rng.integers(-5, 1000, len(matrix)).astype(matrix.dtype) if limited else None
@@ -126,8 +126,11 @@ def test_the_auction_where_columns_may_stay_unmatched(monkeypatch, limited):
             continue
         instance = csr_of(matrix, allowed)
         checked += 1
-        assert agree(certify(*instance, *solve(*instance, limit=limit)[:3], limit=limit), expected)
+        *found, stats = solve(*instance, limit=limit)
+        bids += stats["bids"]
+        assert agree(certify(*instance, *found, limit=limit), expected)
     assert checked > 300
+    assert bids > checked
 
 
 @pytest.mark.parametrize("limited", [False, True])

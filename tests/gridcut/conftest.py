@@ -1,11 +1,16 @@
 """Instances, oracle and checks that all tests of gridcut share."""
 
+import sys
+from types import ModuleType, SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import maximum_flow
 
 import gridcut
+from gridcut.grid import make_layout
+from gridcut.methods import METHODS as SOLVERS
 
 # name, parameters: every solver, and every variant of it
 ON_CPU = {
@@ -163,6 +168,34 @@ def poison(monkeypatch, request):
 
     monkeypatch.setattr(np, "empty", poisoned(np.empty))
     monkeypatch.setattr(np, "empty_like", poisoned(np.empty_like))
+
+
+@pytest.fixture
+def stand_in(monkeypatch):
+    """A module in the place of gridcut.cuda.tiles.solve: the CPU."""
+    from gridcut.cpu import push_relabel
+    from gridcut.cuda.tiles.layout import from_flat, to_flat
+    from gridcut.device.cuda import cuda
+
+    def solve(excess, residual, layout, *, warm=None, callback=None, steps=1):
+        flat = make_layout(layout.extent, layout.offsets)
+        e, r = excess.copy_to_host(), residual.copy_to_host()
+        parts = []
+        for item in range(layout.items):
+            flat_e, flat_r = to_flat(layout, e, r, flat, item)
+            side, _ = push_relabel.solve(flat_e, flat_r, flat.step)
+            lanes, _ = from_flat(layout, side.astype(np.uint32), flat_r, flat)
+            words = (lanes.reshape(-1, 32) << np.arange(32, dtype=np.uint32)).sum(axis=1, dtype=np.uint32)
+            parts.append((*from_flat(layout, flat_e, flat_r, flat, r.dtype), words))
+        e, r, words = (np.concatenate(part) for part in zip(*parts, strict=True))
+        excess.copy_to_device(e)
+        residual.copy_to_device(r)
+        return SimpleNamespace(reach_bits=cuda.to_device(words)), {"given_back": warm is not None}
+
+    module = ModuleType("cutmatch_stand_in")
+    module.solve = solve
+    monkeypatch.setitem(sys.modules, "cutmatch_stand_in", module)
+    monkeypatch.setitem(SOLVERS["tiles"], "cuda", "cutmatch_stand_in")
 
 
 class Tools:

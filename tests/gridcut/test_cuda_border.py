@@ -4,8 +4,6 @@ In the simulator a stand-in solves: the CPU, on the tiles brought to its own lay
 """
 
 import importlib
-import sys
-from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,7 +13,6 @@ from gridcut.cuda.tiles.layout import CELLS, fits, from_flat, make_tile_layout, 
 from gridcut.grid import make_layout
 from gridcut.load import largest_capacities
 from gridcut.load import load as load_on_host
-from gridcut.methods import METHODS
 from gridcut.problem import check_problem
 
 OFFSETS = {
@@ -144,7 +141,7 @@ def test_loading_is_that_of_the_cpu(shape, dtype, there, tiled):
         assert (residual == grid.residual).all()
         low, high = state.to_sink.copy_to_host()
         used = True if mask is None else mask
-        units = np.rint(arguments[1] / grid.unit).astype(np.int64) if problem.is_float else arguments[1]
+        units = np.floor(arguments[1] / grid.unit).astype(np.int64) if problem.is_float else arguments[1]
         assert int(low) + (int(high) << 32) == int(np.where(used, units, 0).sum(dtype=object))
 
 
@@ -172,7 +169,7 @@ def test_loading_without_room_for_copies_and_large_numbers(monkeypatch):
 
 
 @sim
-@pytest.mark.parametrize("value", [-1.0, np.nan, np.inf])
+@pytest.mark.parametrize("value", [-1.0, np.nan, -np.inf])
 def test_bad_capacities_are_named(value, stand_in):
     source = np.ones((3, 4))
     source[1, 2] = value
@@ -184,33 +181,6 @@ def test_bad_capacities_are_named(value, stand_in):
 
 
 # Whole solves, in the simulator
-
-
-@pytest.fixture
-def stand_in(monkeypatch):
-    """A module in the place of gridcut.cuda.tiles.solve: the CPU."""
-    from gridcut.cpu import push_relabel
-    from gridcut.device.cuda import cuda
-
-    def solve(excess, residual, layout, *, warm=None, callback=None, steps=1):
-        flat = make_layout(layout.extent, layout.offsets)
-        e, r = excess.copy_to_host(), residual.copy_to_host()
-        parts = []
-        for item in range(layout.items):
-            flat_e, flat_r = to_flat(layout, e, r, flat, item)
-            side, _ = push_relabel.solve(flat_e, flat_r, flat.step)
-            lanes, _ = from_flat(layout, side.astype(np.uint32), flat_r, flat)
-            words = (lanes.reshape(-1, 32) << np.arange(32, dtype=np.uint32)).sum(axis=1, dtype=np.uint32)
-            parts.append((*from_flat(layout, flat_e, flat_r, flat, r.dtype), words))
-        e, r, words = (np.concatenate(part) for part in zip(*parts, strict=True))
-        excess.copy_to_device(e)
-        residual.copy_to_device(r)
-        return SimpleNamespace(reach_bits=cuda.to_device(words)), {"given_back": warm is not None}
-
-    module = ModuleType("cutmatch_stand_in")
-    module.solve = solve
-    monkeypatch.setitem(sys.modules, "cutmatch_stand_in", module)
-    monkeypatch.setitem(METHODS["tiles"], "cuda", "cutmatch_stand_in")
 
 
 @sim

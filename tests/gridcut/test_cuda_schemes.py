@@ -156,24 +156,26 @@ def test_callback_hears_of_progress_and_may_stop(scheme, tools):
 
 
 BAD = [
-    ("lock_free", {"steps": 0}, "steps must be an integer, 1 or more; got 0"),
-    ("lock_free", {"global_every": 0}, "global_every must be an integer, 1 or more; got 0"),
-    ("lock_free", {"block": 0}, "block must be an integer from 1 to 1024; got 0"),
-    ("lock_free", {"block": 2000}, "block must be an integer from 1 to 1024; got 2000"),
-    ("hybrid", {"cycle": 0}, "cycle must be an integer, 1 or more; got 0"),
-    ("lock_free", {"block": (32, 8)}, "block must be an integer from 1 to 1024; got"),
-    ("lock_free", {"steps": 2.5}, "steps must be an integer, 1 or more; got 2.5"),
-    ("hybrid", {"block": 0}, "block must be an integer from 1 to 1024; got 0"),
-    ("cudacuts", {"pushes": 0}, "pushes must be an integer, 1 or more; got 0"),
-    ("cudacuts", {"global_every": 0}, "global_every must be an integer, 1 or more; got 0"),
-    ("cudacuts", {"block": (64, 32)}, r"block must be two integers, .* got \(64, 32\)"),
-    ("cudacuts_pull", {"pushes": -1}, "pushes must be an integer, 1 or more; got -1"),
-    ("cudacuts_pull", {"block": 32}, "block must be two integers, .* got 32"),
+    ("lock_free", {"steps": 0}, ValueError, "steps must be 1 or more, got 0"),
+    ("lock_free", {"global_every": 0}, ValueError, "global_every must be 1 or more, got 0"),
+    ("lock_free", {"block": 0}, ValueError, "block must be 1 or more, got 0"),
+    ("lock_free", {"block": 2000}, ValueError, "block must be at most 1024, got 2000"),
+    ("hybrid", {"cycle": 0}, ValueError, "cycle must be 1 or more, got 0"),
+    ("hybrid", {"cycle": 10**30}, ValueError, "cycle must be at most 2147483647, got 10{30}"),
+    ("lock_free", {"block": (32, 8)}, TypeError, "block must be an integer, got"),
+    ("lock_free", {"steps": 2.5}, TypeError, "steps must be an integer, got 2.5"),
+    ("hybrid", {"block": 0}, ValueError, "block must be 1 or more, got 0"),
+    ("cudacuts", {"pushes": 0}, ValueError, "pushes must be 1 or more, got 0"),
+    ("cudacuts", {"global_every": 0}, ValueError, "global_every must be 1 or more, got 0"),
+    ("cudacuts", {"block": (64, 32)}, ValueError, r"block must have a product of at most 1024, got \(64, 32\)"),
+    ("cudacuts", {"block": (0, 32)}, ValueError, r"block\[0\] must be 1 or more, got 0"),
+    ("cudacuts_pull", {"pushes": -1}, ValueError, "pushes must be 1 or more, got -1"),
+    ("cudacuts_pull", {"block": 32}, TypeError, "block must be a pair of integers, got 32"),
 ]
 
 
-@pytest.mark.parametrize(("scheme", "parameters", "message"), BAD)
-def test_bad_parameters(scheme, parameters, message):
+@pytest.mark.parametrize(("scheme", "parameters", "error", "message"), BAD)
+def test_bad_parameters(scheme, parameters, error, message):
     two = np.array([2, 3])
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(error, match=message):
         cut_of(two, two[::-1], {(1,): 1}, None, scheme, **parameters)

@@ -102,7 +102,7 @@ def test_many_changes_far_and_near(monkeypatch):
     monkeypatch.setattr(descent, "load", spied_load)
     rng = np.random.default_rng(0)
     unary = rng.integers(0, 40, (5, 400, 320)).astype(np.uint8)
-    result = alpha_expansion(unary, dict.fromkeys(neighbourhood(4), 8), max_cycles=2)
+    result = alpha_expansion(unary, dict.fromkeys(neighbourhood(4), 8), max_cycles=2, device="cpu")
     result.check()
     assert max(strips) > 1, "first cuts of several strips"
     assert whole, "later expansions that load only what is near the changes"

@@ -3,6 +3,7 @@
 import re
 import time
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -238,3 +239,11 @@ def test_volume_table(capsys):
         "cutmatch segment",
     ]
     assert all(0 < float(row[5]) <= float(row[7]) for row in rows)
+
+
+def test_comparison_with_another_commit(capsys):
+    root = Path(__file__).resolve().parents[2]
+    assert main(["compare", str(root), "--quick", "--rounds", "1", "--only", "matching"]) == 0
+    rows = rows_of(capsys.readouterr().out)
+    assert all("✓" in row for row in rows)
+    assert len(rows) == 7

@@ -41,6 +41,17 @@ def random_graph(rng, largest=16):
     return permuted(scipy.sparse.csr_array(dense.astype(np.int8)), rng)
 
 
+def random_start(graph, rng):
+    """A matching of some rows, with whatever column is free."""
+    start, taken = np.full(graph.shape[0], -1), set()
+    for r in rng.permutation(graph.shape[0])[: rng.integers(0, graph.shape[0] + 1)]:
+        columns = [c for c in graph.indices[graph.indptr[r] : graph.indptr[r + 1]].tolist() if c not in taken]
+        if columns:
+            start[r] = rng.choice(columns)
+            taken.add(int(start[r]))
+    return start
+
+
 def permuted(matrix, rng):
     """The same graph, rows and columns renamed."""
     matrix = scipy.sparse.coo_array(matrix)
@@ -105,6 +116,7 @@ class Tools:
     pattern = staticmethod(pattern)
     permuted = staticmethod(permuted)
     random_graph = staticmethod(random_graph)
+    random_start = staticmethod(random_start)
     road = staticmethod(road)
     rope = staticmethod(rope)
     uniform = staticmethod(uniform)

@@ -7,6 +7,7 @@ from scipy.sparse import csgraph
 
 import matching
 from matching.certificate import certify
+from matching.cpu import portfolio
 
 DENSE = np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1], [1, 0, 0]])
 
@@ -184,9 +185,27 @@ def test_arguments_refused(arguments, error, says):
         matching.maximum(scipy.sparse.csr_array(DENSE), **arguments)
 
 
-def test_maxima_do_not_depend_on_threads():
-    graph = scipy.sparse.csr_array(DENSE)
-    assert {matching.maximum(graph, threads=threads).cardinality for threads in (1, 2, None)} == {3}
+@pytest.mark.parametrize("local", [True, False])
+def test_maxima_do_not_depend_on_threads(tools, monkeypatch, local):
+    """Steps of the default method that threads share, with the sizes from which on they do set down."""
+    monkeypatch.setattr(portfolio, "SMALL", 1)
+    monkeypatch.setattr(portfolio, "THREADED", 1)
+    rng, used = np.random.default_rng(4), []
+
+    def watch(name, position):
+        step = getattr(portfolio, name)
+        monkeypatch.setattr(portfolio, name, lambda *given: used.append((name, given[position])) or step(*given))
+
+    watch("search_together", -1)
+    watch("begin_cheaply", -1)
+    graph = tools.road(130, rng) if local else tools.permuted(tools.road(130, rng), rng)
+    sizes = set()
+    for threads in (1, 2, 3):
+        found = matching.maximum(graph, threads=threads, device="cpu")
+        found.check()
+        sizes.add(found.cardinality)
+    assert sizes == {tools.best_cardinality(graph)}
+    assert {count for name, count in used if name == ("search_together" if local else "begin_cheaply")} >= {2, 3}
 
 
 def test_pickled_and_reused():

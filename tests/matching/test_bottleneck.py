@@ -101,8 +101,10 @@ def test_tampered_results_fail():
     found = matching.bottleneck(DRAWN)
     found.check()
     for change, message in [
-        ({"threshold": 4}, "pairs pass the gate, and 3 were wanted"),
-        ({"threshold": 9}, "an edge below the gate is not covered"),
+        ({"threshold": 4}, "row 1 is matched along no edge"),
+        ({"threshold": 4.5}, "threshold must be of type int"),
+        ({"threshold": 6}, "an entry below the gate is not covered"),
+        ({"threshold": 9}, "an entry below the gate is not covered"),
         ({"wanted": 2}, "not covered by fewer vertices|more pairs than were wanted"),
         ({"wanted": 4}, "and 4 were wanted"),
         ({"_cover": tuple(np.ones(3, bool) for _ in range(2))}, "not covered by fewer vertices"),
@@ -117,8 +119,8 @@ REFUSED = {
     "complex": (DRAWN * 1j, {}, TypeError, "must be integers or floats, got complex128"),
     "NaN": (DRAWN * np.nan, {}, ValueError, "graph holds NaN"),
     "too many": (DRAWN, {"cardinality": 4}, ValueError, r"cardinality must be 1 \.\.\. 3, what the graph has, got 4"),
-    "none": (DRAWN, {"cardinality": 0}, ValueError, r"cardinality must be 1 \.\.\. 3"),
-    "a share": (DRAWN, {"cardinality": 0.5}, TypeError, "cardinality must be a whole number, got float"),
+    "none": (DRAWN, {"cardinality": 0}, ValueError, "cardinality must be 1 or more; got 0"),
+    "a share": (DRAWN, {"cardinality": 0.5}, TypeError, "cardinality must be an integer, got 0.5"),
     "method": (DRAWN, {"method": "best"}, ValueError, "method must be one of"),
     "keyword": (DRAWN, {"method": "ss_bfs", "speed": 1}, TypeError, "got 'speed'"),
 }

@@ -175,8 +175,13 @@ def test_any_number_of_vertices_between_the_levels():
                 assert connected_components(graph[inside][:, inside])[0] == 1
         for level, vertices in enumerate(found.vertices[1:]):
             np.testing.assert_array_equal(found.at(vertices), found.labels(level))
-        for wrong in (2, 100, 5.0):
-            with pytest.raises(ValueError, match="vertices must be an integer from 3 to 99 here"):
+        for wrong, kind, message in (
+            (2, ValueError, "must be 3 or more; got 2"),
+            (100, ValueError, "must be at most 99, got 100"),
+            (5.0, TypeError, "must be an integer"),
+            (True, TypeError, "must be an integer"),
+        ):
+            with pytest.raises(kind, match=f"vertices {message}"):
                 found.at(wrong)
 
 

@@ -1,5 +1,8 @@
 """Graphs whose arrays lie on a GPU, in numba's simulator and on a GPU: read, checked and matched there."""
 
+import copy
+import dataclasses
+import pickle
 from types import SimpleNamespace
 
 import numpy as np
@@ -255,3 +258,22 @@ def test_large_graphs_in_disorder(tools):
     found = matching.maximum((there(2 * matrix.indptr), there(indices), matrix.shape))
     found.check()
     assert found.cardinality == size
+
+
+@pytest.mark.parametrize("where", WHERE)
+def test_results_travel_to_the_host(tools, where):
+    """Pickles and deep copies are on the host, copies where the result is; a changed field is refused."""
+    matrix = tools.random_graph(np.random.default_rng(3), 9)
+    found = matching.maximum((there(matrix.indptr), there(matrix.indices), matrix.shape))
+    for again in (pickle.loads(pickle.dumps(found)), copy.deepcopy(found)):
+        again.check()
+        assert isinstance(again.row_match, np.ndarray)
+        assert again.cardinality == found.cardinality
+    copied = copy.copy(found)
+    copied.check()
+    assert copied.row_match is found.row_match
+    assert "\n" not in repr(found)
+    wrong = found.row_match.copy_to_host() + 1
+    for changes in ({"row_match": there(wrong)}, {"row_match": [0]}, {"cardinality": 99}):
+        with pytest.raises(matching.CertificateError):
+            dataclasses.replace(found, **changes).check()

@@ -8,6 +8,7 @@ import scipy.sparse
 
 import matching
 from matching.cpu.greedy import parallel, sorted
+from matching.cuda import limits
 from matching.general_graph import check_graph
 from matching.greedy_certificate import certify, weight_of
 
@@ -133,3 +134,20 @@ def test_by_name(where):
             assert found.device == "cuda"
             same = matching.greedy(matrix, method=found.method, seed=3)
             assert (found.partner == same.partner).all()
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("method", ["parallel", "locally_dominant"])
+def test_graphs_beyond_the_limits_are_refused(monkeypatch, method):
+    """The limits themselves: test_limits.py."""
+    graph = scipy.sparse.csr_array(1 - np.eye(5))
+    monkeypatch.setattr(limits, "SIDE", 4)
+    with pytest.raises(ValueError, match="graph has 5 vertices on one side, more than the 4 that CUDA"):
+        matching.greedy(graph, method=method, device="cuda")
+    monkeypatch.setattr(limits, "SIDE", 5)
+    if method == "parallel":
+        monkeypatch.setattr(limits, "LISTED", 4)
+        with pytest.raises(ValueError, match="5 vertices, more than the 4 that 'parallel' accepts on CUDA; use"):
+            matching.greedy(graph, method=method, device="cuda")
+        monkeypatch.setattr(limits, "LISTED", 5)
+    assert matching.greedy(graph, method=method, device="cuda").size == 2

@@ -1,5 +1,8 @@
 """Greedy matching of graphs whose arrays lie on a GPU, in numba's simulator and on a GPU: the CPU's matchings."""
 
+import copy
+import dataclasses
+import pickle
 from types import SimpleNamespace
 
 import numpy as np
@@ -134,3 +137,22 @@ def test_arrays_of_other_libraries(name):
         sparse = pytest.importorskip("cupyx.scipy.sparse")
         again = matching.greedy(sparse.csr_matrix(scipy.sparse.csr_matrix(matrix)))
         assert again.weight == found.weight
+
+
+@pytest.mark.parametrize("where", WHERE)
+def test_results_travel_to_the_host(where):
+    """Pickles and deep copies are on the host, copies where the result is; a changed field is refused."""
+    found = matching.greedy(held(symmetric(np.random.default_rng(3), 9, "floats")), device="auto")
+    for again in (pickle.loads(pickle.dumps(found)), copy.deepcopy(found)):
+        again.check()
+        assert isinstance(again.partner, np.ndarray)
+    copied = copy.copy(found)
+    copied.check()
+    assert copied.partner is found.partner
+    assert "\n" not in repr(found)
+    wrong = found.partner.copy_to_host() + 1
+    for changes in ({"partner": there(wrong)}, {"partner": [0]}, {"size": 99}, {"weight": -1.0}):
+        with pytest.raises(matching.CertificateError):
+            dataclasses.replace(found, **changes).check()
+    with pytest.raises(TypeError, match="graph lies on the GPU"):
+        matching.coarsen(held(symmetric(np.random.default_rng(3), 9, "floats")))

@@ -4,9 +4,11 @@ import importlib
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 import matching
 from matching.certificate import certify, certify_pairs
+from matching.cuda import limits
 from matching.graph import bipartite_graph
 
 sim = pytest.mark.sim
@@ -307,12 +309,6 @@ def test_bad_parameters(tools, name, parameters, message):
         module(name).solve(graph, match, match.copy(), **parameters)
 
 
-@sim
-def test_too_many_vertices_for_labels():
-    with pytest.raises(ValueError, match="too many for labels; use 'ms_bfs_graft'"):
-        module("labels").check_size(2**31)
-
-
 @gpu
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("family", ["road", "uniform 2", "uniform 3", "uniform 5", "rope", "ladder", "wide", "tall"])
@@ -333,3 +329,30 @@ def test_families_on_a_gpu(tools, family, variant):
         size = matching.maximum(one, device="cpu").cardinality
         for run in range(10):
             solved(one, variant, size, cheap=run != 0)
+
+
+@sim
+@pytest.mark.parametrize("method", sorted({name for name, _ in VARIANTS.values()}))
+def test_graphs_beyond_the_limits_are_refused(monkeypatch, method):
+    """The limits themselves: test_limits.py."""
+    graph = bipartite_graph(scipy.sparse.csr_array(np.ones((3, 5))))
+    monkeypatch.setattr(limits, "SIDE", 4)
+    for init in ("none", "cheap", "karp_sipser"):
+        with pytest.raises(
+            ValueError, match="graph has 5 vertices on one side, more than the 4 that CUDA methods accept"
+        ):
+            matching.maximum(graph, method=method, init=init, device="cuda")
+    monkeypatch.setattr(limits, "SIDE", 5)
+    if method.startswith("g_pr"):
+        monkeypatch.setattr(limits, "LABELLED", 7)
+        with pytest.raises(ValueError, match="graph has 8 vertices, more than the 7 that labels can number"):
+            matching.maximum(graph, method=method, device="cuda")
+        monkeypatch.setattr(limits, "LABELLED", 8)
+    if method in ("g_pr_noshr", "g_pr_shr"):
+        monkeypatch.setattr(limits, "LISTED", 4)
+        with pytest.raises(
+            ValueError, match=f"5 columns, more than the 4 that '{method}' accepts on CUDA; use 'g_pr_f"
+        ):
+            matching.maximum(graph, method=method, device="cuda")
+        monkeypatch.setattr(limits, "LISTED", 5)
+    assert matching.maximum(graph, method=method, init="none", device="cuda").cardinality == 3

@@ -1,6 +1,7 @@
 """The Dulmage-Mendelsohn decomposition: form, coarse parts by definition, fine blocks against SciPy, independence."""
 
 import dataclasses
+import pickle
 
 import numpy as np
 import pytest
@@ -9,9 +10,13 @@ from scipy.sparse.csgraph import connected_components
 
 import matching
 from gridcut.device import CertificateError
-from matching.block_triangular import decompose, dulmage_mendelsohn
+from matching.block_triangular import BlockTriangular, decompose, dulmage_mendelsohn
+from matching.cpu import blocks
 from matching.cpu.blocks import HORIZONTAL, SQUARE, VERTICAL
 from matching.graph import bipartite_graph
+
+OF_THE_MATCHING = ("row_match", "col_match", "cardinality")
+FIELDS = ("row_perm", "col_perm", "row_start", "col_start", "parts", "row_part", "col_part", *OF_THE_MATCHING)
 
 
 def random_matrix(rng, n, m, edges):
@@ -161,9 +166,199 @@ def test_a_matching_that_is_not_maximum_is_refused():
         (lambda form: {"col_perm": np.zeros_like(form.col_perm)}, "not a permutation"),
         (lambda form: {"row_start": form.row_start + 1}, "does not divide"),
         (lambda form: {"parts": form.parts[::-1]}, "shape"),
+        (lambda form: {"parts": (1, -1, 2)}, "three counts"),
+        (lambda form: {"parts": [1, 2, 0]}, "three counts"),
+        (lambda form: {"row_part": form.row_part.astype(float)}, "row_part is not an array of 3 integers"),
+        (lambda form: {"col_start": form.col_start[:-1]}, "col_start is not an array of 4 integers"),
+        (lambda form: {"matching": None}, "NoneType"),
     ],
 )
 def test_the_check_sees_what_is_wrong(change, message):
     form = dulmage_mendelsohn(sp.csr_array([[1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 0, 1]]))
     with pytest.raises(CertificateError, match=message):
         dataclasses.replace(form, **change(form)).check()
+
+
+def form_of(matrix, parts, row_start, col_start, row_perm=None, col_perm=None):
+    """A form with these blocks, and a matching on their main diagonals; its parts are what the blocks say."""
+    graph = bipartite_graph(sp.csr_array(matrix))
+    n, m = graph.shape
+    row_perm = np.arange(n, dtype=np.int32) if row_perm is None else np.array(row_perm, np.int32)
+    col_perm = np.arange(m, dtype=np.int32) if col_perm is None else np.array(col_perm, np.int32)
+    row_start, col_start = np.array(row_start), np.array(col_start)
+    row_match, col_match = np.full(n, -1, np.int32), np.full(m, -1, np.int32)
+    for k in range(len(row_start) - 1):
+        pairs = zip(row_perm[row_start[k] : row_start[k + 1]], col_perm[col_start[k] : col_start[k + 1]], strict=False)
+        for r, c in pairs:
+            row_match[r], col_match[c] = c, r
+    part = np.repeat(np.arange(3, dtype=np.int8), parts)
+    row_part, col_part = np.empty(n, np.int8), np.empty(m, np.int8)
+    row_part[row_perm] = np.repeat(part, np.diff(row_start))
+    col_part[col_perm] = np.repeat(part, np.diff(col_start))
+    size = np.count_nonzero(row_match >= 0)
+    found = dataclasses.replace(matching.maximum(graph), row_match=row_match, col_match=col_match, cardinality=size)
+    found.check()
+    return BlockTriangular(row_perm, col_perm, row_start, col_start, parts, row_part, col_part, found, graph)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "right", "merged", "message"),
+    [
+        # Row 1 and column 2 are square, but lie in one horizontal block with the rest.
+        (
+            [[1, 1, 0], [0, 0, 1]],
+            ((1, 1, 0), [0, 1, 2], [0, 2, 3]),
+            ((1, 0, 0), [0, 2], [0, 3], None, [0, 2, 1]),
+            r"row_part\[1\] is 0, but alternating paths make it 1",
+        ),
+        # The same on its side: row 2 and column 1 are square.
+        (
+            [[0, 1], [1, 0], [1, 0]],
+            ((0, 1, 1), [0, 1, 3], [0, 1, 2], [0, 1, 2], [1, 0]),
+            ((0, 0, 1), [0, 3], [0, 2], [0, 1, 2], [1, 0]),
+            r"row_part\[0\] is 2, but alternating paths make it 1",
+        ),
+        # A connected block of which a part is square: column 2 leads to all, but nothing leads from 0 and 1 to it.
+        (
+            [[1, 1, 1], [0, 0, 1]],
+            ((1, 1, 0), [0, 1, 2], [0, 2, 3]),
+            ((1, 0, 0), [0, 2], [0, 3], None, [0, 2, 1]),
+            "but alternating paths make it 1",
+        ),
+        # Two horizontal blocks as one.
+        (
+            [[1, 1, 0, 0], [0, 0, 1, 1]],
+            ((2, 0, 0), [0, 1, 2], [0, 2, 4]),
+            ((1, 0, 0), [0, 2], [0, 4], None, [0, 2, 1, 3]),
+            "block 0 is not connected",
+        ),
+        # Two vertical blocks as one.
+        (
+            [[1, 0], [1, 0], [0, 1], [0, 1]],
+            ((0, 0, 2), [0, 2, 4], [0, 1, 2]),
+            ((0, 0, 1), [0, 4], [0, 2], [0, 2, 1, 3], None),
+            "block 0 is not connected",
+        ),
+        # Columns without entries as one block.
+        (
+            np.zeros((0, 2)),
+            ((2, 0, 0), [0, 0, 0], [0, 1, 2]),
+            ((1, 0, 0), [0, 0], [0, 2]),
+            "block 0 is not connected",
+        ),
+        # Square blocks that a triangle and an identity split.
+        (
+            [[1, 1], [0, 1]],
+            ((0, 2, 0), [0, 1, 2], [0, 1, 2]),
+            ((0, 1, 0), [0, 2], [0, 2]),
+            "square block 0 can be split",
+        ),
+        (
+            [[1, 0], [1, 1]],
+            ((0, 2, 0), [0, 1, 2], [0, 1, 2], [1, 0], [1, 0]),
+            ((0, 1, 0), [0, 2], [0, 2]),
+            "square block 0 can be split",
+        ),
+    ],
+)
+def test_blocks_that_are_several(matrix, right, merged, message):
+    """What the form has room for, but is not the decomposition."""
+    form_of(matrix, *right).check()
+    with pytest.raises(CertificateError, match=message):
+        form_of(matrix, *merged).check()
+
+
+def changes(value, rng):
+    """Fields that are not as they were."""
+    if isinstance(value, int):
+        return [value + 1, value - 1, 2 * value + 1]
+    if isinstance(value, tuple):
+        return [
+            value[::-1],
+            value[1:] + value[:1],
+            tuple(2 * v + 1 for v in value),
+            value[:2],
+            (*value, 0),
+            list(value),
+        ]
+    changed = [value[::-1].copy(), value + 1, value - 1, 2 * value, value[:-1], np.append(value, 0), value[:, None]]
+    changed += [rng.permutation(value) for _ in range(3)]
+    for _ in range(3 * (len(value) > 1)):
+        i, j = rng.choice(len(value), 2, replace=False)
+        swapped = value.copy()
+        swapped[[i, j]] = swapped[[j, i]]
+        changed.append(swapped)
+    for wrong in (-1, 0, 1, 2, 2**31 - 1) if len(value) else ():
+        one = value.astype(np.int64)
+        one[rng.integers(len(value))] = wrong
+        changed.append(one)
+    return [*changed, value.astype(float), value.tolist(), None]
+
+
+def same(a, b) -> bool:
+    if isinstance(a, np.ndarray):
+        return isinstance(b, np.ndarray) and b.dtype.kind in "iu" and np.array_equal(a, b)
+    return type(a) is type(b) and a == b
+
+
+def exchanges_equals(form, other) -> bool:
+    """Whether another order of rows or columns gives the same blocks, with pairs on their diagonals."""
+    for name in ("row_perm", "col_perm"):
+        before, after = getattr(form, name), getattr(other, name)
+        if not same(np.sort(before), np.sort(after) if isinstance(after, np.ndarray) else after):
+            return False
+    if blocks_of(other) != blocks_of(form):
+        return False
+    rows, cols = (np.split(p, s[1:-1]) for p, s in ((other.row_perm, form.row_start), (other.col_perm, form.col_start)))
+    pairs = [pair for r, c in zip(rows, cols, strict=True) for pair in zip(r, c, strict=False)]
+    return all(form.matching.row_match[r] == c for r, c in pairs)
+
+
+def test_the_check_proves_every_visible_field():
+    rng, refused = np.random.default_rng(3), dict.fromkeys(FIELDS, 0)
+    for matrix in matrices(24):
+        form = dulmage_mendelsohn(matrix)
+        for name in FIELDS:
+            owner = form.matching if name in OF_THE_MATCHING else form
+            value = getattr(owner, name)
+            for changed in changes(value, rng):
+                if same(value, changed):
+                    continue
+                other = dataclasses.replace(owner, **{name: changed})
+                other = dataclasses.replace(form, matching=other) if owner is not form else other
+                if name in ("row_perm", "col_perm") and exchanges_equals(form, other):
+                    other.check()
+                    continue
+                with pytest.raises(CertificateError):  # noqa: PT012
+                    other.check()
+                    pytest.fail(f"{name}: {changed!r} passes in place of {value!r}")
+                refused[name] += 1
+    assert min(refused.values()) > 60, refused
+
+
+def test_a_matching_of_another_graph_proves_nothing():
+    form = dulmage_mendelsohn(sp.csr_array([[1, 1], [0, 1]]))
+    other = matching.maximum(sp.csr_array([[0, 1], [1, 0]]))
+    with pytest.raises(CertificateError, match="matched along no edge"):
+        dataclasses.replace(form, matching=other).check()
+
+
+def test_results_can_be_pickled():
+    for matrix in matrices(8):
+        form = dulmage_mendelsohn(matrix)
+        copy = pickle.loads(pickle.dumps(form))
+        copy.check()
+        assert copy.parts == form.parts
+        np.testing.assert_array_equal(copy.row_perm, form.row_perm)
+
+
+def test_more_vertices_than_int32_numbers(monkeypatch):
+    """Blocks and queues are numbered with int64 then; here for small graphs."""
+    assert blocks.index_type(2**31 - 1) is np.int32
+    assert blocks.index_type(2**31) is np.int64
+    want = [blocks_of(dulmage_mendelsohn(matrix)) for matrix in matrices(20)]
+    monkeypatch.setattr(blocks, "LARGEST", 0)
+    for matrix, expected in zip(matrices(20), want, strict=True):
+        form = dulmage_mendelsohn(matrix)
+        form.check()
+        assert blocks_of(form) == expected

@@ -1,6 +1,8 @@
 """Graphs from files: what the formats allow, and one clear error for everything else."""
 
 import gzip
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -96,6 +98,91 @@ def test_broken_files(write, name):
         matching.read_graph(write(name, content))
     assert name in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+PATTERN = "%%MatrixMarket matrix coordinate pattern general\n"
+# Counts that no file of this size, or no memory, holds; SciPy's reader would end the process after its error.
+HOSTILE = {
+    "entries": (PATTERN + "2 2 99999999999\n1 1\n", "Truncated file: 99999999999 entries are announced"),
+    "more entries": (PATTERN + "% a comment\n\n2 2 1000000000000000000\n1 1\n", "entries are announced"),
+    "columns": (PATTERN + "2 1000000000000 1\n1 1\n", "a graph has 2147483646 vertices a side at most"),
+    "rows": (PATTERN + "1000000000000 2 1\n1 1\n", "a graph has 2147483646 vertices a side at most"),
+    "vector": ("%%MatrixMarket vector coordinate real general\n2 1\n1 1\n", "it holds no matrix"),
+    "negative": (PATTERN + "2 2 -1\n1 1\n", "can't be negative"),
+    "words": (PATTERN + "2 2 many\n1 1\n", "no complete MatrixMarket file"),
+    "digits": (PATTERN + "2 2 " + "9" * 5000 + "\n1 1\n", "no complete MatrixMarket file"),
+    "no size": (PATTERN + "%" + "x" * 200_000 + "\n", "no complete MatrixMarket file"),
+    "no end": (PATTERN + "2 2 2\n1 1\n", "Truncated"),
+}
+READ = """
+import sys, matching
+for path in sys.argv[1:]:
+    try:
+        matching.read_graph(path)
+        print("read")
+    except ValueError as error:
+        print(error)
+"""
+
+
+@pytest.mark.parametrize("suffix", [".mtx", ".mtx.gz"])
+def test_hostile_counts_end_no_process(write, suffix):
+    names = list(HOSTILE)
+    zipped = suffix.endswith("gz")
+    paths = [
+        write(f"{k}{suffix}", gzip.compress(HOSTILE[name][0].encode()) if zipped else HOSTILE[name][0])
+        for k, name in enumerate(names)
+    ]
+    run = subprocess.run([sys.executable, "-c", READ, *map(str, paths)], capture_output=True, text=True, timeout=300)
+    assert run.returncode == 0, run.stderr[-2000:]
+    for name, path, line in zip(names, paths, run.stdout.splitlines(), strict=True):
+        assert HOSTILE[name][1] in line, name
+        assert path.name in line
+
+
+def test_a_reader_without_memory_ends_no_process(write):
+    """More rows than the memory given: the error of whichever allocation fails is one line."""
+    path = write("a.mtx", PATTERN + "2000000000 2 2\n1 1\n2 2\n")
+    code = "import resource; resource.setrlimit(resource.RLIMIT_AS, (1 << 31, 1 << 31))\n" + READ
+    run = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, timeout=300)
+    assert run.returncode == 0, run.stderr[-2000:]
+    assert "memory" in run.stdout
+
+
+def test_comments_of_any_length(write):
+    text = PATTERN + "%" + "y" * 70_000 + "\n%\n\n2 2 1\n2 1"
+    assert matching.read_graph(write("a.mtx", text)).nnz == 1
+    assert matching.read_graph(write("a.mtx.gz", gzip.compress(text.encode()))).nnz == 1
+
+
+def test_sums_of_entries_stored_twice_fit_or_are_refused(write, tmp_path):
+    head = "%%MatrixMarket matrix coordinate integer general\n1 1 2\n"
+    assert matching.read_graph(write("a.mtx", head + f"1 1 {2**62}\n1 1 {2**62 - 1}\n")).data.tolist() == [2**63 - 1]
+    with pytest.raises(ValueError, match="entries stored twice add up to more than int64 holds"):
+        matching.read_graph(write("a.mtx", head + f"1 1 {2**62}\n1 1 {2**62}\n"))
+    for value, good in ((63, True), (64, False), (-64, True), (-65, False)):
+        twice = scipy.sparse.coo_array((np.full(2, value, np.int8), ([0, 0], [0, 0])), shape=(1, 1))
+        scipy.sparse.save_npz(tmp_path / "a.npz", twice)
+        if good:
+            assert matching.read_graph(tmp_path / "a.npz").data.tolist() == [2 * value]
+        else:
+            with pytest.raises(ValueError, match="more than int8 holds"):
+                matching.read_graph(tmp_path / "a.npz")
+
+
+def test_archives_with_indices_that_do_not_fit(tmp_path):
+    for format, parts in {
+        "csr": {"indptr": [0, 9, 2], "indices": [0, 1]},
+        "csc": {"indptr": [0, 1, 2], "indices": [0, 10**6]},
+        "bsr": {"indptr": [0, 1, 2], "indices": [0, 10**6], "data": np.ones((2, 1, 1))},
+        "coo": {"row": [0, 5], "col": [0, 1]},
+    }.items():
+        np.savez(
+            tmp_path / "a.npz", **{"format": np.array(format.encode()), "shape": [2, 2], "data": [1.0, 2.0]} | parts
+        )
+        with pytest.raises(ValueError, match="no complete sparse matrix") as raised:
+            matching.read_graph(tmp_path / "a.npz")
+        assert "\n" not in str(raised.value)
 
 
 def test_archives_of_something_else(tmp_path, saved):

@@ -74,9 +74,44 @@ def test_a_start_is_kept_and_completed(tools, method):
             found.check()
             assert found.cardinality == full.cardinality
             assert (found.row_match[start >= 0] >= 0).all()
+            assert (found.col_match[start[start >= 0]] >= 0).all()
         again = matching.maximum(graph, method=method, start=full)
         assert again.cardinality == full.cardinality
         assert again.stats["augmentations"] == 0
+
+
+@pytest.mark.parametrize("init", INITS)
+@pytest.mark.parametrize("method", NAMES)
+def test_what_any_start_matches_stays_matched(tools, method, init):
+    """Also from a matching that is part of no maximum one; rows and columns."""
+    rng = np.random.default_rng(10)
+    for _ in range(150):
+        graph = tools.random_graph(rng, 10)
+        start = tools.random_start(graph, rng)
+        found = matching.maximum(graph, method=method, init=init, start=start)
+        found.check()
+        assert (found.row_match[start >= 0] >= 0).all()
+        assert (found.col_match[start[start >= 0]] >= 0).all()
+
+
+def test_push_relabel_gives_columns_back():
+    graph = scipy.sparse.csr_array([[1, 1, 1], [1, 1, 1]])
+    found = matching.maximum(graph, method="push_relabel", init="none", start=[0, -1])
+    found.check()
+    assert found.cardinality == 2
+    assert found.col_match[0] >= 0
+
+
+@pytest.mark.parametrize("parameters", [{"gap": False}, {"frequency": 0.01}, {"frequency": 1e9}], ids=str)
+def test_push_relabel_gives_columns_back_whatever_its_parameters(tools, parameters):
+    rng = np.random.default_rng(11)
+    for _ in range(300):
+        graph = tools.uniform(60, 2, rng) if rng.random() < 0.1 else tools.random_graph(rng, 8)
+        start = tools.random_start(graph, rng)
+        found = matching.maximum(graph, method="push_relabel", init="none", start=start, **parameters)
+        found.check()
+        assert (found.row_match[start >= 0] >= 0).all()
+        assert (found.col_match[start[start >= 0]] >= 0).all()
 
 
 @pytest.mark.parametrize("method", ON_CPU)

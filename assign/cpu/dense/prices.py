@@ -91,6 +91,8 @@ def raised_rows(cost, v, limit, u, match):
         if limit.size > 0 and limit[i] < least:
             least = limit[i]
         u[i] = least
+        if not least < np.inf:
+            continue  # nothing is allowed: no pair is tight, though inf <= inf
         for j in range(m):
             if match[j] < 0 and cost[i, j] - v[j] <= least:
                 match[j] = i

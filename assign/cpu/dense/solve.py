@@ -40,6 +40,7 @@ from assign.cpu.dense.lists import build, infinity
 from assign.cpu.dense.prices import column_minima, prices_from_rows, raise_to_zero
 from assign.cpu.dense.sorting import sorted_prices
 from assign.infeasible import InfeasibleError
+from gridcut.device.arguments import check_count
 
 LENGTH = 16  # of lists; 8 and 32 were slower on most families
 BIDS = 10  # bids a row, at most, in one step
@@ -80,6 +81,7 @@ def solve(cost, *, limit=None, start=None, callback=None, length=LENGTH, auction
     `length` of the lists; `auctions`: True (before any search), False (never) or None (where searches grow long);
     `coarse` start prices: True, False or None (where bids leave many rows).
     """
+    length = check_count("length", length)
     n, m = cost.shape
     kind = np.float64 if cost.dtype.kind == "f" else np.int64
 

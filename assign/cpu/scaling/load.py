@@ -61,8 +61,8 @@ def for_dense(solve_sparse):
     return solve
 
 
-def load(indptr, indices, cost, m: int, limit, rules, alpha: int) -> Task:
-    """The network of a problem with rows in CSR; refuses one that has no assignment."""
+def load(indptr, indices, cost, m: int, limit, rules, alpha: int, ceiling: float = np.inf) -> Task:
+    """The network of a problem with rows in CSR, no cost above the ceiling; refuses one that has no assignment."""
     m = int(m)
     rows, columns = len(indptr) - 1, m
     if cost.dtype.kind == "f" or (limit is not None and limit.dtype.kind == "f"):
@@ -74,6 +74,8 @@ def load(indptr, indices, cost, m: int, limit, rules, alpha: int) -> Task:
 
         check_feasible(indptr, indices, rows, columns)
     x_nodes = rows + (columns > rows)
+    if ceiling < np.inf:
+        cost = np.minimum(cost, ceiling)
     multiplier, exponent = rules.losses(x_nodes) + 1, None
     floats = cost.dtype.kind == "f"
     largest = max(cost.max(initial=0).item(), -cost.min(initial=0).item())

@@ -7,15 +7,17 @@ A warm start brings prices of the columns.  Rows take, one after the other, thei
 find one, that flow is eps-optimal for the largest amount a row pays beyond its cheapest column, and eps starts there.
 Otherwise, and where this is more than the largest cost, the start is cold.
 
+Where floats were rounded too much for the costs that matter, the others are cut off and all is done again (ceiling.py).
+
 Łupińska. "Parallel implementation of flow and matching algorithms." 2011, section 5.1.
 """
 
-from numbers import Integral
-
 import numpy as np
 
+from assign.cpu.ceiling import lower_ceiling
 from assign.cpu.scaling.load import MOST, Task, load, unload
 from gridcut.device import kernel
+from gridcut.device.arguments import check_count
 
 NONE = -1
 FAR = np.iinfo(np.int64).max
@@ -87,18 +89,19 @@ def new_stats(task: Task, counts=()) -> dict:
     return {**counts, "unit": 1 if task.exponent is None else 2.0**task.exponent}
 
 
-def check_alpha(alpha) -> None:
-    """Refuse what eps cannot be divided by."""
-    if not isinstance(alpha, Integral) or alpha < 2:
-        raise ValueError(f"alpha must be an integer, 2 or more; got {alpha!r}")
-
-
 def solve_rows(rows, m, refine, rules, *, limit, start, callback, alpha, fix, counts=()):
     """Solve a problem with rows (indptr, indices, cost) by refine(network, eps, stats); pairs, u, v and stats."""
-    check_alpha(alpha)
-    task = load(*rows, m, limit, rules, int(alpha))
-    stats = new_stats(task, counts)
-    eps = task.largest if start is None else warm_epsilon(task, start)
-    for _ in refinements(task, refine, rules, eps, stats, alpha=int(alpha), fix=fix, callback=callback):
-        pass
-    return *unload(task), stats
+    alpha = check_count("alpha", alpha, 2)
+    ceiling = np.inf
+    while True:
+        task = load(*rows, m, limit, rules, alpha, ceiling)
+        ceiling = np.inf if task.exponent is None else np.ldexp(float(task.largest), task.exponent)
+        stats = new_stats(task, counts)
+        eps = task.largest if start is None else warm_epsilon(task, start)
+        for _ in refinements(task, refine, rules, eps, stats, alpha=alpha, fix=fix, callback=callback):
+            pass
+        found = unload(task)
+        lower = None if task.exponent is None else lower_ceiling(*rows, m, limit, found[0], stats["unit"])
+        if lower is None or lower > ceiling / 2:
+            return *found, stats
+        ceiling = lower

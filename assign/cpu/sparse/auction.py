@@ -30,8 +30,11 @@ from gridcut.device import kernel
 
 
 @kernel
-def bid(start, columns, cost, limit, eps, big, budget, v, row_of, waiting, top):
-    """Bid with the rows waiting[:top], `budget` times at most; rows still waiting, and bids."""
+def bid(start, columns, cost, limit, eps, big, budget, floor, v, row_of, waiting, top):
+    """Bid with the rows waiting[:top], `budget` times at most; rows still waiting, and bids.
+
+    -1 bids: a price fell below `floor`, and the prices are to be given up.
+    """
     bids = 0
     while top > 0 and bids < budget:
         top -= 1
@@ -59,6 +62,8 @@ def bid(start, columns, cost, limit, eps, big, budget, v, row_of, waiting, top):
                     break
                 second = min(second, limit[i])
             v[best] -= second - low + eps
+            if v[best] < floor:
+                return top, -1
             driven = row_of[best]
             row_of[best] = i
             i = np.int64(driven)

@@ -30,9 +30,12 @@ The paths take O(n a log a) for a arcs; memory O(n + m + a).
 
 import numpy as np
 
+from assign.certificate import tolerance
+from assign.cpu.ceiling import UNITS, lower_ceiling
 from assign.cpu.sparse.auction import bid, mean_gap, release
 from assign.cpu.sparse.augment import STOPPED, Search, augment, find_arcs, row_prices, settle
 from assign.infeasible import InfeasibleError, check_feasible, deficiency
+from gridcut.device.arguments import check_real
 
 FIRST = 4.0  # first eps, as a multiple of the mean gap between a row's best columns
 PATIENCE = 16  # bids a row in one phase until it is checked that every row can be matched, and the first eps grows
@@ -41,6 +44,11 @@ REACH = 16  # largest price to start from, as a multiple of the range of costs
 WITHOUT = 16  # rows scanned for each row before the auction is called in, where columns may stay unmatched
 AGAIN = 32  # the same where most rows are matched already
 NEVER = np.iinfo(np.int64).max
+# Of integers: a price that falls below FLOOR ends the auction, and no eps exceeds MOST_EPS.  A bid lowers a price by
+# twice eps and the range of costs at most, which is below 2^61, so nothing leaves int64; and the searches begin with
+# prices so near to one another that no path comes to 2^62.
+FLOOR = -(2**60)
+MOST_EPS = 2.0**57
 
 
 def solve(indptr, indices, cost, m, *, limit=None, start=None, matched=None, callback=None, alpha=7.0, fine=100.0):
@@ -50,15 +58,41 @@ def solve(indptr, indices, cost, m, *, limit=None, start=None, matched=None, cal
     fine     last eps: the mean gap between a row's best columns divided by this
     matched  with start: columns of the rows (-1: none), most of which fit these prices; leaves the auction out
     """
-    if not alpha > 1:
-        raise ValueError(f"alpha must be greater than 1, got {alpha!r}")
-    if not fine > 0:
-        raise ValueError(f"fine must be positive, got {fine!r}")
+    if not 1 < check_real("alpha", alpha) < np.inf:
+        raise ValueError(f"alpha must be finite and greater than 1, got {alpha!r}")
+    if not 0 < check_real("fine", fine) < np.inf:
+        raise ValueError(f"fine must be finite and positive, got {fine!r}")
     n = len(indptr) - 1
     if limit is None and n:
         empty = np.flatnonzero(np.diff(indptr) == 0)
         if len(empty):
             raise InfeasibleError(empty[:1], ())
+    how = {"matched": matched, "callback": callback, "alpha": alpha, "fine": fine}
+    found = _solve(indptr, indices, cost, m, limit, start, **how)
+    ceiling = np.inf
+    while len(indices) and (unit := _lost(m, *found)) is not None:
+        lower = lower_ceiling(indptr, indices, cost, m, limit, found[0], unit)
+        if lower is None or not lower < ceiling / 2:
+            break
+        ceiling = lower
+        found = _solve(indptr, indices, np.minimum(cost, ceiling), m, limit, None, **(how | {"matched": None}))
+    return found
+
+
+def _lost(m: int, col_of, u, v, stats) -> float | None:
+    """The unit that prices of floats are rounded to if they have lost digits of the costs paid; None if not."""
+    if u.dtype.kind != "f":
+        return None
+    row = np.flatnonzero(col_of >= 0)
+    prices = max(np.abs(u).max(initial=0.0), np.abs(v).max(initial=0.0))
+    paid = np.abs(u[row] + v[col_of[row]]).max(initial=0.0)
+    unit = 2 * float(np.finfo(np.float64).eps) * prices
+    return unit if UNITS * unit > tolerance((len(u), m), paid) else None
+
+
+def _solve(indptr, indices, cost, m, limit, start, matched, callback, alpha, fine):
+    """As `solve`; prices of floats may have lost digits to a cost that no cheapest assignment holds."""
+    n = len(indptr) - 1
     network = _Network(indptr, indices, cost, m, limit)
     warm = start is not None and len(indices)
     v = network.numbers(start[1]) if warm else np.zeros(m, network.real)
@@ -78,7 +112,9 @@ def solve(indptr, indices, cost, m, *, limit=None, start=None, matched=None, cal
                 row_of[:] = -1
             if paths and not known:
                 v[:] = 0
-            _auction(network, v, row_of, waiting, paths or not warm, alpha, fine, stats, callback)
+            if not _auction(network, v, row_of, waiting, paths or not warm, alpha, fine, stats, callback):
+                v[:] = 0
+                row_of[:] = -1
             _finish(network, v, arc_of, row_of, waiting, NEVER, stats)
         if callback is not None:
             callback(dict(stats))
@@ -103,9 +139,9 @@ class _Network:
         self.spread = self.real(self.cost.max() - self.cost.min()) if len(cost) else self.real(0)
         self.far = np.int64(2**62) if self.whole else np.float64(np.inf)
 
-    def shift_to(self, eps) -> None:
-        """Shift the costs until eps is a whole number, as far as there are bits for it."""
-        largest = int(abs(self.cost).max()) + int(abs(self.limit).max() if self.limited else 0) + 1
+    def shift_to(self, eps, v) -> None:
+        """Shift the costs until eps is a whole number, as far as there are bits for it and for the prices v."""
+        largest = int(abs(self.cost).max()) + int(abs(self.limit).max() if self.limited else 0) + int(abs(v).max()) + 1
         room = 61 - (8 * (self.n + 1) * largest).bit_length()
         self.shift = int(np.clip(np.ceil(np.log2(4 / eps)), 0, max(room, 0)))
         if self.shift:
@@ -138,7 +174,7 @@ class _Network:
 
 
 def _auction(network, v, row_of, waiting, cold, alpha, fine, stats, callback):
-    """Phases of bids; leaves v, row_of."""
+    """Phases of bids, which leave v and row_of; False if prices got too low for that."""
     at = network.start, network.columns
     gap = mean_gap(*at, network.cost, v)
     if gap == 0:
@@ -146,14 +182,16 @@ def _auction(network, v, row_of, waiting, cold, alpha, fine, stats, callback):
     if gap == 0:  # all costs are equal
         if not network.limited:
             row_of[check_feasible(network.start, network.indices, network.n, network.m)] = np.arange(network.n)
-        return
+        return True
     if network.whole:
-        network.shift_to(gap / fine)
+        network.shift_to(gap / fine, v)
         v <<= network.shift
     scale = 2.0**network.shift
     last = gap * scale / fine
     eps = last * alpha ** np.ceil(np.log(FIRST * fine) / np.log(alpha)) if cold else last
-    n = network.n
+    n, floor, most = network.n, network.real(FLOOR if network.whole else -np.inf), np.inf
+    if network.whole:
+        eps, last, most = min(eps, MOST_EPS), min(last, MOST_EPS), MOST_EPS
     col_of = np.empty(n, np.int32)
     doubtful = not network.limited
     while True:
@@ -161,19 +199,22 @@ def _auction(network, v, row_of, waiting, cold, alpha, fine, stats, callback):
         big = network.real(network.spread + step)
         top = release(*at, network.cost, network.limit, step, v, col_of, row_of, waiting)
         while top:
-            top, bids = bid(*at, network.cost, network.limit, step, big, PATIENCE * n, v, row_of, waiting, top)
+            prices = v, row_of, waiting, top
+            top, bids = bid(*at, network.cost, network.limit, step, big, PATIENCE * n, floor, *prices)
+            if bids < 0:
+                return False
             stats["bids"] += bids
             if top and doubtful:
                 check_feasible(network.start, network.indices, n, network.m)
                 doubtful = False
             if top and stats["phases"] == 0:
-                eps *= 4
+                eps = min(4 * eps, most)
                 step = network.real(eps)
         stats["phases"] += 1
         if callback is not None:
             callback(dict(stats))
         if eps <= last:
-            break
+            return True
         eps = max(eps / alpha, last)
 
 

@@ -13,28 +13,23 @@ def run_tasks(items, run, threads, make_work, report):
     """
     results = [None] * len(items)
     lock = threading.Lock()
+    abort = [0]
     waiting = iter(range(len(items)))
     done = [0]
     count = min(threads, len(items))
 
     def worker(which):
         work = make_work()
-        while True:
+        while not abort[0]:
             with lock:
                 i = next(waiting, None)
             if i is None:
                 return
-            try:
-                results[i] = run(items[i], work)
-                with lock:
-                    done[0] += 1
-                if report is not None and which == count - 1:
-                    report(done[0])
-            except BaseException:
-                with lock:
-                    for _ in waiting:
-                        pass
-                raise
+            results[i] = run(items[i], work)
+            with lock:
+                done[0] += 1
+            if report is not None and which == count - 1:
+                report(done[0])
 
-    run_threads(worker, count)
+    run_threads(worker, count, abort)
     return results

@@ -39,7 +39,7 @@ def certify(value, labels: np.ndarray, problem: Problem, machines: list[Machine]
             parts[i] = certify_strip(labels, problem, machines, *strips[i])
 
     run_threads(work, min(thread_count(), len(strips)))
-    certify_sums(value, parts, math.prod(problem.shape) * (2 + arcs), slab.state.numbers.unit)
+    certify_sums(value, parts, slab.state.numbers.unit)
 
 
 def certify_strip(labels: np.ndarray, problem: Problem, machines: list[Machine], first: int, last: int) -> Sums:

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridcut.capacity import cut_capacity
 from gridcut.cuda.flow import labels_and_values
 from gridcut.cuda.slabs.certificate import certify
 from gridcut.cuda.slabs.fetch import fetch_grid
@@ -18,6 +17,7 @@ from gridcut.cuda.tiles.layout import CELLS
 from gridcut.cut import Cut, Later, Solved
 from gridcut.device.arrays import refusing
 from gridcut.device.peers import copy_out, open_gpus
+from gridcut.flow import value_of
 from gridcut.grid import Grid, Layout, make_layout
 from gridcut.load import reader
 from gridcut.problem import Problem
@@ -58,22 +58,33 @@ def max_flow_on_devices(problem: Problem, devices: list[int], parameters: dict, 
     flat = make_layout(problem.shape, problem.edges)
     parts = split(problem.shape, flat.offsets, len(devices))
     gpus = open_gpus(devices[: len(parts)])
-    slabs = load_slabs(problem, parts, gpus)
-    numbers = slabs[0].state.numbers
-    clock.append(time.perf_counter())
-    with refusing():
-        machines, stats = solve(slabs, callback=callback, **parameters)
-    clock.append(time.perf_counter())
-    labels = np.empty(problem.shape, np.bool_)
-    values = on_all(lambda i: bring_labels(machines[i], labels), gpus)
-    clock.append(time.perf_counter())
-    value = cut_capacity(reader(problem, flat), labels, True) if problem.is_float else sum(values)
-    clock.append(time.perf_counter())
+    seconds = dict.fromkeys(("load", "solve", "download", "value"), 0.0)
+    while True:
+        slabs = load_slabs(problem, parts, gpus)
+        numbers = slabs[0].state.numbers
+        problem = problem._replace(bound=numbers.bound)
+        clock.append(time.perf_counter())
+        with refusing():
+            machines, stats = solve(slabs, callback=callback, **parameters)
+        clock.append(time.perf_counter())
+        labels = np.empty(problem.shape, np.bool_)
+        values = on_all(lambda i: bring_labels(machines[i], labels), gpus)  # noqa: B023 - called at once
+        clock.append(time.perf_counter())
+        value, bound = sum(values), None
+        if problem.is_float:
+            value, bound = value_of(problem, reader(problem, flat), labels, numbers.unit)
+        clock.append(time.perf_counter())
+        for name, spent in zip(seconds, np.diff(clock).tolist(), strict=True):
+            seconds[name] += spent
+        if bound is None:
+            break
+        problem, clock = problem._replace(bound=bound), clock[-1:]
+        del slabs, machines  # their memory is for the next ones
     stats = {
         **stats,
         "devices": [gpu.device for gpu in gpus],
         "slabs": [(part.first, part.last) for part in parts],
-        "seconds": dict(zip(("load", "solve", "download", "value"), np.diff(clock).tolist(), strict=True)),
+        "seconds": seconds,
         "dtype": np.dtype(numbers.excess).name,
         "unit": numbers.unit,
     }

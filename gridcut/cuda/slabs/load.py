@@ -80,8 +80,8 @@ def fill(sheet: Sheet, part: Part, numbers: Numbers) -> tuple[State, State]:
             clear(array[: front * each])
         if behind:
             clear(array[array.size - behind * each :])
-    if front or behind:
-        # Once more without the ghosts, for the sum of what leads to the sink.
+    if (front or behind) and not isinstance(numbers.unit, float):
+        # Once more without the ghosts, for the sum of what leads to the sink: the value of integers is made of it.
         clear(state.sums)
         scale = np.float64(numbers.scale)
         grid = grid_for(own.place.runs, 1, 1)

@@ -32,9 +32,11 @@ import time
 
 import numpy as np
 
+from gridcut.cuda.heights import MOST_STEPS
 from gridcut.cuda.slabs.machine import Machine, connect
 from gridcut.cuda.tiles.kernels import AWAKE, AWAKENED, DONE, FEW, LOCAL, PATIENCE, SEARCHES, TURNS, VISITS
 from gridcut.cuda.tiles.solve import MANY
+from gridcut.device.arguments import check_count, check_positive
 
 ENOUGH = 2  # exchanges of heights in a relabeling that does not have to be exact
 
@@ -44,10 +46,8 @@ def solve(slabs, *, callback=None, steps=32, balance=1.0):
 
     steps, balance    as those of gridcut.cuda.tiles.solve
     """
-    if not steps >= 1:
-        raise ValueError(f"steps must be 1 or more, got {steps!r}")
-    if not balance > 0:
-        raise ValueError(f"balance must be positive, got {balance!r}")
+    steps = check_count("steps", steps, 1, MOST_STEPS)
+    balance = check_positive("balance", balance)
     machines = [Machine(slab, steps) for slab in slabs]
     connect(machines)
     return Rounds(machines, balance, callback).run()

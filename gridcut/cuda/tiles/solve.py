@@ -24,6 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gridcut.cuda.heights import MOST_STEPS
 from gridcut.cuda.tiles.discharge import LAP
 from gridcut.cuda.tiles.kernels import (
     COUNTS,
@@ -44,6 +45,7 @@ from gridcut.cuda.tiles.kernels import (
     shared_bytes,
 )
 from gridcut.cuda.tiles.search import search_words
+from gridcut.device.arguments import check_count, check_positive
 from gridcut.device.arrays import allocate, clear, download
 from gridcut.device.cuda import SIMULATED, WARP, multiprocessors
 from gridcut.device.launch import launch, most_blocks, prepare
@@ -118,10 +120,8 @@ def solve(excess, residual, layout, *, warm=None, callback=None, steps=32, balan
     steps     steps of a pixel each time its tile is discharged, in the first rounds; twice as many later
     balance   time spent on discharging, as a multiple of that spent on relabeling
     """
-    if not steps >= 1:
-        raise ValueError(f"steps must be 1 or more, got {steps!r}")
-    if not balance > 0:
-        raise ValueError(f"balance must be positive, got {balance!r}")
+    steps = check_count("steps", steps, 1, MOST_STEPS)
+    balance = check_positive("balance", balance)
     n, arcs = layout.count, layout.arcs
     state = make_state(n, arcs, list_count(shape_of(layout, excess.dtype))) if warm is None else warm
     clear(state.tally)

@@ -11,6 +11,7 @@ import numpy as np
 
 from gridcut.cuda.pixels import grid_for
 from gridcut.cuda.tiles.layout import fits, make_tile_layout, to_image
+from gridcut.device.arguments import plain_array
 from gridcut.device.arrays import DeviceArray, allocate, download, free_bytes, on_device, to_host, upload
 from gridcut.device.launch import launch
 from gridcut.grid import make_layout
@@ -192,7 +193,7 @@ class DeviceProblem:
         if start is None:
             return self.cheapest()
         if not on_device(start):
-            check_start_range(check_start_kind(np.asarray(start), self.shape), self.count)
+            check_start_range(check_start_kind(plain_array("start", start), self.shape), self.count)
         labels = _Flat(check_start_kind(_as_array("start", start), self.shape))
         if on_device(start):
             ((low, high),) = self._ranges([(labels, (0,) * len(self.shape), self.shape, 1)])

@@ -35,7 +35,7 @@ from matching.cuda.grid import add_up
 from matching.cuda.portfolio import matched
 from matching.device_graph import DeviceGeneralGraph
 from matching.general_graph import check_graph
-from matching.graph import checked_shape
+from matching.sparse import checked_shape
 
 THREADS = 32 if SIMULATED else 256
 BLOCKS = 1 if SIMULATED else 2048

@@ -11,6 +11,7 @@ from numba import int32, int64
 
 from gridcut.device.arrays import download, overwrite, refusing, synchronize, upload
 from gridcut.device.cuda import SIMULATED, cuda, device_function, shuffle
+from matching.cuda.limits import check_sides
 from matching.device_graph import DeviceGeneralGraph
 
 THREADS = 32 if SIMULATED else 512
@@ -62,6 +63,7 @@ def on_gpu(graph, partner, weighted: bool, run) -> dict:
     """
     if not graph.edges:
         return {"edges": 0, "rounds": 0}
+    check_sides(graph.n)
     with refusing():
         there = isinstance(graph, DeviceGeneralGraph)
         if there and weighted and graph.weighted:

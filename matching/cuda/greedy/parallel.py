@@ -53,6 +53,7 @@ from matching.cuda.greedy.live import (
 )
 from matching.cuda.greedy.propose import choose_all
 from matching.cuda.grid import add_up, next_turn, run_kernel
+from matching.cuda.limits import check_lists
 
 factor_of = device_code(random_factor)
 REGISTERS = 64  # so that two blocks fit on a multiprocessor
@@ -136,6 +137,7 @@ def solve(graph, partner, *, seed=0, p=0.53406, select=None, rounds=256):
     rounds    at most so many; what is left then is matched by algorithm 1, on the host
     """
     parallel.check_options(p, select, rounds)
+    check_lists("parallel", "vertices", graph.n, "'locally_dominant' or device='cpu'")
     heaviest = graph.weight is not None if select is None else select == "heaviest"
     threshold = np.int64(min(round(p * 2**32), 2**32 - 1))
 

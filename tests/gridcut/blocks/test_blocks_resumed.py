@@ -1,5 +1,6 @@
 """Runs that are stopped or killed go on and lose nothing; folders of others are left alone."""
 
+import json
 import os
 import signal
 import subprocess
@@ -93,9 +94,14 @@ def test_a_folder_of_something_else_is_refused(problem, cut_in, tmp_path):
     with pytest.raises(ValueError, match="holds other files"):
         gridcut.max_flow(source, sink, edges, folder=tmp_path / "b")
     assert [path.name for path in (tmp_path / "b").iterdir()] == ["notes.txt"]
-    (tmp_path / "a" / store.MANIFEST).write_text("{")
-    with pytest.raises(ValueError, match="cannot be read"):
-        gridcut.max_flow(source, sink, edges, folder=tmp_path / "a")
+    manifest = tmp_path / "a" / store.MANIFEST
+    kept = json.loads(manifest.read_text())
+    wrong = [{**kept, "shape": None}, {**kept, "shape": 5}, {**kept, "offsets": [1]}]
+    wrong += [{**kept, "bounds": None}, {"format": kept["format"]}, [], None, 7, "text"]
+    for text in ["", "{", "[" * 100_000, *map(json.dumps, wrong)]:
+        manifest.write_text(text)
+        with pytest.raises(ValueError, match="cannot be read"):
+            gridcut.max_flow(source, sink, edges, folder=tmp_path / "a")
 
 
 def test_a_folder_in_use_is_refused(problem, cut_in, tmp_path, assert_same):

@@ -1,0 +1,240 @@
+"""Decode pictures and arrays from the bytes of a file.
+
+Reader libraries raise dozens of exception types on broken files.  The functions of this module raise two, both with a
+message of one line without the file's name, which the caller adds:
+
+    Unreadable   the file is broken, truncated or of an unknown kind; the message is the reason
+    Unsuitable   the file is sound, but not one picture; the message continues "FILE ..." and says what to do instead
+
+Nothing is ever unpickled.
+"""
+
+import io
+import logging
+import threading
+from contextlib import contextmanager
+
+import numpy as np
+
+EXIF_ORIENTATION = 0x0112
+TIFF_MAGIC = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
+NPY_MAGIC = b"\x93NUMPY"
+PNG_MAGIC = b"\x89PNG\r\n\x1a\n"
+PNG_CHANNELS = {2: 3, 4: 2, 6: 4}  # by the colour type: RGB, grey and alpha, RGBA
+DEFLATE_RATIO = 1032  # bytes that one byte of deflated data can hold at most
+MOST_PACKED = 10_000  # the same for any compression of a TIFF, roughly
+# Pillow counts other things than frames as frames of these: the thumbnails of a phone, layers, reduced pages.
+SINGLE_FORMATS = ("MPO", "PSD", "TIFF")
+INDEXED = ("P", "PA")
+AS_STORED = ("1", "L", "LA", "RGB", "RGBA", "F")
+
+_listening = threading.local()
+
+
+class Unreadable(ValueError):
+    """Why a file cannot be decoded, in one line."""
+
+
+class Unsuitable(Unreadable):
+    """What a sound file holds in place of one picture."""
+
+
+def decode(data: bytes, indices: bool = False) -> np.ndarray:
+    """Pixels of the only frame of a picture file, upright: (H, W) or (H, W, channels), in the file's own type.
+
+    Palette pictures are RGB, or the indices of their palette if `indices`.  Grey values are brightness: where a TIFF
+    file stores white as 0, they are inverted.  Raises Unreadable or Unsuitable.
+    """
+    with reasons():
+        if data[:4] in TIFF_MAGIC:
+            pixels = _from_tiff(data, indices)
+        elif is_deep_png(data):
+            pixels = upright(deep_png(data), _png_orientation(data))
+        else:
+            pixels = _with_pillow(data, indices)
+        if pixels.ndim not in (2, 3) or 0 in pixels.shape:
+            raise Unreadable(f"its pixels have the shape {pixels.shape}")
+        return pixels
+
+
+def load_array(source, mapped: bool = False) -> np.ndarray:
+    """The array of a .npy file, from its bytes or, `mapped` into memory, from its path.  Raises Unreadable."""
+    with reasons():
+        with open(source, "rb") if mapped else io.BytesIO(source) as file:
+            head = file.read(len(NPY_MAGIC))
+            if head[:2] == b"PK":
+                raise Unreadable("it is an archive, such as .npz, not a .npy array")
+            if head != NPY_MAGIC:
+                raise Unreadable("it does not begin as a .npy file does")
+            if mapped:
+                return np.load(source, mmap_mode="r", allow_pickle=False)
+            file.seek(0)
+            return np.load(file, allow_pickle=False)
+
+
+@contextmanager
+def reasons():
+    """Turn any exception of a reader library into Unreadable with a reason of one line."""
+    try:
+        yield
+    except Unreadable:
+        raise
+    except MemoryError as error:
+        raise Unreadable(f"out of memory: {error}" if str(error) else "out of memory") from None
+    except Exception as error:  # there is no common base: OSError, ValueError, struct.error, TokenError, cv2.error, ...
+        reason = (str(error).splitlines() or [""])[0].strip() or type(error).__name__
+        if "cannot identify" in reason:
+            reason = "not an image, or of an unknown kind"
+        raise Unreadable(reason) from None
+
+
+@contextmanager
+def complaints():
+    """A list of what tifffile says in this thread about pages that are missing; nothing that it logs is printed."""
+    logging.getLogger("tifffile").addFilter(_listen)
+    before, _listening.said = getattr(_listening, "said", None), []
+    try:
+        yield _listening.said
+    finally:
+        _listening.said = before
+
+
+def _listen(record) -> bool:
+    """A filter of tifffile's logger, one for all threads: whether to print a record."""
+    said = getattr(_listening, "said", None)
+    if said is not None and "page offset" in (message := record.getMessage()):
+        said.append(message)
+    return said is None
+
+
+def check_claim(claimed: int, data: bytes) -> None:
+    """Unreadable where pixels would take more bytes than a file can hold; before memory is asked for them."""
+    if claimed > MOST_PACKED * len(data):
+        raise Unreadable(f"its pixels would take {claimed} bytes, more than its {len(data)} bytes can hold")
+
+
+def is_deep_png(data: bytes) -> bool:
+    """Whether this is a PNG of several channels of 16 bits, which Pillow would cut to 8 bits."""
+    return data[:8] == PNG_MAGIC and data[24:25] == b"\x10" and data[25:26] in (b"\x02", b"\x04", b"\x06")
+
+
+def deep_png(data: bytes) -> np.ndarray:
+    """Pixels of a PNG that `is_deep_png`, as stored: uint16 (H, W, channels), in the order R, G, B, alpha."""
+    import cv2
+
+    with reasons():
+        chunks = list(_png_chunks(data))
+        for kind, chunk in chunks:
+            if kind == b"acTL" and (frames := int.from_bytes(chunk[:4], "big")) > 1:
+                raise Unsuitable(_frames_in_place_of_one(frames))
+        width, height = (int.from_bytes(data[at : at + 4], "big") for at in (16, 20))
+        channels = PNG_CHANNELS[data[25]]
+        held = DEFLATE_RATIO * sum(len(chunk) for kind, chunk in chunks if kind == b"IDAT")
+        if height * width * channels * 2 > held:
+            raise Unreadable(f"{width}x{height} pixels are more than its {len(data)} bytes can hold")
+        pixels = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
+        if pixels is None:
+            raise Unreadable("broken PNG")
+        if pixels.ndim != 3 or pixels.dtype != np.uint16:
+            raise Unreadable(f"broken PNG: its pixels came out as {pixels.dtype} of shape {pixels.shape}")
+        if channels == 2:
+            return pixels[..., [0, -1]]
+        return pixels[..., [2, 1, 0] if pixels.shape[2] == 3 else [2, 1, 0, 3]]
+
+
+def upright(pixels: np.ndarray, orientation: int) -> np.ndarray:
+    """Undo the eight EXIF orientations."""
+    if orientation in (5, 6, 7, 8):
+        pixels = np.swapaxes(pixels, 0, 1)
+    if orientation in (2, 3, 6, 7):
+        pixels = pixels[:, ::-1]
+    if orientation in (3, 4, 7, 8):
+        pixels = pixels[::-1]
+    return pixels
+
+
+def inverted(pixels: np.ndarray) -> np.ndarray:
+    """Brightness of pixels stored with white as 0."""
+    if pixels.dtype.kind not in "bu":
+        raise Unreadable(f"{pixels.dtype} with white as 0")
+    return ~pixels
+
+
+def _frames_in_place_of_one(frames: int) -> str:
+    return f"holds {frames} frames; pass a single picture (cutmatch flow and cutmatch track take sequences)"
+
+
+def _png_chunks(data: bytes):
+    """Kinds and contents of a PNG's chunks; Unreadable where the file ends before its last chunk does."""
+    at = len(PNG_MAGIC)
+    while True:
+        length, kind = int.from_bytes(data[at : at + 4], "big"), data[at + 4 : at + 8]
+        if at + 12 + length > len(data):
+            raise Unreadable("image file is truncated")
+        yield kind, data[at + 8 : at + 8 + length]
+        if kind == b"IEND":
+            return
+        at += 12 + length
+
+
+def _png_orientation(data: bytes) -> int:
+    from PIL import Image
+
+    # Pillow looks for it in all of these, and behind the pixels too, which it decodes for that.
+    if not {kind for kind, _ in _png_chunks(data)} & {b"eXIf", b"tEXt", b"zTXt", b"iTXt"}:
+        return 1
+    with Image.open(io.BytesIO(data)) as image:
+        return image.getexif().get(EXIF_ORIENTATION, 1)
+
+
+def _with_pillow(data: bytes, indices: bool) -> np.ndarray:
+    from PIL import Image, ImageOps
+
+    image = Image.open(io.BytesIO(data))
+    if image.format not in SINGLE_FORMATS and (frames := getattr(image, "n_frames", 1)) > 1:
+        raise Unsuitable(_frames_in_place_of_one(frames))
+    image.load()  # raises on truncated data, which lazy loading would leave for later
+    kind = image.format
+    image = ImageOps.exif_transpose(image)
+    if image.mode in AS_STORED or (indices and image.mode in INDEXED):
+        return np.array(image)
+    if image.mode.startswith("I;16"):
+        return np.array(image).astype(np.uint16)
+    if image.mode == "I":
+        pixels = np.array(image)
+        if kind == "TIFF":
+            return pixels  # 32 bits, kept: they may be labels
+        if pixels.min() < 0 or pixels.max() > 65535:
+            raise Unreadable("32-bit integers; convert it to 8 or 16 bits")
+        return pixels.astype(np.uint16)
+    return np.array(image.convert("RGB"))  # palette, CMYK, YCbCr, Lab, ...
+
+
+def _from_tiff(data: bytes, indices: bool) -> np.ndarray:
+    import tifffile
+
+    with complaints() as said, tifffile.TiffFile(io.BytesIO(data)) as file:
+        if len(file.pages) > 1 and file.pages[1].shape == file.pages[0].shape:
+            raise Unsuitable(f"holds {len(file.pages)} pages; split it into single pictures")
+        if said:
+            raise Unreadable(f"truncated: {said[0]}")
+        page = file.pages[0]
+        check_claim(page.nbytes, data)
+        photometric = getattr(page.photometric, "name", "")
+        white_is_0 = photometric == "MINISWHITE"
+        few_bits = page.bitspersample < 8  # Pillow spreads 2 and 4 bits over the range of 8
+        if few_bits or photometric in ("PALETTE", "YCBCR", "CMYK", "SEPARATED", "CIELAB"):
+            return _with_pillow(data, indices)
+        try:
+            pixels = page.asarray()
+        except ValueError as error:
+            if "imagecodecs" not in str(error):
+                raise
+            # LZW and others, which tifffile leaves to a package that need not be installed
+            pixels = _with_pillow(data, indices)
+            # Pillow inverts 8 bits itself, and no other depth.
+            return inverted(pixels) if white_is_0 and pixels.dtype != np.uint8 else pixels
+        if page.planarconfig == tifffile.PLANARCONFIG.SEPARATE and pixels.ndim == 3:
+            pixels = np.moveaxis(pixels, 0, -1)
+        tag = page.tags.get(EXIF_ORIENTATION)
+    return upright(inverted(pixels) if white_is_0 else pixels, int(tag.value) if tag is not None else 1)

@@ -1,0 +1,189 @@
+"""How a run ends when something is wrong: one clear line on standard error, and an exit status.
+
+    0    done
+    1    some inputs of a batch failed, or the disk is full
+    2    the input, an option or the machine does not allow it
+    70   a defect in cutmatch: a result that fails its own certificate, or an unexpected error
+    130  stopped by Ctrl-C
+
+CUTMATCH_TRACEBACK=1 prints the traceback of an unexpected error as well.
+"""
+
+import contextlib
+import errno
+import os
+import sys
+import traceback
+from pathlib import Path
+
+BAD_INPUT = 2  # as argparse uses for wrong options
+SOME_FAILED = 1
+DEFECT = 70  # EX_SOFTWARE of sysexits.h
+STOPPED = 130  # 128 + SIGINT, as shells report it
+
+FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO))
+DEFECTIVE = "this is a defect in cutmatch, please report it"
+ROOT = Path(__file__).resolve().parents[1]
+
+_closed = set()  # names of the standard streams that were closed when the process started
+
+
+class InputError(ValueError):
+    """An argument cannot be used; the message is one line that names it and says what would be right."""
+
+
+class OutputError(InputError):
+    """A result cannot be written; `status` is the exit status this calls for."""
+
+    def __init__(self, message: str, status: int = BAD_INPUT):
+        super().__init__(message)
+        self.status = status
+
+
+def reason_of(error: BaseException) -> str:
+    """What the user is told about an error, in one line."""
+    text = " ".join(str(error).split())
+    if _is_certificate_error(error):
+        return f"{DEFECTIVE}: {text}"
+    if isinstance(error, MemoryError):
+        if not text:
+            return "out of memory; use a smaller picture"
+        return f"out of memory ({text}); use a smaller picture" if _is_foreign(error) else text
+    if type(error).__module__ == "cv2" and "memory" in text.lower():
+        return "out of memory; use a smaller picture"
+    if isinstance(error, OSError) and error.strerror:
+        where = "" if error.filename is None else f" {os.fsdecode(error.filename)!r}"
+        return f"cannot use{where or ' a file'} ({error.strerror})"
+    if isinstance(error, InputError | RuntimeError) and text:
+        return text
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def is_defect(error: BaseException) -> bool:
+    """Whether an error is a mistake of this program rather than of its input or its machine."""
+    if _is_certificate_error(error) or isinstance(error, RecursionError | NotImplementedError):
+        return True
+    if type(error).__module__ == "cv2" and "memory" in str(error).lower():
+        return False
+    return not isinstance(error, InputError | RuntimeError | MemoryError | OSError | KeyboardInterrupt)
+
+
+def finish(name: str, call) -> int:
+    """Do `call()`, which returns an exit status; any error ends as one line that opens with `name`, and a status."""
+    _open_streams()
+    try:
+        status = call()
+    except BrokenPipeError:  # the reader of JSON or of a progress bar has ended
+        _abandon_output()
+        return SOME_FAILED
+    except KeyboardInterrupt:
+        say(f"{name}: stopped")
+        return STOPPED
+    except SystemExit:  # argparse has printed help or an error
+        _flush(name)
+        raise
+    except Exception as error:
+        status = _report(name, error)
+    return _flush(name) or status
+
+
+def say(line: str) -> None:
+    """Print a line on standard error, if that can be done."""
+    with contextlib.suppress(OSError, ValueError):
+        print(line, file=sys.stderr)
+
+
+def tell(*lines: str) -> None:
+    """Print lines on standard output; a reader that has ended, such as head, keeps no work from being done."""
+    try:
+        for line in lines:
+            print(line)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        _abandon_output()
+
+
+def is_closed(stream: str) -> bool:
+    """Whether "stdin", "stdout" or "stderr" was closed by the caller of this program, as `>&-` does."""
+    return stream in _closed
+
+
+def _report(name: str, error: Exception) -> int:
+    text, defect = reason_of(error), is_defect(error)
+    if defect and not text.startswith(DEFECTIVE):
+        text = f"{DEFECTIVE}: {text}{_place(error)}"
+    if defect and os.environ.get("CUTMATCH_TRACEBACK", "0") not in ("", "0"):
+        traceback.print_exception(error)
+    say(f"{name}: {text}")
+    if defect:
+        return DEFECT
+    if isinstance(error, OSError) and error.errno in FULL:
+        return SOME_FAILED
+    return getattr(error, "status", BAD_INPUT)
+
+
+def _place(error: Exception) -> str:
+    """Where in this distribution an unexpected error came from."""
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        path = Path(frame.filename)
+        if path.is_relative_to(ROOT) and "site-packages" not in path.relative_to(ROOT).parts:
+            return f" ({path.relative_to(ROOT)}, line {frame.lineno})"
+    return ""
+
+
+def _is_certificate_error(error: BaseException) -> bool:
+    # Not imported: that loads numba, and an error of a module that is not loaded cannot have been raised.
+    module = sys.modules.get("gridcut.device.errors")
+    return module is not None and isinstance(error, module.CertificateError)
+
+
+def _is_foreign(error: BaseException) -> bool:
+    return type(error).__module__.startswith("numpy")
+
+
+def _open_streams() -> None:
+    """Make the standard streams usable: a closed one writes to the null device, and every name can be printed.
+
+    A closed descriptor would otherwise be given to the next file that is opened, and messages would go there.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            _closed.add(name)
+            try:
+                os.fstat(number)
+            except OSError:
+                nothing = os.open(os.devnull, os.O_RDWR)
+                if nothing != number:
+                    os.dup2(nothing, number)
+                    os.close(nothing)
+                os.set_inheritable(number, True)  # for workers
+            setattr(sys, name, open(number, "w" if number else "r", closefd=False))
+    for stream in (sys.stdout, sys.stderr):
+        if getattr(stream, "errors", None) == "strict" and hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # names of files that the terminal cannot show
+
+
+def _flush(name: str) -> int:
+    """Write out what was printed; the exit status if that fails for another reason than a reader that has ended."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _abandon_output()
+    except OSError as error:
+        _abandon_output()
+        say(f"{name}: cannot write to standard output ({error.strerror})")
+        return SOME_FAILED
+    except ValueError:  # closed meanwhile
+        pass
+    return 0
+
+
+def _abandon_output() -> None:
+    """Send what is still buffered to the null device, so that the interpreter does not complain when it ends."""
+    with contextlib.suppress(OSError, ValueError):
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        try:
+            os.dup2(nothing, sys.stdout.fileno())
+        finally:
+            os.close(nothing)

@@ -1,0 +1,234 @@
+"""This checkout against another commit, in turns in one run: has anything become slower?
+
+    python -m benchmarks compare COMMIT [--only gridcut,assign] [--rounds 9] [--device cuda] [--save NAME]
+
+The other commit is checked out into a temporary folder (or is one already: a path).  Two processes stay alive, one for
+each checkout, and take turns on every case: public calls on the same arrays, kernels compiled and results certified
+before the clock starts.  A ratio above 1 means that this checkout is slower.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse
+
+from benchmarks.table import ROOT, geometric_mean, header, markdown, save
+
+WORKER = Path(__file__).with_name("compare_worker.py")
+
+
+class Case(NamedTuple):
+    """A call: module and function of the product (or a name in compare_worker.py), and its arguments."""
+
+    group: str
+    name: str
+    call: str
+    arguments: tuple
+    options: dict
+
+
+def main(argv):
+    options = _parser().parse_args(argv)
+    report = header("This checkout against another, in turns", ["numba", "numpy", "scipy"])
+    print(report, flush=True)
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        other = stack.enter_context(_checkout(options.commit, Path(folder)))
+        cases = [case for case in all_cases(options.quick) if case.group in options.only]
+        if options.device == "cuda":
+            cases = [case._replace(options={**case.options, "device": "cuda"}) for case in cases if _has_device(case)]
+        file = Path(folder) / "cases.pickle"
+        file.write_bytes(pickle.dumps([tuple(case) for case in cases]))
+        before, after = (stack.enter_context(Worker(tree, file, options.threads)) for tree in (other, ROOT))
+        rows, ratios = [], {}
+        for number, case in enumerate(cases):
+            taken = {before: [], after: []}
+            for worker in (before, after):
+                worker.run(number, certify=True)
+            for turn in range(options.rounds):
+                for worker in (before, after) if turn % 2 else (after, before):
+                    taken[worker].append(worker.run(number))
+            old, new = (median(taken[worker]) for worker in (before, after))
+            ratios.setdefault(case.group, []).append(new / old)
+            rows.append([case.group, case.name, "✓", f"{1e3 * old:.3f}", f"{1e3 * new:.3f}", f"{new / old:.3f}"])
+            print(" ".join(rows[-1]), flush=True)
+    for group, found in ratios.items():
+        rows.append([group, "geometric mean", "", "", "", f"{geometric_mean(found):.3f}"])
+    columns = ["group", "case", "certified", "before ms", "now ms", "now / before"]
+    threads = f"{options.threads} thread{'s' if options.threads > 1 else ''}"
+    text = f"Before: {options.commit}. {options.rounds} rounds, medians, {threads}, {options.device}.\n\n"
+    text += markdown(columns, rows)
+    print(text)
+    if options.save:
+        print("saved to", save(options.save, f"{report}\n{text}"))
+    return 0
+
+
+@contextlib.contextmanager
+def _checkout(commit: str, folder: Path):
+    """A folder with the sources of another commit."""
+    if Path(commit).is_dir():
+        yield Path(commit).resolve()
+        return
+    tree = folder / "tree"
+    subprocess.run(["git", "worktree", "add", "--quiet", "--detach", str(tree), commit], cwd=ROOT, check=True)
+    try:
+        yield tree
+    finally:
+        subprocess.run(["git", "worktree", "remove", "--force", str(tree)], cwd=ROOT, check=False)
+
+
+class Worker:
+    """A process that imports the product from one checkout."""
+
+    def __init__(self, tree: Path, cases: Path, threads: int):
+        environment = {**os.environ, "PYTHONPATH": str(tree), "NUMBA_NUM_THREADS": str(threads)}
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", str(WORKER), str(tree), str(cases)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment,
+            cwd=tree,
+            text=True,
+        )
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+    def run(self, number: int, certify: bool = False) -> float:
+        """Seconds of a call of one case."""
+        self.process.stdin.write(json.dumps([number, certify]) + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline()
+        if not answer:
+            raise RuntimeError("a worker ended without a result; the error is above")
+        return json.loads(answer)
+
+
+def _has_device(case: Case) -> bool:
+    return not case.call.endswith(("linear_sum_assignment", "maximum_bipartite_matching"))
+
+
+def all_cases(quick: bool):
+    """The hot paths of the product; with `quick`, the same calls on tiny instances."""
+    yield from gridcut_cases(quick)
+    yield from assign_cases(quick)
+    yield from matching_cases(quick)
+    yield from app_cases(quick)
+
+
+def gridcut_cases(quick: bool):
+    from benchmarks.instances import EIGHT, SUITE, vessels
+
+    names = ["astronaut", "ising camera", "grey hubble x2"]
+    problems = {} if quick else {name: SUITE[name]() for name in names} | {"astronaut, 8": EIGHT["astronaut, 8"]()}
+    if not quick:
+        problems["vessels 64, 6"] = vessels(64, 6)
+    for side in (8, 64):
+        rng = np.random.default_rng(side)
+        problem = (rng.integers(0, 99, (side, side)), rng.integers(0, 99, (side, side)), {(0, 1): 30, (1, 0): 30})
+        yield Case("gridcut", f"random {side} x {side}", "gridcut.max_flow", problem, {})
+    for name, problem in problems.items():
+        arguments = (problem.source, problem.sink, problem.edges)
+        yield Case("gridcut", name, "gridcut.max_flow", arguments, {})
+        if name == "astronaut":
+            floats = (problem.source / 7, problem.sink / 7, {o: w / 7 for o, w in problem.edges.items()})
+            yield Case("gridcut", f"{name}, float64", "gridcut.max_flow", floats, {})
+            yield Case("gridcut", f"{name}, warm", "warm", arguments, {})
+    rng = np.random.default_rng(1)
+    small = rng.integers(0, 99, (2, 20, 24, 24))
+    yield Case("gridcut", "batch 20 x 24 x 24", "gridcut.max_flow_batch", (*small, {(0, 1): 30, (1, 0): 30}), {})
+    side = 24 if quick else 200
+    costs = rng.integers(0, 100, (6, side, side))
+    difference = np.subtract.outer(range(6), range(6))
+    cost = np.minimum(abs(difference), 2)
+    weights = {(0, 1): 20, (1, 0): 20}
+    yield Case("labels", f"expansion 6 x {side}^2", "gridcut.alpha_expansion", (costs, weights, cost), {})
+    yield Case("labels", f"convex 6 x {side}^2", "gridcut.convex_labels", (costs, weights, abs(difference)), {})
+
+
+def assign_cases(quick: bool):
+    from benchmarks.assign_instances import DENSE, SPARSE
+
+    for n in (10, 30, 100) if quick else (10, 30, 100, 1000, 2000):
+        for family in ("u1e6", "geometric 1e3", "tracking"):
+            cost = DENSE[family](n, np.random.default_rng(n))
+            yield Case("assign", f"{family}, {n}", "assign.solve", (cost,), {})
+    cost = DENSE["u1e6"](300, np.random.default_rng(0))
+    yield Case("assign", "u1e6, 300, float64", "assign.solve", (cost / 3,), {})
+    yield Case("assign", "u1e6, 300 x 200", "assign.solve", (cost[:, :200],), {"max_cost": 5000})
+    for n in (10, 300):
+        yield Case("assign", f"SciPy's function, {n}", "assign.linear_sum_assignment", (cost[:n, :n],), {})
+    for family in ("nearest 1e3", "random 1e5"):
+        sparse = SPARSE[family](200 if quick else 10_000, np.random.default_rng(2))
+        yield Case("assign", f"sparse {family}", "assign.solve", (sparse,), {})
+    batch = np.random.default_rng(3).integers(0, 1000, (500, 30, 30))
+    yield Case("assign", "batch 500 x 30", "assign.solve_batch", (batch,), {})
+    points = np.random.default_rng(4).random((2, 100 if quick else 3000, 2))
+    yield Case("assign", f"points {points.shape[1]}", "assign.solve_points", tuple(points), {})
+
+
+def matching_cases(quick: bool):
+    from benchmarks import matching_instances as instances
+
+    graphs = {"grid 30^2": instances.road(30, 0.1)}
+    if not quick:
+        graphs |= {
+            "delaunay 2^16": instances.delaunay(16),
+            "uniform 2^17 3": instances.uniform(2**17, 3),
+            "R-MAT 2^14": instances.rmat(14, 16, (0.45, 0.15, 0.15, 0.25)),
+            "road 400^2": instances.road(400, 0.3),
+        }
+    for name, graph in graphs.items():
+        yield Case("matching", name, "matching.maximum", (graph,), {})
+        yield Case("matching", f"{name}, SciPy's function", "matching.maximum_bipartite_matching", (graph,), {})
+    size = 8 if quick else 16
+    plane = instances.delaunay(size)
+    plane = scipy.sparse.csr_array(((plane + plane.T) > 0).astype(np.int64))
+    weight = scipy.sparse.triu(plane, 1).tocsr()
+    weight.data = np.random.default_rng(5).random(weight.nnz)
+    weight = scipy.sparse.csr_array(weight + weight.T)
+    for method in ("random", "sorted", "locally_dominant", "parallel"):
+        yield Case("matching", f"greedy {method}", "matching.greedy", (weight,), {"method": method})
+    yield Case("matching", f"block triangular 2^{size}", "matching.dulmage_mendelsohn", (plane,), {})
+
+
+def app_cases(quick: bool):
+    import skimage.data
+
+    photo = skimage.data.astronaut()
+    if quick:
+        photo = np.ascontiguousarray(photo[::8, ::8])
+    strokes = np.zeros(photo.shape[:2], np.uint8)
+    h, w = strokes.shape
+    strokes[h // 4 : h // 2, w // 3 : w // 2] = 1
+    strokes[: h // 20 + 1] = 2
+    yield Case("apps", "segment, strokes", "segment", (photo, strokes), {})
+
+
+def _parser():
+    options = argparse.ArgumentParser(
+        prog="python -m benchmarks compare", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("commit", help="a commit, or a folder with another checkout")
+    groups = ("gridcut", "labels", "assign", "matching", "apps")
+    options.add_argument("--only", type=lambda text: text.split(","), default=groups, metavar=",".join(groups))
+    options.add_argument("--rounds", type=int, default=9)
+    options.add_argument("--threads", type=int, default=1)
+    options.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    options.add_argument("--quick", action="store_true", help="tiny instances")
+    options.add_argument("--save", metavar="NAME", help="keep the table as benchmarks/results/NAME.md")
+    return options

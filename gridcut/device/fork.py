@@ -1,0 +1,45 @@
+"""Parallel kernels in a process that was forked from one with running OpenMP threads.
+
+A fork copies the calling thread only.  GNU's OpenMP, numba's usual threading layer on Linux, then waits for threads
+that do not exist; numba ends such a process with SIGTERM, and a pool of processes starts the next one, without end.  So
+from such a fork on, parallel kernels run on one thread, in serial code of the same function.  With the start methods
+"spawn" and "forkserver" of multiprocessing they run on several threads as usual.
+
+TBB and numba's workqueue are left to themselves: they start their threads again.
+"""
+
+import os
+import sys
+from types import FunctionType
+
+import numba
+
+_forked_from_openmp = False
+
+
+def must_run_serially() -> bool:
+    """Whether this process, or one that it descends from, was forked while OpenMP's threads were running."""
+    return _forked_from_openmp
+
+
+def serial_copy(function):
+    """The same function under another name, so that its machine code is cached in another file."""
+    copy = FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
+    copy.__qualname__ = f"{function.__qualname__}_serial"
+    return copy
+
+
+def _after_fork_in_child() -> None:
+    global _forked_from_openmp
+    try:
+        layer = numba.threading_layer()
+    except ValueError:  # no parallel kernel has run yet, nor has numba been asked for its number of threads
+        return
+    if layer == "omp" and sys.platform.startswith("linux"):
+        _forked_from_openmp = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)

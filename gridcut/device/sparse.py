@@ -1,0 +1,104 @@
+"""Validation of sparse matrices before any compiled code reads them.
+
+SciPy's constructors accept pointers and indices that point outside their arrays, and SciPy's own conversions and the
+kernels here would follow them.  `check_matrix` takes any SciPy matrix, `check_compressed` the arrays of one.  Both only
+read; the cost is one pass over the pointers and one over the indices.
+"""
+
+import numpy as np
+
+
+def check_compressed(name: str, indptr, indices, shape, *, lines: str = "row") -> None:
+    """Raise unless every pointer and index of a compressed matrix is in range.
+
+    Parameters
+    ----------
+    name : str
+        Of the argument, for the message.
+    indptr, indices : ndarray of integers, one-dimensional
+        Line i has the entries indices[indptr[i] : indptr[i + 1]].  Entries behind the last pointer are not examined.
+    shape : tuple of int
+        Number of lines, and the bound of the indices.
+    lines : str
+        What the lines are: "row" for CSR, "column" for CSC.
+
+    Raises
+    ------
+    TypeError
+        Arrays that are not one-dimensional or do not hold integers.
+    ValueError
+        Pointers or indices out of range.
+    """
+    count, bound = shape
+    for part, array in (("indptr", indptr), ("indices", indices)):
+        if not isinstance(array, np.ndarray) or array.ndim != 1 or array.dtype.kind not in "iu":
+            kind = f"{array.dtype}, {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
+            raise TypeError(f"{name}: {part} must be a one-dimensional array of integers, got {kind}")
+    if len(indptr) != count + 1:
+        raise ValueError(
+            f"{name}: indptr must have {count + 1} entries, one for each {lines} and one more; got {len(indptr)}"
+        )
+    if indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any():
+        raise ValueError(f"{name}: indptr must ascend from 0; it starts at {indptr[0]}{_first_descent(indptr)}")
+    end = int(indptr[-1])
+    if end > len(indices):
+        raise ValueError(f"{name}: indptr must end at {len(indices)}, the number of indices, or before; got {end}")
+    check_range(f"{name}: indices", indices[:end], bound)
+
+
+def check_range(name: str, indices: np.ndarray, bound: int) -> None:
+    """Raise ValueError unless all integers are in 0 to bound - 1; one pass."""
+    if not len(indices):
+        return
+    # A negative integer read as one without a sign is larger than any bound.
+    unsigned = indices.view(indices.dtype.str.replace("i", "u"))
+    if int(unsigned.max()) >= bound:
+        low, high = int(indices.min()), int(indices.max())
+        allowed = f"be from 0 to {bound - 1}" if bound else "not exist where a side of the matrix is 0"
+        raise ValueError(f"{name} must {allowed}; got {low} to {high}")
+
+
+def check_matrix(name: str, matrix) -> None:
+    """Raise unless a SciPy sparse matrix with two axes is safe to convert; TypeError or ValueError.
+
+    Duplicates, any order of the indices and unused entries behind the last pointer are permitted.
+    """
+    n, m = matrix.shape
+    form = matrix.format
+    if form in ("csr", "csc", "bsr"):
+        rows, cols = matrix.blocksize if form == "bsr" else (1, 1)
+        shape, lines = ((m, n), "column") if form == "csc" else ((n // rows, m // cols), "row")
+        check_compressed(name, matrix.indptr, matrix.indices, shape, lines=lines)
+        needed, kept = int(matrix.indptr[-1]), matrix.data.shape[:1]
+    elif form == "coo":
+        axes = getattr(matrix, "coords", None) or (matrix.row, matrix.col)
+        for part, indices, bound in zip(("row", "column"), axes, (n, m), strict=True):
+            if indices.ndim != 1 or indices.dtype.kind not in "iu":
+                raise TypeError(f"{name}: {part} indices must be a one-dimensional array of integers")
+            check_range(f"{name}: {part} indices", indices, bound)
+        needed, kept = len(axes[0]), {len(axes[1]), *matrix.data.shape[:1]}
+        if kept != {needed}:
+            raise ValueError(
+                f"{name}: {needed} rows are stored with {len(axes[1])} columns and {len(matrix.data)} data"
+            )
+        return
+    elif form == "dia":
+        needed, kept = len(matrix.offsets), matrix.data.shape[:1]
+    elif form == "lil":
+        if any(len(cols) != len(data) for cols, data in zip(matrix.rows, matrix.data, strict=True)):
+            raise ValueError(f"{name}: a row of the LIL matrix has not as many data as columns")
+        for cols in matrix.rows:
+            check_range(f"{name}: indices", np.asarray(cols, np.int64), m)
+        return
+    else:  # DOK and whatever else SciPy brings: no arrays that could point anywhere
+        return
+    if kept[0] < needed:
+        raise ValueError(f"{name}: {needed} entries are stored, but only {kept[0]} data")
+
+
+def _first_descent(indptr) -> str:
+    descents = np.flatnonzero(indptr[1:] < indptr[:-1])
+    if not len(descents):
+        return ""
+    at = int(descents[0])
+    return f" and falls from {indptr[at]} to {indptr[at + 1]} at entry {at + 1}"

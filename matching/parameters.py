@@ -1,0 +1,83 @@
+"""What parameters of methods may be: one check for each name, for solvers on either device.
+
+What is returned is a plain bool, int, float or str, so that kernels are compiled once.
+"""
+
+import math
+from numbers import Integral
+
+import numpy as np
+
+from gridcut.device.arguments import check_count, check_positive, check_real
+
+MAX_INT32 = 2**31 - 1
+MAX_SEED = 2**64 - 1
+
+
+def positive(name: str, value) -> int | float:
+    """A finite number above 0; integers stay integers."""
+    if math.isinf(check_positive(name, value)):
+        raise ValueError(f"{name} must be finite, got {value!r}")
+    return int(value) if isinstance(value, Integral) else float(value)
+
+
+def fraction(name: str, value) -> float:
+    """A number between 0 and 1, neither of them."""
+    value = check_real(name, value)
+    if not 0 < value < 1:
+        raise ValueError(f"{name} must lie between 0 and 1, got {value!r}")
+    return value
+
+
+def switch(name: str, value) -> bool:
+    """True or False; words would count as True."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {value!r:.60} ({type(value).__name__})")
+    return bool(value)
+
+
+def one_of(name: str, value, known: tuple):
+    """One of some words, None among them where it stands for a default."""
+    if not (value is None or isinstance(value, str)):
+        raise TypeError(f"{name} must be a string, got {value!r:.60} ({type(value).__name__})")
+    if value not in known:
+        raise ValueError(f"{name} must be {', '.join(map(repr, known[:-1]))} or {known[-1]!r}, got {value!r}")
+    return value
+
+
+def check_seed(seed) -> int:
+    """A seed of 64 bits."""
+    return check_count("seed", seed, 0, MAX_SEED)
+
+
+def check_threads(threads) -> int | None:
+    """A number of threads, or None for numba's."""
+    return None if threads is None else check_count("threads", threads)
+
+
+# By the name of the parameter.  "relabel" is a pair, which its methods read.
+CHECKS = {
+    "alpha": positive,
+    "by_step": switch,
+    "direction_optimising": switch,
+    "fairness": switch,
+    "frequency": positive,
+    "gap": switch,
+    "grafting": switch,
+    "grid": lambda name, value: one_of(name, value, ("ct", "mt")),
+    "lookahead": switch,
+    "own_levels": lambda name, value: check_count(name, value, 0, MAX_INT32),
+    "p": fraction,
+    "rounds": lambda name, value: check_count(name, value, 0, MAX_INT32),
+    "search": lambda name, value: one_of(name, value, ("gpubfs", "gpubfs_wr")),
+    "select": lambda name, value: one_of(name, value, ("first", "heaviest", None)),
+    "shrink_from": lambda name, value: check_count(name, value, 1, MAX_INT32),
+    "shuffled": switch,
+    "side": lambda name, value: one_of(name, value, ("rows", "columns")),
+    "wide": check_count,
+}
+
+
+def checked(parameters: dict) -> dict:
+    """Parameters that their method has, each as its check returns it."""
+    return {name: CHECKS[name](name, value) if name in CHECKS else value for name, value in parameters.items()}

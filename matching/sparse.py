@@ -1,0 +1,134 @@
+"""The entry of every graph: index arrays are checked before any code follows them.
+
+SciPy's constructors test the first and the last pointer of a compressed matrix, neither the pointers between them nor
+any index, and its conversions follow both in compiled code without bounds checks.  So a matrix is tested before it is
+converted (`gridcut.device.sparse`), and the lists of one that needs no conversion in the pass that reads them.
+"""
+
+import operator
+from itertools import chain
+
+import numpy as np
+
+from gridcut.device import kernel
+from gridcut.device.arguments import plain_array
+from gridcut.device.sparse import check_matrix
+
+INT32, INT64 = np.dtype(np.int32), np.dtype(np.int64)
+INT32_MAX = np.iinfo(np.int32).max
+# How graphs of other libraries become sparse arrays, by the package that their class is from.
+CONVERSIONS = {
+    "networkx": "networkx.bipartite.biadjacency_matrix or networkx.to_scipy_sparse_array converts it",
+    "pandas": "scipy.sparse.csr_array(graph.to_numpy()) converts it",
+    "sparse": "graph.to_scipy_sparse() converts it",
+}
+
+
+def not_a_graph(graph, accepted: str) -> TypeError:
+    """The error for an object of another kind, with the conversion that helps."""
+    package = type(graph).__module__.partition(".")[0]
+    if isinstance(graph, np.ma.MaskedArray):
+        hint = "scipy.sparse.csr_array(graph.filled(0)) makes one from a masked array"
+    else:
+        hint = CONVERSIONS.get(package, "scipy.sparse.csr_array(graph) makes one from a dense matrix")
+    return TypeError(f"graph must be {accepted}, got {type(graph).__name__}; {hint}")
+
+
+def integers(name: str, array) -> np.ndarray:
+    """A one-dimensional array of integers; an empty one may have any dtype."""
+    if type(array) is np.ndarray and array.ndim == 1 and array.dtype.kind in "iu":
+        return array
+    array = plain_array(name, array)
+    if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
+        raise TypeError(f"{name} must be a one-dimensional array of integers, got {array.dtype}, {array.shape}")
+    return array
+
+
+def plain(array, dtype):
+    """Contiguous, writable, aligned, native: numba would compile every kernel once more for other arrays."""
+    if array.dtype != dtype:
+        return array.astype(dtype, order="C")
+    return array if array.flags.carray else np.require(array, dtype, "CAW")
+
+
+def checked_shape(shape) -> tuple[int, int]:
+    try:
+        rows, cols = shape
+        rows, cols = operator.index(rows), operator.index(cols)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"shape must be two whole numbers, got {shape!r}") from error
+    if not (0 <= rows < INT32_MAX and 0 <= cols < INT32_MAX):
+        raise ValueError(f"shape must lie in 0 ... {INT32_MAX - 1}, as vertices are int32, got {(rows, cols)}")
+    return rows, cols
+
+
+@kernel
+def pointers_ascend(ptr, most):
+    """Whether pointers ascend from 0 to at most `most`; SciPy allows arrays longer than the last one says."""
+    if ptr[0] != 0 or ptr[-1] > most:
+        return False
+    fine = True
+    for i in range(ptr.size - 1):
+        fine &= ptr[i + 1] >= ptr[i]
+    return fine
+
+
+def checked_pointers(indptr, lists: int, indices: int) -> np.ndarray:
+    """int64 pointers of so many lists, which ascend from 0 to the number of indices or less."""
+    indptr = integers("indptr", indptr)
+    if len(indptr) != lists + 1:
+        raise ValueError(f"indptr must have {lists + 1} entries, one for each row and the end, got {len(indptr)}")
+    ptr = plain(indptr, INT64)
+    if not pointers_ascend(ptr, indices):
+        raise disordered(indices)
+    return ptr
+
+
+def disordered(indices: int) -> ValueError:
+    return ValueError(f"indptr must ascend from 0 to at most {indices}, the number of indices")
+
+
+def check_axes(graph) -> None:
+    """Two axes; SciPy has sparse arrays of one, and coordinates of more."""
+    if graph.ndim != 2:
+        raise ValueError(f"graph must have 2 axes, rows and columns, got shape {graph.shape}")
+    checked_shape(graph.shape)
+
+
+def stored_lists(graph, with_values: bool = True):
+    """(indptr, indices, values, whether they are lists of columns) of a SciPy matrix; duplicates are kept.
+
+    The caller checks the lists: those of a compressed matrix are returned as they are.  A conversion by SciPy would
+    add duplicates up in the dtype of the matrix, which may be too narrow for the sum.
+    """
+    check_axes(graph)
+    if graph.format not in ("csr", "csc"):
+        check_matrix("graph", graph)
+        if graph.format in ("coo", "dok"):
+            graph = graph.tocoo()
+            row, col = plain(graph.row, INT32), plain(graph.col, INT32)
+            order = np.argsort(row, kind="stable")
+            ptr = np.zeros(graph.shape[0] + 1, np.int64)
+            np.cumsum(np.bincount(row, minlength=graph.shape[0]), out=ptr[1:])
+            return ptr, col[order], graph.data[order] if with_values else None, False
+        if graph.format == "lil":  # whose read-only arrays SciPy does not convert
+            ptr = np.cumsum([0, *map(len, graph.rows)])
+            adj = np.fromiter(chain.from_iterable(graph.rows), np.int32, ptr[-1])
+            return ptr, adj, np.fromiter(chain.from_iterable(graph.data), graph.dtype, ptr[-1]), False
+        graph = graph.tocsr()
+    if with_values and len(graph.data) < len(graph.indices):
+        raise ValueError(f"graph has {len(graph.indices)} indices, but {len(graph.data)} values")
+    return graph.indptr, graph.indices, graph.data, graph.format == "csc"
+
+
+def stored_entries(graph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(row, column, value) of every entry of a SciPy matrix, checked; duplicates are kept."""
+    check_axes(graph)
+    check_matrix("graph", graph)
+    if graph.format in ("coo", "dok"):
+        graph = graph.tocoo()
+        return plain(graph.row, INT32), plain(graph.col, INT32), graph.data
+    ptr, adj, values, by_col = stored_lists(graph)
+    adj = plain(adj[: ptr[-1]], INT32)
+    vertex = np.repeat(np.arange(len(ptr) - 1, dtype=np.int32), np.diff(ptr))
+    return *((adj, vertex) if by_col else (vertex, adj)), values[: len(adj)]

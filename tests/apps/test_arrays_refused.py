@@ -1,0 +1,170 @@
+"""Functions behind the commands, called with arrays and numbers that they cannot use: ValueError or TypeError, at once.
+
+Every message names what is wrong; none comes from inside NumPy, OpenCV or a kernel.
+"""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from apps.denoise import denoise
+from apps.flow import flow
+from apps.images import InputError
+from apps.motion.matches import Matches
+from apps.motion.tracking import Detections, track
+from apps.motion.wide import match_wide
+from apps.segmentation import segment
+from apps.several.objects import segment_labels, segment_volume
+from apps.stereo import stereo
+from apps.superpixels import superpixels
+
+GOOD = np.random.default_rng(0).integers(0, 256, (48, 64, 3), dtype=np.uint8)
+FLOATS = (GOOD / 255).astype(np.float32)
+SEEDS = np.zeros((48, 64), np.uint8)
+SEEDS[:2], SEEDS[-2:] = 1, 2
+VOLUME = np.random.default_rng(1).uniform(0, 1, (4, 6, 7))
+VOLUME_SEEDS = np.zeros((4, 6, 7), np.uint8)
+VOLUME_SEEDS[0], VOLUME_SEEDS[-1] = 1, 2
+
+CALLS = {
+    "segment": lambda a: segment(a, box=(5, 5, 20, 20)),
+    "segment_labels": lambda a: segment_labels(a, SEEDS),
+    "denoise": lambda a: denoise(a),
+    "superpixels": lambda a: superpixels(a, 10),
+    "stereo, left": lambda a: stereo(a, FLOATS),
+    "stereo, right": lambda a: stereo(FLOATS, a),
+    "flow, first": lambda a: flow(a, FLOATS),
+    "flow, second": lambda a: flow(FLOATS, a),
+    "match_wide": lambda a: match_wide(a, GOOD),
+}
+HOLED = FLOATS.copy()
+HOLED[3, 4, 1] = np.nan
+PICTURES = {
+    "NaN": HOLED,
+    "infinity": np.where(np.isnan(HOLED), np.inf, HOLED),
+    "above 1": 255 * FLOATS,
+    "int32": GOOD.astype(np.int32),
+    "uint32": GOOD.astype(np.uint32),
+    "int64": GOOD.astype(np.int64),
+    "complex": FLOATS.astype(complex),
+    "objects": GOOD.astype(object),
+    "text": GOOD.astype(str),
+    "dates": GOOD[..., 0].astype("M8[s]"),
+    "one axis": FLOATS[0, :, 0],
+    "four axes": FLOATS[None],
+    "five channels": np.repeat(FLOATS, 2, axis=2)[..., :5],
+    "no pixel": FLOATS[:0],
+    "ragged": [[0.1, 0.2], [0.3]],
+    "nothing": None,
+    "a path": "photo.png",
+    "a number": 0.5,
+}
+
+
+@pytest.mark.parametrize("kind", PICTURES)
+@pytest.mark.parametrize("call", CALLS)
+def test_pictures(call, kind):
+    with pytest.raises(InputError, match="must hold|must be|holds (NaN|floats)|need|ragged") as caught:
+        CALLS[call](PICTURES[kind])
+    assert "\n" not in str(caught.value)
+
+
+def change(array, at, value, dtype=None):
+    array = array.astype(dtype or array.dtype)
+    array[at] = value
+    return array
+
+
+OTHERS = {
+    "scribbles of floats": (lambda: segment(GOOD, scribbles=SEEDS.astype(float)), "scribbles must hold integer codes"),
+    "scribbles, NaN": (lambda: segment(GOOD, scribbles=np.full((48, 64), np.nan)), "scribbles must hold integer codes"),
+    "scribbles of colours": (
+        lambda: segment(GOOD, scribbles=GOOD.astype(np.uint16)),
+        "scribbles in colour must be uint8",
+    ),
+    "scribbles, one axis": (lambda: segment(GOOD, scribbles=SEEDS[0]), "scribbles must hold integer codes"),
+    "scribbles of another size": (lambda: segment(GOOD, scribbles=SEEDS[:-1]), "make them the same size"),
+    "trimap of text": (lambda: segment(GOOD, trimap=SEEDS.astype(str)), "trimap must hold integer codes"),
+    "box of fractions": (lambda: segment(GOOD, box=(1.5, 2, 9, 9)), "--box needs four whole numbers"),
+    "box, infinite": (lambda: segment(GOOD, box=(1, 2, np.inf, 9)), "--box needs four whole numbers"),
+    "box of text": (lambda: segment(GOOD, box="1259"), "--box needs four whole numbers"),
+    "box of three": (lambda: segment(GOOD, box=(1, 2, 9)), "--box needs four whole numbers"),
+    "rounds, none": (lambda: segment(GOOD, scribbles=SEEDS, rounds=0), "rounds must be 1 or more"),
+    "rounds of text": (lambda: segment(GOOD, scribbles=SEEDS, rounds="3"), "rounds must be a whole number"),
+    "keep": (lambda: segment(GOOD, scribbles=SEEDS, keep=3), "--keep must be one of"),
+    "seeds of floats": (lambda: segment_labels(GOOD, SEEDS + 0.5), "seeds must hold integers, got float64"),
+    "seeds of one axis": (lambda: segment_labels(GOOD, SEEDS[0]), "make them the same size"),
+    "volume, NaN": (lambda: segment_volume(change(VOLUME, (1, 1, 1), np.nan), VOLUME_SEEDS), "volume holds NaN"),
+    "volume, flat": (lambda: segment_volume(VOLUME[0], VOLUME_SEEDS), r"volume must hold numbers of shape \(D, H, W\)"),
+    "volume of text": (lambda: segment_volume(VOLUME.astype(str), VOLUME_SEEDS), "volume must hold numbers"),
+    "volume, complex": (lambda: segment_volume(VOLUME * 1j, VOLUME_SEEDS), "volume must hold numbers"),
+    "spacing, uneven": (
+        lambda: segment_volume(VOLUME, VOLUME_SEEDS, spacing=(1e-300, 1, 1)),
+        "within a factor of 1000",
+    ),
+    "spacing of text": (lambda: segment_volume(VOLUME, VOLUME_SEEDS, spacing="abc"), "--spacing needs three sizes"),
+    "mask of text": (lambda: denoise(GOOD, mask=SEEDS.astype(str)), "mask must hold numbers"),
+    "mask, NaN": (lambda: denoise(GOOD, mask=np.full((48, 64), np.nan)), "mask holds NaN or infinity"),
+    "mask, one axis": (lambda: denoise(GOOD, mask=SEEDS[0]), "mask must hold numbers"),
+    "smoothness of text": (lambda: denoise(GOOD, smoothness="1"), "smoothness must be a number"),
+    "levels of 2.5": (lambda: denoise(GOOD, levels=2.5), "levels must be a whole number"),
+    "limit, true": (lambda: denoise(GOOD, limit=True), "limit must be a whole number"),
+    "disparity of 3.5": (lambda: stereo(GOOD, GOOD, max_disparity=3.5), "max_disparity must be a whole number"),
+    "stereo's smoothness": (lambda: stereo(GOOD, GOOD, smoothness=None), "smoothness must be a number"),
+    "regions of 2.5": (lambda: superpixels(GOOD, 2.5), "regions must be a whole number"),
+    "evenness, too small": (lambda: superpixels(GOOD, 5, evenness=1e-300), "evenness must be a colour difference"),
+    "gate of text": (lambda: match_wide(GOOD, GOOD, gate="3"), "gate must be a number"),
+    "matches, a list": (lambda: flow(GOOD, GOOD, matches=[1, 2]), "matches must be apps.motion.matches.Matches"),
+    "detections of text": (lambda: track([["a"]], reach=3), "detections must be"),
+    "detections, NaN": (lambda: track([np.full((3, 2), np.nan)], reach=3), "detections need finite positions"),
+    "detections, far": (lambda: track([np.full((3, 2), 1e300)], reach=3), r"positions up to 1e\+12"),
+    "detections, frames of floats": (
+        lambda: track(Detections(np.zeros(3), np.zeros((3, 2))), reach=3),
+        "whole frame numbers",
+    ),
+    "reach of text": (lambda: track([np.zeros((1, 2))], reach="3"), "reach must be a number"),
+    "reach, far": (lambda: track([np.zeros((1, 2))], reach=1e300), r"reach must be at most 1e\+12"),
+    "memory of 1.5": (lambda: track([np.zeros((1, 2))], reach=3, memory=1.5), "memory must be a whole number"),
+}
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_other_arguments(kind):
+    call, message = OTHERS[kind]
+    with pytest.raises((InputError, TypeError), match=message):
+        call()
+
+
+def matches(**changed):
+    points = np.array([[1.0, 2], [30, 40]])
+    held = {"first": points, "second": points + 1, "cost": np.ones(2), "margin": np.ones(2), "confidence": np.ones(2)}
+    return Matches(**held | changed)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"first": np.array([[1.0, 2], [1e300, 40]])}, r"number 1 is at \(1e\+300, 40\) in the first frame, too far"),
+        ({"first": np.array([[np.nan, 2], [3, 40]])}, "number 0 is at"),
+        ({"first": np.array([[1.0, 2], [66, 40]])}, "number 1 is at"),
+        ({"second": np.array([[1.0, 2], [30, -49]])}, "in the second frame"),
+        ({"second": np.zeros((3, 2))}, r"matches.second must be numbers \(N, 2\)"),
+        ({"second": np.full((2, 2), "a")}, "matches.second must be numbers"),
+        ({"confidence": np.array([0.5, 1.5])}, "matches.confidence must be numbers"),
+        ({"confidence": np.array([0.5, np.nan])}, "matches.confidence must be numbers"),
+    ],
+)
+def test_matches_that_do_not_go_with_the_frames(changed, message):
+    with pytest.raises(InputError, match=message):
+        flow(GOOD, GOOD, matches=matches(**changed))
+
+
+@pytest.mark.parametrize("kind", ["picture", "volume"])
+def test_results_of_two_labels_can_be_pickled(kind):
+    """As batches send them between processes."""
+    result = segment_labels(FLOATS, SEEDS) if kind == "picture" else segment_volume(VOLUME, VOLUME_SEEDS)
+    again = pickle.loads(pickle.dumps(result))
+    np.testing.assert_array_equal(again.labels, result.labels)
+    assert again.values == result.values
+    again.solved.check()

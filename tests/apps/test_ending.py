@@ -1,0 +1,216 @@
+"""However a command ends: one line, the right exit status, and nothing lost; closed, broken and full streams too."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from apps import cli, denoise, info
+from apps.errors import OutputError, finish, is_defect, reason_of
+from gridcut.device import CertificateError
+
+ROOT = Path(__file__).resolve().parents[2]
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT)}
+
+
+@pytest.fixture
+def photos(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "p").mkdir()
+    for name in ("a", "b"):
+        Image.fromarray(np.full((8, 9), 90, np.uint8)).save(tmp_path / "p" / f"{name}.png")
+    (tmp_path / "p" / "c.png").touch()
+    return tmp_path
+
+
+def shell(line, **more):
+    command = line.replace("cutmatch", f"{sys.executable} -m apps.cli")
+    how = {"capture_output": True, "timeout": 300, "env": ENVIRONMENT | more}
+    return subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], **how)
+
+
+@pytest.mark.parametrize(
+    ("error", "line", "status"),
+    [
+        (CertificateError("flow 3 is not 4"), "this is a defect in cutmatch, please report it: flow 3 is not 4", 70),
+        (KeyError("x"), "this is a defect in cutmatch, please report it: KeyError: 'x' (tests/apps/", 70),
+        (RecursionError("too deep"), "this is a defect in cutmatch, please report it: too deep (tests", 70),
+        (RuntimeError("no GPU here"), "no GPU here", 2),
+        (MemoryError(), "out of memory; use a smaller picture", 2),
+        (MemoryError("needs 9 GiB; use blocks"), "needs 9 GiB; use blocks", 2),
+        (PermissionError(13, "Permission denied", "f"), "cannot use 'f' (Permission denied)", 2),
+        (IsADirectoryError(21, "Is a directory", b"f"), "cannot use 'f' (Is a directory)", 2),
+        (OSError(28, "No space left on device"), "cannot use a file (No space left on device)", 1),
+        (OutputError("--out: full", 1), "--out: full", 1),
+        (KeyboardInterrupt(), "stopped", 130),
+    ],
+)
+def test_every_error_is_one_line_and_a_status(error, line, status, capsys):
+    def call():
+        raise error
+
+    assert finish("cutmatch test", call) == status
+    captured = capsys.readouterr().err
+    assert captured.startswith(f"cutmatch test: {line}")
+    assert captured.count("\n") == 1
+
+
+def test_a_traceback_on_request(capsys, monkeypatch):
+    monkeypatch.setenv("CUTMATCH_TRACEBACK", "1")
+    assert finish("cutmatch test", lambda: {}["x"]) == 70
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_numpy_says_how_much_memory_it_wanted():
+    with pytest.raises(MemoryError) as caught:
+        np.zeros((1 << 40, 1 << 20), np.uint8)
+    assert reason_of(caught.value).startswith("out of memory (Unable to allocate ")
+    assert not is_defect(caught.value)
+
+
+@pytest.mark.parametrize("more", [[], ["--resume"], ["--workers", "1"]])
+def test_a_result_that_fails_its_certificate(photos, capsys, monkeypatch, more):
+    """In a batch the other items are done; the status is that of a defect, over that of a failed input."""
+    work, engine = denoise._denoise_one, [*more]
+
+    def fails(job, chosen):
+        if job.image.stem == "a":
+            raise CertificateError("the cut is not minimal")
+        return work(job, chosen)
+
+    if "--workers" in engine:
+        # Another process imports its own module: there the function is found as it is.
+        sys.path.insert(0, str(photos))
+        (photos / "failing.py").write_text(
+            "from apps.denoise import _denoise_one as work\nfrom gridcut.device import CertificateError\n"
+            "def fails(job, chosen):\n    if job.image.stem == 'a':\n"
+            "        raise CertificateError('the cut is not minimal')\n    return work(job, chosen)\n"
+        )
+        import failing
+
+        fails = failing.fails
+    monkeypatch.setattr(denoise, "_denoise_one", fails)
+    try:
+        line = "p/a.png: this is a defect in cutmatch, please report it: the cut is not minimal"
+        assert denoise.main(["p", *more]) == 70
+        captured = capsys.readouterr()
+        assert line in captured.err
+        assert "1 done, " in captured.out
+        assert "2 failed" in captured.out
+        if not more:
+            assert denoise.main(["p/a.png"]) == 70
+            assert line.removeprefix("p/a.png: ") in capsys.readouterr().err
+    finally:
+        if "--workers" in engine:
+            sys.path.remove(str(photos))
+            del sys.modules["failing"]
+
+
+@pytest.mark.parametrize("line", ["cutmatch denoise p 2>&-", "cutmatch denoise p --workers 1 2>&- >&- <&-"])
+def test_closed_streams_do_not_keep_the_work_from_being_done(photos, line):
+    done = shell(line)
+    assert done.returncode == 1, "one of the pictures is broken"
+    assert len(list((photos / "out").glob("*.png"))) == 2
+    for path in (photos / "out").rglob("*"):
+        assert path.is_dir() or path.read_bytes()[:1] in (b"\x89", b"{"), "no message went into a file"
+
+
+def test_json_to_a_closed_or_full_standard_output(photos):
+    done = shell("cutmatch info --json >&-")
+    assert done.returncode == 2
+    assert done.stderr.decode() == (
+        "cutmatch info: --json: standard output is closed; name a file, as in --json report.json\n"
+    )
+    for line in ("cutmatch info >/dev/full", "cutmatch info --json >/dev/full", "cutmatch --help >/dev/full"):
+        done = shell(line)
+        assert done.returncode == 1
+        assert done.stderr.decode().count("\n") == 1
+        assert "No space left on device" in done.stderr.decode()
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        ("cutmatch info | true", 0),
+        ("cutmatch --help | true", 0),
+        ("cutmatch denoise --help | true", 0),
+        ("cutmatch denoise p/a.png --quiet | true", 0),
+        ("cutmatch denoise p --json r.json | true", 1),
+        ("cutmatch nothing 2>&1 | true", 2),
+    ],
+)
+def test_a_reader_that_has_ended(photos, line, status):
+    """Nothing is printed; the status is that of the work, which is done."""
+    done = shell(line)
+    assert done.stderr == b"" or b"c.png: image: " in done.stderr
+    assert b"Broken" not in done.stderr
+    assert b"Traceback" not in done.stderr
+    assert done.returncode == status
+    if "r.json" in line:
+        assert (photos / "r.json").read_text().startswith("{")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "ascii"])
+def test_names_that_no_terminal_can_show(photos, encoding):
+    odd = os.fsdecode(b"p/\xff\xe9.png"), "p/\u732b.png"
+    for name in odd:
+        Image.fromarray(np.full((8, 9), 90, np.uint8)).save(name)
+    done = shell("cutmatch denoise p --json r.json", PYTHONIOENCODING=encoding)
+    assert done.returncode == 1
+    assert b"4 done, 1 failed" in done.stdout
+    assert b"c.png: image: " in done.stderr
+    assert b"Traceback" not in done.stderr
+    assert (photos / "out" / os.fsdecode(b"\xff\xe9-restored.png")).exists()
+    assert (photos / "r.json").exists()
+    done = shell("cutmatch superpixels p --regions 4 --csv t.csv --out s", PYTHONIOENCODING=encoding)
+    assert b"4 done, 1 failed" in done.stdout
+    assert b"p/\xff\xe9.png," in (photos / "t.csv").read_bytes()
+
+
+def test_ctrl_c_while_a_command_is_loaded():
+    """From the moment that the program has begun."""
+    code = """
+import sys, os
+class Slow:
+    def find_spec(self, name, path, target=None):
+        if name == "apps.images":
+            print("loading", flush=True)
+            import time
+            time.sleep(60)
+sys.meta_path.insert(0, Slow())
+from apps.cli import main
+sys.exit(main(["denoise", "a.png"]))
+"""
+    running = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=ENVIRONMENT,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    assert running.stdout.readline() == "loading\n"
+    time.sleep(0.1)
+    running.send_signal(signal.SIGINT)
+    _, errors = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert errors == "cutmatch: stopped\n"
+
+
+def test_help_names_the_exit_statuses(capsys):
+    assert cli.main(["--help"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    for part in ("0 done", "1 some inputs", "2 the input", "70 a defect", "130 stopped"):
+        assert part in printed
+
+
+def test_an_error_of_info_is_one_line(monkeypatch, capsys):
+    monkeypatch.setattr(info, "facts", lambda: 1 / 0)
+    assert info.main([]) == 70
+    assert "ZeroDivisionError" in capsys.readouterr().err

@@ -1,0 +1,125 @@
+"""Options of the commands that name a file to write, and values that no command takes."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from apps import cli
+
+
+@pytest.fixture
+def photos(tmp_path, monkeypatch):
+    """Two small pictures, a matrix and a table in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    for n, name in enumerate("ab"):
+        Image.fromarray(np.full((6, 8), 40 * n + 40, np.uint8)).save(f"{name}.png")
+    (tmp_path / "a.mtx").write_text("%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 1\n")
+    (tmp_path / "d.csv").write_text("frame,x,y\n0,1,1\n1,1,1\n")
+    return tmp_path
+
+
+def contents(folder):
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "taken"),
+    [
+        (["superpixels", "--regions", "20", "--json", "a.png", "b.png"], "a.png"),
+        (["denoise", "a.png", "--json", "b.png"], "b.png"),
+        (["matching", "--json", "a.mtx", "b.npz"], "a.mtx"),
+        (["segment", "--box", "1,1,4,4", "--json", "a.png", "b.png"], "a.png"),
+        (["stereo", "a.png", "--json", "b.png", "b.png"], "b.png"),
+        (["flow", "--json", "a.png", "a.png", "b.png"], "a.png"),
+        (["match", "--json", "a.png", "a.png", "b.png"], "a.png"),
+        (["track", "--json", "d.csv", "d.csv"], "d.csv"),
+        (["demo", "--json", "new.txt"], "new.txt"),
+        (["info", "--json", "d.csv"], "d.csv"),
+    ],
+)
+def test_json_takes_no_other_file(photos, capsys, arguments, taken):
+    before = contents(photos)
+    assert cli.main(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert f"--json: {taken!r} must end in .json; for standard output write --json=-" in captured.err
+    assert contents(photos) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["superpixels", "a.png", "--csv", "stack.npy"], "--csv: 'stack.npy' must end in .csv"),
+        (["track", "d.csv", "--table", "a.png"], "--table: 'a.png' must end in .csv, .json, .npz"),
+        (["match", "a.png", "b.png", "--table", "a.png"], "--table: 'a.png' must end in .csv or .json"),
+        (["matching", "a.mtx", "--table", "a.png"], "--table: 'a.png' must end in .csv or .npy"),
+        (["track", "d.csv", "--video", "a.png"], "--video: 'a.png' must end in .mp4, .avi, .gif"),
+    ],
+)
+def test_tables_and_videos_have_their_suffixes(photos, capsys, arguments, message):
+    before = contents(photos)
+    assert cli.main(arguments) == 2
+    assert message in capsys.readouterr().err
+    assert contents(photos) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["segment", "", "--box", "1,1,4,4"], "image"),
+        (["denoise", "a.png", ""], "image"),
+        (["denoise", "a.png", "--mask", ""], "--mask"),
+        (["denoise", "a.png", "--out", ""], "--out"),
+        (["denoise", "a.png", "--json", ""], "--json"),
+        (["stereo", "", "b.png"], "left"),
+        (["match", "a.png", ""], "second"),
+        (["flow", ""], "frames"),
+        (["track", ""], "input"),
+        (["matching", ""], "file"),
+    ],
+)
+def test_an_empty_name_is_not_the_current_folder(photos, capsys, arguments, named):
+    before = contents(photos)
+    assert cli.main(arguments) == 2
+    assert f": {named} is empty; pass a name, or . for the current folder\n" in capsys.readouterr().err
+    assert contents(photos) == before
+
+
+def test_a_value_that_looks_like_an_option(photos, capsys):
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["segment", "a.png", "--box", "-5,1,4,4"])
+    assert stop.value.code == 2
+    assert "(one that begins with - is written --box=-...)" in capsys.readouterr().err
+    assert cli.main(["segment", "a.png", "--box=-5,1,4,4"]) == 2
+    assert "--box -5,1,4,4 leaves the image" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("value", ["0", "-3", "many", ""])
+def test_a_number_of_threads_that_numba_does_not_take(photos, value):
+    done = subprocess.run(
+        [sys.executable, "-m", "apps.cli", "denoise", "a.png"],
+        env=os.environ | {"NUMBA_NUM_THREADS": value},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"cutmatch denoise: NUMBA_NUM_THREADS must be 1 or more, got {value!r}; set another number, or unset it\n"
+    )
+
+
+def test_json_of_numbers_that_are_not_finite(capsys):
+    from apps.command import write_json
+
+    write_json("-", {"a": [1.5, float("inf")], "b": {"c": float("nan")}, "d": (-float("inf"), "text", None, True)})
+    assert json.loads(capsys.readouterr().out, parse_constant=pytest.fail) == {
+        "a": [1.5, None],
+        "b": {"c": None},
+        "d": [None, "text", None, True],
+    }

@@ -1,0 +1,278 @@
+"""No command writes over an input, nor over a file that an earlier run of the same command did not make."""
+
+import json
+import os
+import shutil
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from apps import cli, denoise, flow, match, matching, segment, stereo, superpixels, track
+from apps.motion.files import write_flow
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """Pictures a.png and b.png, strokes, a matrix and a table of detections in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    picture = np.full((12, 16, 3), 200, np.uint8)
+    picture[:, :8] = 40
+    for name in "ab":
+        Image.fromarray(picture).save(f"{name}.png")
+    marks = np.zeros((12, 16), np.uint8)
+    marks[:, :3], marks[:, -3:] = 1, 2
+    Image.fromarray(marks).save("strokes.png")
+    (tmp_path / "boxes.json").write_text('{"a": [2, 2, 9, 9]}')
+    (tmp_path / "m.mtx").write_text("%%MatrixMarket matrix coordinate pattern general\n2 2 2\n1 1\n2 2\n")
+    rows = [f"{frame},{5 * point + frame},{3 * point}" for frame in range(3) for point in range(4)]
+    (tmp_path / "d.csv").write_text("\n".join(["frame,x,y", *rows]) + "\n")
+    return tmp_path
+
+
+def contents(folder):
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+# Files made from others of `here`, the command line, and the option and the file that it must name.
+OVER_INPUTS = {
+    "trimap": ({"a-mask.png": "strokes.png"}, "segment a.png --trimap a-mask.png --out .", "--out: 'a-mask.png'"),
+    "scribbles": ({"a-cutout.png": "strokes.png"}, "segment a.png --scribbles a-cutout.png --out .", "a-cutout.png"),
+    "labels": ({"a-labels.png": "strokes.png"}, "segment a.png --labels a-labels.png --out .", "--out: 'a-labels.png'"),
+    "object": (
+        {"a-object2.png": "b.png"},
+        "segment a.png a-object2.png --labels strokes.png --out .",
+        "--out: 'a-object2.png'",
+    ),
+    "boxes": ({"r.json": "boxes.json"}, "segment a.png --box r.json --json r.json", "--json: 'r.json'"),
+    "mask": ({"a-restored.png": "strokes.png"}, "denoise a.png --mask a-restored.png --out .", "a-restored.png"),
+    "picture": ({"a-restored.png": "b.png"}, "denoise a.png a-restored.png --out .", "--out: 'a-restored.png'"),
+    "true segments": ({"a-means.png": "b.png"}, "superpixels a.png --truth a-means.png --out .", "a-means.png"),
+    "true disparities": ({"a-error.png": "b.png"}, "stereo a.png b.png --truth a-error.png --out .", "a-error.png"),
+    "true flow": ({"a.flo": "d.csv"}, "flow a.png b.png --truth a.flo --out .", "--out: 'a.flo'"),
+    "matches": ({"a-matches.csv": "d.csv"}, "flow a.png b.png --matches a-matches.csv --out .", "a-matches.csv"),
+    "homography": ({"t.csv": "d.csv"}, "match a.png b.png --truth t.csv --table t.csv", "--table: 't.csv'"),
+    "detections": ({}, "track d.csv --table d.csv", "--table: 'd.csv'"),
+    "spelling": ({}, "track d.csv --table ../{here}/d.csv", "/d.csv' is an input"),
+    "folder of truths": (
+        {"t/a.png": "a.png", "t/a-restored.png": "b.png"},
+        "denoise a.png --truth t --out t",
+        "--out: 't/a-restored.png'",
+    ),
+}
+
+
+@pytest.mark.parametrize("link", ["", "symbolic", "hard"])
+@pytest.mark.parametrize("case", OVER_INPUTS)
+def test_inputs_are_never_written_over(here, capsys, case, link):
+    made, line, named = OVER_INPUTS[case]
+    for name, source in made.items():
+        (here / name).parent.mkdir(exist_ok=True)
+        if link == "":
+            shutil.copy(source, name)
+        else:
+            (os.symlink if link == "symbolic" else os.link)(here / source, name)
+    if link and not made:
+        (os.symlink if link == "symbolic" else os.link)("d.csv", "other.csv")
+        line = line.replace("--table d.csv", "--table other.csv")
+        named = named.replace("'d.csv'", "'other.csv'")
+    before = contents(here)
+    # As a batch too, which --table is not for.
+    for more in ([], ["--overwrite"], *([] if "--table" in line else [["--resume"]])):
+        assert cli.main([*line.format(here=here.name).split(), *more]) == 2, more
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert captured.err.count("\n") == 1
+        assert named in captured.err
+        assert "is an input of this run and would be overwritten; choose another" in captured.err
+        assert contents(here) == before
+
+
+# A command line, one of its results, and what it is made from.
+RESULTS = {
+    "segment": (segment, "a.png --scribbles strokes.png", "a-cutout.png"),
+    "segment labels": (segment, "a.png --labels strokes.png", "a-object2.png"),
+    "denoise": (denoise, "a.png", "a-restored.png"),
+    "superpixels": (superpixels, "a.png --regions 9", "a-means.png"),
+    "track": (track, "d.csv --reach 2 --quiet", "d-trails.png"),
+    "matching": (matching, "m.mtx --dulmage-mendelsohn", "m-blocks.npz"),
+}
+
+
+@pytest.mark.parametrize("case", RESULTS)
+def test_own_results_are_replaced_and_files_of_others_are_not(here, capsys, case):
+    program, line, result = RESULTS[case]
+    arguments = [*line.split(), "--device", "cpu"]
+    (here / "out").mkdir()
+    foreign = here / "out" / result
+    foreign.write_text("of another")
+    assert program.main(arguments) == 2
+    message = "is there already and was not made by an earlier run of cutmatch"
+    captured = capsys.readouterr()
+    assert f"'out/{result}' {message}" in captured.err
+    assert "pass --overwrite" in captured.err
+    assert [p.name for p in (here / "out").iterdir()] == [result], "checked before anything was written"
+    assert foreign.read_text() == "of another"
+
+    assert program.main([*arguments, "--overwrite"]) == 0
+    first = foreign.read_bytes()
+    assert first != b"of another"
+    assert program.main(arguments) == 0, "what it made it may replace"
+    if case != "matching":  # a .npz holds times
+        assert foreign.read_bytes() == first
+    shutil.rmtree(here / "out" / ".cutmatch")
+    capsys.readouterr()
+    assert program.main(arguments) == 2, "without its ledger it cannot know"
+    assert message in capsys.readouterr().err
+
+
+def test_results_of_another_command_or_of_another_input_stay(here, capsys):
+    assert superpixels.main(["a.png", "--regions", "9"]) == 0
+    assert segment.main(["a.png", "--labels", "strokes.png"]) == 2
+    assert "'out/a-labels.png' is there already and was not made by" in capsys.readouterr().err
+    Image.open("a.png").save("a.bmp")
+    assert denoise.main(["a.png"]) == 0
+    assert denoise.main(["a.bmp"]) == 2
+    assert "'out/a-restored.png' is there already and was made from 'a.png'" in capsys.readouterr().err
+    assert denoise.main(["a.bmp", "--overwrite"]) == 0
+    assert denoise.main(["a.bmp"]) == 0
+    assert denoise.main(["a.png"]) == 2
+
+
+def test_all_names_that_a_picture_had_stay_ours(here):
+    for regions in ("9,4", "9", "9,4"):
+        assert superpixels.main(["a.png", "--regions", regions]) == 0
+
+
+def test_a_link_or_a_device_among_the_results_is_of_another(here, capsys):
+    assert denoise.main(["a.png"]) == 0
+    result = here / "out" / "a-restored.png"
+    (here / "victim").write_text("old")
+    for plant in (lambda: result.symlink_to("../victim"), lambda: os.mkfifo(result)):
+        result.unlink()
+        plant()
+        assert denoise.main(["a.png"]) == 2
+        assert "was not made by an earlier run" in capsys.readouterr().err
+    assert (here / "victim").read_text() == "old"
+
+
+def test_reports_are_known_by_their_content(here, capsys):
+    (here / "r.json").write_text('{"a": [0, 0, 5, 5]}')
+    for command in (["denoise", "a.png"], ["denoise", "a.png", "b.png"], ["info"], ["matching", "m.mtx"]):
+        assert cli.main([*command, "--json", "r.json"]) == 2
+        assert "--json: 'r.json' is there already and was not written by cutmatch" in capsys.readouterr().err
+        assert json.loads((here / "r.json").read_text()) == {"a": [0, 0, 5, 5]}
+    assert cli.main(["denoise", "a.png", "--json", "r.json", "--overwrite"]) == 0
+    for command in (["denoise", "a.png"], ["denoise", "a.png", "b.png"], ["info"], ["matching", "m.mtx"]):
+        assert cli.main([*command, "--json", "r.json"]) == 0
+    for text in ("[]", "", "[1]", "{}", "words", "[" * 100_000):
+        (here / "r.json").write_text(text)
+        assert cli.main(["info", "--json", "r.json"]) == 2
+        assert (here / "r.json").read_text() == text
+
+
+def test_tables_that_options_name(here, capsys):
+    for line in (
+        "track d.csv --reach 2 --quiet --table {}.csv",
+        "track d.csv --reach 2 --quiet --video {}.avi",
+        "matching m.mtx --table {}.npy",
+        "superpixels a.png --regions 9 --csv {}.csv",
+        "superpixels a.png b.png --regions 9 --csv {}.csv",
+    ):
+        command = line.format("t").split()
+        path = here / command[-1]
+        path.write_text("of another")
+        assert cli.main(command) == 2
+        assert f"{command[-2]}: {command[-1]!r} is there already and was not written by" in capsys.readouterr().err
+        assert path.read_text() == "of another"
+        path.unlink()
+        assert cli.main(command) == 0
+        assert cli.main(command) == 0, "its own"
+        path.unlink()
+        for folder in ("out", ".cutmatch"):
+            shutil.rmtree(here / folder, ignore_errors=True)
+
+
+def test_two_results_of_one_name(here, capsys):
+    for line in (
+        "superpixels a.png --regions 9 --csv out/r.csv --json out/r.json --out out",
+        "track d.csv --reach 2 --quiet --table out/t.csv --json out/t.json",
+    ):
+        assert cli.main(line.split()) == 0
+    for line, both in (
+        ("track d.csv --table r2.json --json ./r2.json", "'--json' and '--table'"),
+        ("track d.csv --table out/d-tracks.json --json out/d-tracks.json", "'--json' and '--table'"),
+    ):
+        assert cli.main(line.split()) == 2
+        assert both in capsys.readouterr().err
+    assert denoise.main(["a.png", "./a.png"]) == 2
+    assert "2 inputs are called 'a'" in capsys.readouterr().err
+
+
+def test_out_in_the_folder_of_the_inputs_does_not_eat_its_own_results(here, capsys):
+    for name in ("strokes.png",):
+        (here / name).rename(here / "strokes")
+    for program, how in ((denoise, []), (segment, ["--box", "2,2,9,9"]), (superpixels, ["--regions", "9"])):
+        for _ in range(3):
+            assert program.main([".", "--out", ".", *how]) == 0
+            assert "2 done, 0 failed" in capsys.readouterr().out
+    pictures = sorted(p.name for p in here.glob("*.png"))
+    kinds = ("cutout", "labels", "mask", "means", "outlines", "overlay", "restored")
+    assert pictures == sorted(f"{n}{k}.png" for n in "ab" for k in ("", *(f"-{kind}" for kind in kinds)))
+    assert denoise.main([".", "--out", ".", "--resume"]) == 0
+    assert "0 done, 2 skipped, 0 failed" in capsys.readouterr().out
+    assert denoise.main([".", "--out", "elsewhere"]) == 0
+    assert "16 done" in capsys.readouterr().out, "another folder takes all of them"
+    assert denoise.main(["elsewhere", "--out", "elsewhere"]) == 2
+    assert "holds nothing but results of earlier runs" in capsys.readouterr().err
+    assert denoise.main(["a-restored.png", "--out", "."]) == 0, "a picture that is named is done"
+
+
+def test_frames_and_slices_are_no_place_for_results(here, capsys):
+    (here / "frames").mkdir()
+    for name in "ab":
+        shutil.copy(f"{name}.png", here / "frames")
+    before = contents(here)
+    for line in (
+        "track frames --out frames",
+        "track frames --table frames/t.csv",
+        "track frames --video frames/v.gif",
+        "segment frames --volume --labels strokes.png --out frames",
+    ):
+        assert cli.main(line.split()) == 2
+        assert "whose files are all taken for one input; choose another folder" in capsys.readouterr().err
+    assert contents(here) == before
+
+
+def test_flow_of_a_folder_into_itself(here, capsys):
+    rng = np.random.default_rng(0)
+    frame = np.repeat(np.repeat(rng.integers(0, 256, (20, 24), np.uint8), 4, 0), 4, 1)
+    (here / "f").mkdir()
+    for n in range(2):
+        Image.fromarray(np.roll(frame, n, 1)).save(here / "f" / f"{n}.png")
+    for _ in range(2):
+        assert flow.main(["f", "--out", "f"]) == 0
+        assert "1 done, 0 failed" in capsys.readouterr().out
+    (here / "t").mkdir()
+    write_flow(here / "t" / "0.flo", np.zeros((80, 96, 2), np.float32))
+    assert flow.main(["f", "--out", "t", "--truth", "t"]) == 2
+    assert "'t/0.flo' is an input of this run" in capsys.readouterr().err
+    (here / "t" / "0.flo").unlink()
+    assert flow.main(["f", "--out", "t"]) == 0
+    before = contents(here / "t")
+    assert flow.main(["f", "--out", "t", "--truth", "t"]) == 1, "its own, but read by this run"
+    assert "'t/0.flo' is an input of this run" in capsys.readouterr().err
+    assert contents(here / "t") == before
+
+
+def test_pairs_check_both_folders(here, capsys):
+    for folder in ("one", "two"):
+        (here / folder).mkdir()
+        shutil.copy("a.png", folder)
+    shutil.copy("b.png", "two/a-valid.png")
+    shutil.copy("b.png", "two/a-a-over.png")
+    before = contents(here)
+    for program in (stereo, match):
+        assert program.main(["one", "two", "--out", "two", "--overwrite"]) == 2
+        assert "is an input of this run" in capsys.readouterr().err
+    assert contents(here) == before

@@ -1,0 +1,209 @@
+"""How files are written: whole or not at all, through no name that can be guessed, and with care for what is there."""
+
+import errno
+import os
+import stat
+import subprocess
+import sys
+import threading
+
+import cv2
+import numpy as np
+import pytest
+
+from apps import cli, info, writing
+from apps.errors import InputError, OutputError
+from apps.motion import trails
+from apps.motion.trails import write_video
+from apps.writing import remove_unfinished, target_of, write_bytes, written_by_name
+
+
+def test_a_mode_is_kept_and_a_new_file_follows_the_umask(tmp_path):
+    private = tmp_path / "private.json"
+    private.write_text("old")
+    private.chmod(0o600)
+    write_bytes(private, b"new")
+    assert private.read_text() == "new"
+    assert stat.S_IMODE(private.stat().st_mode) == 0o600
+    before = os.umask(0o027)
+    try:
+        write_bytes(tmp_path / "new.json", b"new")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "new.json").stat().st_mode) == 0o640
+
+
+def test_a_link_is_kept_and_its_target_written(tmp_path):
+    (tmp_path / "far").mkdir()
+    (tmp_path / "far" / "file").write_text("old")
+    (tmp_path / "one").symlink_to("far/file")
+    (tmp_path / "two").symlink_to(tmp_path / "one")
+    (tmp_path / "dangling").symlink_to("far/not-yet")
+    write_bytes(tmp_path / "two", b"new")
+    write_bytes(tmp_path / "dangling", b"made")
+    assert (tmp_path / "two").is_symlink()
+    assert (tmp_path / "one").is_symlink()
+    assert (tmp_path / "far" / "file").read_text() == "new"
+    assert (tmp_path / "far" / "not-yet").read_text() == "made"
+    assert sorted(p.name for p in (tmp_path / "far").iterdir()) == ["file", "not-yet"]
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    with pytest.raises(OutputError, match="--json: cannot write .*symbolic links"):
+        write_bytes(tmp_path / "a", b"", "--json")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a link away")
+def test_a_link_of_another_user_is_not_followed(tmp_path):
+    (tmp_path / "victim").write_text("old")
+    (tmp_path / "a.png").symlink_to("victim")
+    os.chown(tmp_path / "a.png", 12345, 12345, follow_symlinks=False)
+    with pytest.raises(OutputError, match="belongs to another user"):
+        write_bytes(tmp_path / "a.png", b"new")
+    assert (tmp_path / "victim").read_text() == "old"
+
+
+def test_what_is_no_regular_file_is_written_not_replaced(tmp_path):
+    fifo, got = tmp_path / "fifo", []
+    os.mkfifo(fifo)
+    reader = threading.Thread(target=lambda: got.append(fifo.read_bytes()))
+    reader.start()
+    write_bytes(fifo, b"data" * 1000)
+    reader.join(20)
+    assert got == [b"data" * 1000]
+    assert stat.S_ISFIFO(fifo.stat().st_mode)
+    (tmp_path / "null").symlink_to(os.devnull)
+    assert info.main(["--json", os.devnull]) == 0
+    write_bytes(tmp_path / "null", b"data")
+    assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
+    assert (tmp_path / "null").is_symlink()
+    with pytest.raises(OutputError, match="cannot write .*directory"):
+        write_bytes(tmp_path, b"data")
+
+
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1"])
+@pytest.mark.parametrize("kind", ["pipe", "file"])
+def test_standard_output_by_name(tmp_path, name, kind):
+    code = f"from apps.writing import write_bytes; print('first'); write_bytes({name!r}, b'second\\n'); print('third')"
+    with open(tmp_path / "out", "w") as file:
+        where = subprocess.PIPE if kind == "pipe" else file
+        done = subprocess.run([sys.executable, "-c", code], stdout=where, text=True, check=True)
+    printed = done.stdout if kind == "pipe" else (tmp_path / "out").read_text()
+    assert printed == "first\nsecond\nthird\n"
+
+
+def test_temporary_names_cannot_be_guessed_and_are_exclusive(tmp_path, monkeypatch):
+    names = {writing._unfinished_name() for _ in range(100)}
+    assert len(names) == 100
+    (tmp_path / "victim").write_text("old")
+    planted = tmp_path / writing._unfinished_name()
+    planted.symlink_to("victim")
+    monkeypatch.setattr(writing, "_unfinished_name", lambda: planted.name)
+    with pytest.raises(OutputError, match="cannot write"):
+        write_bytes(tmp_path / "a.png", b"new")
+    with pytest.raises(OutputError, match="cannot write"), written_by_name(tmp_path / "a.avi"):
+        pytest.fail("the folder is not ours")
+    assert (tmp_path / "victim").read_text() == "old"
+    assert not (tmp_path / "a.png").exists()
+
+
+def test_names_of_255_bytes_can_be_written(tmp_path):
+    longest = "n" * 251 + ".png"
+    assert write_bytes(tmp_path / longest, b"data").read_bytes() == b"data"
+    with pytest.raises(OutputError, match=r"File name too long\); shorten the name"):
+        write_bytes(tmp_path / f"n{longest}", b"data")
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path):
+    mine = [tmp_path / f".cutmatch-77-{n}.part" for n in "ab"]
+    mine[0].write_text("half")
+    mine[1].mkdir()
+    (mine[1] / "file.avi").write_text("half")
+    other = tmp_path / ".cutmatch-771-a.part"
+    other.write_text("half")
+    remove_unfinished(tmp_path, 77)
+    assert list(tmp_path.iterdir()) == [other]
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS])
+def test_a_write_that_fails_leaves_what_was_there(tmp_path, monkeypatch, number):
+    (tmp_path / "a").write_text("old")
+    monkeypatch.setattr(writing, "_replace", lambda *_: (_ for _ in ()).throw(OSError(number, os.strerror(number))))
+    with pytest.raises(OutputError, match=rf"^--csv: cannot write .*{os.strerror(number)}") as caught:
+        write_bytes(tmp_path / "a", b"new", "--csv")
+    assert caught.value.status == (1 if number in (errno.ENOSPC, errno.EDQUOT) else 2)
+    assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("a", "old")]
+
+
+PICTURES = [np.full((48, 64, 3), 20 * n, np.uint8) for n in range(6)]
+
+
+@pytest.mark.parametrize("suffix", [".avi", ".mp4", ".gif"])
+def test_a_video_replaces_another_only_when_it_is_whole(tmp_path, monkeypatch, suffix):
+    path = write_video(tmp_path / f"v{suffix}", iter(PICTURES), 10.0)
+    whole = path.read_bytes()
+
+    def breaks_off():
+        yield from PICTURES[:3]
+        raise InputError("frame 3 is damaged")
+
+    with pytest.raises(InputError, match="frame 3"):
+        write_video(path, breaks_off(), 10.0)
+    assert path.read_bytes() == whole
+
+    class Full:
+        """Takes three frames only, and says nothing of it, as OpenCV does on a full disk."""
+
+        def __init__(self, *how):
+            self.writer, self.taken = VideoWriter(*how), 0
+            self.isOpened, self.release = self.writer.isOpened, self.writer.release
+
+        def write(self, frame):
+            self.taken += 1
+            if self.taken <= 3:
+                self.writer.write(frame)
+
+    VideoWriter = cv2.VideoWriter
+    if suffix != ".gif":
+        monkeypatch.setattr(cv2, "VideoWriter", Full)
+        with pytest.raises(OutputError, match=r"--video: .*\(3 of 6 frames can be read back\)") as caught:
+            write_video(path, iter(PICTURES), 10.0)
+        assert caught.value.status == 1
+        monkeypatch.setattr(trails, "_check_room", lambda folder: (_ for _ in ()).throw(OSError(28, "No space left")))
+        with pytest.raises(OutputError, match=r"--video: .*No space left.*make room") as caught:
+            write_video(path, iter(PICTURES), 10.0)
+        assert caught.value.status == 1
+    assert path.read_bytes() == whole
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A disk of 64 KiB."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    how = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk)]
+    if os.geteuid() != 0 or subprocess.run(how, capture_output=True).returncode != 0:
+        pytest.skip("cannot mount a small disk")
+    yield disk
+    subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+def test_a_disk_that_is_full(small_disk, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    frames = [rng.integers(0, 256, (240, 320, 3), np.uint8) for _ in range(4)]
+    for suffix in (".avi", ".mp4", ".gif"):
+        with pytest.raises(OutputError, match=r"--video: cannot write .*No space left") as caught:
+            write_video(small_disk / f"v{suffix}", iter(frames), 10.0)
+        assert caught.value.status == 1
+        assert list(small_disk.iterdir()) == []
+    (small_disk / "rest").write_bytes(bytes(1 << 16))
+    assert cli.main(["info", "--json", str(small_disk / "r.json")]) == 1
+    assert "cutmatch info: --json: cannot write" in capsys.readouterr().err
+    assert [p.name for p in small_disk.iterdir()] == ["rest"]
+
+
+def test_open_descriptors_are_told_from_files(tmp_path):
+    with open(tmp_path / "a", "wb") as file:
+        assert target_of(writing.Path(f"/dev/fd/{file.fileno()}")) == file.fileno()
+    assert target_of(tmp_path / "1") == tmp_path / "1"

@@ -1,0 +1,295 @@
+"""What may be passed to assign's functions: nothing is ever written, and what cannot be read is refused by name."""
+
+import copy
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import assign
+
+FORMATS = ("csr", "csc", "bsr", "coo", "dia", "lil", "dok")
+DTYPES = [np.bool_, np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.float32, np.float64]
+
+
+def arrays_in(value):
+    """Every array of an argument, those of SciPy's matrices and of tuples among them."""
+    if isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, tuple | list):
+        for part in value:
+            yield from arrays_in(part)
+    elif scipy.sparse.issparse(value):
+        for name in ("data", "indices", "indptr", "coords", "row", "col", "offsets", "rows"):
+            if hasattr(value, name):
+                yield from arrays_in(getattr(value, name))
+
+
+def unharmed(function, *arguments, **keywords):
+    """Call a function with read-only arguments, and verify that not a byte of them has changed."""
+    given = [*arguments, *keywords.values()]
+    arrays = [a for value in given for a in arrays_in(value)]
+    before = [copy.deepcopy(a) for a in arrays]
+    for array in arrays:
+        array.flags.writeable = False
+    found = function(*arguments, **keywords)
+    for array, old in zip(arrays, before, strict=True):
+        assert not array.flags.writeable
+        assert array.dtype == old.dtype
+        assert array.tolist() == old.tolist()
+    if hasattr(found, "check"):
+        found.check()
+    return found
+
+
+def unsorted_csr(dtype):
+    """Column indices that descend, and the dense matrix; the smallest instance of a former fault."""
+    parts = np.array([7, 1, 2, 5]).astype(dtype), np.array([1, 0, 0, 1], np.int32), np.array([0, 2, 4], np.int32)
+    return scipy.sparse.csr_array(parts, shape=(2, 2)), np.array([[1, 7], [2, 5]]).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_an_unsorted_matrix_stays_as_it_was(tools, dtype):
+    matrix, dense = unsorted_csr(dtype)
+    kept = matrix.toarray()
+    for _ in range(2):
+        assert unharmed(assign.solve, matrix).cost == tools.best_cost(dense)
+        assert (matrix.toarray() == kept).all()
+        assert matrix.indices.tolist() == [1, 0, 0, 1]
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_duplicates_and_unused_entries_stay_as_they_were(index):
+    """Pair (0, 1) is stored twice, and three entries lie behind the last pointer."""
+    matrix = scipy.sparse.csr_array((2, 2), dtype=np.uint8)
+    matrix.data = np.array([4, 1, 4, 2, 5, 99, 99, 99], np.uint8)
+    matrix.indices = np.array([1, 0, 1, 0, 1, 7, -7, 99], index)
+    matrix.indptr = np.array([0, 3, 5], index)
+    for _ in range(2):
+        found = unharmed(assign.solve, matrix)
+        assert found.cost == 6
+        assert found.row_price.tolist() == assign.solve(scipy.sparse.csr_array([[1, 8], [2, 5]])).row_price.tolist()
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_no_format_is_written_to(tools, form, dtype):
+    rng = np.random.default_rng(3)
+    for shape in ((4, 4), (4, 6), (6, 4)):
+        dense = rng.integers(1, 2 if dtype == np.bool_ else 9, shape).astype(dtype)
+        for options in ({}, {"max_cost": 3}, {"maximize": True}, {"max_cost": rng.integers(1, 5, shape[0])}):
+            matrix = scipy.sparse.coo_array(dense).asformat(form)
+            found = unharmed(assign.solve, matrix, **options)
+            expected = assign.solve(dense, **options)
+            price = options.get("max_cost", 0)
+            assert tools.total_of(found, price) == tools.total_of(expected, price)
+
+
+@pytest.mark.parametrize("method", ["auto", "cost_scaling", "lock_free"])
+@pytest.mark.parametrize("dtype", [np.int32, np.float64])
+def test_no_method_writes_to_its_arguments(tools, method, dtype):
+    rng = np.random.default_rng(4)
+    for shape in ((5, 5), (3, 6), (6, 3)):
+        cost = rng.integers(0, 50, shape).astype(dtype)
+        mask = rng.random(shape) < 0.8
+        np.fill_diagonal(mask, True)
+        start = rng.integers(-20, 20, shape[0]).astype(dtype), rng.integers(-20, 20, shape[1]).astype(dtype)
+        for form in ("dense", "parts", "sparse"):
+            given, options = cost, {"mask": mask}
+            if form != "dense":
+                given, options = tools.sparse_of(cost, mask), {}
+            if form == "parts":
+                given = (given.indptr, given.indices, given.data, given.shape)
+            found = unharmed(assign.solve, given, start=start, method=method, **options)
+            assert found.cost == tools.best_cost(np.where(mask, cost, np.inf))
+            for limit in (np.array(7.5), rng.integers(0, 30, shape[0])):
+                unharmed(assign.solve, given, start=start, method=method, max_cost=limit, **options)
+                unharmed(assign.solve, given, start=start, max_cost=limit, maximize=True, method=method, **options)
+
+
+def test_the_other_functions_do_not_write_either():
+    rng = np.random.default_rng(5)
+    for dtype in (np.int16, np.int64, np.float64):
+        costs = rng.integers(0, 50, (6, 4, 5)).astype(dtype)
+        sizes = {"rows": rng.integers(0, 5, 6), "cols": rng.integers(0, 6, 6)}
+        for options in ({}, sizes, {"max_cost": rng.integers(0, 50, (6, 4))}, {"maximize": True}):
+            unharmed(assign.solve_batch, costs, **options)
+        unharmed(assign.solve_batch, [costs[0], costs[1, :2]])
+        unharmed(assign.linear_sum_assignment, costs[0])
+        unharmed(assign.linear_sum_assignment, costs[0], True)
+    x, y = rng.random((9, 2)), rng.random((7, 2))
+    for metric in ("euclidean", "sqeuclidean", "cityblock"):
+        unharmed(assign.solve_points, x, y, metric, start=(rng.random(9), rng.random(7)))
+        unharmed(assign.solve_points, y, x, metric, max_cost=rng.random(7))
+
+
+@pytest.mark.parametrize(
+    ("indptr", "indices", "message"),
+    [
+        ([0, 1, 2], [0, 99], "cost: indices must be from 0 to 2; got 0 to 99"),
+        ([0, 1, 2], [-1, 0], "cost: indices must be from 0 to 2; got -1 to 0"),
+        ([0, 3, 1], [0, 1, 2], "cost: indptr must ascend from 0"),
+        ([0, 9, 2], [0, 1], "cost: indptr must ascend from 0"),
+    ],
+)
+def test_matrices_scipy_does_not_examine_are_refused(indptr, indices, message):
+    """In these, SciPy's conversions and the kernels would read outside the arrays."""
+    n = len(indptr) - 1
+    parts = np.ones(len(indices)), np.array(indices, np.int32), np.array(indptr, np.int32)
+    given = [scipy.sparse.csr_array(parts, shape=(n, 3)), scipy.sparse.csr_matrix(parts, shape=(n, 3))]
+    given += [scipy.sparse.csc_array(parts, shape=(3, n)), (parts[1 + 1], parts[1], parts[0], (n, 3))]
+    for cost in given:
+        for options in ({}, {"max_cost": 2.0}, {"maximize": True}):
+            with pytest.raises(ValueError, match=message):
+                assign.solve(cost, **options)
+
+
+def test_damaged_blocks_and_coordinates_are_refused():
+    blocks = scipy.sparse.bsr_array(np.ones((4, 4)), blocksize=(2, 2))
+    blocks.indices[1] = 2
+    with pytest.raises(ValueError, match="cost: indices must be from 0 to 1; got 0 to 2"):
+        assign.solve(blocks)
+    pairs = scipy.sparse.coo_array(np.ones((2, 2)))
+    pairs.coords = (pairs.coords[0], np.array([0, 1, 0, 70000]))
+    with pytest.raises(ValueError, match="cost: column indices must be from 0 to 1"):
+        assign.solve(pairs)
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+def test_duplicates_are_added_up_exactly(form):
+    """Not in the dtype they are stored in, where they would wrap."""
+    pair = np.array([0, 0])
+    for dtype, value, total in ((np.uint8, 150, 300), (np.int8, 100, 200), (np.int32, 2**31 - 1, 2**32 - 2)):
+        data = np.array([value, value], dtype)
+        parts = (data, (pair, pair)) if form == "coo" else (data, pair, np.array([0, 2]))
+        matrix = getattr(scipy.sparse, f"{form}_array")(parts, shape=(1, 1))
+        found = unharmed(assign.solve, matrix)
+        assert (found.cost, found.row_price.dtype) == (total, np.int64)
+    great = np.array([2**62, -(2**62), 2**62 - 1, -(2**62)], np.int64)
+    parts = (great, (np.zeros(4, int), np.zeros(4, int))) if form == "coo" else (great, np.zeros(4, int), [0, 4])
+    assert assign.solve(getattr(scipy.sparse, f"{form}_array")(parts, shape=(1, 1))).cost == -1
+    great = np.array([2**63 - 1, 1], np.int64)
+    parts = (great, (pair, pair)) if form == "coo" else (great, pair, [0, 2])
+    with pytest.raises(ValueError, match="stored more than once .* int64"):
+        assign.solve(getattr(scipy.sparse, f"{form}_array")(parts, shape=(1, 1)))
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint32, np.uint64, np.int64, ">i4"])
+def test_indices_of_any_integer_type(dtype):
+    parts = np.array([0, 2, 4], dtype), np.array([1, 0, 0, 1], dtype), np.array([7, 1, 2, 5]), (2, 2)
+    assert unharmed(assign.solve, parts).cost == 6
+
+
+def test_more_rows_and_columns_than_indices_count_are_refused():
+    for cost in (np.empty((0, 2**31), np.int8), scipy.sparse.csr_array((3, 2**31))):
+        with pytest.raises(ValueError, match="at most 2147483647 rows and columns together"):
+            assign.solve(cost)
+    with pytest.raises(ValueError, match="at most 2147483647 rows and columns together"):
+        assign.solve(([0, 1, 2], [0, 2**31 - 3], [1, 1], (2, 2**31 - 2)))
+    with pytest.raises(ValueError, match="at most 2147483647 rows and columns together"):
+        assign.solve_batch(np.empty((0, 2, 2**31), np.int8))
+
+
+class Duck:
+    """An array of another library, as xarray's, dask's and PyTorch's on the CPU are: only __array__ tells."""
+
+    def __init__(self, array):
+        self.array = np.asarray(array)
+
+    def __array__(self, dtype=None, copy=None):
+        return self.array.astype(dtype or self.array.dtype)
+
+
+def test_arrays_of_other_libraries_are_read(tools):
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(6)
+    cost, mask = rng.integers(0, 30, (4, 4)), np.ones((4, 4), bool)
+    mask[0, :2] = False
+    best = tools.best_cost(np.where(mask, cost, np.inf))
+    limit, prices = rng.integers(5, 20, 4), rng.integers(-3, 3, 4)
+    for table, column in ((Duck, Duck), (pandas.DataFrame, pandas.Series)):
+        found = assign.solve(table(cost), mask=table(mask), start=(column(prices), column(prices)))
+        found.check()
+        assert (found.cost, type(found.col)) == (best, np.ndarray)
+        assert assign.solve(table(cost), max_cost=column(limit)).cost == assign.solve(cost, max_cost=limit).cost
+        assert assign.linear_sum_assignment(table(cost))[1].tolist() == assign.linear_sum_assignment(cost)[1].tolist()
+        assert assign.solve_batch([table(cost)]).cost.tolist() == assign.solve_batch([cost]).cost.tolist()
+        assert assign.solve_points(table(cost), table(cost + 1)).cost == assign.solve_points(cost, cost + 1).cost
+    mixed = pandas.DataFrame({"a": [1, 2], "b": [0.5, 4.0]})
+    assert assign.solve(mixed).cost == 2.5
+
+
+def test_masked_values_are_refused_not_dropped():
+    cost = np.ma.array([[1, 9], [2, 3]], mask=[[True, False], [False, False]])
+    with pytest.raises(TypeError, match=r"cost is a masked array with 1 masked entries.*mask="):
+        assign.solve(cost)
+    with pytest.raises(TypeError, match="cost is a masked array"):
+        assign.solve([cost[0], cost[1]])
+    with pytest.raises(TypeError, match="cost_matrix is a masked array"):
+        assign.linear_sum_assignment(cost)
+    with pytest.raises(TypeError, match=r"costs\[1\] is a masked array"):
+        assign.solve_batch([cost.data, cost])
+    with pytest.raises(TypeError, match="costs is a masked array"):
+        assign.solve_batch(cost[None])
+    with pytest.raises(TypeError, match="x is a masked array"):
+        assign.solve_points(cost, cost.data)
+    with pytest.raises(TypeError, match="max_cost is a masked array"):
+        assign.solve(cost.data, max_cost=cost[0])
+    with pytest.raises(TypeError, match="start is a masked array"):
+        assign.solve(cost.data, start=(cost[0], cost.data[0]))
+    with pytest.raises(TypeError, match="mask is a masked array"):
+        assign.solve(cost.data, mask=cost > 0)
+    with pytest.raises(TypeError, match="indices is a masked array"):
+        assign.solve(([0, 1, 2], cost[0], [1, 1], (2, 2)))
+    assert assign.solve(np.ma.array([[1, 9], [2, 3]])).cost == 4
+
+
+def test_four_rows_in_a_tuple(tools):
+    """Rows of any length but two are a matrix; two might be a shape, and then the error shows the way out."""
+    rows = tuple(np.random.default_rng(7).integers(0, 9, (4, 4)).tolist())
+    assert assign.solve(rows).cost == tools.best_cost(rows)
+    with pytest.raises((TypeError, ValueError), match="a tuple of four is read as .*; pass a list"):
+        assign.solve(([1, 2], [3, 4], [5, 6], [7, 8]))
+    with pytest.raises((TypeError, ValueError), match="a tuple of four is read as .*; pass a list"):
+        assign.solve(([1.5, 2], [3, 4], [5, 6], [7.5, 8]))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"callback": 3}, TypeError, "callback must be callable or None, got int"),
+        ({"method": "lock_free", "threads": "2"}, TypeError, "threads must be an integer, got '2' .str"),
+        ({"method": "lock_free", "threads": 2.0}, TypeError, "threads must be an integer, got 2.0 .float"),
+        ({"method": "lock_free", "threads": 0}, ValueError, "threads must be 1 or more, got 0"),
+        ({"method": "lock_free", "cycle": 10**30}, ValueError, "cycle must be at most 4611686018427387904"),
+        ({"method": "lock_free", "cycle": 1.5}, TypeError, "cycle must be an integer, got 1.5 .float"),
+        ({"method": "cost_scaling", "alpha": "x"}, TypeError, "alpha must be an integer, got 'x' .str"),
+        ({"method": "cost_scaling_v1", "alpha": 1}, ValueError, "alpha must be 2 or more, got 1"),
+        ({"method": "shortest_paths", "length": "x"}, TypeError, "length must be an integer, got 'x' .str"),
+        ({"method": "shortest_paths", "length": 0}, ValueError, "length must be 1 or more, got 0"),
+    ],
+)
+def test_parameters_are_refused_before_the_work(options, error, message):
+    with pytest.raises(error, match=message):
+        assign.solve(np.arange(9).reshape(3, 3), device="cpu", **options)
+
+
+def test_sparse_parameters_are_refused_before_the_work():
+    matrix = scipy.sparse.csr_array(np.ones((3, 3)))
+    for name, value, error in (("alpha", "x", TypeError), ("fine", None, TypeError), ("alpha", np.nan, ValueError)):
+        with pytest.raises(error, match=f"{name} must be"):
+            assign.solve(matrix, **{name: value})
+
+
+def test_integers_of_any_type_and_size_are_parameters():
+    cost = np.random.default_rng(8).random((6, 6))
+    best = assign.solve(cost).cost
+    for options in ({"threads": np.int64(2)}, {"cycle": 2**62}, {"cycle": np.uint64(2**62)}, {"alpha": np.int32(7)}):
+        found = assign.solve(cost, method="lock_free", device="cpu", **options)
+        found.check()
+        assert found.cost == pytest.approx(best, rel=1e-12)
+
+
+def test_a_callback_that_cannot_be_called_is_refused_by_all():
+    with pytest.raises(TypeError, match="callback must be callable or None, got int"):
+        assign.solve_points(np.zeros((3, 2)), np.zeros((3, 2)), callback=3)

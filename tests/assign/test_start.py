@@ -1,0 +1,133 @@
+"""start= : whatever the prices are, the answer is that of a cold start, and as exact."""
+
+import numpy as np
+import pytest
+
+import assign
+
+METHODS = ["auto", "cost_scaling", "cost_scaling_v1", "cost_scaling_v2", "lock_free"]
+
+
+def solve(tools, cost, start, **options):
+    return tools.solve(cost, start=start, device="cpu", **options)
+
+
+def test_a_row_without_columns_stays_infeasible(tools):
+    """Its least cost was inf, and inf <= inf made any column right for it."""
+    inf = np.inf
+    for cost in (np.array([[inf, inf]]), np.array([[inf], [inf]]), np.array([[1.0, 2.0, 3.0], [inf, inf, inf]])):
+        n, m = cost.shape
+        for scale in (0.0, -1.0, 1e3, -1e300):
+            with pytest.raises(assign.InfeasibleError):
+                assign.solve(cost, start=(np.full(n, scale), np.full(m, scale)), device="cpu")
+    found = solve(tools, np.array([[inf, inf]]), ([0.0], [0.0, 0.0]), max_cost=3.0)
+    assert (found.cost, found.col.tolist()) == (0.0, [])
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_start_from_before_the_mask(turned):
+    cost = np.array([[5, 6, 7], [8, 9, 10]])
+    mask = np.array([[True] * 3, [False] * 3])
+    if turned:
+        cost, mask = cost.T, mask.T
+    before = assign.solve(cost)
+    with pytest.raises(assign.InfeasibleError) as caught:
+        assign.solve(cost, mask=mask, start=before)
+    assert (caught.value.side, caught.value.rows.tolist()) == ("columns" if turned else "rows", [1])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_feasible_or_not_does_not_depend_on_the_start(tools, method):
+    rng = np.random.default_rng(1)
+    refused = 0
+    for _ in range(150):
+        n, m = (int(size) for size in rng.integers(1, 6, 2))
+        allowed = rng.random((n, m)) < rng.choice([0.3, 0.6, 0.9])
+        cost = np.where(allowed, rng.integers(0, 30, (n, m)) / rng.choice([1, 3]), np.inf)
+        whole, best = rng.integers(0, 30, (n, m)), tools.best_cost(cost)
+        start = rng.normal(size=n) * 10.0 ** rng.integers(-3, 4), rng.normal(size=m) * 10.0 ** rng.integers(-3, 4)
+        if best is None:
+            refused += 1
+            for given, options in ((cost, {}), (whole, {"mask": allowed}), (tools.sparse_of(whole, allowed), {})):
+                with pytest.raises(assign.InfeasibleError):
+                    assign.solve(given, start=start, method=method, device="cpu", **options)
+        else:
+            assert solve(tools, cost, start, method=method).cost == pytest.approx(best, rel=1e-12, abs=1e-12)
+    assert refused > 20
+
+
+def test_the_start_that_failed_its_own_check(tools):
+    found = solve(tools, np.array([[0.1, 0.2], [0.3, 0.7]]), ([0, 0], [0.0, 1e3]))
+    assert found.cost == 0.5
+    assert np.abs(found.col_price).max() < 10
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("form", ["dense", "inf", "sparse", "wide", "tall", "limit"])
+def test_far_off_starts_lose_no_digits(tools, method, form):
+    rng = np.random.default_rng(2)
+    for power in (0, 3, 6, 10, 14, 16, 20, 100, 300):
+        for _ in range(4):
+            n = int(rng.integers(2, 9))
+            shape = {"wide": (n, n + 3), "tall": (n + 3, n)}.get(form, (n, n))
+            cost = rng.random(shape)
+            allowed = rng.random(shape) < 0.7
+            allowed[np.arange(min(shape)), rng.permutation(min(shape))] = True
+            given = cost
+            if form == "inf":
+                given = np.where(allowed, cost, np.inf)
+            elif form == "sparse":
+                given = tools.sparse_of(cost, allowed)
+            options = {"max_cost": 0.4} if form == "limit" else {}
+            cold = solve(tools, given, None, method=method, **options)
+            for offset in (0.0, 1.0):
+                start = [(rng.normal(size=size) + offset) * 10.0**power for size in shape]
+                found = solve(tools, given, start, method=method, **options)
+                total = tools.total_of(found, options.get("max_cost", 0))
+                assert total == pytest.approx(tools.total_of(cold, options.get("max_cost", 0)), rel=1e-13)
+                # Prices are of the size that a cold start gives them, so they lose as few digits.
+                assert max(np.abs(found.row_price).max(), np.abs(found.col_price).max()) <= 40 * sum(shape)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kind", ["int64", "uint64", "float64"])
+def test_starts_beyond_all_integers(tools, method, kind):
+    """Where a cast, a sign or a sum of them would wrap."""
+    rng = np.random.default_rng(3)
+    ends = {"int64": [2**63 - 1, -(2**63)], "uint64": [2**64 - 1, 0], "float64": [1e300, -1e300]}[kind]
+    for shape in ((4, 4), (3, 5), (5, 3)):
+        cost = rng.integers(-50, 50, shape)
+        for _ in range(5):
+            start = [rng.choice(np.array(ends, kind), size) for size in shape]
+            for options in ({}, {"maximize": True}, {"max_cost": 10}, {"max_cost": rng.integers(-50, 50, shape[0])}):
+                limit = options.get("max_cost", 0)
+                found = solve(tools, cost, start, method=method, **options)
+                tools.check_prices(cost, found, options.get("max_cost"), options.get("maximize", False))
+                expected = assign.solve(cost, **options)
+                assert tools.total_of(found, limit) == tools.total_of(expected, limit)
+
+
+def test_a_start_that_fits_is_used():
+    """Prices of the problem itself leave nothing to do, also where their level is far from 0."""
+    rng = np.random.default_rng(4)
+    cost = rng.random((200, 200))
+    cold = assign.solve(cost, device="cpu")
+    for level in (0.0, 1e6):
+        warm = assign.solve(cost, start=(cold.row_price - level, cold.col_price + level), device="cpu")
+        assert warm.cost == pytest.approx(cold.cost, rel=1e-12)
+        assert warm.stats["bids"] < cold.stats["bids"] / 3
+
+
+def test_points_start_from_any_prices():
+    rng = np.random.default_rng(5)
+    x, y = rng.random((30, 2)), rng.random((40, 2))
+    for first, second in ((x, y), (y, x), (x, y[:30])):
+        cold = assign.solve_points(first, second, device="cpu")
+        for power in (3, 14, 300):
+            start = rng.normal(size=len(first)) * 10.0**power, rng.normal(size=len(second)) * 10.0**power
+            for limit in (None, 0.1):
+                found = assign.solve_points(first, second, device="cpu", start=start, max_cost=limit)
+                found.check()
+                if limit is None:
+                    assert found.cost == pytest.approx(cold.cost, rel=1e-13)
+                assert np.abs(found.col_price).max() < 100

@@ -1,0 +1,155 @@
+"""Infinite, huge and tiny float capacities on a GPU: the state, and the cut, are those of the CPU.
+
+In numba's simulator; what the CPU makes of them is checked in test_extremes.py.
+"""
+
+import numpy as np
+import pytest
+
+import gridcut
+from gridcut.cuda.tiles.layout import to_flat
+from gridcut.load import largest_capacities
+from gridcut.load import load as load_on_host
+from gridcut.problem import check_problem
+
+# Kernels multiply infinite and huge floats knowingly; only in the simulator does numpy say so.
+pytestmark = [pytest.mark.sim, pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")]
+
+NUMBERS = [0, 0.25, 0.5, 1, 2, 3, 5.5]
+EXTREMES = [1e20, 3.4e38, 1e200, np.inf, 1e-30]
+METHODS = {"tiles": {}, "lock_free": {"method": "lock_free", "block": 32, "steps": 8}}
+
+
+def draw(rng, shape, numbers=NUMBERS, extremes=EXTREMES):
+    def capacity(part):
+        return np.where(rng.random(shape) < part, rng.choice(extremes, shape), rng.choice(numbers, shape))
+
+    edges = {(0, 1): capacity(0.1), (0, -1): capacity(0.1), (1, 0): capacity(0.2), (1, 1): 0.5}
+    return capacity(0.2), capacity(0.2), edges
+
+
+def solved_on_cpu(problem, mask=None):
+    """The cut, or None where every cut is infinite."""
+    try:
+        return gridcut.max_flow(*problem, mask=mask, device="cpu")
+    except ValueError:
+        return None
+
+
+@pytest.mark.parametrize("tiled", [False, True], ids=["flat", "tiles"])
+@pytest.mark.parametrize("bound", [None, 7.25, 1e20])
+def test_loading_is_that_of_the_cpu(tiled, bound):
+    from gridcut.cuda.load import Sheet, choose_numbers, make_place
+
+    rng = np.random.default_rng(511)
+    for shape, scale in (((5, 34), 1.0), ((4, 7), 1e-310), ((3, 5), 1e300)):
+        source, sink, edges = draw(rng, shape, [n * scale for n in NUMBERS])
+        mask = rng.random(shape) < 0.8
+        problem = check_problem(source, sink, edges, mask)._replace(bound=bound)
+        grid, views = load_on_host(problem)
+        sheet = Sheet(problem, make_place(problem, tiled))
+        bounds = sheet.bounds()
+        assert bounds == largest_capacities(problem, views)
+        numbers = choose_numbers(problem, bounds, tiled)
+        assert (numbers.unit, numbers.bound) == (grid.unit, views.bound)
+        assert numbers.bound is not None
+        state = sheet.fill(numbers)
+        excess, residual = state.excess.copy_to_host(), state.residual.copy_to_host()
+        if tiled:
+            excess, residual = to_flat(state.place.tiles, excess, residual, state.place.flat)
+        assert (excess == grid.excess).all()
+        assert (residual == grid.residual).all()
+
+
+def test_the_smallest_floats():
+    from gridcut.cuda.load import Sheet, choose_numbers, make_place
+
+    problem = check_problem(np.array([3e-310, 0]), np.array([0, 5e-310]), {(1,): 4e-310}, None)
+    grid, _ = load_on_host(problem)
+    sheet = Sheet(problem, make_place(problem, False))
+    numbers = choose_numbers(problem, sheet.bounds(), False)
+    assert numbers.bound is None
+    assert (sheet.fill(numbers).excess.copy_to_host() == grid.excess).all()
+    assert grid.excess.any()
+
+
+@pytest.mark.parametrize("variant", METHODS)
+def test_cuts_are_those_of_the_cpu(variant, stand_in):
+    rng = np.random.default_rng(512)
+    solved = 0
+    for _ in range(12):
+        problem = draw(rng, (3, 5))
+        mask = rng.random((3, 5)) < 0.8 if rng.random() < 0.5 else None
+        expected = solved_on_cpu(problem, mask)
+        if expected is None:
+            with pytest.raises(ValueError, match=r"every cut has infinite capacity: .* at \(\d, \d\)"):
+                gridcut.max_flow(*problem, mask=mask, device="cuda", **METHODS[variant])
+            continue
+        cut = gridcut.max_flow(*problem, mask=mask, device="cuda", **METHODS[variant])
+        cut.check()
+        assert cut.value == pytest.approx(expected.value, rel=1e-12)
+        assert cut.stats["unit"] == expected.stats["unit"]
+        assert (cut.labels == expected.labels).all()
+        assert np.array_equal(cut.flow((0, 1)), cut.flow((0, 1)))
+        solved += 1
+    assert 3 <= solved < 12
+    tiny = np.array([3e-310, 0]), np.array([0, 5e-310]), {(1,): 4e-310}
+    cut = gridcut.max_flow(*tiny, device="cuda", **METHODS[variant])
+    cut.check()
+    assert cut.value == 3e-310
+
+
+def test_items_of_a_batch_are_as_fine_as_alone(stand_in):
+    rng = np.random.default_rng(513)
+    items = []
+    while len(items) < 4:
+        source, sink, _ = draw(rng, (3, 5))
+        edges = {(0, 1): np.where(np.arange(15).reshape(3, 5) == 6, np.inf, 0.5), (1, 0): 0.25}
+        if solved_on_cpu((source, sink, edges)) is not None:
+            items.append((source, sink))
+    sources, sinks = map(np.stack, zip(*items, strict=True))
+    batch = gridcut.max_flow_batch(sources, sinks, edges, device="cuda")
+    batch.check()
+    for i, (source, sink) in enumerate(items):
+        expected = solved_on_cpu((source, sink, edges))
+        assert batch.values[i] == pytest.approx(expected.value, rel=1e-12)
+        assert (batch.labels[i] == expected.labels).all()
+        assert (batch[i].labels == expected.labels).all()
+    sources[2, 0, 0] = sinks[2, 0, 0] = np.inf
+    with pytest.raises(ValueError, match=r"item 2: every cut has infinite capacity: .* sink at \(0, 0\)"):
+        gridcut.max_flow_batch(sources, sinks, edges, device="cuda")
+
+
+def test_solvers_clamp_again_after_every_update(stand_in):
+    rng = np.random.default_rng(514)
+    source, sink, edges = draw(rng, (3, 5), extremes=[1.0])
+    edges = {o: np.broadcast_to(c, (3, 5)).copy() for o, c in edges.items()}
+    solver = gridcut.Solver(source, sink, edges, device="cuda")
+    kinds = set()
+    for step in range(10):
+        expected = solved_on_cpu((source, sink, edges))
+        if expected is None:
+            with pytest.raises(ValueError, match="every cut has infinite capacity"):
+                solver.solve()
+        else:
+            cut = solver.solve()
+            cut.check()
+            kinds.add(cut.stats["warm"])
+            assert cut.value == pytest.approx(expected.value, rel=1e-12)
+            assert (cut.labels == expected.labels).all()
+        extremes = EXTREMES if step in (1, 2, 3, 6) else [1.0]
+        source, sink, new = draw(rng, (3, 5), extremes=extremes)
+        edges = {**edges, (1, 0): new[1, 0]}
+        solver.update(source=source, sink=sink, edges={(1, 0): new[1, 0]})
+    assert kinds == {False, True}
+
+
+def test_slabs():
+    rng = np.random.default_rng(515)
+    source, sink, edges = draw(rng, (40, 3), extremes=[1e20, 1e200, 2.0])
+    source[0, 0], sink[39, 2] = np.inf, np.inf
+    expected = gridcut.max_flow(source, sink, edges, device="cpu")
+    cut = gridcut.max_flow(source, sink, edges, devices=[0, 0])
+    cut.check()
+    assert cut.value == pytest.approx(expected.value, rel=1e-12)
+    assert (cut.labels == expected.labels).all()

@@ -1,0 +1,121 @@
+"""The validation of sparse matrices: everything SciPy accepts and compiled code could not survive is refused."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from gridcut.device.sparse import check_compressed, check_matrix
+
+FORMATS = ("csr", "csc", "bsr", "coo", "dia", "lil", "dok")
+
+
+def in_format(dense, form):
+    if form == "bsr" and dense.size:
+        return scipy.sparse.bsr_array(dense, blocksize=(2, 2))
+    return scipy.sparse.csr_array(dense).asformat(form)
+
+
+def random_matrix(rng, form):
+    n, m = (int(size) for size in rng.integers(0, 7, 2) * 2)
+    dense = rng.integers(1, 9, (n, m)) * (rng.random((n, m)) < 0.5)
+    return in_format(dense, form)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_what_scipy_builds_is_accepted(form):
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        check_matrix("graph", random_matrix(rng, form))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.int64, np.uint64, ">i4"])
+def test_unsorted_repeated_and_unused_entries_are_accepted(dtype):
+    check_compressed("graph", np.array([0, 2, 4], dtype), np.array([1, 0, 2, 2, 99], dtype), (2, 3))
+
+
+@pytest.mark.parametrize(
+    ("indptr", "indices", "message"),
+    [
+        ([0, 1, 2], [0, 99], "graph: indices must be from 0 to 2; got 0 to 99"),
+        ([0, 1, 2], [0, 3], "indices must be from 0 to 2; got 0 to 3"),
+        ([0, 1, 2], [-1, 0], "indices must be from 0 to 2; got -1 to 0"),
+        ([0, 3, 1], [0, 0, 0], "indptr must ascend from 0; it starts at 0 and falls from 3 to 1 at entry 2"),
+        ([0, 1000000, 2], [0, 0, 0], "falls from 1000000 to 2"),
+        ([1, 1, 2], [0, 0], "it starts at 1"),
+        ([0, -1, 2], [0, 0], "falls from 0 to -1"),
+        ([0, 1, 3], [0, 0], "indptr must end at 2, the number of indices, or before; got 3"),
+        ([0, 1], [0], "indptr must have 3 entries, one for each row and one more; got 2"),
+        ([], [], "indptr must have 3 entries"),
+    ],
+)
+def test_arrays_out_of_range_are_refused(indptr, indices, message):
+    with pytest.raises(ValueError, match=message):
+        check_compressed("graph", np.array(indptr, np.int32), np.array(indices, np.int32), (2, 3))
+
+
+def test_arrays_of_the_wrong_kind_are_refused():
+    good = np.array([0, 1])
+    for indptr, indices, part in (
+        (good * 1.0, good, "indptr"),
+        (good, good[None], "indices"),
+        ([0, 1], good, "indptr"),
+    ):
+        with pytest.raises(TypeError, match=f"graph: {part} must be a one-dimensional array of integers"):
+            check_compressed("graph", indptr, indices, (1, 3))
+
+
+def test_a_side_of_zero_has_no_indices():
+    with pytest.raises(ValueError, match="side of the matrix is 0"):
+        check_compressed("graph", np.array([0, 1]), np.array([0]), (1, 0))
+    check_compressed("graph", np.array([0, 0]), np.array([], np.int64), (1, 0))
+
+
+def damaged(form):
+    """A matrix whose arrays were changed after construction, which nothing in SciPy examines again."""
+    dense = np.arange(1, 17).reshape(4, 4)
+    matrix = in_format(dense, form)
+    if form == "coo":
+        axes = matrix.coords
+        bad = axes[1].astype(np.int32)
+        bad[3] = 4
+        matrix.coords = (axes[0], bad)
+    elif form == "lil":
+        matrix.rows[2][1] = -3
+    elif form == "dia":
+        matrix.data = matrix.data[:2]
+    else:
+        matrix.indices[-1] = 2 if form == "bsr" else 4
+    return matrix
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "bsr", "coo", "lil", "dia"])
+def test_matrices_that_were_damaged_are_refused(form):
+    with pytest.raises(
+        ValueError, match=r"graph: (column )?(indices must be from 0 to|7 entries are stored, but only 2)"
+    ):
+        check_matrix("graph", damaged(form))
+
+
+def test_data_that_are_missing_are_refused():
+    matrix = scipy.sparse.csr_array(np.eye(3))
+    matrix.data = matrix.data[:2]
+    with pytest.raises(ValueError, match="3 entries are stored, but only 2 data"):
+        check_matrix("graph", matrix)
+    matrix = scipy.sparse.coo_array(np.eye(3))
+    matrix.data = matrix.data[:2]
+    with pytest.raises(ValueError, match="3 rows are stored with 3 columns and 2 data"):
+        check_matrix("graph", matrix)
+    matrix = scipy.sparse.lil_array(np.eye(3))
+    matrix.data[1] = [1.0, 2.0]
+    with pytest.raises(ValueError, match="has not as many data as columns"):
+        check_matrix("graph", matrix)
+
+
+def test_nothing_is_written():
+    rng = np.random.default_rng(2)
+    for form in ("csr", "csc", "coo"):
+        matrix = random_matrix(rng, form)
+        for name in ("indptr", "indices", "data"):
+            if hasattr(matrix, name):
+                getattr(matrix, name).flags.writeable = False
+        check_matrix("graph", matrix)

@@ -1,0 +1,134 @@
+"""run_threads: no worker is left behind, whatever happens to one of them or to the caller."""
+
+import random
+import signal
+import threading
+import time
+
+import pytest
+
+from gridcut.device import run_threads
+
+LIMIT = 30  # seconds after which a worker gives up waiting, and the test fails
+
+
+def wait_for(abort) -> str:
+    """A worker that waits for one that never comes."""
+    end = time.monotonic() + LIMIT
+    while not abort[0]:
+        assert time.monotonic() < end, "nothing told this worker to stop"
+        time.sleep(1e-4)
+    return "told to stop"
+
+
+def alive() -> list:
+    return [thread for thread in threading.enumerate() if thread.name.startswith("cutmatch") and thread.is_alive()]
+
+
+@pytest.mark.parametrize("failing", range(4))
+def test_an_error_sets_the_abort_cell(failing):
+    abort = [0]
+
+    def work(i):
+        if i == failing:
+            raise ValueError(f"from worker {i}")
+        return wait_for(abort)
+
+    with pytest.raises(ValueError, match=f"from worker {failing}"):
+        run_threads(work, 4, abort)
+    assert not alive()
+
+
+@pytest.mark.parametrize("which", range(3))
+def test_a_thread_that_cannot_be_started(which, monkeypatch):
+    abort, ran, honest = [0], [], threading.Thread.start
+
+    def start(thread):
+        if thread.name == f"cutmatch-{which}":
+            raise RuntimeError("can't start new thread")
+        honest(thread)
+
+    def work(i):
+        ran.append(i)
+        return wait_for(abort)
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        run_threads(work, 4, abort)
+    assert set(ran) <= set(range(which)), "neither this one nor those after it"
+    assert not alive()
+
+
+def test_a_thread_that_starts_too_late_does_nothing(monkeypatch):
+    """The caller is interrupted while it starts a thread, which comes to run only after that."""
+    late, ran = [], []
+
+    def start(thread):
+        late.append(thread)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", start)
+        with pytest.raises(KeyboardInterrupt):
+            run_threads(ran.append, 3)
+    for thread in late:
+        thread.start()
+        thread.join()
+    assert ran == []
+
+
+def test_the_first_error_is_the_one_raised():
+    abort = [0]
+
+    def work(i):
+        if i == 1:
+            raise ValueError("first")
+        wait_for(abort)
+        raise KeyError("second")
+
+    with pytest.raises(ValueError, match="first"):
+        run_threads(work, 3, abort)
+
+
+def test_without_an_abort_cell_and_with_one_worker():
+    assert run_threads(lambda i: i + 1, 1) == [1]
+    assert run_threads(lambda i: i * i, 5) == [0, 1, 4, 9, 16]
+    with pytest.raises(ValueError, match="alone"):
+        run_threads(lambda i: (_ for _ in ()).throw(ValueError("alone")), 1, [0])
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer that interrupts")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("own_worker_waits", [True, False], ids=["in the worker", "in the end"])
+def test_interrupts(own_worker_waits):
+    """At random moments: while threads start, in the caller's own worker, and while it waits for the others."""
+    rng, armed = random.Random(1), [False]
+
+    def interrupt(*_):
+        if armed[0]:
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        for _ in range(150):
+            abort = [0]
+
+            def work(i, abort=abort):
+                if i < 3 or own_worker_waits:
+                    wait_for(abort)
+
+            begin = time.monotonic()
+            try:
+                armed[0] = True
+                # Again later: Python drops an interrupt that comes while it cleans up after a thread.
+                signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-5, 2e-3), 0.5)
+                run_threads(work, 4, abort)
+                pytest.fail("no interrupt")
+            except KeyboardInterrupt:
+                armed[0] = False
+            assert not alive()
+            assert time.monotonic() - begin < LIMIT
+    finally:
+        armed[0] = False
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -1,0 +1,272 @@
+"""Every public function, method and initial matching of matching over the shared instances, forms and checkers.
+
+The long form, of random instances, runs with -m thorough; its messages name the seed of the instance.
+"""
+
+import math
+import subprocess
+import sys
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse as sp
+
+import matching
+from matching.greedy_matching import HEAVIEST_FIRST
+from matching.greedy_matching import METHODS as GREEDY
+from matching.methods import INITS, METHODS
+from tests.matching import battery
+
+BIPARTITE, GENERAL = battery.bipartite_instances(), battery.general_instances()
+ON_CPU = ["auto", *(name for name, modules in METHODS.items() if "cpu" in modules)]
+RANDOM = 10_000  # instances of the long form
+PARTS = 10
+
+
+def graph_of(instance):
+    return battery.bipartite_forms(instance)["coo with duplicates"]
+
+
+def run_maximum(instance, graph, **how):
+    found = matching.maximum(graph, **how)
+    battery.check_maximum(instance, found.row_match, found.col_match, found.cardinality, found.vertex_cover())
+    found.check()
+    return found
+
+
+@pytest.mark.parametrize("init", INITS)
+@pytest.mark.parametrize("method", ON_CPU)
+def test_maximum(method, init):
+    """From no start, from a part of a maximum matching, and from all of one."""
+    for name, instance in BIPARTITE.items():
+        graph, size = matching.bipartite_graph(graph_of(instance)), battery.kuhn(*instance)
+        found = run_maximum(instance, graph, method=method, init=init)
+        assert found.cardinality == size == battery.largest_by_scipy(instance), name
+        for start in (np.where(np.arange(instance.shape[0]) % 2, found.row_match, -1), found.row_match):
+            again = run_maximum(instance, graph, method=method, init=init, start=start)
+            assert again.cardinality == size, name
+            assert (again.row_match[start >= 0] >= 0).all(), name
+
+
+@pytest.mark.parametrize("name", BIPARTITE)
+def test_forms_of_bipartite_graphs(name):
+    instance = BIPARTITE[name]
+    size = battery.kuhn(*instance)
+    for form, graph in battery.bipartite_forms(instance).items():
+        assert run_maximum(instance, graph).cardinality == size, form
+        assert matching.structural_rank(graph) == size, form
+        found = matching.dulmage_mendelsohn(graph)
+        found.check()
+        battery.check_block_form(instance, found)
+        if sp.issparse(graph):
+            for perm_type in ("row", "column"):
+                perm = matching.maximum_bipartite_matching(graph, perm_type)
+                assert (perm >= 0).sum() == size, form
+
+
+@pytest.mark.parametrize("name", BIPARTITE)
+@pytest.mark.parametrize("kind", battery.WEIGHTS)
+def test_bottleneck(name, kind):
+    instance = BIPARTITE[name]
+    graph = battery.weighted_csr(instance, np.random.default_rng(len(name)), kind)
+    largest = battery.kuhn(*instance)
+    for form in ("csr", "csc", "coo"):
+        one = (
+            graph.asformat(form) if form != "csc" or graph.has_canonical_format else graph
+        )  # SciPy would add duplicates
+        for wanted in (None, *({1, (largest + 1) // 2} if largest else ())):
+            found = matching.bottleneck(one, cardinality=wanted)
+            found.check()
+            if not largest:
+                assert found.threshold == -np.inf
+                continue
+            assert found.threshold == battery.least_threshold(graph, wanted or largest), (form, wanted)
+            passing = sp.coo_array(graph).data <= found.threshold
+            coo = sp.coo_array(graph)
+            edges = list(zip(coo.row[passing].tolist(), coo.col[passing].tolist(), strict=True))
+            pairs = found.matching
+            part = battery.Bipartite(instance.shape, edges)
+            battery.check_maximum(part, pairs.row_match, pairs.col_match, found.cardinality, pairs.vertex_cover())
+
+
+@pytest.mark.parametrize("method", ["auto", *GREEDY])
+@pytest.mark.parametrize("name", GENERAL)
+def test_greedy(name, method):
+    instance = GENERAL[name]
+    for form, graph in battery.general_forms(instance).items():
+        found = matching.greedy(graph, method=method, seed=len(form))
+        found.check()
+        in_order = found.method in HEAVIEST_FIRST
+        total = 0
+        for pair in found.pairs.tolist():  # not by sum, which compensates for rounding from Python 3.12 on
+            total += instance.weight[tuple(pair)]
+        assert found.weight == total, form
+        battery.check_greedy(instance, found.partner, found.size, found.weight, in_order)
+
+
+@pytest.mark.parametrize("name", GENERAL)
+def test_coarsen_and_hierarchy(name):
+    instance = GENERAL[name]
+    parts = battery.components(instance)
+    for form, graph in battery.general_forms(instance).items():
+        coarse = matching.coarsen(graph)
+        coarse.check()
+        same_sums(coarse.graph, battery.contracted(instance, coarse.label))
+        for join in (False, True):
+            found = matching.hierarchy(graph, join=join)
+            found.check()
+            assert found.vertices[-1] == len(parts), form
+            label = found.labels()
+            assert sorted(np.flatnonzero(label == k).tolist() for k in range(len(parts))) == sorted(parts)
+
+
+def same_sums(graph, wanted):
+    """The edges between clusters, each with the sum of its weights: integers exactly."""
+    graph = sp.coo_array(graph)
+    entries = {
+        (v, w): x for v, w, x in zip(graph.row.tolist(), graph.col.tolist(), graph.data.tolist(), strict=True) if v < w
+    }
+    assert entries.keys() == wanted.keys()
+    for edge, parts in wanted.items():
+        total = sum(parts) if isinstance(entries[edge], int) else math.fsum(parts)
+        assert entries[edge] == total or abs(entries[edge] - total) <= 1e-15 * len(parts) * total
+
+
+@pytest.mark.parametrize("name", BIPARTITE)
+def test_read_graph(name, tmp_path):
+    instance = BIPARTITE[name]
+    if 0 in instance.shape:
+        pytest.skip("MatrixMarket files of SciPy's have no empty sides")
+    graph = battery.weighted_csr(instance, np.random.default_rng(1), "wide")
+    scipy.io.mmwrite(tmp_path / "a.mtx", graph)
+    sp.save_npz(tmp_path / "a.npz", graph)
+    for path in (tmp_path / "a.mtx", tmp_path / "a.npz"):
+        read = matching.read_graph(path)
+        np.testing.assert_array_equal(read.toarray(), graph.toarray())
+        assert run_maximum(instance, read).cardinality == battery.kuhn(*instance)
+
+
+FUNCTIONS = {
+    "maximum": matching.maximum,
+    "bipartite_graph": matching.bipartite_graph,
+    "maximum_bipartite_matching": matching.maximum_bipartite_matching,
+    "structural_rank": matching.structural_rank,
+    "dulmage_mendelsohn": matching.dulmage_mendelsohn,
+    "bottleneck": matching.bottleneck,
+    "greedy": matching.greedy,
+    "coarsen": matching.coarsen,
+    "hierarchy": matching.hierarchy,
+}
+VALUES_ARE_READ = ("bottleneck", "greedy", "coarsen", "hierarchy")
+
+
+def outcome(name: str, case: str) -> str:
+    """The error that a malformed matrix brings."""
+    try:
+        FUNCTIONS[name](battery.malformed()[case])
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return "accepted"
+
+
+def test_malformed_matrices_are_refused():
+    """In another process, which an access out of bounds would end."""
+    code = "from tests.matching.test_battery import print_outcomes; print_outcomes()"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=900)
+    assert run.returncode == 0, run.stderr[-2000:]
+    lines = dict(line.split("\t", 1) for line in run.stdout.splitlines())
+    assert len(lines) == len(FUNCTIONS) * len(battery.malformed())
+    for key, said in lines.items():
+        name, case = key.split("/")
+        if case == "csr: values are missing" and name not in VALUES_ARE_READ:
+            assert said == "accepted", key
+        else:
+            assert said.startswith("ValueError: "), (key, said)
+
+
+def print_outcomes() -> None:
+    for name in FUNCTIONS:
+        for case in battery.malformed():
+            print(f"{name}/{case}\t{outcome(name, case)}", flush=True)
+
+
+def test_every_public_function_is_in_the_battery():
+    functions = {name for name in matching.__all__ if not isinstance(getattr(matching, name), type)}
+    assert functions == {*FUNCTIONS, "read_graph"}
+
+
+# The long form
+
+
+def random_bipartite(seed: int, tally) -> None:
+    rng = np.random.default_rng(seed)
+    instance = battery.random_bipartite(rng)
+    forms = battery.bipartite_forms(instance)
+    graph = forms[rng.choice(list(forms))]
+    size = battery.kuhn(*instance)
+    tally["own augmenting paths"] += 1
+    assert size == battery.largest_by_scipy(instance)
+    tally["SciPy"] += 1
+    method, init = rng.choice(ON_CPU), rng.choice(list(INITS))
+    start = None
+    if rng.random() < 0.5:
+        start = np.where(rng.random(instance.shape[0]) < 0.5, matching.maximum(graph).row_match, -1)
+    found = run_maximum(instance, graph, method=method, init=init, start=start)
+    assert found.cardinality == size
+    tally["plain König covers"] += 1
+    if seed % 4 == 0:
+        form = matching.dulmage_mendelsohn(graph, start=found)
+        form.check()
+        battery.check_block_form(instance, form)
+        tally["coarse parts by definition"] += 1
+    weighted = battery.weighted_csr(instance, rng)
+    wanted = int(rng.integers(1, size + 1)) if size and rng.random() < 0.5 else None
+    found = matching.bottleneck(weighted, cardinality=wanted, method=rng.choice(ON_CPU))
+    found.check()
+    if size:
+        assert found.threshold == battery.least_threshold(weighted, wanted or size)
+        tally["gates by trying"] += 1
+
+
+def random_general(seed: int, tally) -> None:
+    rng = np.random.default_rng(seed)
+    instance = battery.random_general(rng)
+    forms = battery.general_forms(instance)
+    graph = forms[rng.choice(list(forms))]
+    found = matching.greedy(graph, method=rng.choice(["auto", *GREEDY]), seed=seed)
+    found.check()
+    battery.check_greedy(instance, found.partner, found.size, found.weight, found.method in HEAVIEST_FIRST)
+    tally["plain greedy checker"] += 1
+    network = nx.Graph(list(instance.weight))
+    assert nx.is_maximal_matching(network, {tuple(pair) for pair in found.pairs.tolist()})
+    tally["networkx, maximal"] += 1
+    if seed % 4 == 0:
+        assert 2 * found.size >= len(nx.max_weight_matching(network, maxcardinality=True))
+        tally["networkx, maximum"] += 1
+    vertex_weight = rng.integers(1, 9, instance.n) if rng.random() < 0.5 else rng.random(instance.n) + 0.1
+    coarse = matching.coarsen(graph, found, vertex_weight=vertex_weight)
+    coarse.check()
+    same_sums(coarse.graph, battery.contracted(instance, coarse.label))
+    tally["plain contraction"] += 1
+    parts = battery.components(instance)
+    levels = matching.hierarchy(graph, join=bool(rng.random() < 0.5), vertex_weight=vertex_weight)
+    levels.check()
+    assert levels.vertices[-1] == len(parts)
+    tally["networkx, components"] += 1
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("part", range(PARTS))
+def test_random_instances(part, capsys):
+    tally = battery.Tally()
+    for seed in range(part, RANDOM, PARTS):
+        for run in (random_bipartite, random_general):
+            try:
+                run(seed, tally)
+            except Exception as error:
+                raise AssertionError(f"{run.__name__}({seed}): {error!r}") from error
+            tally["instances"] += 1
+    with capsys.disabled():
+        print(f"\nseeds {part}, {part + PARTS} ... {RANDOM}: {tally}")

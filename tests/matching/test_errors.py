@@ -1,0 +1,256 @@
+"""Wrong arguments: a TypeError for a wrong kind, a ValueError for a wrong value, with the name of the argument."""
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import matching
+from tests.matching import battery
+
+PATTERN = sp.csr_array([[1, 1, 0], [1, 0, 1]])
+WEIGHTED = sp.csr_array([[4, 2, 9], [5, 0, 0], [0, 3, 1]])
+GENERAL = battery.csr_of(battery.general_instances()["complete"])
+TRIPLE = (GENERAL.indptr, GENERAL.indices, GENERAL.shape)
+FUNCTIONS = {
+    "maximum": (matching.maximum, PATTERN),
+    "bottleneck": (matching.bottleneck, WEIGHTED),
+    "dulmage_mendelsohn": (matching.dulmage_mendelsohn, PATTERN),
+    "greedy": (matching.greedy, GENERAL),
+    "coarsen": (matching.coarsen, GENERAL),
+    "hierarchy": (matching.hierarchy, GENERAL),
+}
+READERS = {
+    **{name: function for name, (function, _) in FUNCTIONS.items()},
+    "bipartite_graph": matching.bipartite_graph,
+    "maximum_bipartite_matching": matching.maximum_bipartite_matching,
+    "structural_rank": matching.structural_rank,
+}
+
+
+class DataFrame:
+    """As pandas's class says of itself, where pandas is not installed."""
+
+    __module__ = "pandas.core.frame"
+
+
+@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize(
+    ("graph", "hint"),
+    [
+        (nx.path_graph(4), "got Graph; networkx.bipartite.biadjacency_matrix or networkx.to_scipy_sparse_array"),
+        (DataFrame(), r"got DataFrame; scipy.sparse.csr_array\(graph.to_numpy\(\)\) converts it"),
+        (np.eye(3), r"got ndarray; scipy.sparse.csr_array\(graph\) makes one"),
+        (np.eye(3).tolist(), r"got list; scipy.sparse.csr_array\(graph\)"),
+        (np.ma.masked_array(np.eye(3), np.eye(3)), r"csr_array\(graph.filled\(0\)\) makes one from a masked array"),
+        (None, "got NoneType"),
+        (3, "got int"),
+        ("a.mtx", "got str"),
+    ],
+    ids=["networkx", "DataFrame", "ndarray", "list", "masked", "None", "int", "str"],
+)
+def test_other_kinds_of_graphs(name, graph, hint):
+    with pytest.raises(TypeError, match=f"graph must be a .*SciPy sparse matrix.*{hint}"):
+        READERS[name](graph)
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_shapes(name):
+    large = sp.coo_array((np.ones(1), ([5], [1])), shape=(2**41, 2))
+    with pytest.raises(ValueError, match=r"shape must lie in 0 \.\.\. 2147483646, .* got \(2199023255552, 2\)"):
+        READERS[name](large)
+    one_axis = sp.coo_array(np.array([1, 0, 2]))
+    with pytest.raises(ValueError, match=r"graph must have 2 axes, rows and columns, got shape \(3,\)"):
+        READERS[name](one_axis)
+
+
+@pytest.mark.parametrize("name", ["maximum", "greedy", "coarsen", "hierarchy"])
+def test_masked_indices_are_no_indices(name):
+    masked = (GENERAL.indptr, np.ma.masked_array(GENERAL.indices, GENERAL.indices == 2), GENERAL.shape)
+    with pytest.raises(TypeError, match="indices is a masked array"):
+        READERS[name](masked)
+
+
+@pytest.mark.parametrize("kind", [np.uint64, np.uint8, np.int8, ">u4"])
+def test_indices_of_any_integers(kind):
+    good = (GENERAL.indptr.astype(kind), GENERAL.indices.astype(kind), GENERAL.shape)
+    assert matching.maximum(good).cardinality == 8
+    matching.greedy(good).check()
+    high = GENERAL.indices.astype(np.uint64)
+    high[3] = 2**64 - 1
+    for name in ("maximum", "greedy"):
+        with pytest.raises(ValueError, match="outside 0|must lie in 0"):
+            READERS[name]((GENERAL.indptr, high, GENERAL.shape))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_threads(name):
+    function, graph = FUNCTIONS[name]
+    for threads in (1, 2, np.int64(2), np.uint8(3), None):
+        assert function(graph, threads=threads) is not None
+    for threads in (2.0, "2", True, np.bool_(True), [2]):
+        with pytest.raises(TypeError, match="threads must be an integer"):
+            function(graph, threads=threads)
+    for threads in (0, -1, np.int32(0)):
+        with pytest.raises(ValueError, match="threads must be 1 or more"):
+            function(graph, threads=threads)
+
+
+@pytest.mark.parametrize("name", ["greedy", "coarsen", "hierarchy"])
+def test_seeds(name):
+    function, graph = FUNCTIONS[name]
+    for seed in (0, np.int64(3), 2**64 - 1):
+        function(graph, seed=seed)
+    for seed, kind in ((-1, ValueError), (2**64, ValueError), (1.0, TypeError), ("1", TypeError), (None, TypeError)):
+        with pytest.raises(kind, match="seed must be"):
+            function(graph, seed=seed)
+
+
+WRONG = [
+    ("maximum", {"method": "push_relabel", "frequency": "1"}, TypeError, "frequency must be a number"),
+    ("maximum", {"method": "push_relabel", "frequency": np.nan}, ValueError, "frequency must be a number, got nan"),
+    ("maximum", {"method": "push_relabel", "frequency": -1}, ValueError, "frequency must be positive"),
+    ("maximum", {"method": "push_relabel", "frequency": np.inf}, ValueError, "frequency must be finite"),
+    ("maximum", {"method": "push_relabel", "gap": "no"}, TypeError, "gap must be True or False, got 'no'"),
+    ("maximum", {"method": "p_hk", "wide": "a"}, TypeError, "wide must be an integer"),
+    ("maximum", {"method": "p_hk", "wide": 0}, ValueError, "wide must be 1 or more"),
+    ("maximum", {"method": "p_hk", "wide": 2.0}, TypeError, "wide must be an integer"),
+    ("maximum", {"method": "pothen_fan", "fairness": "no"}, TypeError, "fairness must be True or False"),
+    ("maximum", {"method": "p_pf", "fairness": 0}, TypeError, "fairness must be True or False"),
+    ("maximum", {"method": "ss_dfs", "lookahead": "no"}, TypeError, "lookahead must be True or False"),
+    ("maximum", {"method": "ms_bfs_graft", "grafting": 1}, TypeError, "grafting must be True or False"),
+    ("maximum", {"method": "ms_bfs_graft", "alpha": "5"}, TypeError, "alpha must be a number"),
+    ("maximum", {"method": "ms_bfs_graft", "alpha": np.inf}, ValueError, "alpha must be finite"),
+    ("maximum", {"method": "ms_bfs_graft", "side": "left"}, ValueError, "side must be 'rows' or 'columns'"),
+    ("maximum", {"method": "ms_bfs_graft", "side": 1}, TypeError, "side must be a string"),
+    ("maximum", {"callback": 3}, TypeError, "method 'auto' takes no parameters, got 'callback'"),
+    ("maximum", {"start": np.ma.masked_array([0, 1], [True, False])}, TypeError, "start is a masked array"),
+    ("maximum", {"start": "a"}, ValueError, "start must hold"),
+    ("maximum", {"init": 3}, TypeError, "init must be a name"),
+    ("bottleneck", {"start": [0, 1, 2]}, TypeError, "bottleneck has no parameter 'start'"),
+    ("bottleneck", {"cardinality": True}, TypeError, "cardinality must be an integer"),
+    ("bottleneck", {"cardinality": "3"}, TypeError, "cardinality must be an integer"),
+    ("bottleneck", {"method": "p_hk", "wide": "a"}, TypeError, "wide must be an integer"),
+    ("greedy", {"method": "parallel", "p": "x"}, TypeError, "p must be a number"),
+    ("greedy", {"method": "parallel", "p": 0}, ValueError, "p must lie between 0 and 1"),
+    ("greedy", {"method": "parallel", "rounds": 1.5}, TypeError, "rounds must be an integer"),
+    ("greedy", {"method": "parallel", "rounds": 10**30}, ValueError, "rounds must be at most"),
+    ("greedy", {"method": "parallel", "select": 1}, TypeError, "select must be a string"),
+    ("greedy", {"method": "random", "shuffled": "no"}, TypeError, "shuffled must be True or False"),
+    ("greedy", {"weight": np.ma.masked_array(GENERAL.data, GENERAL.data > 3)}, TypeError, "weight is a masked array"),
+    ("greedy", {"weight": ["a"] * GENERAL.nnz}, TypeError, "weight must hold real numbers"),
+    ("coarsen", {"vertex_weight": [np.nan] * 8}, ValueError, "vertex_weight holds values that are not finite"),
+    ("coarsen", {"vertex_weight": [np.inf] * 8}, ValueError, "vertex_weight holds values that are not finite"),
+    ("coarsen", {"vertex_weight": [-np.inf] * 8}, ValueError, "vertex_weight must not be negative"),
+    ("coarsen", {"vertex_weight": [1e308] * 8}, ValueError, "not finite, or whose sum is not"),
+    ("coarsen", {"vertex_weight": [-1] * 8}, ValueError, "vertex_weight must not be negative, got -1"),
+    ("coarsen", {"vertex_weight": [2**63 - 1] * 8}, ValueError, "vertex_weight must add up to 9223372036854775807 or"),
+    ("coarsen", {"vertex_weight": [2**63 + 1] * 8}, ValueError, "vertex_weight must add up to 9223372036854775807 or"),
+    ("coarsen", {"vertex_weight": [2**62] * 2 + [0] * 6}, ValueError, "got 9223372036854775808"),
+    ("hierarchy", {"vertex_weight": [np.inf] * 8}, ValueError, "vertex_weight holds values that are not finite"),
+    ("hierarchy", {"dominance": "a"}, TypeError, "dominance must be a number"),
+    ("hierarchy", {"dominance": np.nan}, ValueError, "dominance must be a number, got nan"),
+    ("hierarchy", {"join": "no"}, TypeError, "join must be True or False"),
+    ("hierarchy", {"graphs": 1}, TypeError, "graphs must be True or False"),
+    ("hierarchy", {"rating": 3}, TypeError, "rating must be 'expansion', 'weight' or callable, got 3"),
+    ("hierarchy", {"vertices": 2.0}, TypeError, "vertices must be an integer"),
+    ("hierarchy", {"levels": "1"}, TypeError, "levels must be an integer"),
+    ("hierarchy", {"levels": True}, TypeError, "levels must be an integer"),
+]
+
+
+@pytest.mark.parametrize(("name", "keywords", "kind", "message"), WRONG)
+def test_parameters(name, keywords, kind, message):
+    function, graph = FUNCTIONS[name]
+    with pytest.raises(kind, match=message):
+        function(graph, **keywords)
+
+
+def test_every_parameter_of_a_method_is_checked():
+    """On both devices, by the sources: CUDA's modules cannot be imported everywhere."""
+    import ast
+    from pathlib import Path
+
+    from matching.parameters import CHECKS
+
+    here = Path(matching.__file__).parent
+    known = {*CHECKS, "threads", "seed", "relabel"}
+    for path in [*here.glob("c*/*.py"), *here.glob("c*/greedy/*.py")]:
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.FunctionDef) and node.name in ("solve", "search"):
+                assert {argument.arg for argument in node.args.kwonlyargs} <= known, path
+
+
+def test_weights_of_vertices_up_to_the_limit():
+    path = (np.array([0, 1, 2]), np.array([1, 0]), (2, 2))
+    for weight in ([2**62, 2**62 - 1], np.array([2**63 - 1, 0], np.uint64)):
+        coarse = matching.coarsen(path, vertex_weight=weight)
+        coarse.check()
+        assert coarse.vertex_weight.tolist() == [2**63 - 1]
+    assert matching.coarsen(path, vertex_weight=[True, True]).vertex_weight.tolist() == [2]
+
+
+def test_light_vertices_do_not_stop_a_hierarchy():
+    """The expansion of an edge between them is beyond floats, unless all are scaled."""
+    path = sp.diags_array([[1e300] * 5, [1e300] * 5], offsets=[-1, 1], format="csr")
+    assert matching.hierarchy(path, vertex_weight=[1e-300] * 6).vertices[-1] == 1
+    assert matching.hierarchy(path, vertex_weight=[5e-324, 1e300] * 3).vertices[-1] == 1
+
+
+def test_narrow_integers_add_up_exactly():
+    """Of entries stored twice, in any format that can hold them."""
+    row, col = [0, 0, 1, 1], [1, 1, 0, 0]
+    coo = sp.coo_array((np.full(4, 100, np.int8), (row, col)), shape=(2, 2))
+    csr = sp.csr_array((np.full(4, 2**31 - 1, np.int32), [1, 1, 0, 0], [0, 2, 4]), shape=(2, 2))
+    csc = sp.csc_array((np.full(4, 200, np.uint8), [1, 1, 0, 0], [0, 2, 4]), shape=(2, 2))
+    for graph, total in ((coo, 200), (csr, 2**32 - 2), (csc, 400)):
+        found = matching.greedy(graph)
+        found.check()
+        assert found.weight == total
+        assert matching.hierarchy(graph).vertices == (2, 1)
+
+
+def test_levels_of_a_hierarchy():
+    found = matching.hierarchy(GENERAL)
+    count = len(found.levels)
+    for level in (9, count, -count - 1):
+        with pytest.raises(ValueError, match="level must be"):
+            found.labels(level)
+    with pytest.raises(TypeError, match="level must be an integer"):
+        found.labels(1.0)
+    empty = matching.hierarchy(sp.csr_array((3, 3)))
+    assert empty.labels().tolist() == [0, 1, 2]
+    with pytest.raises(ValueError, match="level must be at most -1"):
+        empty.labels(0)
+
+
+def test_hierarchies_without_graphs_need_theirs():
+    found = matching.hierarchy(GENERAL, 2, graphs=False)
+    with pytest.raises(ValueError, match=r"no graph was kept.*check\(graph"):
+        found.check()
+    found.check(GENERAL)
+    with pytest.raises(matching.CertificateError):
+        found.check(2 * GENERAL)
+    with pytest.raises(ValueError, match="the finer graph was not kept"):
+        found.levels[0].check()
+    found = matching.hierarchy(TRIPLE, 2, weight=GENERAL.data, vertex_weight=np.arange(1, 9), graphs=False)
+    found.check(TRIPLE, weight=GENERAL.data, vertex_weight=np.arange(1, 9))
+    with pytest.raises(matching.CertificateError, match="vertex_weight"):
+        found.check(TRIPLE, weight=GENERAL.data)
+
+
+def test_bipartite_graphs_are_checked_by_their_constructor():
+    whole = matching.bipartite_graph(PATTERN)
+    again = matching.BipartiteGraph(2, 3, whole.by_row, whole.by_col)
+    assert matching.maximum(again).cardinality == 2
+    assert matching.maximum(matching.BipartiteGraph(2, 3, by_col=whole.by_col)).cardinality == 2
+    for arguments, kind, message in (
+        ((2, 2), TypeError, r"needs by_row or by_col; matching.bipartite_graph\(graph\)"),
+        ((2, 3, 5), TypeError, "by_row must be a pair"),
+        ((2, 3, (whole.row_ptr, whole.row_adj + 7)), ValueError, "indices must lie in"),
+        ((2, 3, ([0, 10**6, 4], whole.row_adj)), ValueError, "indptr must ascend"),
+        ((2, 2, whole.by_row), ValueError, "indices must lie in"),
+        ((2, 3, whole.by_row, (whole.col_ptr, whole.col_adj[::-1])), ValueError, "must hold the same edges"),
+    ):
+        with pytest.raises(kind, match=message):
+            matching.BipartiteGraph(*arguments)

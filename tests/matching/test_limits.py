@@ -1,0 +1,66 @@
+"""How many vertices are too many: asked for by number, without a graph of that size."""
+
+import re
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import matching
+from matching.cpu import karp_sipser, push_relabel
+from matching.cuda.limits import LABELLED, LISTED, MOST_THREADS, SIDE, check_labels, check_lists, check_sides
+
+
+def fits(*values) -> bool:
+    return all(-(2**31) <= value < 2**31 for value in values)
+
+
+def test_the_largest_index_of_an_allowed_graph_fits_int32():
+    last = SIDE - 1
+    assert fits(last + MOST_THREADS)  # v = int32(v + threads), before v < n is tested
+    assert not fits(last + MOST_THREADS + 2)
+    last = LISTED - 1
+    assert fits(LISTED + last)  # int32(previous + i), int32(here + n - 1)
+    assert not fits(LISTED + last + 1)
+    assert fits(last + 32 * MOST_THREADS)  # int32(around + share * threads)
+    assert fits(LABELLED + 2)  # labels rise by 2 to at most n + m
+
+
+@pytest.mark.parametrize(
+    ("check", "limit", "message"),
+    [
+        (
+            check_sides,
+            SIDE,
+            "vertices on one side, more than the 2143289343 that CUDA methods accept; use device='cpu'",
+        ),
+        (lambda n: check_sides(3, n), SIDE, "vertices on one side, more than the 2143289343"),
+        (check_labels, LABELLED, "vertices, more than the 2147483644 that labels can number; use 'ms_bfs_graft'"),
+        (
+            lambda n: check_lists("g_pr_shr", "columns", n, "'apfb'"),
+            LISTED,
+            "columns, more than the 1073741824 that 'g_pr_shr' accepts on CUDA; use 'apfb'",
+        ),
+    ],
+)
+def test_limits_of_cuda(check, limit, message):
+    check(limit)
+    with pytest.raises(ValueError, match=f"^graph has {limit + 1} {re.escape(message)}"):
+        check(limit + 1)
+
+
+@pytest.mark.parametrize(
+    ("module", "how", "instead"),
+    [
+        (karp_sipser, {"init": "karp_sipser"}, "use init='cheap'"),
+        (push_relabel, {"method": "push_relabel", "init": "none"}, "use 'pothen_fan'"),
+    ],
+)
+def test_limits_of_the_cpu(monkeypatch, module, how, instead):
+    assert fits(module.LARGEST)
+    graph = scipy.sparse.csr_array(np.ones((3, 4)))
+    monkeypatch.setattr(module, "LARGEST", 6)
+    with pytest.raises(ValueError, match=f"graph has 7 vertices, more than the 6 that '[a-z_]+' accepts; {instead}"):
+        matching.maximum(graph, device="cpu", **{"method": "hopcroft_karp", **how})
+    monkeypatch.setattr(module, "LARGEST", 7)
+    assert matching.maximum(graph, device="cpu", **{"method": "hopcroft_karp", **how}).cardinality == 3
