@@ -175,7 +175,8 @@ BINARY_GRIDS = [
 
 def random_binary(rng, submodular: bool, triples: bool, is_float: bool, high: int = 9) -> dict:
     """Arguments of a BinaryEnergy."""
-    shape, offsets, pairs = BINARY_GRIDS[rng.integers(len(BINARY_GRIDS))]
+    grids = [grid for grid in BINARY_GRIDS if grid[2]] if triples else BINARY_GRIDS
+    shape, offsets, pairs = grids[rng.integers(len(grids))]
     scale = STEP if is_float else 1
     pairwise = {}
     for offset in offsets:

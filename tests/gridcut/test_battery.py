@@ -151,7 +151,8 @@ def solve_with_updates(instance: Instance, rng, counts, device, rounds=3):
 def test_solvers_with_updates(device, counts):
     rng = np.random.default_rng(7)
     for instance in INSTANCES.values():
-        solve_with_updates(instance, rng, counts, device)
+        if str(battery.INT64_MAX) not in instance.name:  # any larger capacity is refused there
+            solve_with_updates(instance, rng, counts, device)
 
 
 @pytest.mark.parametrize("case", range(len(MALFORMED)))
