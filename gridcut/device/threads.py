@@ -32,8 +32,8 @@ def run_threads(worker, count: int, abort=None) -> list:
 
     abort   the abort cell, for workers that wait for one another; its first entry is set to 1 after an error
     """
-    if count == 1:
-        return [worker(0)]
+    if count <= 1:
+        return [worker(i) for i in range(count)]
     results = [None] * count
     errors = []
     claims, ended = {}, [False] * count

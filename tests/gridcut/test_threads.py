@@ -91,6 +91,7 @@ def test_the_first_error_is_the_one_raised():
 
 
 def test_without_an_abort_cell_and_with_one_worker():
+    assert run_threads(lambda i: i + 1, 0) == []
     assert run_threads(lambda i: i + 1, 1) == [1]
     assert run_threads(lambda i: i * i, 5) == [0, 1, 4, 9, 16]
     with pytest.raises(ValueError, match="alone"):
