@@ -82,6 +82,7 @@ def test_what_no_cost_may_be():
 
 
 @pytest.mark.sim
+@pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")  # NumPy says so in the simulator alone
 @pytest.mark.parametrize("forbidden", [np.inf, 1e30])
 def test_on_a_gpu(forbidden):
     from gridcut.device.cuda import cuda
