@@ -105,8 +105,9 @@ class Worker:
         return self
 
     def __exit__(self, *_):
-        self.process.kill()
+        self.process.stdin.close()  # which ends it
         self.process.wait()
+        self.process.stdout.close()
 
     def run(self, number: int, certify: bool = False) -> float:
         """Seconds of a call of one case."""

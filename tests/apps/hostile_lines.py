@@ -250,7 +250,7 @@ class Runner:
             status = self._ask(line.argv, folder)
             seconds = time.perf_counter() - start
             said = Path(top, "stderr").read_text(errors="replace") if Path(top, "stderr").exists() else ""
-            fault = judge(status, said, before, folder)
+            fault = judge(status, said, before, folder, replaceable(line.argv))
             shutil.rmtree(folder, ignore_errors=True)
         return Verdict(line, status, seconds, fault, said[-2000:])
 
@@ -282,7 +282,14 @@ class Runner:
         far.close()
 
 
-def judge(status, said: str, before: dict, folder: Path) -> str | None:
+def replaceable(argv: list[str]) -> set[str]:
+    """Names of files that a line with --overwrite names as results."""
+    if "--overwrite" not in argv:
+        return set()
+    return {after for name, after in zip(argv, argv[1:], strict=False) if name in WRITES}
+
+
+def judge(status, said: str, before: dict, folder: Path, may_change=frozenset()) -> str | None:
     """What is wrong with the end of a line; None if nothing is."""
     if status not in (0, 1, 2):
         return f"ended with {status}"
@@ -293,7 +300,7 @@ def judge(status, said: str, before: dict, folder: Path) -> str | None:
     if any(len(text) > LINE for text in said.splitlines() if "it/s" not in text and "s/it" not in text):
         return "an endless line of error"
     after = corpus.snapshot(folder)
-    lost = [name for name, content in before.items() if after.get(name) != content]
+    lost = [name for name, content in before.items() if after.get(name) != content and name not in may_change]
     if lost:
         return f"changed {lost}"
     for name in after.keys() - before.keys():

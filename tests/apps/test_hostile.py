@@ -56,4 +56,6 @@ def test_the_judge_sees_faults(tmp_path):
     assert "left" in judge(0, "", before, tmp_path)
     (tmp_path / ".mask.png.12.part").unlink()
     Path(tmp_path / "photo.png").write_bytes(b"another")
+    assert judge(0, "", before, tmp_path, hostile_lines.replaceable(["--overwrite", "--json", "photo.png"])) is None
+    assert hostile_lines.replaceable(["--json", "photo.png"]) == set()
     assert "changed ['photo.png']" in judge(0, "", before, tmp_path)
