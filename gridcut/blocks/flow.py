@@ -46,7 +46,9 @@ class StoredCut(Cut):
         certify(self.value, self.labels, self._capacities, self._store)
 
     def _check_for(self, source, sink, edges) -> None:
-        certify(self.value, self.labels, Capacities(source, sink, edges, None), self._store)
+        capacities = Capacities(source, sink, edges, None)
+        capacities.bound = self._capacities.bound
+        certify(self.value, self.labels, capacities, self._store)
 
     def _portable(self):
         values = [getattr(self, f.name) for f in fields(self)]
