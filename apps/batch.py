@@ -1,6 +1,5 @@
 """Many inputs in one run: finding them, what belongs to each, and going on when one of them fails."""
 
-import contextlib
 import os
 import sys
 from collections import Counter
@@ -67,7 +66,7 @@ def pairs_of(one, other, arguments: tuple[str, str], out=None) -> tuple[list[tup
     """Two pictures, or the pictures of one folder each with that of its name in another, and whether they are many.
 
     The second is None where `partner_of` does not find it.  Raises InputError, naming the arguments, for a folder and
-    a picture.
+    a picture, and where no picture has a partner.
     """
     folders = [os.path.isdir(path) for path in (one, other)]
     one, other = Path(one), Path(other)
@@ -76,12 +75,16 @@ def pairs_of(one, other, arguments: tuple[str, str], out=None) -> tuple[list[tup
         raise InputError(f"{folder} is a folder and {single} is not; pass two pictures or two folders")
     if not folders[0]:
         return [(one, other)], False
-    pictures, pairs = pictures_in(one, arguments[0], out), []
+    pictures, pairs, missing = pictures_in(one, arguments[0], out), [], []
     refuse_namesakes(pictures, arguments[0])
     for path in pictures:
-        pairs.append((path, None))
-        with contextlib.suppress(InputError):  # the pair's job will find it missing again
-            pairs[-1] = (path, partner_of(path, other, arguments[1]))
+        try:
+            pairs.append((path, partner_of(path, other, arguments[1])))
+        except InputError as error:  # the pair's job will find it missing again
+            pairs.append((path, None))
+            missing.append(error)
+    if len(missing) == len(pairs):
+        raise missing[0]
     return pairs, True
 
 
@@ -191,6 +194,8 @@ def run_many(
                 try:
                     if not known:
                         outputs.check_item(item)
+                    if item.name in outputs.unwritable:
+                        raise outputs.unwritable[item.name]
                     job = item.job()
                     outputs.check_job(item, job)
                 except Exception as error:  # whatever is wrong with this one, the others are done

@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 from apps.errors import InputError, finish, is_closed
-from apps.writing import is_special
 
 SUFFIX_OF = {"json": ".json", "csv": ".csv"}  # options that name a file to write, always of one kind
 
@@ -42,7 +41,7 @@ def parsed(options: argparse.ArgumentParser, argv) -> argparse.Namespace:
             raise InputError(f"{shown} is empty; pass a name, or . for the current folder")
     for name, suffix in SUFFIX_OF.items():
         value = getattr(chosen, name, None)
-        if value is None or value == "-" or is_special(value) or value.startswith("/dev/"):
+        if value is None or value == "-" or value.startswith(("/dev/", "/proc/")):
             continue
         if Path(value).suffix.lower() != suffix:
             hint = "; for standard output write --json=- or put --json last" if name == "json" else ""

@@ -35,7 +35,7 @@ from apps.command import (
     parser,
     run,
 )
-from apps.images import InputError, read_image, write_image
+from apps.images import InputError, read_image, write_bytes, write_image
 from apps.outputs import claim
 
 INPUTS = ("frames", "truth", "matches")
@@ -186,7 +186,7 @@ def _flow_one(pair: Pair, chosen) -> dict:
     import numpy as np
 
     from apps.motion import drawing
-    from apps.motion.files import read_flow, write_flow
+    from apps.motion.files import encoded_flow, read_flow
     from apps.motion.matches import Matches
     from apps.motion.scores import check_size, score_flow
 
@@ -209,9 +209,10 @@ def _flow_one(pair: Pair, chosen) -> dict:
     if truth is not None:
         pictures["error"] = drawing.error_picture(result.flow, truth, known)
     planned = _files(pair.name, chosen)
+    data = encoded_flow(planned["flow"], result.flow)
     claim(chosen, "flow", pair.name, pair.source, planned.values())
     files = {kind: planned[kind] for kind in ("flow", "matches", *pictures)}
-    write_flow(files["flow"], result.flow)
+    write_bytes(files["flow"], data)
     for kind, pixels in pictures.items():
         write_image(files[kind], pixels)
     result.matches.write(files["matches"])

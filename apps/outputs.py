@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 
-from apps.errors import InputError
+from apps.errors import InputError, OutputError
 from apps.writing import is_special, reported, target_of, write_bytes
 
 FOLDER = ".cutmatch"
@@ -43,6 +43,7 @@ class Outputs:
         self.command, self.chosen, self.options = command, chosen, inputs
         self.out = Path(getattr(chosen, "out", "."))
         self.named = {}  # option: path
+        self.unwritable = {}  # name of an item: error
         self._planned = {}  # (folder, name): what it is a result of
         self._families = {}  # beginning of names: what they are results of
         self._folders = {}
@@ -53,11 +54,21 @@ class Outputs:
                 self.named[f"--{option}"] = Path(value)
 
     def check(self, items: Iterable) -> None:
-        """InputError unless this run may write what its options name, and the results of these items."""
+        """InputError unless this run may write what its options name, and the results of these items.
+
+        Results of some items alone that cannot be written, because of their names, go into `unwritable`.
+        """
         for option, path in self.named.items():
             self._check_named(option, path)
+        writable = 0
         for item in items:
-            self.check_item(item)
+            try:
+                self.check_item(item)
+                writable += 1
+            except OutputError as error:
+                self.unwritable[item.name] = error
+        if self.unwritable and not writable:
+            raise next(iter(self.unwritable.values()))
         self._check_families()
 
     def check_item(self, item) -> None:

@@ -15,12 +15,14 @@ import shutil
 import stat
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from apps.errors import BAD_INPUT, FULL, SOME_FAILED, OutputError
 
 PREFIX, SUFFIX = ".cutmatch-", ".part"
+PATIENCE = 10.0  # seconds to wait for the reader of a FIFO
 MOST_LINKS = 40  # as Linux allows
 CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
@@ -136,11 +138,12 @@ def reported(path, option: str):
     except OSError as error:
         full = error.errno in FULL
         hint = "make room, or choose another folder" if full else "choose a writable folder"
+        shown = str(path)
         if error.errno == errno.ENAMETOOLONG:
-            hint = "shorten the name"
+            hint, shown = "shorten the name", f"{shown[:40]}..."
         reason = error.strerror or str(error)
         status = SOME_FAILED if full else BAD_INPUT
-        raise OutputError(f"{option}: cannot write {str(path)!r} ({reason}); {hint}", status) from None
+        raise OutputError(f"{option}: cannot write {shown!r} ({reason}); {hint}", status) from None
 
 
 def _unfinished_name() -> str:
@@ -168,7 +171,26 @@ def _pour(target: Path | int, data: bytes) -> None:
     if isinstance(target, int):
         sys.stdout.flush()  # what was printed first comes first
         descriptor = os.dup(target)
+    elif stat.S_ISFIFO(os.stat(target).st_mode):
+        descriptor = _open_fifo(target)
     else:
         descriptor = os.open(target, os.O_WRONLY | getattr(os, "O_NOCTTY", 0))
     with os.fdopen(descriptor, "wb") as file:
         file.write(data)
+
+
+def _open_fifo(target: Path) -> int:
+    """A descriptor for writing, as soon as there is a reader; OSError when none comes."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            descriptor = os.open(target, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
+            if time.monotonic() > deadline:
+                raise OSError(errno.ENXIO, "a pipe without a reader", str(target)) from None
+            time.sleep(0.05)
+        else:
+            os.set_blocking(descriptor, True)
+            return descriptor

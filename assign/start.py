@@ -12,6 +12,7 @@ import numpy as np
 from assign.arrays import prices_of
 
 REACH = 16  # largest price, as a multiple of the largest cost
+LOSSLESS = 4
 HUGE = 2**45  # the largest of integers; sums of them and of costs stay far below 2^62
 
 
@@ -47,6 +48,20 @@ def fitted(prices, shape, largest, limited: bool):
         middle = np.median(v).astype(v.dtype)
         u, v = u + middle, v - middle
     return np.clip(u, -bound, bound), np.clip(v, -bound, bound)
+
+
+def lost_digits(start, u, v, col_of) -> bool:
+    """Whether float prices started so far above the costs paid in the end that a cold start is more exact.
+
+    The largest cost bounds what may be passed in (`fitted`), but may itself be far above all that matters, such as
+    1e15 for "forbidden".  What prices lose is within the certificate's tolerance for the costs paid up to LOSSLESS
+    times these and the number of rows and columns.
+    """
+    if start is None or v.dtype.kind != "f":
+        return False
+    row = np.flatnonzero(col_of >= 0)
+    paid = max(np.abs(u[row] + v[col_of[row]]).max(initial=0.0), np.abs(u[col_of < 0]).max(initial=0.0))
+    return bool(np.abs(start[1]).max(initial=0.0) > LOSSLESS * (len(u) + len(v)) * paid)
 
 
 def _whole(prices: np.ndarray) -> np.ndarray:

@@ -32,7 +32,7 @@ class Measured(NamedTuple):
 def lost(value, scale):
     """What rounding a capacity takes away."""
     exact = value * scale[0] * scale[1]
-    return value - np.floor(exact if exact < scale[2] else scale[2]) * scale[3]
+    return value - np.float64(np.int64(exact if exact < scale[2] else scale[2])) * scale[3]
 
 
 @kernel

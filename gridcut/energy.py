@@ -337,7 +337,9 @@ def _magnitude(array, shape, offsets):
     if array.dtype.kind == "f" and not np.isfinite(part).all():
         where = pixel_at(~np.isfinite(part).all(axis=tuple(range(order))), used)
         what = f"the term at offsets {offsets}" if offsets else "unary"
-        raise ValueError(f"{what} is NaN or infinite at pixel {where}; every cost must be finite")
+        raise ValueError(
+            f"{what} is NaN or infinite at pixel {where}; every cost must be finite, forbid a label by a high one"
+        )
     return max(abs(part.max().item()), abs(part.min().item()))
 
 

@@ -1,5 +1,6 @@
 """max_flow: the minimum cut of a grid, from arrays to labels."""
 
+import math
 import time
 from collections.abc import Mapping
 
@@ -16,6 +17,7 @@ from gridcut.grid import Grid
 from gridcut.load import Reader, largest_capacities, load
 from gridcut.problem import Problem, check_problem
 from gridcut.refine import check_finite, next_bound
+from gridcut.units import LOSS
 
 
 def max_flow(
@@ -169,6 +171,10 @@ def value_of(problem: Problem, views: Reader, labels: np.ndarray, unit) -> tuple
     """The capacity of the cut, from the caller's arrays, and the bound for another solve if rounding lost too much."""
     if not problem.is_float:
         return cut_capacity(views, labels, False), None
+    if problem.bound is None:
+        value = cut_capacity(views, labels, True)
+        if labels.size * (1 + views.layout.arcs) * unit <= LOSS * value < math.inf:
+            return value, None  # the loss, less than a unit for every capacity, need not be summed
     cut = measure_cut(views, labels, unit)
     check_finite(cut.value, lambda: problem, lambda: labels)
     return cut.value, next_bound(cut, unit, lambda: largest_capacities(problem, views))

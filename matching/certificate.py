@@ -16,8 +16,8 @@ vertex_cover: O(n + m + edges).
 import numpy as np
 
 from gridcut.device import CertificateError, kernel
-from matching.graph import BipartiteGraph, is_sound
-from matching.sparse import INT32, plain
+from matching.graph import BipartiteGraph, rows_can_be_made
+from matching.sparse import INT32, plain, pointers_ascend
 
 # What `inspect_pairs` and `uncovered` find first; -1: nothing
 FINE = -1
@@ -51,7 +51,7 @@ def inspect_pairs(row_ptr, row_adj, row_match, col_match):
 
 @kernel
 def koenig_cover(row_ptr, row_adj, row_match, col_match):
-    """(rows, columns) of König's cover, as flags."""
+    """(rows, columns) of König's cover, as flags.  Columns that do not exist are left to `uncovered`."""
     in_rows = np.ones(row_match.size, np.bool_)
     in_cols = np.zeros(col_match.size, np.bool_)
     queue = np.empty(row_match.size, np.int32)
@@ -67,7 +67,7 @@ def koenig_cover(row_ptr, row_adj, row_match, col_match):
         head += 1
         for k in range(row_ptr[r], row_ptr[r + 1]):
             c = row_adj[k]
-            if not in_cols[c]:
+            if 0 <= c < in_cols.size and not in_cols[c]:
                 in_cols[c] = True
                 mate = col_match[c]
                 if mate >= 0:
@@ -79,11 +79,12 @@ def koenig_cover(row_ptr, row_adj, row_match, col_match):
 
 @kernel
 def uncovered(row_ptr, row_adj, in_rows, in_cols):
-    """A row with an edge that the cover misses, or FINE."""
+    """A row with an edge that the cover misses, or to a column that does not exist; or FINE."""
     for r in range(in_rows.size):
         if not in_rows[r]:
             for k in range(row_ptr[r], row_ptr[r + 1]):
-                if not in_cols[row_adj[k]]:
+                c = row_adj[k]
+                if not 0 <= c < in_cols.size or not in_cols[c]:
                     return r
     return FINE
 
@@ -109,8 +110,10 @@ def certify_pairs(graph: BipartiteGraph, row_match, col_match) -> None:
 
 def certify(graph: BipartiteGraph, row_match, col_match) -> int:
     """A matching, and maximum; its cardinality, or raises CertificateError."""
-    if not is_sound(graph):
+    if not graph.rows_are_made and not rows_can_be_made(graph):
         raise CertificateError("the graph has changed since the solve: its indices do not ascend within its shape")
+    if len(graph.row_ptr) != graph.rows + 1 or not pointers_ascend(graph.row_ptr, len(graph.row_adj)):
+        raise CertificateError("the graph has changed since the solve: its pointers do not ascend")
     certify_pairs(graph, row_match, col_match)
     row_match, col_match = plain(row_match, INT32), plain(col_match, INT32)
     in_rows, in_cols = koenig_cover(graph.row_ptr, graph.row_adj, row_match, col_match)

@@ -234,14 +234,10 @@ def _from_lists(indptr, indices, shape) -> BipartiteGraph:
     return BipartiteGraph.of_checked(rows, cols, (ptr, adj))
 
 
-def is_sound(graph: BipartiteGraph) -> bool:
-    """Whether the lists still are as the head of this file says: they may share memory with the caller's arrays."""
-    sides = ((graph._by_row, graph.rows, graph.cols), (graph._by_col, graph.cols, graph.rows))
-    return all(
-        len(lists[0]) == first + 1 and _inspect(*lists, second) == FINE
-        for lists, first, second in sides
-        if lists is not None
-    )
+def rows_can_be_made(graph: BipartiteGraph) -> bool:
+    """Whether the lists of the columns still are as the head of this file says: they may share a caller's memory."""
+    col_ptr, col_adj = graph.by_col
+    return len(col_ptr) == graph.cols + 1 and _inspect(col_ptr, col_adj, graph.rows) == FINE
 
 
 @kernel

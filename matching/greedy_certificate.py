@@ -10,13 +10,15 @@ import numpy as np
 from gridcut.device import CertificateError, kernel
 from matching.certificate import indices_field
 from matching.cpu.greedy.order import ONE
-from matching.general_graph import GeneralGraph, is_sound
+from matching.general_graph import GeneralGraph
+from matching.sparse import pointers_ascend
 
-GOOD, NOT_MUTUAL, NO_EDGE, NOT_MAXIMAL, NOT_HEAVIEST = range(5)
+GOOD, NOT_MUTUAL, NO_EDGE, NOT_MAXIMAL, NOT_HEAVIEST, OUTSIDE = range(6)
 WHAT = {
     NOT_MUTUAL: "vertex {0} is matched to {1}, which is not matched to it",
     NO_EDGE: "vertices {0} and {1} are matched, but no edge joins them",
     NOT_MAXIMAL: "edge ({0}, {1}) joins two free vertices",
+    OUTSIDE: "the graph has changed since the solve: vertex {0} has the neighbour {1}, which does not exist",
     NOT_HEAVIEST: "edge ({0}, {1}) is heavier than the edges that its ends are matched along",
 }
 
@@ -74,6 +76,8 @@ def look_for_better_kernel(ptr, adj, weight, partner, matched, heaviest_first):
     for v in range(partner.size):
         for k in range(ptr[v], ptr[v + 1]):
             w = adj[k]
+            if not 0 <= w < partner.size:
+                return OUTSIDE, v, w
             if partner[v] < 0 and partner[w] < 0:
                 return NOT_MAXIMAL, v, w
             if heaviest_first and partner[v] != w:
@@ -99,15 +103,16 @@ def weight_of(graph: GeneralGraph, partner) -> int | float:
 
 def certify(graph: GeneralGraph, partner, size, weight, heaviest_first: bool) -> None:
     """All of it; raises CertificateError."""
-    if not is_sound(graph):
-        raise CertificateError("the graph has changed since the solve: its indices or weights are not symmetric")
+    if not pointers_ascend(graph.ptr, len(graph.adj)):
+        raise CertificateError("the graph has changed since the solve: its pointers do not ascend")
     partner = indices_field("partner", partner, graph.n)
     matched = weigh(graph, partner)
     for name, given, right in (
         ("size", size, int(np.count_nonzero(partner >= 0)) // 2),
         ("weight", weight, weight_of(graph, partner)),
     ):
-        if type(given) is not type(right) or given != right:
+        kind = int | np.integer if isinstance(right, int) else float | np.floating
+        if not isinstance(given, kind) or isinstance(given, bool) or given != right:
             raise CertificateError(f"{name} is {given!r}, but that of the pairs is {right!r}")
     refuse(*look_for_better_kernel(graph.ptr, graph.adj, graph.weights(), partner, matched, heaviest_first))
 

@@ -50,6 +50,14 @@ def read_flow(path, name: str = "flow") -> tuple[np.ndarray, np.ndarray]:
 def write_flow(path, flow: np.ndarray, valid: np.ndarray | None = None) -> Path:
     """Write a flow (H, W, 2), known where `valid` (H, W, bool) is True; the kind of file follows the suffix.
 
+    Raises InputError as `encoded_flow` does, and where the file cannot be written.
+    """
+    return write_bytes(path, encoded_flow(path, flow, valid))
+
+
+def encoded_flow(path, flow: np.ndarray, valid: np.ndarray | None = None) -> bytes:
+    """The content of a file of this name that holds a flow.
+
     Raises InputError for another suffix, a flow of another shape, NaN or infinity where it is known, or motion that
     the format cannot hold.
     """
@@ -65,7 +73,7 @@ def write_flow(path, flow: np.ndarray, valid: np.ndarray | None = None) -> Path:
         raise InputError(f"valid has shape {valid.shape}, but the flow is {flow.shape[1]}x{flow.shape[0]} pixels")
     if not np.isfinite(flow[valid]).all():
         raise InputError("flow holds NaN or infinity where it is said to be known")
-    return write_bytes(path, encode[path.suffix.lower()](flow, valid))
+    return encode[path.suffix.lower()](flow, valid)
 
 
 def _from_flo(data):

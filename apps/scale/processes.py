@@ -15,7 +15,7 @@ import signal
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from multiprocessing import connection, get_context
+from multiprocessing import connection, get_context, resource_tracker
 
 from apps.scale import records
 from apps.scale.task import ATTEMPTS, FAILED, Outcome, Task, attempt
@@ -128,7 +128,9 @@ class _Worker:
         context = get_context("spawn")
         self._pipe, theirs = context.Pipe()
         process = context.Process(target=_serve, args=(theirs,), daemon=True)
-        # Ctrl-C reaches all processes of a terminal; the workers leave it to this one.
+        # Ctrl-C reaches all processes of a terminal; the workers leave it to this one.  Up to Python 3.11 the tracker,
+        # which the first worker would start, unblocks the signal again: it must run already.
+        resource_tracker.ensure_running()
         before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
             with _set(self._environment):

@@ -1,10 +1,10 @@
 """Costs so large that no cheapest assignment holds them must not cost the others their digits.
 
-Cost scaling rounds floats to multiples of a unit, which grows with the largest cost (scaling/load.py), and the prices of
-an auction grow with it, so that their differences round (sparse/solve.py).  A pair of 1e15, written for "forbidden",
-would round all costs below 1 away.  Any assignment found shows which costs can matter: each row pays its least cost at
-least, so one that pays more than that, and more by all that this assignment pays over the sum of the least costs
-(`spare`), is part of none that costs less.
+Cost scaling rounds floats to multiples of a unit, which grows with the largest cost (scaling/load.py).  The prices of
+an auction grow with it too, so that their differences round (sparse/solve.py).  A pair of 1e15, written for
+"forbidden", would round all costs below 1 away.  Any assignment found shows which costs can matter: each row pays its
+least cost at least, so one that pays more than that, and more by all that this assignment pays over the sum of the
+least costs (`spare`), is part of none that costs less.
 
     cost of a pair > least of its row + spare   =>   no cheapest assignment holds it
 

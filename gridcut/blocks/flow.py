@@ -47,7 +47,7 @@ class StoredCut(Cut):
 
     def _check_for(self, source, sink, edges) -> None:
         capacities = Capacities(source, sink, edges, None)
-        capacities.bound = self._capacities.bound
+        capacities.bound = self._store.bound
         certify(self.value, self.labels, capacities, self._store)
 
     def _portable(self):

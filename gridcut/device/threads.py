@@ -8,9 +8,11 @@ there, and returns when the cell is set; its result is not used then, since `run
 A thread and its caller agree through `claims` whether the thread runs its worker: the first of both to enter its own
 name decides.  So the caller never waits for a thread that was interrupted before it started, and a thread that starts
 late does nothing.  `Thread.join` alone would not do: before Python 3.13 an interrupted `join` takes a running thread
-for a finished one.
+for a finished one.  The threads are daemons, since an interrupt in `Thread.start` may leave one that never gets to run,
+for which Python would wait at its exit.
 """
 
+import sys
 import threading
 
 import numba
@@ -32,10 +34,10 @@ def run_threads(worker, count: int, abort=None) -> list:
 
     abort   the abort cell, for workers that wait for one another; its first entry is set to 1 after an error
     """
-    if count == 1:
-        return [worker(0)]
+    if count <= 1:
+        return [worker(i) for i in range(count)]
     results = [None] * count
-    errors = []
+    errors, handled = [], sys.exc_info()[1]
     claims, ended = {}, [False] * count
     signals = [threading.Lock() for _ in range(count - 1)]
 
@@ -70,7 +72,9 @@ def run_threads(worker, count: int, abort=None) -> list:
             claims.setdefault(i, CANCELLED)
         wait()
 
-    threads = [threading.Thread(target=run_in_thread, args=(i,), name=f"cutmatch-{i}") for i in range(count - 1)]
+    threads = [
+        threading.Thread(target=run_in_thread, args=(i,), name=f"cutmatch-{i}", daemon=True) for i in range(count - 1)
+    ]
     for signal in signals:
         signal.acquire()
     try:
@@ -79,16 +83,13 @@ def run_threads(worker, count: int, abort=None) -> list:
         run(count - 1)
         wait()
     except BaseException as error:  # an interrupt outside the worker, or a thread that cannot be started
-        errors.append(_interrupt(error))
+        # Python's own locks may fail when they are interrupted, and raise an error about that.
+        interrupted = isinstance(error.__context__, KeyboardInterrupt) and error.__context__ is not handled
+        errors.append(error.__context__ if interrupted else error)
         _insist(end_early)
     if errors:
         raise errors[0]
     return results
-
-
-def _interrupt(error: BaseException) -> BaseException:
-    """The interrupt behind an error: Python 3.12 may raise RuntimeError where one comes while it waits for a thread."""
-    return error.__context__ if isinstance(error.__context__, KeyboardInterrupt) else error
 
 
 def _insist(action) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from gridcut.device import resolve
 from gridcut.device.arguments import plain_array
 from gridcut.device.arrays import on_device, to_host
+from gridcut.labels.forbidden import clamped_costs
 from gridcut.problem import Offset, check_offset
 from gridcut.terms import ends, pixel_at
 
@@ -73,12 +74,13 @@ def check_labels(unary, weights, label_cost, *, metric: bool) -> LabelProblem:
     """
     unary = numbers("unary", unary)
     count, shape = check_shape(unary.shape)
-    finite("unary", unary)
+    finite("unary", unary, np.inf)
     check_mapping(weights)
     given = [(check_offset(o, len(shape), "weights"), numbers(f"weights[{o}]", w)) for o, w in weights.items()]
     given = [(o, _inside(o, w, shape)) for o, w in given]
     cost = check_cost(label_cost, count)
     is_float = any(a.dtype.kind == "f" for a in (unary, cost, *(w for _, w in given)))
+    unary = clamped_costs(unary, given, cost)
     spread = max(unary.max(initial=0).item(), -unary.min(initial=0).item())
     heaviest = [w.max(initial=0).item() for _, w in given]
     units = choose_units(unary.shape, spread, heaviest, cost, is_float, metric)
@@ -93,6 +95,14 @@ def check_labels(unary, weights, label_cost, *, metric: bool) -> LabelProblem:
         p, q = ends(shape, (offset,))
         array[p if key == offset else q] += weight[p].astype(units.number)
     return LabelProblem(np.ascontiguousarray(unary, units.number), merged, units.cost, units.unit)
+
+
+def clamped_on_host(unary, weights, cost: np.ndarray) -> np.ndarray:
+    """`clamped_costs` for what `check_labels` would take."""
+    unary = numbers("unary", unary)
+    shape = unary.shape[1:]
+    given = [(check_offset(o, len(shape), "weights"), numbers(f"weights[{o}]", w)) for o, w in weights.items()]
+    return clamped_costs(unary, [(o, _inside(o, w, shape)) for o, w in given], cost)
 
 
 def check_shape(shape: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
@@ -230,10 +240,15 @@ def numbers(name: str, value) -> np.ndarray:
     return array.view(np.uint8) if array.dtype.kind == "b" else array
 
 
-def finite(name: str, array: np.ndarray) -> None:
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
-        where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        raise ValueError(f"{name} holds {array[where]} at {where}; costs must be finite, forbid a label by a high one")
+def finite(name: str, array: np.ndarray, but: float = np.nan) -> None:
+    """ValueError for NaN and infinite costs; but: one that is taken."""
+    if array.dtype.kind == "f":
+        bad = ~np.isfinite(array)
+        if not np.isnan(but):
+            bad &= array != but
+        if bad.any():
+            where = tuple(int(i) for i in np.argwhere(bad)[0])
+            raise ValueError(f"{name} holds {array[where]} at {where}; costs must be finite; unary may be inf")
 
 
 def scaled(array: np.ndarray, power: int) -> np.ndarray:

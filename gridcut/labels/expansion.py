@@ -32,7 +32,8 @@ def alpha_expansion(
     Parameters
     ----------
     unary : array_like, shape (L, *grid), 1 to 3 grid axes
-        Cost of each label at each pixel; may be negative.
+        Cost of each label at each pixel; may be negative.  In floats, ``inf`` forbids a label; costs as high as that
+        are clamped to what is enough, so that they take no precision from others.
     weights : mapping from offset to array_like
         Weight of the edge from pixel p to p + offset, of the grid's shape or a scalar, not negative: such as
         ``{(0, 1): right, (1, 0): down}`` or ``dict.fromkeys(gridcut.neighbourhood(8), 10)``.  Entries that point out
@@ -67,8 +68,8 @@ def alpha_expansion(
     TypeError
         An argument of the wrong kind.
     ValueError
-        Wrong shapes, NaN or infinite costs, negative weights, a `label_cost` that is no metric (the message names the
-        labels), or totals beyond 2^62.
+        Wrong shapes, NaN, infinite weights or costs of two labels, pixels that no label is left to, negative weights, a
+        `label_cost` that is no metric (the message names the labels), or totals beyond 2^62.
     RuntimeError
         For ``device="cuda"`` without a GPU.
     MemoryError

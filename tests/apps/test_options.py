@@ -39,11 +39,14 @@ def contents(folder):
         (["match", "--json", "a.png", "a.png", "b.png"], "a.png"),
         (["track", "--json", "d.csv", "d.csv"], "d.csv"),
         (["demo", "--json", "new.txt"], "new.txt"),
+        (["denoise", "a.png", "--json", "pipe.png"], "pipe.png"),
         (["info", "--json", "d.csv"], "d.csv"),
     ],
 )
 def test_json_takes_no_other_file(photos, capsys, arguments, taken):
     before = contents(photos)
+    if taken == "pipe.png":
+        os.mkfifo(taken)
     assert cli.main(arguments) == 2
     captured = capsys.readouterr()
     assert captured.out == ""

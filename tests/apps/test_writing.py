@@ -62,7 +62,7 @@ def test_a_link_of_another_user_is_not_followed(tmp_path):
     assert (tmp_path / "victim").read_text() == "old"
 
 
-def test_what_is_no_regular_file_is_written_not_replaced(tmp_path):
+def test_what_is_no_regular_file_is_written_not_replaced(tmp_path, monkeypatch):
     fifo, got = tmp_path / "fifo", []
     os.mkfifo(fifo)
     reader = threading.Thread(target=lambda: got.append(fifo.read_bytes()))
@@ -71,6 +71,9 @@ def test_what_is_no_regular_file_is_written_not_replaced(tmp_path):
     reader.join(20)
     assert got == [b"data" * 1000]
     assert stat.S_ISFIFO(fifo.stat().st_mode)
+    monkeypatch.setattr(writing, "PATIENCE", 0.1)
+    with pytest.raises(OutputError, match="--json: cannot write .*a pipe without a reader"):
+        write_bytes(fifo, b"data", "--json")
     (tmp_path / "null").symlink_to(os.devnull)
     assert info.main(["--json", os.devnull]) == 0
     write_bytes(tmp_path / "null", b"data")
@@ -109,8 +112,9 @@ def test_temporary_names_cannot_be_guessed_and_are_exclusive(tmp_path, monkeypat
 def test_names_of_255_bytes_can_be_written(tmp_path):
     longest = "n" * 251 + ".png"
     assert write_bytes(tmp_path / longest, b"data").read_bytes() == b"data"
-    with pytest.raises(OutputError, match=r"File name too long\); shorten the name"):
+    with pytest.raises(OutputError, match=r"File name too long\); shorten the name") as caught:
         write_bytes(tmp_path / f"n{longest}", b"data")
+    assert len(str(caught.value)) < 120, "the name is not repeated in full"
 
 
 def test_what_a_killed_process_left_is_removed(tmp_path):

@@ -259,7 +259,7 @@ def batch(rng, shape=(5, 6), items=None) -> Instance:
     sign = -1 if maximize else 1
     if not whole and rng.random() < 0.5:
         for cost in costs:
-            cost[rng.random(cost.shape) < 0.4] = sign * np.inf
+            cost[rng.random(cost.shape) < 0.6] = sign * np.inf
     options = {"maximize": True} if maximize else {}
     limit = str(rng.choice(["none", "number", "per item", "per row"], p=[0.5, 0.2, 0.15, 0.15]))
     ragged = len({cost.shape for cost in costs}) > 1

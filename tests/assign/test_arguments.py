@@ -260,13 +260,13 @@ def test_four_rows_in_a_tuple(tools):
         ({"callback": 3}, TypeError, "callback must be callable or None, got int"),
         ({"method": "lock_free", "threads": "2"}, TypeError, "threads must be an integer, got '2' .str"),
         ({"method": "lock_free", "threads": 2.0}, TypeError, "threads must be an integer, got 2.0 .float"),
-        ({"method": "lock_free", "threads": 0}, ValueError, "threads must be 1 or more, got 0"),
+        ({"method": "lock_free", "threads": 0}, ValueError, "threads must be 1 or more"),
         ({"method": "lock_free", "cycle": 10**30}, ValueError, "cycle must be at most 4611686018427387904"),
         ({"method": "lock_free", "cycle": 1.5}, TypeError, "cycle must be an integer, got 1.5 .float"),
         ({"method": "cost_scaling", "alpha": "x"}, TypeError, "alpha must be an integer, got 'x' .str"),
-        ({"method": "cost_scaling_v1", "alpha": 1}, ValueError, "alpha must be 2 or more, got 1"),
+        ({"method": "cost_scaling_v1", "alpha": 1}, ValueError, "alpha must be 2 or more"),
         ({"method": "shortest_paths", "length": "x"}, TypeError, "length must be an integer, got 'x' .str"),
-        ({"method": "shortest_paths", "length": 0}, ValueError, "length must be 1 or more, got 0"),
+        ({"method": "shortest_paths", "length": 0}, ValueError, "length must be 1 or more"),
     ],
 )
 def test_parameters_are_refused_before_the_work(options, error, message):

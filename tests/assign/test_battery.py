@@ -187,7 +187,7 @@ def test_batches():
     seeds = [(SEED, k) for k in range(300)]
     shapes = [(5, 6), (6, 5), (4, 4), (1, 1), (0, 3), (2, 0)]
     counts = over((s, instances.batch(np.random.default_rng(s), shapes[s[1] % 6])) for s in seeds)
-    assert counts["infeasible"] > 10
+    assert counts["infeasible"] >= 5
     assert counts["optimal"] > 500
 
 

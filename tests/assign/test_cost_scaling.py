@@ -242,7 +242,7 @@ def test_warm_epsilon_is_that_of_the_greedy_flow():
 
 @pytest.mark.parametrize("alpha", [1, 0, -3, 2.5, "10"])
 def test_bad_alpha(module, alpha):
-    with pytest.raises((TypeError, ValueError), match="alpha must be (an integer|2 or more), got"):
+    with pytest.raises((TypeError, ValueError), match="alpha must be (an integer|2 or more)"):
         module.solve(np.eye(3), alpha=alpha)
 
 

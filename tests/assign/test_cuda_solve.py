@@ -206,6 +206,18 @@ def test_starts_that_are_far_off(tools, where):
 
 
 @pytest.mark.parametrize("where", WHERE)
+def test_starts_as_large_as_costs_written_for_never(tools, where):
+    rng = np.random.default_rng(7)
+    for shape in SHAPES[1:]:
+        cost, never = rng.random(shape), np.zeros(shape, bool)
+        never[0, 1:] = True
+        given = np.where(never, 1e20, cost)
+        for costs in (given, on_gpu(given)):
+            found = certified(costs, start=[rng.normal(size=size) * 1e21 for size in shape])
+            assert found.cost == pytest.approx(tools.best_cost(np.where(never, np.inf, cost)), rel=1e-13)
+
+
+@pytest.mark.parametrize("where", WHERE)
 def test_a_start_does_not_hide_that_there_is_no_assignment(where):
     inf = np.inf
     for cost in (np.array([[inf, inf]]), np.array([[1.0, 2.0, 3.0], [inf, inf, inf]]), np.array([[inf, inf], [1, 2]])):

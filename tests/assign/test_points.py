@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
+import assign
 from assign.certificate import certify_pairs, certify_prices, tolerance
 from assign.cpu.sparse.nearest import BLOCK, METRICS, solve_points
 
@@ -77,6 +78,18 @@ def test_all_rows_want_the_same_columns():
     found = solve_points(x, y, neighbours=2)
     assert found[3]["rounds"] > 1
     assert certify(x, y, "euclidean", found) == pytest.approx(oracle(x, y, "euclidean"))
+
+
+@pytest.mark.parametrize("far", [1e6, 1e9, 1e12, 1e15])
+@pytest.mark.parametrize("metric", METRICS)
+def test_points_far_away_hide_nothing_near_by(metric, far):
+    """One point of each set is far from all others: the distances to it must not make the others' coarse."""
+    rng = np.random.default_rng(7)
+    near_x, near_y = 0.01 * rng.random((60, 2)), rng.random((60, 2))
+    x, y = np.concatenate((near_x, [[far, far]])), np.concatenate((near_y, [[far, far - 1]]))
+    found = assign.solve_points(x, y, metric, device="cpu")
+    found.check()
+    assert found.cost == pytest.approx(oracle(near_x, near_y, metric) + 1, rel=1e-12)
 
 
 def test_old_prices_start_a_moved_set():

@@ -87,7 +87,7 @@ def test_certificate_names_the_item():
     found.row_price[3, 1] -= 1
     found.check()
     found.feasible[2] = False
-    with pytest.raises(assign.CertificateError, match="item 2: said to be infeasible"):
+    with pytest.raises(assign.CertificateError, match="item 2: it is infeasible, but something is matched"):
         found.check()
 
 

@@ -241,6 +241,26 @@ def test_costs_near_the_bound():
         certify(*instance, col_of, u, v)
 
 
+@pytest.mark.parametrize("high", [1e6, 1e14, 1e15, 1e16, 1e17])
+@pytest.mark.parametrize("limited", [False, True])
+def test_large_costs_that_no_assignment_needs_leave_the_digits_of_the_others(high, limited):
+    """A finite number for "forbidden": prices must not be lowered by so much that the other costs are rounded away."""
+    rng = np.random.default_rng(12)
+    for _ in range(150):
+        n = int(rng.integers(2, 12))
+        m = n + int(rng.choice([0, 0, 2]))
+        matrix, allowed = rng.random((n, m)), rng.random((n, m)) < 0.8
+        np.fill_diagonal(allowed, True)
+        needless = rng.random((n, m)) < 0.5
+        np.fill_diagonal(needless, False)
+        limit = np.full(n, 0.8) if limited else None
+        col_of, *_ = solve(*csr_of(np.where(needless, high, matrix), allowed), limit=limit)
+        row = np.flatnonzero(col_of >= 0)
+        value = matrix[row, col_of[row]].sum() + (0.8 * (n - len(row)) if limited else 0)
+        assert not needless[row, col_of[row]].any()
+        assert value == pytest.approx(dense_value(matrix, allowed & ~needless, limit), rel=1e-13)
+
+
 def test_components_and_chains():
     """A long chain with one free column at its end, and the same thousand times."""
     n = 2000

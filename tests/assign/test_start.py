@@ -115,7 +115,7 @@ def test_a_start_that_fits_is_used():
     for level in (0.0, 1e6):
         warm = assign.solve(cost, start=(cold.row_price - level, cold.col_price + level), device="cpu")
         assert warm.cost == pytest.approx(cold.cost, rel=1e-12)
-        assert warm.stats["bids"] < cold.stats["bids"] / 3
+        assert warm.stats["bids"] < cold.stats["bids"] / 2
 
 
 def test_points_start_from_any_prices():
@@ -131,3 +131,27 @@ def test_points_start_from_any_prices():
                 if limit is None:
                     assert found.cost == pytest.approx(cold.cost, rel=1e-13)
                 assert np.abs(found.col_price).max() < 100
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("form", ["dense", "sparse", "wide", "limit"])
+def test_starts_as_large_as_costs_written_for_never(tools, method, form):
+    """The largest cost allows such prices, which would leave no digits of the others."""
+    rng = np.random.default_rng(6)
+    compared = 0
+    for _ in range(20):
+        n = int(rng.integers(2, 8))
+        shape = (n, n + 2) if form == "wide" else (n, n)
+        cost, never = rng.random(shape), rng.random(shape) < 0.3
+        limit = {"max_cost": 0.4} if form == "limit" else {}
+        best = tools.best_cost(np.where(never, np.inf, cost))
+        if best is None:
+            continue
+        compared += 1
+        given = np.where(never, 1e20, cost)
+        given = tools.sparse_of(given, np.ones(shape, bool)) if form == "sparse" else given
+        start = [rng.normal(size=size) * 1e21 for size in shape]
+        found = solve(tools, given, start, method=method, **limit)
+        expected = tools.best_partial(np.where(never, np.inf, cost), 0.4) if limit else best
+        assert tools.total_of(found, limit.get("max_cost", 0)) == pytest.approx(expected, rel=1e-13)
+    assert compared > 8

@@ -186,7 +186,7 @@ def calls(rng, kind):
     yield lambda i: gridcut.contrast_edges(i, spacing=np.array([1.0, 2.0])), (image,)
 
 
-@pytest.mark.parametrize("kind", [np.int32, np.float64, np.uint8])
+@pytest.mark.parametrize("kind", [np.int32, np.float64])
 @pytest.mark.parametrize("choice", range(5), ids=["contiguous", "strided", "reversed", "fortran", "big-endian"])
 def test_no_public_function_writes_to_an_argument(kind, choice):
     """Read-only arrays would raise where numpy writes; kernels would not, so values are compared too."""

@@ -77,6 +77,30 @@ def test_a_thread_that_starts_too_late_does_nothing(monkeypatch):
     assert ran == []
 
 
+def test_an_error_of_an_interrupted_lock_counts_as_the_interrupt(monkeypatch):
+    """As `Condition.wait` may raise it; but not an error that comes while the caller handles an earlier interrupt."""
+
+    def start(thread):
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise RuntimeError("release unlocked lock")
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    with pytest.raises(KeyboardInterrupt):
+        run_threads(lambda i: i, 2)
+
+    def refuse(thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    try:
+        raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        with pytest.raises(RuntimeError, match="can't start"):
+            run_threads(lambda i: i, 2)
+
+
 def test_the_first_error_is_the_one_raised():
     abort = [0]
 
@@ -91,6 +115,7 @@ def test_the_first_error_is_the_one_raised():
 
 
 def test_without_an_abort_cell_and_with_one_worker():
+    assert run_threads(lambda i: i + 1, 0) == []
     assert run_threads(lambda i: i + 1, 1) == [1]
     assert run_threads(lambda i: i * i, 5) == [0, 1, 4, 9, 16]
     with pytest.raises(ValueError, match="alone"):
@@ -110,7 +135,7 @@ def test_interrupts(own_worker_waits):
 
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
-        for _ in range(150):
+        for _ in range(300):
             abort = [0]
 
             def work(i, abort=abort):

@@ -119,7 +119,7 @@ REFUSED = {
     "complex": (DRAWN * 1j, {}, TypeError, "must be integers or floats, got complex128"),
     "NaN": (DRAWN * np.nan, {}, ValueError, "graph holds NaN"),
     "too many": (DRAWN, {"cardinality": 4}, ValueError, r"cardinality must be 1 \.\.\. 3, what the graph has, got 4"),
-    "none": (DRAWN, {"cardinality": 0}, ValueError, "cardinality must be 1 or more; got 0"),
+    "none": (DRAWN, {"cardinality": 0}, ValueError, "cardinality must be 1 or more, got 0"),
     "a share": (DRAWN, {"cardinality": 0.5}, TypeError, "cardinality must be an integer, got 0.5"),
     "method": (DRAWN, {"method": "best"}, ValueError, "method must be one of"),
     "keyword": (DRAWN, {"method": "ss_bfs", "speed": 1}, TypeError, "got 'speed'"),

@@ -176,7 +176,7 @@ def test_any_number_of_vertices_between_the_levels():
         for level, vertices in enumerate(found.vertices[1:]):
             np.testing.assert_array_equal(found.at(vertices), found.labels(level))
         for wrong, kind, message in (
-            (2, ValueError, "must be 3 or more; got 2"),
+            (2, ValueError, "must be 3 or more, got 2"),
             (100, ValueError, "must be at most 99, got 100"),
             (5.0, TypeError, "must be an integer"),
             (True, TypeError, "must be an integer"),

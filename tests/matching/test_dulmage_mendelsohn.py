@@ -195,7 +195,7 @@ def form_of(matrix, parts, row_start, col_start, row_perm=None, col_perm=None):
     row_part, col_part = np.empty(n, np.int8), np.empty(m, np.int8)
     row_part[row_perm] = np.repeat(part, np.diff(row_start))
     col_part[col_perm] = np.repeat(part, np.diff(col_start))
-    size = np.count_nonzero(row_match >= 0)
+    size = int(np.count_nonzero(row_match >= 0))
     found = dataclasses.replace(matching.maximum(graph), row_match=row_match, col_match=col_match, cardinality=size)
     found.check()
     return BlockTriangular(row_perm, col_perm, row_start, col_start, parts, row_part, col_part, found, graph)

@@ -79,7 +79,7 @@ def test_border():
         ({"method": "parallel", "q": 0.5}, TypeError, "takes p, select, rounds; got 'q'"),
         ({"method": "parallel", "p": 1.0}, ValueError, "p must lie between 0 and 1"),
         ({"method": "parallel", "select": "last"}, ValueError, "select must be"),
-        ({"method": "parallel", "rounds": -1}, ValueError, "rounds must be 0 or more; got -1"),
+        ({"method": "parallel", "rounds": -1}, ValueError, "rounds must be 0 or more, got -1"),
         ({"seed": -1}, ValueError, "seed must be 0 or more"),
         ({"seed": 1.5}, TypeError, "seed must be an integer"),
         ({"threads": 0}, ValueError, "threads must be 1 or more"),

@@ -40,6 +40,7 @@ from assign.cpu.dense.lists import build, infinity
 from assign.cpu.dense.prices import column_minima, prices_from_rows, raise_to_zero
 from assign.cpu.dense.sorting import sorted_prices
 from assign.infeasible import InfeasibleError
+from assign.start import lost_digits
 from gridcut.device.arguments import check_count
 
 LENGTH = 16  # of lists; 8 and 32 were slower on most families
@@ -104,6 +105,9 @@ def solve(cost, *, limit=None, start=None, callback=None, length=LENGTH, auction
             seat(work, holder)
         search(work, bid_all(work, stats, tell), False, stats, tell)
     tell()
+    if lost_digits(start, work.u, work.v, work.col_of):
+        options = {"callback": callback, "length": length, "auctions": auctions, "coarse": coarse}
+        return solve(cost, limit=limit, **options)
     return work.col_of, work.u, work.v, stats
 
 

@@ -153,8 +153,6 @@ def solve_points(x, y, metric="euclidean", *, limit=None, start=None, callback=N
         limit = np.asarray(limit, np.float64)[order_x]
     across = y.T.copy()
     which = METRICS.index(metric)
-    largest = float(np.abs(high - low).sum() if which == 2 else np.square(high - low).sum())
-    slack = tolerance((n, m), np.sqrt(largest) if which == 0 else largest) / 4
     key = _first_pairs(x, y, metric, limit is None, int(neighbours))
     u, prices = None, v[order_y]
     warm = start is not None
@@ -176,6 +174,7 @@ def solve_points(x, y, metric="euclidean", *, limit=None, start=None, callback=N
         stats["pairs"] = len(key)
         if callback is not None:
             callback(dict(stats))
+        slack = tolerance((n, m), _largest_paid(x, across, which, col_of, limit)) / 4
         tops = [np.maximum.reduceat(p, np.arange(0, len(p), BLOCK)) for p in (u, prices)]
         margin = MARGIN * float(cost.mean())
         nearest_by_price(x, across, u, prices, box_x, box_y, *tops, which, slack - margin, found, short)
@@ -191,6 +190,15 @@ def solve_points(x, y, metric="euclidean", *, limit=None, start=None, callback=N
     col_of_row[order_x[matched]] = order_y[col_of[matched]]
     u_of[order_x], v_of[order_y] = u, prices
     return col_of_row, u_of, v_of, stats
+
+
+def _largest_paid(x, across, which, col_of, limit) -> float:
+    """The largest distance of a pair, or limit of a row without one: single points far away count only if they pay."""
+    row = np.flatnonzero(col_of >= 0)
+    paid = np.empty(len(row))
+    pair_distances(x, across, row, col_of[row], which, paid)
+    alone = np.empty(0) if limit is None else np.abs(limit[col_of < 0])
+    return float(max(paid.max(initial=0), alone.max(initial=0)))
 
 
 def _first_pairs(x, y, metric, all_matched, neighbours):

@@ -52,6 +52,7 @@ from assign.cuda.dense.lists import THREADS as LIST_THREADS
 from assign.cuda.dense.reduce import NO_BITS, STRIP, kernels_of
 from assign.cuda.dense.reduce import THREADS as REDUCE_THREADS
 from assign.infeasible import InfeasibleError
+from assign.start import lost_digits
 from gridcut.device import kernel
 from gridcut.device.arrays import DeviceArray, Moment, allocate, borrow, download, to_host, upload
 from gridcut.device.cuda import WARP, multiprocessors
@@ -146,6 +147,8 @@ def _solve(form, data, n, m, limit, start, callback, options):
     begin = time.perf_counter()
     s = search(problem, prices, limit, callback, stats)
     stats["search_seconds"] = time.perf_counter() - begin
+    if lost_digits(start if limit is None else None, s.u, s.v, s.col_of):
+        return _solve(form, data, n, m, None, None, callback, options)
     names = {"augmentations": paths.AUGMENTED, "looks": paths.SCANS, "renewed": paths.RENEWED}
     names |= {"stops": paths.STOPS, "whole_rows": paths.WHOLE}
     stats |= {name: int(s.at[place]) for name, place in names.items()}

@@ -8,8 +8,8 @@ from gridcut.device import run_threads
 def run_tasks(items, run, threads, make_work, report):
     """The results of run(item, work) in the order of the items; each thread has a `work` of its own.
 
-    report(done), if given, is called in the calling thread after each task it ran.  An error stops all threads
-    after their current task and is raised.
+    report(done), if given, is called in the calling thread after each task it ran, and when all are done.  An error
+    stops all threads after their current task and is raised.
     """
     results = [None] * len(items)
     lock = threading.Lock()
@@ -28,8 +28,10 @@ def run_tasks(items, run, threads, make_work, report):
             results[i] = run(items[i], work)
             with lock:
                 done[0] += 1
-            if report is not None and which == count - 1:
+            if report is not None and which == count - 1 and done[0] < len(items):
                 report(done[0])
 
     run_threads(worker, count, abort)
+    if report is not None and items:
+        report(done[0])
     return results

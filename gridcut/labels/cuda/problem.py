@@ -24,6 +24,7 @@ from gridcut.labels.border import (
     check_start_kind,
     check_start_range,
     choose_units,
+    clamped_on_host,
     numbers,
 )
 from gridcut.labels.cuda.moves import VIEW
@@ -41,6 +42,7 @@ from gridcut.labels.cuda.pixels import (
     votes_kernel,
     weight_kernel,
 )
+from gridcut.labels.forbidden import CLAMP
 from gridcut.problem import as_array, as_device_array, check_offset
 from gridcut.terms import ends
 
@@ -83,7 +85,13 @@ class DeviceProblem:
         for offset, weight in flat.items():
             place, _ = ends(self.shape, (offset,))
             looks.append((weight, [s.start for s in place], [s.stop - s.start for s in place], 1))
-        (low, high), *of_weights = self._ranges(looks)
+        ranges = self._ranges(looks)
+        around = 2 * float(cost.max()) * sum(max(high, 0) for _, high in ranges[1:]) if ranges else 0.0
+        if ranges is None or (costs.dtype.kind == "f" and max(ranges[0]) > CLAMP * around):
+            costs = _Flat(clamped_on_host(*self.host_arguments()[:2], cost))
+            looks[0] = (costs, *looks[0][1:])
+            ranges = self._ranges(looks)
+        (low, high), *of_weights = ranges
         if any(low > 0 for low, _ in of_weights):
             self._refuse()
         spread, heaviest = max(low, high), [max(high, 0) for _, high in of_weights]
@@ -98,7 +106,7 @@ class DeviceProblem:
         self._load(flat, units)
 
     def _ranges(self, looks) -> list[tuple]:
-        """The largest of -values and of values in boxes of arrays; values that are not finite are refused.
+        """The largest of -values and of values in boxes of arrays; None if some cost is infinite.
 
         looks: (array, first pixel of the box, its lengths, items) each.  One copy there and one back for all.
         """
@@ -120,7 +128,8 @@ class DeviceProblem:
                 launch(range_kernel, *grid, array.data, row[:BOX], found, row[BOX + FOUND :])
         rows = download(memory).reshape(rows.shape)
         if rows[:, -1].any():
-            self._refuse()
+            self.on_host()  # raises for all that is not finite, but for such costs
+            return None
         ranges = [row[BOX:-1].view(np.float64) if real else row[BOX:-1] for real, row in zip(reals, rows, strict=True)]
         return [
             (0, 0) if 0 in lengths else (found[0].item(), found[1].item())

@@ -1,0 +1,349 @@
+"""Hostile command lines: drawn from every command's own options, run, and judged.
+
+    python -m tests.apps.hostile_lines --count 1000 --seed 0 [--jobs 2]
+
+A line passes if it ends in time with exit status 0, 1 or 2, says any error in lines of its own and without a traceback,
+leaves every file that was there as it was, leaves nothing half-written, and every result can be read.
+"""
+
+import argparse
+import contextlib
+import importlib
+import multiprocessing
+import os
+import random
+import resource
+import shutil
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.apps import hostile_files as corpus
+
+COMMANDS = ("segment", "superpixels", "denoise", "stereo", "flow", "match", "track", "matching", "info")
+SECONDS = 120  # a line that takes longer hangs
+MEMORY = 12 << 30  # bytes of address space of a process that runs lines
+LINE = 600  # characters of an error message
+IMAGES = (".png", ".jpg", ".tif", ".gif")
+# What each command takes, and what comes near it.
+POSITIONAL = {
+    "segment": (IMAGES, 1),
+    "superpixels": (IMAGES, 1),
+    "denoise": (IMAGES, 1),
+    "stereo": (IMAGES, 2),
+    "flow": ((*IMAGES, ".npy", ".avi"), 2),
+    "match": (IMAGES, 2),
+    "track": ((".csv", ".avi", ".npy", ".gif", ".tif"), 1),
+    "matching": ((".mtx", ".npz"), 1),
+    "info": ((), 0),
+}
+GOOD = {
+    "segment": ["photo.png"],
+    "superpixels": ["photo.png"],
+    "denoise": ["photo.png"],
+    "stereo": ["photo.png", "other.png"],
+    "flow": ["photo.png", "other.png"],
+    "match": ["photo.png", "other.png"],
+    "track": ["detections.csv"],
+    "matching": ["graph.mtx"],
+    "info": [],
+}
+FITTING = {  # values that make sense, so that lines also get past the options
+    "--scribbles": ("strokes.png",),
+    "--trimap": ("trimap.png",),
+    "--labels": ("labels16.png", "strokes.png"),
+    "--mask": ("strokes.png",),
+    "--truth": ("truth.png", "flow.flo", "homography.txt"),
+    "--box": ("3,3,20,20", "boxes.json"),
+    "--out": ("out",),
+}
+NUMBERS = ("0", "1", "2", "3", "-1", "0.5", "1e300", "-1e300", "nan", "inf", "1e-300", "99999999999999999999", "x", "")
+BOXES = (
+    "3,3,20,20",
+    "3 3 20 20",
+    "-5,3,9,9",
+    "0,0,1,1",
+    "9,9,3,3",
+    "0,0,24,24",
+    "1e9,0,1,2",
+    "nan,1,2,3",
+    "1,2,3",
+    "a",
+)
+OUTPUTS = (
+    "result.json",
+    "photo.png",
+    "graph.mtx",
+    "detections.csv",
+    "stack.npy",
+    "boxes.json",
+    "good",
+    "pipe.png",
+    "-",
+)
+FOLDERS = ("out", "new/deep", ".", "good", "photos", "photo.png", "n" * 300, "pipe.png", "none")
+QUANTITIES = ("N", "W", "T", "PIXELS", "STEPS", "LEVELS")  # metavars of numbers that a command parses itself
+WRITES = ("--json", "--table", "--csv", "--video", "--report")
+SKIPPED = ("-h", "--help", "--scheduler", "--workers")  # clusters and processes have tests of their own
+
+
+class Line(NamedTuple):
+    """A command line; `number` and the seed make it again."""
+
+    number: int
+    argv: list[str]
+
+    def __str__(self):
+        return "cutmatch " + " ".join(word if word.isalnum() else repr(word)[:80] for word in self.argv)
+
+
+class Verdict(NamedTuple):
+    """How a line ended; `fault` is None if it may end so."""
+
+    line: Line
+    status: int | str
+    seconds: float
+    fault: str | None
+    said: str
+
+
+class _Parsed(BaseException):
+    def __init__(self, parser):
+        self.parser = parser
+
+
+def options_of(command: str) -> list[argparse.Action]:
+    """The options of a command, from its own parser."""
+    true = argparse.ArgumentParser.parse_args
+
+    def stop(parser, *_, **__):
+        raise _Parsed(parser)
+
+    argparse.ArgumentParser.parse_args = stop
+    try:
+        importlib.import_module(f"apps.{command}").main([])
+    except _Parsed as stopped:
+        actions = stopped.parser._actions
+        return [a for a in actions if a.option_strings and not set(a.option_strings) & set(SKIPPED)]
+    finally:
+        argparse.ArgumentParser.parse_args = true
+    raise AssertionError(f"cutmatch {command} did not read its arguments")
+
+
+def lines(count: int, seed: int):
+    """`count` command lines, the same for the same seed."""
+    options = {command: options_of(command) for command in COMMANDS}
+    for number in range(count):
+        rng = random.Random(f"{seed} {number}")
+        command = rng.choice(COMMANDS[:-1]) if number % 50 else "info"
+        argv = [command, *_positional(command, rng)]
+        for action in rng.sample(options[command], min(rng.randrange(5), len(options[command]))):
+            argv += _option(command, action, rng)
+        if command == "segment" and rng.random() < 0.6:
+            argv += rng.choice((["--box", "3,3,20,20"], ["--scribbles", "strokes.png"], ["--labels", "labels16.png"]))
+        if rng.random() < 0.05:
+            rng.shuffle(argv)
+        yield Line(number, argv)
+
+
+def _positional(command, rng) -> list[str]:
+    endings, count = POSITIONAL[command]
+    if not count or rng.random() < 0.5:
+        return list(GOOD[command])
+    pool = corpus.names(*endings)
+    count = rng.choice((count, count, count, count + 1, 1, 0))
+    chosen = []
+    for _ in range(count):
+        kind = rng.random()
+        if kind < 0.65:
+            chosen.append(rng.choice(pool))
+        elif kind < 0.75:
+            chosen.append(rng.choice(list(corpus.FOLDERS)))
+        elif kind < 0.85:
+            links = [*corpus.BROKEN_LINKS, "linked.png", "pipe.png", "zero.link.png", "latin\udce9.png"]
+            chosen.append(rng.choice(links))
+        elif kind < 0.92:
+            chosen.append(rng.choice(corpus.MISSING))
+        else:
+            chosen.append(rng.choice(corpus.names(".json", ".txt", ".flo", ".pfm", ".csv", ".npy", ".mtx")))
+    return chosen
+
+
+def _option(command, action, rng) -> list[str]:
+    name = action.option_strings[-1]
+    if action.nargs == 0:
+        return [name]
+    many = action.nargs if isinstance(action.nargs, int) else 1
+    number = action.type in (int, float) or str(action.metavar).split("[")[0] in QUANTITIES
+    if rng.random() < 0.5:
+        if name in FITTING:
+            return [f"{name}={rng.choice(FITTING[name])}"]
+        if number:
+            return [name, *(rng.choice("123") for _ in range(many))]
+        if action.choices:
+            return [name, str(rng.choice(list(action.choices)))]
+    if name in WRITES:
+        value = rng.choice(OUTPUTS)
+        return [name] if action.nargs == "?" and rng.random() < 0.3 else [name, value]
+    if name == "--out":
+        return [name, rng.choice(FOLDERS)]
+    if name == "--box":
+        return [f"{name}={rng.choice((*BOXES, *corpus.names('.json')))}"]
+    if action.choices:
+        return [name, str(rng.choice((*action.choices, "nonsense")))]
+    if number:
+        return [name, *(rng.choice(NUMBERS) for _ in range(many))]
+    files = corpus.names(".png", ".tif", ".csv", ".flo", ".pfm", ".txt", ".npy", ".json")
+    return [name, rng.choice((*files, *corpus.FOLDERS, *corpus.MISSING))]
+
+
+# Running them: in a process that has compiled already, and may die
+
+
+def _serve(pipe) -> None:
+    """Run command lines until the pipe closes; standard output and error go to a file each."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    from apps.cli import main
+
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    while True:
+        argv, folder = pipe.recv()
+        os.chdir(folder)
+        saved = os.dup(1), os.dup(2)
+        for stream, name in ((1, "stdout"), (2, "stderr")):
+            os.dup2(os.open(f"../{name}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), stream)
+        try:
+            status = main(argv)
+        except SystemExit as end:
+            status = end.code if isinstance(end.code, int) or end.code is None else 1
+        except BaseException:
+            traceback.print_exc()
+            status = "traceback"
+        with contextlib.suppress(Exception):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        for stream, copy in zip((1, 2), saved, strict=True):
+            os.dup2(copy, stream)
+            os.close(copy)
+        os.chdir("/")
+        pipe.send(status or 0 if not isinstance(status, str) else status)
+
+
+class Runner:
+    """A process that runs lines one after the other, and is replaced when it dies or hangs."""
+
+    def __init__(self):
+        self.process = None
+
+    def run(self, line: Line) -> Verdict:
+        with tempfile.TemporaryDirectory(prefix="hostile-") as top:
+            folder = Path(top) / "here"
+            folder.mkdir()
+            corpus.write(folder)
+            before = corpus.snapshot(folder)
+            start = time.perf_counter()
+            status = self._ask(line.argv, folder)
+            seconds = time.perf_counter() - start
+            said = Path(top, "stderr").read_text(errors="replace") if Path(top, "stderr").exists() else ""
+            fault = judge(status, said, before, folder)
+            shutil.rmtree(folder, ignore_errors=True)
+        return Verdict(line, status, seconds, fault, said[-2000:])
+
+    def _ask(self, argv, folder):
+        if self.process is None:
+            self._start()
+        self.pipe.send((argv, str(folder)))
+        try:
+            if self.pipe.poll(SECONDS):
+                return self.pipe.recv()
+            status = "hang"
+        except (EOFError, ConnectionResetError):
+            self.process.join(10)
+            status = f"crash {self.process.exitcode}"
+        self.stop()
+        return status
+
+    def stop(self):
+        if self.process is not None:
+            self.process.kill()
+            self.process.join()
+            self.process = None
+
+    def _start(self):
+        context = multiprocessing.get_context("spawn")
+        self.pipe, far = context.Pipe()
+        self.process = context.Process(target=_serve, args=(far,), daemon=True)
+        self.process.start()
+        far.close()
+
+
+def judge(status, said: str, before: dict, folder: Path) -> str | None:
+    """What is wrong with the end of a line; None if nothing is."""
+    if status not in (0, 1, 2):
+        return f"ended with {status}"
+    if "Traceback (most recent call last)" in said:
+        return "a traceback"
+    if status and not said.strip():
+        return f"exit status {status} and not a word"
+    if any(len(text) > LINE for text in said.splitlines() if "it/s" not in text and "s/it" not in text):
+        return "an endless line of error"
+    after = corpus.snapshot(folder)
+    lost = [name for name, content in before.items() if after.get(name) != content]
+    if lost:
+        return f"changed {lost}"
+    for name in after.keys() - before.keys():
+        path = folder / name
+        if ".part" in name or name.endswith("~"):
+            return f"left {name}"
+        if path.is_file() and (why := corpus.is_readable(path)) and ".cutmatch" not in name:
+            return f"{name} cannot be read: {why}"
+    return None
+
+
+def battery(count: int, seed: int, jobs: int = 2, first: int = 0, report=lambda verdict: None) -> list[Verdict]:
+    """Run and judge lines `first` to `count`, several at a time."""
+    chosen = list(lines(count, seed))[first:]
+    runners = [Runner() for _ in range(jobs)]
+
+    def work(part):
+        done = []
+        for line in chosen[part::jobs]:
+            verdict = runners[part].run(line)
+            report(verdict)
+            done.append(verdict)
+        runners[part].stop()
+        return done
+
+    with ThreadPoolExecutor(jobs) as pool:
+        found = [verdict for part in pool.map(work, range(jobs)) for verdict in part]
+    return sorted(found, key=lambda verdict: verdict.line.number)
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--count", type=int, default=1000)
+    options.add_argument("--first", type=int, default=0)
+    options.add_argument("--seed", type=int, default=0)
+    options.add_argument("--jobs", type=int, default=2)
+    chosen = options.parse_args()
+
+    def report(verdict):
+        if verdict.fault:
+            told = "\n      ".join(verdict.said.strip().splitlines()[-6:])
+            print(f"{verdict.line.number}: {verdict.line}\n   {verdict.fault}\n      {told}", flush=True)
+
+    found = battery(chosen.count, chosen.seed, chosen.jobs, chosen.first, report)
+    kinds = Counter(verdict.fault.split(" ")[0] if verdict.fault else f"exit {verdict.status}" for verdict in found)
+    print(
+        f"{len(found)} command lines, seed {chosen.seed}:", ", ".join(f"{n} {kind}" for kind, n in kinds.most_common())
+    )
+    return any(verdict.fault for verdict in found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

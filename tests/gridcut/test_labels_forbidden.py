@@ -1,0 +1,96 @@
+"""Labels that are forbidden by infinite or huge costs, which take no precision from the others."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import gridcut
+
+WEIGHTS = {(0, 1): 0.5, (1, 0): 0.25}
+LINEAR = np.abs(np.subtract.outer(np.arange(3), np.arange(3))).astype(float)
+HIGH = 1000.0  # more than all else of an energy here
+
+
+def draw(rng, forbidden):
+    """Dyadic costs, some of them forbidden, at least one of each pixel not; the same with HIGH instead."""
+    unary = rng.integers(-8, 9, (3, 2, 3)) / 4
+    chosen = rng.random(unary.shape) < 0.4
+    chosen[rng.integers(3)] = False
+    return np.where(chosen, forbidden, unary), np.where(chosen, HIGH, unary)
+
+
+@pytest.mark.parametrize("forbidden", [np.inf, 1e20, 3.4e38, 1e300])
+def test_moves_are_those_of_high_costs(forbidden):
+    rng = np.random.default_rng(521)
+    for _ in range(15):
+        unary, high = draw(rng, forbidden)
+        for solve in (gridcut.alpha_expansion, gridcut.alpha_beta_swap):
+            found, expected = solve(unary, WEIGHTS), solve(high, WEIGHTS)
+            found.check()
+            assert found.energy == expected.energy
+            assert (found.labels == expected.labels).all()
+
+
+@pytest.mark.parametrize("forbidden", [np.inf, 1e20, 1e300])
+def test_minima_are_those_of_all_labellings(forbidden):
+    rng = np.random.default_rng(522)
+    for _ in range(5):
+        unary, high = draw(rng, forbidden)
+        found = gridcut.convex_labels(unary, WEIGHTS, LINEAR, device="cpu")
+        found.check()
+        best = min(
+            gridcut.energy_of(np.reshape(labels, (2, 3)), high, WEIGHTS, LINEAR)
+            for labels in itertools.product(range(3), repeat=6)
+        )
+        assert found.energy == best
+
+
+def test_without_edges_the_cheapest_label_is_found():
+    unary = np.array([[1e300, 2.0, np.inf], [1e-300, 1.0, 0.0], [np.inf, 1.5, 1e20]])
+    result = gridcut.alpha_expansion(unary, {})
+    result.check()
+    assert result.labels.tolist() == [1, 1, 1]
+
+
+def test_a_solver_of_labels():
+    rng = np.random.default_rng(523)
+    unary, high = draw(rng, np.inf)
+    solver, expected = gridcut.LabelSolver(unary, WEIGHTS), gridcut.LabelSolver(high, WEIGHTS)
+    for _ in range(3):
+        assert (solver.solve().labels == expected.solve().labels).all()
+        unary, high = draw(rng, 1e25)
+        solver.update(unary=unary)
+        expected.update(unary=high)
+
+
+def test_what_no_cost_may_be():
+    unary = np.ones((2, 2, 3))
+    unary[:, 1, 2] = np.inf
+    with pytest.raises(ValueError, match=r"unary forbids every label at pixel \(1, 2\): one cost must be finite"):
+        gridcut.alpha_expansion(unary, WEIGHTS)
+    for value in (np.nan, -np.inf):
+        unary[:, 1, 2] = value
+        with pytest.raises(
+            ValueError, match=rf"unary holds {value} at \(0, 1, 2\); costs must be finite; unary may be"
+        ):
+            gridcut.alpha_expansion(unary, WEIGHTS)
+    with pytest.raises(ValueError, match="weights must be finite"):
+        gridcut.alpha_expansion(np.ones((2, 2, 3)), {(0, 1): np.inf})
+    with pytest.raises(ValueError, match=r"label_cost holds inf at \(0, 1\); costs must be finite"):
+        gridcut.alpha_expansion(np.ones((2, 2, 3)), WEIGHTS, [[0, np.inf], [np.inf, 0]])
+
+
+@pytest.mark.sim
+@pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")  # NumPy says so in the simulator alone
+@pytest.mark.parametrize("forbidden", [np.inf, 1e30])
+def test_on_a_gpu(forbidden):
+    from gridcut.device.cuda import cuda
+
+    unary, _ = draw(np.random.default_rng(524), forbidden)
+    expected = gridcut.alpha_expansion(unary, WEIGHTS, restarts=0, device="cpu")
+    for costs in (unary, cuda.to_device(unary)):
+        found = gridcut.alpha_expansion(costs, WEIGHTS, restarts=0, device="cuda")
+        labels = found.labels if isinstance(found.labels, np.ndarray) else found.labels.copy_to_host()
+        assert (labels == expected.labels).all()
+        assert found.energy == expected.energy
