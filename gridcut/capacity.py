@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gridcut import sums
 from gridcut.device import kernel
 from gridcut.load import Plane, Reader, fill
 from gridcut.units import difference, scale_of, units
@@ -150,15 +151,9 @@ def capacity_to_sink(views: Reader, unit: float | int, lines: tuple[int, int] | 
     if views.bound is not None:
         start, _ = fill(views, np.int64, unit)
         deficit = -np.minimum(layout.interior(start.excess), 0)
-        return exact_sum(deficit.reshape(-1, extent[2])[first:last])
+        return sums.total(deficit.reshape(-1, extent[2])[first:last])
     low, high = to_sink_kernel(views.sink, views.mask, scale_of(unit, None), extent, first, last)
     return int(low) + (int(high) << 32)
-
-
-def exact_sum(integers: np.ndarray) -> int:
-    """Their sum, which int64 need not hold."""
-    high, low = integers >> 32, integers & (2**32 - 1)
-    return (int(high.sum(dtype=np.int64)) << 32) + int(low.sum(dtype=np.int64))
 
 
 def cut_capacity(views: Reader, labels: np.ndarray, is_float: bool, lines=None) -> int | float:

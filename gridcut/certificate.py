@@ -18,11 +18,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridcut.capacity import capacity_to_sink, cut_capacity, exact_sum, measure_cut
+from gridcut.capacity import capacity_to_sink, cut_capacity, measure_cut
 from gridcut.device import CertificateError, kernel
 from gridcut.grid import Grid, Layout
 from gridcut.load import Reader, fill
 from gridcut.problem import Problem
+from gridcut.sums import total
 
 OUTSIDE, SOURCE_SIDE, SINK_SIDE = 0, 1, 2
 RELATIVE = 1e-9  # float sums in another order
@@ -224,7 +225,7 @@ def sums_of(views: Reader, labels: np.ndarray, unit: float | int, left: int, lin
 
 def left_on_sink_side(excess: np.ndarray, labels: np.ndarray) -> int:
     """Sum of the excesses where labels are False."""
-    return exact_sum(excess[~labels].astype(np.int64))
+    return total(excess[~labels])
 
 
 def certify_value(value, sums: Sums, unit) -> None:

@@ -7,6 +7,7 @@ Floats are multiples of a power of two, so that oracles work on integers; `scale
 """
 
 import math
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -43,11 +44,12 @@ class Answer(NamedTuple):
 def grid_of(instance: Instance):
     """Shape, source and sink as lists of Python integers, arcs (p, q, capacity), and which pixels take part."""
     shape = np.shape(instance.source) or np.shape(instance.sink)
-    scale = instance.scale or 1
 
     def exact(array):
-        flat = np.broadcast_to(np.asarray(array), shape).reshape(-1)
-        return [int(v) if instance.scale is None else round(float(v) / scale) for v in flat.tolist()]
+        flat = np.broadcast_to(np.asarray(array), shape).reshape(-1).tolist()
+        if instance.scale is None:
+            return flat
+        return [v if v == math.inf else round(Fraction(v) / Fraction(instance.scale)) for v in flat]
 
     inside = np.ones(shape, bool) if instance.mask is None else instance.mask
     arcs = []
@@ -255,6 +257,13 @@ def extremes():
         edges = {(1,): np.array([arc, arc // 2, arc, 5], np.int64), (-1,): arc}
         yield Instance(f"limit {limit}", source, sink, edges)
         yield Instance(f"limit {limit} at one terminal", np.array([limit, 0]), np.array([0, 0]), {(1,): 0})
+    inf = math.inf
+    for name, far in (("infinite", inf), ("huge", 2.0**200), ("the largest", 2.0**1023)):
+        edges = {(1,): np.array([0.5, far, 0.25, 3.0])}
+        yield Instance(f"{name} terminals", np.array([far, 0.25, 0, 0]), np.array([0, 0.75, 0, far]), edges, None, STEP)
+        yield Instance(f"{name} arcs", np.array([1.5, 0.25, 0, 0]), np.array([0, 0.75, 0, 0.125]), edges, None, STEP)
+    tiny = 2.0**-1060
+    yield Instance("tiny", np.array([3 * tiny, 0]), np.array([0, 5 * tiny]), {(1,): 4 * tiny}, None, tiny)
     yield Instance("wide floats", np.array([2.0**40, 0, STEP]), np.array([STEP, 0, 2.0**41]), {(1,): 0.5}, None, STEP)
 
 
