@@ -10,6 +10,7 @@ from pathlib import Path
 
 from apps.errors import InputError, finish, is_closed
 
+MAX_THREADS = 1024  # as the solvers take
 SUFFIX_OF = {"json": ".json", "csv": ".csv"}  # options that name a file to write, always of one kind
 
 
@@ -90,11 +91,13 @@ def in_batch(many: bool, chosen) -> bool:
 
 
 def check_threads(threads: int | None) -> int:
-    """Number of worker threads; InputError below 1."""
+    """Number of worker threads; InputError below 1 and above MAX_THREADS."""
     if threads is None:
         return os.cpu_count() or 1
     if threads < 1:
         raise InputError(f"--threads must be 1 or more, got {threads}")
+    if threads > MAX_THREADS:
+        raise InputError(f"--threads must be at most {MAX_THREADS}, got {threads}")
     return threads
 
 

@@ -117,6 +117,12 @@ def test_a_number_of_threads_that_numba_does_not_take(photos, value):
     )
 
 
+@pytest.mark.usefixtures("photos")
+def test_more_threads_than_any_machine_has(capsys):
+    assert cli.main(["denoise", "a.png", "--threads", "9" * 20]) == 2
+    assert "--threads must be at most 1024" in capsys.readouterr().err
+
+
 def test_json_of_numbers_that_are_not_finite(capsys):
     from apps.command import write_json
 
