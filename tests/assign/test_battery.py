@@ -202,7 +202,7 @@ def start_of(rng, found, kind):
         return found
     if kind == "near":
         return u + size * 0.01 * rng.normal(size=u.shape), v + size * 0.01 * rng.normal(size=v.shape)
-    far = {"another": 1, "far": 1e4, "very far": 1e16}[kind] * size
+    far = min({"another": 1, "far": 1e4, "very far": 1e16}[kind] * float(size), 1e300)
     return far * rng.normal(size=u.shape), far * rng.normal(size=v.shape)
 
 
