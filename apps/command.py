@@ -10,7 +10,6 @@ from pathlib import Path
 
 from apps.errors import InputError, finish, is_closed
 
-MAX_THREADS = 1024  # as the solvers take
 SUFFIX_OF = {"json": ".json", "csv": ".csv"}  # options that name a file to write, always of one kind
 
 
@@ -91,9 +90,11 @@ def in_batch(many: bool, chosen) -> bool:
 
 
 def check_threads(threads: int | None) -> int:
-    """Number of worker threads; InputError below 1 and above MAX_THREADS."""
+    """Number of worker threads; InputError below 1 and above what the solvers accept."""
     if threads is None:
         return os.cpu_count() or 1
+    from gridcut.device.arguments import MAX_THREADS
+
     if threads < 1:
         raise InputError(f"--threads must be 1 or more, got {threads}")
     if threads > MAX_THREADS:

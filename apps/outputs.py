@@ -282,7 +282,7 @@ def paths_in(value) -> Iterator[Path]:
 
 
 def refuse_special(job) -> None:
-    """InputError for a path that would be read for ever, or never: a device, a FIFO, a socket."""
+    """InputError for a device, a FIFO or a socket: reading one may not end, or wait without limit."""
     for path in paths_in(job):
         if is_special(path):
             raise InputError(f"{str(path)!r} is not a regular file but a device, a FIFO or a socket; copy it to a file")

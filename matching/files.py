@@ -87,7 +87,7 @@ class _Unseekable:
 
 
 def _check_head(file, size: int) -> None:
-    """Refuse other kinds of files, and sizes that a file of so many bytes, or this machine, cannot hold."""
+    """Refuse other kinds of files, and counts of entries that a file of `size` bytes, or this machine, cannot hold."""
     head = file.readline(LONGEST).split()
     if not head or head[0] != MAGIC:
         raise ValueError(f"it does not begin with {MAGIC.decode()}")

@@ -119,7 +119,7 @@ def source_digest(function) -> str:
     return total.hexdigest()[:16]
 
 
-# Folders: nobody but this user and root may write there
+# Folders: only this user and root may write there
 
 
 @cache

@@ -24,10 +24,10 @@ def clamped_costs(unary: np.ndarray, weights: list[tuple[Offset, np.ndarray]], c
     """
     if unary.dtype.kind != "f" or unary.size == 0:
         return unary
-    dearest = float(cost.max())
+    largest_cost = float(cost.max())
     highest, lowest = float(unary.max()), float(unary.min())
-    around = 2.0 * dearest * sum(float(weight.max(initial=0)) for _, weight in weights)
-    if max(highest, -lowest) <= CLAMP * around:
+    edges = 2.0 * largest_cost * sum(float(weight.max(initial=0)) for _, weight in weights)
+    if max(highest, -lowest) <= CLAMP * edges:
         return unary
     least = unary.min(axis=0).astype(np.float64)
     if np.isinf(least).any():
@@ -36,8 +36,8 @@ def clamped_costs(unary: np.ndarray, weights: list[tuple[Offset, np.ndarray]], c
     room = np.zeros(least.shape)
     for offset, weight in weights:
         p, q = ends(least.shape, (offset,))
-        room[p] += dearest * weight[p].astype(np.float64)
-        room[q] += dearest * weight[p].astype(np.float64)
+        room[p] += largest_cost * weight[p].astype(np.float64)
+        room[q] += largest_cost * weight[p].astype(np.float64)
     size = max(float(np.abs(least).max()), float(room.max()))
     if size == 0:
         size = float(np.min(unary, where=unary > 0, initial=np.inf))

@@ -24,7 +24,7 @@ LARGEST = 2**31 - 1  # vertices of both sides that int32 numbers
 
 
 def index_type(vertices: int):
-    """The type of numbers that run through both sides: of blocks, of which there are so many at most, and in queues."""
+    """The type of numbers up to that of the vertices on both sides: of blocks, and of vertices in queues."""
     return np.int32 if vertices <= LARGEST else np.int64
 
 

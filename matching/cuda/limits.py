@@ -4,7 +4,7 @@ Kernels number vertices with int32.  Their loops add the number of threads of th
 lists share one array, their length, so the limits lie below 2^31.
 """
 
-MOST_BLOCKS = 4096  # of a cooperative grid; block_sums of grid.py has room for so many
+MOST_BLOCKS = 4096  # of a cooperative grid, the room in block_sums of grid.py
 MOST_THREADS = MOST_BLOCKS * 1024  # as many as CUDA allows in a block
 SIDE = 2**31 - 1 - MOST_THREADS  # vertices on one side, or of a general graph
 LISTED = 2**30  # vertices of which two lists share one array
