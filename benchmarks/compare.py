@@ -1,6 +1,6 @@
 """This checkout against another commit, in turns in one run: has anything become slower?
 
-    python -m benchmarks compare COMMIT [--only gridcut,assign] [--rounds 9] [--device cuda] [--save NAME]
+    python -m benchmarks compare COMMIT [--only gridcut,assign] [--case TEXT] [--rounds 9] [--device cuda] [--save NAME]
 
 The other commit is checked out into a temporary folder (or is one already: a path).  Two processes stay alive, one for
 each checkout, and take turns on every case: public calls on the same arrays, kernels compiled and results certified
@@ -43,7 +43,7 @@ def main(argv):
     print(report, flush=True)
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         other = stack.enter_context(_checkout(options.commit, Path(folder)))
-        cases = [case for case in all_cases(options.quick) if case.group in options.only]
+        cases = [case for case in all_cases(options.quick) if case.group in options.only and options.case in case.name]
         if options.device == "cuda":
             cases = [case._replace(options={**case.options, "device": "cuda"}) for case in cases if _has_device(case)]
         file = Path(folder) / "cases.pickle"
@@ -120,7 +120,9 @@ class Worker:
 
 
 def _has_device(case: Case) -> bool:
-    return not case.call.endswith(("linear_sum_assignment", "maximum_bipartite_matching"))
+    """Whether the call takes a device and has a method there; sparse costs have none."""
+    host = "linear_sum_assignment", "maximum_bipartite_matching", "dulmage_mendelsohn"
+    return not (case.call.endswith(host) or case.name.startswith(("sparse", "greedy sorted")))
 
 
 def all_cases(quick: bool):
@@ -227,6 +229,7 @@ def _parser():
     options.add_argument("commit", help="a commit, or a folder with another checkout")
     groups = ("gridcut", "labels", "assign", "matching", "apps")
     options.add_argument("--only", type=lambda text: text.split(","), default=groups, metavar=",".join(groups))
+    options.add_argument("--case", default="", metavar="TEXT", help="only the cases with this in their name")
     options.add_argument("--rounds", type=int, default=9)
     options.add_argument("--threads", type=int, default=1)
     options.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
