@@ -20,20 +20,21 @@ defect in cutmatch (please report it), 130 stopped by Ctrl-C.
 import sys
 from importlib import import_module
 
-from apps.errors import BAD_INPUT, finish, say, tell
+from apps.common.errors import BAD_INPUT, finish, say, tell
 
-COMMANDS = (
-    "demo",
-    "segment",
-    "superpixels",
-    "denoise",
-    "stereo",
-    "flow",
-    "match",
-    "track",
-    "matching",
-    "info",
-)
+# name -> the module whose main(argv) runs it
+COMMANDS = {
+    "demo": "apps.demo",
+    "segment": "apps.segment.segment_command",
+    "superpixels": "apps.superpixels.superpixels_command",
+    "denoise": "apps.denoise.denoise_command",
+    "stereo": "apps.stereo.stereo_command",
+    "flow": "apps.flow.flow_command",
+    "match": "apps.match.match_command",
+    "track": "apps.track.track_command",
+    "matching": "apps.matching",
+    "info": "apps.info",
+}
 
 
 def main(argv=None) -> int:
@@ -54,7 +55,7 @@ def _main(argv) -> int:
         say(f"cutmatch: no command {argv[0]!r}; there are {', '.join(COMMANDS)}")
         return BAD_INPUT
     # Loaded on demand: a command must not wait for what only another one needs.
-    return import_module(f"apps.{argv[0]}").main(argv[1:])
+    return import_module(COMMANDS[argv[0]]).main(argv[1:])
 
 
 if __name__ == "__main__":

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
-from apps.batch import Item
-from apps.command import add_shared_options, check_device, check_threads, parsed, parser, run, write_json
-from apps.errors import tell
-from apps.outputs import Outputs, claim
+from apps.common.command import add_shared_options, check_device, check_threads, parsed, parser, run, write_json
+from apps.common.errors import tell
+from apps.common.outputs import Outputs, claim
+from apps.many.batch import Item
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def strokes_of(example: Example, shape) -> np.ndarray:
     """Marks (H, W) of an example's polylines."""
     import cv2
 
-    from apps.strokes import BACKGROUND, OBJECT
+    from apps.segment.strokes import BACKGROUND, OBJECT
 
     marks = np.zeros(shape, np.uint8)
     for lines, mark in ((example.on_background, BACKGROUND), (example.on_object, OBJECT)):
@@ -91,11 +91,11 @@ def segment_example(example: Example, folder: Path, device: str) -> dict:
     """Segment one example and write its pictures; a row of the table."""
     import skimage.data
 
-    from apps.images import to_rgb, write_image
-    from apps.matte import cut_out
-    from apps.pictures import overlay, side_by_side, with_marks
-    from apps.segmentation import segment_marked
-    from apps.strokes import marks_of_box
+    from apps.common.figures import overlay, side_by_side, with_marks
+    from apps.common.images import to_rgb, write_image
+    from apps.segment.matte import cut_out
+    from apps.segment.segmentation import segment_marked
+    from apps.segment.strokes import marks_of_box
 
     rgb = to_rgb(getattr(skimage.data, example.name)())
     shape = rgb.shape[:2]
@@ -127,11 +127,11 @@ def segment_example(example: Example, folder: Path, device: str) -> dict:
 
 def follow_pair(name: str, sample, folder: Path, device: str) -> dict:
     """Follow the motion between two frames and write its pictures; a row of the table."""
-    from apps.flow import flow
-    from apps.images import to_rgb, write_image
-    from apps.motion import drawing
-    from apps.motion.scores import score_flow
-    from apps.pictures import side_by_side
+    from apps.common.figures import side_by_side
+    from apps.common.images import to_rgb, write_image
+    from apps.flow import flow_figures as drawing
+    from apps.flow.flow_command import flow
+    from apps.flow.flow_scores import score_flow
 
     start = time.perf_counter()
     result = flow(sample.first, sample.second, device=device)
@@ -169,9 +169,9 @@ def follow_pairs(folder: Path, device: str):
 
 def divide(rgb: np.ndarray, name: str, folder: Path, regions: int = 500) -> dict:
     """Divide a picture into superpixels and write them; a row of the table."""
-    from apps.images import to_rgb, write_image
-    from apps.pictures import side_by_side
-    from apps.regions import mean_picture, outline_picture, superpixels
+    from apps.common.figures import side_by_side
+    from apps.common.images import to_rgb, write_image
+    from apps.superpixels.regions import mean_picture, outline_picture, superpixels
 
     found = superpixels(rgb, regions)
     rgb = to_rgb(rgb)
@@ -194,9 +194,9 @@ def restore(clean: np.ndarray, name: str, folder: Path, device: str, sigma: floa
     """Add noise to a grey picture, take it out again and write both; a row of the table."""
     from skimage.metrics import peak_signal_noise_ratio
 
-    from apps.denoise import denoise
-    from apps.images import to_bytes, write_image
-    from apps.pictures import side_by_side
+    from apps.common.figures import side_by_side
+    from apps.common.images import to_bytes, write_image
+    from apps.denoise.denoise_command import denoise
 
     noise = np.random.default_rng(0).normal(0.0, sigma, clean.shape)
     noisy = np.clip(np.rint(clean + noise), 0, 255).astype(np.uint8)
@@ -221,10 +221,10 @@ def restore(clean: np.ndarray, name: str, folder: Path, device: str, sigma: floa
 
 def see_depth(sample, name: str, folder: Path) -> dict:
     """Disparities of a pair whose motion is along rows, and their picture; a row of the table."""
-    from apps.depth.drawing import disparity_picture
-    from apps.images import to_bytes, to_rgb, write_image
-    from apps.pictures import side_by_side
-    from apps.stereo import stereo
+    from apps.common.figures import side_by_side
+    from apps.common.images import to_bytes, to_rgb, write_image
+    from apps.stereo.disparity_figures import disparity_picture
+    from apps.stereo.stereo_command import stereo
 
     truth = np.where(sample.known, -sample.flow[..., 0], np.nan)
     most = float(np.nanmax(truth))
@@ -257,10 +257,10 @@ def label_pictures(folder: Path, device: str):
     """Rows of what is done with many labels or regions."""
     import skimage.data
 
-    from apps.depth.samples import layered_pair
-    from apps.images import to_rgb
+    from apps.common.images import to_rgb
     from apps.motion import samples
-    from apps.segmentation import segment_marked
+    from apps.segment.segmentation import segment_marked
+    from apps.stereo.stereo_samples import layered_pair
 
     yield divide(skimage.data.astronaut(), "astronaut", folder)
     yield restore(skimage.data.camera(), "camera", folder, device)

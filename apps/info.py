@@ -9,9 +9,9 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from apps.command import add_json_option, parsed, parser, run, write_json
-from apps.errors import tell
-from apps.outputs import Outputs
+from apps.common.command import add_json_option, parsed, parser, run, write_json
+from apps.common.errors import tell
+from apps.common.outputs import Outputs
 
 LIBRARIES = (
     "cutmatch",

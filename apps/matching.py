@@ -18,10 +18,10 @@ import time
 from functools import partial
 from pathlib import Path
 
-from apps.batch import Item, run_one
-from apps.command import add_shared_options, check_device, check_threads, parsed, parser, run
-from apps.images import InputError, write_bytes, write_image
-from apps.outputs import claim
+from apps.common.command import add_shared_options, check_device, check_threads, parsed, parser, run
+from apps.common.images import InputError, write_bytes, write_image
+from apps.common.outputs import claim
+from apps.many.batch import Item, run_one
 
 TABLES = (".csv", ".npy")
 COUNTS = ("initial", "edges", "phases", "augmentations", "path_length")  # of a run, for --json

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from assign.assignment import Assignment
-    from assign.batch import BatchAssignment, solve_batch
-    from assign.infeasible import InfeasibleError
+    from assign.batch_solving import BatchAssignment, solve_batch
+    from assign.core.infeasible import InfeasibleError
     from assign.points import solve_points
     from assign.solving import linear_sum_assignment, solve
     from gridcut.device import CertificateError
 
 _MODULE_OF = {
     "Assignment": "assign.assignment",
-    "BatchAssignment": "assign.batch",
+    "BatchAssignment": "assign.batch_solving",
     "CertificateError": "gridcut.device",
-    "InfeasibleError": "assign.infeasible",
+    "InfeasibleError": "assign.core.infeasible",
     "linear_sum_assignment": "assign.solving",
     "solve": "assign.solving",
-    "solve_batch": "assign.batch",
+    "solve_batch": "assign.batch_solving",
     "solve_points": "assign.points",
 }
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from assign.given import Given, GivenPoints
+from assign.core.given import Given, GivenPoints
 from gridcut.device import CertificateError
 from gridcut.device.arrays import give, on_device, to_host
 from gridcut.device.result import Result
@@ -52,8 +52,8 @@ class Assignment(Result):
         """Prove the assignment optimal from its pairs, cost and prices and from the costs passed in.
 
         Raises CertificateError if a field does not fit the others or the costs.  Exact for integers; for floats see
-        `assign.certificate`.  The costs are read again: if they have been changed since, the assignment is proved for
-        the changed ones, or refused.  O(n m) for dense costs; costs on a GPU are read there.
+        `assign.core.certificate`.  The costs are read again: if they have been changed since, the assignment is proved
+        for the changed ones, or refused.  O(n m) for dense costs; costs on a GPU are read there.
         """
         self._given.certify(self)
 

@@ -11,20 +11,20 @@ import inspect
 from functools import cache
 from importlib import import_module
 
-from assign.problem import Problem
+from assign.core.problem import Problem
 from gridcut.device import DeviceName, resolve
 
 # name -> form of the costs -> device -> module
 METHODS = {
-    "shortest_paths": {"dense": {"cpu": "assign.cpu.dense.solve"}, "sparse": {"cpu": "assign.cpu.sparse.solve"}},
-    "auction": {"dense": {"cuda": "assign.cuda.dense.solve"}},
+    "shortest_paths": {"dense": {"cpu": "assign.dense.dense"}, "sparse": {"cpu": "assign.sparse.sparse"}},
+    "auction": {"dense": {"cuda": "assign.dense.dense_cuda"}},
     **{
-        name: {"dense": {"cpu": f"assign.cpu.{name}"}, "sparse": {"cpu": f"assign.cpu.{name}"}}
+        name: {"dense": {"cpu": f"assign.papers.{name}"}, "sparse": {"cpu": f"assign.papers.{name}"}}
         for name in ("cost_scaling", "cost_scaling_v1", "cost_scaling_v2")
     },
     "lock_free": {
-        "dense": {"cpu": "assign.cpu.lock_free", "cuda": "assign.cuda.lock_free"},
-        "sparse": {"cpu": "assign.cpu.lock_free", "cuda": "assign.cuda.lock_free"},
+        "dense": {"cpu": "assign.papers.lock_free", "cuda": "assign.papers.lock_free_cuda"},
+        "sparse": {"cpu": "assign.papers.lock_free", "cuda": "assign.papers.lock_free_cuda"},
     },
 }
 # What method="auto" runs: the fastest measured; see docs/assign.md.

@@ -4,12 +4,12 @@ import time
 
 import numpy as np
 
-from assign.arrays import as_array, check_sides, prices_of
 from assign.assignment import Assignment
-from assign.given import GivenPoints
+from assign.core.arrays import as_array, check_sides, prices_of
+from assign.core.given import GivenPoints
+from assign.core.problem import check_limit
+from assign.core.start import fitted
 from assign.methods import SMALLEST_ON_GPU
-from assign.problem import check_limit
-from assign.start import fitted
 from gridcut.device import DeviceName, resolve
 from gridcut.device.arguments import check_callback
 
@@ -106,12 +106,12 @@ def solve_points(
         u = np.zeros(len(x)) if limit is None else limit
         col_of_row, v, stats, method = np.full(len(x), -1, np.int32), np.zeros(len(y)), {}, "nearest"
     elif ran_on == "cpu":
-        from assign.cpu.sparse.nearest import solve_points as solve
+        from assign.sparse.nearest import solve_points as solve
 
         method = "nearest"
         col_of_row, u, v, stats = solve(x, y, metric, limit=limit, start=prices, callback=callback)
     else:
-        from assign.cuda.dense.solve import solve_points as solve
+        from assign.dense.dense_cuda import solve_points as solve
         from gridcut.device.arrays import to_host
 
         method = "auction"

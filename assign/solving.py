@@ -6,10 +6,10 @@ import numpy as np
 
 from assign import methods
 from assign.assignment import Assignment
-from assign.given import Given
-from assign.infeasible import InfeasibleError
-from assign.problem import INT64_MAX, Dense, Problem, check_problem, largest_limit
-from assign.start import fitted, start_of
+from assign.core.given import Given
+from assign.core.infeasible import InfeasibleError
+from assign.core.problem import INT64_MAX, Dense, Problem, check_problem, largest_limit
+from assign.core.start import fitted, start_of
 from gridcut.device import DeviceName, kernel
 from gridcut.device.arguments import check_callback, refuse_masked
 
@@ -81,10 +81,10 @@ def solve(
     Notes
     -----
     Costs are int32, int64, float32 or float64; bool, int8, int16, uint8, uint16, uint32 and float16 are widened.
-    Integers are exact.  Floats are computed with as float64; a result is optimal up to `assign.certificate.tolerance`.
-    The result keeps references to `cost`, `mask` and `max_cost`, from which it proves itself.
-    Arrays on a GPU (CuPy, PyTorch, numba) are read where they lie, and pairs and prices come back as arrays of their
-    library.
+    Integers are exact.  Floats are computed with as float64; a result is optimal up to
+    `assign.core.certificate.tolerance`. The result keeps references to `cost`, `mask` and `max_cost`, from which it
+    proves itself. Arrays on a GPU (CuPy, PyTorch, numba) are read where they lie, and pairs and prices come back as
+    arrays of their library.
 
     Time is that of the method, O(n^2 m) at worst for "auto"; memory beyond the costs is O(n + m) times a small
     number of nearest columns for dense costs, O(arcs) for sparse ones.
@@ -115,7 +115,7 @@ def solve(
     if 0 in problem.costs.shape:
         found = _empty(problem, given, ran_on, name)
     elif getattr(module, "ON_DEVICE", False):
-        from assign.cuda.solve import solve_on_device
+        from assign.solving_cuda import solve_on_device
 
         return solve_on_device(problem, given, name, function, parameters, callback, prices, begin)
     else:
@@ -127,7 +127,7 @@ def solve(
         stats = {**stats, "seconds": {"check": checked - begin, "solve": time.perf_counter() - checked}}
         found = pack(problem, given, col_of_row, u, v, ran_on, name, stats)
     if library:
-        from assign.cuda.solve import given_back
+        from assign.solving_cuda import given_back
 
         found = given_back(found, library)
     return found

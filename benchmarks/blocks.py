@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 from benchmarks.table import ROOT, header, markdown, save
-from gridcut.blocks.plan import memory_bytes
+from gridcut.out_of_core.plan import memory_bytes
 
 # name: kind, length of a side, memory
 INSTANCES = {

@@ -32,7 +32,7 @@ def warm(source, sink, edges, device="cpu"):
 
 
 def segment(photo, strokes, device="cpu"):
-    from apps.segmentation import segment as run
+    from apps.segment.segmentation import segment as run
 
     return lambda: run(photo, scribbles=strokes, device=device)
 

@@ -22,12 +22,12 @@ import cv2
 import numpy as np
 
 import assign
-from apps.images import read_image, to_bytes
-from apps.motion import fusion
-from apps.motion.dense import dense_flow
-from apps.motion.files import read_flow
+from apps.common.images import read_image, to_bytes
+from apps.flow import fusion
+from apps.flow.dense_flow import dense_flow
+from apps.flow.flow_files import read_flow
+from apps.flow.flow_scores import BY_IMAGE, POOLED, average, score_flow
 from apps.motion.linking import LINKERS
-from apps.motion.scores import BY_IMAGE, POOLED, average, score_flow
 from apps.motion.sparse import match_frames
 from benchmarks.table import header, markdown, save
 

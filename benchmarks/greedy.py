@@ -103,7 +103,7 @@ def weighed(pattern):
     row = np.repeat(np.arange(pattern.shape[0], dtype=np.uint64), np.diff(pattern.indptr))
     col = pattern.indices.astype(np.uint64)
     key = np.minimum(row, col) << np.uint64(32) | np.maximum(row, col)
-    # splitmix64, as in matching/cpu/greedy/order.py
+    # splitmix64, as in matching/general/order.py
     key = (key ^ key >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
     key = (key ^ key >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
     weight = ((key ^ key >> np.uint64(31)) >> np.uint64(11)) * 2.0**-53 + 2.0**-53

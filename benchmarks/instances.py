@@ -15,7 +15,7 @@ import numpy as np
 import skimage.data
 
 import gridcut
-from gridcut.terms import ends
+from gridcut.core.terms import ends
 
 
 @dataclass(frozen=True, slots=True)

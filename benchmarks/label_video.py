@@ -13,7 +13,7 @@ import numpy as np
 import gridcut
 from benchmarks.label_instances import LabelInstance, birchfield_tomasi, smooth_weights, truncated
 from benchmarks.table import markdown
-from gridcut.labels.dynamic import LabelSolver
+from gridcut.multilabel.label_solver import LabelSolver
 
 LABELS, HEIGHT, WIDTH, SIDE = 16, 240, 320, 80
 WAYS = ("anew", "labels", "labels and flows")

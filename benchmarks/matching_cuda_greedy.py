@@ -29,9 +29,9 @@ from benchmarks.greedy import weighed
 from benchmarks.matching_cuda_runs import COMPILING, PATIENCE, Worker
 from benchmarks.table import header, markdown, save
 from gridcut.device import CertificateError
-from matching.general_graph import check_graph
-from matching.greedy_certificate import certify, weight_of
-from matching.greedy_matching import HEAVIEST_FIRST, METHODS
+from matching.general.general_graph import check_graph
+from matching.general.greedy_certificate import certify, weight_of
+from matching.general.greedy_matching import HEAVIEST_FIRST, METHODS
 
 SERIAL = "random, CPU"
 TINY = 9  # vertices of a graph to compile on

@@ -17,7 +17,7 @@ import matching
 from benchmarks.matching_cuda_instances import read
 from benchmarks.matching_instances import uniform
 from benchmarks.matching_runs import STOPPED
-from matching.certificate import CertificateError, certify
+from matching.core.certificate import CertificateError, certify
 from matching.methods import INITS, METHODS
 
 PATIENCE = 300.0  # seconds for reading a graph and bringing it to the GPU
@@ -116,7 +116,7 @@ class Bench:
     def run(self, program: Program, calls: bool) -> Ran:
         """One run.  calls: time whole calls, too."""
         from gridcut.device.arrays import download, synchronize, upload
-        from matching.cuda.problem import uploaded
+        from matching.core.problem_cuda import uploaded
 
         if self.held is None:
             self.held = uploaded(self.graph)
@@ -144,7 +144,7 @@ class Bench:
     def calls(self, program: Program) -> tuple[float, float]:
         """Seconds of whole calls: arrays on the GPU to arrays there, and on the host to the host."""
         from gridcut.device.arrays import synchronize, upload
-        from matching.cuda.device_maximum import maximum
+        from matching.solving_cuda import maximum
 
         ptr, adj = self.graph.by_row
         there = (upload(ptr.astype(np.int32 if adj.size < 2**31 else np.int64)), upload(adj), self.graph.shape)

@@ -29,11 +29,11 @@ import imageio.v3 as iio
 import numpy as np
 
 import gridcut
-from apps.depth.files import read_disparity
-from apps.depth.match import disparities
-from apps.depth.occlusion import filled
-from apps.depth.scores import score_disparity
-from apps.images import read_image, to_bytes, to_rgb
+from apps.common.images import read_image, to_bytes, to_rgb
+from apps.stereo.disparities import disparities
+from apps.stereo.disparity_files import read_disparity
+from apps.stereo.disparity_scores import score_disparity
+from apps.stereo.stereo_occlusion import filled
 from benchmarks.label_instances import PUBLISHED
 from benchmarks.table import header, markdown, save
 

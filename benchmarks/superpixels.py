@@ -25,10 +25,10 @@ import numba
 import numpy as np
 from skimage.segmentation import felzenszwalb, slic
 
-from apps.images import read_image
-from apps.region_scores import read_segments, score_regions
-from apps.strokes import find_by_stem
-from apps.superpixels import superpixels
+from apps.common.images import read_image
+from apps.segment.strokes import find_by_stem
+from apps.superpixels.region_scores import read_segments, score_regions
+from apps.superpixels.superpixels_command import superpixels
 from benchmarks.table import header, markdown, save
 from benchmarks.timing import interleaved
 

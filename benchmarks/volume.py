@@ -59,7 +59,8 @@ def max_flow(kind: str, size: int) -> dict:
 def segment(kind: str, size: int) -> dict:
     from argparse import Namespace
 
-    from apps.several import jobs, objects
+    from apps.segment import label_jobs as jobs
+    from apps.segment import multilabel as objects
 
     held = []
     find = objects.segment_volume

@@ -13,16 +13,16 @@ from gridcut.neighbourhood import neighbourhood
 if TYPE_CHECKING:
     from gridcut.batch import BatchCut, max_flow_batch
     from gridcut.contrast import contrast_edges
-    from gridcut.cut import Cut
+    from gridcut.core.cut import Cut
     from gridcut.device import CertificateError
     from gridcut.energy import BinaryEnergy, BinaryMinimum, binary_labels, binary_minimum, energy_of
-    from gridcut.flow import max_flow
-    from gridcut.labels.convex import ConvexMinimum, convex_labels
-    from gridcut.labels.dynamic import LabelSolver
-    from gridcut.labels.expansion import alpha_expansion
-    from gridcut.labels.labelling import Labelling
-    from gridcut.labels.roof import RoofDual, roof_duality
-    from gridcut.labels.swap import alpha_beta_swap
+    from gridcut.maximum_flow import max_flow
+    from gridcut.multilabel.convex import ConvexMinimum, convex_labels
+    from gridcut.multilabel.expansion import alpha_expansion
+    from gridcut.multilabel.label_solver import LabelSolver
+    from gridcut.multilabel.labelling import Labelling
+    from gridcut.multilabel.roof import RoofDual, roof_duality
+    from gridcut.multilabel.swap import alpha_beta_swap
     from gridcut.solver import Solver
 
 _MODULE_OF = {
@@ -30,22 +30,22 @@ _MODULE_OF = {
     "BinaryEnergy": "gridcut.energy",
     "BinaryMinimum": "gridcut.energy",
     "CertificateError": "gridcut.device",
-    "ConvexMinimum": "gridcut.labels.convex",
-    "Cut": "gridcut.cut",
-    "LabelSolver": "gridcut.labels.dynamic",
-    "Labelling": "gridcut.labels.labelling",
-    "RoofDual": "gridcut.labels.roof",
+    "ConvexMinimum": "gridcut.multilabel.convex",
+    "Cut": "gridcut.core.cut",
+    "LabelSolver": "gridcut.multilabel.label_solver",
+    "Labelling": "gridcut.multilabel.labelling",
+    "RoofDual": "gridcut.multilabel.roof",
     "Solver": "gridcut.solver",
-    "alpha_beta_swap": "gridcut.labels.swap",
-    "alpha_expansion": "gridcut.labels.expansion",
+    "alpha_beta_swap": "gridcut.multilabel.swap",
+    "alpha_expansion": "gridcut.multilabel.expansion",
     "binary_labels": "gridcut.energy",
     "binary_minimum": "gridcut.energy",
     "contrast_edges": "gridcut.contrast",
-    "convex_labels": "gridcut.labels.convex",
+    "convex_labels": "gridcut.multilabel.convex",
     "energy_of": "gridcut.energy",
-    "max_flow": "gridcut.flow",
+    "max_flow": "gridcut.maximum_flow",
     "max_flow_batch": "gridcut.batch",
-    "roof_duality": "gridcut.labels.roof",
+    "roof_duality": "gridcut.multilabel.roof",
 }
 
 __all__ = [

@@ -8,14 +8,14 @@ import numba
 import numpy as np
 
 from gridcut import methods
-from gridcut.certificate import check_array
-from gridcut.cut import Cut, Later
+from gridcut.core.certificate import check_array
+from gridcut.core.cut import Cut, Later
+from gridcut.core.problem import Problem, as_array, check_edges, check_mapping, check_mask, check_shape, finished
 from gridcut.device import CertificateError, DeviceName, thread_count
 from gridcut.device.arguments import check_callback
 from gridcut.device.arrays import give, on_device, to_host
 from gridcut.device.result import Result
-from gridcut.flow import cut_of
-from gridcut.problem import Problem, as_array, check_edges, check_mapping, check_mask, check_shape, finished
+from gridcut.maximum_flow import cut_of
 
 INT64_MAX = 2**63 - 1
 
@@ -124,7 +124,7 @@ def max_flow_batch(
     problem = check_batch(source, sink, edges, mask)
     ran_on, name, solve = methods.choose(device, method, problem, parameters)
     if methods.works_on_tiles(name) and not problem.empty:
-        from gridcut.cuda.flow import batch_on_device
+        from gridcut.cuda.device_flow import batch_on_device
 
         labels, values, stats, items = batch_on_device(problem, name, solve, parameters, callback)
         stats["items"] = problem.items

@@ -24,10 +24,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from gridcut.core.problem import DTYPES, check_offset
 from gridcut.device import kernel
 from gridcut.device.arguments import check_count, check_real, plain_array
 from gridcut.neighbourhood import KINDS, neighbourhood
-from gridcut.problem import DTYPES, check_offset
 
 FRACTIONS = 256
 HALVINGS = 160  # 2^-160 and less is 0 for any weight that fits float32

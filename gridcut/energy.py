@@ -4,7 +4,7 @@
 
 Kolmogorov and Zabih [1] call the sums of the first two F2, with the third F3, and show which of them a cut
 minimises: every pairwise term must be submodular, every projection of a triple term on two labels too.
-gridcut/reduction.py turns such an energy into capacities; here is what a caller sees.
+gridcut/core/reduction.py turns such an energy into capacities; here is what a caller sees.
 
 [1] Kolmogorov, Zabih. "What energy functions can be minimized via graph cuts?" IEEE Transactions on Pattern
     Analysis and Machine Intelligence 26(2), 2004.
@@ -15,16 +15,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gridcut.certificate import RELATIVE, check_array, check_number, made_again
-from gridcut.cut import Cut
+from gridcut.core.certificate import RELATIVE, check_array, check_number, made_again
+from gridcut.core.cut import Cut
+from gridcut.core.problem import Offset, check_offset
+from gridcut.core.reduction import reduce_to_cut
+from gridcut.core.sums import total, total_of_products
+from gridcut.core.terms import ends, pixel_at
 from gridcut.device import CertificateError
 from gridcut.device.arguments import plain_array
 from gridcut.device.result import Result
-from gridcut.flow import max_flow
-from gridcut.problem import Offset, check_offset
-from gridcut.reduction import reduce_to_cut
-from gridcut.sums import total, total_of_products
-from gridcut.terms import ends, pixel_at
+from gridcut.maximum_flow import max_flow
 
 LIMIT = 2**62  # of every total of an integer energy
 FLOAT_LIMIT = 2.0**1020  # of floats: sums of several totals are finite too

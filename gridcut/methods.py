@@ -9,23 +9,23 @@ from importlib import import_module
 
 import numpy as np
 
-from gridcut.blocks.plan import available_memory
+from gridcut.core.grid import make_layout
+from gridcut.core.problem import Problem
 from gridcut.device import DeviceName, resolve
 from gridcut.device.arrays import on_device
-from gridcut.grid import make_layout
-from gridcut.problem import Problem
+from gridcut.out_of_core.plan import available_memory
 
 # name -> device -> module
 METHODS = {
-    "tiles": {"cuda": "gridcut.cuda.tiles.solve"},
-    "trees": {"cpu": "gridcut.cpu.trees.solve"},
-    "blocks": {"cpu": "gridcut.blocks.solve"},
-    "push_relabel": {"cpu": "gridcut.cpu.push_relabel"},
-    "lock_free": {"cpu": "gridcut.cpu.lock_free", "cuda": "gridcut.cuda.lock_free"},
-    "async_global": {"cpu": "gridcut.cpu.async_global"},
-    "hybrid": {"cuda": "gridcut.cuda.hybrid"},
-    "cudacuts": {"cuda": "gridcut.cuda.cudacuts"},
-    "cudacuts_pull": {"cuda": "gridcut.cuda.cudacuts_pull"},
+    "tiles": {"cuda": "gridcut.tiles.tiles"},
+    "trees": {"cpu": "gridcut.ibfs.ibfs"},
+    "blocks": {"cpu": "gridcut.out_of_core.sweeps"},
+    "push_relabel": {"cpu": "gridcut.papers.push_relabel"},
+    "lock_free": {"cpu": "gridcut.papers.lock_free", "cuda": "gridcut.papers.lock_free_cuda"},
+    "async_global": {"cpu": "gridcut.papers.async_global"},
+    "hybrid": {"cuda": "gridcut.papers.hybrid"},
+    "cudacuts": {"cuda": "gridcut.papers.cudacuts"},
+    "cudacuts_pull": {"cuda": "gridcut.papers.cudacuts_pull"},
 }
 
 
@@ -41,7 +41,7 @@ def default_method(device: str, problem: Problem) -> str:
 
 
 def works_on_tiles(method: str) -> bool:
-    """Whether a method takes the tiled layout of gridcut/cuda/tiles; all others take the flat one."""
+    """Whether a method takes the tiled layout of gridcut/tiles; all others take the flat one."""
     return method == "tiles"
 
 

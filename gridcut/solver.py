@@ -3,12 +3,12 @@
 import numpy as np
 
 from gridcut import methods
-from gridcut.cut import Cut
+from gridcut.core.cut import Cut
+from gridcut.core.problem import Problem, as_array, check_edges, check_problem, check_shape
 from gridcut.device import DeviceName
 from gridcut.device.arguments import check_callback, plain_array
 from gridcut.device.arrays import DeviceArray, to_host
-from gridcut.flow import empty_cut
-from gridcut.problem import Problem, as_array, check_edges, check_problem, check_shape
+from gridcut.maximum_flow import empty_cut
 
 
 class Solver:
@@ -119,10 +119,10 @@ class Solver:
 def _start(device: str, method: str, problem: Problem):
     """The state of a solver, where its problem will be solved."""
     if device == "cuda":
-        from gridcut.cuda.state import DeviceState
+        from gridcut.cuda.device_state import DeviceState
 
         return DeviceState(problem, methods.works_on_tiles(method))
-    from gridcut.cpu.state import HostState
+    from gridcut.core.host_state import HostState
 
     return HostState(problem)
 

@@ -8,30 +8,30 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gridcut.device import CertificateError
-    from matching.block_triangular import BlockTriangular, dulmage_mendelsohn
-    from matching.bottleneck_matching import Bottleneck, bottleneck
-    from matching.coarsening import CoarseGraph, Hierarchy, coarsen, hierarchy
+    from matching.core.graph import BipartiteGraph, bipartite_graph
+    from matching.core.matching import Matching
+    from matching.decomposition.block_triangular import BlockTriangular, dulmage_mendelsohn
+    from matching.decomposition.bottleneck_matching import Bottleneck, bottleneck
     from matching.files import read_graph
-    from matching.graph import BipartiteGraph, bipartite_graph
-    from matching.greedy_matching import GreedyMatching, greedy
-    from matching.matching import Matching
+    from matching.general.coarsening import CoarseGraph, Hierarchy, coarsen, hierarchy
+    from matching.general.greedy_matching import GreedyMatching, greedy
     from matching.solving import maximum, maximum_bipartite_matching, structural_rank
 
 _MODULE_OF = {
-    "BipartiteGraph": "matching.graph",
-    "BlockTriangular": "matching.block_triangular",
-    "Bottleneck": "matching.bottleneck_matching",
+    "BipartiteGraph": "matching.core.graph",
+    "BlockTriangular": "matching.decomposition.block_triangular",
+    "Bottleneck": "matching.decomposition.bottleneck_matching",
     "CertificateError": "gridcut.device",
-    "CoarseGraph": "matching.coarsening",
-    "GreedyMatching": "matching.greedy_matching",
-    "Hierarchy": "matching.coarsening",
-    "Matching": "matching.matching",
-    "bipartite_graph": "matching.graph",
-    "bottleneck": "matching.bottleneck_matching",
-    "coarsen": "matching.coarsening",
-    "dulmage_mendelsohn": "matching.block_triangular",
-    "greedy": "matching.greedy_matching",
-    "hierarchy": "matching.coarsening",
+    "CoarseGraph": "matching.general.coarsening",
+    "GreedyMatching": "matching.general.greedy_matching",
+    "Hierarchy": "matching.general.coarsening",
+    "Matching": "matching.core.matching",
+    "bipartite_graph": "matching.core.graph",
+    "bottleneck": "matching.decomposition.bottleneck_matching",
+    "coarsen": "matching.general.coarsening",
+    "dulmage_mendelsohn": "matching.decomposition.block_triangular",
+    "greedy": "matching.general.greedy_matching",
+    "hierarchy": "matching.general.coarsening",
     "maximum": "matching.solving",
     "maximum_bipartite_matching": "matching.solving",
     "read_graph": "matching.files",

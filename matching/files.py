@@ -14,7 +14,7 @@ import scipy.io
 import scipy.sparse
 
 from gridcut.device.sparse import check_matrix
-from matching.sparse import INT32_MAX
+from matching.core.sparse import INT32_MAX
 
 MATRIX_MARKET, NUMPY = (".mtx", ".mtx.gz"), ".npz"
 MAGIC = b"%%MatrixMarket"

@@ -13,13 +13,12 @@ from functools import cache
 from importlib import import_module
 
 from gridcut.device import DeviceName, resolve
-from matching.parameters import check_threads, checked
+from matching.core.parameters import check_threads, checked
 
 # name -> device -> module
-METHODS = {
-    name: {"cpu": f"matching.cpu.{name}"}
+METHODS = {"portfolio": {"cpu": "matching.portfolio.portfolio"}} | {
+    name: {"cpu": f"matching.papers.{name}"}
     for name in (
-        "portfolio",
         "ss_bfs",
         "ss_dfs",
         "pothen_fan",
@@ -33,14 +32,15 @@ METHODS = {
         "p_hk",
     )
 }
-for name in ("portfolio", "ms_bfs_graft", "apfb", "apsb", "g_pr_first", "g_pr_noshr", "g_pr_shr"):
-    METHODS.setdefault(name, {})["cuda"] = f"matching.cuda.{name}"
+METHODS["portfolio"]["cuda"] = "matching.portfolio.portfolio_cuda"
+for name in ("ms_bfs_graft", "apfb", "apsb", "g_pr_first", "g_pr_noshr", "g_pr_shr"):
+    METHODS.setdefault(name, {})["cuda"] = f"matching.papers.{name}_cuda"
 # The same; on a device that has none of its own, the CPU's is taken.
 INITS = {"none": {}} | {
-    name: {"cpu": f"matching.cpu.{name}"} for name in ("cheap", "karp_sipser", "karp_sipser_one_sided")
+    name: {"cpu": f"matching.initial.{name}"} for name in ("cheap", "karp_sipser", "karp_sipser_one_sided")
 }
 for name in ("cheap", "karp_sipser"):
-    INITS[name]["cuda"] = f"matching.cuda.{name}"
+    INITS[name]["cuda"] = f"matching.initial.{name}_cuda"
 
 # What method="auto" takes, and the initial matching before it.  It has its own.
 DEFAULT, ITS_INIT = "portfolio", "none"

@@ -9,10 +9,10 @@ from gridcut.device import DeviceName, resolve
 from gridcut.device.arguments import plain_array
 from gridcut.device.arrays import to_host
 from matching import methods
-from matching.certificate import CertificateError, certify_pairs
-from matching.graph import BipartiteGraph, bipartite_graph
-from matching.matching import Matching
-from matching.sparse import not_a_graph
+from matching.core.certificate import CertificateError, certify_pairs
+from matching.core.graph import BipartiteGraph, bipartite_graph
+from matching.core.matching import Matching
+from matching.core.sparse import not_a_graph
 
 
 def maximum(
@@ -87,7 +87,7 @@ def maximum(
     begin = time.perf_counter()
     checked = bipartite_graph(graph)
     if type(checked) is not BipartiteGraph:
-        from matching.cuda.device_maximum import maximum as maximum_there
+        from matching.solving_cuda import maximum as maximum_there
 
         return maximum_there(checked, method, init, device, start, threads, parameters, begin)
     if device == "auto" and method == "auto" and threads is None and checked.edges >= methods.GPU_FROM:

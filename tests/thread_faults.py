@@ -22,12 +22,12 @@ import scipy.sparse as sp
 import assign
 import gridcut
 import matching
-from assign.cpu.dense import lists, prices
-from gridcut.cpu.trees import solve as trees
+from assign.dense import cheap_columns as lists
+from assign.dense import first_prices as prices
 from gridcut.device import run_threads
-from matching import general_graph
-from matching.cpu import portfolio
-from matching.cpu.greedy import locally_dominant, parallel
+from gridcut.ibfs import ibfs as trees
+from matching.general import general_graph, locally_dominant, parallel
+from matching.portfolio import portfolio
 
 THREADS = 3
 ROUNDS = 25  # interrupts of each solver

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from apps.images import InputError, write_bytes
+from apps.common.images import InputError, write_bytes
 
 COLUMNS = ("x0", "y0", "x1", "y1", "cost", "margin", "confidence")
 SUFFIXES = (".csv", ".json")
@@ -69,7 +69,7 @@ class Matches:
     @staticmethod
     def read(path) -> "Matches":
         """Read what `write` wrote; InputError for a file that is missing or something else."""
-        from apps.images import read_bytes
+        from apps.common.images import read_bytes
 
         data = read_bytes(path, "matches")
         try:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
-from apps.images import InputError
+from apps.common.images import InputError
 
 LEAST_SIDE = 16  # pixels; pyramids and windows need as many
 LEAST_POINTS = 4

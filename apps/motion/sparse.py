@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
-from apps.clock import Clock
-from apps.images import InputError
+from apps.common.clock import Clock
+from apps.common.images import InputError
 from apps.motion.agreement import Expected, LocalMotion, agreeing
 from apps.motion.candidates import nearest_descriptors, proposals
 from apps.motion.linking import link

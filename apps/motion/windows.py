@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import assign
-from apps.images import InputError
+from apps.common.images import InputError
 from apps.motion.agreement import LocalMotion
 from apps.motion.margins import exact_margins
 from apps.motion.matches import Matches

@@ -23,6 +23,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
+from apps import cli
 from tests.apps import hostile_files as corpus
 
 COMMANDS = ("segment", "superpixels", "denoise", "stereo", "flow", "match", "track", "matching", "info")
@@ -126,7 +127,7 @@ def options_of(command: str) -> list[argparse.Action]:
 
     argparse.ArgumentParser.parse_args = stop
     try:
-        importlib.import_module(f"apps.{command}").main([])
+        importlib.import_module(cli.COMMANDS[command]).main([])
     except _Parsed as stopped:
         actions = stopped.parser._actions
         return [a for a in actions if a.option_strings and not set(a.option_strings) & set(SKIPPED)]

@@ -9,8 +9,8 @@ import signal
 import time
 from pathlib import Path
 
-from apps.images import InputError, write_bytes
-from apps.writing import PREFIX, SUFFIX
+from apps.common.images import InputError, write_bytes
+from apps.common.writing import PREFIX, SUFFIX
 
 
 def copy(job: Path, chosen) -> dict:

@@ -11,9 +11,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from apps import cli, denoise, match, stereo
-from apps.scale import records
-from apps.scale.task import FAILED, SKIPPED, Task, attempt
+from apps import cli
+from apps.denoise import denoise_command as denoise
+from apps.many import records
+from apps.many.task import FAILED, SKIPPED, Task, attempt
+from apps.match import match_command as match
+from apps.stereo import stereo_command as stereo
 from tests.apps import odd_jobs
 
 ROOT = Path(__file__).resolve().parents[2]

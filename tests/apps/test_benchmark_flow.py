@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from apps.motion.files import write_flow
+from apps.flow.flow_files import write_flow
 from benchmarks import flow as benchmark
 
 

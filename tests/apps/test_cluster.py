@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from apps import denoise
-from apps.scale import cluster
-from apps.scale.task import DONE, FAILED, Task
+from apps.denoise import denoise_command as denoise
+from apps.many import cluster
+from apps.many.task import DONE, FAILED, Task
 from tests.apps import odd_jobs
 
 
@@ -109,8 +109,8 @@ def test_examples_of_the_guide(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pytest.importorskip("distributed", reason="dask.distributed is not installed (extra 'dask')")
     import gridcut
-    from apps.flow import flow
-    from apps.segmentation import segment_marked
+    from apps.flow.flow_command import flow
+    from apps.segment.segmentation import segment_marked
 
     guide = (Path(__file__).resolve().parents[2] / "docs" / "scale.md").read_text("utf-8")
     names = {"__name__": "__main__"}
@@ -135,10 +135,10 @@ def test_results_come_back_from_other_processes(workers):
     import distributed
 
     import gridcut
-    from apps.flow import flow
-    from apps.restoration import restore
-    from apps.segmentation import segment_marked
-    from apps.strokes import marks_of_box
+    from apps.denoise.restoration import restore
+    from apps.flow.flow_command import flow
+    from apps.segment.segmentation import segment_marked
+    from apps.segment.strokes import marks_of_box
 
     rng = np.random.default_rng(0)
     photo = rng.random((32, 40, 3), dtype=np.float32) / 4

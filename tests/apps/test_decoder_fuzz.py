@@ -12,13 +12,13 @@ import pytest
 import tifffile
 from PIL import Image
 
-from apps.depth.files import read_disparity
-from apps.images import InputError, read_codes, read_image
-from apps.motion.files import read_flow, write_flow
-from apps.motion.sequences import open_sequence
-from apps.region_scores import read_segments
-from apps.several.volumes import is_volume, read_seeds, read_volume
-from apps.strokes import read_labels, read_scribbles, read_trimap
+from apps.common.images import InputError, read_codes, read_image
+from apps.common.sequences import open_sequence
+from apps.flow.flow_files import read_flow, write_flow
+from apps.segment.strokes import read_labels, read_scribbles, read_trimap
+from apps.segment.volumes import is_volume, read_seeds, read_volume
+from apps.stereo.disparity_files import read_disparity
+from apps.superpixels.region_scores import read_segments
 
 FRAMES = 8  # of a sequence, as many as are read
 

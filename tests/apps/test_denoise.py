@@ -12,10 +12,10 @@ import pytest
 import tifffile
 from PIL import Image
 
-from apps import denoise
-from apps.images import InputError, read_image
-from apps.restoration import noise_of, restore
-from apps.total_variation import total_variation
+from apps.common.images import InputError, read_image
+from apps.denoise import denoise_command as denoise
+from apps.denoise.restoration import noise_of, restore
+from apps.denoise.total_variation import total_variation
 
 SHAPE = (2, 3)
 
@@ -267,7 +267,7 @@ def test_bad_input_is_one_line_and_nothing_is_written(files, arguments, message,
 
 
 def test_options_default_to_the_library():
-    from apps import restoration
+    from apps.denoise import restoration
 
     options = denoise._options().parse_args(["image"])
     assert denoise.DATA == restoration.DATA
@@ -275,7 +275,7 @@ def test_options_default_to_the_library():
 
 
 def test_importing_the_command_is_light():
-    code = "import sys, apps.denoise; print([m for m in sys.modules])"
+    code = "import sys, apps.denoise.denoise_command; print([m for m in sys.modules])"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     for heavy in ("numba", "cv2", "skimage", "matplotlib", "scipy"):
         assert f"'{heavy}'" not in loaded

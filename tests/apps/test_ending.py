@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from apps import cli, denoise, info
-from apps.errors import OutputError, finish, is_defect, reason_of
+from apps import cli, info
+from apps.common.errors import OutputError, finish, is_defect, reason_of
+from apps.denoise import denoise_command as denoise
 from gridcut.device import CertificateError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -88,7 +89,8 @@ def test_a_result_that_fails_its_certificate(photos, capsys, monkeypatch, more):
         # Another process imports its own module: there the function is found as it is.
         sys.path.insert(0, str(photos))
         (photos / "failing.py").write_text(
-            "from apps.denoise import _denoise_one as work\nfrom gridcut.device import CertificateError\n"
+            "from apps.denoise.denoise_command import _denoise_one as work\n"
+            "from gridcut.device import CertificateError\n"
             "def fails(job, chosen):\n    if job.image.stem == 'a':\n"
             "        raise CertificateError('the cut is not minimal')\n    return work(job, chosen)\n"
         )
@@ -179,7 +181,7 @@ def test_ctrl_c_while_a_command_is_loaded():
 import sys, os
 class Slow:
     def find_spec(self, name, path, target=None):
-        if name == "apps.images":
+        if name == "apps.common.images":
             print("loading", flush=True)
             import time
             time.sleep(60)

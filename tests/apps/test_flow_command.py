@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from apps import flow
-from apps.motion.files import read_flow, write_flow
+from apps.flow import flow_command as flow
+from apps.flow.flow_files import read_flow, write_flow
 from apps.motion.matches import Matches
 
 MOTION = (5, -3)
@@ -98,7 +98,7 @@ def test_folder_in_the_order_of_numbers_with_one_scale(files, capsys):
     assert "2 done, 0 failed; by image: EPE" in captured.out
     assert "2/2" in captured.err, "a progress bar on standard error"
     most = max(pair["most_motion"] for pair in report["pairs"])
-    from apps.motion.drawing import flow_picture
+    from apps.flow.flow_figures import flow_picture
 
     for name in ("f8", "f9"):
         wanted = flow_picture(read_flow(files / "out" / f"{name}.flo")[0], longest=most)
@@ -201,7 +201,7 @@ def test_out_that_cannot_be_written(files, capsys):
 
 
 def test_motion_beyond_kitti_writes_nothing(files, capsys, monkeypatch):
-    from apps.motion.dense import Flow
+    from apps.flow.dense_flow import Flow
 
     def far(first, second, **settings):
         none = Matches(np.empty((0, 2)), np.empty((0, 2)), *np.empty((3, 0)))
@@ -233,7 +233,7 @@ def test_a_gpu_that_is_not_there_is_refused(files, capsys, monkeypatch):
 
 
 def test_importing_the_command_is_light():
-    code = "import sys, apps.flow; print([m for m in sys.modules])"
+    code = "import sys, apps.flow.flow_command; print([m for m in sys.modules])"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     for heavy in ("numba", "cv2", "skimage", "matplotlib", "scipy"):
         assert f"'{heavy}'" not in loaded

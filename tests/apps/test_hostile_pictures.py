@@ -9,16 +9,21 @@ import pytest
 import tifffile
 from PIL import Image
 
-from apps import denoise, flow, segment, stereo, superpixels, track
-from apps.depth.files import read_disparity
-from apps.images import InputError, read_codes, read_image
-from apps.motion.files import read_flow
-from apps.motion.sequences import open_sequence
-from apps.pfm import decode_pfm, encode_pfm
-from apps.segmentation import segment as cut
-from apps.several.drawing import middle_slices
-from apps.several.volumes import is_volume, read_volume
-from apps.strokes import BACKGROUND, OPEN
+from apps.common.images import InputError, read_codes, read_image
+from apps.common.pfm import decode_pfm, encode_pfm
+from apps.common.sequences import open_sequence
+from apps.denoise import denoise_command as denoise
+from apps.flow import flow_command as flow
+from apps.flow.flow_files import read_flow
+from apps.segment import segment_command as segment
+from apps.segment.label_figures import middle_slices
+from apps.segment.segmentation import segment as cut
+from apps.segment.strokes import BACKGROUND, OPEN
+from apps.segment.volumes import is_volume, read_volume
+from apps.stereo import stereo_command as stereo
+from apps.stereo.disparity_files import read_disparity
+from apps.superpixels import superpixels_command as superpixels
+from apps.track import track_command as track
 
 GREY = np.random.default_rng(0).integers(0, 256, (20, 30), dtype=np.uint8)
 
@@ -76,8 +81,8 @@ def test_a_jpeg_is_never_wider_than_it_can_be(tmp_path, capsys):
 def test_disparities_that_a_png_cannot_hold_are_refused_first(tmp_path, given, monkeypatch, capsys):
     for name in ("left", "right"):
         Image.fromarray(np.resize(GREY, (20, 400))).save(tmp_path / f"{name}.png")
-    monkeypatch.setattr("apps.depth.match.disparity_costs", lambda *_: pytest.fail("the work has begun"))
-    monkeypatch.setattr("apps.depth.match.guess_max_disparity", lambda *_: 300)
+    monkeypatch.setattr("apps.stereo.disparities.disparity_costs", lambda *_: pytest.fail("the work has begun"))
+    monkeypatch.setattr("apps.stereo.disparities.guess_max_disparity", lambda *_: 300)
     options = ["--max-disparity", "300"] if given else []
     arguments = [str(tmp_path / "left.png"), str(tmp_path / "right.png"), *options]
     assert stereo.main([*arguments, "--out", str(tmp_path / "out")]) == 2

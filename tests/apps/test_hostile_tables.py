@@ -7,13 +7,17 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from apps import flow, match, matching, segment, track
-from apps.images import InputError
+from apps import matching
+from apps.common.images import InputError
+from apps.flow import flow_command as flow
+from apps.match import match_command as match
 from apps.motion.matches import COLUMNS, Matches
-from apps.motion.track_files import read_detections, write_tracks
-from apps.motion.tracking import Detections
-from apps.motion.tracking import track as link
-from apps.strokes import box_of, read_boxes
+from apps.segment import segment_command as segment
+from apps.segment.strokes import box_of, read_boxes
+from apps.track import track_command as track
+from apps.track.track_files import read_detections, write_tracks
+from apps.track.tracking import Detections
+from apps.track.tracking import track as link
 
 POINTS = [(t, 10 * i + t, 7 * i) for t in range(3) for i in range(4)]
 TABLE = "frame,x,y\n" + "".join(f"{t},{x},{y}\n" for t, x, y in POINTS)

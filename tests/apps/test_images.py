@@ -8,7 +8,7 @@ import pytest
 import tifffile
 from PIL import Image
 
-from apps.images import InputError, read_codes, read_image, to_bytes, to_rgb, write_bytes, write_image
+from apps.common.images import InputError, read_codes, read_image, to_bytes, to_rgb, write_bytes, write_image
 
 
 @pytest.fixture

@@ -8,13 +8,14 @@ import pytest
 import tifffile
 from PIL import Image
 
-from apps import denoise, segment
-from apps.images import InputError, read_codes
-from apps.scores import read_truth
-from apps.several.drawing import labels_overlay, palette, write_label_picture
-from apps.several.values import label_values
-from apps.several.volumes import read_seeds
-from apps.strokes import BACKGROUND, OBJECT, OPEN, marks_of, read_labels, read_scribbles, read_trimap
+from apps.common.images import InputError, read_codes
+from apps.denoise import denoise_command as denoise
+from apps.segment import segment_command as segment
+from apps.segment.label_figures import labels_overlay, palette, write_label_picture
+from apps.segment.label_values import label_values
+from apps.segment.mask_scores import read_truth
+from apps.segment.strokes import BACKGROUND, OBJECT, OPEN, marks_of, read_labels, read_scribbles, read_trimap
+from apps.segment.volumes import read_seeds
 
 
 def saved(folder, values, suffix="png"):

@@ -10,7 +10,7 @@ import pytest
 import skimage.data
 from PIL import Image
 
-from apps import match
+from apps.match import match_command as match
 
 SLANT = np.array([[0.9, -0.15, 20.0], [0.1, 0.95, -5], [3e-4, 0, 1]])
 

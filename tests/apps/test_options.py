@@ -124,7 +124,7 @@ def test_more_threads_than_any_machine_has(capsys):
 
 
 def test_json_of_numbers_that_are_not_finite(capsys):
-    from apps.command import write_json
+    from apps.common.command import write_json
 
     write_json("-", {"a": [1.5, float("inf")], "b": {"c": float("nan")}, "d": (-float("inf"), "text", None, True)})
     assert json.loads(capsys.readouterr().out, parse_constant=pytest.fail) == {

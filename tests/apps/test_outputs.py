@@ -8,8 +8,15 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from apps import cli, denoise, flow, match, matching, segment, stereo, superpixels, track
-from apps.motion.files import write_flow
+from apps import cli, matching
+from apps.denoise import denoise_command as denoise
+from apps.flow import flow_command as flow
+from apps.flow.flow_files import write_flow
+from apps.match import match_command as match
+from apps.segment import segment_command as segment
+from apps.stereo import stereo_command as stereo
+from apps.superpixels import superpixels_command as superpixels
+from apps.track import track_command as track
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ import pytest
 import tifffile
 from PIL import Image
 
-from apps.images import InputError, read_bytes, read_codes, read_image
-from apps.region_scores import read_segments
+from apps.common.images import InputError, read_bytes, read_codes, read_image
+from apps.superpixels.region_scores import read_segments
 
 ORIENTED = {
     1: lambda a: a,

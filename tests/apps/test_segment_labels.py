@@ -8,12 +8,12 @@ import pytest
 import tifffile
 from PIL import Image
 
-from apps import segment
-from apps.images import InputError
-from apps.several.drawing import labels_overlay, middle_slices, palette
-from apps.several.objects import nearer_others, segment_labels, segment_volume
-from apps.several.volumes import read_volume
-from apps.strokes import read_labels
+from apps.common.images import InputError
+from apps.segment import segment_command as segment
+from apps.segment.label_figures import labels_overlay, middle_slices, palette
+from apps.segment.multilabel import nearer_others, segment_labels, segment_volume
+from apps.segment.strokes import read_labels
+from apps.segment.volumes import read_volume
 
 COLOURS = np.array([(40, 60, 90), (200, 120, 60), (60, 170, 80)])
 
@@ -105,7 +105,7 @@ def test_two_labels_are_one_cut(several):
 
 
 def test_nearness_is_that_of_two_kinds_of_stroke():
-    from apps.geodesic import nearer_background
+    from apps.segment.geodesic import nearer_background
 
     lab = np.random.default_rng(0).uniform(0, 50, (9, 11, 3)).astype(np.float32)
     marks = np.full((9, 11), -1)

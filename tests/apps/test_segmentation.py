@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from apps.images import InputError
-from apps.scores import score
-from apps.segmentation import segment
-from apps.shapes import drop_small, fill_holes_of, keep_parts
+from apps.common.images import InputError
+from apps.segment.mask_scores import score
+from apps.segment.segmentation import segment
+from apps.segment.shapes import drop_small, fill_holes_of, keep_parts
 
 
 @pytest.mark.parametrize("said", ["scribbles", "trimap", "box"])
@@ -142,9 +142,9 @@ def test_scores():
 
 @pytest.mark.parametrize("said", ["scribbles", "box"])
 def test_a_large_picture_starts_from_a_reduced_one(scene, said, monkeypatch):
-    monkeypatch.setattr("apps.segmentation.LARGE", 3000)
-    monkeypatch.setattr("apps.segmentation.REDUCED", 1024)
-    monkeypatch.setattr("apps.terms.REDUCED", 1024)
+    monkeypatch.setattr("apps.segment.segmentation.LARGE", 3000)
+    monkeypatch.setattr("apps.segment.segmentation.REDUCED", 1024)
+    monkeypatch.setattr("apps.segment.terms.REDUCED", 1024)
     image = np.kron(scene.image, np.ones((2, 2, 1), np.uint8))
     truth = np.kron(np.uint8(255) * scene.truth.astype(np.uint8), np.ones((2, 2), np.uint8))
     where = np.kron(scene.strokes, np.ones((2, 2), np.uint8)) if said == "scribbles" else (8, 10, 54, 56)

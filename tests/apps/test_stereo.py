@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from apps import stereo
-from apps.depth.costs import disparity_costs, mirrored_costs
-from apps.depth.files import encoded, read_disparity
-from apps.depth.match import refined
-from apps.depth.occlusion import agreeing, filled
-from apps.depth.reach import guess_max_disparity, supported
-from apps.depth.scores import score_disparity, visible
-from apps.images import InputError
+from apps.common.images import InputError
+from apps.stereo import stereo_command as stereo
+from apps.stereo.costs import disparity_costs, mirrored_costs
+from apps.stereo.disparities import refined
+from apps.stereo.disparity_files import encoded, read_disparity
+from apps.stereo.disparity_range import guess_max_disparity, supported
+from apps.stereo.disparity_scores import score_disparity, visible
+from apps.stereo.stereo_occlusion import agreeing, filled
 
 NEAR, FAR = 9, 3
 
@@ -262,7 +262,8 @@ def test_a_gpu_that_is_not_there_is_refused(files, capsys, monkeypatch):
 
 
 def test_options_default_to_the_library():
-    from apps.depth import costs, match
+    from apps.stereo import costs
+    from apps.stereo import disparities as match
 
     options = stereo._options().parse_args(["left", "right"])
     assert stereo.COSTS == costs.COSTS
@@ -271,7 +272,7 @@ def test_options_default_to_the_library():
 
 
 def test_importing_the_command_is_light():
-    code = "import sys, apps.stereo; print([m for m in sys.modules])"
+    code = "import sys, apps.stereo.stereo_command; print([m for m in sys.modules])"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     for heavy in ("numba", "cv2", "skimage", "matplotlib", "scipy"):
         assert f"'{heavy}'" not in loaded

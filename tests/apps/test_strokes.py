@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from apps.images import InputError
-from apps.strokes import (
+from apps.common.images import InputError
+from apps.segment.strokes import (
     BACKGROUND,
     OBJECT,
     OPEN,

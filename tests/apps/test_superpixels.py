@@ -10,11 +10,11 @@ from PIL import Image
 from skimage import data
 from skimage.measure import label as components
 
-from apps import superpixels as command
-from apps.images import InputError
-from apps.region_scores import RegionScores, read_segments, score_regions
-from apps.regions import mean_picture, outline_picture, outlines
-from apps.superpixels import superpixels
+from apps.common.images import InputError
+from apps.superpixels import superpixels_command as command
+from apps.superpixels.region_scores import RegionScores, read_segments, score_regions
+from apps.superpixels.regions import mean_picture, outline_picture, outlines
+from apps.superpixels.superpixels_command import superpixels
 from benchmarks import superpixels as benchmark
 
 

@@ -10,7 +10,7 @@ import pytest
 import skimage.data
 from PIL import Image
 
-from apps import track
+from apps.track import track_command as track
 
 
 @pytest.fixture

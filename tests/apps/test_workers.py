@@ -16,10 +16,16 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from apps import denoise, flow, match, segment, stereo, superpixels, track
-from apps.batch import Item, run_many
-from apps.images import InputError
-from apps.scale import processes, records
+from apps.common.images import InputError
+from apps.denoise import denoise_command as denoise
+from apps.flow import flow_command as flow
+from apps.many import processes, records
+from apps.many.batch import Item, run_many
+from apps.match import match_command as match
+from apps.segment import segment_command as segment
+from apps.stereo import stereo_command as stereo
+from apps.superpixels import superpixels_command as superpixels
+from apps.track import track_command as track
 from tests.apps import odd_jobs
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -281,7 +287,18 @@ def test_one_input_can_be_resumed_too(inputs, tmp_path, capsys):
 def test_as_a_module(inputs, tmp_path):
     """Workers must find what was defined in the file that was run."""
     done = subprocess.run(
-        [sys.executable, "-m", "apps.denoise", "photos", "--workers", "1", "--out", str(tmp_path), "--device", "cpu"],
+        [
+            sys.executable,
+            "-m",
+            "apps.denoise.denoise_command",
+            "photos",
+            "--workers",
+            "1",
+            "--out",
+            str(tmp_path),
+            "--device",
+            "cpu",
+        ],
         capture_output=True,
         text=True,
         cwd=inputs,

@@ -11,11 +11,12 @@ import cv2
 import numpy as np
 import pytest
 
-from apps import cli, info, writing
-from apps.errors import InputError, OutputError
-from apps.motion import trails
-from apps.motion.trails import write_video
-from apps.writing import remove_unfinished, target_of, write_bytes, written_by_name
+from apps import cli, info
+from apps.common import writing
+from apps.common.errors import InputError, OutputError
+from apps.common.writing import remove_unfinished, target_of, write_bytes, written_by_name
+from apps.track import trails
+from apps.track.trails import write_video
 
 
 def test_a_mode_is_kept_and_a_new_file_follows_the_umask(tmp_path):
@@ -86,7 +87,8 @@ def test_what_is_no_regular_file_is_written_not_replaced(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1"])
 @pytest.mark.parametrize("kind", ["pipe", "file"])
 def test_standard_output_by_name(tmp_path, name, kind):
-    code = f"from apps.writing import write_bytes; print('first'); write_bytes({name!r}, b'second\\n'); print('third')"
+    code = "from apps.common.writing import write_bytes; print('first'); "
+    code += f"write_bytes({name!r}, b'second\\n'); print('third')"
     with open(tmp_path / "out", "w") as file:
         where = subprocess.PIPE if kind == "pipe" else file
         done = subprocess.run([sys.executable, "-c", code], stdout=where, text=True, check=True)

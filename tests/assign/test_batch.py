@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from assign.certificate import certify_pairs, certify_prices, tolerance
-from assign.cpu import batch
-from assign.cpu.batch import INFEASIBLE, SOLVED
+from assign.batch import batch
+from assign.batch.batch import INFEASIBLE, SOLVED
+from assign.core.certificate import certify_pairs, certify_prices, tolerance
 
 DTYPES = [np.int32, np.int64, np.float32, np.float64]
 

@@ -8,10 +8,10 @@ import pytest
 from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
 import assign
-from assign.cpu.scaling.load import load, rows_of_dense
-from assign.cpu.scaling.rules import UNMODIFIED
-from assign.cpu.scaling.scale import new_stats, warm_epsilon
-from assign.infeasible import InfeasibleError
+from assign.core.infeasible import InfeasibleError
+from assign.papers.scaling.load import load, rows_of_dense
+from assign.papers.scaling.rules import UNMODIFIED
+from assign.papers.scaling.scale import new_stats, warm_epsilon
 
 NAMES = ["cost_scaling_v1", "cost_scaling_v2", "cost_scaling", "lock_free"]
 SWITCHES = list(itertools.product((False, True), (False, True)))
@@ -25,7 +25,7 @@ def name(request):
 
 @pytest.fixture
 def module(name):
-    return importlib.import_module(f"assign.cpu.{name}")
+    return importlib.import_module(f"assign.papers.{name}")
 
 
 def keywords(price_updates, arc_fixing):

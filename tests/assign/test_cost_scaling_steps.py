@@ -6,14 +6,14 @@ import itertools
 import numpy as np
 import pytest
 
-from assign.cpu.scaling import price_update
-from assign.cpu.scaling.arc_fixing import fix_arcs
-from assign.cpu.scaling.load import load, rows_of_dense, unload
-from assign.cpu.scaling.network import is_epsilon_optimal, is_flow
-from assign.cpu.scaling.prices import settle
-from assign.cpu.scaling.refine import discharge, empty, saturate
-from assign.cpu.scaling.rules import HALVES, UNMODIFIED
-from assign.cpu.scaling.scale import new_stats, refinements
+from assign.papers.scaling import price_update
+from assign.papers.scaling.arc_fixing import fix_arcs
+from assign.papers.scaling.exact_prices import settle
+from assign.papers.scaling.load import load, rows_of_dense, unload
+from assign.papers.scaling.network import is_epsilon_optimal, is_flow
+from assign.papers.scaling.refine import discharge, empty, saturate
+from assign.papers.scaling.rules import HALVES, UNMODIFIED
+from assign.papers.scaling.scale import new_stats, refinements
 
 SWITCHES = list(itertools.product((False, True), (False, True)))
 KINDS = ["few", "wide", "negative", "product", "distance", "constant", "sums"]
@@ -21,7 +21,7 @@ KINDS = ["few", "wide", "negative", "product", "distance", "constant", "sums"]
 
 @pytest.fixture(params=["cost_scaling_v1", "cost_scaling_v2", "cost_scaling", "lock_free"])
 def module(request):
-    return importlib.import_module(f"assign.cpu.{request.param}")
+    return importlib.import_module(f"assign.papers.{request.param}")
 
 
 def excess_of(network):
@@ -202,7 +202,7 @@ def test_price_update_lowers_by_distances(tools, rules):
 @pytest.mark.parametrize(("which", "low"), [("cost_scaling_v1", None), ("cost_scaling_v2", 0), ("cost_scaling", -1)])
 def test_how_refine_starts(tools, monkeypatch, which, low):
     """Algorithm 5.0 keeps its flow and is 0-optimal; 5.1 and 5.2 have none, and lowest edges at 0 and at -eps."""
-    module = importlib.import_module(f"assign.cpu.{which}")
+    module = importlib.import_module(f"assign.papers.{which}")
     rng = np.random.default_rng(15)
     task = load(*rows_of_dense(tools.random_cost(rng, (12, 15), "wide")), 15, None, module.RULES, 10)
     honest, flows = module.until_flow, []
@@ -282,7 +282,7 @@ def test_settle_repairs_any_prices():
     rng = np.random.default_rng(14)
     cost = rng.integers(0, 100, (7, 9))
     task = load(*rows_of_dense(cost), 9, None, UNMODIFIED, 10)
-    for _ in refinements(task, importlib.import_module("assign.cpu.cost_scaling").refine, UNMODIFIED, task.largest,
+    for _ in refinements(task, importlib.import_module("assign.papers.cost_scaling").refine, UNMODIFIED, task.largest,
                          new_stats(task), alpha=10):  # fmt: skip
         pass
     network = task.network

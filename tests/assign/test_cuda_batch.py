@@ -10,7 +10,7 @@ import pytest
 from numba import config
 from scipy.optimize import linear_sum_assignment
 
-from assign.certificate import tolerance
+from assign.core.certificate import tolerance
 
 SIMULATED = bool(config.ENABLE_CUDASIM)
 pytestmark = [pytest.mark.filterwarnings("ignore:overflow encountered"), pytest.mark.filterwarnings("ignore:invalid")]
@@ -23,7 +23,7 @@ where = [pytest.param("sim", marks=pytest.mark.sim), pytest.param("gpu", marks=p
 
 def solved(costs, **options):
     """Results on the host."""
-    from assign.cuda import batch
+    from assign.batch import batch_cuda as batch
 
     *arrays, _ = batch.solve(costs, **options)
     return [a.copy_to_host() if hasattr(a, "copy_to_host") else a for a in arrays]
@@ -177,7 +177,7 @@ def test_forbidden_pairs(where):
 @pytest.fixture(params=["more columns a thread", "block"])
 def larger(request, monkeypatch):
     """Small problems solved as larger ones are."""
-    from assign.cuda import batch_shape
+    from assign.batch import batch_shape_cuda as batch_shape
 
     monkeypatch.setattr(batch_shape, "STAGED", 0)
     monkeypatch.setattr(batch_shape, "MOST_THREADS", 16)
@@ -250,7 +250,7 @@ def test_large_ragged(shape, dtype, limited):
 def test_arrays_on_the_device_stay_there():
     from numba import cuda
 
-    from assign.cuda import batch
+    from assign.batch import batch_cuda as batch
 
     costs = np.random.default_rng(9).random((50, 12, 12)).astype(np.float32)
     result = batch.solve(cuda.to_device(costs))

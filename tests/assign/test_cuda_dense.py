@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from assign.certificate import certify_pairs, certify_prices, tolerance
-from assign.infeasible import InfeasibleError
+from assign.core.certificate import certify_pairs, certify_prices, tolerance
+from assign.core.infeasible import InfeasibleError
 
 DTYPES = ["int32", "int64", "float32", "float64"]
 
@@ -18,7 +18,7 @@ def on_gpu(array):
 
 def solved(cost, limit=None, **options):
     """Pairs, prices and counts, on the host, after the proof that they are optimal."""
-    from assign.cuda.dense.solve import solve
+    from assign.dense.dense_cuda import solve
     from gridcut.device.arrays import download
 
     *arrays, stats = solve(on_gpu(cost), limit=limit, **options)
@@ -161,7 +161,7 @@ def test_simulated_options(options):
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("squared", [False, True])
 def test_simulated_points(whole, squared):
-    from assign.cuda.dense.solve import solve_points
+    from assign.dense.dense_cuda import solve_points
     from gridcut.device.arrays import download
 
     rng = np.random.default_rng(6)
@@ -176,7 +176,7 @@ def test_simulated_points(whole, squared):
 
 def oracle(cost, width):
     """Lists like those of the GPU, of any width, made by NumPy; and rows."""
-    from assign.cuda.dense import augment as paths
+    from assign.dense import arc_list_paths as paths
 
     far = paths.far_of(cost.dtype)
 
@@ -196,7 +196,7 @@ def oracle(cost, width):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_paths_over_lists(family, shape, width, limited):
     """The end on the CPU alone, from any prices, with lists far too short."""
-    from assign.cuda.dense import augment as paths
+    from assign.dense import arc_list_paths as paths
 
     rng = np.random.default_rng(width)
     n, m = shape
@@ -263,7 +263,7 @@ def test_limits_on_gpu():
 
 @pytest.mark.gpu
 def test_points_on_gpu():
-    from assign.cuda.dense.solve import solve_points
+    from assign.dense.dense_cuda import solve_points
     from gridcut.device.arrays import download
 
     rng = np.random.default_rng(6)

@@ -5,15 +5,15 @@ import importlib
 import numpy as np
 import pytest
 
-from assign.certificate import certify_pairs, certify_prices, tolerance
-from assign.infeasible import InfeasibleError
+from assign.core.certificate import certify_pairs, certify_prices, tolerance
+from assign.core.infeasible import InfeasibleError
 
 sim = pytest.mark.sim
 gpu = pytest.mark.gpu
 
 
 def lock_free():
-    return importlib.import_module("assign.cuda.lock_free")
+    return importlib.import_module("assign.papers.lock_free_cuda")
 
 
 def solved(cost, *, limit=None, solve=None, **keywords):
@@ -103,8 +103,8 @@ def test_costs_on_the_gpu_give_results_there(tools):
 @sim
 def test_the_host_finds_the_edges_the_device_fixed():
     """Both keep their lists in the same order."""
-    from assign.cpu.scaling.arc_fixing import fix_arcs
-    from assign.cpu.scaling.load import load, rows_of_dense
+    from assign.papers.scaling.arc_fixing import fix_arcs
+    from assign.papers.scaling.load import load, rows_of_dense
     from gridcut.device.arrays import download
 
     module = lock_free()
@@ -122,9 +122,9 @@ def test_the_host_finds_the_edges_the_device_fixed():
 @sim
 def test_what_a_launch_leaves_too_low_is_repaired(monkeypatch):
     """A race that the proof rules out: an edge below -eps when f is a flow."""
-    from assign.cpu.scaling.load import load, rows_of_dense
-    from assign.cpu.scaling.network import is_epsilon_optimal, is_flow
-    from assign.cpu.scaling.scale import new_stats
+    from assign.papers.scaling.load import load, rows_of_dense
+    from assign.papers.scaling.network import is_epsilon_optimal, is_flow
+    from assign.papers.scaling.scale import new_stats
     from gridcut.device.arrays import upload
 
     module = lock_free()

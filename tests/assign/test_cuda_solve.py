@@ -103,7 +103,7 @@ def test_bad_values_on_the_gpu(where):
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_costs_are_reduced_on_the_gpu(where, dtype, order):
     """The certificate's pass over the costs, against NumPy: both axes and signs, forbidden pairs, overflows."""
-    from assign.cuda.certificate import DeviceCosts
+    from assign.core.certificate_cuda import DeviceCosts
 
     rng = np.random.default_rng(6)
     cost = np.asarray(rng.integers(0, 100, (9, 40)), dtype, order=order)

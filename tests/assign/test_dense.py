@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from assign.certificate import certify_pairs, certify_prices, tolerance
-from assign.cpu.dense import lists, prices
-from assign.cpu.dense.solve import solve
-from assign.infeasible import InfeasibleError
+from assign.core.certificate import certify_pairs, certify_prices, tolerance
+from assign.core.infeasible import InfeasibleError
+from assign.dense import cheap_columns as lists
+from assign.dense import first_prices as prices
+from assign.dense.dense import solve
 from gridcut.device import run_threads
 
 
@@ -289,8 +290,8 @@ def test_a_start_that_is_no_number():
 
 @pytest.mark.parametrize("dtype", [np.int32, np.float64])
 def test_passes_by_several_threads(dtype, monkeypatch):
-    monkeypatch.setattr("assign.cpu.dense.lists.PARALLEL_FROM", 1000)
-    monkeypatch.setattr("assign.cpu.dense.prices.PARALLEL_FROM", 1000)
+    monkeypatch.setattr("assign.dense.cheap_columns.PARALLEL_FROM", 1000)
+    monkeypatch.setattr("assign.dense.first_prices.PARALLEL_FROM", 1000)
     started = []
     for module in (lists, prices):
         monkeypatch.setattr(module, "thread_count", lambda: 3)

@@ -5,12 +5,12 @@ import threading
 import numpy as np
 import pytest
 
-from assign.cpu import lock_free
-from assign.cpu.scaling.load import load, rows_of_dense, unload
-from assign.cpu.scaling.network import is_epsilon_optimal, is_flow
-from assign.cpu.scaling.refine import FLOOR, empty, saturate
-from assign.cpu.scaling.scale import new_stats, refinements
-from assign.cpu.scaling.shared_queue import NOBODY, make_queue, put, put_active, take
+from assign.papers import lock_free
+from assign.papers.scaling.load import load, rows_of_dense, unload
+from assign.papers.scaling.network import is_epsilon_optimal, is_flow
+from assign.papers.scaling.refine import FLOOR, empty, saturate
+from assign.papers.scaling.scale import new_stats, refinements
+from assign.papers.scaling.shared_queue import NOBODY, make_queue, put, put_active, take
 from gridcut.device import kernel, run_threads, thread_count
 
 

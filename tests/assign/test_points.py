@@ -6,8 +6,8 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
 import assign
-from assign.certificate import certify_pairs, certify_prices, tolerance
-from assign.cpu.sparse.nearest import BLOCK, METRICS, solve_points
+from assign.core.certificate import certify_pairs, certify_prices, tolerance
+from assign.sparse.nearest import BLOCK, METRICS, solve_points
 
 
 def certify(x, y, metric, result, limit=None):

@@ -6,9 +6,9 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_matrix, hstack
 from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
-from assign.certificate import certify_pairs, certify_prices, tolerance
-from assign.cpu.sparse.solve import solve
-from assign.infeasible import InfeasibleError
+from assign.core.certificate import certify_pairs, certify_prices, tolerance
+from assign.core.infeasible import InfeasibleError
+from assign.sparse.sparse import solve
 
 
 def csr_of(matrix, allowed):
@@ -115,7 +115,7 @@ def test_partial_matchings_agree_with_scipy(seed):
 @pytest.mark.parametrize("limited", [False, True])
 def test_the_auction_where_columns_may_stay_unmatched(monkeypatch, limited):
     """Paths are cut short at once, so that the auction and the search from columns are used."""
-    monkeypatch.setattr("assign.cpu.sparse.solve.WITHOUT", -1)
+    monkeypatch.setattr("assign.sparse.sparse.WITHOUT", -1)
     rng = np.random.default_rng(200 + limited)
     checked = bids = 0
     for _ in range(1000):

@@ -9,7 +9,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import maximum_flow
 
 import gridcut
-from gridcut.grid import make_layout
+from gridcut.core.grid import make_layout
 from gridcut.methods import METHODS as SOLVERS
 
 # name, parameters: every solver, and every variant of it
@@ -172,10 +172,10 @@ def poison(monkeypatch, request):
 
 @pytest.fixture
 def stand_in(monkeypatch):
-    """A module in the place of gridcut.cuda.tiles.solve: the CPU."""
-    from gridcut.cpu import push_relabel
-    from gridcut.cuda.tiles.layout import from_flat, to_flat
+    """A module in the place of gridcut.tiles.tiles: the CPU."""
     from gridcut.device.cuda import cuda
+    from gridcut.papers import push_relabel
+    from gridcut.tiles.tile_layout import from_flat, to_flat
 
     def solve(excess, residual, layout, *, warm=None, callback=None, steps=1):
         flat = make_layout(layout.extent, layout.offsets)

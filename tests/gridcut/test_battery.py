@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import gridcut
-from gridcut.blocks import plan
+from gridcut.out_of_core import plan
 from tests.gridcut import battery, label_battery
 from tests.gridcut.battery import GOOD, MALFORMED, Instance, solve_by_oracle, wrong, wrong_flow
 

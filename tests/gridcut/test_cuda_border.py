@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import gridcut
-from gridcut.cuda.tiles.layout import CELLS, fits, from_flat, make_tile_layout, to_flat
-from gridcut.grid import make_layout
-from gridcut.load import largest_capacities
-from gridcut.load import load as load_on_host
-from gridcut.problem import check_problem
+from gridcut.core.grid import make_layout
+from gridcut.core.load import largest_capacities
+from gridcut.core.load import load as load_on_host
+from gridcut.core.problem import check_problem
+from gridcut.tiles.tile_layout import CELLS, fits, from_flat, make_tile_layout, to_flat
 
 OFFSETS = {
     1: [(1,), (-1,)],
@@ -100,7 +100,7 @@ def strided(array, rng):
     ],
 )
 def test_loading_is_that_of_the_cpu(shape, dtype, there, tiled):
-    from gridcut.cuda.load import Sheet, choose_numbers, make_place
+    from gridcut.cuda.device_load import Sheet, choose_numbers, make_place
     from gridcut.device.cuda import cuda
 
     rng = np.random.default_rng(82)
@@ -154,7 +154,7 @@ def window_on_device(array, cuda):
 
 @sim
 def test_loading_without_room_for_copies_and_large_numbers(monkeypatch):
-    from gridcut.cuda import load
+    from gridcut.cuda import device_load as load
 
     monkeypatch.setattr(load, "free_bytes", lambda: 0)
     rng = np.random.default_rng(83)
@@ -388,7 +388,7 @@ def test_a_gpu_without_room():
 
 def test_every_kernel_of_the_border_is_listed():
     pytest.importorskip("numba_cuda")
-    for name in ("pixels", "changes"):
+    for name in ("pixel_kernels", "device_changes"):
         module = importlib.import_module(f"gridcut.cuda.{name}")
         kernels = {listed for listed, *_ in module.kernels()}
         assert kernels == {

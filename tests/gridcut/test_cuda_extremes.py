@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import gridcut
-from gridcut.cuda.tiles.layout import to_flat
-from gridcut.load import largest_capacities
-from gridcut.load import load as load_on_host
-from gridcut.problem import check_problem
+from gridcut.core.load import largest_capacities
+from gridcut.core.load import load as load_on_host
+from gridcut.core.problem import check_problem
+from gridcut.tiles.tile_layout import to_flat
 
 # Kernels multiply infinite and huge floats knowingly; only in the simulator does numpy say so.
 pytestmark = [pytest.mark.sim, pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")]
@@ -39,7 +39,7 @@ def solved_on_cpu(problem, mask=None):
 @pytest.mark.parametrize("tiled", [False, True], ids=["flat", "tiles"])
 @pytest.mark.parametrize("bound", [None, 7.25, 1e20])
 def test_loading_is_that_of_the_cpu(tiled, bound):
-    from gridcut.cuda.load import Sheet, choose_numbers, make_place
+    from gridcut.cuda.device_load import Sheet, choose_numbers, make_place
 
     rng = np.random.default_rng(511)
     for shape, scale in (((5, 34), 1.0), ((4, 7), 1e-310), ((3, 5), 1e300)):
@@ -62,7 +62,7 @@ def test_loading_is_that_of_the_cpu(tiled, bound):
 
 
 def test_the_smallest_floats():
-    from gridcut.cuda.load import Sheet, choose_numbers, make_place
+    from gridcut.cuda.device_load import Sheet, choose_numbers, make_place
 
     problem = check_problem(np.array([3e-310, 0]), np.array([0, 5e-310]), {(1,): 4e-310}, None)
     grid, _ = load_on_host(problem)

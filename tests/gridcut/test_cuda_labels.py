@@ -8,8 +8,8 @@ import pytest
 
 import gridcut
 from gridcut import alpha_beta_swap, alpha_expansion, neighbourhood
-from gridcut.labels.border import cheapest, check_labels
-from gridcut.labels.fusion import fused
+from gridcut.multilabel.fusion import fused
+from gridcut.multilabel.validation import cheapest, check_labels
 
 sim = pytest.mark.sim
 
@@ -39,7 +39,7 @@ def raster(problem, label):
 
 
 def device_problem(unary, weights, cost, metric=True):
-    from gridcut.labels.cuda.problem import DeviceProblem
+    from gridcut.multilabel.problem_cuda import DeviceProblem
 
     return DeviceProblem(unary, weights, cost, metric=metric)
 
@@ -68,10 +68,10 @@ def test_loading(shape, neighbours):
 @pytest.mark.parametrize("seed", range(3))
 def test_flood_crosses_borders(seed):
     """What open arcs lead to, from tile to tile, until nothing is added."""
-    from gridcut.cuda.tiles.layout import make_tile_layout, to_image
+    from gridcut.core.grid import make_layout
     from gridcut.device.cuda import cuda, cuda_kernel
-    from gridcut.grid import make_layout
-    from gridcut.labels.cuda.flood import flood
+    from gridcut.multilabel.flood_cuda import flood
+    from gridcut.tiles.tile_layout import make_tile_layout, to_image
 
     neighbours, shape = [(4, (40, 40)), (8, (34, 66)), (26, (5, 9, 40))][seed]
     tiled = make_tile_layout(1, shape, make_layout(shape, neighbourhood(neighbours)).offsets)
@@ -129,7 +129,7 @@ def test_flood_crosses_borders(seed):
 @pytest.mark.parametrize(("shape", "neighbours"), [((9, 40), 4), ((4, 5, 10), 26)])
 def test_fusion(shape, neighbours):
     """The better of two labellings in each set of pixels where they differ."""
-    from gridcut.labels.cuda.fusion import fuse
+    from gridcut.multilabel.fusion_cuda import fuse
 
     unary, weights, cost = instance(shape, 4, 2, neighbours)
     rng = np.random.default_rng(2)
@@ -148,7 +148,7 @@ def test_fusion(shape, neighbours):
 @sim
 def test_exchange_of_labels():
     """Pixels only: cells beyond the grid, which hold label 0, neither change nor count."""
-    from gridcut.labels.cuda.fusion import exchange
+    from gridcut.multilabel.fusion_cuda import exchange
 
     unary, weights, cost = instance((9, 40), 3, 4, 4)
     labels = np.random.default_rng(5).integers(0, 3, (9, 40)).astype(np.int32)

@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 
 import gridcut
-from gridcut.capacity import cut_capacity
-from gridcut.certificate import certify
-from gridcut.cpu import push_relabel
-from gridcut.flow import labels_of
-from gridcut.load import load
-from gridcut.problem import check_problem
+from gridcut.core.certificate import certify
+from gridcut.core.cut_capacity import cut_capacity
+from gridcut.core.load import load
+from gridcut.core.problem import check_problem
+from gridcut.maximum_flow import labels_of
+from gridcut.papers import push_relabel
 
 pytestmark = pytest.mark.sim
 
 # Blocks of 32 threads: in the simulator each is a thread of Python.
 SCHEMES = {
-    "lock_free": {"block": 32, "steps": 8, "global_every": 2},
+    "lock_free_cuda": {"block": 32, "steps": 8, "global_every": 2},
     "hybrid": {"block": 32, "cycle": 6},
     "cudacuts": {"block": (8, 4), "global_every": 4},
     "cudacuts_pull": {"block": (8, 4), "global_every": 4},
@@ -25,7 +25,7 @@ SCHEMES = {
 
 
 def module_of(scheme):
-    return importlib.import_module("gridcut.cuda." + scheme)
+    return importlib.import_module("gridcut.papers." + scheme)
 
 
 def cut_of(source, sink, edges, mask, scheme, **keywords):
@@ -117,7 +117,7 @@ def test_several_pushes_after_each_relabel(scheme, tools):
 
 def test_cancelled_arcs_leave_the_same_problem(tools):
     """Whatever arcs are cancelled, and whatever deficits that makes, the same cut is found."""
-    from gridcut.cuda.hybrid import cancel_kernel
+    from gridcut.papers.hybrid import cancel_kernel
 
     rng = np.random.default_rng(10)
     problem = check_problem(*tools.random_problem(rng, (7, 7), gridcut.neighbourhood(8)))

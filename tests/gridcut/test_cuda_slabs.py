@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import gridcut
-from gridcut.cuda.slabs.split import split
-from gridcut.cuda.tiles.layout import from_flat
-from gridcut.grid import make_layout
+from gridcut.core.grid import make_layout
+from gridcut.tiles.slabs.split import split
+from gridcut.tiles.tile_layout import from_flat
 
 sim = pytest.mark.sim
 
@@ -242,7 +242,7 @@ def test_both_sides_push_over_one_edge(tools):
 
 @sim
 def test_solve_without_rising_between_relabelings(tools, monkeypatch):
-    from gridcut.cuda.slabs import solve
+    from gridcut.tiles.slabs import slabs as solve
 
     monkeypatch.setattr(solve, "MANY", 0)
     check(scattered(np.random.default_rng(202), (34, 5), 4, 0.1), tools, [0, 0])
@@ -251,7 +251,7 @@ def test_solve_without_rising_between_relabelings(tools, monkeypatch):
 @sim
 def test_local_relabelings(tools, monkeypatch):
     """Wherever the time allows it, even where many tiles are at work; heights from there need not be distances."""
-    from gridcut.cuda.slabs import solve
+    from gridcut.tiles.slabs import slabs as solve
 
     monkeypatch.setattr(solve, "FEW", 0)
     monkeypatch.setattr(solve, "PATIENCE", 5.0)
@@ -267,13 +267,13 @@ def test_local_relabelings(tools, monkeypatch):
 @sim
 def test_state_of_lines(tools):
     """What lines_of brings is what the whole grid holds; the ghosts have nothing left."""
-    from gridcut.cuda.slabs.fetch import fetch_lines
-    from gridcut.cuda.slabs.flow import solved_of
-    from gridcut.cuda.slabs.load import load_slabs
-    from gridcut.cuda.slabs.solve import solve
-    from gridcut.cuda.tiles.search import FAR
+    from gridcut.core.problem import check_problem
     from gridcut.device.peers import open_gpus
-    from gridcut.problem import check_problem
+    from gridcut.tiles.slabs.fetch import fetch_lines
+    from gridcut.tiles.slabs.slab_flow import solved_of
+    from gridcut.tiles.slabs.slab_load import load_slabs
+    from gridcut.tiles.slabs.slabs import solve
+    from gridcut.tiles.tile_search import FAR
 
     shape = (9, 3, 4)
     problem = check_problem(*scattered(np.random.default_rng(203), shape, 6, 0.1), None)

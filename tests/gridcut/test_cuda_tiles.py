@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import gridcut
-from gridcut.cuda.tiles.layout import from_flat, make_tile_layout, to_flat
-from gridcut.grid import make_layout
+from gridcut.core.grid import make_layout
+from gridcut.tiles.tile_layout import from_flat, make_tile_layout, to_flat
 
 pytestmark = pytest.mark.sim
 
@@ -57,8 +57,8 @@ def outside(shape, offset):
 @pytest.mark.parametrize("connectivity", NEIGHBOURHOODS)
 def test_search_of_one_tile(connectivity, seed):
     """Random arcs, sinks and offers of the surroundings: levels and reached pixels are those of a plain search."""
-    from gridcut.cuda.tiles.search import FAR, LEVELS, PITCH, search, search_words
     from gridcut.device.cuda import cuda, cuda_kernel
+    from gridcut.tiles.tile_search import FAR, LEVELS, PITCH, search, search_words
 
     tiled, _ = layout_of(connectivity)
     tile, arcs, offsets = tiled.tile, tiled.arcs, np.array(tiled.offsets, np.int32)
@@ -94,8 +94,8 @@ def test_search_of_one_tile(connectivity, seed):
 
 def test_queue():
     """Every tile comes as often as it was added, and then everyone hears that there will be no more."""
-    from gridcut.cuda.tiles.queue import FINISHED, PENDING, pop, push
     from gridcut.device.cuda import cuda, cuda_kernel
+    from gridcut.tiles.tile_queue import FINISHED, PENDING, pop, push
 
     n = 7
 
@@ -134,10 +134,10 @@ def test_queue():
 @pytest.mark.parametrize("connectivity", NEIGHBOURHOODS)
 def test_discharge_of_one_tile(connectivity, wide, rise, share):
     """Nothing is lost, no capacity exceeded, and where all arcs are open all excess arrives."""
-    from gridcut.cuda.tiles.discharge import PIXELS, WIDTH, discharge, place_in_h
-    from gridcut.cuda.tiles.kernels import Shape, rim_of, rim_words, shared_bytes
-    from gridcut.cuda.tiles.search import FAR
     from gridcut.device.cuda import cuda, cuda_kernel
+    from gridcut.tiles.tile_discharge import PIXELS, WIDTH, discharge, place_in_h
+    from gridcut.tiles.tile_kernels import Shape, rim_of, rim_words, shared_bytes
+    from gridcut.tiles.tile_search import FAR
 
     tiled, _ = layout_of(connectivity)
     shape = Shape(tiled.offsets, tiled.tile, wide)
@@ -203,9 +203,9 @@ def test_discharge_of_one_tile(connectivity, wide, rise, share):
 
 def on_device(tiled, layout, excess, residual):
     """Excess and residuals in tiles, and the memory of a solve with their bits."""
-    from gridcut.cuda.tiles.kernels import Shape, bits_kernel, list_count
-    from gridcut.cuda.tiles.solve import make_state
     from gridcut.device.cuda import cuda
+    from gridcut.tiles.tile_kernels import Shape, bits_kernel, list_count
+    from gridcut.tiles.tiles import make_state
 
     flat_excess, flat_residual = np.zeros(layout.size, np.int32), np.zeros(layout.size * layout.arcs, np.int32)
     layout.interior(flat_excess)[...] = excess
@@ -219,8 +219,8 @@ def on_device(tiled, layout, excess, residual):
 
 
 def relabel(tiled, state):
-    from gridcut.cuda.tiles.kernels import SEARCH_THREADS, Shape, kernels_for
-    from gridcut.cuda.tiles.search import search_words
+    from gridcut.tiles.tile_kernels import SEARCH_THREADS, Shape, kernels_for
+    from gridcut.tiles.tile_search import search_words
 
     kernel, _ = kernels_for(Shape(tiled.offsets, tiled.tile, False), 32)
     kernel[1, SEARCH_THREADS, 0, 4 * search_words(tiled.arcs)](*state[:-1], tiled.tiles, 1)
@@ -228,7 +228,7 @@ def relabel(tiled, state):
 
 def check_relabeling(tiled, layout, excess, open_arcs):
     """Heights are distances, and the bits of what can reach the sink are those with one."""
-    from gridcut.cuda.tiles.search import FAR
+    from gridcut.tiles.tile_search import FAR
 
     for k, offset in enumerate(layout.offsets):
         open_arcs[k][outside(layout.shape, offset)] = False
@@ -277,7 +277,7 @@ def test_relabeling_along_a_snake(turned, end):
 @pytest.mark.parametrize(("connectivity", "shape"), [(4, (7, 40)), (8, (40, 6)), (6, (5, 4, 8))])
 def test_discharge_keeps_the_bits(connectivity, shape):
     """After a launch, bits and what they stand for agree, across borders too; nothing is lost."""
-    from gridcut.cuda.tiles.kernels import THREADS, Shape, bits_kernel, kernels_for, shared_bytes
+    from gridcut.tiles.tile_kernels import THREADS, Shape, bits_kernel, kernels_for, shared_bytes
 
     tiled, layout = layout_of(connectivity, shape)
     rng = np.random.default_rng([connectivity, 4])
@@ -318,7 +318,7 @@ def test_discharge_keeps_the_bits(connectivity, shape):
 @pytest.fixture(autouse=True)
 def _few_launches(monkeypatch):
     """No rounds in advance: in the simulator one that finds nothing to do costs as much as any other."""
-    from gridcut.cuda.tiles import solve
+    from gridcut.tiles import tiles as solve
 
     monkeypatch.setattr(solve, "AHEAD", 1)
 
@@ -354,7 +354,7 @@ def test_solve_wide(tools):
 
 
 def test_solve_without_rising_between_relabelings(tools, monkeypatch):
-    from gridcut.cuda.tiles import solve
+    from gridcut.tiles import tiles as solve
 
     monkeypatch.setattr(solve, "MANY", 0)
     check(*problem_of(np.random.default_rng(94), (8, 36), 4), tools)

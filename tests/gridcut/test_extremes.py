@@ -293,8 +293,8 @@ def test_ordinary_capacities_are_not_clamped():
 
 
 def test_capacities_that_cannot_count_together_are_refused():
-    from gridcut.capacity import Measured
-    from gridcut.refine import next_bound
+    from gridcut.core.cut_capacity import Measured
+    from gridcut.core.float_refinement import next_bound
 
     with pytest.raises(ValueError, match=r"source, sink and edges differ too much in size: .* within 0\.5; scale them"):
         next_bound(Measured(1.0, 1.0, 0.5), 2.0**-60, lambda: [1.0, 1.0, 1.0, 1.0])

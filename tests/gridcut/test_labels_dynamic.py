@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from gridcut import energy_of, neighbourhood
-from gridcut.labels.dynamic import LabelSolver
-from gridcut.labels.labelling import move_minimum
+from gridcut.multilabel.label_solver import LabelSolver
+from gridcut.multilabel.labelling import move_minimum
 
 LINEAR = np.minimum(np.abs(np.subtract.outer(np.arange(4), np.arange(4))), 2)
 

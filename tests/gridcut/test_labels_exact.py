@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gridcut import BinaryEnergy, alpha_expansion, binary_minimum, convex_labels, energy_of, roof_duality
-from gridcut.terms import ends
+from gridcut.core.terms import ends
 
 METHOD = "push_relabel"  # compiles faster for neighbourhoods that nothing else needs
 

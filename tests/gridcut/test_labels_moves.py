@@ -7,10 +7,10 @@ import pytest
 
 from gridcut import alpha_beta_swap, alpha_expansion, energy_of, neighbourhood
 from gridcut.device import CertificateError
-from gridcut.labels import descent
-from gridcut.labels.border import check_labels
-from gridcut.labels.fusion import fused
-from gridcut.labels.labelling import Move, choices, move_minimum
+from gridcut.multilabel import descent
+from gridcut.multilabel.fusion import fused
+from gridcut.multilabel.labelling import Move, choices, move_minimum
+from gridcut.multilabel.validation import check_labels
 
 LINEAR = np.abs(np.subtract.outer(np.arange(4), np.arange(4)))
 COSTS = {"potts": None, "linear": LINEAR, "truncated": np.minimum(LINEAR, 2), "apart": [[0, 5], [5, 0]]}

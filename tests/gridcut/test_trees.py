@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import gridcut
-from gridcut.cpu.trees import prepass
-from gridcut.cpu.trees import solve as trees
+from gridcut.ibfs import ibfs as trees
+from gridcut.ibfs import prepass
 
 LIMITS = {
     "one strip": {},
@@ -153,8 +153,8 @@ def test_a_callback_hears_of_every_phase(monkeypatch):
 
 
 def test_gathering_moves_excess_to_the_middle_of_blocks_and_keeps_the_problem():
-    from gridcut.load import load
-    from gridcut.problem import check_problem
+    from gridcut.core.load import load
+    from gridcut.core.problem import check_problem
 
     source = np.ones((16, 24), int)
     grid, _ = load(check_problem(source, np.zeros_like(source), {(0, 1): 1000, (1, 0): 1000}, None))

@@ -1,6 +1,6 @@
 """Every CUDA kernel compiled to machine code for the oldest and the newest device, without a device.
 
-Modules below gridcut/cuda, gridcut/labels/cuda, assign/cuda and matching/cuda list their kernels: kernels() returns
+Modules with CUDA kernels list them: kernels() returns
 [(name, kernel, argument types), ...].
 The compiler's output says what a kernel takes: registers, and bytes of local memory a thread, which is where arrays
 with run-time indices and registers that did not fit go.  Both cost more than any trick in a kernel saves.
@@ -42,7 +42,7 @@ MAY_SPILL = {
 MAY_USE = {
     "block_kernel": 255,  # blocks of 256 threads, of which one fits whatever it takes
 }  # kernel's name: registers, where they are more
-PACKAGES = ("gridcut.cuda", "gridcut.labels.cuda", "assign.cuda", "matching.cuda")
+PACKAGES = ("gridcut", "assign", "matching")
 ROOT = Path(gridcut.__file__).parents[1]
 
 REGISTERS, FRAME = 0x2F, 0x11  # records of .nv.info: (symbol, registers) and (symbol, bytes of local memory)
@@ -53,7 +53,8 @@ def cuda_modules():
         package = importlib.import_module(name)
         yield package
         for found in pkgutil.walk_packages(package.__path__, f"{name}."):
-            yield importlib.import_module(found.name)
+            if not found.name.startswith("gridcut.device."):
+                yield importlib.import_module(found.name)
 
 
 def kernels_of(module):
@@ -64,7 +65,7 @@ def kernels_of(module):
 def listed():
     for module in cuda_modules():
         for name, kernel, types in kernels_of(module):
-            yield pytest.param(kernel, types, id=f"{module.__name__.replace('.cuda.', '.')}-{name}")
+            yield pytest.param(kernel, types, id=f"{module.__name__}-{name}")
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -33,15 +34,24 @@ def test_packages_come_from_this_checkout(name):
 def modules_of(name):
     """All modules below a package; those of the CUDA side only where numba-cuda is installed."""
     for path in sorted((ROOT / name).rglob("*.py")):
-        parts = path.relative_to(ROOT).with_suffix("").parts
-        if numba_cuda_is_installed() or not (any("cuda" in part for part in parts) or imports_cuda(path)):
-            yield ".".join(parts).removesuffix(".__init__")
+        if numba_cuda_is_installed() or not imports_cuda(path):
+            yield ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
+@cache
 def imports_cuda(path):
     """Whether importing a module imports numba.cuda or the driver's bindings with it."""
-    lines = path.read_text("utf-8").splitlines()
-    return any(line.startswith(("from cuda.", "from gridcut.device.cuda ")) for line in lines)
+    if path in (ROOT / "gridcut/device/cuda.py", ROOT / "gridcut/device/cuda_simulator.py"):
+        return True
+    for module, names in re.findall(r"^from ([\w.]+) import (.*)", path.read_text("utf-8"), re.MULTILINE):
+        if module.startswith("cuda."):
+            return True
+        if module.split(".")[0] in PACKAGES[:3]:
+            place = ROOT / module.replace(".", "/")
+            found = [place.with_suffix(".py"), *(place / f"{name.strip()}.py" for name in names.split(","))]
+            if any(file.exists() and imports_cuda(file) for file in found):
+                return True
+    return False
 
 
 @pytest.mark.parametrize("used", ["gridcut.max_flow", "assign.solve"])
@@ -82,12 +92,13 @@ def test_every_file_says_what_it_is(path):
     assert ast.get_docstring(ast.parse(path.read_text("utf-8"))), "a module needs a docstring"
 
 
-# A file with kernels of its own tells an algorithm; gridcut/device and the plain drivers do not.
+# The files of the methods, which have folders of their own.
 SOLVERS = [
     path
     for path in SOURCES
-    if any(path.is_relative_to(ROOT / name / device) for name in PACKAGES[:3] for device in ("cpu", "cuda"))
-    and path.name != "__init__.py"
+    if any(path.is_relative_to(ROOT / name) for name in PACKAGES[:3])
+    and path.parent.name not in (*PACKAGES, "core", "device", "cuda")
+    and path.name not in ("__init__.py", "batch_cuda.py")
     and re.search(r"^(def (solve|solve_sparse|initialise|match)\(|solve = )", path.read_text("utf-8"), re.MULTILINE)
 ]
 

@@ -38,7 +38,7 @@ def test_every_assignment_method_has_its_row():
 
 
 def test_every_matching_method_has_its_row():
-    from matching.greedy_matching import METHODS as GREEDY
+    from matching.general.greedy_matching import METHODS as GREEDY
     from matching.methods import INITS, METHODS
 
     rows = [row for row in README.splitlines() if "matching" in row.split("|")[1:2].__str__()]

@@ -14,8 +14,8 @@ import scipy.io
 import scipy.sparse as sp
 
 import matching
-from matching.greedy_matching import HEAVIEST_FIRST
-from matching.greedy_matching import METHODS as GREEDY
+from matching.general.greedy_matching import HEAVIEST_FIRST
+from matching.general.greedy_matching import METHODS as GREEDY
 from matching.methods import INITS, METHODS
 from tests.matching import battery
 

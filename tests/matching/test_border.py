@@ -6,8 +6,8 @@ import scipy.sparse
 from scipy.sparse import csgraph
 
 import matching
-from matching.certificate import certify
-from matching.cpu import portfolio
+from matching.core.certificate import certify
+from matching.portfolio import portfolio
 
 DENSE = np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1], [1, 0, 0]])
 

@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse
 from scipy.sparse.csgraph import connected_components
 
-from matching.coarsening import coarsen, hierarchy
-from matching.greedy_matching import METHODS, greedy
+from matching.general.coarsening import coarsen, hierarchy
+from matching.general.greedy_matching import METHODS, greedy
 
 
 def random_graph(rng, n, density, floats=False):

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse
 
 import matching
-from matching.graph import bipartite_graph
+from matching.core.graph import bipartite_graph
 
 sim = pytest.mark.sim
 gpu = pytest.mark.gpu
@@ -81,7 +81,7 @@ def test_arrays_of_any_kind(tools, where, how):
 def test_what_is_read_is_the_graph(tools, where):
     """Both sides, and the way back to the host, whatever the order of the entries."""
     from gridcut.device.arrays import download
-    from matching.cuda.device_graph import device_graph
+    from matching.core.device_graph_cuda import device_graph
 
     rng = np.random.default_rng(2)
     for matrix in drawn(tools, rng, where):
@@ -113,7 +113,7 @@ def test_arrays_may_be_longer_than_the_pointers_say(tools, where):
 
 @pytest.mark.parametrize("where", WHERE)
 def test_a_graph_made_once(tools, where):
-    from matching.cuda.device_graph import device_graph
+    from matching.core.device_graph_cuda import device_graph
 
     matrix = tools.uniform(12 if where == "simulator" else 5000, 3, np.random.default_rng(3))
     size = tools.best_cardinality(matrix)
@@ -203,7 +203,7 @@ def test_graphs_that_are_refused(tools, where):
 
 @sim
 def test_what_is_seen_to_lie_on_a_gpu(tools):
-    from matching.device_graph import lies_on_gpu
+    from matching.core.device_graph import lies_on_gpu
 
     matrix = tools.path(3)
     ptr, adj = there(matrix.indptr), there(matrix.indices)

@@ -7,10 +7,10 @@ import pytest
 import scipy.sparse
 
 import matching
-from matching.cpu.greedy import parallel, sorted
-from matching.cuda import limits
-from matching.general_graph import check_graph
-from matching.greedy_certificate import certify, weight_of
+from matching.core import limits_cuda as limits
+from matching.general import parallel, sorted
+from matching.general.general_graph import check_graph
+from matching.general.greedy_certificate import certify, weight_of
 
 gpu = pytest.mark.gpu
 WHERE = [pytest.param("simulator", marks=pytest.mark.sim), pytest.param("gpu", marks=gpu)]
@@ -18,7 +18,7 @@ KINDS = ("plain", "few weights", "floats", "equal")
 
 
 def module(name):
-    return importlib.import_module(f"matching.cuda.greedy.{name}")
+    return importlib.import_module(f"matching.general.{name}_cuda")
 
 
 def symmetric(rng, n, degree, kind):

@@ -13,15 +13,18 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import matching.cuda
-from matching.certificate import certify
-from matching.cpu.greedy import parallel, sorted
-from matching.general_graph import check_graph
-from matching.graph import bipartite_graph
+import matching
+from matching.core.certificate import certify
+from matching.core.graph import bipartite_graph
+from matching.general import parallel, sorted
+from matching.general.general_graph import check_graph
 
 pytestmark = pytest.mark.sim
 BLOCKS = 3
-METHODS = ("apfb", "apsb", "g_pr_first", "g_pr_noshr", "g_pr_shr", "ms_bfs_graft", "portfolio")
+METHODS = {
+    name: f"papers.{name}_cuda" for name in ("apfb", "apsb", "g_pr_first", "g_pr_noshr", "g_pr_shr", "ms_bfs_graft")
+}
+METHODS["portfolio"] = "portfolio.portfolio_cuda"
 
 
 def thread_id():
@@ -67,12 +70,12 @@ def grid(monkeypatch):
     """Grids of BLOCKS blocks for all cooperative kernels."""
     room = importlib.import_module("gridcut.device.cuda")
     blocks = Blocks(room)
-    for found in pkgutil.walk_packages(matching.cuda.__path__, "matching.cuda."):
+    for found in pkgutil.walk_packages(matching.__path__, "matching."):
         module = importlib.import_module(found.name)
         # Kernels that are launched otherwise know no grid.
         if getattr(module, "cuda", None) is room.cuda and not hasattr(module, "launch"):
             monkeypatch.setattr(module, "cuda", blocks)
-    module = importlib.import_module("matching.cuda.grid")
+    module = importlib.import_module("matching.core.grid_cuda")
     monkeypatch.setattr(module, "cuda", blocks)
     launch = module.launch
 
@@ -95,7 +98,7 @@ def test_searches(tools, grid, method):
     for graph in drawn(tools, np.random.default_rng(1)):
         checked = bipartite_graph(graph)
         row_match, col_match = np.full(checked.rows, -1, np.int32), np.full(checked.cols, -1, np.int32)
-        importlib.import_module(f"matching.cuda.{method}").solve(checked, row_match, col_match, **parameters)
+        importlib.import_module(f"matching.{METHODS[method]}").solve(checked, row_match, col_match, **parameters)
         certify(checked, row_match, col_match)
 
 
@@ -105,7 +108,7 @@ def test_levels_of_each_block_by_itself(tools, grid, own_levels):
     rng = np.random.default_rng(4)
     graph = bipartite_graph(tools.permuted(tools.road(9, rng), rng))
     row_match, col_match = np.full(graph.rows, -1, np.int32), np.full(graph.cols, -1, np.int32)
-    solve = importlib.import_module("matching.cuda.ms_bfs_graft").solve
+    solve = importlib.import_module("matching.papers.ms_bfs_graft_cuda").solve
     stats = solve(graph, row_match, col_match, own_levels=own_levels, direction_optimising=False)
     certify(graph, row_match, col_match)
     assert stats["levels"] > stats["levels_apart"]
@@ -114,7 +117,7 @@ def test_levels_of_each_block_by_itself(tools, grid, own_levels):
 
 def test_a_block_by_itself_that_reaches_more_than_it_has_room_for(tools, grid):
     """Free rows, two to a block, with six columns each; the rows matched with these are the next level."""
-    from matching.cuda.frontier import NEAR
+    from matching.core.frontier_cuda import NEAR
 
     free, each = 2 * BLOCKS, 6
     assert 2 * each > NEAR
@@ -126,7 +129,7 @@ def test_a_block_by_itself_that_reaches_more_than_it_has_room_for(tools, grid):
     graph = bipartite_graph(graph)
     row_match, col_match = np.full(graph.rows, -1, np.int32), np.full(graph.cols, -1, np.int32)
     row_match[matched], col_match[col] = col, matched
-    solve = importlib.import_module("matching.cuda.ms_bfs_graft").solve
+    solve = importlib.import_module("matching.papers.ms_bfs_graft_cuda").solve
     stats = solve(graph, row_match, col_match, direction_optimising=False)
     certify(graph, row_match, col_match)
     assert stats["augmentations"] == free
@@ -137,7 +140,7 @@ def test_karp_and_sipser(tools, grid):
     for graph in drawn(tools, np.random.default_rng(2)):
         checked = bipartite_graph(graph)
         row_match, col_match = np.full(checked.rows, -1, np.int32), np.full(checked.cols, -1, np.int32)
-        importlib.import_module("matching.cuda.karp_sipser").initialise(checked, row_match, col_match)
+        importlib.import_module("matching.initial.karp_sipser_cuda").initialise(checked, row_match, col_match)
         pairs = graph.tocoo()
         assert not ((row_match[pairs.row] < 0) & (col_match[pairs.col] < 0)).any()
 
@@ -149,5 +152,5 @@ def test_greedy(tools, grid):
     for name, cpu in (("parallel", parallel), ("locally_dominant", sorted)):
         expected, found = np.full(graph.n, -1, np.int32), np.full(graph.n, -1, np.int32)
         cpu.solve(graph, expected)
-        importlib.import_module(f"matching.cuda.greedy.{name}").solve(graph, found)
+        importlib.import_module(f"matching.general.{name}_cuda").solve(graph, found)
         assert (found == expected).all()

@@ -7,9 +7,9 @@ import pytest
 import scipy.sparse
 
 import matching
-from matching.certificate import certify, certify_pairs
-from matching.cuda import limits
-from matching.graph import bipartite_graph
+from matching.core import limits_cuda as limits
+from matching.core.certificate import certify, certify_pairs
+from matching.core.graph import bipartite_graph
 
 sim = pytest.mark.sim
 gpu = pytest.mark.gpu
@@ -51,8 +51,11 @@ MODULES = (
 )
 
 
+PLACES = {"cheap": "initial", "karp_sipser": "initial", "frontier": "core", "problem": "core", "portfolio": "portfolio"}
+
+
 def module(name):
-    return importlib.import_module(f"matching.cuda.{name}")
+    return importlib.import_module(f"matching.{PLACES.get(name, 'papers')}.{name}_cuda")
 
 
 def solved(graph, variant, size, *, cheap=False, start=None):

@@ -5,9 +5,9 @@ import pytest
 import scipy.sparse as sp
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from matching.certificate import certify
-from matching.cpu import disjoint, p_dbfs, p_hk, p_pf
-from matching.graph import bipartite_graph
+from matching.core.certificate import certify
+from matching.core.graph import bipartite_graph
+from matching.papers import disjoint, p_dbfs, p_hk, p_pf
 
 FORMS = {
     "p_dbfs": (p_dbfs, {}),

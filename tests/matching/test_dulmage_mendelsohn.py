@@ -10,10 +10,10 @@ from scipy.sparse.csgraph import connected_components
 
 import matching
 from gridcut.device import CertificateError
-from matching.block_triangular import BlockTriangular, decompose, dulmage_mendelsohn
-from matching.cpu import blocks
-from matching.cpu.blocks import HORIZONTAL, SQUARE, VERTICAL
-from matching.graph import bipartite_graph
+from matching.core.graph import bipartite_graph
+from matching.decomposition import fine_blocks as blocks
+from matching.decomposition.block_triangular import BlockTriangular, decompose, dulmage_mendelsohn
+from matching.decomposition.fine_blocks import HORIZONTAL, SQUARE, VERTICAL
 
 OF_THE_MATCHING = ("row_match", "col_match", "cardinality")
 FIELDS = ("row_perm", "col_perm", "row_start", "col_start", "parts", "row_part", "col_part", *OF_THE_MATCHING)

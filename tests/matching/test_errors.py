@@ -171,11 +171,11 @@ def test_every_parameter_of_a_method_is_checked():
     import ast
     from pathlib import Path
 
-    from matching.parameters import CHECKS
+    from matching.core.parameters import CHECKS
 
     here = Path(matching.__file__).parent
     known = {*CHECKS, "threads", "seed", "relabel"}
-    for path in [*here.glob("c*/*.py"), *here.glob("c*/greedy/*.py")]:
+    for path in [path for folder in ("papers", "portfolio", "general") for path in here.glob(f"{folder}/*.py")]:
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.FunctionDef) and node.name in ("solve", "search"):
                 assert {argument.arg for argument in node.args.kwonlyargs} <= known, path

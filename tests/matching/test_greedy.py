@@ -9,10 +9,10 @@ import scipy.sparse
 
 from benchmarks import greedy as benchmark
 from gridcut.device import CertificateError
-from matching.cpu.greedy import locally_dominant, order, parallel
-from matching.cpu.greedy.colour import colour_sum, colour_sums
-from matching.cpu.greedy.order import vertex_order
-from matching.greedy_matching import METHODS, GreedyMatching, greedy
+from matching.general import locally_dominant, order, parallel
+from matching.general.colour import colour_sum, colour_sums
+from matching.general.greedy_matching import METHODS, GreedyMatching, greedy
+from matching.general.order import vertex_order
 from tests.matching.greedy_graphs import KINDS, adversarial, graph_of, path, random_graph
 
 

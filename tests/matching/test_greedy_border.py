@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from matching import general_graph
-from matching.general_graph import check_graph, compare_ends
-from matching.greedy_matching import METHODS, greedy
+from matching.general import general_graph
+from matching.general.general_graph import check_graph, compare_ends
+from matching.general.greedy_matching import METHODS, greedy
 from tests.matching.greedy_graphs import KINDS, complete, path, random_graph, star
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import matching
-from matching.certificate import certify_pairs
-from matching.graph import bipartite_graph
+from matching.core.certificate import certify_pairs
+from matching.core.graph import bipartite_graph
 from matching.methods import INITS, initialiser
 
 NAMES = [name for name, module in INITS.items() if module]

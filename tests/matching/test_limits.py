@@ -7,8 +7,9 @@ import pytest
 import scipy.sparse
 
 import matching
-from matching.cpu import karp_sipser, push_relabel
-from matching.cuda.limits import LABELLED, LISTED, MOST_THREADS, SIDE, check_labels, check_lists, check_sides
+from matching.core.limits_cuda import LABELLED, LISTED, MOST_THREADS, SIDE, check_labels, check_lists, check_sides
+from matching.initial import karp_sipser
+from matching.papers import push_relabel
 
 
 def fits(*values) -> bool:

@@ -5,9 +5,10 @@ import pytest
 import scipy.sparse as sp
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from matching.certificate import certify
-from matching.cpu import ms_bfs, ms_bfs_graft
-from matching.cpu.forest.forest import (
+from matching.core.certificate import certify
+from matching.core.graph import bipartite_graph
+from matching.papers import ms_bfs, ms_bfs_graft
+from matching.papers.forest.forest import (
     ACTIVE,
     FOUND,
     FREE,
@@ -19,8 +20,7 @@ from matching.cpu.forest.forest import (
     Problem,
     make_forest,
 )
-from matching.cpu.forest.serial import augment, finished, grow, next_frontier, run_phases
-from matching.graph import bipartite_graph
+from matching.papers.forest.serial import augment, finished, grow, next_frontier, run_phases
 
 FORMS = {
     "plain": (ms_bfs, {}),

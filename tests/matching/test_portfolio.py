@@ -5,15 +5,16 @@ import pytest
 import scipy.sparse as sp
 
 import matching
-from matching.certificate import certify, certify_pairs
-from matching.cpu import karp_sipser, portfolio
-from matching.cpu.bitmap_search import EVER, search
-from matching.cpu.bitmap_search_threads import search_together
-from matching.cpu.cheap import take_first_free
-from matching.cpu.counts import AUGMENTATIONS, EDGES, PATH_LENGTH, new_counts
-from matching.cpu.expansion import growth
-from matching.cpu.portfolio import NO_LISTS
-from matching.graph import bipartite_graph
+from matching.core.certificate import certify, certify_pairs
+from matching.core.counts import AUGMENTATIONS, EDGES, PATH_LENGTH, new_counts
+from matching.core.graph import bipartite_graph
+from matching.initial import karp_sipser
+from matching.initial.cheap import take_first_free
+from matching.portfolio import portfolio
+from matching.portfolio.bitmap_search import EVER, search
+from matching.portfolio.bitmap_search_parallel import search_together
+from matching.portfolio.frontier_growth import growth
+from matching.portfolio.portfolio import NO_LISTS
 
 
 def empty_matching(graph):

@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 import matching
-from matching.cpu import hkdw, hopcroft_karp, p_hk
-from matching.cpu.counts import AUGMENTATIONS, PATH_LENGTH
+from matching.core.counts import AUGMENTATIONS, PATH_LENGTH
+from matching.papers import hkdw, hopcroft_karp, p_hk
 
 METHODS = ("hopcroft_karp", "hkdw", "p_hk")
 

@@ -6,10 +6,11 @@ import cv2
 import numpy as np
 import pytest
 
-from apps import flow, track
-from apps.images import InputError
-from apps.motion.containers import AVI, MATROSKA, MP4, OTHER, check_container
-from apps.motion.sequences import open_sequence
+from apps.common.containers import AVI, MATROSKA, MP4, OTHER, check_container
+from apps.common.images import InputError
+from apps.common.sequences import open_sequence
+from apps.flow import flow_command as flow
+from apps.track import track_command as track
 
 
 def write_video(path, count=8, code="MJPG"):

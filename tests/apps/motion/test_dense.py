@@ -4,9 +4,9 @@ import cv2
 import numpy as np
 import pytest
 
-from apps.flow import flow
-from apps.images import InputError
-from apps.motion.dense import check_frames, dense_flow
+from apps.common.images import InputError
+from apps.flow.dense_flow import check_frames, dense_flow
+from apps.flow.flow_command import flow
 from apps.motion.matches import Matches
 
 

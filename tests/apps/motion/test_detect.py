@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.spatial import cKDTree
 
-from apps.images import InputError
-from apps.motion.detect import Finder, choose, particles, to_grey
+from apps.common.images import InputError
+from apps.track.detect import Finder, choose, particles, to_grey
 
 
 def drawn(spread, seed=0, side=200, spacing=22, noise=0.01, level=0.3, height=0.4):

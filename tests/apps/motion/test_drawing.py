@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from apps.motion import drawing
+from apps.flow import flow_figures as drawing
 
 
 def published_colour(u, v):

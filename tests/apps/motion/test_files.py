@@ -7,8 +7,8 @@ import cv2
 import numpy as np
 import pytest
 
-from apps.images import InputError
-from apps.motion.files import SUFFIXES, read_flow, write_flow
+from apps.common.images import InputError
+from apps.flow.flow_files import SUFFIXES, read_flow, write_flow
 
 
 @pytest.fixture

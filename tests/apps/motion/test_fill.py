@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from apps.motion.fill import FAR, _nearest_matches, fill_flow, step_length, sweep_kernel
+from apps.flow.fill import FAR, _nearest_matches, fill_flow, step_length, sweep_kernel
 
 FLAT = np.full((60, 80, 3), 50, np.float32)
 

@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from apps.motion import fusion
-from apps.motion.fusion import features_of, fuse, fusion_cut, misfit
-from apps.motion.refine import Level, pyramid
+from apps.flow import fusion
+from apps.flow.fusion import features_of, fuse, fusion_cut, misfit
+from apps.flow.refine import Level, pyramid
 
 
 def level_of(lab):

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from apps.images import InputError
+from apps.common.images import InputError
 from apps.motion.matches import Matches
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial import cKDTree
 
-from apps.images import InputError
+from apps.common.images import InputError
 from apps.motion.points import corners, grey_frame, grey_pair, grid, keypoints, patches, sampled
 
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from apps.motion.occlusion import consistent, fill_hidden, hidden, owners, reversed_flow
-from apps.motion.propagate import _described, propagate
-from apps.motion.refine import pyramid
+from apps.flow.occlusion import consistent, fill_hidden, hidden, owners, reversed_flow
+from apps.flow.propagate import _described, propagate
+from apps.flow.refine import pyramid
 
 
 def grey(frame):

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from apps.motion import refine as refinement
-from apps.motion.median import near_edges, weighted_median
-from apps.motion.refine import pyramid, refine, resized, variational, warp
+from apps.flow import refine as refinement
+from apps.flow.median import near_edges, weighted_median
+from apps.flow.refine import pyramid, refine, resized, variational, warp
 
 
 def in_unit(frame):
@@ -63,7 +63,7 @@ def brute_median(values, weights):
 
 
 def test_weighted_median_against_sorting():
-    from apps.motion import median
+    from apps.flow import median
 
     rng = np.random.default_rng(5)
     lab = rng.uniform(0, 20, (30, 30, 3)).astype(np.float32)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from apps.images import InputError
-from apps.motion.scores import BY_IMAGE, POOLED, average, check_size, score_flow
+from apps.common.images import InputError
+from apps.flow.flow_scores import BY_IMAGE, POOLED, average, check_size, score_flow
 
 
 def one(mine, true):

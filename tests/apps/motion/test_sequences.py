@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from apps.images import InputError
-from apps.motion.sequences import open_sequence
+from apps.common.images import InputError
+from apps.common.sequences import open_sequence
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from apps.images import InputError
+from apps.common.images import InputError
 from apps.motion.agreement import LocalMotion, agreeing
 from apps.motion.linking import LINKERS
 from apps.motion.odds import log_odds, nearest_other

@@ -7,9 +7,9 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial import cKDTree
 
-from apps.images import InputError
-from apps.motion.living import near_pairs, shared_motion
-from apps.motion.tracking import Detections, from_frames, keep_long, track, usual_reach
+from apps.common.images import InputError
+from apps.track.active_tracks import near_pairs, shared_motion
+from apps.track.tracking import Detections, from_frames, keep_long, track, usual_reach
 
 
 def world(seed, count=200, frames=12, size=250.0, step=1.0, speed=0.0, seen=1.0):

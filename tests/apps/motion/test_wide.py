@@ -5,13 +5,14 @@ import numpy as np
 import pytest
 import skimage.data
 
-from apps.images import InputError
-from apps.motion import views, wide
+from apps.common.images import InputError
+from apps.match import views
+from apps.match import wide_baseline as wide
+from apps.match.geometry import apply, epipolar_distance, fit, fit_best, in_front, log_chance, transfer_distance
+from apps.match.guided import first_matches
+from apps.match.wide_baseline import match_wide
 from apps.motion.candidates import nearest_descriptors
-from apps.motion.geometry import apply, epipolar_distance, fit, fit_best, in_front, log_chance, transfer_distance
-from apps.motion.guided import first_matches
 from apps.motion.points import keypoints
-from apps.motion.wide import match_wide
 
 SLANTED = np.array([[0.76, -0.3, 130.0], [0.33, 1.0, -40.0], [4.5e-4, 0.0, 1.0]])  # about as graf 1 to 3, tilt 2
 

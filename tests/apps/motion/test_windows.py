@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from apps.images import InputError
+from apps.common.images import InputError
 from apps.motion.linking import link
 from apps.motion.points import grey_pair
 from apps.motion.sparse import seed_matches

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gridcut
-from gridcut.blocks import plan
+from gridcut.out_of_core import plan
 
 
 @pytest.fixture

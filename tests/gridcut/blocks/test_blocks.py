@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gridcut
-from gridcut.blocks import solve
+from gridcut.out_of_core import sweeps as solve
 
 NEIGHBOURHOODS = {
     "4": ((40, 30), gridcut.neighbourhood(4)),

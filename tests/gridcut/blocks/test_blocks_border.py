@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import gridcut
-from gridcut.blocks import plan
 from gridcut.device.arrays import to_host
+from gridcut.out_of_core import plan
 
 BAD = [
     ({"memory": "4 XB"}, ValueError, "words such as '4 GB'"),

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from gridcut.blocks.distance import FAR
-from gridcut.blocks.relabel import Relabeling
 from gridcut.device import CertificateError
+from gridcut.out_of_core.block_relabel import Relabeling
+from gridcut.out_of_core.region_distance import FAR
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import gridcut
-from gridcut.blocks import store
+from gridcut.out_of_core import store
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -1,0 +1,1 @@
+"""What the commands share: options, images in and files out, errors."""

@@ -1,0 +1,178 @@
+"""What the commands have in common: options, running them, and one clear line instead of a traceback."""
+
+import argparse
+import contextlib
+import json
+import math
+import os
+import sys
+from pathlib import Path
+
+from apps.common.errors import InputError, finish, is_closed
+
+SUFFIX_OF = {"json": ".json", "csv": ".csv"}  # options that name a file to write, always of one kind
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says how to pass a value that looks like an option."""
+
+    def error(self, message):
+        if message.startswith("argument --") and message.endswith("expected one argument"):
+            option = message.split()[1].rstrip(":")
+            message += f" (one that begins with - is written {option}=-...)"
+        super().error(message)
+
+
+def parser(name: str, text: str) -> argparse.ArgumentParser:
+    """A parser whose help opens with the module's prose; `name` as in "cutmatch NAME"."""
+    return _Parser(prog=f"cutmatch {name}", description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+
+
+def parsed(options: argparse.ArgumentParser, argv) -> argparse.Namespace:
+    """The options given in `argv`.
+
+    Raises InputError for an empty name, and for a file to write whose name is that of another kind of file: `--json`
+    before a picture would otherwise take it for the name of the report.
+    """
+    chosen = options.parse_args(argv)
+    for name, value in vars(chosen).items():
+        if "" in (value if isinstance(value, list | tuple) else [value]):
+            shown = f"--{name.replace('_', '-')}" if f"--{name.replace('_', '-')}" in options.format_usage() else name
+            raise InputError(f"{shown} is empty; pass a name, or . for the current folder")
+    for name, suffix in SUFFIX_OF.items():
+        value = getattr(chosen, name, None)
+        if value is None or value == "-" or value.startswith(("/dev/", "/proc/")):
+            continue
+        if Path(value).suffix.lower() != suffix:
+            hint = "; for standard output write --json=- or put --json last" if name == "json" else ""
+            raise InputError(f"--{name}: {value!r} must end in {suffix}{hint}")
+    return chosen
+
+
+def add_json_option(options: argparse.ArgumentParser) -> None:
+    """--json, and --overwrite for what it names."""
+    options.add_argument(
+        "--json", nargs="?", const="-", metavar="FILE", help="results as JSON, to FILE.json or to standard output"
+    )
+    options.add_argument("--overwrite", action="store_true", help="replace files that this command did not make")
+
+
+def add_shared_options(options: argparse.ArgumentParser, out: str) -> None:
+    """Options every command has: --device, --out, --overwrite, --threads, --json, --quiet."""
+    options.add_argument(
+        "--device", choices=("auto", "cpu", "cuda"), default="auto", help="where cuts and batches are solved"
+    )
+    options.add_argument("--out", default=out, metavar="FOLDER", help=f"folder for the results (default: {out})")
+    options.add_argument("--threads", type=int, metavar="N", help="worker threads (default: one per core)")
+    add_json_option(options)
+    options.add_argument("--quiet", action="store_true", help="print errors only")
+
+
+def add_batch_options(options: argparse.ArgumentParser) -> None:
+    """Options of commands that take many inputs: --workers, --scheduler, --resume."""
+    batch = options.add_argument_group("many inputs")
+    batch.add_argument("--workers", type=int, metavar="N", help="processes with one input at a time each")
+    batch.add_argument("--scheduler", metavar="ADDRESS", help="a dask.distributed cluster, such as tcp://host:8786")
+    batch.add_argument("--resume", action="store_true", help="leave out what an earlier run did with the same result")
+
+
+def in_batch(many: bool, chosen) -> bool:
+    """Whether to treat the inputs as a batch: there are many, or an option of batches is given.
+
+    Raises InputError for a wrong number of workers, and for workers both here and on a cluster.
+    """
+    if chosen.workers is not None and chosen.workers < 1:
+        raise InputError(f"--workers must be 1 or more, got {chosen.workers}")
+    if chosen.workers is not None and chosen.scheduler is not None:
+        raise InputError("--workers are processes of this machine, --scheduler is a cluster; pass one of them")
+    chosen.many = many or chosen.workers is not None or chosen.scheduler is not None or chosen.resume
+    return chosen.many
+
+
+def check_threads(threads: int | None) -> int:
+    """Number of worker threads; InputError below 1 and above what the solvers accept."""
+    if threads is None:
+        return os.cpu_count() or 1
+    from gridcut.device.arguments import MAX_THREADS
+
+    if threads < 1:
+        raise InputError(f"--threads must be 1 or more, got {threads}")
+    if threads > MAX_THREADS:
+        raise InputError(f"--threads must be at most {MAX_THREADS}, got {threads}")
+    return threads
+
+
+def limit_threads(threads: int) -> None:
+    """Let OpenCV in this process, and kernels started from this thread, use so many threads."""
+    import cv2
+    import numba
+
+    cv2.setNumThreads(threads)
+    numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
+
+
+@contextlib.contextmanager
+def limited_threads(threads: int):
+    """Limit threads for a while, in a process that is not ours alone."""
+    import cv2
+    import numba
+
+    before = cv2.getNumThreads(), numba.get_num_threads()
+    limit_threads(threads)
+    try:
+        yield
+    finally:
+        cv2.setNumThreads(before[0])
+        numba.set_num_threads(before[1])
+
+
+def check_device(device: str) -> None:
+    """Refuse a GPU that is not there before any picture is read, and once for all of them."""
+    if device == "cuda":
+        from gridcut.device import resolve
+
+        resolve(device)
+
+
+def write_json(target: str, content) -> None:
+    """JSON to a file, or to standard output for "-"; numbers that are not finite become null."""
+    from apps.common.writing import write_bytes
+
+    text = json.dumps(_finite(content), indent=2, allow_nan=False) + "\n"
+    if target != "-":
+        write_bytes(target, text.encode(), "--json")
+    elif is_closed("stdout"):
+        raise InputError("--json: standard output is closed; name a file, as in --json report.json")
+    else:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+
+def _finite(value):
+    if isinstance(value, dict):
+        return {key: _finite(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def run(main, name: str, argv) -> int:
+    """Call main(argv); whatever goes wrong ends as one line and an exit status (see `apps.common.errors`)."""
+    if main.__module__ == "__main__":
+        # Run by `python -m`: other processes must find the functions and classes under their own names.
+        from importlib import import_module
+
+        main = getattr(import_module(sys.modules["__main__"].__spec__.name), main.__name__)
+
+    def call():
+        _check_environment()
+        return main(argv)
+
+    return finish(f"cutmatch {name}", call)
+
+
+def _check_environment() -> None:
+    """InputError for a number of threads that numba would not take when it is imported."""
+    value = os.environ.get("NUMBA_NUM_THREADS")
+    if value is not None and not (value.strip().isdecimal() and int(value) > 0):
+        raise InputError(f"NUMBA_NUM_THREADS must be 1 or more, got {value!r}; set another number, or unset it")

@@ -1,0 +1,124 @@
+"""Kinds of video files by their first bytes, and whether all of the file is there.
+
+FFmpeg, which decodes videos, also opens playlists, which are text and name other files or addresses, whatever the
+suffix of the file is.  So only files that begin as a container of pictures does are handed to it.
+
+Three kinds announce their size: AVI (RIFF), MP4 (and MOV) and Matroska (and WebM).  The others cannot be checked.
+"""
+
+import os
+
+from apps.common.images import InputError, open_file
+
+AVI, MP4, MATROSKA, OTHER = "AVI", "MP4", "Matroska", "another"
+MP4_BOXES = (b"ftyp", b"moov", b"mdat", b"free", b"skip", b"wide", b"pnot")
+EBML, SEGMENT = b"\x1a\x45\xdf\xa3", b"\x18\x53\x80\x67"
+OTHERS = (
+    b"\x00\x00\x01\xba",  # MPEG program stream
+    b"\x00\x00\x01\xb3",  # MPEG-1 and 2 video
+    b"\x00\x00\x00\x01",  # H.264, H.265 and MPEG-4 without a container
+    b"\x00\x00\x01",
+    b"FLV\x01",
+    b"OggS",
+    b"\x30\x26\xb2\x75\x8e\x66\xcf\x11",  # ASF, WMV
+    b"\x06\x0e\x2b\x34",  # MXF
+    b"\x1f\x07\x00",  # DV
+    b"DKIF",  # IVF
+    b"YUV4MPEG2 ",
+    b"\xff\xd8\xff",  # Motion JPEG without a container
+)
+PACKETS = (188, 192)  # bytes of an MPEG transport stream's packets, which begin with 0x47
+RIFF_SLACK = 8  # some programs count the header's 8 bytes, too
+
+
+def check_container(path, name: str = "input") -> str:
+    """The kind of a video file: AVI, MP4, MATROSKA or OTHER.
+
+    Raises InputError when the file is no container of those kinds, or shorter than it says it is.
+    """
+    with open_file(path, name) as file:
+        size = os.fstat(file.fileno()).st_size
+        head = file.read(4 * PACKETS[-1])
+        kind = _kind(head)
+        if kind is None:
+            raise InputError(
+                f"{name}: cannot read {str(path)!r} as a video; pass an AVI, MP4, Matroska, WebM or MPEG file, or a "
+                "folder of frames"
+            )
+        measure = {AVI: _riff_end, MP4: _boxes_end, MATROSKA: _segment_end}.get(kind)
+        end = measure(file, size) if measure else 0
+    if end > size:
+        raise InputError(
+            f"{name}: {str(path)!r} is truncated: it holds {size} of the {end} bytes that it announces; copy it again"
+        )
+    return kind
+
+
+def _kind(head: bytes):
+    if head[:4] == b"RIFF" and head[8:12] == b"AVI ":
+        return AVI
+    if head[4:8] in MP4_BOXES:
+        return MP4
+    if head[:4] == EBML:
+        return MATROSKA
+    for step in PACKETS:
+        # Packets of 192 bytes begin with a time of 4 bytes.
+        marks = head[step - 188 :: step]
+        if len(marks) >= 3 and set(marks) == {0x47}:
+            return OTHER
+    return OTHER if head.startswith(OTHERS) else None
+
+
+def _riff_end(file, size: int) -> int:
+    """Where the last of an AVI's RIFF chunks says it ends; large files have several."""
+    at = 0
+    while at + 12 <= size:
+        file.seek(at)
+        kind, length = file.read(4), int.from_bytes(file.read(4), "little")
+        if kind != b"RIFF" or length in (0, 2**32 - 1):  # something else, or a length never filled in
+            break
+        if at + length > size:
+            return at + 8 + length
+        at += 8 + length + length % 2
+    return 0
+
+
+def _boxes_end(file, size: int) -> int:
+    """Where the last box of an MP4 says it ends."""
+    at = 0
+    while at + 8 <= size:
+        file.seek(at)
+        length, kind = int.from_bytes(file.read(4), "big"), file.read(4)
+        if length == 1:
+            length = int.from_bytes(file.read(8), "big")
+        if length < 8 or not kind.isalnum():  # to the file's end, or nothing of an MP4
+            break
+        if at + length > size:
+            return at + length if kind in (b"moov", b"mdat", b"moof") else 0
+        at += length
+    return at
+
+
+def _segment_end(file, size: int) -> int:
+    """Where a Matroska file's segment says it ends; 0 where it does not say."""
+    file.seek(4)
+    length = _variable(file)
+    if length is None:
+        return 0
+    file.seek(length, os.SEEK_CUR)
+    if file.read(4) != SEGMENT:
+        return 0
+    length = _variable(file)
+    return 0 if length is None else file.tell() + length
+
+
+def _variable(file):
+    """An EBML number of 1 to 8 bytes; None for an unknown length, or the end of the file."""
+    first = file.read(1)
+    if not first or not first[0]:
+        return None
+    more = 8 - first[0].bit_length()
+    bits = 7 * (more + 1)
+    rest = file.read(more)
+    value = int.from_bytes(first + rest, "big") & ((1 << bits) - 1)
+    return None if len(rest) < more or value == (1 << bits) - 1 else value

@@ -1,0 +1,160 @@
+"""Read and write images of any common kind.
+
+Reading answers one kind of array: float32 RGB in [0, 1], shape (H, W, 3), whatever the file holds: 8 or 16
+bits, grey, palette, RGB or RGBA, PNG, JPEG, TIFF or BMP, turned upright as its EXIF orientation says
+(apps.common.decoding decodes them).  Transparent pixels keep the colour stored under them: alpha says what to show, not
+what was photographed.
+
+`apps.common.writing` has the other direction.
+"""
+
+import os
+import stat
+
+import numpy as np
+
+from apps.common.decoding import Unreadable, Unsuitable, decode
+from apps.common.errors import InputError
+from apps.common.writing import write_bytes, write_image  # noqa: F401  (images are read and written under one name)
+
+READABLE = (".png", ".jpg", ".jpeg", ".jpe", ".tif", ".tiff", ".bmp", ".webp", ".ppm", ".pgm", ".gif")
+
+
+def read_bytes(path, name: str = "image") -> bytes:
+    """The file's bytes; InputError, naming the argument, when there is no such file or it cannot be read."""
+    with open_file(path, name) as file:
+        try:
+            data = file.read()
+        except (OSError, MemoryError) as error:
+            raise _not_readable(path, name, error) from None
+    if not data:
+        raise InputError(f"{name}: {str(path)!r} is empty; pass a complete file")
+    return data
+
+
+def open_file(path, name: str = "image"):
+    """A regular file, open for reading in binary; InputError, naming the argument, for anything else.
+
+    Pipes and devices are refused: reading them may never end.
+    """
+
+    def opener(path, flags):
+        return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # or opening a pipe would wait for its other end
+
+    try:
+        file = open(path, "rb", opener=opener)
+    except FileNotFoundError:
+        raise InputError(f"{name}: no file {str(path)!r}; check the path") from None
+    except (OSError, ValueError) as error:
+        raise _not_readable(path, name, error) from None
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise InputError(f"{name}: {str(path)!r} is a pipe or a device; pass a regular file")
+    return file
+
+
+def read_image(path, name: str = "image") -> np.ndarray:
+    """Read a picture as float32 RGB in [0, 1], shape (H, W, 3), upright.
+
+    Raises InputError when the file is missing, unreadable, truncated, or holds more than one grey, RGB or
+    RGBA frame.
+    """
+    return to_rgb(read_pixels(path, name), f"{name}: {str(path)!r}")
+
+
+def read_codes(path, name: str = "scribbles") -> np.ndarray:
+    """Read a label picture: integers (H, W) exactly as stored, palette indices included, or colours (H, W, 3) uint8.
+
+    Whole numbers stored as floats become int64.  Raises InputError as `read_image` does, and for NaN and fractions.
+    """
+    codes = read_pixels(path, name, indices=True)
+    what = f"{name}: {str(path)!r}"
+    if codes.ndim == 3:
+        codes = codes[..., 0] if codes.shape[2] <= 2 else codes[..., :3]
+    if codes.ndim == 3 and codes.dtype != np.uint8:
+        if (codes == codes[..., :1]).all():
+            codes = codes[..., 0]
+        elif codes.dtype == np.uint16:
+            codes = np.uint8(np.rint(codes / 257))
+        else:
+            raise InputError(f"{what} holds colours of type {codes.dtype}; convert it to 8 bits")
+    return np.ascontiguousarray(whole_numbers(codes, what))
+
+
+def read_pixels(path, name: str = "image", indices: bool = False) -> np.ndarray:
+    """Read a picture's values as the file holds them, upright: (H, W) or (H, W, channels).
+
+    Palette pictures are RGB, or the indices of their palette if `indices`.  Raises InputError as `read_image` does.
+    """
+    data = read_bytes(path, name)
+    try:
+        return decode(data, indices)
+    except Unsuitable as error:
+        raise InputError(f"{name}: {str(path)!r} {error}") from None
+    except Unreadable as error:
+        raise InputError(
+            f"{name}: cannot read {str(path)!r} ({error}); pass a complete PNG, JPEG, TIFF or BMP file"
+        ) from None
+
+
+def whole_numbers(values: np.ndarray, name: str) -> np.ndarray:
+    """The same numbers as integers: bool as uint8, whole floats as int64; InputError for any others."""
+    if values.dtype == bool:
+        return values.view(np.uint8)
+    if values.dtype.kind in "iu":
+        return values
+    if values.dtype.kind != "f":
+        raise InputError(f"{name} must hold whole numbers, got {values.dtype}")
+    if not np.isfinite(values).all():
+        raise InputError(f"{name} holds NaN or infinity; pass whole numbers")
+    fractions = values[values != np.rint(values)]
+    if fractions.size:
+        raise InputError(f"{name} holds fractions such as {fractions[0]:.6g}; pass whole numbers")
+    if (most := float(np.abs(values).max(initial=0))) > 2**53:
+        raise InputError(f"{name} holds numbers up to {most:.6g}; floats are exact up to 2**53")
+    return values.astype(np.int64)
+
+
+def to_rgb(pixels, name: str = "image") -> np.ndarray:
+    """Any grey, RGB or RGBA array as float32 RGB in [0, 1], shape (H, W, 3).
+
+    Unsigned integers of 8 or 16 bits are divided by the largest value of their type; floats must lie in [0, 1]
+    already.  Raises InputError for another shape or type, for NaN, infinity, or floats outside [0, 1].
+    """
+    try:
+        pixels = np.asarray(pixels)
+    except Exception as error:  # ragged lists, masked arrays of other libraries, arrays on a GPU, ...
+        raise InputError(f"{name} must be an array, got {type(pixels).__name__} ({error})") from None
+    if pixels.ndim == 2:
+        pixels = pixels[..., None]
+    if pixels.ndim != 3 or pixels.shape[2] not in (1, 2, 3, 4) or 0 in pixels.shape:
+        raise InputError(f"{name} must be one grey, RGB or RGBA picture, got shape {pixels.shape}")
+    pixels = pixels[..., :1] if pixels.shape[2] <= 2 else pixels[..., :3]
+    if pixels.dtype in (np.uint8, np.uint16):
+        values = pixels.astype(np.float32) / np.float32(np.iinfo(pixels.dtype).max)
+    elif pixels.dtype.kind == "b":
+        values = pixels.astype(np.float32)
+    elif pixels.dtype.kind == "f":
+        if not np.isfinite(pixels).all():
+            raise InputError(f"{name} holds NaN or infinity; every pixel must be finite")
+        low, high = float(pixels.min()), float(pixels.max())
+        if low < 0 or high > 1:
+            raise InputError(f"{name} holds floats in [{low:.4g}, {high:.4g}]; scale them to [0, 1]")
+        values = pixels.astype(np.float32)
+    else:
+        raise InputError(
+            f"{name} must hold unsigned integers of 8 or 16 bits, or floats in [0, 1], got {pixels.dtype}; convert it"
+        )
+    return np.ascontiguousarray(np.broadcast_to(values, (*values.shape[:2], 3)))
+
+
+def to_bytes(rgb: np.ndarray) -> np.ndarray:
+    """Floats in [0, 1] as uint8, rounded to the nearest."""
+    return np.uint8(np.clip(rgb, 0.0, 1.0) * 255.0 + 0.5)
+
+
+def _not_readable(path, name: str, error: Exception) -> InputError:
+    if isinstance(error, MemoryError):
+        return InputError(f"{name}: {str(path)!r} is larger than the free memory; pass a smaller file")
+    reason = getattr(error, "strerror", None) or str(error)
+    return InputError(f"{name}: cannot read {str(path)!r} ({reason}); pass a readable file")

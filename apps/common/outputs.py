@@ -1,0 +1,366 @@
+"""What a run may write: never one of its inputs, and no file that an earlier run of the same command did not make.
+
+All names are known before the work begins, and checked then: against the inputs (by inode, so that links and other
+spellings of a path count), against each other, and against the files that are there.  `--overwrite` permits the last.
+A ledger in a folder says which files a command made there:
+
+    FOLDER/.cutmatch/COMMAND/NAME.made   {"source": name of the input, "files": names of the results}
+    FOLDER/.cutmatch/COMMAND.made        the same of files that options name: --table, --csv, --video
+
+A report of --json is known by its content.  With --out in a folder of inputs, the ledgers tell results from inputs.
+"""
+
+import errno
+import hashlib
+import json
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+
+from apps.common.errors import InputError, OutputError
+from apps.common.writing import is_special, reported, target_of, write_bytes
+
+FOLDER = ".cutmatch"
+NAMED = ("json", "csv", "table", "video")  # options that name a file to write
+REPORT_KEYS = frozenset(("seconds", "failures", "versions"))  # every report of a command has one of them
+MOST_IN_NAME = 255  # bytes of a name in all common file systems
+LONGEST = 200  # bytes of a ledger's or record's name; a longer one is replaced by its digest
+
+
+class Outputs:
+    """The files that one run of a command will write, as far as they are known, and its inputs.
+
+    command   name of the program, for messages and ledgers
+    chosen    its options
+    inputs    names of the options that name inputs: files, folders or lists of them
+    """
+
+    def __init__(self, command: str, chosen, inputs: tuple[str, ...]):
+        self.command, self.chosen, self.options = command, chosen, inputs
+        self.out = Path(getattr(chosen, "out", "."))
+        self.named = {}  # option: path
+        self.unwritable = {}  # name of an item: error
+        self._planned = {}  # (folder, name): what it is a result of
+        self._families = {}  # beginning of names: what they are results of
+        self._folders = {}
+        self._inputs = None
+        for option in NAMED:
+            value = getattr(chosen, option, None)
+            if value and value != "-":
+                self.named[f"--{option}"] = Path(value)
+
+    def check(self, items: Iterable) -> None:
+        """InputError unless this run may write what its options name, and the results of these items.
+
+        Results of some items alone that cannot be written, because of their names, go into `unwritable`.
+        """
+        for option, path in self.named.items():
+            self._check_named(option, path)
+        writable = 0
+        for item in items:
+            try:
+                self.check_item(item)
+                writable += 1
+            except OutputError as error:
+                self.unwritable[item.name] = error
+        if self.unwritable and not writable:
+            raise next(iter(self.unwritable.values()))
+        self._check_families()
+
+    def check_item(self, item) -> None:
+        """InputError unless this run may write the results of an item: its `files`, and those of its `family`."""
+        for path in item.files:
+            self._reserve(path, "--out", item.shown)
+            if _stat_of(path, "--out") is None:
+                self._check_folder(path.parent, "--out")
+            else:
+                self._refuse_input(path, "--out", ours=False)
+        refuse_foreign(self.chosen, self.command, item.name, item.source, item.files)
+        if item.family:
+            self._families[item.family] = item.shown
+
+    def check_job(self, item, job) -> None:
+        """InputError if a result of an item would be written over something that its job reads."""
+        for path in item.files:
+            if (identity := _identity(path)) is not None:
+                for read in paths_in(job):
+                    if _identity(read) == identity:
+                        raise _over_input(path, "--out")
+
+    @contextmanager
+    def writing_named(self) -> Iterator[None]:
+        """Enter what is written under the names that options give into the ledgers of their folders."""
+        try:
+            yield
+        finally:
+            for option, path in self.named.items():
+                if option != "--json" and path.is_file():
+                    target = target_of(path)
+                    if not isinstance(target, int):
+                        _enter(_ledger(target.parent, self.command), "", [target.name])
+
+    def _check_named(self, option: str, path: Path) -> None:
+        self._reserve(path, option, option)
+        if is_special(path):
+            return
+        info = _stat_of(path, option)
+        if info is None or not path.exists():  # nothing there, or a link that leads nowhere yet
+            self._check_folder(path.parent, option)
+            return
+        with reported(path, option):
+            target = target_of(path)
+        if isinstance(target, int):
+            return
+        if option == "--json":
+            ours = _is_report(target)
+        else:
+            ours = target.name in _read(_ledger(target.parent, self.command))[1]
+        self._refuse_input(path, option, ours)
+        if not ours and not getattr(self.chosen, "overwrite", False):
+            raise InputError(
+                f"{option}: {str(path)!r} is there already and was not written by cutmatch {self.command}; "
+                "choose another name, or pass --overwrite to replace it"
+            )
+
+    def _reserve(self, path: Path, option: str, shown: str) -> None:
+        folder = self._real(path.parent)
+        if (other := self._planned.setdefault((folder, path.name), shown)) != shown:
+            raise InputError(
+                f"{option}: {str(path)!r} would be written for both {other!r} and {shown!r}; "
+                "rename one or run them apart"
+            )
+
+    def _real(self, folder: Path) -> str:
+        if folder not in self._folders:
+            self._folders[folder] = os.path.realpath(folder)
+        return self._folders[folder]
+
+    def _check_folder(self, folder: Path, option: str) -> None:
+        """InputError unless a folder can be made and written."""
+        key = (folder, option)
+        if key not in self._folders:
+            above = folder
+            while not os.path.lexists(above) and above != above.parent:
+                above = above.parent
+            if os.path.isdir(above) and not os.access(above, os.W_OK | os.X_OK):
+                reason = "Permission denied"
+            else:
+                reason = None if os.path.isdir(above) else "Not a directory"
+            if reason:
+                raise InputError(f"{option}: cannot write to {str(above)!r} ({reason}); choose a writable folder")
+            self._folders[key] = True
+
+    def _refuse_input(self, path: Path, option: str, ours: bool) -> None:
+        """InputError if a path is a file that an option names, or one in a folder that it names and not ours."""
+        identity = _identity(path)
+        if identity is not None and identity in self._given() and not (ours and self._given()[identity][1]):
+            raise _over_input(path, option)
+
+    def _given(self) -> dict:
+        """{identity: (path, whether it was found in a folder)} of all files that may be read."""
+        if self._inputs is None:
+            self._inputs = {}
+            for name in self.options:
+                value = getattr(self.chosen, name, None)
+                for one in value if isinstance(value, list | tuple) else [value]:
+                    if isinstance(one, str | Path):
+                        self._add(Path(one))
+        return self._inputs
+
+    def _add(self, path: Path) -> None:
+        if os.path.isdir(path):
+            for inside in files_in(path, self.out):
+                if (identity := _identity(inside)) is not None:
+                    self._inputs.setdefault(identity, (inside, True))
+        elif (identity := _identity(path)) is not None:
+            self._inputs[identity] = (path, False)
+
+    def _check_families(self) -> None:
+        """InputError if an input is called like one of a family of results, whose number is not known yet."""
+        if not self._families:
+            return
+        for path, _ in self._given().values():
+            begins = re.match(r"(.*?)\d+\.png$", path.name)
+            if begins and begins[1] in self._families and self._real(path.parent) == self._real(self.out):
+                raise _over_input(path, "--out")
+
+
+def claim(chosen, command: str, name: str, source, files: Iterable[Path]) -> None:
+    """Enter the results of an item into the ledger, just before they are written to --out.
+
+    InputError for a file that is there and not in it, unless `chosen.overwrite`.
+    """
+    files = [path for path in files if path.parent == Path(chosen.out)]
+    refuse_foreign(chosen, command, name, source, files)
+    _enter(_ledger(Path(chosen.out), command, name), _source(source), [path.name for path in files])
+
+
+def refuse_foreign(chosen, command: str, name: str, source, files: Iterable[Path]) -> None:
+    """InputError if a file is there that an earlier run of this command did not make from an input of this name."""
+    there = {path: info for path in files if (info := _stat_of(path, "--out")) is not None}
+    if not there or getattr(chosen, "overwrite", False):
+        return
+    made_from, ours = made(Path(chosen.out), command, name, {path.name for path in there})
+    for path, info in there.items():
+        if path.name not in ours or not stat.S_ISREG(info.st_mode):
+            why = f"was not made by an earlier run of cutmatch {command}"
+        elif made_from and made_from != _source(source):
+            why = f"was made from {made_from!r}"
+        else:
+            continue
+        raise InputError(
+            f"--out: {str(path)!r} is there already and {why}; choose another folder, or pass --overwrite to replace it"
+        )
+
+
+def made(folder: Path, command: str, name: str, wanted: set[str]) -> tuple[str, set[str]]:
+    """Name of the input, and those of the files wanted, that a command made in a folder for an item."""
+    source, files = _read(_ledger(folder, command, name))
+    if not wanted <= files:
+        files |= _recorded(folder / FOLDER / command / f"{key_of(name)}.json")
+    return source, wanted & files
+
+
+def files_in(folder: Path, out: Path | None = None, argument: str = "--out") -> list[Path]:
+    """The entries of a folder by name; where `out` is the same folder, without the results of earlier runs.
+
+    Raises InputError, naming the argument, for a folder that cannot be read.
+    """
+    try:
+        entries = sorted(folder.iterdir())
+        ours = results_in(folder) if out is not None and same_folder(folder, out) else ()
+    except OSError as error:
+        raise InputError(
+            f"{argument}: cannot read the folder {str(folder)!r} ({error.strerror}); check its permissions"
+        ) from None
+    return [path for path in entries if path.name not in ours]
+
+
+def results_in(folder: Path) -> set[str]:
+    """Names of all files in a folder that its ledgers and records say were made by a command."""
+    ours = set()
+    for ledger in (folder / FOLDER).glob("**/*.made"):
+        ours |= _read(ledger)[1]
+    for record in (folder / FOLDER).glob("*/*.json"):
+        ours |= _recorded(record)
+    return ours
+
+
+def same_folder(one: Path, other: Path) -> bool:
+    """Whether two paths are one folder, which exists."""
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False
+
+
+def key_of(name: str) -> str:
+    """What the ledger and the record of an item are called: its name, or a digest of one that is too long."""
+    encoded = os.fsencode(name)
+    return name if len(encoded) <= LONGEST else hashlib.sha256(encoded).hexdigest()
+
+
+def is_plain(name) -> bool:
+    """Whether a string is the name of a file in a folder, and leads nowhere else."""
+    return isinstance(name, str) and name not in ("", ".", "..") and "/" not in name and "\0" not in name
+
+
+def paths_in(value) -> Iterator[Path]:
+    """Every path in a job."""
+    if isinstance(value, Path):
+        yield value
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from paths_in(part)
+    elif is_dataclass(value):
+        for field in fields(value):
+            yield from paths_in(getattr(value, field.name))
+
+
+def refuse_special(job) -> None:
+    """InputError for a device, a FIFO or a socket: reading one may not end, or wait without limit."""
+    for path in paths_in(job):
+        if is_special(path):
+            raise InputError(f"{str(path)!r} is not a regular file but a device, a FIFO or a socket; copy it to a file")
+
+
+def _over_input(path: Path, option: str) -> InputError:
+    where = "folder" if option == "--out" else "name"
+    why = "is an input of this run and would be overwritten"
+    return InputError(f"{option}: {str(path)!r} {why}; choose another {where}")
+
+
+def _stat_of(path: Path, option: str):
+    """What is there, a link itself and not where it leads; None for nothing, InputError for a folder."""
+    try:
+        info = os.lstat(path)
+    except FileNotFoundError:
+        if max(len(os.fsencode(part)) for part in path.parts) > MOST_IN_NAME:
+            with reported(path, option):
+                raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG)) from None
+        return None
+    except OSError:
+        with reported(path, option):
+            raise
+    if stat.S_ISDIR(info.st_mode):
+        raise InputError(f"{option}: cannot write {str(path)!r} (it is a folder); choose another place")
+    return info
+
+
+def _identity(path: Path):
+    try:
+        info = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return info.st_dev, info.st_ino
+
+
+def _is_report(path: Path) -> bool:
+    """Whether a file holds JSON that a command wrote."""
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    rows = content if isinstance(content, list) else [content]
+    return bool(rows) and all(isinstance(row, dict) and not REPORT_KEYS.isdisjoint(row) for row in rows)
+
+
+def _source(source) -> str:
+    return "" if source is None else Path(source).name
+
+
+def _ledger(folder: Path, command: str, name: str | None = None) -> Path:
+    base = folder / FOLDER
+    return base / f"{command}.made" if name is None else base / command / f"{key_of(name)}.made"
+
+
+def _read(ledger: Path) -> tuple[str, set[str]]:
+    try:
+        content = json.loads(ledger.read_bytes())
+        source, names = content["source"], content["files"]
+        if isinstance(source, str) and isinstance(names, list):
+            return source, set(filter(is_plain, names))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):  # none, or not one of ours
+        pass
+    return "", set()
+
+
+def _recorded(record: Path) -> set[str]:
+    """Results that a record of `apps.many.records` names."""
+    try:
+        return set(filter(is_plain, json.loads(record.read_bytes())["outputs"]))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return set()
+
+
+def _enter(ledger: Path, source: str, names: list[str]) -> None:
+    before, known = _read(ledger)
+    if before != source:
+        known = set()  # what is left of another input is not this one's
+    if names and not known.issuperset(names):
+        content = {"source": source, "files": sorted(known | set(names))}
+        write_bytes(ledger, json.dumps(content).encode())

@@ -1,0 +1,196 @@
+"""Write files whole or not at all.
+
+A file is written under a random temporary name in the folder of its target, then renamed.  The temporary file is
+created exclusively, so a file or link planted under its name is never followed.  An existing file keeps its mode.  A
+link is kept and its target replaced, if the link belongs to this user or to root.  What is no regular file, such as
+/dev/null or a FIFO, is opened and written instead.
+"""
+
+import contextlib
+import errno
+import io
+import os
+import secrets
+import shutil
+import stat
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from apps.common.errors import BAD_INPUT, FULL, SOME_FAILED, OutputError
+
+PREFIX, SUFFIX = ".cutmatch-", ".part"
+PATIENCE = 10.0  # seconds to wait for the reader of a FIFO
+MOST_LINKS = 40  # as Linux allows
+CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+
+
+def write_image(path, pixels, option: str = "--out") -> Path:
+    """Write uint8 grey, RGB or RGBA pixels; the kind of file follows the suffix.  The file is complete or not
+    there.
+    """
+    from PIL import Image
+
+    path = Path(path)
+    buffer = io.BytesIO()
+    kind = Image.registered_extensions().get(path.suffix.lower(), "PNG")
+    # Level 1 is three times as fast as Pillow's default, and a tenth larger.
+    Image.fromarray(pixels).save(buffer, format=kind, **({"compress_level": 1} if kind == "PNG" else {}))
+    return write_bytes(path, buffer.getvalue(), option)
+
+
+def write_bytes(path, data: bytes, option: str = "--out") -> Path:
+    """Write a file, complete or not at all; OutputError, naming the option, when that is not possible."""
+    path = Path(path)
+    with reported(path, option):
+        target = target_of(path)
+        if isinstance(target, int) or is_special(target):
+            _pour(target, data)
+        else:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            unfinished = target.with_name(_unfinished_name())
+            descriptor = os.open(unfinished, CREATE, 0o666)  # fails where something has been planted
+            try:
+                with os.fdopen(descriptor, "wb") as file:
+                    file.write(data)
+                _replace(unfinished, target)
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    unfinished.unlink()
+                raise
+    return path
+
+
+@contextlib.contextmanager
+def written_by_name(path, option: str = "--out") -> Iterator[Path]:
+    """For writers that open a file by its name: a path with the same suffix, moved to `path` when the block ends.
+
+    The path lies in a new folder that only this user may enter, beside the target; nothing is left of it when the
+    block raises.  OutputError, naming the option, when the folder does not take it.
+    """
+    path = Path(path)
+    with reported(path, option):
+        target = target_of(path)
+        beside = not isinstance(target, int) and not is_special(target)
+        if beside:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            folder = target.with_name(_unfinished_name())
+            folder.mkdir(0o700)
+        else:
+            folder = Path(tempfile.mkdtemp())
+        try:
+            unfinished = folder / f"file{path.suffix}"
+            yield unfinished
+            if beside:
+                _replace(unfinished, target)
+            else:
+                _pour(target, unfinished.read_bytes())
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def remove_unfinished(folder: Path, process: int) -> None:
+    """Remove what a process that was killed had begun to write in a folder."""
+    for path in folder.glob(f"{PREFIX}{process}-*{SUFFIX}"):
+        with contextlib.suppress(OSError):
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink()
+
+
+def target_of(path: Path) -> Path | int:
+    """The file that a path stands for: itself, or where a link leads; a number where it is an open descriptor.
+
+    PermissionError for a link that belongs to another user.
+    """
+    for _ in range(MOST_LINKS):
+        if path.name.isdigit() and os.path.realpath(path.parent) == f"/proc/{os.getpid()}/fd":
+            return int(path.name)  # /dev/stdout and /dev/fd/N
+        try:
+            info = os.lstat(path)
+        except FileNotFoundError:
+            return path
+        if not stat.S_ISLNK(info.st_mode):
+            return path
+        if info.st_uid not in (os.geteuid(), 0):
+            raise PermissionError(errno.EACCES, "a link that belongs to another user", str(path))
+        path = path.parent / os.readlink(path)
+    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+
+
+def is_special(path) -> bool:
+    """Whether something is there that is neither a regular file nor a folder: a device, a FIFO, a socket."""
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return False
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
+
+
+@contextlib.contextmanager
+def reported(path, option: str):
+    """OSError becomes an OutputError that names the option, the path and the reason."""
+    try:
+        yield
+    except OSError as error:
+        full = error.errno in FULL
+        hint = "make room, or choose another folder" if full else "choose a writable folder"
+        shown = str(path)
+        if error.errno == errno.ENAMETOOLONG:
+            hint, shown = "shorten the name", f"{shown[:40]}..."
+        reason = error.strerror or str(error)
+        status = SOME_FAILED if full else BAD_INPUT
+        raise OutputError(f"{option}: cannot write {shown!r} ({reason}); {hint}", status) from None
+
+
+def _unfinished_name() -> str:
+    """A name that cannot be guessed, by which `remove_unfinished` finds what a process left."""
+    return f"{PREFIX}{os.getpid()}-{secrets.token_hex(8)}{SUFFIX}"
+
+
+def _replace(unfinished: Path, target: Path) -> None:
+    """Rename over the target, with the mode and, where that is allowed, the owner of the file that is replaced."""
+    try:
+        old = os.stat(target)
+    except FileNotFoundError:
+        old = None
+    if old is not None and stat.S_ISREG(old.st_mode):
+        with contextlib.suppress(OSError):
+            new = os.stat(unfinished)
+            if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
+                os.chown(unfinished, old.st_uid, old.st_gid)
+        os.chmod(unfinished, stat.S_IMODE(old.st_mode))
+    unfinished.replace(target)
+
+
+def _pour(target: Path | int, data: bytes) -> None:
+    """Write into what is there: a descriptor that is open, or a file that cannot be replaced."""
+    if isinstance(target, int):
+        sys.stdout.flush()  # what was printed first comes first
+        descriptor = os.dup(target)
+    elif stat.S_ISFIFO(os.stat(target).st_mode):
+        descriptor = _open_fifo(target)
+    else:
+        descriptor = os.open(target, os.O_WRONLY | getattr(os, "O_NOCTTY", 0))
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+
+
+def _open_fifo(target: Path) -> int:
+    """A descriptor for writing, as soon as there is a reader; OSError when none comes."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            descriptor = os.open(target, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
+            if time.monotonic() > deadline:
+                raise OSError(errno.ENXIO, "a pipe without a reader", str(target)) from None
+            time.sleep(0.05)
+        else:
+            os.set_blocking(descriptor, True)
+            return descriptor

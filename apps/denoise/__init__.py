@@ -1,0 +1,1 @@
+"""cutmatch denoise: restore noisy and damaged images."""

@@ -1,1 +1,0 @@
-"""Disparities of a pair of pictures."""

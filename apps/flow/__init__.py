@@ -1,0 +1,1 @@
+"""cutmatch flow: dense optical flow of two frames."""

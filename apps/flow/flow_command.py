@@ -1,0 +1,298 @@
+"""Follow the motion of every pixel from one frame to the next.
+
+  cutmatch flow frame1.png frame2.png                  two frames of one size
+  cutmatch flow frames/                                a folder of frames, by the numbers in their names
+  cutmatch flow clip.avi                               a video, animation, TIFF of many pages, or .npy stack
+  cutmatch flow frame1.png frame2.png --truth t.flo    with scores and a picture of the error
+
+Points of both frames are matched one-to-one by an exact assignment; their motion is filled along the edges of the
+picture, refined, and fused with what a pyramid finds, by an exact cut.
+
+Each pair gives, in the --out folder, under the first frame's name: NAME.flo (or what --format says),
+NAME-colour.png (Middlebury colour wheel), NAME-arrows.png, NAME-warped.png (the second frame brought back onto
+the first), NAME-matches.csv, and with --truth NAME-error.png.  The colours of a sequence have one scale.
+
+Exit status: 0 done, 1 some pairs of a sequence failed or the disk is full, 2 the input cannot be used, 70 a defect in
+cutmatch.
+"""
+
+import os
+import re
+import sys
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from apps.common.command import (
+    add_batch_options,
+    add_shared_options,
+    check_device,
+    check_threads,
+    in_batch,
+    limit_threads,
+    parsed,
+    parser,
+    run,
+)
+from apps.common.images import InputError, read_image, write_bytes, write_image
+from apps.common.outputs import claim
+from apps.many.batch import Item, beside, pictures_in, refuse_namesakes, run_many, run_one
+
+INPUTS = ("frames", "truth", "matches")
+FORMATS = ("flo", "kitti", "npy", "npz", "pfm")
+LINKERS = ("assignment", "greedy", "mutual", "nearest")
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two frames, as paths or arrays, what belongs to them, and what the results and the frames' file are called."""
+
+    name: str
+    shown: str
+    source: str
+    first: object
+    second: object
+    truth: Path | None
+    matches: Path | None
+
+
+def flow(first, second, *, matches=None, linker: str = "assignment", device: str = "auto"):
+    """Dense flow from one picture to another.
+
+    Parameters
+    ----------
+    first, second : ndarray
+        Grey, RGB or RGBA pictures of one size; integers, or floats in [0, 1].
+    matches : apps.motion.matches.Matches, optional
+        Sparse matches to start from; found when absent.
+    linker : str
+        How points are linked: "assignment" (exact), "greedy", "mutual" or "nearest".
+    device : str
+        Where assignments and cuts are solved: "auto", "cpu" or "cuda".
+
+    Returns
+    -------
+    apps.flow.dense_flow.Flow
+        `flow` (H, W, 2) in pixels, x to the right and y down; `valid` (H, W); the matches; seconds of each stage.
+
+    Raises
+    ------
+    InputError
+        The frames differ in size, are too small, or have too little texture.
+    """
+    from apps.flow.dense_flow import dense_flow
+
+    return dense_flow(first, second, matches, linker=linker, device=device)
+
+
+def _options():
+    options = parser("flow", __doc__)
+    options.add_argument("frames", nargs="+", help="two frames; or one folder, video or stack of frames")
+    options.add_argument("--truth", metavar="FILE", help="true flow (.flo, KITTI .png, ...), or a folder by NAME")
+    options.add_argument("--format", choices=FORMATS, default="flo", help="of the flow file (default: flo)")
+    options.add_argument("--matches", metavar="FILE", help="start from these matches (.csv), or a folder by NAME")
+    options.add_argument("--linker", choices=LINKERS, default="assignment", help="how points are linked")
+    options.add_argument("--scale", type=float, metavar="PIXELS", help="motion shown in full colour")
+    add_batch_options(options)
+    add_shared_options(options, "out")
+    return options
+
+
+def _main(argv) -> int:
+    chosen = parsed(_options(), argv)
+    threads = check_threads(chosen.threads)
+    check_device(chosen.device)
+    if chosen.scale is not None and not chosen.scale > 0:
+        raise InputError(f"--scale must be above 0 pixels, got {chosen.scale}")
+    items, count, many = _pairs(chosen)
+    if not in_batch(many, chosen):
+        if chosen.threads is not None:
+            limit_threads(threads)
+        return run_one("flow", _flow_one, items[0], _line, chosen, INPUTS)
+    return run_many(
+        "flow",
+        "pair",
+        _flow_one,
+        items,
+        _line,
+        _summary,
+        chosen,
+        total=count,
+        inputs=INPUTS,
+        at_once=1,  # a pair keeps the threads busy by itself
+        finish=partial(_finish, chosen),
+    )
+
+
+def _pairs(chosen):
+    """The pairs to follow one after the other, how many (None: unknown), and whether it is a sequence."""
+    names = chosen.frames
+    if len(names) > 2:
+        raise InputError(f"frames: got {len(names)} files; pass two frames, or one folder, video or stack")
+    if len(names) == 2:
+        first, second = map(Path, names)
+        for path in (first, second):
+            if os.path.isdir(path):
+                raise InputError(f"frames: {str(path)!r} is a folder; pass two frames, or one folder alone")
+        return [_item(first.stem, f"{first} -> {second}", first, second, chosen)], 1, False
+    path = Path(names[0])
+    if os.path.isdir(path):
+        files = pictures_in(path, "frames", chosen.out, 2)
+        files.sort(key=lambda p: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", p.name.lower())])
+        refuse_namesakes(files, "frames")
+        items = [_item(a.stem, f"{a} -> {b}", a, b, chosen) for a, b in zip(files, files[1:], strict=False)]
+        return items, len(items), True
+    from apps.common.sequences import is_one_picture, open_sequence
+
+    if is_one_picture(path):
+        raise InputError(f"frames: {names[0]!r} is one frame; pass a second, or a folder or video")
+    sequence = open_sequence(path, "frames")
+    return _of_sequence(sequence, path, chosen), None if sequence.count is None else sequence.count - 1, True
+
+
+def _of_sequence(sequence, path, chosen):
+    last = None
+    for number, frame in enumerate(sequence):
+        if last is not None:
+            name = f"{sequence.name}-{number - 1:05d}"
+            yield _item(name, f"{path}: frame {number - 1} -> {number}", last, frame, chosen, path)
+        last = frame
+
+
+def _item(name: str, shown: str, first, second, chosen, source: Path | None = None) -> Item:
+    def pair():
+        matches = beside(chosen.matches, name, "--matches")
+        return Pair(name, shown, origin.name, first, second, beside(chosen.truth, name, "--truth"), matches)
+
+    origin = source or first
+    return Item(name, shown, pair, tuple(_files(name, chosen).values()), origin)
+
+
+def _files(name: str, chosen) -> dict[str, Path]:
+    """What a pair gives, by kind."""
+    from apps.flow.flow_files import SUFFIX_OF
+
+    folder, suffix = Path(chosen.out), SUFFIX_OF[chosen.format]
+    files = {
+        "flow": folder / f"{name}{'-flow' if suffix == '.png' else ''}{suffix}",
+        "matches": folder / f"{name}-matches.csv",
+    }
+    kinds = ("arrows", "warped", "colour", *(("error",) if chosen.truth is not None else ()))
+    return files | {kind: folder / f"{name}-{kind}.png" for kind in kinds}
+
+
+def _flow_one(pair: Pair, chosen) -> dict:
+    """Read, follow, write; the report.  Nothing is written unless all of it can be."""
+    import numpy as np
+
+    from apps.flow import flow_figures as drawing
+    from apps.flow.flow_files import encoded_flow, read_flow
+    from apps.flow.flow_scores import check_size, score_flow
+    from apps.motion.matches import Matches
+
+    first, second = (read_image(f, "frames") if isinstance(f, Path) else f for f in (pair.first, pair.second))
+    truth = known = matches = None
+    if pair.truth is not None:
+        truth, known = read_flow(pair.truth, "--truth")
+        check_size(first, truth)
+    if pair.matches is not None:
+        matches = Matches.read(pair.matches)
+    result = flow(first, second, matches=matches, linker=chosen.linker, device=chosen.device)
+    scores = None if truth is None else score_flow(result.flow, truth, known)
+
+    pictures = {
+        "arrows": drawing.arrows(first, result.flow, result.valid),
+        "warped": drawing.warped_picture(second, result.flow),
+    }
+    if not _colours_wait(chosen):
+        pictures["colour"] = drawing.flow_picture(result.flow, longest=chosen.scale)
+    if truth is not None:
+        pictures["error"] = drawing.error_picture(result.flow, truth, known)
+    planned = _files(pair.name, chosen)
+    data = encoded_flow(planned["flow"], result.flow)
+    claim(chosen, "flow", pair.name, pair.source, planned.values())
+    files = {kind: planned[kind] for kind in ("flow", "matches", *pictures)}
+    write_bytes(files["flow"], data)
+    for kind, pixels in pictures.items():
+        write_image(files[kind], pixels)
+    result.matches.write(files["matches"])
+    length = np.hypot(result.flow[..., 0], result.flow[..., 1])
+    report = {
+        "pair": pair.shown,
+        "width": first.shape[1],
+        "height": first.shape[0],
+        "matches": len(result.matches),
+        "valid_percent": round(100 * float(result.valid.mean()), 3),
+        "mean_motion": round(float(length.mean()), 4),
+        "most_motion": round(float(length.max()), 4),
+        "seconds": {stage: round(seconds, 4) for stage, seconds in result.seconds.items()},
+        "files": {kind: str(path) for kind, path in files.items()},
+    }
+    if scores is not None:
+        report["truth"] = scores.as_dict()
+    return report
+
+
+def _finish(chosen, reports) -> dict:
+    """Colour a sequence, and average its scores: what goes into the JSON besides the reports."""
+    if _colours_wait(chosen):
+        _colour_all(reports)
+    scores = _averages(reports)
+    return {"truth": scores} if scores else {}
+
+
+def _averages(reports) -> dict:
+    """Scores of the pairs that have some, averaged in both ways."""
+    scored = [report["truth"] for report in reports if "truth" in report]
+    if not scored:
+        return {}
+    from apps.flow.flow_scores import BY_IMAGE, POOLED, FlowScores, average
+
+    scores = [FlowScores(**values) for values in scored]
+    return {how: average(scores, how).scores.as_dict() for how in (BY_IMAGE, POOLED)}
+
+
+def _colours_wait(chosen) -> bool:
+    """The colours of a sequence have one scale, which only its last pair decides."""
+    return chosen.many and chosen.scale is None
+
+
+def _colour_all(reports) -> None:
+    """Draw the flows of a sequence with one scale: the most motion in any of them."""
+    from apps.flow.flow_figures import flow_picture
+    from apps.flow.flow_files import read_flow
+
+    most = max((report["most_motion"] for report in reports), default=0)
+    for report in reports:
+        files = report["files"]
+        field, _ = read_flow(files["flow"])
+        arrows = Path(files["arrows"])
+        path = arrows.with_name(arrows.name.removesuffix("-arrows.png") + "-colour.png")
+        files["colour"] = str(write_image(path, flow_picture(field, longest=most)))
+
+
+def _line(report) -> str:
+    text = (
+        f"{report['pair']}: {report['width']}x{report['height']}, {report['matches']} matches, motion "
+        f"{report['mean_motion']:.2f} px on average, {report['most_motion']:.1f} px at most, "
+        f"{report['valid_percent']:.1f} % valid, {report['seconds']['total']:.2f} s -> {report['files']['flow']}"
+    )
+    if "truth" in report:
+        text += f"; EPE {report['truth']['epe']:.3f} px, Fl {report['truth']['fl']:.2f} %"
+    return text
+
+
+def _summary(reports) -> str:
+    text = ""
+    for how, scores in _averages(reports).items():
+        text += f"; {how}: EPE {scores['epe']:.3f} px, Fl {scores['fl']:.2f} %"
+    return text
+
+
+def main(argv=None) -> int:
+    """The command; its exit status."""
+    return run(_main, "flow", argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

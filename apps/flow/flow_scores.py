@@ -1,0 +1,92 @@
+"""How good a flow is against the truth, on one pair and over many.
+
+    EPE      length of the difference vector, pixels
+    AAE      angle between (u, v, 1) and the true (u, v, 1), degrees
+    R1..R5   share of pixels with EPE above 1, 3, 5 pixels, percent
+    Fl       share with EPE above 3 pixels and above 5 % of the true length, percent (KITTI's Fl-all)
+
+Over several pairs there are two averages, which differ when the pairs have different numbers of known pixels: by
+image (each pair counts the same) and pooled (each pixel counts the same).  `Average` names which one it is.
+"""
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from apps.common.images import InputError
+
+BY_IMAGE, POOLED = "by image", "pooled"
+
+
+@dataclass(frozen=True, slots=True)
+class FlowScores:
+    """Scores over `pixels` pixels where the truth is known; see the module's head."""
+
+    epe: float
+    aae: float
+    r1: float
+    r3: float
+    r5: float
+    fl: float
+    pixels: int
+
+    def as_dict(self, digits: int = 4) -> dict:
+        return {name: round(value, digits) if name != "pixels" else value for name, value in asdict(self).items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Average:
+    """Scores over several pairs and how they were averaged: "by image" or "pooled"."""
+
+    scores: FlowScores
+    averaging: str
+    pairs: int
+
+
+def score_flow(flow: np.ndarray, truth: np.ndarray, valid: np.ndarray | None = None) -> FlowScores:
+    """Compare a flow with the truth, (H, W, 2) each, where `valid` (H, W) is True (default: everywhere).
+
+    Raises InputError when the sizes differ or no pixel is known.
+    """
+    check_size(flow, truth)
+    valid = np.ones(truth.shape[:2], bool) if valid is None else np.asarray(valid, bool)
+    if not valid.any():
+        raise InputError("--truth knows no pixel; pass another file")
+    mine, true = flow[valid].astype(np.float64), truth[valid].astype(np.float64)
+    error = np.linalg.norm(mine - true, axis=1)
+    length = np.linalg.norm(true, axis=1)
+    dot = 1 + (mine * true).sum(axis=1)
+    cosine = dot / np.sqrt((1 + (mine * mine).sum(axis=1)) * (1 + length * length))
+    angle = np.degrees(np.arccos(np.clip(cosine, -1, 1)))
+    return FlowScores(
+        epe=float(error.mean()),
+        aae=float(angle.mean()),
+        r1=100 * float((error > 1).mean()),
+        r3=100 * float((error > 3).mean()),
+        r5=100 * float((error > 5).mean()),
+        fl=100 * float(((error > 3) & (error > 0.05 * length)).mean()),
+        pixels=int(valid.sum()),
+    )
+
+
+def average(scores: list[FlowScores], averaging: str = BY_IMAGE) -> Average:
+    """The mean over pairs; `averaging` is "by image" or "pooled"."""
+    if averaging not in (BY_IMAGE, POOLED):
+        raise ValueError(f"averaging must be {BY_IMAGE!r} or {POOLED!r}, got {averaging!r}")
+    if not scores:
+        raise ValueError("no scores to average")
+    weights = [s.pixels if averaging == POOLED else 1 for s in scores]
+    means = {
+        name: float(np.average([getattr(s, name) for s in scores], weights=weights))
+        for name in ("epe", "aae", "r1", "r3", "r5", "fl")
+    }
+    return Average(FlowScores(**means, pixels=sum(s.pixels for s in scores)), averaging, len(scores))
+
+
+def check_size(flow: np.ndarray, truth: np.ndarray, name: str = "--truth") -> None:
+    """InputError unless both have the same height and width."""
+    if flow.shape[:2] != truth.shape[:2]:
+        raise InputError(
+            f"{name} is {truth.shape[1]}x{truth.shape[0]} pixels, but the frames are {flow.shape[1]}x{flow.shape[0]}; "
+            "make them the same size"
+        )

@@ -1,0 +1,250 @@
+"""Semi-dense matches by propagation: what a sparse match knows spreads to its surroundings where the frames agree.
+
+A grid of seeds is followed from coarse to fine.  Each seed keeps the motion under which the descriptors of both frames
+agree best; it tries the motions of its neighbours on the grid, in scan order there and back, and random changes in a
+shrinking range [1].  The coarsest level starts from the motion filled from the sparse matches, and each level tries
+that again.  Both directions are followed, and a seed is kept if the way back leads home and neighbours move alike.
+
+Descriptors are histograms of gradient directions, 4 x 4 cells of 8 directions in bytes, as in SIFT but at one scale and
+upright; their distance is the sum of absolute differences.
+
+[1] Hu, Song, Li. "Efficient coarse-to-fine PatchMatch for large displacement optical flow." CVPR 2016.
+"""
+
+import numpy as np
+
+from gridcut.device import kernel, run_threads, thread_count
+
+SCALE = 0.5  # of the finest level, at most
+MOST_PIXELS = 700_000  # of it; descriptors take 128 bytes each
+SPACING = 3  # of seeds, pixels of the finest level
+LEAST_SIDE = 40  # pixels, of the coarsest level
+CELLS = 4  # of a descriptor, a side
+CELL = 3  # pixels between their centres
+DIRECTIONS = 8
+BLUR = 1.0
+ROUNDS = 4
+FARTHEST = 0.3  # of the longer side: random changes on the coarsest level
+NEAR = 4  # pixels: random changes on the others
+HOME = 1.5  # pixels of the finest level
+ALIKE = 2.0
+FRIENDS = 4  # of the eight neighbours of a seed that must move alike
+
+
+def propagate(first: np.ndarray, second: np.ndarray, forward: np.ndarray | None, backward: np.ndarray | None):
+    """Matched points (N, 2) in both frames, x and y, of grey frames (H, W), float32 in 0..255.
+
+    `forward` and `backward` are guesses of the flow (H, W, 2) from either frame to the other, or None.
+    """
+    levels = [(_described(a), _described(b)) for a, b in _reduced(first, second)]
+    guesses = (forward, backward)
+
+    def follow(direction):
+        pairs = levels if direction == 0 else [(b, a) for a, b in levels]
+        return _follow(pairs, guesses[direction], direction)
+
+    ways = run_threads(follow, 2) if thread_count() > 1 else [follow(0), follow(1)]
+    (x, y, there), (_, _, back) = ways
+    good = mutual_kernel(x, y, there, back, np.float32(HOME), np.float32(ALIKE), FRIENDS)
+    scale = np.float32([first.shape[1] / levels[0][0].shape[1], first.shape[0] / levels[0][0].shape[0]])
+    grid_x, grid_y = np.meshgrid(x, y)
+    points = np.stack([grid_x[good], grid_y[good]], axis=1)
+    # Pixel centres lie at whole numbers in every size.
+    return (points + 0.5) * scale - 0.5, (points + there[good] + 0.5) * scale - 0.5
+
+
+def _reduced(first, second):
+    import cv2
+
+    pairs = []
+    scale = min(SCALE, (MOST_PIXELS / first.size) ** 0.5)
+    while not pairs or min(first.shape) * scale >= LEAST_SIDE:
+        size = tuple(max(1, round(side * scale)) for side in first.shape[::-1])
+        pairs.append([cv2.resize(frame, size, interpolation=cv2.INTER_AREA) for frame in (first, second)])
+        scale /= 2
+    return pairs
+
+
+def _described(grey: np.ndarray) -> np.ndarray:
+    """Descriptors of every pixel, uint8 (H, W, CELLS * CELLS * DIRECTIONS)."""
+    import cv2
+
+    dx, dy = (cv2.Scharr(grey, -1, *direction, scale=1 / 32) for direction in ((1, 0), (0, 1)))
+    maps = []
+    for angle in 2 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS:
+        along = np.maximum(np.float32(np.cos(angle)) * dx + np.float32(np.sin(angle)) * dy, 0)
+        maps.append(along)
+    maps = np.dstack([cv2.GaussianBlur(direction, (0, 0), BLUR) for direction in maps])
+    margin = CELL * CELLS
+    wide = np.pad(maps, ((margin, margin), (margin, margin), (0, 0)), mode="edge")
+    descriptors = np.empty((*grey.shape, CELLS * CELLS * DIRECTIONS), np.uint8)
+    describe_kernel(wide, margin, descriptors)
+    return descriptors
+
+
+def _follow(pairs, guess, seed):
+    """Columns and rows of the seeds on the finest level, and their motion there, (rows, columns, 2) float32."""
+    from apps.flow.refine import resized
+
+    height, width, _ = pairs[0][0].shape
+    x = np.arange(SPACING // 2, width, SPACING)
+    y = np.arange(SPACING // 2, height, SPACING)
+    motion = None
+    for number in range(len(pairs) - 1, -1, -1):
+        one, two = pairs[number]
+        h, w, _ = one.shape
+        at_x = np.minimum((x + 0.5) * w / width, w - 1).astype(np.int64)
+        at_y = np.minimum((y + 0.5) * h / height, h - 1).astype(np.int64)
+        guessed = np.zeros((len(y), len(x), 2), np.int32)
+        if guess is not None:
+            guessed[:] = np.rint(resized(guess, (h, w))[at_y[:, None], at_x])
+        coarsest = motion is None
+        motion = guessed.copy() if coarsest else 2 * motion
+        reach = round(FARTHEST * max(h, w)) if coarsest else NEAR
+        follow_kernel(one, two, at_x, at_y, guessed, reach, ROUNDS * (2 if coarsest else 1), seed + 1, motion)
+    exact = np.empty(motion.shape, np.float32)
+    between_kernel(one, two, at_x, at_y, motion, exact)
+    return x, y, exact
+
+
+@kernel
+def describe_kernel(maps, margin, descriptors):
+    """Gather the cells round each pixel, scaled to length 512 and cut at 255."""
+    H, W, size = descriptors.shape
+    K = maps.shape[2]
+    start = margin - (CELL * (CELLS - 1)) // 2
+    values = np.empty(size, np.float32)
+    for y in range(H):
+        for x in range(W):
+            n = 0
+            square = np.float32(1.0)
+            for j in range(CELLS):
+                for i in range(CELLS):
+                    for k in range(K):
+                        value = maps[y + start + CELL * j, x + start + CELL * i, k]
+                        values[n] = value
+                        square += value * value
+                        n += 1
+            factor = np.float32(512.0) / np.sqrt(square)
+            for n in range(size):
+                descriptors[y, x, n] = np.uint8(min(values[n] * factor, np.float32(255.0)))
+
+
+@kernel
+def cost_kernel(one, two):
+    total = np.int32(0)
+    for k in range(one.size):
+        total += abs(np.int32(one[k]) - np.int32(two[k]))
+    return total
+
+
+@kernel
+def try_kernel(one, two, x, y, u, v, best):
+    """Cost of a motion; `best` if that is smaller or the motion leaves the frame."""
+    H, W, _ = two.shape
+    if x + u < 0 or x + u >= W or y + v < 0 or y + v >= H:
+        return best
+    return min(best, cost_kernel(one[y, x], two[y + v, x + u]))
+
+
+@kernel
+def follow_kernel(one, two, at_x, at_y, guess, reach, rounds, seed, motion):
+    """Improve `motion` (rows, columns, 2), int32, in place."""
+    rows, columns, _ = motion.shape
+    worst = np.int32(2**30)
+    cost = np.empty((rows, columns), np.int32)
+    random = np.uint64(88172645 + seed)  # 32 bits of it
+    for r in range(rows):
+        for c in range(columns):
+            x, y = at_x[c], at_y[r]
+            cost[r, c] = try_kernel(one, two, x, y, motion[r, c, 0], motion[r, c, 1], worst)
+            trial = try_kernel(one, two, x, y, guess[r, c, 0], guess[r, c, 1], cost[r, c])
+            if trial < cost[r, c]:
+                cost[r, c] = trial
+                motion[r, c] = guess[r, c]
+    for turn in range(rounds):
+        step = 1 if turn % 2 == 0 else -1
+        for i in range(rows):
+            r = i if step > 0 else rows - 1 - i
+            for j in range(columns):
+                c = j if step > 0 else columns - 1 - j
+                x, y = at_x[c], at_y[r]
+                u, v, best = motion[r, c, 0], motion[r, c, 1], cost[r, c]
+                for k in range(4):
+                    nr = r if k == 0 else r - step
+                    nc = c - step if k == 0 else c - 2 + k
+                    if nr < 0 or nr >= rows or nc < 0 or nc >= columns:
+                        continue
+                    nu, nv = motion[nr, nc, 0], motion[nr, nc, 1]
+                    if nu == u and nv == v:
+                        continue
+                    trial = try_kernel(one, two, x, y, nu, nv, best)
+                    if trial < best:
+                        best, u, v = trial, nu, nv
+                radius = reach
+                while radius >= 1:
+                    # xorshift: the same numbers in every run
+                    random ^= (random << np.uint64(13)) & np.uint64(0xFFFFFFFF)
+                    random ^= random >> np.uint64(17)
+                    random ^= (random << np.uint64(5)) & np.uint64(0xFFFFFFFF)
+                    width = np.uint64(2 * radius + 1)
+                    nu = u + np.int32(random % width) - np.int32(radius)
+                    nv = v + np.int32((random >> np.uint64(12)) % width) - np.int32(radius)
+                    trial = try_kernel(one, two, x, y, nu, nv, best)
+                    if trial < best:
+                        best, u, v = trial, nu, nv
+                    radius //= 2
+                motion[r, c, 0], motion[r, c, 1], cost[r, c] = u, v, best
+
+
+@kernel
+def between_kernel(one, two, at_x, at_y, motion, exact):
+    """Place each motion between pixels, at the least of lines of equal slope through the costs of its neighbours."""
+    H, W, _ = two.shape
+    rows, columns, _ = motion.shape
+    for r in range(rows):
+        for c in range(columns):
+            x, y = at_x[c], at_y[r]
+            for axis in range(2):
+                u, v = motion[r, c, 0], motion[r, c, 1]
+                du, dv = 1 - axis, axis
+                exact[r, c, axis] = motion[r, c, axis]
+                inside = 1 <= x + u < W - 1 and 1 <= y + v < H - 1
+                if not inside:
+                    continue
+                here = cost_kernel(one[y, x], two[y + v, x + u])
+                before = cost_kernel(one[y, x], two[y + v - dv, x + u - du])
+                after = cost_kernel(one[y, x], two[y + v + dv, x + u + du])
+                rise = max(before, after) - here
+                if before >= here and after >= here and rise > 0:
+                    exact[r, c, axis] += np.float32(0.5) * np.float32(before - after) / np.float32(rise)
+
+
+@kernel
+def mutual_kernel(x, y, there, back, home, alike, friends):
+    """Seeds whose way there and back ends at home, and that have enough such neighbours that move alike."""
+    rows, columns, _ = there.shape
+    mutual = np.zeros((rows, columns), np.bool_)
+    spacing = x[1] - x[0] if columns > 1 else 1
+    for r in range(rows):
+        for c in range(columns):
+            u, v = there[r, c, 0], there[r, c, 1]
+            # The seed nearest to where it leads
+            nc = int(np.rint((x[c] + u - x[0]) / spacing))
+            nr = int(np.rint((y[r] + v - y[0]) / spacing))
+            if 0 <= nr < rows and 0 <= nc < columns:
+                du, dv = u + back[nr, nc, 0], v + back[nr, nc, 1]
+                mutual[r, c] = du * du + dv * dv <= home * home
+    good = np.zeros((rows, columns), np.bool_)
+    for r in range(rows):
+        for c in range(columns):
+            if not mutual[r, c]:
+                continue
+            count = 0
+            for nr in range(max(0, r - 1), min(rows, r + 2)):
+                for nc in range(max(0, c - 1), min(columns, c + 2)):
+                    if mutual[nr, nc] and (nr != r or nc != c):
+                        du, dv = there[nr, nc, 0] - there[r, c, 0], there[nr, nc, 1] - there[r, c, 1]
+                        count += du * du + dv * dv <= alike * alike
+            good[r, c] = count >= friends
+    return good

@@ -1,0 +1,111 @@
+"""Refine a flow from coarse to fine: variational steps, and a weighted median after each.
+
+A pyramid with small steps of scale carries the flow from level to level.  On each level OpenCV's variational
+refinement [1] balances constancy of grey values and gradients with smoothness; it works from the flow it is given, so
+a filled flow of sparse matches brings in what moves too far for the pyramid alone.  On the finer levels the result is
+filtered by a median weighted with colour (`apps.flow.median`), which decides where the motion's edges run.
+
+[1] Brox, Bruhn, Papenberg, Weickert. "High accuracy optical flow estimation based on a theory for warping." ECCV 2004.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from apps.flow.median import confidence_of, weighted_median
+
+RATIO = 0.9  # of the sizes of neighbouring levels
+LEAST_SIDE = 25  # pixels
+SMOOTHING = 0.6  # pixels, of the frames before they are reduced
+SMOOTHNESS = 2.0
+CONSTANCY = 0.3  # of grey values
+GRADIENT = 5 / 3
+ROUNDS = 6
+SWEEPS = 10
+MEDIAN_LEVELS = 12  # of which every second is filtered with weights, the others by a plain 5 x 5 median
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Level:
+    """The two frames at one size: grey (0..255) and Lab, float32."""
+
+    grey: tuple
+    lab: tuple
+
+    @property
+    def shape(self):
+        return self.grey[0].shape
+
+
+def pyramid(first: np.ndarray, second: np.ndarray) -> list[Level]:
+    """Levels of two RGB frames in [0, 1], the finest first."""
+    import cv2
+
+    lab = [cv2.cvtColor(frame, cv2.COLOR_RGB2LAB) for frame in (first, second)]
+    grey = [cv2.GaussianBlur(cv2.cvtColor(f, cv2.COLOR_RGB2GRAY) * 255, (0, 0), SMOOTHING) for f in (first, second)]
+    levels = [Level(tuple(grey), tuple(lab))]
+    while True:
+        height, width = (round(side * RATIO) for side in levels[-1].shape)
+        if min(height, width) <= LEAST_SIDE:
+            return levels
+        last = levels[-1]
+        levels.append(Level(*(tuple(cv2.resize(x, (width, height)) for x in kind) for kind in (last.grey, last.lab))))
+
+
+def refine(levels: list[Level], flow: np.ndarray | None, coarsest: int, finest: int = 0) -> np.ndarray:
+    """Carry `flow`, of any size (None: no motion), through levels[coarsest], ..., levels[finest]; float32."""
+    for number in range(coarsest, finest - 1, -1):
+        level = levels[number]
+        flow = np.zeros((*level.shape, 2), np.float32) if flow is None else resized(flow, level.shape)
+        flow = variational(level, flow)
+        weighted = number < MEDIAN_LEVELS and number % 2 == 0  # every second level does nearly as well, in less time
+        flow = median(level, flow) if weighted else plain_median(flow)
+    return flow
+
+
+def variational(level: Level, flow: np.ndarray) -> np.ndarray:
+    """One variational refinement of `flow`, a new array."""
+    import cv2
+
+    step = cv2.VariationalRefinement.create()
+    step.setAlpha(SMOOTHNESS)
+    step.setDelta(CONSTANCY)
+    step.setGamma(GRADIENT)
+    step.setFixedPointIterations(ROUNDS)
+    step.setSorIterations(SWEEPS)
+    return step.calc(*level.grey, flow.copy())
+
+
+def median(level: Level, flow: np.ndarray) -> np.ndarray:
+    """The median weighted by colour and confidence."""
+    warped, inside = warp(level.lab[1], flow)
+    return weighted_median(flow, level.lab[0], confidence_of(flow, level.lab[0], warped, inside))
+
+
+def plain_median(flow: np.ndarray) -> np.ndarray:
+    import cv2
+
+    return np.dstack([cv2.medianBlur(np.ascontiguousarray(flow[..., i]), 5) for i in (0, 1)])
+
+
+def warp(frame: np.ndarray, flow: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The second frame seen through the flow, out(p) = frame(p + flow(p)), and where p + flow(p) lies inside it."""
+    import cv2
+
+    height, width = flow.shape[:2]
+    there = flow + np.dstack(np.meshgrid(np.arange(width), np.arange(height))).astype(np.float32)
+    seen = cv2.remap(frame, there, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+    x, y = there[..., 0], there[..., 1]
+    return seen, (x >= 0) & (x <= frame.shape[1] - 1) & (y >= 0) & (y <= frame.shape[0] - 1)
+
+
+def resized(flow: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """A flow at another size, its vectors scaled with it."""
+    import cv2
+
+    height, width = flow.shape[:2]
+    if (height, width) == tuple(shape):
+        return flow
+    area = shape[0] * shape[1] < 0.5 * height * width
+    small = cv2.resize(flow, (shape[1], shape[0]), interpolation=cv2.INTER_AREA if area else cv2.INTER_LINEAR)
+    return small * np.float32([shape[1] / width, shape[0] / height])

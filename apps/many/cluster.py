@@ -1,0 +1,102 @@
+"""A batch on a dask.distributed cluster that is there already.
+
+Every worker must have cutmatch installed and see the folders under the same paths.  A worker that dies is dask's
+matter: it gives the item to another one, and gives up after its own number of deaths (allowed-failures).  On several
+GPUs let dask-cuda start the workers, one to a GPU, each of which sees that one only.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import fields, is_dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+from apps.common.command import limited_threads
+from apps.common.errors import InputError, is_defect, reason_of
+from apps.many.task import ATTEMPTS, FAILED, Outcome, Task, attempt
+
+AHEAD = 4  # tasks sent to each thread of the cluster before one of its results is taken
+PATIENCE = 20  # seconds to wait for the scheduler
+
+
+class _Again(RuntimeError):
+    """Makes dask try a task again: its reason, and whether it is a mistake of this program."""
+
+
+def run(tasks: Iterable[Task], address: str, threads: int) -> Iterator[Outcome]:
+    """Do tasks on the cluster of the scheduler at `address`, each on `threads` threads; outcomes as they come.
+
+    When the caller stops, tasks not begun are withdrawn; those under way are finished by their workers.
+    """
+    try:
+        from distributed import Client, as_completed
+    except ImportError:
+        raise InputError("--scheduler needs dask.distributed; install cutmatch's extra dask") from None
+    try:
+        client = Client(address, timeout=PATIENCE, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise InputError(f"--scheduler: no cluster at {address!r} ({error}); start one, or use --workers") from None
+    sent = {}
+
+    def send(task):
+        future = client.submit(_attempt, _anywhere(task), threads, pure=False, retries=ATTEMPTS - 1)
+        sent[future] = task
+        return future
+
+    with client:
+        tasks = iter(tasks)
+        slots = max(1, sum(client.nthreads().values()))
+        try:
+            first = [send(task) for task in islice(tasks, AHEAD * slots)]
+            results = as_completed(first, loop=client.loop, raise_errors=False)
+            for future in results:
+                task = sent.pop(future)
+                error = future.exception()
+                if error is None:
+                    yield future.result()
+                else:
+                    tried, defect = (ATTEMPTS, error.args[1]) if isinstance(error, _Again) else (1, _is_ours(error))
+                    yield Outcome(task.number, task.shown, FAILED, reason=_said(error), attempts=tried, defect=defect)
+                for task in islice(tasks, 1):
+                    results.add(send(task))
+        finally:
+            client.cancel(list(sent))
+
+
+def _attempt(task: Task, threads: int) -> Outcome:
+    with limited_threads(threads):
+        outcome = attempt(task)
+    if outcome.again:
+        raise _Again(outcome.reason, outcome.defect)
+    return outcome
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, _Again):
+        return error.args[0]
+    if _is_killed(error):
+        return "every worker that took it died; they may be short of memory"
+    return reason_of(error)
+
+
+def _is_killed(error: Exception) -> bool:
+    return type(error).__name__ == "KilledWorker"
+
+
+def _is_ours(error: Exception) -> bool:
+    return not _is_killed(error) and is_defect(error)
+
+
+def _anywhere(task: Task) -> Task:
+    """The task with absolute paths: workers do not stand in our folder."""
+    chosen = type(task.chosen)(**{**vars(task.chosen), "out": str(Path(task.chosen.out).absolute())})
+    return replace(task, chosen=chosen, job=_absolute(task.job))
+
+
+def _absolute(value):
+    if isinstance(value, Path):
+        return value.absolute()
+    if isinstance(value, list | tuple):
+        return type(value)(map(_absolute, value))
+    if is_dataclass(value):
+        return replace(value, **{field.name: _absolute(getattr(value, field.name)) for field in fields(value)})
+    return value

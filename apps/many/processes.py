@@ -1,0 +1,170 @@
+"""A batch in processes of this machine, one item at a time in each.
+
+Not concurrent.futures: there one process that is killed breaks the pool, and every item under way is lost with it.
+Here each worker has a pipe of its own.  A worker that dies is noticed by the end of its pipe; its item is given to
+a fresh process, up to ATTEMPTS times in all, and the others go on.  Workers are spawned, not forked: a process in
+which OpenMP or CUDA has run must not be forked.
+
+How many threads a worker may use, and which GPU it sees, is said by its environment: the libraries that read it are
+loaded only then.
+"""
+
+import contextlib
+import os
+import signal
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from multiprocessing import connection, get_context, resource_tracker
+
+from apps.many import records
+from apps.many.task import ATTEMPTS, FAILED, Outcome, Task, attempt
+
+THREAD_LIMITS = (
+    "NUMBA_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "OPENCV_FOR_THREADS_NUM",
+)
+GPUS = "CUDA_VISIBLE_DEVICES"
+
+
+def run(tasks: Iterable[Task], environments: list[dict]) -> Iterator[Outcome]:
+    """Do tasks in as many processes as there are environments; outcomes as they come.
+
+    When the caller stops, the processes are killed, and what they had begun to write is removed.
+    """
+    tasks, unused = iter(tasks), deque(environments)
+    workers, idle, busy = [], [], {}
+    try:
+        while True:
+            while idle or unused:
+                task = next(tasks, None)
+                if task is None:
+                    unused.clear()
+                    break
+                if not idle:
+                    workers.append(_Worker(unused.popleft()))
+                    idle.append(workers[-1])
+                worker = idle.pop()
+                busy[worker.begin(task)] = worker
+            if not busy:
+                return
+            for pipe in connection.wait(list(busy)):
+                worker = busy.pop(pipe)
+                outcome = worker.end()
+                if outcome.again and outcome.attempts < ATTEMPTS:
+                    busy[worker.begin(worker.task, outcome.attempts + 1)] = worker
+                    continue
+                idle.append(worker)
+                yield outcome
+    finally:
+        for worker in workers:
+            worker.kill()
+
+
+def environments(workers: int, threads: int | None, device: str) -> list[dict]:
+    """What to set for each worker: its share of the threads (default: one each), and one of the GPUs in turn."""
+    share = {}
+    if threads is not None or workers > 1:
+        share = dict.fromkeys(THREAD_LIMITS, str(max(1, (threads or 1) // workers)))
+    gpus = _gpus(device)
+    return [share | ({GPUS: gpus[i % len(gpus)]} if gpus else {}) for i in range(workers)]
+
+
+def _gpus(device: str) -> list[str]:
+    """The GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them."""
+    if device == "cpu":
+        return []
+    from gridcut.device import cuda_is_available
+
+    if not cuda_is_available():
+        return []
+    from numba import cuda
+
+    named = [name for name in os.environ.get(GPUS, "").split(",") if name]
+    return named or [str(i) for i in range(len(cuda.gpus))]
+
+
+class _Worker:
+    """A process, started when it is first needed and again after it has died or failed."""
+
+    def __init__(self, environment: dict):
+        self._environment = environment
+        self._process = self._pipe = self.task = None
+        self._attempts = 0
+
+    def begin(self, task: Task, attempts: int = 1):
+        """Send a task; the pipe on which its outcome, or the end of the process, will be noticed."""
+        self.task, self._attempts = task, attempts
+        if self._process is None:
+            self._start()
+        with contextlib.suppress(OSError):  # a process that died in the meantime is noticed by `end`
+            self._pipe.send(task)
+        return self._pipe
+
+    def end(self) -> Outcome:
+        """The outcome of the task; after a failure that calls for a fresh process, the old one is gone."""
+        try:
+            outcome = self._pipe.recv()
+        except (EOFError, OSError):
+            self._process.join()
+            outcome = Outcome(self.task.number, self.task.shown, FAILED, reason=self._death(), again=True)
+        if outcome.again:
+            self.kill()
+        return replace(outcome, attempts=self._attempts)
+
+    def kill(self) -> None:
+        """End the process, whatever it does, and remove what it had begun to write."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.join()
+            self._pipe.close()
+            records.remove_unfinished(self.task, self._process.pid)
+            self._process = None
+
+    def _start(self) -> None:
+        context = get_context("spawn")
+        self._pipe, theirs = context.Pipe()
+        process = context.Process(target=_serve, args=(theirs,), daemon=True)
+        # Ctrl-C reaches all processes of a terminal; the workers leave it to this one.  Up to Python 3.11 the tracker,
+        # which the first worker would start, unblocks the signal again: it must run already.
+        resource_tracker.ensure_running()
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        try:
+            with _set(self._environment):
+                process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        self._process = process  # not before: what Ctrl-C kept from starting cannot be killed
+        theirs.close()
+
+    def _death(self) -> str:
+        code = self._process.exitcode
+        if code >= 0:
+            return f"its process ended with status {code}"
+        hint = "; this machine may be short of memory, use fewer --workers" if -code == signal.SIGKILL else ""
+        return f"its process was killed by {signal.Signals(-code).name}{hint}"
+
+
+def _serve(pipe) -> None:
+    """The life of a worker: tasks in, outcomes out, until the other end is closed."""
+    with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
+        while True:
+            pipe.send(attempt(pipe.recv()))
+
+
+@contextlib.contextmanager
+def _set(environment: dict):
+    """Environment variables for processes started meanwhile."""
+    before = {name: os.environ.get(name) for name in environment}
+    os.environ.update(environment)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

@@ -1,0 +1,133 @@
+"""Records of finished items, by which `--resume` knows what need not be done again.
+
+    OUT/.cutmatch/COMMAND/NAME.json     {"input", "options", "program": digests,
+                                         "outputs": {path below OUT: digest}, "out", "report"}
+
+An item is done if all three digests are what they would be now and every output is there, unaltered.  A record is
+written after its outputs, whole or not at all, so that whatever stops a run leaves none that vouches for too much.
+Digests are of contents, not of times or paths: copied and renamed folders count as the same.
+"""
+
+import hashlib
+import json
+from dataclasses import fields, is_dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from apps.common import writing
+from apps.common.outputs import FOLDER, is_plain, key_of
+from apps.common.writing import write_bytes
+
+# Options that change where, how fast and how loudly, but no output.
+NOT_OF_RESULTS = frozenset(
+    ("csv", "json", "many", "out", "overwrite", "quiet", "resume", "scheduler", "threads", "workers")
+)
+
+
+def fingerprint(task) -> dict:
+    """Digests of a task's input, of its options and of this program."""
+    inputs = hashlib.sha256()
+    _feed(inputs, task.job)
+    options = {k: v for k, v in vars(task.chosen).items() if k not in NOT_OF_RESULTS and k not in task.inputs}
+    said = json.dumps([task.one.__module__, task.one.__qualname__, options], sort_keys=True, default=str)
+    return {
+        "input": inputs.hexdigest(),
+        "options": hashlib.sha256(said.encode()).hexdigest(),
+        "program": _program(),
+    }
+
+
+def verified(task, known: dict) -> dict | None:
+    """The report of a task that is done, as if it had been done now; None if it is not, or not as it would be."""
+    try:
+        record = json.loads(_path(task).read_bytes())
+        if any(record[what] != digest for what, digest in known.items()):
+            return None
+        out, outputs = Path(task.chosen.out), record["outputs"]
+        # Results lie in --out itself.  A record that says otherwise was not written by `write`.
+        if not all(map(is_plain, outputs)) or any(_digest(out / name) != digest for name, digest in outputs.items()):
+            return None
+        report = record["report"]
+        for files in _files(report):
+            names = {kind: str(Path(path).relative_to(record["out"])) for kind, path in files.items()}
+            if not outputs.keys() >= set(names.values()):
+                return None
+            files.update({kind: str(out / name) for kind, name in names.items()})
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # none, or not one of ours
+        return None
+    return report
+
+
+def write(task, known: dict, report: dict) -> None:
+    """Record that a task is done, with digests of the outputs its report names."""
+    out = Path(task.chosen.out)
+    outputs = {}
+    for files in _files(report):
+        for path in map(Path, files.values()):
+            outputs[path.relative_to(out).as_posix()] = _digest(path)
+    record = {**known, "outputs": outputs, "out": str(out), "report": report}
+    write_bytes(_path(task), json.dumps(record, indent=1).encode())
+
+
+def remove_unfinished(task, process: int) -> None:
+    """Remove what a process that was killed had begun to write."""
+    for folder in (Path(task.chosen.out), _path(task).parent):
+        writing.remove_unfinished(folder, process)
+
+
+def _path(task) -> Path:
+    return Path(task.chosen.out) / FOLDER / task.command / f"{key_of(task.name)}.json"
+
+
+def _files(report):
+    """Every {kind: path} called "files" in a report, at any depth."""
+    for key, value in report.items():
+        if key == "files":
+            yield value
+        for inner in value if isinstance(value, list) else [value]:
+            if isinstance(inner, dict) and key != "files":
+                yield from _files(inner)
+
+
+def _digest(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@cache
+def _program() -> str:
+    """Digest of all sources of this distribution: results of another version are not taken for this one's."""
+    root = Path(__file__).resolve().parents[2]
+    total = hashlib.sha256()
+    for package in ("apps", "assign", "gridcut", "matching"):
+        for path in sorted((root / package).rglob("*.py")):
+            total.update(path.relative_to(root).as_posix().encode())
+            total.update(path.read_bytes())
+    return total.hexdigest()
+
+
+def _feed(total, value) -> None:
+    """Add a value to a digest: files by their contents, each value with its kind and size."""
+    if isinstance(value, Path):
+        if value.is_dir():
+            inside = sorted(path for path in value.iterdir() if path.is_file())
+            _feed(total, [part for path in inside for part in (path.name, path)])
+            return
+        try:
+            total.update(b"file " + _digest(value).encode())
+        except OSError:  # reading it will say what is wrong
+            total.update(b"no file ")
+    elif is_dataclass(value):
+        _feed(total, [part for field in fields(value) for part in (field.name, getattr(value, field.name))])
+    elif isinstance(value, list | tuple):
+        total.update(f"list {len(value)} ".encode())
+        for part in value:
+            _feed(total, part)
+    elif isinstance(value, np.ndarray):
+        total.update(f"array {value.dtype.str} {value.shape} ".encode())
+        total.update(np.ascontiguousarray(value))
+    else:
+        text = repr(value).encode()
+        total.update(b"%s %d %s " % (type(value).__name__.encode(), len(text), text))

@@ -1,0 +1,1 @@
+"""cutmatch match: match points of two images of one scene."""

@@ -1,0 +1,263 @@
+"""Match two pictures of one scene taken from far apart.
+
+  cutmatch match left.jpg right.jpg                       homography or fundamental matrix, whichever fits
+  cutmatch match left.jpg right.jpg --model homography    a plane, or a camera that only turned
+  cutmatch match left.jpg right.jpg --truth H.txt         adds errors against a known homography, 3 x 3 numbers
+  cutmatch match lefts/ rights/                           two folders: rights/NAME.png goes with lefts/NAME.jpg
+
+SIFT points are matched one-to-one by an exact assignment with a price for staying unmatched, the geometry that
+most matches agree on is found, and a second assignment recovers the matches that obey it.  Other linkers choose among
+the same candidate pairs: cardinality as many as can be one-to-one, bottleneck as many under the least gate on their
+cost, greedy, mutual and nearest what their names say.
+
+Results in the --out folder: FIRST-SECOND-matches.csv (x0, y0, x1, y1, cost, margin, confidence),
+FIRST-SECOND-matches.png, and, for a homography, FIRST-SECOND-over.png, the second picture laid over the first in
+squares.
+
+Exit status: 0 done, 1 some pairs of a folder failed or the disk is full, 2 the input cannot be used or shows no
+common scene, 70 a defect in cutmatch.
+"""
+
+import sys
+import time
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from apps.common.command import (
+    add_batch_options,
+    add_shared_options,
+    check_device,
+    check_threads,
+    in_batch,
+    limit_threads,
+    parsed,
+    parser,
+    run,
+)
+from apps.common.images import InputError, read_bytes, read_image, to_bytes, write_image
+from apps.common.outputs import claim
+from apps.many.batch import Item, beside, pairs_of, partner_of, run_many, run_one
+
+MODELS = ("auto", "homography", "fundamental")
+LINKERS = ("assignment", "greedy", "mutual", "nearest", "cardinality", "bottleneck")
+TABLES = (".csv", ".json")
+RIGHT = 3.0  # pixels from the true place, for --truth
+SINGULAR = 1e-15  # least share of its largest stretch that a true homography must stretch every direction by
+INPUTS = ("first", "second", "truth")
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two pictures, and a file of the true homography if it is known: paths."""
+
+    first: Path
+    second: Path
+    truth: Path | None
+
+
+def _options():
+    options = parser("match", __doc__)
+    options.add_argument("first", help="picture, or a folder of them")
+    options.add_argument("second", help="picture of the same scene, or a folder of them by the same names")
+    options.add_argument("--model", choices=MODELS, default="auto", help="geometry to find (default: whichever fits)")
+    options.add_argument("--gate", type=float, default=3.0, metavar="PIXELS", help="most off the geometry (default: 3)")
+    options.add_argument("--linker", choices=LINKERS, default="assignment", help="to compare; assignment is exact")
+    options.add_argument("--table", metavar="FILE", help="matches as .csv or .json (default: in --out)")
+    options.add_argument("--truth", metavar="FILE", help="true homography (text, OpenCV's XML or YAML), or a folder")
+    add_batch_options(options)
+    add_shared_options(options, "out")
+    return options
+
+
+def _main(argv) -> int:
+    chosen = parsed(_options(), argv)
+    threads = check_threads(chosen.threads)
+    check_device(chosen.device)
+    if not 0 < chosen.gate < float("inf"):
+        raise InputError(f"--gate must be above 0 pixels, got {chosen.gate}")
+    if chosen.table and Path(chosen.table).suffix.lower() not in TABLES:
+        raise InputError(f"--table: {chosen.table!r} must end in {' or '.join(TABLES)}")
+    pairs, many = pairs_of(chosen.first, chosen.second, ("first", "second"), chosen.out)
+    items = [
+        Item(
+            _name(first, second),
+            str(first) if second is None else f"{first} | {second}",
+            partial(_pair, first, second, chosen),
+            tuple(_files(_name(first, second), chosen).values()),
+            first,
+        )
+        for first, second in pairs
+    ]
+    if not in_batch(many, chosen):
+        if chosen.threads is not None:
+            limit_threads(threads)
+        return run_one("match", _match_one, items[0], _line, chosen, INPUTS)
+    if chosen.table:
+        raise InputError("--table is the matches of one pair; leave it out, and they are written to the --out folder")
+    return run_many(
+        "match",
+        "pair",
+        _match_one,
+        items,
+        _line,
+        lambda reports: "",
+        chosen,
+        total=len(pairs),
+        inputs=INPUTS,
+        at_once=max(1, threads // 2),  # the points of both pictures are found at the same time
+    )
+
+
+def _pair(first: Path, second: Path | None, chosen) -> Pair:
+    if second is None:
+        second = partner_of(first, chosen.second, "second")
+    return Pair(first, second, beside(chosen.truth, first.stem, "--truth"))
+
+
+def _name(first: Path, second: Path | None) -> str:
+    return f"{first.stem}-{(second or first).stem}"  # a partner in a folder has the same stem
+
+
+def _files(name: str, chosen) -> dict[str, Path]:
+    """What a pair may give, by kind; "over" for a homography only."""
+    folder = Path(chosen.out)
+    files = {} if chosen.table else {"table": folder / f"{name}-matches.csv"}
+    files["picture"] = folder / f"{name}-matches.png"
+    return files if chosen.model == "fundamental" else files | {"over": folder / f"{name}-over.png"}
+
+
+def _match_one(pair: Pair, chosen) -> dict:
+    """Read, match, write; the report.  Nothing is written unless all of it can be."""
+    truth = _read_truth(pair.truth) if pair.truth is not None else None
+    first, second = read_image(pair.first, "first"), read_image(pair.second, "second")
+    from apps.match.match_figures import joined, laid_over
+    from apps.match.wide_baseline import match_wide
+
+    begin = time.perf_counter()
+    found = match_wide(
+        to_bytes(first),
+        to_bytes(second),
+        model=chosen.model,
+        gate=chosen.gate,
+        linker=chosen.linker,
+        device=chosen.device,
+    )
+    seconds = time.perf_counter() - begin
+    name = _name(pair.first, pair.second)
+    plane = found.matrix if found.model == "homography" else None
+    pictures = {"picture": joined(first, second, found.matches, plane)}
+    if plane is not None:
+        pictures["over"] = laid_over(first, second, plane)
+    files = {kind: path for kind, path in _files(name, chosen).items() if kind == "table" or kind in pictures}
+    claim(chosen, "match", name, pair.first, files.values())
+    option = "--table" if chosen.table else "--out"
+    files = {"table": found.matches.write(chosen.table or files["table"], option)} | files
+    for kind, pixels in pictures.items():
+        write_image(files[kind], pixels)
+    report = _report(pair, found, first.shape, seconds, files)
+    if truth is not None:
+        report["truth"] = _scores(found, truth, first.shape)
+    return report
+
+
+def _report(pair, found, shape, seconds: float, files) -> dict:
+    import numpy as np
+
+    first, agreeing = found.counts["first"], found.counts["agreeing"]
+    return {
+        "first": str(pair.first),
+        "second": str(pair.second),
+        "model": found.model,
+        "matrix": (found.matrix / np.linalg.norm(found.matrix)).tolist()
+        if found.model == "fundamental"
+        else (found.matrix / found.matrix[2, 2]).tolist(),
+        "points": found.counts["points"],
+        "first_matches": first,
+        "first_inliers": agreeing,
+        "first_inlier_percent": round(100.0 * agreeing / max(1, first), 2),
+        "matches": len(found.matches),
+        "residual_median": round(float(np.median(found.residual)), 4),
+        "residual_rms": round(float(np.sqrt((found.residual**2).mean())), 4),
+        "coverage_percent": round(_coverage(found.matches.first, shape), 2),
+        "seconds": {"total": round(seconds, 4)} | {stage: round(s, 4) for stage, s in found.seconds.items()},
+        "files": {kind: str(path) for kind, path in files.items()},
+    }
+
+
+def _coverage(points, shape) -> float:
+    """Share of the first picture's 32-pixel cells that hold a match, in percent."""
+    import numpy as np
+
+    cells = -(-shape[0] // 32) * -(-shape[1] // 32)
+    return 100.0 * len(np.unique(np.floor(points / 32).astype(int), axis=0)) / cells
+
+
+def _scores(found, truth, shape) -> dict:
+    """Errors against a true homography: of the picture's corners mapped by both, and of the matches."""
+    import numpy as np
+
+    from apps.match.geometry import apply, transfer_distance
+
+    with np.errstate(all="ignore"):  # points that the truth sends to infinity are not right
+        off = transfer_distance(truth, found.matches.first, found.matches.second)
+    scores = {
+        "right": int((off < RIGHT).sum()),
+        "right_percent": round(100.0 * float((off < RIGHT).mean()), 3),
+        "within_pixels": RIGHT,
+    }
+    if found.model == "homography":
+        width, height = shape[1] - 1, shape[0] - 1
+        corners = np.array([[0, 0], [width, 0], [width, height], [0, height]], float)
+        with np.errstate(all="ignore"):
+            apart = np.linalg.norm(apply(found.matrix, corners) - apply(truth, corners), axis=1)
+        error = float(apart.mean())  # not finite where the truth sends a corner to infinity
+        scores["corner_error"] = round(error, 4) if np.isfinite(error) else None
+    return scores
+
+
+def _read_truth(path):
+    """Nine numbers from a text file, or the first 3x3 matrix of one written by OpenCV."""
+    import re
+
+    import numpy as np
+
+    text = read_bytes(path, "--truth").decode("utf-8", "replace")
+    if "opencv" in text or text.startswith("%YAML"):
+        data = re.search(r"<data>(.*?)</data>|data:\s*\[(.*?)\]", text, re.DOTALL)
+        text = (data[1] or data[2]) if data else ""
+    try:
+        values = np.array([float(word) for word in re.sub(r"[\[\],;]", " ", text).split()])
+    except ValueError:
+        values = np.zeros(0)
+    truth = None
+    if values.size == 9 and np.isfinite(values).all() and values.any():
+        truth = (values / np.abs(values).max()).reshape(3, 3)  # its scale says nothing
+        stretch = np.linalg.svd(truth, compute_uv=False)
+        if not stretch[-1] > SINGULAR * stretch[0]:
+            truth = None
+    if truth is None:
+        raise InputError(f"--truth: {str(path)!r} must hold the nine numbers of a homography that can be inverted")
+    return truth if truth[2, 2] >= 0 else -truth
+
+
+def _line(report) -> str:
+    text = (
+        f"{report['first']} {report['second']}: {report['matches']} matches, {report['model']}, "
+        f"{report['first_inliers']} of {report['first_matches']} first matches agree, "
+        f"residual {report['residual_median']:.2f} px, {report['seconds']['total']:.2f} s -> {report['files']['table']}"
+    )
+    if "truth" in report:
+        truth = report["truth"]
+        text += f"; {truth['right']} right ({truth['right_percent']:.2f} %)"
+        text += f", corner error {truth['corner_error']:.2f} px" if truth.get("corner_error") is not None else ""
+    return text
+
+
+def main(argv=None) -> int:
+    """The command; its exit status."""
+    return run(_main, "match", argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,187 @@
+"""Match two pictures of one scene taken from far apart: points, exact assignment, and the geometry they agree on.
+
+    points      many SIFT points with RootSIFT descriptors
+    first       matches by looks alone (`apps.match.guided`)
+    geometry    a homography or a fundamental matrix by MAGSAC [1]; refused if chance would explain it
+    views       only if few matches agree: points and first matches of simulated tilts (`apps.match.views`)
+    guided      matched again among pairs that obey the geometry, with the distance from it in the cost
+
+Large pictures are reduced for matching, and the results scaled back.
+
+[1] Barath et al. "MAGSAC++, a fast, reliable and accurate robust estimator." CVPR 2020.
+"""
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+
+from apps.common.arguments import check_number
+from apps.common.clock import Clock
+from apps.common.images import InputError
+from apps.match.geometry import Geometry, epipolar_distance, fit_best, transfer_distance
+from apps.match.guided import first_matches, guided_by_lines, guided_by_plane, nearest_pairs
+from apps.match.views import picture_points, tilted_points
+from apps.motion.matches import Matches
+from apps.motion.points import LEAST_POINTS, grey_frame
+
+SIDE = 1600  # pixels; larger pictures are reduced to this for matching
+CHANCE = -3.0  # log10 of how often random matches may agree as well
+FEW = 16  # agreeing matches on which not to rely where simulated views may find more
+FEWEST = 10  # matches of a result
+MODELS = ("auto", "homography", "fundamental")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WideMatches:
+    """Matches of two pictures and their geometry.
+
+    Attributes
+    ----------
+    matches : Matches
+        One-to-one, all within the gate of the geometry.
+    residual : (N,) float64
+        Pixels from where the homography puts the first point, or from the epipolar line.
+    model : {"homography", "fundamental"}
+    matrix : (3, 3) float64
+        Homography: (x, y, 1) of the first picture to the second, up to scale.  Fundamental: second^T F first = 0.
+    counts : dict
+        "points" of both pictures, "first" matches, those "agreeing" on the geometry, "matches".
+    seconds : dict
+        By stage.
+    """
+
+    matches: Matches
+    residual: np.ndarray
+    model: str
+    matrix: np.ndarray
+    counts: dict
+    seconds: dict
+
+
+def match_wide(
+    first,
+    second,
+    *,
+    model: str = "auto",
+    gate: float = 3.0,
+    linker: str = "assignment",
+    device: str = "auto",
+) -> WideMatches:
+    """Match two pictures of one scene.
+
+    Parameters
+    ----------
+    first, second : (H, W) or (H, W, 3) uint8
+        Grey or RGB, of any sizes.
+    model : {"auto", "homography", "fundamental"}
+        "auto" takes a homography where it explains most of what a fundamental matrix does: a plane, or a camera that
+        only turned.
+    gate : float
+        Pixels a match may be off the geometry, of the reduced picture if the longer side is over SIDE pixels.
+    linker : str
+        One of `apps.motion.linking.LINKERS`, to compare.
+    device : {"auto", "cpu", "cuda"}
+        Where assignments are solved.
+
+    Returns
+    -------
+    WideMatches
+
+    Raises
+    ------
+    InputError
+        Pictures without texture, or with too few points; too few matches that agree on one geometry.
+    """
+    if model not in MODELS:
+        raise InputError(f"model must be one of {', '.join(MODELS)}; got {model!r}")
+    check_number(gate, "gate")
+    if not 0 < gate < np.inf:
+        raise InputError(f"gate must be above 0 pixels, got {gate}")
+    clock = Clock()
+    full = _grey(first, "first picture"), _grey(second, "second picture")
+    pictures, scales = zip(*(_reduced(grey) for grey in full), strict=True)
+    points = tuple(picture_points(grey) for grey in pictures)
+    _enough(points)
+    clock.charge("points")
+    pairs = nearest_pairs(*points)
+    found = first_matches(*points, linker, device, pairs)
+    clock.charge("first")
+    area = float(pictures[1].size)
+    geometry = fit_best(found.first, found.second, model, area)
+    clock.charge("geometry")
+    if _by_chance(geometry) or geometry.agreeing < FEW:
+        tilted = tuple(tilted_points(grey) for grey in pictures)
+        others = first_matches(*tilted, linker, device)
+        other = fit_best(others.first, others.second, model, area)
+        if not _by_chance(other) and (_by_chance(geometry) or other.agreeing > geometry.agreeing):
+            found, geometry = others, other
+        clock.charge("views")
+    if _by_chance(geometry):
+        agree = 0 if geometry is None else geometry.agreeing
+        raise InputError(
+            f"only {agree} of {len(found)} matches agree on a geometry, no more than chance would have it; "
+            "pass two pictures of the same scene"
+        )
+    agreeing = geometry.agreeing
+    if geometry.model == "homography":
+        matches, geometry = guided_by_plane(pictures, points, geometry, gate, linker, device)
+    else:
+        matches, geometry = guided_by_lines(points, pairs, found, geometry, gate, area, linker, device)
+    clock.charge("guided")
+    if len(matches) < FEWEST:
+        raise InputError(
+            f"only {len(matches)} matches are within {gate:g} pixels of the geometry; pass a larger gate, or two "
+            "pictures of the same scene"
+        )
+    counts = {
+        "points": [len(p) for p in points],
+        "first": len(found),
+        "agreeing": agreeing,
+        "matches": len(matches),
+    }
+    matches, matrix = _scaled_back(matches, geometry, scales)
+    measure = transfer_distance if geometry.model == "homography" else epipolar_distance
+    residual = measure(matrix, matches.first, matches.second)
+    return WideMatches(matches, residual, geometry.model, matrix, counts, clock.seconds)
+
+
+def _by_chance(geometry: Geometry | None) -> bool:
+    return geometry is None or geometry.chance > CHANCE
+
+
+def _grey(picture, name: str) -> np.ndarray:
+    grey = grey_frame(picture, name)
+    if grey.min() == grey.max():
+        raise InputError(f"the {name} has no texture: one grey level throughout; pass a picture with content")
+    return grey
+
+
+def _reduced(grey: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A picture of at most SIDE pixels a side, and the pixels of the given one that one of its own is wide and high."""
+    height, width = grey.shape
+    scale = max(height, width) / SIDE
+    if scale <= 1:
+        return grey, np.ones(2)
+    size = max(1, round(width / scale)), max(1, round(height / scale))
+    return cv2.resize(grey, size, interpolation=cv2.INTER_AREA), np.array([width / size[0], height / size[1]])
+
+
+def _scaled_back(matches: Matches, geometry: Geometry, scales):
+    """Matches and matrix of reduced pictures as those of the given ones."""
+    first, second = (
+        (points + 0.5) * scale - 0.5 for points, scale in zip((matches.first, matches.second), scales, strict=True)
+    )
+    # From the given picture's pixels to the reduced one's, whose centres are whole numbers in both.
+    here, there = (np.array([[1 / sx, 0, 0.5 / sx - 0.5], [0, 1 / sy, 0.5 / sy - 0.5], [0, 0, 1]]) for sx, sy in scales)
+    if geometry.model == "homography":
+        matrix = np.linalg.inv(there) @ geometry.matrix @ here
+    else:
+        matrix = there.T @ geometry.matrix @ here
+    return Matches(first, second, matches.cost, matches.margin, matches.confidence), matrix
+
+
+def _enough(points) -> None:
+    for name, found in zip(("first", "second"), points, strict=True):
+        if len(found) < LEAST_POINTS:
+            raise InputError(f"the {name} picture has {len(found)} points, too few to match; pass one with texture")

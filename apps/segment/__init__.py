@@ -1,0 +1,1 @@
+"""cutmatch segment: cut objects out of images and volumes."""

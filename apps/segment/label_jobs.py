@@ -1,0 +1,137 @@
+"""One picture or volume of several objects, from files to files; what `cutmatch segment --labels` does with each."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from apps.common.images import read_codes, read_image, write_image
+from apps.common.outputs import claim
+from apps.segment.volumes import TIFF
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A picture or a volume, its strokes or seeds, and its true labels if they are known: paths."""
+
+    image: Path
+    seeds: Path
+    truth: Path | None
+    volume: bool
+
+
+def results_of(image: Path, chosen) -> tuple[Path, ...]:
+    """What an input gives, but for the cut-outs of its objects; of a TIFF only its pages tell which of it."""
+    folder, suffix = Path(chosen.out), image.suffix.lower()
+    picture = [folder / f"{image.stem}-{kind}.png" for kind in ("labels", "overlay")]
+    kinds = ("labels.npy" if suffix == ".npy" else "labels.tif", "slices.png")
+    volume = [folder / f"{image.stem}-{kind}" for kind in kinds]
+    if chosen.volume or suffix == ".npy":
+        return tuple(volume)
+    return tuple(picture + volume) if suffix in TIFF else tuple(picture)
+
+
+def family_of(image: Path) -> str:
+    """How the names of the cut-outs of objects begin, which end with the objects' values."""
+    return f"{image.stem}-object"
+
+
+def label(job: Job, chosen) -> dict:
+    """Find several objects in a picture or a volume, and write them; the report."""
+    return (label_volume if job.volume else label_picture)(job.image, job.seeds, job.truth, chosen)
+
+
+def label_picture(image: Path, seeds_file: Path, truth_file: Path | None, chosen) -> dict:
+    """Read, find, write the label map, the overlay and a cut-out of each object; the report."""
+    from apps.segment.label_figures import labels_overlay, write_label_picture
+    from apps.segment.label_values import label_values
+    from apps.segment.mask_scores import check_label_truth, label_score
+    from apps.segment.matte import cut_out
+    from apps.segment.multilabel import segment_labels
+    from apps.segment.strokes import read_labels
+
+    rgb = read_image(image)
+    seeds = read_labels(seeds_file)
+    truth = None
+    if truth_file is not None:
+        truth = read_codes(truth_file, "--truth")
+        truth = label_values(truth[..., 0] if truth.ndim == 3 else truth, f"--truth: {str(truth_file)!r}")
+        check_label_truth(truth, rgb.shape[:2])
+    result = segment_labels(rgb, seeds, keep=chosen.keep or "touching", device=chosen.device)
+    folder = Path(chosen.out)
+    pictures = {"overlay": labels_overlay(rgb, result.labels)}
+    for value in result.values:
+        pictures[f"object{value}"] = cut_out(rgb, result.labels == value)
+    files = {kind: folder / f"{image.stem}-{kind}.png" for kind in ("labels", *pictures)}
+    claim(chosen, "segment", image.stem, image, files.values())
+    write_label_picture(files["labels"], result.labels)
+    for kind, pixels in pictures.items():
+        write_image(files[kind], pixels)
+    report = _report(image, result, files)
+    if truth is not None:
+        report["truth"] = label_score(result.labels, truth, seeds)
+    return report
+
+
+def label_volume(image: Path, seeds_file: Path, truth_file: Path | None, chosen) -> dict:
+    """Read, find, write the label volume and a picture of its middle slices; the report."""
+    from apps.segment.label_figures import middle_slices
+    from apps.segment.mask_scores import check_label_truth, label_score
+    from apps.segment.multilabel import segment_volume
+    from apps.segment.volumes import read_seeds, read_volume, write_volume
+
+    volume, seeds = read_volume(image), read_seeds(seeds_file)
+    truth = None
+    if truth_file is not None:
+        truth = read_seeds(truth_file, "--truth")
+        check_label_truth(truth, volume.shape)
+    result = segment_volume(
+        volume,
+        seeds,
+        connectivity=chosen.connectivity,
+        spacing=chosen.spacing,
+        keep=chosen.keep or "touching",
+        device=chosen.device,
+    )
+    folder = Path(chosen.out)
+    sheet = middle_slices(volume, result.labels, chosen.spacing)
+    suffix = ".npy" if image.suffix.lower() == ".npy" else ".tif"
+    files = {"labels": folder / f"{image.stem}-labels{suffix}", "slices": folder / f"{image.stem}-slices.png"}
+    claim(chosen, "segment", image.stem, image, files.values())
+    write_volume(files["labels"], result.labels)
+    write_image(files["slices"], sheet)
+    report = _report(image, result, files)
+    if truth is not None:
+        report["truth"] = label_score(result.labels, truth, seeds)
+    return report
+
+
+def line(report) -> str:
+    """One line of a report."""
+    size = "x".join(str(report[side]) for side in ("width", "height", "depth") if side in report)
+    text = (
+        f"{report['image']}: {size}, {len(report['pixels'])} labels, {report['rounds']} rounds, energy "
+        f"{report['energies'][-1]:.0f}, {report['seconds']['total']:.2f} s -> {report['files']['labels']}"
+    )
+    return text + summary([report])
+
+
+def summary(reports) -> str:
+    """Mean scores of the reports that have some."""
+    scored = [report["truth"] for report in reports if "truth" in report]
+    if not scored:
+        return ""
+    iou, error = (sum(s[name] for s in scored) / len(scored) for name in ("iou_percent", "error_percent"))
+    return f"; mean IoU {iou:.2f} %, error {error:.2f} %"
+
+
+def _report(image, result, files) -> dict:
+    shape = result.labels.shape
+    return {
+        "image": str(image),
+        **dict(zip(("width", "height", "depth"), shape[::-1], strict=False)),
+        "pixels": {value: int((result.labels == value).sum()) for value in result.values},
+        "energies": [round(energy, 3) for energy in result.energies],
+        "rounds": len(result.energies),
+        "seconds": {stage: round(seconds, 4) for stage, seconds in result.seconds.items()},
+        "device": result.solved.device,
+        "files": {kind: str(path) for kind, path in files.items()},
+    }

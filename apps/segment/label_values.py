@@ -1,0 +1,21 @@
+"""The values of label maps and seeds, of pictures and volumes alike."""
+
+import numpy as np
+
+from apps.common.images import InputError, whole_numbers
+
+MOST = 65535  # what label maps are written with: 16 bits
+
+
+def label_values(values: np.ndarray, name: str) -> np.ndarray:
+    """Labels of any shape as uint8 or uint16, their values unchanged; whole numbers stored as floats will do.
+
+    Raises InputError, its message beginning with `name`, for NaN, fractions, negative values and values above 65535.
+    """
+    values = whole_numbers(values, name)
+    low, high = int(values.min(initial=0)), int(values.max(initial=0))
+    if low < 0:
+        raise InputError(f"{name} holds the value {low}; labels are whole numbers from 0 (no label) to {MOST}")
+    if high > MOST:
+        raise InputError(f"{name} holds values up to {high}; {MOST} is the largest label")
+    return values.astype(np.uint8 if high < 256 else np.uint16)

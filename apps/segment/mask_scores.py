@@ -1,0 +1,102 @@
+"""How good a mask is against the truth."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from apps.common.images import InputError, read_codes
+from apps.segment.strokes import OPEN, grey_levels
+
+NEAR = 2  # pixels: how far a border may be off and still count as found
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Percentages; pixels the truth leaves undecided count nowhere.
+
+    Attributes
+    ----------
+    error : float
+        Wrong pixels among those the input left open.
+    iou : float
+        Intersection over union of the object.
+    boundary_f : float
+        F-measure of border pixels that have a border pixel of the other mask within 2 pixels.
+    """
+
+    error: float
+    iou: float
+    boundary_f: float
+
+
+def read_truth(path) -> np.ndarray:
+    """Truth of shape (H, W), uint8: 0 background, 255 object, 128 undecided; files with 0 and 1 only are
+    understood.
+    """
+    codes = read_codes(path, "--truth")
+    codes = codes[..., 0] if codes.ndim == 3 else codes
+    if codes.max() <= 1 and codes.min() >= 0:
+        return np.uint8(255) * codes.astype(np.uint8)
+    codes = grey_levels(codes, f"--truth: {str(path)!r}")
+    truth = np.full(codes.shape, 128, np.uint8)
+    truth[codes < 64] = 0
+    truth[codes > 192] = 255
+    return truth
+
+
+def score(mask: np.ndarray, truth: np.ndarray, marks: np.ndarray) -> Scores:
+    """Compare a mask (H, W) with the truth; `marks` says which pixels the input left open."""
+    if truth.shape != mask.shape:
+        raise InputError(
+            f"--truth is {truth.shape[1]}x{truth.shape[0]} pixels, but the image is "
+            f"{mask.shape[1]}x{mask.shape[0]}; make them the same size"
+        )
+    decided = truth != 128
+    is_object = truth == 255
+    judged = decided & (marks == OPEN)
+    wrong = (mask != is_object) & judged
+    either = (mask | is_object) & decided
+    both = mask & is_object & decided
+    return Scores(
+        error=100.0 * wrong.sum() / max(1, judged.sum()),
+        iou=100.0 * both.sum() / max(1, either.sum()),
+        boundary_f=_boundary_f(np.where(decided, mask, is_object), is_object),
+    )
+
+
+def label_score(labels: np.ndarray, truth: np.ndarray, seeds: np.ndarray) -> dict:
+    """Compare labels with a true label map of their shape, 0 where undecided: mean IoU over the truth's labels, and
+    wrong pixels among the decided ones without seeds, both in per cent, and the IoU of each label.
+    """
+    check_label_truth(truth, labels.shape)
+    decided = truth != 0
+    judged = decided & (seeds == 0)
+    ious = {}
+    for value in np.unique(truth[decided]):
+        mine, true = (labels == value) & decided, truth == value
+        ious[int(value)] = 100.0 * float((mine & true).sum() / (mine | true).sum())
+    return {
+        "iou_percent": round(float(np.mean(list(ious.values()))), 4),
+        "error_percent": round(100.0 * float(((labels != truth) & judged).sum()) / max(1, int(judged.sum())), 4),
+        "iou_percent_of": {value: round(iou, 4) for value, iou in ious.items()},
+    }
+
+
+def check_label_truth(truth: np.ndarray, shape) -> None:
+    """InputError unless a true label map has this shape and decides a pixel."""
+    if truth.shape != tuple(shape):
+        raise InputError(f"--truth has shape {truth.shape}, but the image has {tuple(shape)}; make them the same size")
+    if not truth.any():
+        raise InputError("--truth decides no pixel: all its values are 0; pass another file")
+
+
+def _boundary_f(mask, truth):
+    from scipy import ndimage
+
+    edges = [shape & ~ndimage.binary_erosion(shape, border_value=1) for shape in (mask, truth)]
+    if not edges[0].any() or not edges[1].any():
+        return 100.0 * float(not edges[0].any() and not edges[1].any())
+    near = [ndimage.distance_transform_edt(~edge) <= NEAR for edge in edges]
+    precision = (edges[0] & near[1]).sum() / edges[0].sum()
+    recall = (edges[1] & near[0]).sum() / edges[1].sum()
+    return 100.0 * 2 * precision * recall / max(1e-9, precision + recall)

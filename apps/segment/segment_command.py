@@ -1,0 +1,293 @@
+"""Cut objects out of pictures and volumes.
+
+  cutmatch segment photo.jpg --scribbles strokes.png      strokes: object 1 or red, background 2 or blue
+  cutmatch segment photo.jpg --box 40,30,300,280          the object lies inside x0,y0,x1,y1
+  cutmatch segment photo.jpg --trimap trimap.png          0 background, 128 unknown, 255 object
+  cutmatch segment photos/ --scribbles strokes/           a folder: strokes/NAME.png goes with photos/NAME.jpg
+  cutmatch segment photo.jpg --labels strokes.png         several objects: a colour, or a value of 1 to 65535, each
+  cutmatch segment scan.tif --labels seeds.tif            a volume: TIFF of many pages, .npy, or with --volume a
+                                                          folder of slices; seeds of the same size
+
+One object gives three files in the --out folder: NAME-mask.png (255 on the object), NAME-overlay.png (the border
+drawn, the rest dimmed) and NAME-cutout.png (RGBA, soft along the border).  Parts that touch no object stroke are
+dropped; --keep all keeps them.  Colour models are fitted to strokes and labelling in turn; every cut is an exact
+minimum.  For a folder of pictures --box is a JSON file {"NAME": [x0, y0, x1, y1]} or one box for all.
+
+Several objects give NAME-labels.png (the strokes' values; red 1, blue 2, green 3, yellow 4, magenta 5, cyan 6),
+NAME-overlay.png, and NAME-objectVALUE.png, a cut-out of each.  A volume gives NAME-labels.tif (or .npy) and
+NAME-slices.png, its middle slices.  The background is one of the objects.
+
+Exit status: 0 done, 1 some pictures of a folder failed or the disk is full, 2 the input cannot be used, 70 a defect
+in cutmatch.
+"""
+
+import sys
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from apps.common.command import (
+    add_batch_options,
+    add_shared_options,
+    check_device,
+    check_threads,
+    in_batch,
+    parsed,
+    parser,
+    run,
+)
+from apps.common.images import InputError, read_image, write_image
+from apps.common.outputs import claim
+from apps.many.batch import Item, beside, pictures_of, refuse_namesakes, refuse_out, run_many, run_one
+from apps.segment.strokes import ENCODINGS, box_of, parse_box, read_boxes, read_scribbles, read_trimap
+
+KEEP = ("touching", "all", "largest")
+INPUTS = ("image", "scribbles", "box", "trimap", "labels", "truth")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One picture and what was said about it: paths, and the box as four numbers."""
+
+    image: Path
+    scribbles: Path | None
+    trimap: Path | None
+    box: tuple | None
+    truth: Path | None
+
+
+def _options():
+    options = parser("segment", __doc__)
+    options.add_argument("image", nargs="+", help="pictures or volumes, or folders of them")
+    where = options.add_argument_group("where the object is (exactly one)")
+    where.add_argument("--scribbles", metavar="FILE", help="stroke picture, or a folder of them")
+    where.add_argument("--box", metavar="X0,Y0,X1,Y1", help="box round the object, half open, or a JSON file of them")
+    where.add_argument("--trimap", metavar="FILE", help="trimap, or a folder of them")
+    where.add_argument("--labels", metavar="FILE", help="strokes of several objects or seeds of a volume, or a folder")
+    how = options.add_argument_group("how")
+    how.add_argument("--encoding", choices=ENCODINGS, default="auto", help="of the strokes (default: by their values)")
+    how.add_argument("--keep", choices=KEEP, help="parts to keep (default: touching; all for a box)")
+    how.add_argument("--fill-holes", action="store_true", help="holes without a background stroke become object")
+    how.add_argument("--least-area", type=int, default=0, metavar="PIXELS", help="drop parts and holes below this")
+    how.add_argument("--soft-strokes", action="store_true", help="strokes are strong hints, not orders")
+    how.add_argument("--truth", metavar="FILE", help="true mask (0, 128 undecided, 255), or a folder: adds scores")
+    volumes = options.add_argument_group("volumes")
+    volumes.add_argument("--volume", action="store_true", help="a folder holds the slices of one volume")
+    volumes.add_argument("--connectivity", type=int, choices=(6, 26), default=6, help="neighbours of a voxel (6)")
+    volumes.add_argument(
+        "--spacing",
+        type=float,
+        nargs=3,
+        metavar=("Z", "Y", "X"),
+        default=(1.0, 1.0, 1.0),
+        help="size of a voxel (1 1 1)",
+    )
+    add_batch_options(options)
+    add_shared_options(options, "out")
+    return options
+
+
+def _main(argv) -> int:
+    chosen = parsed(_options(), argv)
+    threads = check_threads(chosen.threads)
+    check_device(chosen.device)
+    kinds = ("scribbles", "box", "trimap", "labels")
+    given = [name for name in kinds if getattr(chosen, name) is not None]
+    if len(given) != 1:
+        said = " and ".join(f"--{name}" for name in given) or "none"
+        raise InputError(f"pass exactly one of --scribbles, --box, --trimap and --labels, got {said}")
+    if chosen.least_area < 0:
+        raise InputError(f"--least-area must be 0 or more pixels, got {chosen.least_area}")
+    if chosen.labels is not None:
+        return _main_labels(chosen, threads)
+    if chosen.volume:
+        raise InputError(f"--volume needs --labels, seeds of the volume's size, got --{given[0]}")
+    if array := next((name for name in chosen.image if name.lower().endswith(".npy")), None):
+        raise InputError(f"image: {array!r} is a volume, which takes --labels, seeds of its size, not --{given[0]}")
+    images, many = pictures_of(chosen.image, out=chosen.out)
+    boxes = read_boxes(chosen.box) if chosen.box and Path(chosen.box).suffix == ".json" else None
+    items = [
+        Item(
+            path.stem,
+            str(path),
+            partial(_job, path, chosen, boxes),
+            tuple(_files(path.stem, chosen).values()),
+            path,
+        )
+        for path in images
+    ]
+    if not in_batch(many, chosen):
+        return run_one("segment", _segment_one, items[0], _line, chosen, INPUTS)
+    return run_many(
+        "segment",
+        "image",
+        _segment_one,
+        items,
+        _line,
+        _summary,
+        chosen,
+        total=len(images),
+        inputs=INPUTS,
+        at_once=threads,
+    )
+
+
+def _main_labels(chosen, threads) -> int:
+    """Several objects, in pictures and volumes."""
+    from apps.segment.label_jobs import Job as Labelled
+    from apps.segment.label_jobs import family_of, label, line, results_of, summary
+    from apps.segment.volumes import is_volume
+
+    for name in ("fill_holes", "soft_strokes", "least_area"):
+        if getattr(chosen, name):
+            raise InputError(f"--{name.replace('_', '-')} is for one object; leave it out with --labels")
+    if chosen.volume:
+        images, many = [Path(name) for name in chosen.image], len(chosen.image) > 1
+        refuse_namesakes(images, "image")
+        refuse_out(images, chosen.out, "image")
+    else:
+        images, many = pictures_of(chosen.image, out=chosen.out)
+
+    def job(path):
+        volume = is_volume(path, chosen.volume)
+        if chosen.volume and not volume:
+            raise InputError(
+                f"image: {str(path)!r} is no volume; pass a .npy, a TIFF of many pages or a folder of slices"
+            )
+        # A folder of seeds is the slices of one volume's, unless there are many volumes.
+        slices = volume and not many and Path(chosen.labels).is_dir()
+        seeds = Path(chosen.labels) if slices else beside(chosen.labels, path.stem, "--labels")
+        truth = Path(chosen.truth) if slices and chosen.truth else beside(chosen.truth, path.stem, "--truth")
+        return Labelled(path, seeds, truth, volume)
+
+    items = [
+        Item(path.stem, str(path), partial(job, path), results_of(path, chosen), path, family_of(path))
+        for path in images
+    ]
+    if not in_batch(many, chosen):
+        return run_one("segment", label, items[0], line, chosen, INPUTS)
+    return run_many(
+        "segment",
+        "image",
+        label,
+        items,
+        line,
+        summary,
+        chosen,
+        total=len(images),
+        inputs=INPUTS,
+        at_once=threads,
+    )
+
+
+def _job(image: Path, chosen, boxes=None) -> Job:
+    """Find what belongs to a picture: the file given, or the one of its name in the folder given."""
+    box = None
+    if chosen.box is not None:
+        if Path(chosen.box).suffix == ".json":
+            boxes = read_boxes(chosen.box) if boxes is None else boxes
+            box = box_of(boxes, image.stem, chosen.box)
+        else:
+            box = parse_box(chosen.box)
+    files = (beside(getattr(chosen, name), image.stem, f"--{name}") for name in ("scribbles", "trimap", "truth"))
+    scribbles, trimap, truth = files
+    return Job(image, scribbles, trimap, box, truth)
+
+
+def _files(name: str, chosen) -> dict[str, Path]:
+    """What a picture gives, by kind."""
+    return {kind: Path(chosen.out) / f"{name}-{kind}.png" for kind in ("mask", "overlay", "cutout")}
+
+
+def _segment_one(job: Job, chosen) -> dict:
+    """Read, cut, write the three pictures; what goes into the JSON.  Nothing is written unless all of it can
+    be.
+    """
+    from apps.common.figures import overlay
+    from apps.segment.mask_scores import read_truth, score
+    from apps.segment.matte import cut_out
+    from apps.segment.segmentation import segment_marked
+    from apps.segment.strokes import check_marks, marks_of_box
+
+    rgb = read_image(job.image)
+    shape = rgb.shape[:2]
+    if job.scribbles is not None:
+        marks = check_marks(read_scribbles(job.scribbles, chosen.encoding), shape, "--scribbles")
+    elif job.trimap is not None:
+        marks = check_marks(read_trimap(job.trimap), shape, "--trimap")
+    else:
+        marks = marks_of_box(job.box, shape)
+    truth = read_truth(job.truth) if job.truth is not None else None
+    if truth is not None and truth.shape != shape:
+        raise InputError(
+            f"--truth is {truth.shape[1]}x{truth.shape[0]} pixels, but the image is {shape[1]}x{shape[0]}; "
+            "make them the same size"
+        )
+    result = segment_marked(
+        rgb,
+        marks,
+        keep=chosen.keep,
+        fill_holes=chosen.fill_holes,
+        least_area=chosen.least_area,
+        soft_strokes=chosen.soft_strokes,
+        device=chosen.device,
+    )
+    pictures = {
+        "mask": result.mask.astype("uint8") * 255,
+        "overlay": overlay(rgb, result.mask),
+        "cutout": cut_out(rgb, result.mask),
+    }
+    files = _files(job.image.stem, chosen)
+    claim(chosen, "segment", job.image.stem, job.image, files.values())
+    for kind, pixels in pictures.items():
+        write_image(files[kind], pixels)
+    report = {
+        "image": str(job.image),
+        "width": shape[1],
+        "height": shape[0],
+        "object_pixels": int(result.mask.sum()),
+        "open_pixels": int((marks == 0).sum()),
+        "energies": [round(energy, 3) for energy in result.energies],
+        "rounds": len(result.energies),
+        "seconds": {phase: round(seconds, 4) for phase, seconds in result.seconds.items()},
+        "device": result.device,
+        "method": result.method,
+        "files": {kind: str(path) for kind, path in files.items()},
+    }
+    if truth is not None:
+        scores = score(result.mask, truth, marks)
+        report["truth"] = {
+            "error_percent": round(scores.error, 4),
+            "iou_percent": round(scores.iou, 4),
+            "boundary_f_percent": round(scores.boundary_f, 4),
+        }
+    return report
+
+
+def _line(report) -> str:
+    share = 100.0 * report["object_pixels"] / (report["width"] * report["height"])
+    text = (
+        f"{report['image']}: {report['width']}x{report['height']}, object {share:.1f} %, "
+        f"{report['rounds']} rounds, energy {report['energies'][-1]:.0f}, "
+        f"{report['seconds']['total']:.2f} s -> {report['files']['mask']}"
+    )
+    if "truth" in report:
+        text += f"; IoU {report['truth']['iou_percent']:.1f} %, error {report['truth']['error_percent']:.2f} %"
+    return text
+
+
+def _summary(reports) -> str:
+    scored = [report["truth"] for report in reports if "truth" in report]
+    if not scored:
+        return ""
+    iou, error = (sum(s[name] for s in scored) / len(scored) for name in ("iou_percent", "error_percent"))
+    return f"; mean IoU {iou:.2f} %, mean error {error:.2f} %"
+
+
+def main(argv=None) -> int:
+    """The command; its exit status."""
+    return run(_main, "segment", argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,260 @@
+"""What the user says about an image: strokes, a trimap or a box, turned into one array of marks.
+
+Marks are int8, shape (H, W): OPEN, OBJECT or BACKGROUND.  Stroke pictures come in four encodings, told apart
+by the values that occur:
+
+  encoding   no stroke    object         background    also
+  colour     other        red            blue          any picture with strokes painted in pure colours
+  index      0            1              2             palette index or grey value
+  grabcut    2, 3         1              0             codes of cv2.grabCut; recognised by a 3
+  grey       128          255            0             recognised by values above 3
+
+Grey values of 16 bits are divided by 257: 65535 is 255.
+
+Strokes of several objects are kept as they are: 0 where there is none, and any other value for each object.  In a
+picture with strokes in pure colours these are the numbers of COLOURS.
+"""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from apps.common.images import InputError, read_bytes, read_codes
+
+OPEN, OBJECT, BACKGROUND = 0, 1, 2
+ENCODINGS = ("auto", "colour", "index", "grabcut", "grey")
+# A trimap saved as JPEG wavers round its three values.
+GREY_SLACK = 12
+FRAME = 0.01  # of the shorter side
+PURE = 60  # a pure colour's channels are this near to 0 or 255
+COLOURS = {1: "red", 2: "blue", 3: "green", 4: "yellow", 5: "magenta", 6: "cyan"}
+_NUMBER_OF = {(1, 0, 0): 1, (0, 0, 1): 2, (0, 1, 0): 3, (1, 1, 0): 4, (1, 0, 1): 5, (0, 1, 1): 6}
+
+
+def read_scribbles(path, encoding: str = "auto") -> np.ndarray:
+    """Marks of a stroke picture.  Raises InputError for an unreadable file, unknown values, or no strokes at
+    all.
+    """
+    return marks_of(read_codes(path, "--scribbles"), encoding, f"--scribbles: {str(path)!r}")
+
+
+def read_trimap(path) -> np.ndarray:
+    """Marks of a trimap: 0 background, 255 object, between them unknown.  Raises InputError as
+    `read_scribbles` does.
+    """
+    codes = read_codes(path, "--trimap")
+    name = f"--trimap: {str(path)!r}"
+    if codes.ndim == 3:
+        if _saturated(codes).any():
+            raise InputError(f"{name} is coloured; a trimap is grey: 0 background, 128 unknown, 255 object")
+        codes = codes[..., 0]
+    codes = grey_levels(codes, name)
+    if codes.max() <= 3:
+        raise InputError(f"{name} has no value above 3; a trimap is grey: 0 background, 128 unknown, 255 object")
+    marks = np.full(codes.shape, OPEN, np.int8)
+    marks[codes >= 255 - GREY_SLACK] = OBJECT
+    marks[codes <= GREY_SLACK] = BACKGROUND
+    return marks
+
+
+def marks_of(codes: np.ndarray, encoding: str = "auto", name: str = "scribbles") -> np.ndarray:
+    """Marks of an array of codes, (H, W) integers or (H, W, 3) uint8; see the table above for the encodings.
+
+    Raises InputError for values that no encoding knows, and when neither kind of stroke occurs.
+    """
+    codes = np.asarray(codes)
+    if encoding not in ENCODINGS:
+        raise InputError(f"scribble encoding must be one of {', '.join(ENCODINGS)}, got {encoding!r}")
+    if codes.ndim not in (2, 3) or 0 in codes.shape or codes.dtype.kind not in "uib":
+        raise InputError(f"{name} must hold integer codes of shape (H, W), got {codes.dtype} {codes.shape}")
+    if codes.ndim == 3:
+        if codes.dtype != np.uint8 or codes.shape[2] not in (3, 4):
+            raise InputError(f"{name} in colour must be uint8 of shape (H, W, 3), got {codes.dtype} {codes.shape}")
+        codes = codes[..., :3]
+    if codes.ndim == 3 and encoding in ("auto", "colour") and _saturated(codes).any():
+        marks = _from_colours(codes)
+    else:
+        if codes.ndim == 3:
+            if encoding == "colour":
+                raise InputError(f"{name} has no coloured stroke; paint the object red and the background blue")
+            codes = codes[..., 0]
+        marks = _from_codes(codes, encoding, name)
+    if not (marks != OPEN).any():
+        raise InputError(f"{name} is empty: no stroke of either kind; mark the object and the background")
+    return marks
+
+
+def read_labels(path) -> np.ndarray:
+    """Strokes of several objects: values (H, W), 0 where there is none.  Raises InputError as `read_codes` does.
+
+    Palette indices and grey values are taken as they are; strokes in pure colours get the numbers of COLOURS.  Values
+    that are not whole numbers from 0 to 65535 are an InputError, too.
+    """
+    from apps.segment.label_values import label_values
+
+    codes = read_codes(path, "--labels")
+    if codes.ndim == 2:
+        return label_values(codes, f"--labels: {str(path)!r}")
+    if not _saturated(codes).any():
+        return codes[..., 0]
+    labels = np.zeros(codes.shape[:2], np.uint8)
+    pure = ((codes < PURE) | (codes > 255 - PURE)).all(axis=2)
+    for bits, number in _NUMBER_OF.items():
+        labels[pure & ((codes > 127) == np.array(bits, bool)).all(axis=2)] = number
+    return labels
+
+
+def marks_of_box(box, shape) -> np.ndarray:
+    """Marks of a box (x0, y0, x1, y1), half open, in pixels: outside is background, inside is open.
+
+    A box that covers the whole image leaves a frame of FRAME of its shorter side to the background.
+    Raises InputError for a box that is empty, outside the image, or covers an image too small for a frame.
+    """
+    height, width = shape
+    x0, y0, x1, y1 = check_box(box)
+    text = f"--box {x0},{y0},{x1},{y1}"
+    if x1 <= x0 or y1 <= y0:
+        raise InputError(f"{text} is empty; x1 must be above x0 and y1 above y0")
+    if x0 < 0 or y0 < 0 or x1 > width or y1 > height:
+        raise InputError(f"{text} leaves the image, which is {width} wide and {height} high; keep it inside")
+    if (x1 - x0, y1 - y0) == (width, height):
+        # A generous box may well reach all four sides: then the picture's own frame is the outside.
+        frame = max(1, round(FRAME * min(shape)))
+        x0, y0, x1, y1 = frame, frame, width - frame, height - frame
+        if x1 <= x0 or y1 <= y0:
+            raise InputError(f"{text} covers the whole image, so there is no background to learn from; draw it tighter")
+    marks = np.full(shape, BACKGROUND, np.int8)
+    marks[y0:y1, x0:x1] = OPEN
+    return marks
+
+
+def check_marks(marks: np.ndarray, shape, name: str) -> np.ndarray:
+    """The marks, if they fit an image of this shape and leave something to find; else InputError."""
+    if marks.shape != tuple(shape):
+        raise InputError(
+            f"{name} is {marks.shape[1]}x{marks.shape[0]} pixels, but the image is {shape[1]}x{shape[0]}; "
+            "make them the same size"
+        )
+    needed = ((OBJECT, "object", "red, or value 1"), (BACKGROUND, "background", "blue, or value 2"))
+    for mark, what, how in needed:
+        if not (marks == mark).any():
+            hint = f"add a stroke on it ({how})" if name.endswith("scribbles") else "mark some of it"
+            raise InputError(f"{name} marks no {what}; {hint}")
+    if not (marks == OPEN).any():
+        raise InputError(f"{name} leaves no pixel open, so there is nothing to find; mark less")
+    return marks
+
+
+def parse_box(text: str) -> tuple[int, int, int, int]:
+    """Four whole numbers separated by commas or spaces."""
+    parts = text.replace(",", " ").split()
+    try:
+        return check_box([int(part) for part in parts])
+    except ValueError:  # InputError is one
+        raise InputError(f"--box needs four whole numbers x0,y0,x1,y1, got {text!r}") from None
+
+
+def check_box(box) -> tuple[int, int, int, int]:
+    """Four whole numbers; InputError for anything else, strings among them."""
+    try:
+        values = [] if isinstance(box, str | bytes) else list(box)
+        whole = [int(v) for v in values]
+    except (TypeError, ValueError, OverflowError):  # the last two: NaN and infinity
+        whole, values = [], []
+    if len(whole) != 4 or any(isinstance(v, str | bool) or v != w for v, w in zip(values, whole, strict=True)):
+        raise InputError(f"--box needs four whole numbers x0,y0,x1,y1, got {box!r}")
+    return tuple(whole)
+
+
+def read_boxes(path) -> dict:
+    """Boxes by image stem from a JSON file, {"stem": [x0, y0, x1, y1], ...}; `box_of` checks each."""
+    try:
+        table = json.loads(read_bytes(path, "--box"))
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, InputError):
+            raise
+        table = None
+    if not isinstance(table, dict):
+        raise InputError(
+            f'--box: {str(path)!r} must be JSON of the form {{"stem": [x0, y0, x1, y1]}}, one entry per image'
+        )
+    return table
+
+
+def box_of(boxes: dict, stem: str, path) -> tuple[int, int, int, int]:
+    """The box of one image among those of `read_boxes`; InputError if there is none, or it is not four numbers."""
+    if stem not in boxes:
+        raise InputError(f"--box: {str(path)!r} has no entry {stem!r}; add one")
+    try:
+        return check_box(boxes[stem])
+    except InputError:
+        raise InputError(
+            f"--box: entry {stem!r} of {str(path)!r} must be four whole numbers [x0, y0, x1, y1], got "
+            f"{json.dumps(boxes[stem])[:60]}"
+        ) from None
+
+
+def find_by_stem(folder, stem: str, name: str) -> Path:
+    """The one file of a folder with this stem, any suffix; InputError when there is not exactly one."""
+    found = sorted(p for p in Path(folder).glob("*") if p.stem == stem and p.is_file())
+    if len(found) != 1:
+        what = "has no file" if not found else f"has {len(found)} files"
+        raise InputError(f"{name}: folder {str(folder)!r} {what} called {stem!r}; it needs exactly one per image")
+    return found[0]
+
+
+def grey_levels(codes: np.ndarray, name: str) -> np.ndarray:
+    """Grey values of 8 or 16 bits as levels of 0 to 255; InputError, its message beginning with `name`, for others."""
+    low, high = int(codes.min()), int(codes.max())
+    if low < 0 or high > 65535:
+        raise InputError(f"{name} holds values from {low} to {high}; grey values have 8 or 16 bits, 0 to 65535")
+    return codes if high <= 255 else np.uint8(np.rint(codes / 257))
+
+
+def _from_codes(codes, encoding, name):
+    if encoding in ("auto", "colour", "grey") and codes.max() > 255:
+        # 16 bits of grey, unless all of them are codes of 8 bits that a program has multiplied by 257.
+        encoding = encoding if (codes % 257 == 0).all() else "grey"
+        codes = grey_levels(codes, name)
+    values = np.unique(codes)
+    if encoding in ("auto", "colour"):
+        if set(values) <= {0, 1, 2}:
+            encoding = "index"
+        elif set(values) <= {0, 1, 2, 3}:
+            encoding = "grabcut"
+        else:
+            encoding = "grey"
+    known = {"index": [0, 1, 2], "grabcut": [0, 1, 2, 3], "grey": [0, 128, 255]}[encoding]
+    slack = GREY_SLACK if encoding == "grey" else 0
+    unknown = [int(v) for v in values if min(abs(int(v) - k) for k in known) > slack]
+    if unknown:
+        some = ", ".join(map(str, unknown[:5])) + (", ..." if len(unknown) > 5 else "")
+        raise InputError(
+            f"{name} holds unknown values {some}; use 0 none 1 object 2 background, "
+            "grabCut's 0-3, 0/128/255, or red and blue strokes"
+        )
+    marks = np.full(codes.shape, OPEN, np.int8)
+    if encoding == "index":
+        marks[codes == 1] = OBJECT
+        marks[codes == 2] = BACKGROUND
+    elif encoding == "grabcut":
+        marks[codes == 1] = OBJECT
+        marks[codes == 0] = BACKGROUND
+    else:
+        marks[codes >= 255 - slack] = OBJECT
+        marks[codes <= slack] = BACKGROUND
+    return marks
+
+
+def _saturated(codes):
+    """Pixels painted in a pure colour, whichever."""
+    return codes.max(axis=2).astype(int) - codes.min(axis=2) > 150
+
+
+def _from_colours(codes):
+    red, green, blue = (codes[..., c].astype(int) for c in range(3))
+    marks = np.full(codes.shape[:2], OPEN, np.int8)
+    marks[red - np.maximum(green, blue) > 150] = OBJECT
+    marks[blue - np.maximum(green, red) > 150] = BACKGROUND
+    return marks

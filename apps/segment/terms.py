@@ -1,0 +1,140 @@
+"""What a picture and its marks cost: the terms of the energy of apps.segment.segmentation, in integers.
+
+Everything that stays the same from round to round is worked out once, in `Picture`.
+"""
+
+import numpy as np
+
+import gridcut
+from apps.common.figures import border
+from apps.segment.colour_models import COMPONENTS, TINY, fit_mixture, lab_image, make_palette, whole_density
+from apps.segment.geodesic import FAR, nearer_background
+from apps.segment.strokes import BACKGROUND, OBJECT
+
+SMOOTHNESS = 20.0  # weight of an edge of length 1 between equal colours, in nats
+BOX_SMOOTHNESS = 50.0  # a box tells less about the colours, so the cut relies more on the borders
+CONTRAST = 0.7  # fall of an edge's weight: exp(-CONTRAST * squared step / mean squared step)
+NEARNESS = 1.0  # nats: what the strokes' nearness alone may say about a pixel
+RING = 4  # pixels round a box whose colours are background
+UNLIKE_RING = 5.0  # Lab units of path length per nat that a colour is rarer in the ring than in the picture
+SOFT_STROKE = 8.0  # nats for what a soft stroke says; colours and neighbours can outvote it
+REDUCED = 250_000  # pixels of that picture
+UNIT = 256
+FORBIDDEN = 1 << 20  # more than all edges of a pixel together
+
+
+class Picture:
+    """What stays the same from round to round: colours, marks, edges, geodesic preference."""
+
+    def __init__(self, rgb, marks, soft, device, clock):
+        self.marks, self.device, self.soft = marks, device, soft
+        self.is_object, self.is_background = marks == OBJECT, marks == BACKGROUND
+        lab = lab_image(rgb)
+        self.palette = make_palette(rgb, lab)
+        self.whole = whole_density(self.palette)
+        clock.charge("colours")
+        self.boxed = not self.is_object.any()
+        smoothness = BOX_SMOOTHNESS if self.boxed else SMOOTHNESS
+        self.edges = gridcut.contrast_edges(
+            lab,
+            weight=smoothness * UNIT,
+            connectivity=8,
+            beta=CONTRAST / mean_squared_step(lab),
+            dtype=np.int32,
+        )
+        clock.charge("edges")
+        self.lab = lab
+        self.stroke_object = self.palette.counts(self.is_object)
+        self.stroke_background = self.palette.counts(self.is_background)
+        if not self.boxed:
+            self.prefer((NEARNESS * UNIT) * nearer_background(lab, self.is_object, self.is_background))
+        clock.charge("distances")
+
+    def prefer(self, lean):
+        """Set what place alone costs: `lean` (H, W) in 1 / UNIT nats, above 0 for calling a pixel object."""
+        lean = np.int32(lean)
+        self.against_object, self.against_background = np.maximum(lean, 0), np.maximum(-lean, 0)
+
+    def starts(self):
+        """Where else paths into a box may start: at the picture's sides, in the ring's colours.
+
+        A box that reaches a side of the picture has no outside there.  What lies along that side is
+        background if its colours are common along the whole ring round the box, and the object cut off by
+        the picture if not.
+        """
+        start = np.full(self.marks.shape, FAR, np.float32)
+        frame = np.ones(self.marks.shape, bool)
+        frame[1:-1, 1:-1] = False
+        frame &= ~self.is_background
+        if not frame.any():
+            return start
+        wide = np.ones(self.marks.shape, bool)
+        wide[RING:-RING, RING:-RING] = False
+        near = border(~self.is_background, RING)
+        ring = near | (wide & ~self.is_background)
+        common = fit_mixture(self.palette.colour, self.palette.counts(ring), COMPONENTS)
+        rare = np.log(self.whole + TINY) - np.log(common.density(self.palette.colour) + TINY)
+        start[frame] = UNLIKE_RING * np.maximum(rare, 0.0)[self.palette.index[frame]]
+        return start
+
+    def costs(self, object_cost, background_cost):
+        """Integer costs of both labels per pixel from costs per palette entry in nats."""
+        # What both labels cost a pixel alike stays out of the cut, but counts in the energy.
+        index = self.palette.index
+        common = np.minimum(object_cost, background_cost)
+        as_object = np.int32(np.rint((object_cost - common) * UNIT))[index]
+        as_background = np.int32(np.rint((background_cost - common) * UNIT))[index]
+        as_object += self.against_object
+        as_background += self.against_background
+        against = np.int32(SOFT_STROKE * UNIT) if self.soft else np.int32(FORBIDDEN)
+        as_object[self.is_background] = as_object[self.is_background] + against if self.soft else against
+        as_background[self.is_object] = as_background[self.is_object] + against if self.soft else against
+        if not self.soft:
+            as_object[self.is_object] = 0
+            as_background[self.is_background] = 0
+        return as_object, as_background, float(self.palette.count @ common)
+
+    def energy(self, mask, as_object, as_background, common):
+        """Cost of a labelling in nats."""
+        total = int(as_object[mask].sum(dtype=np.int64)) + int(as_background[~mask].sum(dtype=np.int64))
+        for offset, weight in self.edges.items():
+            here, there = pairs(mask, offset)
+            where, _ = pairs(weight, offset)
+            total += int(where[here != there].sum(dtype=np.int64))
+        return total / UNIT + common
+
+
+def reduced(rgb, marks):
+    """Picture and marks at REDUCED pixels; a mark survives unless the other kind covers more of its cell."""
+    import cv2
+
+    scale = (REDUCED / marks.size) ** 0.5
+    size = (max(1, round(marks.shape[1] * scale)), max(1, round(marks.shape[0] * scale)))
+    shares = [
+        cv2.resize((marks == mark).astype(np.float32), size, interpolation=cv2.INTER_AREA)
+        for mark in (OBJECT, BACKGROUND)
+    ]
+    small = np.zeros(size[::-1], np.int8)
+    boxed = not (marks == OBJECT).any()
+    # An object may reach a box's very edge, so there only cells wholly outside are background.
+    small[(shares[1] > (0.999 if boxed else 0)) & (shares[1] >= shares[0])] = BACKGROUND
+    small[(shares[0] > 0) & (shares[0] > shares[1])] = OBJECT
+    return cv2.resize(rgb, size, interpolation=cv2.INTER_AREA), small
+
+
+def mean_squared_step(lab):
+    """Mean squared step between neighbours on every other line; 1 for a constant picture."""
+    across = lab[::2, 1:] - lab[::2, :-1]
+    down = lab[1:, ::2] - lab[:-1, ::2]
+    total = float(np.vdot(across, across)) + float(np.vdot(down, down))
+    edges = (across.size + down.size) / lab.shape[2]
+    return total / edges if total > 0 else 1.0
+
+
+def pairs(array, offset):
+    """Views of a 2-D array at p and at p + offset, for all p where both exist."""
+    here, there = [], []
+    for step, size in zip(offset, array.shape, strict=True):
+        here.append(slice(max(0, -step), size - max(0, step)))
+        there.append(slice(max(0, step), size - max(0, -step)))
+    return array[tuple(here)], array[tuple(there)]

@@ -1,0 +1,110 @@
+"""Volumes, read and written: a TIFF of many pages, a .npy of three axes, or a folder of slices.
+
+Axes are z, y, x; slices of a folder follow the numbers in their names.  Values are kept as they are.
+"""
+
+import io
+import re
+from pathlib import Path
+
+import numpy as np
+
+from apps.common.decoding import Unreadable, check_claim, complaints, load_array, reasons
+from apps.common.images import READABLE, InputError, read_bytes, read_pixels, write_bytes
+from apps.segment.label_values import label_values
+
+TIFF = (".tif", ".tiff")
+
+
+def is_volume(path: Path, folder: bool) -> bool:
+    """Whether a path holds a volume: a .npy, a TIFF of several pages, or, if `folder`, a folder of slices."""
+    if path.is_dir():
+        return folder
+    if path.suffix.lower() == ".npy":
+        return True
+    if path.suffix.lower() not in TIFF or not path.is_file():
+        return False
+    import tifffile
+
+    try:
+        with reasons(), complaints() as said, tifffile.TiffFile(path) as file:
+            return len(file.pages) > 1 or bool(said)
+    except Unreadable:
+        return False  # reading it as a picture will say what is wrong
+
+
+def read_volume(path, name: str = "image") -> np.ndarray:
+    """A volume (D, H, W) of numbers, finite.
+
+    Raises InputError, calling the argument `name`, when there is none, it is broken, or it is no volume of grey values.
+    """
+    path = Path(path)
+    if path.is_dir():
+        volume = _read_slices(path, name)
+    else:
+        data = read_bytes(path, name)
+        try:
+            volume = _decode(data, path.suffix.lower())
+        except Unreadable as error:
+            raise InputError(f"{name}: cannot read {str(path)!r} ({error}); pass a complete TIFF or .npy") from None
+    if volume.ndim != 3 or volume.dtype.kind not in "buif" or 0 in volume.shape:
+        raise InputError(
+            f"{name}: {str(path)!r} holds {volume.dtype} of shape {volume.shape}; a volume has three axes z, y, x of "
+            "grey values"
+        )
+    if volume.dtype.kind == "f" and not np.isfinite(volume).all():
+        raise InputError(f"{name}: {str(path)!r} holds NaN or infinity; every voxel must be finite")
+    return volume.view(np.uint8) if volume.dtype == bool else volume
+
+
+def read_seeds(path, name: str = "--labels") -> np.ndarray:
+    """A volume of labels as uint8 or uint16, 0 for none; InputError as `read_volume` and `label_values`."""
+    return label_values(read_volume(path, name), f"{name}: {str(path)!r}")
+
+
+def write_volume(path: Path, labels: np.ndarray) -> Path:
+    """Write labels (D, H, W), uint8 or uint16, as a .npy or a deflated TIFF, by the suffix."""
+    buffer = io.BytesIO()
+    if path.suffix == ".npy":
+        np.save(buffer, labels)
+    else:
+        import tifffile
+
+        tifffile.imwrite(buffer, labels, compression="zlib", photometric="minisblack", metadata={"axes": "ZYX"})
+    return write_bytes(path, buffer.getvalue())
+
+
+def _decode(data, suffix):
+    if suffix == ".npy":
+        return load_array(data)
+    import tifffile
+
+    with reasons(), complaints() as said, tifffile.TiffFile(io.BytesIO(data)) as file:
+        if not file.series:
+            raise Unreadable("no page")
+        check_claim(file.series[0].nbytes, data)
+        volume = file.series[0].asarray()
+        if said:
+            raise Unreadable(said[0])
+    return volume
+
+
+def _read_slices(folder, name):
+    files = [p for p in folder.iterdir() if p.suffix.lower() in READABLE and not p.name.startswith(".")]
+    if len(files) < 2:
+        held = "one picture" if files else "no picture"
+        raise InputError(f"{name}: folder {str(folder)!r} holds {held}; a volume has two slices or more")
+    files.sort(key=lambda p: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", p.name.lower())])
+    slices = [read_pixels(path, name) for path in files]
+    for path, codes in zip(files, slices, strict=True):
+        if codes.shape != slices[0].shape or codes.dtype != slices[0].dtype:
+            raise InputError(
+                f"{name}: {str(path)!r} is {codes.dtype} of shape {codes.shape}, but {files[0].name!r} is "
+                f"{slices[0].dtype} of shape {slices[0].shape}; slices must be alike"
+            )
+    stack = np.stack(slices)
+    if stack.ndim == 4:  # grey pictures saved in colour
+        if (stack != stack[..., :1]).any():
+            raise InputError(f"{name}: the slices of {str(folder)!r} are coloured; pass grey ones")
+        stack = stack[..., 0]
+    return stack

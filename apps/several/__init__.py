@@ -1,1 +1,0 @@
-"""Several objects at once, in pictures and in volumes."""

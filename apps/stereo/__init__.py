@@ -1,0 +1,1 @@
+"""cutmatch stereo: disparities of a rectified pair."""

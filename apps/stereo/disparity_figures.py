@@ -1,0 +1,21 @@
+"""Pictures of disparities: near is warm, far is cold, with the scale under them; and of their error."""
+
+import numpy as np
+
+from apps.common.figures import with_scale
+
+MOST_OFF = 4.0  # pixels of error in full colour
+
+
+def disparity_picture(disparity: np.ndarray, most: float) -> np.ndarray:
+    """Disparities (H, W) in colours from 0 to `most` pixels, uint8 RGB, with their scale."""
+    import cv2
+
+    return with_scale(disparity, most, cv2.COLORMAP_TURBO)
+
+
+def error_picture(disparity: np.ndarray, truth: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """How far disparities are off, in colours up to MOST_OFF pixels, uint8 RGB, with their scale; unknown is grey."""
+    import cv2
+
+    return with_scale(np.abs(disparity - truth), MOST_OFF, cv2.COLORMAP_INFERNO, known)

@@ -1,0 +1,93 @@
+"""Disparity files, read and written.
+
+    .png         16 bits, disparity * 256 rounded, 0 where unknown (KITTI); steps of 1/256 pixel, up to 255.99.
+                 A disparity of 0 is written as 1 / 256, since 0 says unknown.
+    .pfm         one float32 channel, rows bottom up, infinity where unknown (Middlebury)
+    .npy         float32 (H, W), NaN where unknown
+
+Truths come in other scales as well: a grey picture holds disparity * scale, and 0 where unknown.
+Reading checks the kind, the size and the length of the file.
+"""
+
+import io
+from pathlib import Path
+
+import numpy as np
+
+from apps.common.decoding import load_array
+from apps.common.images import InputError, read_bytes, read_pixels
+from apps.common.pfm import decode_pfm, encode_pfm
+
+PNG_SCALE = 256
+
+
+def encoded(disparity: np.ndarray, kind: str) -> bytes:
+    """A file's content for disparities (H, W) in pixels, all of them known; kind: "png", "pfm" or "npy".
+
+    Raises InputError for disparities that a PNG of 16 bits cannot hold.
+    """
+    values = np.asarray(disparity, np.float32)
+    if kind == "png":
+        return _to_png(values)
+    if kind == "pfm":
+        return encode_pfm(values)
+    buffer = io.BytesIO()
+    np.save(buffer, values)
+    return buffer.getvalue()
+
+
+def read_disparity(path, scale: float | None = None, name: str = "--truth") -> tuple[np.ndarray, np.ndarray]:
+    """A disparity file as (disparity, known): float32 (H, W) in pixels, 0 where unknown, and bool (H, W).
+
+    What the file holds is divided by `scale`; by default 256 for a picture of 16 bits and 1 for .pfm and .npy.  A
+    picture of 8 bits needs it said.  Raises InputError, calling the argument `name`.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix in (".pfm", ".npy"):
+        data = read_bytes(path, name)
+        try:
+            values = decode_pfm(data, 1) if suffix == ".pfm" else _from_npy(data)
+        except ValueError as error:
+            raise InputError(f"{name}: cannot read {str(path)!r} ({error}); pass a complete file") from None
+        known = np.isfinite(values)
+        return np.where(known, values, 0).astype(np.float32) / np.float32(scale or 1), known
+    codes = _codes(path, name)
+    if scale is None:
+        if codes.dtype != np.uint16:
+            raise InputError(
+                f"{name}: {str(path)!r} is a picture of 8 bits; say with --truth-scale how many grey levels a pixel "
+                "of disparity is"
+            )
+        scale = PNG_SCALE
+    known = np.isfinite(codes) & (codes > 0)
+    return np.where(known, codes, 0).astype(np.float32) / np.float32(scale), known
+
+
+def _codes(path, name):
+    codes = read_pixels(path, name, indices=True)
+    if codes.dtype.kind not in "buif":
+        raise InputError(f"{name}: {str(path)!r} holds {codes.dtype}; disparities are numbers")
+    return codes[..., 0] if codes.ndim == 3 else codes
+
+
+def check_png(most: float) -> None:
+    """InputError for disparities that a PNG of 16 bits cannot hold."""
+    if round(most * PNG_SCALE) > 65535:
+        raise InputError(
+            f"disparities of up to {most:.0f} pixels, but a PNG of 16 bits ends at 255.99; use --format pfm"
+        )
+
+
+def _to_png(values):
+    import cv2
+
+    check_png(float(values.max(initial=0)))
+    codes = np.rint(values.astype(np.float64) * PNG_SCALE)
+    return cv2.imencode(".png", np.maximum(codes, 1).astype(np.uint16))[1].tobytes()
+
+
+def _from_npy(data):
+    values = load_array(data)
+    if values.ndim != 2 or values.dtype.kind not in "fiu" or 0 in values.shape:
+        raise ValueError("disparities are one array of numbers, height by width")
+    return values.astype(np.float32)

@@ -1,0 +1,76 @@
+"""How good disparities are against the truth: rates of bad pixels, and the root mean square error.
+
+Counted over all pixels whose disparity the truth knows, and again over those that both cameras see.  A pixel is
+hidden from the right camera when its place there lies outside the picture, or is taken by something nearer [1].
+
+[1] Scharstein, Szeliski. "A taxonomy and evaluation of dense two-frame stereo correspondence algorithms." IJCV 2002.
+"""
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from apps.common.images import InputError
+
+THRESHOLDS = (0.5, 1.0, 2.0)  # pixels
+
+
+@dataclass(frozen=True, slots=True)
+class DisparityScores:
+    """`bad_05`, `bad_10`, `bad_20`: per cent of the pixels that are off by more than 0.5, 1 and 2 pixels; `rms` in
+    pixels; each also for the pixels that both cameras see, `visible_...`; `pixels`, `visible_pixels`: how many count.
+    """
+
+    bad_05: float
+    bad_10: float
+    bad_20: float
+    rms: float
+    pixels: int
+    visible_bad_05: float
+    visible_bad_10: float
+    visible_bad_20: float
+    visible_rms: float
+    visible_pixels: int
+
+    def as_dict(self) -> dict:
+        """Rounded, ready for JSON."""
+        return {name: round(value, 4) for name, value in asdict(self).items()}
+
+
+def score_disparity(disparity: np.ndarray, truth: np.ndarray, known: np.ndarray) -> DisparityScores:
+    """Compare disparities (H, W) with the truth, known where `known` (H, W, bool); InputError as `check_truth`."""
+    check_truth(truth, known, disparity.shape)
+    off = np.abs(disparity.astype(np.float64) - truth)
+    return DisparityScores(*_rates(off[known]), *_rates(off[visible(truth, known)]))
+
+
+def check_truth(truth: np.ndarray, known: np.ndarray, shape) -> None:
+    """InputError unless the truth has the pictures' height and width and knows a pixel."""
+    if truth.shape != tuple(shape):
+        raise InputError(
+            f"--truth is {truth.shape[1]}x{truth.shape[0]} pixels, but the pictures are {shape[1]}x{shape[0]}; "
+            "make them the same size"
+        )
+    if not known.any():
+        raise InputError("--truth knows no pixel: all its values are 0, NaN or infinite; pass another file")
+
+
+def visible(truth: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Pixels (H, W) of the left picture that the right camera sees, by the true disparities."""
+    height, width = truth.shape
+    y, x = np.nonzero(known)
+    depth = truth[y, x]
+    there = np.rint(x - depth).astype(np.int64)
+    inside = (there >= 0) & (there < width)
+    nearest = np.full((height, width), -np.inf)
+    np.maximum.at(nearest, (y[inside], there[inside]), depth[inside])
+    seen = np.zeros((height, width), bool)
+    # Slanted surfaces bring neighbours of slightly different depth to one place: those do not hide each other.
+    seen[y[inside], x[inside]] = depth[inside] >= nearest[y[inside], there[inside]] - 1
+    return seen
+
+
+def _rates(off):
+    bad = [100.0 * float((off > limit).mean()) if off.size else 0.0 for limit in THRESHOLDS]
+    rms = float(np.sqrt((off**2).mean())) if off.size else 0.0
+    return *bad, rms, int(off.size)

@@ -1,0 +1,1 @@
+"""cutmatch superpixels: divide images into connected regions of nearly one colour."""

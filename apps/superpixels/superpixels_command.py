@@ -1,0 +1,286 @@
+"""Divide pictures into superpixels: connected regions of nearly one colour.
+
+  cutmatch superpixels photo.jpg                         500 regions
+  cutmatch superpixels photo.jpg --regions 2000,500,100  three numbers from one hierarchy, each a union of the last
+  cutmatch superpixels photos/ --truth masks/            a folder; masks/NAME.png goes with photos/NAME.jpg
+
+Regions grow by repeated greedy matching: the pairs of neighbours that are most alike are merged, and again.  The number
+of regions is the one asked for, exactly.
+
+Each picture gives, in the --out folder, NAME-labels.png (16 bits: the region of each pixel from 0; or what --format
+says), NAME-outlines.png (boundaries drawn) and NAME-means.png (each region in its mean colour); with several numbers
+NAME-2000-labels.png and so on.  --truth adds boundary recall (2 pixels) and under-segmentation error.
+
+Exit status: 0 done, 1 some pictures of a folder failed or the disk is full, 2 the input cannot be used, 70 a defect
+in cutmatch.
+"""
+
+import sys
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from apps.common.command import (
+    add_batch_options,
+    add_shared_options,
+    check_device,
+    check_threads,
+    in_batch,
+    parsed,
+    parser,
+    run,
+)
+from apps.common.images import InputError, read_image, write_bytes, write_image
+from apps.common.outputs import claim
+from apps.many.batch import Item, beside, pictures_of, run_many, run_one
+
+FORMATS = ("png", "tiff", "npy")
+MOST_IN_PNG = 1 << 16  # regions that 16 bits tell apart
+CSV_COLUMNS = (
+    "image",
+    "width",
+    "height",
+    "regions",
+    "seconds",
+    "boundary_recall_percent",
+    "undersegmentation_error_percent",
+    "boundary_pixels_percent",
+)
+
+
+INPUTS = ("image", "truth")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One picture, and its true segments if they are known: paths."""
+
+    image: Path
+    truth: Path | None
+
+
+def superpixels(image, regions: int = 500, **settings):
+    """Divide a picture into connected regions of nearly one colour.
+
+    Parameters
+    ----------
+    image : array_like, (H, W), (H, W, 3) or (H, W, 4)
+        Grey, RGB or RGBA; unsigned integers, or floats in [0, 1].
+    regions : int
+        How many, exactly; 1 to H * W.
+    evenness : float, default 4.5
+        Difference in CIELAB below which regions are merged by their sizes rather than by their colours: larger values
+        give regions of more alike sizes, smaller ones keep to finer differences.
+    threads : int, optional
+        Most threads to use; the labels do not depend on it.
+    device : {"auto", "cpu", "cuda"}
+        Where greedy matchings are found; "auto" is the CPU, since most levels are small.
+
+    Returns
+    -------
+    apps.superpixels.regions.Superpixels
+        `labels` int32 (H, W), 0 ... regions - 1; `at(n)`, labels of any other number from the same hierarchy.
+
+    Raises
+    ------
+    InputError
+        A ValueError whose message is one line for the user: another shape or type, a number that cannot be.
+    """
+    from apps.superpixels.regions import superpixels as divide
+
+    return divide(image, regions, **settings)
+
+
+def _options():
+    options = parser("superpixels", __doc__)
+    options.add_argument("image", nargs="+", help="pictures, or folders of pictures")
+    options.add_argument("--regions", default="500", metavar="N[,N...]", help="how many (default: 500)")
+    options.add_argument("--evenness", type=float, metavar="DIFFERENCE", help="larger: sizes more alike (4.5)")
+    options.add_argument("--format", choices=FORMATS, default="png", help="of the labels (default: png, 16 bits)")
+    options.add_argument("--truth", metavar="FILE", help="true segments, or a mask, or a folder of them: adds scores")
+    options.add_argument("--csv", metavar="FILE", help="one line for each picture and number of regions")
+    add_batch_options(options)
+    add_shared_options(options, "out")
+    return options
+
+
+def _main(argv) -> int:
+    chosen = parsed(_options(), argv)
+    threads = check_threads(chosen.threads)
+    check_device(chosen.device)
+    chosen.counts = _counts(chosen.regions, chosen.format)
+    images, many = pictures_of(chosen.image, out=chosen.out)
+    items = [
+        Item(
+            path.stem,
+            str(path),
+            partial(_job, path, chosen),
+            tuple(file for files in _files(path.stem, chosen) for file in files.values()),
+            path,
+        )
+        for path in images
+    ]
+    if not in_batch(many, chosen):
+        return run_one("superpixels", _divide_single, items[0], _line, chosen, INPUTS)
+    return run_many(
+        "superpixels",
+        "image",
+        _divide_one,
+        items,
+        _line,
+        _summary,
+        chosen,
+        total=len(images),
+        inputs=INPUTS,
+        at_once=threads,
+        finish=partial(_write_csv, chosen.csv),
+    )
+
+
+def _job(path: Path, chosen) -> Job:
+    return Job(path, beside(chosen.truth, path.stem, "--truth"))
+
+
+def _files(name: str, chosen) -> list[dict[str, Path]]:
+    """What a picture gives, by kind, for each number of regions."""
+    suffix, folder = "tif" if chosen.format == "tiff" else chosen.format, Path(chosen.out)
+    stems = [name if len(chosen.counts) == 1 else f"{name}-{count}" for count in chosen.counts]
+    return [
+        {
+            "labels": folder / f"{stem}-labels.{suffix}",
+            "outlines": folder / f"{stem}-outlines.png",
+            "means": folder / f"{stem}-means.png",
+        }
+        for stem in stems
+    ]
+
+
+def _divide_single(job: Job, chosen) -> dict:
+    report = _divide_one(job, chosen, chosen.threads)
+    _write_csv(chosen.csv, [report])
+    return report
+
+
+def _counts(text: str, kind: str) -> list[int]:
+    """Numbers separated by commas."""
+    try:
+        counts = [int(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(f"--regions needs whole numbers separated by commas, got {text!r}") from None
+    if min(counts) < 1 or len(set(counts)) < len(counts):
+        raise InputError(f"--regions needs different numbers, 1 or more, got {text!r}")
+    if kind == "png" and max(counts) > MOST_IN_PNG:
+        raise InputError(f"--regions {max(counts)} does not fit into the 16 bits of PNG; add --format tiff or npy")
+    return counts
+
+
+def _divide_one(job: Job, chosen, threads=None) -> dict:
+    """Read, divide, write; what goes into the JSON.  Nothing is written unless all of it can be."""
+    from apps.superpixels.region_scores import read_segments, score_regions
+    from apps.superpixels.regions import EVENNESS, mean_picture, outline_picture
+
+    path = job.image
+    rgb = read_image(path)
+    truth = None if job.truth is None else read_segments(job.truth)
+    evenness = EVENNESS if chosen.evenness is None else chosen.evenness
+    # The largest number first: one the picture cannot have ends all of it.
+    found = superpixels(rgb, max(chosen.counts), evenness=evenness, threads=threads, device=chosen.device)
+    levels, pending = [], []
+    planned = _files(path.stem, chosen)
+    for count, files in zip(chosen.counts, planned, strict=True):
+        labels = found.at(count)
+        scores = None if truth is None else score_regions(labels, truth)
+        level = {"regions": count, "files": {kind: str(file) for kind, file in files.items()}}
+        levels.append(level | ({} if scores is None else {"truth": _rounded(scores)}))
+        pending.append((labels, files))
+    claim(chosen, "superpixels", path.stem, path, [file for files in planned for file in files.values()])
+    for labels, files in pending:
+        _write_labels(files["labels"], labels, chosen.format)
+        for kind, draw in (("outlines", outline_picture), ("means", mean_picture)):
+            write_image(files[kind], draw(rgb, labels))
+    return {
+        "image": str(path),
+        "width": rgb.shape[1],
+        "height": rgb.shape[0],
+        "evenness": evenness,
+        "levels": levels,
+        "seconds": {phase: round(seconds, 4) for phase, seconds in found.seconds.items()},
+    }
+
+
+def _write_labels(path: Path, labels, kind: str) -> Path:
+    """Labels as 16-bit PNG, 16- or 32-bit TIFF, or a .npy array of int32."""
+    import io
+
+    import numpy as np
+
+    small = int(labels.max()) < MOST_IN_PNG
+    if kind == "png":
+        return write_image(path, labels.astype(np.uint16))
+    buffer = io.BytesIO()
+    if kind == "tiff":
+        import tifffile
+
+        tifffile.imwrite(buffer, labels.astype(np.uint16 if small else np.uint32), photometric="minisblack")
+    else:
+        np.save(buffer, labels)
+    return write_bytes(path, buffer.getvalue())
+
+
+def _rounded(scores) -> dict:
+    return {f"{name}_percent": round(getattr(scores, name), 4) for name in scores.__slots__}
+
+
+def _write_csv(path, reports) -> dict:
+    """The table of a batch, if a path is given; nothing more for the JSON."""
+    import csv
+    import io
+
+    if not path:
+        return {}
+    text = io.StringIO()
+    lines = csv.DictWriter(text, CSV_COLUMNS, restval="", lineterminator="\n")
+    lines.writeheader()
+    for report in sorted(reports, key=lambda report: report["image"]):
+        for level in report["levels"]:
+            line = {name: report[name] for name in ("image", "width", "height")}
+            line |= {"regions": level["regions"], "seconds": report["seconds"]["total"]}
+            lines.writerow(line | level.get("truth", {}))
+    # A name may hold bytes that are not of the locale's encoding; the table has them as they are.
+    write_bytes(path, text.getvalue().encode("utf-8", "surrogateescape"), "--csv")
+    return {}
+
+
+def _line(report) -> str:
+    counts = ", ".join(str(level["regions"]) for level in report["levels"])
+    first = report["levels"][0]
+    text = (
+        f"{report['image']}: {report['width']}x{report['height']}, {counts} regions, "
+        f"{report['seconds']['total']:.2f} s -> {first['files']['labels']}"
+    )
+    if "truth" in first:
+        recall, error = (first["truth"][f"{name}_percent"] for name in ("boundary_recall", "undersegmentation_error"))
+        text += f"; boundary recall {recall:.1f} %, under-segmentation error {error:.2f} %"
+    return text
+
+
+def _summary(reports) -> str:
+    text = ""
+    for i, level in enumerate(reports[0]["levels"] if reports else ()):
+        if "truth" in level:
+            scores = [report["levels"][i]["truth"] for report in reports]
+            recall, error = (
+                sum(score[f"{name}_percent"] for score in scores) / len(scores)
+                for name in ("boundary_recall", "undersegmentation_error")
+            )
+            text += f"; {level['regions']} regions: recall {recall:.2f} %, error {error:.2f} % on average"
+    return text
+
+
+def main(argv=None) -> int:
+    """The command; its exit status."""
+    return run(_main, "superpixels", argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

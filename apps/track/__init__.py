@@ -1,0 +1,1 @@
+"""cutmatch track: follow particles or points through a sequence."""

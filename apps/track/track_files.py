@@ -1,0 +1,150 @@
+"""Tables of detections read, tables of tracks written: CSV, JSON or NumPy's .npz.
+
+A table of detections has a header with the columns frame, x and y, z if there is one, and any others, which
+are carried along.  A table of tracks has a row for each detection, by track and frame: track, frame, x, y, (z),
+the others, and link_margin, empty where a track begins (see `apps.track.tracking.Tracks`).
+"""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+
+from apps.common.images import InputError, read_bytes, write_bytes
+from apps.track.tracking import FARTHEST, FARTHEST_FRAME, Detections, Tracks
+
+TABLES = (".csv", ".json", ".npz")
+OURS = ("track", "link_margin")  # columns that a table of tracks adds; not carried along when it is read again
+AXES = ("x", "y", "z")
+
+
+def read_detections(path, name: str = "input") -> Detections:
+    """A CSV file of detections; InputError naming the line where it cannot be used."""
+    try:
+        text = read_bytes(path, name).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError(f"{name}: {str(path)!r} is not text; pass a CSV file with columns frame, x, y") from None
+    lines = _lines(text, path, name)
+    if not lines:
+        raise InputError(f"{name}: {str(path)!r} is empty; the first line must name frame, x, y")
+    columns = [column.strip().lower() for column in lines[0][1]]
+    missing = [column for column in ("frame", "x", "y") if column not in columns]
+    if missing:
+        raise InputError(
+            f"{name}: {str(path)!r} has no column {' and no '.join(missing)}; the first line must name frame, x, y"
+        )
+    if twice := [column for column in dict.fromkeys(columns) if column and columns.count(column) > 1]:
+        raise InputError(f"{name}: {str(path)!r} has several columns called {twice[0]!r}; rename or remove the others")
+    rows, numbers = [], []
+    for number, row in lines[1:]:
+        if not any(cell.strip() for cell in row):
+            continue
+        if len(row) != len(columns):
+            raise InputError(f"{name}: line {number} of {str(path)!r} has {len(row)} cells, not {len(columns)}")
+        rows.append(row)
+        numbers.append(number)
+    if not rows:
+        raise InputError(f"{name}: {str(path)!r} holds no detections")
+    cells = dict(zip(columns, zip(*rows, strict=True), strict=True))
+
+    def numeric(column):
+        values = np.empty(len(rows))
+        for i, cell in enumerate(cells[column]):
+            try:
+                values[i] = float(cell)
+            except ValueError:
+                values[i] = np.nan
+            if not np.isfinite(values[i]):
+                raise InputError(
+                    f"{name}: line {numbers[i]} of {str(path)!r}: {column} is {cell!r}, which is no finite number"
+                )
+        return values
+
+    def refuse(column, wrong, why):
+        if wrong.any():
+            at = int(np.flatnonzero(wrong)[0])
+            place = f"line {numbers[at]} of {str(path)!r}"
+            raise InputError(f"{name}: {place}: {column} is {cells[column][at].strip()}, {why}")
+
+    frame = numeric("frame")
+    refuse("frame", frame != np.rint(frame), "which is no whole number")
+    refuse("frame", np.abs(frame) > FARTHEST_FRAME, f"beyond {FARTHEST_FRAME}, the last that can be told apart")
+    axes = [axis for axis in AXES if axis in columns]
+    for axis in axes:
+        refuse(axis, np.abs(numeric(axis)) > FARTHEST, f"beyond {FARTHEST:g}; choose a larger unit of length")
+    position = np.column_stack([numeric(axis) for axis in axes])
+    extra = {c: _values(cells[c]) for c in columns if c and c not in ("frame", *axes, *OURS)}
+    return Detections(frame.astype(np.int64), position, extra)
+
+
+def _lines(text: str, path, name: str) -> list:
+    """The rows of a table of any line ends and one of three delimiters, each with the number of its last line."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    head = text.split("\n", 1)[0]
+    reader = csv.reader(io.StringIO(text), delimiter=max(",;\t", key=head.count))
+    try:
+        return [(reader.line_num, row) for row in reader if row]
+    except csv.Error as error:
+        raise InputError(f"{name}: line {reader.line_num} of {str(path)!r}: {error}; pass a CSV file") from None
+
+
+def _values(cells) -> np.ndarray:
+    """Numbers where all of a column are, else its text."""
+    try:
+        return np.array([float(cell) for cell in cells])
+    except ValueError:
+        return np.array(cells)
+
+
+def check_table(path) -> Path:
+    """The path, if its suffix is one that `write_tracks` knows."""
+    path = Path(path)
+    if path.suffix.lower() not in TABLES:
+        raise InputError(f"--table: {str(path)!r} must end in {', '.join(TABLES)}")
+    return path
+
+
+def columns_of(tracks: Tracks) -> dict:
+    """The table as a dict of columns, rows by track and frame."""
+    found = tracks.detections
+    order = np.lexsort((found.frame, tracks.track))
+    margin = np.full(len(found), np.nan)
+    margin[tracks.link[:, 1]] = tracks.margin
+    axes = dict(zip(AXES, found.position.T, strict=False))
+    columns = {"track": tracks.track, "frame": found.frame, **axes, **found.extra, "link_margin": margin}
+    return {name: values[order] for name, values in columns.items()}
+
+
+def write_tracks(path, tracks: Tracks, option: str = "--out") -> Path:
+    """Write the table; the kind follows the suffix.  The file is complete or not there.
+
+    Raises InputError, naming the option, for a folder that does not take it.
+    """
+    path = check_table(path)
+    columns = columns_of(tracks)
+    suffix = path.suffix.lower()
+    if suffix == ".npz":
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, **columns)
+        return write_bytes(path, buffer.getvalue(), option)
+    if suffix == ".json":
+        plain = {name: _plain(values) for name, values in columns.items()}
+        return write_bytes(path, (json.dumps(plain) + "\n").encode(), option)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*([_cell(v) for v in values.tolist()] for values in columns.values()), strict=True))
+    return write_bytes(path, text.getvalue().encode(), option)
+
+
+def _cell(value):
+    if isinstance(value, float):
+        return "" if np.isnan(value) else f"{value:.6g}" if abs(value) >= 1e5 else f"{value:.4f}"
+    return value
+
+
+def _plain(values) -> list:
+    """Python's own numbers and strings; None for NaN and infinity, which JSON has no word for."""
+    return [None if isinstance(v, float) and not np.isfinite(v) else v for v in values.tolist()]

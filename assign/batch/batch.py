@@ -1,0 +1,260 @@
+"""Many small assignment problems at once.
+
+Returns the columns of the rows, the prices and a status for every problem.  Problems are shared out among threads, a
+few at a time.  A thread copies one problem at a time into memory of its own, small enough to stay in its nearest cache,
+with rows padded for vector code, and solves it there by shortest augmenting paths (assign/batch/batch_paths.py).
+
+Numbers: float costs are solved in float64.  Integer costs are moved to start at 0 and packed with the numbers of their
+columns, in int32 if the costs of the problem leave room, else in int64; if that leaves no room, they are not packed.
+
+Arrays (items first)
+  cost[b, i, j]       int32, int64, float32, float64;  +inf: forbidden
+  rows[b], cols[b]    the true size; nothing beyond is read, and matched is what there is less of
+  limit[b, i]         price at which row i may stay unmatched, int64 or float64;  no columns: all must be matched
+  col_of_row[b, i]    -1: unmatched, or beyond the true size
+  u[b, i], v[b, j]    int64 or float64;  0 beyond the true size
+  status[b]           0, or 1: no assignment exists, and the above are -1 and 0
+
+[1] Jonker, Volgenant. "A shortest augmenting path algorithm for dense and sparse linear assignment problems." Computing
+38, 1987.
+
+O(n^2 m) a problem; memory 8 n m bytes a thread.
+"""
+
+import numpy as np
+from numba import prange, types
+from numba.extending import overload
+
+from assign.batch.batch_paths import SCANS, augment, reduce_columns, reduce_rows
+from gridcut.device import atomic_add, kernel, parallel_kernel, thread_count
+
+SOLVED, INFEASIBLE = 0, 1
+LANES = 32  # rows are padded to a multiple
+FAR32, FAR64 = 1 << 30, 1 << 62
+SHARE = 16  # problems a thread takes at a time, at most
+WORTH = 20_000  # costs that are worth a thread
+
+
+@kernel
+def range_of(cost, n, m):
+    """The least and the largest cost."""
+    low = high = cost[0, 0]
+    for i in range(n):
+        for j in range(m):
+            low = min(low, cost[i, j])
+            high = max(high, cost[i, j])
+    return np.int64(low), np.int64(high)
+
+
+@kernel
+def fill(cost, n, m, flipped, low, bits, far, work):
+    """Costs, transposed or not, moved and packed; rows padded with far."""
+    real = work.dtype.type
+    for i in range(n):
+        row = work[i]
+        if flipped:
+            for j in range(m):
+                row[j] = _moved(cost[j, i], low, bits, real)
+        else:
+            for j in range(m):
+                row[j] = _moved(cost[i, j], low, bits, real)
+        if bits > 0:
+            for j in range(m):
+                row[j] = real(row[j] + real(j))
+        for j in range(m, row.size):
+            row[j] = far
+
+
+def _moved(number, low, bits, real):
+    """A cost as the search knows it."""
+    return real((number - low) << bits) if bits else real(number - low)
+
+
+@overload(_moved)
+def _moved_overload(number, low, bits, real):
+    if isinstance(number, types.Float):
+        return lambda number, low, bits, real: real(number)
+    return lambda number, low, bits, real: real((np.int64(number) - low) << bits)
+
+
+def _price(number, matched, bits, mark):
+    """The price of a column, unpacked."""
+    return (number + mark) >> bits if matched and bits else number >> bits if bits else number
+
+
+@overload(_price)
+def _price_overload(number, matched, bits, mark):
+    if isinstance(number, types.Float):
+        return lambda number, matched, bits, mark: number
+
+    def price(number, matched, bits, mark):
+        return np.int64(number + mark if matched else number) >> bits
+
+    return price
+
+
+@kernel
+def solve_in(numbers, ids, cost, n, m, flipped, limit, low, high, bits, far, col_of_row, u, v):
+    """Solve one problem of n rows and m columns (after transposing) in memory given; whether it can be."""
+    real = numbers.dtype.type
+    width = (m + LANES - 1) // LANES * LANES
+    size = n * width
+    work = numbers[:size].reshape((n, width))
+    price, reach = numbers[size : size + width], numbers[size + width : size + 2 * width]
+    at, old = numbers[size + 2 * width : size + 3 * width], numbers[size + 3 * width : size + 4 * width]
+    private = numbers[size + 4 * width : size + 4 * width + min(n, limit.size)]
+    via, came, order = ids[:width], ids[width : 2 * width], ids[2 * width : 3 * width]
+    rank, row_of, col_of = ids[3 * width : 4 * width], ids[4 * width : 5 * width], ids[5 * width : 5 * width + n]
+    mark = real(1 << (bits - 1)) if bits > 0 else real(0)
+    fill(cost, n, m, flipped, low, bits, far, work)
+    for i in range(private.size):
+        private[i] = _moved(min(max(limit[i], low - 1), high), low, bits, real)
+    for j in range(width):
+        price[j] = 0
+        rank[j] = j
+        row_of[j] = -1
+    for i in range(n):
+        col_of[i] = -1
+    if n == m and private.size == 0:
+        reduce_columns(work, n, bits, mark, far, price, via, row_of, col_of, rank)
+    reduce_rows(work, n, bits, mark, far, price, reach, row_of, col_of, rank, private, np.int64(SCANS * n))
+    for i in range(n):
+        if col_of[i] < 0 and not augment(
+            work, i, bits, mark, far, price, reach, via, came, order, at, old, row_of, col_of, rank, private
+        ):
+            return False
+    if flipped:
+        for j in range(m):
+            i = row_of[j]
+            col_of_row[j] = i
+            u[j] = _price(price[j], i >= 0, bits, mark)
+            if i >= 0:
+                v[i] = cost[j, i] - u[j]
+    else:
+        for j in range(m):
+            v[j] = _price(price[j], row_of[j] >= 0, bits, mark)
+        for i in range(n):
+            j = col_of[i]
+            col_of_row[i] = j
+            if j >= 0:
+                u[i] = cost[i, j] - v[j]
+            else:
+                u[i] = limit[i]
+    return True
+
+
+def _solve_one(room, ids, cost, r, c, limit, col_of_row, u, v):
+    """Solve one problem of r rows and c columns in numbers that suit it; whether it can be."""
+    flipped = r > c and limit.size == 0
+    n, m = (c, r) if flipped else (r, c)
+    if not np.issubdtype(cost.dtype, np.integer):
+        numbers, low, high, bits, far = room.view(np.float64), -np.inf, np.inf, 0, np.inf
+    else:
+        numbers, low, high, bits, far = room, 0, FAR64, 0, FAR64
+        least, most = range_of(cost, r, c)
+        low, high = least, max(most + 1, limit[:r].max(initial=least)) if r > c and limit.size else most + 1
+    return solve_in(
+        numbers, ids, cost, n, m, flipped, limit, low, high, bits, numbers.dtype.type(far), col_of_row, u, v
+    )
+
+
+@overload(_solve_one)
+def _solve_one_overload(room, ids, cost, r, c, limit, col_of_row, u, v):
+    if isinstance(cost.dtype, types.Float):
+
+        def solve_floats(room, ids, cost, r, c, limit, col_of_row, u, v):
+            flipped = r > c and limit.size == 0
+            n, m = (c, r) if flipped else (r, c)
+            numbers = room.view(np.float64)
+            return solve_in(numbers, ids, cost, n, m, flipped, limit, -np.inf, np.inf, 0, np.inf, col_of_row, u, v)
+
+        return solve_floats
+
+    def solve_integers(room, ids, cost, r, c, limit, col_of_row, u, v):
+        flipped = r > c and limit.size == 0
+        n, m = (c, r) if flipped else (r, c)
+        low, high = range_of(cost, r, c)
+        high += 1  # a limit above all costs is as good as any other, unless some rows must stay unmatched
+        if r > c and limit.size > 0:
+            for i in range(r):
+                high = max(high, limit[i])
+        bits = 1
+        while 1 << bits < m:
+            bits += 1
+        bits += 1
+        spread = high - low
+        if spread < FAR32 >> (bits + 3):
+            return solve_in(
+                room.view(np.int32), ids, cost, n, m, flipped, limit, low, high, bits, np.int32(FAR32), col_of_row, u, v
+            )
+        if spread >= FAR64 >> (bits + 3):
+            bits = 0
+        return solve_in(room, ids, cost, n, m, flipped, limit, low, high, bits, np.int64(FAR64), col_of_row, u, v)
+
+    return solve_integers
+
+
+@kernel
+def take_turns(counter, share, cost, rows, cols, limit, room, ids, col_of_row, u, v, status):
+    """Solve problems until none is left."""
+    items = cost.shape[0]
+    while True:
+        first = atomic_add(counter, 0, np.int64(share))
+        if first >= items:
+            break
+        for b in range(first, min(first + share, items)):
+            r, c = np.int64(rows[b]), np.int64(cols[b])
+            col_of_row[b] = -1
+            u[b] = 0
+            v[b] = 0
+            status[b] = SOLVED
+            if c == 0 and limit.shape[1] > 0:
+                u[b, :r] = limit[b, :r]
+            elif r > 0 and c > 0 and not _solve_one(room, ids, cost[b], r, c, limit[b], col_of_row[b], u[b], v[b]):
+                status[b] = INFEASIBLE
+
+
+@parallel_kernel
+def share_out(counter, share, cost, rows, cols, limit, room, ids, col_of_row, u, v, status):
+    """Problems to threads, each with a row of room and ids."""
+    for t in prange(room.shape[0]):
+        take_turns(counter, share, cost, rows, cols, limit, room[t], ids[t], col_of_row, u, v, status)
+
+
+def solve(costs, *, rows=None, cols=None, limit=None, threads=None):
+    """Columns of the rows, prices, status of every problem, and what ran.
+
+    limit     a number for all, for each problem, or for each row
+    threads   how many; numba's if not given
+    """
+    items, n, m = costs.shape
+    real = np.int64 if costs.dtype.kind == "i" else np.float64
+    col_of_row = np.full((items, n), -1, np.int32)
+    u, v = np.zeros((items, n), real), np.zeros((items, m), real)
+    status = np.zeros(items, np.uint8)
+    rows = np.full(items, n, np.int32) if rows is None else rows
+    cols = np.full(items, m, np.int32) if cols is None else cols
+    limit = np.empty((items, 0), real) if limit is None else limits(limit, (items, n), real)
+    most = max(1, items * n * m // WORTH)
+    threads = max(1, min(threads or thread_count(), items, most))
+    # Transposed problems have the longer side as their columns.
+    n, m = max(n, 1), max(n, m, 1)
+    width = -(-m // LANES) * LANES
+    room = np.empty((threads, n * width + 4 * width + n), np.int64)
+    ids = np.empty((threads, 5 * width + n), np.int32)
+    share = max(1, min(SHARE, items // (8 * threads)))
+    arguments = (np.zeros(1, np.int64), share, costs, rows, cols, limit)
+    results = (col_of_row, u, v, status)
+    if threads == 1:
+        take_turns(*arguments, room[0], ids[0], *results)
+    else:
+        share_out(*arguments, room, ids, *results)
+    return *results, {"threads": threads}
+
+
+def limits(limit, shape, real):
+    """A number for all problems, for each, or for each row of each, as an array with one for each row."""
+    limit = np.asarray(limit, real)
+    if limit.ndim == 1 and limit.shape[0] == shape[0]:
+        limit = limit[:, None]
+    return np.ascontiguousarray(np.broadcast_to(limit, shape))

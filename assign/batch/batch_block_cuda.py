@@ -1,0 +1,344 @@
+"""Assignment problems that are too large, or integers too wide, for assign/batch/batch_team_cuda.py, a block for each.
+
+The same steps as there, with Dijkstra's search, a row a step, in plain int64 or float64.  Thread t owns the columns t,
+t + THREADS, ..., and what a search changes lies in global memory.  A block takes one problem after the other.
+
+Arrays of a block, in `reals`, `longs` and `ids`
+  w[j]           price of column j, moved by the least cost
+  u[i]           price of row i, of matched rows
+  d[j]           bits of the length of the shortest known path to j;  sign bit set: j is scanned
+  row_of[j], via[j], col_of[i]
+
+A rank says which column of several equally near ones is scanned next: its number, free ones first.
+
+Two barriers a step: one before the least numbers of the warps are compared, one before the next ones are written.
+"""
+
+from functools import cache
+
+import numpy as np
+from numba import float32, float64, int32, int64, uint8
+
+from assign.batch.batch_numbers_cuda import INFEASIBLE, SOLVED, WIDE
+from assign.core.warp_cuda import LAST, bits_of, float_of, greater, least, least_long, lesser
+from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel, device_function
+
+THREADS = 32 if SIMULATED else 256
+WARPS = THREADS // 32
+SIGN = -(2**63)
+INFINITE = 0x7FF0000000000000
+MATCHED = 1 << 30  # in a rank, which is a column's number besides: the column is matched
+
+
+@device_function
+def reduced_integer(x, w, h):
+    """A cost without the prices of column and row."""
+    return np.int64(np.int64(x) - w - h)
+
+
+@device_function
+def reduced_float(x, w, h):
+    """The same of a float, as bits."""
+    # Rounding may leave less than nothing, whose sign bit would say that the column is scanned.
+    t = bits_of(np.float64(x) - w - h)
+    return t if t >= 0 else np.int64(0)
+
+
+@device_function
+def whole_integer(d):
+    """A length without the sign that says its column was scanned."""
+    return np.int64(d & 0x7FFFFFFFFFFFFFFF)
+
+
+@device_function
+def whole_float(d):
+    """The same of the bits of a float."""
+    return float_of(d & 0x7FFFFFFFFFFFFFFF)
+
+
+@device_function
+def choose(best, rank, board, ranks, thread):
+    """The least number of the block and its column, the same for all threads."""
+    found = least_long(best)
+    top = least(rank if best == found else np.int32(LAST))
+    if thread & 31 == 0:
+        board[thread >> 5] = found
+        ranks[thread >> 5] = top
+    cuda.syncthreads()
+    for k in range(WARPS):
+        if lesser(found, board[k]) != found:
+            found = board[k]
+    top = np.int32(LAST)
+    for k in range(WARPS):
+        if board[k] == found:
+            top = lesser(top, ranks[k])
+    cuda.syncthreads()
+    return found, np.int32(top & (MATCHED - 1))
+
+
+@cache
+def kernel_for(cost: str, number: str, limited: bool):
+    """The kernel for a dtype of costs and of the search, int64 or float64."""
+    floats = number == "float64"
+    real, raw = getattr(np, number), getattr(np, cost)
+    top = raw(np.inf) if cost.startswith("float") else raw(np.iinfo(cost).max)
+    sign, last, far = np.int64(SIGN), np.int64(LAST), np.int64(INFINITE)
+    forever = real(np.inf) if floats else real(np.iinfo(np.int64).max)
+    nothing = real(0)
+
+    @cuda_kernel
+    def block_kernel(
+        costs,
+        rows,
+        cols,
+        limit,
+        col_of_row,
+        u_out,
+        v_out,
+        status,
+        items,
+        n_most,
+        m_most,
+        ragged,
+        again,
+        reals,
+        longs,
+        ids,
+    ):
+        """Solve them, a problem a block at a time.  again: only what was found too wide."""
+        board = cuda.shared.array(WARPS, int64)
+        ranks = cuda.shared.array(WARPS, int32)
+        me, mine = np.int32(cuda.threadIdx.x), np.int64(cuda.blockIdx.x)
+        for item in range(mine, items, cuda.gridDim.x):
+            if again != 0 and status[item] != WIDE:
+                continue
+            cuda.syncthreads()
+            r, c = np.int32(n_most), np.int32(m_most)
+            if ragged != 0:
+                r, c = np.int32(rows[item]), np.int32(cols[item])
+            flipped = not limited and r > c
+            n, m = r, c
+            if flipped:
+                n, m = c, r
+            square = not limited and n == m
+            row_first, col_first = item * n_most, item * m_most
+            long_side = max(n_most, m_most)
+            cells = costs[row_first * m_most : (row_first + n_most) * m_most]
+            pitch, step = np.int64(m_most), np.int64(1)
+            if flipped:
+                pitch, step = step, pitch
+            w = reals[mine * 2 * long_side : (mine * 2 + 1) * long_side]
+            u = reals[(mine * 2 + 1) * long_side : (mine * 2 + 2) * long_side]
+            d = longs[mine * long_side : (mine + 1) * long_side]
+            row_of = ids[mine * 3 * long_side : (mine * 3 + 1) * long_side]
+            via = ids[(mine * 3 + 1) * long_side : (mine * 3 + 2) * long_side]
+            col_of = ids[(mine * 3 + 2) * long_side : (mine * 3 + 3) * long_side]
+
+            for i in range(me, n, THREADS):
+                col_of[i] = -1
+                u[i] = nothing
+            smallest = top
+            for j in range(me, m, THREADS):
+                row_of[j] = -1
+                low = top
+                arg = np.int32(-1)
+                for i in range(n):
+                    here = cells[i * pitch + j * step]
+                    if here < low:
+                        low = here
+                        arg = np.int32(i)
+                smallest = min(smallest, low)
+                via[j] = arg
+                d[j] = np.int64(0)
+                w[j] = real(low) if arg >= 0 else nothing
+            # Ordered bits: an integer or a float may be negative here.
+            t = np.int64(smallest) ^ sign
+            if floats:
+                t = bits_of(np.float64(smallest))
+                t = t ^ (sign if t >= 0 else np.int64(-1))
+            t, _ = choose(t, me, board, ranks, me)
+            low_price = nothing
+            if floats:
+                low_price = float_of(t ^ (sign if t < 0 else np.int64(-1)))
+                if low_price == forever:
+                    low_price = nothing
+            else:
+                low_price = real(t ^ sign)
+            if not square:
+                for j in range(me, m, THREADS):
+                    w[j] = low_price
+            elif me == 0:
+                for j in range(m):
+                    i = via[j]
+                    if i >= 0 and col_of[i] < 0:
+                        col_of[i] = j
+                        row_of[j] = i
+            cuda.syncthreads()
+
+            scans = n
+            for first in range(n):
+                i = np.int32(first) if col_of[first] < 0 else np.int32(-1)
+                while i >= 0 and scans > 0:
+                    scans = np.int32(scans - 1)
+                    best, second, rank = last, last, np.int32(LAST)
+                    for j in range(me, m, THREADS):
+                        here = cells[i * pitch + j * step]
+                        if floats:
+                            t = reduced_float(here, w[j], nothing)
+                        else:
+                            t = reduced_integer(here, w[j], nothing)
+                        second = lesser(second, greater(best, t))
+                        own = np.int32(j + (MATCHED if row_of[j] >= 0 else 0))
+                        if lesser(best, t) != best or (t == best and own < rank):
+                            rank = own
+                        best = lesser(best, t)
+                    found, j = choose(best, rank, board, ranks, me)
+                    second, _ = choose(second if j % THREADS == me else best, rank, board, ranks, me)
+                    if second < 0 or second >= far:
+                        break
+                    if floats:
+                        cheapest, other = whole_float(found), whole_float(second)
+                    else:
+                        cheapest, other = whole_integer(found), whole_integer(second)
+                    if limited:
+                        private = real(limit[row_first + i] - low_price)
+                        if private <= cheapest:
+                            break
+                        other = min(other, private)
+                    rival = row_of[j]
+                    if rival >= 0 and other <= cheapest:
+                        break
+                    cuda.syncthreads()
+                    if me == 0:
+                        w[j] = real(w[j] - (other - cheapest))
+                        row_of[j] = i
+                        col_of[i] = j
+                        u[i] = other
+                        if rival >= 0:
+                            col_of[rival] = -1
+                    cuda.syncthreads()
+                    i = rival
+
+            solved = True
+            source = np.int32(0)
+            while source < n and solved:
+                if col_of[source] >= 0:
+                    source = np.int32(source + 1)
+                    continue
+                i, h, scanned = source, nothing, np.int32(-1)
+                for j in range(me, m, THREADS):
+                    d[j] = far
+                private, leaver = nothing, np.int32(-1)
+                found, end, nearest = last, np.int32(-1), nothing
+                searching = True
+                while searching:
+                    best, rank = last, np.int32(LAST)
+                    for j in range(me, m, THREADS):
+                        dj = d[j]
+                        if j == scanned:
+                            dj = dj | sign
+                            d[j] = dj
+                        here = cells[i * pitch + j * step]
+                        if floats:
+                            t = reduced_float(here, w[j], h)
+                        else:
+                            t = reduced_integer(here, w[j], h)
+                        if t < dj:
+                            dj = t
+                            d[j] = t
+                            via[j] = i
+                        own = np.int32(j + (MATCHED if row_of[j] >= 0 else 0))
+                        if lesser(best, dj) != best or (dj == best and own < rank):
+                            rank = own
+                        best = lesser(best, dj)
+                    if limited:
+                        there = real(limit[row_first + i] - low_price - h)
+                        if leaver < 0 or there < private:
+                            private, leaver = there, i
+                    found, end = choose(best, rank, board, ranks, me)
+                    if floats:
+                        nearest = whole_float(found)
+                    else:
+                        nearest = whole_integer(found)
+                    none = found < 0 or found >= far
+                    if limited and (none or private <= nearest) and private < forever:
+                        nearest = private
+                        searching = False
+                    elif none:
+                        searching = False
+                        solved = False
+                    else:
+                        scanned = end
+                        following = row_of[end]
+                        if following < 0:
+                            leaver = np.int32(-1)
+                            searching = False
+                        else:
+                            i = following
+                            h = real(u[i] - nearest)
+                if solved:
+                    for j in range(me, m, THREADS):
+                        if d[j] < 0:
+                            if floats:
+                                rise = real(nearest - whole_float(d[j]))
+                            else:
+                                rise = real(nearest - whole_integer(d[j]))
+                            w[j] = real(w[j] - rise)
+                            i = row_of[j]
+                            u[i] = real(u[i] + rise)
+                    cuda.syncthreads()
+                    if me == 0:
+                        u[source] = nearest
+                        if leaver >= 0:
+                            end = col_of[leaver]
+                            col_of[leaver] = -1
+                        while end >= 0:
+                            i = via[end]
+                            row_of[end] = i
+                            following = col_of[i]
+                            col_of[i] = end
+                            end = following
+                    cuda.syncthreads()
+                source = np.int32(source + 1)
+
+            if me == 0:
+                status[item] = SOLVED if solved else INFEASIBLE
+            for j in range(me, m, THREADS):
+                if solved:
+                    i = row_of[j]
+                    price = w[j]
+                    if not square:
+                        price = real(w[j] - low_price)
+                    if flipped:
+                        u_out[row_first + j] = price
+                        col_of_row[row_first + j] = i
+                    else:
+                        v_out[col_first + j] = price
+                    if i >= 0:
+                        rest = cells[i * pitch + j * step] - price
+                        if flipped:
+                            v_out[col_first + i] = rest
+                        else:
+                            u_out[row_first + i] = rest
+                            col_of_row[row_first + i] = j
+            for i in range(me, n_most, THREADS):
+                if i >= r or not solved or (not flipped and col_of[i] < 0):
+                    col_of_row[row_first + i] = -1
+                    u_out[row_first + i] = limit[row_first + i] if limited and i < r else 0
+            for j in range(me, m_most, THREADS):
+                if j >= c or not solved:
+                    v_out[col_first + j] = 0
+
+    return block_kernel
+
+
+def kernels():
+    """The kernels with the argument types they are launched with."""
+    listed = []
+    for given, number, limited in ((int32, int64, False), (float32, float64, False), (float64, float64, True)):
+        real = float64 if number == float64 else int64
+        arguments = (given[::1], int32[::1], int32[::1], real[::1], int32[::1], real[::1], real[::1], uint8[::1])
+        scratch = (real[::1], int64[::1], int32[::1])
+        kernel = kernel_for(str(given), str(number), limited)
+        listed.append((f"{given} {number} {limited}", kernel, arguments + (int64,) * 5 + scratch))
+    return listed

@@ -1,0 +1,96 @@
+"""Many small assignment problems at once on a GPU.
+
+Returns columns of rows, prices and a status for every problem, on the GPU, without waiting for them.  A block solves a
+problem with everything but its costs in registers and shared memory (assign/batch/batch_team_cuda.py).  Integers are
+searched in int32 first; problems whose costs are too wide for that are left to a second launch, in int64.  What is too
+wide even there, and floats too far apart to be rounded, are left to a third (assign/batch/batch_block_cuda.py), which
+also solves problems that are too large.  A launch ends at once where nothing is left.
+
+Arrays as in assign/batch/batch.py, those of the results on the GPU.  The method is that of [1].
+
+[1] Jonker, Volgenant. "A shortest augmenting path algorithm for dense and sparse linear assignment problems."
+    Computing 38, 1987.
+"""
+
+import numpy as np
+
+from assign.batch import batch_block_cuda as batch_block
+from assign.batch import batch_shape_cuda as batch_shape
+from assign.batch import batch_team_cuda as batch_team
+from gridcut.device.arrays import DeviceArray, allocate, borrow, on_device, to_host, upload
+from gridcut.device.cuda import multiprocessors
+from gridcut.device.launch import launch, prepare
+
+BLOCKS = 4  # of the other kernel on a multiprocessor
+
+
+def solve(costs, *, rows=None, cols=None, limit=None):
+    """Columns of the rows (items, n) int32, prices u (items, n) and v (items, m), status (items,) uint8, and what ran.
+
+    costs     (items, n, m) int32, int64, float32 or float64, in C order; on the GPU, or on the host and copied there
+    rows, cols, limit   likewise, (items,) int32, and one limit for each row, (items, n) int64 or float64
+    """
+    items, n, m = costs.shape
+    shapes = ((items, n), (items, n), (items, m), (items,))
+    if items * n * m == 0:
+        return (*nothing(shapes, limit, np.dtype(str(costs.dtype).removeprefix("torch."))), {"launches": 0})
+    costs, _, dtype = flat("costs", costs)
+    integers = dtype.kind == "i"
+    real = np.int64 if integers else np.float64
+    col_of_row, u, v, status = allocate((items * n, np.int32), (items * n, real), (items * m, real), (items, np.uint8))
+    results = (col_of_row, u, v, status)
+    ragged = rows is not None or cols is not None
+    if ragged:
+        sizes = [np.full(items, most, np.int32) if a is None else a for a, most in ((rows, n), (cols, m))]
+        (rows, *_), (cols, *_) = flat("rows", sizes[0]), flat("cols", sizes[1])
+    else:
+        rows = cols = col_of_row
+    limited = limit is not None
+    limit = flat("limit", limit)[0] if limited else u
+    arguments = (costs, rows, cols, limit, *results, n, m, int(ragged))
+    long_side, launches = max(n, m), 0
+    most = batch_shape.MOST_LIMITED if limited else batch_shape.MOST
+    if long_side <= most:
+        for number in ("int32", "int64") if integers else ("int64",):
+            kind = batch_shape.kind_for(dtype.name, number, n, m, limited)
+            threads = batch_shape.threads_of(kind, long_side)
+            before, words = batch_shape.words_of(kind, n, m)
+            kernel = batch_team.kernel_for(kind)
+            prepare(kernel, items, threads, *arguments, launches, before, shared=4 * words)()
+            launches += 1
+    # Differences of int32 always fit the int64 of that kernel, unless there are limits, which are of 64 bits.  Floats
+    # may turn out to be too far apart.
+    if long_side > most or dtype != np.int32 or limited:
+        real, blocks = np.dtype(real), min(items, BLOCKS * multiprocessors())
+        size = blocks * long_side
+        scratch = allocate((2 * size, real), (size, np.int64), (3 * size, np.int32))
+        kernel = batch_block.kernel_for(dtype.name, real.name, limited)
+        launch(kernel, blocks, batch_block.THREADS, *arguments[:8], items, *arguments[8:], launches, *scratch)
+        launches += 1
+    return (*(a.reshape(s) for a, s in zip(results, shapes, strict=True)), {"launches": launches})
+
+
+def nothing(shapes, limit, dtype):
+    """Results where there are no costs, on the host."""
+    real = np.int64 if dtype.kind == "i" else np.float64
+    dtypes = (np.int32, real, real, np.uint8)
+    col_of_row, u, v, status = (np.zeros(s, t) for s, t in zip(shapes, dtypes, strict=True))
+    col_of_row -= 1
+    if limit is not None and u.size:
+        u[:] = to_host(limit)
+    return col_of_row, u, v, status
+
+
+def flat(name: str, array):
+    """An array on the GPU as a flat one of numba's, its shape and dtype."""
+    if not isinstance(array, DeviceArray):
+        if not on_device(array):
+            array = np.asarray(array)
+            return upload(array), array.shape, array.dtype
+        array = borrow(name, array)
+    expected = 1
+    for extent, stride in zip(array.shape[::-1], array.strides[::-1], strict=True):
+        if extent != 1 and stride != expected:
+            raise ValueError(f"{name} must be in C order on the GPU")
+        expected *= extent
+    return array.data, array.shape, array.dtype

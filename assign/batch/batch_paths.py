@@ -1,0 +1,261 @@
+"""One small assignment problem in scratch memory, by shortest augmenting paths; what assign/batch/batch.py does for
+each.
+
+Leaves the columns of the rows and the prices of the columns.  Three steps:
+
+    columns   price[j] = least cost of column j; its row is matched with j if it is still free   (square problems only)
+    rows      a free row takes its cheapest column and lowers its price until the second cheapest is as good; the row it
+              drives away is next;  so many scans at most, for such chains can go on for very long
+    paths     Dijkstra's search from each row that is still free
+
+All work is done in passes over a row of costs, whose length the compiler may take for any multiple of its vectors:
+rows are padded.  Such a pass has no branches, and the least number is found on the way.
+
+Arrays (n rows, m columns, width: m padded)
+  work[i, j]     cost, to which the column's number is added if packed;  far: padding, forbidden
+  price[j]       price of column j;  -far while column j is scanned
+  reach[j]       length of the shortest known path to column j;  far: scanned
+  via[j]         the row before column j on that path
+  came[j]        via[j] when column j was scanned
+  order, at, old the columns in the order they were scanned; reach and price of each before
+  row_of[j]      row of column j, or -1
+  col_of[i]      column of row i, or -1
+  rank[j]        j, and `width` more if column j is matched
+  limit[i]       price at which row i may stay unmatched, a private column of its;  no entries: none may
+
+Packed (bits > 0): numbers are shifted by `bits`; work[i, j] is (cost << bits) + j, and price[j] is 1 << (bits - 1) less
+than (price << bits) if column j is matched.  So the least number of a pass also tells its column, and a free one if
+several are equally far.  If not packed, a second pass finds the column.
+
+Let costs lie between 0 and C, limits below C if there are more rows than columns.  As long as there is a free column,
+whose price has never changed, no path is longer than C, and all prices of columns are at least -2 C.  So no sum exceeds
+4 C, and far is enough if 8 C <= far.
+
+Jonker, Volgenant. "A shortest augmenting path algorithm for dense and sparse linear assignment problems." Computing 38,
+1987.  Deviates: no reduction transfer; augmenting row reduction stops at ties and after a number of scans.
+
+O(n^2 m); all memory is the caller's.
+"""
+
+import numpy as np
+from numba import types
+from numba.extending import intrinsic, overload
+
+from gridcut.device import kernel
+
+SCANS = 1.0  # of the second step, for each row
+
+
+def lesser(a, b):
+    """The lesser of two numbers, none of them NaN."""
+    return a if a < b else b
+
+
+@intrinsic
+def _lesser(typingctx, a, b):
+    # The least of many floats is vector code only if the compiler may forget about NaN and the sign of zero.
+    def build(context, builder, sig, args):
+        a, b = args
+        if isinstance(sig.return_type, types.Float):
+            flags = ("nnan", "nsz")
+            return builder.select(builder.fcmp_ordered("<", a, b, flags=flags), a, b, flags=flags)
+        return builder.select(builder.icmp_signed("<", a, b), a, b)
+
+    return a(a, a), build
+
+
+overload(lesser, inline="always")(lambda a, b: lambda a, b: _lesser(a, b))
+
+
+def whole(number, bits):
+    """A packed number without what was added to it."""
+    return number if bits == 0 else number >> bits << bits
+
+
+@overload(whole)
+def _whole(number, bits):
+    if isinstance(number, types.Float):
+        return lambda number, bits: number
+    return lambda number, bits: number >> bits << bits
+
+
+def place(reach, low, rank, bits):
+    """The column whose reach is low, a free one if there are several."""
+    if bits:
+        return int(low) & ((1 << (bits - 1)) - 1)
+    return min(r for r, d in zip(rank, reach, strict=True) if d == low) % len(reach)
+
+
+@kernel
+def _search(reach, low, rank):
+    """The least rank of those whose reach is low."""
+    width = np.int32(reach.size)
+    found = np.int32(2 * width)
+    for j in range(width):
+        found = min(found, rank[j] if reach[j] == low else np.int32(2 * width))
+    return found - width if found >= width else np.int64(found)
+
+
+@overload(place)
+def _place(reach, low, rank, bits):
+    if isinstance(low, types.Float):
+        return lambda reach, low, rank, bits: _search(reach, low, rank)
+
+    def place(reach, low, rank, bits):
+        if bits == 0:
+            return _search(reach, low, rank)
+        return np.int64(low) & ((1 << (bits - 1)) - 1)
+
+    return place
+
+
+@kernel
+def start(row, price, reach):
+    """reach = row - price; the least."""
+    real = reach.dtype.type
+    low = real(row[0] - price[0])
+    for j in range(reach.size):
+        there = real(row[j] - price[j])
+        reach[j] = there
+        low = lesser(low, there)
+    return low
+
+
+@kernel
+def relax(row, price, reach, via, i, h):
+    """reach = min(reach, row - price - h), via = i where that is less; the least."""
+    real = reach.dtype.type
+    low = reach[0]
+    for j in range(reach.size):
+        there = real(row[j] - price[j] - h)
+        before = reach[j]
+        closer = there < before
+        reach[j] = there if closer else before
+        via[j] = i if closer else via[j]
+        low = lesser(low, there if closer else before)
+    return low
+
+
+@kernel
+def least(reach):
+    low = reach[0]
+    for j in range(reach.size):
+        low = lesser(low, reach[j])
+    return low
+
+
+@kernel
+def reduce_columns(work, n, bits, mark, far, price, via, row_of, col_of, rank):
+    """The first step."""
+    width = price.size
+    for j in range(width):
+        price[j] = work[0, j]
+        via[j] = 0
+    for i in range(1, n):
+        for j in range(width):
+            lower = work[i, j] < price[j]
+            price[j] = work[i, j] if lower else price[j]
+            via[j] = np.int32(i) if lower else via[j]
+    for j in range(width):
+        if price[j] >= far:  # padding, or nobody may have it
+            price[j] = 0
+            continue
+        price[j] = whole(price[j], bits)
+        i = via[j]
+        if col_of[i] < 0:
+            col_of[i] = j
+            row_of[j] = i
+            rank[j] += width
+            price[j] -= mark
+
+
+@kernel
+def reduce_rows(work, n, bits, mark, far, price, reach, row_of, col_of, rank, limit, scans):
+    """The second step."""
+    real = price.dtype.type
+    width = price.size
+    for first in range(n):
+        if col_of[first] >= 0:
+            continue
+        i = first
+        while i >= 0 and scans > 0:
+            scans -= 1
+            low = start(work[i], price, reach)
+            j = place(reach, low, rank, bits)
+            low = whole(low, bits)
+            reach[j] = far
+            second = whole(least(reach), bits)
+            if limit.size > 0:
+                if limit[i] <= low:
+                    break
+                second = lesser(second, limit[i])
+            rival = row_of[j]
+            if second >= far or (rival >= 0 and second <= low):
+                break
+            price[j] = real(price[j] - (second - low))
+            row_of[j] = i
+            col_of[i] = j
+            if rival >= 0:
+                col_of[rival] = -1
+            else:
+                rank[j] += width
+                price[j] -= mark
+            i = rival
+
+
+@kernel
+def augment(work, first, bits, mark, far, price, reach, via, came, order, at, old, row_of, col_of, rank, limit):
+    """The third step for one row; whether it was matched or may stay unmatched."""
+    real = price.dtype.type
+    width = price.size
+    for j in range(width):
+        via[j] = first
+    low = start(work[first], price, reach)
+    i = first
+    h = real(0)
+    scanned = 0
+    private = far
+    leaver = -1
+    leaves = False
+    while True:
+        if limit.size > 0:
+            there = real(limit[i] - h)
+            if there < private:
+                private = there
+                leaver = i
+        j = place(reach, low, rank, bits)
+        low = whole(low, bits)
+        if leaver >= 0 and private <= low:
+            low = private
+            j = col_of[leaver]
+            col_of[leaver] = -1
+            leaves = True
+            break
+        if low >= far:
+            break
+        came[j] = via[j]
+        if row_of[j] < 0:
+            break
+        order[scanned] = j
+        at[scanned] = low
+        old[scanned] = price[j]
+        scanned += 1
+        i = row_of[j]
+        h = real(whole(real(work[i, j] - price[j]), bits) - low)
+        price[j] = -far
+        reach[j] = far
+        low = relax(work[i], price, reach, via, i, h)
+    found = low < far
+    for k in range(scanned):
+        price[order[k]] = real(old[k] - (low - at[k])) if found else old[k]
+    if not found or (leaves and leaver == first):
+        return found
+    if not leaves:
+        rank[j] += width
+        price[j] -= mark
+    i = -1
+    while i != first:
+        i = came[j]
+        row_of[j] = i
+        j, col_of[i] = col_of[i], j
+    return True

@@ -1,0 +1,53 @@
+"""What assign/batch/batch_team_cuda.py is compiled for and launched with, from the size of the problems."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gridcut.device.cuda import WARP
+
+MOST, MOST_LIMITED = 2048, 1536  # columns that shared memory has room for
+MOST_THREADS = 256
+STAGED = 20 * 1024  # bytes of costs that are copied to shared memory
+
+
+class Kind(NamedTuple):
+    """What a kernel is compiled for."""
+
+    cost: str  # dtype of the costs
+    number: str  # dtype of keys: int32, int64
+    per: int  # columns of a thread
+    warps: int  # at most
+    bits: int  # of a key that tell the column and whether it is matched
+    staged: bool  # costs are copied to shared memory
+    limited: bool
+
+
+def kind_for(cost: str, number: str, n: int, m: int, limited: bool) -> Kind:
+    """The kernel for problems of this size."""
+    long_side = max(n, m)
+    per = power_above(-(-long_side // MOST_THREADS))
+    warps = power_above(-(-long_side // (per * WARP)))
+    bits = max(long_side - 1, 1).bit_length() + 1
+    staged = n * m * np.dtype(cost).itemsize <= STAGED
+    return Kind(cost, number, per, warps, bits, staged, limited)
+
+
+def power_above(number: int) -> int:
+    """The least power of two that is not less."""
+    return 1 << max(number - 1, 0).bit_length()
+
+
+def threads_of(kind: Kind, long_side: int) -> int:
+    """Threads of a block: a whole number of warps."""
+    return WARP * -(-long_side // (WARP * kind.per))
+
+
+def words_of(kind: Kind, n: int, m: int) -> tuple[int, int]:
+    """Words of shared memory besides the boards: of costs, and in all; both even."""
+    costs = n * m * (np.dtype(kind.cost).itemsize // 4) if kind.staged else 0
+    costs += costs % 2
+    # Enough for the transposed problem if n > m.
+    rows = n * (np.dtype(kind.number).itemsize // 4)
+    words = costs + rows + 2 * m + n + (2 * m + n) % 2 + (rows if kind.limited else 0)
+    return costs, words + words % 2

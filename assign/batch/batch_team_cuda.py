@@ -1,0 +1,459 @@
+"""Assignment problems of up to 2048 columns on a GPU, each solved by a block: shortest augmenting paths.
+
+Writes columns of rows, prices and a status for every problem.  Thread t owns the columns t, t + threads, ..., `per` of
+them, and keeps what a search changes in registers.
+
+    columns   price = least cost of a column; a row that is the cheapest of several takes one of them   (square only)
+    paths     a search from each row that is still free
+
+A step of a search is mostly waiting: for costs, for the least number of a warp, for the block.  So it takes several
+rows.  Each group of threads publishes the nearest of its columns whose row has not been looked at since the column came
+nearer; after one barrier all threads relax their columns by all the rows published.  A column may come nearer once more
+after its row was looked at, which then happens again.  The search ends when what is nearest of all is a free column: no
+other can become nearer.  Lengths are exact integers, and no reduced cost is negative, so paths never run in circles.
+
+In registers, for each column j of the thread
+  w      the price of j and what makes a key of a cost
+  d      key of the shortest known path to j;  FAR: none
+  via    the row before j on that path
+  mate, worth   the row matched with j, -1: none, and its price
+  done   bit set: the row of j has been looked at since j came nearer
+In shared memory
+  cells[i * m + j]   costs, if they are few; else they are read where they lie
+  u[i]               price of row i, of matched rows
+  row_of[j], col_of[i]   -1: none
+  before[j]          via, for who turns the path over
+  bounds[i]          what row i may stay unmatched for, as a private column (`limit`)
+  board, reach, behind   for each group: the least key, what to take off costs of its row, and that row.  Twice, in
+              turn: who writes to one again has met all others at the other one's barrier, after they read the first.
+
+A key is a length of a path, shifted left, plus 1 << (bits - 1) if column j is matched, plus j; both of the latter are
+part of w.  So the least key says which column it is, a free one if there is a choice.  Lengths are whole numbers
+
+    int32, int64   cost - low
+    float costs    (cost - low) * 2^e in int64, rounded, with 2^e such that the range of costs has about 49 bits: less
+                   than 2^-47 of the range is lost, and the certificate allows for 2^-48 * (n + m) of the largest cost
+
+and wrap where they overflow; only differences count, which do not: costs from 0 to C, limits too, have prices of at
+least -2 C, reduced costs of at most 4 C and first lengths of at most 3 C, so nothing exceeds 8 C.  If C is too large,
+the status is WIDE, and nothing is solved.  Floats have that status in the end if the rounding was too coarse for what
+is paid: a cost of 1e15, written for "forbidden", would round all those below 1 away.  Every row pays the least cost at
+least, so no cost matters that is more than all that is paid beyond that.
+
+Jonker, Volgenant. "A shortest augmenting path algorithm for dense and sparse linear assignment problems." Computing 38,
+1987.  Deviates: no reduction transfer and no augmenting row reduction, which took as many steps as it saved; the
+searches correct lengths (several rows a step).
+"""
+
+from functools import cache
+
+import numpy as np
+from numba import float32, float64, int32, int64, types, uint8
+
+from assign.batch.batch_numbers_cuda import INFEASIBLE, SOLVED, WIDE, exponent_of, fixed, power_of_two
+from assign.batch.batch_shape_cuda import MOST_THREADS, Kind, kind_for
+from assign.core.warp_cuda import least, least_long
+from gridcut.device.cuda import WARP, cuda, cuda_kernel, device_function, shuffle
+
+MOST_REGISTERS = 65536 // (2 * MOST_THREADS)  # of a thread, for two blocks on a multiprocessor
+BOARD = 16  # places, more than groups
+AHEAD = 64  # bytes of costs a thread asks for before the first is used
+HEADROOM = 3  # bits: no length exceeds 8 C
+FIXED_BITS = 50  # of a float cost at most
+
+
+@device_function
+def even(words):
+    """At least so many words, for numbers of 8 bytes to begin behind them."""
+    return words + (words & 1)
+
+
+@cache
+def kernel_for(kind: Kind):
+    """The kernel."""
+    per, bits, staged, limited = kind.per, kind.bits, kind.staged, kind.limited
+    whole_warp = kind.warps > 1  # is a group; a lone warp has two, for more would do too much in vain
+    width, groups = (WARP, kind.warps) if whole_warp else (WARP // 2, 2)
+    cost, number = getattr(types, kind.cost), getattr(types, kind.number)
+    floats, long = kind.cost.startswith("float"), kind.number == "int64"
+    flag = 1 << (bits - 1)
+    column = flag - 1
+    room = 8 * np.dtype(kind.number).itemsize - 1 - HEADROOM - bits  # bits of C
+    roomy = 1 << room
+    fixed_room = min(FIXED_BITS, room) - 1
+    word = getattr(np, kind.number)
+    raw = getattr(np, kind.cost)
+    real = np.float64 if floats else np.int64
+    top = raw(np.inf) if floats else raw(np.iinfo(kind.cost).max)
+    bottom = -top - (0 if floats else 1)
+    forever = real(np.inf) if floats else real(np.iinfo(np.int64).max)
+    far, nothing = word(np.iinfo(word).max), word(0)
+    together = max(1, AHEAD // (per * np.dtype(kind.cost).itemsize))
+    abreast = min(groups, together)  # rows whose costs are asked for at once
+    asked = together * per
+    word_words = np.dtype(kind.number).itemsize // 4
+    sides, other_side = 2 * BOARD, BOARD
+    shift = width.bit_length() - 1
+
+    @cuda_kernel(max_registers=MOST_REGISTERS)
+    def team_kernel(costs, rows, cols, limit, col_of_row, u_out, v_out, status, n_most, m_most, ragged, again, u_at):
+        """Solve a problem a block.  ragged: rows and cols say its size;  again: only what was found too wide."""
+        # All of a multiple of 128 bytes, so that what follows them in shared memory may hold numbers of 8 bytes.
+        board = cuda.shared.array(sides, number)
+        reach = cuda.shared.array(sides, number)
+        behind = cuda.shared.array(sides, int32)
+        lows = cuda.shared.array(WARP, cost)
+        highs = cuda.shared.array(WARP, cost)
+        item = np.int64(cuda.blockIdx.x)
+        if again != 0 and status[item] != WIDE:
+            return
+        me, threads = np.int32(cuda.threadIdx.x), np.int32(cuda.blockDim.x)
+        lane, warps, group = np.int32(me & 31), np.int32(threads >> 5), np.int32(me >> shift)
+        r, c = np.int32(n_most), np.int32(m_most)
+        if ragged != 0:
+            r, c = np.int32(rows[item]), np.int32(cols[item])
+        flipped = not limited and r > c
+        n, m = r, c
+        if flipped:
+            n, m = c, r
+        square = not limited and n == m
+        row_first, col_first = item * n_most, item * m_most
+
+        space = cuda.shared.array(0, int32)
+        u = space[u_at:].view(word)
+        ids = space[u_at + n * word_words :]
+        row_of, before, col_of = ids, ids[m:], ids[2 * m :]
+        bounds = u
+        if limited:
+            bounds = space[u_at + n * word_words + even(2 * m + n) :].view(word)
+        given = costs[row_first * m_most : (row_first + n_most) * m_most]
+        from_row, from_col = np.int32(m_most), np.int32(1)
+        if flipped:
+            from_row, from_col = from_col, from_row
+        cells, pitch, step = given, from_row, from_col
+        if staged:
+            cells, pitch, step = space.view(raw), m, np.int32(1)
+
+        w = cuda.local.array(per, number)
+        d = cuda.local.array(per, number)
+        worth = cuda.local.array(per, number)
+        mate = cuda.local.array(per, int32)
+        via = cuda.local.array(per, int32)
+        place = cuda.local.array(per, int32)
+        arg = cuda.local.array(per, int32)
+        least_cost = cuda.local.array(per, cost)
+        x = cuda.local.array(asked, cost)
+        row = cuda.local.array(abreast, int32)
+        off = cuda.local.array(abreast, number)
+        for k in range(per):
+            least_cost[k] = top
+            arg[k] = 0
+        most_cost = bottom
+        i0 = np.int32(0)
+        while i0 < n:
+            for a in range(together):
+                for k in range(per):
+                    i, j = np.int32(i0 + a), np.int32(k * threads + me)
+                    x[a * per + k] = top
+                    if i < n and j < m:
+                        x[a * per + k] = given[np.uint32(i * from_row + j * from_col)]
+            for a in range(together):
+                for k in range(per):
+                    i, j = np.int32(i0 + a), np.int32(k * threads + me)
+                    here = x[a * per + k]
+                    if staged and i < n and j < m:
+                        cells[np.uint32(i * m + j)] = here
+                    if here < least_cost[k]:
+                        least_cost[k] = here
+                        arg[k] = i
+                    if i < n and j < m and here > most_cost and (not floats or here != top):
+                        most_cost = here
+            i0 = np.int32(i0 + together)
+        low, high = top, most_cost
+        for k in range(per):
+            low = min(low, least_cost[k])
+        for distance in (16, 8, 4, 2, 1):
+            low = min(low, shuffle(low, lane ^ distance))
+            high = max(high, shuffle(high, lane ^ distance))
+        if lane == 0:
+            lows[me >> 5] = low
+            highs[me >> 5] = high
+        for i in range(me, n, threads):
+            col_of[np.uint32(i)] = -1
+            u[np.uint32(i)] = nothing
+        cuda.syncthreads()
+        for k in range(warps):
+            low = min(low, lows[k])
+            high = max(high, highs[k])
+        if n == 0 or m == 0 or (floats and low == top):
+            low, high = raw(0), raw(0)
+
+        # What takes a cost to a whole number, and how large a limit may be: one above all costs is as good as any
+        # other, unless some rows must stay unmatched.
+        highest = real(high)
+        if limited and r > c:
+            i = lane
+            while i < n:
+                if limit[row_first + i] < forever:
+                    highest = max(highest, limit[row_first + i])
+                i = np.int32(i + WARP)
+            for distance in (16, 8, 4, 2, 1):
+                highest = max(highest, shuffle(highest, lane ^ distance))
+        first_scale, scale, zero, ceiling = 1.0, 1.0, np.int64(low), np.int64(0)
+        low_scaled = 0.0
+        if floats:
+            # In two steps: 2^e itself may be no float, nor may the range.
+            half = 0.5 * highest - 0.5 * np.float64(low)
+            exponent = np.int64(fixed_room - 2 - exponent_of(half)) if half > 0 else np.int64(0)
+            first_scale = power_of_two(exponent >> 1)
+            scale = power_of_two(exponent - (exponent >> 1))
+            low_scaled = first_scale * np.float64(low)
+            zero = fixed(0.0)
+            ceiling = np.int64(fixed((first_scale * highest - low_scaled) * scale) - zero + 1)
+        else:
+            ceiling = np.int64(np.int64(highest) - np.int64(low) + 1)
+            if ceiling >= roomy or ceiling < 0:
+                if me == 0:
+                    status[item] = WIDE
+                return
+        if limited:
+            for i in range(me, n, threads):
+                bound = far
+                if limit[row_first + i] < forever:
+                    if floats:
+                        scaled = (first_scale * limit[row_first + i] - low_scaled) * scale
+                        units = fixed(min(max(scaled, -1.0), np.float64(ceiling))) - zero
+                    else:
+                        units = min(max(np.int64(limit[row_first + i]) - zero, np.int64(-1)), ceiling)
+                    bound = word(word(units) << bits)
+                bounds[np.uint32(i)] = bound
+
+        for k in range(per):
+            j = np.int32(k * threads + me)
+            w[k] = word((word(zero) << bits) - j)
+            if square and least_cost[k] != top:
+                if floats:
+                    here = fixed((first_scale * np.float64(least_cost[k]) - low_scaled) * scale)
+                    w[k] = word((here << bits) - j)
+                else:
+                    w[k] = word((word(least_cost[k]) << bits) - j)
+                if j < m:
+                    col_of[np.uint32(arg[k])] = j
+        cuda.syncthreads()
+        for k in range(per):
+            j = np.int32(k * threads + me)
+            if j < m:
+                row_of[np.uint32(j)] = -1
+                if square and least_cost[k] != top and col_of[np.uint32(arg[k])] == j:
+                    row_of[np.uint32(j)] = arg[k]
+                    w[k] = word(w[k] - flag)
+        cuda.syncthreads()
+
+        beyond = np.int32(0)
+        for k in range(per):
+            j = np.int32(k * threads + me)
+            place[k] = max(min(j, np.int32(m - 1)), np.int32(0)) * step
+            via[k] = -1
+            if j >= m:
+                beyond = np.int32(beyond | (1 << k))
+        at = np.int32(0)
+        if me < sides:
+            board[me] = far
+            behind[me] = -1
+
+        # Paths.
+        solved = True
+        source = np.int32(0)
+        while source < n and solved:
+            if col_of[np.uint32(source)] >= 0:
+                source = np.int32(source + 1)
+                continue
+            for k in range(per):
+                j = np.int32(k * threads + me)
+                d[k] = far
+                mate[k] = -1
+                if j < m:
+                    mate[k] = row_of[np.uint32(j)]
+                    if mate[k] >= 0:
+                        worth[k] = u[np.uint32(mate[k])]
+            done = beyond
+            private, leaver = far, np.int32(-1)
+            end, nearest = np.int32(-1), nothing
+            cuda.syncthreads()
+            if me < groups:
+                behind[at + me] = source if me == 0 else np.int32(-1)
+                reach[at + me] = nothing
+            cuda.syncthreads()
+            searching = True
+            while searching:
+                for q0 in range(0, groups, abreast):
+                    for q in range(abreast):
+                        row[q] = behind[at + q0 + q]
+                        off[q] = reach[at + q0 + q]
+                        for k in range(per):
+                            x[q * per + k] = top
+                            if row[q] >= 0:
+                                x[q * per + k] = cells[np.uint32(row[q] * pitch + place[k])]
+                    for q in range(abreast):
+                        i = row[q]
+                        if i >= 0:
+                            for k in range(per):
+                                here = x[q * per + k]
+                                if floats:
+                                    t = word(fixed((first_scale * np.float64(here) - low_scaled) * scale) << bits)
+                                else:
+                                    t = word(word(here) << bits)
+                                t = word(t - w[k] - off[q])
+                                if t < d[k] and (not floats or here != top):
+                                    d[k] = t
+                                    via[k] = i
+                                    done = np.int32((done & ~(1 << k)) | beyond)
+                            if limited:
+                                there = bounds[np.uint32(i)]
+                                if there < far:
+                                    there = word(there - off[q])
+                                    if leaver < 0 or there < private:
+                                        private, leaver = there, i
+                at = np.int32(at ^ other_side)
+                mine = far
+                for k in range(per):
+                    if (done >> k) & 1 == 0:
+                        mine = min(mine, d[k])
+                best = mine
+                if not whole_warp:
+                    for distance in (8, 4, 2, 1):
+                        best = min(best, shuffle(best, lane ^ distance))
+                elif long:
+                    best = least_long(best)
+                else:
+                    best = least(best)
+                if mine == best:  # one thread of the group, or all where there is nothing
+                    follower = np.int32(-1)
+                    for k in range(per):
+                        if d[k] == best and best < far and (done >> k) & 1 == 0:
+                            follower = mate[k]
+                            if follower >= 0:
+                                reach[at + group] = word(worth[k] - word(best >> bits << bits))
+                                done = np.int32(done | (1 << k))
+                    board[at + group] = best
+                    behind[at + group] = follower
+                cuda.syncthreads()
+                found = far
+                for q in range(groups):
+                    found = min(found, board[at + q])
+                nearest = word(found >> bits << bits)
+                if limited and leaver >= 0 and (found == far or private <= nearest):
+                    nearest = private
+                    searching = False
+                elif found == far:
+                    searching = False
+                    solved = False
+                elif found & flag == 0:
+                    end = np.int32(found & column)
+                    leaver = np.int32(-1)
+                    searching = False
+            if solved:
+                for k in range(per):
+                    j = np.int32(k * threads + me)
+                    if j < m:
+                        before[np.uint32(j)] = via[k]
+                        rise = word(nearest - word(d[k] >> bits << bits))
+                        if rise > 0:
+                            w[k] = word(w[k] - rise)
+                            u[np.uint32(mate[k])] = word(worth[k] + rise)
+                        if leaver < 0 and j == end:
+                            w[k] = word(w[k] - flag)
+                cuda.syncthreads()
+                if me == 0:
+                    u[np.uint32(source)] = nearest
+                    j = end
+                    if leaver >= 0:
+                        j = col_of[np.uint32(leaver)]
+                        col_of[np.uint32(leaver)] = -1
+                    while j >= 0:
+                        i = before[np.uint32(j)]
+                        row_of[np.uint32(j)] = i
+                        following = col_of[np.uint32(i)]
+                        col_of[np.uint32(i)] = j
+                        j = following
+                cuda.syncthreads()
+            source = np.int32(source + 1)
+
+        # Results.
+        if me == 0:
+            status[item] = SOLVED if solved else INFEASIBLE
+        paid = np.float64(low)
+        for k in range(per):
+            j = np.int32(k * threads + me)
+            if j < m and solved:
+                i = row_of[np.uint32(j)]
+                units = word(w[k] + j - (word(zero) << bits))
+                if i >= 0:
+                    units = word(units + flag)
+                units = word(units >> bits)
+                if floats:
+                    price = np.float64(units) / scale / first_scale
+                else:
+                    price = np.int64(units)
+                if flipped:
+                    u_out[row_first + j] = price
+                    col_of_row[row_first + j] = i
+                else:
+                    v_out[col_first + j] = price
+                if i >= 0:
+                    if floats:
+                        paid = max(paid, np.float64(cells[np.uint32(i * pitch + j * step)]))
+                    rest = cells[np.uint32(i * pitch + j * step)] - price
+                    if flipped:
+                        v_out[col_first + i] = rest
+                    else:
+                        u_out[row_first + i] = rest
+                        col_of_row[row_first + i] = j
+        for i in range(me, n_most, threads):
+            if i >= r or not solved or (not flipped and col_of[np.uint32(i)] < 0):
+                col_of_row[row_first + i] = -1
+                u_out[row_first + i] = limit[row_first + i] if limited and i < r else 0
+                if floats and limited and solved and i < r:
+                    paid = max(paid, min(limit[row_first + i], highest))
+        for j in range(me, m_most, threads):
+            if j >= c or not solved:
+                v_out[col_first + j] = 0
+        if floats and solved:
+            for distance in (16, 8, 4, 2, 1):
+                paid = max(paid, shuffle(paid, lane ^ distance))
+            if lane == 0:
+                highs[me >> 5] = raw(paid)
+            cuda.syncthreads()
+            if me == 0:
+                for k in range(warps):
+                    paid = max(paid, np.float64(highs[k]))
+                beyond_least = paid - np.float64(low)
+                matters = max(abs(paid), abs(np.float64(low))) + n * beyond_least
+                if beyond_least > 0 and highest - np.float64(low) > 0.5 * (n + m) * matters:
+                    status[item] = WIDE
+
+    return team_kernel
+
+
+def kernels():
+    """The kernels of some sizes, with the argument types they are launched with."""
+    listed = []
+    for given, number, n, limited in (
+        (int32, int32, 30, False),
+        (int32, int32, 30, True),
+        (float32, int64, 30, False),
+        (float64, int64, 64, True),
+        (int64, int64, 100, False),
+        (int32, int32, 300, False),
+        (int32, int64, 300, True),
+        (float32, int64, 300, False),
+        (float32, int64, 300, True),
+        (int32, int32, 1000, False),
+        (float64, int64, 2000, False),
+        (int64, int64, 2000, True),
+    ):
+        kind = kind_for(str(given), str(number), n, n, limited)
+        real = float64 if str(given).startswith("float") else int64
+        types_of = (given[::1], int32[::1], int32[::1], real[::1], int32[::1], real[::1], real[::1], uint8[::1])
+        listed.append((f"{given} {number} {n} {limited}", kernel_for(kind), types_of + (int64,) * 5))
+    return listed

@@ -1,0 +1,278 @@
+"""solve_batch: many small assignment problems in one call, on all cores or on a GPU."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+
+import numpy as np
+
+from assign.core.arrays import DTYPES, as_array, check_sides, supported
+from assign.core.batch_certificate import GivenBatch
+from assign.core.problem import INT64_MAX, check_limit, extremes, in_floats, largest_limit
+from gridcut.device import DeviceName, resolve, thread_count
+from gridcut.device.arguments import check_count
+from gridcut.device.arrays import borrow, give, hand_back, on_device, to_host
+from gridcut.device.result import Result
+
+MODULES = {"cpu": "assign.batch.batch", "cuda": "assign.batch.batch_cuda"}
+# Costs on the host from which device="auto" takes a GPU.  Timed on an H200 with copies: from there on as fast as 16
+# threads or faster, and from a tenth of that faster than one.
+WORTH_A_GPU = 1_000_000
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BatchAssignment(Result):
+    """The assignments of a batch, and the prices that prove them.
+
+    Attributes
+    ----------
+    col_of_row : ndarray of int32, shape (B, n)
+        The column of each row, -1: unmatched, beyond the true size, or infeasible.
+    row_price, col_price : ndarray, shapes (B, n) and (B, m), int64 or float64
+        As those of `assign.Assignment`, for each problem; 0 beyond the true size.
+    feasible : ndarray of bool, shape (B,)
+        False where forbidden pairs leave no assignment; the others are not affected.
+    device : str
+        What ran.
+    stats : dict
+        Counts of the solver.
+
+    All are arrays of the caller's library on the GPU if the costs lay there.  The arguments are kept by reference;
+    copies made by `pickle` and `copy.deepcopy` hold copies of them, on the host.
+    """
+
+    col_of_row: np.ndarray
+    row_price: np.ndarray
+    col_price: np.ndarray
+    feasible: np.ndarray
+    device: str
+    stats: dict
+    _given: GivenBatch = field(repr=False)
+    _library: str | None = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.feasible)
+
+    @cached_property
+    def cost(self):
+        """Sum of the costs passed in over the pairs of each problem, shape (B,), int64 or float64; 0 if infeasible."""
+        return give(self._given.totals(to_host(self.col_of_row)), self._library)
+
+    def check(self) -> None:
+        """Prove every assignment optimal, or its problem infeasible, from the fields and from the costs passed in.
+
+        Raises CertificateError, which names the item.  Exact for integers; for floats see `assign.core.certificate`.
+        The costs are read again: if they have been changed since, the assignments are proved for the changed ones, or
+        refused.  Costs on a GPU are copied to the host.
+        """
+        self._given.certify(self)
+
+    def _portable(self):
+        kind, values = super()._portable()
+        return kind, [*values[:-1], None]
+
+
+def solve_batch(
+    costs,
+    *,
+    rows=None,
+    cols=None,
+    maximize: bool = False,
+    max_cost=None,
+    device: DeviceName = "auto",
+    threads: int | None = None,
+) -> BatchAssignment:
+    """The cheapest assignment of each of many matrices, exact, with prices.
+
+    Parameters
+    ----------
+    costs : array_like (B, n, m), or a sequence of B matrices of any sizes
+        Costs as in `assign.solve`; float costs of +inf forbid a pair (-inf when maximising).
+    rows, cols : array_like of int (B,), optional
+        The true size of each matrix: what lies beyond is never read.
+    maximize, max_cost
+        As in `assign.solve`; `max_cost` is a number, or one for each matrix (B,) or row (B, n).
+    device : {"auto", "cpu", "cuda"}
+        "auto" takes a GPU, when there is one, for large batches.
+    threads : int, optional
+        Threads of the CPU; numba's number if not given.
+
+    Returns
+    -------
+    BatchAssignment
+        A problem without an assignment is marked in ``feasible`` and raises nothing.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `assign.solve`.
+    RuntimeError
+        A device that cannot be had.
+    MemoryError
+        The GPU is too small.
+
+    Notes
+    -----
+    The CPU gives each problem to one thread, the GPU to one block; O(n^2 m) a problem.  Arrays on a GPU are
+    read where they lie, results stay there, and the call does not wait for them.
+
+    References
+    ----------
+    Jonker, Volgenant. "A shortest augmenting path algorithm for dense and sparse linear assignment problems."
+    Computing 38, 1987.
+
+    Examples
+    --------
+    >>> solve_batch([[[4, 1], [2, 0]], [[1, 2], [1, 5]]]).col_of_row
+    array([[1, 0],
+           [1, 0]], dtype=int32)
+    """
+    if not isinstance(maximize, bool | np.bool_):
+        raise TypeError(f"maximize must be True or False, got {type(maximize).__name__}")
+    threads = _check_threads(threads)
+    given = GivenBatch(costs, rows, cols, max_cost, bool(maximize))
+    if on_device(costs):
+        return _on_device(given, device)
+    costs, rows, cols = _stacked(costs, rows, cols)
+    items, n, m = costs.shape
+    rows, cols = _sizes("rows", rows, items, n), _sizes("cols", cols, items, m)
+    limit = _limits(max_cost, items, n)
+    real = np.result_type(costs.dtype, np.int64 if limit is None else limit.dtype)
+    if real.kind == "f" and costs.dtype.kind == "i":
+        in_floats(_inside(costs, rows, cols))
+        costs = costs.astype(np.float64)
+    _check_values(costs, rows, cols, limit, bool(maximize))
+    ran_on = resolve(device)
+    if device == "auto" and costs.size < WORTH_A_GPU:
+        ran_on = "cpu"
+    work = np.negative(costs, dtype=_negative_kind(costs)) if maximize else np.ascontiguousarray(costs)
+    limit = (
+        None
+        if limit is None
+        else (-limit if maximize else limit).astype(np.int64 if work.dtype.kind == "i" else np.float64)
+    )
+    options = {"threads": threads} if ran_on == "cpu" else {}
+    found = import_module(MODULES[ran_on]).solve(work, rows=rows, cols=cols, limit=limit, **options)
+    col_of_row, u, v, status, stats = (*map(to_host, found[:4]), found[4])
+    if maximize:
+        u, v = -u, -v
+    return BatchAssignment(col_of_row, u, v, status == 0, ran_on, stats, given, None)
+
+
+def _on_device(given: GivenBatch, device) -> BatchAssignment:
+    """Costs that lie on a GPU; values are not looked at, since that would wait for them."""
+    costs, rows, cols, max_cost, maximize = given.costs, given.rows, given.cols, given.max_cost, given.maximize
+    if resolve("cuda" if device == "auto" else device) == "cpu":
+        raise TypeError("costs lie on the GPU, but device='cpu' was asked for; copy them to the host first")
+    if maximize:
+        raise ValueError("maximize is for costs on the host; negate costs on the GPU")
+    array = borrow("costs", costs)
+    if len(array.shape) != 3 or array.dtype not in DTYPES:
+        names = ", ".join(t.name for t in DTYPES)
+        raise ValueError(f"costs must be (B, n, m) of {names}; got shape {array.shape}, dtype {array.dtype}")
+    items, n, m = array.shape
+    rows, cols = (_sizes(name, a, items, s) for name, a, s in (("rows", rows, n), ("cols", cols, m)))
+    limit = _limits(max_cost, items, n)
+    if limit is not None and array.dtype.kind == "i":
+        if limit.dtype.kind == "f":
+            raise ValueError("max_cost must be whole numbers for integers on the GPU; pass costs as floats there")
+        _check_integers(array.shape, largest_limit(limit))
+    elif limit is not None:
+        limit = limit.astype(np.float64)
+    from assign.batch.batch_cuda import solve
+
+    *found, status, stats = solve(array, rows=rows, cols=cols, limit=limit)
+    library = array.library
+    shown = [hand_back(a, library) for a in found]
+    feasible = hand_back(status, library) == 0 if library in ("cupy", "torch") else give(to_host(status) == 0, library)
+    return BatchAssignment(*shown, feasible, "cuda", stats, given, library)
+
+
+def _stacked(costs, rows, cols):
+    """One array, and the true sizes of matrices of different ones."""
+    if not isinstance(costs, np.ndarray) and isinstance(costs, Sequence):
+        matrices = [as_array(f"costs[{k}]", c) for k, c in enumerate(costs)]
+        if not matrices:
+            return np.zeros((0, 0, 0)), rows, cols
+        if len({c.shape for c in matrices}) > 1 and all(c.ndim == 2 for c in matrices):
+            if rows is not None or cols is not None:
+                raise ValueError("rows and cols follow from matrices of different sizes; pass one array, or neither")
+            rows = np.array([c.shape[0] for c in matrices])
+            cols = np.array([c.shape[1] for c in matrices])
+            stacked = np.zeros((len(matrices), rows.max(), cols.max()), np.result_type(*matrices))
+            for room, c in zip(stacked, matrices, strict=True):
+                room[: c.shape[0], : c.shape[1]] = c
+            costs = stacked
+        else:
+            costs = matrices
+    try:
+        array = as_array("costs", costs)
+    except TypeError as error:
+        if "masked" in str(error):
+            raise
+        raise TypeError("costs must be an array (B, n, m), or a sequence of matrices") from error
+    if array.ndim != 3:
+        raise ValueError(f"costs must have 3 axes, (B, n, m), got shape {array.shape}")
+    check_sides("each of costs", array.shape[1:])
+    return supported("costs", array), rows, cols
+
+
+def _sizes(name: str, sizes, items: int, most: int) -> np.ndarray | None:
+    if sizes is None:
+        return None
+    sizes = as_array(name, to_host(sizes))
+    if sizes.dtype.kind not in "iu":
+        raise TypeError(f"{name} must be integers, got dtype {sizes.dtype}")
+    if sizes.shape != (items,) or (items and not (sizes.min() >= 0 and sizes.max() <= most)):
+        raise ValueError(f"{name} must be {items} numbers in 0 ... {most}, one for each matrix; got {sizes!r:.60}")
+    return sizes.astype(np.int32)
+
+
+def _limits(max_cost, items: int, n: int) -> np.ndarray | None:
+    if max_cost is None:
+        return None
+    array = as_array("max_cost", to_host(max_cost))
+    if array.shape not in ((), (items,), (items, n)):
+        raise ValueError(f"max_cost must be a number, or one for each matrix or row; got shape {array.shape}")
+    array = array[:, None] if array.ndim == 1 else array
+    return check_limit(np.broadcast_to(array, (items, n)).reshape(-1), items * n).reshape(items, n)
+
+
+def _check_values(costs, rows, cols, limit, maximize: bool) -> None:
+    """NaN, infinities of the wrong sign and integers too large, within the true sizes; limits too large."""
+    inside = costs[:0] if costs.dtype == np.int32 else _inside(costs, rows, cols)  # int32: any values
+    low, high = extremes(inside, maximize, False)
+    largest = max(abs(low), abs(high), largest_limit(limit), 2**31 if costs.dtype == np.int32 else 0)
+    if costs.dtype.kind == "i":
+        _check_integers(costs.shape, largest)
+
+
+def _inside(costs, rows, cols) -> np.ndarray:
+    """The costs within the true sizes."""
+    if rows is None and cols is None:
+        return costs
+    _, n, m = costs.shape
+    inside = np.ones(costs.shape, bool)
+    if rows is not None:
+        inside &= (np.arange(n) < rows[:, None])[:, :, None]
+    if cols is not None:
+        inside &= (np.arange(m) < cols[:, None])[:, None, :]
+    return costs[inside]
+
+
+def _check_integers(shape, largest: int) -> None:
+    """Refuse integers of which sums along a path might leave int64."""
+    most = INT64_MAX // (4 * (sum(shape[1:]) + 1))
+    if largest > most:
+        raise ValueError(f"costs and max_cost must stay within {most}, so that prices fit int64; got {largest}")
+
+
+def _negative_kind(costs) -> np.dtype:
+    if costs.dtype == np.int32 and costs.size and costs.min() == -(2**31):
+        return np.dtype(np.int64)
+    return costs.dtype
+
+
+def _check_threads(threads) -> int | None:
+    return None if threads is None else min(check_count("threads", threads), thread_count())

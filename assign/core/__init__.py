@@ -1,0 +1,1 @@
+"""Problems, results and certificates: what all methods of assign share."""

@@ -1,0 +1,164 @@
+"""Costs as `certify` reads them: those the caller passed, of the caller's rows and columns, times -1 to maximise.
+
+    shape              (n, m)
+    whole              the costs are integers
+    exact              all is compared exactly: max_cost is whole too; else everything is float64
+    pairs(row, col)    the costs of pairs, and whether these are allowed; integers also where not exact
+    reduced(p, axis)   the least over allowed pairs of cost[i, j] - p[j] of each row (axis 1),
+                       or of cost[i, j] - p[i] of each column (axis 0); very large where there are none
+    largest(b, axis)   the largest absolute cost that is at most b[i] (axis 1) or b[j] (axis 0); floats only
+    partners(part, axis)   whether each column is allowed for one of these rows (axis 0; axis 1: exchanged)
+
+Nothing here is shared with a solver.  O(n m) a call for dense costs, some rows at a time in the memory of BLOCK costs.
+"""
+
+import numpy as np
+import scipy.sparse
+from scipy.spatial.distance import cdist
+
+from assign.core.certificate import SAFE, exactly
+
+BLOCK = 1 << 17
+NONE = 2 * SAFE  # of integers where no pair is allowed; less any int64 price in use it is still positive
+
+
+class DenseCosts:
+    """A matrix; +inf (-inf to maximise) and what a mask leaves out are forbidden."""
+
+    def __init__(self, matrix: np.ndarray, mask, sign: int, whole_limit: bool):
+        if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
+            raise ValueError(f"the costs have shape {matrix.shape} and dtype {matrix.dtype}")
+        if mask is not None and (mask.shape != matrix.shape or mask.dtype != np.bool_):
+            raise ValueError(f"the mask has shape {mask.shape} and dtype {mask.dtype}")
+        self.shape = matrix.shape
+        self.whole = matrix.dtype.kind != "f"
+        self.exact = self.whole and whole_limit
+        self._matrix, self._mask, self._sign = matrix, mask, sign
+
+    def pairs(self, row, col):
+        values, allowed = self._signed_pairs(self._matrix[row, col])
+        return values, allowed if self._mask is None else allowed & self._mask[row, col]
+
+    def _signed_pairs(self, values):
+        values = signed(values, self._sign)
+        return values, np.isfinite(values) if values.dtype.kind == "f" else np.ones(len(values), bool)
+
+    def reduced(self, price, axis: int) -> np.ndarray:
+        if 0 in self.shape:
+            return np.full(self.shape[1 - axis], np.inf)
+        found = []
+        for part in self._parts():
+            cost, allowed = self._block(part)
+            left = cost - (price if axis else price[part, None])
+            if allowed is not None:
+                left[~allowed] = np.inf if left.dtype == object or left.dtype.kind == "f" else NONE
+            found.append(left.min(axis=axis))
+        return np.concatenate(found) if axis else np.minimum.reduce(found)
+
+    def largest(self, bound, axis: int) -> float:
+        found = 0.0
+        for part in self._parts():
+            cost, allowed = self._block(part)
+            within = (cost <= (bound[part, None] if axis else bound)) & np.isfinite(cost)
+            if allowed is not None:
+                within &= allowed
+            found = max(found, float(np.abs(cost[within]).max(initial=0)))
+        return found
+
+    def partners(self, part, axis: int) -> np.ndarray:
+        part = part[:, None], np.arange(self.shape[1])
+        if axis:
+            part = np.arange(self.shape[0])[:, None], part[0].T
+        values = self._matrix[part]
+        allowed = np.isfinite(values) if values.dtype.kind == "f" else np.ones(values.shape, bool)
+        return (allowed if self._mask is None else allowed & self._mask[part]).any(axis=axis)
+
+    def _parts(self):
+        n, m = self.shape
+        step = max(1, BLOCK // max(m, 1))
+        return [slice(first, min(first + step, n)) for first in range(0, n, step)]
+
+    def _block(self, part: slice):
+        """Costs of some rows, and which of them are allowed where floats do not say so; int64, float64 or objects."""
+        cost = signed(self._rows(part), self._sign)
+        if not self.exact:
+            cost = cost.astype(np.float64, copy=False)
+        return cost, None if self._mask is None else self._mask[part]
+
+    def _rows(self, part: slice) -> np.ndarray:
+        return self._matrix[part]
+
+
+class PointCosts(DenseCosts):
+    """Distances of points from points."""
+
+    def __init__(self, x: np.ndarray, y: np.ndarray, metric: str):
+        self.shape = len(x), len(y)
+        self.whole = self.exact = False
+        self._x, self._y, self._metric, self._mask, self._sign = x, y, metric, None, 1
+
+    def pairs(self, row, col):
+        apart = np.abs(self._x[row] - self._y[col])
+        if self._metric == "cityblock":
+            paid = apart.sum(axis=1)
+        else:
+            paid = (apart * apart).sum(axis=1)
+            paid = np.sqrt(paid) if self._metric == "euclidean" else paid
+        return paid, np.isfinite(paid)
+
+    def _rows(self, part: slice) -> np.ndarray:
+        return cdist(self._x[part], self._y, self._metric)
+
+
+class SparseCosts:
+    """Stored pairs, all others forbidden; what is stored twice is added."""
+
+    def __init__(self, row, col, values, shape, sign: int, whole_limit: bool):
+        self.shape = n, m = tuple(map(int, shape))
+        matrix = scipy.sparse.coo_array((values, (row, col)), shape=(n, m))  # checks the indices
+        if values.dtype.kind not in "biuf":
+            raise ValueError(f"the costs have dtype {values.dtype}")
+        self.whole = values.dtype.kind != "f"
+        self.exact = self.whole and whole_limit
+        self._keys, place = np.unique(matrix.row.astype(np.int64) * m + matrix.col, return_inverse=True)
+        values = signed(values, sign)
+        twice = self.whole and len(self._keys) < len(values)
+        self._values = np.zeros(len(self._keys), object if twice else values.dtype)
+        np.add.at(self._values, place, values)
+        self._values = exactly(self._values)
+        self._row, self._col = np.divmod(self._keys, max(m, 1))
+
+    def pairs(self, row, col):
+        keys = row * self.shape[1] + col
+        if not len(self._keys):
+            return np.zeros(len(keys), self._values.dtype), np.zeros(len(keys), bool)
+        place = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        values = self._values[place]
+        allowed = self._keys[place] == keys
+        return values, allowed & np.isfinite(values) if values.dtype.kind == "f" else allowed
+
+    def reduced(self, price, axis: int) -> np.ndarray:
+        left = self._numbers() - price[self._col if axis else self._row]
+        none = NONE if left.dtype.kind == "i" else np.inf
+        found = np.full(self.shape[1 - axis], none, left.dtype)
+        np.minimum.at(found, self._row if axis else self._col, left)
+        return found
+
+    def largest(self, bound, axis: int) -> float:
+        values = self._numbers()
+        return float(np.abs(values[values <= bound[self._row if axis else self._col]]).max(initial=0))
+
+    def partners(self, part, axis: int) -> np.ndarray:
+        here, there = (self._col, self._row) if axis else (self._row, self._col)
+        found = np.zeros(self.shape[1 - axis], bool)
+        found[there[np.isin(here, part)]] = True
+        return found
+
+    def _numbers(self):
+        return self._values if self.exact else self._values.astype(np.float64, copy=False)
+
+
+def signed(values: np.ndarray, sign: int) -> np.ndarray:
+    """Numbers of any kind times 1 or -1, as int64 (as objects if they are very large) or as float64."""
+    wide = values.astype(np.float64, copy=False) if values.dtype.kind == "f" else exactly(values)
+    return wide if sign == 1 else -wide

@@ -1,0 +1,121 @@
+"""What the proof of an assignment needs of costs on a GPU: reduced costs and the costs of pairs, read where they lie.
+
+The conditions are those of assign/core/certificate.py, which judges what is found here; the interface is that of
+assign/core/certificate_costs.py.  Integers that int64 might not hold, and the few looks at the costs that only hard
+cases of floats take, are left to the host, which copies some rows at a time.
+"""
+
+import numpy as np
+from numba import float32, float64, int32, int64
+
+from assign.core.certificate import SAFE
+from assign.core.certificate_costs import DenseCosts
+from gridcut.device.arrays import DeviceArray, allocate, borrow, download, synchronize, upload, widened
+from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel, shuffle
+from gridcut.device.launch import launch
+
+THREADS = 32 if SIMULATED else 256
+MOST_BLOCKS = 1 << 16
+KINDS = ("int32", "int64", "float32", "float64")
+
+
+@cuda_kernel
+def reduced_kernel(cost, start, stride, across, sign, price, nan, bound, low, beyond):
+    """low[i]: the least of sign * cost - price[j] over j, `low` before where nothing is less, `nan` if one is NaN.
+
+    cost[start + i * stride + j * across]; beyond[0]: 1 if a cost is `bound` or more, for integers.
+    """
+    m = price.size
+    lane = cuda.threadIdx.x & 31
+    i = np.int64(cuda.blockIdx.x)
+    while i < low.size:
+        least = low[i]
+        j = np.int64(cuda.threadIdx.x)
+        while j < m:
+            here = sign * cost[start + i * stride + j * across]
+            if here >= bound or here <= -bound:
+                cuda.atomic.max(beyond, 0, int32(1))
+            left = here - price[j]
+            least = min(least, left) if left == left else nan
+            j += cuda.blockDim.x
+        step = 16
+        while step > 0:
+            least = min(least, shuffle(least, lane ^ step))
+            step >>= 1
+        if lane == 0:
+            cuda.atomic.min(low, i, least)
+        i += cuda.gridDim.x
+
+
+@cuda_kernel
+def pairs_kernel(cost, start, stride, across, row, col, out):
+    """The costs of pairs."""
+    k = np.int64(cuda.grid(1))
+    if k < row.size:
+        out[k] = cost[start + row[k] * stride + col[k] * across]
+
+
+class DeviceCosts(DenseCosts):
+    """A matrix on the GPU, in any order of its axes."""
+
+    def __init__(self, matrix, sign: int, whole_limit: bool):
+        synchronize()  # the caller's library may still be writing it
+        array = borrow("cost", matrix)
+        if len(array.shape) != 2 or array.dtype.kind not in "biuf":
+            raise ValueError(f"the costs have shape {array.shape} and dtype {array.dtype}")
+        if array.dtype.name not in KINDS:
+            kind = np.float32 if array.dtype.kind == "f" else np.int64
+            array = borrow("cost", widened(matrix, np.dtype(kind)))
+        self.shape = array.shape
+        self.whole = array.dtype.kind != "f"
+        self.exact = self.whole and whole_limit
+        self._array, self._sign, self._mask = array, sign, None
+
+    def pairs(self, row, col):
+        if not len(row):
+            values = np.zeros(0, self._array.dtype)
+        else:
+            (out,) = allocate((len(row), self._array.dtype))
+            launch(pairs_kernel, -(-len(row) // THREADS), THREADS, *self._place(1), upload(row), upload(col), out)
+            values = download(out)
+        return self._signed_pairs(values)
+
+    def reduced(self, price, axis: int) -> np.ndarray:
+        if 0 in self.shape or price.dtype == object or self.exact != self.whole:
+            return super().reduced(price, axis)
+        kind = np.int64 if self.whole else np.float64
+        most = np.iinfo(np.int64).max if self.whole else np.inf
+        nan, bound = (kind(0), kind(SAFE)) if self.whole else (-np.inf, np.inf)
+        size = self.shape[1 - axis]
+        low, beyond = upload(np.full(size, most, kind)), upload(np.zeros(1, np.int32))
+        numbers = (*self._place(axis), kind(self._sign), upload(price.astype(kind)), nan, bound)
+        launch(reduced_kernel, min(size, MOST_BLOCKS), THREADS, *numbers, low, beyond)
+        if self.whole and download(beyond)[0]:
+            return super().reduced(price, axis)
+        return download(low)
+
+    def partners(self, part, axis: int) -> np.ndarray:
+        return DenseCosts(self._array.host(), None, self._sign, True).partners(part, axis)
+
+    def _place(self, axis: int):
+        """The memory and the strides of rows and columns, exchanged for axis 0."""
+        array = self._array
+        strides = array.strides if axis else array.strides[::-1]
+        return array.data, np.int64(array.start), *(np.int64(s) for s in strides)
+
+    def _rows(self, part: slice) -> np.ndarray:
+        array = self._array
+        start = array.start + part.start * array.strides[0]
+        shape = (part.stop - part.start, array.shape[1])
+        return DeviceArray(array.data, start, array.strides, shape, array.dtype, array.library).host()
+
+
+def kernels():
+    """The kernels for some dtypes, with the argument types they are launched with."""
+    listed = []
+    for cost, kind in ((int32, int64), (int64, int64), (float32, float64), (float64, float64)):
+        place = (cost[::1], int64, int64, int64)
+        numbers = (*place, kind, kind[::1], kind, kind, kind[::1], int32[::1])
+        listed.append((f"reduced {cost}", reduced_kernel, numbers))
+        listed.append((f"pairs {cost}", pairs_kernel, (*place, int64[::1], int64[::1], cost[::1])))
+    return listed

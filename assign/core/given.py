@@ -1,0 +1,147 @@
+"""The problem as the caller passed it, kept with a result so that `check()` can prove this from it."""
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+import scipy.sparse
+
+from assign.core.certificate import certify, certify_deficient, exactly
+from assign.core.certificate_costs import DenseCosts, PointCosts, SparseCosts
+from gridcut.device import CertificateError
+from gridcut.device.arrays import on_device, to_host
+
+WHOLE_BELOW = 2.0**62  # whole numbers of `max_cost` from there on are computed with as floats
+
+
+class Kept:
+    """Base: keeps references to the caller's arguments; a pickled or deep copy has those on a GPU on the host."""
+
+    __slots__ = ()
+
+    def __reduce__(self):
+        values = (getattr(self, f.name) for f in fields(self))
+        return type(self), tuple(to_host(value) if on_device(value) else value for value in values)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Given(Kept):
+    """The arguments of `assign.solve`."""
+
+    cost: object
+    mask: object
+    max_cost: object
+    maximize: bool
+
+    def certify(self, found) -> None:
+        """Prove an Assignment, or raise CertificateError."""
+        _certify(found, self._costs, self.max_cost, self.maximize)
+
+    def _costs(self, whole: bool):
+        return costs_of(self.cost, self.mask, self.maximize, whole)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GivenPoints(Kept):
+    """The arguments of `assign.solve_points`."""
+
+    x: object
+    y: object
+    metric: str
+    max_cost: object
+
+    def certify(self, found) -> None:
+        """Prove an Assignment, or raise CertificateError."""
+        _certify(found, self._costs, self.max_cost, False)
+
+    def _costs(self, whole: bool) -> PointCosts:
+        return PointCosts(np.asarray(self.x, np.float64), np.asarray(self.y, np.float64), self.metric)
+
+
+def certify_infeasible(cost, mask, rows, cols, side: str) -> None:
+    """Prove an InfeasibleError, or raise CertificateError."""
+    with np.errstate(all="ignore"):
+        certify_deficient(read_again(lambda: costs_of(cost, mask, False, True)), rows, cols, side)
+
+
+def costs_of(cost, mask, maximize: bool, whole: bool):
+    """What `certify` reads of a matrix in any form that `assign.solve` accepts."""
+    sign = -1 if maximize else 1
+    if on_device(cost):
+        from assign.core.certificate_cuda import DeviceCosts
+
+        return DeviceCosts(cost, sign, whole)
+    if scipy.sparse.issparse(cost):
+        return SparseCosts(*entries_of(cost), cost.shape, sign, whole)
+    if isinstance(cost, tuple) and len(cost) == 4 and np.ndim(cost[3]) == 1:
+        return SparseCosts(*listed(*(np.asarray(a) for a in cost[:3])), cost[3], sign, whole)
+    return DenseCosts(np.asarray(cost), None if mask is None else np.asarray(mask), sign, whole)
+
+
+def entries_of(matrix):
+    """Row, column and cost of each stored entry of a SciPy matrix, in any order."""
+    if matrix.format in ("csr", "csc"):  # not by SciPy, which refuses what may be stored behind the last entry
+        major, minor, values = listed(matrix.indptr, matrix.indices, matrix.data)
+        return (major, minor, values) if matrix.format == "csr" else (minor, major, values)
+    coo = (matrix.copy() if matrix.format == "lil" else matrix).tocoo()  # SciPy converts no read-only lists
+    return coo.row, coo.col, coo.data
+
+
+def listed(indptr, indices, values):
+    """Row, column and cost of each entry of compressed rows."""
+    counts = np.diff(indptr.astype(np.int64))
+    stored = int(counts.sum())
+    return np.repeat(np.arange(len(counts)), counts), indices[:stored].astype(np.int64), values[:stored]
+
+
+def limits_of(max_cost, shape):
+    """`max_cost` for each row, and whether all are whole numbers."""
+    if max_cost is None:
+        return None, True
+    array = np.asarray(to_host(max_cost))
+    whole = bool(((array == np.rint(array)) & (np.abs(array.astype(np.float64)) < WHOLE_BELOW)).all())
+    return np.broadcast_to(array.astype(np.int64 if whole else np.float64), shape), whole
+
+
+def shown(name: str, value, dtype, shape=None) -> np.ndarray:
+    """A field of a result as an array on the host; CertificateError if it is not one of this dtype and shape."""
+    array = to_host(value) if on_device(value) else value
+    if not isinstance(array, np.ndarray) or array.dtype != dtype:
+        kind = getattr(array, "dtype", type(array).__name__)
+        raise CertificateError(f"{name} must be an array of {np.dtype(dtype)}, got {kind}")
+    if shape is not None and array.shape != shape:
+        raise CertificateError(f"{name} must have the shape {shape}, got {array.shape}")
+    return array
+
+
+def _certify(found, costs, max_cost, maximize: bool) -> None:
+    with np.errstate(all="ignore"):
+        row, col = shown("row", found.row, np.int64), shown("col", found.col, np.int64)
+        costs, limit = read_again(lambda: _with_limits(costs, max_cost))
+        n, m = costs.shape
+        sign = -1 if maximize else 1
+        kind = np.int64 if costs.exact else np.float64
+        u = shown("row_price", found.row_price, kind, (n,))
+        v = shown("col_price", found.col_price, kind, (m,))
+        _demand_number(found.cost, costs.whole)
+        limit = None if limit is None else sign * exactly(limit.astype(kind))
+        certify(costs, row, col, sign * found.cost, sign * exactly(u), sign * exactly(v), limit)
+
+
+def _with_limits(costs, max_cost):
+    _, whole = limits_of(max_cost, np.shape(max_cost))
+    costs = costs(whole)
+    return costs, limits_of(max_cost, costs.shape[:1])[0]
+
+
+def read_again(read):
+    """What the caller passed, read again."""
+    try:
+        return read()
+    except (TypeError, ValueError, IndexError) as error:
+        raise CertificateError(f"the costs cannot be read as they were passed: {error}") from error
+
+
+def _demand_number(cost, whole: bool) -> None:
+    right = (int, np.integer) if whole else (float, np.floating)
+    if isinstance(cost, bool) or not isinstance(cost, right):
+        raise CertificateError(f"cost must be {'an int' if whole else 'a float'}, got {type(cost).__name__}")

@@ -1,0 +1,258 @@
+"""The border of assign: what a caller may pass, checked once and brought to one form.
+
+A problem has no more rows than columns (the matrix is transposed otherwise), is minimised (costs are negated
+otherwise), and is dense, or sparse with the pairs that are allowed.  Below this file nothing is checked again.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse
+
+from assign.core.arrays import DTYPES, WIDER, as_array, check_sides, matrix_of
+from assign.core.compressed import rows_of
+from gridcut.device import cuda_is_available
+from gridcut.device.arrays import DeviceArray, borrow, on_device, widened
+
+SPARSE_BELOW = 0.25  # share of pairs allowed below which a matrix with forbidden pairs is solved as a sparse one
+EXACT_FLOATS = 2**52  # float64 holds integers up to here, and sums and differences of two of them
+INT64_MAX = 2**63 - 1
+
+
+class Dense(NamedTuple):
+    """cost[i, j] of every pair; float costs may be +inf: forbidden."""
+
+    cost: np.ndarray | DeviceArray
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.cost.shape
+
+    @property
+    def form(self) -> str:
+        return "dense"
+
+
+class Sparse(NamedTuple):
+    """Row i may take the columns indices[indptr[i] : indptr[i + 1]], which ascend, at these costs."""
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    cost: np.ndarray
+    shape: tuple[int, int]
+
+    @property
+    def form(self) -> str:
+        return "sparse"
+
+
+class Problem(NamedTuple):
+    """A checked problem in the solvers' form, and what was done to bring it there.
+
+    costs        Dense or Sparse; no more rows than columns
+    limit        price of leaving each row unmatched, or None
+    largest      the largest finite absolute cost or limit
+    largest_cost the same of the costs alone
+    transposed   rows are the caller's columns
+    negated      the caller maximises
+    integral     prices are whole numbers although `costs` are floats (integers with forbidden pairs)
+    shift        what was taken off the costs of each of the caller's rows, or None
+    level        what the solver's prices of the caller's rows are too low by, and those of the columns too high:
+                 one limit for all rows was made one for the columns, which are fewer
+    library      None, or whose arrays the costs are on a GPU
+    given        the caller's costs, to sum them
+    """
+
+    costs: Dense | Sparse
+    limit: np.ndarray | None
+    largest: int | float
+    largest_cost: int | float
+    transposed: bool
+    negated: bool
+    integral: bool
+    shift: np.ndarray | None
+    level: int | float
+    library: str | None
+    given: object
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """As the caller sees it."""
+        return self.given.shape
+
+
+def check_problem(cost, *, mask, maximize, max_cost) -> Problem:
+    """Check the arguments of `assign.solve`; raises TypeError or ValueError."""
+    if not isinstance(maximize, bool | np.bool_):
+        raise TypeError(f"maximize must be True or False, got {type(maximize).__name__}")
+    if on_device(cost):
+        return _device_problem(cost, mask, bool(maximize), max_cost)
+    rows = rows_of(cost)
+    if rows is not None:
+        if mask is not None:
+            raise ValueError("mask is for dense costs: in sparse ones, pairs that are not stored are forbidden")
+        given = Sparse(*rows)
+    else:
+        given = Dense(matrix_of("cost", cost))
+    limit = check_limit(max_cost, given.shape[0], maximize)
+    integral = False
+    costs = given
+    if mask is not None:
+        costs, integral = _masked(given, mask, maximize, limit)
+    cost = costs.cost
+    if limit is not None and limit.dtype.kind == "f":
+        integral = False
+        if cost.dtype.kind == "i":
+            cost = in_floats(cost)
+    low, high = extremes(cost, maximize, isinstance(costs, Sparse))
+    if maximize:
+        cost = np.negative(cost, dtype=np.int64 if cost.dtype == np.int32 and low == -(2**31) else cost.dtype)
+    costs = costs._replace(cost=cost)
+    shift, level = None, 0
+    n, m = costs.shape
+    if n > m and limit is not None:
+        if limit.min() != limit.max():
+            costs, shift, limit = _shifted(costs, limit)
+            low, high = extremes(costs.cost, False, isinstance(costs, Sparse))
+        level = limit[0].item()
+        limit = np.full(m, limit[0])
+    largest_cost = max(abs(low), abs(high))
+    largest = max(largest_cost, largest_limit(limit))
+    if cost.dtype.kind == "i" and (sum(costs.shape) + 1) * largest * 4 > INT64_MAX:
+        most = INT64_MAX // (4 * (sum(costs.shape) + 1))
+        raise ValueError(f"cost must stay within {most} for {n} x {m} pairs, so that prices fit int64; got {largest}")
+    transposed = n > m
+    if not transposed and n == m and isinstance(costs, Dense) and limit is None:
+        transposed = not costs.cost.flags.c_contiguous and costs.cost.flags.f_contiguous
+    if transposed:
+        costs = _transpose(costs)
+    elif isinstance(costs, Dense):
+        costs = Dense(np.ascontiguousarray(costs.cost))
+    return Problem(
+        costs, limit, largest, largest_cost, transposed, bool(maximize), integral, shift, level, None, given
+    )  # fmt: skip
+
+
+def _masked(dense: Dense, mask, maximize: bool, limit) -> tuple[Dense | Sparse, bool]:
+    """Forbidden pairs as +inf, or as absent where few are left or floats would not be exact; were the costs whole?"""
+    mask = as_array("mask", mask)
+    if mask.dtype != np.bool_:
+        raise TypeError(f"mask must be a bool array (True: the pair is allowed), got dtype {mask.dtype}")
+    if mask.shape != dense.shape:
+        raise ValueError(f"mask must have the shape of cost, {dense.shape}, got {mask.shape}")
+    cost = dense.cost
+    if mask.all():
+        return dense, False
+    whole = cost.dtype.kind == "i"
+    largest = max((abs(int(cost.min())), abs(int(cost.max()))) if whole and cost.size else (0,))
+    if limit is not None and limit.dtype.kind == "i":
+        largest = max(largest, largest_limit(limit))
+    exact = not whole or (sum(cost.shape) + 1) * largest * 4 < EXACT_FLOATS
+    if not exact or np.count_nonzero(mask) < SPARSE_BELOW * mask.size:
+        rows, cols = np.nonzero(mask)
+        indptr = np.zeros(cost.shape[0] + 1, np.int64)
+        np.cumsum(np.count_nonzero(mask, axis=1), out=indptr[1:])
+        return Sparse(indptr, cols.astype(np.int32), cost[rows, cols], cost.shape), False
+    return Dense(np.where(mask, cost, -np.inf if maximize else np.inf)), whole
+
+
+def _shifted(costs: Dense | Sparse, limit: np.ndarray):
+    """Costs less the limit of their row, for which the limit is 0: then the matrix may be transposed."""
+    cost = costs.cost
+    wide = np.int64 if cost.dtype.kind == "i" else np.float64
+    by_pair = limit[:, None] if isinstance(costs, Dense) else np.repeat(limit, np.diff(costs.indptr))
+    return costs._replace(cost=np.subtract(cost, by_pair, dtype=wide)), limit, np.zeros(1, limit.dtype)
+
+
+def _transpose(costs: Dense | Sparse) -> Dense | Sparse:
+    if isinstance(costs, Dense):
+        return Dense(np.ascontiguousarray(costs.cost.T))
+    matrix = scipy.sparse.csr_array((np.arange(len(costs.cost)), costs.indices, costs.indptr), shape=costs.shape)
+    matrix = matrix.tocsc()
+    order = matrix.data
+    return Sparse(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), costs.cost[order], costs.shape[::-1])
+
+
+def check_limit(max_cost, rows: int, negated: bool = False) -> np.ndarray | None:
+    """The price of leaving each row unmatched: int64 if whole, else float64; None: every row is matched."""
+    if max_cost is None:
+        return None
+    array = as_array("max_cost", max_cost)
+    if array.dtype.kind not in "iuf":
+        raise TypeError(f"max_cost must be a number or one for each row, got {type(max_cost).__name__}")
+    if array.ndim > 1 or (array.ndim == 1 and len(array) != rows):
+        raise ValueError(f"max_cost must be a number or one for each of the {rows} rows, got shape {array.shape}")
+    if not np.isfinite(array).all():
+        raise ValueError("max_cost must be finite; pass None to match as many pairs as there can be")
+    # As floats: the absolute value of the least integer is no int64.
+    whole = (array == np.rint(array)).all() and (np.abs(array.astype(np.float64)) < 2.0**62).all()
+    array = np.broadcast_to(array.astype(np.int64 if whole else np.float64), rows)
+    return -array if negated else array.copy()
+
+
+def in_floats(cost: np.ndarray) -> np.ndarray:
+    """Integers as float64; ValueError where that would round them."""
+    largest = max(abs(int(cost.min())), abs(int(cost.max()))) if cost.size else 0
+    if largest > 2**53:
+        raise ValueError(
+            f"max_cost must be whole numbers below 2^62 for integer costs as large as {largest}, or costs be floats: "
+            "float64 holds no fractions beside them"
+        )
+    return cost.astype(np.float64)
+
+
+def largest_limit(limit: np.ndarray | None) -> int | float:
+    """The largest absolute limit, 0 if there is none."""
+    if limit is None or not limit.size:
+        return 0
+    return max(abs(limit.min().item()), abs(limit.max().item()))
+
+
+def extremes(cost: np.ndarray, maximize: bool, sparse: bool) -> tuple:
+    """The least and the largest finite cost; ValueError for what no problem may hold.
+
+    int32 needs no look: neither sums nor prices can overflow.
+    """
+    if not cost.size:
+        return 0, 0
+    if cost.dtype == np.int32:
+        return (int(cost.min()), 2**31) if maximize else (-(2**31), 2**31)
+    low, high = cost.min(), cost.max()
+    if cost.dtype.kind == "i":
+        return int(low), int(high)
+    if np.isnan(low):
+        raise ValueError("cost must not hold NaN; forbid a pair with " + ("-inf" if maximize else "+inf"))
+    wrong = high == np.inf if maximize else low == -np.inf
+    if wrong:
+        raise ValueError(
+            f"cost must not hold {'+inf' if maximize else '-inf'} when it is {'maximised' if maximize else 'minimised'}"
+        )
+    if np.isinf(low) or np.isinf(high):
+        if sparse:
+            raise ValueError("sparse costs must be finite: leave forbidden pairs out")
+        finite = np.abs(cost[np.isfinite(cost)])
+        high = finite.max() if finite.size else 0.0
+        low = -high
+    return float(low), float(high)
+
+
+def _device_problem(cost, mask, maximize: bool, max_cost) -> Problem:
+    if not cuda_is_available():
+        raise TypeError(
+            "cost is an array on a GPU; copy it to the host first: no solver here can reach it "
+            "(cutmatch's extra cuda13 or cuda12 brings numba-cuda)"
+        )
+    for name, value in (("mask", mask), ("max_cost", max_cost)):
+        if value is not None:
+            raise ValueError(f"{name} is for costs on the host; copy cost there, or forbid pairs with inf")
+    array = borrow("cost", cost)
+    if len(array.shape) != 2:
+        raise ValueError(f"cost must be a matrix with 2 axes, got shape {array.shape}")
+    check_sides("cost", array.shape)
+    if array.dtype not in DTYPES:
+        wider = WIDER.get(array.dtype.name)
+        if wider is None:
+            raise TypeError(f"cost must hold {', '.join(t.name for t in DTYPES)}; got dtype {array.dtype}")
+        array = borrow("cost", widened(cost, np.dtype(wider)))
+    transposed = array.shape[0] > array.shape[1]
+    return Problem(Dense(array), None, 0, 0, transposed, maximize, False, None, 0, array.library, array)

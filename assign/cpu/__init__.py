@@ -1,1 +1,0 @@
-"""Assignment solvers on the CPU, one algorithm a file or folder; each exports solve(cost, ...)."""

@@ -1,1 +1,0 @@
-"""Dense assignment on a GPU: see solve.py."""

@@ -1,0 +1,259 @@
+"""The cheapest arcs of a row, found by a block of threads.
+
+A list holds every arc whose key, quantity - price, is below `bound`, and some of those that equal it.  Prices never
+rise, so it stays true for ever that arcs not listed have a key of at least `bound`.
+
+    1  each thread finds the least key among its own columns (every THREADS-th)
+    2  the rank-th of these least keys, found by bisection, is the bound: with equal chances for all threads,
+       THREADS * log(THREADS / (THREADS - rank)) arcs are below it
+    3  those below it are collected, then as many as there is room for of those that equal it; if the room is
+       not enough, the rank is halved, and at rank 1 nothing is below
+
+    word[j] = price << SHIFT | (row that has column j) + 1, 0: nobody;  in the auction.  Later prices are by themselves
+"""
+
+from functools import cache
+
+import numpy as np
+from numba import float32, float64, int32, int64
+
+from assign.dense.costs_cuda import FORBIDDEN, Matrix, Points, functions_of
+from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel, device_function, relaxed_load
+
+SHIFT = 20  # bits of a word for the row
+THREADS = 32 if SIMULATED else 256
+WIDTH = 8 if SIMULATED else 128  # arcs in a list for the search on the host
+RANK = 6 if SIMULATED else 88
+BELOW, EQUAL = 0, 1  # places in `count`
+
+
+@cache
+def list_maker(form, threads: int, width: int, rank: int, enough: int, shift: int):
+    """Device function make_list(...) for a block of so many threads; see the head of this file.
+
+    Rows of at most `enough` columns are listed whole.  Prices are `shift` bits up in their words.
+    """
+    cost_at, quantity = functions_of(form)
+
+    @device_function
+    def key_of(data, word, n, m, scale, i, j):
+        q = quantity(cost_at(data, n, m, i, j), scale)
+        if q >= FORBIDDEN:
+            return np.int64(FORBIDDEN)
+        return q - (relaxed_load(word, j) >> shift)
+
+    @device_function
+    def four_keys(data, word, n, m, scale, i, j):
+        # All loads before the first use, so that they are under way together.
+        j1 = j + threads
+        j2 = j1 + threads
+        j3 = j2 + threads
+        if j1 >= m:
+            j1 -= m
+        if j2 >= m:
+            j2 -= m
+        if j3 >= m:
+            j3 -= m
+        c0 = cost_at(data, n, m, i, j)
+        c1 = cost_at(data, n, m, i, j1)
+        c2 = cost_at(data, n, m, i, j2)
+        c3 = cost_at(data, n, m, i, j3)
+        w0 = relaxed_load(word, j)
+        w1 = relaxed_load(word, j1)
+        w2 = relaxed_load(word, j2)
+        w3 = relaxed_load(word, j3)
+        q0 = quantity(c0, scale)
+        q1 = quantity(c1, scale)
+        q2 = quantity(c2, scale)
+        q3 = quantity(c3, scale)
+        far = np.int64(FORBIDDEN)
+        return (
+            far if q0 >= FORBIDDEN else q0 - (w0 >> shift),
+            far if q1 >= FORBIDDEN else q1 - (w1 >> shift),
+            far if q2 >= FORBIDDEN else q2 - (w2 >> shift),
+            far if q3 >= FORBIDDEN else q3 - (w3 >> shift),
+            j1,
+            j2,
+            j3,
+        )
+
+    @device_function
+    def offer(key, j, bound, count, cols, keys, ties):
+        if key < bound:
+            p = cuda.atomic.add(count, BELOW, np.int32(1))
+            if p < width:
+                cols[p] = j
+                keys[p] = key
+        elif key == bound and key < FORBIDDEN:
+            p = cuda.atomic.add(count, EQUAL, np.int32(1))
+            if p < width:
+                ties[p] = j
+
+    @device_function
+    def make_list(data, word, n, m, scale, i, count, cols, keys, ties, ends):
+        """The list of row i in cols and keys, unordered; its length and bound (FORBIDDEN: all are listed)."""
+        tid = np.int64(cuda.threadIdx.x)
+        # Rows begin at different columns, lest all list the same ones among equals.
+        turn = (np.int64(i) * 40503 % m) // 32 * 32
+        wanted = np.int64(rank)
+        low = np.int64(FORBIDDEN)
+        if tid == 0:
+            ends[0] = FORBIDDEN
+            ends[1] = -FORBIDDEN
+        cuda.syncthreads()
+        if m > enough:
+            t = tid
+            while t + 3 * threads < m:
+                j = t + turn
+                if j >= m:
+                    j -= m
+                k0, k1, k2, k3, j1, j2, j3 = four_keys(data, word, n, m, scale, i, j)
+                low = min(low, min(min(k0, k1), min(k2, k3)))
+                t += 4 * threads
+            while t < m:
+                j = t + turn
+                if j >= m:
+                    j -= m
+                low = min(low, key_of(data, word, n, m, scale, i, j))
+                t += threads
+            if low < FORBIDDEN:
+                cuda.atomic.min(ends, 0, low)
+                cuda.atomic.max(ends, 1, low)
+        cuda.syncthreads()
+        first = np.int64(ends[0])
+        high = np.int64(ends[1])
+        bound = np.int64(FORBIDDEN)
+        total = np.int32(0)
+        # Where few pairs are allowed, a list of all of them is tried first.
+        finite = np.int64(cuda.syncthreads_count(np.int32(1 if low < FORBIDDEN else 0)))
+        whole = finite < wanted
+        while True:
+            if not whole:
+                left = first
+                while left < high:
+                    middle = (left + high) >> 1
+                    if cuda.syncthreads_count(np.int32(1 if low <= middle else 0)) >= wanted:
+                        high = middle
+                    else:
+                        left = middle + 1
+                bound = high
+            if tid == 0:
+                count[BELOW] = 0
+                count[EQUAL] = 0
+            cuda.syncthreads()
+            t = tid
+            while t + 3 * threads < m:
+                j = t + turn
+                if j >= m:
+                    j -= m
+                k0, k1, k2, k3, j1, j2, j3 = four_keys(data, word, n, m, scale, i, j)
+                if min(min(k0, k1), min(k2, k3)) <= bound:
+                    offer(k0, j, bound, count, cols, keys, ties)
+                    offer(k1, j1, bound, count, cols, keys, ties)
+                    offer(k2, j2, bound, count, cols, keys, ties)
+                    offer(k3, j3, bound, count, cols, keys, ties)
+                t += 4 * threads
+            while t < m:
+                j = t + turn
+                if j >= m:
+                    j -= m
+                offer(key_of(data, word, n, m, scale, i, j), j, bound, count, cols, keys, ties)
+                t += threads
+            cuda.syncthreads()
+            below = np.int32(count[BELOW])
+            equal = np.int32(count[EQUAL])
+            cuda.syncthreads()
+            if below <= width:
+                total = np.int32(min(below + equal, width))
+                t = below + tid
+                while t < total:
+                    cols[t] = ties[t - below]
+                    keys[t] = bound
+                    t += threads
+                if below + equal <= width and bound < FORBIDDEN:
+                    bound += 1
+                break
+            if whole:
+                whole = False
+                wanted = finite
+            wanted = max(np.int64(1), wanted >> 1)
+        cuda.syncthreads()
+        return total, bound
+
+    return make_list
+
+
+@cache
+def lists_kernel_for(form):
+    """The kernel that makes lists, in order, for the host."""
+    cost_at, _ = functions_of(form)
+    make_list = list_maker(form, THREADS, WIDTH, RANK, WIDTH, 0)
+
+    @cuda_kernel
+    def lists_kernel(data, price, n, m, scale, rows, chosen, wanted, col, key, cost, bound):
+        """List b is that of rows[b] if they are chosen, else of row b."""
+        count = cuda.shared.array(2, int32)
+        cols = cuda.shared.array(WIDTH, int32)
+        keys = cuda.shared.array(WIDTH, int64)
+        ties = cuda.shared.array(WIDTH, int32)
+        ends = cuda.shared.array(2, int64)
+        tid = np.int64(cuda.threadIdx.x)
+        b = np.int64(cuda.blockIdx.x)
+        while b < wanted:
+            i = b
+            if chosen != 0:
+                i = rows[b]
+            total, low = make_list(data, price, n, m, scale, i, count, cols, keys, ties, ends)
+            t = tid
+            while t < WIDTH:
+                place = b * WIDTH + t
+                if t < total:
+                    mine = keys[t]
+                    rank = np.int64(0)
+                    for k in range(total):
+                        other = keys[k]
+                        if other < mine or (other == mine and k < t):
+                            rank += 1
+                    place = b * WIDTH + rank
+                    col[place] = cols[t]
+                    key[place] = mine
+                    cost[place] = cost_at(data, n, m, i, cols[t])
+                else:
+                    col[place] = -1
+                t += THREADS
+            if tid == 0:
+                bound[b] = low
+            cuda.syncthreads()
+            b += cuda.gridDim.x
+
+    return lists_kernel
+
+
+@cache
+def row_kernel_for(form):
+    """The kernel that writes one row of costs."""
+    cost_at, _ = functions_of(form)
+
+    @cuda_kernel
+    def row_kernel(data, n, m, i, line):
+        j = np.int64(cuda.grid(1))
+        if j < m:
+            line[j] = cost_at(data, n, m, i, j)
+
+    return row_kernel
+
+
+def kernels():
+    """The kernels for some costs, with the argument types they are launched with."""
+    listed = []
+    for name, form, data, scale, cost in (
+        ("int32", Matrix("i"), int32, int64, int64),
+        ("int64", Matrix("i"), int64, int64, int64),
+        ("float32", Matrix("f"), float32, float64, float64),
+        ("points", Points(2, False, True), float64, int64, int64),
+    ):
+        types = (data[::1], int64[::1], int64, int64, scale, int64[::1], int64, int64)
+        types += (int32[::1], int64[::1], cost[::1], int64[::1])
+        listed.append((f"lists {name}", lists_kernel_for(form), types))
+        listed.append((f"row {name}", row_kernel_for(form), (data[::1], int64, int64, int64, cost[::1])))
+    return listed

@@ -1,0 +1,294 @@
+"""Prices near the optimum: a truncated auction with falling eps, by blocks that wait for nobody, in one launch.
+
+Bertsekas' auction [1] in the form of cost scaling: an unmatched row takes its cheapest column at c - v and lowers
+that column's price until the column is eps worse than the row's second best; the row that had it goes on in its place.
+A phase ends when hardly any row is without a column, and the next one begins afresh with a smaller eps.
+
+Nothing has to come true here but that prices get better: what they lack is searched for afterwards, exactly
+(augment.py).  So rows still going when few are left are dropped, which cuts the longest price wars off, and
+costs are rounded to whole quantities.
+
+    block   takes a row, bids for it, goes on with the row it has displaced, until nobody was displaced; then takes
+            another row.  The first warp bids, from a list of arcs (lists.py); all threads make a new list when the
+            best arc listed has come to cost more than those not listed.
+    bid     one compare-and-swap of word[j], which holds price and row; it fails if somebody else was faster, and
+            the row bids again.  What was read of other columns may be out of date, but prices only fall,
+            so that the second best is at least what was read: the bid is smaller than it might be, never too large.
+
+[1] Bertsekas, Castanon. "Parallel synchronous and asynchronous implementations of the auction algorithm."
+    Parallel Computing 17, 1991.
+"""
+
+import math
+from functools import cache
+
+import numpy as np
+from numba import float32, float64, int32, int64
+
+from assign.dense.arc_lists_cuda import SHIFT, list_maker
+from assign.dense.costs_cuda import FORBIDDEN, LARGEST, Matrix, Points, functions_of
+from gridcut.device.cuda import (
+    SIMULATED,
+    WARP,
+    cuda,
+    cuda_kernel,
+    device_function,
+    grid_sync,
+    nanoseconds,
+    relaxed_load,
+    shuffle,
+)
+
+THREADS = (32, 32) if SIMULATED else (256, 512)  # of a block: for few columns, for many
+MANY = 8192
+WIDTH = 64  # arcs in a list: two a lane of the warp that bids
+LISTED_ARCS = 7 if SIMULATED else 45  # of them in use on average, so that hardly any list has more
+ENOUGH = 8 if SIMULATED else WIDTH
+ROW = (1 << SHIFT) - 1
+REGISTERS = 128  # 512 threads on a multiprocessor; nothing spills on sm_90, 64 bytes on sm_75
+DEEPEST = -(1 << (LARGEST + 5))  # of prices; below, the auction gives up: there may be no assignment at all
+# places in `counts`
+TAKEN, ACTIVE, BIDS, MADE, DROPPED, RETRIES, LATE, PHASES, SPREAD, LISTED, LAST_EPS = range(11)
+PROFILE = 16  # eps, nanoseconds, bids and lists made of each phase
+MOST_PHASES = 40
+COUNTS = PROFILE + 4 * MOST_PHASES
+NEXT, AGAIN, END = -1, -2, -3
+
+
+@device_function
+def mix(best, second, other_best, other_second):
+    """The second least of two pairs of least and second least."""
+    return min(max(best, other_best), min(second, other_second))
+
+
+@cache
+def auction_kernel_for(form, threads: int):
+    """The cooperative kernel for one form of costs and blocks of so many threads."""
+    cost_at, quantity = functions_of(form)
+    rank = round(threads * (1 - math.exp(-LISTED_ARCS / threads)))
+    make_list = list_maker(form, threads, WIDTH, rank, ENOUGH, SHIFT)
+    block_threads = threads
+
+    @device_function
+    def bid(i, lane, eps, word, col, cost, bound, counts):
+        """Row i bids once, by a whole warp: the row displaced, NEXT: nobody was; AGAIN: it lost; END: a new list."""
+        base = np.int64(i) * WIDTH
+        limit = relaxed_load(bound, i)
+        a = relaxed_load(col, base + lane)
+        b = relaxed_load(col, base + WARP + lane)
+        p = relaxed_load(cost, base + lane)
+        q = relaxed_load(cost, base + WARP + lane)
+        best = np.int64(FORBIDDEN)
+        second = np.int64(FORBIDDEN)
+        column = np.int32(a)
+        was = np.int64(0)
+        if a >= 0:
+            was = relaxed_load(word, a)
+            best = p - (was >> SHIFT)
+        if b >= 0:
+            other = relaxed_load(word, b)
+            value = q - (other >> SHIFT)
+            if value < best:
+                second = best
+                best = value
+                column = np.int32(b)
+                was = other
+            else:
+                second = value
+        step = 16
+        while step > 0:
+            there = lane ^ step
+            best2 = shuffle(best, there)
+            second2 = shuffle(second, there)
+            column2 = shuffle(column, there)
+            was2 = shuffle(was, there)
+            second = mix(best, second, best2, second2)
+            # Both lanes have to choose the same of two equal columns.
+            if best2 < best or (best2 == best and column2 > column):
+                best = best2
+                column = column2
+                was = was2
+            step >>= 1
+        if best > limit or best >= FORBIDDEN:
+            return np.int32(END)
+        gap = min(min(second, limit) - best, np.int64(1) << (LARGEST + 1)) + eps
+        found = was + 1
+        if lane == 0:
+            price = (was >> SHIFT) - gap
+            if price < DEEPEST:
+                counts[LATE] = 1
+            else:
+                found = cuda.atomic.cas(word, column, was, (price << SHIFT) | (np.int64(i) + 1))
+        found = shuffle(found, 0)
+        if found != was:
+            return np.int32(AGAIN)
+        return np.int32((was & ROW) - 1)
+
+    @device_function
+    def keep_list(data, n, m, scale, i, tid, total, low, cols, col, cost, bound):
+        """Into the memory of all blocks, before anybody else is handed this row."""
+        t = tid
+        while t < WIDTH:
+            place = np.int64(i) * WIDTH + t
+            if t < total:
+                col[place] = cols[t]
+                cost[place] = quantity(cost_at(data, n, m, i, cols[t]), scale)
+            else:
+                col[place] = -1
+            t += block_threads
+        if tid == 0:
+            bound[i] = low
+        cuda.threadfence()
+        cuda.syncthreads()
+
+    @cuda_kernel(max_registers=REGISTERS)
+    def auction_kernel(data, word, n, m, scale, first, last, alpha, stop, stride, patience, col, cost, bound, counts):
+        """Prices and owners in `word`, from the prices there.
+
+        first, last, alpha   eps: `first` times the mean width of a list, divided by alpha each phase, `last` (if
+                             below 0: so many millionths of that width) at the end
+        stop                 rows without a column at which a phase ends
+        stride               rows are taken in the order 0, stride, 2 stride ... modulo n
+        patience             nanoseconds after which it gives up
+        """
+        count = cuda.shared.array(2, int32)
+        cols = cuda.shared.array(WIDTH, int32)
+        keys = cuda.shared.array(WIDTH, int64)
+        ties = cuda.shared.array(WIDTH, int32)
+        ends = cuda.shared.array(2, int64)
+        order = cuda.shared.array(2, int32)
+        tid = np.int64(cuda.threadIdx.x)
+        lane = np.int64(cuda.threadIdx.x & 31)
+        block = np.int64(cuda.blockIdx.x)
+        blocks = np.int64(cuda.gridDim.x)
+        thread = np.int64(cuda.grid(1))
+        threads = np.int64(cuda.gridsize(1))
+        begin = nanoseconds()
+        before = begin
+        made = np.int64(0)
+        i = block
+        while i < n:
+            total, low = make_list(data, word, n, m, scale, i, count, cols, keys, ties, ends)
+            if tid == 0:
+                made += 1
+                least = np.int64(FORBIDDEN)
+                for t in range(total):
+                    least = min(least, keys[t])
+                if low < FORBIDDEN:
+                    cuda.atomic.add(counts, SPREAD, low - least)
+                    cuda.atomic.add(counts, LISTED, np.int64(1))
+            keep_list(data, n, m, scale, i, tid, total, low, cols, col, cost, bound)
+            i += blocks
+        grid_sync()
+        spread = np.float64(relaxed_load(counts, SPREAD)) / max(np.float64(relaxed_load(counts, LISTED)), 1.0)
+        least_eps = np.int64(last)
+        if last < 0:
+            least_eps = max(np.int64(1), np.int64(spread * np.float64(-last) * 1e-6))
+        eps = max(np.int64(spread * first), least_eps)
+        phases = np.int64(0)
+        bids = np.int64(0)
+        retries = np.int64(0)
+        dropped = np.int64(0)
+        bids_before = np.int64(0)
+        made_before = np.int64(0)
+        while True:
+            j = thread
+            while j < m:
+                word[j] = (relaxed_load(word, j) >> SHIFT) << SHIFT
+                j += threads
+            if thread == 0:
+                counts[TAKEN] = 0
+                counts[ACTIVE] = blocks
+            grid_sync()
+            row = np.int32(NEXT)
+            working = True
+            while working:
+                if tid < WARP:
+                    bidding = True
+                    while bidding:
+                        if row == NEXT:
+                            place = np.int64(0)
+                            if lane == 0:
+                                place = cuda.atomic.add(counts, TAKEN, np.int64(1))
+                            place = shuffle(place, 0)
+                            if place >= n:
+                                row = np.int32(END)
+                                break
+                            row = np.int32(place * stride % n)
+                        over = np.int32(0)
+                        if (bids & 7) == 7 and lane == 0:  # seldom: it takes as long as a third of a bid
+                            few = relaxed_load(counts, TAKEN) >= n and relaxed_load(counts, ACTIVE) <= stop
+                            late = relaxed_load(counts, LATE) != 0
+                            if nanoseconds() - begin > patience:
+                                counts[LATE] = 1
+                            if few or late:
+                                over = np.int32(1)
+                        over = shuffle(over, 0)
+                        if over != 0:
+                            dropped += 1
+                            row = np.int32(END)
+                            break
+                        found = bid(row, lane, eps, word, col, cost, bound, counts)
+                        bids += 1
+                        if found == AGAIN:
+                            retries += 1
+                        elif found == END:
+                            bidding = False
+                        else:
+                            row = found
+                    if lane == 0:
+                        order[0] = row
+                cuda.syncthreads()
+                row = np.int32(order[0])
+                if row == END:
+                    working = False
+                else:
+                    total, low = make_list(data, word, n, m, scale, row, count, cols, keys, ties, ends)
+                    keep_list(data, n, m, scale, row, tid, total, low, cols, col, cost, bound)
+                    made += 1
+                    if total == 0 and low >= FORBIDDEN:  # no arc at all: nothing to bid for
+                        row = np.int32(NEXT)
+                cuda.syncthreads()
+            if tid == 0:
+                cuda.atomic.add(counts, ACTIVE, np.int64(-1))
+                at = PROFILE + 4 * min(phases, np.int64(MOST_PHASES - 1))
+                cuda.atomic.add(counts, at + 2, bids - bids_before)
+                cuda.atomic.add(counts, at + 3, made - made_before)
+            bids_before = bids
+            made_before = made
+            grid_sync()
+            if thread == 0:
+                at = PROFILE + 4 * min(phases, np.int64(MOST_PHASES - 1))
+                now = nanoseconds()
+                counts[at] = eps
+                counts[at + 1] += now - before
+                before = now
+            phases += 1
+            if eps <= least_eps or relaxed_load(counts, LATE) != 0:
+                break
+            eps = max(np.int64(np.float64(eps) / alpha), least_eps)
+        if tid == 0:
+            cuda.atomic.add(counts, BIDS, bids)
+            cuda.atomic.add(counts, MADE, made)
+            cuda.atomic.add(counts, DROPPED, dropped)
+            cuda.atomic.add(counts, RETRIES, retries)
+        if thread == 0:
+            counts[PHASES] = phases
+            counts[LAST_EPS] = eps
+
+    return auction_kernel
+
+
+def kernels():
+    """The kernels for some costs, with the argument types they are launched with."""
+    listed = []
+    for name, form, data, scale in (
+        ("int32", Matrix("i"), int32, int64),
+        ("int64", Matrix("i"), int64, int64),
+        ("float32", Matrix("f"), float32, float64),
+        ("points", Points(2, False, True), float64, int64),
+    ):
+        types = (data[::1], int64[::1], int64, int64, scale, float64, int64, float64, int64, int64, int64)
+        types += (int32[::1], int64[::1], int64[::1], int64[::1])
+        listed += [(f"auction {name} {threads}", auction_kernel_for(form, threads), types) for threads in set(THREADS)]
+    return listed

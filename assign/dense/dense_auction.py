@@ -1,0 +1,112 @@
+"""Auction with a price step: every row takes its cheapest column, and overbids by one step.
+
+Augmenting row reduction (bidding.py) stalls where two rows can outbid each other only in minute steps.  A bid that is
+`step` higher than needed cannot stall, and leaves each matched pair within `step` of tight.  Steps fall from the
+reach of the lists, by a constant factor, to nearly nothing; what is then not tight is released and left to the bids
+and searches, which make the result exact.  So the last step need not be below 1/n, and no cost is multiplied.
+
+Prices only fall, within a phase and from one to the next, so the lists stay true throughout.  A row whose second
+cheapest is not known bids up to its bound, which is a lower bid and as valid.
+
+Rows are taken last in, first out: the row just outbid bids next, while its list is still in the cache.
+
+Bertsekas. "The auction algorithm: a distributed relaxation method for the assignment problem." Annals of Operations
+Research 1988.  Goldberg, Kennedy. "An efficient cost scaling algorithm for the assignment problem." Mathematical
+Programming 1995 (phases).
+"""
+
+import numpy as np
+
+from assign.dense.cheap_columns import group_count, is_thin, refresh
+from gridcut.device import kernel
+
+
+@kernel
+def auction(cost, v, u, limit, col_of, row_of, far, column, price, low, bound, reach, free, waiting, step, most):
+    """Bid until nobody is free, or `most` bids are made, or a row has one column only and so no highest bid.
+
+    Returns how many rows are left in `free`, bids made and rows read.
+    """
+    n, m = cost.shape
+    k = column.shape[1]
+    minima = np.empty(group_count(m), v.dtype)
+    nobody = np.empty(0, v.dtype)
+    scans = 0
+    bids = 0
+    while waiting > 0 and bids < most:
+        i = free[waiting - 1]
+        bids += 1
+        first = far
+        second = far
+        j1 = -1
+        for attempt in range(2):
+            first = far
+            second = far
+            j1 = -1
+            for e in range(k):
+                if low[i, e] >= second:
+                    break
+                j = column[i, e]
+                w = price[i, e] - v[j]
+                if w < second:
+                    if w < first:
+                        second = first
+                        first = w
+                        j1 = j
+                    else:
+                        second = w
+            if attempt == 1 or (first <= bound[i] and not is_thin(i, low, bound, far)):
+                break
+            refresh(cost, i, v, bids, far, minima, nobody, column, price, low, bound, reach)
+            scans += 1
+        if bound[i] < second:
+            second = bound[i]
+        if second >= far:
+            break
+        v[j1] -= second - first + step
+        holder = row_of[j1]
+        col_of[i] = j1
+        row_of[j1] = i
+        if holder >= 0:
+            col_of[holder] = -1
+            free[waiting - 1] = holder
+        else:
+            waiting -= 1
+    return waiting, bids, scans
+
+
+@kernel
+def release(cost, v, u, limit, col_of, row_of, far, column, price, low, bound, reach, free, step):
+    """u = the least of each row; pairs more than `step` above it are parted.
+
+    Returns how many rows are free (in `free`) and rows read.
+    """
+    n, m = cost.shape
+    k = column.shape[1]
+    minima = np.empty(group_count(m), v.dtype)
+    nobody = np.empty(0, v.dtype)
+    scans = 0
+    waiting = 0
+    for i in range(n):
+        first = far
+        for attempt in range(2):
+            first = far
+            for e in range(k):
+                if low[i, e] >= first:
+                    break
+                w = price[i, e] - v[column[i, e]]
+                first = min(first, w)
+            if attempt == 1 or first <= bound[i]:
+                break
+            refresh(cost, i, v, 0, far, minima, nobody, column, price, low, bound, reach)
+            scans += 1
+        u[i] = first if first < far else u[i]
+        j = col_of[i]
+        if j >= 0 and cost[i, j] - v[j] > first + step:
+            col_of[i] = -1
+            row_of[j] = -1
+            j = -1
+        if j < 0:
+            free[waiting] = i
+            waiting += 1
+    return waiting, scans

@@ -1,0 +1,119 @@
+"""Prices to begin with: passes over the matrix that read it row by row.
+
+column_minima      v[j] = the least cost of column j
+prices_from_rows   v[j] = the highest price that some rows, at prices u of theirs, can bear
+raise_to_zero      old prices made fit to begin with where unmatched columns must end at price 0
+"""
+
+import numpy as np
+
+from assign.dense.cheap_columns import PARALLEL_FROM
+from gridcut.device import atomic_add, kernel, run_threads, thread_count
+
+BANDS = 32
+
+
+@kernel
+def least_of_columns(cost, v):
+    """v[j] = the least of column j."""
+    n, m = cost.shape
+    v[:] = cost[0]
+    for i in range(1, n):
+        row = cost[i]
+        for j in range(m):
+            v[j] = row[j] if row[j] < v[j] else v[j]
+
+
+@kernel
+def least_of_bands(cost, least, next_band):
+    """least[b, j] = the least of column j in band b of the rows, while next_band[0] says that there are more."""
+    n = cost.shape[0]
+    bands = least.shape[0]
+    while True:
+        b = atomic_add(next_band, 0, 1)
+        if b >= bands:
+            break
+        least_of_columns(cost[n * b // bands : n * (b + 1) // bands], least[b])
+
+
+@kernel
+def least_slack_of_columns(cost, rows, u, v):
+    """v[j] = the least of cost[i, j] - u over the rows i listed."""
+    m = cost.shape[1]
+    for e in range(rows.size):
+        row = cost[rows[e]]
+        shift = u[e]
+        if e == 0:
+            for j in range(m):
+                v[j] = row[j] - shift
+        else:
+            for j in range(m):
+                w = row[j] - shift
+                v[j] = w if w < v[j] else v[j]
+
+
+def column_minima(cost, kind):
+    """The least cost of each column; 0 for a column that nobody may have."""
+    v = np.empty(cost.shape[1], cost.dtype)
+    if cost.size < PARALLEL_FROM or thread_count() == 1:
+        least_of_columns(cost, v)
+    else:
+        least = np.empty((BANDS, len(v)), cost.dtype)
+        next_band = np.zeros(1, np.int64)
+        run_threads(lambda _: least_of_bands(cost, least, next_band), thread_count())
+        least_of_columns(least, v)
+    return _finite(v.astype(kind))
+
+
+def prices_from_rows(cost, rows, u):
+    """Prices for all columns, from those of some rows: the highest that keep their pairs feasible."""
+    v = np.empty(cost.shape[1], u.dtype)
+    least_slack_of_columns(cost, rows, u, v)
+    return _finite(v)
+
+
+def _finite(v):
+    if v.dtype.kind == "f":
+        v[np.isinf(v)] = 0
+    return v
+
+
+@kernel
+def raised_rows(cost, v, limit, u, match):
+    """u = the least of each row at prices v, and a greedy matching of tight pairs; match[j] = row or -1."""
+    n, m = cost.shape
+    match[:] = -1
+    for i in range(n):
+        least = cost[i, 0] - v[0]
+        for j in range(1, m):
+            w = cost[i, j] - v[j]
+            least = w if w < least else least
+        if limit.size > 0 and limit[i] < least:
+            least = limit[i]
+        u[i] = least
+        if not least < np.inf:
+            continue  # nothing is allowed: no pair is tight, though inf <= inf
+        for j in range(m):
+            if match[j] < 0 and cost[i, j] - v[j] <= least:
+                match[j] = i
+                break
+
+
+def raise_to_zero(cost, v, limit):
+    """Prices <= 0, and a row for every column whose price is below 0, tight with it (`holder`, -1 for none).
+
+    A column that is matched stays matched to the end, so that only prices of 0 can be left over.
+
+    A column nobody takes at its price goes back to 0, which can make a row want it more than what it holds;
+    repeated until nothing changes.  Prices only rise here, so this ends; old prices of a similar problem hardly
+    change at all.
+    """
+    n, m = cost.shape
+    v = np.ascontiguousarray(v)
+    u, holder = np.empty(n, v.dtype), np.empty(m, np.int32)
+    while True:
+        raised_rows(cost, v, limit, u, holder)
+        idle = (holder < 0) & (v < 0)
+        if not idle.any():
+            return v, holder
+        v[idle] = 0

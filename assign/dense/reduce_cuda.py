@@ -1,0 +1,99 @@
+"""Passes over all costs: the greatest, and the reduced minima of rows and of columns.
+
+bits[0]      such that |cost| < 2^bits for all but infinite ones; NO_BITS: all are 0
+low[j]       least quantity - high[i] of column j
+high[i]      least quantity - price of row i
+"""
+
+import math
+from functools import cache
+
+import numpy as np
+from numba import float32, float64, int32, int64
+
+from assign.dense.costs_cuda import FORBIDDEN, Matrix, Points, functions_of
+from gridcut.device.cuda import SIMULATED, WARP, cuda, cuda_kernel, relaxed_load, shuffle
+
+THREADS = 32 if SIMULATED else 256
+NO_BITS = -2000
+STRIP = 64  # rows whose least costs a thread finds for its column
+
+
+@cache
+def kernels_of(form):
+    """largest_kernel, columns_kernel, rows_kernel."""
+    cost_at, quantity = functions_of(form)
+
+    @cuda_kernel
+    def largest_kernel(data, n, m, bits):
+        most = 0.0
+        i = np.int64(cuda.blockIdx.x)
+        while i < n:
+            j = np.int64(cuda.threadIdx.x)
+            while j < m:
+                size = abs(np.float64(cost_at(data, n, m, i, j)))
+                if size < np.inf:
+                    most = max(most, size)
+                j += cuda.blockDim.x
+            i += cuda.gridDim.x
+        if most > 0:
+            mine = np.int64(math.frexp(most)[1])
+            if mine > relaxed_load(bits, 0):
+                cuda.atomic.max(bits, 0, mine)
+
+    @cuda_kernel
+    def columns_kernel(data, n, m, scale, high, low):
+        """Blocks in x: columns; in y: strips of rows."""
+        j = np.int64(cuda.blockIdx.x) * cuda.blockDim.x + cuda.threadIdx.x
+        i = np.int64(cuda.blockIdx.y) * STRIP
+        if j >= m:
+            return
+        end = min(n, i + STRIP)
+        least = np.int64(FORBIDDEN)
+        while i < end:
+            q = quantity(cost_at(data, n, m, i, j), scale)
+            if q < FORBIDDEN:
+                least = min(least, q - high[i])
+            i += 1
+        cuda.atomic.min(low, j, least)
+
+    @cuda_kernel
+    def rows_kernel(data, n, m, scale, low, high):
+        """A warp a row."""
+        lane = np.int64(cuda.threadIdx.x & 31)
+        i = (np.int64(cuda.blockIdx.x) * cuda.blockDim.x + cuda.threadIdx.x) // WARP
+        if i >= n:
+            return
+        least = np.int64(FORBIDDEN)
+        j = lane
+        while j < m:
+            q = quantity(cost_at(data, n, m, i, j), scale)
+            if q < FORBIDDEN:
+                least = min(least, q - low[j])
+            j += WARP
+        step = 16
+        while step > 0:
+            least = min(least, shuffle(least, lane ^ step))
+            step >>= 1
+        high[i] = least
+
+    return largest_kernel, columns_kernel, rows_kernel
+
+
+def kernels():
+    """The kernels for some costs, with the argument types they are launched with."""
+    listed = []
+    for name, form, data, scale in (
+        ("int32", Matrix("i"), int32, int64),
+        ("int64", Matrix("i"), int64, int64),
+        ("float32", Matrix("f"), float32, float64),
+        ("points", Points(2, False, True), float64, int64),
+    ):
+        largest, columns, rows = kernels_of(form)
+        front = (data[::1], int64, int64)
+        listed += [
+            (f"largest {name}", largest, (*front, int64[::1])),
+            (f"columns {name}", columns, (*front, scale, int64[::1], int64[::1])),
+            (f"rows {name}", rows, (*front, scale, int64[::1], int64[::1])),
+        ]
+    return listed

@@ -1,0 +1,1 @@
+"""The cost-scaling algorithms of the papers, by their names; files ending in _cuda run on a GPU."""

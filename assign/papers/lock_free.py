@@ -1,0 +1,178 @@
+"""Cost scaling whose Refine is lock-free push-relabel, on threads: Łupińska, algorithm 5.4.
+
+Returns the cheapest assignment and prices that prove it.  Threads take active nodes from one queue; the one that took
+a node alone pushes from it and relabels it until it has no excess.  A node sends a unit along its *lowest* residual
+edge, and is relabeled only if that one is not admissible, so a price read a moment too early does no harm: an edge
+that falls below -eps for a moment (lemma 5.5) carries a unit to the node that sees it, which sends it back there first.
+
+Arrays as in scaling/network.py, of which other threads see
+  u_f[a]         only the thread at x takes from it, only the one at y gives to it, when it takes from the mate
+  e[x]           changed atomically; other threads only add to it
+  p[x]           the thread at x writes
+  waiting[0]     units that are not yet where they lack; 0: the pseudoflow is a flow
+  ring, ends     S, see scaling/shared_queue.py
+
+Deviates from [1]: a few threads stand for one a node; the push that a relabel makes admissible follows without another
+search; z, which has many units (scaling/network.py), pushes along
+every admissible edge it meets.  A round ends when f is a flow or a thread has done `cycle` operations; after the first
+of each Refine prices are updated if f is no flow yet, and arcs are fixed when it is, as their rule asks (section 5.5
+does both after the first round).  Whether f is eps-optimal is checked; what is not is saturated, and one thread alone,
+which cannot go wrong, finishes the Refine.
+
+[1] Łupińska. "Parallel implementation of flow and matching algorithms." 2011, sections 5.3 to 5.5.
+[2] Hong. "A lock-free multi-threaded algorithm for the maximum flow problem." IPDPS 2008.
+
+O(n^2 m min(log(nC), m log n)) operations; memory 34 bytes a pair.
+"""
+
+import numpy as np
+
+from assign.papers.scaling.arc_fixing import fix_arcs
+from assign.papers.scaling.load import for_dense
+from assign.papers.scaling.price_update import update_prices
+from assign.papers.scaling.refine import FAR, FLOOR, empty, refuse_prices, saturate
+from assign.papers.scaling.rules import UNMODIFIED
+from assign.papers.scaling.scale import solve_rows
+from assign.papers.scaling.shared_queue import NOBODY, make_queue, put, put_active, take
+from gridcut.device import atomic_add, atomic_cas, atomic_load, atomic_store, kernel, run_threads, thread_count
+from gridcut.device.arguments import check_count
+
+MULTIPLIES = True
+RULES = UNMODIFIED
+COUNTS = ("rounds", "repairs")
+PATIENCE = 20_000  # looks into an empty ring before a thread goes home; about 20 microseconds
+GOES_ON, DONE, TOO_LOW = range(3)  # in stop[0], which is DONE, too, after an error in a thread
+
+
+@kernel
+def push(network, waiting, ring, ends, x, a):
+    """Lines 13 to 16: a unit along edge a; what is left at x."""
+    y = network.head[a]
+    # The edge back is there before the unit is, so that an active node always has a residual edge.
+    atomic_store(network.u_f, a, 0)
+    atomic_store(network.u_f, network.mate[a], 1)
+    left = atomic_add(network.e, x, -1) - 1
+    before = atomic_add(network.e, y, 1)
+    if before < 0:
+        atomic_add(waiting, 0, -1)
+    elif before == 0:
+        put(ring, ends, y)
+    return left
+
+
+@kernel
+def lock_free_kernel(network, eps, waiting, stop, ring, ends, cycle):
+    """Algorithm 5.4, node after node, until f is a flow, no node is active or `cycle` operations are done."""
+    first, last, head, _, c, u_f, _, e, p, x_nodes = network
+    idle = 0
+    pushes = 0
+    relabels = 0
+    while atomic_load(stop, 0) == GOES_ON:
+        x = take(ring, ends)
+        if x == NOBODY:
+            idle += 1
+            if idle > PATIENCE or atomic_load(waiting, 0) == 0:
+                return pushes, relabels
+            continue
+        idle = 0
+        left = atomic_load(e, x)
+        while left > 0 and cycle > 0:
+            here = atomic_load(p, x)
+            least = FAR
+            lowest = -1
+            for a in range(first[x], last[x]):
+                if atomic_load(u_f, a) == 1:
+                    partly = c[a] - atomic_load(p, head[a])
+                    if left > 1 and x < x_nodes and partly < -here:
+                        left = push(network, waiting, ring, ends, x, a)
+                        pushes += 1
+                    elif partly < least:
+                        least = partly
+                        lowest = a
+            if least >= -here:
+                here = -(least + eps)
+                if here < FLOOR:
+                    atomic_store(stop, 0, TOO_LOW)
+                    return pushes, relabels
+                atomic_store(p, x, here)
+                relabels += 1
+            left = push(network, waiting, ring, ends, x, lowest)
+            pushes += 1
+            cycle -= 1
+        if cycle == 0:
+            atomic_cas(stop, 0, GOES_ON, DONE)
+    return pushes, relabels
+
+
+def run_round(network, eps, stats, threads, cycle) -> bool:
+    """All threads at once; whether f is a flow now."""
+    ring, ends = make_queue(len(network.p))
+    waiting = np.full(1, put_active(network.e, ring, ends), np.int64)
+    stop = np.zeros(1, np.int64)
+    for pushes, relabels in run_threads(
+        lambda i: lock_free_kernel(network, eps, waiting, stop, ring, ends, cycle), threads, abort=stop
+    ):
+        stats["pushes"] += pushes
+        stats["relabels"] += relabels
+    stats["rounds"] += 1
+    if stop[0] == TOO_LOW:
+        refuse_prices()
+    return waiting[0] == 0
+
+
+def refine(network, eps, stats, price_updates=True, threads=1, cycle=500_000):
+    """Make an eps-optimal flow."""
+    stats["threads"] = threads
+    _, _, low, _ = RULES.at(eps)
+    empty(network, low)
+    done = run_round(network, eps, stats, threads, cycle)
+    if not done and price_updates:
+        stats["price_updates"] += update_prices(network, RULES, eps)
+    while not done or saturate(network, low):
+        if done:
+            threads = 1
+            stats["repairs"] += 1
+        done = run_round(network, eps, stats, threads, cycle)
+
+
+def solve_sparse(
+    indptr,
+    indices,
+    cost,
+    m,
+    *,
+    limit=None,
+    start=None,
+    callback=None,
+    threads=None,
+    alpha=10,
+    cycle=500_000,
+    price_updates=True,
+    arc_fixing=True,
+):
+    """Solve a problem with rows in CSR; column of each row (-1: unmatched), u, v, and counts of what was done.
+
+    threads        workers; None: numba's number of threads
+    alpha          what eps is divided by before each Refine
+    cycle          operations of a thread in one round, at most
+    price_updates  algorithm 5.3 after the first round of each Refine, if it left nodes active
+    arc_fixing     take edges out whose flow will not change
+    """
+    if threads is None:
+        threads = thread_count()
+    threads, cycle = check_count("threads", threads), check_count("cycle", cycle)
+    return solve_rows(
+        (indptr, indices, cost),
+        m,
+        lambda network, eps, stats: refine(network, eps, stats, price_updates, threads, cycle),
+        RULES,
+        limit=limit,
+        start=start,
+        callback=callback,
+        alpha=alpha,
+        fix=fix_arcs if arc_fixing else None,
+        counts=COUNTS,
+    )
+
+
+solve = for_dense(solve_sparse)

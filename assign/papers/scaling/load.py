@@ -1,0 +1,130 @@
+"""From costs to a network of integers, and from the optimal flow back to pairs and prices.
+
+Integers, and floats that are whole numbers: costs are multiplied by one more than the edges of a cycle that may cost
+-eps each (`Rules.losses`).  A flow that is 1-optimal is then optimal: a cycle costs a multiple of the multiplier, and
+more than minus it.  This is the paper's "eps < 1 / n", exact.  Prices of the original costs come from prices.py.
+
+Other floats: costs become multiples of a unit, the least power of two for which prices cannot leave int64.  A node
+that is relabeled has a path to one that lacks a unit and kept its price, and that path was eps-optimal in reverse
+before eps was divided by alpha [1]; so prices stay above
+
+    -C (L (alpha + 1) / (alpha - 1) + L + 3),     C the largest cost, L = 2 |X| edges of the longest path,
+
+the second L for prices of a warm start.  Prices that are 1-optimal miss by two units at most, hundreds of times less
+than the certificate allows.
+
+[1] Goldberg, Tarjan. "Finding minimum-cost circulations by successive approximation." Math. Oper. Res. 15, 1990.
+"""
+
+from functools import wraps
+from typing import NamedTuple
+
+import numpy as np
+
+from assign.papers.scaling.exact_prices import exact_prices, tighten
+from assign.papers.scaling.network import Network, make_network, partner_of, restore_edges, with_own_columns
+
+MOST = 2**60  # of a cost in the network
+
+
+class Task(NamedTuple):
+    """A network whose costs are the original ones * multiplier (integers), or / 2^exponent (floats)."""
+
+    network: Network
+    rows: int
+    columns: int
+    largest: int  # of the network
+    multiplier: int
+    exponent: int | None
+    floats: bool
+    limit: np.ndarray | None
+
+
+def rows_of_dense(cost):
+    """A dense matrix in CSR, without its infinite costs."""
+    n, m = cost.shape
+    if cost.dtype.kind == "f" and np.isinf(cost).any():
+        allowed = np.isfinite(cost)
+        indptr = np.zeros(n + 1, np.int64)
+        np.cumsum(np.count_nonzero(allowed, axis=1), out=indptr[1:])
+        return indptr, np.nonzero(allowed)[1].astype(np.int32), cost[allowed]
+    return np.arange(n + 1, dtype=np.int64) * m, np.tile(np.arange(m, dtype=np.int32), n), cost.reshape(-1)
+
+
+def for_dense(solve_sparse):
+    """A method for rows in CSR as one for a dense matrix, with the same options."""
+
+    @wraps(solve_sparse, assigned=())
+    def solve(cost, **options):
+        return solve_sparse(*rows_of_dense(cost), cost.shape[1], **options)
+
+    return solve
+
+
+def load(indptr, indices, cost, m: int, limit, rules, alpha: int, ceiling: float = np.inf) -> Task:
+    """The network of a problem with rows in CSR, no cost above the ceiling; refuses one that has no assignment."""
+    m = int(m)
+    rows, columns = len(indptr) - 1, m
+    if cost.dtype.kind == "f" or (limit is not None and limit.dtype.kind == "f"):
+        cost = cost.astype(np.float64, copy=False)
+    if limit is not None:
+        indptr, indices, cost, columns = with_own_columns(indptr, indices, cost, m, limit)
+    if len(indices) < rows * m and not (limit is not None and np.isfinite(limit).all()):
+        from assign.core.infeasible import check_feasible
+
+        check_feasible(indptr, indices, rows, columns)
+    x_nodes = rows + (columns > rows)
+    if ceiling < np.inf:
+        cost = np.minimum(cost, ceiling)
+    multiplier, exponent = rules.losses(x_nodes) + 1, None
+    floats = cost.dtype.kind == "f"
+    largest = max(cost.max(initial=0).item(), -cost.min(initial=0).item())
+    if not floats and largest * multiplier > MOST:
+        raise ValueError(
+            f"costs up to {largest} are too large for cost scaling, which takes at most {MOST // multiplier} here; "
+            f"use method='auto'"
+        )
+    if floats and (largest * multiplier > MOST or (cost != np.rint(cost)).any()):
+        multiplier = 1
+        paths = 2 * x_nodes * (alpha + 1) // (alpha - 1) + 2 * x_nodes + 3
+        # frexp: largest < 2^its second result
+        exponent = int(np.frexp(largest)[1]) + (2 * paths).bit_length() - 61
+        integers = np.rint(np.ldexp(cost, -exponent)).astype(np.int64)
+        largest = int(np.abs(integers).max())
+    else:
+        integers = cost.astype(np.int64) * multiplier
+    largest = int(largest) * multiplier
+    network = make_network(indptr, indices, integers, columns)
+    return Task(network, rows, m, largest, multiplier, exponent, floats, limit)
+
+
+def unload(task: Task):
+    """Column of each row (-1: unmatched), and prices u and v of the original costs, from a flow that is optimal."""
+    network, rows, columns = task.network, task.rows, task.columns
+    x_nodes = network.x_nodes
+    restore_edges(network)
+    partner = np.empty(rows, np.int32)
+    partner_of(network, rows, partner)
+    tighten(network)
+    if task.exponent is None:
+        prices = exact_prices(network, task.multiplier)
+    else:
+        prices = network.p
+    zero = prices[rows] if x_nodes > rows else 0  # of z, so that columns left over cost nothing
+    u, v = zero - prices[:rows], prices[x_nodes : x_nodes + columns] - zero
+    if task.exponent is not None:
+        u, v = np.ldexp(u.astype(np.float64), task.exponent), np.ldexp(v.astype(np.float64), task.exponent)
+    elif task.floats:
+        u, v = u.astype(np.float64), v.astype(np.float64)
+    matched = partner < columns
+    if x_nodes > rows:
+        # So it is for integers; for floats up to two units.
+        left_over = np.ones(columns, bool)
+        left_over[partner[matched]] = False
+        v[left_over] = 0
+        np.minimum(v, 0, out=v)
+    if task.limit is not None:
+        np.minimum(u, task.limit, out=u, casting="unsafe")
+        # The row's own column may have a price below 0, and the row then one above the limit, for no use.
+        u[~matched] = task.limit[~matched]
+    return np.where(matched, partner, -1).astype(np.int32), u, v

@@ -1,0 +1,107 @@
+"""The main loop of cost scaling: Min-Cost of Łupińska, algorithm 5.0.
+
+eps starts as the largest cost and is divided by alpha until it is 1 (load.py: the paper's eps < 1 / n).  Refine, which
+makes an eps-optimal flow, is the caller's.
+
+A warm start brings prices of the columns.  Rows take, one after the other, their cheapest column that is free; if all
+find one, that flow is eps-optimal for the largest amount a row pays beyond its cheapest column, and eps starts there.
+Otherwise, and where this is more than the largest cost, the start is cold.
+
+Where floats were rounded too much for the costs that matter, the others are cut off and all is done again (ceiling.py).
+
+Łupińska. "Parallel implementation of flow and matching algorithms." 2011, section 5.1.
+"""
+
+import numpy as np
+
+from assign.core.ceiling import lower_ceiling
+from assign.papers.scaling.load import MOST, Task, load, unload
+from gridcut.device import kernel
+from gridcut.device.arguments import check_count
+
+NONE = -1
+FAR = np.iinfo(np.int64).max
+
+
+@kernel
+def greedy_epsilon(network, taken):
+    """The most that a node of X pays beyond its cheapest edge when each takes the cheapest left, z all; or NONE."""
+    first, head, c, p, x_nodes = network.first, network.head, network.c, network.p, network.x_nodes
+    worst = 0
+    for x in range(x_nodes):
+        least = FAR
+        cheapest = FAR
+        dearest = -FAR
+        y = NONE
+        for a in range(first[x], first[x + 1]):
+            reduced = c[a] - p[head[a]]
+            least = min(least, reduced)
+            if not taken[head[a] - x_nodes]:
+                dearest = max(dearest, reduced)
+                if reduced < cheapest:
+                    cheapest = reduced
+                    y = head[a] - x_nodes
+        if y == NONE:
+            return NONE
+        taken[y] = True
+        worst = max(worst, (dearest if network.d[x] > 1 else cheapest) - least)
+    return worst
+
+
+def warm_epsilon(task: Task, start) -> int:
+    """Set the columns' prices to those of an earlier solve, and return the eps to start from."""
+    network = task.network
+    v = np.zeros(len(network.p) - network.x_nodes)
+    v[: task.columns] = np.nan_to_num(np.asarray(start[1], np.float64))
+    most = min(MOST, task.largest * 2 * network.x_nodes)
+    with np.errstate(over="ignore"):
+        v = v * task.multiplier if task.exponent is None else np.ldexp(v, -task.exponent)
+    network.p[network.x_nodes :] = np.rint(np.clip(v, -most, most)).astype(np.int64)
+    eps = greedy_epsilon(network, np.zeros(len(v), np.bool_))
+    if 0 <= eps <= task.largest:
+        return int(eps)
+    network.p[:] = 0
+    return task.largest
+
+
+def refinements(task: Task, refine, rules, eps: int, stats: dict, *, alpha, fix=None, callback=None):
+    """Divide eps by alpha and refine until it is 1; yields every eps once its flow is there.
+
+    refine(network, eps, stats) makes an eps-optimal flow; fix(network, threshold) fixes arcs, None: nobody does.
+    """
+    network = task.network
+    while True:
+        eps = max(1, eps // alpha)
+        refine(network, eps, stats)
+        if fix is not None and eps > 1:
+            stats["arcs_fixed"] += fix(network, 2 * rules.losses(network.x_nodes) * eps)
+        stats["refines"] += 1
+        if callback is not None:
+            callback(dict(stats))
+        yield eps
+        if eps == 1:
+            return
+
+
+def new_stats(task: Task, counts=()) -> dict:
+    """What is counted, also by the method alone; `unit`: what costs were rounded to."""
+    counts = dict.fromkeys(("refines", "pushes", "relabels", "price_updates", "arcs_fixed", *counts), 0)
+    return {**counts, "unit": 1 if task.exponent is None else 2.0**task.exponent}
+
+
+def solve_rows(rows, m, refine, rules, *, limit, start, callback, alpha, fix, counts=()):
+    """Solve a problem with rows (indptr, indices, cost) by refine(network, eps, stats); pairs, u, v and stats."""
+    alpha = check_count("alpha", alpha, 2)
+    ceiling = np.inf
+    while True:
+        task = load(*rows, m, limit, rules, alpha, ceiling)
+        ceiling = np.inf if task.exponent is None else np.ldexp(float(task.largest), task.exponent)
+        stats = new_stats(task, counts)
+        eps = task.largest if start is None else warm_epsilon(task, start)
+        for _ in refinements(task, refine, rules, eps, stats, alpha=alpha, fix=fix, callback=callback):
+            pass
+        found = unload(task)
+        lower = None if task.exponent is None else lower_ceiling(*rows, m, limit, found[0], stats["unit"])
+        if lower is None or lower > ceiling / 2:
+            return *found, stats
+        ceiling = lower

@@ -1,0 +1,223 @@
+"""Assignment of points to points, without the matrix of their distances.
+
+A sparse problem of the nearest neighbours is solved; pairs it lacks whose distance is less than their two prices are
+added, and it is solved again from these prices, until there are no such pairs.  Then its prices prove it optimal
+among all pairs.
+
+All pairs have to be looked at, but hardly any distance: points are sorted along a space-filling curve and cut into
+blocks of BLOCK, of which the box around the points and the highest price are kept; a point that is farther from the
+box than its price and that highest one together has no such pair in the block.
+
+    points sorted:   0 ......... BLOCK ......... 2 BLOCK ......    a block of x and a block of y are first
+    boxes:           [low, high]   [low, high]                     compared by boxes, then each x with the box of y
+
+Arrays (n rows, m columns, d coordinates)
+  x[i, k], y[k, j]   coordinates, sorted; those of y column by column, so that distances to a block are vector code
+  found[i]           up to MOST columns of row i whose distances are least, compared with its prices
+  short[i, .]        u + v less the distance, of each of them
+
+Volgenant. "Linear and semi-assignment problems: a core oriented approach." Computers and Operations Research 23, 1996.
+
+O(n m d) at worst for a look at all pairs, memory O((n + m) (d + neighbours)).
+"""
+
+import numpy as np
+from numba import prange
+from scipy.spatial import cKDTree
+
+from assign.core.certificate import tolerance
+from assign.sparse.sparse import solve
+from gridcut.device import kernel, parallel_kernel
+
+METRICS = ("euclidean", "sqeuclidean", "cityblock")
+BLOCK = 32
+MOST = 12
+NEIGHBOURS = 32
+MARGIN = (
+    0.5  # pairs that are this much dearer than their prices are added too, times the mean distance of all there are
+)
+CURVE_BITS = 62  # of a point's place on the curve
+
+
+@kernel
+def gaps(low, high, other_low, other_high, metric):
+    """Least distance of points in two boxes."""
+    total = 0.0
+    for k in range(low.size):
+        apart = max(low[k] - other_high[k], other_low[k] - high[k], 0.0)
+        total += apart if metric == 2 else apart * apart
+    return np.sqrt(total) if metric == 0 else total
+
+
+@kernel
+def distances(point, y, first, end, metric, there):
+    """there[:end - first] = distances of the point from the columns first ... end."""
+    there[:] = 0.0
+    for k in range(point.size):
+        here = point[k]
+        line = y[k, first:end]
+        if metric == 2:
+            for c in range(line.size):
+                there[c] += abs(line[c] - here)
+        else:
+            for c in range(line.size):
+                apart = line[c] - here
+                there[c] += apart * apart
+    if metric == 0:
+        for c in range(there.size):
+            there[c] = np.sqrt(there[c])
+
+
+@kernel
+def pair_distances(x, y, rows, columns, metric, cost):
+    """cost[a] = distance of x[rows[a]] from y[:, columns[a]], in the same order of operations as `distances`."""
+    for a in range(rows.size):
+        total = 0.0
+        for k in range(x.shape[1]):
+            apart = y[k, columns[a]] - x[rows[a], k]
+            total += abs(apart) if metric == 2 else apart * apart
+        cost[a] = np.sqrt(total) if metric == 0 else total
+
+
+@parallel_kernel
+def nearest_by_price(x, y, u, v, box_x, box_y, top_u, top_v, metric, slack, found, short):
+    """found, short: pairs for which u + v is more than the distance by more than `slack`."""
+    n, m = x.shape[0], y.shape[1]
+    last = found.shape[1] - 1
+    for b in prange(box_x.shape[0]):
+        there = np.empty(BLOCK)
+        point = np.empty(x.shape[1])
+        for i in range(b * BLOCK, min((b + 1) * BLOCK, n)):
+            found[i] = -1
+            short[i] = slack
+        for c in range(box_y.shape[0]):
+            if gaps(box_x[b, 0], box_x[b, 1], box_y[c, 0], box_y[c, 1], metric) + slack >= top_u[b] + top_v[c]:
+                continue
+            first, end = c * BLOCK, min((c + 1) * BLOCK, m)
+            for i in range(b * BLOCK, min((b + 1) * BLOCK, n)):
+                point[:] = x[i]
+                if gaps(point, point, box_y[c, 0], box_y[c, 1], metric) + slack >= u[i] + top_v[c]:
+                    continue
+                distances(point, y, first, end, metric, there)
+                for j in range(first, end):
+                    less = u[i] + v[j] - there[j - first]
+                    if less > short[i, last]:
+                        at = last
+                        while at > 0 and short[i, at - 1] < less:
+                            short[i, at] = short[i, at - 1]
+                            found[i, at] = found[i, at - 1]
+                            at -= 1
+                        short[i, at] = less
+                        found[i, at] = j
+
+
+def curve_order(points, low, high):
+    """Order of the points along a Z-shaped curve through the box low ... high."""
+    d = points.shape[1]
+    bits = min(CURVE_BITS // d, 16)
+    span = np.where(high > low, high - low, 1.0)
+    cells = np.minimum((points - low) / span * 2**bits, 2**bits - 1).astype(np.int64)
+    place = np.zeros(len(points), np.int64)
+    for bit in reversed(range(bits)):
+        for k in range(d):
+            place = (place << 1) | ((cells[:, k] >> bit) & 1)
+    return np.argsort(place, kind="stable")
+
+
+def boxes(points):
+    """(blocks, 2, d): lowest and highest coordinates of each block."""
+    first = np.arange(0, len(points), BLOCK)
+    return np.stack((np.minimum.reduceat(points, first), np.maximum.reduceat(points, first)), axis=1)
+
+
+def solve_points(x, y, metric="euclidean", *, limit=None, start=None, callback=None, neighbours=NEIGHBOURS):
+    """Assign the points x (n, d) to y (m, d), n <= m, float64; as solve.solve: col_of_row, u, v, stats.
+
+    metric      "euclidean", "sqeuclidean" or "cityblock"
+    limit       distance at which row i may stay unmatched, or None
+    start       (u, v) to start from
+    neighbours  of each point in the first sparse problem
+    """
+    if metric not in METRICS:
+        raise ValueError(f"metric must be one of {', '.join(METRICS)}, got {metric!r}")
+    if not neighbours >= 1:
+        raise ValueError(f"neighbours must be positive, got {neighbours!r}")
+    n, m = len(x), len(y)
+    v = np.zeros(m) if start is None else np.asarray(start[1], np.float64)
+    if n == 0:
+        return np.empty(0, np.int32), np.empty(0), np.zeros(m), {"rounds": 0, "pairs": 0}
+    low, high = np.minimum(x.min(axis=0), y.min(axis=0)), np.maximum(x.max(axis=0), y.max(axis=0))
+    order_x, order_y = curve_order(x, low, high), curve_order(y, low, high)
+    x, y = np.ascontiguousarray(x[order_x]), np.ascontiguousarray(y[order_y])
+    if limit is not None:
+        limit = np.asarray(limit, np.float64)[order_x]
+    across = y.T.copy()
+    which = METRICS.index(metric)
+    key = _first_pairs(x, y, metric, limit is None, int(neighbours))
+    u, prices = None, v[order_y]
+    warm = start is not None
+    col_of = None
+    stats = {"rounds": 0, "pairs": 0}
+    box_x, box_y = boxes(x), boxes(y)
+    found, short = np.empty((n, MOST), np.int32), np.empty((n, MOST))
+    while True:
+        rows, columns = key // m, (key % m).astype(np.int32)
+        cost = np.empty(len(key))
+        pair_distances(x, across, rows, columns, which, cost)
+        indptr = np.searchsorted(key, np.arange(n + 1) * np.int64(m))
+        old = (u, prices) if warm else None
+        col_of, u, prices, counts = solve(indptr, columns, cost, m, limit=limit, start=old, matched=col_of)
+        warm = True
+        for name, count in counts.items():
+            stats[name] = stats.get(name, 0) + count
+        stats["rounds"] += 1
+        stats["pairs"] = len(key)
+        if callback is not None:
+            callback(dict(stats))
+        slack = tolerance((n, m), _largest_paid(x, across, which, col_of, limit)) / 4
+        tops = [np.maximum.reduceat(p, np.arange(0, len(p), BLOCK)) for p in (u, prices)]
+        margin = MARGIN * float(cost.mean())
+        nearest_by_price(x, across, u, prices, box_x, box_y, *tops, which, slack - margin, found, short)
+        if not (short[:, 0] > slack).any():
+            break
+        row, place = np.nonzero(found >= 0)
+        more = _distinct(np.concatenate((key, row * np.int64(m) + found[row, place])))
+        if len(more) == len(key):
+            break  # pairs that are there already: rounding
+        key = more
+    col_of_row, u_of, v_of = np.full(n, -1, np.int32), np.empty(n), np.empty(m)
+    matched = col_of >= 0
+    col_of_row[order_x[matched]] = order_y[col_of[matched]]
+    u_of[order_x], v_of[order_y] = u, prices
+    return col_of_row, u_of, v_of, stats
+
+
+def _largest_paid(x, across, which, col_of, limit) -> float:
+    """The largest distance of a pair, or limit of a row without one: single points far away count only if they pay."""
+    row = np.flatnonzero(col_of >= 0)
+    paid = np.empty(len(row))
+    pair_distances(x, across, row, col_of[row], which, paid)
+    alone = np.empty(0) if limit is None else np.abs(limit[col_of < 0])
+    return float(max(paid.max(initial=0), alone.max(initial=0)))
+
+
+def _first_pairs(x, y, metric, all_matched, neighbours):
+    """Pairs row * m + column, sorted: nearest neighbours, and a matching of all rows if there must be one."""
+    n, m = len(x), len(y)
+    power = 1 if metric == "cityblock" else 2
+    k = min(neighbours, m)
+    near = cKDTree(y).query(x, k, p=power)[1].reshape(n, k)
+    keys = [(np.arange(n)[:, None] * np.int64(m) + near).ravel()]
+    if m <= 2 * n:
+        k = min(neighbours, n)
+        near = cKDTree(x).query(y, k, p=power)[1].reshape(m, k)
+        keys.append((near * np.int64(m) + np.arange(m)[:, None]).ravel())
+    if all_matched:
+        keys.append(np.arange(n) * np.int64(m) + np.arange(n) * m // n)
+    return _distinct(np.concatenate(keys))
+
+
+def _distinct(keys):
+    """Sorted without repetition; np.unique gains nothing from what is sorted in part."""
+    keys = np.sort(keys, kind="stable")
+    return keys[np.append(True, keys[1:] != keys[:-1])]

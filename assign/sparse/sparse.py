@@ -1,0 +1,265 @@
+"""Sparse assignment: an auction in phases of finer and finer bids, and shortest augmenting paths for what is left.
+
+`solve` returns the column of each row (-1: unmatched), exact prices u, v and counts.  Steps:
+
+    auction    eps is divided by `alpha` from phase to phase; the first eps is a few times what a row's second choice
+               costs more than its first, and grows if rows fight for too long                        auction.py
+    settle     rows whose column is not their very best are matched anew where that takes no search   augment.py
+    augment    the others (few, if the last eps was small) one by one, by shortest paths              augment.py
+    columns    only if columns may stay unmatched: those that did with a price below 0 get a row or the price 0,
+               by the same search with rows and columns exchanged and limit 0; the forward/reverse idea of [1]
+
+Where columns may stay unmatched rows hardly compete as a rule: there the auction is left out, until the paths turn
+out to be long.
+
+The auction need not be exact, and so needs no cost multiplied by n + 1: integers are shifted by as many bits as its
+last eps needs to be a whole number.  The prices of the shifted costs K c are rounded, v down and u up:
+if K c = u + v on a pair and K c >= u + v elsewhere, then c = ceil(u / K) + floor(v / K) there and c >= elsewhere.
+
+Deficient rows are looked for when rows fight for long, and found by `augment` at the latest.
+
+[1] Bertsekas, Castañon. "A forward/reverse auction algorithm for asymmetric assignment problems." Computational
+Optimization and Applications 1, 1992.
+[2] Goldberg, Kennedy. "An efficient cost scaling algorithm for the assignment problem." Mathematical Programming 71,
+1995.
+[3] Jonker, Volgenant. "A shortest augmenting path algorithm for dense and sparse linear assignment problems." Computing
+38, 1987.
+
+The paths take O(n a log a) for a arcs; memory O(n + m + a).
+"""
+
+import numpy as np
+
+from assign.core.ceiling import UNITS, lower_ceiling
+from assign.core.certificate import tolerance
+from assign.core.infeasible import InfeasibleError, check_feasible, deficiency
+from assign.sparse.sparse_auction import bid, mean_gap, release
+from assign.sparse.sparse_augment import STOPPED, Search, augment, find_arcs, row_prices, settle
+from gridcut.device.arguments import check_real
+
+FIRST = 4.0  # first eps, as a multiple of the mean gap between a row's best columns
+PATIENCE = 16  # bids a row in one phase until it is checked that every row can be matched, and the first eps grows
+SETTLE = 2  # rows settled for each row
+REACH = 16  # largest price to start from, as a multiple of the range of costs
+WITHOUT = 16  # rows scanned for each row before the auction is called in, where columns may stay unmatched
+AGAIN = 32  # the same where most rows are matched already
+NEVER = np.iinfo(np.int64).max
+# Of integers: a price that falls below FLOOR ends the auction, and no eps exceeds MOST_EPS.  A bid lowers a price by
+# twice eps and the range of costs at most, which is below 2^61, so nothing leaves int64; and the searches begin with
+# prices so near to one another that no path comes to 2^62.
+FLOOR = -(2**60)
+MOST_EPS = 2.0**57
+
+
+def solve(indptr, indices, cost, m, *, limit=None, start=None, matched=None, callback=None, alpha=7.0, fine=100.0):
+    """The sparse solver; costs and matching as CSR, see assign/cpu/sparse/__init__.py.
+
+    alpha    divisor of eps from phase to phase
+    fine     last eps: the mean gap between a row's best columns divided by this
+    matched  with start: columns of the rows (-1: none), most of which fit these prices; leaves the auction out
+    """
+    if not 1 < check_real("alpha", alpha) < np.inf:
+        raise ValueError(f"alpha must be finite and greater than 1, got {alpha!r}")
+    if not 0 < check_real("fine", fine) < np.inf:
+        raise ValueError(f"fine must be finite and positive, got {fine!r}")
+    n = len(indptr) - 1
+    if limit is None and n:
+        empty = np.flatnonzero(np.diff(indptr) == 0)
+        if len(empty):
+            raise InfeasibleError(empty[:1], ())
+    how = {"matched": matched, "callback": callback, "alpha": alpha, "fine": fine}
+    found = _solve(indptr, indices, cost, m, limit, start, **how)
+    ceiling = np.inf
+    while len(indices) and (unit := _lost(m, *found)) is not None:
+        lower = lower_ceiling(indptr, indices, cost, m, limit, found[0], unit)
+        if lower is None or not lower < ceiling / 2:
+            break
+        ceiling = lower
+        found = _solve(indptr, indices, np.minimum(cost, ceiling), m, limit, None, **(how | {"matched": None}))
+    return found
+
+
+def _lost(m: int, col_of, u, v, stats) -> float | None:
+    """The unit that prices of floats are rounded to if they have lost digits of the costs paid; None if not."""
+    if u.dtype.kind != "f":
+        return None
+    row = np.flatnonzero(col_of >= 0)
+    prices = max(np.abs(u).max(initial=0.0), np.abs(v).max(initial=0.0))
+    paid = np.abs(u[row] + v[col_of[row]]).max(initial=0.0)
+    unit = 2 * float(np.finfo(np.float64).eps) * prices
+    return unit if UNITS * unit > tolerance((len(u), m), paid) else None
+
+
+def _solve(indptr, indices, cost, m, limit, start, matched, callback, alpha, fine):
+    """As `solve`; prices of floats may have lost digits to a cost that no cheapest assignment holds."""
+    n = len(indptr) - 1
+    network = _Network(indptr, indices, cost, m, limit)
+    warm = start is not None and len(indices)
+    v = network.numbers(start[1]) if warm else np.zeros(m, network.real)
+    if network.asymmetric:
+        np.minimum(v, 0, out=v)
+    stats = {"bids": 0, "phases": 0, "searches": 0, "scans": 0}
+    arc_of, row_of = np.full(n, -1, np.int64), np.full(m, -1, np.int32)
+    waiting = np.empty(n, np.int32)
+    if n and len(indices):
+        known = warm and matched is not None
+        if known:
+            row_of[matched[matched >= 0]] = np.flatnonzero(matched >= 0)
+        paths = network.asymmetric or known
+        budget = (AGAIN if known else WITHOUT) * n
+        if not (paths and _finish(network, v, arc_of, row_of, waiting, budget, stats)):
+            if paths:
+                row_of[:] = -1
+            if paths and not known:
+                v[:] = 0
+            if not _auction(network, v, row_of, waiting, paths or not warm, alpha, fine, stats, callback):
+                v[:] = 0
+                row_of[:] = -1
+            _finish(network, v, arc_of, row_of, waiting, NEVER, stats)
+        if callback is not None:
+            callback(dict(stats))
+        if network.asymmetric:
+            v = _columns(network, v, arc_of, row_of, stats)
+    return network.result(v, arc_of, stats)
+
+
+class _Network:
+    """Costs in the numbers of the solver: float64, or int64 shifted to the left."""
+
+    def __init__(self, indptr, indices, cost, m, limit):
+        self.start, self.indices, self.n, self.m = indptr, indices, len(indptr) - 1, m
+        self.columns = indices.view(np.uint32)
+        self.whole = cost.dtype.kind != "f"
+        self.real = np.int64 if self.whole else np.float64
+        self.cost = cost.astype(self.real, copy=False)
+        self.limited = limit is not None
+        self.limit = np.asarray(limit, self.real) if self.limited else np.empty(0, self.real)
+        self.asymmetric = self.limited or self.n < m
+        self.shift = 0
+        self.spread = self.real(self.cost.max() - self.cost.min()) if len(cost) else self.real(0)
+        self.far = np.int64(2**62) if self.whole else np.float64(np.inf)
+
+    def shift_to(self, eps, v) -> None:
+        """Shift the costs until eps is a whole number, as far as there are bits for it and for the prices v."""
+        largest = int(abs(self.cost).max()) + int(abs(self.limit).max() if self.limited else 0) + int(abs(v).max()) + 1
+        room = 61 - (8 * (self.n + 1) * largest).bit_length()
+        self.shift = int(np.clip(np.ceil(np.log2(4 / eps)), 0, max(room, 0)))
+        if self.shift:
+            self.cost = self.cost << self.shift
+            self.limit = self.limit << self.shift
+            self.spread = self.spread << self.shift
+
+    def numbers(self, prices):
+        """Prices of columns to start from, made small: large ones would cost digits, or overflow."""
+        prices = np.asarray(prices)
+        if self.whole and prices.dtype.kind != "f":
+            bound = min(int(self.spread) * REACH, 2**61 // (self.n + 1))
+            return np.clip(prices.astype(np.int64), -bound, bound)
+        prices = np.nan_to_num(prices.astype(np.float64))
+        if not self.asymmetric:
+            prices -= np.median(prices)
+        bound = float(self.spread) * REACH
+        prices = np.clip(prices, -bound, bound)
+        return np.rint(prices).astype(np.int64) if self.whole else prices
+
+    def result(self, v, arc_of, stats):
+        u = np.empty(self.n, self.real)
+        row_prices(self.start, self.columns, self.cost, self.limit, v, arc_of, u)
+        if self.shift:
+            u, v = -(-u >> self.shift), v >> self.shift
+        col_of = np.full(self.n, -1, np.int32)
+        matched = arc_of >= 0
+        col_of[matched] = self.indices[arc_of[matched]]
+        return col_of, u, v, stats
+
+
+def _auction(network, v, row_of, waiting, cold, alpha, fine, stats, callback):
+    """Phases of bids, which leave v and row_of; False if prices got too low for that."""
+    at = network.start, network.columns
+    gap = mean_gap(*at, network.cost, v)
+    if gap == 0:
+        gap = float(network.spread) / 16
+    if gap == 0:  # all costs are equal
+        if not network.limited:
+            row_of[check_feasible(network.start, network.indices, network.n, network.m)] = np.arange(network.n)
+        return True
+    if network.whole:
+        network.shift_to(gap / fine, v)
+        v <<= network.shift
+    scale = 2.0**network.shift
+    last = gap * scale / fine
+    eps = last * alpha ** np.ceil(np.log(FIRST * fine) / np.log(alpha)) if cold else last
+    n, floor, most = network.n, network.real(FLOOR if network.whole else -np.inf), np.inf
+    if network.whole:
+        eps, last, most = min(eps, MOST_EPS), min(last, MOST_EPS), MOST_EPS
+    col_of = np.empty(n, np.int32)
+    doubtful = not network.limited
+    while True:
+        step = network.real(max(eps, 1) if network.whole else eps)
+        big = network.real(network.spread + step)
+        top = release(*at, network.cost, network.limit, step, v, col_of, row_of, waiting)
+        while top:
+            prices = v, row_of, waiting, top
+            top, bids = bid(*at, network.cost, network.limit, step, big, PATIENCE * n, floor, *prices)
+            if bids < 0:
+                return False
+            stats["bids"] += bids
+            if top and doubtful:
+                check_feasible(network.start, network.indices, n, network.m)
+                doubtful = False
+            if top and stats["phases"] == 0:
+                eps = min(4 * eps, most)
+                step = network.real(eps)
+        stats["phases"] += 1
+        if callback is not None:
+            callback(dict(stats))
+        if eps <= last:
+            return True
+        eps = max(eps / alpha, last)
+
+
+def _finish(network, v, arc_of, row_of, waiting, budget, stats):
+    """The exact matching of the rows, in v, arc_of, row_of; False if the budget of scans did not suffice."""
+    at = network.start, network.columns, network.cost
+    zero, n = network.real(0), network.n
+    top = release(*at, network.limit, zero, v, np.empty(n, np.int32), row_of, waiting)
+    find_arcs(network.start, network.columns, row_of, arc_of)
+    left = settle(*at, network.limit, network.spread, SETTLE * n, v, arc_of, row_of, waiting, top)
+    search = Search.of(len(network.cost), network.m, network.far)
+    root, done, scans = augment(*at, network.limit, network.far, budget, v, arc_of, row_of, waiting[:left], search)
+    stats["searches"] += int(left)
+    stats["scans"] += int(scans)
+    if root >= 0:
+        rows = np.append(row_of[search.done[:done]], root)
+        raise deficiency(network.start, network.indices, rows)
+    return root != STOPPED
+
+
+def _columns(network, v, arc_of, row_of, stats):
+    """Columns left over with a price below 0; changes arc_of, row_of, and returns v."""
+    bad = np.flatnonzero((row_of < 0) & (v < 0)).astype(np.int32)
+    if not len(bad):
+        return v
+    n, m = network.n, network.m
+    u = np.empty(n, network.real)
+    row_prices(network.start, network.columns, network.cost, network.limit, v, arc_of, u)
+    order = np.argsort(network.indices, kind="stable")
+    start = np.zeros(m + 1, np.int64)
+    np.cumsum(np.bincount(network.indices, minlength=m), out=start[1:])
+    rows = (np.searchsorted(network.start, order, side="right") - 1).astype(np.uint32)
+    cost = network.cost[order]
+    col_of = np.full(n, -1, np.int32)
+    col_of[row_of[row_of >= 0]] = np.flatnonzero(row_of >= 0)
+    arcs = np.empty(m, np.int64)
+    find_arcs(start, rows, col_of, arcs)
+    zeros = np.zeros(m, network.real)
+    search = Search.of(len(cost), n, network.far)
+    _, _, scans = augment(start, rows, cost, zeros, network.far, NEVER, u, arcs, col_of, bad, search)
+    stats["searches"] += len(bad)
+    stats["scans"] += int(scans)
+    matched = arcs[arcs >= 0]
+    arc_of[:] = -1
+    arc_of[rows[matched]] = order[matched]
+    v = np.empty(m, network.real)
+    row_prices(start, rows, cost, zeros, u, arcs, v)
+    return v

@@ -1,0 +1,95 @@
+"""From the state a solver leaves to a true flow.
+
+A solver may leave more excess on the source side than came from the source (it got stuck and must go back),
+and lack more on the sink side than the sink takes.  Both are flow problems of one kind on the residual graph:
+
+  source side   e - s > 0 must go back along residual arcs, to pixels where it is < 0
+  sink side     -(e + t) > 0 must be fetched against residual arcs, from pixels where it is < 0
+
+No arc joins the two sides, so one solve serves both, with the arcs of the sink side turned round.
+"""
+
+import numpy as np
+
+from gridcut.core.grid import Grid
+from gridcut.core.load import NOTHING, Reader, fill, load_terminals_kernel, plane
+from gridcut.core.units import scale_of
+from gridcut.device import CertificateError, kernel
+from gridcut.papers import push_relabel
+
+
+@kernel
+def detach_kernel(sink_side, excess, residual, source, minus_sink, step, out_excess, out_residual):
+    """The problem above from a solver's state; out_residual comes zeroed."""
+    arcs = len(step)
+    for p in range(excess.size):
+        out_excess[p] = minus_sink[p] - excess[p] if sink_side[p] else excess[p] - source[p]
+        for k in range(arcs):
+            r = residual[p * arcs + k]
+            if r != 0 and sink_side[p] == sink_side[p + step[k]]:
+                if sink_side[p]:
+                    out_residual[(p + step[k]) * arcs + (k ^ 1)] = r
+                else:
+                    out_residual[p * arcs + k] = r
+
+
+@kernel
+def attach_kernel(sink_side, residual, solved, source, minus_sink, step, excess):
+    """The state with the solution of that problem: `excess` and `solved` are turned back in place."""
+    arcs = len(step)
+    for p in range(excess.size):
+        excess[p] = minus_sink[p] - excess[p] if sink_side[p] else excess[p] + source[p]
+        for k in range(0, arcs, 2):
+            q = p + step[k]
+            if q < 0 or q >= excess.size:
+                continue
+            there, back = p * arcs + k, q * arcs + k + 1
+            if sink_side[p] != sink_side[q]:
+                solved[there] = residual[there]
+                solved[back] = residual[back]
+            elif sink_side[p]:
+                solved[there], solved[back] = solved[back], solved[there]
+
+
+def complete(views: Reader, grid: Grid) -> Grid:
+    """A grid with the residuals of a true flow; `grid` is left as it is.  Memory of three grids.
+
+    Raises CertificateError if the state does not belong to the capacities.
+    """
+    layout = grid.layout
+    if views.bound is None:
+        nothing = plane(NOTHING, layout.shape)
+        source = _terminals(views._replace(sink=nothing), grid)
+        minus_sink = _terminals(views._replace(source=nothing), grid)
+    else:  # what the terminals of a pixel have in common flows straight through it
+        start, _ = fill(views, grid.excess.dtype, grid.unit)
+        source, minus_sink = np.maximum(start.excess, 0), np.minimum(start.excess, 0)
+        del start
+    sink_side = _sink_side(grid)
+    excess = np.empty_like(grid.excess)
+    residual = np.zeros_like(grid.residual)
+    detach_kernel(sink_side, grid.excess, grid.residual, source, minus_sink, layout.step, excess, residual)
+    push_relabel.solve(excess, residual, layout.step)
+    if np.any(excess > 0):
+        raise CertificateError(
+            "the preflow cannot be completed to a flow: have the capacities been changed since the solve?"
+        )
+    attach_kernel(sink_side, grid.residual, residual, source, minus_sink, layout.step, excess)
+    return grid._replace(excess=excess, residual=residual)
+
+
+def _terminals(views: Reader, grid: Grid) -> np.ndarray:
+    """source - sink of these views in units, padded."""
+    layout = grid.layout
+    scale = scale_of(grid.unit, None)
+    out = np.zeros_like(grid.excess)
+    lines = layout.extent[0] * layout.extent[1]
+    where = (layout.extent, layout.stride3, layout.head, 0, lines)
+    load_terminals_kernel(views.source, views.sink, views.mask, scale, *where, out)
+    return out
+
+
+def _sink_side(grid: Grid) -> np.ndarray:
+    """Pixels that can reach the sink: one search, since a solver left nothing to push."""
+    sink_side, _ = push_relabel.solve(grid.excess, grid.residual, grid.step)
+    return sink_side

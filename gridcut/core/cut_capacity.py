@@ -1,0 +1,223 @@
+"""The capacity of a cut, summed from the caller's own arrays.
+
+Integers are summed exactly: int64 arrays in two halves of 32 bits, whose sums cannot overflow.  Floats as
+float64, and with them what their rounding to units has lost (see gridcut/core/units.py).
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from gridcut.core import sums
+from gridcut.core.load import Plane, Reader, fill
+from gridcut.core.units import difference, scale_of, units
+from gridcut.device import kernel
+
+
+class Measured(NamedTuple):
+    """A cut of float capacities, in the caller's measure.
+
+    value     its capacity
+    reduced   the same without what the two terminals of a pixel have in common, if the problem is clamped
+    loss      how much less `reduced` is after rounding
+    """
+
+    value: float
+    reduced: float
+    loss: float
+
+
+@kernel
+def lost(value, scale):
+    """What rounding a capacity takes away."""
+    exact = value * scale[0] * scale[1]
+    return value - np.float64(np.int64(exact if exact < scale[2] else scale[2])) * scale[3]
+
+
+@kernel
+def terminal_kernel(capacity, mask, labels, side, scale, extent, first, last, zero):
+    """Sum of a terminal's capacities over the pixels whose label is `side`, on lines first..last, and their loss."""
+    total = zero
+    loss = 0.0
+    c2 = capacity.stride[2]
+    data = capacity.data
+    for line in range(first, last):
+        z, y = divmod(line, extent[1])
+        c = capacity.start + z * capacity.stride[0] + y * capacity.stride[1]
+        near = line * extent[2]
+        for x in range(extent[2]):
+            counts = labels[np.uint64(near + x)] == side
+            if mask is not None:
+                m = mask.start + z * mask.stride[0] + y * mask.stride[1] + x * mask.stride[2]
+                counts = counts and mask.data[np.uint64(m)] != 0
+            value = data[np.uint64(c + x * c2)]
+            total += value if counts else zero
+            if scale is not None:
+                loss += lost(value, scale) if counts else 0.0
+    return total, loss
+
+
+@kernel
+def differences_kernel(source, sink, mask, labels, scale, extent, first, last):
+    """What pixels on lines first..last pay of the difference of their terminals, the loss, and what these share."""
+    total = 0.0
+    loss = 0.0
+    shared = 0.0
+    for line in range(first, last):
+        z, y = divmod(line, extent[1])
+        s = source.start + z * source.stride[0] + y * source.stride[1]
+        t = sink.start + z * sink.stride[0] + y * sink.stride[1]
+        for x in range(extent[2]):
+            if mask is not None:
+                if mask.data[mask.start + z * mask.stride[0] + y * mask.stride[1] + x * mask.stride[2]] == 0:
+                    continue
+            kept = np.float64(source.data[s + x * source.stride[2]])
+            paid = np.float64(sink.data[t + x * sink.stride[2]])
+            if labels[line * extent[2] + x] == 0:
+                kept, paid = paid, kept
+            shared += min(kept, paid)
+            if paid > kept:
+                total += paid - kept
+                loss += (paid - kept) - np.float64(difference(paid, kept, scale)) * scale[3]
+    return total, loss, shared
+
+
+@kernel
+def arc_kernel(capacity, far_mask, labels, scale, extent, offset, first, last, zero):
+    """Capacity of the arcs p -> p + offset from the source side to the sink side, p on lines first..last; the loss."""
+    total = zero
+    loss = 0.0
+    c2 = capacity.stride[2]
+    data = capacity.data
+    width = extent[2]
+    ahead = (offset[0] * extent[1] + offset[1]) * width + offset[2]
+    for line in range(first, last):
+        z, y = divmod(line, extent[1])
+        if not (0 <= z + offset[0] < extent[0] and 0 <= y + offset[1] < extent[1]):
+            continue
+        c = capacity.start + z * capacity.stride[0] + y * capacity.stride[1]
+        near = line * width
+        for x in range(max(0, -offset[2]), min(width, width - offset[2])):
+            crosses = labels[np.uint64(near + x)] > labels[np.uint64(near + ahead + x)]
+            if far_mask is not None:
+                m = far_mask.start + z * far_mask.stride[0] + y * far_mask.stride[1] + x * far_mask.stride[2]
+                crosses = crosses and far_mask.data[np.uint64(m)] != 0
+            value = data[np.uint64(c + x * c2)]
+            total += value if crosses else zero
+            if scale is not None:
+                loss += lost(value, scale) if crosses else 0.0
+    return total, loss
+
+
+@kernel
+def to_sink_kernel(sink, mask, scale, extent, first, last):
+    """Sum of the capacities to the sink in units on lines first..last, in halves of 32 bits."""
+    low = np.int64(0)
+    high = np.int64(0)
+    for line in range(first, last):
+        z, y = divmod(line, extent[1])
+        t = sink.start + z * sink.stride[0] + y * sink.stride[1]
+        for x in range(extent[2]):
+            if mask is not None:
+                if mask.data[mask.start + z * mask.stride[0] + y * mask.stride[1] + x * mask.stride[2]] == 0:
+                    continue
+            value = units(sink.data[t + x * sink.stride[2]], scale)
+            low += value & 0xFFFFFFFF
+            high += value >> 32
+    return low, high
+
+
+def halves(capacity: Plane, is_float: bool) -> list[tuple[Plane, int]]:
+    """Planes whose sums fit into 64 bits, and by how many bits each counts more."""
+    if is_float or capacity.data.dtype != np.int64:
+        return [(capacity, 0)]
+    start, stride = 2 * capacity.start, tuple(2 * s for s in capacity.stride)
+    low = 0 if np.little_endian else 1
+    return [
+        (Plane(capacity.data.view(np.uint32), start + low, stride), 0),
+        (Plane(capacity.data.view(np.int32), start + 1 - low, stride), 32),
+    ]
+
+
+def capacity_to_sink(views: Reader, unit: float | int, lines: tuple[int, int] | None = None) -> int:
+    """Sum of all capacities to the sink in units; of a clamped problem, by how much they exceed those of the source.
+
+    lines: of these alone, as `Reader.bands` counts them
+    """
+    layout = views.layout
+    extent = layout.extent
+    first, last = lines or (0, extent[0] * extent[1])
+    if views.bound is not None:
+        start, _ = fill(views, np.int64, unit)
+        deficit = -np.minimum(layout.interior(start.excess), 0)
+        return sums.total(deficit.reshape(-1, extent[2])[first:last])
+    low, high = to_sink_kernel(views.sink, views.mask, scale_of(unit, None), extent, first, last)
+    return int(low) + (int(high) << 32)
+
+
+def cut_capacity(views: Reader, labels: np.ndarray, is_float: bool, lines=None) -> int | float:
+    """Capacity of the cut between labels True and False; one pass over the arrays, no memory.
+
+    lines: what begins on these alone, (first, last) as `Reader.bands` counts them.
+    """
+    return add_up([capacity for capacity, _ in _terms(views, labels, is_float, None, lines)])
+
+
+def measure_cut(views: Reader, labels: np.ndarray, unit: float, lines=None) -> Measured:
+    """The same for float capacities with what rounding to this unit has lost."""
+    scale = scale_of(unit, views.bound)
+    if views.bound is None:
+        totals, losses = zip(*_terms(views, labels, True, scale, lines), strict=True)
+        value = add_up(totals)
+        return Measured(value, value, add_up(losses))
+    extent, flat = views.layout.extent, labels.view(np.uint8).reshape(-1)
+    terms, shared = [], []
+    for band in views.bands(lines):
+        *term, common = differences_kernel(views.source, views.sink, views.mask, flat, scale, extent, *band)
+        terms.append(term)
+        shared.append(common)
+    terms += _terms(views._replace(source=None, sink=None), labels, True, scale, lines)
+    totals, losses = zip(*terms, strict=True)
+    return Measured(add_up([*totals, *shared]), add_up(totals), add_up(losses))
+
+
+def _terms(views: Reader, labels: np.ndarray, is_float: bool, scale, lines) -> list[tuple]:
+    """Sums of the capacities across a cut and their losses; without terminals if the views have none."""
+    layout = views.layout
+    extent = layout.extent
+    flat = labels.view(np.uint8).reshape(-1)
+    zero = np.float64(0) if is_float else np.int64(0)
+    terminals = [
+        (part, shift, side)
+        for capacity, side in ((views.source, 0), (views.sink, 1))
+        if capacity is not None
+        for part, shift in halves(capacity, is_float)
+    ]
+    arcs = [
+        (part, shift, layout.offset3(k), views.far_mask(layout.offset3(k)))
+        for k, capacity in enumerate(views.arcs)
+        for part, shift in halves(capacity, is_float)
+    ]
+    terms = []
+    for band in views.bands(lines):
+        found = [
+            (shift, terminal_kernel(part, views.mask, flat, side, scale, extent, *band, zero))
+            for part, shift, side in terminals
+        ]
+        found += [
+            (shift, arc_kernel(part, far_mask, flat, scale, extent, offset, *band, zero))
+            for part, shift, offset, far_mask in arcs
+        ]
+        terms += [(float(sum_), loss) if is_float else (int(sum_) << shift, 0) for shift, (sum_, loss) in found]
+    return terms
+
+
+def add_up(numbers) -> int | float:
+    """The sum of integers, or of floats: infinite where it is no float."""
+    if not any(isinstance(n, float) for n in numbers):
+        return sum(numbers)
+    try:
+        return math.fsum(numbers)
+    except OverflowError:
+        return math.inf

@@ -1,0 +1,346 @@
+"""Reading a caller's arrays into the grid: one pass over the capacities, checked as they pass.
+
+Arrays of any layout are read where they lie, scalars too.  Lines are loaded in bands small enough that what
+all arrays contribute to a pixel meets in the cache.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gridcut.core.grid import Grid, Layout, make_layout
+from gridcut.core.problem import Offset, Problem, first_bad
+from gridcut.core.terms import ends
+from gridcut.core.units import choose_unit, clamp_kernel, difference, scale_of, units
+from gridcut.device import kernel
+
+BAND = 1 << 14  # pixels loaded from all arrays before the next ones: what fits into a core's second cache
+INT32_MAX = 2**31 - 1
+INT64_MAX = 2**63 - 1
+NOTHING = np.zeros((), np.int32)
+
+
+class Plane(NamedTuple):
+    """A capacity array as kernels read it: pixel (z, y, x) is data[start + z * s0 + y * s1 + x * s2].
+
+    One compiled version serves contiguous, strided, reversed, read-only and 0-d arrays (all strides 0).
+    """
+
+    data: np.ndarray
+    start: int
+    stride: tuple[int, int, int]
+
+    def shifted(self, offset3) -> "Plane":
+        """Reads pixel p + offset where this one reads p."""
+        return self._replace(start=self.start + sum(o * s for o, s in zip(offset3, self.stride, strict=True)))
+
+
+class _Memory:
+    """Hands numpy the memory of an array as one flat writeable array, which numba types in only one way."""
+
+    def __init__(self, owner, address, length):
+        self.owner = owner
+        self.__array_interface__ = {
+            "data": (address, False),
+            "shape": (length,),
+            "typestr": owner.dtype.str,
+            "version": 3,
+        }
+
+
+def plane(array: np.ndarray, shape: tuple[int, ...]) -> Plane:
+    """`array`, of this shape or 0-d, as kernels read it; no copy."""
+    strides = tuple(s // array.itemsize for s in array.strides) if array.ndim else (0,) * len(shape)
+    # Axes of length 1 may carry any stride, and must not widen the window.
+    reach = [(d - 1) * s for d, s in zip(shape, strides, strict=True)]
+    below = sum(r for r in reach if r < 0)
+    above = sum(r for r in reach if r > 0)
+    address = array.__array_interface__["data"][0] + below * array.itemsize
+    data = np.asarray(_Memory(array, address, above - below + 1))
+    return Plane(data, -below, (0,) * (3 - len(shape)) + strides)
+
+
+def mask_plane(mask: np.ndarray | None, shape: tuple[int, ...]) -> Plane | None:
+    return None if mask is None else plane(mask.view(np.uint8), shape)
+
+
+# Indices below are never negative; saying so by uint64 spares numba's test for indices counted from the end,
+# and lets the loops along a line become vector instructions.
+
+
+@kernel
+def load_terminals_kernel(source, sink, mask, scale, extent, stride, head, first, last, excess):
+    """excess = source - sink on lines first..last; the bitwise or of all that was read from each."""
+    seen_source = np.int64(0)
+    seen_sink = np.int64(0)
+    s2, t2 = source.stride[2], sink.stride[2]
+    for line in range(first, last):
+        z, y = divmod(line, extent[1])
+        s = source.start + z * source.stride[0] + y * source.stride[1]
+        t = sink.start + z * sink.stride[0] + y * sink.stride[1]
+        p = head + z * stride[0] + y * stride[1]
+        for x in range(extent[2]):
+            if mask is not None:
+                if mask.data[np.uint64(mask.start + z * mask.stride[0] + y * mask.stride[1] + x * mask.stride[2])] == 0:
+                    continue
+            a = units(source.data[np.uint64(s + x * s2)], scale)
+            b = units(sink.data[np.uint64(t + x * t2)], scale)
+            seen_source |= a
+            seen_sink |= b
+            excess[np.uint64(p + x)] = a - b
+    return seen_source, seen_sink
+
+
+@kernel
+def load_differences_kernel(source, sink, mask, scale, extent, stride, head, excess):
+    """excess = source - sink of a clamped problem, as far as it goes without the arcs."""
+    for z in range(extent[0]):
+        for y in range(extent[1]):
+            s = source.start + z * source.stride[0] + y * source.stride[1]
+            t = sink.start + z * sink.stride[0] + y * sink.stride[1]
+            p = head + z * stride[0] + y * stride[1]
+            for x in range(extent[2]):
+                if mask is not None:
+                    if mask.data[mask.start + z * mask.stride[0] + y * mask.stride[1] + x * mask.stride[2]] == 0:
+                        continue
+                a, b = source.data[s + x * source.stride[2]], sink.data[t + x * sink.stride[2]]
+                excess[p + x] = difference(a, b, scale)
+
+
+@kernel
+def load_arc_kernel(capacity, mask, far_mask, scale, extent, offset, stride, head, first, last, step, k, residual):
+    """residual of arc k on lines first..last, where it stays inside; the bitwise or of all that was read."""
+    arcs = len(step)
+    seen = np.int64(0)
+    c2 = capacity.stride[2]
+    for line in range(first, last):
+        z, y = divmod(line, extent[1])
+        if not (0 <= z + offset[0] < extent[0] and 0 <= y + offset[1] < extent[1]):
+            continue
+        c = capacity.start + z * capacity.stride[0] + y * capacity.stride[1]
+        r = (head + z * stride[0] + y * stride[1]) * arcs + k
+        for x in range(max(0, -offset[2]), min(extent[2], extent[2] - offset[2])):
+            if mask is not None:
+                m = z * mask.stride[0] + y * mask.stride[1] + x * mask.stride[2]
+                if mask.data[np.uint64(mask.start + m)] == 0 or far_mask.data[np.uint64(far_mask.start + m)] == 0:
+                    continue
+            value = units(capacity.data[np.uint64(c + x * c2)], scale)
+            seen |= value
+            residual[np.uint64(r + x * arcs)] = value
+    return seen
+
+
+@kernel
+def load_all_arcs_kernel(capacities, scale, extent, offsets, stride, head, first, last, step, residual):
+    """The same for all arcs at once: for arrays of one kind and stride, and no mask."""
+    arcs = len(step)
+    width = extent[2]
+    c0, c1, c2 = capacities[0].stride
+    seen = np.int64(0)
+    low = 0
+    high = width
+    for k in range(arcs):
+        low = max(low, -offsets[k][2])
+        high = min(high, width - offsets[k][2])
+    for line in range(first, last):
+        z, y = divmod(line, extent[1])
+        inner = True
+        for k in range(arcs):
+            inner &= 0 <= z + offsets[k][0] < extent[0] and 0 <= y + offsets[k][1] < extent[1]
+        # From a to b every arc stays inside; the rest is asked arc by arc.
+        a = low if inner else width
+        b = max(a, high)
+        c = z * c0 + y * c1
+        r = (head + z * stride[0] + y * stride[1]) * arcs
+        if c2 == 1:
+            for x in range(a, b):
+                for k in range(arcs):
+                    value = units(capacities[k].data[np.uint64(capacities[k].start + c + x)], scale)
+                    seen |= value
+                    residual[np.uint64(r + x * arcs + k)] = value
+        else:
+            for x in range(a, b):
+                for k in range(arcs):
+                    value = units(capacities[k].data[np.uint64(capacities[k].start + c + x * c2)], scale)
+                    seen |= value
+                    residual[np.uint64(r + x * arcs + k)] = value
+        for k in range(arcs):
+            o = offsets[k]
+            if 0 <= z + o[0] < extent[0] and 0 <= y + o[1] < extent[1]:
+                for x in range(max(0, -o[2]), min(width, width - o[2])):
+                    if x < a or x >= b:
+                        value = units(capacities[k].data[np.uint64(capacities[k].start + c + x * c2)], scale)
+                        seen |= value
+                        residual[np.uint64(r + x * arcs + k)] = value
+    return seen
+
+
+@kernel
+def largest_kernel(capacity, mask, far_mask, extent, offset, zero):
+    """The largest capacity that is used (offset 0: a terminal's), and whether one is negative or NaN."""
+    largest = zero
+    bad = False
+    for z in range(max(0, -offset[0]), min(extent[0], extent[0] - offset[0])):
+        for y in range(max(0, -offset[1]), min(extent[1], extent[1] - offset[1])):
+            c = capacity.start + z * capacity.stride[0] + y * capacity.stride[1]
+            for x in range(max(0, -offset[2]), min(extent[2], extent[2] - offset[2])):
+                if mask is not None:
+                    m = z * mask.stride[0] + y * mask.stride[1] + x * mask.stride[2]
+                    if mask.data[mask.start + m] == 0 or far_mask.data[far_mask.start + m] == 0:
+                        continue
+                value = capacity.data[c + x * capacity.stride[2]]
+                if not value >= 0:
+                    bad = True
+                elif value > largest:
+                    largest = value
+    return largest, bad
+
+
+class Reader(NamedTuple):
+    """A problem's arrays as kernels read them: what each arc and each terminal is loaded from; bound: as in Problem."""
+
+    layout: Layout
+    source: Plane
+    sink: Plane
+    arcs: tuple[Plane, ...]
+    mask: Plane | None
+    bound: float | None = None
+
+    def far_mask(self, offset3) -> Plane | None:
+        """The mask at the far end of an arc."""
+        return None if self.mask is None else self.mask.shifted(offset3)
+
+    def bands(self, lines: tuple[int, int] | None = None):
+        """Ranges of lines of the last axis, about BAND pixels each; of all lines or of (first, last) alone."""
+        extent = self.layout.extent
+        begin, end = lines or (0, extent[0] * extent[1])
+        height = max(1, BAND // extent[2])
+        for first in range(begin, end, height):
+            yield first, min(end, first + height)
+
+
+def reader(problem: Problem, layout: Layout) -> Reader:
+    """Views of the caller's arrays; an arc without its own reads that of its opposite at the other end."""
+    shape = problem.shape
+    arcs = []
+    for k, offset in enumerate(layout.offsets):
+        opposite = layout.offsets[k ^ 1]
+        if offset in problem.edges:
+            arcs.append(plane(problem.edges[offset], shape))
+        elif opposite in problem.edges:
+            arcs.append(plane(problem.edges[opposite], shape).shifted(layout.offset3(k)))
+        else:
+            arcs.append(plane(NOTHING, shape))
+    return Reader(
+        layout,
+        plane(problem.source, shape),
+        plane(problem.sink, shape),
+        tuple(arcs),
+        mask_plane(problem.mask, shape),
+        problem.bound,
+    )
+
+
+def load(problem: Problem) -> tuple[Grid, Reader]:
+    """The grid of a checked problem that is not empty, and the views it was read through.
+
+    Integers are loaded as int32 at once, and again as int64 if what was seen asks for it.  Time and memory:
+    one pass; the grid's arrays and nothing else.
+    """
+    layout = make_layout(problem.shape, problem.edges)
+    views = reader(problem, layout)
+    if problem.is_float:
+        unit, bound = choose_unit(largest_capacities(problem, views), problem.bound)
+        views = views._replace(bound=bound)
+        return fill(views, np.int64, unit)[0], views
+    grid, seen = fill(views, np.int32, 1)
+    if min(seen) >= 0 and sum(seen) <= INT32_MAX:
+        return grid, views
+    # What was seen bounds the largest capacities from above within a factor of two, so ask for them exactly.
+    if integer_type(largest_capacities(problem, views)) == np.int32:
+        return grid, views
+    del grid
+    return fill(views, np.int64, 1)[0], views
+
+
+def fill(views: Reader, dtype, unit) -> tuple[Grid, list[int]]:
+    """A new grid with all capacities, and the bitwise or of those of the source, the sink, arc 0, arc 1, ...
+
+    The bitwise or is at least the largest, less than twice it, and negative if one is.
+    """
+    layout = views.layout
+    scale = scale_of(unit, views.bound)
+    excess = np.zeros(layout.size, dtype)
+    residual = np.zeros(layout.size * layout.arcs, dtype)
+    seen_source = seen_sink = 0
+    seen = [0] * layout.arcs
+    extent, stride, head = layout.extent, layout.stride3, layout.head
+    offsets = tuple(layout.offset3(k) for k in range(layout.arcs))
+    fused = views.mask is None and len({(c.stride, c.data.dtype) for c in views.arcs}) == 1
+    for first, last in views.bands():
+        a, b = load_terminals_kernel(
+            views.source, views.sink, views.mask, scale, extent, stride, head, first, last, excess
+        )
+        seen_source |= a
+        seen_sink |= b
+        if fused:
+            seen[0] |= load_all_arcs_kernel(
+                views.arcs, scale, extent, offsets, stride, head, first, last, layout.step, residual
+            )
+            continue
+        for k, capacity in enumerate(views.arcs):
+            seen[k] |= load_arc_kernel(
+                capacity, views.mask, views.far_mask(offsets[k]), scale,
+                extent, offsets[k], stride, head, first, last, layout.step, k, residual,
+            )  # fmt: skip
+    if fused:
+        seen = seen[:1] * layout.arcs
+    if views.bound is not None:
+        load_differences_kernel(views.source, views.sink, views.mask, scale, extent, stride, head, excess)
+        clamp_kernel(excess, residual, layout.step, head)
+    return Grid(layout, excess, residual, unit), [seen_source, seen_sink, *seen]
+
+
+def largest_capacities(problem: Problem, views: Reader, line: int = 0) -> list:
+    """Largest used capacity of source, sink and each arc; ValueError for a negative one or NaN.
+
+    line: where the problem begins in the caller's arrays, for the message.
+    """
+    layout = views.layout
+    jobs = [("source", problem.source, views.source, None), ("sink", problem.sink, views.sink, None)]
+    for k, offset in enumerate(layout.offsets):
+        if offset in problem.edges:
+            jobs.append((f"edges[{offset}]", problem.edges[offset], views.arcs[k], k))
+    found = {}
+    for name, array, view, k in jobs:
+        offset = (0, 0, 0) if k is None else layout.offset3(k)
+        zero = np.float64(0) if array.dtype.kind == "f" else np.int64(0)
+        largest, bad = largest_kernel(view, views.mask, views.far_mask(offset), layout.extent, offset, zero)
+        if bad:
+            used = used_pixels(problem, None if k is None else layout.offsets[k])
+            raise first_bad(name, array, problem.shape, used, line)
+        found[k if k is not None else name] = zero.dtype.type(largest).item()
+    arcs = [found.get(k, found.get(k ^ 1, 0)) for k in range(layout.arcs)]
+    return [found["source"], found["sink"], *arcs]
+
+
+def used_pixels(problem: Problem, offset: Offset | None) -> np.ndarray:
+    """Where an entry of edges[offset] counts: both ends inside the grid and the mask; None: a terminal's."""
+    used = np.ones(problem.shape, bool) if problem.mask is None else problem.mask.copy()
+    if offset is not None:
+        far = np.zeros(problem.shape, bool)
+        near, there = ends(problem.shape, (offset,))
+        far[near] = used[there]
+        used &= far
+    return used
+
+
+def integer_type(largest: list) -> type:
+    """What holds all sums round a pixel, given the largest capacities of source, sink and every arc."""
+    total = sum(largest)
+    if total > INT64_MAX:
+        raise ValueError(
+            "source, sink and edges are too large: the largest capacities round a pixel add up to "
+            f"{total}, the limit is {INT64_MAX}"
+        )
+    return np.int32 if total <= INT32_MAX else np.int64

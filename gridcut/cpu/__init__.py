@@ -1,1 +1,0 @@
-"""Maximum-flow solvers on the CPU, one algorithm a file; each exports solve(excess, residual, step, ...)."""

@@ -1,0 +1,126 @@
+"""Changing capacities under a flow on a GPU: what gridcut/core/changes.py does, at all pixels at once.
+
+The kernels compare the new arrays with the old ones; where a residual would become negative, the overdraft is pushed
+back over its arc.  Both directions of an edge are changed together, so that no residual is too large in between.
+"""
+
+import numpy as np
+from numba import float64, int32, int64, uint8, uint16
+
+from gridcut.cuda.pixel_kernels import (
+    ARC,
+    HEIGHT,
+    PLANES,
+    ROW,
+    SINK,
+    WIDTH,
+    add_halves,
+    at,
+    capacity_units,
+    counts,
+    first_run,
+    pixel_of,
+    place,
+    run_step,
+    runs_of,
+)
+from gridcut.device.cuda import cuda, cuda_kernel
+
+
+@cuda_kernel
+def copy_kernel(data, row, form, out):
+    """A contiguous copy of an array, in raster order."""
+    runs = runs_of(form)
+    run = first_run()
+    while run < runs:
+        z, y, x = pixel_of(form, run)
+        if x < form[WIDTH]:
+            out[(z * form[HEIGHT] + y) * form[WIDTH] + x] = data[at(form, row, 0, z, y, x)]
+        run += run_step()
+
+
+@cuda_kernel
+def scatter_kernel(places, values, out):
+    """out[places] = values; no place twice."""
+    i = np.int64(cuda.grid(1))
+    while i < places.size:
+        out[places[i]] = values[i]
+        i += cuda.gridsize(1)
+
+
+@cuda_kernel
+def change_terminal_kernel(new, old, row, mask, new_form, old_form, scale, excess, to_sink):
+    """The excess changes by as much as a terminal; to_sink: the sum of the sink's capacities, in halves."""
+    low = np.int64(0)
+    high = np.int64(0)
+    runs = runs_of(old_form)
+    run = first_run()
+    while run < runs:
+        z, y, x = pixel_of(old_form, run)
+        if counts(old_form, mask, row, 0, z, y, x):
+            before = capacity_units(old[at(old_form, row, 0, z, y, x)], scale, old_form)
+            change = capacity_units(new[at(new_form, row, 0, z, y, x)], scale, old_form) - before
+            if change != 0:
+                e, _, _ = place(old_form, 0, z, y, x)
+                if row == SINK:
+                    excess[e] -= change
+                    low += change & 0xFFFFFFFF
+                    high += change >> 32
+                else:
+                    excess[e] += change
+        run += run_step()
+    add_halves(low, high, to_sink, 0)
+
+
+@cuda_kernel
+def change_arcs_kernel(new, new_back, old, old_back, row, mask, new_form, old_form, scale, excess, residual):
+    """The residuals of arc p -> q, of this row, and of its opposite change by as much as their capacities."""
+    runs = runs_of(old_form)
+    k = np.int64(row - ARC)
+    back = (k ^ 1) + ARC
+    r = PLANES + ROW * row
+    run = first_run()
+    while run < runs:
+        z, y, x = pixel_of(old_form, run)
+        if counts(old_form, mask, row, 0, z, y, x):
+            far_z, far_y, far_x = z + old_form[r + 5], y + old_form[r + 6], x + old_form[r + 7]
+            change = capacity_units(new[at(new_form, row, 0, z, y, x)], scale, old_form)
+            change -= capacity_units(old[at(old_form, row, 0, z, y, x)], scale, old_form)
+            change_back = capacity_units(new_back[at(new_form, back, 0, far_z, far_y, far_x)], scale, old_form)
+            change_back -= capacity_units(old_back[at(old_form, back, 0, far_z, far_y, far_x)], scale, old_form)
+            if change != 0 or change_back != 0:
+                e, there, arc = place(old_form, 0, z, y, x)
+                far_e, here, _ = place(old_form, 0, far_z, far_y, far_x)
+                there += k * arc
+                here += (k ^ 1) * arc
+                left = np.int64(residual[there]) + change
+                left_back = np.int64(residual[here]) + change_back
+                over = np.int64(0)  # sent back from q to p
+                if left < 0:
+                    over = -left
+                elif left_back < 0:
+                    over = left_back
+                residual[there] = left + over
+                residual[here] = left_back - over
+                if over != 0:
+                    cuda.atomic.add(excess, e, over)
+                    cuda.atomic.add(excess, far_e, -over)
+        run += run_step()
+
+
+def kernels():
+    """Every kernel, with argument types it is launched with."""
+    form, mask = int64[::1], uint8[::1]
+    listed = []
+    for data, excess, residual in (
+        (int32[::1], int32[::1], uint16[::1]),
+        (float64[::1], int64[::1], int64[::1]),
+    ):
+        forms = (int32, mask, form, form, float64)
+        listed += [
+            ("copy", copy_kernel, (data, int32, form, data)),
+            ("scatter", scatter_kernel, (int64[::1], data, data)),
+            ("change_terminal", change_terminal_kernel, (data, data, *forms, excess, form)),
+            ("change_arcs", change_arcs_kernel, (data, data, data, data, *forms, excess, residual)),
+        ]
+    return listed

@@ -1,0 +1,237 @@
+"""The device path of max_flow: load, solve, labels and value, all on the GPU; proofs come back to the host."""
+
+import math
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from gridcut import methods
+from gridcut.core.cut import Cut, Later, Solved
+from gridcut.core.cut_capacity import Measured
+from gridcut.core.float_refinement import check_finite, next_bound
+from gridcut.core.grid import Grid
+from gridcut.core.load import reader
+from gridcut.core.problem import Problem
+from gridcut.core.units import LOSS
+from gridcut.cuda.device_load import Numbers, Sheet, State, choose_numbers, make_place
+from gridcut.cuda.pixel_kernels import ARC, SINK, SOURCE, cut_kernel, differences_kernel, grid_for, labels_kernel
+from gridcut.device.arrays import Moment, allocate, download, hand_back, overwrite, refusing, synchronize, to_host
+from gridcut.device.launch import launch
+from gridcut.tiles.tile_layout import to_flat
+
+SUM_BLOCKS = 264  # blocks that leave partial sums for the host to add
+
+
+class Clock:
+    """Seconds by phase."""
+
+    def __init__(self):
+        synchronize()  # the caller's library may still be writing its arrays
+        self._last = time.perf_counter()
+        self._ahead = None
+        self.seconds = {}
+
+    def phase(self, name: str, ahead: bool = False) -> None:
+        """The end of a phase: the GPU has done what belongs to it.
+
+        ahead: it may still be at work, and is not waited for; at the end of the next phase its clock tells which of
+        the two the time belongs to.
+        """
+        late = 0.0
+        if self._ahead is not None:
+            before, moment = self._ahead
+            on_gpu = moment.until_now()
+            late = max(0.0, time.perf_counter() - self._last - on_gpu)
+            self.seconds[before] += late
+        now = time.perf_counter()
+        self.seconds[name] = now - self._last - late
+        self._ahead = (name, Moment()) if ahead else None
+        self._last = now
+
+
+def solve_on_device(problem: Problem, name: str, solve, parameters: dict, callback):
+    """All images of a problem that is not empty.
+
+    Returns the problem as it was solved, the state, labels as bytes on the GPU, values, stats, a clock, and which
+    images of a batch have to be solved again alone, as rounding lost too much of their cuts.  A single image is solved
+    again here.
+    """
+    clock = Clock()
+    tiled = methods.works_on_tiles(name)
+    sheet = Sheet(problem, make_place(problem, tiled))
+    sheet.upload()
+    clock.phase("upload")
+    bounds = sheet.bounds()
+    while True:
+        numbers = choose_numbers(problem, bounds, tiled)
+        problem = problem._replace(bound=numbers.bound)
+        state = sheet.fill(numbers)
+        if not problem.is_float:
+            sheet = None  # frees the copies of arrays on the host; floats are summed again below
+        clock.phase("load", ahead=True)
+        side, _, stats = run(solve, state, parameters, callback)
+        clock.phase("solve")
+        labels, found = labels_and_values(state, side, sheet)
+        clock.phase("value")
+        if not problem.is_float:
+            values, again = found, []
+            break
+        values = [cut.value for cut in found]
+        if problem.items is not None:
+            again = [i for i, cut in enumerate(found) if cut.value == math.inf or cut.loss > LOSS * cut.reduced]
+            break
+        again = []
+        bound = bound_of(problem, found[0], labels, numbers.unit, bounds)
+        if bound is None:
+            break
+        problem = problem._replace(bound=bound)
+        del state  # its memory is for the next one
+    stats = {
+        **stats,
+        "seconds": clock.seconds,
+        "dtype": np.dtype(state.numbers.excess).name,
+        "unit": state.numbers.unit,
+    }
+    return problem, state, labels, values, stats, clock, again
+
+
+def bound_of(problem: Problem, cut: Measured, labels, unit: float, bounds: list) -> float | None:
+    """As `gridcut.core.float_refinement.next_bound`; ValueError for an infinite cut.  labels: on the GPU."""
+    check_finite(cut.value, problem.on_host, lambda: download(labels).view(np.bool_).reshape(problem.shape))
+    return next_bound(cut, unit, lambda: bounds)
+
+
+def max_flow_on_device(problem: Problem, name: str, solve, parameters: dict, callback) -> Cut:
+    """The cut of one problem that is not empty."""
+    problem, state, labels, values, stats, clock, _ = solve_on_device(problem, name, solve, parameters, callback)
+    labels = hand_back(labels.view(np.bool_).reshape(problem.shape), problem.library)
+    clock.phase("download")
+    later = Later(Fetched(problem, state), library=problem.library)
+    return Cut(values[0], labels, "cuda", name, stats, later)
+
+
+def batch_on_device(problem: Problem, name: str, solve, parameters: dict, callback):
+    """The cuts of all images of a batch that is not empty.
+
+    Returns labels of all, values, stats, and for each image its stats and a `Later`.
+    """
+    problem, state, labels, values, stats, clock, again = solve_on_device(problem, name, solve, parameters, callback)
+    alone = {i: item_on_device(problem, i, name, solve, parameters) for i in again}
+    for i, found in alone.items():
+        values[i] = found.value
+        pixels = math.prod(problem.shape)
+        overwrite(labels[i * pixels : (i + 1) * pixels], to_host(found.labels).view(np.uint8).reshape(-1))
+    labels = hand_back(labels.view(np.bool_).reshape((problem.items, *problem.shape)), problem.library)
+    clock.phase("download")
+    fetched = Fetched(problem, state)
+    items = [(stats, Later(Item(fetched, i), library=problem.library)) for i in range(problem.items)]
+    for i, found in alone.items():
+        items[i] = found.stats, found._solved
+    return labels, values, stats, items
+
+
+def item_on_device(problem: Problem, i: int, name: str, solve, parameters: dict) -> Cut:
+    """The cut of one image of a batch, solved alone."""
+    try:
+        return max_flow_on_device(problem.item(i)._replace(bound=None), name, solve, parameters, None)
+    except ValueError as error:
+        raise ValueError(f"item {i}: {error}") from error
+
+
+def run(solve, state: State, parameters: dict, callback, warm=None):
+    """Call a solver on its state: the sink side as `labels_kernel` reads it, what it wants back, and stats."""
+    place = state.place
+    with refusing():
+        if place.tiles is not None:
+            given = {"warm": warm, "callback": callback, **parameters}
+            after, stats = solve(state.excess, state.residual, place.tiles, **given)
+            return after.reach_bits, after, stats
+        grid = Grid(place.flat, state.excess, state.residual, state.numbers.unit)
+        sink_side, stats = methods.run(solve, grid, parameters, callback)
+        return sink_side, None, stats
+
+
+def labels_and_values(state: State, side, sheet: Sheet | None):
+    """Labels of all pixels as bytes on the GPU, and the value of every image, `Measured` for floats.
+
+    Integers: the capacity to the sink in all, and the excess on the sink side, which is less what of it is left:
+    condition (4) of gridcut/core/certificate.py.  Floats: the capacities across the cut, from the arrays of `sheet`.
+    """
+    place = state.place
+    (labels,) = allocate((place.pixels, np.uint8))
+    grid = grid_for(place.runs, place.items, 1)
+    launch(labels_kernel, *grid, side, state.mask, state.form, state.excess, labels, state.left)
+    if sheet is not None:
+        return labels, measure_cuts(sheet, labels, state.numbers)
+    low, high = download(state.sums).reshape(2, place.items, 2).transpose(2, 0, 1)
+    return labels, [
+        sum(map(int, lows)) + (sum(map(int, highs)) << 32) for lows, highs in zip(low.T, high.T, strict=True)
+    ]
+
+
+def measure_cuts(sheet: Sheet, labels, numbers: Numbers) -> list[Measured]:
+    """The cut of every image, summed as float64 in the same order at every call."""
+    place = sheet.place
+    clamped = numbers.bound is not None
+    rows = [] if clamped else [SOURCE, SINK]
+    rows += range(ARC, ARC + place.flat.arcs)
+    jobs = len(rows) + clamped
+    grid = grid_for(place.runs, place.items, 1, SUM_BLOCKS)
+    warps = grid[0][0] * grid[1] // 32
+    partial, losses, shared = allocate(
+        *[(place.items * jobs * warps, np.float64)] * 2, (place.items * warps, np.float64), zero=True
+    )
+    real = (labels, np.float64(numbers.scale), np.float64(numbers.unit))
+    first = 0
+    for part, data in sheet.groups(rows):
+        job = (np.int32(first), np.int32(jobs))
+        sheet.launch_group(cut_kernel, part, data, *real, partial, losses, *job, most=SUM_BLOCKS)
+        first += len(part)
+    if clamped:
+        terminals = (sheet.data(SOURCE), sheet.data(SINK), sheet.mask, sheet.form)
+        launch(differences_kernel, *grid, *terminals, *real, partial, losses, shared, np.int32(first), np.int32(jobs))
+    with np.errstate(over="ignore"):  # a sum that is no float is refused later
+        sums = [download(array).reshape(place.items, -1).sum(axis=1).tolist() for array in (partial, losses, shared)]
+    return [Measured(reduced + common, reduced, loss) for reduced, loss, common in zip(*sums, strict=True)]
+
+
+class Fetched:
+    """A state on the GPU that is copied to the host when a certificate or a flow first asks for it."""
+
+    def __init__(self, problem: Problem, state: State):
+        self._problem = problem
+        self._state = state
+        self._place, self._unit = state.place, state.numbers.unit
+        self._arrays = None
+
+    def solved(self, item: int = 0) -> Solved:
+        """What certificates and flows are made from, for one image."""
+        if self._arrays is None:
+            self._arrays = self._state.excess.copy_to_host(), self._state.residual.copy_to_host()
+            self._state = None  # lets go of the memory on the GPU
+        problem = self.given(item)
+        excess, residual = self._arrays
+        if self._problem.items is None:
+            self._arrays = None  # asked for once
+        place = self._place
+        if place.tiles is not None:
+            excess, residual = to_flat(place.tiles, excess, residual, place.flat, item)
+        return Solved(problem, reader(problem, place.flat), Grid(place.flat, excess, residual, self._unit), [])
+
+    def given(self, item: int = 0) -> Problem:
+        """The capacities of one image, on the host, as they are now."""
+        return self._problem.item(item).on_host()
+
+
+class Item(NamedTuple):
+    """One image of a batch."""
+
+    fetched: Fetched
+    number: int
+
+    def solved(self) -> Solved:
+        return self.fetched.solved(self.number)
+
+    def given(self) -> Problem:
+        return self.fetched.given(self.number)

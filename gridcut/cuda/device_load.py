@@ -1,0 +1,363 @@
+"""Reading a caller's arrays into the layouts of the GPU: one look at all capacities, then one pass to place them.
+
+Arrays on the GPU are read where they lie.  Arrays on the host are copied there one by one; they stay until the
+capacities are placed if there is room for all of them, else each is copied twice.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from gridcut.core.grid import Layout, make_layout
+from gridcut.core.load import NOTHING, integer_type, largest_capacities, reader
+from gridcut.core.problem import Problem
+from gridcut.core.units import WHOLE, choose_unit, scale_of
+from gridcut.cuda.pixel_kernels import (
+    ARC,
+    CLAMPED,
+    FLAT,
+    MASK,
+    MASKED,
+    MOST_UNITS,
+    PLANES,
+    ROW,
+    RUNS,
+    SINK,
+    SLOTS,
+    SOURCE,
+    TILED,
+    arcs_kernel,
+    bounds_kernel,
+    clamp_kernel,
+    grid_for,
+    terminals_kernel,
+)
+from gridcut.device.arrays import DeviceArray, allocate, download, free_bytes, overwrite, upload
+from gridcut.device.launch import launch
+from gridcut.tiles.tile_layout import TileLayout, make_tile_layout
+
+NARROW = 65535  # what both directions of an edge may hold together in uint16
+RESERVE = 1.2  # part of the free memory that is left for a solver, when copies of host arrays are kept
+
+
+class Place(NamedTuple):
+    """The layout of a state: `flat` of one image always, `tiles` if the state lies in tiles."""
+
+    flat: Layout
+    tiles: TileLayout | None
+    items: int
+
+    @property
+    def extent(self) -> tuple[int, int, int]:
+        return self.flat.extent
+
+    @property
+    def runs(self) -> int:
+        depth, height, width = self.extent
+        return depth * height * -(-width // 32)
+
+    @property
+    def pixels(self) -> int:
+        return self.items * math.prod(self.extent)
+
+    @property
+    def cells(self) -> int:
+        return self.flat.size if self.tiles is None else self.tiles.cells
+
+    def offset3(self, row: int) -> tuple[int, int, int]:
+        return self.flat.offset3(row - ARC) if row >= ARC else (0, 0, 0)
+
+
+class Numbers(NamedTuple):
+    """What the state is held in; unit: what 1 is worth, as in gridcut.core.grid.Grid; bound: as in Problem."""
+
+    excess: type
+    residual: type
+    unit: float | int
+    bound: float | None = None
+
+    @property
+    def scale(self) -> float:
+        """What kernels multiply floats with first; 0: integers."""
+        return scale_of(self.unit, self.bound)[0] if isinstance(self.unit, float) else 0.0
+
+    @property
+    def of_form(self) -> np.ndarray:
+        """MOST_UNITS to CLAMPED of the form."""
+        _, finer, most, _ = scale_of(self.unit, self.bound) or (1, 1, WHOLE, 1)
+        return np.array([most, finer, self.bound is not None], np.int64)
+
+
+class State(NamedTuple):
+    """A problem on the GPU.  sums: first the capacities to the sink, then room for another sum, in halves."""
+
+    place: Place
+    numbers: Numbers
+    form: object
+    mask: object
+    excess: object
+    residual: object
+    sums: object
+
+    @property
+    def to_sink(self):
+        return self.sums[: 2 * self.place.items]
+
+    @property
+    def left(self):
+        return self.sums[2 * self.place.items :]
+
+
+def make_place(problem: Problem, tiled: bool) -> Place:
+    flat = make_layout(problem.shape, problem.edges)
+    items = 1 if problem.items is None else problem.items
+    return Place(flat, make_tile_layout(items, problem.shape, flat.offsets) if tiled else None, items)
+
+
+class Sheet:
+    """The arrays of a problem as kernels read them: for every row of the form its data on the GPU.
+
+    form, mask    arguments of the kernels in gridcut/cuda/pixel_kernels.py
+    """
+
+    def __init__(self, problem: Problem, place: Place):
+        self.problem = problem
+        self.place = place
+        self._of_row = _arrays_by_row(problem, place.flat)
+        self._copies = {}
+        self._keep = self._room_for_copies()
+        self._of_form = Numbers(np.int64, np.int64, 1).of_form
+        constants = self._constants()
+        self._upload_form(constants)
+        self.mask = self.data(MASK)
+
+    def _room_for_copies(self) -> bool:
+        wanted = sum(a.nbytes for a in self._of_row.values() if not isinstance(a, DeviceArray) and a.ndim)
+        state = self.place.cells * 4 * (1 + self.place.flat.arcs)
+        return wanted == 0 or (wanted + state) * RESERVE < free_bytes()
+
+    def _constants(self) -> dict[int, np.ndarray]:
+        """Arrays of one number each; in the kind of some longer one where that holds it too: fewer kernels."""
+        long = [a.dtype for row, a in self._of_row.items() if a.ndim and row != MASK]
+        constants = {}
+        for row, array in self._of_row.items():
+            if isinstance(array, DeviceArray) or array.ndim:
+                continue
+            kind = next((d for d in long[1:] + long[:1] if _holds(d, array)), array.dtype)
+            constants[row] = array.astype(np.uint8 if row == MASK else kind)
+        return constants
+
+    def _upload_form(self, constants) -> None:
+        """The form and all constants in one copy."""
+        form = _form(self.problem, self.place, self._of_row)
+        form[MOST_UNITS : CLAMPED + 1] = self._of_form
+        block = np.zeros(form.size + len(constants), np.int64)
+        block[: form.size] = form
+        raw = block.view(np.uint8)
+        for i, array in enumerate(constants.values()):
+            raw[8 * (form.size + i) :][: array.itemsize] = np.frombuffer(array.tobytes(), np.uint8)
+        memory = upload(raw)
+        self.form = memory[: 8 * form.size].view(np.int64)
+        for i, (row, array) in enumerate(constants.items()):
+            self._copies[row] = memory[8 * (form.size + i) :][: array.itemsize].view(array.dtype)
+
+    def data(self, row: int):
+        """The array of a row on the GPU."""
+        if row in self._copies:
+            return self._copies[row]
+        array = self._of_row[row]
+        if isinstance(array, DeviceArray):
+            data = array.data
+        else:
+            for other, copied in self._copies.items():  # an undirected edge fills two arcs
+                if self._of_row[other] is array:
+                    return copied
+            data = upload(array)
+        if row == MASK:
+            data = data.view(np.uint8)
+        if self._keep or row == MASK or isinstance(array, DeviceArray):
+            self._copies[row] = data
+        return data
+
+    def upload(self) -> None:
+        """Copy all arrays that are on the host, if there is room for them."""
+        if self._keep:
+            for row in self._of_row:
+                self.data(row)
+
+    def given_rows(self) -> list[int]:
+        """Rows of arrays the caller gave: arcs that read their opposite's array are left out."""
+        flat, edges = self.place.flat, self.problem.edges
+        return [SOURCE, SINK, *(ARC + k for k in range(flat.arcs) if flat.offsets[k] in edges)]
+
+    def groups(self, rows):
+        """Rows with their data, up to SLOTS of one dtype at a time: (rows, data)."""
+        by_kind = {}
+        for row in rows:
+            kind = self._copies[row].dtype if row in self._copies else self._of_row[row].dtype
+            by_kind.setdefault(kind, []).append(row)
+        for same in by_kind.values():
+            for first in range(0, len(same), SLOTS):
+                part = same[first : first + SLOTS]
+                yield part, [self.data(row) for row in part]
+
+    def launch(self, kernel, rows, *args) -> None:
+        """A kernel over all pixels for these rows: its slots, the form, and args."""
+        for part, data in self.groups(rows):
+            self.launch_group(kernel, part, data, *args)
+
+    def launch_group(self, kernel, part, data, *args, most=None) -> None:
+        grid = grid_for(self.place.runs, self.place.items, len(part), *(() if most is None else (most,)))
+        spare = SLOTS - len(part)
+        slots = [*data, *data[:1] * spare, *(np.int32(row) for row in part), *[np.int32(0)] * spare]
+        launch(kernel, *grid, *slots, self.mask, self.form, *args)
+
+    def largest(self, rows: list[int]) -> dict[int, int | float]:
+        """The largest capacity of each row; ValueError for a negative one or NaN."""
+        count = ARC + self.place.flat.arcs
+        (sums,) = allocate((3 * count, np.int64), zero=True)
+        whole, real, bad = sums[:count], sums[count : 2 * count].view(np.float64), sums[2 * count :]
+        is_float = {}
+        for part, data in self.groups(rows):
+            is_float |= dict.fromkeys(part, data[0].dtype.kind == "f")
+            self.launch_group(bounds_kernel, part, data, real if is_float[part[0]] else whole, bad)
+        whole, real, bad = download(sums).reshape(3, count)
+        real = real.view(np.float64)
+        found = {row: (real if is_float[row] else whole)[row].item() for row in rows}
+        if bad.any():
+            raise bad_capacity_of(self.problem)
+        return found
+
+    def bounds(self) -> list:
+        """Largest capacity of the source, the sink and each arc."""
+        return by_arc(self.largest(self.given_rows()), self.place.flat.arcs)
+
+    def replace(self, row: int, array: DeviceArray) -> None:
+        """Another array of the same shape and strides in the place of the one of this row."""
+        old = self._of_row[row]
+        for other, known in self._of_row.items():
+            if known is old:
+                self._of_row[other] = array
+                self._copies.pop(other, None)
+
+    def fill(self, numbers: Numbers) -> State:
+        """A new state with all capacities."""
+        place = self.place
+        cells = place.cells
+        state = allocate(
+            (4 * place.items, np.int64), (cells, numbers.excess), (cells * place.flat.arcs, numbers.residual), zero=True
+        )
+        sums, excess, residual = state
+        self.set_numbers(numbers)
+        state = State(place, numbers, self.form, self.mask, excess, residual, sums)
+        self.load_terminals(state)
+        self.launch(arcs_kernel, range(ARC, ARC + place.flat.arcs), np.float64(numbers.scale), residual)
+        if numbers.bound is not None:
+            launch(clamp_kernel, *grid_for(place.runs, place.items, 1), self.mask, self.form, excess, residual)
+        return state
+
+    def set_numbers(self, numbers: Numbers) -> None:
+        """Put into the form how float capacities become units, if it differs from what the form says."""
+        wanted = numbers.of_form
+        if not np.array_equal(wanted, self._of_form):
+            overwrite(self.form[MOST_UNITS : CLAMPED + 1], wanted)
+            self._of_form = wanted
+
+    def load_terminals(self, state: State) -> None:
+        grid = grid_for(self.place.runs, self.place.items, 1)
+        scale = np.float64(state.numbers.scale)
+        source, sink = self.data(SOURCE), self.data(SINK)
+        launch(terminals_kernel, *grid, source, sink, self.mask, self.form, scale, state.excess, state.to_sink)
+
+
+def by_arc(largest: dict, arcs: int) -> list:
+    """Largest capacities in the order of `largest_capacities`; an arc without its own has its opposite's."""
+    rows = range(ARC, ARC + arcs)
+    return [largest[SOURCE], largest[SINK], *(largest.get(r, largest.get(((r - ARC) ^ 1) + ARC, 0)) for r in rows)]
+
+
+def choose_numbers(problem: Problem, bounds: list, tiled: bool) -> Numbers:
+    """The narrowest integers that hold every sum; for floats int64 and the unit."""
+    if problem.is_float:
+        return Numbers(np.int64, np.int64, *choose_unit(bounds, problem.bound))
+    excess = integer_type(bounds)
+    arcs = bounds[ARC - 1 :]
+    narrow = tiled and excess == np.int32 and all(a + b <= NARROW for a, b in zip(arcs[::2], arcs[1::2], strict=True))
+    return Numbers(excess, np.uint16 if narrow else excess, 1)
+
+
+def load(problem: Problem, tiled: bool) -> tuple[State, Sheet]:
+    """The state of a checked problem that is not empty, and the arrays it was read from."""
+    sheet = Sheet(problem, make_place(problem, tiled))
+    return sheet.fill(choose_numbers(problem, sheet.bounds(), tiled)), sheet
+
+
+def bad_capacity_of(problem: Problem) -> ValueError:
+    """The error for the first capacity that no problem may have, found on the host."""
+    host = problem.on_host()
+    layout = make_layout(problem.shape, problem.edges)
+    for i in range(1 if problem.items is None else problem.items):
+        item = host.item(i)
+        try:
+            largest_capacities(item, reader(item, layout))
+        except ValueError as error:
+            return error if problem.items is None else ValueError(f"item {i}: {error}")
+    raise AssertionError("the GPU sees a bad capacity, the host none")
+
+
+def _arrays_by_row(problem: Problem, layout: Layout) -> dict:
+    arrays = {
+        MASK: np.zeros((), bool) if problem.mask is None else problem.mask,
+        SOURCE: problem.source,
+        SINK: problem.sink,
+    }
+    for k, offset in enumerate(layout.offsets):
+        arrays[ARC + k] = problem.edges.get(offset, problem.edges.get(layout.offsets[k ^ 1], NOTHING))
+    return arrays
+
+
+def _form(problem: Problem, place: Place, arrays: dict) -> np.ndarray:
+    """See gridcut/cuda/pixel_kernels.py."""
+    flat, tiles = place.flat, place.tiles
+    form = [0] * (PLANES + ROW * len(arrays))
+    form[: MASKED + 1] = (
+        FLAT if tiles is None else TILED,
+        flat.arcs,
+        place.items,
+        *place.extent,
+        -(-place.extent[2] // 32),
+        problem.mask is not None,
+    )
+    assert RUNS == MASKED - 1
+    if tiles is None:
+        form[8:11] = (flat.head, *flat.stride3[:2])
+    else:
+        form[8:13] = (*tiles.tiles, tiles.tile[0].bit_length() - 1, tiles.tile[1].bit_length() - 1)
+    for row, array in arrays.items():
+        start, strides = _strides(array, len(problem.shape))
+        offset = place.offset3(row)
+        if row >= ARC and flat.offsets[row - ARC] not in problem.edges:  # reads the opposite arc at the far end
+            start += sum(o * s for o, s in zip(offset, strides[1:], strict=True))
+        form[PLANES + ROW * row : PLANES + ROW * (row + 1)] = (start, *strides, *offset)
+    return np.array(form, np.int64)
+
+
+def _strides(array, axes: int) -> tuple[int, tuple[int, ...]]:
+    """Where an array starts and its strides for image, z, y, x; host arrays are contiguous once they are copied."""
+    if isinstance(array, DeviceArray):
+        start, strides = array.start, array.strides
+    else:
+        start, strides = 0, tuple(math.prod(array.shape[i + 1 :]) for i in range(array.ndim))
+    if not strides:
+        return start, (0, 0, 0, 0)
+    batch = strides[0] if len(strides) > axes else 0
+    return start, (batch, *(0,) * (3 - axes), *strides[len(strides) - axes :])
+
+
+def _holds(kind: np.dtype, scalar: np.ndarray) -> bool:
+    """Whether a number keeps its value in another dtype."""
+    value = scalar.item()
+    if kind.kind != "f":
+        return isinstance(value, int) and np.iinfo(kind).min <= value <= np.iinfo(kind).max
+    return abs(value) <= np.finfo(kind).max and kind.type(value).item() == value

@@ -1,0 +1,219 @@
+"""What a Solver keeps on the GPU between solves: copies of all capacities, the state of its grid, a method's memory."""
+
+import math
+
+import numpy as np
+
+from gridcut.core.cut import Cut, Later
+from gridcut.core.load import INT32_MAX
+from gridcut.core.problem import Problem
+from gridcut.cuda.device_changes import change_arcs_kernel, change_terminal_kernel, copy_kernel, scatter_kernel
+from gridcut.cuda.device_flow import Clock, Fetched, bound_of, labels_and_values, run
+from gridcut.cuda.device_load import NARROW, Numbers, Sheet, by_arc, choose_numbers, make_place
+from gridcut.cuda.pixel_kernels import ARC, SINK, SOURCE, grid_for
+from gridcut.device.arrays import DeviceArray, allocate, clear, hand_back, synchronize, upload
+from gridcut.device.launch import launch
+from gridcut.methods import works_on_tiles
+
+COARSEST_BITS = 50  # floats keep a resolution of 2^-50 of the largest sum round a pixel, or better
+
+
+class DeviceState:
+    """A problem that is not empty, copied, and the state of its last solve."""
+
+    def __init__(self, problem: Problem, tiled: bool):
+        synchronize()  # the caller's library may still be writing its arrays
+        self._library = problem.library
+        self.epoch = 0  # one more after every update and solve, so that older cuts know they are old
+        sheet = Sheet(problem, make_place(problem, tiled))
+        sheet.bounds()  # refuses what no problem may hold before anything is kept
+        self._problem = self._copied(problem, sheet)
+        self._sheet = Sheet(self._problem, sheet.place)
+        self._largest = self._sheet.largest(self._sheet.given_rows())
+        self._fill()
+
+    def _copied(self, problem: Problem, sheet: Sheet) -> Problem:
+        """The problem with arrays of our own; offsets longer than the grid keep their names only."""
+        layout = sheet.place.flat
+        edges = {
+            offset: _own(sheet, ARC + layout.arc(offset), array) if offset in layout.offsets else np.zeros((), np.int32)
+            for offset, array in problem.edges.items()
+        }
+        return problem._replace(
+            source=_own(sheet, SOURCE, problem.source),
+            sink=_own(sheet, SINK, problem.sink),
+            mask=None if problem.mask is None else _own_mask(sheet, problem),
+            edges=edges,
+            library="numba",
+        )
+
+    def _fill(self) -> None:
+        """Start cold from the capacities as they are now."""
+        bounds = by_arc(self._largest, self._sheet.place.flat.arcs)
+        self._start(self._sheet.fill(choose_numbers(self._problem, bounds, self._sheet.place.tiles is not None)))
+
+    def _start(self, state) -> None:
+        self._state = state
+        self._problem = self._problem._replace(bound=state.numbers.bound)
+        self._warm = False
+        self._memory = None  # what the method is given back the next time, with its name
+
+    def update(self, given: dict, index: np.ndarray | None) -> None:
+        """Take new capacities, checked but for their values; `index`: the pixels they are for, None: all."""
+        synchronize()
+        layout = self._sheet.place.flat
+        rows = {self._row(key): key for key in given if not isinstance(key, tuple) or key in layout.offsets}
+        if index is not None:
+            if index.size == 0:
+                return
+            given = {key: self._scattered(self._row(key), array, index) for key, array in given.items()}
+        if not rows:
+            return
+        trial = self._problem._replace(bound=None)
+        for row, key in rows.items():
+            trial = _with_array(trial, key, given[key], row)
+        sheet = Sheet(trial, self._sheet.place)
+        largest = self._largest | sheet.largest(list(rows))
+        bounds = by_arc(largest, layout.arcs)
+        numbers = choose_numbers(trial, bounds, self._sheet.place.tiles is not None)
+        clamped = self._problem.bound is not None  # what a pixel's terminals count as depends on its arcs
+        if not clamped and _still_fits(self._state.numbers, numbers, bounds):
+            self._apply(rows, sheet)
+        else:  # rare enough for a cold start: wider integers, or another unit for floats
+            self._start(sheet.fill(numbers))
+        for row, key in rows.items():
+            array = _own(sheet, row, given[key])
+            self._sheet.replace(row, array)
+            self._problem = _with_array(self._problem, key, array, row)
+        self._sheet.problem = self._problem
+        self._sheet.set_numbers(self._state.numbers)
+        self._state = self._state._replace(form=self._sheet.form, mask=self._sheet.mask)
+        self._largest = largest
+        self.epoch += 1
+
+    def _row(self, key) -> int:
+        if isinstance(key, tuple):
+            layout = self._sheet.place.flat
+            return ARC + layout.arc(key) if key in layout.offsets else -1
+        return SOURCE if key == "source" else SINK
+
+    def _scattered(self, row: int, array, index: np.ndarray) -> DeviceArray:
+        """A copy of our array of a row with new values at some pixels; the last one counts where one comes twice."""
+        own = self._sheet.data(row)
+        array = array.host() if isinstance(array, DeviceArray) else array
+        values = np.broadcast_to(array, index.shape)[::-1]
+        places, first = np.unique(index[::-1], return_index=True)
+        dtype = np.promote_types(own.dtype, array.dtype)
+        copy = _copy(self._sheet, row, dtype)
+        blocks, threads = _grid_1d(places.size)
+        values = upload(values[first].astype(dtype))
+        launch(scatter_kernel, blocks, threads, upload(places.astype(np.int64)), values, copy)
+        return _as_own(copy, self._problem.shape)
+
+    def _apply(self, rows: dict, sheet: Sheet) -> None:
+        """Put the arrays of `sheet` into the excesses and residuals."""
+        state, old = self._state, self._sheet
+        grid = grid_for(old.place.runs, 1, 1)
+        forms = (old.mask, sheet.form, old.form, np.float64(state.numbers.scale))
+        for row in sorted(row for row in rows if row < ARC):
+            arrays = (sheet.data(row), old.data(row))
+            launch(change_terminal_kernel, *grid, *arrays, np.int32(row), *forms, state.excess, state.to_sink)
+        for k in sorted({(row - ARC) & ~1 for row in rows if row >= ARC}):
+            there, back = ARC + k, ARC + k + 1
+            arrays = (sheet.data(there), sheet.data(back), old.data(there), old.data(back))
+            launch(change_arcs_kernel, *grid, *arrays, np.int32(there), *forms, state.excess, state.residual)
+
+    def solve(self, name: str, solve, parameters: dict, callback) -> Cut:
+        clock = Clock()
+        self.epoch += 1
+        tiled = works_on_tiles(name)
+        if tiled != (self._state.place.tiles is not None):
+            self._sheet = Sheet(self._problem, make_place(self._problem, tiled))
+            self._fill()
+        warm, self._warm = self._warm, True
+        while True:
+            state = self._state
+            memory = self._memory[1] if self._memory is not None and self._memory[0] == name else None
+            self._memory = None
+            clock.phase("load", ahead=True)
+            side, memory, stats = run(solve, state, parameters, callback, warm=memory)
+            self._memory = (name, memory)
+            clock.phase("solve")
+            clear(state.left)
+            labels, values = labels_and_values(state, side, self._sheet if self._problem.is_float else None)
+            clock.phase("value")
+            problem = self._problem
+            if not problem.is_float:
+                break
+            cut, bounds = values[0], by_arc(self._largest, self._sheet.place.flat.arcs)
+            values = [cut.value]
+            bound = bound_of(problem, cut, labels, state.numbers.unit, bounds)
+            if bound is None:
+                break
+            self._problem, warm = problem._replace(bound=bound), False
+            self._state = state = None  # its memory is for the next one
+            self._fill()
+            self._warm = True
+        labels = hand_back(labels.view(np.bool_).reshape(problem.shape), self._library)
+        clock.phase("download")
+        numbers = state.numbers
+        stats = {
+            **stats,
+            "warm": warm,
+            "seconds": {"upload": 0.0, **clock.seconds},
+            "dtype": np.dtype(numbers.excess).name,
+            "unit": numbers.unit,
+        }
+        later = Later(Fetched(problem, state), self, self._library)
+        return Cut(values[0], labels, "cuda", name, stats, later)
+
+
+def _still_fits(now: Numbers, wanted: Numbers, bounds: list) -> bool:
+    """Whether new capacities fit the state as it is."""
+    if isinstance(now.unit, float):
+        total = sum(bounds)
+        if wanted.bound is not None:
+            return False
+        return total <= now.unit * 2.0**62 and not 0 < total < now.unit * 2.0**COARSEST_BITS
+    arcs = bounds[ARC - 1 :]
+    pairs = zip(arcs[::2], arcs[1::2], strict=True)
+    return (now.excess == np.int64 or sum(bounds) <= INT32_MAX) and (
+        now.residual != np.uint16 or all(a + b <= NARROW for a, b in pairs)
+    )
+
+
+def _with_array(problem: Problem, key, array, row: int) -> Problem:
+    """The problem with another array for a terminal or an offset."""
+    if row >= ARC:
+        return problem._replace(edges={**problem.edges, key: array})
+    return problem._replace(**{key: array})
+
+
+def _own(sheet: Sheet, row: int, array) -> DeviceArray:
+    """A contiguous copy of the array of a row; what a sheet has copied from the host is our own already."""
+    shape = sheet.problem.shape
+    if not isinstance(array, DeviceArray) and array.ndim:
+        return _as_own(sheet.data(row), shape)
+    return _as_own(_copy(sheet, row, sheet.data(row).dtype), shape)
+
+
+def _own_mask(sheet: Sheet, problem: Problem) -> DeviceArray:
+    if isinstance(problem.mask, DeviceArray):
+        return _as_own(_copy(sheet, 0, np.uint8).view(np.bool_), problem.shape)
+    return _as_own(sheet.mask.view(np.bool_), problem.shape)
+
+
+def _copy(sheet: Sheet, row: int, dtype):
+    (copy,) = allocate((sheet.place.pixels, dtype))
+    launch(copy_kernel, *grid_for(sheet.place.runs, 1, 1), sheet.data(row), np.int32(row), sheet.form, copy)
+    return copy
+
+
+def _as_own(data, shape) -> DeviceArray:
+    strides = tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
+    return DeviceArray(data, 0, strides, shape, np.dtype(data.dtype), "numba")
+
+
+def _grid_1d(length: int) -> tuple[int, int]:
+    (blocks, _, _), threads = grid_for(-(-length // 32), 1, 1)
+    return blocks, threads

@@ -1,0 +1,455 @@
+"""Kernels that walk over the pixels of a grid: capacities in, labels and sums out.
+
+One set of kernels serves both layouts and all strides.  What they have to know lies in one small array on the GPU,
+the *form*: the numbers named below, then one row for each array that is read (PLANES + 8 * row):
+
+  start, and the strides of image, z, y, x     pixel (b, z, y, x) is data[start + b * s0 + z * s1 + y * s2 + x * s3]
+  offset z, y, x                               of the arc; the array counts where the far end takes part too
+
+A warp walks along *runs* of 32 pixels of a line, one pixel a lane, so that reads and writes are coalesced: runs of
+one image over blockIdx.x, up to four arrays of one dtype over blockIdx.y, images over blockIdx.z.
+"""
+
+import math
+
+import numpy as np
+from numba import float64, int32, int64, uint8, uint16, uint32
+
+from gridcut.core.units import WHOLE
+from gridcut.device.cuda import SIMULATED, WARP, cuda, cuda_kernel, device_function, shuffle
+
+FLAT, TILED = 0, 1
+KIND, ARCS, ITEMS, DEPTH, HEIGHT, WIDTH, RUNS, MASKED = range(8)  # RUNS: runs of a line
+HEAD, STRIDE_Z, STRIDE_Y = 8, 9, 10  # of the flat layout
+TILES_Z, TILES_Y, TILES_X, LOG_Z, LOG_Y = 8, 9, 10, 11, 12  # of tiles: how many, and the logarithms of their sides
+# Of float capacities (gridcut/core/units.py): the most units, what `scale` leaves to multiply with, and if they are
+# clamped.
+MOST_UNITS, FINER, CLAMPED = 13, 14, 15
+PLANES = 16
+ROW = 8  # numbers of a row
+MASK, SOURCE, SINK, ARC = 0, 1, 2, 3  # rows; arc k has row ARC + k
+
+SLOTS = 4  # arrays read by one launch
+THREADS = 256
+MOST_BLOCKS = 1056  # enough to fill the largest GPUs; threads loop
+
+
+def grid_for(runs: int, items: int, slots: int, most: int = MOST_BLOCKS):
+    """The launch that walks over all runs of all images."""
+    if SIMULATED:
+        return (1, slots, items), WARP
+    images = min(items, 65535)
+    blocks = max(1, min(-(-runs * WARP // THREADS), most // images))
+    return (blocks, slots, images), THREADS
+
+
+@device_function
+def pixel_of(form, run):
+    """(z, y, x) of this lane in a run; x may lie beyond the line."""
+    run = np.uint32(run)
+    runs = np.uint32(form[RUNS])
+    height = np.uint32(form[HEIGHT])
+    line = np.uint32(run // runs)
+    z = np.uint32(line // height)
+    x = np.int64(run - line * runs) * 32 + np.int64(cuda.threadIdx.x & 31)
+    return np.int64(z), np.int64(line - z * height), x
+
+
+@device_function
+def runs_of(form):
+    """Runs of one image."""
+    return np.int32(form[DEPTH] * form[HEIGHT] * form[RUNS])
+
+
+@device_function
+def first_run():
+    return np.int32((cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x) >> 5)
+
+
+@device_function
+def run_step():
+    return np.int32((cuda.gridDim.x * cuda.blockDim.x) >> 5)
+
+
+@device_function
+def at(form, row, b, z, y, x):
+    """Where a plane holds a pixel."""
+    r = PLANES + ROW * row
+    return form[r] + b * form[r + 1] + z * form[r + 2] + y * form[r + 3] + x * form[r + 4]
+
+
+@device_function
+def counts(form, mask, row, b, z, y, x):
+    """Whether a capacity counts: both ends lie in the grid and in the mask."""
+    if x >= form[WIDTH]:
+        return False
+    r = PLANES + ROW * row
+    far_z = z + form[r + 5]
+    far_y = y + form[r + 6]
+    far_x = x + form[r + 7]
+    if far_z < 0 or far_z >= form[DEPTH] or far_y < 0 or far_y >= form[HEIGHT] or far_x < 0 or far_x >= form[WIDTH]:
+        return False
+    if form[MASKED] == 0:
+        return True
+    return mask[at(form, MASK, b, z, y, x)] != 0 and mask[at(form, MASK, b, far_z, far_y, far_x)] != 0
+
+
+@device_function
+def place(form, b, z, y, x):
+    """Where a pixel lies: its excess, its residual of arc 0, and the step from one arc to the next."""
+    if form[KIND] == TILED:
+        log_z = form[LOG_Z]
+        log_y = form[LOG_Y]
+        tile = (b * form[TILES_Z] + (z >> log_z)) * form[TILES_Y] + (y >> log_y)
+        tile = tile * form[TILES_X] + (x >> 5)
+        row = ((z & ((1 << log_z) - 1)) << log_y) + (y & ((1 << log_y) - 1))
+        inside = row * 32 + (x & 31)
+        return tile * 1024 + inside, tile * form[ARCS] * 1024 + inside, np.int64(1024)
+    p = form[HEAD] + z * form[STRIDE_Z] + y * form[STRIDE_Y] + x
+    return p, p * form[ARCS], np.int64(1)
+
+
+@device_function
+def units(value, scale):
+    """A cost in units: itself, or for scale != 0 the nearest multiple, ties to even."""
+    if scale == 0:
+        return np.int64(value)
+    exact = np.float64(value) * scale
+    below = np.float64(math.floor(exact))
+    nearest = np.int64(below)
+    rest = exact - below
+    if rest > 0.5 or (rest == 0.5 and (nearest & 1) == 1):
+        nearest += 1
+    return nearest
+
+
+@device_function
+def capacity_units(value, scale, form):
+    """A capacity in units of the grid: itself, or for scale != 0 rounded down and clamped, as gridcut.core.units."""
+    if scale == 0:
+        return np.int64(value)
+    exact = np.float64(value) * scale * np.float64(form[FINER])
+    most = np.float64(form[MOST_UNITS])
+    if exact < most:
+        return np.int64(exact)
+    return form[MOST_UNITS]
+
+
+@device_function
+def difference(source, sink, scale, form):
+    """source - sink in units, rounded towards 0, as gridcut.core.units.difference."""
+    here = np.float64(source)
+    there = np.float64(sink)
+    finer = np.float64(form[FINER])
+    if here > there:
+        return np.int64(min(np.float64(WHOLE), (here - there) * scale * finer))
+    if here < there:
+        return -np.int64(min(np.float64(WHOLE), (there - here) * scale * finer))
+    return np.int64(0)
+
+
+@device_function
+def lost(value, scale, unit, form):
+    """What rounding a capacity takes away."""
+    exact = value * scale * np.float64(form[FINER])
+    most = np.float64(form[MOST_UNITS])
+    return value - np.float64(math.floor(exact if exact < most else most)) * unit
+
+
+@device_function
+def warp_sum(value):
+    """The sum over the warp, in every lane."""
+    lane = np.int32(cuda.threadIdx.x & 31)
+    width = np.int32(16)
+    while width > 0:
+        value += shuffle(value, lane ^ width)
+        width >>= 1
+    return value
+
+
+@device_function
+def warp_max(value):
+    """The maximum over the warp, in every lane."""
+    lane = np.int32(cuda.threadIdx.x & 31)
+    width = np.int32(16)
+    while width > 0:
+        value = max(value, shuffle(value, lane ^ width))
+        width >>= 1
+    return value
+
+
+@device_function
+def add_halves(low, high, sums, b):
+    """sums[2 b] += low, sums[2 b + 1] += high over the warp."""
+    low = warp_sum(low)
+    high = warp_sum(high)
+    if cuda.threadIdx.x & 31 == 0 and (low != 0 or high != 0):
+        cuda.atomic.add(sums, 2 * b, low)
+        cuda.atomic.add(sums, 2 * b + 1, high)
+
+
+@device_function
+def bound_one(data, row, mask, form, largest, bad):
+    most = largest[row]
+    wrong = False
+    runs = runs_of(form)
+    b = np.int64(cuda.blockIdx.z)
+    while b < form[ITEMS]:
+        run = first_run()
+        while run < runs:
+            z, y, x = pixel_of(form, run)
+            if counts(form, mask, row, b, z, y, x):
+                value = data[at(form, row, b, z, y, x)]
+                if not value >= 0:
+                    wrong = True
+                elif value > most:
+                    most = value
+            run += run_step()
+        b += cuda.gridDim.z
+    if wrong:
+        bad[row] = 1
+    most = warp_max(most)
+    if cuda.threadIdx.x & 31 == 0 and most > largest[row]:
+        cuda.atomic.max(largest, row, most)
+
+
+@cuda_kernel
+def bounds_kernel(data0, data1, data2, data3, row0, row1, row2, row3, mask, form, largest, bad):
+    """largest[row]: the largest capacity that counts; bad[row]: whether one is negative or NaN.  Both come zeroed."""
+    slot = cuda.blockIdx.y
+    if slot == 0:
+        bound_one(data0, row0, mask, form, largest, bad)
+    elif slot == 1:
+        bound_one(data1, row1, mask, form, largest, bad)
+    elif slot == 2:
+        bound_one(data2, row2, mask, form, largest, bad)
+    else:
+        bound_one(data3, row3, mask, form, largest, bad)
+
+
+@cuda_kernel
+def terminals_kernel(source, sink, mask, form, scale, excess, to_sink):
+    """excess = source - sink; to_sink: the sum of the sink's capacities in halves of 32 bits, for each image."""
+    runs = runs_of(form)
+    b = np.int64(cuda.blockIdx.z)
+    while b < form[ITEMS]:
+        low = np.int64(0)
+        high = np.int64(0)
+        run = first_run()
+        while run < runs:
+            z, y, x = pixel_of(form, run)
+            if counts(form, mask, SOURCE, b, z, y, x):
+                there = sink[at(form, SINK, b, z, y, x)]
+                here = source[at(form, SOURCE, b, z, y, x)]
+                to = capacity_units(there, scale, form)
+                e, _, _ = place(form, b, z, y, x)
+                if form[CLAMPED] != 0:
+                    excess[e] = difference(here, there, scale, form)
+                else:
+                    excess[e] = capacity_units(here, scale, form) - to
+                low += to & 0xFFFFFFFF
+                high += to >> 32
+            run += run_step()
+        add_halves(low, high, to_sink, b)
+        b += cuda.gridDim.z
+
+
+@device_function
+def load_one(data, row, mask, form, scale, residual):
+    runs = runs_of(form)
+    b = np.int64(cuda.blockIdx.z)
+    while b < form[ITEMS]:
+        run = first_run()
+        while run < runs:
+            z, y, x = pixel_of(form, run)
+            if counts(form, mask, row, b, z, y, x):
+                _, r, arc = place(form, b, z, y, x)
+                residual[r + (row - ARC) * arc] = capacity_units(data[at(form, row, b, z, y, x)], scale, form)
+            run += run_step()
+        b += cuda.gridDim.z
+
+
+@cuda_kernel
+def arcs_kernel(data0, data1, data2, data3, row0, row1, row2, row3, mask, form, scale, residual):
+    """The residuals of up to four arcs are their capacities; those that do not count stay zero."""
+    slot = cuda.blockIdx.y
+    if slot == 0:
+        load_one(data0, row0, mask, form, scale, residual)
+    elif slot == 1:
+        load_one(data1, row1, mask, form, scale, residual)
+    elif slot == 2:
+        load_one(data2, row2, mask, form, scale, residual)
+    else:
+        load_one(data3, row3, mask, form, scale, residual)
+
+
+@cuda_kernel
+def clamp_kernel(mask, form, excess, residual):
+    """Clamp the terminals of all pixels, given the arcs they have, as gridcut.core.units.clamp_kernel."""
+    runs = runs_of(form)
+    b = np.int64(cuda.blockIdx.z)
+    while b < form[ITEMS]:
+        run = first_run()
+        while run < runs:
+            z, y, x = pixel_of(form, run)
+            if counts(form, mask, SOURCE, b, z, y, x):
+                out = np.int64(1)
+                into = np.int64(1)
+                e, r, arc = place(form, b, z, y, x)
+                for k in range(form[ARCS]):
+                    row = ARC + k
+                    if counts(form, mask, row, b, z, y, x):
+                        o = PLANES + ROW * row
+                        _, far, _ = place(form, b, z + form[o + 5], y + form[o + 6], x + form[o + 7])
+                        out += residual[r + k * arc]
+                        into += residual[far + (k ^ 1) * arc]
+                excess[e] = max(-into, min(out, excess[e]))
+            run += run_step()
+        b += cuda.gridDim.z
+
+
+@cuda_kernel
+def labels_kernel(side, mask, form, excess, labels, left):
+    """labels of all pixels in raster order; left: the sum of the excess on the sink side, halves for each image.
+
+    side: the sink side as a solver leaves it, one bit a pixel in tiles, else one byte a cell.
+    """
+    runs = runs_of(form)
+    b = np.int64(cuda.blockIdx.z)
+    while b < form[ITEMS]:
+        low = np.int64(0)
+        high = np.int64(0)
+        run = first_run()
+        while run < runs:
+            z, y, x = pixel_of(form, run)
+            if x < form[WIDTH]:
+                label = np.uint8(0)
+                if counts(form, mask, SOURCE, b, z, y, x):
+                    e, _, _ = place(form, b, z, y, x)
+                    if form[KIND] == TILED:
+                        sink_side = (side[e >> 5] >> (e & 31)) & 1
+                    else:
+                        sink_side = side[e]
+                    if sink_side != 0:
+                        value = np.int64(excess[e])
+                        low += value & 0xFFFFFFFF
+                        high += value >> 32
+                    else:
+                        label = np.uint8(1)
+                labels[((b * form[DEPTH] + z) * form[HEIGHT] + y) * form[WIDTH] + x] = label
+            run += run_step()
+        add_halves(low, high, left, b)
+        b += cuda.gridDim.z
+
+
+@device_function
+def cut_one(data, row, mask, form, labels, scale, unit, partial, losses, job, jobs):
+    runs = runs_of(form)
+    warps = run_step()
+    b = np.int64(cuda.blockIdx.z)
+    while b < form[ITEMS]:
+        total = 0.0
+        loss = 0.0
+        run = first_run()
+        while run < runs:
+            z, y, x = pixel_of(form, run)
+            if counts(form, mask, row, b, z, y, x):
+                p = ((b * form[DEPTH] + z) * form[HEIGHT] + y) * form[WIDTH] + x
+                r = PLANES + ROW * row
+                q = p + (form[r + 5] * form[HEIGHT] + form[r + 6]) * form[WIDTH] + form[r + 7]
+                crosses = labels[p] > labels[q]
+                if row == SOURCE:
+                    crosses = labels[p] == 0
+                elif row == SINK:
+                    crosses = labels[p] != 0
+                if crosses:
+                    value = np.float64(data[at(form, row, b, z, y, x)])
+                    total += value
+                    loss += lost(value, scale, unit, form)
+            run += run_step()
+        total = warp_sum(total)
+        loss = warp_sum(loss)
+        if cuda.threadIdx.x & 31 == 0:
+            partial[(b * jobs + job) * warps + first_run()] = total
+            losses[(b * jobs + job) * warps + first_run()] = loss
+        b += cuda.gridDim.z
+
+
+@cuda_kernel
+def cut_kernel(
+    data0, data1, data2, data3, row0, row1, row2, row3, mask, form, labels, scale, unit, partial, losses, first, jobs
+):
+    """Capacities across the cut and what rounding loses of them, of every warp for every image and array.
+
+    Added up in one order always.
+    """
+    slot = cuda.blockIdx.y
+    if slot == 0:
+        cut_one(data0, row0, mask, form, labels, scale, unit, partial, losses, first, jobs)
+    elif slot == 1:
+        cut_one(data1, row1, mask, form, labels, scale, unit, partial, losses, first + 1, jobs)
+    elif slot == 2:
+        cut_one(data2, row2, mask, form, labels, scale, unit, partial, losses, first + 2, jobs)
+    else:
+        cut_one(data3, row3, mask, form, labels, scale, unit, partial, losses, first + 3, jobs)
+
+
+@cuda_kernel
+def differences_kernel(source, sink, mask, form, labels, scale, unit, partial, losses, shared, job, jobs):
+    """The same for the difference of both terminals, and what they share, as in gridcut/core/cut_capacity.py."""
+    runs = runs_of(form)
+    warps = run_step()
+    b = np.int64(cuda.blockIdx.z)
+    while b < form[ITEMS]:
+        total = 0.0
+        loss = 0.0
+        common = 0.0
+        run = first_run()
+        while run < runs:
+            z, y, x = pixel_of(form, run)
+            if counts(form, mask, SOURCE, b, z, y, x):
+                kept = np.float64(source[at(form, SOURCE, b, z, y, x)])
+                paid = np.float64(sink[at(form, SINK, b, z, y, x)])
+                if labels[((b * form[DEPTH] + z) * form[HEIGHT] + y) * form[WIDTH] + x] == 0:
+                    other = kept
+                    kept = paid
+                    paid = other
+                common += min(kept, paid)
+                if paid > kept:
+                    total += paid - kept
+                    loss += (paid - kept) - np.float64(difference(paid, kept, scale, form)) * unit
+            run += run_step()
+        total = warp_sum(total)
+        loss = warp_sum(loss)
+        common = warp_sum(common)
+        if cuda.threadIdx.x & 31 == 0:
+            partial[(b * jobs + job) * warps + first_run()] = total
+            losses[(b * jobs + job) * warps + first_run()] = loss
+            shared[b * warps + first_run()] = common
+        b += cuda.gridDim.z
+
+
+def kernels():
+    """Every kernel, with argument types it is launched with."""
+    listed = []
+    form, mask, labels = int64[::1], uint8[::1], uint8[::1]
+    rows = (int32,) * SLOTS
+    for data, largest in ((int32[::1], int64[::1]), (float64[::1], float64[::1])):
+        listed.append(("bounds", bounds_kernel, ((data,) * SLOTS + rows + (mask, form, largest, form))))
+    for data, excess, residual, side in (
+        (int32[::1], int32[::1], uint16[::1], uint32[::1]),
+        (float64[::1], int64[::1], int64[::1], uint8[::1]),
+    ):
+        listed += [
+            ("terminals", terminals_kernel, (data, data, mask, form, float64, excess, form)),
+            ("arcs", arcs_kernel, ((data,) * SLOTS + rows + (mask, form, float64, residual))),
+            ("labels", labels_kernel, (side, mask, form, excess, labels, form)),
+        ]
+    real, sums = float64[::1], (float64[::1], float64[::1], int32, int32)
+    measured = (mask, form, labels, float64, float64)
+    return [
+        *listed,
+        ("clamp", clamp_kernel, (mask, form, form, form)),
+        ("cut", cut_kernel, (real,) * SLOTS + rows + measured + sums),
+        ("differences", differences_kernel, (real, real, *measured, real, real, real, int32, int32)),
+    ]

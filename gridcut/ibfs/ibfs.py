@@ -1,0 +1,201 @@
+"""The default on the CPU: breadth-first forests on strips of the grid, joined, or searched anew where that pays.
+
+Returns the pixels that can still reach the sink once no excess can.
+
+1. The grid is cut into strips of lines small enough for a core's second cache.  Each strip by itself: excess is
+   pushed to deficits one and two hops away, gathered into the middle of 8-pixel blocks (prepass.py), and the maximum
+   flow of the strip is found by two breadth-first forests (search.py).  Strips are independent: threads share them.
+2. Neighbouring strips are joined pair by pair, then pairs of pairs, and so on (join.py): the arcs of the seam come
+   back and only what they touch is scanned.  Joins at one level are independent too.
+3. Where flow has to go far, joining costs more than it saves: once a level mended more than HARD cells a cell, the
+   forests are given up (the flow is kept), each thread searches its share of the grid from nothing, and then one
+   search from nothing finishes the whole.
+
+Arrays as in gridcut/core/grid.py and forest.py: 10 bytes a cell and short lists beside the grid.
+
+[1] Goldberg, Hed, Kaplan, Tarjan, Werneck. "Maximum flows by incremental breadth-first search." ESA 2011.
+[2] Liu, Sun. "Parallel graph-cuts by adaptive bottom-up merging." CVPR 2010.
+"""
+
+import numpy as np
+
+from gridcut.device import thread_count
+from gridcut.ibfs.forest import MOST_ARCS, NONE, Forest, make_work
+from gridcut.ibfs.merge import activate_range, grow_active
+from gridcut.ibfs.prepass import gather, push_one_hop, push_two_hops
+from gridcut.ibfs.seams import Seams
+from gridcut.ibfs.search import BOTH, EITHER, SINK, search
+from gridcut.ibfs.tasks import run_tasks
+from gridcut.ibfs.warm import replant
+from gridcut.papers.global_relabel import index_type
+
+STRIP = 1 << 16  # cells of a strip: about 2 MB of state with four neighbours
+MANY = 0.1  # share of the cells from which on changes are too many to mend
+WARM = 3.0  # mended cells a cell of the grid, from which on a re-solve searches anew
+HARD = 0.3  # mended cells a cell of the grid, in one level of joins, from which on joining does not pay
+
+
+def solve(excess, residual, step, *, layout, callback=None):
+    """Change the grid to one with no path from excess to deficit; the mask of the sink side, and statistics."""
+    run = Run(excess, residual, layout, callback)
+    run.solve(SINK)
+    return run.forest.label < 0, run.stats
+
+
+def solve_warm(excess, residual, step, memory, touched, *, layout, callback=None):
+    """`solve` again after the cells `touched` have changed; also returns the memory to pass the next time.
+
+    Without memory, or with many changes, the forests are grown anew on the flow as it is.
+    """
+    if memory is None or touched is None or touched.size > MANY * layout.size:
+        # Not on the old forests: a parent beyond a seam would pass for a tree of the strip.
+        run = Run(excess, residual, layout, callback)
+        run.solve(BOTH)
+    else:
+        run = Run(excess, residual, layout, callback, *memory)
+        run.resolve(touched)
+    return run.forest.label < 0, run.stats, (run.forest, run.deepest)
+
+
+class Run:
+    """One solve: the arrays all steps share, and the steps in order.
+
+    gathers   whether excesses and deficits may be moved to where they are found sooner; False: they stay in their cells
+    """
+
+    def __init__(self, excess, residual, layout, callback, forest=None, deepest=1, gathers=True):
+        if layout.arcs > MOST_ARCS:
+            raise ValueError(
+                f"edges has {layout.arcs // 2} pairs of opposite offsets; method 'trees' takes at most "
+                f"{MOST_ARCS // 2}, use method='push_relabel'"
+            )
+        self.excess = excess
+        self.residual = residual
+        self.layout = layout
+        self.callback = callback
+        self.gathers = gathers
+        self.index_type = index_type(layout.size)
+        # Steps modulo 2^64: sums of unsigned indices wrap to the right cell, and need no test for a sign.
+        self.jump = np.array(layout.step, np.int64).view(np.uint64)
+        self.steps = tuple(self.jump)
+        self.lines = layout.shape[0]
+        self.threads = thread_count()
+        self.deepest = deepest
+        self.stats = {"augmentations": 0, "mended": 0, "strips": 0, "threads": self.threads}
+        size = layout.size
+        self.forest = forest or Forest(
+            np.zeros(size, self.index_type),
+            np.full(size, NONE, np.uint8),
+            np.empty(size, self.index_type),
+            np.zeros(size, np.uint8),
+        )
+
+    def solve(self, until):
+        """All steps; `until` says which forests must be complete at the end: SINK or BOTH."""
+        reach = max((offset[0] for offset in self.layout.offsets), default=0)
+        height = max(1, reach, STRIP // self.layout.stride[0])
+        bounds = [*range(0, max(1, self.lines - height // 2), height), self.lines]
+        self.stats["strips"] = len(bounds) - 1
+        self.seams = Seams(self.residual, self.layout, bounds[1:-1])
+        for line in self.seams.lines:
+            self.seams.cut(line)
+        apart = len(bounds) > 2
+        strips = list(zip(bounds[:-1], bounds[1:], strict=True))
+        alone = BOTH if apart else until
+        try:
+            self._tasks("strips", strips, height, lambda strip, work: self._strip(*strip, alone, work))
+            if apart and not self._join_all(bounds):
+                self._search_all(until)
+        finally:
+            # A callback may have raised: the flow so far is sound once all arcs are back.
+            for line in self.seams.left():
+                self.seams.join(line)
+
+    def resolve(self, touched):
+        """Both forests from those of the last solve, after changes at some cells."""
+        work = make_work(self.layout.size, self.index_type)
+        mended = replant(touched, self.excess, self.residual, self.steps, self.deepest, self.forest, work)
+        budget = int(WARM * self.layout.size)
+        self.deepest, augmentations, more = grow_active(
+            budget, self.deepest, self.excess, self.residual, self.steps, self.forest, work
+        )
+        self.stats["augmentations"] += augmentations
+        self.stats["mended"] += mended + more
+        if more > budget:
+            self.seams = Seams(self.residual, self.layout, [])
+            self._search_all(BOTH)
+
+    def _tasks(self, phase, items, lines, run):
+        """Run the items on all threads, each thread with lists for that many lines."""
+        cells = min(self.layout.size, (2 * lines + 1) * self.layout.stride[0])
+        totals = run_tasks(
+            items,
+            run,
+            self.threads,
+            lambda: make_work(cells, self.index_type),
+            self._report(phase, len(items)),
+        )
+        for deepest, augmentations, mended in totals:
+            self.deepest = max(self.deepest, deepest)
+            self.stats["augmentations"] += augmentations
+            self.stats["mended"] += mended
+
+    def _report(self, phase, count):
+        if self.callback is None:
+            return None
+        return lambda done: self.callback({"phase": phase, "done": done, "of": count, **self.stats})
+
+    def _strip(self, begin, end, until, work):
+        first, last = self.seams.cell(begin), self.seams.cell(end)
+        cells = np.uint64(first), np.uint64(last)
+        push_one_hop(self.excess, self.residual, self.steps, *cells)
+        push_two_hops(self.excess, self.residual, self.steps, self.jump, *cells)
+        if self.gathers:
+            gather(self.excess, self.residual, self.layout, begin, end - begin)
+        push_one_hop(self.excess, self.residual, self.steps, *cells)
+        return self._search(begin, end, until, work)
+
+    def _search(self, begin, end, until, work):
+        first, last = self.seams.cell(begin), self.seams.cell(end)
+        return search(first, last, until, self.excess, self.residual, self.steps, self.jump, self.forest, work)
+
+    def _join_all(self, bounds):
+        """Join neighbours until one range is left; False when it stops to pay, with some seams still cut."""
+        while len(bounds) > 2:
+            pairs = list(zip(bounds[:-2:2], bounds[1:-1:2], bounds[2::2], strict=True))
+            self.budget = int(HARD * self.layout.size)
+            self._tasks("join", pairs, max(end - begin for begin, _, end in pairs), self._join)
+            if self.budget < 0:
+                return False
+            bounds = sorted({*bounds} - {line for _, line, _ in pairs})
+        return True
+
+    def _join(self, pair, work):
+        _, line, _ = pair
+        if self.budget < 0:
+            return 0, 0, 0
+        self.seams.join(line)
+        reach = self.seams.reach
+        activate_range(self.seams.cell(line - reach), self.seams.cell(line + reach), self.forest, work)
+        deepest, augmentations, mended = grow_active(
+            self.budget, self.deepest, self.excess, self.residual, self.steps, self.forest, work
+        )
+        self.budget -= mended
+        return deepest, augmentations, mended
+
+    def _search_all(self, until):
+        """Search a share of the grid on each thread, then all of it."""
+        left = self.seams.left()
+        wanted = [round(i * self.lines / self.threads) for i in range(1, self.threads)]
+        kept = sorted({min(left, key=lambda line: abs(line - w)) for w in wanted} if left else ())
+        for line in left:
+            if line not in kept:
+                self.seams.join(line)
+        if kept:
+            bounds = [0, *kept, self.lines]
+            shares = list(zip(bounds[:-1], bounds[1:], strict=True))
+            tallest = max(end - begin for begin, end in shares)
+            self._tasks("search", shares, tallest, lambda share, work: self._search(*share, EITHER, work))
+            for line in kept:
+                self.seams.join(line)
+        self._tasks("finish", [(0, self.lines)], self.lines, lambda all_, work: self._search(*all_, until, work))

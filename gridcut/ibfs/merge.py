@@ -1,0 +1,94 @@
+"""Go on with two grown forests after arcs or cells have changed: where ranges are joined, and warm starts.
+
+Cells that may grow or meet the other forest wait in a ring and are scanned in the order they became active, as in
+[1]; depths stay consistent (a child's is its parent's plus one) but are no longer shortest, so this serves for a
+little work on grown forests, and `budget` bounds it: beyond it a search from nothing is cheaper.
+
+[1] Boykov, Kolmogorov. "An experimental comparison of min-cut/max-flow algorithms for energy minimization in
+vision." PAMI 26(9), 2004.
+"""
+
+import numpy as np
+
+from gridcut.device import kernel
+from gridcut.ibfs.forest import ONE, ZERO, activate, augment, mend
+
+
+@kernel
+def grow_active(budget, deepest, excess, residual, step, forest, work):
+    """Scan active cells until none is left, or more than `budget` cells have been mended.
+
+    No cell may lie deeper than `deepest`.  Returns that bound anew, and the numbers of augmentations and of mended
+    cells; if the latter exceeds the budget, the flow is sound but the forests are not complete.
+    """
+    label, parent, link, queued = forest
+    source_orphans, sink_orphans = work.source_orphans, work.sink_orphans
+    loose, queue, ring, ends = work.loose, work.queue, work.ring, work.ends
+    arcs = np.uint64(len(step))
+    head = np.full(max(1024, deepest + 4), -1, loose.dtype)
+    joining = deepest > 0  # True, and none is 0, but not constants: mend is compiled once for this file and search.py
+    none = np.int64(head[0] + 1)
+    augmentations = 0
+    mended = 0
+    while ends[0] != ends[1] and mended <= budget:
+        u = np.uint64(ring[ends[0]])
+        ends[0] = ends[0] + 1 if ends[0] + 1 < ring.size else 0
+        queued[u] = 0
+        level = np.int64(label[u])
+        if level == 0:
+            continue
+        side = 1 if level > 0 else -1
+        # Depths stay below the limit; what would exceed it is freed, and taken up again from here.
+        while level * side >= head.size - 4:
+            head = np.full(2 * head.size, -1, loose.dtype)
+        limit = head.size - 4
+        k = ZERO
+        while k < arcs:
+            w = u + step[k]
+            meets = np.int64(label[w]) * side
+            if meets > 0:
+                k += ONE
+                continue
+            r = np.int64(residual[u * arcs + k] if side > 0 else residual[w * arcs + (k ^ ONE)])
+            if r <= 0:
+                k += ONE
+                continue
+            if meets == 0:
+                label[w] = label[u] + side
+                parent[w] = k ^ ONE
+                activate(w, queued, ring, ends)
+                k += ONE
+                continue
+            augmentations += 1
+            from_source, to_sink = augment(u, w, k, side, excess, residual, step, parent, source_orphans, sink_orphans)
+            if from_source > 0:
+                _, moved = mend(
+                    1, limit, joining, residual, step, label, parent, link, queued,
+                    source_orphans, from_source, loose, none, loose, queue, ring, ends, head,
+                )  # fmt: skip
+                mended += moved
+            if to_sink > 0:
+                _, moved = mend(
+                    -1, limit, joining, residual, step, label, parent, link, queued,
+                    sink_orphans, to_sink, loose, none, loose, queue, ring, ends, head,
+                )  # fmt: skip
+                mended += moved
+            now = np.int64(label[u]) * side
+            if now <= 0:
+                break
+            if now >= limit:
+                activate(u, queued, ring, ends)
+                break
+    while ends[0] != ends[1]:
+        queued[np.uint64(ring[ends[0]])] = 0
+        ends[0] = ends[0] + 1 if ends[0] + 1 < ring.size else 0
+    return head.size - 4, augmentations, mended
+
+
+@kernel
+def activate_range(first, last, forest, work):
+    """Have all cells first..last that are in a forest scanned."""
+    for p in range(first, last):
+        v = np.uint64(p)
+        if forest.label[v] != 0:
+            activate(v, forest.queued, work.ring, work.ends)

@@ -1,0 +1,154 @@
+"""What is done to the capacities before any search: flow that one look round a pixel can find, and gathering.
+
+`push_one_hop` and `push_two_hops` send excess to deficits one and two arcs away.  `gather` then moves what is
+left into the middle of small blocks, whenever the arcs on the way take all of it: excess as flow, a deficit as
+the flow that would feed it.  Both are only changes of the pseudoflow, so every minimum cut stays one; but a block
+has one root instead of up to 64, and a root that is used up costs the search a tree.  On photographs whose
+regularisation is strong this halves the search and more; see docs/experiments.md.
+
+Arrays as in gridcut/core/grid.py.  Time: one pass each; no memory.
+
+One- and two-hop pushes are the first levels of any augmenting-path method (Boykov, Kolmogorov. "An experimental
+comparison of min-cut/max-flow algorithms for energy minimization in vision." PAMI 26(9), 2004); gathering is ours.
+"""
+
+import numpy as np
+
+from gridcut.device import kernel
+
+BLOCK = 8  # pixels along the side of a block; 4, 8 and 16 differ little
+ONE = np.uint64(1)
+
+
+@kernel
+def push_one_hop(excess, residual, step, first, last):
+    """Send excess of the cells first..last to deficits among their neighbours."""
+    arcs = np.uint64(len(step))
+    for p in range(first, last):
+        held = np.int64(excess[p])
+        if held <= 0:
+            continue
+        for i in range(len(step)):
+            q = p + step[i]
+            need = -np.int64(excess[q])
+            if need > 0:
+                a = p * arcs + np.uint64(i)
+                amount = min(held, np.int64(residual[a]), need)
+                if amount > 0:
+                    residual[a] -= amount
+                    residual[q * arcs + (np.uint64(i) ^ ONE)] += amount
+                    excess[q] += amount
+                    held -= amount
+                    if held == 0:
+                        break
+        excess[p] = held
+
+
+@kernel
+def push_two_hops(excess, residual, step, jump, first, last):
+    """Send excess of the cells first..last to deficits two arcs away."""
+    arcs = np.uint64(len(step))
+    for p in range(first, last):
+        held = np.int64(excess[p])
+        if held <= 0:
+            continue
+        for k in range(arcs):
+            a = p * arcs + k
+            room = np.int64(residual[a])
+            if room <= 0:
+                continue
+            v = p + jump[k]
+            for j in range(arcs):
+                q = v + jump[j]
+                if excess[q] < 0:
+                    b = v * arcs + j
+                    amount = min(min(held, room), min(np.int64(residual[b]), -np.int64(excess[q])))
+                    if amount > 0:
+                        residual[a] -= amount
+                        residual[v * arcs + (k ^ ONE)] += amount
+                        residual[b] -= amount
+                        residual[q * arcs + (j ^ ONE)] += amount
+                        excess[q] += amount
+                        held -= amount
+                        room -= amount
+                        if held == 0 or room == 0:
+                            break
+            if held == 0:
+                break
+        excess[p] = held
+
+
+@kernel
+def hand_on(excess, residual, arcs, k, stride, first, count):
+    """Move the excess of `count` cells along arc k, each adding what came to its own; returns what leaves the last.
+
+    What does not fit through an arc as a whole stays where it is.
+    """
+    p = first
+    carried = np.int64(0)
+    for _ in range(count):
+        held = np.int64(excess[p]) + carried
+        there = p * arcs + k
+        back = (p + stride) * arcs + (k ^ ONE)
+        fits = (residual[there] >= held) & (residual[back] >= -held)
+        carried = held if fits else np.int64(0)
+        residual[there] -= carried
+        residual[back] += carried
+        excess[p] = held - carried
+        p += stride
+    return carried
+
+
+@kernel
+def gather_axis(excess, residual, arcs, k, stride, first, length, outer, inner, block):
+    """Gather along one axis, in blocks, into the middle pixel of each.
+
+    The lines start at first + outer[i] + inner[j] and have `length` pixels; arc k leads forward along them.
+    """
+    for o in outer:
+        for begin in range(0, length, block):
+            end = min(begin + block, length)
+            middle = (begin + end) // 2
+            for i in inner:
+                line = np.uint64(first + o + i)
+                centre = line + np.uint64(middle) * stride
+                low = line + np.uint64(begin) * stride
+                high = line + np.uint64(end - 1) * stride
+                came = hand_on(excess, residual, arcs, k, stride, low, middle - begin)
+                came += hand_on(excess, residual, arcs, k ^ ONE, -stride, high, end - 1 - middle)
+                excess[centre] += came
+
+
+def gather(excess, residual, layout, first_line, lines):
+    """Gather the pixels of some lines of the first axis into the middle of blocks, axis after axis."""
+    shape = (lines, *layout.shape[1:])
+    first = layout.head + first_line * layout.stride[0]
+    places = [np.arange(d, dtype=np.int64) * s for d, s in zip(shape, layout.stride, strict=True)]
+    for axis in reversed(range(len(shape))):
+        unit = tuple(int(i == axis) for i in range(len(shape)))
+        if unit not in layout.offsets:
+            continue
+        outer = _sums(places[:axis])
+        inner = _sums(places[axis + 1 :])
+        gather_axis(
+            excess,
+            residual,
+            np.uint64(layout.arcs),
+            np.uint64(layout.arc(unit)),
+            np.uint64(layout.stride[axis]),
+            first,
+            shape[axis],
+            outer,
+            inner,
+            BLOCK,
+        )
+        begin = np.arange(0, shape[axis], BLOCK)
+        places[axis] = (begin + np.minimum(begin + BLOCK, shape[axis])) // 2 * layout.stride[axis]
+
+
+def _sums(places):
+    """Every sum of one place from each of the arrays, in raster order."""
+    total = np.zeros(1, np.int64)
+    for array in places:
+        total = (total[:, None] + array).ravel()
+    return total

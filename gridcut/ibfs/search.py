@@ -1,0 +1,173 @@
+"""Incremental breadth-first search: maximum flow on a range of cells, both forests grown from nothing.
+
+The forests grow in turns, a whole level at a time, the one that has cost less mending so far first; where they
+meet, an augmenting path ends.  Depths are shortest distances throughout, so paths are short and a cell is scanned
+once a depth.  Unlike [1] the graph is the implicit grid, the trees have no lists of children (the neighbours whose
+parent is the cell), and mending is exact (see forest.py).
+
+Arrays as in gridcut/core/grid.py and forest.py.  Arcs that leave the range must have no capacity.
+
+[1] Goldberg, Hed, Kaplan, Tarjan, Werneck. "Maximum flows by incremental breadth-first search." ESA 2011.
+
+Time O(n^2 m) as [1], one search; memory: the lists in forest.py.
+"""
+
+import numpy as np
+
+from gridcut.device import kernel, lowest_bit
+from gridcut.ibfs.forest import NONE, ONE, ROOT, ZERO, augment, compact, mend
+
+EITHER, SINK, BOTH = 0, 1, 2  # stop once: no path is left; the sink forest is complete; both forests are
+
+
+@kernel
+def plant(first, last, excess, label, parent):
+    """Make the cells with excess and deficit roots, all others free; returns how many roots of each kind."""
+    sources = 0
+    sinks = 0
+    for p in range(first, last):
+        e = excess[p]
+        if e > 0:
+            label[p] = 1
+            parent[p] = ROOT
+            sources += 1
+        elif e < 0:
+            label[p] = -1
+            parent[p] = ROOT
+            sinks += 1
+        else:
+            label[p] = 0
+            parent[p] = NONE
+    return sources, sinks
+
+
+@kernel
+def open_arcs(u, side, residual, step, label):
+    """Bit k is set if the forest could grow or meet the other one from u by arc k; no branch depends on data."""
+    arcs = np.uint64(len(step))
+    mask = ZERO
+    for i in range(len(step)):
+        k = np.uint64(i)
+        w = u + step[i]
+        there = u * arcs + k if side > 0 else w * arcs + (k ^ ONE)
+        leads_on = (np.int64(label[w]) * side <= 0) & (residual[there] > 0)
+        mask |= np.uint64(leads_on) << k
+    return mask
+
+
+@kernel
+def search(first, last, until, excess, residual, step, jump, forest, work):
+    """Maximum flow among the cells first..last; `jump` holds the steps as an array, for indexing.
+
+    Returns the largest depth, and the numbers of augmentations and of mended cells.
+    """
+    # Single arrays: taking them out of the tuples inside the loops would count references each time.
+    label, parent, link, queued = forest
+    source_orphans, sink_orphans = work.source_orphans, work.sink_orphans
+    loose, queue, ring, ends = work.loose, work.queue, work.ring, work.ends
+    source_now, source_next = work.source_now, work.source_next
+    sink_now, sink_next = work.sink_now, work.sink_next
+    head = np.full(256, -1, loose.dtype)
+    joining = until < EITHER  # False, but not a constant: mend is compiled once for this file and join.py
+    # The first turn of each forest scans all cells in order instead of a list.
+    sources, sinks = plant(first, last, excess, label, parent)
+    source_depth = 1
+    sink_depth = 1
+    source_listed = False
+    sink_listed = False
+    source_work = 0
+    sink_work = 0
+    augmentations = 0
+    while True:
+        if sinks == 0 and (until != BOTH or sources == 0):
+            break
+        if sources == 0 and until == EITHER:
+            break
+        if max(source_depth, sink_depth) + 3 > head.size:
+            head = np.full(2 * head.size, -1, loose.dtype)
+        if not source_listed or sinks == 0:
+            side = 1
+        elif not sink_listed or sources == 0:
+            side = -1
+        else:
+            side = 1 if source_work <= sink_work else -1
+        source_limit = source_depth
+        sink_limit = sink_depth
+        if side > 0:
+            now, after, others, waiting, count = source_now, source_next, sink_now, sinks, sources
+            level = source_depth
+            source_limit += 1
+            raster = not source_listed
+            source_listed = True
+        else:
+            now, after, others, waiting, count = sink_now, sink_next, source_now, sources, sinks
+            level = -sink_depth
+            sink_limit += 1
+            raster = not sink_listed
+            sink_listed = True
+        if not sink_listed:
+            waiting = 0  # nothing is listed; no cell can enter that level before its first turn
+        grown = 0
+        i = first if raster else 0
+        end = last if raster else count
+        while i < end:
+            u = np.uint64(i) if raster else np.uint64(now[i])
+            i += 1
+            if label[u] != level:
+                continue
+            mask = open_arcs(u, side, residual, step, label)
+            while mask != ZERO:
+                k = lowest_bit(mask)
+                w = u + jump[k]
+                if label[w] == 0:
+                    mask &= mask - ONE
+                    if grown == after.size:
+                        grown = compact(after, grown, label, level + side)
+                    label[w] = level + side
+                    parent[w] = k ^ ONE
+                    after[grown] = w
+                    grown += 1
+                    continue
+                augmentations += 1
+                from_source, to_sink = augment(
+                    u, w, k, side, excess, residual, step, parent, source_orphans, sink_orphans
+                )
+                if from_source > 0:
+                    frontier = after if side > 0 else others
+                    listed, moved = mend(
+                        1, source_limit, joining, residual, step, label, parent, link, queued,
+                        source_orphans, from_source, frontier, grown if side > 0 else waiting,
+                        loose, queue, ring, ends, head,
+                    )  # fmt: skip
+                    source_work += moved
+                    if side > 0:
+                        grown = listed
+                    else:
+                        waiting = listed
+                if to_sink > 0:
+                    frontier = others if side > 0 else after
+                    listed, moved = mend(
+                        -1, sink_limit, joining, residual, step, label, parent, link, queued,
+                        sink_orphans, to_sink, frontier, waiting if side > 0 else grown,
+                        loose, queue, ring, ends, head,
+                    )  # fmt: skip
+                    sink_work += moved
+                    if side > 0:
+                        waiting = listed
+                    else:
+                        grown = listed
+                if label[u] != level:
+                    break
+                mask = open_arcs(u, side, residual, step, label)
+        if side > 0:
+            source_depth += 1
+            source_now, source_next = source_next, source_now
+            sources = grown
+            if sink_listed:
+                sinks = waiting
+        else:
+            sink_depth += 1
+            sink_now, sink_next = sink_next, sink_now
+            sinks = grown
+            sources = waiting
+    return max(source_depth, sink_depth), augmentations, source_work + sink_work

@@ -1,0 +1,272 @@
+"""Expansions in cycles until none of them lowers the energy, and what they share with swaps (exchange.py).
+
+A label that has been expanded is expanded again only where labels have changed since, and not at all where none has;
+see moves.py.  The first expansion of a label is a minimum cut of the whole grid, by the default method
+(gridcut/ibfs) if many pixels gain.
+
+Memory: a number an edge and label for the flows of expansions, and the grid of one cut.
+"""
+
+import time
+from importlib import import_module
+
+import numpy as np
+
+from gridcut.core.grid import make_layout
+from gridcut.core.terms import ends
+from gridcut.energy import energy_of
+from gridcut.ibfs.forest import MOST_ARCS, NONE, Forest, make_work
+from gridcut.ibfs.ibfs import Run
+from gridcut.ibfs.prepass import push_one_hop
+from gridcut.ibfs.search import SINK
+from gridcut.multilabel.fusion import fused
+from gridcut.multilabel.labelling import JUMP, History, Labelling, Move
+from gridcut.multilabel.moves import Field, apply, drain, energy_kernel, gain_of, list_near, load, load_all, settle
+from gridcut.multilabel.validation import LabelProblem
+from gridcut.papers.global_relabel import index_type
+
+FEW = 30  # a first expansion with one deficit for so many pixels, or fewer, feeds them one by one
+MANY = 4  # an expansion after more than one change for so many pixels loads all of them, in order
+
+
+class State:
+    """A labelling and the arrays that moves work on."""
+
+    def __init__(self, problem: LabelProblem, start: np.ndarray):
+        self.layout = layout = make_layout(problem.shape, problem.weights)
+        number = problem.unary.dtype
+        size, arcs = layout.size, layout.arcs
+        if arcs > MOST_ARCS:
+            raise ValueError(f"weights has {arcs // 2} kinds of edges; moves take at most {MOST_ARCS // 2}")
+        self.index_type = index_type(size)
+        self.problem = problem
+        self.field = Field(
+            unary=problem.unary.reshape(problem.count, -1),
+            cost=problem.cost,
+            weight=np.zeros(size * arcs, number),
+            pixel=np.full(size, -1, self.index_type),
+            label=np.zeros(size, np.int32),
+            paid=np.zeros(size, number),
+            taken=np.zeros(size, np.uint8),
+            excess=np.zeros(size, number),
+            residual=np.zeros(size * arcs, number),
+            listed=np.empty(size, self.index_type),
+        )
+        pixels = start.size
+        layout.interior(self.field.pixel)[...] = np.arange(pixels, dtype=self.index_type).reshape(problem.shape)
+        layout.interior(self.field.label)[...] = start
+        self._load_weights()
+        self.pay()
+        self.steps = tuple(np.array(layout.step, np.int64).view(np.uint64))
+        self.forest = Forest(
+            np.zeros(size, self.index_type),
+            np.full(size, NONE, np.uint8),
+            np.empty(size, self.index_type),
+            np.zeros(size, np.uint8),
+        )
+        self.work = make_work(size, self.index_type)
+        self.flows = {}
+        self.no_flow = np.empty(0, number)
+
+    def _load_weights(self) -> None:
+        layout, problem = self.layout, self.problem
+        weight = layout.interior(self.field.weight.reshape(layout.size, layout.arcs))
+        for offset, array in problem.weights.items():
+            if offset in layout.offsets:  # else longer than the grid
+                k = layout.arc(offset)
+                p, q = ends(problem.shape, (offset,))
+                weight[(*p, k)] = array[p]
+                weight[(*q, k ^ 1)] = array[p]
+
+    def pay(self) -> None:
+        """Note what the labels cost."""
+        labels = self.layout.interior(self.field.label)[None].astype(np.intp)
+        self.layout.interior(self.field.paid)[...] = np.take_along_axis(self.problem.unary, labels, 0)[0]
+
+    def renew(self, problem: LabelProblem) -> np.ndarray:
+        """Take another problem of the same layout and units; returns the cells where costs differ."""
+        old, self.problem = self.problem, problem
+        if problem is old:
+            return np.empty(0, self.index_type)
+        apart = np.zeros(problem.shape, bool)
+        for before, after in zip(old.unary, problem.unary, strict=True):
+            apart |= before != after
+        for offset, weight in problem.weights.items():
+            p, q = ends(problem.shape, (offset,))
+            other = weight[p] != old.weights[offset][p]
+            apart[p] |= other
+            apart[q] |= other
+        self.field = self.field._replace(unary=problem.unary.reshape(problem.count, -1))
+        self._load_weights()
+        self.pay()
+        return self.cells(apart)
+
+    def cells(self, where: np.ndarray) -> np.ndarray:
+        """The cells of some pixels."""
+        return self.layout.interior(np.arange(self.layout.size, dtype=self.index_type))[where]
+
+    def energy(self) -> int:
+        return int(energy_kernel(self.steps, self.field))
+
+    def expand(self, second: int, changed: list[np.ndarray]):
+        """Make the best expansion of a label; the cells that changed, and what the energy did.
+
+        changed: cells whose labels changed since its last expansion.
+        """
+        field, head = self.field, self.layout.head
+        is_first = second not in self.flows
+        if is_first:
+            self.flows[second] = np.zeros(field.residual.size // 2, field.residual.dtype)
+        flow = self.flows[second]
+        whole = is_first or MANY * sum(cells.size for cells in changed) > self.layout.size
+        if whole:
+            listed = load_all(second, head, self.layout.size - head, self.steps, flow, field)
+        else:
+            cells = np.concatenate(changed)
+            count = list_near(cells, 0, cells.size, -1, second, self.steps, field, 0)
+            listed = count, load(0, count, -1, second, self.steps, flow, field)
+        count, deficits = listed
+        if is_first and FEW * deficits > self.layout.size:
+            Run(field.excess, field.residual, self.layout, None, self.forest).solve(SINK)
+        elif deficits > 0:
+            if whole:
+                cells = np.uint64(head), np.uint64(self.layout.size - head)
+                push_one_hop(field.excess, field.residual, self.steps, *cells)
+            count = drain(count, whole, -1, second, self.steps, flow, field, self.forest, self.work)
+        changed = settle(count, -1, second, self.steps, flow, field, self.forest)
+        gain = int(gain_of(changed, -1, second, self.steps, field))
+        apply(changed, gain < 0, -1, second, field)
+        return (field.listed[:changed].copy(), gain) if gain < 0 else (field.listed[:0], 0)
+
+
+class Descent:
+    """A labelling on its way down, and the record of all that was done to it."""
+
+    def __init__(self, problem: LabelProblem, start: np.ndarray):
+        self.state = State(problem, start)
+        self._seen = {}  # how many changes a move knew
+        self._begin([])
+
+    def _begin(self, changes: list[np.ndarray]) -> None:
+        self.problem = self.state.problem
+        self.start = self.labels
+        self.energy = self.first_energy = self.state.energy()
+        self.record = []
+        self.cycles = 0
+        self._changes = changes  # cells of each change
+        self._before = len(changes)
+
+    def renew(self, problem: LabelProblem) -> None:
+        """Begin anew with another problem of the same shape, from these labels, and with these flows if they fit."""
+        old, behind = self.problem, min(self._seen.values(), default=0)
+        same = problem.unit == old.unit and problem.unary.dtype == old.unary.dtype
+        if not (same and problem.weights.keys() == old.weights.keys() and np.array_equal(problem.cost, old.cost)):
+            self.__init__(problem, self.labels)
+            return
+        cells = self.state.renew(problem)
+        left = [*self._changes[behind:], *([cells] if cells.size else [])]
+        self._seen = {move: known - behind for move, known in self._seen.items()}
+        self._begin(left)
+
+    @property
+    def labels(self) -> np.ndarray:
+        return self.state.layout.interior(self.state.field.label).copy()
+
+    def done(self, moves) -> bool:
+        """Whether none of the moves lowers the energy."""
+        return self.problem.unary.size == 0 or all(self._seen.get(move) == len(self._changes) for move in moves)
+
+    def run(self, moves, max_cycles, callback) -> None:
+        """Make the moves, pairs (first, second), in order, again and again until none helps."""
+        last = None if max_cycles is None else self.cycles + max_cycles
+        while not self.done(moves) and self.cycles != last:
+            self.cycles += 1
+            for move in moves:
+                known = self._seen.get(move)
+                if known != len(self._changes):
+                    cells, gain = self.state.expand(move[1], self._changes[known or 0 :])
+                    self._made(*move, cells, gain, callback)
+                    self._seen[move] = len(self._changes)
+
+    def _made(self, first, second, cells, gain, callback) -> None:
+        """Write a move down: the cells it changed, and what the energy changed by."""
+        if cells.size:
+            self._changes.append(cells)
+            self.energy += gain
+        self._record(first, second, cells)
+        if callback is not None:
+            told = {"cycle": self.cycles, "moves": len(self.record), "labels": (first, second)}
+            callback({**told, "energy": self.energy * self.problem.unit})
+
+    def again(self, disturbed, moves, max_cycles, callback) -> None:
+        """Descend from disturbed labels as well, and take the better of the two in each place where they differ.
+
+        The flows known so far serve there too.  Of these moves only what they led to is recorded.
+        """
+        here, energy, known = self.labels, self.energy, len(self.record)
+        self._jump(disturbed(here))
+        self.run(moves, max_cycles, callback)
+        labels = fused(here, self.labels, self.problem)
+        self._jump(labels)
+        del self.record[known:]
+        self._record(JUMP, -1, self.state.cells(labels != here))
+        if self.energy > energy:
+            raise AssertionError(f"fusion led from {energy} to {self.energy}")
+
+    def _jump(self, labels: np.ndarray) -> None:
+        """Go on from another labelling."""
+        state = self.state
+        cells = state.cells(labels != self.labels)
+        state.layout.interior(state.field.label)[...] = labels
+        state.pay()
+        if cells.size:
+            self._changes.append(cells)
+        self.energy = self.state.energy()
+
+    def _record(self, first, second, cells) -> None:
+        field = self.state.field
+        self.record.append(Move(first, second, field.pixel[cells], field.label[cells], self.energy))
+
+    def result(self, arguments, moves, seconds) -> Labelling:
+        """What the caller gets."""
+        if self.energy != self.state.energy():
+            raise AssertionError(f"the gains lead to {self.energy}, the labels cost {self.state.energy()}")
+        problem, labels = self.problem, self.labels
+        energies = [self.first_energy, *(move.energy for move in self.record)]
+        stats = {
+            "energies": [energy * problem.unit for energy in energies],
+            "moves": len(self.record),
+            "cycles": self.cycles,
+            "changed": sum(cells.size for cells in self._changes[self._before :]),
+            "converged": self.done(moves),
+            "seconds": seconds,
+            "dtype": problem.unary.dtype.name,
+            "unit": problem.unit,
+        }
+        energy = self.energy if isinstance(problem.unit, int) else energy_of(labels, *arguments)
+        metric = all(first < 0 for first, _ in moves)
+        return Labelling(labels, energy, "cpu", stats, History(problem, arguments, self.start, self.record, metric))
+
+
+def descend(make, problem, arguments, start, moves, restarts, max_cycles, callback, begun: float) -> Labelling:
+    """The result of a descent by the moves, and of restarts: pairs of how to disturb the labels, and moves from there.
+
+    make   the kind of Descent on the CPU
+    """
+    loading = time.perf_counter()
+    if not isinstance(problem, LabelProblem):
+        make = import_module("gridcut.multilabel.descent_cuda").DeviceDescent
+    descent = make(problem, start)
+    solving = time.perf_counter()
+    run_all(descent, moves, restarts, max_cycles, callback)
+    seconds = {"check": loading - begun, "load": solving - loading, "solve": time.perf_counter() - solving}
+    return descent.result(arguments, moves, seconds)
+
+
+def run_all(descent, moves, restarts, max_cycles, callback) -> None:
+    """A descent to its end, its restarts, and to the end of what these have changed."""
+    descent.run(moves, max_cycles, callback)
+    for disturbed, others in restarts:
+        descent.again(disturbed, others, max_cycles, callback)
+    if restarts:
+        descent.run(moves, max_cycles, callback)

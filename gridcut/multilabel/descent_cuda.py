@@ -1,0 +1,267 @@
+"""Moves in cycles on a GPU: what gridcut/multilabel/descent.py does, with the host only looking on.
+
+Cuts and turns (turn.py) are launched ahead, many at a time, without knowing which move they will belong to: a launch
+that comes too early does nothing.  Then the host reads what was done.  Moves, their order and their results are those
+of the CPU, as minimum cuts with our rule for ties are unique.
+
+Each label's flow is kept from one expansion to the next if there is room: the next one starts from it.
+"""
+
+import time
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from gridcut.device.arrays import allocate, clear, download, hand_back, overwrite, refusing, upload
+from gridcut.device.cuda import SIMULATED, multiprocessors
+from gridcut.device.launch import launch, most_blocks, prepare
+from gridcut.multilabel import next_move_cuda as turn
+from gridcut.multilabel.fusion_cuda import exchange, fuse
+from gridcut.multilabel.label_kernels_cuda import keep_kernel
+from gridcut.multilabel.labelling import JUMP, History, Labelling, Move
+from gridcut.multilabel.moves_cuda import REMEMBER
+from gridcut.multilabel.problem_cuda import DeviceProblem
+from gridcut.tiles.tile_kernels import COUNTS, DONE, list_count
+from gridcut.tiles.tiles import MANY, make_state, prepare_rounds, shape_of
+
+AHEAD = 1 if SIMULATED else 16  # turns launched before the host looks
+ROUNDS = 2  # of a cut between two turns
+BLOCKS = 4  # of a turn on a multiprocessor
+ROOM = 512  # for records between two looks
+
+
+class Step(NamedTuple):
+    """A move, how many labels it changed, and which: bits in `words`; all labels after a jump."""
+
+    first: int
+    second: int
+    energy: int
+    changed: int
+    words: object
+    labels: object = None
+
+
+class DeviceDescent:
+    """A labelling during the descent, and the record of its moves: gridcut/multilabel/descent.py on a GPU."""
+
+    def __init__(self, problem: DeviceProblem, start):
+        self.problem = problem
+        self.start = start
+        tiles = problem.tiles
+        cells, arcs, number = tiles.cells, tiles.arcs, problem.number
+        shape = shape_of(tiles, number)
+        self._layout = tiles
+        self._solver = make_state(tiles.count, arcs, list_count(shape))
+        self._label, self._paid, self._excess, self._residual, self._touched = allocate(
+            (cells, np.int32), (cells, number), (cells, number), (cells * arcs, number), (problem.count, np.int32)
+        )
+        for array in (self._paid, self._touched):
+            clear(array)
+        _copy(start, self._label)
+        problem.pay(self._label, self._paid)
+        self._sets, self._report = allocate(
+            (AHEAD * tiles.count * 32, np.uint32), (turn.CONTROL + turn.RECORD * ROOM, np.int64)
+        )
+        self._flow = None
+        self._prepared = {}
+        self._seen = {}
+        self._changes = 0
+        self._quiet = 0
+        self.energy = self.first_energy = problem.energy(self._label, self._paid)
+        self.steps = []
+        self.cycles = 0
+        self.rounds = 0
+        self.spent = np.zeros(3)
+
+    @property
+    def labels(self) -> np.ndarray:
+        return download(self.problem.raster(self._label)).reshape(self.problem.shape)
+
+    def done(self, moves) -> bool:
+        """Whether none of the moves lowers the energy."""
+        return all(self._seen.get(move) == self._changes for move in moves)
+
+    def run(self, moves, max_cycles, callback) -> None:
+        """Make the moves, pairs (first, second), in order, again and again until none helps."""
+        if self.done(moves):
+            return
+        control = np.zeros(self._report.size, np.int64)
+        control[[turn.MOVES, turn.PLACE]] = len(moves)
+        control[turn.CYCLE] = self.cycles
+        control[turn.LAST] = -1 if max_cycles is None else self.cycles + max_cycles
+        control[turn.ACTIVE] = -1
+        control[turn.CHANGES] = self._changes
+        control[turn.ROOM] = ROOM
+        overwrite(self._report, control)
+        counts = np.zeros(COUNTS, np.int32)
+        counts[DONE] = 1
+        overwrite(self._solver.counts, counts)
+        rounds, turns, pairs, seen = self._launches(len(moves), remember=moves[0][0] < 0)
+        overwrite(pairs, np.array(moves, np.int32).reshape(-1))
+        overwrite(seen, np.array([self._seen.get(move, -1) for move in moves], np.int32))
+        push = rounds.discharge
+        finished = False
+        while not finished:
+            for launch_turn in turns:
+                launch_turn()
+                for _ in range(ROUNDS):
+                    rounds.relabel()
+                    push()
+            report = download(self._report)
+            self._take(moves, report, callback)
+            finished = report[turn.FINISHED] != 0
+            push = rounds.level if report[turn.NOW] >= MANY else rounds.discharge
+        self.cycles, self._changes = int(report[turn.CYCLE]), int(report[turn.CHANGES])
+        self.rounds += int(report[turn.WORK])
+        self.spent += report[turn.SPENT :][:3] / 1e9
+        self._seen.update(zip(moves, download(seen).tolist(), strict=True))
+
+    def _launches(self, count: int, remember: bool):
+        """The rounds of a cut and the turns, prepared for so many moves; and where these are and have been seen."""
+        if count in self._prepared:
+            return self._prepared[count]
+        problem, solver, tiles = self.problem, self._solver, self._layout
+        if self._flow is None:
+            remember = remember and problem.room_for_flows()
+            size = problem.count * tiles.cells * (tiles.arcs // 2) if remember else 1
+            (self._flow,) = allocate((size, problem.number), zero=True)
+            view = problem.view_on_host.copy()
+            view[REMEMBER] = remember
+            self._view = upload(view)
+        pairs, seen = allocate((2 * count, np.int32), (count, np.int32))
+        with refusing():
+            rounds = prepare_rounds(self._excess, self._residual, tiles, solver)
+        kernel = turn.turn_for(shape_of(tiles, problem.number))
+        own = (self._label, self._paid, self._flow, self._excess, self._residual, solver.bits, solver.counts)
+        control, records = self._report[: turn.CONTROL], self._report[turn.CONTROL :]
+        arguments = (problem.unary, self._view, problem.scale, problem.cost, problem.weight, *own, solver.times)
+        arguments += (pairs, seen, self._touched, control, records, self._sets)
+        place = problem.places[0]
+        most = most_blocks(kernel, (*arguments, np.int32(0), place), turn.THREADS)
+        blocks = min(most, BLOCKS * multiprocessors(), -(-tiles.count * 32 * 32 // turn.THREADS))
+        turns = [prepare(kernel, blocks, turn.THREADS, *arguments, np.int32(i), place) for i in range(AHEAD)]
+        self._prepared[count] = rounds, turns, pairs, seen
+        return self._prepared[count]
+
+    def _take(self, moves, report, callback) -> None:
+        """Write down what was done since the last look."""
+        count = int(report[turn.RECORDS])
+        records = report[turn.CONTROL :][: turn.RECORD * count].reshape(count, turn.RECORD).tolist()
+        kept = None
+        words = self._layout.count * 32
+        for i, cycle, gain, changed, slot in records:
+            if changed and kept is None:
+                (kept,) = allocate((self._sets.size, np.uint32))
+                _copy(self._sets, kept)
+            self.energy += gain
+            bits = kept[slot * words : (slot + 1) * words] if changed else None
+            self.steps.append(Step(*moves[i], self.energy, changed, bits))
+            if callback is not None:
+                told = {"cycle": cycle, "moves": len(self.steps), "labels": moves[i]}
+                callback({**told, "energy": self.energy * self.problem.unit})
+
+    def again(self, disturbed, moves, max_cycles, callback) -> None:
+        """Descend from disturbed labels as well, and take the better of the two in each place where they differ.
+
+        disturbed: a function of each label alone.  The flows known so far serve there too.  Of these moves only what
+        they led to is recorded.
+        """
+        (here,) = allocate((self._label.size, np.int32))
+        _copy(self._label, here)
+        energy, known = self.energy, len(self.steps)
+        self._jumped(exchange(self.problem, self._label, disturbed(np.arange(self.problem.count))) > 0)
+        self.run(moves, max_cycles, callback)
+        kept, taken = fuse(self.problem, here, self._label)
+        self._jumped(kept > 0)
+        del self.steps[known:]
+        _copy(self._label, here)
+        self.steps.append(Step(JUMP, -1, self.energy, taken, None, here))
+        if self.energy > energy:
+            raise AssertionError(f"fusion led from {energy} to {self.energy}")
+
+    def _jumped(self, changed: bool) -> None:
+        """Go on from labels that did not come by a move."""
+        self.problem.pay(self._label, self._paid)
+        self.energy = self.problem.energy(self._label, self._paid)
+        self._changes += bool(changed)
+
+    def result(self, arguments, moves, seconds) -> Labelling:
+        """What the caller gets."""
+        problem = self.problem
+        again = problem.energy(self._label, self._paid)
+        if self.energy != again:
+            raise AssertionError(f"the gains lead to {self.energy}, the labels cost {again}")
+        begun = time.perf_counter()
+        raster = problem.raster(self._label)
+        labels = hand_back(raster.reshape(problem.shape), problem.library)
+        energies = [self.first_energy, *(step.energy for step in self.steps)]
+        stats = {
+            "energies": [energy * problem.unit for energy in energies],
+            "moves": len(self.steps),
+            "cycles": self.cycles,
+            "changed": sum(step.changed for step in self.steps),
+            "converged": self.done(moves),
+            "rounds": self.rounds,
+            "kernel_seconds": dict(zip(("relabel", "discharge", "turn"), self.spent.tolist(), strict=True)),
+            "seconds": {**seconds, "download": time.perf_counter() - begun},
+            "dtype": np.dtype(problem.number).name,
+            "unit": problem.unit,
+        }
+        exact = isinstance(problem.unit, int)
+        energy = self.energy if exact else problem.float_energy(self._label)
+        metric = all(first < 0 for first, _ in moves)
+        return Labelling(labels, energy, "cuda", stats, DeviceHistory(problem, self.start, self.steps, metric))
+
+
+class DeviceHistory:
+    """`History`, each part of which comes to the host when it is first asked for."""
+
+    def __init__(self, problem: DeviceProblem, start, steps: list[Step], metric: bool):
+        self._problem, self._start, self._steps = problem, start, steps
+        self.metric = metric
+
+    @cached_property
+    def problem(self):
+        return self._problem.on_host(metric=self.metric)
+
+    @property
+    def arguments(self):
+        """What the caller passed, as it is now."""
+        return self._problem.host_arguments()
+
+    @cached_property
+    def start(self) -> np.ndarray:
+        return download(self._problem.raster(self._start)).reshape(self._problem.shape)
+
+    @cached_property
+    def moves(self) -> list[Move]:
+        labels = self.start.ravel().copy()
+        found = []
+        for step in self._steps:
+            if step.first == JUMP:
+                after = download(self._problem.raster(step.labels))
+                pixels = np.flatnonzero(after != labels)
+                new = after[pixels]
+            else:
+                pixels = self._problem.pixels_of(download(step.words)) if step.changed else np.empty(0, np.int64)
+                new = np.full(pixels.size, step.second) if step.first < 0 else step.first + step.second - labels[pixels]
+            labels[pixels] = new
+            found.append(Move(step.first, step.second, pixels, new, step.energy))
+        return found
+
+    def __iter__(self):
+        return iter(self._all)
+
+    def __reduce__(self):
+        return History, tuple(self._all)
+
+    @property
+    def _all(self) -> History:
+        return History(self.problem, self.arguments, self.start, self.moves, self.metric)
+
+
+def _copy(source, target) -> None:
+    """On the GPU."""
+    blocks, threads = (1, 32) if SIMULATED else (264, 256)
+    launch(keep_kernel, blocks, threads, source.view(np.uint32), target.view(np.uint32))

@@ -1,0 +1,191 @@
+"""Two labellings into one that is no worse than either, on a GPU; see gridcut/multilabel/fusion.py.
+
+The sets of pixels that differ and that edges connect are found by union-find, all edges at once [1]; parent[p] is a
+cell of the same set, no larger than p, or -1 where the labellings agree.
+
+[1] Jaiganesh, Burtscher. "A high-performance connected components implementation for GPUs." HPDC 2018.
+"""
+
+import numpy as np
+from numba import float64, int32, int64, types
+
+from gridcut.cuda.pixel_kernels import warp_sum
+from gridcut.device.arrays import allocate, download, upload
+from gridcut.device.cuda import cuda, cuda_kernel, device_function, relaxed_load
+from gridcut.multilabel.label_kernels_cuda import first_run, pixel_of_run, run_step, runs_of
+from gridcut.multilabel.moves_cuda import LABELS, WIDTH, cell_of, price
+
+
+@device_function
+def root_of(parent, p):
+    """The cell that stands for the set of p."""
+    while True:
+        above = relaxed_load(parent, p)
+        if above == p:
+            return p
+        p = above
+
+
+@device_function
+def unite(parent, p, q):
+    """Let two cells be of one set."""
+    while True:
+        p, q = root_of(parent, p), root_of(parent, q)
+        if p == q:
+            return
+        low, high = min(p, q), max(p, q)
+        if cuda.atomic.cas(parent, high, high, low) == high:
+            return
+
+
+@device_function
+def far_cell(offsets, k, z, y, x, tiles, tile):
+    """The cell that arc k leads to."""
+    t, cell = cell_of(z + offsets[3 * k], y + offsets[3 * k + 1], x + offsets[3 * k + 2], tiles, tile)
+    return np.int32(t * 1024 + cell)
+
+
+@cuda_kernel
+def differ_kernel(here, there, parent, change):
+    """Every cell where the labellings differ is a set of its own."""
+    p = np.int32(cuda.grid(1))
+    while p < parent.size:
+        parent[p] = p if here[p] != there[p] else -1
+        change[p] = 0
+        p = np.int32(p + cuda.gridsize(1))
+
+
+@cuda_kernel
+def unite_kernel(view, weight, offsets, tiles, tile, parent):
+    """Edges between cells that differ unite them."""
+    runs = runs_of(view)
+    arcs = offsets.size // 3
+    run = first_run()
+    while run < runs:
+        z, y, x = pixel_of_run(view, run)
+        if x < view[WIDTH]:
+            t, cell = cell_of(z, y, x, tiles, tile)
+            p = np.int32(t * 1024 + cell)
+            if relaxed_load(parent, p) >= 0:
+                for k in range(0, arcs, 2):
+                    if weight[(np.int64(t) * arcs + k) * 1024 + cell] > 0:
+                        q, far = cell_of(
+                            z + offsets[3 * k], y + offsets[3 * k + 1], x + offsets[3 * k + 2], tiles, tile
+                        )
+                        q = np.int32(q * 1024 + far)
+                        if relaxed_load(parent, q) >= 0:
+                            unite(parent, p, q)
+        run += run_step()
+
+
+@cuda_kernel
+def change_kernel(unary, view, scale, cost, weight, here, there, offsets, tiles, tile, parent, change):
+    """change[root]: what the energy changes by if the set takes the labels of `there`."""
+    runs = runs_of(view)
+    arcs = offsets.size // 3
+    labels = view[LABELS]
+    run = first_run()
+    while run < runs:
+        z, y, x = pixel_of_run(view, run)
+        if x < view[WIDTH]:
+            t, cell = cell_of(z, y, x, tiles, tile)
+            p = np.int32(t * 1024 + cell)
+            apart = parent[p] >= 0
+            own = np.int64(0)
+            if apart:
+                own = price(unary, view, scale, there[p], z, y, x) - price(unary, view, scale, here[p], z, y, x)
+            for k in range(0, arcs, 2):
+                w = np.int64(weight[(np.int64(t) * arcs + k) * 1024 + cell])
+                if w > 0:
+                    q = far_cell(offsets, k, z, y, x, tiles, tile)
+                    if apart or parent[q] >= 0:
+                        more = np.int64(cost[there[p] * labels + there[q]]) - np.int64(cost[here[p] * labels + here[q]])
+                        if apart:
+                            own += w * more
+                        else:
+                            cuda.atomic.add(change, root_of(parent, q), w * more)
+            if own != 0:
+                cuda.atomic.add(change, root_of(parent, p), own)
+        run += run_step()
+
+
+@cuda_kernel
+def choose_kernel(here, there, parent, change, counts):
+    """Let `there` be the fusion; counts: how many labels it has from either side."""
+    kept = np.int64(0)
+    taken = np.int64(0)
+    i = np.int64(cuda.grid(1))
+    while i < (parent.size + 31) // 32 * 32:
+        if i < parent.size and parent[i] >= 0:
+            if change[root_of(parent, np.int32(i))] < 0:
+                taken += 1
+            else:
+                there[i] = here[i]
+                kept += 1
+        i += cuda.gridsize(1)
+    kept, taken = warp_sum(kept), warp_sum(taken)
+    if cuda.threadIdx.x & 31 == 0:
+        cuda.atomic.add(counts, 0, kept)
+        cuda.atomic.add(counts, 1, taken)
+
+
+@cuda_kernel
+def table_kernel(view, tiles, tile, label, table, counts):
+    """Labels through a table; counts[0]: how many pixels change, added to what is there."""
+    runs = runs_of(view)
+    changed = np.int64(0)
+    run = first_run()
+    while run < runs:
+        z, y, x = pixel_of_run(view, run)
+        if x < view[WIDTH]:
+            t, cell = cell_of(z, y, x, tiles, tile)
+            p = t * 1024 + cell
+            new = table[label[p]]
+            if new != label[p]:
+                label[p] = new
+                changed += 1
+        run += run_step()
+    changed = warp_sum(changed)
+    if cuda.threadIdx.x & 31 == 0:
+        cuda.atomic.add(counts, 0, changed)
+
+
+def exchange(problem, label, table: np.ndarray) -> int:
+    """Put every pixel's label through a table; how many change.  Cells outside the grid keep theirs."""
+    (counts,) = allocate((1, np.int64), zero=True)
+    problem.launch(table_kernel, problem.view, *problem.places, label, upload(table.astype(np.int32)), counts)
+    return int(download(counts)[0])
+
+
+def fuse(problem, here, there) -> tuple[int, int]:
+    """Turn `there` into the fusion; how many labels it has from `here` and from `there` where these differ."""
+    (parent,) = allocate((here.size, np.int32))
+    change, counts = allocate((here.size, np.int64), (2, np.int64), zero=True)
+    energy = (problem.cost, problem.weight)
+    problem.launch_flat(differ_kernel, here, there, parent, change)
+    problem.launch(unite_kernel, problem.view, problem.weight, problem.offsets, *problem.places, parent)
+    arrays = (problem.unary, problem.view, problem.scale, *energy, here, there, problem.offsets)
+    problem.launch(change_kernel, *arrays, *problem.places, parent, change)
+    problem.launch_flat(choose_kernel, here, there, parent, change, counts)
+    kept, taken = download(counts)
+    return int(kept), int(taken)
+
+
+def kernels():
+    """Every kernel, with argument types it is launched with."""
+    view, tiles, label = int64[::1], types.UniTuple(int32, 3), int32[::1]
+    listed = [
+        ("differ", differ_kernel, (label, label, label, view)),
+        ("choose", choose_kernel, (label, label, label, view, view)),
+        ("table", table_kernel, (view, tiles, tiles, label, label, view)),
+    ]
+    for data, number in ((int32[::1], int32[::1]), (float64[::1], int64[::1])):
+        listed += [
+            ("unite", unite_kernel, (view, number, label, tiles, tiles, label)),
+            (
+                "change",
+                change_kernel,
+                (data, view, float64, number, number, label, label, label, tiles, tiles, label, view),
+            ),
+        ]
+    return listed

@@ -1,0 +1,267 @@
+"""Kernels that walk over all pixels once: ranges of values, weights into tiles, labels in and out, energies.
+
+A `view` says where the numbers of a caller's array lie and which of them count: data[start + item * s0 + z * s1 + ...]
+for all items and a box of pixels.  A warp walks along runs of 32 pixels of a line.
+"""
+
+import numpy as np
+from numba import float64, int32, int64, types, uint8, uint32
+
+from gridcut.cuda.pixel_kernels import units, warp_max, warp_sum
+from gridcut.device.cuda import cuda, cuda_kernel, device_function
+from gridcut.multilabel.moves_cuda import DEPTH, HEIGHT, LABELS, WIDTH, cell_of, price, price_at
+
+# Places in a box: start, strides of items, z, y, x; items; first pixel and lengths of the box.
+ORIGIN, OVER, AWAY, DOWN, ALONG, ITEMS, LOW, LONG = 0, 1, 2, 3, 4, 5, 6, 9
+BOX = 12
+COPIES = 64  # of the counters of votes, so that not all wait for one
+
+
+@device_function
+def run_at(run, width):
+    """The line of a run of 32 pixels, and the x of this lane; lines are `width` long."""
+    runs = (width + 31) // 32
+    return run // runs, run % runs * 32 + np.int64(cuda.threadIdx.x & 31)
+
+
+@device_function
+def first_run():
+    return np.int64((cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x) >> 5)
+
+
+@device_function
+def run_step():
+    return np.int64((cuda.gridDim.x * cuda.blockDim.x) >> 5)
+
+
+@device_function
+def pixel_of_run(view, run):
+    """(z, y, x) of this lane in a run of the grid; x may lie beyond the line."""
+    line, x = run_at(run, view[WIDTH])
+    return line // view[HEIGHT], line % view[HEIGHT], x
+
+
+@device_function
+def runs_of(view):
+    return view[DEPTH] * view[HEIGHT] * ((view[WIDTH] + 31) // 32)
+
+
+@cuda_kernel
+def range_kernel(data, box, found, bad):
+    """found[0]: the largest -value, found[1]: the largest value; bad[0]: whether one is not finite.
+
+    found[2] is 0, and found[3] the least number that has an opposite.
+    """
+    low, high, zero, least = found[0], found[1], found[2], found[3]
+    wrong = False
+    depth, height, width = box[LONG], box[LONG + 1], box[LONG + 2]
+    runs = box[ITEMS] * depth * height * ((width + 31) // 32)
+    run = first_run()
+    while run < runs:
+        line, x = run_at(run, width)
+        item, rest = line // (depth * height), line % (depth * height)
+        if x < width:
+            z, y = rest // height + box[LOW], rest % height + box[LOW + 1]
+            at = box[ORIGIN] + item * box[OVER] + z * box[AWAY] + y * box[DOWN] + (x + box[LOW + 2]) * box[ALONG]
+            value = zero + data[at]
+            if value - value != 0:
+                wrong = True
+            else:
+                low, high = max(low, -max(value, least)), max(high, value)
+        run += run_step()
+    if wrong:
+        bad[0] = 1
+    low, high = warp_max(low), warp_max(high)
+    if cuda.threadIdx.x & 31 == 0:
+        cuda.atomic.max(found, 0, low)
+        cuda.atomic.max(found, 1, high)
+
+
+@cuda_kernel
+def weight_kernel(data, box, scale, k, offset, tiles, tile, arcs, weight):
+    """Add an array of weights to those of arc k and, at the far end, of its opposite; both come zeroed at first."""
+    height, width = box[LONG + 1], box[LONG + 2]
+    runs = box[LONG] * height * ((width + 31) // 32)
+    run = first_run()
+    while run < runs:
+        line, x = run_at(run, width)
+        if x < width:
+            z, y, x = line // height + box[LOW], line % height + box[LOW + 1], x + box[LOW + 2]
+            value = units(data[box[ORIGIN] + z * box[AWAY] + y * box[DOWN] + x * box[ALONG]], scale)
+            t, cell = cell_of(z, y, x, tiles, tile)
+            weight[(np.int64(t) * arcs + k) * 1024 + cell] += value
+            t, cell = cell_of(z + offset[0], y + offset[1], x + offset[2], tiles, tile)
+            weight[(np.int64(t) * arcs + (k ^ 1)) * 1024 + cell] += value
+        run += run_step()
+
+
+@cuda_kernel
+def cheapest_kernel(unary, view, scale, tiles, tile, label):
+    """The cheapest label of each pixel, the first of several."""
+    runs = runs_of(view)
+    run = first_run()
+    while run < runs:
+        z, y, x = pixel_of_run(view, run)
+        if x < view[WIDTH]:
+            best = np.int32(0)
+            least = price(unary, view, scale, 0, z, y, x)
+            for i in range(1, view[LABELS]):
+                other = price(unary, view, scale, i, z, y, x)
+                if other < least:
+                    best, least = np.int32(i), other
+            t, cell = cell_of(z, y, x, tiles, tile)
+            label[np.int64(t) * 1024 + cell] = best
+        run += run_step()
+
+
+@cuda_kernel
+def votes_kernel(view, tiles, tile, label, votes):
+    """votes[i * COPIES + ...]: how many pixels have label i, in parts."""
+    runs = runs_of(view)
+    run = first_run()
+    while run < runs:
+        z, y, x = pixel_of_run(view, run)
+        if x < view[WIDTH]:
+            t, cell = cell_of(z, y, x, tiles, tile)
+            cuda.atomic.add(votes, label[np.int64(t) * 1024 + cell] * COPIES + (run + x) % COPIES, np.int32(1))
+        run += run_step()
+
+
+@cuda_kernel
+def start_kernel(data, box, view, tiles, tile, label):
+    """Labels from a caller's array."""
+    runs = runs_of(view)
+    run = first_run()
+    while run < runs:
+        z, y, x = pixel_of_run(view, run)
+        if x < view[WIDTH]:
+            t, cell = cell_of(z, y, x, tiles, tile)
+            label[np.int64(t) * 1024 + cell] = data[box[ORIGIN] + z * box[AWAY] + y * box[DOWN] + x * box[ALONG]]
+        run += run_step()
+
+
+@cuda_kernel
+def pay_kernel(unary, view, scale, tiles, tile, label, paid):
+    """What the labels cost the pixels by themselves."""
+    runs = runs_of(view)
+    run = first_run()
+    while run < runs:
+        z, y, x = pixel_of_run(view, run)
+        if x < view[WIDTH]:
+            t, cell = cell_of(z, y, x, tiles, tile)
+            here = np.int64(t) * 1024 + cell
+            paid[here] = price(unary, view, scale, label[here], z, y, x)
+        run += run_step()
+
+
+@cuda_kernel
+def energy_kernel(view, cost, weight, label, paid, offsets, tiles, tile, total):
+    """total[0]: the energy of the labelling, added to what is there."""
+    runs = runs_of(view)
+    arcs = offsets.size // 3
+    own = np.int64(0)
+    run = first_run()
+    while run < runs:
+        z, y, x = pixel_of_run(view, run)
+        if x < view[WIDTH]:
+            t, cell = cell_of(z, y, x, tiles, tile)
+            here = np.int64(t) * 1024 + cell
+            own += paid[here]
+            for k in range(0, arcs, 2):
+                w = np.int64(weight[(np.int64(t) * arcs + k) * 1024 + cell])
+                if w > 0:
+                    q, there = cell_of(z + offsets[3 * k], y + offsets[3 * k + 1], x + offsets[3 * k + 2], tiles, tile)
+                    own += w * cost[label[here] * view[LABELS] + label[np.int64(q) * 1024 + there]]
+        run += run_step()
+    own = warp_sum(own)
+    if cuda.threadIdx.x & 31 == 0 and own != 0:
+        cuda.atomic.add(total, 0, own)
+
+
+@cuda_kernel
+def own_sum_kernel(unary, view, tiles, tile, label, partial):
+    """What the labels cost the pixels by themselves, as floats, summed by every warp: added up in one order always."""
+    runs = runs_of(view)
+    total = 0.0
+    run = first_run()
+    while run < runs:
+        z, y, x = pixel_of_run(view, run)
+        if x < view[WIDTH]:
+            t, cell = cell_of(z, y, x, tiles, tile)
+            at = price_at(view, label[np.int64(t) * 1024 + cell], z, y, x)
+            total += np.float64(unary[at])
+        run += run_step()
+    total = warp_sum(total)
+    if cuda.threadIdx.x & 31 == 0:
+        partial[first_run()] = total
+
+
+@cuda_kernel
+def edge_sum_kernel(data, box, offset, cost, labels, tiles, tile, label, partial):
+    """The same for what they cost the edges along one offset."""
+    height, width = box[LONG + 1], box[LONG + 2]
+    runs = box[LONG] * height * ((width + 31) // 32)
+    total = 0.0
+    run = first_run()
+    while run < runs:
+        line, x = run_at(run, width)
+        if x < width:
+            z, y, x = line // height + box[LOW], line % height + box[LOW + 1], x + box[LOW + 2]
+            weight = np.float64(data[box[ORIGIN] + z * box[AWAY] + y * box[DOWN] + x * box[ALONG]])
+            t, cell = cell_of(z, y, x, tiles, tile)
+            q, there = cell_of(z + offset[0], y + offset[1], x + offset[2], tiles, tile)
+            mine, theirs = label[np.int64(t) * 1024 + cell], label[np.int64(q) * 1024 + there]
+            total += weight * cost[mine * labels + theirs]
+        run += run_step()
+    total = warp_sum(total)
+    if cuda.threadIdx.x & 31 == 0:
+        partial[first_run()] = total
+
+
+@cuda_kernel
+def labels_kernel(view, tiles, tile, label, out):
+    """The labels in raster order."""
+    runs = runs_of(view)
+    run = first_run()
+    while run < runs:
+        z, y, x = pixel_of_run(view, run)
+        if x < view[WIDTH]:
+            t, cell = cell_of(z, y, x, tiles, tile)
+            out[(z * view[HEIGHT] + y) * view[WIDTH] + x] = label[np.int64(t) * 1024 + cell]
+        run += run_step()
+
+
+@cuda_kernel
+def keep_kernel(sets, kept):
+    """A copy."""
+    i = np.int64(cuda.grid(1))
+    while i < kept.size:
+        kept[i] = sets[i]
+        i += cuda.gridsize(1)
+
+
+def kernels():
+    """Every kernel, with argument types it is launched with."""
+    listed = []
+    view, tiles, label = int64[::1], types.UniTuple(int32, 3), int32[::1]
+    for data, found, number in ((int32[::1], int64[::1], int32[::1]), (float64[::1], float64[::1], int64[::1])):
+        listed += [
+            ("range", range_kernel, (data, view, found, view)),
+            ("weight", weight_kernel, (data, view, float64, int32, tiles, tiles, tiles, int32, number)),
+            ("cheapest", cheapest_kernel, (data, view, float64, tiles, tiles, label)),
+            ("pay", pay_kernel, (data, view, float64, tiles, tiles, label, number)),
+            ("own_sum", own_sum_kernel, (data, view, tiles, tiles, label, float64[::1])),
+            (
+                "edge_sum",
+                edge_sum_kernel,
+                (data, view, tiles, float64[::1], int32, tiles, tiles, label, float64[::1]),
+            ),
+            ("energy", energy_kernel, (view, number, number, label, number, label, tiles, tiles, view)),
+        ]
+    return [
+        *listed,
+        ("votes", votes_kernel, (view, tiles, tiles, label, label)),
+        ("start", start_kernel, (uint8[::1], view, view, tiles, tiles, label)),
+        ("labels", labels_kernel, (view, tiles, tiles, label, label)),
+        ("keep", keep_kernel, (uint32[::1], uint32[::1])),
+    ]

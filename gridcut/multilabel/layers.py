@@ -1,0 +1,62 @@
+"""Several nodes a pixel as layers of one grid: what exact costs of labels and roof duality share."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gridcut.core.problem import Offset
+
+
+class Folded(NamedTuple):
+    """Layers over a grid as the capacities of one grid with at most three axes.
+
+    shape   of the layers: (layers, *grid)
+    apart   lines of the first axis from one line of the grid to the next; 0: the layers are an axis of their own
+    """
+
+    source: np.ndarray
+    sink: np.ndarray
+    edges: dict[Offset, np.ndarray]
+    shape: tuple[int, ...]
+    apart: int
+
+    @property
+    def capacities(self) -> tuple:
+        """What `max_flow` takes."""
+        return self.source, self.sink, self.edges
+
+    def sides(self, labels) -> np.ndarray:
+        """Labels of that cut in the layers' form."""
+        if self.apart == 0:
+            return labels
+        layers, length = self.shape[:2]
+        rows = labels.reshape(length, self.apart, *self.shape[2:])
+        return np.moveaxis(rows[:, :layers], 1, 0)
+
+    def labels(self, sides: np.ndarray) -> np.ndarray:
+        """Sides of the layers as labels of the one grid; False where it has no layer."""
+        return fold(sides, self.apart)
+
+
+def fold_layers(source, sink, edges) -> Folded:
+    """The capacities of layers as those of one grid.
+
+    source, sink   (layers, *grid);  edges[(d, *offset)] of that shape, 0 where it leaves the layers or the grid
+
+    A grid of three axes takes its layers into the first axis, far enough apart that all offsets stay different.
+    """
+    if source.ndim <= 3:
+        return Folded(source, sink, edges, source.shape, 0)
+    apart = max(source.shape[0], 2 * max((abs(offset[0]) for offset in edges), default=0) + 1)
+    arcs = {(o[1] * apart + o[0], *o[2:]): fold(array, apart) for o, array in edges.items()}
+    return Folded(fold(source, apart), fold(sink, apart), arcs, source.shape, apart)
+
+
+def fold(array: np.ndarray, apart: int) -> np.ndarray:
+    """An array of the layers with the layers of each line one after the other along the first axis of the grid."""
+    if apart == 0:
+        return array
+    layers, length = array.shape[:2]
+    rows = np.zeros((length, apart, *array.shape[2:]), array.dtype)
+    rows[:, :layers] = np.moveaxis(array, 0, 1)
+    return rows.reshape(length * apart, *array.shape[2:])

@@ -1,0 +1,351 @@
+"""One move: every pixel that may do so chooses between two labels, all at once and at least cost.
+
+In an expansion a pixel keeps its label (x = 0) or takes `second` (x = 1).  In a swap, `first` >= 0, the pixels that
+have label `first` or `second` choose anew between `first` (x = 0) and `second` (x = 1).  With a the label for x = 0,
+b = `second`, w the weight of an edge and V the cost of two labels, an edge (p, q) costs
+
+    x_p x_q    00            01           10           11
+    cost       w V(a_p, a_q) w V(a_p, b)  w V(b, a_q)  0
+
+which a cut represents if 01 + 10 >= 00 + 11 [1]: always in a swap, by the triangle inequality in an expansion [2].
+x = 1 is the sink side, and the tie rule of the cut gives it to as few pixels as possible.
+
+An expansion remembers the flow of its cut, one number an edge.  Wherever labels have not changed since, that flow
+still proves that no pixel gains: no excess is negative.  So the next expansion of the same label only looks at what
+has changed and its neighbours, takes the flow as far as the new capacities allow, and `drain` feeds the deficits that
+this leaves from the nearest excess, as in [3]; what cannot be fed changes.
+
+Arrays, one entry a cell of gridcut/core/grid.py
+  label[p], paid[p]   its label and what that costs by itself
+  weight[p * 2K + k]  of the edge along arc k; 0 if it leaves the grid
+  pixel[p]            number of the pixel in unary[label, pixel], -1 in the padding
+  taken[p]            1: listed, which is to say loaded into the solver's grid: excess, residual
+  flow[p * K + k]     what flowed along arc 2k of p, when this label was last expanded; empty: nothing is remembered
+  taken, excess, residual and the forest's labels are 0 everywhere between moves
+
+[1] Kolmogorov, Zabih. "What energy functions can be minimized via graph cuts?" PAMI 26(2), 2004.
+[2] Boykov, Veksler, Zabih. "Fast approximate energy minimization via graph cuts." PAMI 23(11), 2001.
+[3] Alahari, Kohli, Torr. "Reduce, reuse & recycle: efficiently solving multi-label MRFs." CVPR 2008.
+
+Time: one look at the arcs of each listed pixel, and the cut; memory: none beyond the arrays.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gridcut.device import kernel
+from gridcut.ibfs.forest import NONE, ONE, ROOT, augment, compact, mend
+from gridcut.multilabel.move_rules import half_way, takes_part
+
+
+class Field(NamedTuple):
+    """The energy, a labelling of it, and room for moves; see above."""
+
+    unary: np.ndarray
+    cost: np.ndarray
+    weight: np.ndarray
+    pixel: np.ndarray
+    label: np.ndarray
+    paid: np.ndarray
+    taken: np.ndarray
+    excess: np.ndarray
+    residual: np.ndarray
+    listed: np.ndarray  # the cells that take part
+
+
+@kernel
+def capacity(k, a, there, b, cost):
+    """Capacity of arc k from a pixel with label a to one with label `there`, and of both directions, for weight 1."""
+    return half_way(k, np.int64(cost[a, there]), np.int64(cost[a, b]), np.int64(cost[b, there]))
+
+
+@kernel
+def list_all(first, second, begin, end, field):
+    """List all pixels among the cells begin..end that have a choice; returns how many they are."""
+    pixel, label, taken, listed = field.pixel, field.label, field.taken, field.listed
+    count = 0
+    for i in range(begin, end):
+        p = np.uint64(i)
+        if pixel[p] >= 0 and takes_part(label[p], first, second):
+            taken[p] = 1
+            listed[count] = p
+            count += 1
+    return count
+
+
+@kernel
+def list_near(cells, begin, end, first, second, step, field, count):
+    """List also the cells begin..end of an array and their neighbours; returns how many are listed now."""
+    weight, label, taken, listed = field.weight, field.label, field.taken, field.listed
+    arcs = np.uint64(len(step))
+    for i in range(begin, end):
+        p = np.uint64(cells[i])
+        if taken[p] == 0 and takes_part(label[p], first, second):
+            taken[p] = 1
+            listed[count] = p
+            count += 1
+        for k in range(len(step)):
+            q = p + step[k]
+            if weight[p * arcs + np.uint64(k)] > 0 and taken[q] == 0 and takes_part(label[q], first, second):
+                taken[q] = 1
+                listed[count] = q
+                count += 1
+    return count
+
+
+@kernel
+def load(begin, end, first, second, step, flow, field):
+    """Write the listed cells begin..end into the solver's grid; returns how many have a deficit."""
+    unary, cost, weight, pixel = field.unary, field.cost, field.weight, field.pixel
+    label, paid, listed = field.label, field.paid, field.listed
+    excess, residual = field.excess, field.residual
+    arcs = np.uint64(len(step))
+    deficits = 0
+    for i in range(begin, end):
+        p = np.uint64(listed[i])
+        a = label[p] if first < 0 else first
+        held = np.int64(unary[second, pixel[p]]) - (paid[p] if first < 0 else unary[first, pixel[p]])
+        for k in range(len(step)):
+            at = p * arcs + np.uint64(k)
+            w = np.int64(weight[at])
+            if w == 0:
+                continue
+            q = p + step[k]
+            theirs = label[q]
+            if takes_part(theirs, first, second):
+                theirs = theirs if first < 0 else first
+                room, both = capacity(k, a, theirs, second, cost)
+                room *= w
+                back = both * w - room
+                sent = np.int64(0)
+                if flow.size > 0:
+                    edge = (p if k % 2 == 0 else q) * (arcs // np.uint64(2)) + np.uint64(k // 2)
+                    sent = np.int64(flow[edge])
+                    sent = min(max(sent if k % 2 == 0 else -sent, -back), room)
+                residual[at] = room - sent
+                held -= back + sent
+            held += w * (np.int64(cost[second, theirs]) - cost[a, theirs])
+        excess[p] = held
+        deficits += held < 0
+    return deficits
+
+
+@kernel
+def load_all(second, begin, end, step, flow, field):
+    """`list_all` and `load` for an expansion, in one sweep that sees every edge once.
+
+    Returns how many cells are listed and how many have a deficit.
+    """
+    unary, cost, weight, pixel = field.unary, field.cost, field.weight, field.pixel
+    label, paid, taken, listed = field.label, field.paid, field.taken, field.listed
+    excess, residual = field.excess, field.residual
+    arcs = np.uint64(len(step))
+    column = cost[:, second].astype(np.int64)
+    count = 0
+    deficits = 0
+    for i in range(begin, end):
+        p = np.uint64(i)
+        if pixel[p] < 0:
+            continue
+        a = label[p]
+        held = np.int64(excess[p])  # what the edges from cells before p have brought
+        for k in range(0, len(step), 2):
+            at = p * arcs + np.uint64(k)
+            w = np.int64(weight[at])
+            if w == 0:
+                continue
+            q = p + step[k]
+            theirs = label[q]
+            if theirs == second:
+                held -= w * column[a]
+            elif a == second:
+                excess[q] -= w * column[theirs]
+            elif theirs == a:  # most edges: what they cost now is nothing
+                room = w * column[a]
+                sent = min(max(np.int64(flow[p * (arcs // np.uint64(2)) + np.uint64(k // 2)]), -room), room)
+                residual[at] = room - sent
+                residual[q * arcs + np.uint64(k + 1)] = room + sent
+                held -= sent
+                excess[q] += sent
+            else:
+                apart = np.int64(cost[a, theirs])
+                room, both = half_way(k, apart, column[a], column[theirs])
+                room *= w
+                back = both * w - room
+                sent = min(max(np.int64(flow[p * (arcs // np.uint64(2)) + np.uint64(k // 2)]), -back), room)
+                residual[at] = room - sent
+                residual[q * arcs + np.uint64(k + 1)] = back + sent
+                held += w * (column[theirs] - apart) - back - sent
+                excess[q] += w * (column[a] - apart) - room + sent
+        if a == second:
+            continue
+        held += np.int64(unary[second, pixel[p]]) - paid[p]
+        excess[p] = held
+        deficits += held < 0
+        taken[p] = 1
+        listed[count] = p
+        count += 1
+    return count, deficits
+
+
+@kernel
+def drain(count, whole, first, second, step, flow, field, forest, work):
+    """Feed the deficits of the listed cells from the nearest excess, as long as there is a way.
+
+    A sink forest grows a level at a time from the deficits; unless the whole grid is loaded, it lists and loads the
+    cells it comes to.  A cell with excess ends an augmenting path.  What is in the forest at the end cannot be fed.
+    Returns how many are listed.
+    """
+    excess, residual, listed, taken = field.excess, field.residual, field.listed, field.taken
+    label, parent, link, queued = forest
+    source_orphans, sink_orphans = work.source_orphans, work.sink_orphans
+    loose, queue, ring, ends = work.loose, work.queue, work.ring, work.ends
+    now, after = work.sink_now, work.sink_next
+    arcs = np.uint64(len(step))
+    head = np.full(256, -1, loose.dtype)
+    joining = count < 0  # False, but not a constant: mend is compiled once
+    waiting = 0
+    for i in range(count):
+        p = np.uint64(listed[i])
+        if excess[p] < 0:
+            label[p] = -1
+            parent[p] = ROOT
+            now[waiting] = p
+            waiting += 1
+    depth = 1
+    while waiting > 0:
+        if depth + 3 > head.size:
+            head = np.full(2 * head.size, -1, loose.dtype)
+        if not whole:
+            known = count
+            count = list_near(now, 0, waiting, first, second, step, field, count)
+            load(known, count, first, second, step, flow, field)
+        grown = 0
+        for i in range(waiting):
+            u = np.uint64(now[i])
+            k = np.uint64(0)
+            while k < arcs and label[u] == -depth:
+                w = u + step[k]
+                if taken[w] == 0 or label[w] < 0 or residual[w * arcs + (k ^ ONE)] <= 0:
+                    k += ONE
+                    continue
+                if excess[w] <= 0:
+                    if grown == after.size:
+                        grown = compact(after, grown, label, -depth - 1)
+                    label[w] = -depth - 1
+                    parent[w] = k ^ ONE
+                    after[grown] = w
+                    grown += 1
+                    k += ONE
+                    continue
+                label[w] = 1
+                parent[w] = ROOT
+                _, orphans = augment(u, w, k, -1, excess, residual, step, parent, source_orphans, sink_orphans)
+                label[w] = 0
+                parent[w] = NONE
+                if orphans > 0:
+                    grown, _ = mend(
+                        -1, depth + 1, joining, residual, step, label, parent, link, queued,
+                        sink_orphans, orphans, after, grown, loose, queue, ring, ends, head,
+                    )  # fmt: skip
+                    k = np.uint64(0)
+        waiting = grown
+        now, after = after, now
+        depth += 1
+    return count
+
+
+@kernel
+def settle(count, first, second, step, flow, field, forest):
+    """Read the answers, remember the flow, and leave the solver's grid empty.
+
+    The pixels whose label would change come first in `listed` and stay taken; returns how many they are.
+    """
+    cost, weight, label, taken, listed = field.cost, field.weight, field.label, field.taken, field.listed
+    excess, residual = field.excess, field.residual
+    side, parent = forest.label, forest.parent
+    arcs = np.uint64(len(step))
+    remembers = flow.size > 0
+    changed = 0
+    for i in range(count):
+        p = np.uint64(listed[i])
+        a = label[p] if first < 0 else first
+        for k in range(0, len(step), 2):
+            at = p * arcs + np.uint64(k)
+            w = np.int64(weight[at])
+            if remembers and w > 0:
+                theirs = label[p + step[k]]
+                edge = p * (arcs // np.uint64(2)) + np.uint64(k // 2)
+                if theirs == a:
+                    flow[edge] = w * cost[a, second] - residual[at]
+                elif takes_part(theirs, first, second):
+                    room, _ = capacity(k, a, theirs, second, cost)
+                    flow[edge] = room * w - residual[at]
+            residual[at] = 0
+            residual[at + ONE] = 0
+        excess[p] = 0
+        one = side[p] < 0
+        side[p] = 0
+        parent[p] = NONE
+        if one if first < 0 else one != (label[p] == second):
+            listed[changed] = p
+            changed += 1
+        else:
+            taken[p] = 0
+    return changed
+
+
+@kernel
+def gain_of(changed, first, second, step, field):
+    """What the energy changes by if the first `changed` listed pixels, the only ones taken, change."""
+    unary, cost, weight, pixel = field.unary, field.cost, field.weight, field.pixel
+    label, paid, taken, listed = field.label, field.paid, field.taken, field.listed
+    arcs = np.uint64(len(step))
+    total = np.int64(0)
+    for i in range(changed):
+        p = np.uint64(listed[i])
+        old = label[p]
+        new = second if first < 0 else first + second - old
+        total += np.int64(unary[new, pixel[p]]) - paid[p]
+        for k in range(len(step)):
+            w = np.int64(weight[p * arcs + np.uint64(k)])
+            if w > 0:
+                q = p + step[k]
+                theirs = label[q]
+                if taken[q] == 0:
+                    total += w * (np.int64(cost[new, theirs]) - cost[old, theirs])
+                elif k % 2 == 0:  # both ends change: counted once
+                    after = second if first < 0 else first + second - theirs
+                    total += w * (np.int64(cost[new, after]) - cost[old, theirs])
+    return total
+
+
+@kernel
+def apply(changed, accepted, first, second, field):
+    """Change the labels of the first `changed` listed pixels if the move is accepted; nothing is taken any more."""
+    unary, pixel, label, paid, listed = field.unary, field.pixel, field.label, field.paid, field.listed
+    for i in range(changed):
+        p = np.uint64(listed[i])
+        field.taken[p] = 0
+        if accepted:
+            label[p] = second if first < 0 else first + second - label[p]
+            paid[p] = unary[label[p], pixel[p]]
+
+
+@kernel
+def energy_kernel(step, field):
+    """Energy of the labelling."""
+    cost, weight, pixel, label, paid = field.cost, field.weight, field.pixel, field.label, field.paid
+    arcs = np.uint64(len(step))
+    total = np.int64(0)
+    for i in range(label.size):
+        p = np.uint64(i)
+        if pixel[p] < 0:
+            continue
+        total += paid[p]
+        for k in range(0, len(step), 2):
+            w = np.int64(weight[p * arcs + np.uint64(k)])
+            if w > 0:
+                total += w * cost[label[p], label[p + step[k]]]
+    return total

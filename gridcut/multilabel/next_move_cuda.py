@@ -1,0 +1,271 @@
+"""Between two cuts: the kernel that ends a move, chooses the next one and builds it, without asking the host.
+
+    flood      the pixels that change, tile after tile until nothing is added anywhere   (flood.py)
+    change     their labels, if the energy falls; it does by the excess that is left
+    choose     the next move that could find something new
+    build      its capacities; if no pixel gains by the new label alone, it is over already: choose again
+
+A cooperative launch.  While the cut is not solved, and when all is done, it does nothing; so cuts and turns are
+launched by turns, as many as one likes.  A move is a pair (first, second) as in gridcut/multilabel/moves.py.
+
+    moves[2 i], moves[2 i + 1]    move i of a cycle
+    seen[i]                       how many changes there had been when it was made last, or -1
+    touched[label]                the last change at or next to a pixel of the label (swaps)
+    records[5 i ...]              what was done: move, cycle, change of the energy, changed pixels, place in `sets`
+    sets[s * n * 32 + t * 32 + row]    the pixels that a move changed, a bit each
+    control                       see the names below
+"""
+
+from functools import cache
+
+import numpy as np
+from numba import float64, int32, int64, types, uint32
+
+from gridcut.cuda.pixel_kernels import warp_sum
+from gridcut.device.cuda import (
+    SIMULATED,
+    ballot,
+    bits_set,
+    cuda,
+    cuda_kernel,
+    device_function,
+    grid_sync,
+    nanoseconds,
+    relaxed_load,
+)
+from gridcut.multilabel.flood_cuda import flood
+from gridcut.multilabel.moves_cuda import REMEMBER, VIEW, build_row, change_row, remember_row
+from gridcut.neighbourhood import neighbourhood
+from gridcut.tiles.tile_kernels import COUNTS, DONE, ROUNDS, TIMES, Shape
+from gridcut.tiles.tile_search import NONE
+
+THREADS = 32 if SIMULATED else 256
+# Places in `control`: moves of a cycle, the next of them, cycles begun and allowed (-1: any number), the move that is
+# being solved (-1: none), changes so far, moves without one since the last, whether all is done; records and room for
+# them; rounds of all cuts; of the move at hand: change of the energy, changed pixels, whether any is left, whether any
+# pixel gains; three flags of the flood, used in rotation.
+MOVES, PLACE, CYCLE, LAST, ACTIVE, CHANGES, QUIET, FINISHED, RECORDS, ROOM, WORK = range(11)
+LOST, OLD, CHANGED, GAINERS, NOW, FLAGS = 11, 12, 13, 14, 15, 16
+SPENT = 19  # nanoseconds of relabeling, discharging, turns
+CONTROL = 32
+RECORD = 5
+
+
+@device_function
+def settled(i, moves, seen, touched, control):
+    """Whether a move would find the same pixels and neighbours as the last time."""
+    known = seen[i]
+    if known < 0:
+        return False
+    if moves[2 * i] < 0:
+        return known == control[CHANGES]
+    return max(touched[moves[2 * i]], touched[moves[2 * i + 1]]) <= known
+
+
+@device_function
+def choose(moves, seen, touched, control):
+    """Let the next move that is not settled be the active one; FINISHED if there is none, or no more is allowed."""
+    count = control[MOVES]
+    i = control[PLACE]
+    while True:
+        if i == count:
+            if control[QUIET] >= count or control[CYCLE] == control[LAST]:
+                control[FINISHED] = 1
+                control[ACTIVE] = -1
+                control[PLACE] = count
+                return
+            control[CYCLE] += 1
+            i = np.int64(0)
+        if not settled(i, moves, seen, touched, control):
+            control[ACTIVE] = i
+            control[PLACE] = i + 1
+            return
+        seen[i] = control[CHANGES]
+        control[QUIET] += 1
+        i += 1
+
+
+@device_function
+def note(slot, seen, control, records):
+    """Write down what the active move did."""
+    changed = control[CHANGED]
+    if changed > 0:
+        control[CHANGES] += 1
+        control[QUIET] = 0
+    control[QUIET] += 1
+    seen[control[ACTIVE]] = control[CHANGES]
+    at = control[RECORDS] * RECORD
+    records[at] = control[ACTIVE]
+    records[at + 1] = control[CYCLE]
+    records[at + 2] = -control[LOST] - control[OLD] if changed > 0 else np.int64(0)
+    records[at + 3] = changed
+    records[at + 4] = slot
+    control[RECORDS] += 1
+    control[LOST] = 0
+    control[OLD] = 0
+    control[CHANGED] = 0
+
+
+@cache
+def turn_for(shape: Shape):
+    """The kernel for one neighbourhood."""
+    offsets = np.array(shape.offsets, np.int32)
+    tile = shape.tile
+    arcs = len(offsets)
+
+    @cuda_kernel
+    def turn_kernel(
+        unary, view, scale, cost, weight, label, paid, flow, excess, residual, bits, counts, times,
+        moves, seen, touched, control, records, sets, slot, tiles,
+    ):  # fmt: skip
+        """End a move whose cut is solved, and build the next."""
+        offset = cuda.const.array_like(offsets)
+        if cuda.grid(1) == 0:
+            control[NOW] = counts[ROUNDS]
+            if slot == 0:
+                control[RECORDS] = 0  # the host has read them
+        if counts[DONE] == 0 or control[FINISHED] != 0:
+            return
+        begun = nanoseconds()
+        n = tiles[0] * tiles[1] * tiles[2]
+        base = slot * n * 32
+        thread, threads = np.int32(cuda.grid(1)), np.int32(cuda.gridsize(1))
+        lane, warp, warps = np.int32(thread & 31), np.int32(thread >> 5), np.int32(threads >> 5)
+        active = control[ACTIVE]
+        if active < 0:
+            grid_sync()  # so that all have read what is about to change
+        else:
+            first, second = moves[2 * active], moves[2 * active + 1]
+            lost = np.int64(0)
+            i = warp
+            while i < n * 32:
+                t, row = np.int32(i >> 5), np.int32(i & 31)
+                left = bits[np.uint64((t * (arcs + 2) + arcs + 1) * 32 + row)]
+                if lane == 0:
+                    sets[np.int64(base) + i] = left
+                if left != NONE:
+                    lost += max(np.int64(excess[np.int64(i) * 32 + lane]), np.int64(0))
+                if view[REMEMBER] != 0:
+                    remember_row(
+                        t, row, lane, second, tiles, tile, arcs, offset, view, cost, weight, label, flow, residual
+                    )
+                i = np.int32(i + warps)
+            lost = warp_sum(lost)
+            if lane == 0 and lost != 0:
+                cuda.atomic.add(control, LOST, lost)
+            grid_sync()
+            if -relaxed_load(control, LOST) < control[OLD]:
+                turn = 0
+                going = True
+                while going:
+                    t = warp
+                    while t < n:
+                        if flood(t, lane, turn == 0, tiles, tile, arcs, offset, bits, sets, base) and lane == 0:
+                            control[FLAGS + turn % 3] = 1
+                        t = np.int32(t + warps)
+                    if thread == 0:
+                        control[FLAGS + (turn + 1) % 3] = 0
+                    grid_sync()
+                    going = relaxed_load(control, FLAGS + turn % 3) != 0 or turn == 0
+                    turn += 1
+                stamp = np.int32(control[CHANGES] + 1)
+                count = np.int64(0)
+                i = warp
+                while i < n * 32:
+                    reached = sets[np.int64(base) + i]
+                    if first >= 0 or reached != NONE:
+                        changed = change_row(
+                            np.int32(i >> 5), np.int32(i & 31), lane, reached, first, second, stamp, tiles, tile, arcs,
+                            offset, unary, view, scale, weight, label, paid, touched,
+                        )  # fmt: skip
+                        if lane == 0:
+                            sets[np.int64(base) + i] = changed
+                            count += bits_set(changed)
+                    i = np.int32(i + warps)
+                count = warp_sum(count)
+                if lane == 0 and count > 0:
+                    cuda.atomic.add(control, CHANGED, count)
+                if thread == 0:
+                    # The next flood begins with flag 0.
+                    for j in range(3):
+                        control[FLAGS + j] = 0
+            grid_sync()
+        building = True
+        while building:
+            if thread == 0:
+                if active >= 0:
+                    if first >= 0 and control[CHANGED] > 0:
+                        touched[first] = np.int32(control[CHANGES] + 1)
+                        touched[second] = np.int32(control[CHANGES] + 1)
+                    note(slot, seen, control, records)
+                    control[WORK] += counts[ROUNDS]
+                    counts[ROUNDS] = 0
+                    control[SPENT] += times[1]
+                    control[SPENT + 1] += times[2]
+                    times[1] = 0
+                    times[2] = 0
+                control[GAINERS] = 0
+                if control[RECORDS] < control[ROOM]:
+                    choose(moves, seen, touched, control)
+                else:
+                    control[ACTIVE] = -1
+            grid_sync()
+            active = relaxed_load(control, ACTIVE)
+            if active < 0:
+                break
+            first, second = moves[2 * active], moves[2 * active + 1]
+            some = False
+            old = np.int64(0)
+            i = warp
+            while i < n * 32:
+                t, row = np.int32(i >> 5), np.int32(i & 31)
+                gains, more = build_row(
+                    t, row, lane, first, second, tiles, tile, arcs, offset,
+                    unary, view, scale, cost, weight, label, paid, flow, excess, residual, bits,
+                )  # fmt: skip
+                some = some or gains
+                old += more
+                i = np.int32(i + warps)
+            old = warp_sum(old)
+            if lane == 0 and old != 0:
+                cuda.atomic.add(control, OLD, old)
+            if ballot(some or old != 0) != NONE and lane == 0:
+                control[GAINERS] = 1
+            grid_sync()
+            building = relaxed_load(control, GAINERS) == 0
+        if thread == 0:
+            control[SPENT + 2] += nanoseconds() - begun
+        if warp == 0 and active >= 0:
+            j = lane
+            while j < COUNTS:
+                counts[j] = 0
+                j = np.int32(j + 32)
+            if lane < TIMES:
+                times[lane] = 0
+
+    return turn_kernel
+
+
+def kernels():
+    """The kernel for some neighbourhoods, with argument types it is launched with."""
+    listed = []
+    for connectivity, unary, number in ((4, int32, int32), (4, float64, int64), (26, int32, int32)):
+        flat = 2 if connectivity in (4, 8) else 3
+        forward = [(0,) * (3 - flat) + offset for offset in neighbourhood(connectivity)]
+        offsets = tuple(o for f in forward for o in (f, tuple(-i for i in f)))
+        shape = Shape(offsets, (1, 32, 32) if flat == 2 else (4, 8, 32), number == int64)
+        counts, numbers, wide = int32[::1], number[::1], int64[::1]
+        listed.append(
+            (
+                f"turn {connectivity} {number}",
+                turn_for(shape),
+                (unary[::1], wide, float64, numbers, numbers, counts, numbers, numbers, numbers, numbers)
+                + (uint32[::1], counts, wide, counts, counts, counts, wide, wide, uint32[::1], int32)
+                + (types.UniTuple(int32, 3),),
+            )
+        )
+    return listed
+
+
+assert FLAGS + 3 <= SPENT < SPENT + 3 <= CONTROL
+assert VIEW > REMEMBER

@@ -1,0 +1,308 @@
+"""An energy of several labels on a GPU: checked, weights in tiles and integers, unary costs where the caller left them.
+
+Arrays on the host are copied to the GPU first, and checked there like those that lie there already.  What is wrong
+with a value is found on the host, by gridcut/multilabel/validation.py, for the message.
+"""
+
+import math
+from functools import cached_property
+
+import numpy as np
+
+from gridcut.core.grid import make_layout
+from gridcut.core.problem import as_array, as_device_array, check_offset
+from gridcut.core.terms import ends
+from gridcut.cuda.pixel_kernels import grid_for
+from gridcut.device.arguments import plain_array
+from gridcut.device.arrays import DeviceArray, allocate, download, free_bytes, on_device, to_host, upload
+from gridcut.device.launch import launch
+from gridcut.multilabel.forbidden import CLAMP
+from gridcut.multilabel.label_kernels_cuda import (
+    BOX,
+    COPIES,
+    cheapest_kernel,
+    edge_sum_kernel,
+    energy_kernel,
+    labels_kernel,
+    own_sum_kernel,
+    pay_kernel,
+    range_kernel,
+    start_kernel,
+    votes_kernel,
+    weight_kernel,
+)
+from gridcut.multilabel.moves_cuda import VIEW
+from gridcut.multilabel.validation import (
+    LabelProblem,
+    check_cost,
+    check_labels,
+    check_mapping,
+    check_shape,
+    check_start_kind,
+    check_start_range,
+    choose_units,
+    clamped_on_host,
+    numbers,
+)
+from gridcut.tiles.tile_layout import fits, make_tile_layout, to_image
+
+SUM_BLOCKS = 264  # blocks that leave partial sums for the host to add
+FOUND = 4  # numbers that range_kernel reads and leaves
+MOST = np.iinfo(np.int64).max
+FURTHER = 1000  # of exponents of two that a float has
+
+
+class DeviceProblem:
+    """A checked energy of at least one pixel, and what kernels need to know of it.
+
+    arguments   what the caller passed
+    unary       a flat window of the costs; view, scale: see moves.py, and `units` in gridcut/cuda/pixel_kernels.py
+    weight, cost, number, unit      as in gridcut/multilabel/moves_cuda.py and border.LabelProblem
+    """
+
+    def __init__(self, unary, weights, label_cost, *, metric: bool):
+        self.arguments = (unary, weights, label_cost)
+        costs = _as_array("unary", unary)
+        self.count, self.shape = check_shape(costs.shape)
+        check_mapping(weights)
+        axes = len(self.shape)
+        given = [(check_offset(o, axes, "weights"), _as_array(f"weights[{o}]", w)) for o, w in weights.items()]
+        for offset, weight in given:
+            if weight.ndim and weight.shape != self.shape:
+                raise ValueError(
+                    f"weights[{offset}] must be a scalar or have the grid's shape {self.shape}, got {weight.shape}"
+                )
+        cost = check_cost(None if label_cost is None else to_host(label_cost), self.count)
+        self.library = costs.library if isinstance(costs, DeviceArray) else None
+        self.layout = make_layout(self.shape, [offset for offset, _ in given])
+        if not fits(self.layout.offsets):
+            raise ValueError("weights: device='cuda' takes edges to direct neighbours only; use device='cpu'")
+        self.tiles = make_tile_layout(1, self.shape, self.layout.offsets)
+        costs = _Flat(costs)
+        flat = {offset: _Flat(weight) for offset, weight in given}
+        is_float = any(a.dtype.kind == "f" for a in (costs, cost, *flat.values()))
+        looks = [(costs, (0,) * axes, self.shape, self.count)]
+        for offset, weight in flat.items():
+            place, _ = ends(self.shape, (offset,))
+            looks.append((weight, [s.start for s in place], [s.stop - s.start for s in place], 1))
+        ranges = self._ranges(looks)
+        around = 2 * float(cost.max()) * sum(max(high, 0) for _, high in ranges[1:]) if ranges else 0.0
+        if ranges is None or (costs.dtype.kind == "f" and max(ranges[0]) > CLAMP * around):
+            costs = _Flat(clamped_on_host(*self.host_arguments()[:2], cost))
+            looks[0] = (costs, *looks[0][1:])
+            ranges = self._ranges(looks)
+        (low, high), *of_weights = ranges
+        if any(low > 0 for low, _ in of_weights):
+            self._refuse()
+        spread, heaviest = max(low, high), [max(high, 0) for _, high in of_weights]
+        units = choose_units(costs.shape, spread, heaviest, cost, is_float, metric)
+        self.number, self.unit = units.number, units.unit
+        self.unary, self.scale = costs.data, _factor(units.power)
+        self.cost = upload(units.cost)
+        view = np.zeros(VIEW, np.int64)
+        view[:9] = (costs.start, *costs.strides4(axes), *self.tiles.extent, self.count)
+        self.view_on_host = view
+        self.view = upload(view)
+        self._load(flat, units)
+
+    def _ranges(self, looks) -> list[tuple]:
+        """The largest of -values and of values in boxes of arrays; None if some cost is infinite.
+
+        looks: (array, first pixel of the box, its lengths, items) each.  One copy there and one back for all.
+        """
+        rows = np.zeros((len(looks), BOX + FOUND + 1), np.int64)
+        reals = [array.dtype.kind == "f" for array, *_ in looks]
+        for row, real, (array, low, lengths, items) in zip(rows, reals, looks, strict=True):
+            row[:BOX] = array.box(low, lengths, items)
+            if real:
+                row[BOX:-1].view(np.float64)[:] = (-math.inf, -math.inf, 0, -math.inf)
+            else:
+                row[BOX:-1] = (-MOST, -MOST, 0, -MOST)
+        memory = upload(rows)
+        for i, (real, (array, _, lengths, items)) in enumerate(zip(reals, looks, strict=True)):
+            row = memory[i * rows.shape[1] : (i + 1) * rows.shape[1]]
+            found = row[BOX : BOX + FOUND]
+            found = found.view(np.float64) if real else found
+            if 0 not in lengths:
+                grid = grid_for(_runs(lengths) * items, 1, 1)
+                launch(range_kernel, *grid, array.data, row[:BOX], found, row[BOX + FOUND :])
+        rows = download(memory).reshape(rows.shape)
+        if rows[:, -1].any():
+            self.on_host()  # raises for all that is not finite, but for such costs
+            return None
+        ranges = [row[BOX:-1].view(np.float64) if real else row[BOX:-1] for real, row in zip(reals, rows, strict=True)]
+        return [
+            (0, 0) if 0 in lengths else (found[0].item(), found[1].item())
+            for found, (_, _, lengths, _) in zip(ranges, looks, strict=True)
+        ]
+
+    def _refuse(self) -> None:
+        """Raise what the host says of a value that may not be."""
+        self.on_host()
+        raise AssertionError("the GPU sees a bad value, the host none")
+
+    def _load(self, flat: dict, units) -> None:
+        """Weights into tiles."""
+        cells, arcs = self.tiles.cells, self.tiles.arcs
+        (self.weight,) = allocate((cells * arcs, self.number), zero=True)
+        self.offsets = upload(np.array(self.tiles.offsets, np.int32).reshape(-1))
+        self._edges = []  # of each offset, what kernels that walk along its edges need
+        for offset, weight in flat.items():
+            if offset not in self.layout.offsets:
+                continue  # longer than the grid
+            k = self.layout.arc(offset)
+            place, _ = ends(self.shape, (offset,))
+            lengths = [s.stop - s.start for s in place]
+            box = upload(weight.box([s.start for s in place], lengths))
+            step = tuple(np.int32(i) for i in self.tiles.offsets[k])
+            self._edges.append((grid_for(_runs(lengths), 1, 1, SUM_BLOCKS), weight.data, box, step))
+            if units.power is not None and units.lighter is None:
+                continue  # labels cost nothing
+            arguments = (weight.data, box, _factor(units.lighter), np.int32(k), step, *self.places, np.int32(arcs))
+            launch(weight_kernel, *grid_for(_runs(lengths), 1, 1), *arguments, self.weight)
+
+    @cached_property
+    def places(self) -> tuple:
+        """Tiles along each axis, and the shape of a tile."""
+        return tuple(tuple(np.int32(i) for i in numbers) for numbers in (self.tiles.tiles, self.tiles.tile))
+
+    def on_host(self, metric: bool = False) -> LabelProblem:
+        """The same energy on the host."""
+        unary, weights, label_cost = self.host_arguments()
+        return check_labels(unary, weights, label_cost, metric=metric)
+
+    def host_arguments(self) -> tuple:
+        """What the caller passed, on the host."""
+        unary, weights, label_cost = self.arguments
+        return to_host(unary), {o: to_host(w) for o, w in weights.items()}, to_host(label_cost)
+
+    def launch(self, kernel, *args) -> None:
+        """A kernel over all pixels."""
+        launch(kernel, *grid_for(_runs(self.shape), 1, 1), *args)
+
+    def launch_flat(self, kernel, *args) -> None:
+        """A kernel over all cells."""
+        (blocks, _, _), threads = grid_for(self.tiles.count * 32, 1, 1)
+        launch(kernel, blocks, threads, *args)
+
+    def cheapest(self):
+        """The cheapest label of each pixel, in tiles."""
+        (label,) = allocate((self.tiles.cells, np.int32), zero=True)
+        self.launch(cheapest_kernel, self.unary, self.view, self.scale, *self.places, label)
+        return label
+
+    def votes(self) -> np.ndarray:
+        """At how many pixels each label is the cheapest."""
+        (votes,) = allocate((self.count * COPIES, np.int32), zero=True)
+        self.launch(votes_kernel, self.view, *self.places, self.cheapest(), votes)
+        return download(votes).reshape(self.count, COPIES).sum(1, dtype=np.int64)
+
+    def check_start(self, start):
+        """The labelling to begin with, in tiles; the cheapest label of each pixel when none is given."""
+        if start is None:
+            return self.cheapest()
+        if not on_device(start):
+            check_start_range(check_start_kind(plain_array("start", start), self.shape), self.count)
+        labels = _Flat(check_start_kind(_as_array("start", start), self.shape))
+        if on_device(start):
+            ((low, high),) = self._ranges([(labels, (0,) * len(self.shape), self.shape, 1)])
+            check_start_range(np.array([-low, high]), self.count)
+        (label,) = allocate((self.tiles.cells, np.int32), zero=True)
+        box = upload(labels.box((0,) * len(self.shape), self.shape))
+        self.launch(start_kernel, labels.data, box, self.view, *self.places, label)
+        return label
+
+    def pay(self, label, paid) -> None:
+        self.launch(pay_kernel, self.unary, self.view, self.scale, *self.places, label, paid)
+
+    def energy(self, label, paid) -> int:
+        (total,) = allocate((1, np.int64), zero=True)
+        arrays = (self.view, self.cost, self.weight, label, paid, self.offsets)
+        self.launch(energy_kernel, *arrays, *self.places, total)
+        return int(download(total)[0])
+
+    def float_energy(self, label) -> float:
+        """What `energy_of` says of the caller's arrays, but for the order of its sums."""
+        label_cost = self.arguments[2]
+        cost = check_cost(None if label_cost is None else to_host(label_cost), self.count)
+        cost = upload(cost.astype(np.float64))
+        parts = []
+        grids = [grid_for(_runs(self.shape), 1, 1, SUM_BLOCKS), *(edge[0] for edge in self._edges)]
+        for i, ((blocks, _, _), threads) in enumerate(grids):
+            (partial,) = allocate((blocks * threads // 32, np.float64))
+            if i == 0:
+                arguments = (self.unary, self.view, *self.places, label, partial)
+                launch(own_sum_kernel, blocks, threads, *arguments)
+            else:
+                _, data, box, step = self._edges[i - 1]
+                arguments = (data, box, step, cost, np.int32(self.count), *self.places, label, partial)
+                launch(edge_sum_kernel, blocks, threads, *arguments)
+            parts.append(float(download(partial).sum()))
+        return sum(parts)
+
+    def raster(self, label):
+        """Labels in raster order, flat, on the GPU."""
+        (out,) = allocate((math.prod(self.shape), np.int32))
+        self.launch(labels_kernel, self.view, *self.places, label, out)
+        return out
+
+    def pixels_of(self, words: np.ndarray) -> np.ndarray:
+        """Numbers of the pixels whose bits are set: one word a row of a tile, on the host."""
+        bits = np.unpackbits(words.view(np.uint8), bitorder="little").reshape(-1, 1024)
+        return np.flatnonzero(to_image(self.tiles, bits))
+
+    def room_for_flows(self) -> bool:
+        """Whether there is room for the flows of all labels, and as much again."""
+        wanted = self.count * self.tiles.cells * (self.tiles.arcs // 2) * np.dtype(self.number).itemsize
+        return 2 * wanted < free_bytes()
+
+
+class _Flat:
+    """An array on the GPU with strides for kernels; one on the host is copied there."""
+
+    def __init__(self, array):
+        self.shape, self.dtype, self.ndim = array.shape, array.dtype, array.ndim
+        if isinstance(array, DeviceArray):
+            self.data, self.start, self.strides = array.data, array.start, array.strides
+        else:
+            self.data, self.start = upload(array), 0
+            self.strides = tuple(math.prod(array.shape[i + 1 :]) for i in range(array.ndim))
+
+    def strides4(self, axes: int) -> tuple[int, ...]:
+        """Strides of items, z, y, x."""
+        if not self.strides:
+            return 0, 0, 0, 0
+        item = self.strides[0] if len(self.strides) > axes else 0
+        return (item, *(0,) * (3 - axes), *self.strides[len(self.strides) - axes :])
+
+    def box(self, low, lengths, items: int = 1) -> np.ndarray:
+        """See gridcut/multilabel/label_kernels_cuda.py."""
+        axes = len(lengths)
+        lead = 3 - axes
+        box = (self.start, *self.strides4(axes), items, *(0,) * lead, *low, *(1,) * lead, *lengths)
+        assert len(box) == BOX
+        return np.array(box, np.int64)
+
+
+def _as_array(name: str, value):
+    """An array on the host or on a GPU, of a kind that kernels read."""
+    if on_device(value):
+        array = as_device_array(name, value)
+        if array.dtype.kind == "b":
+            return DeviceArray(array.data.view(np.uint8), *_rest(array), np.dtype(np.uint8), array.library)
+        return as_array(name, value)
+    return as_array(name, numbers(name, value))
+
+
+def _rest(array: DeviceArray):
+    return array.start, array.strides, array.shape
+
+
+def _runs(lengths) -> int:
+    return math.prod(lengths[:-1]) * -(-lengths[-1] // 32)
+
+
+def _factor(power: int | None) -> np.float64:
+    """What floats are multiplied with; 0: integers."""
+    # Weights beyond that are all zero, or nothing beside the unary costs.
+    return np.float64(0 if power is None else math.ldexp(1.0, max(-FURTHER, min(power, FURTHER))))

@@ -1,0 +1,301 @@
+"""What a caller of the label functions may pass, checked once and brought to integers.
+
+    E(l) = sum unary[l_p][p] + sum weights[o][p] * label_cost[l_p, l_p+o]
+
+Floats become multiples of one unit, a power of two: costs of labels get COST_BITS bits, weights and unary costs what
+their product leaves, so that all totals fit into 64 bits.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from gridcut.core.problem import Offset, check_offset
+from gridcut.core.terms import ends, pixel_at
+from gridcut.device import resolve
+from gridcut.device.arguments import plain_array
+from gridcut.device.arrays import on_device, to_host
+from gridcut.multilabel.forbidden import clamped_costs
+
+LIMIT = 2**62  # of every total
+COST_BITS = 30
+MOST_BITS = 1000  # so that the unit is a number
+
+
+class LabelProblem(NamedTuple):
+    """A checked energy in integers.
+
+    unary     (L, *grid), int32 where all sums round a pixel fit, else int64;  cost (L, L) and weights as it
+    weights   {offset: array of the grid's shape}, one offset of each opposite pair; 0 where p + offset leaves the grid
+    unit      what 1 is worth: 1, or a power of two for floats
+    """
+
+    unary: np.ndarray
+    weights: dict[Offset, np.ndarray]
+    cost: np.ndarray
+    unit: int | float
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.unary.shape[1:]
+
+    @property
+    def count(self) -> int:
+        return self.unary.shape[0]
+
+    def votes(self) -> np.ndarray:
+        """At how many pixels each label is the cheapest."""
+        return np.bincount(cheapest(self.unary).ravel(), minlength=self.count)
+
+
+class Units(NamedTuple):
+    """How an energy becomes integers.
+
+    number           int32 where all sums round a pixel fit, else int64
+    unit             what 1 is worth: 1, or a power of two for floats
+    power, lighter   unary costs and weights are multiplied by 2 to this; None: they are integers.  Without any cost of
+                     labels there are no weights: lighter is None for floats too
+    cost             costs of labels as `number`
+    """
+
+    number: type
+    unit: int | float
+    power: int | None
+    lighter: int | None
+    cost: np.ndarray
+
+
+def check_labels(unary, weights, label_cost, *, metric: bool) -> LabelProblem:
+    """Check an energy of several labels; raises TypeError or ValueError.
+
+    The costs of labels must be a semimetric, and with `metric` keep the triangle inequality.
+    """
+    unary = numbers("unary", unary)
+    count, shape = check_shape(unary.shape)
+    finite("unary", unary, np.inf)
+    check_mapping(weights)
+    given = [(check_offset(o, len(shape), "weights"), numbers(f"weights[{o}]", w)) for o, w in weights.items()]
+    given = [(o, _inside(o, w, shape)) for o, w in given]
+    cost = check_cost(label_cost, count)
+    is_float = any(a.dtype.kind == "f" for a in (unary, cost, *(w for _, w in given)))
+    unary = clamped_costs(unary, given, cost)
+    spread = max(unary.max(initial=0).item(), -unary.min(initial=0).item())
+    heaviest = [w.max(initial=0).item() for _, w in given]
+    units = choose_units(unary.shape, spread, heaviest, cost, is_float, metric)
+    if is_float:
+        unary = scaled(unary, units.power)
+        empty = units.lighter is None
+        given = [(o, np.zeros(shape, np.int64) if empty else scaled(w, units.lighter)) for o, w in given]
+    merged = {}
+    for offset, weight in given:
+        key = max(offset, tuple(-i for i in offset))
+        array = merged.setdefault(key, np.zeros(shape, units.number))
+        p, q = ends(shape, (offset,))
+        array[p if key == offset else q] += weight[p].astype(units.number)
+    return LabelProblem(np.ascontiguousarray(unary, units.number), merged, units.cost, units.unit)
+
+
+def clamped_on_host(unary, weights, cost: np.ndarray) -> np.ndarray:
+    """`clamped_costs` for what `check_labels` would take."""
+    unary = numbers("unary", unary)
+    shape = unary.shape[1:]
+    given = [(check_offset(o, len(shape), "weights"), numbers(f"weights[{o}]", w)) for o, w in weights.items()]
+    return clamped_costs(unary, [(o, _inside(o, w, shape)) for o, w in given], cost)
+
+
+def check_shape(shape: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
+    """How many labels, and the grid's shape."""
+    if len(shape) not in (2, 3, 4) or shape[0] == 0:
+        raise ValueError(f"unary must have shape (labels, *grid) with 1 to 3 grid axes, got {shape}")
+    return shape[0], shape[1:]
+
+
+def check_mapping(weights) -> None:
+    if not isinstance(weights, Mapping):
+        raise TypeError(
+            "weights must be a mapping from offsets to weights, such as dict.fromkeys(gridcut.neighbourhood(4), 10); "
+            f"got {type(weights).__name__}"
+        )
+
+
+def check_cost(label_cost, count: int) -> np.ndarray:
+    """Costs of labels, a semimetric; those of Potts when absent."""
+    cost = 1 - np.eye(count, dtype=np.int64) if label_cost is None else numbers("label_cost", label_cost)
+    _check_semimetric(cost, count)
+    return cost
+
+
+def choose_units(shape, spread, heaviest: list, cost: np.ndarray, is_float: bool, metric: bool) -> Units:
+    """The integers that hold all sums.
+
+    shape      of the unary costs, the largest of which is `spread`, its sign apart
+    heaviest   the largest weight of each offset
+    """
+    around = 2.0 * sum(heaviest)
+    largest = float(cost.max())
+    bound = 2.0 * spread + 3 * largest * around
+    if not math.isfinite(bound):
+        raise ValueError("unary and weights are too large: costs round a pixel add up to more than a float holds")
+    total = bound * max(1, math.prod(shape[1:])) * shape[0]
+    unit, power, lighter, given = 1, None, None, cost
+    if is_float:
+        power = min(61 - math.frexp(total)[1], MOST_BITS) if total else 0
+        for_cost = COST_BITS - math.frexp(largest)[1] if largest else 0
+        unit = 2.0**-power
+        cost = scaled(cost, for_cost)
+        lighter = power - for_cost if largest else None
+        bound = LIMIT
+    elif total >= LIMIT:
+        raise ValueError(f"unary and weights are too large: totals may reach {total:.3g}, the limit is {LIMIT}")
+    if metric:
+        cost = _check_metric(cost, shape[0] if is_float else 0, given)
+    number = np.int32 if bound < 2**31 else np.int64
+    return Units(number, unit, power, lighter, cost.astype(number))
+
+
+def cheapest(unary: np.ndarray) -> np.ndarray:
+    """The cheapest label of each pixel, the first of several (argmin along the first axis, but faster)."""
+    labels = np.zeros(unary.shape[1:], np.int32)
+    least = unary[0].copy()
+    for label in range(1, len(unary)):
+        np.putmask(labels, unary[label] < least, label)
+        np.minimum(least, unary[label], out=least)
+    return labels
+
+
+def check_energy(unary, weights, label_cost, device: str, *, metric: bool):
+    """The checked energy where its moves will be made: a LabelProblem, or a DeviceProblem on a GPU."""
+    ran_on = choose_device(device, unary, weights, expansions=metric)
+    if ran_on == "cuda" and 0 in check_shape(np.shape(unary) if not on_device(unary) else unary.shape)[1]:
+        unary, weights = to_host(unary), {o: to_host(w) for o, w in weights.items()}
+        ran_on = "cpu"  # there is nothing to do
+    if ran_on == "cpu":
+        return check_labels(unary, weights, label_cost, metric=metric)
+    from gridcut.multilabel.problem_cuda import DeviceProblem
+
+    return DeviceProblem(unary, weights, label_cost, metric=metric)
+
+
+def check_start(start, problem):
+    """The labelling to begin with; the cheapest label of each pixel when none is given."""
+    if not isinstance(problem, LabelProblem):
+        return problem.check_start(start)
+    if start is None:
+        return cheapest(problem.unary)
+    labels = check_start_kind(plain_array("start", start), problem.shape)
+    check_start_range(labels, problem.count)
+    return labels
+
+
+def check_start_kind(labels, shape):
+    if labels.dtype.kind not in "biu":
+        raise TypeError(f"start must hold integer labels, got {labels.dtype}")
+    if labels.shape != shape:
+        raise ValueError(f"start must have the grid's shape {shape}, got {labels.shape}")
+    return labels
+
+
+def check_start_range(labels: np.ndarray, count: int) -> None:
+    if labels.size and not 0 <= labels.min() <= labels.max() < count:
+        raise ValueError(f"start must lie between 0 and {count - 1}, got {labels.min()} to {labels.max()}")
+
+
+def check_cycles(max_cycles) -> int | None:
+    if max_cycles is None:
+        return None
+    if not isinstance(max_cycles, int | np.integer) or isinstance(max_cycles, bool):
+        raise TypeError(f"max_cycles must be an integer or None, got {type(max_cycles).__name__}")
+    if max_cycles < 1:
+        raise ValueError(f"max_cycles must be 1 or more (None: to the end), got {max_cycles}")
+    return int(max_cycles)
+
+
+def choose_device(device: str, unary, weights, expansions: bool) -> str:
+    """Where the moves are made: arrays on a GPU stay there, and "auto" takes one where it can, for expansions.
+
+    Swaps are thousands of moves of few pixels each, for which a CPU is as fast and faster.
+    """
+    there = on_device(unary) or (isinstance(weights, Mapping) and any(map(on_device, weights.values())))
+    if device == "cpu" and there:
+        raise TypeError("unary or weights lie on the GPU, but device='cpu' was asked for; copy them to the host first")
+    ran_on = resolve("cuda" if device == "auto" and there else device)
+    if device == "auto" and not there and not (expansions and _near(weights)):
+        return "cpu"
+    return ran_on
+
+
+def _near(weights) -> bool:
+    """Whether all edges lead to direct neighbours."""
+    return isinstance(weights, Mapping) and all(
+        abs(i) <= 1 for o in weights if isinstance(o, tuple) for i in o if isinstance(i, int)
+    )
+
+
+def numbers(name: str, value) -> np.ndarray:
+    array = plain_array(name, value)
+    if array.dtype.kind not in "biuf" or array.dtype == np.uint64:
+        raise TypeError(f"{name} must hold integers up to 64 bits (signed) or floats, got {array.dtype}")
+    return array.view(np.uint8) if array.dtype.kind == "b" else array
+
+
+def finite(name: str, array: np.ndarray, but: float = np.nan) -> None:
+    """ValueError for NaN and infinite costs; but: one that is taken."""
+    if array.dtype.kind == "f":
+        bad = ~np.isfinite(array)
+        if not np.isnan(but):
+            bad &= array != but
+        if bad.any():
+            where = tuple(int(i) for i in np.argwhere(bad)[0])
+            raise ValueError(f"{name} holds {array[where]} at {where}; costs must be finite; unary may be inf")
+
+
+def scaled(array: np.ndarray, power: int) -> np.ndarray:
+    """Integers next to array * 2^power."""
+    return np.rint(np.ldexp(array.astype(np.float64), power)).astype(np.int64)
+
+
+def _inside(offset, weight, shape) -> np.ndarray:
+    """A weight at every pixel, 0 for edges that leave the grid; ValueError for what no weight may be."""
+    name = f"weights[{offset}]"
+    if weight.ndim and weight.shape != shape:
+        raise ValueError(f"{name} must be a scalar or have the grid's shape {shape}, got {weight.shape}")
+    full = np.zeros(shape, weight.dtype)
+    p, _ = ends(shape, (offset,))
+    full[p] = np.broadcast_to(weight, shape)[p]
+    bad = ~(full[p] >= 0) | (full[p] == np.inf)
+    if bad.any():
+        where = pixel_at(bad, p)
+        raise ValueError(f"{name} holds {full[where]} at {where}; weights must be finite and 0 or more")
+    return full
+
+
+def _check_semimetric(cost, count) -> None:
+    if cost.shape != (count, count):
+        raise ValueError(f"label_cost must have shape {(count, count)}, one row a label, got {cost.shape}")
+    finite("label_cost", cost)
+    for bad, what in (
+        (cost < 0, "is negative"),
+        (cost != cost.T, "differs from the same pair the other way round"),
+        (np.diag(np.diag(cost)) != 0, "is not 0 for equal labels"),
+    ):
+        if bad.any():
+            a, b = np.argwhere(bad)[0]
+            raise ValueError(f"label_cost[{a}, {b}] = {cost[a, b]} {what}; label_cost must be a semimetric")
+
+
+def _check_metric(cost, slack, given) -> np.ndarray:
+    """The costs, after rounding mended to keep the triangle inequality; ValueError for costs that break it."""
+    mended = cost.astype(np.int64)
+    for c in range(len(cost)):
+        np.minimum(mended, mended[:, c, None] + mended[c], out=mended)
+    broken = cost - mended > slack
+    if broken.any():
+        a, b = np.argwhere(broken)[0]
+        c = int(np.argmin(cost[a].astype(np.int64) + cost[:, b]))
+        raise ValueError(
+            f"label_cost is no metric: label_cost[{a}, {b}] = {given[a, b]} is more than label_cost[{a}, {c}] + "
+            f"label_cost[{c}, {b}] = {given[a, c] + given[c, b]}; use alpha_beta_swap, or cut the costs off"
+        )
+    return mended

@@ -1,0 +1,159 @@
+"""max_flow on grids larger than memory: what a caller sees of gridcut/blocks."""
+
+import time
+from dataclasses import dataclass, field, fields
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+
+from gridcut.core.cut import Cut, arc_of, known_offset
+from gridcut.core.grid import make_layout
+from gridcut.core.load import integer_type
+from gridcut.core.problem import Offset
+from gridcut.core.units import choose_unit
+from gridcut.maximum_flow import empty_cut
+from gridcut.out_of_core import plan, store
+from gridcut.out_of_core.block_certificate import certify
+from gridcut.out_of_core.sources import Capacities
+from gridcut.out_of_core.store import Store
+from gridcut.out_of_core.sweeps import Sweeps
+
+LABELS = "labels.npy"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class StoredCut(Cut):
+    """A minimum cut whose labels and state are on disk.
+
+    labels    a memory-mapped array, or the caller's own; True on the source side
+    folder    where the state is; if the caller named none it is deleted with the cut
+
+    `check` and `residual` read the state again, and the capacities where the caller's arrays lie.  A pickled or deep
+    copy has the labels in memory, the capacities as they pickle, and the folder the caller named, or a copy of a
+    temporary one.
+    """
+
+    _capacities: Capacities | None = field(repr=False, default=None)
+    _store: Store | None = field(repr=False, default=None)
+
+    @property
+    def folder(self) -> Path:
+        return self._store.folder
+
+    def check(self) -> None:
+        """As `Cut.check`, a strip at a time, in the memory of a solve."""
+        certify(self.value, self.labels, self._capacities, self._store)
+
+    def _check_for(self, source, sink, edges) -> None:
+        capacities = Capacities(source, sink, edges, None)
+        capacities.bound = self._store.bound
+        certify(self.value, self.labels, capacities, self._store)
+
+    def _portable(self):
+        values = [getattr(self, f.name) for f in fields(self)]
+        return type(self), [np.array(value) if isinstance(value, np.memmap) else value for value in values]
+
+    def residual(self, offset: Offset) -> np.ndarray:
+        """As `Cut.residual`; in memory, so one array of the grid's shape must fit there."""
+        offset = known_offset(offset, len(self._capacities.given), self._capacities.offsets_given)
+        arc = (*offset, 0) if len(offset) == 1 else offset
+        bounds = self._store.bounds
+        parts = [arc_of(self._store.read(*lines), arc) for lines in zip(bounds[:-1], bounds[1:], strict=True)]
+        return np.concatenate(parts).reshape(self._capacities.given)
+
+    def flow(self, offset: Offset) -> np.ndarray:
+        """Not to be had: completing the preflow takes the whole grid in memory.  Raises RuntimeError."""
+        raise RuntimeError(
+            "a cut made in blocks has no flow(): that takes the whole grid in memory; use method='trees'"
+        )
+
+
+def max_flow_in_blocks(source, sink, edges, mask, callback, *, memory=None, folder=None, labels=None) -> StoredCut:
+    """`max_flow` with method="blocks".
+
+    memory   bytes, or words such as "4 GB": what a solve may take; None: half of what is free on this machine
+    folder   where the state is kept, and from where a run that was killed goes on; None: a temporary one
+    labels   a bool array of the grid's shape to be written by lines, such as zarr's; None: a file in the folder
+    """
+    start = time.perf_counter()
+    capacities = Capacities(source, sink, edges, mask)
+    if 0 in capacities.given:
+        return empty_cut(capacities.problem(0, capacities.given[0], as_given=True), "cpu", "blocks")
+    memory = plan.memory_bytes(memory)
+    if not isinstance(folder, str | PathLike | None):
+        raise TypeError(f"folder must be the path of a folder or None, got {type(folder).__name__}")
+    check_labels(labels, capacities.given)
+    state = prepare(capacities, memory, folder)
+    scanned = time.perf_counter()
+    while True:
+        sweeps = Sweeps(capacities, state, callback)
+        try:
+            value, found, bound = finished(sweeps, state, labels)
+        except BaseException:
+            state.abandon()
+            raise
+        if bound is None:
+            break
+        capacities.bound = bound
+        state.abandon()
+        state = prepare(capacities, memory, folder, again=True)
+    state.unlock()
+    stats = {**sweeps.stats, "strips": len(state.bounds) - 1, "dtype": state.dtype.name, "unit": state.unit}
+    stats["seconds"] = {"scan": scanned - start, **stats["seconds"]}
+    return StoredCut(value, found, "cpu", "blocks", stats, None, capacities, state)
+
+
+def finished(sweeps: Sweeps, state: Store, labels):
+    """Solve, or go on, or find that all is done.
+
+    Returns the value, the labels in the caller's array or in the folder, and the bound for another solve if there is to
+    be one.
+    """
+    if labels is not None:
+        value, bound = sweeps.run(labels)
+        return value, labels, bound
+    path = state.folder / LABELS
+    if not ("value" in state.progress and path.exists()):
+        unfinished = path.with_suffix(".new")
+        file = np.lib.format.open_memmap(unfinished, "w+", np.bool_, sweeps.capacities.given)
+        value, bound = sweeps.run(file)
+        if bound is not None:
+            return value, None, bound
+        file.flush()
+        del file
+        unfinished.replace(path)
+    return state.progress["value"], np.load(path, mmap_mode="r"), None
+
+
+def check_labels(labels, shape) -> None:
+    if labels is None:
+        return
+    if not (hasattr(labels, "__setitem__") and hasattr(labels, "shape") and hasattr(labels, "dtype")):
+        raise TypeError(f"labels must be an array to be written, got {type(labels).__name__}")
+    if tuple(labels.shape) != shape or labels.dtype != np.bool_:
+        raise ValueError(
+            f"labels must be bool of the grid's shape {shape}, got {labels.dtype} of {tuple(labels.shape)}"
+        )
+
+
+def prepare(capacities: Capacities, memory: int, folder, again: bool = False) -> Store:
+    """A new store for a problem, or the one that an earlier run has left unless `again`; the capacities are checked."""
+    layout = make_layout(capacities.shape, capacities.offsets)
+    reach = max(offset[0] for offset in layout.offsets)
+    largest = capacities.largest(reach)
+    identity = None
+    if folder is not None:
+        identity = capacities.digest()
+        found = None if again else store.reopen(folder, identity)
+        if found is not None:
+            capacities.bound = found.bound
+            return found
+    if capacities.is_float:
+        dtype = np.dtype(np.int64)
+        unit, capacities.bound = choose_unit(largest, capacities.bound)
+    else:
+        dtype, unit = np.dtype(integer_type(largest)), 1
+    each = plan.cell_bytes(layout.arcs, dtype.itemsize, capacities.pixel_bytes)
+    bounds = plan.strips(capacities.shape[0], reach, each * layout.stride[0], memory)
+    return store.create(folder, identity, capacities.shape, layout.offsets, bounds, dtype, unit, capacities.bound)

@@ -1,0 +1,217 @@
+"""Push-relabel on threads with asynchronous global relabeling: Hong and He 2011; Łupińska, section 4.5.
+
+Returns the pixels that can still reach the sink once no excess can.  All threads but one run the lock-free
+push-relabel of lock_free.py.  The last one recomputes heights at the same time, by one backward search (a
+wave) after another, and stops nobody.  Both write heights, so a height carries the number of the wave that
+saw the pixel last, and changes by compare-and-swap only:
+
+  label[p] = wave * 2^WAVE_SHIFT + height
+
+  a wave           gives a pixel it reaches its own number and the larger of the old height and the distance;
+                   what it did not reach in the end it declares cut off: height ceiling
+  a relabel        keeps the wave, and fails if a wave came by in between
+  a push x -> y    waits while wave(x) > wave(y): a push from a pixel the wave has seen to one it has not
+                   would open an arc behind its back
+
+The last rule is read and the push made in two steps, so a wave may still miss a pixel.  Nothing relies on it:
+when the threads have nothing left, an exact search starts anew, and what was cut off by mistake comes back.
+From round MANY on the sequential algorithm finishes, which bounds the number of rounds.
+
+Arrays (ceiling = cells + 1)
+  excess, residual   as in lock_free.py;   ring, tail: mailbox.py
+  label[p]           above;  queue: the wave's breadth-first order
+  relabels[i * SPACING]   done by worker i;  running[0]: workers at work;  stop[0]: set after an error
+
+Deviates from [1]: between rounds the exact search may lower heights, waves only raise them; excess cut off
+from the sink stays (`Cut.flow` returns it) instead of flowing back to the source.
+
+[1] Hong, He. "An asynchronous multithreaded algorithm for the maximum network flow problem with nonblocking
+    global relabeling heuristic." IEEE TPDS 22(6), 2011.
+[2] Łupińska. "Parallel implementation of flow and matching algorithms." 2011, section 4.5.
+
+O(n^2 m) operations; memory 16 bytes a pixel.
+"""
+
+import time
+
+import numpy as np
+
+from gridcut.core.push_relabel_rules import goes_down, lifted, push_amount
+from gridcut.device import (
+    atomic_add,
+    atomic_cas,
+    atomic_load,
+    kernel,
+    run_threads,
+    thread_count,
+)
+from gridcut.device.arguments import MAX_THREADS, check_count, check_positive
+from gridcut.papers import push_relabel
+from gridcut.papers.global_relabel import global_relabel, index_type, sink_side_of
+from gridcut.papers.mailbox import SPACING, make_rings, post, post_active, take
+
+MANY = 200
+PATIENCE = 20_000  # looks into an empty ring before a thread goes home; about 20 microseconds
+NAP = 2e-4  # seconds the wave thread sleeps before it looks again whether a wave is due
+WAVE_SHIFT = 40
+HEIGHT_BITS = 2**WAVE_SHIFT - 1
+
+
+@kernel
+def discharge_kernel(excess, residual, step, label, ring, tail, share, worker, relabels, running, stop, ceiling):
+    """Discharge a worker's own pixels until nothing comes in any more; returns the pushes."""
+    arcs = len(step)
+    head = 0
+    idle = 0
+    pushes = 0
+    while idle <= PATIENCE and atomic_load(stop, 0) == 0:
+        if atomic_load(tail, worker * SPACING) == head:
+            idle += 1
+            continue
+        idle = 0
+        x = take(ring, worker, share, head)
+        head += 1
+        left = atomic_load(excess, x)
+        while left > 0:
+            seen = atomic_load(label, x)
+            here = seen & HEIGHT_BITS
+            if here >= ceiling:
+                break
+            lowest = np.int64(ceiling)
+            arc = -1
+            must_wait = False
+            for k in range(arcs):
+                if atomic_load(residual, x * arcs + k) > 0:
+                    other = atomic_load(label, x + step[k])
+                    h = other & HEIGHT_BITS
+                    if h < ceiling and (other >> WAVE_SHIFT) < (seen >> WAVE_SHIFT):
+                        must_wait = True
+                    elif h < lowest:
+                        lowest = h
+                        arc = k
+            if goes_down(here, lowest):
+                y = x + step[arc]
+                amount = push_amount(left, atomic_load(residual, x * arcs + arc))
+                atomic_add(residual, x * arcs + arc, -amount)
+                atomic_add(residual, y * arcs + (arc ^ 1), amount)
+                left = atomic_add(excess, x, -amount) - amount
+                before = atomic_add(excess, y, amount)
+                pushes += 1
+                if before <= 0 and before + amount > 0:
+                    post(ring, tail, share, y)
+            else:
+                if not must_wait:
+                    here = lifted(lowest, ceiling)
+                    if atomic_cas(label, x, seen, seen - (seen & HEIGHT_BITS) + here) == seen:
+                        atomic_add(relabels, worker * SPACING, 1)
+                if here < ceiling:
+                    post(ring, tail, share, x)
+                break
+    atomic_add(running, 0, -1)
+    return pushes
+
+
+@kernel
+def reach(label, cell, wave, distance):
+    """Let a wave mark a cell and lift it to a distance; False if it had marked it before."""
+    old = atomic_load(label, cell)
+    while (old >> WAVE_SHIFT) < wave:
+        new = (wave << WAVE_SHIFT) + max(old & HEIGHT_BITS, distance)
+        found = atomic_cas(label, cell, old, new)
+        if found == old:
+            return True
+        old = found
+    return False
+
+
+@kernel
+def wave_kernel(excess, residual, step, label, queue, wave, ceiling):
+    """One backward breadth-first search from the sink among the moving flow; raises labels."""
+    arcs = len(step)
+    tail = 0
+    for p in range(excess.size):
+        if atomic_load(excess, p) < 0 and reach(label, p, wave, 1):
+            queue[tail] = p
+            tail += 1
+    front = 0
+    distance = 1
+    while front < tail:
+        level = tail
+        distance += 1
+        while front < level:
+            x = queue[front]
+            front += 1
+            for k in range(arcs):
+                y = x + step[k]
+                if atomic_load(residual, y * arcs + (k ^ 1)) > 0 and reach(label, y, wave, distance):
+                    queue[tail] = y
+                    tail += 1
+    for p in range(excess.size):
+        if (atomic_load(label, p) & HEIGHT_BITS) < ceiling:
+            reach(label, p, wave, ceiling)
+
+
+def run_round(excess, residual, step, label, rings, queue, ceiling, every, workers, after_wave):
+    """Workers and waves at once until nothing moves; pushes, relabels and waves done."""
+    ring, tail, share = rings
+    relabels = np.zeros(workers * SPACING, np.int64)
+    running = np.array([workers], np.int64)
+    stop = np.zeros(1, np.int64)
+
+    def work(i):
+        return discharge_kernel(excess, residual, step, label, ring, tail, share, i, relabels, running, stop, ceiling)
+
+    def make_waves():
+        waves = 0
+        due = every
+        while running[0] > 0 and stop[0] == 0:
+            if relabels.sum() < due:
+                time.sleep(NAP)
+                continue
+            due = relabels.sum() + every
+            waves += 1
+            wave_kernel(excess, residual, step, label, queue, waves, ceiling)
+            after_wave()
+        return waves
+
+    done = run_threads(lambda i: make_waves() if i == workers else work(i), workers + 1, abort=stop)
+    return sum(done[:workers]), int(relabels.sum()), done[workers]
+
+
+def solve(excess, residual, step, *, threads=None, global_every=1.0, callback=None):
+    """Solve in place; the mask of the sink side, and counts of what was done.
+
+    threads       in all, the one that makes the waves included; 2 at least; None: numba's number of threads
+    global_every  relabels between the starts of two waves, as a multiple of the number of cells
+    """
+    threads = max(2, thread_count()) if threads is None else threads
+    threads = check_count("threads", threads, 2, MAX_THREADS, why="one of them relabels")
+    global_every = check_positive("global_every", global_every)
+    size = excess.size
+    number = index_type(size)
+    ceiling = np.int64(size + 1)
+    label = np.empty(size, np.int64)
+    queue = np.empty(size, number)
+    rings = make_rings(size, threads - 1, number)
+    every = max(1, int(min(global_every * size, 2**62)))
+    stats = {"pushes": 0, "relabels": 0, "global_relabels": 0, "waves": 0, "threads": threads}
+
+    def report():
+        if callback is not None:
+            callback(dict(stats))
+
+    while True:
+        global_relabel(excess, residual, step, label, queue, ceiling)
+        stats["global_relabels"] += 1
+        report()
+        if post_active(excess, label, ceiling, *rings) == 0:
+            break
+        if stats["global_relabels"] == MANY:
+            sink_side, rest = push_relabel.solve(excess, residual, step, callback=callback)
+            return sink_side, {name: stats[name] + rest.get(name, 0) for name in stats}
+        done = run_round(excess, residual, step, label, rings, queue, ceiling, every, threads - 1, report)
+        for name, count in zip(("pushes", "relabels", "waves"), done, strict=True):
+            stats[name] += int(count)
+    sink_side = np.empty(size, np.uint8)
+    sink_side_of(label, ceiling, sink_side)
+    return sink_side, stats

@@ -1,0 +1,126 @@
+"""CudaCuts without atomics: push, pull and relabel kernels; Vineet and Narayanan, Łupińska, section 4.3.
+
+Returns the pixels that can still reach the sink once no excess can.  As cudacuts.py, but every thread writes to its
+own pixel only: to push is to write down what is sent along each arc, and in a phase of its own every pixel gathers
+what its neighbours have sent.
+
+Arrays beside those of cudacuts.py
+  sent[a]       what the last push sent along arc a; of use only where sending
+  sending[p]    1: the pixel pushed in the last push phase
+
+Deviates from the description as cudacuts.py does; besides, only pixels that push write down amounts.
+
+[1] Vineet, Narayanan. "CUDA cuts: fast graph cuts on the GPU." CVPR workshops 2008.
+[2] Łupińska. "Parallel implementation of flow and matching algorithms." 2011, section 4.3.
+
+O(n^2) iterations; memory 10 bytes a pixel, and another copy of the residuals.
+"""
+
+import numpy as np
+from numba import int32, int64, uint8
+
+from gridcut.device.arrays import allocate
+from gridcut.device.cuda import cuda, cuda_kernel
+from gridcut.papers.cudacuts import (
+    ACTIVE,
+    UNROLLED,
+    alternate,
+    argument_types,
+    check_parameters,
+    make_frame,
+    neighbour_height,
+    place,
+    share_heights,
+)
+from gridcut.papers.global_relabel_cuda import count_operations, flat_steps, step_types
+from gridcut.papers.push_relabel_rules_cuda import is_admissible, push_amount
+
+
+@cuda_kernel
+def send_kernel(excess, residual, step, near, height, mask, counts, frame, ceiling, sent, sending):
+    """Active pixels write down what goes to neighbours one lower."""
+    heights = cuda.shared.array(0, int32)
+    share_heights(height, heights, frame)
+    x, at = place(frame)
+    if x < 0:
+        return
+    left = excess[x]
+    if mask[x] != ACTIVE or left <= 0:
+        sending[x] = uint8(0)
+        return
+    here = heights[at]
+    arcs = int32(len(step))
+    arc = int64(x) * arcs
+    pushes = int32(0)
+    k = int32(0)
+    while k < arcs:
+        r = residual[arc + k]
+        amount = left - left
+        if r > 0 and left > 0:
+            if is_admissible(here, neighbour_height(height, heights, at, near[k], int32(x + step[k]))):
+                amount = push_amount(left, r)
+                residual[arc + k] = r - amount
+                left -= amount
+                pushes = int32(pushes + 1)
+        sent[arc + k] = amount
+        k = int32(k + 1)
+    excess[x] = left
+    sending[x] = uint8(1)
+    count_operations(counts, pushes, int32(0))
+
+
+@cuda_kernel
+def pull_kernel(excess, residual, step, frame, sent, sending):
+    """All pixels gather what was sent to them."""
+    x, _ = place(frame)
+    if x < 0:
+        return
+    arcs = int32(len(step))
+    arc = int64(x) * arcs
+    before = excess[x]
+    held = before
+    k = int32(0)
+    while k < arcs:
+        y = int32(x + step[k])
+        if sending[y] != 0:
+            amount = sent[int64(y) * arcs + (k ^ 1)]
+            if amount > 0:
+                residual[arc + k] += amount
+                held += amount
+        k = int32(k + 1)
+    if held != before:
+        excess[x] = held
+
+
+def solve(excess, residual, step, *, layout, pushes=1, global_every=64, block=(32, 8), callback=None):
+    """Solve in place; the mask of the sink side as a device array, and counts of what was done.
+
+    pushes        m, push and pull phases after each relabel phase (the authors: more help on some grids)
+    global_every  iterations between two exact tests
+    block         threads of a block along a line, and lines
+    """
+    check_parameters(pushes, global_every, block)
+    frame = make_frame(layout, block[0])
+    steps = flat_steps(step, UNROLLED)
+    (sent,) = allocate((residual.size, residual.dtype))
+    (sending,) = allocate((excess.size, np.uint8), zero=True)
+
+    def push(shape, state):
+        send_kernel[shape](*state, sent, sending)
+        pull_kernel[shape](excess, residual, steps, frame, sent, sending)
+        return 2
+
+    return alternate(push, excess, residual, step, layout, frame, pushes, global_every, block, callback)
+
+
+def kernels():
+    """Name, kernel and argument types of what is compiled."""
+    found = []
+    for number in (int32, int64):
+        for step in step_types(UNROLLED):
+            cells = argument_types(number, step)
+            frame = cells[-2]
+            found.append((f"send {number} {step}", send_kernel, (*cells, number[::1], uint8[::1])))
+            pull = number[::1], number[::1], step, frame, number[::1], uint8[::1]
+            found.append((f"pull {number} {step}", pull_kernel, pull))
+    return found

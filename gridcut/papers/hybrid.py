@@ -1,0 +1,188 @@
+"""The CPU-GPU hybrid of Hong and He, as Łupińska wrote it: algorithms 4.6 to 4.8 with the gap relabeling of 4.6.
+
+Returns the pixels that can still reach the sink once no excess can.  A launch lets every pixel look at its excess
+`cycle` times and push or be relabeled by the lock-free rules; then residuals, heights and excesses go to the CPU,
+which cancels arcs that fall by more than one, sets heights to distances to the sink, gives the pixels it did not
+reach the height `ceiling`, and takes their excess off what has still to arrive.
+
+Arrays (ceiling = cells + 1)               paper [1]
+  excess[p], residual[a], height[p]        e(x), u_f(x, y), h(x), on the GPU; host_* are the CPU's copies
+  marked[p]                                the excess of p, cut off from the sink, has been subtracted
+  total (of all excesses), arrived         ExcessTotal, e(t)
+
+Deviates from [1]: heights start as distances, not as 0; the arcs of source and sink are in the signed excesses, so
+two threads fewer run, and e(s) stays 0: nothing climbs back to the source.  Residuals and excesses go back to the
+GPU only when arcs were cancelled.  A cancelled arc may leave a pixel with a deficit (when its thread had read a
+height a moment too early and had spent the excess elsewhere), which is a legal pseudoflow; but then heights may
+fall, and the proof that the algorithm ends is lost.  So from round MANY on launches push only or relabel only, by
+turns, and no such arc can arise.
+
+[1] Łupińska. "Parallel implementation of flow and matching algorithms." 2011, sections 4.5 and 4.6.
+[2] Hong, He. "An asynchronous multithreaded algorithm for the maximum network flow problem with nonblocking global
+relabeling heuristic." IEEE TPDS 2011.
+
+O(n^2 m) operations; memory 4 bytes a pixel on the GPU; on the host 9 and another copy of the grid.
+"""
+
+import numpy as np
+from numba import int32, int64
+
+from gridcut.device import kernel
+from gridcut.device.arrays import allocate, upload
+from gridcut.device.cuda import cuda, cuda_kernel, relaxed_load
+from gridcut.papers.global_relabel import global_relabel
+from gridcut.papers.global_relabel import sink_side_of as host_sink_side_of
+from gridcut.papers.global_relabel_cuda import (
+    blocks_of,
+    check_counts,
+    check_size,
+    count_operations,
+    flat_steps,
+    make_counts,
+    read_counts,
+    step_types,
+)
+from gridcut.papers.lock_free_cuda import PUSH, RELABEL, UNROLLED, operate
+
+MANY = 200
+PAIRS = 500  # of launches by turns between two visits to the CPU
+
+
+@cuda_kernel
+def hybrid_kernel(excess, residual, step, height, counts, first, last, ceiling, cycle, may):
+    """Algorithm 4.8, the kernel: each cell from `first` to `last` may operate `cycle` times."""
+    x = int32(first + cuda.grid(1))
+    if x >= last:
+        return
+    here = height[x]
+    pushes = int32(0)
+    relabels = int32(0)
+    while cycle > 0:
+        left = relaxed_load(excess, x)
+        if left > 0 and here < ceiling:
+            here, pushed, relabeled = operate(excess, residual, step, height, x, here, left, ceiling, may)
+            pushes = int32(pushes + pushed)
+            relabels = int32(relabels + relabeled)
+        cycle = int32(cycle - 1)
+    count_operations(counts, pushes, relabels)
+
+
+@kernel
+def cancel_kernel(excess, residual, step, height):
+    """Algorithm 4.8, lines 1-6: send all that fits along arcs that fall by more than one; how many there were."""
+    arcs = len(step)
+    cancelled = 0
+    for x in range(excess.size):
+        for k in range(arcs):
+            amount = residual[x * arcs + k]
+            if amount > 0:
+                y = x + step[k]
+                if height[x] > height[y] + 1:
+                    excess[x] -= amount
+                    excess[y] += amount
+                    residual[y * arcs + (k ^ 1)] += amount
+                    residual[x * arcs + k] = 0
+                    cancelled += 1
+    return cancelled
+
+
+@kernel
+def positive_kernel(excess):
+    """The sum of all excesses, in two parts: low + 2^32 high."""
+    low = np.int64(0)
+    high = np.int64(0)
+    for x in range(excess.size):
+        if excess[x] > 0:
+            e = np.int64(excess[x])
+            low += e & 0xFFFFFFFF
+            high += e >> 32
+    return low, high
+
+
+@kernel
+def mark_kernel(excess, height, ceiling, marked):
+    """Algorithm 4.8, lines 9-13: mark the pixels with excess that were not reached; the sum over the new ones."""
+    low = np.int64(0)
+    high = np.int64(0)
+    for x in range(excess.size):
+        if excess[x] > 0 and height[x] == ceiling and marked[x] == 0:
+            marked[x] = 1
+            e = np.int64(excess[x])
+            low += e & 0xFFFFFFFF
+            high += e >> 32
+    return low, high
+
+
+def whole(parts) -> int:
+    """A sum in two parts as one integer, which int64 might not hold."""
+    low, high = parts
+    return int(low) + (int(high) << 32)
+
+
+def solve(excess, residual, step, *, layout, cycle=7000, block=256, callback=None):
+    """Solve in place; the mask of the sink side as a device array, and counts of what was done.
+
+    cycle  how often each pixel looks at its excess in one launch (the paper: 7000)
+    block  threads of a block
+    """
+    check_counts(cycle=cycle, block=block)
+    check_size(excess.size)
+    size = excess.size
+    ceiling = np.int32(size + 1)
+    (height,) = allocate((size, np.int32))
+    host_excess = excess.copy_to_host(cuda.pinned_array(size, excess.dtype))
+    host_residual = residual.copy_to_host(cuda.pinned_array(residual.size, residual.dtype))
+    host_height = cuda.pinned_array(size, np.int32)
+    queue = np.empty(size, np.int32)
+    marked = np.zeros(size, np.uint8)
+    steps = flat_steps(step, UNROLLED)
+    counts = make_counts()
+    first, last = np.int32(layout.head), np.int32(size - layout.head)  # no pixel lies outside
+    cycle = min(cycle, 2**31 - 1)
+    run = hybrid_kernel[blocks_of(int(last - first), block), block]
+    stats = {"pushes": 0, "relabels": 0, "launches": 0, "global_relabels": 0, "cancelled": 0}
+
+    at_first = whole(positive_kernel(host_excess))
+    total = at_first
+    arrived = 0
+    while True:
+        global_relabel(host_excess, host_residual, step, host_height, queue, ceiling)
+        total -= whole(mark_kernel(host_excess, host_height, ceiling, marked))
+        read_counts(counts, stats)
+        stats["global_relabels"] += 1
+        if callback is not None:
+            callback(dict(stats))
+        if arrived >= total:
+            break
+        height.copy_to_device(host_height)
+        turns = [(cycle, PUSH | RELABEL)]
+        if stats["global_relabels"] >= MANY:
+            turns = [(1, PUSH), (1, RELABEL)] * min(cycle, PAIRS)
+        for operations, may in turns:
+            run(excess, residual, steps, height, counts, first, last, ceiling, np.int32(operations), np.int32(may))
+            stats["launches"] += 1
+        residual.copy_to_host(host_residual)
+        height.copy_to_host(host_height)
+        excess.copy_to_host(host_excess)
+        cancelled = cancel_kernel(host_excess, host_residual, step, host_height)
+        if cancelled:
+            stats["cancelled"] += int(cancelled)
+            residual.copy_to_device(host_residual)
+            excess.copy_to_device(host_excess)
+        arrived = at_first - whole(positive_kernel(host_excess))
+    sink_side = np.empty(size, np.uint8)
+    host_sink_side_of(host_height, ceiling, sink_side)
+    return upload(sink_side), stats
+
+
+def kernels():
+    """Name, kernel and argument types of what is compiled."""
+    return [
+        (
+            f"hybrid {number} {step}",
+            hybrid_kernel,
+            (number[::1], number[::1], step, int32[::1], int64[::1], int32, int32, int32, int32, int32),
+        )
+        for number in (int32, int64)
+        for step in step_types(UNROLLED)
+    ]

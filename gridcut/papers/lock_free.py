@@ -1,0 +1,132 @@
+"""Lock-free push-relabel on threads: Hong's algorithm, Łupińska, algorithm 4.5.
+
+Returns the pixels that can still reach the sink once no excess can.  Every pixel belongs to one thread, which
+alone pushes from it and relabels it; threads never wait for one another.  A pixel sends its excess to its
+*lowest* residual neighbour, and is relabeled only if that one is not lower, so a height read a moment too
+early does no harm.
+
+Arrays (ceiling = cells + 1)          paper [1]
+  excess[p]      changed atomically    e(x);  other threads only add to it
+  residual[a]    changed atomically    c_f(x, y);  only the thread of x takes from it
+  height[p]      owner writes          h(x)
+  ring, tail     see mailbox.py        the threads that are awake
+
+Deviates from [1]: a few threads stand for many pixels, and rest in rings instead of polling their own;
+heights start as distances; excess cut off from the sink stays (`Cut.flow` returns it) instead of climbing
+above the source; after `global_every` * n relabels all threads stop and one of them runs a global relabeling,
+as in algorithm 4.8.  A stop may find an arc that falls by more than one (algorithm 4.8 cancels those); new
+distances make it harmless, but the proof that heights only rise is lost, so from round MANY on a single
+thread finishes, where no such arc can arise.
+
+[1] Łupińska. "Parallel implementation of flow and matching algorithms." 2011, section 4.4.
+[2] Hong. "A lock-free multi-threaded algorithm for the maximum flow problem." IPDPS 2008.
+
+O(n^2 m) operations; memory 12 bytes a pixel.
+"""
+
+import numpy as np
+
+from gridcut.core.push_relabel_rules import goes_down, lifted, push_amount
+from gridcut.device import atomic_add, atomic_load, atomic_store, kernel, run_threads, thread_count
+from gridcut.device.arguments import MAX_THREADS, check_count, check_positive
+from gridcut.papers.global_relabel import global_relabel, index_type, sink_side_of
+from gridcut.papers.mailbox import SPACING, make_rings, post, post_active, take
+
+MANY = 200
+PATIENCE = 20_000  # looks into an empty ring before a thread goes home; about 20 microseconds
+
+
+@kernel
+def lock_free_kernel(excess, residual, step, height, ring, tail, share, worker, stop, ceiling, budget):
+    """Discharge a worker's own pixels until nothing comes in any more or `budget` relabels are done."""
+    arcs = len(step)
+    head = 0
+    idle = 0
+    pushes = 0
+    relabels = 0
+    while relabels < budget and atomic_load(stop, 0) == 0:
+        if atomic_load(tail, worker * SPACING) == head:
+            idle += 1
+            if idle > PATIENCE:
+                return pushes, relabels
+            continue
+        idle = 0
+        x = take(ring, worker, share, head)
+        head += 1
+        here = height[x]
+        left = atomic_load(excess, x)
+        while left > 0 and here < ceiling:
+            lowest = ceiling
+            arc = -1
+            for k in range(arcs):
+                if atomic_load(residual, x * arcs + k) > 0:
+                    h = atomic_load(height, x + step[k])
+                    if h < lowest:
+                        lowest = h
+                        arc = k
+            if goes_down(here, lowest):
+                y = x + step[arc]
+                amount = push_amount(left, atomic_load(residual, x * arcs + arc))
+                atomic_add(residual, x * arcs + arc, -amount)
+                atomic_add(residual, y * arcs + (arc ^ 1), amount)
+                left = atomic_add(excess, x, -amount) - amount
+                before = atomic_add(excess, y, amount)
+                pushes += 1
+                if before <= 0 and before + amount > 0:
+                    post(ring, tail, share, y)
+            else:
+                here = lifted(lowest, ceiling)
+                atomic_store(height, x, here)
+                relabels += 1
+                if here < ceiling:
+                    post(ring, tail, share, x)
+                break
+    atomic_store(stop, 0, 1)
+    return pushes, relabels
+
+
+def run_round(excess, residual, step, height, rings, ceiling, budget, threads):
+    """All threads at once, until nothing moves or the budget is spent; pushes and relabels done."""
+    ring, tail, share = rings
+    stop = np.zeros(1, np.int64)
+
+    def work(i):
+        return lock_free_kernel(
+            excess, residual, step, height, ring, tail, share, i, stop, ceiling, max(1, budget // threads)
+        )
+
+    done = run_threads(work, threads, abort=stop)
+    return sum(pushes for pushes, _ in done), sum(relabels for _, relabels in done)
+
+
+def solve(excess, residual, step, *, threads=None, global_every=1.0, callback=None):
+    """Solve in place; the mask of the sink side, and counts of what was done.
+
+    threads       workers; None: numba's number of threads
+    global_every  relabels between two global relabelings, as a multiple of the number of cells
+    """
+    threads = check_count("threads", thread_count() if threads is None else threads, 1, MAX_THREADS)
+    global_every = check_positive("global_every", global_every)
+    size = excess.size
+    number = index_type(size)
+    ceiling = number(size + 1)
+    height = np.empty(size, number)
+    budget = max(1, int(min(global_every * size, 2**62)))
+    stats = {"pushes": 0, "relabels": 0, "global_relabels": 0, "threads": threads}
+    rings = make_rings(size, threads, number)
+    while True:
+        global_relabel(excess, residual, step, height, rings[0], ceiling)
+        stats["global_relabels"] += 1
+        if callback is not None:
+            callback(dict(stats))
+        if stats["global_relabels"] == MANY:
+            threads = 1
+            rings = make_rings(size, threads, number)
+        if post_active(excess, height, ceiling, *rings) == 0:
+            break
+        pushes, relabels = run_round(excess, residual, step, height, rings, ceiling, budget, threads)
+        stats["pushes"] += int(pushes)
+        stats["relabels"] += int(relabels)
+    sink_side = np.empty(size, np.uint8)
+    sink_side_of(height, ceiling, sink_side)
+    return sink_side, stats

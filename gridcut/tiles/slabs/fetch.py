@@ -1,0 +1,85 @@
+"""The state of some lines of a grid that lies on several GPUs, brought to the host."""
+
+import numpy as np
+
+from gridcut.core.grid import Grid
+from gridcut.device import kernel
+from gridcut.device.arrays import download
+from gridcut.tiles.slabs.slab_solver import Machine
+from gridcut.tiles.slabs.split import Part
+from gridcut.tiles.tile_layout import CELLS, LANES
+
+PIECE = 1 << 24  # pixels brought from a GPU at a time
+
+
+@kernel
+def untile_kernel(found, tile, tiles, z0, y0, image):
+    """image[z, y, x, k] of the pixels from (z0, y0, 0) on; found[t, k, place]: number k of them in tiles."""
+    depth, height, width, numbers = image.shape
+    for z in range(z0, z0 + depth):
+        for y in range(y0, y0 + height):
+            first = (z // tile[0] * tiles[1] + y // tile[1]) * tiles[2]
+            row = (z % tile[0] * tile[1] + y % tile[1]) * LANES
+            for t in range(first, first + tiles[2]):
+                x0 = (t - first) * LANES
+                for x in range(x0, min(x0 + LANES, width)):
+                    for k in range(numbers):
+                        image[z - z0, y - y0, x, k] = found[t, k, row + x - x0]
+
+
+def fetch_grid(machines: list[Machine], first: int, last: int, grid: Grid) -> None:
+    """Fill a grid of lines first ... last - 1, along the first axis, with their excesses and residuals."""
+    layout = grid.layout
+    excess = layout.interior(grid.excess)
+    residual = layout.interior(grid.residual.reshape(layout.size, layout.arcs))
+    fetch_lines(machines, first, last, excess, residual)
+
+
+def fetch_lines(machines: list[Machine], first: int, last: int, excess=None, residual=None, height=None) -> None:
+    """Write the state of lines first ... last - 1 into arrays of any strides; None: not wanted.
+
+    excess     the shape of the lines
+    residual   the same and a last axis for the arcs, in the order of Layout.offsets
+    height     1 + arcs to the nearest pixel with capacity left to the sink; gridcut.tiles.tile_search.FAR: none
+    """
+    for machine in machines:
+        part = machine.slab.part
+        begin, end = max(first, part.first), min(last, part.last)
+        thick = _thickness(part)
+        step = max(1, PIECE // (part.plane * CELLS)) * thick
+        for a in range(begin - (begin - part.first) % thick, end, step):
+            low, high = max(a, begin), min(a + step, end)
+            here = slice(low - first, high - first)
+            views = (None if array is None else array[here] for array in (excess, residual, height))
+            with machine.gpu.active():
+                _fetch_slab(machine, part, low - part.first, high - part.first, *views)
+
+
+def _thickness(part: Part) -> int:
+    """Lines of a plane of tiles; a line of pixels is one plane."""
+    return part.last if part.is_line else part.own.tile[part.axis]
+
+
+def _fetch_slab(machine: Machine, part: Part, first: int, last: int, excess, residual, height) -> None:
+    """Lines of one slab, counted from its own first, with all planes of tiles they lie in."""
+    own, state, arcs = part.own, machine.slab.own, part.own.arcs
+    thick = _thickness(part)
+    low, high = first // thick, -(-last // thick)
+    begin, end = low * part.plane * CELLS, high * part.plane * CELLS
+    ghosts = part.front * CELLS
+    skipped = 0 if part.is_line else first - low * thick
+    start = (skipped, 0) if part.axis == 0 else (0, skipped)
+
+    def write(array, numbers, image):
+        image = image[(None,) * (4 - image.ndim)]
+        whole = np.empty((1, 1, part.last, numbers), image.dtype) if part.is_line else image
+        untile_kernel(download(array).reshape(-1, numbers, CELLS), own.tile, own.tiles, *start, whole)
+        if part.is_line:
+            image[...] = whole[:, :, first:last]
+
+    if excess is not None:
+        write(state.excess[begin:end], 1, excess[..., None])
+    if height is not None:
+        write(machine.memory.height[ghosts + begin : ghosts + end], 1, height[..., None])
+    if residual is not None:
+        write(state.residual[begin * arcs : end * arcs], arcs, residual)

@@ -1,0 +1,148 @@
+"""What slabs tell one another: heights along a border, and what was pushed over it.
+
+    pack      a slab writes what its neighbour needs into a buffer: pixel j of the face at j, arc after arc
+    copy      from GPU to GPU (gridcut/device/peers.py)
+    unpack    the neighbour reads it into its own arrays
+
+Heights go from the owner of a face to the ghosts of it.  Flow goes the other way: a slab that pushes over the border
+adds to the excess and the residuals of its ghosts, which were 0, and so holds there what its neighbour has yet to be
+given.  Both may push over one edge at the same time: each takes from arcs that it owns, and what comes over an edge
+is no more than the other direction held, so that no sum grows.
+"""
+
+import numpy as np
+from numba import int32, int64, uint16, uint32
+
+from gridcut.device.cuda import SIMULATED, ballot, cuda, cuda_kernel, device_function
+from gridcut.tiles.tile_kernels import AGAIN, AWAKENED, IDLE, LOCAL, QUEUED
+from gridcut.tiles.tile_queue import HEAD, PENDING, TAIL, push
+
+THREADS = 32 if SIMULATED else 256
+MOST_BLOCKS = 1 if SIMULATED else 1056
+ACROSS = 3  # numbers for each arc over the border: its own, and its offset along the face
+
+
+@device_function
+def cell_of(j, first, place, pixels):
+    """Pixel j of a face among all pixels: of the plane of tiles that begins with `first`, at `place` in each."""
+    return (first + j // pixels) * 1024 + place + j % pixels
+
+
+@cuda_kernel
+def pack_heights_kernel(height, counts, first, place, pixels, out):
+    """Heights of a face; readies the queue for tiles that are to be searched again."""
+    j = np.int64(cuda.grid(1))
+    if j == 0:
+        counts[HEAD] = 0
+        counts[TAIL] = 0
+        counts[AWAKENED] = 0
+        counts[LOCAL] = AGAIN
+    while j < out.size:
+        out[j] = height[cell_of(j, first, place, pixels)]
+        j += cuda.gridsize(1)
+
+
+@cuda_kernel
+def unpack_heights_kernel(
+    incoming, height, bits, flags, lists, counts, across, arcs, own, own_place, ghosts, ghost_place, pixels,
+    rows, columns, wake,
+):  # fmt: skip
+    """Heights of ghosts; with `wake`, tiles with a pixel that is nearer to the sink that way go into the queue."""
+    n = flags.size
+    lines = pixels // 32  # of the face in a tile
+    j = np.int64(cuda.grid(1))
+    while j < incoming.size:
+        there = cell_of(j, ghosts, ghost_place, pixels)
+        before, now = height[there], incoming[j]
+        if now != before:
+            height[there] = now
+        if wake != 0 and now < before:
+            tile, inside = j // pixels, j % pixels
+            ghost_y = tile // columns * lines + inside // 32
+            ghost_x = tile % columns * 32 + inside % 32
+            for a in range(across.size // ACROSS):
+                k, y, x = across[ACROSS * a], ghost_y - across[ACROSS * a + 1], ghost_x - across[ACROSS * a + 2]
+                if y < 0 or y >= rows * lines or x < 0 or x >= columns * 32:
+                    continue
+                t = own + y // lines * columns + x // 32
+                here = own_place + y % lines * 32 + x % 32
+                word = bits[(t * (arcs + 2) + k) * 32 + here // 32]
+                if (word >> np.uint32(here % 32)) & np.uint32(1) == 0 or height[t * 1024 + here] <= now + 1:
+                    continue
+                if cuda.atomic.or_(flags, t, np.int32(QUEUED)) == IDLE:
+                    cuda.atomic.add(counts, PENDING, np.int32(1))
+                    cuda.atomic.add(counts, AWAKENED, np.int32(1))
+                    push(t, lists, counts, n)
+        j += cuda.gridsize(1)
+
+
+@cuda_kernel
+def pack_flow_kernel(excess, residual, across, arcs, ghosts, place, pixels, cells, out):
+    """What was pushed over the border: the residuals of ghosts, and with their excess they are 0 again.
+
+    The neighbour's arcs are the opposites of those across; the excess is their sum.
+    """
+    j = np.int64(cuda.grid(1))
+    while j < cells:
+        tile, inside = ghosts + j // pixels, place + j % pixels
+        excess[tile * 1024 + inside] = 0
+        for a in range(across.size // ACROSS):
+            r = (tile * arcs + (across[ACROSS * a] ^ 1)) * 1024 + inside
+            out[a * cells + j] = residual[r]
+            residual[r] = 0
+        j += cuda.gridsize(1)
+
+
+@cuda_kernel
+def unpack_flow_kernel(incoming, excess, residual, bits, across, arcs, own, place, pixels, cells):
+    """What has come over the border, added to excess and residuals, and the bits of those; a warp 32 pixels."""
+    lane = np.int32(cuda.threadIdx.x & 31)
+    j = np.int64(cuda.grid(1))
+    while j < cells:
+        tile, inside = own + j // pixels, place + j % pixels
+        words = tile * (arcs + 2) * 32 + inside // 32
+        total = np.int64(0)
+        for a in range(across.size // ACROSS):
+            k = across[ACROSS * a]
+            amount = np.int64(incoming[a * cells + j])
+            r = (tile * arcs + k) * 1024 + inside
+            left = np.int64(residual[r]) + amount
+            if amount != 0:
+                residual[r] = left
+            total += amount
+            some = ballot(left > 0)
+            if lane == 0:
+                bits[words + k * 32] = some
+        held = np.int64(excess[tile * 1024 + inside]) + total
+        if total != 0:
+            excess[tile * 1024 + inside] = held
+        negative, positive = ballot(held < 0), ballot(held > 0)
+        if lane == 0:
+            bits[words + arcs * 32] = negative
+            bits[words + (arcs + 1) * 32] = positive
+        j += cuda.gridsize(1)
+
+
+def blocks_for(cells: int) -> tuple[int, int]:
+    """Blocks, and threads of each, for the pixels of a face."""
+    return min(-(-cells // THREADS), MOST_BLOCKS), THREADS
+
+
+def kernels():
+    """Every kernel, with the argument types it is launched with."""
+    numbers, words = int32[::1], uint32[::1]
+    listed = [
+        ("pack heights", pack_heights_kernel, (numbers, numbers, *(int64,) * 3, numbers)),
+        (
+            "unpack heights",
+            unpack_heights_kernel,
+            (numbers, numbers, words, numbers, numbers, numbers, numbers, *(int64,) * 9),
+        ),
+    ]
+    for excess, residual in ((int32, uint16), (int32, int32), (int64, int64)):
+        e, r = excess[::1], residual[::1]
+        listed += [
+            (f"pack flow {residual}", pack_flow_kernel, (e, r, numbers, *(int64,) * 5, r)),
+            (f"unpack flow {residual}", unpack_flow_kernel, (r, e, r, words, numbers, *(int64,) * 5)),
+        ]
+    return listed

@@ -1,0 +1,64 @@
+"""The proof of a cut whose state lies on several GPUs, some lines at a time, on all threads.
+
+Conditions (1) to (5) of gridcut/core/certificate.py as gridcut/out_of_core/block_certificate.py checks them, strip by
+strip.  What proves (5) there are claims of distances; here the solver has left its own, the heights.
+"""
+
+import itertools
+import math
+
+import numpy as np
+
+from gridcut.core.certificate import FAR, Sums, check_array, check_number
+from gridcut.core.grid import Grid, make_layout
+from gridcut.core.problem import Problem
+from gridcut.device.threads import run_threads, thread_count
+from gridcut.out_of_core.block_certificate import certify_lines, certify_sums, check_claims
+from gridcut.tiles.slabs.fetch import fetch_grid, fetch_lines
+from gridcut.tiles.slabs.slab_load import part_of
+from gridcut.tiles.slabs.slab_solver import Machine
+from gridcut.tiles.tile_search import FAR as UNREACHED
+
+RESIDUALS = 1 << 26  # of the lines that a thread checks at a time, about
+
+
+def certify(value, labels: np.ndarray, problem: Problem, machines: list[Machine]) -> None:
+    """Check a cut of a picture or a volume; raises CertificateError naming the first condition that fails."""
+    check_array("labels", labels, np.bool_, problem.shape)
+    check_number("value", value, problem.is_float)
+    slab = machines[0].slab
+    arcs, thick = slab.part.own.arcs, slab.part.own.tile[slab.part.axis]
+    lines = problem.shape[0]
+    step = max(1, RESIDUALS // (arcs * math.prod(problem.shape[1:]) * thick)) * thick
+    strips = [(first, min(first + step, lines)) for first in range(0, lines, step)]
+    parts = [None] * len(strips)
+    waiting = itertools.count()
+
+    def work(_):
+        while (i := next(waiting)) < len(strips):
+            parts[i] = certify_strip(labels, problem, machines, *strips[i])
+
+    run_threads(work, min(thread_count(), len(strips)))
+    certify_sums(value, parts, slab.state.numbers.unit)
+
+
+def certify_strip(labels: np.ndarray, problem: Problem, machines: list[Machine], first: int, last: int) -> Sums:
+    """Check (1) to (3) and (5) on lines first ... last - 1."""
+    numbers = machines[0].slab.state.numbers
+    low, high = max(first - 1, 0), min(last + 1, problem.shape[0])
+    own = slice(first - low, last - low)
+    part = part_of(problem, low, high)
+    layout = make_layout(part.shape, problem.edges)
+    excess, residual = np.zeros(layout.size, numbers.excess), np.zeros(layout.size * layout.arcs, numbers.excess)
+    grid = Grid(layout, excess, residual, numbers.unit)
+    fetch_grid(machines, low, high, grid)
+    claims = np.empty(part.shape, np.int32)
+    fetch_lines(machines, low, high, height=claims)
+    claims[claims >= UNREACHED] = FAR
+    distance = np.full(layout.size, FAR, np.int32)
+    found = layout.interior(distance)
+    found[: own.start], found[own.stop :] = claims[: own.start], claims[own.stop :]
+    sums = certify_lines(part, grid, labels[low:high], distance, own, low)
+    for line in {own.start, own.stop - 1}:
+        check_claims(found[line], claims[line])
+    return sums

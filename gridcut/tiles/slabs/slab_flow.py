@@ -1,0 +1,112 @@
+"""max_flow on several GPUs: slabs loaded, solved, and their labels and state brought together on the host."""
+
+import time
+from dataclasses import dataclass, field, fields
+from typing import NamedTuple
+
+import numpy as np
+
+from gridcut.core.cut import Cut, Later, Solved
+from gridcut.core.grid import Grid, Layout, make_layout
+from gridcut.core.load import reader
+from gridcut.core.problem import Problem
+from gridcut.cuda.device_flow import labels_and_values
+from gridcut.device.arrays import refusing
+from gridcut.device.peers import copy_out, open_gpus
+from gridcut.maximum_flow import value_of
+from gridcut.tiles.slabs.fetch import fetch_grid
+from gridcut.tiles.slabs.slab_certificate import certify
+from gridcut.tiles.slabs.slab_load import load_slabs, on_all
+from gridcut.tiles.slabs.slab_solver import Machine
+from gridcut.tiles.slabs.slabs import solve
+from gridcut.tiles.slabs.split import split
+from gridcut.tiles.tile_layout import CELLS
+
+
+class Slabs(NamedTuple):
+    """The state on all GPUs, brought to the host when residuals and flows are asked for."""
+
+    problem: Problem
+    flat: Layout
+    machines: list[Machine]
+
+    def solved(self) -> Solved:
+        return solved_of(*self)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SlabCut(Cut):
+    """A minimum cut whose state lies on several GPUs; pickled and deep copies are plain cuts on the host."""
+
+    _problem: Problem | None = field(repr=False, default=None)
+    _machines: list[Machine] | None = field(repr=False, default=None)
+
+    def check(self) -> None:
+        """As `Cut.check`, some lines at a time, so that the host need not hold the whole state."""
+        if self.labels.ndim == 1:
+            Cut.check(self)
+        else:
+            certify(self.value, self.labels, self._problem, self._machines)
+
+    def _portable(self):
+        return Cut, [getattr(self, f.name) for f in fields(Cut)]
+
+
+def max_flow_on_devices(problem: Problem, devices: list[int], parameters: dict, callback) -> Cut:
+    """The cut of a checked problem on the host that is not empty."""
+    clock = [time.perf_counter()]
+    flat = make_layout(problem.shape, problem.edges)
+    parts = split(problem.shape, flat.offsets, len(devices))
+    gpus = open_gpus(devices[: len(parts)])
+    seconds = dict.fromkeys(("load", "solve", "download", "value"), 0.0)
+    while True:
+        slabs = load_slabs(problem, parts, gpus)
+        numbers = slabs[0].state.numbers
+        problem = problem._replace(bound=numbers.bound)
+        clock.append(time.perf_counter())
+        with refusing():
+            machines, stats = solve(slabs, callback=callback, **parameters)
+        clock.append(time.perf_counter())
+        labels = np.empty(problem.shape, np.bool_)
+        values = on_all(lambda i: bring_labels(machines[i], labels), gpus)  # noqa: B023 - called at once
+        clock.append(time.perf_counter())
+        value, bound = sum(values), None
+        if problem.is_float:
+            value, bound = value_of(problem, reader(problem, flat), labels, numbers.unit)
+        clock.append(time.perf_counter())
+        for name, spent in zip(seconds, np.diff(clock).tolist(), strict=True):
+            seconds[name] += spent
+        if bound is None:
+            break
+        problem, clock = problem._replace(bound=bound), clock[-1:]
+        del slabs, machines  # their memory is for the next ones
+    stats = {
+        **stats,
+        "devices": [gpu.device for gpu in gpus],
+        "slabs": [(part.first, part.last) for part in parts],
+        "seconds": seconds,
+        "dtype": np.dtype(numbers.excess).name,
+        "unit": numbers.unit,
+    }
+    later = Later(Slabs(problem, flat, machines))
+    return SlabCut(value, labels, "cuda", "tiles", stats, later, problem, machines)
+
+
+def bring_labels(machine: Machine, labels: np.ndarray) -> int:
+    """Write the labels of the lines a slab owns; its part of the value, if capacities are integers."""
+    part, own = machine.slab.part, machine.slab.own
+    first = part.front * CELLS // 32
+    side = machine.memory.reach_bits[first : first + part.own.cells // 32]
+    found, (value,) = labels_and_values(own, side, None)
+    copy_out(found, labels[part.first : part.last])
+    return value
+
+
+def solved_of(problem: Problem, flat: Layout, machines: list[Machine]) -> Solved:
+    """What residuals and flows are made from: the slabs as one grid on the host."""
+    numbers = machines[0].slab.state.numbers
+    grid = Grid(
+        flat, np.zeros(flat.size, numbers.excess), np.zeros(flat.size * flat.arcs, numbers.excess), numbers.unit
+    )
+    fetch_grid(machines, 0, problem.shape[0], grid)
+    return Solved(problem, reader(problem, flat), grid, [])

@@ -1,0 +1,116 @@
+"""Loading slabs: each from its part of the caller's arrays on the host, straight to its GPU."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gridcut.core.grid import make_layout
+from gridcut.core.problem import Problem
+from gridcut.cuda.device_load import Numbers, Place, Sheet, State, bad_capacity_of, choose_numbers
+from gridcut.cuda.pixel_kernels import DEPTH, MASK, PLANES, ROW, SINK, SOURCE, TILES_Z, grid_for, terminals_kernel
+from gridcut.device.arrays import clear, download, refusing, synchronize, upload
+from gridcut.device.cuda import SIMULATED
+from gridcut.device.launch import launch
+from gridcut.device.peers import Gpu
+from gridcut.device.threads import run_threads
+from gridcut.tiles.slabs.split import Part
+from gridcut.tiles.tile_layout import CELLS
+
+
+class Slab(NamedTuple):
+    """A part of a problem on a GPU.
+
+    state    the tiles of the slab, ghosts too, which hold nothing
+    own      the same for the tiles it owns alone: a window of the same memory
+    """
+
+    gpu: Gpu
+    part: Part
+    state: State
+    own: State
+
+
+def on_all(work, gpus: list[Gpu]) -> list:
+    """work(i) on the i-th GPU for all of them, at the same time; in the simulator, which cannot, by turns."""
+
+    def one(i):
+        with gpus[i].active():
+            return work(i)
+
+    if SIMULATED:
+        return [one(i) for i in range(len(gpus))]
+    return run_threads(one, len(gpus))
+
+
+def load_slabs(problem: Problem, parts: list[Part], gpus: list[Gpu]) -> list[Slab]:
+    """All slabs of a checked problem that is not empty."""
+    sheets = on_all(lambda i: make_sheet(problem, parts[i]), gpus)
+    try:
+        bounds = on_all(lambda i: sheets[i].bounds(), gpus)
+    except ValueError as error:
+        raise bad_capacity_of(problem) from error  # named by its place in the whole grid
+    numbers = choose_numbers(problem, [max(column) for column in zip(*bounds, strict=True)], True)
+    return on_all(lambda i: Slab(gpus[i], parts[i], *fill(sheets[i], parts[i], numbers)), gpus)
+
+
+def make_sheet(problem: Problem, part: Part) -> Sheet:
+    """The arrays of a slab, ghosts included, on their way to the GPU this thread works on."""
+    synchronize()
+    flat = make_layout((part.stop - part.start, *problem.shape[1:]), problem.edges)
+    sheet = Sheet(part_of(problem, part.start, part.stop), Place(flat, part.tiles, 1))
+    sheet.upload()
+    return sheet
+
+
+def part_of(problem: Problem, first: int, last: int) -> Problem:
+    """Lines first ... last - 1 of a problem on the host, without copies."""
+    cut = problem.changed(lambda a: a[first:last] if a.ndim else a)
+    return cut._replace(shape=(last - first, *problem.shape[1:]))
+
+
+def fill(sheet: Sheet, part: Part, numbers: Numbers) -> tuple[State, State]:
+    """The state of a slab, and that of its own tiles."""
+    with refusing():
+        state = sheet.fill(numbers)
+    own = own_state(state, sheet, part)
+    front, behind = part.front * CELLS, part.behind * CELLS
+    # Ghosts have been read like all others; now they hold what is pushed to them, which is nothing so far.
+    for array, each in ((state.excess, 1), (state.residual, part.tiles.arcs)):
+        if front:
+            clear(array[: front * each])
+        if behind:
+            clear(array[array.size - behind * each :])
+    if (front or behind) and not isinstance(numbers.unit, float):
+        # Once more without the ghosts, for the sum of what leads to the sink: the value of integers is made of it.
+        clear(state.sums)
+        scale = np.float64(numbers.scale)
+        grid = grid_for(own.place.runs, 1, 1)
+        terminals = sheet.data(SOURCE), sheet.data(SINK), sheet.mask
+        launch(terminals_kernel, *grid, *terminals, own.form, scale, own.excess, own.to_sink)
+    synchronize()
+    return state, own
+
+
+def own_state(state: State, sheet: Sheet, part: Part) -> State:
+    """The tiles a slab owns as a state of their own, in the same memory.
+
+    Its form reads terminals and the mask where the slab's own lines begin; it is not good for arcs.
+    """
+    if part.front == part.behind == 0:
+        return state
+    form = download(sheet.form)
+    skipped = part.first - part.start
+    form[DEPTH + part.axis] = part.last - part.first
+    form[TILES_Z + part.axis] = part.own.tiles[part.axis]
+    for row in (MASK, SOURCE, SINK):
+        numbers = form[PLANES + ROW * row :]
+        numbers[0] += skipped * numbers[2 + part.axis]
+    first, count = part.front * CELLS, part.own.cells
+    flat = make_layout((part.last - part.first, *state.place.flat.shape[1:]), state.place.flat.offsets)
+    arcs = part.own.arcs
+    return state._replace(
+        place=Place(flat, part.own, 1),
+        form=upload(form),
+        excess=state.excess[first : first + count],
+        residual=state.residual[first * arcs : (first + count) * arcs],
+    )

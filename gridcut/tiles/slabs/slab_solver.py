@@ -1,0 +1,177 @@
+"""One slab on its GPU: the launches of a round, and its borders to the neighbours."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gridcut.device.arrays import allocate, clear, download, overwrite, refusing, upload
+from gridcut.device.cuda import WARP, multiprocessors
+from gridcut.device.launch import launch, most_blocks, prepare
+from gridcut.device.peers import Gpu, copy_between
+from gridcut.tiles.slabs.halo_exchange import (
+    blocks_for,
+    pack_flow_kernel,
+    pack_heights_kernel,
+    unpack_flow_kernel,
+    unpack_heights_kernel,
+)
+from gridcut.tiles.slabs.slab_load import Slab
+from gridcut.tiles.slabs.split import Face
+from gridcut.tiles.tile_discharge import LAP
+from gridcut.tiles.tile_kernels import (
+    BEHIND,
+    COUNTS,
+    FRONT,
+    PIXELS,
+    THREADS,
+    bits_kernel,
+    kernels_for,
+    list_count,
+    shared_bytes,
+)
+from gridcut.tiles.tile_search import search_words
+from gridcut.tiles.tiles import MOST_WORKERS, SMALL, make_state, search_threads, shape_of
+
+
+class Machine:
+    """A slab and what its GPU can be told to do; nothing here waits for the GPU but `counts` and `set_count`."""
+
+    def __init__(self, slab: Slab, steps: int):
+        self.slab = slab
+        self.gpu = slab.gpu
+        with self.gpu.active(), refusing():
+            self._make(steps)
+
+    def _make(self, steps: int) -> None:
+        part, state = self.slab.part, self.slab.state
+        tiles = part.tiles
+        n = tiles.count
+        shape = shape_of(tiles, state.excess.dtype)._replace(ghosts=True)
+        self.memory = make_state(n, tiles.arcs, list_count(shape))
+        clear(self.memory.tally)
+        for place, ghosts in ((FRONT, part.front), (BEHIND, part.behind)):
+            self._set(place, ghosts)
+        threads = search_threads(n)
+        warps = threads // WARP
+        launch(bits_kernel, -(-n // warps), threads, state.excess, state.residual, tiles.arcs, n, self.memory.bits)
+        relabel, self._discharge = kernels_for(shape, PIXELS // THREADS)
+        common = (*self.memory[:-1], tuple(np.int32(i) for i in tiles.tiles))
+        shared = 4 * warps * search_words(tiles.arcs)
+        blocks = min(most_blocks(relabel, (*common, np.int32(0)), threads, shared), -(-n // warps))
+        self._search = prepare(
+            relabel, blocks, threads, *common, np.int32(min(blocks * warps, MOST_WORKERS)), shared=shared
+        )
+        self._arguments = (state.excess, state.residual, *common, np.int32(-(-steps // LAP)))
+        self._shared = shared_bytes(shape)
+        all_arguments = (*self._arguments, np.float64(1), np.int32(1))
+        blocks = min(n, most_blocks(self._discharge, all_arguments, THREADS, self._shared))
+        self._blocks = min(blocks, multiprocessors()) if n <= SMALL else blocks
+        self.borders = [Border(self, face) for face in part.sides()]
+
+    def relabel(self) -> None:
+        with self.gpu.active():
+            self._search()
+
+    def discharge(self, balance: float, level: bool) -> None:
+        """level: pixels may not rise."""
+        with self.gpu.active():
+            arguments = (*self._arguments, np.float64(balance), np.int32(0 if level else 1))
+            prepare(self._discharge, self._blocks, THREADS, *arguments, shared=self._shared)()
+
+    def counts(self):
+        """Counts and times of the kernels, after all they were told to do."""
+        with self.gpu.active():
+            tally = download(self.memory.tally)
+        return tally[: COUNTS // 2].view(np.int32), tally[COUNTS // 2 :]
+
+    def set_count(self, place: int, value: int) -> None:
+        with self.gpu.active():
+            self._set(place, value)
+
+    def _set(self, place: int, value: int) -> None:
+        overwrite(self.memory.counts[place : place + 1], np.array([value], np.int32))
+
+    def pack_heights(self) -> None:
+        self._launch(border.pack_heights for border in self.borders)
+
+    def unpack_heights(self, wake: bool) -> None:
+        self._launch(border.wake if wake else border.unpack_heights for border in self.borders)
+
+    def pack_flow(self) -> None:
+        self._launch(border.pack_flow for border in self.borders)
+
+    def unpack_flow(self) -> None:
+        self._launch(border.unpack_flow for border in self.borders)
+
+    def _launch(self, launches) -> None:
+        with self.gpu.active():
+            for one in launches:
+                one()
+
+    def send_heights(self) -> None:
+        for border in self.borders:
+            copy_between(border.heights, self.gpu, border.there.heights, border.there.gpu)
+
+    def send_flow(self) -> None:
+        for border in self.borders:
+            copy_between(border.flow, self.gpu, border.there.flow, border.there.gpu)
+
+
+class Inbox(NamedTuple):
+    """Where a slab expects what its neighbour sends."""
+
+    gpu: Gpu
+    heights: object
+    flow: object
+
+
+class Border:
+    """A face of a slab: buffers to and from the neighbour, and the launches that fill and read them.
+
+    inbox, there    its own, and the neighbour's; not the neighbour itself, or both would keep each other's memory
+    """
+
+    def __init__(self, machine: Machine, face: Face):
+        self.there = None
+        slab, memory = machine.slab, machine.memory
+        excess, residual = slab.state.excess, slab.state.residual
+        arcs, cells, pixels = slab.part.tiles.arcs, face.cells, face.pixels
+        kind = residual.dtype
+        count = cells * len(face.across)
+        self.heights, self.flow, *inbox = allocate((cells, np.int32), (count, kind), (cells, np.int32), (count, kind))
+        self.inbox = Inbox(machine.gpu, *inbox)
+        across = upload(np.array(face.across, np.int32).reshape(-1))
+        shape = blocks_for(cells)
+        own, ghosts = (face.own, face.own_place), (face.ghosts, face.ghost_place)
+        self.pack_heights = prepare(
+            pack_heights_kernel, *shape, memory.height, memory.counts, *own, pixels, self.heights
+        )
+        unpack = (
+            unpack_heights_kernel, *shape, self.inbox.heights, memory.height, memory.bits, memory.flags, memory.lists,
+            memory.counts, across, arcs, *own, *ghosts, pixels, *face.tiles,
+        )  # fmt: skip
+        self.unpack_heights = prepare(*unpack, 0)
+        self.wake = prepare(*unpack, 1)
+        self.pack_flow = prepare(
+            pack_flow_kernel, *shape, excess, residual, across, arcs, *ghosts, pixels, cells, self.flow
+        )
+        self.unpack_flow = prepare(
+            unpack_flow_kernel,
+            *shape,
+            self.inbox.flow,
+            excess,
+            residual,
+            memory.bits,
+            across,
+            arcs,
+            *own,
+            pixels,
+            cells,
+        )
+
+
+def connect(machines: list[Machine]) -> None:
+    """Tell every border where to send to: the last of a slab meets the first of the next."""
+    for one, other in zip(machines, machines[1:], strict=False):
+        last, first = one.borders[-1], other.borders[0]
+        last.there, first.there = first.inbox, last.inbox

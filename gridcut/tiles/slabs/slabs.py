@@ -1,0 +1,157 @@
+"""Tiles on several GPUs: a slab each, which relabel and discharge at the same time.
+
+    relabel      every slab for itself, as if nothing behind its borders led to the sink; then heights along the
+                 borders go to the neighbours, who search on where that is nearer, ENOUGH times: distances, but for
+                 flow that has to cross borders again and again
+    discharge    all slabs at once, ghosts standing still; what is pushed over a border stays with the ghosts
+    exchange     what the ghosts hold goes to the slabs that own them
+    ...          until after a relabeling no slab has excess that can reach the sink
+
+That regions may be discharged at the same time, each with the heights around it fixed, and hand over afterwards what
+crosses their borders, is due to Shekhovtsov and Hlaváč [1], who follow Delong and Boykov [2].  Neighbours that push
+against each other along one edge do no harm: each takes from its own direction, so both stay within their
+capacities, and heights that are out of date cost time only.  From round MANY on nothing rises between two
+relabelings, so that flow goes down along exact distances there too, which ends for certain.
+
+Where few tiles are at work, relabelings are local (gridcut/tiles/tile_kernels.py), each slab for itself, and heights
+are exchanged once.  Only a relabeling of the whole grid in which heights are exchanged until nothing changes says that
+all is done, and from round MANY on there is no other.
+
+The host launches, and looks at the counts of all slabs once in a round and once for every exchange of heights in a
+relabeling of the whole grid.
+
+[1] Shekhovtsov, Hlaváč. "A distributed mincut/maxflow algorithm combining path augmentation and push-relabel."
+    IJCV 2013.
+[2] Delong, Boykov. "A scalable graph-cut algorithm for N-D grids." CVPR 2008.
+
+O(n^2 m) operations; memory as gridcut/tiles/tiles.py on each GPU for its slab and two planes of tiles.
+"""
+
+import itertools
+import time
+
+import numpy as np
+
+from gridcut.device.arguments import check_count, check_positive
+from gridcut.papers.global_relabel_cuda import MOST_STEPS
+from gridcut.tiles.slabs.slab_solver import Machine, connect
+from gridcut.tiles.tile_kernels import AWAKE, AWAKENED, DONE, FEW, LOCAL, PATIENCE, SEARCHES, TURNS, VISITS
+from gridcut.tiles.tiles import MANY
+
+ENOUGH = 2  # exchanges of heights in a relabeling that does not have to be exact
+
+
+def solve(slabs, *, callback=None, steps=32, balance=1.0):
+    """Solve in place; the machines, which hold heights and the sink side of every slab, and counts of what was done.
+
+    steps, balance    as those of gridcut.tiles.tiles
+    """
+    steps = check_count("steps", steps, 1, MOST_STEPS)
+    balance = check_positive("balance", balance)
+    machines = [Machine(slab, steps) for slab in slabs]
+    connect(machines)
+    return Rounds(machines, balance, callback).run()
+
+
+class Rounds:
+    """The rounds of a solve, and what they have counted; kernel_seconds are those of the slowest slab."""
+
+    def __init__(self, machines: list[Machine], balance: float, callback):
+        self.machines = machines
+        self.tiles = sum(m.slab.part.own.count for m in machines)
+        self.balance = balance
+        self.callback = callback
+        self.count = 0
+        self.whole = 0
+        self.exchanges = 0
+
+    def run(self):
+        local = nothing = exact = False
+        whole_took = whole_over = 0.0
+        while True:
+            start = time.perf_counter()
+            level = self.count >= MANY
+            if local:
+                weights = self.relabel_near()
+            else:
+                weights, exact = self.relabel_whole(None if nothing or level else ENOUGH)
+                whole_over = time.perf_counter()
+                whole_took = whole_over - start
+            for machine, weight in zip(self.machines, weights, strict=True):
+                machine.discharge(self.balance * weight, level)
+            self.exchange_flow()
+            counts = [machine.counts() for machine in self.machines]
+            end = time.perf_counter()
+            self.count += 1
+            if self.callback is not None:
+                self.callback(self.stats(counts))
+            nothing = all(c[DONE] for c, _ in counts)
+            if nothing and not local and exact:
+                relabel, discharge = (max(int(times[i]) for _, times in counts) / 1e9 for i in (1, 2))
+                return self.machines, self.stats(counts) | {
+                    "kernel_seconds": {"relabel": relabel, "discharge": discharge}
+                }
+            few = sum(int(c[AWAKE]) for c, _ in counts) * FEW <= self.tiles
+            local = few and not nothing and not level and end - whole_over < whole_took * PATIENCE
+
+    def relabel_whole(self, most: int | None) -> tuple[list[float], bool]:
+        """Distances, exact unless heights were exchanged `most` times before nothing changed; whether they are.
+
+        The first result: by how much longer the slowest slab was searched than each.
+        """
+        exact = False
+        for machine in self.machines:
+            machine.relabel()
+        for _ in itertools.count() if most is None else range(most):
+            self.exchange_heights(wake=True)
+            counts = [machine.counts() for machine in self.machines]
+            again = [m for m, (c, _) in zip(self.machines, counts, strict=True) if c[AWAKENED]]
+            if not again:
+                exact = True
+                break
+            for machine in again:
+                machine.relabel()  # goes on, as the last exchange has told it
+        if not exact:
+            self.exchange_heights(wake=False)
+            counts = [machine.counts() for machine in self.machines]
+        self.whole += 1
+        took = [max(int(times[0]), 1) for _, times in counts]
+        return [max(took) / one for one in took], exact
+
+    def relabel_near(self) -> list[float]:
+        """Distances in tiles near those that were discharged last."""
+        for machine in self.machines:
+            machine.set_count(LOCAL, 1)
+        for machine in self.machines:
+            machine.relabel()
+        self.exchange_heights(wake=False)
+        return [1.0] * len(self.machines)
+
+    def exchange_heights(self, wake: bool) -> None:
+        for machine in self.machines:
+            machine.pack_heights()
+        for machine in self.machines:
+            machine.send_heights()
+        for machine in self.machines:
+            machine.unpack_heights(wake)
+        self.exchanges += 1
+
+    def exchange_flow(self) -> None:
+        for machine in self.machines:
+            machine.pack_flow()
+        for machine in self.machines:
+            machine.send_flow()
+        for machine in self.machines:
+            machine.unpack_flow()
+        self.exchanges += 1
+
+    def stats(self, counts) -> dict:
+        total = np.sum([c for c, _ in counts], axis=0, dtype=np.int64)
+        return {
+            "rounds": self.count,
+            "global_relabels": self.whole,
+            "exchanges": self.exchanges,
+            "searches": int(total[SEARCHES]),
+            "turns": int(total[TURNS]),
+            "discharges": int(total[VISITS]),
+        }

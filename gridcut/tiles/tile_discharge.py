@@ -1,0 +1,235 @@
+"""Discharging one tile by one block, in shared memory.
+
+    load    excess, residuals, heights of the tile and of a rim of one pixel around it
+    steps   every pixel, again and again: push to the lowest neighbour, or rise above it (Łupińska, algorithm 4.5)
+    store   everything, and what went over the border to the neighbours
+
+Tiles that touch have different colours and only one colour is at work at a time, so the rim stands still, and an arc
+over the border belongs to this block alone.  Threads do not wait for one another within LAP steps; that a height may be
+read a moment too early is what the rule of the lowest neighbour is made for.
+
+Shared memory: h, heights with the rim; from w[e_at] on the excess, then the residuals, arc
+after arc.
+"""
+
+import numpy as np
+
+from gridcut.device.cuda import ballot, cuda, device_function, opaque
+from gridcut.tiles.tile_search import ALL, FAR, FIRST, NONE, side
+
+PIXELS = 1024
+WIDTH = 34  # of a row of h
+FIRST_SLOT = 3  # of the lists of the colours, in `counts`
+LAP = 8  # steps between two barriers
+
+
+@device_function
+def tile_at(iz, iy, ix, sz, sy, sx, tiles, first):
+    """Number of the tile at these steps from tile (iz, iy, ix) of the image that starts at `first`; -1 outside."""
+    z, y, x = iz + sz, iy + sy, ix + sx
+    if z < 0 or z >= tiles[0] or y < 0 or y >= tiles[1] or x < 0 or x >= tiles[2]:
+        return -1
+    return first + (z * tiles[1] + y) * tiles[2] + x
+
+
+@device_function
+def enqueue(t, slot, queued, lists, counts, n):
+    """Put a tile into a list of its colour unless it waits already."""
+    if cuda.atomic.exch(queued, t, np.int32(1)) == 0:
+        place = cuda.atomic.add(counts, slot, np.int32(1))
+        lists[np.uint64((slot - FIRST_SLOT) * n + place)] = t
+
+
+@device_function
+def slot_of(colour, working, turn):
+    """The list in which a tile waits that was activated while colour `working` had its turn.
+
+    Each colour has three lists, used in rotation: one is being read, one filled, one has just been emptied.
+    """
+    return FIRST_SLOT + colour * 3 + (turn if colour > working else turn + 1) % 3
+
+
+@device_function
+def colour_of(iz, iy, ix, diagonal):
+    """Tiles of one colour do not touch: two colours for arcs along the axes, one for each parity otherwise."""
+    if diagonal:
+        return (iz & 1) * 4 + (iy & 1) * 2 + (ix & 1)
+    return (iz + iy + ix) & 1
+
+
+@device_function
+def place_in_h(p, tile, rim):
+    """Where pixel p of the tile lies in h."""
+    row = np.int32(p >> 5)
+    return np.int32(
+        ((row // tile[1] + rim[0]) * (tile[1] + 2 * rim[1]) + row % tile[1] + rim[1]) * WIDTH + (p & 31) + 1
+    )
+
+
+@device_function
+def leaving(p, tile, arcs, offsets):
+    """Bits of the arcs over which pixel p leaves the tile."""
+    row = p >> 5
+    y, z, x = row % tile[1], row // tile[1], p & 31
+    bits = NONE
+    for k in range(arcs):
+        dz, dy, dx = offsets[k, 0], offsets[k, 1], offsets[k, 2]
+        if side(z + dz, tile[0]) != 0 or side(y + dy, tile[1]) != 0 or side(x + dx, 32) != 0:
+            bits = np.uint32(bits | (FIRST << np.uint32(k)))
+    return bits
+
+
+@device_function
+def load_tile(t, first, iz, iy, ix, tiles, tile, rim, arcs, excess, residual, height, h, w, e_at):
+    """Bring a tile and the heights around it into shared memory."""
+    threads = cuda.blockDim.x
+    rows, depth = tile[1] + 2 * rim[1], tile[0] + 2 * rim[0]
+    i = opaque(cuda.threadIdx.x)
+    while i < depth * rows * WIDTH:
+        x = i % WIDTH - 1
+        y = i // WIDTH % rows - rim[1]
+        z = i // (WIDTH * rows) - rim[0]
+        sz, sy, sx = side(z, tile[0]), side(y, tile[1]), side(x, 32)
+        q = tile_at(iz, iy, ix, sz, sy, sx, tiles, first)
+        value = np.int32(FAR)
+        if q >= 0:
+            row = (z - sz * tile[0]) * tile[1] + y - sy * tile[1]
+            value = height[np.uint64((q * 32 + row) * 32 + x - sx * 32)]
+        h[np.uint32(i)] = value
+        i = np.int32(i + threads)
+    i = opaque(cuda.threadIdx.x)
+    while i < PIXELS:
+        w[np.uint32(e_at + i)] = excess[np.uint64(t * PIXELS + i)]
+        for k in range(arcs):
+            w[np.uint32(e_at + (k + 1) * PIXELS + i)] = residual[np.uint64((t * arcs + k) * PIXELS + i)]
+        i = np.int32(i + threads)
+
+
+@device_function
+def step(p, at, outside, arcs, steps_to, deltas, rise, h, w, e_at):
+    """Push the excess of pixel p to its lowest neighbour, or relabel it; whether there was something to do."""
+    left = w[np.uint32(e_at + p)]
+    if left <= 0:
+        return 0
+    here = h[np.uint32(at)]
+    if here >= FAR:
+        return 0
+    lowest = np.int32(FAR)
+    most = left
+    over = np.int32(0)
+    back = np.int32(-1)
+    for k in range(arcs):
+        there = h[np.uint32(at + deltas[k])]
+        space = w[np.uint32(e_at + (k + 1) * PIXELS + p)]
+        if space > 0 and there < lowest:
+            lowest = there
+            most = space
+            over = np.int32((k + 1) * PIXELS)
+            back = np.int32(((k ^ 1) + 1) * PIXELS + steps_to[k])
+            if (outside >> np.uint32(k)) & FIRST != NONE:
+                back = np.int32(-1)
+    if here <= lowest:
+        if rise == 0:
+            return 0
+        h[np.uint32(at)] = min(lowest + 1, FAR)
+        return 1
+    amount = min(left, most)
+    cuda.atomic.sub(w, np.uint32(e_at + p), amount)
+    cuda.atomic.sub(w, np.uint32(e_at + over + p), amount)
+    if back >= 0:
+        cuda.atomic.add(w, np.uint32(e_at + back + p), amount)
+        cuda.atomic.add(w, np.uint32(e_at + ((back + p) & (PIXELS - 1))), amount)
+    return 1
+
+
+@device_function
+def discharge(tile, rim, arcs, offsets, steps_to, deltas, laps, rise, per, h, w, e_at):
+    """Steps of all pixels, `laps` times LAP of them at most; whether the last ones did something.
+
+    rise: 0 if pixels may not be relabeled;  per: pixels a thread, of which one or two are kept in registers.
+    """
+    threads = cuda.blockDim.x
+    p = opaque(cuda.threadIdx.x)
+    at = place_in_h(p, tile, rim)
+    out = leaving(p, tile, arcs, offsets)
+    p2 = np.int32(p + threads)
+    at2 = place_in_h(p2, tile, rim)
+    out2 = leaving(p2, tile, arcs, offsets)
+    busy = 1
+    lap = 0
+    while busy != 0 and lap < laps:
+        busy = 0
+        i = 0
+        while i < LAP:
+            busy |= step(p, at, out, arcs, steps_to, deltas, rise, h, w, e_at)
+            if per >= 2:
+                busy |= step(p2, at2, out2, arcs, steps_to, deltas, rise, h, w, e_at)
+            if per > 2:
+                q = np.int32(p2 + threads)
+                while q < PIXELS:
+                    q_out = leaving(q, tile, arcs, offsets)
+                    busy |= step(q, place_in_h(q, tile, rim), q_out, arcs, steps_to, deltas, rise, h, w, e_at)
+                    q = np.int32(q + threads)
+            i += 1
+        busy = cuda.syncthreads_or(busy)
+        lap += 1
+    return busy
+
+
+@device_function
+def give(q, k, row, x, amount, arcs, excess, residual, bits):
+    """Add what came over the border to pixel (row, x) of tile q and to its residual of arc k; has it excess now?"""
+    bit = np.uint32(FIRST << np.uint32(x))
+    words = q * (arcs + 2) * 32 + row
+    before = cuda.atomic.add(excess, np.uint64((q * 32 + row) * 32 + x), amount)
+    cell = np.uint64(((q * arcs + k) * 32 + row) * 32 + x)
+    there = residual[cell]
+    residual[cell] = there + amount
+    if there == 0:
+        cuda.atomic.or_(bits, np.uint64(words + k * 32), bit)
+    if before < 0 and before + amount >= 0:
+        cuda.atomic.and_(bits, np.uint64(words + arcs * 32), np.uint32(ALL ^ bit))
+    if before <= 0 and before + amount > 0:
+        cuda.atomic.or_(bits, np.uint64(words + (arcs + 1) * 32), bit)
+    return before + amount > 0
+
+
+@device_function
+def store_tile(
+    t, first, iz, iy, ix, tiles, tile, rim, arcs, offsets, excess, residual, height, bits, h, w, e_at,
+    diagonal, working, turn, queued, lists, counts, n,
+):  # fmt: skip
+    """Write a tile back, its bits too, and hand over what crossed the border."""
+    threads = cuda.blockDim.x
+    p = opaque(cuda.threadIdx.x)
+    while p < PIXELS:
+        row, x = p >> 5, p & 31
+        y, z = row % tile[1], row // tile[1]
+        left = w[np.uint32(e_at + p)]
+        words = t * (arcs + 2) * 32 + row
+        excess[np.uint64(t * PIXELS + p)] = left
+        height[np.uint64(t * PIXELS + p)] = h[np.uint32(place_in_h(p, tile, rim))]
+        for k in range(arcs):
+            now = w[np.uint32(e_at + (k + 1) * PIXELS + p)]
+            cell = np.uint64((t * arcs + k) * PIXELS + p)
+            dz, dy, dx = offsets[k, 0], offsets[k, 1], offsets[k, 2]
+            sz, sy, sx = side(z + dz, tile[0]), side(y + dy, tile[1]), side(x + dx, 32)
+            if sz != 0 or sy != 0 or sx != 0:
+                before = residual[cell]
+                if now < before:
+                    # The residual of an arc that leads out of the image is 0, so there is a tile.
+                    q = tile_at(iz, iy, ix, sz, sy, sx, tiles, first)
+                    q_row = (z + dz - sz * tile[0]) * tile[1] + y + dy - sy * tile[1]
+                    q_x = x + dx - sx * 32
+                    if give(q, k ^ 1, q_row, q_x, before - now, arcs, excess, residual, bits):
+                        colour = colour_of(iz + sz, iy + sy, ix + sx, diagonal)
+                        enqueue(q, slot_of(colour, working, turn), queued, lists, counts, n)
+            residual[cell] = now
+            some = ballot(now > 0)
+            if x == 0:
+                bits[np.uint64(words + k * 32)] = some
+        negative, positive = ballot(left < 0), ballot(left > 0)
+        if x == 0:
+            bits[np.uint64(words + arcs * 32)] = negative
+            bits[np.uint64(words + (arcs + 1) * 32)] = positive
+        p = np.int32(p + threads)

@@ -1,0 +1,113 @@
+"""The tiled layout of a grid on the GPU, and its conversion to and from the flat one; needs no GPU."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from gridcut.core.grid import Layout
+
+CELLS = 1024  # pixels of a tile
+LANES = 32  # pixels of a row: one for each thread of a warp
+
+
+class TileLayout(NamedTuple):
+    """Where the pixels of one or more images of one shape lie: whole tiles, one after the other.
+
+    ::
+
+              x ─►   32 columns: the lanes of a row
+            ┌──────────┬──────────┬──────────┐
+          y │ tile 0   │ tile 1   │ tile 2 ░░│    a tile holds 1024 pixels: 32 rows of 32 in a picture,
+          ▼ │ 32 rows  │          │        ░░│    4 layers of 8 rows of 32 in a volume
+            ├──────────┼──────────┼──────────┤
+            │ tile 3   │ tile 4   │ tile 5 ░░│    ░ outside the grid: excess and residuals are 0
+            └──────────┴──────────┴──────────┘
+
+    items        images of a batch, each with tiles of its own, one image after the other
+    extent       (depth, height, width) of one image; leading 1s for fewer axes
+    tile, tiles  shape of a tile, and how many lie along each axis
+    offsets      arcs as steps (z, y, x); offsets[k ^ 1] is minus offsets[k]
+
+    Pixel (z, y, x) of image b lies in tile t = ((b * nd + z // td) * nh + y // th) * nw + x // 32, there in
+    row (z % td) * th + y % th and lane x % 32:
+
+    excess[t * 1024 + row * 32 + lane]
+    residual[(t * arcs + k) * 1024 + row * 32 + lane]
+    """
+
+    items: int
+    extent: tuple[int, int, int]
+    tile: tuple[int, int, int]
+    tiles: tuple[int, int, int]
+    offsets: tuple[tuple[int, int, int], ...]
+
+    @property
+    def arcs(self) -> int:
+        return len(self.offsets)
+
+    @property
+    def count(self) -> int:
+        """Tiles of all images."""
+        return self.items * math.prod(self.tiles)
+
+    @property
+    def cells(self) -> int:
+        return self.count * CELLS
+
+    @property
+    def padded(self) -> bool:
+        """Whether some tiles reach out of the grid."""
+        return any(d % t for d, t in zip(self.extent, self.tile, strict=True))
+
+
+def make_tile_layout(items: int, shape: tuple[int, ...], offsets) -> TileLayout:
+    """Tiles for `items` images of this shape; offsets as in `Layout`, opposite pairs next to each other."""
+    lead = (0,) * (3 - len(shape))
+    extent = (1,) * len(lead) + tuple(shape)
+    tile = (4, 8, LANES) if len(shape) == 3 else (1, CELLS // LANES, LANES)
+    tiles = tuple(-(-d // t) for d, t in zip(extent, tile, strict=True))
+    return TileLayout(items, extent, tile, tiles, tuple(lead + tuple(o) for o in offsets))
+
+
+def fits(offsets) -> bool:
+    """Whether these arcs lead to direct neighbours only, which tiles need."""
+    return all(abs(i) <= 1 for offset in offsets for i in offset)
+
+
+def to_flat(tiled: TileLayout, excess, residual, layout: Layout, item: int = 0):
+    """Excesses and residuals of one image in the flat layout, from host arrays in tiles."""
+    count = math.prod(tiled.tiles)
+    excess = excess.reshape(tiled.items, count, CELLS)[item]
+    residual = residual.reshape(tiled.items, count, tiled.arcs, CELLS)[item]
+    flat_excess = np.zeros(layout.size, excess.dtype)
+    flat_residual = np.zeros(layout.size * layout.arcs, excess.dtype)
+    layout.interior(flat_excess)[...] = to_image(tiled, excess).reshape(layout.shape)
+    pixels = layout.interior(flat_residual.reshape(layout.size, layout.arcs))
+    for k in range(tiled.arcs):
+        pixels[..., k] = to_image(tiled, residual[:, k]).reshape(layout.shape)
+    return flat_excess, flat_residual
+
+
+def from_flat(tiled: TileLayout, excess, residual, layout: Layout, dtype=None):
+    """The other way, for one image; `dtype` of the residuals."""
+    pixels = layout.interior(residual.reshape(layout.size, layout.arcs))
+    arcs = [_tiles(tiled, pixels[..., k]) for k in range(layout.arcs)]
+    residual = np.stack(arcs, axis=1).astype(residual.dtype if dtype is None else dtype)
+    return _tiles(tiled, layout.interior(excess)).reshape(-1), residual.reshape(-1)
+
+
+def to_image(tiled: TileLayout, tiles: np.ndarray) -> np.ndarray:
+    """(tiles, 1024) as the image they cover."""
+    split = tiles.reshape(*tiled.tiles, *tiled.tile)
+    whole = split.transpose(0, 3, 1, 4, 2, 5).reshape([n * t for n, t in zip(tiled.tiles, tiled.tile, strict=True)])
+    return whole[tuple(slice(d) for d in tiled.extent)]
+
+
+def _tiles(tiled: TileLayout, image: np.ndarray) -> np.ndarray:
+    """An image as (tiles, 1024), zeros round it."""
+    image = image.reshape(tiled.extent)
+    room = [n * t - d for n, t, d in zip(tiled.tiles, tiled.tile, tiled.extent, strict=True)]
+    whole = np.pad(image, [(0, r) for r in room])
+    split = whole.reshape([i for pair in zip(tiled.tiles, tiled.tile, strict=True) for i in pair])
+    return split.transpose(0, 2, 4, 1, 3, 5).reshape(math.prod(tiled.tiles), CELLS)

@@ -1,0 +1,132 @@
+"""The proof that a matching is maximum: a vertex cover as small as the matching is large.
+
+Every cover holds an end of each matched edge, so no cover is smaller than any matching; where the two are equal, the
+cover is least and the matching largest.  König's construction: search along alternating paths from all free rows; the
+rows not reached and the columns reached cover every edge.  If the matching is maximum no free column is reached, and
+the cover holds one vertex of each pair and no other.
+
+The rows reached are also a Hall violator: all their neighbours are columns reached, of which there are fewer by the
+number of free rows.
+
+König. "Graphok és matrixok." Matematikai és Fizikai Lapok 38, 1931.
+
+vertex_cover: O(n + m + edges).
+"""
+
+import numpy as np
+
+from gridcut.device import CertificateError, kernel
+from matching.core.graph import BipartiteGraph, rows_can_be_made
+from matching.core.sparse import INT32, plain, pointers_ascend
+
+# What `inspect_pairs` and `uncovered` find first; -1: nothing
+FINE = -1
+
+
+@kernel
+def inspect_pairs(row_ptr, row_adj, row_match, col_match):
+    """The first row or (n + column) whose partner does not exist, is not a neighbour, or does not agree; or FINE."""
+    n, m = row_match.size, col_match.size
+    for r in range(n):
+        c = row_match[r]
+        if c == -1:
+            continue
+        if c < -1 or c >= m or col_match[c] != r:
+            return r
+        low, high = row_ptr[r], row_ptr[r + 1]
+        while low < high:
+            middle = (low + high) // 2
+            if row_adj[middle] < c:
+                low = middle + 1
+            else:
+                high = middle
+        if low == row_ptr[r + 1] or row_adj[low] != c:
+            return r
+    for c in range(m):
+        r = col_match[c]
+        if r != -1 and (r < -1 or r >= n or row_match[r] != c):
+            return n + c
+    return FINE
+
+
+@kernel
+def koenig_cover(row_ptr, row_adj, row_match, col_match):
+    """(rows, columns) of König's cover, as flags.  Columns that do not exist are left to `uncovered`."""
+    in_rows = np.ones(row_match.size, np.bool_)
+    in_cols = np.zeros(col_match.size, np.bool_)
+    queue = np.empty(row_match.size, np.int32)
+    tail = 0
+    for r in range(row_match.size):
+        if row_match[r] < 0:
+            in_rows[r] = False
+            queue[tail] = r
+            tail += 1
+    head = 0
+    while head < tail:
+        r = queue[head]
+        head += 1
+        for k in range(row_ptr[r], row_ptr[r + 1]):
+            c = row_adj[k]
+            if 0 <= c < in_cols.size and not in_cols[c]:
+                in_cols[c] = True
+                mate = col_match[c]
+                if mate >= 0:
+                    in_rows[mate] = False
+                    queue[tail] = mate
+                    tail += 1
+    return in_rows, in_cols
+
+
+@kernel
+def uncovered(row_ptr, row_adj, in_rows, in_cols):
+    """A row with an edge that the cover misses, or to a column that does not exist; or FINE."""
+    for r in range(in_rows.size):
+        if not in_rows[r]:
+            for k in range(row_ptr[r], row_ptr[r + 1]):
+                c = row_adj[k]
+                if not 0 <= c < in_cols.size or not in_cols[c]:
+                    return r
+    return FINE
+
+
+def indices_field(name: str, array, size: int) -> np.ndarray:
+    """A field of a result that holds vertices, as kernels take it; raises CertificateError for any other object."""
+    if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
+        raise CertificateError(f"{name} must be an array of int32, got {type(array).__name__}")
+    if array.dtype != INT32 or array.shape != (size,):
+        raise CertificateError(f"{name} must have dtype int32 and shape {(size,)}, got {array.dtype}, {array.shape}")
+    return plain(array, INT32)
+
+
+def certify_pairs(graph: BipartiteGraph, row_match, col_match) -> None:
+    """Pairs are edges, and no vertex has two partners; raises CertificateError."""
+    row_match = indices_field("row_match", row_match, graph.rows)
+    col_match = indices_field("col_match", col_match, graph.cols)
+    wrong = inspect_pairs(graph.row_ptr, graph.row_adj, row_match, col_match)
+    if wrong != FINE:
+        where = f"row {wrong}" if wrong < graph.rows else f"column {wrong - graph.rows}"
+        raise CertificateError(f"{where} is matched along no edge, or to a vertex matched otherwise")
+
+
+def certify(graph: BipartiteGraph, row_match, col_match) -> int:
+    """A matching, and maximum; its cardinality, or raises CertificateError."""
+    if not graph.rows_are_made and not rows_can_be_made(graph):
+        raise CertificateError("the graph has changed since the solve: its indices do not ascend within its shape")
+    if len(graph.row_ptr) != graph.rows + 1 or not pointers_ascend(graph.row_ptr, len(graph.row_adj)):
+        raise CertificateError("the graph has changed since the solve: its pointers do not ascend")
+    certify_pairs(graph, row_match, col_match)
+    row_match, col_match = plain(row_match, INT32), plain(col_match, INT32)
+    in_rows, in_cols = koenig_cover(graph.row_ptr, graph.row_adj, row_match, col_match)
+    missed = uncovered(graph.row_ptr, graph.row_adj, in_rows, in_cols)
+    if missed != FINE:
+        raise CertificateError(f"an edge of row {missed} is not covered")
+    cover, pairs = int(in_rows.sum()) + int(in_cols.sum()), int((row_match >= 0).sum())
+    if cover != pairs:
+        raise CertificateError(f"{pairs} pairs, but the cover has {cover} vertices: the matching is not maximum")
+    return pairs
+
+
+def certify_cardinality(cardinality, pairs: int) -> None:
+    """The number that a result tells is that of its pairs; raises CertificateError."""
+    if type(cardinality) is not int or cardinality != pairs:
+        raise CertificateError(f"cardinality is {cardinality!r}, but there are {pairs} pairs")

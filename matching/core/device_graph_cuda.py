@@ -1,0 +1,175 @@
+"""A bipartite graph from a caller's arrays on a GPU: read where it lies, checked there, the other side made there.
+
+Arrays (n rows, m columns)
+  ptr, adj           the caller's, of any stride, int32 or int64;  row r has adj[ptr[r]:ptr[r + 1]]
+  own_ptr, own_adj   the same as the solvers read it, int64 and int32, in one piece; the caller's own if they are so
+  found              what was counted, by the names below
+
+Entries that ascend everywhere but between one row and the next are sorted and there once: all steps that do not ascend
+are counted, less those where a row begins.  Others are put in order (ordering.py).
+
+O(n + m + edges), and what ordering takes; nothing beside the graph, or a copy of it.
+"""
+
+import numpy as np
+from numba import int32, int64
+
+from gridcut.device import cuda_is_available
+from gridcut.device.arrays import (
+    DeviceArray,
+    allocate,
+    borrow,
+    download,
+    on_device,
+    refusing,
+    synchronize,
+    upload,
+    widened,
+)
+from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel
+from gridcut.device.launch import launch
+from matching.core.device_graph import DeviceBipartiteGraph
+from matching.core.grid_cuda import add_up
+from matching.core.ordering_cuda import in_order
+from matching.core.problem_cuda import DeviceGraph
+from matching.core.sparse import checked_shape
+from matching.core.transpose_cuda import transposed
+
+THREADS = 32 if SIMULATED else 256
+BLOCKS = 1 if SIMULATED else 2048
+DISORDERED, OUTSIDE, DESCENTS, EDGES = range(4)  # in found
+
+
+@cuda_kernel
+def read_kernel(ptr, ptr_start, ptr_step, adj, adj_start, adj_step, number, cols, copied, own_ptr, own_adj, found):
+    """Counts what is wrong; writes own_ptr (copied & 1) and own_adj (copied & 2)."""
+    rows = own_ptr.size - 1
+    thread = int64(cuda.grid(1))
+    threads = int64(cuda.gridsize(1))
+    edges = min(int64(ptr[ptr_start + rows * ptr_step]), number)
+    disordered, outside, descents = int64(0), int64(0), int64(0)
+    r = thread
+    while r <= rows:
+        here = int64(ptr[ptr_start + r * ptr_step])
+        following = int64(ptr[ptr_start + (r + 1) * ptr_step]) if r < rows else number
+        if following < here or (r == 0 and here != 0):
+            disordered += 1
+        # The step into a row's first entry may descend.
+        elif r < rows and 0 < here < following <= edges:
+            first = adj_start + here * adj_step
+            if int64(adj[first]) <= int64(adj[first - adj_step]):
+                descents -= 1
+        if copied & 1:
+            own_ptr[r] = here
+        r += threads
+    k = thread
+    while k < edges:
+        place = adj_start + k * adj_step
+        c = int64(adj[place])
+        if c < 0 or c >= cols:
+            outside += 1
+        if k > 0 and c <= int64(adj[place - adj_step]):
+            descents += 1
+        if copied & 2:
+            own_adj[k] = int32(c)
+        k += threads
+    add_up(found, int32(DISORDERED), disordered)
+    add_up(found, int32(OUTSIDE), outside)
+    add_up(found, int32(DESCENTS), descents)
+    if thread == 0:
+        found[EDGES] = edges
+
+
+def device_graph(graph) -> DeviceBipartiteGraph:
+    """A checked graph of a tuple (indptr, indices, shape), or of a CSR or CSC matrix, with arrays on the GPU.
+
+    Raises TypeError for what is no graph on this GPU, ValueError for pointers and indices that do not fit.
+    """
+    if isinstance(graph, DeviceBipartiteGraph):
+        return graph
+    refuse_without_gpu()
+    by_col = False
+    if isinstance(graph, tuple):
+        if len(graph) != 3:
+            raise TypeError(f"graph as a tuple must be (indptr, indices, shape), got {len(graph)} parts")
+        indptr, indices, shape = graph
+    else:
+        form = getattr(graph, "format", "csr")
+        if form not in ("csr", "csc"):
+            raise TypeError(f"graph on the GPU must be in CSR or CSC, got {form}; pass graph.tocsr()")
+        by_col = form == "csc"
+        indptr, indices, shape = graph.indptr, graph.indices, graph.shape
+    rows, cols = checked_shape(shape)
+    with refusing():
+        sizes = (cols, rows) if by_col else (rows, cols)
+        indptr, indices = integers("indptr", indptr), integers("indices", indices)
+        synchronize()  # the caller's library may still be writing its arrays
+        ptr, adj, ascending = read_lists(indptr, indices, *sizes)
+        if adj is None:
+            return DeviceBipartiteGraph(rows, cols, 0, None, indices.library)
+        side = (ptr, adj) if ascending else in_order(ptr, adj)
+        other = transposed(*side, sizes[1])
+        lists = DeviceGraph(*other, *side) if by_col else DeviceGraph(*side, *other)
+        return DeviceBipartiteGraph(rows, cols, side[1].size, lists, indices.library)
+
+
+def refuse_without_gpu() -> None:
+    """A TypeError where numba has no GPU."""
+    if not cuda_is_available():
+        raise TypeError(
+            "graph has its arrays on a GPU; copy them to the host first: no solver here can reach them "
+            "(cutmatch's extra cuda13 or cuda12 brings numba-cuda)"
+        )
+
+
+def integers(name: str, value) -> DeviceArray:
+    """A one-dimensional array of int32 or int64 on the GPU."""
+    if not on_device(value):
+        raise TypeError(f"{name} lies on the host and the other array of graph on the GPU; copy one to the other")
+    array = borrow(name, value)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise TypeError(f"{name} must be a one-dimensional array of integers, got {array.dtype}, {array.shape}")
+    return array if array.dtype in (np.int32, np.int64) else borrow(name, widened(value, np.dtype(np.int64)))
+
+
+def flat(array: DeviceArray, dtype) -> tuple:
+    """(array in one piece of this dtype, whether it must be filled): the caller's own if it is so, else a new one."""
+    if array.size and array.dtype == dtype and array.strides == (1,):
+        return array.data[array.start : array.start + array.size], False
+    return allocate((array.size, dtype))[0], True
+
+
+def read_lists(indptr: DeviceArray, indices: DeviceArray, rows: int, cols: int) -> tuple:
+    """(ptr, adj, whether each list ascends), checked; adj is None if there are no entries."""
+    if indptr.size != rows + 1:
+        raise ValueError(f"indptr must have {rows + 1} entries, one for each row and the end, got {indptr.size}")
+    number = indices.size
+    (ptr, new_ptr), (adj, new_adj) = flat(indptr, np.dtype(np.int64)), flat(indices, np.dtype(np.int32))
+    given = indices if number else DeviceArray(adj, 0, (1,), (0,), np.dtype(np.int32), indices.library)
+    found = upload(np.zeros(4, np.int64))
+    blocks = max(1, min(BLOCKS, -(-max(rows + 1, number) // THREADS)))
+    launch(
+        read_kernel,
+        blocks,
+        THREADS,
+        *(indptr.data, np.int64(indptr.start), np.int64(indptr.strides[0])),
+        *(given.data, np.int64(given.start), np.int64(given.strides[0])),
+        *(np.int64(number), np.int64(cols), np.int64(new_ptr + 2 * new_adj), ptr[: rows + 1], adj, found),
+    )
+    counts = download(found)
+    if counts[DISORDERED]:
+        raise ValueError(f"indptr must ascend from 0 to at most {number}, the number of indices")
+    if counts[OUTSIDE]:
+        raise ValueError(f"indices must lie in 0 ... {cols - 1}, but {counts[OUTSIDE]} of them do not")
+    edges = int(counts[EDGES])
+    return ptr[: rows + 1], adj[:edges] if edges else None, not counts[DESCENTS]
+
+
+def kernels():
+    """Name, kernel and argument types of what is compiled."""
+    longs, own = int64[::1], (int64, int64, int64, int64[::1], int32[::1])
+    return [
+        (f"read {ptr} {adj}", read_kernel, (ptr[::1], int64, int64, adj[::1], int64, int64, *own, longs))
+        for ptr in (int32, int64)
+        for adj in (int32, int64)
+    ]

@@ -1,0 +1,95 @@
+"""The result of a maximum matching: partners, counts, and the proof."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from gridcut.device.arrays import give, to_host
+from matching.core.certificate import CertificateError, certify, certify_cardinality, koenig_cover
+from matching.core.device_graph import DeviceBipartiteGraph
+from matching.core.graph import BipartiteGraph
+
+__all__ = ["CertificateError", "Matching"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Matching:
+    """A matching of largest cardinality in a bipartite graph.
+
+    Arrays are those of the caller's library on the GPU if the graph lay there.
+
+    Attributes
+    ----------
+    row_match : ndarray of int32, shape (n,)
+        The column of each row, -1: unmatched.
+    col_match : ndarray of int32, shape (m,)
+        The row of each column, -1: unmatched.
+    cardinality : int
+        Number of pairs.
+    method, init, device : str
+        What ran.
+    stats : dict
+        "edges" traversed, "phases", "augmentations", "path_length" (edges of all augmenting paths), "initial" (pairs
+        before the first search), and "seconds" by step.
+    """
+
+    row_match: np.ndarray
+    col_match: np.ndarray
+    cardinality: int
+    method: str
+    init: str
+    device: str
+    stats: dict
+    _graph: BipartiteGraph | DeviceBipartiteGraph = field(repr=False)
+
+    def check(self) -> None:
+        """Prove the matching maximum, by a vertex cover of as many vertices; raises CertificateError.
+
+        Read are `row_match`, `col_match`, `cardinality` and the counts of pairs in `stats`.
+        The graph is kept by reference: it answers for the graph solved only as long as that is left unchanged.
+        The proof is found on the host, for a graph on the GPU, too.  O(n + m + edges).
+        """
+        certify_cardinality(self.cardinality, certify(*self._on_host()))
+        counted = [self.stats.get(name) for name in ("initial", "augmentations")] if type(self.stats) is dict else []
+        if not all(isinstance(count, int) for count in counted) or sum(counted) != self.cardinality:
+            raise CertificateError(
+                f"stats must count {self.cardinality} pairs as 'initial' and 'augmentations', got {counted}"
+            )
+
+    def vertex_cover(self) -> tuple[np.ndarray, np.ndarray]:
+        """A least vertex cover: the rows and the columns in it, ascending; as many as there are pairs."""
+        graph, row_match, col_match = self._on_host()
+        cover = koenig_cover(graph.row_ptr, graph.row_adj, row_match, col_match)
+        return self._given_back(*map(np.flatnonzero, cover))
+
+    @property
+    def pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        """The rows matched, ascending, and their columns."""
+        row_match = to_host(self.row_match)
+        rows = np.flatnonzero(row_match >= 0)
+        return self._given_back(rows, row_match[rows].astype(np.int64))
+
+    def __repr__(self) -> str:
+        names = f"method={self.method!r}, init={self.init!r}, device={self.device!r}"
+        return f"Matching(cardinality={self.cardinality!r}, shape={self._graph.shape}, {names})"
+
+    def __copy__(self) -> "Matching":
+        return replace(self)
+
+    def __reduce__(self):
+        """Pickles and deep copies are on the host: the memory of a GPU belongs to one process."""
+        graph, row_match, col_match = self._on_host()
+        return type(self), (
+            *(row_match, col_match, self.cardinality, self.method, self.init, self.device, self.stats, graph),
+        )
+
+    def _on_host(self):
+        """The graph and both sides of the matching."""
+        graph = self._graph
+        if isinstance(graph, BipartiteGraph):
+            return graph, self.row_match, self.col_match
+        return graph.host(), to_host(self.row_match), to_host(self.col_match)
+
+    def _given_back(self, *arrays):
+        """Arrays on the host as the caller wants them."""
+        return tuple(give(a, getattr(self._graph, "library", None)) for a in arrays)

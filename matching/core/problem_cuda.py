@@ -1,0 +1,85 @@
+"""The way of a matching problem to the GPU and back: the one place that copies graphs and matchings.
+
+Arrays on the GPU, as in matching/core/graph.py: row_ptr and col_ptr int64; row_adj, col_adj, row_match and col_match
+int32.
+
+Only the side of the graph that is there goes up; the other one is made on the GPU, faster than it could be copied.
+"""
+
+import time
+from functools import wraps
+from typing import NamedTuple
+
+import numpy as np
+
+from gridcut.device.arrays import download, refusing, synchronize, upload
+from matching.core.graph import BipartiteGraph
+from matching.core.limits_cuda import check_sides
+from matching.core.transpose_cuda import transposed
+
+# What `counts` holds after a kernel; what a solver counts beyond these comes behind.
+EDGES, PHASES, PATH_LENGTH, LEVELS = range(4)
+
+
+class DeviceGraph(NamedTuple):
+    """A bipartite graph on the GPU."""
+
+    row_ptr: object
+    row_adj: object
+    col_ptr: object
+    col_adj: object
+
+
+def for_host(function):
+    """A function of a graph and a matching on the GPU for those on the host, with the same keywords."""
+
+    @wraps(function)
+    def of_host(graph, row_match, col_match, **parameters):
+        return on_gpu(graph, row_match, col_match, lambda *there: function(*there, **parameters))
+
+    return of_host
+
+
+def on_gpu(graph: BipartiteGraph, row_match, col_match, run) -> dict:
+    """Change a matching on the host in place by run(graph, row_match, col_match) -> stats, all three on the GPU.
+
+    A graph without edges is not worth the way.
+    """
+    if not graph.edges:
+        return {"edges": 0, "phases": 0, "augmentations": 0, "path_length": 0, "seconds": {}}
+    check_sides(*graph.shape)
+    times = [time.perf_counter()]
+    before = int(np.count_nonzero(row_match >= 0))
+    with refusing():
+        there = uploaded(graph)
+        matches = upload(row_match), upload(col_match)
+        synchronize()
+        times.append(time.perf_counter())
+        stats = run(there, *matches)
+        synchronize()
+        times.append(time.perf_counter())
+        row_match[:], col_match[:] = (download(a) for a in matches)
+    times.append(time.perf_counter())
+    seconds = {name: times[i + 1] - times[i] for i, name in enumerate(("upload", "search", "download"))}
+    augmentations = int(np.count_nonzero(row_match >= 0)) - before
+    return {**stats, "augmentations": augmentations, "seconds": seconds}
+
+
+def uploaded(graph: BipartiteGraph) -> DeviceGraph:
+    """Both sides of a graph on the GPU."""
+    if graph.rows_are_made:
+        rows = upload(graph.row_ptr), upload(graph.row_adj)
+        return DeviceGraph(*rows, *transposed(*rows, graph.cols))
+    cols = upload(graph.col_ptr), upload(graph.col_adj)
+    return DeviceGraph(*transposed(*cols, graph.rows), *cols)
+
+
+def as_stats(counts) -> dict:
+    """The counts that all kernels share, by name."""
+    counts = counts.tolist()
+    return {
+        "edges": counts[EDGES],
+        "phases": counts[PHASES],
+        "path_length": counts[PATH_LENGTH],
+        "levels": counts[LEVELS],
+    }

@@ -1,1 +1,0 @@
-"""Matching on NVIDIA GPUs; imported when a GPU is asked for, never before."""

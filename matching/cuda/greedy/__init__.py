@@ -1,1 +1,0 @@
-"""Greedy matching of general graphs on NVIDIA GPUs."""

@@ -1,0 +1,1 @@
+"""What follows from a maximum matching: the Dulmage-Mendelsohn decomposition and bottleneck matchings."""

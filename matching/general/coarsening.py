@@ -1,0 +1,391 @@
+"""coarsen and hierarchy: graphs made smaller by merging the pairs of a matching, once and again and again.
+
+    fine            0 --4-- 1 --1-- 2         pairs (0, 1) and (3, 4)
+                            |       |
+                            2       3
+                            |       |
+                            3 --9-- 4
+
+    coarse       {0, 1} --1-- {2}             edges between the same two coarse vertices become one, their weights
+                     \\         |              are added; the edge of a pair vanishes
+                      2       3
+                       \\      |
+                        {3, 4}
+
+Coarse vertices are numbered in the order of the lowest of their fine ones.
+
+Fagginger Auer, Bisseling. "A GPU algorithm for greedy graph matching." Facing the Multicore-Challenge II, 2012,
+section 1: this is what greedy matchings are for.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import scipy.sparse
+
+from gridcut.device import CertificateError
+from gridcut.device.arguments import check_count, check_real, plain_array
+from gridcut.device.arrays import to_host
+from matching.core.parameters import check_seed, switch
+from matching.general.coarse_certificate import Level, certify
+from matching.general.contraction import cluster, contract, expansion_kernel, heaviest, list_merges
+from matching.general.general_graph import INT64_MAX, LARGEST_FLOAT, GeneralGraph, check_graph
+from matching.general.greedy_certificate import weigh
+from matching.general.greedy_matching import GreedyMatching, greedy
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class CoarseGraph:
+    """A graph whose vertices are those of a finer one, some of them merged.
+
+    Attributes
+    ----------
+    graph : scipy.sparse.csr_array, shape (k, k)
+        Symmetric; the values are sums of the weights of the finer edges (their number if there were no weights).  None
+        where `hierarchy` was told not to keep it.
+    label : ndarray of int32, shape (n,)
+        The coarse vertex of each vertex of the finer graph.
+    vertex_weight : ndarray, shape (k,)
+        Sum of the weights of the finer vertices (their number if there were no weights).
+    """
+
+    graph: scipy.sparse.csr_array | None
+    label: np.ndarray
+    vertex_weight: np.ndarray
+    _fine: Level | None = field(default=None, repr=False)
+    _merges: tuple[np.ndarray, np.ndarray] | None = field(default=None, repr=False)
+
+    def check(self) -> None:
+        """Prove that this is the finer graph with the pairs merged; raises CertificateError.
+
+        Not for a level of `hierarchy(..., graphs=False)`, which does not keep the finer graph.  O(n + m log m).
+        """
+        if self._fine is None:
+            raise ValueError("the finer graph was not kept; call check(graph) of the hierarchy")
+        if self.graph is None:
+            raise CertificateError("graph is None, but the finer graph was kept")
+        certify(self._fine, self._merges, self.graph, self.label, self.vertex_weight)
+
+    def __repr__(self) -> str:
+        return f"CoarseGraph(vertices={len(self.vertex_weight)}, of={len(self.label)})"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Hierarchy:
+    """Coarser and coarser graphs; ``levels[0]`` is made from the graph passed in, each other one from that before it.
+
+    Attributes
+    ----------
+    levels : tuple of CoarseGraph
+        Empty if nothing was to be merged.
+    vertices : tuple of int
+        Number of vertices of the graph passed in, and of each level.
+    stats : dict
+        "seconds" by phase.
+    """
+
+    levels: tuple[CoarseGraph, ...]
+    vertices: tuple[int, ...]
+    stats: dict
+    _merges: tuple[tuple[np.ndarray, np.ndarray, np.ndarray], ...] = field(repr=False)
+    _fine: Level | None = field(default=None, repr=False)
+
+    def check(self, graph=None, *, weight=None, vertex_weight=None) -> None:
+        """Prove every level from the one before it; raises CertificateError.
+
+        Parameters
+        ----------
+        graph, weight, vertex_weight : optional
+            What `hierarchy` got.  Needed only if it was told ``graphs=False``, and so kept no graph.
+
+        Notes
+        -----
+        O(n + m log m) time a level.
+        """
+        if graph is not None:
+            fine = check_graph(graph, weight)
+            level = Level(fine, _check_vertex_weight(vertex_weight, fine.n))
+        elif self._fine is not None:
+            level = self._fine
+        else:
+            raise ValueError("no graph was kept, as graphs=False asked; pass it: check(graph, weight=weight)")
+        if type(self.levels) is not tuple or len(self.levels) != len(self._merges):
+            raise CertificateError(f"levels must be a tuple of {len(self._merges)} graphs")
+        counts = [level.graph.n]
+        for coarse, merges in zip(self.levels, self._merges, strict=True):
+            if not isinstance(coarse, CoarseGraph):
+                raise CertificateError(f"levels must hold CoarseGraphs, got {type(coarse).__name__}")
+            if coarse.graph is None and (self._fine is not None or coarse is self.levels[-1]):
+                raise CertificateError("the graph of a level is None, but was to be kept")
+            level = certify(level, merges[:2], coarse.graph, coarse.label, coarse.vertex_weight)
+            counts.append(level.graph.n)
+        known = type(self.vertices) is tuple and all(type(count) is int for count in self.vertices)
+        if not known or self.vertices != tuple(counts):
+            raise CertificateError(f"vertices is {self.vertices!r}, but the levels have {tuple(counts)}")
+
+    def __repr__(self) -> str:
+        return f"Hierarchy(vertices={self.vertices!r})"
+
+    def labels(self, level: int = -1) -> np.ndarray:
+        """The vertex of a level that each vertex of the graph passed in belongs to; int32, shape (n,)."""
+        count = len(self.levels)
+        level = check_count("level", level, -max(count, 1), count - 1)
+        label = np.arange(self.vertices[0], dtype=np.int32)
+        for coarse in self.levels[: level % count + 1] if count else ():
+            label = coarse.label[label]
+        return label
+
+    def at(self, vertices: int) -> np.ndarray:
+        """The labels of any number of vertices: of the next level's merges only the heaviest are done.
+
+        int32, shape (n,); O(n) time a level.  Labels of fewer vertices never divide what those of more have merged.
+        """
+        vertices = check_count("vertices", vertices, self.vertices[-1], self.vertices[0])
+        whole = sum(count >= vertices for count in self.vertices) - 1
+        label = self.labels(whole - 1) if whole else np.arange(self.vertices[0], dtype=np.int32)
+        more = self.vertices[whole] - vertices
+        if not more:
+            return label
+        child, into, _ = heaviest(self._merges[whole], more)
+        return cluster(self.vertices[whole], child, into)[0][label]
+
+
+def coarsen(graph, matching=None, *, weight=None, vertex_weight=None, **parameters) -> CoarseGraph:
+    """Merge the pairs of a matching; weights of edges that fall together, and of merged vertices, are added.
+
+    Parameters
+    ----------
+    graph : SciPy sparse matrix or array (n, n), or a tuple (indptr, indices, shape)
+        As `matching.greedy` takes it.
+    matching : GreedyMatching or array_like (n,), optional
+        The matching, or the partner of each vertex, -1: free.  Need not be maximal.  By default `matching.greedy` finds
+        one.
+    weight : array_like, optional
+        Weights of the entries of `graph`, as in `matching.greedy`.
+    vertex_weight : array_like (n,), optional
+        Weights of the vertices, integers or floats, not negative; ones by default.
+    **parameters
+        Of `matching.greedy`, if it is to find the matching: ``method``, ``seed``, ...
+
+    Returns
+    -------
+    CoarseGraph
+        ``graph``, ``label``, ``vertex_weight``.
+
+    Raises
+    ------
+    TypeError
+        An argument of the wrong kind, or parameters for `matching.greedy` beside a matching.
+    ValueError
+        A graph that is not symmetric, wrong shapes, a matching that is none, weights that are negative, not finite,
+        or whose sum is not an int64 or not finite.
+
+    Notes
+    -----
+    The weights of the edges of the coarse graph add up to those of the fine one less those of the pairs.  O(n + m).
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> path = csr_array([[0, 5, 0, 0], [5, 0, 6, 0], [0, 6, 0, 5], [0, 0, 5, 0]])
+    >>> coarse = coarsen(path)
+    >>> coarse.label.tolist(), coarse.graph.toarray().tolist()
+    ([0, 1, 1, 2], [[0, 5, 0], [5, 0, 5], [0, 5, 0]])
+    """
+    fine = check_graph(graph, weight)
+    vertex_weight = _check_vertex_weight(vertex_weight, fine.n)
+    if matching is None:
+        partner = greedy(fine, **parameters).partner
+    elif parameters:
+        raise TypeError(f"{next(iter(parameters))!r} is for matching.greedy, but a matching was passed in")
+    else:
+        partner = _check_partner(matching, fine)
+    lower = np.flatnonzero(partner > np.arange(fine.n))
+    label, following, n = cluster(fine.n, partner[lower], lower)
+    coarse, total = contract(fine, label, following, n).to_csr(), _sum_by(label, vertex_weight, n)
+    return CoarseGraph(coarse, label, total, Level(fine, vertex_weight), (partner[lower], lower))
+
+
+def hierarchy(
+    graph,
+    vertices: int = 1,
+    *,
+    weight=None,
+    vertex_weight=None,
+    levels: int | None = None,
+    rating="expansion",
+    dominance: float = 0.0,
+    join: bool = False,
+    graphs: bool = True,
+    seed: int = 0,
+    **parameters,
+) -> Hierarchy:
+    """Coarsen again and again, down to a number of vertices.
+
+    Parameters
+    ----------
+    graph : SciPy sparse matrix or array (n, n), or a tuple (indptr, indices, shape)
+        As `matching.greedy` takes it.
+    vertices : int
+        Stop at this number, exactly: of the last matching only the heaviest pairs are merged.  There are more if
+        the graph has more connected components.
+    weight, vertex_weight : array_like, optional
+        As in `coarsen`.
+    levels : int, optional
+        At most so many.
+    rating : {"expansion", "weight"} or callable
+        What each matching is made by.  "expansion": the weight of an edge over the geometric mean of the weights of
+        its ends, which lets small vertices go first [1].  "weight": the weight alone; a vertex that has grown attracts
+        others, and what is left is often a star, which loses one vertex a level.  A callable gets each CoarseGraph and
+        returns a value for each stored entry of its ``graph``, the same for (v, w) and (w, v); it is asked about the
+        graph passed in first.
+    dominance : float
+        Pairs are merged only if their edge weighs at least this times the heaviest edge at either end, 0 to 1; others
+        may find better partners on the next level.  1: only edges that are the heaviest at both ends.
+    join : bool
+        Vertices that stay free are merged as well, into the neighbour along their heaviest edge: so stars vanish in one
+        level.
+    graphs : bool
+        Keep the graph of every level; False: of the last one only, which takes far less memory.
+    seed : int
+        Of the first matching; each level has the next one.
+    **parameters
+        Of `matching.greedy`: ``method``, ``threads``, ...
+
+    Returns
+    -------
+    Hierarchy
+        ``levels``, ``vertices``, ``labels(level)``.
+
+    Raises
+    ------
+    TypeError
+        An argument of the wrong kind.
+    ValueError
+        A graph that is not symmetric, wrong shapes or ranges.
+
+    Notes
+    -----
+    Levels have a little more than half of the vertices of the one before, where the graph is no star; with `join` at
+    most half.  All of them are kept: without `join` a star of n vertices would fill memory for n^2 / 2, so bound
+    `levels` where there may be one.
+
+    References
+    ----------
+    [1] Holtgrewe, Sanders, Schulz. "Engineering a scalable high quality graph partitioner." IPDPS 2010: expansion*2.
+
+    Examples
+    --------
+    >>> from scipy.sparse import diags_array
+    >>> path = diags_array([[1.0] * 7, [1.0] * 7], offsets=[-1, 1], format="csr")
+    >>> found = hierarchy(path, 3)
+    >>> found.vertices, found.labels().tolist()
+    ((8, 4, 3), [0, 0, 0, 0, 1, 1, 2, 2])
+    """
+    begin = time.perf_counter()
+    fine = check_graph(graph, weight)
+    vertex_weight = _check_vertex_weight(vertex_weight, fine.n)
+    vertices = check_count("vertices", vertices)
+    levels = None if levels is None else check_count("levels", levels, 0)
+    dominance, seed = check_real("dominance", dominance), check_seed(seed)
+    join, graphs = switch("join", join), switch("graphs", graphs)
+    if not 0 <= dominance <= 1:
+        raise ValueError(f"dominance must lie between 0 and 1, got {dominance!r}")
+    given = Level(fine, vertex_weight) if graphs else None
+    found, counts, merges = [], [fine.n], []
+    seconds = {"rate": 0.0, "match": 0.0, "merge": 0.0}
+    if not callable(rating) and rating not in ("expansion", "weight"):
+        kind = ValueError if isinstance(rating, str) else TypeError
+        raise kind(f"rating must be 'expansion', 'weight' or callable, got {rating!r}")
+    if rating == "expansion" and not (vertex_weight > 0).all():
+        raise ValueError("vertex_weight must be positive for rating='expansion'")
+    label = np.arange(fine.n, dtype=np.int32)
+    while fine.n > vertices and (levels is None or len(found) < levels):
+        start = time.perf_counter()
+        if callable(rating):
+            rated = check_graph(fine, rating(CoarseGraph(fine.to_csr(), label, vertex_weight)))
+        else:
+            rated = _rate(fine, vertex_weight, rating)
+        middle = time.perf_counter()
+        partner = greedy(rated, seed=(seed + len(found)) % 2**64, **parameters).partner
+        possible = list_merges(rated, partner, join, dominance)
+        if not len(possible[0]):  # a method that does not take the heaviest edges first
+            possible = list_merges(rated, partner, join, 0.0)
+        chosen = heaviest(possible, fine.n - vertices)
+        matched = time.perf_counter()
+        if not len(chosen[0]):
+            break
+        label, following, n = cluster(fine.n, *chosen[:2])
+        before = Level(fine, vertex_weight) if graphs else None
+        fine = contract(fine, label, following, n)
+        vertex_weight = _sum_by(label, vertex_weight, n)
+        if found and not graphs:
+            found[-1] = replace(found[-1], graph=None)
+        found.append(CoarseGraph(fine.to_csr(), label, vertex_weight, before, chosen[:2]))
+        merges.append(chosen)
+        counts.append(n)
+        for phase, taken in (("rate", middle - start), ("match", matched - middle)):
+            seconds[phase] += taken
+        seconds["merge"] += time.perf_counter() - matched
+    seconds["total"] = time.perf_counter() - begin
+    return Hierarchy(tuple(found), tuple(counts), {"seconds": seconds}, tuple(merges), given)
+
+
+def _rate(graph: GeneralGraph, vertex_weight, rating: str) -> GeneralGraph:
+    """The same edges, with the weights that the matching is made by."""
+    if rating == "weight":
+        return graph
+    rated, root = np.empty(len(graph.adj), np.float64), np.sqrt(vertex_weight)
+    # Vertices lighter than 1 raise the ratings, possibly beyond floats; a common factor of all changes no order.
+    if root.min(initial=1) < 1:
+        with np.errstate(over="ignore"):
+            root *= 2.0 ** -np.floor(np.log2(root.min()))
+    expansion_kernel(graph.ptr, graph.adj, graph.weights(), root, rated)
+    return GeneralGraph(graph.ptr, graph.adj, rated)
+
+
+def _sum_by(label, value, count: int) -> np.ndarray:
+    """The sum of the values with each label, integers exactly."""
+    total = np.zeros(count, value.dtype)
+    np.add.at(total, label, value)
+    return total
+
+
+def _check_vertex_weight(vertex_weight, n: int) -> np.ndarray:
+    """Weights of vertices as int64 or float64, whose sum is one, too: that of a coarse vertex never is larger."""
+    if vertex_weight is None:
+        return np.ones(n, np.int64)
+    value = plain_array("vertex_weight", vertex_weight)
+    if value.dtype.kind not in "biuf":
+        raise TypeError(f"vertex_weight must hold real numbers, got {value.dtype}")
+    if value.shape != (n,):
+        raise ValueError(f"vertex_weight must have shape {(n,)}, one for each vertex; got {value.shape}")
+    if value.dtype.kind == "f":
+        with np.errstate(over="ignore", invalid="ignore"):
+            value = value.astype(np.float64)
+            if not value.sum() < LARGEST_FLOAT / 2:  # half, since another order may round a sum up
+                raise ValueError("vertex_weight holds values that are not finite, or whose sum is not")
+    elif n and int(value.max()) * n > INT64_MAX and (total := sum(map(int, value))) > INT64_MAX:
+        raise ValueError(f"vertex_weight must add up to {INT64_MAX} or less, got {total}")
+    if n and value.min() < 0:
+        raise ValueError(f"vertex_weight must not be negative, got {value.min()}")
+    return value.astype(np.int64) if value.dtype.kind != "f" else value
+
+
+def _check_partner(matching: GreedyMatching | Sequence[int] | np.ndarray, graph: GeneralGraph) -> np.ndarray:
+    """The partners as int32; refuses what is no matching of the graph."""
+    partner = plain_array("matching", to_host(matching.partner) if isinstance(matching, GreedyMatching) else matching)
+    if partner.size and partner.dtype.kind not in "iu":
+        raise TypeError(f"matching must be a GreedyMatching or integers, got {partner.dtype}")
+    if partner.shape != (graph.n,):
+        raise ValueError(f"matching must have a partner, or -1, for each of {graph.n} vertices; got {partner.shape}")
+    if partner.size and not (partner.min() >= -1 and partner.max() < graph.n):
+        raise ValueError(f"matching holds a vertex outside -1 ... {graph.n - 1}")
+    partner = np.ascontiguousarray(partner, np.int32)
+    try:
+        weigh(graph, partner)
+    except CertificateError as error:
+        raise ValueError(f"matching is none of this graph: {error}") from None
+    return partner

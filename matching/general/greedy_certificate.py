@@ -1,0 +1,122 @@
+"""What proves a greedy matching: pairs are edges, no edge joins two free vertices, and heavier edges came first.
+
+A matching is the one of the edges taken heaviest first (algorithm 2 of Fagginger Auer and Bisseling) if and only if
+every edge that is not in it meets one that is, and is heavier: by weight, or between equal edges at one vertex by the
+lower number of the other end.
+"""
+
+import numpy as np
+
+from gridcut.device import CertificateError, kernel
+from matching.core.certificate import indices_field
+from matching.core.sparse import pointers_ascend
+from matching.general.general_graph import GeneralGraph
+from matching.general.order import ONE
+
+GOOD, NOT_MUTUAL, NO_EDGE, NOT_MAXIMAL, NOT_HEAVIEST, OUTSIDE = range(6)
+WHAT = {
+    NOT_MUTUAL: "vertex {0} is matched to {1}, which is not matched to it",
+    NO_EDGE: "vertices {0} and {1} are matched, but no edge joins them",
+    NOT_MAXIMAL: "edge ({0}, {1}) joins two free vertices",
+    OUTSIDE: "the graph has changed since the solve: vertex {0} has the neighbour {1}, which does not exist",
+    NOT_HEAVIEST: "edge ({0}, {1}) is heavier than the edges that its ends are matched along",
+}
+
+
+@kernel
+def weigh_kernel(ptr, adj, weight, partner, matched):
+    """The weight of the edge each vertex is matched along, 0: free; whether all of them are edges."""
+    for v in range(partner.size):
+        w = partner[v]
+        if w == -1:
+            matched[v] = 0
+            continue
+        if w < 0 or w >= partner.size or w == v or partner[w] != v:
+            return NOT_MUTUAL, v, w
+        if w < v:
+            continue
+        low = ptr[v]
+        high = ptr[v + 1]
+        while low < high:
+            middle = (low + high) // 2
+            if adj[middle] < w:
+                low = middle + 1
+            else:
+                high = middle
+        if low == ptr[v + 1] or adj[low] != w:
+            return NO_EDGE, v, w
+        matched[v] = weight[low]
+        matched[w] = weight[low]
+    return GOOD, -1, -1
+
+
+@kernel
+def total_kernel(ptr, adj, weight, partner):
+    """The weight of a matching whose pairs are edges."""
+    total = 0 * weight[:1].sum()
+    for v in range(np.uint64(partner.size)):
+        w = partner[v]
+        if w > np.int64(v):
+            k = np.uint64(ptr[v])
+            while adj[k] != w:
+                k += ONE
+            total += weight[k]
+    return total
+
+
+@kernel
+def beaten(matched, partner, v, w, weight):
+    """Whether v is matched along an edge heavier than that to w."""
+    return partner[v] >= 0 and (matched[v] > weight or (matched[v] == weight and partner[v] < w))
+
+
+@kernel
+def look_for_better_kernel(ptr, adj, weight, partner, matched, heaviest_first):
+    """An edge that should have been in the matching."""
+    for v in range(partner.size):
+        for k in range(ptr[v], ptr[v + 1]):
+            w = adj[k]
+            if not 0 <= w < partner.size:
+                return OUTSIDE, v, w
+            if partner[v] < 0 and partner[w] < 0:
+                return NOT_MAXIMAL, v, w
+            if heaviest_first and partner[v] != w:
+                if not (beaten(matched, partner, v, w, weight[k]) or beaten(matched, partner, w, v, weight[k])):
+                    return NOT_HEAVIEST, v, w
+    return GOOD, -1, -1
+
+
+def weigh(graph: GeneralGraph, partner) -> np.ndarray:
+    """The weight of the edge each vertex is matched along, 0 for free ones; refuses what is no matching."""
+    weight = graph.weights()
+    matched = np.empty(graph.n, weight.dtype)
+    refuse(*weigh_kernel(graph.ptr, graph.adj, weight, partner, matched))
+    return matched
+
+
+def weight_of(graph: GeneralGraph, partner) -> int | float:
+    """The weight of a matching, whose pairs are edges; the number of them in a graph without weights."""
+    if graph.weight is None:
+        return int(np.count_nonzero(partner >= 0)) // 2
+    return total_kernel(graph.ptr, graph.adj, graph.weight, partner)
+
+
+def certify(graph: GeneralGraph, partner, size, weight, heaviest_first: bool) -> None:
+    """All of it; raises CertificateError."""
+    if not pointers_ascend(graph.ptr, len(graph.adj)):
+        raise CertificateError("the graph has changed since the solve: its pointers do not ascend")
+    partner = indices_field("partner", partner, graph.n)
+    matched = weigh(graph, partner)
+    for name, given, right in (
+        ("size", size, int(np.count_nonzero(partner >= 0)) // 2),
+        ("weight", weight, weight_of(graph, partner)),
+    ):
+        kind = int | np.integer if isinstance(right, int) else float | np.floating
+        if not isinstance(given, kind) or isinstance(given, bool) or given != right:
+            raise CertificateError(f"{name} is {given!r}, but that of the pairs is {right!r}")
+    refuse(*look_for_better_kernel(graph.ptr, graph.adj, graph.weights(), partner, matched, heaviest_first))
+
+
+def refuse(what, v, w) -> None:
+    if what != GOOD:
+        raise CertificateError(WHAT[what].format(v, w))

@@ -1,0 +1,214 @@
+"""greedy: maximal matchings of general graphs, fast instead of maximum.
+
+To add a method: a file in matching/general or matching/general that exports solve(graph, partner, *, ...), and a
+line in METHODS.
+"""
+
+import inspect
+import time
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+
+import numpy as np
+
+from gridcut.device import CertificateError, DeviceName, resolve, thread_count
+from gridcut.device.arrays import give, to_host
+from matching.core.device_graph import DeviceGeneralGraph, lies_on_gpu
+from matching.core.parameters import check_seed, check_threads, checked
+from matching.general.general_graph import GeneralGraph, check_graph
+from matching.general.greedy_certificate import certify, weight_of
+
+# name -> device -> module
+METHODS = {
+    name: {"cpu": f"matching.general.{name}"}
+    for name in ("random", "weighted", "sorted", "parallel", "locally_dominant")
+}
+for name in ("parallel", "locally_dominant"):
+    METHODS[name]["cuda"] = f"matching.general.{name}_cuda"
+# What method="auto" runs, by whether the graph has weights.
+DEFAULTS = {"cpu": {True: "locally_dominant", False: "random"}, "cuda": {True: "locally_dominant", False: "parallel"}}
+# Their matching is the one of the edges taken heaviest first, and check() proves that.
+HEAVIEST_FIRST = ("sorted", "locally_dominant")
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class GreedyMatching:
+    """A maximal matching of a general graph: pairs of neighbours, and no edge left between two free vertices.
+
+    Attributes
+    ----------
+    partner : ndarray of int32, shape (n,)
+        The partner of each vertex, -1: free.
+    size : int
+        Number of pairs.
+    weight : int or float
+        Sum of the weights of their edges; `size` if the graph has none.
+    device, method : str
+        What ran.
+    stats : dict
+        Counts of the method, and "seconds" by phase.
+    """
+
+    partner: np.ndarray
+    size: int
+    weight: int | float
+    device: str
+    method: str
+    stats: dict
+    _graph: GeneralGraph | DeviceGeneralGraph = field(repr=False)
+
+    @property
+    def pairs(self) -> np.ndarray:
+        """The pairs (lower vertex, upper vertex), lower ones ascending; shape (size, 2)."""
+        partner = to_host(self.partner)
+        lower = np.flatnonzero(partner > np.arange(len(partner)))
+        return give(np.column_stack([lower, partner[lower]]), getattr(self._graph, "library", None))
+
+    def check(self) -> None:
+        """Prove that this is a maximal matching of this weight; raises CertificateError.
+
+        For "sorted" and "locally_dominant" also that it is the one of the edges taken heaviest first, which has at
+        least half of the weight of any matching.  O(n + m).
+        """
+        graph, partner = self._on_host()
+        if self.method not in METHODS:
+            raise CertificateError(f"method must be a name, which says what is to be proved; got {self.method!r}")
+        certify(graph, partner, self.size, self.weight, self.method in HEAVIEST_FIRST)
+
+    def __repr__(self) -> str:
+        counts = f"size={self.size!r}, weight={self.weight!r}, vertices={self._graph.n}"
+        return f"GreedyMatching({counts}, method={self.method!r}, device={self.device!r})"
+
+    def __copy__(self) -> "GreedyMatching":
+        return replace(self)
+
+    def __reduce__(self):
+        """Pickles and deep copies are on the host: the memory of a GPU belongs to one process."""
+        graph, partner = self._on_host()
+        return type(self), (partner, self.size, self.weight, self.device, self.method, self.stats, graph)
+
+    def _on_host(self):
+        """The graph and the partners."""
+        if isinstance(self._graph, DeviceGeneralGraph):
+            return self._graph.host(), to_host(self.partner)
+        return self._graph, self.partner
+
+
+def greedy(
+    graph,
+    weight=None,
+    *,
+    method: str = "auto",
+    seed: int = 0,
+    threads: int | None = None,
+    device: DeviceName = "auto",
+    **parameters,
+) -> GreedyMatching:
+    """A maximal matching of a general graph, in about the time it takes to read it.
+
+    ::
+
+        0 --5-- 1 --6-- 2 --5-- 3      heaviest first takes (1, 2), weight 6: no edge joins two free vertices;
+                                       the best are (0, 1) and (2, 3), weight 10
+
+    Parameters
+    ----------
+    graph : SciPy sparse matrix or array (n, n), or a tuple (indptr, indices, shape)
+        Symmetric; every entry that is stored is an edge, also a zero, those on the diagonal aside.  Its values are
+        the weights, except those of a boolean matrix.  Entries stored twice are added.  Arrays on a GPU (CuPy,
+        PyTorch, numba), also those of a CSR matrix there, are matched there; `partner` is one of their library's.
+    weight : array_like, optional
+        Weights of the entries as they are stored in `graph`, which is in CSR or a tuple then.  Not negative.
+    method : {"auto", "random", "weighted", "sorted", "parallel", "locally_dominant"}
+        "random": each vertex, in random order, takes its first free neighbour.  "weighted": its heaviest edge.
+        "sorted": the edges in order of weight, at least half of the best weight.  "locally_dominant": the same
+        matching, faster.  "parallel": rounds of proposals, made for many threads.  "auto": "locally_dominant" if there
+        are weights, "random" if not.
+    seed : int
+        Of what is random, 0 to 2^64 - 1.  A seed has one result, on any machine and with any number of threads.
+    threads : int, optional
+        Most threads to use; numba's number by default.
+    device : {"auto", "cpu", "cuda"}
+        "cuda", for "parallel" and "locally_dominant", is obeyed or refused; "auto" is the CPU, but for graphs that lie
+        on a GPU.
+    **parameters
+        Of the method: ``shuffled=False`` for "random" and "weighted" (vertices come as numbered), ``p``, ``select``
+        ("first" or "heaviest") and ``rounds`` for "parallel".
+
+    Returns
+    -------
+    GreedyMatching
+        ``partner``, ``size``, ``weight``, ``pairs``, ``check()``.
+
+    Raises
+    ------
+    TypeError
+        An argument of the wrong kind, or a parameter the method does not take.
+    ValueError
+        A graph that is not symmetric, wrong shapes, weights that are negative or not finite.
+    RuntimeError
+        A device that cannot be had.
+
+    Notes
+    -----
+    Any maximal matching has at least half of the pairs of a maximum one.  Integer weights are exact, floats are added
+    as float64.  Equal edges are taken in the order of (lower vertex, upper vertex).  O(n + m) time, "sorted"
+    O(n + m log m), "locally_dominant" O(n + m log(largest degree)).
+
+    References
+    ----------
+    Fagginger Auer, Bisseling. "A GPU algorithm for greedy graph matching." Facing the Multicore-Challenge II, 2012.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> path = csr_array([[0, 5, 0, 0], [5, 0, 6, 0], [0, 6, 0, 5], [0, 0, 5, 0]])
+    >>> found = greedy(path)
+    >>> found.weight, found.partner.tolist()
+    (6, [-1, 2, 1, -1])
+    """
+    begin = time.perf_counter()
+    threads, seed = check_threads(threads), check_seed(seed)
+    there = lies_on_gpu(graph)
+    ran_on = ("cuda" if there else "cpu") if device == "auto" else resolve(device)
+    if there:
+        if ran_on == "cpu":
+            raise TypeError("graph lies on the GPU, but device='cpu' was asked for; copy its arrays to the host first")
+        from matching.general.general_graph_cuda import general_graph, nobody_matched, outcome
+
+        read = general_graph(graph, weight)
+    else:
+        read = check_graph(graph, weight, thread_count() if threads is None else threads)
+    name, solve = choose(method, ran_on, read.weighted if there else read.weight is not None, parameters)
+    parameters = checked(parameters)
+    takes = inspect.signature(solve).parameters
+    common = {key: value for key, value in (("seed", seed), ("threads", threads)) if key in takes}
+    partner = nobody_matched(read) if there else np.full(read.n, -1, np.int32)
+    start = time.perf_counter()
+    stats = solve(read, partner, **common, **parameters)
+    end = time.perf_counter()
+    stats["seconds"] = {**stats.get("seconds", {}), "check": start - begin, "solve": end - start}
+    if there:
+        partner, size, weight = outcome(read, partner)
+    else:
+        size, weight = int(np.count_nonzero(partner >= 0)) // 2, weight_of(read, partner)
+    return GreedyMatching(partner, size, weight, ran_on, name, stats, read)
+
+
+def choose(method: str, device: str, weighted: bool, parameters: dict):
+    """The method's name and its function; refuses what it does not take."""
+    if not isinstance(method, str):
+        raise TypeError(f"method must be a name, got {type(method).__name__}")
+    if method != "auto" and method not in METHODS:
+        known = ", ".join(repr(name) for name in ("auto", *METHODS))
+        raise ValueError(f"method must be one of {known}; got {method!r}")
+    name = DEFAULTS[device][weighted] if method == "auto" else method
+    if device not in METHODS[name]:
+        raise RuntimeError(f"method {name!r} does not run on device={device!r}; use device='cpu'")
+    solve = import_module(METHODS[name][device]).solve
+    known = [key for key in inspect.signature(solve).parameters if key not in ("graph", "partner", "seed", "threads")]
+    for key in parameters:
+        if key not in known:
+            takes = ", ".join(known) or "no parameters of its own"
+            raise TypeError(f"method {name!r} takes {takes}; got {key!r}")
+    return name, solve

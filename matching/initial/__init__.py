@@ -1,0 +1,1 @@
+"""Initial matchings; files ending in _cuda run on a GPU."""

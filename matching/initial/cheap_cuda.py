@@ -1,0 +1,115 @@
+"""The cheap initial matching on a GPU: each row takes the first free column, counted from one drawn at random.
+
+Returns a maximal matching, so at least half as many pairs as there can be.  Which one depends on who is first.
+
+Arrays
+  row_match[r], col_match[c]   partner, or -1;  changed in place, pairs that exist are left alone
+
+Who exchanges -1 in col_match[c] for its row has c alone, and alone writes its own row_match: no other races.  A row
+gives up when it has seen all its columns taken, and columns stay taken; so the matching is maximal.
+
+[1] Duff, Kaya, Uçar. "Design, implementation, and analysis of maximum transversal algorithms." ACM Transactions on
+    Mathematical Software 38, 2011, section 3.3.1 ("simple greedy matching").
+
+O(n + edges).
+"""
+
+import numpy as np
+from numba import int32, int64
+
+from gridcut.device.arrays import download, upload
+from gridcut.device.cuda import SIMULATED, ballot, cuda, cuda_kernel, device_function, lowest_set, shuffle
+from gridcut.device.launch import launch
+from matching.core.grid_cuda import add_up, from_somewhere
+from matching.core.problem_cuda import EDGES, DeviceGraph, for_host
+
+THREADS = 32 if SIMULATED else 256
+MANY = 2 if SIMULATED else 32  # columns a row looks at alone before its whole warp helps
+
+
+@device_function
+def take(col_match, c, r):
+    """Whether row r gets column c."""
+    return col_match[c] < 0 and cuda.atomic.cas(col_match, c, int32(-1), r) < 0
+
+
+@device_function
+def shuffled(i, bits):
+    """Where i goes in an order of 0 ... 2^bits - 1 that seems drawn.
+
+    Threads begin in the order of their names.  Rows must not: where names say where things lie, all that come later
+    would find taken what lies behind them, and the free columns would gather at the far end.
+    """
+    if i >> bits:
+        return i
+    mask = (int64(1) << bits) - 1
+    half = (bits + 1) >> 1
+    mixed = int64(i) * 2654435769 & mask
+    mixed = mixed ^ (mixed >> half)
+    mixed = mixed * 2246822507 & mask
+    return int32(mixed ^ (mixed >> half))
+
+
+@cuda_kernel
+def cheap_kernel(row_ptr, row_adj, row_match, col_match, counts, bits):
+    """One row a thread, with the help of its warp where it has many columns."""
+    rows = int32(row_match.size)
+    r = shuffled(int32(cuda.grid(1)), bits)
+    lane = int32(cuda.threadIdx.x & 31)
+    begin = int64(0)
+    number = int64(0)
+    if r < rows and row_match[r] < 0:
+        begin = row_ptr[r]
+        number = row_ptr[r + 1] - begin
+    j = int64(0)
+    edges = int64(0)
+    stop = min(number, int64(MANY))
+    while j < stop:
+        c = row_adj[begin + from_somewhere(r, j, number)]
+        j += 1
+        edges += 1
+        if take(col_match, c, r):
+            row_match[r] = c
+            number = j
+            stop = j
+    waiting = ballot(j < number)
+    while waiting != 0:
+        which = lowest_set(waiting)
+        waiting = waiting & (waiting - 1)
+        place = int64(MANY)
+        first = shuffle(begin, which)
+        last = shuffle(number, which)
+        owner = shuffle(r, which)
+        looking = True
+        while looking and place < last:
+            c = int32(-1)
+            if place + lane < last:
+                c = row_adj[first + from_somewhere(owner, place + lane, last)]
+            free = ballot(c >= 0 and col_match[max(c, int32(0))] < 0)
+            while looking and free != 0:
+                lucky = lane == lowest_set(free) and take(col_match, c, owner)
+                if lucky:
+                    row_match[owner] = c
+                looking = ballot(lucky) == 0
+                free = free & (free - 1)
+            place += 32
+            edges += 1
+    add_up(counts, int32(EDGES), edges)
+
+
+def fill(graph: DeviceGraph, row_match, col_match) -> dict:
+    """Add pairs to a matching on the GPU in place; stats."""
+    counts = upload(np.zeros(1, np.int64))
+    bits = max(1, (row_match.size - 1).bit_length())
+    arguments = graph.row_ptr, graph.row_adj, row_match, col_match, counts, np.int32(bits)
+    launch(cheap_kernel, -(-(1 << bits) // THREADS), THREADS, *arguments)
+    return {"edges": int(download(counts)[EDGES])}
+
+
+initialise = for_host(fill)
+
+
+def kernels():
+    """Name, kernel and argument types of what is compiled."""
+    ids, longs = int32[::1], int64[::1]
+    return [("cheap", cheap_kernel, (longs, ids, ids, ids, longs, int32))]

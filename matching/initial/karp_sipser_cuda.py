@@ -1,0 +1,315 @@
+"""Karp and Sipser's initial matching on a GPU: vertices with one free neighbour first, on both sides.
+
+Returns a maximal matching.  A vertex with one free neighbour may be matched with it without loss; that takes both from
+the graph, whereupon others have one free neighbour left, and so on (a cascade).  Where no such vertex is left, every
+STRIDE-th row takes a free column, one that has few free rows itself, and the cascades begin anew.
+
+Arrays (n rows, m columns)
+  row_match[r], col_match[c]   partner, or -1;  changed in place, pairs that exist are left alone
+  row_degree[r]                free columns among r's;  col_degree[c] likewise;  also of vertices that are matched
+  queue                        rows, or columns, that had one free neighbour when they were put there
+
+Races, and why they do no harm
+  In one step only rows take columns, or only columns take rows.  Who exchanges -1 in the other side's match for its
+  own name has that vertex alone, and alone writes its own.  Who comes too late has one free neighbour less, which the
+  winner takes off its degree.  Degrees change by one for every neighbour that is matched, so they are right at every
+  barrier, and a vertex falls from 2 to 1 once: none is in the queue twice.  At the end no free row has a free column.
+
+Deviates from [1]: all vertices with one free neighbour at once instead of one after another, which changes nothing in
+how many are matched as long as there are such vertices; many rows take columns at once where there are none.
+
+[1] Karp, Sipser. "Maximum matchings in sparse random graphs." FOCS 1981.
+[2] Azad, Halappanavar, Rajamanickam, Boman, Khan, Pothen. "Multithreaded algorithms for maximum matching in bipartite
+    graphs." IPDPS 2012: in parallel, on CPUs.
+
+O(n + m + edges) and a sweep of the vertices for every STRIDE-th part of the rows; 8 n + 8 m bytes beside the graph and
+the matching.
+"""
+
+import numpy as np
+from numba import int32, int64
+
+from gridcut.device.arrays import allocate, download, upload
+from gridcut.device.cuda import (
+    SIMULATED,
+    ballot,
+    cuda,
+    cuda_kernel,
+    device_function,
+    grid_sync,
+    lowest_set,
+    relaxed_load,
+    shuffle,
+)
+from matching.core.frontier_cuda import (
+    BUFFER,
+    COLLECTED,
+    ENDLESS,
+    HEAD,
+    NARROW,
+    NEAR,
+    PLACES,
+    PUSHED,
+    STATES,
+    TAIL,
+    TOGETHER,
+    flush,
+    narrow_levels_of,
+    push,
+    together,
+)
+from matching.core.grid_cuda import add_up, from_somewhere, next_turn, run_kernel
+from matching.core.problem_cuda import EDGES, LEVELS, PHASES, DeviceGraph, for_host
+
+THREADS = 512
+BLOCKS = 1  # on a multiprocessor, for a kernel of many registers
+REGISTERS = 128
+STRIDE = 32  # of the rows that take a column where nobody has to
+MANY = 2 if SIMULATED else 16  # neighbours a thread looks at alone; with more, its warp helps
+
+
+@device_function
+def lower(adj, k, end, step, degree, out, queue, state, pushing):
+    """One free neighbour less for every step-th of the vertices from k on; those that have one left are pushed."""
+    while k < end:
+        w = adj[k]
+        if cuda.atomic.add(degree, w, int32(-1)) == 2 and pushing:
+            push(queue, state, out, w)
+        k += step
+
+
+@device_function
+def lower_all(ptr, adj, u, degree, out, queue, state, pushing, lane):
+    """`lower` for the neighbours of each lane's u, if it is not -1; edges."""
+    k = int64(0)
+    end = int64(0)
+    if u >= 0:
+        k = ptr[u]
+        end = ptr[u + 1]
+    many = end - k > MANY
+    if not many:
+        lower(adj, k, end, int32(1), degree, out, queue, state, pushing)
+    hubs = ballot(many)
+    while hubs != 0:
+        which = lowest_set(hubs)
+        hubs = hubs & (hubs - 1)
+        start, stop = shuffle(k, which), shuffle(end, which)
+        lower(adj, start + lane, stop, int32(32), degree, out, queue, state, pushing)
+    return end - k
+
+
+@device_function
+def match_some(graph, work, out, head, number, share, thread, threads):
+    """Vertices take a free neighbour: those of the queue, or of every STRIDE-th those from `share` on; edges."""
+    ptr, adj, other_ptr, other_adj, match, other_match = graph
+    degree, other_degree, queue, state = work
+    near, way, half = out[0], out[2], out[5]
+    lane = int32(thread & 31)
+    first = int32(thread - lane)
+    edges = int64(0)
+    while first < number:
+        i = int32(first + lane)
+        v = int32(-1)
+        u = int32(-1)
+        begin = int64(0)
+        most = int64(0)
+        if i < number:
+            if share >= 0:
+                v = int32(i * STRIDE + share)
+            else:
+                v = queue[head + i] if way == TOGETHER else near[NEAR - half + i]
+            if match[v] < 0 and degree[v] > 0:
+                begin = ptr[v]
+                most = ptr[v + 1] - begin
+        stop = min(most, int64(MANY))
+        edges += stop
+        fewest = int32(0)
+        j = int64(0)
+        while j < stop:
+            c = adj[begin + from_somewhere(v, j, most)]
+            rivals = other_degree[c]
+            if other_match[c] < 0 and (u < 0 or rivals < fewest):
+                u = c
+                fewest = rivals
+            j += 1
+        waiting = ballot(u < 0 and j < most)
+        while waiting != 0:
+            which = lowest_set(waiting)
+            waiting = waiting & (waiting - 1)
+            first_of, last = shuffle(begin, which), shuffle(most, which)
+            owner = shuffle(v, which)
+            place = int64(MANY)
+            found = int32(-1)
+            while found < 0 and place < last:
+                c = adj[first_of + from_somewhere(owner, place + lane, last)] if place + lane < last else int32(-1)
+                free = ballot(c >= 0 and other_match[max(c, int32(0))] < 0)
+                if free != 0:
+                    found = shuffle(c, lowest_set(free))
+                place += 32
+                edges += 1
+            if lane == which:
+                u = found
+        if u >= 0:
+            if cuda.atomic.cas(other_match, u, int32(-1), v) < 0:
+                match[v] = u
+            else:
+                u = int32(-1)
+        edges += lower_all(other_ptr, other_adj, u, degree, out, queue, state, share < 0, lane)
+        if share >= 0:
+            edges += lower_all(ptr, adj, v if u >= 0 else u, other_degree, out, queue, state, False, lane)
+        first = int32(first + threads)
+    return edges
+
+
+@device_function
+def match_singles(graph, work, out, head, thread, threads):
+    """A level of a cascade."""
+    return match_some(graph, work, out, head, int32(out[6] - head), int32(-1), thread, threads)
+
+
+narrow_singles = narrow_levels_of(match_singles)
+
+
+@device_function
+def cascade(graph, work, near, place, turn, thread, threads):
+    """Match vertices of one side with one free neighbour until there are none; (the next turn, edges, levels)."""
+    match = graph[4]
+    degree, _, queue, state = work
+    following = next_turn(state, int32(PUSHED), turn, thread)
+    out = together(near, place, turn, int32(0))
+    v = thread
+    while v < match.size:
+        if match[v] < 0 and degree[v] == 1:
+            push(queue, state, out, v)
+        v = int32(v + threads)
+    flush(queue, near, place, state, turn, int32(0))
+    grid_sync()
+    head = int32(0)
+    tail = int32(relaxed_load(state, int32(PUSHED + turn)))
+    turn = following
+    edges = int64(0)
+    levels = int64(0)
+    while head < tail:
+        if tail - head <= NARROW:
+            if cuda.blockIdx.x == 0:
+                head, tail, more, looked = narrow_singles(graph, work, queue, near, place, head, tail, ENDLESS)
+                edges += looked
+                levels += more
+                if thread == 0:
+                    state[HEAD] = head
+                    state[TAIL] = tail
+            grid_sync()
+            head = relaxed_load(state, int32(HEAD))
+            tail = relaxed_load(state, int32(TAIL))
+        else:
+            following = next_turn(state, int32(PUSHED), turn, thread)
+            edges += match_singles(graph, work, together(near, place, turn, tail), head, thread, threads)
+            flush(queue, near, place, state, turn, tail)
+            grid_sync()
+            head = tail
+            tail = int32(tail + relaxed_load(state, int32(PUSHED + turn)))
+            turn = following
+            levels += 1
+    return turn, edges, levels
+
+
+@device_function
+def take_off(graph, work, out, thread, threads):
+    """Lower the degrees of the neighbours of vertices that are matched; `work` is that of the neighbours."""
+    ptr, adj, _, _, match, _ = graph
+    degree, _, queue, state = work
+    lane = int32(thread & 31)
+    first = int32(thread - lane)
+    while first < match.size:
+        v = int32(first + lane)
+        matched = v < match.size and match[min(v, int32(match.size - 1))] >= 0
+        lower_all(ptr, adj, v if matched else int32(-1), degree, out, queue, state, False, lane)
+        first = int32(first + threads)
+
+
+@cuda_kernel(max_registers=REGISTERS)
+def karp_sipser_kernel(
+    row_ptr, row_adj, col_ptr, col_adj, row_match, col_match, row_degree, col_degree, queue, state, counts
+):
+    """Cascades of rows and of columns, and rows that take columns, until nothing is left."""
+    near = cuda.shared.array(BUFFER, int32)
+    place = cuda.shared.array(PLACES, int32)
+    by_row = (row_ptr, row_adj, col_ptr, col_adj, row_match, col_match)
+    by_col = (col_ptr, col_adj, row_ptr, row_adj, col_match, row_match)
+    of_rows = (row_degree, col_degree, queue, state)
+    of_cols = (col_degree, row_degree, queue, state)
+    rows = int32(row_match.size)
+    thread = int32(cuda.grid(1))
+    threads = int32(cuda.gridsize(1))
+    turn = int32(0)
+    edges = int64(0)
+    levels = int64(0)
+    cycles = int64(0)
+    if cuda.threadIdx.x == 0:
+        place[COLLECTED] = 0
+    cuda.syncthreads()
+    v = thread
+    while v < rows:
+        row_degree[v] = int32(row_ptr[v + 1] - row_ptr[v])
+        v = int32(v + threads)
+    v = thread
+    while v < col_match.size:
+        col_degree[v] = int32(col_ptr[v + 1] - col_ptr[v])
+        v = int32(v + threads)
+    grid_sync()
+    nowhere = together(near, place, turn, int32(0))
+    for side in range(2):
+        graph = by_row if side == 0 else by_col
+        work = of_cols if side == 0 else of_rows
+        take_off(graph, work, nowhere, thread, threads)
+    grid_sync()
+    share = int32(0)
+    while True:
+        for side in range(2):  # written once, since it is long
+            graph = by_row if side == 0 else by_col
+            work = of_rows if side == 0 else of_cols
+            turn, looked, more = cascade(graph, work, near, place, turn, thread, threads)
+            edges += looked
+            levels += more
+
+        # Nothing is pushed here: the count says whether a row can still take a column.
+        following = next_turn(state, int32(PUSHED), turn, thread)
+        v = thread
+        while v < rows:
+            if row_match[v] < 0 and row_degree[v] > 0:
+                state[PUSHED + turn] = 1
+            v = int32(v + threads)
+        out = together(near, place, turn, int32(0))
+        number = int32((rows - share + STRIDE - 1) // STRIDE)
+        edges += match_some(by_row, of_rows, out, int32(0), number, share, thread, threads)
+        grid_sync()
+        going = relaxed_load(state, int32(PUSHED + turn)) > 0
+        turn = following
+        if not going:
+            break
+        share = int32((share + 1) % STRIDE)
+        cycles += 1
+    add_up(counts, int32(EDGES), edges)
+    if thread == 0:
+        counts[PHASES] = cycles
+        counts[LEVELS] = levels
+
+
+def fill(graph: DeviceGraph, row_match, col_match) -> dict:
+    """Add pairs to a matching on the GPU in place; stats, of which "cycles" says how often rows had to choose."""
+    rows, cols = row_match.size, col_match.size
+    work = allocate(*((size, np.int32) for size in (rows, cols, max(rows, cols))))
+    state, counts = upload(np.zeros(STATES, np.int32)), upload(np.zeros(4, np.int64))
+    arguments = (*graph, row_match, col_match, *work, state, counts)
+    run_kernel(karp_sipser_kernel, arguments, THREADS, max(rows, cols), BLOCKS)
+    counts = download(counts)
+    return {"edges": int(counts[EDGES]), "cycles": int(counts[PHASES]), "levels": int(counts[LEVELS])}
+
+
+initialise = for_host(fill)
+
+
+def kernels():
+    """Name, kernel and argument types of what is compiled."""
+    ids, longs = int32[::1], int64[::1]
+    return [("karp_sipser", karp_sipser_kernel, (longs, ids, longs, ids, *(ids,) * 6, longs))]

@@ -1,0 +1,1 @@
+"""The matching algorithms of the papers, by their names; files ending in _cuda run on a GPU."""

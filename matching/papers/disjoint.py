@@ -1,0 +1,90 @@
+"""What searches that run at the same time, each from its own free row, share: p_pf, p_dbfs and p_hk.
+
+visited[c] is the last phase in which a search took column c.  A column belongs to the search that took it until the
+phase ends, and so does the row it is matched with; so paths have nothing in common, and a search augments at once,
+while others go on.  Whoever reads the mate of a column it has taken reads what nobody else changes.
+
+A phase in which no search found a path has explored all that free rows lead to: then the matching is maximum.
+
+Azad, Halappanavar, Rajamanickam, Boman, Khan, Pothen. "Multithreaded algorithms for maximum matching in bipartite
+graphs." IPDPS 2012.
+"""
+
+from numbers import Integral
+from time import perf_counter
+
+import numpy as np
+
+from gridcut.device import atomic_cas, atomic_load, atomic_store, kernel, run_threads, thread_count
+from matching.core.counts import AUGMENTATIONS, EDGES, PATH_LENGTH, PHASES, as_stats, new_counts
+from matching.papers.hopcroft_karp import free_rows, still_free
+
+FEW = 64  # free rows for which starting threads does not pay
+
+
+@kernel
+def take(visited, c, phase):
+    """Take column c for this search; False if one has had it in this phase."""
+    seen = atomic_load(visited, c)
+    return seen != phase and atomic_cas(visited, c, seen, phase) == seen
+
+
+@kernel
+def augment_stack(row_match, col_match, stack, top, c):
+    """Match the rows of a path, the last of them with the free column c; edges of the path."""
+    length = 2 * top + 1
+    while top >= 0:
+        r = stack[top]
+        before = row_match[r]
+        row_match[r] = c
+        atomic_store(col_match, c, r)
+        c = before
+        top -= 1
+    return length
+
+
+def workers(threads) -> int:
+    """The number asked for, or numba's."""
+    if threads is None:
+        return thread_count()
+    if not isinstance(threads, Integral) or threads < 1:
+        raise ValueError(f"threads must be an integer, 1 or more; got {threads!r}")
+    return int(threads)
+
+
+def run_phases(graph, row_match, threads, search, prepare=None, few=FEW) -> dict:
+    """Search from all free rows, phase after phase, until none finds a path; stats.
+
+    search(free, number, visited, phase, shared) is one worker, who takes its free rows at shared[0]; it returns edges,
+    paths and their length.  With fewer than `few` free rows there is but one worker.  prepare(free, number, counts)
+    comes before each phase and says whether there is a path.
+    """
+    counts = new_counts()
+    visited = np.zeros(graph.cols, np.int32)
+    free = np.empty(graph.rows, np.int32)
+    shared = np.zeros(1, np.int64)
+    seconds = {"search": 0.0} if prepare is None else {"levels": 0.0, "search": 0.0}
+    number = free_rows(graph.row_ptr, row_match, free)
+    while number:
+        begin = perf_counter()
+        counts[PHASES] += 1
+        if prepare is not None:
+            some = prepare(free, number, counts)
+            seconds["levels"] += perf_counter() - begin
+            if not some:
+                break
+        begin = perf_counter()
+        shared[0] = 0
+        found = run_threads(
+            lambda i, count=number, phase=int(counts[PHASES]): search(free, count, visited, phase, shared),
+            threads if number >= few else 1,
+        )
+        edges, paths, length = np.sum(found, axis=0)
+        counts[EDGES] += edges
+        counts[AUGMENTATIONS] += paths
+        counts[PATH_LENGTH] += length
+        seconds["search"] += perf_counter() - begin
+        if not paths:
+            break
+        number = still_free(row_match, free, number)
+    return {**as_stats(counts, seconds), "threads": threads}

@@ -1,0 +1,210 @@
+"""A forest of alternating trees on a GPU, for ms_bfs_graft.py: its arrays, and how a level grows.
+
+X: the side of the roots, here rows; Y: the other one.
+
+Problem
+  x_ptr, x_adj   neighbours in Y of x: x_adj[x_ptr[x]:x_ptr[x + 1]];  y_ptr, y_adj likewise
+  mate_x, mate_y partner, or -1: unmatched
+
+Forest                                                                              paper [1]
+  root_y[y]      root of the tree that y is in;  UNSEEN: in none;                   root[y], visited[y]
+                 RENEWED: in none since this phase, and may be grafted
+  parent[y]      the x that y was reached from, if root_y[y] >= 0                   parent[y]
+  root_x[x]      root of the tree that x is in, or was in when it was destroyed;    root[x]
+                 -1: in none
+  leaf[r]        unmatched y where an augmenting path from r ends;  -1: none yet    leaf[r]
+  seen[y >> 5]   bit y & 31: whether root_y[y] >= 0, or about to be
+  queue          X reached in this phase, level by level; the last level is the     F and Q
+                 frontier queue[head:tail]
+
+A tree is active while leaf[root] is -1.  A root that has got a leaf is matched at the end of the phase and never is a
+root again, so leaf[root] >= 0 goes on saying that its tree is no more, and root_x of its members need not be cleared.
+
+Races, and why they do no harm
+  Top-down: who sets y's bit in seen has y alone, and alone writes root_y[y], parent[y] and root_x of y's mate.  A load
+    that is late only leads to setting what is set.
+  Bottom-up: y has one thread, or one warp, and its mate belongs to y.
+  leaf[r]: who exchanges -1 for an unmatched y gives r its path.  A tree that others find active a moment later grows in
+    vain: its members are renewed in the next phase, like all of a tree that has a leaf.  An unmatched y that came too
+    late to be a leaf has that root too, and is renewed.
+  Nobody follows parent[] before the barrier at the end of a level.
+
+Most edges lead to a y that was seen before, anywhere in memory; of these only a bit is asked, and 2^24 bits lie in a
+GPU's cache, where as many roots do not.
+
+Each vertex gets as many lanes of a warp as there are threads for; what has many more neighbours than lanes is looked
+at by its whole warp.
+
+[1] Azad, Buluç, Pothen. "A parallel tree grafting algorithm for maximum cardinality matching in bipartite graphs."
+    IPDPS 2015.
+"""
+
+from numba import int32, int64, uint32
+
+from gridcut.device.cuda import SIMULATED, ballot, cuda, device_function, lowest_set, relaxed_load, shuffle
+from matching.core.frontier_cuda import NEAR, STATES, TOGETHER, narrow_levels_of, own_levels_of, push
+from matching.core.grid_cuda import from_somewhere
+
+UNSEEN, RENEWED = -1, -2
+FOUND, ACTIVE, FRESH, ALONE, TIRED, FOREST_STATES = range(STATES, STATES + 6)  # in state
+
+MOST_LANES = 8  # of a vertex
+MANY = 2 if SIMULATED else 16  # neighbours a lane looks at before its whole warp helps
+
+
+@device_function
+def offer(graph, forest, out, x, r, k, end, step):
+    """Algorithm 4 for every step-th of x's edges from k on: those y that are in no tree join that of r."""
+    x_adj, mate_y = graph[1], graph[5]
+    root_y, parent, root_x, leaf, queue, state, seen = forest
+    together = out[2] == TOGETHER
+    while k < end:
+        y = x_adj[k]
+        dead = leaf[r] >= 0
+        bit = uint32(uint32(1) << uint32(y & 31))
+        new = seen[y >> 5] & bit == 0
+        # A block by itself waits for memory: it loads at once what it may need.  A wide level loads what it must.
+        mate = int32(-1) if together else mate_y[y]
+        if dead:
+            return
+        if new and cuda.atomic.or_(seen, y >> 5, bit) & bit == 0:
+            root_y[y] = r
+            parent[y] = x
+            if together:
+                mate = mate_y[y]
+            if mate >= 0:
+                root_x[mate] = r
+                push(queue, state, out, mate)
+            elif cuda.atomic.cas(leaf, r, int32(-1), y) < 0:
+                state[FOUND] = 1
+        k += step
+
+
+@device_function
+def top_down(graph, forest, out, head, thread, threads):
+    """Algorithm 4: a level from queue[head:tail], or as many in `near`, by `threads` threads; edges offered."""
+    x_ptr = graph[0]
+    root_x, queue = forest[2], forest[4]
+    near, way, half, tail = out[0], out[2], out[5], out[6]
+    lane = int32(thread & 31)
+    number = int32(tail - head)
+    shift = int32(0)
+    while (1 << shift) < MOST_LANES and int64(number) << (shift + 1) <= threads:
+        shift = int32(shift + 1)
+    lanes = int32(1 << shift)
+    first = int32((thread - lane) >> shift)
+    edges = int64(0)
+    while first < number:
+        i = int32(first + (lane >> shift))
+        x = int32(0)
+        r = int32(0)
+        k = int64(0)
+        end = int64(0)
+        if i < number:
+            x = queue[head + i] if way == TOGETHER else near[NEAR - half + i]
+            k = x_ptr[x]
+            end = x_ptr[x + 1]
+            r = root_x[x]
+        many = end - k > MANY * lanes
+        if lane & (lanes - 1) == 0:
+            edges += end - k
+        if not many:
+            offer(graph, forest, out, x, r, k + (lane & (lanes - 1)), end, lanes)
+        hubs = ballot(many and lane & (lanes - 1) == 0)
+        while hubs != 0:
+            which = lowest_set(hubs)
+            hubs = hubs & (hubs - 1)
+            start = shuffle(k, which)
+            stop = shuffle(end, which)
+            offer(graph, forest, out, shuffle(x, which), shuffle(r, which), start + lane, stop, int32(32))
+        first = int32(first + (threads >> shift))
+    return edges
+
+
+@device_function
+def join(graph, forest, out, y, x, r):
+    """Let y into the tree of r below x; False if y is unmatched and the tree has a leaf."""
+    mate_y = graph[5]
+    root_y, parent, root_x, leaf, queue, state, seen = forest
+    mate = mate_y[y]
+    if mate < 0:
+        if cuda.atomic.cas(leaf, r, int32(-1), y) >= 0:
+            return False
+        state[FOUND] = 1
+    cuda.atomic.or_(seen, y >> 5, uint32(uint32(1) << uint32(y & 31)))
+    root_y[y] = r
+    parent[y] = x
+    if mate >= 0:
+        root_x[mate] = r
+        push(queue, state, out, mate)
+    return True
+
+
+@device_function
+def bottom_up(graph, forest, out, mark, thread, threads):
+    """Algorithm 6: every y with this mark in root_y looks for an active tree, and is UNSEEN if there is none; edges."""
+    y_ptr, y_adj = graph[2], graph[3]
+    root_y, root_x, leaf = forest[0], forest[2], forest[3]
+    cols = int32(root_y.size)
+    lane = int32(thread & 31)
+    first = int32(thread - lane)
+    edges = int64(0)
+    while first < cols:
+        y = int32(first + lane)
+        begin = int64(0)
+        number = int64(0)
+        j = int64(0)
+        if y < cols and root_y[y] == mark:
+            root_y[y] = int32(UNSEEN)
+            begin = y_ptr[y]
+            number = y_ptr[y + 1] - begin
+            stop = min(number, int64(MANY))
+            while j < stop:
+                x = y_adj[begin + from_somewhere(y, j, number)]
+                r = root_x[x]
+                j += 1
+                edges += 1
+                if r >= 0 and leaf[r] < 0 and join(graph, forest, out, y, x, r):
+                    number = j
+                    stop = j
+        hubs = ballot(j < number)
+        while hubs != 0:
+            which = lowest_set(hubs)
+            hubs = hubs & (hubs - 1)
+            place = int64(MANY)
+            start = shuffle(begin, which)
+            last = shuffle(number, which)
+            looking = True
+            while looking and place < last:
+                x = int32(0)
+                r = int32(-1)
+                if place + lane < last:
+                    x = y_adj[start + from_somewhere(int32(first + which), place + lane, last)]
+                    r = root_x[x]
+                hopes = ballot(r >= 0 and relaxed_load(leaf, max(r, int32(0))) < 0)
+                if hopes == 0:
+                    place += 32
+                else:
+                    joined = lane == lowest_set(hopes) and join(graph, forest, out, int32(first + which), x, r)
+                    looking = ballot(joined) == 0
+                edges += 1
+        first = int32(first + threads)
+    return edges
+
+
+narrow_levels = narrow_levels_of(top_down)
+own_levels = own_levels_of(top_down)
+
+
+@device_function
+def extend(mate_x, mate_y, parent, r, y):
+    """Augment along the path from unmatched y up to root r; its edges."""
+    length = int64(-1)
+    while y >= 0:
+        x = parent[y]
+        above = mate_x[x]
+        mate_y[y] = x
+        mate_x[x] = y
+        y = above
+        length += 2
+    return length

@@ -1,0 +1,36 @@
+"""G-PR-Shr: push-relabel with lists of active columns, which are shrunk after every renewal of labels.
+
+Returns a maximum matching.  Arrays, races and why the result is exact: active_lists.py and labels.py.
+
+[1] Deveci, Kaya, Uçar, Çatalyürek. "A push-relabel-based maximum cardinality bipartite matching algorithm on GPUs."
+    ICPP 2013.  Algorithms 7 to 9; shrinking in section III.C.
+
+O((n + m) passes (free columns + edges of active columns)); 4 n + 20 m bytes beside the graph and the matching.
+"""
+
+from numbers import Integral
+
+from matching.core.problem_cuda import DeviceGraph, for_host
+from matching.papers.active_lists_cuda import maximise
+
+
+def search(
+    graph: DeviceGraph,
+    row_match,
+    col_match,
+    *,
+    relabel: tuple = ("adaptive", 0.7),
+    shrink_from: int = 512,
+) -> dict:
+    """Make a matching on the GPU maximum in place; stats: "phases" are renewals of labels, "path_length" the pushes.
+
+    relabel       ("adaptive", k): labels are renewed after k times as many passes as the last search had levels;
+                  ("fix", k): after k passes
+    shrink_from   lists with fewer slots are left as they are
+    """
+    if not isinstance(shrink_from, Integral) or not 1 <= shrink_from < 2**31:
+        raise ValueError(f"shrink_from must be an integer, 1 ... 2^31 - 1; got {shrink_from!r}")
+    return maximise("g_pr_shr", graph, row_match, col_match, relabel, shrink_from)
+
+
+solve = for_host(search)

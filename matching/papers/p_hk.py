@@ -1,0 +1,163 @@
+"""Hopcroft and Karp's algorithm on threads: P-HK of Azad et al.
+
+Makes a matching maximum.  A phase is a breadth-first search from all free rows, level by level, which ends with the
+level where a free column is seen; then every free row starts a depth-first search of its own along edges from one level
+to the next, which takes each column it enters for itself and augments as soon as it is at a free one (disjoint.py).
+
+Arrays (n rows, m columns)
+  level[r]   matched edges between row r and the nearest free row; -1: not reached in this phase
+  at[r]      neighbours of row r tried in this phase, by the search that has r
+  queue      rows reached in this phase, by level
+  stack      rows of the path that one worker is searching
+
+Deviates from [1]: levels with few rows are left to one thread.
+
+[1] Azad, Halappanavar, Rajamanickam, Boman, Khan, Pothen. "Multithreaded algorithms for maximum matching in bipartite
+graphs." IPDPS 2012.
+[2] Hopcroft, Karp. "An n^(5/2) algorithm for maximum matchings in bipartite graphs." SIAM Journal on Computing 2, 1973.
+
+O(sqrt(n + m) edges) with one thread; several may leave more paths to the next phase.  Memory 20 bytes a row and 4 more
+for each thread.
+"""
+
+import numpy as np
+
+from gridcut.device import atomic_add, atomic_cas, atomic_load, kernel, run_threads
+from matching.core.counts import EDGES
+from matching.papers.disjoint import augment_stack, run_phases, take, workers
+from matching.papers.forest.threads import NEXT, PIECE, PRIVATE, QUEUE_END, flush
+
+WIDE = 8192  # rows of a level from which on several threads share it
+
+
+@kernel
+def start_levels(row_ptr, free, number, level, queue):
+    """Level 0: the free rows."""
+    for k in range(number):
+        level[free[k]] = 0
+        queue[k] = free[k]
+
+
+@kernel
+def level_part(row_ptr, row_adj, col_match, level, queue, tail, depth, shared):
+    """One worker's pieces of queue[shared[NEXT]:tail]; (edges, whether a free column was seen)."""
+    private = np.empty(PRIVATE, np.int32)
+    waiting = 0
+    edges = 0
+    found = False
+    first = atomic_add(shared, NEXT, PIECE)
+    while first < tail:
+        for k in range(first, min(first + PIECE, tail)):
+            r = queue[k]
+            edges += row_ptr[r + 1] - row_ptr[r]
+            for a in range(row_ptr[r], row_ptr[r + 1]):
+                mate = col_match[row_adj[a]]
+                if mate < 0:
+                    found = True
+                elif atomic_load(level, mate) < 0 and atomic_cas(level, mate, -1, depth) == -1:
+                    private[waiting] = mate
+                    waiting += 1
+                    if waiting == PRIVATE:
+                        flush(private, waiting, queue, shared, QUEUE_END)
+                        waiting = 0
+        first = atomic_add(shared, NEXT, PIECE)
+    flush(private, waiting, queue, shared, QUEUE_END)
+    return edges, found
+
+
+@kernel
+def narrow_levels(row_ptr, row_adj, col_match, level, queue, head, tail, depth, wide, shared):
+    """Levels by one worker while they have fewer than `wide` rows; (head, tail, depth, edges, found) then."""
+    edges = 0
+    found = False
+    while head < tail and tail - head < wide and not found:
+        shared[NEXT] = head
+        depth += 1
+        looked, found = level_part(row_ptr, row_adj, col_match, level, queue, tail, depth, shared)
+        edges += looked
+        head = tail
+        tail = shared[QUEUE_END]
+    return head, tail, depth, edges, found
+
+
+@kernel
+def search_part(row_ptr, row_adj, row_match, col_match, level, at, free, number, visited, phase, shared):
+    """One worker's searches; (edges, paths, length of the paths)."""
+    stack = np.empty(row_match.size, np.int32)
+    edges, paths, length = 0, 0, 0
+    k = atomic_add(shared, 0, 1)
+    while k < number:
+        stack[0] = free[k]
+        at[free[k]] = 0
+        top = 0
+        while top >= 0:
+            r = stack[top]
+            below = level[r] + 1
+            first, tries = row_ptr[r], row_ptr[r + 1] - row_ptr[r]
+            tried = at[r]
+            edges -= tried
+            column, deeper = -1, -1
+            while tried < tries and column < 0:
+                c = row_adj[first + tried]
+                tried += 1
+                mate = atomic_load(col_match, c)
+                # The mate may change until the column is taken, but then it cannot be taken any more.
+                if (mate < 0 or level[mate] == below) and take(visited, c, phase):
+                    column, deeper = c, mate
+            at[r] = tried
+            edges += tried
+            if column < 0:
+                top -= 1
+            elif deeper >= 0:
+                top += 1
+                stack[top] = deeper
+                at[deeper] = 0
+            else:
+                length += augment_stack(row_match, col_match, stack, top, column)
+                paths += 1
+                break
+        k = atomic_add(shared, 0, 1)
+    return edges, paths, length
+
+
+def solve(graph, row_match, col_match, *, threads=1, wide=WIDE) -> dict:
+    """Make a matching maximum in place; stats.
+
+    threads   workers; None: numba's number of threads
+    wide      rows of a level from which on several threads share it
+    """
+    threads = workers(threads)
+    ptr, adj = graph.row_ptr, graph.row_adj
+    level = np.empty(graph.rows, np.int32)
+    at = np.zeros(graph.rows, np.int64)
+    queue = np.empty(graph.rows, np.int32)
+    ends = np.zeros(80, np.int64)
+
+    def find_levels(free, number, counts):
+        level[:] = -1
+        start_levels(ptr, free, number, level, queue)
+        head, tail, depth, found = 0, number, 0, False
+        ends[QUEUE_END] = number
+        while head < tail and not found:
+            if threads == 1 or tail - head < wide:
+                least = graph.rows + 1 if threads == 1 else wide
+                head, tail, depth, edges, found = narrow_levels(
+                    ptr, adj, col_match, level, queue, head, tail, depth, least, ends
+                )
+            else:
+                ends[NEXT] = head
+                depth += 1
+                done = run_threads(
+                    lambda i, last=tail, below=depth: level_part(ptr, adj, col_match, level, queue, last, below, ends),
+                    threads,
+                )
+                edges, found = sum(looked for looked, _ in done), any(seen for _, seen in done)
+                head, tail = tail, int(ends[QUEUE_END])
+            counts[EDGES] += edges
+        level[queue[head:tail]] = -1  # they lie below the free columns seen, and no shortest path leads there
+        return found
+
+    def search(free, number, visited, phase, shared):
+        return search_part(ptr, adj, row_match, col_match, level, at, free, number, visited, phase, shared)
+
+    return run_phases(graph, row_match, threads, search, find_levels)

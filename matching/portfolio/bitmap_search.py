@@ -1,0 +1,361 @@
+"""Breadth-first search from all free rows at once, made for the cache: what the portfolio finds its paths with.
+
+Makes a matching maximum.  A phase grows alternating trees from all free rows, a tree resting once it has found a free
+column, and augments along one path of each such tree.  The matching is maximum when a phase finds nothing, or no row or
+no column is free.
+
+If the neighbours of the columns are at hand, wide levels go bottom-up, from the columns in no tree; and if the trees
+that found nothing are large they stay, and columns of the other trees are grafted onto them.  Else the next phase
+begins anew.
+
+Arrays (n rows, m columns)
+  seen, open    bitmaps of the columns: in a tree;  free.  Tests of edges stay within the second-level cache
+  parent[c]     row that column c was reached from, if seen
+  root[k]       the free rows, without those that have no neighbours
+  leaf[k]       free column that the tree of root[k] has found;  -1: none yet
+  queue, tree   what was reached, in order, and the number of its root: rows up to the mark `mated`, then columns that
+                wait to be replaced by the rows they are matched with
+  owner[r]      number of the root whose tree row r is in;  -1: none.  Empty without the columns' neighbours
+
+What comes next stands in the queue, so lines are fetched ahead of their use, in three steps: the mate of a column, the
+pointer of that row, its list.
+
+[1] Azad, Halappanavar, Rajamanickam, Boman, Khan, Pothen. "Multithreaded algorithms for maximum matching in bipartite
+    graphs." IPDPS 2012 (MS-BFS).
+[2] Azad, Buluç, Pothen. "A parallel tree grafting algorithm for maximum cardinality matching in bipartite graphs."
+    IPDPS 2015.
+
+Deviations: a tree is left at once when it has found its column; an edge asks two bitmaps, and the mate only of columns
+that are new; trees stay if they hold half of all that was reached.
+
+O(n * edges), usually a few sweeps over the edges; memory 12 bytes a column and 16 bytes a row.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gridcut.device import kernel
+from matching.core.counts import AUGMENTATIONS, EDGES, PATH_LENGTH, PHASES
+from matching.core.prefetch import prefetch
+
+ALPHA = 5  # a level goes bottom-up if its frontier has 1/ALPHA of the columns in no tree
+AHEAD = 8  # entries of the queue between two steps of fetching
+ONE = np.uint64(1)
+EVER = 2**62
+
+
+class Trees(NamedTuple):
+    """See above."""
+
+    seen: np.ndarray
+    open: np.ndarray
+    parent: np.ndarray
+    root: np.ndarray
+    leaf: np.ndarray
+    queue: np.ndarray
+    tree: np.ndarray
+
+
+@kernel
+def bit(c):
+    """(word, mask) of a column in a bitmap."""
+    return c >> 6, ONE << np.uint64(c & 63)
+
+
+@kernel
+def plant(row_ptr, row_match, col_match, trees):
+    """List the free rows that have neighbours and mark the free columns; the numbers of both."""
+    number, free = 0, 0
+    for c in range(col_match.size):
+        if col_match[c] < 0:
+            word, mask = bit(c)
+            trees.open[word] |= mask
+            free += 1
+    for r in range(row_match.size):
+        if row_match[r] == -1 and row_ptr[r] < row_ptr[r + 1]:
+            trees.root[number] = r
+            number += 1
+    return number, free
+
+
+@kernel
+def scan(row_ptr, row_adj, r, k, tail, trees, counts):
+    """Look at the neighbours of row r of tree k, until one is free; the new end of the queue."""
+    for a in range(row_ptr[r], row_ptr[r + 1]):
+        counts[EDGES] += 1
+        c = np.int64(row_adj[a])
+        word, mask = bit(c)
+        if trees.seen[word] & mask == 0:
+            trees.seen[word] |= mask
+            trees.parent[c] = r
+            if trees.open[word] & mask:
+                trees.leaf[k] = c
+                return tail
+            trees.queue[tail] = c
+            trees.tree[tail] = k
+            tail += 1
+    return tail
+
+
+@kernel
+def scan_roots(row_ptr, row_adj, number, trees, counts):
+    """The first level of all trees; the end of the queue."""
+    tail = 0
+    for k in range(number):
+        if k + 2 * AHEAD < number:
+            prefetch(row_ptr, trees.root[k + 2 * AHEAD])
+        if k + AHEAD < number:
+            prefetch(row_adj, row_ptr[trees.root[k + AHEAD]])
+        tail = scan(row_ptr, row_adj, np.int64(trees.root[k]), k, tail, trees, counts)
+    return tail
+
+
+@kernel
+def take_rows(col_match, mated, end, owner, trees):
+    """Replace the columns queue[mated:end] by the rows they are matched with, and note whose these are."""
+    for i in range(mated, end):
+        r = col_match[trees.queue[i]]
+        trees.queue[i] = r
+        owner[r] = trees.tree[i]
+    return end
+
+
+@kernel
+def top_down(row_ptr, row_adj, col_match, head, mated, tail, owner, trees, counts, wide):
+    """Search on from queue[head:tail] and all that leads to, until a level is wide enough for bottom-up.
+
+    The queue holds rows up to `mated`.  Without owners there is no bottom-up, and it stops before a level of `wide`
+    columns or more.
+
+    Returns how far the queue was worked off, how far it holds rows, and its end.
+    """
+    queue = trees.queue
+    asked, edge = mated, tail
+    while head < tail:
+        if head == edge:
+            if owner.size and (tail - head) * ALPHA >= col_match.size - tail:
+                break
+            if tail - head >= wide:
+                break
+            edge = tail
+        end = min(tail, head + 3 * AHEAD)
+        while asked < end:
+            prefetch(col_match, queue[asked])
+            asked += 1
+        end = min(tail, head + 2 * AHEAD)
+        while mated < end:
+            r = col_match[queue[mated]]
+            queue[mated] = r
+            prefetch(row_ptr, r)
+            if owner.size:
+                owner[r] = trees.tree[mated]
+            mated += 1
+        if head + AHEAD < mated:
+            prefetch(row_adj, row_ptr[queue[head + AHEAD]])
+        k = trees.tree[head]
+        if trees.leaf[k] < 0:
+            tail = scan(row_ptr, row_adj, np.int64(queue[head]), k, tail, trees, counts)
+        head += 1
+    return head, mated, tail
+
+
+@kernel
+def bottom_up(col_ptr, col_adj, col_match, tail, owner, trees, counts):
+    """Columns in no tree look for a row in a tree that has found nothing; the new end of the queue."""
+    for word in range(trees.seen.size):
+        if trees.seen[word] == ~np.uint64(0):
+            continue
+        # Most columns that find a row find it among the first two; those of the next word are asked for.
+        for c in range((word + 1) << 6, min((word + 2) << 6, col_match.size)):
+            for a in range(col_ptr[c], min(col_ptr[c] + 2, col_ptr[c + 1])):
+                prefetch(owner, col_adj[a])
+        for c in range(word << 6, min((word + 1) << 6, col_match.size)):
+            mask = ONE << np.uint64(c & 63)
+            if trees.seen[word] & mask:
+                continue
+            for a in range(col_ptr[c], col_ptr[c + 1]):
+                counts[EDGES] += 1
+                r = col_adj[a]
+                k = owner[r]
+                if k >= 0 and trees.leaf[k] < 0:
+                    trees.seen[word] |= mask
+                    trees.parent[c] = r
+                    if trees.open[word] & mask:
+                        trees.leaf[k] = c
+                    else:
+                        trees.queue[tail] = c
+                        trees.tree[tail] = k
+                        owner[col_match[c]] = k
+                        tail += 1
+                    break
+    return tail
+
+
+@kernel
+def grow(row_ptr, row_adj, col_ptr, col_adj, col_match, head, tail, owner, trees, counts):
+    """All further levels, from queue[head:tail] on; the end of the queue, which then holds rows."""
+    while head < tail:
+        head, mated, tail = top_down(row_ptr, row_adj, col_match, head, head, tail, owner, trees, counts, EVER)
+        while head < tail:
+            head = take_rows(col_match, mated, tail, owner, trees)
+            tail = bottom_up(col_ptr, col_adj, col_match, tail, owner, trees, counts)
+            mated = head
+            if (tail - head) * ALPHA < col_match.size - tail:
+                break
+    return tail
+
+
+@kernel
+def augment(row_match, col_match, number, trees, counts):
+    """Alternate the paths of all trees that have one; how many there are."""
+    found = 0
+    for k in range(number):
+        if k + 2 * AHEAD < number and trees.leaf[k + 2 * AHEAD] >= 0:
+            prefetch(trees.parent, trees.leaf[k + 2 * AHEAD])
+            prefetch(col_match, trees.leaf[k + 2 * AHEAD])
+        if k + AHEAD < number and trees.leaf[k + AHEAD] >= 0:
+            prefetch(row_match, trees.parent[trees.leaf[k + AHEAD]])
+        c = np.int64(trees.leaf[k])
+        if c < 0:
+            continue
+        found += 1
+        word, mask = bit(c)
+        trees.open[word] ^= mask
+        counts[PATH_LENGTH] -= 1
+        while c >= 0:
+            r = trees.parent[c]
+            before = np.int64(row_match[r])
+            row_match[r] = c
+            col_match[c] = r
+            counts[PATH_LENGTH] += 2
+            c = before
+    counts[AUGMENTATIONS] += found
+    return found
+
+
+@kernel
+def forget(number, trees):
+    """Drop the roots that are matched by now; how many are left."""
+    left = 0
+    for k in range(number):
+        if trees.leaf[k] < 0:
+            trees.root[left] = trees.root[k]
+            left += 1
+    return left
+
+
+@kernel
+def in_resting_trees(tail, trees):
+    """How many entries of the queue are in trees that have found a column."""
+    total = 0
+    for i in range(tail):
+        total += trees.leaf[trees.tree[i]] >= 0
+    return total
+
+
+@kernel
+def graft(col_ptr, col_adj, row_match, col_match, number, tail, owner, trees, counts):
+    """Take the trees apart that have found a column and hang what can be onto the others.
+
+    Returns where the grafted columns begin in the queue, its end, and the number of roots left.
+    """
+    released = np.empty(tail + number, np.int32)
+    freed, kept, left = 0, 0, 0
+    # Roots get new numbers; the leaf of a tree that has none says the new one.
+    for k in range(number):
+        r = trees.root[k]
+        if trees.leaf[k] >= 0:
+            owner[r] = -1
+            released[freed] = row_match[r]
+            freed += 1
+        else:
+            owner[r] = left
+            trees.leaf[k] = -2 - left
+            trees.root[left] = r
+            left += 1
+    for i in range(tail):
+        k = trees.tree[i]
+        r = trees.queue[i]
+        if trees.leaf[k] >= 0:
+            owner[r] = -1
+            released[freed] = row_match[r]
+            freed += 1
+        else:
+            owner[r] = -2 - trees.leaf[k]
+            trees.queue[kept] = r
+            trees.tree[kept] = owner[r]
+            kept += 1
+    for i in range(freed):
+        word, mask = bit(np.int64(released[i]))
+        trees.seen[word] &= ~mask
+    end = kept
+    for i in range(freed):
+        if i + 2 * AHEAD < freed:
+            prefetch(col_ptr, released[i + 2 * AHEAD])
+            prefetch(col_adj, col_ptr[released[i + AHEAD]])
+            prefetch(owner, col_adj[col_ptr[released[i + AHEAD // 2]]])
+        c = np.int64(released[i])
+        for a in range(col_ptr[c], col_ptr[c + 1]):
+            counts[EDGES] += 1
+            r = col_adj[a]
+            if owner[r] >= 0:
+                word, mask = bit(c)
+                trees.seen[word] |= mask
+                trees.parent[c] = r
+                trees.queue[end] = c
+                trees.tree[end] = owner[r]
+                end += 1
+                break
+    trees.leaf[:left] = -1
+    return kept, end, left
+
+
+@kernel
+def search(row_ptr, row_adj, col_ptr, col_adj, row_match, col_match, counts, budget, missing):
+    """Phases until the matching is maximum, or more than `budget` edges were looked at; whether it is maximum.
+
+    The lists of the columns may be missing, of size 0; then there is no grafting.  missing: there are at most so many
+    paths.  Rows with -2 in row_match are free, and no path need begin there.
+    """
+    n, m = row_match.size, col_match.size
+    words = (m >> 6) + 1
+    trees = Trees(
+        np.zeros(words, np.uint64),
+        np.zeros(words, np.uint64),
+        np.empty(m, np.int32),
+        np.empty(n, np.int32),
+        np.empty(n, np.int32),
+        np.empty(m, np.int32),
+        np.empty(m, np.int32),
+    )
+    owner = np.full(n if col_ptr.size else 0, -1, np.int32)
+    number, free = plant(row_ptr, row_match, col_match, trees)
+    free = min(free, missing)
+    head, tail = 0, 0
+    anew = True
+    while number > 0 and free > 0:
+        if counts[EDGES] > budget:
+            return False
+        counts[PHASES] += 1
+        if anew:
+            trees.seen[:] = 0
+            trees.leaf[:number] = -1
+            if owner.size:
+                owner[:] = -1
+                for k in range(number):
+                    owner[trees.root[k]] = k
+            head, tail = 0, scan_roots(row_ptr, row_adj, number, trees, counts)
+        tail = grow(row_ptr, row_adj, col_ptr, col_adj, col_match, head, tail, owner, trees, counts)
+        found = augment(row_match, col_match, number, trees, counts)
+        if found == 0:
+            return True
+        free -= found
+        anew = col_ptr.size == 0 or 2 * in_resting_trees(tail, trees) > tail
+        if anew:
+            number = forget(number, trees)
+        else:
+            head, tail, number = graft(col_ptr, col_adj, row_match, col_match, number, tail, owner, trees, counts)
+            if head == tail:
+                return True
+    return True
