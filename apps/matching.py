@@ -25,7 +25,7 @@ from apps.many.batch import Item, run_one
 
 TABLES = (".csv", ".npy")
 COUNTS = ("initial", "edges", "phases", "augmentations", "path_length")  # of a run, for --json
-MOST_VERTICES = 2**31 - 2  # rows or columns: their numbers have 32 bits
+MAX_VERTICES = 2**31 - 2  # rows or columns: their numbers have 32 bits
 SIDE = 1000  # pixels of the picture's longer side, at most
 DOT, RULE = (40, 60, 110), (214, 90, 40)
 
@@ -107,10 +107,10 @@ def _read(path):
         raise InputError(f"file: cannot read {str(path)!r} ({error.strerror or error}); pass a readable file") from None
     except ValueError as error:
         raise InputError(f"file: {error}") from None
-    if max(graph.shape) > MOST_VERTICES:
+    if max(graph.shape) > MAX_VERTICES:
         rows, columns = graph.shape
         raise InputError(
-            f"file: {str(path)!r} has {rows} rows and {columns} columns; {MOST_VERTICES} of either are the most"
+            f"file: {str(path)!r} has {rows} rows and {columns} columns; {MAX_VERTICES} of either are the most"
         )
     return graph
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from assign.core.given import Given, GivenPoints
 from gridcut.device import CertificateError
-from gridcut.device.arrays import give, on_device, to_host
+from gridcut.device.arrays import on_device, to_host, to_library
 from gridcut.device.result import Result
 
 __all__ = ["Assignment", "CertificateError"]
@@ -74,4 +74,4 @@ def _partner(of, partner, size: int):
         found[of] = partner
         return found
     library = type(of).__module__.split(".")[0]
-    return give(_partner(to_host(of), to_host(partner), size), library)
+    return to_library(_partner(to_host(of), to_host(partner), size), library)

@@ -12,13 +12,13 @@ from assign.core.batch_certificate import GivenBatch
 from assign.core.problem import INT64_MAX, check_limit, extremes, in_floats, largest_limit
 from gridcut.device import DeviceName, resolve, thread_count
 from gridcut.device.arguments import check_count
-from gridcut.device.arrays import borrow, give, hand_back, on_device, to_host
+from gridcut.device.arrays import on_device, return_as, to_host, to_library, wrap_device_array
 from gridcut.device.result import Result
 
 MODULES = {"cpu": "assign.batch.batch", "cuda": "assign.batch.batch_cuda"}
 # Costs on the host from which device="auto" takes a GPU.  Timed on an H200 with copies: from there on as fast as 16
 # threads or faster, and from a tenth of that faster than one.
-WORTH_A_GPU = 1_000_000
+GPU_MIN_COSTS = 1_000_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,7 +57,7 @@ class BatchAssignment(Result):
     @cached_property
     def cost(self):
         """Sum of the costs passed in over the pairs of each problem, shape (B,), int64 or float64; 0 if infeasible."""
-        return give(self._given.totals(to_host(self.col_of_row)), self._library)
+        return to_library(self._given.totals(to_host(self.col_of_row)), self._library)
 
     def check(self) -> None:
         """Prove every assignment optimal, or its problem infeasible, from the fields and from the costs passed in.
@@ -144,7 +144,7 @@ def solve_batch(
         costs = costs.astype(np.float64)
     _check_values(costs, rows, cols, limit, bool(maximize))
     ran_on = resolve(device)
-    if device == "auto" and costs.size < WORTH_A_GPU:
+    if device == "auto" and costs.size < GPU_MIN_COSTS:
         ran_on = "cpu"
     work = np.negative(costs, dtype=_negative_kind(costs)) if maximize else np.ascontiguousarray(costs)
     limit = (
@@ -167,7 +167,7 @@ def _on_device(given: GivenBatch, device) -> BatchAssignment:
         raise TypeError("costs lie on the GPU, but device='cpu' was asked for; copy them to the host first")
     if maximize:
         raise ValueError("maximize is for costs on the host; negate costs on the GPU")
-    array = borrow("costs", costs)
+    array = wrap_device_array("costs", costs)
     if len(array.shape) != 3 or array.dtype not in DTYPES:
         names = ", ".join(t.name for t in DTYPES)
         raise ValueError(f"costs must be (B, n, m) of {names}; got shape {array.shape}, dtype {array.dtype}")
@@ -184,8 +184,10 @@ def _on_device(given: GivenBatch, device) -> BatchAssignment:
 
     *found, status, stats = solve(array, rows=rows, cols=cols, limit=limit)
     library = array.library
-    shown = [hand_back(a, library) for a in found]
-    feasible = hand_back(status, library) == 0 if library in ("cupy", "torch") else give(to_host(status) == 0, library)
+    shown = [return_as(a, library) for a in found]
+    feasible = (
+        return_as(status, library) == 0 if library in ("cupy", "torch") else to_library(to_host(status) == 0, library)
+    )
     return BatchAssignment(*shown, feasible, "cuda", stats, given, library)
 
 

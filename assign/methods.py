@@ -35,7 +35,7 @@ DEFAULTS = {
 }
 # Rows of a matrix on the host from which device="auto" takes a GPU.  Timed on an H200 with copies: geometric costs are
 # solved sooner there from 500 rows on and 5 times sooner at 4000, uniform ones from 2000 on; tracking never.
-SMALLEST_ON_GPU = 2000
+GPU_MIN_ROWS = 2000
 CONTEXT = ("limit", "start", "callback")  # keywords of a solver that are not parameters of its method
 
 
@@ -79,7 +79,7 @@ def choose(device: DeviceName, method: str, problem: Problem, parameters: dict):
 
 
 def _worth_a_gpu(problem: Problem) -> bool:
-    return problem.costs.form == "dense" and problem.costs.shape[0] >= SMALLEST_ON_GPU
+    return problem.costs.form == "dense" and problem.costs.shape[0] >= GPU_MIN_ROWS
 
 
 @cache

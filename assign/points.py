@@ -9,7 +9,7 @@ from assign.core.arrays import as_array, check_sides, prices_of
 from assign.core.given import GivenPoints
 from assign.core.problem import check_limit
 from assign.core.start import fitted
-from assign.methods import SMALLEST_ON_GPU
+from assign.methods import GPU_MIN_ROWS
 from gridcut.device import DeviceName, resolve
 from gridcut.device.arguments import check_callback
 
@@ -98,7 +98,7 @@ def solve_points(
         prices = None if prices is None else (prices[1] + level, prices[0] - level)
     prices = fitted(prices, (len(x), len(y)), largest, limit is not None)
     ran_on = resolve(device)
-    if device == "auto" and (metric == "cityblock" or min(n, m) < SMALLEST_ON_GPU):
+    if device == "auto" and (metric == "cityblock" or min(n, m) < GPU_MIN_ROWS):
         ran_on = "cpu"
     if ran_on == "cuda" and metric == "cityblock":
         raise RuntimeError("metric 'cityblock' does not run on device='cuda'; use device='auto'")

@@ -127,9 +127,9 @@ def solve(
         stats = {**stats, "seconds": {"check": checked - begin, "solve": time.perf_counter() - checked}}
         found = pack(problem, given, col_of_row, u, v, ran_on, name, stats)
     if library:
-        from assign.solving_cuda import given_back
+        from assign.solving_cuda import with_library_arrays
 
-        found = given_back(found, library)
+        found = with_library_arrays(found, library)
     return found
 
 

@@ -16,13 +16,13 @@ from assign.core.infeasible import InfeasibleError
 from assign.core.problem import INT64_MAX, Dense, Problem, largest_limit
 from assign.core.start import fitted
 from assign.solving import pack
-from gridcut.device.arrays import DeviceArray, allocate, download, give, refusing, synchronize, upload
+from gridcut.device.arrays import DeviceArray, allocate, download, refusing, synchronize, to_library, upload
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel
 from gridcut.device.launch import launch
 
 BLOCKS, THREADS = (1, 32) if SIMULATED else (1024, 256)
 NAN, WRONG, LOW, HIGH = range(4)  # places in `found` of bounds_kernel
-LEAST_INT = -(1 << 63)
+MIN_INT = -(1 << 63)
 
 
 @cuda_kernel
@@ -104,7 +104,7 @@ def solve_on_device(
     sign = -1 if problem.negated else 1
     total = sign * (float(paid.sum(dtype=np.float64)) if paid.dtype.kind == "f" else int(paid.sum(dtype=np.int64)))
     found = pack(problem, given, col, u, v, "cuda", name, stats, cost=total)
-    return given_back(found, problem.library)
+    return with_library_arrays(found, problem.library)
 
 
 def _ordered(problem: Problem) -> DeviceArray:
@@ -163,12 +163,12 @@ def _largest(cost: DeviceArray, negated: bool) -> int | float:
     return float(download(largest)[0])
 
 
-def given_back(found: Assignment, library: str | None) -> Assignment:
+def with_library_arrays(found: Assignment, library: str | None) -> Assignment:
     """With arrays of the caller's library on the GPU."""
     if library is None:
         return found
     names = ("row", "col", "row_price", "col_price")
-    return replace(found, **{name: give(getattr(found, name), library) for name in names})
+    return replace(found, **{name: to_library(getattr(found, name), library) for name in names})
 
 
 def kernels():

@@ -1,4 +1,4 @@
-"""`python -m benchmarks matching --device cuda --rule`: whether to take a GPU from matching.methods.GPU_FROM edges on.
+"""`python -m benchmarks matching --device cuda --rule`: whether a GPU is faster from GPU_MIN_EDGES edges on.
 
 Whole calls of matching.maximum from SciPy matrices to matchings on the host, with the way to the GPU and back, on
 graphs of 2^16 to 2^24 edges.  Every matching is certified, once.
@@ -17,7 +17,7 @@ from benchmarks import matching_instances as instances
 from benchmarks import matching_large as large
 from benchmarks.matching_cuda_instances import SKEWED
 from benchmarks.table import geometric_mean, markdown
-from matching.methods import GPU_FROM
+from matching.methods import GPU_MIN_EDGES
 
 HOW = {
     "auto": {"device": "auto"},
@@ -92,6 +92,6 @@ def rules(measured) -> str:
         for entries, taken in measured:
             best = min(taken["cpu"], taken["cuda"])
             lost.append(taken["cuda" if entries >= least else "cpu"] / best)
-        now = " (now)" * (least == GPU_FROM)
+        now = " (now)" * (least == GPU_MIN_EDGES)
         rows.append([f"{least}{now}", f"{geometric_mean(lost):.3f}", f"{max(lost):.2f}"])
     return markdown(["a GPU from so many edges", "times the faster one, geometric mean", "most"], rows)

@@ -13,7 +13,7 @@ from gridcut.core.cut import Cut, Later
 from gridcut.core.problem import Problem, as_array, check_edges, check_mapping, check_mask, check_shape, finished
 from gridcut.device import CertificateError, DeviceName, thread_count
 from gridcut.device.arguments import check_callback
-from gridcut.device.arrays import give, on_device, to_host
+from gridcut.device.arrays import on_device, to_host, to_library
 from gridcut.device.result import Result
 from gridcut.maximum_flow import cut_of
 
@@ -187,8 +187,8 @@ def _one_by_one(problem: Problem, chosen, callback):
 def _stacked(arrays: list, problem: Problem):
     """Labels of single items on a GPU as one array."""
     if not arrays:
-        return give(np.zeros((0, *problem.shape), bool), problem.library)
-    return give(np.stack([to_host(a) for a in arrays]), problem.library)
+        return to_library(np.zeros((0, *problem.shape), bool), problem.library)
+    return to_library(np.stack([to_host(a) for a in arrays]), problem.library)
 
 
 def _values(values: list, problem: Problem) -> np.ndarray:

@@ -17,7 +17,7 @@ from gridcut.core.problem import Problem, check_problem
 from gridcut.core.units import LOSS
 from gridcut.device import DeviceName
 from gridcut.device.arguments import check_callback
-from gridcut.device.arrays import give
+from gridcut.device.arrays import to_library
 
 
 def max_flow(
@@ -193,7 +193,7 @@ def empty_cut(problem: Problem, device, method) -> Cut:
     """A grid without pixels: nothing to cut."""
     seconds = {"load": 0.0, "solve": 0.0, "value": 0.0}
     stats = {"seconds": seconds, "dtype": "int32", "unit": 1.0 if problem.is_float else 1}
-    labels = give(np.zeros(problem.shape, bool), problem.library)
+    labels = to_library(np.zeros(problem.shape, bool), problem.library)
     nothing = np.zeros((), np.int32)
     kept = problem._replace(source=nothing, sink=nothing, edges=dict.fromkeys(problem.edges, nothing), mask=None)
     later = Later(Solved(kept._replace(library=None), None, None, []), library=problem.library)

@@ -30,14 +30,14 @@ METHODS = {
 
 
 TREES_BYTES = 30  # of a pixel with four neighbours: the least that "trees" takes
-MOST_OFFSETS = 32  # "trees" keeps sets of arcs in the bits of one integer
+MAX_OFFSETS = 32  # "trees" keeps sets of arcs in the bits of one integer
 
 
 def default_method(device: str, problem: Problem) -> str:
     """The fastest method measured on this device for this kind of grid; see docs/experiments.md."""
     if device == "cuda":
         return "tiles" if fits_tiles(problem) else "lock_free"
-    return "trees" if len(problem.edges) <= MOST_OFFSETS else "push_relabel"
+    return "trees" if len(problem.edges) <= MAX_OFFSETS else "push_relabel"
 
 
 def works_on_tiles(method: str) -> bool:

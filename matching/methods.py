@@ -48,7 +48,7 @@ DEFAULT, ITS_INIT = "portfolio", "none"
 # On six families of 2^16 to 2^24 edges the rule costs 1.18 times the time of the faster device in geometric mean, one
 # H200 and 16 cores beside it.  2^17 would cost 1.15 times, but 5.7 instead of 4.6 times on the worst graph, a scan of
 # points that the CPU matches in a millisecond.  Table: benchmarks/results/matching-cuda-auto.md.
-GPU_FROM = 1 << 18
+GPU_MIN_EDGES = 1 << 18
 # What init="auto" runs before a method asked for by name; on CUDA that of the papers.
 DEFAULT_INIT = {"cpu": "karp_sipser", "cuda": "cheap"}
 

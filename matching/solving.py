@@ -90,7 +90,7 @@ def maximum(
         from matching.solving_cuda import maximum as maximum_there
 
         return maximum_there(checked, method, init, device, start, threads, parameters, begin)
-    if device == "auto" and method == "auto" and threads is None and checked.edges >= methods.GPU_FROM:
+    if device == "auto" and method == "auto" and threads is None and checked.edges >= methods.GPU_MIN_EDGES:
         device = resolve("auto")
     device, method, init, keywords = methods.choose(method, init, device, threads, parameters)
     row_match, col_match = start_of(start, checked)

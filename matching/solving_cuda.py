@@ -21,15 +21,15 @@ from numba import int32, int64
 from gridcut.device import resolve
 from gridcut.device.arrays import (
     allocate,
-    borrow,
     download,
-    give,
-    hand_back,
     on_device,
     refusing,
+    return_as,
     synchronize,
+    to_library,
     upload,
     widened,
+    wrap_device_array,
 )
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel
 from gridcut.device.launch import launch
@@ -124,11 +124,13 @@ def start_of(start, graph: DeviceBipartiteGraph):
         raise ValueError(f"start must hold the column of each of the {rows} rows, got shape {tuple(start.shape)}")
     if not rows:
         return row_match, col_match
-    given = borrow("start", give(start, "numba") if isinstance(start, np.ndarray) else start)
+    given = wrap_device_array("start", to_library(start, "numba") if isinstance(start, np.ndarray) else start)
     if given.dtype.kind not in "iu":
         raise TypeError(f"start must hold integers, the column of each row or -1, got dtype {given.dtype}")
     if given.dtype not in (np.int32, np.int64):
-        given = borrow("start", widened(start if on_device(start) else give(start, "numba"), np.dtype(np.int64)))
+        given = wrap_device_array(
+            "start", widened(start if on_device(start) else to_library(start, "numba"), np.dtype(np.int64))
+        )
     synchronize()
     if graph.edges:
         ptr, adj = graph.lists.row_ptr, graph.lists.row_adj
@@ -153,7 +155,7 @@ def pairs_of(row_match, graph: DeviceBipartiteGraph) -> int:
 
 def handed(match, size: int, library: str):
     """A match as an array of the caller's library; one without elements has no memory to share."""
-    return hand_back(match, library) if size else give(np.zeros(0, np.int32), library)
+    return return_as(match, library) if size else to_library(np.zeros(0, np.int32), library)
 
 
 def kernels():

@@ -22,7 +22,7 @@ NPY_MAGIC = b"\x93NUMPY"
 PNG_MAGIC = b"\x89PNG\r\n\x1a\n"
 PNG_CHANNELS = {2: 3, 4: 2, 6: 4}  # by the colour type: RGB, grey and alpha, RGBA
 DEFLATE_RATIO = 1032  # bytes that one byte of deflated data can hold at most
-MOST_PACKED = 10_000  # the same for any compression of a TIFF, roughly
+MAX_PACKED = 10_000  # the same for any compression of a TIFF, roughly
 # Pillow counts other things than frames as frames of these: the thumbnails of a phone, layers, reduced pages.
 SINGLE_FORMATS = ("MPO", "PSD", "TIFF")
 INDEXED = ("P", "PA")
@@ -109,7 +109,7 @@ def _listen(record) -> bool:
 
 def check_claim(claimed: int, data: bytes) -> None:
     """Unreadable where pixels would take more bytes than a file can hold; before memory is asked for them."""
-    if claimed > MOST_PACKED * len(data):
+    if claimed > MAX_PACKED * len(data):
         raise Unreadable(f"its pixels would take {claimed} bytes, more than its {len(data)} bytes can hold")
 
 

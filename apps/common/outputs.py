@@ -27,7 +27,7 @@ from apps.common.writing import is_special, reported, target_of, write_bytes
 FOLDER = ".cutmatch"
 NAMED = ("json", "csv", "table", "video")  # options that name a file to write
 REPORT_KEYS = frozenset(("seconds", "failures", "versions"))  # every report of a command has one of them
-MOST_IN_NAME = 255  # bytes of a name in all common file systems
+MAX_IN_NAME = 255  # bytes of a name in all common file systems
 LONGEST = 200  # bytes of a ledger's or record's name; a longer one is replaced by its digest
 
 
@@ -299,7 +299,7 @@ def _stat_of(path: Path, option: str):
     try:
         info = os.lstat(path)
     except FileNotFoundError:
-        if max(len(os.fsencode(part)) for part in path.parts) > MOST_IN_NAME:
+        if max(len(os.fsencode(part)) for part in path.parts) > MAX_IN_NAME:
             with reported(path, option):
                 raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG)) from None
         return None

@@ -23,7 +23,7 @@ from apps.common.errors import BAD_INPUT, FULL, SOME_FAILED, OutputError
 
 PREFIX, SUFFIX = ".cutmatch-", ".part"
 PATIENCE = 10.0  # seconds to wait for the reader of a FIFO
-MOST_LINKS = 40  # as Linux allows
+MAX_LINKS = 40  # as Linux allows
 CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 
@@ -106,7 +106,7 @@ def target_of(path: Path) -> Path | int:
 
     PermissionError for a link that belongs to another user.
     """
-    for _ in range(MOST_LINKS):
+    for _ in range(MAX_LINKS):
         if path.name.isdigit() and os.path.realpath(path.parent) == f"/proc/{os.getpid()}/fd":
             return int(path.name)  # /dev/stdout and /dev/fd/N
         try:

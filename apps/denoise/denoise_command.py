@@ -39,7 +39,7 @@ from apps.many.batch import Item, beside, pictures_of, run_many, run_one
 
 DATA = ("quadratic", "linear")
 FORMATS = ("png", "tif", "jpg")
-MOST_IN_JPEG = 65500  # pixels: libjpeg's limit
+MAX_IN_JPEG = 65500  # pixels: libjpeg's limit
 INPUTS = ("image", "mask", "truth")
 
 
@@ -151,9 +151,9 @@ def _denoise_one(job: Job, chosen) -> dict:
     """Read, restore, write; the report.  Nothing is written unless all of it can be."""
     image = read_image(job.image)
     shape = image.shape[:2]
-    if chosen.format == "jpg" and max(shape) > MOST_IN_JPEG:
+    if chosen.format == "jpg" and max(shape) > MAX_IN_JPEG:
         raise InputError(
-            f"--format jpg holds {MOST_IN_JPEG} pixels a side, but the image is {shape[1]}x{shape[0]}; use png or tif"
+            f"--format jpg holds {MAX_IN_JPEG} pixels a side, but the image is {shape[1]}x{shape[0]}; use png or tif"
         )
     mask = read_codes(job.mask, "--mask") if job.mask is not None else None
     truth = read_image(job.truth, "--truth") if job.truth is not None else None

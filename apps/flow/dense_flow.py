@@ -19,7 +19,7 @@ from apps.common.clock import Clock
 from apps.common.images import InputError, to_bytes, to_rgb
 from apps.motion.matches import Matches, check_matches
 
-LEAST_SIDE = 16
+MIN_SIDE = 16
 MIDDLE = 7  # level at which proposals are fused: 0.9^7 = 0.48 of the size
 COARSEST_OF_FILL = 20  # level at which the fill is taken up
 SECOND_HAND = 0.3  # confidence of a propagated match
@@ -136,8 +136,8 @@ def check_frames(first, second) -> tuple[np.ndarray, np.ndarray]:
             f"frames differ in size: the first is {first.shape[1]}x{first.shape[0]} pixels, the second "
             f"{second.shape[1]}x{second.shape[0]}; pass two frames of one size"
         )
-    if min(first.shape[:2]) < LEAST_SIDE:
+    if min(first.shape[:2]) < MIN_SIDE:
         raise InputError(
-            f"frames are {first.shape[1]}x{first.shape[0]} pixels; {LEAST_SIDE} a side is the least there can be"
+            f"frames are {first.shape[1]}x{first.shape[0]} pixels; {MIN_SIDE} a side is the least there can be"
         )
     return first, second

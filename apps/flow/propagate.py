@@ -16,9 +16,9 @@ import numpy as np
 from gridcut.device import kernel, run_threads, thread_count
 
 SCALE = 0.5  # of the finest level, at most
-MOST_PIXELS = 700_000  # of it; descriptors take 128 bytes each
+MAX_PIXELS = 700_000  # of it; descriptors take 128 bytes each
 SPACING = 3  # of seeds, pixels of the finest level
-LEAST_SIDE = 40  # pixels, of the coarsest level
+MIN_SIDE = 40  # pixels, of the coarsest level
 CELLS = 4  # of a descriptor, a side
 CELL = 3  # pixels between their centres
 DIRECTIONS = 8
@@ -57,8 +57,8 @@ def _reduced(first, second):
     import cv2
 
     pairs = []
-    scale = min(SCALE, (MOST_PIXELS / first.size) ** 0.5)
-    while not pairs or min(first.shape) * scale >= LEAST_SIDE:
+    scale = min(SCALE, (MAX_PIXELS / first.size) ** 0.5)
+    while not pairs or min(first.shape) * scale >= MIN_SIDE:
         size = tuple(max(1, round(side * scale)) for side in first.shape[::-1])
         pairs.append([cv2.resize(frame, size, interpolation=cv2.INTER_AREA) for frame in (first, second)])
         scale /= 2

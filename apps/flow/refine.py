@@ -15,7 +15,7 @@ import numpy as np
 from apps.flow.median import confidence_of, weighted_median
 
 RATIO = 0.9  # of the sizes of neighbouring levels
-LEAST_SIDE = 25  # pixels
+MIN_SIDE = 25  # pixels
 SMOOTHING = 0.6  # pixels, of the frames before they are reduced
 SMOOTHNESS = 2.0
 CONSTANCY = 0.3  # of grey values
@@ -46,7 +46,7 @@ def pyramid(first: np.ndarray, second: np.ndarray) -> list[Level]:
     levels = [Level(tuple(grey), tuple(lab))]
     while True:
         height, width = (round(side * RATIO) for side in levels[-1].shape)
-        if min(height, width) <= LEAST_SIDE:
+        if min(height, width) <= MIN_SIDE:
             return levels
         last = levels[-1]
         levels.append(Level(*(tuple(cv2.resize(x, (width, height)) for x in kind) for kind in (last.grey, last.lab))))

@@ -23,7 +23,7 @@ from apps.match.geometry import Geometry, epipolar_distance, fit_best, transfer_
 from apps.match.guided import first_matches, guided_by_lines, guided_by_plane, nearest_pairs
 from apps.match.views import picture_points, tilted_points
 from apps.motion.matches import Matches
-from apps.motion.points import LEAST_POINTS, grey_frame
+from apps.motion.points import MIN_POINTS, grey_frame
 
 SIDE = 1600  # pixels; larger pictures are reduced to this for matching
 CHANCE = -3.0  # log10 of how often random matches may agree as well
@@ -183,5 +183,5 @@ def _scaled_back(matches: Matches, geometry: Geometry, scales):
 
 def _enough(points) -> None:
     for name, found in zip(("first", "second"), points, strict=True):
-        if len(found) < LEAST_POINTS:
+        if len(found) < MIN_POINTS:
             raise InputError(f"the {name} picture has {len(found)} points, too few to match; pass one with texture")

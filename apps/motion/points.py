@@ -20,8 +20,8 @@ import numpy as np
 
 from apps.common.images import InputError
 
-LEAST_SIDE = 16  # pixels; pyramids and windows need as many
-LEAST_POINTS = 4
+MIN_SIDE = 16  # pixels; pyramids and windows need as many
+MIN_POINTS = 4
 CONTRAST = 0.015  # SIFT's least contrast; OpenCV's 0.04 finds a third of the points, hardly better ones
 SPACING = 4  # pixels between corners
 WEAKEST = 1e-5  # strength of a corner, as cv2.cornerMinEigenVal has it; grain of a tenth of a grey level lies below
@@ -63,9 +63,9 @@ def grey_frame(frame, name: str = "frame") -> np.ndarray:
         raise InputError(f"{name} must be grey (H, W) or RGB (H, W, 3), got shape {frame.shape}")
     if frame.dtype != np.uint8:
         raise InputError(f"{name} must hold uint8 pixels, got {frame.dtype}; scale it to 0 ... 255")
-    if min(frame.shape[:2]) < LEAST_SIDE:
+    if min(frame.shape[:2]) < MIN_SIDE:
         height, width = frame.shape[:2]
-        raise InputError(f"{name} is {width} x {height} pixels; pass at least {LEAST_SIDE} x {LEAST_SIDE}")
+        raise InputError(f"{name} is {width} x {height} pixels; pass at least {MIN_SIDE} x {MIN_SIDE}")
     return np.ascontiguousarray(frame) if frame.ndim == 2 else cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY)
 
 

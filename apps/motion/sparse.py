@@ -22,7 +22,7 @@ from apps.motion.candidates import nearest_descriptors, proposals
 from apps.motion.linking import link
 from apps.motion.matches import Matches
 from apps.motion.odds import cornerness, log_odds, nearest_other, probability
-from apps.motion.points import LEAST_POINTS, SPACING, Points, corners, grey_pair, grid, keypoints, patches
+from apps.motion.points import MIN_POINTS, SPACING, Points, corners, grey_pair, grid, keypoints, patches
 from gridcut.device import DeviceName
 
 AREA = 80  # pixels a point, by default
@@ -123,10 +123,10 @@ def match_stages(
         seeds = prior
     clock.charge("seeds")
     points = _points(first, seeds, points, budget)
-    if len(points) < LEAST_POINTS:
+    if len(points) < MIN_POINTS:
         raise InputError(f"the first frame has {len(points)} points to match; pass frames with more texture")
     clock.charge("points")
-    motion = LocalMotion(seeds.first, seeds.motion) if len(seeds) >= LEAST_POINTS else None
+    motion = LocalMotion(seeds.first, seeds.motion) if len(seeds) >= MIN_POINTS else None
     place, found = proposals(first, second, points, None if motion is None else motion.dense(first.shape))
     clock.charge("proposals")
     if motion is None:
@@ -256,7 +256,7 @@ def _motion_of_sure(first, second, points, place, found) -> LocalMotion | None:
     sure, place = sure[alike > SAME], place[alike > SAME]
     motion = place - points[sure]
     good = agreeing(points[sure], motion)
-    return LocalMotion(points[sure][good], motion[good]) if good.sum() >= LEAST_POINTS else None
+    return LocalMotion(points[sure][good], motion[good]) if good.sum() >= MIN_POINTS else None
 
 
 def _no_matches() -> Matches:

@@ -24,7 +24,7 @@ from apps.common.images import InputError
 from apps.motion.agreement import LocalMotion
 from apps.motion.margins import exact_margins
 from apps.motion.matches import Matches
-from apps.motion.points import LEAST_POINTS, Points, grey_pair, keypoints
+from apps.motion.points import MIN_POINTS, Points, grey_pair, keypoints
 from gridcut.device import DeviceName
 
 MOST = 30  # points a side of a window
@@ -97,7 +97,7 @@ def match_windows(
         points = keypoints(first, budget), keypoints(second, budget)
     one, two = (_one_a_pixel(p) for p in points)
     for name, found in (("first", one), ("second", two)):
-        if len(found) < LEAST_POINTS:
+        if len(found) < MIN_POINTS:
             raise InputError(f"the {name} frame has {len(found)} points to match; pass frames with more texture")
     ahead = _expected(one.xy, prior.first, prior.motion) if prior else np.zeros_like(one.xy)
     back = _expected(two.xy, prior.second, -prior.motion) if prior else np.zeros_like(two.xy)

@@ -36,7 +36,7 @@ ROUNDS = 5
 STILL = 0.001  # share of the pixels that may change when a labelling counts as standing still
 BINS, BLUR = 128, 2.0  # of a volume's histograms, and their smoothing in bins
 CONNECTIVITIES = (6, 26)
-MOST_UNEVEN = 1000  # a voxel's longest side to its shortest: beyond it, a direction has no weight left
+MAX_UNEVEN = 1000  # a voxel's longest side to its shortest: beyond it, a direction has no weight left
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,9 +167,9 @@ def segment_volume(
         raise InputError(f"--spacing needs three sizes above 0, got {spacing!r}") from None
     if spacing.shape != (3,) or not (np.isfinite(spacing).all() and (spacing > 0).all()):
         raise InputError(f"--spacing needs three sizes above 0, of a voxel along z, y and x, got {spacing.tolist()}")
-    if spacing.max() / MOST_UNEVEN > spacing.min():
+    if spacing.max() / MAX_UNEVEN > spacing.min():
         raise InputError(
-            f"--spacing must be sizes within a factor of {MOST_UNEVEN} of each other, got {spacing.tolist()}"
+            f"--spacing must be sizes within a factor of {MAX_UNEVEN} of each other, got {spacing.tolist()}"
         )
     values, marks = check_seeds(seeds, volume.shape, keep)
     grey = levels_of(volume)

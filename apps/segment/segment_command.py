@@ -68,7 +68,7 @@ def _options():
     how.add_argument("--encoding", choices=ENCODINGS, default="auto", help="of the strokes (default: by their values)")
     how.add_argument("--keep", choices=KEEP, help="parts to keep (default: touching; all for a box)")
     how.add_argument("--fill-holes", action="store_true", help="holes without a background stroke become object")
-    how.add_argument("--least-area", type=int, default=0, metavar="PIXELS", help="drop parts and holes below this")
+    how.add_argument("--min-area", type=int, default=0, metavar="PIXELS", help="drop parts and holes below this")
     how.add_argument("--soft-strokes", action="store_true", help="strokes are strong hints, not orders")
     how.add_argument("--truth", metavar="FILE", help="true mask (0, 128 undecided, 255), or a folder: adds scores")
     volumes = options.add_argument_group("volumes")
@@ -96,8 +96,8 @@ def _main(argv) -> int:
     if len(given) != 1:
         said = " and ".join(f"--{name}" for name in given) or "none"
         raise InputError(f"pass exactly one of --scribbles, --box, --trimap and --labels, got {said}")
-    if chosen.least_area < 0:
-        raise InputError(f"--least-area must be 0 or more pixels, got {chosen.least_area}")
+    if chosen.min_area < 0:
+        raise InputError(f"--min-area must be 0 or more pixels, got {chosen.min_area}")
     if chosen.labels is not None:
         return _main_labels(chosen, threads)
     if chosen.volume:
@@ -138,7 +138,7 @@ def _main_labels(chosen, threads) -> int:
     from apps.segment.label_jobs import family_of, label, line, results_of, summary
     from apps.segment.volumes import is_volume
 
-    for name in ("fill_holes", "soft_strokes", "least_area"):
+    for name in ("fill_holes", "soft_strokes", "min_area"):
         if getattr(chosen, name):
             raise InputError(f"--{name.replace('_', '-')} is for one object; leave it out with --labels")
     if chosen.volume:
@@ -228,7 +228,7 @@ def _segment_one(job: Job, chosen) -> dict:
         marks,
         keep=chosen.keep,
         fill_holes=chosen.fill_holes,
-        least_area=chosen.least_area,
+        min_area=chosen.min_area,
         soft_strokes=chosen.soft_strokes,
         device=chosen.device,
     )

@@ -90,7 +90,7 @@ def segment(
     box=None,
     keep: str | None = None,
     fill_holes: bool = False,
-    least_area: int = 0,
+    min_area: int = 0,
     soft_strokes: bool = False,
     rounds: int = ROUNDS,
     device: str = "auto",
@@ -112,7 +112,7 @@ def segment(
         (default for a box), or the largest only.
     fill_holes : bool
         Give holes without a background stroke to the object.
-    least_area : int
+    min_area : int
         Drop parts with fewer pixels, and fill holes with fewer.
     soft_strokes : bool
         Strokes are strong hints, not orders: for strokes that overshoot the object.
@@ -137,7 +137,7 @@ def segment(
         _marks(rgb.shape[:2], scribbles, trimap, box),
         keep=keep,
         fill_holes=fill_holes,
-        least_area=least_area,
+        min_area=min_area,
         soft_strokes=soft_strokes,
         rounds=rounds,
         device=device,
@@ -145,7 +145,7 @@ def segment(
 
 
 def segment_marked(
-    rgb, marks, *, keep=None, fill_holes=False, least_area=0, soft_strokes=False, rounds=ROUNDS, device="auto"
+    rgb, marks, *, keep=None, fill_holes=False, min_area=0, soft_strokes=False, rounds=ROUNDS, device="auto"
 ) -> Segmentation:
     """`segment` for a picture and marks already made: float32 (H, W, 3) in [0, 1], int8 (H, W) of
     apps.segment.strokes.
@@ -154,7 +154,7 @@ def segment_marked(
     check_number(rounds, "rounds", whole=True)
     if rounds < 1:
         raise InputError(f"rounds must be 1 or more, got {rounds}")
-    check_number(least_area, "least_area")
+    check_number(min_area, "min_area")
     has_object = bool((marks == OBJECT).any())
     if keep is None:
         keep = "touching" if has_object else "all"
@@ -165,8 +165,8 @@ def segment_marked(
     picture, mask, energies, cut = _find(rgb, marks, keep, soft_strokes, rounds, device, clock)
     if fill_holes:
         mask = fill_holes_of(mask, picture.is_background)
-    if least_area > 1:
-        mask = drop_small(mask, least_area, picture.is_object, picture.is_background)
+    if min_area > 1:
+        mask = drop_small(mask, min_area, picture.is_object, picture.is_background)
     clock.charge("parts")
     return Segmentation(mask, marks, tuple(energies), clock.total(), cut.device, cut.method)
 

@@ -29,15 +29,15 @@ def fill_holes_of(mask: np.ndarray, strokes: np.ndarray) -> np.ndarray:
     return mask | filled[hole]
 
 
-def drop_small(mask, least_area: int, object_strokes, background_strokes) -> np.ndarray:
-    """Parts below `least_area` pixels go, then such holes; those that hold a stroke of their kind stay."""
+def drop_small(mask, min_area: int, object_strokes, background_strokes) -> np.ndarray:
+    """Parts below `min_area` pixels go, then such holes; those that hold a stroke of their kind stay."""
     part, area = _parts(mask, 4)
-    kept = area >= least_area
+    kept = area >= min_area
     kept[part[object_strokes & mask]] = True
     kept[0] = False
     mask = kept[part]
     hole, area = _parts(~mask, 8)
-    filled = area < least_area
+    filled = area < min_area
     filled[hole[background_strokes & ~mask]] = False
     filled[0] = False
     return mask | filled[hole]

@@ -33,7 +33,7 @@ from apps.stereo.stereo_occlusion import agreeing, filled
 SMOOTHNESS = 13.0  # grey levels: weight of a step of one label between pixels of one colour
 DISTANCE, LIMIT = "linear", 5
 FLOOR = 0.2  # share of the weight that the strongest contrast leaves
-LEAST_SIDE = 8  # pixels
+MIN_SIDE = 8  # pixels
 SUPPORT = 9
 SMOOTHED, SAME_SURFACE = 9, 1.0  # pixels across, and pixels of disparity: the bilateral filter of sub-pixel values
 
@@ -153,8 +153,8 @@ def _pair(left, right):
             f"left is {left.shape[1]}x{left.shape[0]} pixels, right {right.shape[1]}x{right.shape[0]}; "
             "pass a rectified pair of one size"
         )
-    if min(left.shape[:2]) < LEAST_SIDE:
-        raise InputError(f"pictures are {left.shape[1]}x{left.shape[0]} pixels; {LEAST_SIDE} a side is the least")
+    if min(left.shape[:2]) < MIN_SIDE:
+        raise InputError(f"pictures are {left.shape[1]}x{left.shape[0]} pixels; {MIN_SIDE} a side is the least")
     for name, rgb in (("left", left), ("right", right)):
         if (rgb == rgb[0, 0]).all():
             raise InputError(f"{name} has no texture: one colour throughout; pass a picture with content")

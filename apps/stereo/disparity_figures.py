@@ -4,7 +4,7 @@ import numpy as np
 
 from apps.common.figures import with_scale
 
-MOST_OFF = 4.0  # pixels of error in full colour
+MAX_OFF = 4.0  # pixels of error in full colour
 
 
 def disparity_picture(disparity: np.ndarray, most: float) -> np.ndarray:
@@ -15,7 +15,7 @@ def disparity_picture(disparity: np.ndarray, most: float) -> np.ndarray:
 
 
 def error_picture(disparity: np.ndarray, truth: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """How far disparities are off, in colours up to MOST_OFF pixels, uint8 RGB, with their scale; unknown is grey."""
+    """How far disparities are off, in colours up to MAX_OFF pixels, uint8 RGB, with their scale; unknown is grey."""
     import cv2
 
-    return with_scale(np.abs(disparity - truth), MOST_OFF, cv2.COLORMAP_INFERNO, known)
+    return with_scale(np.abs(disparity - truth), MAX_OFF, cv2.COLORMAP_INFERNO, known)

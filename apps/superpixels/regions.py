@@ -8,11 +8,11 @@ What a merge costs is the piecewise constant functional of Mumford and Shah as K
 [1]: by how much the squared colour error rises, over the length of the boundary that goes.  For regions of a and b
 pixels that meet along a boundary of length l,
 
-                a b     |mean_a - mean_b|^2 + evenness^2
+                a b     |mean_a - mean_b|^2 + regularity^2
     cost  =    ------ * --------------------------------  *  min(1, a b / (a + b) / SPECK)
                a + b                   l
 
-with colours in CIELAB.  Ours: `evenness`, without which plain areas become giant regions while a texture falls into
+with colours in CIELAB.  Ours: `regularity`, without which plain areas become giant regions while a texture falls into
 crumbs; and the last factor, without which single odd pixels outlive everything.
 
 [1] Koepfler, Lopez, Morel. "A multiscale algorithm for image segmentation by variational method." SIAM Journal on
@@ -32,7 +32,7 @@ import matching
 from apps.common.images import InputError, to_rgb
 from gridcut.device import kernel
 
-EVENNESS = 4.5
+REGULARITY = 4.5
 SPECK = 32.0  # pixels; twice that is the area below which a region finds its merges cheap
 DOMINANCE = 0.8  # a merge waits while 0.8 of its cost is more than the least that either side could have
 
@@ -133,7 +133,9 @@ class _Rating:
         return rate
 
 
-def superpixels(image, regions: int = 500, *, evenness: float = EVENNESS, threads=None, device="auto") -> Superpixels:
+def superpixels(
+    image, regions: int = 500, *, regularity: float = REGULARITY, threads=None, device="auto"
+) -> Superpixels:
     """The regions of a picture; `apps.superpixels.superpixels_command.superpixels` says what is what."""
     import cv2
 
@@ -141,13 +143,13 @@ def superpixels(image, regions: int = 500, *, evenness: float = EVENNESS, thread
     rgb = to_rgb(image)
     height, width = rgb.shape[:2]
     check_regions(regions, (height, width))
-    if isinstance(evenness, bool) or not isinstance(evenness, Real) or not 1e-6 <= evenness < 1e6:
-        raise InputError(f"evenness must be a colour difference above 0, got {evenness!r}; 1e-6 to 1e6 will do")
+    if isinstance(regularity, bool) or not isinstance(regularity, Real) or not 1e-6 <= regularity < 1e6:
+        raise InputError(f"regularity must be a colour difference above 0, got {regularity!r}; 1e-6 to 1e6 will do")
     n = height * width
     if 4 * n > np.iinfo(np.int32).max:
         raise InputError(f"image has {n} pixels; at most {np.iinfo(np.int32).max // 4} are possible, make it smaller")
     device = "cpu" if device == "auto" else device  # most levels are too small to be worth the way to a GPU
-    rating = _Rating(cv2.cvtColor(rgb, cv2.COLOR_RGB2LAB), float(evenness) ** 2)
+    rating = _Rating(cv2.cvtColor(rgb, cv2.COLOR_RGB2LAB), float(regularity) ** 2)
     ptr, adj = np.empty(n + 1, np.int64), np.empty(4 * n - 2 * height - 2 * width, np.int32)
     grid_kernel(height, width, ptr, adj)
     start = time.perf_counter()

@@ -35,7 +35,7 @@ from apps.common.outputs import claim
 from apps.many.batch import Item, beside, pictures_of, run_many, run_one
 
 FORMATS = ("png", "tiff", "npy")
-MOST_IN_PNG = 1 << 16  # regions that 16 bits tell apart
+MAX_IN_PNG = 1 << 16  # regions that 16 bits tell apart
 CSV_COLUMNS = (
     "image",
     "width",
@@ -68,7 +68,7 @@ def superpixels(image, regions: int = 500, **settings):
         Grey, RGB or RGBA; unsigned integers, or floats in [0, 1].
     regions : int
         How many, exactly; 1 to H * W.
-    evenness : float, default 4.5
+    regularity : float, default 4.5
         Difference in CIELAB below which regions are merged by their sizes rather than by their colours: larger values
         give regions of more alike sizes, smaller ones keep to finer differences.
     threads : int, optional
@@ -95,7 +95,7 @@ def _options():
     options = parser("superpixels", __doc__)
     options.add_argument("image", nargs="+", help="pictures, or folders of pictures")
     options.add_argument("--regions", default="500", metavar="N[,N...]", help="how many (default: 500)")
-    options.add_argument("--evenness", type=float, metavar="DIFFERENCE", help="larger: sizes more alike (4.5)")
+    options.add_argument("--regularity", type=float, metavar="DIFFERENCE", help="larger: sizes more alike (4.5)")
     options.add_argument("--format", choices=FORMATS, default="png", help="of the labels (default: png, 16 bits)")
     options.add_argument("--truth", metavar="FILE", help="true segments, or a mask, or a folder of them: adds scores")
     options.add_argument("--csv", metavar="FILE", help="one line for each picture and number of regions")
@@ -169,7 +169,7 @@ def _counts(text: str, kind: str) -> list[int]:
         raise InputError(f"--regions needs whole numbers separated by commas, got {text!r}") from None
     if min(counts) < 1 or len(set(counts)) < len(counts):
         raise InputError(f"--regions needs different numbers, 1 or more, got {text!r}")
-    if kind == "png" and max(counts) > MOST_IN_PNG:
+    if kind == "png" and max(counts) > MAX_IN_PNG:
         raise InputError(f"--regions {max(counts)} does not fit into the 16 bits of PNG; add --format tiff or npy")
     return counts
 
@@ -177,14 +177,14 @@ def _counts(text: str, kind: str) -> list[int]:
 def _divide_one(job: Job, chosen, threads=None) -> dict:
     """Read, divide, write; what goes into the JSON.  Nothing is written unless all of it can be."""
     from apps.superpixels.region_scores import read_segments, score_regions
-    from apps.superpixels.regions import EVENNESS, mean_picture, outline_picture
+    from apps.superpixels.regions import REGULARITY, mean_picture, outline_picture
 
     path = job.image
     rgb = read_image(path)
     truth = None if job.truth is None else read_segments(job.truth)
-    evenness = EVENNESS if chosen.evenness is None else chosen.evenness
+    regularity = REGULARITY if chosen.regularity is None else chosen.regularity
     # The largest number first: one the picture cannot have ends all of it.
-    found = superpixels(rgb, max(chosen.counts), evenness=evenness, threads=threads, device=chosen.device)
+    found = superpixels(rgb, max(chosen.counts), regularity=regularity, threads=threads, device=chosen.device)
     levels, pending = [], []
     planned = _files(path.stem, chosen)
     for count, files in zip(chosen.counts, planned, strict=True):
@@ -202,7 +202,7 @@ def _divide_one(job: Job, chosen, threads=None) -> dict:
         "image": str(path),
         "width": rgb.shape[1],
         "height": rgb.shape[0],
-        "evenness": evenness,
+        "regularity": regularity,
         "levels": levels,
         "seconds": {phase: round(seconds, 4) for phase, seconds in found.seconds.items()},
     }
@@ -214,7 +214,7 @@ def _write_labels(path: Path, labels, kind: str) -> Path:
 
     import numpy as np
 
-    small = int(labels.max()) < MOST_IN_PNG
+    small = int(labels.max()) < MAX_IN_PNG
     if kind == "png":
         return write_image(path, labels.astype(np.uint16))
     buffer = io.BytesIO()

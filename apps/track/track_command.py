@@ -73,7 +73,7 @@ def _options():
     linked.add_argument("--memory", type=int, metavar="FRAMES", help="a track may miss (default: 0, or 3 by image)")
     linked.add_argument("--predict", choices=PREDICT, help="where tracks go (default: image for corners, else off)")
     linked.add_argument("--linker", choices=LINKERS, default="assignment", help="to compare; assignment is exact")
-    linked.add_argument("--least-length", type=int, default=1, metavar="N", help="drop tracks seen less often")
+    linked.add_argument("--min-length", type=int, default=1, metavar="N", help="drop tracks seen less often")
     shown = options.add_argument_group("results")
     shown.add_argument("--table", metavar="FILE", help="tracks as .csv, .json or .npz (default: OUT/NAME-tracks.csv)")
     shown.add_argument("--video", metavar="FILE", help="trails over every frame, as .mp4, .avi or .gif")
@@ -178,9 +178,9 @@ def _track_one(job: Job, chosen) -> dict:
         progress=bar,
     )
     linked = time.perf_counter()
-    tracks = keep_long(tracks, chosen.least_length)
+    tracks = keep_long(tracks, chosen.min_length)
     if not len(tracks):
-        raise InputError(f"no track is {chosen.least_length} detections long; lower --least-length or raise --reach")
+        raise InputError(f"no track is {chosen.min_length} detections long; lower --min-length or raise --reach")
     files = _write(tracks, sequence, last, job.input, frames, chosen)
     length = tracks.length
     report = {
@@ -209,7 +209,7 @@ def _check(chosen) -> None:
         check_reach(chosen.reach, "--reach")
     if chosen.memory is not None and chosen.memory < 0:
         raise InputError(f"--memory must be 0 or more frames, got {chosen.memory}")
-    for option in ("least_length", "tail"):
+    for option in ("min_length", "tail"):
         if getattr(chosen, option) < 1:
             raise InputError(f"--{option.replace('_', '-')} must be 1 or more, got {getattr(chosen, option)}")
     if chosen.size is not None and not 1 <= chosen.size <= 999:

@@ -17,7 +17,7 @@ import numpy as np
 from assign.batch import batch_block_cuda as batch_block
 from assign.batch import batch_shape_cuda as batch_shape
 from assign.batch import batch_team_cuda as batch_team
-from gridcut.device.arrays import DeviceArray, allocate, borrow, on_device, to_host, upload
+from gridcut.device.arrays import DeviceArray, allocate, on_device, to_host, upload, wrap_device_array
 from gridcut.device.cuda import multiprocessors
 from gridcut.device.launch import launch, prepare
 
@@ -49,7 +49,7 @@ def solve(costs, *, rows=None, cols=None, limit=None):
     limit = flat("limit", limit)[0] if limited else u
     arguments = (costs, rows, cols, limit, *results, n, m, int(ragged))
     long_side, launches = max(n, m), 0
-    most = batch_shape.MOST_LIMITED if limited else batch_shape.MOST
+    most = batch_shape.MAX_LIMITED if limited else batch_shape.MOST
     if long_side <= most:
         for number in ("int32", "int64") if integers else ("int64",):
             kind = batch_shape.kind_for(dtype.name, number, n, m, limited)
@@ -87,7 +87,7 @@ def flat(name: str, array):
         if not on_device(array):
             array = np.asarray(array)
             return upload(array), array.shape, array.dtype
-        array = borrow(name, array)
+        array = wrap_device_array(name, array)
     expected = 1
     for extent, stride in zip(array.shape[::-1], array.strides[::-1], strict=True):
         if extent != 1 and stride != expected:

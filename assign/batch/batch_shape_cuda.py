@@ -6,8 +6,8 @@ import numpy as np
 
 from gridcut.device.cuda import WARP
 
-MOST, MOST_LIMITED = 2048, 1536  # columns that shared memory has room for
-MOST_THREADS = 256
+MOST, MAX_LIMITED = 2048, 1536  # columns that shared memory has room for
+MAX_THREADS = 256
 STAGED = 20 * 1024  # bytes of costs that are copied to shared memory
 
 
@@ -26,7 +26,7 @@ class Kind(NamedTuple):
 def kind_for(cost: str, number: str, n: int, m: int, limited: bool) -> Kind:
     """The kernel for problems of this size."""
     long_side = max(n, m)
-    per = power_above(-(-long_side // MOST_THREADS))
+    per = power_above(-(-long_side // MAX_THREADS))
     warps = power_above(-(-long_side // (per * WARP)))
     bits = max(long_side - 1, 1).bit_length() + 1
     staged = n * m * np.dtype(cost).itemsize <= STAGED

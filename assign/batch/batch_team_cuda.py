@@ -51,11 +51,11 @@ import numpy as np
 from numba import float32, float64, int32, int64, types, uint8
 
 from assign.batch.batch_numbers_cuda import INFEASIBLE, SOLVED, WIDE, exponent_of, fixed, power_of_two
-from assign.batch.batch_shape_cuda import MOST_THREADS, Kind, kind_for
+from assign.batch.batch_shape_cuda import MAX_THREADS, Kind, kind_for
 from assign.core.warp_cuda import least, least_long
 from gridcut.device.cuda import WARP, cuda, cuda_kernel, device_function, shuffle
 
-MOST_REGISTERS = 65536 // (2 * MOST_THREADS)  # of a thread, for two blocks on a multiprocessor
+MAX_REGISTERS = 65536 // (2 * MAX_THREADS)  # of a thread, for two blocks on a multiprocessor
 BOARD = 16  # places, more than groups
 AHEAD = 64  # bytes of costs a thread asks for before the first is used
 HEADROOM = 3  # bits: no length exceeds 8 C
@@ -95,7 +95,7 @@ def kernel_for(kind: Kind):
     sides, other_side = 2 * BOARD, BOARD
     shift = width.bit_length() - 1
 
-    @cuda_kernel(max_registers=MOST_REGISTERS)
+    @cuda_kernel(max_registers=MAX_REGISTERS)
     def team_kernel(costs, rows, cols, limit, col_of_row, u_out, v_out, status, n_most, m_most, ragged, again, u_at):
         """Solve a problem a block.  ragged: rows and cols say its size;  again: only what was found too wide."""
         # All of a multiple of 128 bytes, so that what follows them in shared memory may hold numbers of 8 bytes.

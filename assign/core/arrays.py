@@ -16,7 +16,7 @@ WIDER = {
     "uint32": np.int64,
     "float16": np.float32,
 }
-MOST_SIDES = 2**31 - 1  # rows and columns are numbered together with int32
+MAX_SIDES = 2**31 - 1  # rows and columns are numbered together with int32
 
 
 def as_array(name: str, value) -> np.ndarray:
@@ -53,8 +53,8 @@ def supported_type(name: str, dtype: np.dtype) -> np.dtype:
 
 def check_sides(name: str, shape) -> None:
     """Refuse what int32 indices cannot number."""
-    if sum(shape) > MOST_SIDES:
-        raise ValueError(f"{name} must have at most {MOST_SIDES} rows and columns together, got shape {tuple(shape)}")
+    if sum(shape) > MAX_SIDES:
+        raise ValueError(f"{name} must have at most {MAX_SIDES} rows and columns together, got shape {tuple(shape)}")
 
 
 def prices_of(start, shape) -> tuple[np.ndarray, np.ndarray]:

@@ -10,12 +10,12 @@ from numba import float32, float64, int32, int64
 
 from assign.core.certificate import SAFE
 from assign.core.certificate_costs import DenseCosts
-from gridcut.device.arrays import DeviceArray, allocate, borrow, download, synchronize, upload, widened
+from gridcut.device.arrays import DeviceArray, allocate, download, synchronize, upload, widened, wrap_device_array
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel, shuffle
 from gridcut.device.launch import launch
 
 THREADS = 32 if SIMULATED else 256
-MOST_BLOCKS = 1 << 16
+MAX_BLOCKS = 1 << 16
 KINDS = ("int32", "int64", "float32", "float64")
 
 
@@ -60,12 +60,12 @@ class DeviceCosts(DenseCosts):
 
     def __init__(self, matrix, sign: int, whole_limit: bool):
         synchronize()  # the caller's library may still be writing it
-        array = borrow("cost", matrix)
+        array = wrap_device_array("cost", matrix)
         if len(array.shape) != 2 or array.dtype.kind not in "biuf":
             raise ValueError(f"the costs have shape {array.shape} and dtype {array.dtype}")
         if array.dtype.name not in KINDS:
             kind = np.float32 if array.dtype.kind == "f" else np.int64
-            array = borrow("cost", widened(matrix, np.dtype(kind)))
+            array = wrap_device_array("cost", widened(matrix, np.dtype(kind)))
         self.shape = array.shape
         self.whole = array.dtype.kind != "f"
         self.exact = self.whole and whole_limit
@@ -89,7 +89,7 @@ class DeviceCosts(DenseCosts):
         size = self.shape[1 - axis]
         low, beyond = upload(np.full(size, most, kind)), upload(np.zeros(1, np.int32))
         numbers = (*self._place(axis), kind(self._sign), upload(price.astype(kind)), nan, bound)
-        launch(reduced_kernel, min(size, MOST_BLOCKS), THREADS, *numbers, low, beyond)
+        launch(reduced_kernel, min(size, MAX_BLOCKS), THREADS, *numbers, low, beyond)
         if self.whole and download(beyond)[0]:
             return super().reduced(price, axis)
         return download(low)

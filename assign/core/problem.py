@@ -12,7 +12,7 @@ import scipy.sparse
 from assign.core.arrays import DTYPES, WIDER, as_array, check_sides, matrix_of
 from assign.core.compressed import rows_of
 from gridcut.device import cuda_is_available
-from gridcut.device.arrays import DeviceArray, borrow, on_device, widened
+from gridcut.device.arrays import DeviceArray, on_device, widened, wrap_device_array
 
 SPARSE_BELOW = 0.25  # share of pairs allowed below which a matrix with forbidden pairs is solved as a sparse one
 EXACT_FLOATS = 2**52  # float64 holds integers up to here, and sums and differences of two of them
@@ -245,7 +245,7 @@ def _device_problem(cost, mask, maximize: bool, max_cost) -> Problem:
     for name, value in (("mask", mask), ("max_cost", max_cost)):
         if value is not None:
             raise ValueError(f"{name} is for costs on the host; copy cost there, or forbid pairs with inf")
-    array = borrow("cost", cost)
+    array = wrap_device_array("cost", cost)
     if len(array.shape) != 2:
         raise ValueError(f"cost must be a matrix with 2 axes, got shape {array.shape}")
     check_sides("cost", array.shape)
@@ -253,6 +253,6 @@ def _device_problem(cost, mask, maximize: bool, max_cost) -> Problem:
         wider = WIDER.get(array.dtype.name)
         if wider is None:
             raise TypeError(f"cost must hold {', '.join(t.name for t in DTYPES)}; got dtype {array.dtype}")
-        array = borrow("cost", widened(cost, np.dtype(wider)))
+        array = wrap_device_array("cost", widened(cost, np.dtype(wider)))
     transposed = array.shape[0] > array.shape[1]
     return Problem(Dense(array), None, 0, 0, transposed, maximize, False, None, 0, array.library, array)

@@ -16,7 +16,7 @@ Arrays, i of n rows, j of m columns, t a place in a list of `width`
   col_of, row_of  the matching, -1: unmatched
   distance[j]     FAR: not reached;  before[j]: the row it was reached from, ROOT: from a row of zeros
   start[i]        distance at which row i was scanned;  again[i]: at which its bound counts, FAR: never
-  renewed[i]      search in which the list was made anew;  fresh[i]: since then not looked at
+  lists_rebuilt[i]      search in which the list was made anew;  fresh[i]: since then not looked at
   place[node]     in the heap, -1: not there; node j: column j;  node m + i: row i is to be looked at again
 
 Fewer rows than columns: m - n more rows of zeros are thought of, which are alike and take what the others leave.  Where
@@ -72,7 +72,7 @@ class Search(NamedTuple):
     rows: np.ndarray
     filled: np.ndarray
     wanted: np.ndarray
-    renewed: np.ndarray
+    lists_rebuilt: np.ndarray
     fresh: np.ndarray
     line: np.ndarray
     at: np.ndarray
@@ -169,7 +169,7 @@ def augment(lists, s):
             at[STAGE] = SEARCHING
         elif at[STAGE] == RENEWING:
             for k in range(at[WANTED]):
-                s.renewed[s.wanted[k]] = at[AUGMENTED]
+                s.lists_rebuilt[s.wanted[k]] = at[AUGMENTED]
                 s.fresh[s.wanted[k]] = True
             at[STAGE] = SEARCHING
         elif at[STAGE] == SHOWN:
@@ -191,7 +191,7 @@ def augment(lists, s):
                 look(lists, s, i)
                 if s.again[i] > before:
                     continue
-            if s.renewed[i] == at[AUGMENTED]:
+            if s.lists_rebuilt[i] == at[AUGMENTED]:
                 at[WANTED] = 1
                 s.wanted[0] = i
                 at[STAGE] = SHOWN
@@ -346,7 +346,7 @@ def gather_wanted(s):
     count = 0
     for k in range(s.at[HEAP]):
         node = s.heap[k]
-        if node >= m and s.heap_key[k] < s.best[0] and s.renewed[node - m] != s.at[AUGMENTED]:
+        if node >= m and s.heap_key[k] < s.best[0] and s.lists_rebuilt[node - m] != s.at[AUGMENTED]:
             s.wanted[count] = node - m
             count += 1
             if count == REQUESTS:

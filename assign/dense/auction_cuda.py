@@ -50,8 +50,8 @@ DEEPEST = -(1 << (LARGEST + 5))  # of prices; below, the auction gives up: there
 # places in `counts`
 TAKEN, ACTIVE, BIDS, MADE, DROPPED, RETRIES, LATE, PHASES, SPREAD, LISTED, LAST_EPS = range(11)
 PROFILE = 16  # eps, nanoseconds, bids and lists made of each phase
-MOST_PHASES = 40
-COUNTS = PROFILE + 4 * MOST_PHASES
+MAX_PHASES = 40
+COUNTS = PROFILE + 4 * MAX_PHASES
 NEXT, AGAIN, END = -1, -2, -3
 
 
@@ -251,14 +251,14 @@ def auction_kernel_for(form, threads: int):
                 cuda.syncthreads()
             if tid == 0:
                 cuda.atomic.add(counts, ACTIVE, np.int64(-1))
-                at = PROFILE + 4 * min(phases, np.int64(MOST_PHASES - 1))
+                at = PROFILE + 4 * min(phases, np.int64(MAX_PHASES - 1))
                 cuda.atomic.add(counts, at + 2, bids - bids_before)
                 cuda.atomic.add(counts, at + 3, made - made_before)
             bids_before = bids
             made_before = made
             grid_sync()
             if thread == 0:
-                at = PROFILE + 4 * min(phases, np.int64(MOST_PHASES - 1))
+                at = PROFILE + 4 * min(phases, np.int64(MAX_PHASES - 1))
                 now = nanoseconds()
                 counts[at] = eps
                 counts[at + 1] += now - before

@@ -54,7 +54,7 @@ from assign.dense.costs_cuda import FORBIDDEN, Matrix, Points, scale_for
 from assign.dense.reduce_cuda import NO_BITS, STRIP, kernels_of
 from assign.dense.reduce_cuda import THREADS as REDUCE_THREADS
 from gridcut.device import kernel
-from gridcut.device.arrays import DeviceArray, Moment, allocate, borrow, download, to_host, upload
+from gridcut.device.arrays import DeviceArray, Moment, allocate, download, to_host, upload, wrap_device_array
 from gridcut.device.cuda import WARP, multiprocessors
 from gridcut.device.launch import launch, most_blocks
 
@@ -65,7 +65,7 @@ ONE_PHASE = 0.05  # eps where there is but one phase, as `first`
 MOST = 1 << SHIFT
 # Seconds, for each row and at least: four to ten times what auctions took on costs they are good for.  One that takes
 # longer is a price war of rows that want the same few columns, and the search ends it sooner.
-PATIENCE, LEAST_PATIENCE = 40e-6, 0.02
+PATIENCE, MIN_PATIENCE = 40e-6, 0.02
 
 
 def solve(
@@ -90,10 +90,10 @@ def solve(
     last      eps of the last phase, in quantities; below 0: in millionths of that width
     alpha     eps is divided by it from phase to phase
     stop      share of rows without a column at which a phase ends (at least one row)
-    patience  seconds after which the auction gives up; None: PATIENCE for each row, at least LEAST_PATIENCE
+    patience  seconds after which the auction gives up; None: PATIENCE for each row, at least MIN_PATIENCE
     threads   of a block of the auction, a power of two; None: by the number of columns
     """
-    array = cost if isinstance(cost, DeviceArray) else borrow("cost", cost)
+    array = cost if isinstance(cost, DeviceArray) else wrap_device_array("cost", cost)
     if array.strides != (array.shape[1], 1) and array.size > 1:
         raise ValueError("cost must be C-contiguous")
     form = Matrix("f" if array.dtype.kind == "f" else "i")
@@ -149,8 +149,8 @@ def _solve(form, data, n, m, limit, start, callback, options):
     stats["search_seconds"] = time.perf_counter() - begin
     if lost_digits(start if limit is None else None, s.u, s.v, s.col_of):
         return _solve(form, data, n, m, None, None, callback, options)
-    names = {"augmentations": paths.AUGMENTED, "looks": paths.SCANS, "renewed": paths.RENEWED}
-    names |= {"stops": paths.STOPS, "whole_rows": paths.WHOLE}
+    names = {"augmentations": paths.AUGMENTED, "looks": paths.SCANS, "lists_rebuilt": paths.RENEWED}
+    names |= {"stops": paths.STOPS, "full_rows": paths.WHOLE}
     stats |= {name: int(s.at[place]) for name, place in names.items()}
     return upload(s.col_of), upload(s.u), upload(s.v), stats
 
@@ -187,7 +187,7 @@ class Problem:
             (n * AUCTION_WIDTH, np.int32), (n * AUCTION_WIDTH, np.int64), (n, np.int64), (COUNTS, np.int64), zero=True
         )
         if patience is None:
-            patience = max(LEAST_PATIENCE, PATIENCE * n)
+            patience = max(MIN_PATIENCE, PATIENCE * n)
         threads = threads or AUCTION_THREADS[self.m >= MANY]
         auction_kernel = auction_kernel_for(self.form, threads)
         args = (
@@ -201,7 +201,7 @@ class Problem:
         names = {"phases": PHASES, "bids": BIDS, "lists": MADE, "dropped": DROPPED, "retries": RETRIES}
         return {name: int(done[place]) for name, place in names.items()} | {
             "last_eps": int(done[LAST_EPS]),
-            "gave_up": bool(done[LATE]),
+            "timed_out": bool(done[LATE]),
             "blocks": blocks,
             "profile": done[PROFILE:].reshape(-1, 4)[: done[PHASES]].tolist(),  # of each phase, see auction.py
         }
@@ -271,8 +271,8 @@ def search(problem: Problem, first, limit, callback, stats) -> paths.Search:
         rows = s.wanted[: s.at[paths.WANTED]]
         if status == paths.NEED_LISTS:
             problem.set_prices(s.v)
-            for kept, renewed in zip(known, problem.lists(rows), strict=True):
-                kept[rows] = renewed
+            for kept, lists_rebuilt in zip(known, problem.lists(rows), strict=True):
+                kept[rows] = lists_rebuilt
             if callback is not None:
                 callback({**stats, "augmentations": int(s.at[paths.AUGMENTED])})
         else:

@@ -41,7 +41,7 @@ from gridcut.device.launch import launch, most_blocks
 MULTIPLIES = True
 RULES = UNMODIFIED
 COUNTS = ("launches", "repairs")
-MOST_THREADS = 1024  # of a block, on all GPUs
+MAX_THREADS = 1024  # of a block, on all GPUs
 NAP = 200  # nanoseconds a thread rests that has nothing to do
 WAITING, FIXED, LOW, PUSHES, RELABELS = range(5)  # in state
 
@@ -315,7 +315,7 @@ def solve_sparse(
     price_updates  algorithm 5.3 after the first launch of each Refine, if it left nodes active
     arc_fixing     take edges out whose flow will not change
     """
-    cycle, block = check_count("cycle", cycle), check_count("block", block, 1, MOST_THREADS)
+    cycle, block = check_count("cycle", cycle), check_count("block", block, 1, MAX_THREADS)
     device = None
 
     def refine_on_gpu(network, eps, stats):

@@ -44,11 +44,11 @@ REACH = 16  # largest price to start from, as a multiple of the range of costs
 WITHOUT = 16  # rows scanned for each row before the auction is called in, where columns may stay unmatched
 AGAIN = 32  # the same where most rows are matched already
 NEVER = np.iinfo(np.int64).max
-# Of integers: a price that falls below FLOOR ends the auction, and no eps exceeds MOST_EPS.  A bid lowers a price by
+# Of integers: a price that falls below FLOOR ends the auction, and no eps exceeds MAX_EPS.  A bid lowers a price by
 # twice eps and the range of costs at most, which is below 2^61, so nothing leaves int64; and the searches begin with
 # prices so near to one another that no path comes to 2^62.
 FLOOR = -(2**60)
-MOST_EPS = 2.0**57
+MAX_EPS = 2.0**57
 
 
 def solve(indptr, indices, cost, m, *, limit=None, start=None, matched=None, callback=None, alpha=7.0, fine=100.0):
@@ -191,7 +191,7 @@ def _auction(network, v, row_of, waiting, cold, alpha, fine, stats, callback):
     eps = last * alpha ** np.ceil(np.log(FIRST * fine) / np.log(alpha)) if cold else last
     n, floor, most = network.n, network.real(FLOOR if network.whole else -np.inf), np.inf
     if network.whole:
-        eps, last, most = min(eps, MOST_EPS), min(last, MOST_EPS), MOST_EPS
+        eps, last, most = min(eps, MAX_EPS), min(last, MAX_EPS), MAX_EPS
     col_of = np.empty(n, np.int32)
     doubtful = not network.limited
     while True:

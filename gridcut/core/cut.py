@@ -10,7 +10,7 @@ from gridcut.core.completion import complete
 from gridcut.core.grid import Grid, make_layout
 from gridcut.core.load import Reader, fill, reader
 from gridcut.core.problem import Offset, Problem, check_offset, check_problem
-from gridcut.device.arrays import give, to_host
+from gridcut.device.arrays import to_host, to_library
 from gridcut.device.result import Result
 
 __all__ = ["CertificateError", "Cut"]
@@ -165,7 +165,7 @@ class Cut(Result):
         return known_offset(offset, len(problem.shape), problem.edges)
 
     def _give(self, array: np.ndarray):
-        return give(array, self._solved.library)
+        return to_library(array, self._solved.library)
 
     def _arc(self, offset, grid_of) -> np.ndarray:
         offset = self._known(offset)

@@ -13,7 +13,7 @@ import numpy as np
 
 from gridcut.device import cuda_is_available
 from gridcut.device.arguments import plain_array
-from gridcut.device.arrays import DeviceArray, borrow, on_device, widened
+from gridcut.device.arrays import DeviceArray, on_device, widened, wrap_device_array
 
 Offset = tuple[int, ...]
 
@@ -127,7 +127,7 @@ def as_array(name: str, value) -> np.ndarray | DeviceArray:
         if wider is None:
             names = ", ".join(t.name for t in DTYPES)
             raise TypeError(f"{name} must be an array of {names}; got dtype {array.dtype}")
-        array = borrow(name, widened(value, np.dtype(wider)))
+        array = wrap_device_array(name, widened(value, np.dtype(wider)))
     return array
 
 
@@ -137,7 +137,7 @@ def as_device_array(name: str, value) -> DeviceArray:
             f"{name} is an array on a GPU; copy it to the host first: no solver here can reach it "
             "(cutmatch's extra cuda13 or cuda12 brings numba-cuda)"
         )
-    return borrow(name, value)
+    return wrap_device_array(name, value)
 
 
 def as_capacity(name: str, value) -> np.ndarray:

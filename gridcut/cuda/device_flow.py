@@ -16,7 +16,7 @@ from gridcut.core.problem import Problem
 from gridcut.core.units import LOSS
 from gridcut.cuda.device_load import Numbers, Sheet, State, choose_numbers, make_place
 from gridcut.cuda.pixel_kernels import ARC, SINK, SOURCE, cut_kernel, differences_kernel, grid_for, labels_kernel
-from gridcut.device.arrays import Moment, allocate, download, hand_back, overwrite, refusing, synchronize, to_host
+from gridcut.device.arrays import Moment, allocate, download, overwrite, refusing, return_as, synchronize, to_host
 from gridcut.device.launch import launch
 from gridcut.tiles.tile_layout import to_flat
 
@@ -105,7 +105,7 @@ def bound_of(problem: Problem, cut: Measured, labels, unit: float, bounds: list)
 def max_flow_on_device(problem: Problem, name: str, solve, parameters: dict, callback) -> Cut:
     """The cut of one problem that is not empty."""
     problem, state, labels, values, stats, clock, _ = solve_on_device(problem, name, solve, parameters, callback)
-    labels = hand_back(labels.view(np.bool_).reshape(problem.shape), problem.library)
+    labels = return_as(labels.view(np.bool_).reshape(problem.shape), problem.library)
     clock.phase("download")
     later = Later(Fetched(problem, state), library=problem.library)
     return Cut(values[0], labels, "cuda", name, stats, later)
@@ -122,7 +122,7 @@ def batch_on_device(problem: Problem, name: str, solve, parameters: dict, callba
         values[i] = found.value
         pixels = math.prod(problem.shape)
         overwrite(labels[i * pixels : (i + 1) * pixels], to_host(found.labels).view(np.uint8).reshape(-1))
-    labels = hand_back(labels.view(np.bool_).reshape((problem.items, *problem.shape)), problem.library)
+    labels = return_as(labels.view(np.bool_).reshape((problem.items, *problem.shape)), problem.library)
     clock.phase("download")
     fetched = Fetched(problem, state)
     items = [(stats, Later(Item(fetched, i), library=problem.library)) for i in range(problem.items)]

@@ -19,7 +19,7 @@ from gridcut.cuda.pixel_kernels import (
     FLAT,
     MASK,
     MASKED,
-    MOST_UNITS,
+    MAX_UNITS,
     PLANES,
     ROW,
     RUNS,
@@ -84,7 +84,7 @@ class Numbers(NamedTuple):
 
     @property
     def of_form(self) -> np.ndarray:
-        """MOST_UNITS to CLAMPED of the form."""
+        """MAX_UNITS to CLAMPED of the form."""
         _, finer, most, _ = scale_of(self.unit, self.bound) or (1, 1, WHOLE, 1)
         return np.array([most, finer, self.bound is not None], np.int64)
 
@@ -151,7 +151,7 @@ class Sheet:
     def _upload_form(self, constants) -> None:
         """The form and all constants in one copy."""
         form = _form(self.problem, self.place, self._of_row)
-        form[MOST_UNITS : CLAMPED + 1] = self._of_form
+        form[MAX_UNITS : CLAMPED + 1] = self._of_form
         block = np.zeros(form.size + len(constants), np.int64)
         block[: form.size] = form
         raw = block.view(np.uint8)
@@ -261,7 +261,7 @@ class Sheet:
         """Put into the form how float capacities become units, if it differs from what the form says."""
         wanted = numbers.of_form
         if not np.array_equal(wanted, self._of_form):
-            overwrite(self.form[MOST_UNITS : CLAMPED + 1], wanted)
+            overwrite(self.form[MAX_UNITS : CLAMPED + 1], wanted)
             self._of_form = wanted
 
     def load_terminals(self, state: State) -> None:

@@ -11,7 +11,7 @@ from gridcut.cuda.device_changes import change_arcs_kernel, change_terminal_kern
 from gridcut.cuda.device_flow import Clock, Fetched, bound_of, labels_and_values, run
 from gridcut.cuda.device_load import NARROW, Numbers, Sheet, by_arc, choose_numbers, make_place
 from gridcut.cuda.pixel_kernels import ARC, SINK, SOURCE, grid_for
-from gridcut.device.arrays import DeviceArray, allocate, clear, hand_back, synchronize, upload
+from gridcut.device.arrays import DeviceArray, allocate, clear, return_as, synchronize, upload
 from gridcut.device.launch import launch
 from gridcut.methods import works_on_tiles
 
@@ -154,7 +154,7 @@ class DeviceState:
             self._state = state = None  # its memory is for the next one
             self._fill()
             self._warm = True
-        labels = hand_back(labels.view(np.bool_).reshape(problem.shape), self._library)
+        labels = return_as(labels.view(np.bool_).reshape(problem.shape), self._library)
         clock.phase("download")
         numbers = state.numbers
         stats = {

@@ -24,17 +24,17 @@ HEAD, STRIDE_Z, STRIDE_Y = 8, 9, 10  # of the flat layout
 TILES_Z, TILES_Y, TILES_X, LOG_Z, LOG_Y = 8, 9, 10, 11, 12  # of tiles: how many, and the logarithms of their sides
 # Of float capacities (gridcut/core/units.py): the most units, what `scale` leaves to multiply with, and if they are
 # clamped.
-MOST_UNITS, FINER, CLAMPED = 13, 14, 15
+MAX_UNITS, FINER, CLAMPED = 13, 14, 15
 PLANES = 16
 ROW = 8  # numbers of a row
 MASK, SOURCE, SINK, ARC = 0, 1, 2, 3  # rows; arc k has row ARC + k
 
 SLOTS = 4  # arrays read by one launch
 THREADS = 256
-MOST_BLOCKS = 1056  # enough to fill the largest GPUs; threads loop
+MAX_BLOCKS = 1056  # enough to fill the largest GPUs; threads loop
 
 
-def grid_for(runs: int, items: int, slots: int, most: int = MOST_BLOCKS):
+def grid_for(runs: int, items: int, slots: int, most: int = MAX_BLOCKS):
     """The launch that walks over all runs of all images."""
     if SIMULATED:
         return (1, slots, items), WARP
@@ -129,10 +129,10 @@ def capacity_units(value, scale, form):
     if scale == 0:
         return np.int64(value)
     exact = np.float64(value) * scale * np.float64(form[FINER])
-    most = np.float64(form[MOST_UNITS])
+    most = np.float64(form[MAX_UNITS])
     if exact < most:
         return np.int64(exact)
-    return form[MOST_UNITS]
+    return form[MAX_UNITS]
 
 
 @device_function
@@ -152,7 +152,7 @@ def difference(source, sink, scale, form):
 def lost(value, scale, unit, form):
     """What rounding a capacity takes away."""
     exact = value * scale * np.float64(form[FINER])
-    most = np.float64(form[MOST_UNITS])
+    most = np.float64(form[MAX_UNITS])
     return value - np.float64(math.floor(exact if exact < most else most)) * unit
 
 

@@ -59,11 +59,11 @@ def on_device(value) -> bool:
     """Whether a value is an array on a GPU."""
     try:
         return hasattr(value, "__cuda_array_interface__") or _is_simulated(value)
-    except Exception:  # PyTorch does not show the memory of tensors that require gradients; `borrow` says so
+    except Exception:  # PyTorch does not show the memory of tensors that require gradients; `wrap_device_array` says so
         return True
 
 
-def borrow(name: str, value) -> DeviceArray:
+def wrap_device_array(name: str, value) -> DeviceArray:
     """A caller's array on the GPU, without a copy; TypeError if it cannot be read."""
     _, simulated = _numba()
     try:
@@ -86,7 +86,7 @@ def borrow(name: str, value) -> DeviceArray:
     return DeviceArray(data, -below, strides, shape, dtype, library)
 
 
-def hand_back(array, library: str | None):
+def return_as(array, library: str | None):
     """Our own array on the GPU as one of the caller's library; for None a copy on the host."""
     if library is None:
         return array.copy_to_host()
@@ -97,7 +97,7 @@ def hand_back(array, library: str | None):
     return array
 
 
-def give(array: np.ndarray, library: str | None):
+def to_library(array: np.ndarray, library: str | None):
     """An array on the host as one of the caller's library on the GPU; for None itself."""
     if library is None:
         return array
@@ -111,7 +111,7 @@ def give(array: np.ndarray, library: str | None):
 
 def to_host(array) -> np.ndarray:
     """A caller's array on the GPU or on the host as an array on the host."""
-    return borrow("array", array).host() if on_device(array) else array
+    return wrap_device_array("array", array).host() if on_device(array) else array
 
 
 def widened(value, dtype: np.dtype):
@@ -121,7 +121,7 @@ def widened(value, dtype: np.dtype):
         return value.to(getattr(sys.modules["torch"], dtype.name))
     if library == "cupy":
         return value.astype(dtype)
-    return give(borrow("array", value).host().astype(dtype), "numba")
+    return to_library(wrap_device_array("array", value).host().astype(dtype), "numba")
 
 
 def allocate(*wanted: tuple[int, type], zero: bool = False) -> list:

@@ -7,7 +7,7 @@ simulator (NUMBA_ENABLE_CUDASIM=1), which cuda_simulator.py repairs.
     device_function      decorator of functions that kernels call
     cooperative_blocks   how many blocks of a kernel can be on the device at once, as a grid that synchronises needs
     grid_sync            barrier of the whole grid (cooperative launches only; one block in the simulator)
-    ballot, shuffle, lanes_with, warp_sync   exchange in a warp; all 32 threads must take part
+    ballot, shuffle, match_any, warp_sync   exchange in a warp; all 32 threads must take part
     opaque               hides a number from the optimiser
     relaxed_load         reads memory that other threads are changing, anew at every call
 
@@ -39,7 +39,7 @@ config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # a small picture is a small grid: nothi
 SIMULATED = bool(config.ENABLE_CUDASIM)
 WARP = 32
 DEFAULT_SHARED = 48 * 1024  # bytes of shared memory a block may have without asking
-EVERYONE = 0xFFFFFFFF  # all threads of a warp
+FULL_MASK = 0xFFFFFFFF  # all threads of a warp
 
 _SIMULATOR_TAKES = {"device", "debug", "inline", "fastmath", "opt", "cache"}
 
@@ -102,7 +102,7 @@ if SIMULATED:
 
     shuffle_bits = shuffle
 
-    def lanes_with(value):
+    def match_any(value):
         """The lanes that hold the same int32 as this one, as bits of a uint32."""
         return np.uint32(sum(1 << lane for lane, other in enumerate(exchange(value)) if other == value))
 
@@ -110,11 +110,11 @@ if SIMULATED:
         """Barrier of the warp: what its threads wrote to shared memory before is seen by all of them after."""
         exchange(None)
 
-    def lowest_set(bits):
+    def count_trailing_zeros(bits):
         """Number of the lowest bit set in a uint32 that is not 0, as int32."""
         return np.int32((int(bits) & -int(bits)).bit_length() - 1)
 
-    def bits_set(bits):
+    def popcount(bits):
         """How many bits are set in a uint32, as int32."""
         return np.int32(int(bits).bit_count())
 
@@ -143,35 +143,35 @@ else:
     @device_function
     def ballot(predicate):
         """The lanes whose predicate holds, as bits of a uint32."""
-        return np.uint32(cuda.ballot_sync(EVERYONE, predicate))
+        return np.uint32(cuda.ballot_sync(FULL_MASK, predicate))
 
     @device_function
     def shuffle(value, lane):
         """The value of another lane: a signed integer or a float."""
-        return cuda.shfl_sync(EVERYONE, value, lane)
+        return cuda.shfl_sync(FULL_MASK, value, lane)
 
     @device_function
     def shuffle_bits(bits, lane):
         """The uint32 of another lane."""
-        return np.uint32(cuda.shfl_sync(EVERYONE, np.int32(bits), lane))
+        return np.uint32(cuda.shfl_sync(FULL_MASK, np.int32(bits), lane))
 
     @device_function
-    def lanes_with(value):
+    def match_any(value):
         """The lanes that hold the same int32 as this one, as bits of a uint32."""
-        return np.uint32(cuda.match_any_sync(EVERYONE, value))
+        return np.uint32(cuda.match_any_sync(FULL_MASK, value))
 
     @device_function
     def warp_sync():
         """Barrier of the warp: what its threads wrote to shared memory before is seen by all of them after."""
-        cuda.syncwarp(EVERYONE)
+        cuda.syncwarp(FULL_MASK)
 
     @device_function
-    def lowest_set(bits):
+    def count_trailing_zeros(bits):
         """Number of the lowest bit set in a uint32 that is not 0, as int32."""
         return np.int32(cuda.ffs(np.int32(bits)) - 1)
 
     @device_function
-    def bits_set(bits):
+    def popcount(bits):
         """How many bits are set in a uint32, as int32."""
         return np.int32(cuda.popc(np.uint32(bits)))
 

@@ -12,7 +12,7 @@ have come back are used again only after the whole GPU has been waited for, with
 import threading
 from collections import deque
 
-MOST_PIECES = 64
+MAX_PIECES = 64
 SMALLEST = 4096  # bytes
 
 
@@ -49,7 +49,7 @@ class Pool:
         self.empty()
         return size, self._ask(size)
 
-    def give(self, size: int, piece) -> None:
+    def to_library(self, size: int, piece) -> None:
         """Keep a piece, or drop it where that would be too much."""
         if size + _bytes(self._returned) <= self._most and size == size_class(size):
             self._returned.append((size, piece))
@@ -70,7 +70,7 @@ class Pool:
         """Let pieces from `returned` be taken again; the oldest are dropped if there are too many."""
         with self._lock:
             self._free += found
-            while len(self._free) > MOST_PIECES or _bytes(self._free) > self._most:
+            while len(self._free) > MAX_PIECES or _bytes(self._free) > self._most:
                 self._drop(self._free.pop(0)[1])
 
     def held(self) -> int:

@@ -33,7 +33,7 @@ LOOSE = np.uint8(252)
 ROOT = np.uint8(253)
 ORPHAN = np.uint8(254)
 NONE = np.uint8(255)
-MOST_ARCS = 64  # sets of arcs are the bits of one integer
+MAX_ARCS = 64  # sets of arcs are the bits of one integer
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 

@@ -20,7 +20,7 @@ Arrays as in gridcut/core/grid.py and forest.py: 10 bytes a cell and short lists
 import numpy as np
 
 from gridcut.device import thread_count
-from gridcut.ibfs.forest import MOST_ARCS, NONE, Forest, make_work
+from gridcut.ibfs.forest import MAX_ARCS, NONE, Forest, make_work
 from gridcut.ibfs.merge import activate_range, grow_active
 from gridcut.ibfs.prepass import gather, push_one_hop, push_two_hops
 from gridcut.ibfs.seams import Seams
@@ -64,10 +64,10 @@ class Run:
     """
 
     def __init__(self, excess, residual, layout, callback, forest=None, deepest=1, gathers=True):
-        if layout.arcs > MOST_ARCS:
+        if layout.arcs > MAX_ARCS:
             raise ValueError(
                 f"edges has {layout.arcs // 2} pairs of opposite offsets; method 'trees' takes at most "
-                f"{MOST_ARCS // 2}, use method='push_relabel'"
+                f"{MAX_ARCS // 2}, use method='push_relabel'"
             )
         self.excess = excess
         self.residual = residual

@@ -15,7 +15,7 @@ import numpy as np
 from gridcut.core.grid import make_layout
 from gridcut.core.terms import ends
 from gridcut.energy import energy_of
-from gridcut.ibfs.forest import MOST_ARCS, NONE, Forest, make_work
+from gridcut.ibfs.forest import MAX_ARCS, NONE, Forest, make_work
 from gridcut.ibfs.ibfs import Run
 from gridcut.ibfs.prepass import push_one_hop
 from gridcut.ibfs.search import SINK
@@ -36,8 +36,8 @@ class State:
         self.layout = layout = make_layout(problem.shape, problem.weights)
         number = problem.unary.dtype
         size, arcs = layout.size, layout.arcs
-        if arcs > MOST_ARCS:
-            raise ValueError(f"weights has {arcs // 2} kinds of edges; moves take at most {MOST_ARCS // 2}")
+        if arcs > MAX_ARCS:
+            raise ValueError(f"weights has {arcs // 2} kinds of edges; moves take at most {MAX_ARCS // 2}")
         self.index_type = index_type(size)
         self.problem = problem
         self.field = Field(

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridcut.device.arrays import allocate, clear, download, hand_back, overwrite, refusing, upload
+from gridcut.device.arrays import allocate, clear, download, overwrite, refusing, return_as, upload
 from gridcut.device.cuda import SIMULATED, multiprocessors
 from gridcut.device.launch import launch, most_blocks, prepare
 from gridcut.multilabel import next_move_cuda as turn
@@ -194,7 +194,7 @@ class DeviceDescent:
             raise AssertionError(f"the gains lead to {self.energy}, the labels cost {again}")
         begun = time.perf_counter()
         raster = problem.raster(self._label)
-        labels = hand_back(raster.reshape(problem.shape), problem.library)
+        labels = return_as(raster.reshape(problem.shape), problem.library)
         energies = [self.first_energy, *(step.energy for step in self.steps)]
         stats = {
             "energies": [energy * problem.unit for energy in energies],

@@ -25,12 +25,12 @@ from gridcut.cuda.pixel_kernels import warp_sum
 from gridcut.device.cuda import (
     SIMULATED,
     ballot,
-    bits_set,
     cuda,
     cuda_kernel,
     device_function,
     grid_sync,
     nanoseconds,
+    popcount,
     relaxed_load,
 )
 from gridcut.multilabel.flood_cuda import flood
@@ -180,7 +180,7 @@ def turn_for(shape: Shape):
                         )  # fmt: skip
                         if lane == 0:
                             sets[np.int64(base) + i] = changed
-                            count += bits_set(changed)
+                            count += popcount(changed)
                     i = np.int32(i + warps)
                 count = warp_sum(count)
                 if lane == 0 and count > 0:

@@ -21,7 +21,7 @@ from gridcut.multilabel.forbidden import clamped_costs
 
 LIMIT = 2**62  # of every total
 COST_BITS = 30
-MOST_BITS = 1000  # so that the unit is a number
+MAX_BITS = 1000  # so that the unit is a number
 
 
 class LabelProblem(NamedTuple):
@@ -141,7 +141,7 @@ def choose_units(shape, spread, heaviest: list, cost: np.ndarray, is_float: bool
     total = bound * max(1, math.prod(shape[1:])) * shape[0]
     unit, power, lighter, given = 1, None, None, cost
     if is_float:
-        power = min(61 - math.frexp(total)[1], MOST_BITS) if total else 0
+        power = min(61 - math.frexp(total)[1], MAX_BITS) if total else 0
         for_cost = COST_BITS - math.frexp(largest)[1] if largest else 0
         unit = 2.0**-power
         cost = scaled(cost, for_cost)

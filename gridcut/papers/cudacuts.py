@@ -42,7 +42,7 @@ from gridcut.device.arguments import check_count
 from gridcut.device.arrays import allocate
 from gridcut.device.cuda import cuda, cuda_kernel, device_function
 from gridcut.papers.global_relabel_cuda import (
-    MOST_THREADS,
+    MAX_THREADS,
     blocks_of,
     check_counts,
     count_operations,
@@ -208,9 +208,9 @@ def check_parameters(pushes, global_every, block) -> None:
     if not isinstance(block, tuple | list) or len(block) != 2:
         raise TypeError(f"block must be a pair of integers, got {block!r:.60}")
     for i, side in enumerate(block):
-        check_count(f"block[{i}]", side, 1, MOST_THREADS)
-    if block[0] * block[1] > MOST_THREADS:
-        raise ValueError(f"block must have a product of at most {MOST_THREADS}, got {block!r:.60}")
+        check_count(f"block[{i}]", side, 1, MAX_THREADS)
+    if block[0] * block[1] > MAX_THREADS:
+        raise ValueError(f"block must have a product of at most {MAX_THREADS}, got {block!r:.60}")
 
 
 def solve(excess, residual, step, *, layout, pushes=1, global_every=64, block=(32, 8), callback=None):

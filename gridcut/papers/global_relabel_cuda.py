@@ -26,21 +26,21 @@ from gridcut.device.cuda import (
     SIMULATED,
     WARP,
     ballot,
-    bits_set,
     cooperative_blocks,
+    count_trailing_zeros,
     cuda,
     cuda_kernel,
     device_function,
     grid_sync,
-    lowest_set,
+    popcount,
     relaxed_load,
     shuffle,
 )
 
-MOST_CELLS = 2**31 - 2**24  # cells and heights are int32, and a thread may count one stride past the last cell
+MAX_CELLS = 2**31 - 2**24  # cells and heights are int32, and a thread may count one stride past the last cell
 THREADS = WARP if SIMULATED else 256  # a block where the shape of blocks is of no interest
-MOST_STEPS = 2**31 - 1  # what kernels count to
-MOST_THREADS = 1024  # of a block, on all GPUs
+MAX_STEPS = 2**31 - 1  # what kernels count to
+MAX_THREADS = 1024  # of a block, on all GPUs
 SLOTS = 256  # counters of operations: as many as keep blocks from queuing for one of them
 
 
@@ -88,14 +88,14 @@ def append(queue, tally, slot, end, found, cell):
     bits = ballot(found)
     if bits != 0:
         lane = int32(cuda.laneid)
-        leader = lowest_set(bits)
+        leader = count_trailing_zeros(bits)
         at = int32(0)
         if lane == leader:
-            at = int32(cuda.atomic.add(tally, slot, bits_set(bits)))
+            at = int32(cuda.atomic.add(tally, slot, popcount(bits)))
         at = int32(shuffle(at, leader))
         if found:
             below = (int64(1) << int64(lane)) - int64(1)
-            queue[end + at + bits_set(int64(bits) & below)] = cell
+            queue[end + at + popcount(int64(bits) & below)] = cell
 
 
 @cuda_kernel
@@ -195,14 +195,14 @@ def blocks_of(items: int, threads: int) -> int:
 
 def check_size(size: int) -> None:
     """Refuse more cells than int32 can number."""
-    if size >= MOST_CELLS:
-        raise ValueError(f"this method takes less than {MOST_CELLS} cells on a GPU, got {size}; cut it into pieces")
+    if size >= MAX_CELLS:
+        raise ValueError(f"this method takes less than {MAX_CELLS} cells on a GPU, got {size}; cut it into pieces")
 
 
 def check_counts(**parameters) -> None:
     """Refuse parameters that are no integers of 1 or more, or too large for a kernel."""
     for name, value in parameters.items():
-        check_count(name, value, 1, MOST_THREADS if name == "block" else MOST_STEPS)
+        check_count(name, value, 1, MAX_THREADS if name == "block" else MAX_STEPS)
 
 
 def make_counts():

@@ -177,7 +177,7 @@ def discharge(tile, rim, arcs, offsets, steps_to, deltas, laps, rise, per, h, w,
 
 
 @device_function
-def give(q, k, row, x, amount, arcs, excess, residual, bits):
+def to_library(q, k, row, x, amount, arcs, excess, residual, bits):
     """Add what came over the border to pixel (row, x) of tile q and to its residual of arc k; has it excess now?"""
     bit = np.uint32(FIRST << np.uint32(x))
     words = q * (arcs + 2) * 32 + row
@@ -221,7 +221,7 @@ def store_tile(
                     q = tile_at(iz, iy, ix, sz, sy, sx, tiles, first)
                     q_row = (z + dz - sz * tile[0]) * tile[1] + y + dy - sy * tile[1]
                     q_x = x + dx - sx * 32
-                    if give(q, k ^ 1, q_row, q_x, before - now, arcs, excess, residual, bits):
+                    if to_library(q, k ^ 1, q_row, q_x, before - now, arcs, excess, residual, bits):
                         colour = colour_of(iz + sz, iy + sy, ix + sx, diagonal)
                         enqueue(q, slot_of(colour, working, turn), queued, lists, counts, n)
             residual[cell] = now

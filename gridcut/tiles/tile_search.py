@@ -17,7 +17,7 @@ Shared memory of a search, int32 words from `base`
 
 import numpy as np
 
-from gridcut.device.cuda import ballot, device_function, lowest_set, opaque, shuffle, shuffle_bits, warp_sync
+from gridcut.device.cuda import ballot, count_trailing_zeros, device_function, opaque, shuffle, shuffle_bits, warp_sync
 
 FAR = 1 << 30  # the height of a pixel that cannot reach the sink, as far as is known
 PITCH = 33  # words between two rows, so that columns too are free of bank conflicts
@@ -127,7 +127,7 @@ def search(lane, sinks, tile, arcs, offsets, faces, level, bits, base):
             reached = np.uint32(reached | (frontier & bits[np.uint32(masks + k * 32)]))
         # Written while the shuffles are on their way.
         while new != NONE:
-            level[np.uint32(mine + lowest_set(new))] = now
+            level[np.uint32(mine + count_trailing_zeros(new))] = now
             new = np.uint32(new & (new - FIRST))
         new = reached
         now = np.int32(now + 1)

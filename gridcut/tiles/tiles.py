@@ -28,7 +28,7 @@ from gridcut.device.arguments import check_count, check_positive
 from gridcut.device.arrays import allocate, clear, download
 from gridcut.device.cuda import SIMULATED, WARP, multiprocessors
 from gridcut.device.launch import launch, most_blocks, prepare
-from gridcut.papers.global_relabel_cuda import MOST_STEPS
+from gridcut.papers.global_relabel_cuda import MAX_STEPS
 from gridcut.tiles.tile_discharge import LAP
 from gridcut.tiles.tile_kernels import (
     COUNTS,
@@ -54,7 +54,7 @@ MANY = 1000
 AHEAD = 8  # rounds launched before the host looks whether they are still needed: one that is not does nothing
 AHEAD_IF_SMALL = 4
 SMALL = 1024  # tiles; so few are spread thinly over the device, where barriers of fewer blocks are faster
-MOST_WORKERS = 1056  # warps that wait for tiles to search; more of them are in each other's way
+MAX_WORKERS = 1056  # warps that wait for tiles to search; more of them are in each other's way
 
 
 class TileState(NamedTuple):
@@ -91,7 +91,7 @@ def prepare_rounds(excess, residual, layout, state: TileState, steps=32, balance
     search_shared = 4 * warps * search_words(layout.arcs)
     most = most_blocks(relabel, (*common, np.int32(0)), threads, search_shared)
     search_blocks = min(most, -(-n // warps))
-    workers = np.int32(min(search_blocks * warps, MOST_WORKERS))
+    workers = np.int32(min(search_blocks * warps, MAX_WORKERS))
     search = prepare(relabel, search_blocks, threads, *common, workers, shared=search_shared)
     options = (np.int32(-(-steps // LAP)), np.float64(balance))
     shared = shared_bytes(shape)
@@ -120,7 +120,7 @@ def solve(excess, residual, layout, *, warm=None, callback=None, steps=32, balan
     steps     steps of a pixel each time its tile is discharged, in the first rounds; twice as many later
     balance   time spent on discharging, as a multiple of that spent on relabeling
     """
-    steps = check_count("steps", steps, 1, MOST_STEPS)
+    steps = check_count("steps", steps, 1, MAX_STEPS)
     balance = check_positive("balance", balance)
     n, arcs = layout.count, layout.arcs
     state = make_state(n, arcs, list_count(shape_of(layout, excess.dtype))) if warm is None else warm

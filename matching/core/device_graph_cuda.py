@@ -18,13 +18,13 @@ from gridcut.device import cuda_is_available
 from gridcut.device.arrays import (
     DeviceArray,
     allocate,
-    borrow,
     download,
     on_device,
     refusing,
     synchronize,
     upload,
     widened,
+    wrap_device_array,
 )
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel
 from gridcut.device.launch import launch
@@ -126,10 +126,10 @@ def integers(name: str, value) -> DeviceArray:
     """A one-dimensional array of int32 or int64 on the GPU."""
     if not on_device(value):
         raise TypeError(f"{name} lies on the host and the other array of graph on the GPU; copy one to the other")
-    array = borrow(name, value)
+    array = wrap_device_array(name, value)
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise TypeError(f"{name} must be a one-dimensional array of integers, got {array.dtype}, {array.shape}")
-    return array if array.dtype in (np.int32, np.int64) else borrow(name, widened(value, np.dtype(np.int64)))
+    return array if array.dtype in (np.int32, np.int64) else wrap_device_array(name, widened(value, np.dtype(np.int64)))
 
 
 def flat(array: DeviceArray, dtype) -> tuple:

@@ -150,7 +150,7 @@ def own_levels_of(level):
     """A function for each block of a grid, which works off levels from its share of the frontier; `level` as above."""
 
     @device_function
-    def own_levels(graph, work, queue, near, place, state, turn, head, tail, most):
+    def block_levels(graph, work, queue, near, place, state, turn, head, tail, most):
         """At most `most` levels: (levels, edges).  The share of a block is SHARE vertices at most.
 
         The frontier left over is in the queue behind `tail` after the next barrier of the grid, its length in
@@ -184,4 +184,4 @@ def own_levels_of(level):
         deliver(queue, near, place, state, turn, tail, int32(NEAR - half), number)
         return levels, edges
 
-    return own_levels
+    return block_levels

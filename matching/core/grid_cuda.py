@@ -8,12 +8,12 @@ from numba import int32, int64
 
 from gridcut.device.cuda import SIMULATED, cuda, device_function, grid_sync, multiprocessors, shuffle
 from gridcut.device.launch import launch, most_blocks
-from matching.core.limits_cuda import MOST_BLOCKS
+from matching.core.limits_cuda import MAX_BLOCKS
 
 SUMMED = 32 if SIMULATED else 256  # threads of the blocks of every kernel that calls `places`
 
 
-def run_kernel(kernel, args, threads: int, items: int, share: int = MOST_BLOCKS) -> None:
+def run_kernel(kernel, args, threads: int, items: int, share: int = MAX_BLOCKS) -> None:
     """Launch a cooperative kernel with a thread for each item, as far as the GPU has them.
 
     threads   of a block
@@ -21,7 +21,7 @@ def run_kernel(kernel, args, threads: int, items: int, share: int = MOST_BLOCKS)
     """
     if SIMULATED:
         threads = 32
-    blocks = min(most_blocks(kernel, args, threads), share * multiprocessors(), MOST_BLOCKS)
+    blocks = min(most_blocks(kernel, args, threads), share * multiprocessors(), MAX_BLOCKS)
     launch(kernel, max(1, min(blocks, -(-items // threads))), threads, *args)
 
 

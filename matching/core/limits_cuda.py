@@ -4,9 +4,9 @@ Kernels number vertices with int32.  Their loops add the number of threads of th
 lists share one array, their length, so the limits lie below 2^31.
 """
 
-MOST_BLOCKS = 4096  # of a cooperative grid, the room in block_sums of grid.py
-MOST_THREADS = MOST_BLOCKS * 1024  # as many as CUDA allows in a block
-SIDE = 2**31 - 1 - MOST_THREADS  # vertices on one side, or of a general graph
+MAX_BLOCKS = 4096  # of a cooperative grid, the room in block_sums of grid.py
+MAX_THREADS = MAX_BLOCKS * 1024  # as many as CUDA allows in a block
+SIDE = 2**31 - 1 - MAX_THREADS  # vertices on one side, or of a general graph
 LISTED = 2**30  # vertices of which two lists share one array
 LABELLED = 2**31 - 4  # vertices of both sides, whose labels go up to their number
 

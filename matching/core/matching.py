@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from gridcut.device.arrays import give, to_host
+from gridcut.device.arrays import to_host, to_library
 from matching.core.certificate import CertificateError, certify, certify_cardinality, koenig_cover
 from matching.core.device_graph import DeviceBipartiteGraph
 from matching.core.graph import BipartiteGraph
@@ -92,4 +92,4 @@ class Matching:
 
     def _given_back(self, *arrays):
         """Arrays on the host as the caller wants them."""
-        return tuple(give(a, getattr(self._graph, "library", None)) for a in arrays)
+        return tuple(to_library(a, getattr(self._graph, "library", None)) for a in arrays)

@@ -23,7 +23,7 @@ from numba import int32, int64
 
 from gridcut.device.arrays import allocate, download
 from gridcut.device.cuda import cuda, cuda_kernel, device_function, grid_sync
-from matching.core.grid_cuda import MOST_BLOCKS, SUMMED, places, run_kernel
+from matching.core.grid_cuda import MAX_BLOCKS, SUMMED, places, run_kernel
 
 LOWER = 0xFFFFFFFF  # the half of a key that holds the index
 
@@ -105,7 +105,7 @@ def in_order(ptr, adj) -> tuple:
     """(ptr, adj) on the GPU, of at least one entry, as new arrays in order."""
     rows, edges = ptr.size - 1, adj.size
     key, own_ptr, own_adj, block_sums, total = allocate(
-        (edges, np.int64), (rows + 1, np.int64), (edges, np.int32), (MOST_BLOCKS, np.int64), (1, np.int64)
+        (edges, np.int64), (rows + 1, np.int64), (edges, np.int32), (MAX_BLOCKS, np.int64), (1, np.int64)
     )
     run_kernel(order_kernel, (ptr, adj, key, own_ptr, own_adj, block_sums, total), SUMMED, edges)
     return own_ptr, own_adj[: int(download(total)[0])]

@@ -66,7 +66,7 @@ CHECKS = {
     "grafting": switch,
     "grid": lambda name, value: one_of(name, value, ("ct", "mt")),
     "lookahead": switch,
-    "own_levels": lambda name, value: check_count(name, value, 0, MAX_INT32),
+    "block_levels": lambda name, value: check_count(name, value, 0, MAX_INT32),
     "p": fraction,
     "rounds": lambda name, value: check_count(name, value, 0, MAX_INT32),
     "search": lambda name, value: one_of(name, value, ("gpubfs", "gpubfs_wr")),

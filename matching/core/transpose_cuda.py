@@ -13,7 +13,7 @@ from numba import int32, int64
 
 from gridcut.device.arrays import allocate
 from gridcut.device.cuda import cuda, cuda_kernel, grid_sync
-from matching.core.grid_cuda import MOST_BLOCKS, SUMMED, places, run_kernel
+from matching.core.grid_cuda import MAX_BLOCKS, SUMMED, places, run_kernel
 
 
 @cuda_kernel
@@ -69,7 +69,7 @@ def transpose_kernel(ptr, adj, other_ptr, other_adj, next_place, block_sums):
 def transposed(ptr, adj, cols: int) -> tuple:
     """(other_ptr, other_adj) on the GPU, of at least one row and one column."""
     other_ptr, other_adj, next_place, block_sums = allocate(
-        (cols + 1, np.int64), (adj.size, np.int32), (cols, np.int64), (MOST_BLOCKS, np.int64)
+        (cols + 1, np.int64), (adj.size, np.int32), (cols, np.int64), (MAX_BLOCKS, np.int64)
     )
     run_kernel(transpose_kernel, (ptr, adj, other_ptr, other_adj, next_place, block_sums), SUMMED, adj.size)
     return other_ptr, other_adj

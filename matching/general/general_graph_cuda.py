@@ -19,13 +19,13 @@ from numba import float64, int32, int64
 from gridcut.device.arrays import (
     DeviceArray,
     allocate,
-    borrow,
     download,
     on_device,
     refusing,
     synchronize,
     upload,
     widened,
+    wrap_device_array,
 )
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel, device_function
 from gridcut.device.launch import launch
@@ -125,7 +125,7 @@ def weights(name: str, value, number: int) -> DeviceArray | None:
     """One weight for each entry, int64 or float64; None for those of a boolean matrix."""
     if not on_device(value):
         raise TypeError(f"{name} lies on the host and graph on the GPU; copy one to the other")
-    array = borrow(name, value)
+    array = wrap_device_array(name, value)
     if array.dtype == bool:
         return None
     if array.dtype.kind not in "iuf":
@@ -133,7 +133,7 @@ def weights(name: str, value, number: int) -> DeviceArray | None:
     if array.shape != (number,):
         raise ValueError(f"{name} must have one value for each stored entry, {(number,)}; got {array.shape}")
     kind = np.dtype(np.float64 if array.dtype.kind == "f" else np.int64)
-    return array if array.dtype == kind else borrow(name, widened(value, kind))
+    return array if array.dtype == kind else wrap_device_array(name, widened(value, kind))
 
 
 def in_one_piece(array: DeviceArray):

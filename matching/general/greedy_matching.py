@@ -12,7 +12,7 @@ from importlib import import_module
 import numpy as np
 
 from gridcut.device import CertificateError, DeviceName, resolve, thread_count
-from gridcut.device.arrays import give, to_host
+from gridcut.device.arrays import to_host, to_library
 from matching.core.device_graph import DeviceGeneralGraph, lies_on_gpu
 from matching.core.parameters import check_seed, check_threads, checked
 from matching.general.general_graph import GeneralGraph, check_graph
@@ -62,7 +62,7 @@ class GreedyMatching:
         """The pairs (lower vertex, upper vertex), lower ones ascending; shape (size, 2)."""
         partner = to_host(self.partner)
         lower = np.flatnonzero(partner > np.arange(len(partner)))
-        return give(np.column_stack([lower, partner[lower]]), getattr(self._graph, "library", None))
+        return to_library(np.column_stack([lower, partner[lower]]), getattr(self._graph, "library", None))
 
     def check(self) -> None:
         """Prove that this is a maximal matching of this weight; raises CertificateError.

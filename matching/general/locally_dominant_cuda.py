@@ -26,11 +26,11 @@ from numba import float64, int32, int64
 from gridcut.device.arrays import allocate, download, upload
 from gridcut.device.cuda import (
     ballot,
+    count_trailing_zeros,
     cuda,
     cuda_kernel,
     device_function,
     grid_sync,
-    lowest_set,
     relaxed_load,
     shuffle,
 )
@@ -92,7 +92,7 @@ def search(ptr, adj, weight, partner, candidate, lists, here, number, thread, th
             candidate[v] = adj[best] if best >= 0 else int32(NOBODY)
         hubs = ballot(many)
         while hubs != 0:
-            which = lowest_set(hubs)
+            which = count_trailing_zeros(hubs)
             hubs = hubs & (hubs - 1)
             start, stop = shuffle(k, which), shuffle(end, which)
             best, most = heaviest_free(adj, weight, partner, start + lane, stop, int32(32))

@@ -11,11 +11,11 @@ O(entries up to the first that suits, or all for the heaviest).
 
 from numba import int32, int64, uint32
 
-from gridcut.device.cuda import SIMULATED, ballot, cuda, device_function, lanes_with, lowest_set, shuffle
+from gridcut.device.cuda import SIMULATED, ballot, count_trailing_zeros, cuda, device_function, match_any, shuffle
 from matching.general.common_cuda import MANY, heaviest_of
 from matching.general.parallel import BLUE, NO_HOPE, NOBODY, RED
 
-MOST_LANES = 2 if SIMULATED else 8  # of a vertex, where there are more threads than vertices
+MAX_LANES = 2 if SIMULATED else 8  # of a vertex, where there are more threads than vertices
 AT_ONCE = 2  # neighbours that a lane looks at side by side
 
 
@@ -59,7 +59,7 @@ def look(adj, weight, heaviest, state, choice, v, start, k, end, lanes, proposin
     chosen = int64(ballot(best >= 0)) & group
     hopes = int64(ballot(hope)) & group
     w = adj[start + best] if best >= 0 else int32(NOBODY) if hopes != 0 else int32(NO_HOPE)
-    return shuffle(w, lowest_set(uint32(chosen)) if chosen != 0 else lane)
+    return shuffle(w, count_trailing_zeros(uint32(chosen)) if chosen != 0 else lane)
 
 
 @device_function
@@ -70,8 +70,8 @@ def propose(choice, v, w, asks):
     a warp one goes, the first, whose name mostly is the least.
     """
     lane = int32(cuda.threadIdx.x & 31)
-    same = lanes_with(w if asks else int32(-1 - lane))
-    first = shuffle(v, lowest_set(same))
+    same = match_any(w if asks else int32(-1 - lane))
+    first = shuffle(v, count_trailing_zeros(same))
     if asks and not first < v:
         cuda.atomic.min(choice, w, v)
 
@@ -84,7 +84,7 @@ def choose_all(ptr, adj, weight, heaviest, state, choice, lists, first, number, 
     """
     lane = int32(thread & 31)
     shift = int32(0)
-    while (1 << shift) < MOST_LANES and int64(number) << (shift + 1) <= threads:
+    while (1 << shift) < MAX_LANES and int64(number) << (shift + 1) <= threads:
         shift = int32(shift + 1)
     lanes = int32(1 << shift)
     leads = lane & (lanes - 1) == 0
@@ -108,7 +108,7 @@ def choose_all(ptr, adj, weight, heaviest, state, choice, lists, first, number, 
         w = look(adj, weight, heaviest, state, choice, v, start, int32(0), near, lanes, proposing)
         left = ballot(leads and near < end and w < 0)
         while left != 0:
-            which = lowest_set(left)
+            which = count_trailing_zeros(left)
             left = left & (left - 1)
             hub, its, begin, stop = shuffle(v, which), shuffle(start, which), shuffle(near, which), shuffle(end, which)
             far = look(adj, weight, heaviest, state, choice, hub, its, begin, stop, int32(32), proposing)

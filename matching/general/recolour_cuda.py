@@ -14,7 +14,7 @@ Arrays and races: parallel.py.  O(n) a round.
 
 from numba import int8, int32, uint32
 
-from gridcut.device.cuda import SIMULATED, ballot, bits_set, cuda, device_function, shuffle
+from gridcut.device.cuda import SIMULATED, ballot, cuda, device_function, popcount, shuffle
 from matching.general.colour import colour_sum
 from matching.general.common_cuda import LIVE, device_code
 from matching.general.parallel import BLUE, DEAD, MATCHED, NO_HOPE, RED
@@ -139,8 +139,8 @@ def deal(partner, colour, choice, lists, of_before, there, state, turn, r, limit
                         choice[v] = int32(NOT_ASKED)
                 live |= int32(is_live) << (j + k)
                 blue |= int32(is_blue) << (j + k)
-                blues = int32(blues + bits_set(ballot(is_blue)))
-                reds = int32(reds + bits_set(ballot(is_live and not is_blue)))
+                blues = int32(blues + popcount(ballot(is_blue)))
+                reds = int32(reds + popcount(ballot(is_live and not is_blue)))
             j = int32(j + ABREAST)
         front, back = rooms_for(blues, reds, state, turn)
         front = int32(there + front)
@@ -154,10 +154,10 @@ def deal(partner, colour, choice, lists, of_before, there, state, turn, r, limit
             if is_live:
                 v = listed(lists, of_before, int32(start + 32 * j + lane))
                 if is_blue:
-                    lists[front + bits_set(all_blue & below)] = v
+                    lists[front + popcount(all_blue & below)] = v
                 else:
-                    lists[back - bits_set(all_red & below)] = v
-            front = int32(front + bits_set(all_blue))
-            back = int32(back - bits_set(all_red))
+                    lists[back - popcount(all_red & below)] = v
+            front = int32(front + popcount(all_blue))
+            back = int32(back - popcount(all_red))
             j = int32(j + 1)
         around = int32(around + share * threads)

@@ -18,7 +18,7 @@ import numpy as np
 from numba import int32, int64
 
 from gridcut.device.arrays import download, upload
-from gridcut.device.cuda import SIMULATED, ballot, cuda, cuda_kernel, device_function, lowest_set, shuffle
+from gridcut.device.cuda import SIMULATED, ballot, count_trailing_zeros, cuda, cuda_kernel, device_function, shuffle
 from gridcut.device.launch import launch
 from matching.core.grid_cuda import add_up, from_somewhere
 from matching.core.problem_cuda import EDGES, DeviceGraph, for_host
@@ -74,7 +74,7 @@ def cheap_kernel(row_ptr, row_adj, row_match, col_match, counts, bits):
             stop = j
     waiting = ballot(j < number)
     while waiting != 0:
-        which = lowest_set(waiting)
+        which = count_trailing_zeros(waiting)
         waiting = waiting & (waiting - 1)
         place = int64(MANY)
         first = shuffle(begin, which)
@@ -87,7 +87,7 @@ def cheap_kernel(row_ptr, row_adj, row_match, col_match, counts, bits):
                 c = row_adj[first + from_somewhere(owner, place + lane, last)]
             free = ballot(c >= 0 and col_match[max(c, int32(0))] < 0)
             while looking and free != 0:
-                lucky = lane == lowest_set(free) and take(col_match, c, owner)
+                lucky = lane == count_trailing_zeros(free) and take(col_match, c, owner)
                 if lucky:
                     row_match[owner] = c
                 looking = ballot(lucky) == 0

@@ -50,7 +50,7 @@ MATCHED = -(1 << 62)
 AHEAD = 4  # entries between two steps of fetching
 LONGEST = 16  # neighbours of a vertex that are fetched ahead
 ROWS_PER_PICK = 1 << 14  # graphs with so many rows more let one row more take a column at a time ...
-MOST_PICKS = 64  # ... up to this
+MAX_PICKS = 64  # ... up to this
 OUTSIDE = -2  # in a match: free, and not in the core
 LARGEST = 2**31 - 1  # vertices of both sides: they are numbered through with int32
 PIECE = 256  # rows that a thread takes to let them take columns
@@ -255,7 +255,7 @@ def match(graph: BipartiteGraph, row_match, col_match, anyone: bool, threads: in
     queues = [np.empty(3 * n + m + 1, np.int32) for _ in range(threads)]
     rows, cols, both = ([size * i // threads for i in range(threads + 1)] for size in (n, m, n + m))
     shared = None if threads == 1 else np.zeros(1, np.int64)
-    together = min(1 + n // ROWS_PER_PICK, MOST_PICKS)
+    together = min(1 + n // ROWS_PER_PICK, MAX_PICKS)
 
     def count(i):
         count_free(row_ptr, row_adj, row_match, col_match, anyone, 0, n, left, rows[i], rows[i + 1])

@@ -33,11 +33,11 @@ from gridcut.device.arrays import allocate, download, upload
 from gridcut.device.cuda import (
     SIMULATED,
     ballot,
+    count_trailing_zeros,
     cuda,
     cuda_kernel,
     device_function,
     grid_sync,
-    lowest_set,
     relaxed_load,
     shuffle,
 )
@@ -91,7 +91,7 @@ def lower_all(ptr, adj, u, degree, out, queue, state, pushing, lane):
         lower(adj, k, end, int32(1), degree, out, queue, state, pushing)
     hubs = ballot(many)
     while hubs != 0:
-        which = lowest_set(hubs)
+        which = count_trailing_zeros(hubs)
         hubs = hubs & (hubs - 1)
         start, stop = shuffle(k, which), shuffle(end, which)
         lower(adj, start + lane, stop, int32(32), degree, out, queue, state, pushing)
@@ -134,7 +134,7 @@ def match_some(graph, work, out, head, number, share, thread, threads):
             j += 1
         waiting = ballot(u < 0 and j < most)
         while waiting != 0:
-            which = lowest_set(waiting)
+            which = count_trailing_zeros(waiting)
             waiting = waiting & (waiting - 1)
             first_of, last = shuffle(begin, which), shuffle(most, which)
             owner = shuffle(v, which)
@@ -144,7 +144,7 @@ def match_some(graph, work, out, head, number, share, thread, threads):
                 c = adj[first_of + from_somewhere(owner, place + lane, last)] if place + lane < last else int32(-1)
                 free = ballot(c >= 0 and other_match[max(c, int32(0))] < 0)
                 if free != 0:
-                    found = shuffle(c, lowest_set(free))
+                    found = shuffle(c, count_trailing_zeros(free))
                 place += 32
                 edges += 1
             if lane == which:

@@ -28,7 +28,7 @@ from numba import float64, int32, int64
 
 from gridcut.device.arrays import allocate, download, upload
 from gridcut.device.cuda import cuda, cuda_kernel, device_function, grid_sync, relaxed_load
-from matching.core.grid_cuda import MOST_BLOCKS, SUMMED, add_up, next_turn, places, run_kernel
+from matching.core.grid_cuda import MAX_BLOCKS, SUMMED, add_up, next_turn, places, run_kernel
 from matching.core.limits_cuda import check_labels, check_lists
 from matching.core.problem_cuda import EDGES, PATH_LENGTH, PHASES, as_stats
 from matching.papers.labels_cuda import (
@@ -226,7 +226,7 @@ def maximise(method: str, graph, row_match, col_match, relabel, shrink_from: int
     check_labels(rows + cols)
     check_lists(method, "columns", cols, "'g_pr_first' or 'ms_bfs_graft'")
     sizes = (rows, cols, 3 * cols, cols)
-    work = allocate(*((size, np.int32) for size in sizes), (MOST_BLOCKS, np.int64))
+    work = allocate(*((size, np.int32) for size in sizes), (MAX_BLOCKS, np.int64))
     counts = upload(np.zeros(9, np.int64))
     lists = (graph.col_ptr, graph.col_adj, graph.row_ptr, graph.row_adj)
     arguments = (*lists, row_match, col_match, *work, counts, *strategy, np.int32(shrink_from))

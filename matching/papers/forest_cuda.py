@@ -41,14 +41,14 @@ at by its whole warp.
 
 from numba import int32, int64, uint32
 
-from gridcut.device.cuda import SIMULATED, ballot, cuda, device_function, lowest_set, relaxed_load, shuffle
+from gridcut.device.cuda import SIMULATED, ballot, count_trailing_zeros, cuda, device_function, relaxed_load, shuffle
 from matching.core.frontier_cuda import NEAR, STATES, TOGETHER, narrow_levels_of, own_levels_of, push
 from matching.core.grid_cuda import from_somewhere
 
 UNSEEN, RENEWED = -1, -2
 FOUND, ACTIVE, FRESH, ALONE, TIRED, FOREST_STATES = range(STATES, STATES + 6)  # in state
 
-MOST_LANES = 8  # of a vertex
+MAX_LANES = 8  # of a vertex
 MANY = 2 if SIMULATED else 16  # neighbours a lane looks at before its whole warp helps
 
 
@@ -89,7 +89,7 @@ def top_down(graph, forest, out, head, thread, threads):
     lane = int32(thread & 31)
     number = int32(tail - head)
     shift = int32(0)
-    while (1 << shift) < MOST_LANES and int64(number) << (shift + 1) <= threads:
+    while (1 << shift) < MAX_LANES and int64(number) << (shift + 1) <= threads:
         shift = int32(shift + 1)
     lanes = int32(1 << shift)
     first = int32((thread - lane) >> shift)
@@ -112,7 +112,7 @@ def top_down(graph, forest, out, head, thread, threads):
             offer(graph, forest, out, x, r, k + (lane & (lanes - 1)), end, lanes)
         hubs = ballot(many and lane & (lanes - 1) == 0)
         while hubs != 0:
-            which = lowest_set(hubs)
+            which = count_trailing_zeros(hubs)
             hubs = hubs & (hubs - 1)
             start = shuffle(k, which)
             stop = shuffle(end, which)
@@ -169,7 +169,7 @@ def bottom_up(graph, forest, out, mark, thread, threads):
                     stop = j
         hubs = ballot(j < number)
         while hubs != 0:
-            which = lowest_set(hubs)
+            which = count_trailing_zeros(hubs)
             hubs = hubs & (hubs - 1)
             place = int64(MANY)
             start = shuffle(begin, which)
@@ -185,7 +185,9 @@ def bottom_up(graph, forest, out, mark, thread, threads):
                 if hopes == 0:
                     place += 32
                 else:
-                    joined = lane == lowest_set(hopes) and join(graph, forest, out, int32(first + which), x, r)
+                    joined = lane == count_trailing_zeros(hopes) and join(
+                        graph, forest, out, int32(first + which), x, r
+                    )
                     looking = ballot(joined) == 0
                 edges += 1
         first = int32(first + threads)
@@ -193,7 +195,7 @@ def bottom_up(graph, forest, out, mark, thread, threads):
 
 
 narrow_levels = narrow_levels_of(top_down)
-own_levels = own_levels_of(top_down)
+block_levels = own_levels_of(top_down)
 
 
 @device_function

@@ -11,7 +11,7 @@ is changed by one thread, which meets no other.
 [1] Azad, Buluç, Pothen. "A parallel tree grafting algorithm for maximum cardinality matching in bipartite graphs."
     IPDPS 2015.  Algorithms 3 to 7.
 
-Deviates from [1]: levels that are neither narrow nor wide are grown by each block by itself, OWN_LEVELS in a row, so
+Deviates from [1]: levels that are neither narrow nor wide are grown by each block by itself, BLOCK_LEVELS in a row, so
 trees may be deeper than those of breadth-first searches, which the end of the search does not depend on; who is first
 gives a tree its leaf, not who is last; renewed columns are marked, not listed, since a GPU reads all marks in less time
 than it counts a list; all phases are one kernel.
@@ -53,17 +53,17 @@ from matching.papers.forest_cuda import (
     RENEWED,
     TIRED,
     UNSEEN,
+    block_levels,
     bottom_up,
     extend,
     narrow_levels,
-    own_levels,
     top_down,
 )
 
 THREADS = 512
 REGISTERS = 64  # so that two blocks fit on a multiprocessor
 BLOCKS = 2  # most on a multiprocessor: with more, barriers cost what more threads save
-OWN_LEVELS = 8  # of each block by itself, between two barriers of the grid
+BLOCK_LEVELS = 8  # of each block by itself, between two barriers of the grid
 LEVELS_UP, GRAFTS, FINISHED, LEVELS_APART, COUNTED = 4, 5, 6, 7, 8  # in counts
 
 
@@ -171,7 +171,7 @@ def graft_kernel(
                 upwards = both_ways and (tail - head) * alpha >= unseen
                 each = not upwards and own > 0 and tail - head <= cuda.gridDim.x * SHARE
                 if each:
-                    more, looked = own_levels(graph, forest, queue, near, place, state, turn, head, tail, own)
+                    more, looked = block_levels(graph, forest, queue, near, place, state, turn, head, tail, own)
                     edges += looked
                     levels += max(more, int64(1))
                     apart += more
@@ -276,39 +276,46 @@ def search(
     grafting: bool = True,
     direction_optimising: bool = True,
     alpha: float = 5.0,
-    own_levels: int = OWN_LEVELS,
+    block_levels: int = BLOCK_LEVELS,
 ) -> dict:
-    """Make a matching on the GPU maximum in place; stats, "levels" and "levels_apart" as the first block counts them.
+    """Make a matching on the GPU maximum in place; stats, "levels" and "block_levels" as the first block counts them.
 
     grafting               keep trees that have found nothing; False: every phase begins anew
     direction_optimising   levels may be grown bottom-up, from the columns
     alpha                  bottom-up if the frontier has more than 1 / alpha of the columns in no tree; grafting if the
                            trees that are left have more than 1 / alpha of the columns to be grafted
-    own_levels             how many a block grows by itself between barriers of the grid where levels are neither
+    block_levels             how many a block grows by itself between barriers of the grid where levels are neither
                            narrow nor wide; 0: none
     """
-    if isinstance(own_levels, bool) or not isinstance(own_levels, Integral) or not 0 <= own_levels < 2**31:
-        raise ValueError(f"own_levels must be a whole number from 0, got {own_levels!r}")
+    if isinstance(block_levels, bool) or not isinstance(block_levels, Integral) or not 0 <= block_levels < 2**31:
+        raise ValueError(f"block_levels must be a whole number from 0, got {block_levels!r}")
     if not isinstance(alpha, Real) or not 0 < alpha < np.inf:
         raise ValueError(f"alpha must be a number above 0; got {alpha!r}")
-    switches = (direction_optimising, grafting, int(own_levels))
+    switches = (direction_optimising, grafting, int(block_levels))
     stats = search_for(graph, row_match, col_match, ENDLESS, alpha, *switches)
     del stats["finished"]
     return stats
 
 
 def search_for(
-    graph, row_match, col_match, patience, alpha=5.0, direction_optimising=True, grafting=True, own_levels=OWN_LEVELS
+    graph,
+    row_match,
+    col_match,
+    patience,
+    alpha=5.0,
+    direction_optimising=True,
+    grafting=True,
+    block_levels=BLOCK_LEVELS,
 ) -> dict:
     """`search` that may give up after `patience` levels of one block alone; "finished": whether it has not."""
     rows, cols = row_match.size, col_match.size
     work = allocate(*((size, np.int32) for size in (cols, cols, rows, rows, rows, rows)), (-(-cols // 32), np.uint32))
     state, counts = upload(np.zeros(FOREST_STATES, np.int32)), upload(np.zeros(COUNTED, np.int64))
-    switches = (*map(np.int32, (direction_optimising, grafting, own_levels)), np.int64(patience))
+    switches = (*map(np.int32, (direction_optimising, grafting, block_levels)), np.int64(patience))
     arguments = (*graph, row_match, col_match, *work, state, counts, np.float64(alpha), *switches)
     run_kernel(graft_kernel, arguments, THREADS, max(rows, cols), BLOCKS)
     counts = download(counts)
-    names = {"levels_bottom_up": LEVELS_UP, "levels_apart": LEVELS_APART, "grafts": GRAFTS}
+    names = {"levels_bottom_up": LEVELS_UP, "block_levels": LEVELS_APART, "grafts": GRAFTS}
     more = {name: int(counts[i]) for name, i in names.items()}
     return {**as_stats(counts), **more, "finished": bool(counts[FINISHED])}
 

@@ -34,7 +34,7 @@ from matching.portfolio.bitmap_search import AHEAD, Trees, bit, top_down
 
 BLOCK = 12  # columns are dealt out in blocks of 2^BLOCK
 WIDE = 1024  # rows of a level from which on all threads search it
-MOST_THREADS = 8
+MAX_THREADS = 8
 PATIENCE = 20_000  # looks at what others have done, some 40 us, before a thread lets others run
 LONG, MUCH = 3e-3, 0.35  # seconds, and share of the time, that a thread may wait
 LEARN = 128  # threads look at each other's bitmaps after a level with this part of the columns
@@ -305,7 +305,7 @@ def shared_arrays(n, m, threads) -> Shared:
 def search_together(row_ptr, row_adj, row_match, col_match, counts, budget, threads, wide=WIDE) -> bool:
     """Phases until the matching is maximum, or more than `budget` edges were looked at; whether it is maximum."""
     n, m = len(row_match), len(col_match)
-    threads = min(threads, MOST_THREADS)
+    threads = min(threads, MAX_THREADS)
     shared = shared_arrays(n, m, threads)
     words = len(shared.open)
     seen = np.empty((threads, words), np.uint64)

@@ -113,7 +113,10 @@ OTHERS = {
     "disparity of 3.5": (lambda: stereo(GOOD, GOOD, max_disparity=3.5), "max_disparity must be a whole number"),
     "stereo's smoothness": (lambda: stereo(GOOD, GOOD, smoothness=None), "smoothness must be a number"),
     "regions of 2.5": (lambda: superpixels(GOOD, 2.5), "regions must be a whole number"),
-    "evenness, too small": (lambda: superpixels(GOOD, 5, evenness=1e-300), "evenness must be a colour difference"),
+    "regularity, too small": (
+        lambda: superpixels(GOOD, 5, regularity=1e-300),
+        "regularity must be a colour difference",
+    ),
     "gate of text": (lambda: match_wide(GOOD, GOOD, gate="3"), "gate must be a number"),
     "matches, a list": (lambda: flow(GOOD, GOOD, matches=[1, 2]), "matches must be apps.motion.matches.Matches"),
     "detections of text": (lambda: track([["a"]], reach=3), "detections must be"),

@@ -60,7 +60,7 @@ def test_writes_mask_overlay_and_cutout(files, scene, capsys):
 @pytest.mark.parametrize("how", [["--box", "4,5,27,28"], ["--trimap", "trimap.png"]])
 def test_box_and_trimap(files, scene, how, capsys):
     how = [how[0], str(files / how[1]) if how[1].endswith("png") else how[1]]
-    assert run(files, *how, "--json", "--fill-holes", "--least-area", 5, "--keep", "largest") == 0
+    assert run(files, *how, "--json", "--fill-holes", "--min-area", 5, "--keep", "largest") == 0
     report = json.loads(capsys.readouterr().out)
     assert abs(report["object_pixels"] - scene.truth.sum()) < 20
 
@@ -91,7 +91,7 @@ BAD = [
     bad("touching box", ["--box", "1,1,9,9", "--keep", "touching"], r"--keep touching needs object strokes"),
     bad("small truth", ["--box", "1,1,9,9", "--truth", "small.png"], r"--truth is 3x2 pixels"),
     bad("threads", ["--box", "1,1,9,9", "--threads", "0"], r"--threads must be 1 or more, got 0"),
-    bad("area", ["--box", "1,1,9,9", "--least-area", "-1"], r"--least-area must be 0 or more"),
+    bad("area", ["--box", "1,1,9,9", "--min-area", "-1"], r"--min-area must be 0 or more"),
     bad("empty folder", ["--box", "1,1,9,9"], r"image: folder .* holds no picture", image="nothing"),
 ]
 

@@ -103,7 +103,7 @@ def test_many_islands_take_few_levels():
 
 def test_evenness_evens_out_sizes():
     picture = astronaut()
-    largest = [np.bincount(superpixels(picture, 200, evenness=e).labels.ravel()).max() for e in (1.0, 50.0)]
+    largest = [np.bincount(superpixels(picture, 200, regularity=e).labels.ravel()).max() for e in (1.0, 50.0)]
     assert largest[1] < largest[0] / 2
 
 
@@ -199,8 +199,8 @@ def test_border_of_the_function():
     ):
         with pytest.raises(InputError, match=message):
             superpixels(*arguments)
-    with pytest.raises(InputError, match="evenness must be a colour difference above 0, got 0"):
-        superpixels(picture, 2, evenness=0)
+    with pytest.raises(InputError, match="regularity must be a colour difference above 0, got 0"):
+        superpixels(picture, 2, regularity=0)
     with pytest.raises(InputError, match="from 1 to 20"):
         superpixels(picture, 2).at(21)
 
@@ -258,8 +258,8 @@ BAD = [
     (["--regions", "5,5"], "--regions needs different numbers"),
     (["--regions", "70000"], "--regions 70000 does not fit into the 16 bits of PNG; add --format tiff"),
     (["--regions", "2000,5"], "regions must be a whole number from 1 to 1024"),
-    (["--evenness", "-1"], "evenness must be a colour difference above 0"),
-    (["--evenness", "nan"], "evenness must be a colour difference above 0"),
+    (["--regularity", "-1"], "regularity must be a colour difference above 0"),
+    (["--regularity", "nan"], "regularity must be a colour difference above 0"),
     (["--threads", "0"], "--threads must be 1 or more"),
     (["--truth", "gone.png"], "--truth: no file"),
     (["--truth", "small.png", "--regions", "9"], "--truth is 3x3 pixels, but the image is 32x32"),

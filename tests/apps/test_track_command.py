@@ -88,7 +88,7 @@ def test_a_table_of_tracks_can_be_tracked_again(files):
 def test_arrays_out_and_short_tracks_dropped(files):
     text = (files / "detections.csv").read_text().rstrip() + "\n3;70;5;99;blue\n"
     (files / "detections.csv").write_text(text)
-    assert run(files, "detections.csv", "--quiet", "--least-length", 2, "--table", files / "t.npz") == 0
+    assert run(files, "detections.csv", "--quiet", "--min-length", 2, "--table", files / "t.npz") == 0
     with np.load(files / "t.npz") as table:
         assert np.bincount(table["track"]).tolist() == [6] * 9
         assert table["frame"].dtype.kind == "i"
@@ -177,8 +177,8 @@ BAD = {
     "endless video": ("late.csv", ["--video", "t.gif"], "frame numbers span 900001, more than 100000"),
     "predict": ("detections.csv", ["--predict", "image"], "--predict image needs frames"),
     "tail": ("frames", ["--tail", "0"], "--tail must be 1 or more, got 0"),
-    "length": ("frames", ["--least-length", "0"], "--least-length must be 1 or more, got 0"),
-    "too long": ("frames", ["--least-length", "7"], "no track is 7 detections long"),
+    "length": ("frames", ["--min-length", "0"], "--min-length must be 1 or more, got 0"),
+    "too long": ("frames", ["--min-length", "7"], "no track is 7 detections long"),
     "threads": ("frames", ["--threads", "0"], "--threads must be 1 or more"),
     "table suffix": ("frames", ["--table", "t.xlsx"], "--table: 't.xlsx' must end in .csv, .json, .npz"),
     "video suffix": ("frames", ["--video", "t.webp"], "--video: 't.webp' must end in .mp4, .avi, .gif"),

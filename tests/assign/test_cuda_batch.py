@@ -180,10 +180,10 @@ def larger(request, monkeypatch):
     from assign.batch import batch_shape_cuda as batch_shape
 
     monkeypatch.setattr(batch_shape, "STAGED", 0)
-    monkeypatch.setattr(batch_shape, "MOST_THREADS", 16)
+    monkeypatch.setattr(batch_shape, "MAX_THREADS", 16)
     if request.param == "block":
         monkeypatch.setattr(batch_shape, "MOST", 0)
-        monkeypatch.setattr(batch_shape, "MOST_LIMITED", 0)
+        monkeypatch.setattr(batch_shape, "MAX_LIMITED", 0)
 
 
 @pytest.mark.parametrize("where", where)

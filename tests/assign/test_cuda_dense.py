@@ -211,8 +211,8 @@ def test_paths_over_lists(family, shape, width, limited):
     while (status := paths.augment(known, s)) != paths.DONE:
         rows = s.wanted[: s.at[paths.WANTED]]
         if status == paths.NEED_LISTS:
-            for kept, renewed in zip(known, lists(rows, s.v), strict=True):
-                kept[rows] = renewed
+            for kept, lists_rebuilt in zip(known, lists(rows, s.v), strict=True):
+                kept[rows] = lists_rebuilt
         else:
             assert status == paths.NEED_ROW
             s.line[:] = cost[rows[0]]

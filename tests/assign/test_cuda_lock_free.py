@@ -90,11 +90,11 @@ def test_floats_limits_forbidden_pairs_and_sparse(tools):
 
 @sim
 def test_costs_on_the_gpu_give_results_there(tools):
-    from gridcut.device.arrays import borrow, download
+    from gridcut.device.arrays import download, wrap_device_array
     from gridcut.device.cuda import cuda
 
     cost = np.random.default_rng(7).integers(0, 50, (4, 5)).astype(np.int32)
-    col, u, v, _ = lock_free().solve(borrow("cost", cuda.to_device(cost)), block=32)
+    col, u, v, _ = lock_free().solve(wrap_device_array("cost", cuda.to_device(cost)), block=32)
     col, u, v = map(download, (col, u, v))
     assert cost[np.arange(4), col].sum() == tools.best_cost(cost) == u.sum() + v.sum()
     assert (cost - u[:, None] - v >= 0).all()

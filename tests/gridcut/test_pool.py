@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numba import config
 
-from gridcut.device.pool import MOST_PIECES, Pool, size_class
+from gridcut.device.pool import MAX_PIECES, Pool, size_class
 
 MB = 1 << 20
 
@@ -73,7 +73,7 @@ def test_no_more_than_so_much_is_kept():
         pool.give(*pieces.pop())
     assert pool.held() <= 10 * MB
     waited(pool)
-    small = [pool.take(5000 + i) for i in range(2 * MOST_PIECES)]
+    small = [pool.take(5000 + i) for i in range(2 * MAX_PIECES)]
     while small:
         pool.give(*small.pop())
     waited(pool)

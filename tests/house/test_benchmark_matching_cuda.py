@@ -172,7 +172,7 @@ def test_the_rule_for_auto(monkeypatch, capsys):
     assert len(rows_of(printed, "road")) == 2
     assert "(now)" not in printed  # the rule's own number is beyond these two
     monkeypatch.setattr(auto_benchmark, "SIZES", range(16, 22))
-    monkeypatch.setattr(auto_benchmark, "GPU_FROM", 1 << 20)
+    monkeypatch.setattr(auto_benchmark, "GPU_MIN_EDGES", 1 << 20)
     slow, fast = {"cpu": 2.0, "cuda": 1.0}, {"cpu": 1.0, "cuda": 3.0}
     lines = auto_benchmark.rules([(1 << 20, slow), (1 << 17, fast)]).splitlines()
     found = {

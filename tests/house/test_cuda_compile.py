@@ -29,7 +29,7 @@ if importlib.util.find_spec("numba_cuda") is None or config.ENABLE_CUDASIM:
     pytest.skip("CUDA kernels are compiled by numba-cuda, without the simulator", allow_module_level=True)
 
 CAPABILITIES = [(7, 5), (9, 0)]
-MOST_REGISTERS = 128  # two blocks of 256 threads on a multiprocessor
+MAX_REGISTERS = 128  # two blocks of 256 threads on a multiprocessor
 MAY_SPILL = {
     "auction_kernel": 64,
     "discharge_kernel": 400,
@@ -138,7 +138,7 @@ def test_kernels_compile_within_their_registers(kernel, types, capability, no_dr
     assert ".local" not in ptx, "an array with run-time indices"
     registers, local = used(ptx, elf)
     assert local <= MAY_SPILL.get(kernel.py_func.__name__, 0), f"{local} bytes of local memory a thread"
-    assert registers <= MAY_USE.get(kernel.py_func.__name__, MOST_REGISTERS)
+    assert registers <= MAY_USE.get(kernel.py_func.__name__, MAX_REGISTERS)
 
 
 @pytest.mark.parametrize(("kernel", "arguments"), list(listed()))

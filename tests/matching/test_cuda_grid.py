@@ -102,17 +102,17 @@ def test_searches(tools, grid, method):
         certify(checked, row_match, col_match)
 
 
-@pytest.mark.parametrize("own_levels", [0, 1, 8])
-def test_levels_of_each_block_by_itself(tools, grid, own_levels):
+@pytest.mark.parametrize("block_levels", [0, 1, 8])
+def test_levels_of_each_block_by_itself(tools, grid, block_levels):
     """A frontier of as many rows as all blocks take, then one that each of them works off."""
     rng = np.random.default_rng(4)
     graph = bipartite_graph(tools.permuted(tools.road(9, rng), rng))
     row_match, col_match = np.full(graph.rows, -1, np.int32), np.full(graph.cols, -1, np.int32)
     solve = importlib.import_module("matching.papers.ms_bfs_graft_cuda").solve
-    stats = solve(graph, row_match, col_match, own_levels=own_levels, direction_optimising=False)
+    stats = solve(graph, row_match, col_match, block_levels=block_levels, direction_optimising=False)
     certify(graph, row_match, col_match)
-    assert stats["levels"] > stats["levels_apart"]
-    assert (stats["levels_apart"] > 0) == (own_levels > 0)
+    assert stats["levels"] > stats["block_levels"]
+    assert (stats["block_levels"] > 0) == (block_levels > 0)
 
 
 def test_a_block_by_itself_that_reaches_more_than_it_has_room_for(tools, grid):
@@ -133,7 +133,7 @@ def test_a_block_by_itself_that_reaches_more_than_it_has_room_for(tools, grid):
     stats = solve(graph, row_match, col_match, direction_optimising=False)
     certify(graph, row_match, col_match)
     assert stats["augmentations"] == free
-    assert stats["levels_apart"] > 0
+    assert stats["block_levels"] > 0
 
 
 def test_karp_and_sipser(tools, grid):

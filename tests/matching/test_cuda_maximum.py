@@ -30,7 +30,7 @@ VARIANTS |= {
     "g_pr_shr-fix": ("g_pr_shr", {"shrink_from": 1, "relabel": ("fix", 3)}),
     "portfolio": ("portfolio", {}),
     "ms_bfs_graft": ("ms_bfs_graft", {}),
-    "ms_bfs_graft-together": ("ms_bfs_graft", {"own_levels": 0}),
+    "ms_bfs_graft-together": ("ms_bfs_graft", {"block_levels": 0}),
     "ms_bfs_graft-top_down": ("ms_bfs_graft", {"direction_optimising": False, "alpha": 100}),
     "ms_bfs_graft-anew": ("ms_bfs_graft", {"grafting": False, "alpha": 100}),
 }
@@ -301,8 +301,8 @@ def test_lists_are_shrunk(tools):
         ("g_pr_shr", {"relabel": ("adaptive", -1)}, "relabel must be"),
         ("g_pr_shr", {"shrink_from": 0}, "shrink_from must be an integer"),
         ("ms_bfs_graft", {"alpha": 0}, "alpha must be a number above 0"),
-        ("ms_bfs_graft", {"own_levels": -1}, "own_levels must be a whole number from 0, got -1"),
-        ("ms_bfs_graft", {"own_levels": 1.5}, "own_levels must be a whole number from 0, got 1.5"),
+        ("ms_bfs_graft", {"block_levels": -1}, "block_levels must be a whole number from 0, got -1"),
+        ("ms_bfs_graft", {"block_levels": 1.5}, "block_levels must be a whole number from 0, got 1.5"),
     ],
 )
 def test_bad_parameters(tools, name, parameters, message):

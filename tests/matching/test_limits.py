@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse
 
 import matching
-from matching.core.limits_cuda import LABELLED, LISTED, MOST_THREADS, SIDE, check_labels, check_lists, check_sides
+from matching.core.limits_cuda import LABELLED, LISTED, MAX_THREADS, SIDE, check_labels, check_lists, check_sides
 from matching.initial import karp_sipser
 from matching.papers import push_relabel
 
@@ -18,12 +18,12 @@ def fits(*values) -> bool:
 
 def test_the_largest_index_of_an_allowed_graph_fits_int32():
     last = SIDE - 1
-    assert fits(last + MOST_THREADS)  # v = int32(v + threads), before v < n is tested
-    assert not fits(last + MOST_THREADS + 2)
+    assert fits(last + MAX_THREADS)  # v = int32(v + threads), before v < n is tested
+    assert not fits(last + MAX_THREADS + 2)
     last = LISTED - 1
     assert fits(LISTED + last)  # int32(previous + i), int32(here + n - 1)
     assert not fits(LISTED + last + 1)
-    assert fits(last + 32 * MOST_THREADS)  # int32(around + share * threads)
+    assert fits(last + 32 * MAX_THREADS)  # int32(around + share * threads)
     assert fits(LABELLED + 2)  # labels rise by 2 to at most n + m
 
 

@@ -29,7 +29,7 @@ import numpy as np
 
 from gridcut.device import kernel
 
-MOST_EDGES = 2**31 - 1  # edges are numbered with int32
+MAX_EDGES = 2**31 - 1  # edges are numbered with int32
 
 
 class Network(NamedTuple):
@@ -94,8 +94,8 @@ def make_network(indptr, indices, cost, columns: int) -> Network:
         cost = np.append(cost, np.zeros(columns, np.int64))
     x_nodes = len(indptr) - 1
     nodes, edges = x_nodes + columns, 2 * len(indices)
-    if edges > MOST_EDGES:
-        raise ValueError(f"this method takes at most {MOST_EDGES // 2} pairs, got {len(indices)}; use method='auto'")
+    if edges > MAX_EDGES:
+        raise ValueError(f"this method takes at most {MAX_EDGES // 2} pairs, got {len(indices)}; use method='auto'")
     d = np.ones(nodes, np.int64)
     d[rows:x_nodes] = over
     d[x_nodes:] = -1

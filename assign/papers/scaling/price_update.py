@@ -26,7 +26,7 @@ import numpy as np
 from gridcut.device import kernel
 
 FAR = np.iinfo(np.int64).max
-MOST_FALL = 2**60  # of a price; beyond, prices stay as they are, which is as correct
+MAX_FALL = 2**60  # of a price; beyond, prices stay as they are, which is as correct
 WAITING, LISTED, LATER, SCANNED = range(4)
 
 
@@ -126,7 +126,7 @@ def update_prices(network, rules, eps: int) -> int:
     label, first = np.empty(nodes, np.int64), np.empty(nodes, np.int32)
     state, after, before = np.empty(nodes, np.int8), np.empty(nodes, np.int32), np.empty(nodes, np.int32)
     last = find_labels(network, eps, low_x, low_y, label, state, first, after, before)
-    if last < 0 or last >= MOST_FALL // eps:
+    if last < 0 or last >= MAX_FALL // eps:
         return 0
     lower(network, eps, label, state, last)
     return 1

@@ -18,7 +18,7 @@ from gridcut.tiles.tile_kernels import AGAIN, AWAKENED, IDLE, LOCAL, QUEUED
 from gridcut.tiles.tile_queue import HEAD, PENDING, TAIL, push
 
 THREADS = 32 if SIMULATED else 256
-MOST_BLOCKS = 1 if SIMULATED else 1056
+MAX_BLOCKS = 1 if SIMULATED else 1056
 ACROSS = 3  # numbers for each arc over the border: its own, and its offset along the face
 
 
@@ -125,7 +125,7 @@ def unpack_flow_kernel(incoming, excess, residual, bits, across, arcs, own, plac
 
 def blocks_for(cells: int) -> tuple[int, int]:
     """Blocks, and threads of each, for the pixels of a face."""
-    return min(-(-cells // THREADS), MOST_BLOCKS), THREADS
+    return min(-(-cells // THREADS), MAX_BLOCKS), THREADS
 
 
 def kernels():

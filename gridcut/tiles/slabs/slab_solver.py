@@ -30,7 +30,7 @@ from gridcut.tiles.tile_kernels import (
     shared_bytes,
 )
 from gridcut.tiles.tile_search import search_words
-from gridcut.tiles.tiles import MOST_WORKERS, SMALL, make_state, search_threads, shape_of
+from gridcut.tiles.tiles import MAX_WORKERS, SMALL, make_state, search_threads, shape_of
 
 
 class Machine:
@@ -59,7 +59,7 @@ class Machine:
         shared = 4 * warps * search_words(tiles.arcs)
         blocks = min(most_blocks(relabel, (*common, np.int32(0)), threads, shared), -(-n // warps))
         self._search = prepare(
-            relabel, blocks, threads, *common, np.int32(min(blocks * warps, MOST_WORKERS)), shared=shared
+            relabel, blocks, threads, *common, np.int32(min(blocks * warps, MAX_WORKERS)), shared=shared
         )
         self._arguments = (state.excess, state.residual, *common, np.int32(-(-steps // LAP)))
         self._shared = shared_bytes(shape)

@@ -33,7 +33,7 @@ import time
 import numpy as np
 
 from gridcut.device.arguments import check_count, check_positive
-from gridcut.papers.global_relabel_cuda import MOST_STEPS
+from gridcut.papers.global_relabel_cuda import MAX_STEPS
 from gridcut.tiles.slabs.slab_solver import Machine, connect
 from gridcut.tiles.tile_kernels import AWAKE, AWAKENED, DONE, FEW, LOCAL, PATIENCE, SEARCHES, TURNS, VISITS
 from gridcut.tiles.tiles import MANY
@@ -46,7 +46,7 @@ def solve(slabs, *, callback=None, steps=32, balance=1.0):
 
     steps, balance    as those of gridcut.tiles.tiles
     """
-    steps = check_count("steps", steps, 1, MOST_STEPS)
+    steps = check_count("steps", steps, 1, MAX_STEPS)
     balance = check_positive("balance", balance)
     machines = [Machine(slab, steps) for slab in slabs]
     connect(machines)

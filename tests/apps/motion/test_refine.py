@@ -35,7 +35,7 @@ def test_pyramid_ends_before_it_is_too_small():
     assert levels[0].shape == (60, 90)
     sides = [min(level.shape) for level in levels]
     assert sides == sorted(sides, reverse=True)
-    assert sides[-1] > refinement.LEAST_SIDE >= round(sides[-1] * refinement.RATIO)
+    assert sides[-1] > refinement.MIN_SIDE >= round(sides[-1] * refinement.RATIO)
 
 
 def test_each_step_comes_nearer(smooth_pair):
