@@ -190,7 +190,7 @@ def stand_in(monkeypatch):
         e, r, words = (np.concatenate(part) for part in zip(*parts, strict=True))
         excess.copy_to_device(e)
         residual.copy_to_device(r)
-        return SimpleNamespace(reach_bits=cuda.to_device(words)), {"with_library_arrays": warm is not None}
+        return SimpleNamespace(reach_bits=cuda.to_device(words)), {"given_back": warm is not None}
 
     module = ModuleType("cutmatch_stand_in")
     module.solve = solve

@@ -1,6 +1,7 @@
 """Infinite, huge and tiny float capacities on a GPU: the state, and the cut, are those of the CPU.
 
-In numba's simulator; what the CPU makes of them is checked in test_extremes.py.
+In numba's simulator, where the CPU stands in for the kernels of "tiles", and on a GPU.  Results of the CPU are checked
+in test_extremes.py.
 """
 
 import numpy as np
@@ -13,11 +14,21 @@ from gridcut.core.problem import check_problem
 from gridcut.tiles.tile_layout import to_flat
 
 # Kernels multiply infinite and huge floats knowingly; only in the simulator does numpy say so.
-pytestmark = [pytest.mark.sim, pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
 
 NUMBERS = [0, 0.25, 0.5, 1, 2, 3, 5.5]
 EXTREMES = [1e20, 3.4e38, 1e200, np.inf, 1e-30]
 METHODS = {"tiles": {}, "lock_free": {"method": "lock_free", "block": 32, "steps": 8}}
+
+
+@pytest.fixture(
+    params=[pytest.param("simulator", marks=pytest.mark.sim), pytest.param("gpu", marks=pytest.mark.gpu)],
+    autouse=True,
+)
+def runs_on(request):
+    """Where the kernels run; the simulator is too slow for those of "tiles"."""
+    if request.param == "simulator" and "slabs" not in request.node.name and "load" not in request.node.name:
+        request.getfixturevalue("stand_in")
 
 
 def draw(rng, shape, numbers=NUMBERS, extremes=EXTREMES):
@@ -74,7 +85,7 @@ def test_the_smallest_floats():
 
 
 @pytest.mark.parametrize("variant", METHODS)
-def test_cuts_are_those_of_the_cpu(variant, stand_in):
+def test_cuts_are_those_of_the_cpu(variant):
     rng = np.random.default_rng(512)
     solved = 0
     for _ in range(12):
@@ -99,7 +110,7 @@ def test_cuts_are_those_of_the_cpu(variant, stand_in):
     assert cut.value == 3e-310
 
 
-def test_items_of_a_batch_are_as_fine_as_alone(stand_in):
+def test_items_of_a_batch_are_as_fine_as_alone():
     rng = np.random.default_rng(513)
     items = []
     while len(items) < 4:
@@ -120,7 +131,7 @@ def test_items_of_a_batch_are_as_fine_as_alone(stand_in):
         gridcut.max_flow_batch(sources, sinks, edges, device="cuda")
 
 
-def test_solvers_clamp_again_after_every_update(stand_in):
+def test_solvers_clamp_again_after_every_update():
     rng = np.random.default_rng(514)
     source, sink, edges = draw(rng, (3, 5), extremes=[1.0])
     edges = {o: np.broadcast_to(c, (3, 5)).copy() for o, c in edges.items()}

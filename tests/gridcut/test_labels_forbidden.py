@@ -81,10 +81,12 @@ def test_what_no_cost_may_be():
         gridcut.alpha_expansion(np.ones((2, 2, 3)), WEIGHTS, [[0, np.inf], [np.inf, 0]])
 
 
-@pytest.mark.sim
+@pytest.mark.parametrize(
+    "_where", [pytest.param("simulator", marks=pytest.mark.sim), pytest.param("gpu", marks=pytest.mark.gpu)]
+)
 @pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")  # NumPy says so in the simulator alone
 @pytest.mark.parametrize("forbidden", [np.inf, 1e30])
-def test_on_a_gpu(forbidden):
+def test_on_a_gpu(forbidden, _where):
     from gridcut.device.cuda import cuda
 
     unary, _ = draw(np.random.default_rng(524), forbidden)
