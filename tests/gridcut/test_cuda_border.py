@@ -247,7 +247,7 @@ def test_a_solver_with_changes(dtype, stand_in, tools):
         expected = tools.solve(source, sink, edges, mask=mask, device="cpu")
         assert cut.value == expected.value
         assert (cut.labels == expected.labels).all()
-        assert cut.stats["warm"] == cut.stats["with_library_arrays"]
+        assert cut.stats["warm"] == cut.stats["given_back"]
         warm.append(cut.stats["warm"])
         part = rng.random(shape) < 0.4
         new = rng.integers(0, 70000 if step == 5 else 60, shape).astype(dtype)
