@@ -1,0 +1,69 @@
+"""Greedy matching by proposals without tricks: algorithms 3 and 4 of Fagginger Auer and Bisseling, in plain Python.
+
+Read this first.  `parallel.py` (threads) and `parallel_cuda.py` (GPU) compute the same matching for the same seed, and
+tests compare all three.  A round:
+
+    colour     every active vertex becomes blue or red, at random (line 7 to 10)
+    propose    a blue vertex chooses a red neighbour; without an active neighbour it is dead (line 12 to 19)
+    respond    a red vertex chooses one of the blue vertices that chose it, likewise (line 21 to 26)
+    match      two vertices that chose each other are matched (line 28 to 33)
+
+Every vertex of a step reads only what the step before has written, so all of them may be processed in parallel: a blue
+vertex reads colours, a red vertex reads the choices of blue vertices, and the last step reads choices only.
+
+What the others add: lists of the vertices that are still active, chunks without unpredictable branches, a warp per long
+neighbour list, all rounds in one launch.
+
+[1] Fagginger Auer, Bisseling. "A GPU algorithm for greedy graph matching." Facing the Multicore-Challenge II, 2012.
+    Algorithms 3 and 4.
+
+O(n + m) expected time per round.
+"""
+
+import numpy as np
+
+from matching.general.colour import colour_sum
+from matching.general.parallel import random_factor
+
+
+def match(ptr, adj, weight=None, *, seed=0, p=0.53406, rounds=256):
+    """The partner of each vertex, -1 without one: a maximal matching.
+
+    ptr, adj   adjacency lists: the neighbours of v are adj[ptr[v]:ptr[v + 1]]
+    weight     of the entries of adj, or None: the first neighbour counts, otherwise the heaviest edge
+    """
+    partner = [-1] * (len(ptr) - 1)
+    active = set(range(len(partner)))
+    for number in range(rounds):
+        if not active:
+            break
+        blue = coloured_blue(active, seed, number, p)
+        chosen = {v: best(v, active - blue, ptr, adj, weight) for v in sorted(blue)}
+        for v in sorted(active - blue):
+            proposals = {w for w in blue if chosen[w] == v}
+            chosen[v] = best(v, proposals, ptr, adj, weight)
+        dead = {v for v in active if not active.intersection(adj[ptr[v] : ptr[v + 1]])}
+        matched = {v for v in active if chosen[v] is not None and chosen[chosen[v]] == v}
+        for v in matched:
+            partner[v] = int(chosen[v])
+        active -= matched | dead
+    for v in sorted(active):  # algorithm 1, for what `rounds` rounds have left
+        free = [w for w in adj[ptr[v] : ptr[v + 1]] if partner[w] < 0]
+        if partner[v] < 0 and free:
+            partner[v], partner[free[0]] = int(free[0]), v
+    return partner
+
+
+def coloured_blue(active, seed, number, p):
+    """The blue ones of the active vertices in a round (algorithm 4)."""
+    r = random_factor(np.uint64(seed), np.uint64(number))
+    threshold = min(round(p * 2**32), 2**32 - 1)
+    return {v for v in active if int(colour_sum(np.uint32(v + 1), np.uint32(r))) < threshold}
+
+
+def best(v, eligible, ptr, adj, weight):
+    """The first eligible neighbour of v, or with weights that of the heaviest edge; None without one."""
+    entries = [k for k in range(ptr[v], ptr[v + 1]) if adj[k] in eligible]
+    if not entries:
+        return None
+    return adj[entries[0] if weight is None else max(entries, key=lambda k: weight[k])]
