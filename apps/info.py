@@ -21,10 +21,9 @@ LIBRARIES = (
     "scipy",
     "scikit-image",
     "opencv-python-headless",
-    "imageio",
     "pillow",
+    "tifffile",
     "tqdm",
-    "matplotlib",
 )
 
 
