@@ -2,7 +2,8 @@
 
 Every program is given its costs in the form it likes best, made before the clock starts; filling OR-tools' graph
 counts.  All run one after another on the same instance, again and again; times are medians in milliseconds.  "lapx" is
-the fastest of its variants on the instance, named behind the time.  What takes over --rarely seconds is timed once.
+the fastest of its variants on the instance, named behind the time.  What takes over --time-once-above seconds is timed
+once.
 
 A row appears only if the assignment's certificate holds and all programs agree on the cost.
 """
@@ -14,8 +15,8 @@ from statistics import median
 import numpy as np
 
 import assign
+from benchmarks import assign_baselines as baselines
 from benchmarks import assign_instances as instances
-from benchmarks import assign_rivals as rivals
 from benchmarks.table import geometric_mean, header, markdown, save
 
 SIZES = (1000, 2000, 4000)
@@ -56,7 +57,7 @@ def rounds(runs: dict, options) -> tuple[dict, dict]:
     results = {}
     for turn in range(options.repeats):
         for name, run in runs.items():
-            if turn and seconds[name][0] > options.rarely:
+            if turn and seconds[name][0] > options.time_once_above:
                 continue
             begin = time.perf_counter()
             results[name] = run()
@@ -78,37 +79,37 @@ def dense_table(families, options, sizes=None):
             print(" ".join(row), flush=True)
     lines = [markdown(columns, rows)]
     means = []
-    for i, rival in enumerate(("SciPy", "lapx", "OR-tools")):
+    for i, baseline in enumerate(("SciPy", "lapx", "OR-tools")):
         found = [ratio[i] for ratio in ratios.values() if ratio[i]]
         if found:
-            means.append([rival, str(len(found)), f"{geometric_mean(found):.2f}", f"{min(found):.2f}"])
+            means.append([baseline, str(len(found)), f"{geometric_mean(found):.2f}", f"{min(found):.2f}"])
     if len(ratios) > 1 and means:
-        lines += ["", markdown(["rival / ours", "instances", "geometric mean", "least"], means)]
+        lines += ["", markdown(["baseline / ours", "instances", "geometric mean", "least"], means)]
     return "\n".join(lines)
 
 
 def measure(name, cost, options):
-    """One row, and the rivals' times over ours."""
+    """One row, and the baselines' times over ours."""
     runs = {"ours": lambda: assign.solve(cost, device="cpu", method=options.method)}
     found = assign.solve(cost, device="cpu", method=options.method)  # compiles
     found.check()
     variant = ""
-    for rival in options.rivals:
-        if not rivals.installed(rival):
+    for baseline in options.baselines:
+        if not baselines.installed(baseline):
             continue
-        if rival == "lapx":
-            variant, run = rivals.best_of_lapx(cost)
+        if baseline == "lapx":
+            variant, run = baselines.best_of_lapx(cost)
         else:
-            run = rivals.scipy_solver(cost) if rival == "SciPy" else rivals.ortools_solver(cost)
+            run = baselines.scipy_solver(cost) if baseline == "SciPy" else baselines.ortools_solver(cost)
         if run is not None:
-            runs[rival] = run
+            runs[baseline] = run
     seconds, results = rounds(runs, options)
     if results["ours"].cost != found.cost or any(results[r] != found.cost for r in runs if r != "ours"):
         raise AssertionError(f"{name}: costs differ: { {r: getattr(x, 'cost', x) for r, x in results.items()} }")
     ratio = [seconds[r] / seconds["ours"] if r in seconds else None for r in ("SciPy", "lapx", "OR-tools")]
 
-    def shown(rival):
-        return f"{1e3 * seconds[rival]:.2f}" if rival in seconds else "-"
+    def shown(baseline):
+        return f"{1e3 * seconds[baseline]:.2f}" if baseline in seconds else "-"
 
     size = "x".join(map(str, cost.shape))
     row = [name, size, found.method, "✓", shown("ours"), shown("SciPy"), shown("lapx"), variant, shown("OR-tools")]
@@ -183,8 +184,10 @@ def parser():
     options.add_argument("--sizes", type=lambda s: [int(n) for n in s.split(",")], help="rows, e.g. 1000,2000")
     for part in ("dense", "rectangular", "sparse", "batch", "methods"):
         options.add_argument(f"--{part}", action="store_true", help="this table; without any, all of them")
-    options.add_argument("--rivals", type=lambda s: s.split(","), default=list(rivals.RIVALS))
+    options.add_argument("--baselines", type=lambda s: s.split(","), default=list(baselines.BASELINES))
     options.add_argument("--repeats", type=int, default=5)
-    options.add_argument("--rarely", type=float, default=4.0, metavar="SECONDS", help="timed once if it takes longer")
+    options.add_argument(
+        "--time-once-above", type=float, default=4.0, metavar="SECONDS", help="timed once if it takes longer"
+    )
     options.add_argument("--save", metavar="NAME", help="write benchmarks/results/NAME.md")
     return options

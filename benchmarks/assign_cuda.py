@@ -2,7 +2,8 @@
 
 on card ms     costs on the GPU in, pairs and prices on the GPU out, synchronised: the median of --repeats
 transfers ms   costs on the host in, results on the host out
-lapx ms        the fastest of some of its variants on one thread of the host, timed once if it takes over --rarely
+lapx ms        the fastest of some of its variants on one thread of the host, timed once if it takes over
+--time-once-above
 
 A row appears only if the certificate holds, and where lapx ran, only if both agree on the cost.
 """
@@ -14,8 +15,8 @@ import numpy as np
 
 import assign
 from apps.info import gpu_facts
+from benchmarks import assign_baselines as baselines
 from benchmarks import assign_instances as instances
-from benchmarks import assign_rivals as rivals
 from benchmarks.gridcut_cuda import device_array, synchronize
 from benchmarks.table import header, markdown, save
 
@@ -88,9 +89,9 @@ def single_table(options):
 
 def lapx_time(cost, expected, options):
     """Seconds and name of the fastest variant that is worth trying on a matrix so large."""
-    if "lapx" not in options.rivals or not rivals.installed("lapx"):
+    if "lapx" not in options.baselines or not baselines.installed("lapx"):
         return None, ""
-    variants = {name: run for name, run in rivals.lapx_variants(cost).items() if name in LAPX}
+    variants = {name: run for name, run in baselines.lapx_variants(cost).items() if name in LAPX}
     if len(cost) >= 4000:  # seconds each: one that is among the fastest there
         name = "lapjvs f32" if "lapjvs f32" in variants else "lapjvh"
         variants = {name: variants[name]}
@@ -109,7 +110,7 @@ def lapx_time(cost, expected, options):
 def batch_table(options):
     columns = ["batch", "size", "certified", "on card ms", "transfers ms", "torch-linear-assignment ms", "ratio"]
     rows = []
-    rival = torch_rival()
+    baseline = torch_baseline()
     for count, n in BATCHES:
         for name in BATCHED:
             costs = batch_of(name, count, n, np.random.default_rng(n))
@@ -117,14 +118,14 @@ def batch_table(options):
             assign.solve_batch(held).check()
             card, _ = timed(lambda held=held: assign.solve_batch(held), options.repeats + 2)
             whole, _ = timed(lambda costs=costs: assign.solve_batch(costs, device="cuda"), 2)
-            theirs = timed(rival(costs), options.repeats)[0] if rival else None
+            theirs = timed(baseline(costs), options.repeats)[0] if baseline else None
             row = [name, f"{count} x {n}", "✓", f"{1e3 * card:.2f}", f"{1e3 * whole:.2f}"]
             rows.append([*row, *((f"{1e3 * theirs:.2f}", f"{theirs / card:.1f}") if theirs else ("-", "-"))])
             print(" ".join(rows[-1]), flush=True)
     return markdown(columns, rows)
 
 
-def torch_rival():
+def torch_baseline():
     """Costs -> a callable on a tensor that lies on the GPU; None if it is not installed."""
     try:
         import torch

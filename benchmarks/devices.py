@@ -191,6 +191,6 @@ def _parser():
     parser.add_argument("--size", type=int, metavar="N", help=f"pixels a side (default: {SIZES})")
     parser.add_argument("--quick", action="store_true", help=f"sizes {QUICK}")
     parser.add_argument("--repeats", type=int, default=1, metavar="N", help="(default: 1)")
-    parser.add_argument("--no-one", dest="one", action="store_false", help="leave out the row of one GPU")
+    parser.add_argument("--skip-single-gpu", dest="one", action="store_false", help="leave out the row of one GPU")
     parser.add_argument("--save", action="store_true", help="write the table to benchmarks/results/")
     return parser

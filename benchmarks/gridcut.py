@@ -1,7 +1,7 @@
 """`python -m benchmarks gridcut`: max-flow on image grids against PyMaxflow, arrays to labels.
 
-A row appears only if `cut.check()` proved the cut minimal and its value equals the rival's in the same run
-and the recorded one.  Times are medians of interleaved repeats after one untimed call; ratio = rival / ours.
+A row appears only if `cut.check()` proved the cut minimal and its value equals the baseline's in the same run
+and the recorded one.  Times are medians of interleaved repeats after one untimed call; ratio = baseline / ours.
 """
 
 import argparse
@@ -14,12 +14,12 @@ import numba
 import numpy as np
 
 import gridcut
+from benchmarks.baselines import BASELINES
 from benchmarks.instances import ALL, EIGHT, LARGE, SUITE, VALUES, VOLUMES, Problem
-from benchmarks.rivals import RIVALS
 from benchmarks.table import geometric_mean, header, markdown, save
 from benchmarks.timing import in_fresh_process, interleaved
 
-RIVAL = "PyMaxflow"
+BASELINE = "PyMaxflow"
 BUSY = "(busy)"  # after the name: in no round did all runs have a processor of their own
 GROUPS = {"the nine": SUITE, "8-connected": EIGHT, "3-D": VOLUMES, "16.8 Mpixel": LARGE}
 
@@ -37,7 +37,7 @@ def main(argv):
     if unknown := [name for name in names if name not in ALL]:
         print(f"unknown instance {unknown[0]!r}; there are: {', '.join(ALL)}")
         return 2
-    report = header("gridcut on the CPU", ["numba", "numpy", RIVALS[RIVAL].distribution])
+    report = header("gridcut on the CPU", ["numba", "numpy", BASELINES[BASELINE].distribution])
     print(report)
     if options.warm:
         text = warm_table(options.warm, options.repeats, options.method)
@@ -51,15 +51,15 @@ def main(argv):
 
 def cold_table(names, options):
     threads = [n for n in options.threads if n <= numba.config.NUMBA_NUM_THREADS]
-    rival = RIVALS[RIVAL]
+    baseline = BASELINES[BASELINE]
     columns = ["instance", "size", "method", "device", "certified", "first call s"]
-    columns += [f"{n} thread{'s'[: n > 1]} s" for n in threads] + [f"{RIVAL} s"]
-    columns += [f"ratio, {n}" for n in threads] + ["bytes/pixel", f"{RIVAL} bytes/pixel"]
+    columns += [f"{n} thread{'s'[: n > 1]} s" for n in threads] + [f"{BASELINE} s"]
+    columns += [f"ratio, {n}" for n in threads] + ["bytes/pixel", f"{BASELINE} bytes/pixel"]
     rows, ratios = [], {}
     for name in names:
         problem = ALL[name]()
         for method in options.method:
-            row, ratio = measure(name, problem, method, threads, rival, options)
+            row, ratio = measure(name, problem, method, threads, baseline, options)
             rows.append(row)
             ratios[name, method] = ratio
             print(" ".join(row), flush=True)
@@ -67,8 +67,8 @@ def cold_table(names, options):
     lines = ["", markdown(columns, rows), "", *_summary(ratios, options.method, threads)]
     if any(row[0].endswith(BUSY) for row in rows):
         lines.append(f"{BUSY}: other programs were at work in every round; these times are not to be quoted.")
-    if not rival.installed:
-        lines.append(f"{RIVAL} is missing (pip install {rival.distribution}): values are the recorded ones.")
+    if not baseline.installed:
+        lines.append(f"{BASELINE} is missing (pip install {baseline.distribution}): values are the recorded ones.")
     if missing := set(options.threads) - set(threads):
         lines.append(f"Not measured, the machine has no such number of threads: {sorted(missing)}.")
     return "\n".join(lines)
@@ -88,27 +88,27 @@ def _summary(ratios, methods, threads):
     return [markdown(columns, rows)] if rows else []
 
 
-def measure(name, problem, method, threads, rival, options):
-    """One row, and the ratios per number of threads (None without the rival)."""
-    value = rival.run(problem)[0] if rival.installed else VALUES[name]
+def measure(name, problem, method, threads, baseline, options):
+    """One row, and the ratios per number of threads (None without the baseline)."""
+    value = baseline.run(problem)[0] if baseline.installed else VALUES[name]
     runs = {}
     for n in threads:
         runs[n] = partial(solve, problem, method, n)
         cut = runs[n]()
         cut.check()
         if not cut.value == value == VALUES[name]:
-            raise AssertionError(f"{name}, {method}: value {cut.value}, {RIVAL} {value}, known {VALUES[name]}")
-    if rival.installed:
-        runs[RIVAL] = partial(rival.run, problem)
+            raise AssertionError(f"{name}, {method}: value {cut.value}, {BASELINE} {value}, known {VALUES[name]}")
+    if baseline.installed:
+        runs[BASELINE] = partial(baseline.run, problem)
     seconds, calm = interleaved(runs, options.repeats)
 
-    first = used = rival_used = "-"
+    first = used = baseline_used = "-"
     if not options.quick:
         fresh = in_fresh_process("first", problem, solver=method, threads=max(threads), empty_cache=True)
         first = f"{fresh['first']:.2f}"
         used = _bytes_per_pixel(problem, method)
-        rival_used = _bytes_per_pixel(problem, RIVAL) if rival.installed else "missing"
-    ratio = [seconds[RIVAL] / seconds[n] for n in threads] if rival.installed else None
+        baseline_used = _bytes_per_pixel(problem, BASELINE) if baseline.installed else "missing"
+    ratio = [seconds[BASELINE] / seconds[n] for n in threads] if baseline.installed else None
     row = [
         name if calm else f"{name} {BUSY}",
         "x".join(map(str, problem.source.shape)),
@@ -118,9 +118,9 @@ def measure(name, problem, method, threads, rival, options):
         first,
     ]
     row += [f"{seconds[n]:.4f}" for n in threads]
-    row += [f"{seconds[RIVAL]:.4f}" if rival.installed else "missing"]
+    row += [f"{seconds[BASELINE]:.4f}" if baseline.installed else "missing"]
     row += [f"{r:.2f}" for r in ratio] if ratio else ["-"] * len(threads)
-    return [*row, used, rival_used], ratio
+    return [*row, used, baseline_used], ratio
 
 
 def solve(problem, method, threads):

@@ -6,11 +6,11 @@ transfers s       arrays on the host in, value and labels on the host out
 CPU s             the CPU's default method with all threads of this machine, arrays to labels
 PyMaxflow s       build, solve and labels; once if that takes over 4 s, else the median of --repeats
 bytes/pixel       of GPU memory in use at the most, inputs apart
-equal runs        runs that gave the value and labels of the first, of those made (--runs, fewer above --cap)
+equal runs        runs that gave the value and labels of the first, of those made (--runs, fewer above --timeout)
 
 A row appears only if `cut.check()` proved the cut minimal and its value equals PyMaxflow's and the recorded
 one.  Compilation is over before a clock starts; --first measures it, in a process with an empty kernel cache.
-A method still at work after --cap seconds is stopped and listed as such.
+A method still at work after --timeout seconds is stopped and listed as such.
 """
 
 import argparse
@@ -26,18 +26,18 @@ import numpy as np
 import gridcut
 from apps.info import gpu_facts
 from benchmarks import gridcut as on_cpu
+from benchmarks.baselines import BASELINES
 from benchmarks.instances import ALL, VALUES, Problem
-from benchmarks.rivals import RIVALS
 from benchmarks.table import geometric_mean, header, markdown, save
 from benchmarks.timing import in_fresh_process
 
 DEVICE = "cuda"
-RIVAL = "PyMaxflow"
+BASELINE = "PyMaxflow"
 RARELY = 4.0  # seconds; what takes longer is timed once
 CORNER = 96  # pixels a side of the part of an instance that kernels are compiled on
 
 COLUMNS = ["instance", "size", "method", "certified", "first call s", "kernel s", "on card s", "transfers s"]
-COLUMNS += ["CPU s", f"{RIVAL} s", f"{RIVAL} / on card", f"{RIVAL} / transfers", "CPU / on card"]
+COLUMNS += ["CPU s", f"{BASELINE} s", f"{BASELINE} / on card", f"{BASELINE} / transfers", "CPU / on card"]
 COLUMNS += ["bytes/pixel", "equal runs"]
 
 
@@ -55,7 +55,7 @@ def main(argv):
     if gpu is None:
         print("benchmarks gridcut --device cuda: numba finds no CUDA GPU here")
         return 2
-    report = header("gridcut on a GPU", ["numba-cuda", "numba", "numpy", RIVALS[RIVAL].distribution])
+    report = header("gridcut on a GPU", ["numba-cuda", "numba", "numpy", BASELINES[BASELINE].distribution])
     report += f"\n{gpu['name']}, {gpu['memory'] / 2**30:.0f} GiB, driver {gpu['driver']}.\n"
     print(report)
     parts = []
@@ -117,30 +117,30 @@ def measure(name, problem, method, known, options):
     solve(on_device(corner(problem)), method)
     held = on_device(problem)
     try:
-        cut, used = memory_and_cut(held, method, options.cap)
+        cut, used = memory_and_cut(held, method, options.timeout)
     except OverTheCapError:
-        return [name, size, method, "stopped", first, "-", f"> {options.cap:g}", *["-"] * 8], None
+        return [name, size, method, "stopped", first, "-", f"> {options.timeout:g}", *["-"] * 8], None
     cut.check()
     other = {} if options.quick else known.of(name, problem, options.repeats)
     value = other.get("value", VALUES[name])
     if not cut.value == value == VALUES[name]:
-        raise AssertionError(f"{name}, {method}: value {cut.value}, {RIVAL} {value}, known {VALUES[name]}")
+        raise AssertionError(f"{name}, {method}: value {cut.value}, {BASELINE} {value}, known {VALUES[name]}")
     kernel, card, equal = runs_on_card(held, cut, options)
     del held
     whole = median(timed(problem, method)[0] for _ in range(options.repeats))
     row = [name, size, cut.method, "✓", first, f"{kernel:.4f}", f"{card:.4f}", f"{whole:.4f}"]
-    cpu, rival = other.get("cpu"), other.get("rival")
-    row += [f"{cpu:.3f}" if cpu else "-", f"{rival:.3f}" if rival else "-"]
-    row += [f"{rival / card:.1f}", f"{rival / whole:.1f}"] if rival else ["-", "-"]
+    cpu, baseline = other.get("cpu"), other.get("baseline")
+    row += [f"{cpu:.3f}" if cpu else "-", f"{baseline:.3f}" if baseline else "-"]
+    row += [f"{baseline / card:.1f}", f"{baseline / whole:.1f}"] if baseline else ["-", "-"]
     row += [f"{cpu / card:.1f}" if cpu else "-", f"{used / problem.source.size:.1f}", equal]
-    return row, (rival / card, rival / whole, cpu / card) if rival else None
+    return row, (baseline / card, baseline / whole, cpu / card) if baseline else None
 
 
 def runs_on_card(held, cut, options):
     """Median seconds of the solve alone and of the call, and how many runs gave the cut's value and labels."""
     card, kernel, labels = [], [], to_host(cut.labels)
     begin = time.perf_counter()
-    while len(card) < options.runs and (not card or time.perf_counter() - begin < options.cap):
+    while len(card) < options.runs and (not card or time.perf_counter() - begin < options.timeout):
         seconds, again = timed(held, cut.method)
         card.append(seconds)
         kernel.append(again.stats["seconds"]["solve"])
@@ -232,7 +232,7 @@ def corner(problem):
 
 
 class Known:
-    """What the CPU default and the rival take on this machine, measured when first asked for and kept in a file."""
+    """What the CPU default and the baseline take on this machine, measured when first asked for and kept in a file."""
 
     def __init__(self, path):
         self.path = None if path is None else Path(path)
@@ -241,21 +241,21 @@ class Known:
         self.all = json.loads(self.path.read_text()) if self.path is not None and self.path.exists() else {}
 
     def of(self, name, problem, repeats):
-        """{"value", "rival", "cpu"}: the rival's value, and seconds; rival None if it is not installed."""
+        """{"value", "baseline", "cpu"}: the baseline's value, and seconds; baseline None if it is not installed."""
         known = self.all.setdefault(self.machine, {})
         if name not in known:
             known[name] = self.measure(problem, repeats)
             if self.path is not None:
                 self.path.write_text(json.dumps(self.all, indent=1))
-        return {key: value for key, value in known[name].items() if value is not None or key == "rival"}
+        return {key: value for key, value in known[name].items() if value is not None or key == "baseline"}
 
     @staticmethod
     def measure(problem, repeats):
         threads = numba.config.NUMBA_NUM_THREADS
         runs = {"cpu": lambda: on_cpu.solve(problem, "auto", threads).value}
         on_cpu.solve(corner(problem), "auto", threads)
-        if RIVALS[RIVAL].installed:
-            runs["rival"] = lambda: RIVALS[RIVAL].run(problem)[0]
+        if BASELINES[BASELINE].installed:
+            runs["baseline"] = lambda: BASELINES[BASELINE].run(problem)[0]
         seconds, found = {name: [] for name in runs}, {}
         for turn in range(repeats):
             for name, run in runs.items():
@@ -264,9 +264,9 @@ class Known:
                 start = time.perf_counter()
                 found[name] = int(run())
                 seconds[name].append(time.perf_counter() - start)
-        if found["cpu"] != found.get("rival", found["cpu"]):
-            raise AssertionError(f"CPU {found['cpu']}, {RIVAL} {found['rival']}")
-        return {"value": found.get("rival"), "rival": None, **{name: median(s) for name, s in seconds.items()}}
+        if found["cpu"] != found.get("baseline", found["cpu"]):
+            raise AssertionError(f"CPU {found['cpu']}, {BASELINE} {found['baseline']}")
+        return {"value": found.get("baseline"), "baseline": None, **{name: median(s) for name, s in seconds.items()}}
 
 
 def warm_table(options, share=0.01):
@@ -352,8 +352,8 @@ def batch_table(options):
         "one after another, on card": lambda: [solve(one, "auto") for one in held_singles],
         "one after another, CPU, 1 thread": lambda: [on_cpu.solve(one, "auto", 1) for one in singles],
     }
-    if RIVALS[RIVAL].installed:
-        runs[f"one after another, {RIVAL}"] = lambda: [RIVALS[RIVAL].run(one)[0] for one in singles]
+    if BASELINES[BASELINE].installed:
+        runs[f"one after another, {BASELINE}"] = lambda: [BASELINES[BASELINE].run(one)[0] for one in singles]
     result = batch(held)
     result.check()
     for i, one in enumerate(singles):
@@ -388,12 +388,12 @@ def parser():
     )
     options.add_argument("instances", nargs="*", metavar="INSTANCE", help="names (default: all)")
     options.add_argument("--method", type=lambda s: s.split(","), default=["auto"], help="methods, comma-separated")
-    options.add_argument("--repeats", type=int, default=3, help="of the runs with transfers, the CPU and the rival")
+    options.add_argument("--repeats", type=int, default=3, help="of the runs with transfers, the CPU and the baseline")
     options.add_argument("--runs", type=int, default=10, help="on the card, all of which must agree")
-    options.add_argument("--cap", type=float, default=60.0, metavar="SECONDS", help="for one solve, and for --runs")
+    options.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS", help="for one solve, and for --runs")
     options.add_argument("--first", action="store_true", help="first calls, each in a process with an empty cache")
-    options.add_argument("--quick", action="store_true", help="neither CPU nor rival: recorded values only")
-    options.add_argument("--values", metavar="FILE", help="keep times of CPU and rival here for later calls")
+    options.add_argument("--quick", action="store_true", help="neither CPU nor baseline: recorded values only")
+    options.add_argument("--values", metavar="FILE", help="keep times of CPU and baseline here for later calls")
     options.add_argument("--batch", nargs="?", type=int, const=256, metavar="IMAGES", help="many small images")
     options.add_argument("--warm", nargs="?", const="astronaut x8", metavar="INSTANCE", help="re-solves after changes")
     options.add_argument(

@@ -4,8 +4,8 @@ on card s       arrays on the GPU in, labels on the GPU out, synchronised; the m
 transfers s     arrays on the host in, labels on the host out
 CPU s           the same call on the CPU, one thread, once; gco-wrapper s: once, to the end as well
 
-A row for each number of --restarts of an expansion, 0 and the default; the rival is timed once an instance.  The public
-instances are read from --data, or CUTMATCH_LABELS_DATA in the environment:
+A row for each number of --restarts of an expansion, 0 and the default; the baseline is timed once an instance.  The
+public instances are read from --data, or CUTMATCH_LABELS_DATA in the environment:
 
     mrf/tsukuba_potts/tsukuba_potts.npz     mrf/denoise/penguin-input.png  penguin-mask.png
     stereo/tsukuba/im3.png  im4.png         stereo/teddy/im2.png  im6.png
@@ -29,13 +29,13 @@ import numpy as np
 import gridcut
 from apps.info import gpu_facts
 from benchmarks.gridcut_cuda import clocked, device_array, to_host
+from benchmarks.label_baselines import BASELINES, fits
 from benchmarks.label_instances import INSTANCES, LabelInstance, truncated
-from benchmarks.label_rivals import RIVALS, fits
 from benchmarks.labels import SOLVE
 from benchmarks.table import header, markdown, save
 
-RIVAL = "gco-wrapper"
-MOST = 2**20  # pixels times labels / 32: larger instances are not given to the rival without --patient
+BASELINE = "gco-wrapper"
+MOST = 2**20  # pixels times labels / 32: larger instances are not given to the baseline without --slow-baselines
 COLUMNS = [
     "instance",
     "size",
@@ -48,7 +48,7 @@ COLUMNS = [
     "transfers s",
     "CPU s",
 ]
-COLUMNS += [f"{RIVAL} s", "energy", f"{RIVAL} / on card", "CPU / on card"]
+COLUMNS += [f"{BASELINE} s", "energy", f"{BASELINE} / on card", "CPU / on card"]
 
 
 def noisy_camera(data, scale):
@@ -76,7 +76,7 @@ def main(argv):
         print("benchmarks labels --device cuda: numba finds no CUDA GPU here")
         return 2
     numba.set_num_threads(1)
-    report = header("several labels on a GPU", ["numba-cuda", "numba", "numpy", RIVALS[RIVAL].distribution])
+    report = header("several labels on a GPU", ["numba-cuda", "numba", "numpy", BASELINES[BASELINE].distribution])
     report += f"\n{gpu['name']}, {gpu['memory'] / 2**30:.0f} GiB, driver {gpu['driver']}.\n"
     print(report)
     rows, missing = [], []
@@ -105,7 +105,7 @@ def measure(name, problem, move, options):
         {o: device_array(np.broadcast_to(w, start.shape)) for o, w in problem.weights.items()},
         problem.cost,
     )
-    rival, energy = (None, "") if options.quick else rival_of(problem, move, start, options)
+    baseline, energy = (None, "") if options.quick else baseline_of(problem, move, start, options)
     for restarts in dict.fromkeys(options.restarts) if move == "expansion" else [0]:
         solve = partial(SOLVE[move], max_cycles=options.cycles, restarts=restarts)
         on_card = partial(solve, *held, start=device_array(start), device="cuda")
@@ -124,7 +124,7 @@ def measure(name, problem, move, options):
         row = [name, "x".join(map(str, problem.unary.shape)), str(restarts), certified, str(result.energy)]
         row += [str(stats["moves"]), str(stats["rounds"]), f"{card:.4f}", f"{transfers:.4f}"]
         row += ["-"] if cpu is None else [f"{cpu:.3f}"]
-        row += ["-", "-", "-"] if rival is None else [f"{rival:.3f}", energy, f"{rival / card:.1f}"]
+        row += ["-", "-", "-"] if baseline is None else [f"{baseline:.3f}", energy, f"{baseline / card:.1f}"]
         yield [*row, "-" if cpu is None else f"{cpu / card:.1f}"]
 
 
@@ -140,14 +140,14 @@ def compared(name, result, host) -> float:
     return seconds
 
 
-def rival_of(problem, move, start, options):
-    """Seconds and energy of the rival, once; (None, "") where it is missing or would take too long."""
-    if not RIVALS[RIVAL].installed or not fits(RIVAL, problem):
+def baseline_of(problem, move, start, options):
+    """Seconds and energy of the baseline, once; (None, "") where it is missing or would take too long."""
+    if not BASELINES[BASELINE].installed or not fits(BASELINE, problem):
         return None, ""
-    if problem.unary.size > 32 * MOST and not options.patient:
+    if problem.unary.size > 32 * MOST and not options.slow_baselines:
         return None, ""
     begun = time.perf_counter()
-    labels = RIVALS[RIVAL].run(problem, move, start.copy(), options.cycles)
+    labels = BASELINES[BASELINE].run(problem, move, start.copy(), options.cycles)
     return time.perf_counter() - begun, str(gridcut.energy_of(labels, *problem))
 
 
@@ -161,7 +161,7 @@ def _parser():
     default = inspect.signature(gridcut.alpha_expansion).parameters["restarts"].default
     parser.add_argument("--restarts", type=int, nargs="+", default=[0, default], help="of expansions")
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--quick", action="store_true", help="neither CPU nor rival: moves are proved instead")
-    parser.add_argument("--patient", action="store_true", help="give large instances to the rival too")
+    parser.add_argument("--quick", action="store_true", help="neither CPU nor baseline: moves are proved instead")
+    parser.add_argument("--slow-baselines", action="store_true", help="give large instances to the baseline too")
     parser.add_argument("--save", action="store_true", help="write benchmarks/results/labels-cuda.md")
     return parser

@@ -2,7 +2,7 @@
 
   python -m benchmarks matching                                   the families, the default method, one thread
   python -m benchmarks matching "rmat 2^18" a.mtx --threads 1,2   some of them, files; what threads gain
-  python -m benchmarks matching --method auto,push_relabel+cheap,hopcroft_karp --permuted --limit 60 --profile NAME
+  python -m benchmarks matching --method auto,push_relabel+cheap,hopcroft_karp --permuted --timeout 60 --profile NAME
   python -m benchmarks matching --steps                           direction optimisation and grafting, switched
   python -m benchmarks matching --small                           the cost of a call on small matrices
 
@@ -11,7 +11,7 @@ solve      the same without the check of the input and without transposing it
 SciPy, igraph   from the form each likes best, made before the clock starts
 
 Medians of --repeats, one after another.  SciPy takes exponential time on permuted meshes, so it runs there only with
---limit, which tries every program in a process of its own first and stops it.  A row appears only if the matching is
+--timeout, which tries every program in a process of its own first and stops it.  A row appears only if the matching is
 certified (König cover) and all programs agree on its size.
 """
 
@@ -20,7 +20,7 @@ import argparse
 from benchmarks import matching_instances as instances
 from benchmarks import matching_pictures as pictures
 from benchmarks import matching_tables as tables
-from benchmarks.matching_runs import RIVALS, Program, measure, program_of
+from benchmarks.matching_runs import BASELINES, Program, measure, program_of
 from benchmarks.table import header, save
 
 
@@ -55,14 +55,14 @@ def run_methods(graphs, methods, options):
         programs = list(methods)
         for t in options.threads[1:]:
             programs += [Program(f"{p.name}, {t} threads", {**p.how, "threads": t}) for p in methods]
-        for rival in options.rivals:
-            if rival != "SciPy" or options.limit is not None or not instances.hopeless_for_scipy(name):
-                programs.append(Program(rival))
-        measured.append(measure(name, make(), programs, options.repeats, options.rarely, options.limit))
+        for baseline in options.baselines:
+            if baseline != "SciPy" or options.timeout is not None or not instances.hopeless_for_scipy(name):
+                programs.append(Program(baseline))
+        measured.append(measure(name, make(), programs, options.repeats, options.time_once_above, options.timeout))
         print(name, *(f"{who} {tables.milliseconds(s)}" for who, s in measured[-1].seconds.items()), flush=True)
     names = [p.name for p in methods]
     sections = [tables.detail(measured, names, options.threads), tables.means(measured, names)]
-    everyone = [*names, *(rival for rival in options.rivals if any(rival in m.seconds for m in measured))]
+    everyone = [*names, *(baseline for baseline in options.baselines if any(baseline in m.seconds for m in measured))]
     if len(methods) > 1:
         sections.append(tables.by_method(measured, everyone))
     if options.statistics:
@@ -72,7 +72,7 @@ def run_methods(graphs, methods, options):
     if options.profile:
         figure, count = pictures.profiles(measured, everyone)
         if figure is None:
-            print("no profile: there is no graph that every program was tried on; give --limit or leave SciPy out")
+            print("no profile: there is no graph that every program was tried on; give --timeout or leave SciPy out")
         else:
             print(f"profiles of {count} graphs saved to", pictures.save(figure, options.profile))
     return text
@@ -104,8 +104,8 @@ def threads_of(text):
     return found
 
 
-def rivals_of(text):
-    found = [name for name in RIVALS if name.lower() in text.lower().split(",")]
+def baselines_of(text):
+    found = [name for name in BASELINES if name.lower() in text.lower().split(",")]
     if text and len(found) != len(text.split(",")):
         raise ValueError
     return found
@@ -122,10 +122,14 @@ def parser():
     options.add_argument("--permuted", action="store_true", help="also with rows and columns permuted")
     options.add_argument("--hard", action="store_true", help="also graphs made to be hard")
     options.add_argument("--quick", action="store_true", help="small graphs")
-    options.add_argument("--limit", type=float, metavar="SECONDS", help="stop a program that takes longer")
-    options.add_argument("--rivals", type=rivals_of, default=list(RIVALS), metavar="NAME,...", help="scipy,igraph")
+    options.add_argument("--timeout", type=float, metavar="SECONDS", help="stop a program that takes longer")
+    options.add_argument(
+        "--baselines", type=baselines_of, default=list(BASELINES), metavar="NAME,...", help="scipy,igraph"
+    )
     options.add_argument("--repeats", type=int, default=3)
-    options.add_argument("--rarely", type=float, default=4.0, metavar="SECONDS", help="timed once if it takes longer")
+    options.add_argument(
+        "--time-once-above", type=float, default=4.0, metavar="SECONDS", help="timed once if it takes longer"
+    )
     options.add_argument("--statistics", action="store_true", help="edges, phases and paths of each method")
     options.add_argument("--steps", action="store_true", help="ms_bfs_graft with each of its two steps on and off")
     options.add_argument("--small", action="store_true", help="microseconds of whole calls on small matrices")

@@ -16,8 +16,8 @@ transfers       matching.maximum from arrays on the host to arrays on the host
 CPU             matching.maximum's default on this machine, one thread, from a graph on the host
 ECL-MM          recorded once on an H200, not measured here: other graphs of the same families and sizes
 
-Medians of --runs, by turns; what takes over --rarely seconds is timed once.  A time appears only if the program's
-matching is certified (König cover, on the CPU), and if every run found as many pairs as the CPU.
+Medians of --runs, by turns; what takes over --time-once-above seconds is timed once.  A time appears only if the
+program's matching is certified (König cover, on the CPU), and if every run found as many pairs as the CPU.
 """
 
 import argparse
@@ -282,9 +282,11 @@ def parser():
     options.add_argument("--runs", type=int, default=10)
     options.add_argument("--calls", type=int, default=5, help="of the runs, those that time whole calls, too; 0: none")
     options.add_argument("--cpu", type=int, default=3, metavar="RUNS", help="of the CPU's default; 0: none")
-    options.add_argument("--rarely", type=float, default=2.0, metavar="SECONDS", help="timed once if it takes longer")
     options.add_argument(
-        "--limit", type=seconds_or_none, default=30.0, metavar="SECONDS", help="stop what takes longer"
+        "--time-once-above", type=float, default=2.0, metavar="SECONDS", help="timed once if it takes longer"
+    )
+    options.add_argument(
+        "--timeout", type=seconds_or_none, default=30.0, metavar="SECONDS", help="stop what takes longer"
     )
     options.add_argument("--cache", metavar="FOLDER", help="keep graphs here; else they are made anew")
     options.add_argument("--prepare", action="store_true", help="make the graphs, side by side, and end")

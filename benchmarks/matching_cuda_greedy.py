@@ -9,8 +9,9 @@ pairs %     against "random" on the CPU, the serial pass that the last column co
 weight %    against "sorted" on the CPU, edges taken heaviest first; weights are random in (0, 1]
 the same    a method's matching is that of its twin on the CPU, of "sorted" for "locally_dominant", in every run
 
-Medians of --runs, by turns; what takes over --rarely seconds is timed once.  A time appears only if the matching is
-certified: pairs of neighbours, no edge between two free vertices, and for "locally_dominant" heaviest first.
+Medians of --runs, by turns; what takes over --time-once-above seconds is timed once.  A time appears only if the
+matching is certified: pairs of neighbours, no edge between two free vertices, and for "locally_dominant" heaviest
+first.
 """
 
 import argparse
@@ -168,14 +169,14 @@ def main(argv):
 
 def measure(name, path, options):
     """Rows of a graph, and whether something was wrong in them."""
-    worker = Worker(path, options.limit, GreedyBench)
+    worker = Worker(path, options.timeout, GreedyBench)
     vertices, edges = worker.open()
     programs = [who for who in PROGRAMS if not (options.quick and who in SLOW)]
     taken, state = {who: [] for who in programs}, {}
     for turn in range(options.runs + 1):  # the clock of the first is not looked at
         for who in programs:
             runs = taken[who]
-            if who in state or (len(runs) > 1 and runs[-1].solve > options.rarely):
+            if who in state or (len(runs) > 1 and runs[-1].solve > options.time_once_above):
                 continue
             try:
                 if not turn:
@@ -222,8 +223,10 @@ def parser():
     )
     options.add_argument("instances", nargs="*", help="graphs by name; default: those of more than 10^7 edges")
     options.add_argument("--runs", type=int, default=7)
-    options.add_argument("--rarely", type=float, default=2.0, metavar="SECONDS", help="timed once if it takes longer")
-    options.add_argument("--limit", type=lambda text: float(text) or None, default=30.0, metavar="SECONDS")
+    options.add_argument(
+        "--time-once-above", type=float, default=2.0, metavar="SECONDS", help="timed once if it takes longer"
+    )
+    options.add_argument("--timeout", type=lambda text: float(text) or None, default=30.0, metavar="SECONDS")
     options.add_argument("--cache", metavar="FOLDER", help="keep graphs here; else they are made anew")
     options.add_argument("--prepare", action="store_true", help="make the graphs, side by side, and end")
     options.add_argument("--quick", action="store_true", help="without the CPU's slow methods")

@@ -270,7 +270,7 @@ class Measured:
 
 def measure(name, path, programs, options, say=lambda *words: None) -> Measured:
     """Certify every program on a graph, then run those that are right by turns."""
-    worker = Worker(path, options.limit)
+    worker = Worker(path, options.timeout)
     shape, entries, size = worker.open()
     result = Measured(name, shape, entries, size)
     taken = {}
@@ -301,14 +301,14 @@ def measure(name, path, programs, options, say=lambda *words: None) -> Measured:
     if options.cpu:
         worker.ask("cpu", patience=PATIENCE)  # compiles
     for turn in range(options.runs):
-        if turn < options.cpu and (not cpu or cpu[0] < options.rarely):
+        if turn < options.cpu and (not cpu or cpu[0] < options.time_once_above):
             seconds, pairs = worker.ask("cpu", patience=PATIENCE)
             if pairs != size:
                 raise AssertionError(f"{name}: the CPU finds {pairs} pairs, it found {size} before")
             cpu.append(seconds)
         for program in list(alive):
             known = taken.setdefault(program.name, [])
-            if known and known[0].seconds > options.rarely:
+            if known and known[0].seconds > options.time_once_above:
                 continue
             ran = ask(program, prove=turn == 0)
             if ran is None:

@@ -30,8 +30,8 @@ def profiles(measured, programs, reference=REFERENCE):
     speedup, performance = figure.subplots(1, 2)
     if reference in programs:
         known = [s for s in tried if s[reference] < STOPPED]
-        rivals = [p for p in programs if p != reference]
-        _profile(speedup, {p: [s[p] / s[reference] for s in known] for p in rivals}, programs, flip=True)
+        baselines = [p for p in programs if p != reference]
+        _profile(speedup, {p: [s[p] / s[reference] for s in known] for p in baselines}, programs, flip=True)
         speedup.axvline(1, color="0.6", linewidth=0.8)
         speedup.set(xlabel=f"at least x times as fast as {reference}", ylabel="share of graphs")
         speedup.set_title(f"Speed-up profile, {len(known)} graphs")

@@ -32,11 +32,11 @@ class Program(NamedTuple):
     def runner(self, graph):
         """A callable without arguments that returns the size and, of ours, the matching found; None if not installed.
 
-        What a rival wants its graph to look like is made here, before any clock starts.
+        What a baseline wants its graph to look like is made here, before any clock starts.
         """
         if self.ours:
             return lambda: _sized(matching.maximum(graph, **self.how))
-        return RIVALS[self.name](graph)
+        return BASELINES[self.name](graph)
 
 
 def _sized(found):
@@ -61,7 +61,7 @@ def igraph_run(graph):
     return lambda: (len(built.maximum_bipartite_matching(types=sides)), None)
 
 
-RIVALS = {"SciPy": scipy_run, "igraph": igraph_run}
+BASELINES = {"SciPy": scipy_run, "igraph": igraph_run}
 
 
 def program_of(text: str, init: str, threads: int) -> Program:

@@ -12,7 +12,7 @@ from statistics import median
 from typing import NamedTuple
 
 import matching
-from benchmarks.matching_runs import RIVALS, STOPPED, scipy_run
+from benchmarks.matching_runs import BASELINES, STOPPED, scipy_run
 from benchmarks.table import geometric_mean, markdown
 
 
@@ -34,10 +34,10 @@ def number(value, digits=2) -> str:
 
 
 def detail(measured, methods, threads):
-    """Each graph and method: what was found, what it took with each number of threads, and what rivals took."""
+    """Each graph and method: what was found, what it took with each number of threads, and what baselines took."""
     columns = ["graph", "rows", "entries", "size", "asked", "method", "init", "certified", "ours ms", "solve ms"]
     columns += [text for t in threads[1:] for text in (f"{t} threads ms", "gain")]
-    columns += [f"{rival} ms" for rival in RIVALS] + [f"{rival} / ours" for rival in RIVALS]
+    columns += [f"{baseline} ms" for baseline in BASELINES] + [f"{baseline} / ours" for baseline in BASELINES]
     rows = []
     for m in measured:
         for method in methods:
@@ -51,23 +51,23 @@ def detail(measured, methods, threads):
             for t in threads[1:]:
                 shared = m.seconds.get(f"{method}, {t} threads")
                 row += [milliseconds(shared), number(ratio(ours, shared))]
-            rivals = [m.seconds.get(rival) for rival in RIVALS]
-            row += [milliseconds(s) for s in rivals] + [number(ratio(s, ours)) for s in rivals]
+            baselines = [m.seconds.get(baseline) for baseline in BASELINES]
+            row += [milliseconds(s) for s in baselines] + [number(ratio(s, ours)) for s in baselines]
             rows.append(row)
     return markdown(columns, rows)
 
 
 def means(measured, methods):
-    """Geometric mean, over the graphs where both ran, of a rival's time over ours."""
+    """Geometric mean, over the graphs where both ran, of a baseline's time over ours."""
     rows = []
     for method in methods:
-        for rival in RIVALS:
-            found = [ratio(m.seconds.get(rival), m.seconds[method]) for m in measured]
+        for baseline in BASELINES:
+            found = [ratio(m.seconds.get(baseline), m.seconds[method]) for m in measured]
             found = [r for r in found if r]
             if found:
                 mean, least = geometric_mean(found), min(found)
-                rows.append([f"{rival} / {method}", str(len(found)), f"{mean:.2f}", f"{least:.2f}"])
-    return markdown(["rival / ours", "graphs", "geometric mean", "least"], rows) if rows else ""
+                rows.append([f"{baseline} / {method}", str(len(found)), f"{mean:.2f}", f"{least:.2f}"])
+    return markdown(["baseline / ours", "graphs", "geometric mean", "least"], rows) if rows else ""
 
 
 def by_method(measured, programs):

@@ -1,6 +1,6 @@
 """One measurement in a process of its own: python -m benchmarks.probe first|memory FOLDER SOLVER DEVICE.
 
-FOLDER holds a saved Problem, SOLVER is a method of gridcut.max_flow or the name of a rival.  Prints JSON.
+FOLDER holds a saved Problem, SOLVER is a method of gridcut.max_flow or the name of a baseline.  Prints JSON.
 
 first    seconds of `import gridcut`, and of the first call after it, everything that it compiles included
 memory   bytes the process needs at its peak beyond what it holds when the inputs are loaded and the problem
@@ -13,12 +13,12 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks.rivals import RIVALS
+from benchmarks.baselines import BASELINES
 
 
 def solver_of(name, device):
-    if name in RIVALS:
-        return RIVALS[name].run
+    if name in BASELINES:
+        return BASELINES[name].run
     import gridcut
 
     def run(problem):

@@ -271,7 +271,9 @@ def test_the_benchmark_compares_with_the_cpu(monkeypatch):
     unary, weights, cost = instance((3, 5), 2, 9, 4)
     problem = LabelInstance(unary, {o: weights[o] for o in ((0, 1), (1, 0))}, cost)
     options = benchmark._parser().parse_args(["--repeats", "1", "--restarts", "0", "1", "0", "--cycles", "1"])
-    monkeypatch.setitem(benchmark.RIVALS, benchmark.RIVAL, benchmark.RIVALS[benchmark.RIVAL]._replace(module="none"))
+    monkeypatch.setitem(
+        benchmark.BASELINES, benchmark.BASELINE, benchmark.BASELINES[benchmark.BASELINE]._replace(module="none")
+    )
     rows = list(benchmark.measure("tiny", problem, "expansion", options))
     assert [row[2] for row in rows] == ["0", "1"]
     assert all(len(row) == len(benchmark.COLUMNS) and row[3] == "equal" for row in rows)

@@ -140,7 +140,7 @@ def test_what_is_not_right_has_no_times(monkeypatch, tmp_path, capsys):
 
 @pytest.mark.usefixtures("as_if_on_a_gpu")
 def test_what_takes_long_is_run_once(tmp_path, capsys):
-    assert main([*MATCHING, "tiny", "--runs", "3", "--rarely", "0.001", "--cache", str(tmp_path)]) == 0
+    assert main([*MATCHING, "tiny", "--runs", "3", "--time-once-above", "0.001", "--cache", str(tmp_path)]) == 0
     assert rows_of(capsys.readouterr().out)[0][-1] == "1"
 
 
@@ -291,7 +291,7 @@ def test_programs_in_a_process_of_their_own(tmp_path, capsys):
     """And in this one, without a limit."""
     cuda_instances.prepared(["tiny"], tmp_path)
     for limit in ("60", "0"):
-        how = ["--method", "auto,apfb-gpubfs_wr-ct", "--runs", "1", "--limit", limit, "--cache", str(tmp_path)]
+        how = ["--method", "auto,apfb-gpubfs_wr-ct", "--runs", "1", "--timeout", limit, "--cache", str(tmp_path)]
         assert main([*MATCHING, "tiny", *how]) == 0
         rows = [row for row in rows_of(capsys.readouterr().out) if len(row) > 8]
         assert [row[7] for row in rows] == ["✓", "✓"]
@@ -300,7 +300,7 @@ def test_programs_in_a_process_of_their_own(tmp_path, capsys):
 
 @sim
 def test_greedy_matchings(tmp_path, capsys):
-    assert main([*GREEDY, "grid", "--runs", "1", "--limit", "0", "--cache", str(tmp_path), "--save"]) == 0
+    assert main([*GREEDY, "grid", "--runs", "1", "--timeout", "0", "--cache", str(tmp_path), "--save"]) == 0
     rows = {row[3]: row for row in rows_of(capsys.readouterr().out, "grid")}
     assert set(rows) == set(greedy_benchmark.PROGRAMS)
     assert all(row[4] == "✓" for row in rows.values())

@@ -12,7 +12,7 @@ from benchmarks import gridcut as grid_benchmark
 from benchmarks import gridcut_cuda as cuda_benchmark
 from benchmarks import instances, table, timing
 from benchmarks.__main__ import main
-from benchmarks.rivals import RIVALS
+from benchmarks.baselines import BASELINES
 
 
 @pytest.fixture
@@ -54,8 +54,8 @@ def test_a_wrong_value_is_never_printed(tiny, capsys, monkeypatch):
     assert not rows_of(capsys.readouterr().out)
 
 
-def test_missing_rival_is_listed_as_missing(tiny, capsys, monkeypatch):
-    monkeypatch.setitem(RIVALS, "PyMaxflow", RIVALS["PyMaxflow"]._replace(module="no_such_module"))
+def test_missing_baseline_is_listed_as_missing(tiny, capsys, monkeypatch):
+    monkeypatch.setitem(BASELINES, "PyMaxflow", BASELINES["PyMaxflow"]._replace(module="no_such_module"))
     assert main(["gridcut", "tiny", "--quick", "--repeats", "1", "--threads", "1"]) == 0
     printed = capsys.readouterr().out
     assert "missing" in rows_of(printed)[0]
@@ -109,7 +109,7 @@ def test_cuda_table(capsys, tmp_path, monkeypatch):
     before = known.read_text()
     main([*arguments, "--warm", "tiny"])
     printed = capsys.readouterr().out
-    assert known.read_text() == before, "times of the rival are measured once"
+    assert known.read_text() == before, "times of the baseline are measured once"
     assert len([row for row in rows_of(printed) if "1%" in row]) == len(grid_benchmark.CHANGES)
     monkeypatch.setitem(cuda_benchmark.VALUES, "tiny", 1)
     with pytest.raises(AssertionError, match="known 1"):
@@ -118,7 +118,7 @@ def test_cuda_table(capsys, tmp_path, monkeypatch):
 
 @pytest.mark.usefixtures("as_if_on_a_gpu")
 def test_a_method_over_the_cap_is_listed_as_stopped(capsys):
-    main(["gridcut", "--device", "cuda", "tiny", "--quick", "--cap", "0"])
+    main(["gridcut", "--device", "cuda", "tiny", "--quick", "--timeout", "0"])
     (row,) = rows_of(capsys.readouterr().out)
     assert "stopped" in row
     assert "> 0" in row
@@ -197,8 +197,8 @@ def test_rounds_in_which_a_run_waited_are_taken_again(monkeypatch):
 
 
 def test_memory_probe_counts_what_a_solver_needs_and_not_the_inputs():
-    rival = RIVALS["PyMaxflow"]
-    if not rival.installed:
+    baseline = BASELINES["PyMaxflow"]
+    if not baseline.installed:
         pytest.skip("PyMaxflow is not installed (extra 'bench')")
     if not timing.Path("/proc/self/clear_refs").exists():
         pytest.skip("peak memory is measured on Linux only")

@@ -44,20 +44,20 @@ def test_detail_and_threads(capsys):
     assert sum("**" in cell for cell in by_method) >= 1
 
 
-def test_a_rival_that_disagrees_ends_the_run(monkeypatch):
-    monkeypatch.setitem(runs.RIVALS, "SciPy", lambda graph: lambda: (-1, None))
+def test_a_baseline_that_disagrees_ends_the_run(monkeypatch):
+    monkeypatch.setitem(runs.BASELINES, "SciPy", lambda graph: lambda: (-1, None))
     with pytest.raises(AssertionError, match="SciPy found -1 pairs"):
         main(["matching", "tiny", "--repeats", "1"])
 
 
-def test_a_rival_that_is_missing_is_left_out(monkeypatch, capsys):
-    monkeypatch.setitem(runs.RIVALS, "igraph", lambda graph: None)
+def test_a_baseline_that_is_missing_is_left_out(monkeypatch, capsys):
+    monkeypatch.setitem(runs.BASELINES, "igraph", lambda graph: None)
     assert main(["matching", "tiny", "--repeats", "1"]) == 0
     assert cells_of(capsys.readouterr().out, "tiny")[0][-1] == "-"
 
 
 def test_scipy_is_spared_what_it_cannot_bear(capsys):
-    assert main(["matching", "--quick", "--hard", "--permuted", "--repeats", "1", "--rivals", "scipy"]) == 0
+    assert main(["matching", "--quick", "--hard", "--permuted", "--repeats", "1", "--baselines", "scipy"]) == 0
     rows = {row[0]: row for row in cells_of(capsys.readouterr().out, "") if "✓" in row}
     assert len(rows) == 6
     assert {name for name, row in rows.items() if row[-2] == "-"} == {n for n in rows if "perm" in n or "dead" in n}
@@ -88,8 +88,8 @@ def test_what_a_limit_does_to_the_tables(monkeypatch, capsys):
     size = int((maximum_bipartite_matching(GRAPH) >= 0).sum())
     told = {"auto": None, "hopcroft_karp": (7.0, size, ran), "SciPy": (0.0, size, None), "igraph": None}
     monkeypatch.setattr(runs.Trials, "run", lambda trials, program: told[program.name])
-    monkeypatch.setitem(runs.RIVALS, "igraph", lambda graph: lambda: size)  # installed or not
-    how = ["--limit", "8", "--repeats", "1", "--method", "auto,hopcroft_karp", "--profile", "p"]
+    monkeypatch.setitem(runs.BASELINES, "igraph", lambda graph: lambda: size)  # installed or not
+    how = ["--timeout", "8", "--repeats", "1", "--method", "auto,hopcroft_karp", "--profile", "p"]
     assert main(["matching", "tiny", *how]) == 0
     printed = capsys.readouterr().out
     stopped, slow, by_method = cells_of(printed, "tiny")
@@ -120,7 +120,7 @@ def test_profiles(tmp_path, capsys):
 
 
 def test_no_profile_without_a_common_graph(tmp_path, capsys):
-    how = ["--repeats", "1", "--rivals", "scipy", "--profile", "p"]
+    how = ["--repeats", "1", "--baselines", "scipy", "--profile", "p"]
     assert main(["matching", "tiny permuted", "other permuted", "tiny", "--method", "auto", *how]) == 0
     assert "profiles of 1 graphs" in capsys.readouterr().out
     assert main(["matching", "--quick", "--permuted", "--method", "auto", *how]) == 0
@@ -189,7 +189,7 @@ def test_unknown_names(arguments, message, capsys):
     assert message in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("option", ["--threads=0", "--threads=x", "--rivals=lemon"])
+@pytest.mark.parametrize("option", ["--threads=0", "--threads=x", "--baselines=lemon"])
 def test_bad_options(option, capsys):
     with pytest.raises(SystemExit):
         main(["matching", option])

@@ -1,6 +1,6 @@
 """Other programs for the assignment problem, each given costs in the form it likes best, made before the clock starts.
 
-`prepare(costs)` returns callables that give the optimal cost; a rival that cannot take an instance gives none.
+`prepare(costs)` returns callables that give the optimal cost; a baseline that cannot take an instance gives none.
 """
 
 import time
@@ -113,8 +113,8 @@ def best_of_lapx(cost):
     return best, variants[best]
 
 
-RIVALS = {"SciPy": ("scipy", "scipy"), "lapx": ("lap", "lapx"), "OR-tools": ("ortools", "ortools")}
+BASELINES = {"SciPy": ("scipy", "scipy"), "lapx": ("lap", "lapx"), "OR-tools": ("ortools", "ortools")}
 
 
 def installed(name: str) -> bool:
-    return find_spec(RIVALS[name][0]) is not None
+    return find_spec(BASELINES[name][0]) is not None

@@ -1,6 +1,6 @@
 """Other programs for the same problem, each as `run(problem) -> (value, labels)`; labels True = source side.
 
-None of them is needed to use cutmatch: a rival that is not installed is listed as missing.
+None of them is needed to use cutmatch: a baseline that is not installed is listed as missing.
 """
 
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 
-class Rival(NamedTuple):
+class Baseline(NamedTuple):
     module: str
     distribution: str
     run: Callable
@@ -36,4 +36,4 @@ def pymaxflow(problem):
     return value, ~graph.get_grid_segments(ids)
 
 
-RIVALS = {"PyMaxflow": Rival("maxflow", "PyMaxflow", pymaxflow)}
+BASELINES = {"PyMaxflow": Baseline("maxflow", "PyMaxflow", pymaxflow)}

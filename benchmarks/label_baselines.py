@@ -5,7 +5,7 @@ Each is run(problem, move, start, cycles) -> labels, with move "expansion" or "s
 
 import numpy as np
 
-from benchmarks.rivals import Rival
+from benchmarks.baselines import Baseline
 
 
 def gco(problem, move, start, cycles):
@@ -45,14 +45,14 @@ def pymaxflow(problem, move, start, cycles):
     return solve(unary, (weight * problem.cost).astype(np.int64), max_cycles=cycles, labels=start.astype(np.int64))
 
 
-RIVALS = {
-    "gco-wrapper": Rival("gco", "gco-wrapper", gco),
-    "PyMaxflow": Rival("maxflow", "PyMaxflow", pymaxflow),
+BASELINES = {
+    "gco-wrapper": Baseline("gco", "gco-wrapper", gco),
+    "PyMaxflow": Baseline("maxflow", "PyMaxflow", pymaxflow),
 }
 
 
 def fits(name, problem, move="expansion"):
-    """Whether a rival can take a problem at all, and in minutes: PyMaxflow looks at all pixels for each pair."""
+    """Whether a baseline can take a problem at all, and in minutes: PyMaxflow looks at all pixels for each pair."""
     if name != "PyMaxflow":
         return True
     return all(np.ptp(w) == 0 for w in problem.weights.values()) and (move == "expansion" or len(problem.unary) <= 32)
