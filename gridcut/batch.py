@@ -9,7 +9,7 @@ import numpy as np
 
 from gridcut import methods
 from gridcut.core.certificate import check_array
-from gridcut.core.cut import Cut, Later
+from gridcut.core.cut import Cut, LazySolved
 from gridcut.core.problem import Problem, as_array, check_edges, check_mapping, check_mask, check_shape, finished
 from gridcut.device import CertificateError, DeviceName, thread_count
 from gridcut.device.arguments import check_callback
@@ -41,7 +41,7 @@ class BatchCut(Result):
     device: str
     method: str
     stats: dict
-    _items: list[tuple[dict, Later]] = field(repr=False)  # stats of each, and what its cut was made from
+    _items: list[tuple[dict, LazySolved]] = field(repr=False)  # stats of each, and what its cut was made from
     _problem: Problem = field(repr=False)  # without its arrays
 
     def __len__(self) -> int:

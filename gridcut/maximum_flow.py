@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from gridcut import methods
-from gridcut.core.cut import Cut, Later, Solved
+from gridcut.core.cut import Cut, LazySolved, Solved
 from gridcut.core.cut_capacity import cut_capacity, measure_cut
 from gridcut.core.device_list import check_devices, choose_devices
 from gridcut.core.float_refinement import check_finite, next_bound
@@ -164,7 +164,7 @@ def cut_of(problem: Problem, device: str, name: str, solve, parameters: dict, ca
             break
         problem, start = problem._replace(bound=bound), done
     stats = {**stats, "seconds": seconds, "dtype": grid.excess.dtype.name, "unit": grid.unit}
-    return Cut(value, labels, device, name, stats, Later(Solved(problem, views, grid, [])))
+    return Cut(value, labels, device, name, stats, LazySolved(Solved(problem, views, grid, [])))
 
 
 def value_of(problem: Problem, views: Reader, labels: np.ndarray, unit) -> tuple[int | float, float | None]:
@@ -196,5 +196,5 @@ def empty_cut(problem: Problem, device, method) -> Cut:
     labels = to_library(np.zeros(problem.shape, bool), problem.library)
     nothing = np.zeros((), np.int32)
     kept = problem._replace(source=nothing, sink=nothing, edges=dict.fromkeys(problem.edges, nothing), mask=None)
-    later = Later(Solved(kept._replace(library=None), None, None, []), library=problem.library)
-    return Cut(0.0 if problem.is_float else 0, labels, device, method, stats, later)
+    lazy = LazySolved(Solved(kept._replace(library=None), None, None, []), library=problem.library)
+    return Cut(0.0 if problem.is_float else 0, labels, device, method, stats, lazy)

@@ -28,7 +28,7 @@ class Solved(NamedTuple):
     completed: list  # the grid of the completed flow once asked for
 
 
-class Later:
+class LazySolved:
     """The `Solved` of a cut, made when it is first asked for: a state on a GPU is fetched only then.
 
     A pickled copy holds the `Solved` itself, or nothing if the solver had gone on with the state.
@@ -69,15 +69,15 @@ class Later:
 
     def __reduce__(self):
         if not self.is_current:
-            return Later, (None,)
+            return LazySolved, (None,)
         problem, _, grid, _ = self()
         return _restored, (problem, grid)
 
 
-def _restored(problem: Problem, grid: Grid | None) -> Later:
-    """A pickled `Later`."""
+def _restored(problem: Problem, grid: Grid | None) -> LazySolved:
+    """A pickled `LazySolved`."""
     views = None if grid is None else reader(problem, grid.layout)
-    return Later(Solved(problem, views, grid, []))
+    return LazySolved(Solved(problem, views, grid, []))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -114,7 +114,7 @@ class Cut(Result):
     device: str
     method: str
     stats: dict
-    _solved: Later = field(repr=False)
+    _solved: LazySolved = field(repr=False)
 
     def residual(self, offset: Offset) -> np.ndarray:
         """Residual capacity p -> p + offset under the flow that gave the cut, the grid's shape.

@@ -7,7 +7,7 @@ import numpy as np
 
 from gridcut import methods
 from gridcut.core.changes import change_arc_kernel, change_terminal_kernel, find_changes_kernel, sink_excess_kernel
-from gridcut.core.cut import Cut, Later, Solved
+from gridcut.core.cut import Cut, LazySolved, Solved
 from gridcut.core.cut_capacity import capacity_to_sink
 from gridcut.core.load import INT32_MAX, INT64_MAX, largest_capacities, load, plane, reader, used_pixels
 from gridcut.core.problem import Problem, bad_capacity
@@ -86,8 +86,8 @@ class HostState:
             "dtype": grid.excess.dtype.name,
             "unit": grid.unit,
         }
-        later = Later(Solved(problem, self._views, grid, []), self)
-        return Cut(value, labels, "cpu", name, stats, later)
+        lazy = LazySolved(Solved(problem, self._views, grid, []), self)
+        return Cut(value, labels, "cpu", name, stats, lazy)
 
     def _run(self, name: str, run, parameters: dict, callback):
         memory = self._memory[1] if self._memory is not None and self._memory[0] == name else None

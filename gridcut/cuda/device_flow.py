@@ -7,16 +7,16 @@ from typing import NamedTuple
 import numpy as np
 
 from gridcut import methods
-from gridcut.core.cut import Cut, Later, Solved
+from gridcut.core.cut import Cut, LazySolved, Solved
 from gridcut.core.cut_capacity import Measured
 from gridcut.core.float_refinement import check_finite, next_bound
 from gridcut.core.grid import Grid
 from gridcut.core.load import reader
 from gridcut.core.problem import Problem
 from gridcut.core.units import LOSS
-from gridcut.cuda.device_load import Numbers, Sheet, State, choose_numbers, make_place
+from gridcut.cuda.device_load import CapacityArrays, NumberTypes, State, choose_number_types, make_state_layout
 from gridcut.cuda.pixel_kernels import ARC, SINK, SOURCE, cut_kernel, differences_kernel, grid_for, labels_kernel
-from gridcut.device.arrays import Moment, allocate, download, overwrite, refusing, return_as, synchronize, to_host
+from gridcut.device.arrays import GpuTimer, allocate, download, overwrite, refusing, return_as, synchronize, to_host
 from gridcut.device.launch import launch
 from gridcut.tiles.tile_layout import to_flat
 
@@ -41,12 +41,12 @@ class Clock:
         late = 0.0
         if self._ahead is not None:
             before, moment = self._ahead
-            on_gpu = moment.until_now()
+            on_gpu = moment.elapsed()
             late = max(0.0, time.perf_counter() - self._last - on_gpu)
             self.seconds[before] += late
         now = time.perf_counter()
         self.seconds[name] = now - self._last - late
-        self._ahead = (name, Moment()) if ahead else None
+        self._ahead = (name, GpuTimer()) if ahead else None
         self._last = now
 
 
@@ -59,20 +59,20 @@ def solve_on_device(problem: Problem, name: str, solve, parameters: dict, callba
     """
     clock = Clock()
     tiled = methods.works_on_tiles(name)
-    sheet = Sheet(problem, make_place(problem, tiled))
-    sheet.upload()
+    capacities = CapacityArrays(problem, make_state_layout(problem, tiled))
+    capacities.upload()
     clock.phase("upload")
-    bounds = sheet.bounds()
+    bounds = capacities.bounds()
     while True:
-        numbers = choose_numbers(problem, bounds, tiled)
-        problem = problem._replace(bound=numbers.bound)
-        state = sheet.fill(numbers)
+        number_types = choose_number_types(problem, bounds, tiled)
+        problem = problem._replace(bound=number_types.bound)
+        state = capacities.fill(number_types)
         if not problem.is_float:
-            sheet = None  # frees the copies of arrays on the host; floats are summed again below
+            capacities = None  # frees the copies of arrays on the host; floats are summed again below
         clock.phase("load", ahead=True)
         side, _, stats = run(solve, state, parameters, callback)
         clock.phase("solve")
-        labels, found = labels_and_values(state, side, sheet)
+        labels, found = labels_and_values(state, side, capacities)
         clock.phase("value")
         if not problem.is_float:
             values, again = found, []
@@ -82,7 +82,7 @@ def solve_on_device(problem: Problem, name: str, solve, parameters: dict, callba
             again = [i for i, cut in enumerate(found) if cut.value == math.inf or cut.loss > LOSS * cut.reduced]
             break
         again = []
-        bound = bound_of(problem, found[0], labels, numbers.unit, bounds)
+        bound = bound_of(problem, found[0], labels, number_types.unit, bounds)
         if bound is None:
             break
         problem = problem._replace(bound=bound)
@@ -90,8 +90,8 @@ def solve_on_device(problem: Problem, name: str, solve, parameters: dict, callba
     stats = {
         **stats,
         "seconds": clock.seconds,
-        "dtype": np.dtype(state.numbers.excess).name,
-        "unit": state.numbers.unit,
+        "dtype": np.dtype(state.number_types.excess).name,
+        "unit": state.number_types.unit,
     }
     return problem, state, labels, values, stats, clock, again
 
@@ -107,8 +107,8 @@ def max_flow_on_device(problem: Problem, name: str, solve, parameters: dict, cal
     problem, state, labels, values, stats, clock, _ = solve_on_device(problem, name, solve, parameters, callback)
     labels = return_as(labels.view(np.bool_).reshape(problem.shape), problem.library)
     clock.phase("download")
-    later = Later(Fetched(problem, state), library=problem.library)
-    return Cut(values[0], labels, "cuda", name, stats, later)
+    lazy = LazySolved(Fetched(problem, state), library=problem.library)
+    return Cut(values[0], labels, "cuda", name, stats, lazy)
 
 
 def batch_on_device(problem: Problem, name: str, solve, parameters: dict, callback):
@@ -125,7 +125,7 @@ def batch_on_device(problem: Problem, name: str, solve, parameters: dict, callba
     labels = return_as(labels.view(np.bool_).reshape((problem.items, *problem.shape)), problem.library)
     clock.phase("download")
     fetched = Fetched(problem, state)
-    items = [(stats, Later(Item(fetched, i), library=problem.library)) for i in range(problem.items)]
+    items = [(stats, LazySolved(Item(fetched, i), library=problem.library)) for i in range(problem.items)]
     for i, found in alone.items():
         items[i] = found.stats, found._solved
     return labels, values, stats, items
@@ -141,58 +141,58 @@ def item_on_device(problem: Problem, i: int, name: str, solve, parameters: dict)
 
 def run(solve, state: State, parameters: dict, callback, warm=None):
     """Call a solver on its state: the sink side as `labels_kernel` reads it, what it wants back, and stats."""
-    place = state.place
+    layout = state.layout
     with refusing():
-        if place.tiles is not None:
+        if layout.tiles is not None:
             given = {"warm": warm, "callback": callback, **parameters}
-            after, stats = solve(state.excess, state.residual, place.tiles, **given)
+            after, stats = solve(state.excess, state.residual, layout.tiles, **given)
             return after.reach_bits, after, stats
-        grid = Grid(place.flat, state.excess, state.residual, state.numbers.unit)
+        grid = Grid(layout.flat, state.excess, state.residual, state.number_types.unit)
         sink_side, stats = methods.run(solve, grid, parameters, callback)
         return sink_side, None, stats
 
 
-def labels_and_values(state: State, side, sheet: Sheet | None):
+def labels_and_values(state: State, side, capacities: CapacityArrays | None):
     """Labels of all pixels as bytes on the GPU, and the value of every image, `Measured` for floats.
 
     Integers: the capacity to the sink in all, and the excess on the sink side, which is less what of it is left:
     condition (4) of gridcut/core/certificate.py.  Floats: the capacities across the cut, from the arrays of `sheet`.
     """
-    place = state.place
-    (labels,) = allocate((place.pixels, np.uint8))
-    grid = grid_for(place.runs, place.items, 1)
+    layout = state.layout
+    (labels,) = allocate((layout.pixels, np.uint8))
+    grid = grid_for(layout.runs, layout.items, 1)
     launch(labels_kernel, *grid, side, state.mask, state.form, state.excess, labels, state.left)
-    if sheet is not None:
-        return labels, measure_cuts(sheet, labels, state.numbers)
-    low, high = download(state.sums).reshape(2, place.items, 2).transpose(2, 0, 1)
+    if capacities is not None:
+        return labels, measure_cuts(capacities, labels, state.number_types)
+    low, high = download(state.sums).reshape(2, layout.items, 2).transpose(2, 0, 1)
     return labels, [
         sum(map(int, lows)) + (sum(map(int, highs)) << 32) for lows, highs in zip(low.T, high.T, strict=True)
     ]
 
 
-def measure_cuts(sheet: Sheet, labels, numbers: Numbers) -> list[Measured]:
+def measure_cuts(capacities: CapacityArrays, labels, number_types: NumberTypes) -> list[Measured]:
     """The cut of every image, summed as float64 in the same order at every call."""
-    place = sheet.place
-    clamped = numbers.bound is not None
+    layout = capacities.layout
+    clamped = number_types.bound is not None
     rows = [] if clamped else [SOURCE, SINK]
-    rows += range(ARC, ARC + place.flat.arcs)
+    rows += range(ARC, ARC + layout.flat.arcs)
     jobs = len(rows) + clamped
-    grid = grid_for(place.runs, place.items, 1, SUM_BLOCKS)
+    grid = grid_for(layout.runs, layout.items, 1, SUM_BLOCKS)
     warps = grid[0][0] * grid[1] // 32
     partial, losses, shared = allocate(
-        *[(place.items * jobs * warps, np.float64)] * 2, (place.items * warps, np.float64), zero=True
+        *[(layout.items * jobs * warps, np.float64)] * 2, (layout.items * warps, np.float64), zero=True
     )
-    real = (labels, np.float64(numbers.scale), np.float64(numbers.unit))
+    real = (labels, np.float64(number_types.scale), np.float64(number_types.unit))
     first = 0
-    for part, data in sheet.groups(rows):
+    for part, data in capacities.groups(rows):
         job = (np.int32(first), np.int32(jobs))
-        sheet.launch_group(cut_kernel, part, data, *real, partial, losses, *job, most=SUM_BLOCKS)
+        capacities.launch_group(cut_kernel, part, data, *real, partial, losses, *job, most=SUM_BLOCKS)
         first += len(part)
     if clamped:
-        terminals = (sheet.data(SOURCE), sheet.data(SINK), sheet.mask, sheet.form)
+        terminals = (capacities.data(SOURCE), capacities.data(SINK), capacities.mask, capacities.form)
         launch(differences_kernel, *grid, *terminals, *real, partial, losses, shared, np.int32(first), np.int32(jobs))
     with np.errstate(over="ignore"):  # a sum that is no float is refused later
-        sums = [download(array).reshape(place.items, -1).sum(axis=1).tolist() for array in (partial, losses, shared)]
+        sums = [download(array).reshape(layout.items, -1).sum(axis=1).tolist() for array in (partial, losses, shared)]
     return [Measured(reduced + common, reduced, loss) for reduced, loss, common in zip(*sums, strict=True)]
 
 
@@ -202,7 +202,7 @@ class Fetched:
     def __init__(self, problem: Problem, state: State):
         self._problem = problem
         self._state = state
-        self._place, self._unit = state.place, state.numbers.unit
+        self._layout, self._unit = state.layout, state.number_types.unit
         self._arrays = None
 
     def solved(self, item: int = 0) -> Solved:
@@ -214,10 +214,10 @@ class Fetched:
         excess, residual = self._arrays
         if self._problem.items is None:
             self._arrays = None  # asked for once
-        place = self._place
-        if place.tiles is not None:
-            excess, residual = to_flat(place.tiles, excess, residual, place.flat, item)
-        return Solved(problem, reader(problem, place.flat), Grid(place.flat, excess, residual, self._unit), [])
+        layout = self._layout
+        if layout.tiles is not None:
+            excess, residual = to_flat(layout.tiles, excess, residual, layout.flat, item)
+        return Solved(problem, reader(problem, layout.flat), Grid(layout.flat, excess, residual, self._unit), [])
 
     def given(self, item: int = 0) -> Problem:
         """The capacities of one image, on the host, as they are now."""

@@ -41,7 +41,7 @@ NARROW = 65535  # what both directions of an edge may hold together in uint16
 RESERVE = 1.2  # part of the free memory that is left for a solver, when copies of host arrays are kept
 
 
-class Place(NamedTuple):
+class StateLayout(NamedTuple):
     """The layout of a state: `flat` of one image always, `tiles` if the state lies in tiles."""
 
     flat: Layout
@@ -69,7 +69,7 @@ class Place(NamedTuple):
         return self.flat.offset3(row - ARC) if row >= ARC else (0, 0, 0)
 
 
-class Numbers(NamedTuple):
+class NumberTypes(NamedTuple):
     """What the state is held in; unit: what 1 is worth, as in gridcut.core.grid.Grid; bound: as in Problem."""
 
     excess: type
@@ -83,7 +83,7 @@ class Numbers(NamedTuple):
         return scale_of(self.unit, self.bound)[0] if isinstance(self.unit, float) else 0.0
 
     @property
-    def of_form(self) -> np.ndarray:
+    def form_entries(self) -> np.ndarray:
         """MAX_UNITS to CLAMPED of the form."""
         _, finer, most, _ = scale_of(self.unit, self.bound) or (1, 1, WHOLE, 1)
         return np.array([most, finer, self.bound is not None], np.int64)
@@ -92,8 +92,8 @@ class Numbers(NamedTuple):
 class State(NamedTuple):
     """A problem on the GPU.  sums: first the capacities to the sink, then room for another sum, in halves."""
 
-    place: Place
-    numbers: Numbers
+    layout: StateLayout
+    number_types: NumberTypes
     form: object
     mask: object
     excess: object
@@ -102,39 +102,39 @@ class State(NamedTuple):
 
     @property
     def to_sink(self):
-        return self.sums[: 2 * self.place.items]
+        return self.sums[: 2 * self.layout.items]
 
     @property
     def left(self):
-        return self.sums[2 * self.place.items :]
+        return self.sums[2 * self.layout.items :]
 
 
-def make_place(problem: Problem, tiled: bool) -> Place:
+def make_state_layout(problem: Problem, tiled: bool) -> StateLayout:
     flat = make_layout(problem.shape, problem.edges)
     items = 1 if problem.items is None else problem.items
-    return Place(flat, make_tile_layout(items, problem.shape, flat.offsets) if tiled else None, items)
+    return StateLayout(flat, make_tile_layout(items, problem.shape, flat.offsets) if tiled else None, items)
 
 
-class Sheet:
+class CapacityArrays:
     """The arrays of a problem as kernels read them: for every row of the form its data on the GPU.
 
     form, mask    arguments of the kernels in gridcut/cuda/pixel_kernels.py
     """
 
-    def __init__(self, problem: Problem, place: Place):
+    def __init__(self, problem: Problem, layout: StateLayout):
         self.problem = problem
-        self.place = place
-        self._of_row = _arrays_by_row(problem, place.flat)
+        self.layout = layout
+        self._of_row = _arrays_by_row(problem, layout.flat)
         self._copies = {}
         self._keep = self._room_for_copies()
-        self._of_form = Numbers(np.int64, np.int64, 1).of_form
+        self._form_entries = NumberTypes(np.int64, np.int64, 1).form_entries
         constants = self._constants()
         self._upload_form(constants)
         self.mask = self.data(MASK)
 
     def _room_for_copies(self) -> bool:
         wanted = sum(a.nbytes for a in self._of_row.values() if not isinstance(a, DeviceArray) and a.ndim)
-        state = self.place.cells * 4 * (1 + self.place.flat.arcs)
+        state = self.layout.cells * 4 * (1 + self.layout.flat.arcs)
         return wanted == 0 or (wanted + state) * RESERVE < free_bytes()
 
     def _constants(self) -> dict[int, np.ndarray]:
@@ -150,8 +150,8 @@ class Sheet:
 
     def _upload_form(self, constants) -> None:
         """The form and all constants in one copy."""
-        form = _form(self.problem, self.place, self._of_row)
-        form[MAX_UNITS : CLAMPED + 1] = self._of_form
+        form = _form(self.problem, self.layout, self._of_row)
+        form[MAX_UNITS : CLAMPED + 1] = self._form_entries
         block = np.zeros(form.size + len(constants), np.int64)
         block[: form.size] = form
         raw = block.view(np.uint8)
@@ -188,7 +188,7 @@ class Sheet:
 
     def given_rows(self) -> list[int]:
         """Rows of arrays the caller gave: arcs that read their opposite's array are left out."""
-        flat, edges = self.place.flat, self.problem.edges
+        flat, edges = self.layout.flat, self.problem.edges
         return [SOURCE, SINK, *(ARC + k for k in range(flat.arcs) if flat.offsets[k] in edges)]
 
     def groups(self, rows):
@@ -208,14 +208,14 @@ class Sheet:
             self.launch_group(kernel, part, data, *args)
 
     def launch_group(self, kernel, part, data, *args, most=None) -> None:
-        grid = grid_for(self.place.runs, self.place.items, len(part), *(() if most is None else (most,)))
+        grid = grid_for(self.layout.runs, self.layout.items, len(part), *(() if most is None else (most,)))
         spare = SLOTS - len(part)
         slots = [*data, *data[:1] * spare, *(np.int32(row) for row in part), *[np.int32(0)] * spare]
         launch(kernel, *grid, *slots, self.mask, self.form, *args)
 
     def largest(self, rows: list[int]) -> dict[int, int | float]:
         """The largest capacity of each row; ValueError for a negative one or NaN."""
-        count = ARC + self.place.flat.arcs
+        count = ARC + self.layout.flat.arcs
         (sums,) = allocate((3 * count, np.int64), zero=True)
         whole, real, bad = sums[:count], sums[count : 2 * count].view(np.float64), sums[2 * count :]
         is_float = {}
@@ -231,7 +231,7 @@ class Sheet:
 
     def bounds(self) -> list:
         """Largest capacity of the source, the sink and each arc."""
-        return by_arc(self.largest(self.given_rows()), self.place.flat.arcs)
+        return by_arc(self.largest(self.given_rows()), self.layout.flat.arcs)
 
     def replace(self, row: int, array: DeviceArray) -> None:
         """Another array of the same shape and strides in the place of the one of this row."""
@@ -241,32 +241,35 @@ class Sheet:
                 self._of_row[other] = array
                 self._copies.pop(other, None)
 
-    def fill(self, numbers: Numbers) -> State:
+    def fill(self, number_types: NumberTypes) -> State:
         """A new state with all capacities."""
-        place = self.place
-        cells = place.cells
+        layout = self.layout
+        cells = layout.cells
         state = allocate(
-            (4 * place.items, np.int64), (cells, numbers.excess), (cells * place.flat.arcs, numbers.residual), zero=True
+            (4 * layout.items, np.int64),
+            (cells, number_types.excess),
+            (cells * layout.flat.arcs, number_types.residual),
+            zero=True,
         )
         sums, excess, residual = state
-        self.set_numbers(numbers)
-        state = State(place, numbers, self.form, self.mask, excess, residual, sums)
+        self.set_number_types(number_types)
+        state = State(layout, number_types, self.form, self.mask, excess, residual, sums)
         self.load_terminals(state)
-        self.launch(arcs_kernel, range(ARC, ARC + place.flat.arcs), np.float64(numbers.scale), residual)
-        if numbers.bound is not None:
-            launch(clamp_kernel, *grid_for(place.runs, place.items, 1), self.mask, self.form, excess, residual)
+        self.launch(arcs_kernel, range(ARC, ARC + layout.flat.arcs), np.float64(number_types.scale), residual)
+        if number_types.bound is not None:
+            launch(clamp_kernel, *grid_for(layout.runs, layout.items, 1), self.mask, self.form, excess, residual)
         return state
 
-    def set_numbers(self, numbers: Numbers) -> None:
+    def set_number_types(self, number_types: NumberTypes) -> None:
         """Put into the form how float capacities become units, if it differs from what the form says."""
-        wanted = numbers.of_form
-        if not np.array_equal(wanted, self._of_form):
+        wanted = number_types.form_entries
+        if not np.array_equal(wanted, self._form_entries):
             overwrite(self.form[MAX_UNITS : CLAMPED + 1], wanted)
-            self._of_form = wanted
+            self._form_entries = wanted
 
     def load_terminals(self, state: State) -> None:
-        grid = grid_for(self.place.runs, self.place.items, 1)
-        scale = np.float64(state.numbers.scale)
+        grid = grid_for(self.layout.runs, self.layout.items, 1)
+        scale = np.float64(state.number_types.scale)
         source, sink = self.data(SOURCE), self.data(SINK)
         launch(terminals_kernel, *grid, source, sink, self.mask, self.form, scale, state.excess, state.to_sink)
 
@@ -277,20 +280,20 @@ def by_arc(largest: dict, arcs: int) -> list:
     return [largest[SOURCE], largest[SINK], *(largest.get(r, largest.get(((r - ARC) ^ 1) + ARC, 0)) for r in rows)]
 
 
-def choose_numbers(problem: Problem, bounds: list, tiled: bool) -> Numbers:
+def choose_number_types(problem: Problem, bounds: list, tiled: bool) -> NumberTypes:
     """The narrowest integers that hold every sum; for floats int64 and the unit."""
     if problem.is_float:
-        return Numbers(np.int64, np.int64, *choose_unit(bounds, problem.bound))
+        return NumberTypes(np.int64, np.int64, *choose_unit(bounds, problem.bound))
     excess = integer_type(bounds)
     arcs = bounds[ARC - 1 :]
     narrow = tiled and excess == np.int32 and all(a + b <= NARROW for a, b in zip(arcs[::2], arcs[1::2], strict=True))
-    return Numbers(excess, np.uint16 if narrow else excess, 1)
+    return NumberTypes(excess, np.uint16 if narrow else excess, 1)
 
 
-def load(problem: Problem, tiled: bool) -> tuple[State, Sheet]:
+def load(problem: Problem, tiled: bool) -> tuple[State, CapacityArrays]:
     """The state of a checked problem that is not empty, and the arrays it was read from."""
-    sheet = Sheet(problem, make_place(problem, tiled))
-    return sheet.fill(choose_numbers(problem, sheet.bounds(), tiled)), sheet
+    capacities = CapacityArrays(problem, make_state_layout(problem, tiled))
+    return capacities.fill(choose_number_types(problem, capacities.bounds(), tiled)), capacities
 
 
 def bad_capacity_of(problem: Problem) -> ValueError:
@@ -317,16 +320,16 @@ def _arrays_by_row(problem: Problem, layout: Layout) -> dict:
     return arrays
 
 
-def _form(problem: Problem, place: Place, arrays: dict) -> np.ndarray:
+def _form(problem: Problem, layout: StateLayout, arrays: dict) -> np.ndarray:
     """See gridcut/cuda/pixel_kernels.py."""
-    flat, tiles = place.flat, place.tiles
+    flat, tiles = layout.flat, layout.tiles
     form = [0] * (PLANES + ROW * len(arrays))
     form[: MASKED + 1] = (
         FLAT if tiles is None else TILED,
         flat.arcs,
-        place.items,
-        *place.extent,
-        -(-place.extent[2] // 32),
+        layout.items,
+        *layout.extent,
+        -(-layout.extent[2] // 32),
         problem.mask is not None,
     )
     assert RUNS == MASKED - 1
@@ -336,7 +339,7 @@ def _form(problem: Problem, place: Place, arrays: dict) -> np.ndarray:
         form[8:13] = (*tiles.tiles, tiles.tile[0].bit_length() - 1, tiles.tile[1].bit_length() - 1)
     for row, array in arrays.items():
         start, strides = _strides(array, len(problem.shape))
-        offset = place.offset3(row)
+        offset = layout.offset3(row)
         if row >= ARC and flat.offsets[row - ARC] not in problem.edges:  # reads the opposite arc at the far end
             start += sum(o * s for o, s in zip(offset, strides[1:], strict=True))
         form[PLANES + ROW * row : PLANES + ROW * (row + 1)] = (start, *strides, *offset)

@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 
-from gridcut.core.cut import Cut, Later
+from gridcut.core.cut import Cut, LazySolved
 from gridcut.core.load import INT32_MAX
 from gridcut.core.problem import Problem
 from gridcut.cuda.device_changes import change_arcs_kernel, change_terminal_kernel, copy_kernel, scatter_kernel
 from gridcut.cuda.device_flow import Clock, Fetched, bound_of, labels_and_values, run
-from gridcut.cuda.device_load import NARROW, Numbers, Sheet, by_arc, choose_numbers, make_place
+from gridcut.cuda.device_load import NARROW, CapacityArrays, NumberTypes, by_arc, choose_number_types, make_state_layout
 from gridcut.cuda.pixel_kernels import ARC, SINK, SOURCE, grid_for
 from gridcut.device.arrays import DeviceArray, allocate, clear, return_as, synchronize, upload
 from gridcut.device.launch import launch
@@ -25,43 +25,47 @@ class DeviceState:
         synchronize()  # the caller's library may still be writing its arrays
         self._library = problem.library
         self.epoch = 0  # one more after every update and solve, so that older cuts know they are old
-        sheet = Sheet(problem, make_place(problem, tiled))
-        sheet.bounds()  # refuses what no problem may hold before anything is kept
-        self._problem = self._copied(problem, sheet)
-        self._sheet = Sheet(self._problem, sheet.place)
-        self._largest = self._sheet.largest(self._sheet.given_rows())
+        capacities = CapacityArrays(problem, make_state_layout(problem, tiled))
+        capacities.bounds()  # refuses what no problem may hold before anything is kept
+        self._problem = self._copied(problem, capacities)
+        self._capacities = CapacityArrays(self._problem, capacities.layout)
+        self._largest = self._capacities.largest(self._capacities.given_rows())
         self._fill()
 
-    def _copied(self, problem: Problem, sheet: Sheet) -> Problem:
+    def _copied(self, problem: Problem, capacities: CapacityArrays) -> Problem:
         """The problem with arrays of our own; offsets longer than the grid keep their names only."""
-        layout = sheet.place.flat
+        layout = capacities.layout.flat
         edges = {
-            offset: _own(sheet, ARC + layout.arc(offset), array) if offset in layout.offsets else np.zeros((), np.int32)
+            offset: _own(capacities, ARC + layout.arc(offset), array)
+            if offset in layout.offsets
+            else np.zeros((), np.int32)
             for offset, array in problem.edges.items()
         }
         return problem._replace(
-            source=_own(sheet, SOURCE, problem.source),
-            sink=_own(sheet, SINK, problem.sink),
-            mask=None if problem.mask is None else _own_mask(sheet, problem),
+            source=_own(capacities, SOURCE, problem.source),
+            sink=_own(capacities, SINK, problem.sink),
+            mask=None if problem.mask is None else _own_mask(capacities, problem),
             edges=edges,
             library="numba",
         )
 
     def _fill(self) -> None:
         """Start cold from the capacities as they are now."""
-        bounds = by_arc(self._largest, self._sheet.place.flat.arcs)
-        self._start(self._sheet.fill(choose_numbers(self._problem, bounds, self._sheet.place.tiles is not None)))
+        bounds = by_arc(self._largest, self._capacities.layout.flat.arcs)
+        self._start(
+            self._capacities.fill(choose_number_types(self._problem, bounds, self._capacities.layout.tiles is not None))
+        )
 
     def _start(self, state) -> None:
         self._state = state
-        self._problem = self._problem._replace(bound=state.numbers.bound)
+        self._problem = self._problem._replace(bound=state.number_types.bound)
         self._warm = False
         self._memory = None  # what the method is given back the next time, with its name
 
     def update(self, given: dict, index: np.ndarray | None) -> None:
         """Take new capacities, checked but for their values; `index`: the pixels they are for, None: all."""
         synchronize()
-        layout = self._sheet.place.flat
+        layout = self._capacities.layout.flat
         rows = {self._row(key): key for key in given if not isinstance(key, tuple) or key in layout.offsets}
         if index is not None:
             if index.size == 0:
@@ -72,63 +76,63 @@ class DeviceState:
         trial = self._problem._replace(bound=None)
         for row, key in rows.items():
             trial = _with_array(trial, key, given[key], row)
-        sheet = Sheet(trial, self._sheet.place)
-        largest = self._largest | sheet.largest(list(rows))
+        capacities = CapacityArrays(trial, self._capacities.layout)
+        largest = self._largest | capacities.largest(list(rows))
         bounds = by_arc(largest, layout.arcs)
-        numbers = choose_numbers(trial, bounds, self._sheet.place.tiles is not None)
+        number_types = choose_number_types(trial, bounds, self._capacities.layout.tiles is not None)
         clamped = self._problem.bound is not None  # what a pixel's terminals count as depends on its arcs
-        if not clamped and _still_fits(self._state.numbers, numbers, bounds):
-            self._apply(rows, sheet)
+        if not clamped and _still_fits(self._state.number_types, number_types, bounds):
+            self._apply(rows, capacities)
         else:  # rare enough for a cold start: wider integers, or another unit for floats
-            self._start(sheet.fill(numbers))
+            self._start(capacities.fill(number_types))
         for row, key in rows.items():
-            array = _own(sheet, row, given[key])
-            self._sheet.replace(row, array)
+            array = _own(capacities, row, given[key])
+            self._capacities.replace(row, array)
             self._problem = _with_array(self._problem, key, array, row)
-        self._sheet.problem = self._problem
-        self._sheet.set_numbers(self._state.numbers)
-        self._state = self._state._replace(form=self._sheet.form, mask=self._sheet.mask)
+        self._capacities.problem = self._problem
+        self._capacities.set_number_types(self._state.number_types)
+        self._state = self._state._replace(form=self._capacities.form, mask=self._capacities.mask)
         self._largest = largest
         self.epoch += 1
 
     def _row(self, key) -> int:
         if isinstance(key, tuple):
-            layout = self._sheet.place.flat
+            layout = self._capacities.layout.flat
             return ARC + layout.arc(key) if key in layout.offsets else -1
         return SOURCE if key == "source" else SINK
 
     def _scattered(self, row: int, array, index: np.ndarray) -> DeviceArray:
         """A copy of our array of a row with new values at some pixels; the last one counts where one comes twice."""
-        own = self._sheet.data(row)
+        own = self._capacities.data(row)
         array = array.host() if isinstance(array, DeviceArray) else array
         values = np.broadcast_to(array, index.shape)[::-1]
         places, first = np.unique(index[::-1], return_index=True)
         dtype = np.promote_types(own.dtype, array.dtype)
-        copy = _copy(self._sheet, row, dtype)
+        copy = _copy(self._capacities, row, dtype)
         blocks, threads = _grid_1d(places.size)
         values = upload(values[first].astype(dtype))
         launch(scatter_kernel, blocks, threads, upload(places.astype(np.int64)), values, copy)
         return _as_own(copy, self._problem.shape)
 
-    def _apply(self, rows: dict, sheet: Sheet) -> None:
+    def _apply(self, rows: dict, capacities: CapacityArrays) -> None:
         """Put the arrays of `sheet` into the excesses and residuals."""
-        state, old = self._state, self._sheet
-        grid = grid_for(old.place.runs, 1, 1)
-        forms = (old.mask, sheet.form, old.form, np.float64(state.numbers.scale))
+        state, old = self._state, self._capacities
+        grid = grid_for(old.layout.runs, 1, 1)
+        forms = (old.mask, capacities.form, old.form, np.float64(state.number_types.scale))
         for row in sorted(row for row in rows if row < ARC):
-            arrays = (sheet.data(row), old.data(row))
+            arrays = (capacities.data(row), old.data(row))
             launch(change_terminal_kernel, *grid, *arrays, np.int32(row), *forms, state.excess, state.to_sink)
         for k in sorted({(row - ARC) & ~1 for row in rows if row >= ARC}):
             there, back = ARC + k, ARC + k + 1
-            arrays = (sheet.data(there), sheet.data(back), old.data(there), old.data(back))
+            arrays = (capacities.data(there), capacities.data(back), old.data(there), old.data(back))
             launch(change_arcs_kernel, *grid, *arrays, np.int32(there), *forms, state.excess, state.residual)
 
     def solve(self, name: str, solve, parameters: dict, callback) -> Cut:
         clock = Clock()
         self.epoch += 1
         tiled = works_on_tiles(name)
-        if tiled != (self._state.place.tiles is not None):
-            self._sheet = Sheet(self._problem, make_place(self._problem, tiled))
+        if tiled != (self._state.layout.tiles is not None):
+            self._capacities = CapacityArrays(self._problem, make_state_layout(self._problem, tiled))
             self._fill()
         warm, self._warm = self._warm, True
         while True:
@@ -140,14 +144,14 @@ class DeviceState:
             self._memory = (name, memory)
             clock.phase("solve")
             clear(state.left)
-            labels, values = labels_and_values(state, side, self._sheet if self._problem.is_float else None)
+            labels, values = labels_and_values(state, side, self._capacities if self._problem.is_float else None)
             clock.phase("value")
             problem = self._problem
             if not problem.is_float:
                 break
-            cut, bounds = values[0], by_arc(self._largest, self._sheet.place.flat.arcs)
+            cut, bounds = values[0], by_arc(self._largest, self._capacities.layout.flat.arcs)
             values = [cut.value]
-            bound = bound_of(problem, cut, labels, state.numbers.unit, bounds)
+            bound = bound_of(problem, cut, labels, state.number_types.unit, bounds)
             if bound is None:
                 break
             self._problem, warm = problem._replace(bound=bound), False
@@ -156,19 +160,19 @@ class DeviceState:
             self._warm = True
         labels = return_as(labels.view(np.bool_).reshape(problem.shape), self._library)
         clock.phase("download")
-        numbers = state.numbers
+        number_types = state.number_types
         stats = {
             **stats,
             "warm": warm,
             "seconds": {"upload": 0.0, **clock.seconds},
-            "dtype": np.dtype(numbers.excess).name,
-            "unit": numbers.unit,
+            "dtype": np.dtype(number_types.excess).name,
+            "unit": number_types.unit,
         }
-        later = Later(Fetched(problem, state), self, self._library)
-        return Cut(values[0], labels, "cuda", name, stats, later)
+        lazy = LazySolved(Fetched(problem, state), self, self._library)
+        return Cut(values[0], labels, "cuda", name, stats, lazy)
 
 
-def _still_fits(now: Numbers, wanted: Numbers, bounds: list) -> bool:
+def _still_fits(now: NumberTypes, wanted: NumberTypes, bounds: list) -> bool:
     """Whether new capacities fit the state as it is."""
     if isinstance(now.unit, float):
         total = sum(bounds)
@@ -189,23 +193,25 @@ def _with_array(problem: Problem, key, array, row: int) -> Problem:
     return problem._replace(**{key: array})
 
 
-def _own(sheet: Sheet, row: int, array) -> DeviceArray:
+def _own(capacities: CapacityArrays, row: int, array) -> DeviceArray:
     """A contiguous copy of the array of a row; what a sheet has copied from the host is our own already."""
-    shape = sheet.problem.shape
+    shape = capacities.problem.shape
     if not isinstance(array, DeviceArray) and array.ndim:
-        return _as_own(sheet.data(row), shape)
-    return _as_own(_copy(sheet, row, sheet.data(row).dtype), shape)
+        return _as_own(capacities.data(row), shape)
+    return _as_own(_copy(capacities, row, capacities.data(row).dtype), shape)
 
 
-def _own_mask(sheet: Sheet, problem: Problem) -> DeviceArray:
+def _own_mask(capacities: CapacityArrays, problem: Problem) -> DeviceArray:
     if isinstance(problem.mask, DeviceArray):
-        return _as_own(_copy(sheet, 0, np.uint8).view(np.bool_), problem.shape)
-    return _as_own(sheet.mask.view(np.bool_), problem.shape)
+        return _as_own(_copy(capacities, 0, np.uint8).view(np.bool_), problem.shape)
+    return _as_own(capacities.mask.view(np.bool_), problem.shape)
 
 
-def _copy(sheet: Sheet, row: int, dtype):
-    (copy,) = allocate((sheet.place.pixels, dtype))
-    launch(copy_kernel, *grid_for(sheet.place.runs, 1, 1), sheet.data(row), np.int32(row), sheet.form, copy)
+def _copy(capacities: CapacityArrays, row: int, dtype):
+    (copy,) = allocate((capacities.layout.pixels, dtype))
+    launch(
+        copy_kernel, *grid_for(capacities.layout.runs, 1, 1), capacities.data(row), np.int32(row), capacities.form, copy
+    )
     return copy
 
 

@@ -192,14 +192,14 @@ def free_bytes() -> int:
     return 1 << 40 if simulated else int(cuda.current_context().get_memory_info().free) + _memory().pool().held()
 
 
-class Moment:
+class GpuTimer:
     """When the GPU has done all it was asked to do before."""
 
     def __init__(self):
         self._event = None if _numba()[1] else _memory().Event()
         self._time = time.perf_counter()
 
-    def until_now(self) -> float:
+    def elapsed(self) -> float:
         """Seconds from then until the GPU, which this waits for, has done all it has been asked to do."""
         if self._event is None:
             return time.perf_counter() - self._time

@@ -100,7 +100,7 @@ def strided(array, rng):
     ],
 )
 def test_loading_is_that_of_the_cpu(shape, dtype, there, tiled):
-    from gridcut.cuda.device_load import Sheet, choose_numbers, make_place
+    from gridcut.cuda.device_load import CapacityArrays, choose_number_types, make_state_layout
     from gridcut.device.cuda import cuda
 
     rng = np.random.default_rng(82)
@@ -123,20 +123,20 @@ def test_loading_is_that_of_the_cpu(shape, dtype, there, tiled):
             edges = {o: c if np.ndim(c) == 0 else window_on_device(c, cuda) for o, c in edges.items()}
             problem = check_problem(*arrays[:2], edges, arrays[2])
             assert problem.library is not None
-        sheet = Sheet(problem, make_place(problem, tiled))
-        bounds = sheet.bounds()
+        capacities = CapacityArrays(problem, make_state_layout(problem, tiled))
+        bounds = capacities.bounds()
         assert bounds == largest_capacities(problem.on_host(), views)
-        numbers = choose_numbers(problem, bounds, tiled)
-        state = sheet.fill(numbers)
-        assert numbers.unit == grid.unit
-        assert numbers.excess == grid.excess.dtype
+        number_types = choose_number_types(problem, bounds, tiled)
+        state = capacities.fill(number_types)
+        assert number_types.unit == grid.unit
+        assert number_types.excess == grid.excess.dtype
         arcs = bounds[2:]
-        if tiled and numbers.excess == np.int32:
+        if tiled and number_types.excess == np.int32:
             narrow = all(a + b <= 65535 for a, b in zip(arcs[::2], arcs[1::2], strict=True))
-            assert numbers.residual == (np.uint16 if narrow else np.int32)
+            assert number_types.residual == (np.uint16 if narrow else np.int32)
         excess, residual = state.excess.copy_to_host(), state.residual.copy_to_host()
         if tiled:
-            excess, residual = to_flat(state.place.tiles, excess, residual, state.place.flat)
+            excess, residual = to_flat(state.layout.tiles, excess, residual, state.layout.flat)
         assert (excess == grid.excess).all()
         assert (residual == grid.residual).all()
         low, high = state.to_sink.copy_to_host()
@@ -163,7 +163,7 @@ def test_loading_without_room_for_copies_and_large_numbers(monkeypatch):
     problem = check_problem(source, sink, edges, None)
     state, _ = load.load(problem, False)
     grid, _ = load_on_host(problem)
-    assert state.numbers.excess == np.int64
+    assert state.number_types.excess == np.int64
     assert (state.excess.copy_to_host() == grid.excess).all()
     assert (state.residual.copy_to_host() == grid.residual).all()
 

@@ -50,7 +50,7 @@ def solved_on_cpu(problem, mask=None):
 @pytest.mark.parametrize("tiled", [False, True], ids=["flat", "tiles"])
 @pytest.mark.parametrize("bound", [None, 7.25, 1e20])
 def test_loading_is_that_of_the_cpu(tiled, bound):
-    from gridcut.cuda.device_load import Sheet, choose_numbers, make_place
+    from gridcut.cuda.device_load import CapacityArrays, choose_number_types, make_state_layout
 
     rng = np.random.default_rng(511)
     for shape, scale in (((5, 34), 1.0), ((4, 7), 1e-310), ((3, 5), 1e300)):
@@ -58,29 +58,29 @@ def test_loading_is_that_of_the_cpu(tiled, bound):
         mask = rng.random(shape) < 0.8
         problem = check_problem(source, sink, edges, mask)._replace(bound=bound)
         grid, views = load_on_host(problem)
-        sheet = Sheet(problem, make_place(problem, tiled))
-        bounds = sheet.bounds()
+        capacities = CapacityArrays(problem, make_state_layout(problem, tiled))
+        bounds = capacities.bounds()
         assert bounds == largest_capacities(problem, views)
-        numbers = choose_numbers(problem, bounds, tiled)
-        assert (numbers.unit, numbers.bound) == (grid.unit, views.bound)
-        assert numbers.bound is not None
-        state = sheet.fill(numbers)
+        number_types = choose_number_types(problem, bounds, tiled)
+        assert (number_types.unit, number_types.bound) == (grid.unit, views.bound)
+        assert number_types.bound is not None
+        state = capacities.fill(number_types)
         excess, residual = state.excess.copy_to_host(), state.residual.copy_to_host()
         if tiled:
-            excess, residual = to_flat(state.place.tiles, excess, residual, state.place.flat)
+            excess, residual = to_flat(state.layout.tiles, excess, residual, state.layout.flat)
         assert (excess == grid.excess).all()
         assert (residual == grid.residual).all()
 
 
 def test_the_smallest_floats():
-    from gridcut.cuda.device_load import Sheet, choose_numbers, make_place
+    from gridcut.cuda.device_load import CapacityArrays, choose_number_types, make_state_layout
 
     problem = check_problem(np.array([3e-310, 0]), np.array([0, 5e-310]), {(1,): 4e-310}, None)
     grid, _ = load_on_host(problem)
-    sheet = Sheet(problem, make_place(problem, False))
-    numbers = choose_numbers(problem, sheet.bounds(), False)
-    assert numbers.bound is None
-    assert (sheet.fill(numbers).excess.copy_to_host() == grid.excess).all()
+    capacities = CapacityArrays(problem, make_state_layout(problem, False))
+    number_types = choose_number_types(problem, capacities.bounds(), False)
+    assert number_types.bound is None
+    assert (capacities.fill(number_types).excess.copy_to_host() == grid.excess).all()
     assert grid.excess.any()
 
 

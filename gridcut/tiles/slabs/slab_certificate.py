@@ -39,18 +39,21 @@ def certify(value, labels: np.ndarray, problem: Problem, machines: list[Machine]
             parts[i] = certify_strip(labels, problem, machines, *strips[i])
 
     run_threads(work, min(thread_count(), len(strips)))
-    certify_sums(value, parts, slab.state.numbers.unit)
+    certify_sums(value, parts, slab.state.number_types.unit)
 
 
 def certify_strip(labels: np.ndarray, problem: Problem, machines: list[Machine], first: int, last: int) -> Sums:
     """Check (1) to (3) and (5) on lines first ... last - 1."""
-    numbers = machines[0].slab.state.numbers
+    number_types = machines[0].slab.state.number_types
     low, high = max(first - 1, 0), min(last + 1, problem.shape[0])
     own = slice(first - low, last - low)
     part = part_of(problem, low, high)
     layout = make_layout(part.shape, problem.edges)
-    excess, residual = np.zeros(layout.size, numbers.excess), np.zeros(layout.size * layout.arcs, numbers.excess)
-    grid = Grid(layout, excess, residual, numbers.unit)
+    excess, residual = (
+        np.zeros(layout.size, number_types.excess),
+        np.zeros(layout.size * layout.arcs, number_types.excess),
+    )
+    grid = Grid(layout, excess, residual, number_types.unit)
     fetch_grid(machines, low, high, grid)
     claims = np.empty(part.shape, np.int32)
     fetch_lines(machines, low, high, height=claims)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gridcut.core.cut import Cut, Later, Solved
+from gridcut.core.cut import Cut, LazySolved, Solved
 from gridcut.core.grid import Grid, Layout, make_layout
 from gridcut.core.load import reader
 from gridcut.core.problem import Problem
@@ -61,8 +61,8 @@ def max_flow_on_devices(problem: Problem, devices: list[int], parameters: dict, 
     seconds = dict.fromkeys(("load", "solve", "download", "value"), 0.0)
     while True:
         slabs = load_slabs(problem, parts, gpus)
-        numbers = slabs[0].state.numbers
-        problem = problem._replace(bound=numbers.bound)
+        number_types = slabs[0].state.number_types
+        problem = problem._replace(bound=number_types.bound)
         clock.append(time.perf_counter())
         with refusing():
             machines, stats = solve(slabs, callback=callback, **parameters)
@@ -72,7 +72,7 @@ def max_flow_on_devices(problem: Problem, devices: list[int], parameters: dict, 
         clock.append(time.perf_counter())
         value, bound = sum(values), None
         if problem.is_float:
-            value, bound = value_of(problem, reader(problem, flat), labels, numbers.unit)
+            value, bound = value_of(problem, reader(problem, flat), labels, number_types.unit)
         clock.append(time.perf_counter())
         for name, spent in zip(seconds, np.diff(clock).tolist(), strict=True):
             seconds[name] += spent
@@ -85,11 +85,11 @@ def max_flow_on_devices(problem: Problem, devices: list[int], parameters: dict, 
         "devices": [gpu.device for gpu in gpus],
         "slabs": [(part.first, part.last) for part in parts],
         "seconds": seconds,
-        "dtype": np.dtype(numbers.excess).name,
-        "unit": numbers.unit,
+        "dtype": np.dtype(number_types.excess).name,
+        "unit": number_types.unit,
     }
-    later = Later(Slabs(problem, flat, machines))
-    return SlabCut(value, labels, "cuda", "tiles", stats, later, problem, machines)
+    lazy = LazySolved(Slabs(problem, flat, machines))
+    return SlabCut(value, labels, "cuda", "tiles", stats, lazy, problem, machines)
 
 
 def bring_labels(machine: Machine, labels: np.ndarray) -> int:
@@ -104,9 +104,12 @@ def bring_labels(machine: Machine, labels: np.ndarray) -> int:
 
 def solved_of(problem: Problem, flat: Layout, machines: list[Machine]) -> Solved:
     """What residuals and flows are made from: the slabs as one grid on the host."""
-    numbers = machines[0].slab.state.numbers
+    number_types = machines[0].slab.state.number_types
     grid = Grid(
-        flat, np.zeros(flat.size, numbers.excess), np.zeros(flat.size * flat.arcs, numbers.excess), numbers.unit
+        flat,
+        np.zeros(flat.size, number_types.excess),
+        np.zeros(flat.size * flat.arcs, number_types.excess),
+        number_types.unit,
     )
     fetch_grid(machines, 0, problem.shape[0], grid)
     return Solved(problem, reader(problem, flat), grid, [])

@@ -6,7 +6,14 @@ import numpy as np
 
 from gridcut.core.grid import make_layout
 from gridcut.core.problem import Problem
-from gridcut.cuda.device_load import Numbers, Place, Sheet, State, bad_capacity_of, choose_numbers
+from gridcut.cuda.device_load import (
+    CapacityArrays,
+    NumberTypes,
+    State,
+    StateLayout,
+    bad_capacity_of,
+    choose_number_types,
+)
 from gridcut.cuda.pixel_kernels import DEPTH, MASK, PLANES, ROW, SINK, SOURCE, TILES_Z, grid_for, terminals_kernel
 from gridcut.device.arrays import clear, download, refusing, synchronize, upload
 from gridcut.device.cuda import SIMULATED
@@ -44,22 +51,22 @@ def on_all(work, gpus: list[Gpu]) -> list:
 
 def load_slabs(problem: Problem, parts: list[Part], gpus: list[Gpu]) -> list[Slab]:
     """All slabs of a checked problem that is not empty."""
-    sheets = on_all(lambda i: make_sheet(problem, parts[i]), gpus)
+    capacities = on_all(lambda i: upload_capacities(problem, parts[i]), gpus)
     try:
-        bounds = on_all(lambda i: sheets[i].bounds(), gpus)
+        bounds = on_all(lambda i: capacities[i].bounds(), gpus)
     except ValueError as error:
         raise bad_capacity_of(problem) from error  # named by its place in the whole grid
-    numbers = choose_numbers(problem, [max(column) for column in zip(*bounds, strict=True)], True)
-    return on_all(lambda i: Slab(gpus[i], parts[i], *fill(sheets[i], parts[i], numbers)), gpus)
+    number_types = choose_number_types(problem, [max(column) for column in zip(*bounds, strict=True)], True)
+    return on_all(lambda i: Slab(gpus[i], parts[i], *fill(capacities[i], parts[i], number_types)), gpus)
 
 
-def make_sheet(problem: Problem, part: Part) -> Sheet:
+def upload_capacities(problem: Problem, part: Part) -> CapacityArrays:
     """The arrays of a slab, ghosts included, on their way to the GPU this thread works on."""
     synchronize()
     flat = make_layout((part.stop - part.start, *problem.shape[1:]), problem.edges)
-    sheet = Sheet(part_of(problem, part.start, part.stop), Place(flat, part.tiles, 1))
-    sheet.upload()
-    return sheet
+    capacities = CapacityArrays(part_of(problem, part.start, part.stop), StateLayout(flat, part.tiles, 1))
+    capacities.upload()
+    return capacities
 
 
 def part_of(problem: Problem, first: int, last: int) -> Problem:
@@ -68,11 +75,11 @@ def part_of(problem: Problem, first: int, last: int) -> Problem:
     return cut._replace(shape=(last - first, *problem.shape[1:]))
 
 
-def fill(sheet: Sheet, part: Part, numbers: Numbers) -> tuple[State, State]:
+def fill(capacities: CapacityArrays, part: Part, number_types: NumberTypes) -> tuple[State, State]:
     """The state of a slab, and that of its own tiles."""
     with refusing():
-        state = sheet.fill(numbers)
-    own = own_state(state, sheet, part)
+        state = capacities.fill(number_types)
+    own = own_state(state, capacities, part)
     front, behind = part.front * CELLS, part.behind * CELLS
     # Ghosts have been read like all others; now they hold what is pushed to them, which is nothing so far.
     for array, each in ((state.excess, 1), (state.residual, part.tiles.arcs)):
@@ -80,36 +87,36 @@ def fill(sheet: Sheet, part: Part, numbers: Numbers) -> tuple[State, State]:
             clear(array[: front * each])
         if behind:
             clear(array[array.size - behind * each :])
-    if (front or behind) and not isinstance(numbers.unit, float):
+    if (front or behind) and not isinstance(number_types.unit, float):
         # Once more without the ghosts, for the sum of what leads to the sink: the value of integers is made of it.
         clear(state.sums)
-        scale = np.float64(numbers.scale)
-        grid = grid_for(own.place.runs, 1, 1)
-        terminals = sheet.data(SOURCE), sheet.data(SINK), sheet.mask
+        scale = np.float64(number_types.scale)
+        grid = grid_for(own.layout.runs, 1, 1)
+        terminals = capacities.data(SOURCE), capacities.data(SINK), capacities.mask
         launch(terminals_kernel, *grid, *terminals, own.form, scale, own.excess, own.to_sink)
     synchronize()
     return state, own
 
 
-def own_state(state: State, sheet: Sheet, part: Part) -> State:
+def own_state(state: State, capacities: CapacityArrays, part: Part) -> State:
     """The tiles a slab owns as a state of their own, in the same memory.
 
     Its form reads terminals and the mask where the slab's own lines begin; it is not good for arcs.
     """
     if part.front == part.behind == 0:
         return state
-    form = download(sheet.form)
+    form = download(capacities.form)
     skipped = part.first - part.start
     form[DEPTH + part.axis] = part.last - part.first
     form[TILES_Z + part.axis] = part.own.tiles[part.axis]
     for row in (MASK, SOURCE, SINK):
-        numbers = form[PLANES + ROW * row :]
-        numbers[0] += skipped * numbers[2 + part.axis]
+        plane = form[PLANES + ROW * row :]
+        plane[0] += skipped * plane[2 + part.axis]
     first, count = part.front * CELLS, part.own.cells
-    flat = make_layout((part.last - part.first, *state.place.flat.shape[1:]), state.place.flat.offsets)
+    flat = make_layout((part.last - part.first, *state.layout.flat.shape[1:]), state.layout.flat.offsets)
     arcs = part.own.arcs
     return state._replace(
-        place=Place(flat, part.own, 1),
+        layout=StateLayout(flat, part.own, 1),
         form=upload(form),
         excess=state.excess[first : first + count],
         residual=state.residual[first * arcs : (first + count) * arcs],
