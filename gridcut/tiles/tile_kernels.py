@@ -246,7 +246,7 @@ def kernels_for(shape: Shape, per: int):
 
     @cuda_kernel(max_registers=REGISTERS)
     def discharge_kernel(
-        excess, residual, height, bits, reach, flags, visited, lists, counts, times, tiles, laps, balance, rise
+        excess, residual, height, bits, reach, flags, visited, lists, counts, times, tiles, laps, discharge_ratio, rise
     ):
         """Discharge the tiles with excess, one colour after the other, for as long as relabeling took."""
         offset = cuda.const.array_like(offsets)
@@ -315,7 +315,7 @@ def kernels_for(shape: Shape, per: int):
                     i += blocks
                 if leader:
                     # Two places by turns: nobody may see the decision of the next meeting before this one's.
-                    late = turn > 0 and nanoseconds() - start > times[0] * balance
+                    late = turn > 0 and nanoseconds() - start > times[0] * discharge_ratio
                     counts[STOP + (meeting & 1)] = 1 if late else 0
                 grid_sync()
                 stop = relaxed_load(counts, STOP + (meeting & 1))

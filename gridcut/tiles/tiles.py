@@ -79,7 +79,7 @@ class Rounds(NamedTuple):
     level: object  # the same without rising: discharging from round MANY on
 
 
-def prepare_rounds(excess, residual, layout, state: TileState, steps=32, balance=1.0) -> Rounds:
+def prepare_rounds(excess, residual, layout, state: TileState, steps_per_pixel=32, discharge_ratio=1.0) -> Rounds:
     """Launches for these arrays; steps and balance as in `solve`."""
     shape = shape_of(layout, excess.dtype)
     n = layout.count
@@ -93,7 +93,7 @@ def prepare_rounds(excess, residual, layout, state: TileState, steps=32, balance
     search_blocks = min(most, -(-n // warps))
     workers = np.int32(min(search_blocks * warps, MAX_WORKERS))
     search = prepare(relabel, search_blocks, threads, *common, workers, shared=search_shared)
-    options = (np.int32(-(-steps // LAP)), np.float64(balance))
+    options = (np.int32(-(-steps_per_pixel // LAP)), np.float64(discharge_ratio))
     shared = shared_bytes(shape)
     arrays = (excess, residual, *common, *options)
     blocks = min(n, most_blocks(discharge, (*arrays, np.int32(1)), THREADS, shared))
@@ -113,21 +113,21 @@ def search_threads(n: int) -> int:
     return SEARCH_THREADS // 4 if n <= SMALL and not SIMULATED else SEARCH_THREADS
 
 
-def solve(excess, residual, layout, *, warm=None, callback=None, steps=32, balance=1.0):
+def solve(excess, residual, layout, *, warm=None, callback=None, steps_per_pixel=32, discharge_ratio=1.0):
     """Solve in place; the state, and counts of what was done.
 
     warm      the TileState of the last solve on these arrays
     steps     steps of a pixel each time its tile is discharged, in the first rounds; twice as many later
     balance   time spent on discharging, as a multiple of that spent on relabeling
     """
-    steps = check_count("steps", steps, 1, MAX_STEPS)
-    balance = check_positive("balance", balance)
+    steps_per_pixel = check_count("steps_per_pixel", steps_per_pixel, 1, MAX_STEPS)
+    discharge_ratio = check_positive("discharge_ratio", discharge_ratio)
     n, arcs = layout.count, layout.arcs
     state = make_state(n, arcs, list_count(shape_of(layout, excess.dtype))) if warm is None else warm
     clear(state.tally)
     threads = search_threads(n)
     launch(bits_kernel, -(-n // (threads // WARP)), threads, excess, residual, arcs, n, state.bits)
-    rounds = prepare_rounds(excess, residual, layout, state, steps, balance)
+    rounds = prepare_rounds(excess, residual, layout, state, steps_per_pixel, discharge_ratio)
     push = rounds.discharge
     ahead = 1 if callback is not None else AHEAD_IF_SMALL if n <= SMALL else AHEAD
     while True:

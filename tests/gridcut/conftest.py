@@ -177,7 +177,7 @@ def stand_in(monkeypatch):
     from gridcut.papers import push_relabel
     from gridcut.tiles.tile_layout import from_flat, to_flat
 
-    def solve(excess, residual, layout, *, warm=None, callback=None, steps=1):
+    def solve(excess, residual, layout, *, warm=None, callback=None, steps_per_pixel=1):
         flat = make_layout(layout.extent, layout.offsets)
         e, r = excess.copy_to_host(), residual.copy_to_host()
         parts = []

@@ -136,9 +136,9 @@ def test_refused_with_a_gpu(where, some_gpu):
         gridcut.max_flow(one, one, edges, devices=[0, 99])
     with pytest.raises(TypeError, match="the capacities lie on a GPU, .*copy them to the host, or leave devices out"):
         gridcut.max_flow(cuda.to_device(one), cuda.to_device(one), edges, devices=[0, 0])
-    with pytest.raises(TypeError, match="method 'tiles' takes steps, balance; got 'order'"):
+    with pytest.raises(TypeError, match="method 'tiles' .*steps_per_pixel, discharge_ratio"):
         gridcut.max_flow(one, one, edges, devices=[0, 0], order="fifo")
-    for name in ("steps", "balance"):
+    for name in ("steps_per_pixel", "discharge_ratio"):
         with pytest.raises(ValueError, match=f"{name} must be"):
             gridcut.max_flow(one, one, edges, devices=[0, 0], **{name: 0})
     source = np.ones((70, 5), np.int32)
@@ -260,7 +260,7 @@ def test_local_relabelings(tools, monkeypatch):
     source[way[0]], sink[way[-1]] = 9, 7
     source[0, 0] = 3
     edges = along((35, 7), way, gridcut.neighbourhood(4), 8)
-    cut = check((source, sink, edges), tools, [0, 0], steps=1, balance=1e-9)
+    cut = check((source, sink, edges), tools, [0, 0], steps_per_pixel=1, discharge_ratio=1e-9)
     assert cut.stats["global_relabels"] < cut.stats["rounds"]
 
 

@@ -375,7 +375,10 @@ def test_solve_again_after_changes(tools):
 
 @pytest.mark.parametrize(
     ("parameters", "message"),
-    [({"steps": 0}, "steps must be 1 or more, got 0"), ({"balance": 0}, "balance must be positive, got 0")],
+    [
+        ({"steps_per_pixel": 0}, "steps_per_pixel must be 1 or more, got 0"),
+        ({"discharge_ratio": 0}, "discharge_ratio must be positive, got 0"),
+    ],
 )
 def test_bad_parameters(parameters, message):
     one = np.ones((3, 4), int)

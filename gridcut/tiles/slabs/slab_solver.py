@@ -36,13 +36,13 @@ from gridcut.tiles.tiles import MAX_WORKERS, SMALL, make_state, search_threads, 
 class Machine:
     """A slab and what its GPU can be told to do; nothing here waits for the GPU but `counts` and `set_count`."""
 
-    def __init__(self, slab: Slab, steps: int):
+    def __init__(self, slab: Slab, steps_per_pixel: int):
         self.slab = slab
         self.gpu = slab.gpu
         with self.gpu.active(), refusing():
-            self._make(steps)
+            self._make(steps_per_pixel)
 
-    def _make(self, steps: int) -> None:
+    def _make(self, steps_per_pixel: int) -> None:
         part, state = self.slab.part, self.slab.state
         tiles = part.tiles
         n = tiles.count
@@ -61,7 +61,7 @@ class Machine:
         self._search = prepare(
             relabel, blocks, threads, *common, np.int32(min(blocks * warps, MAX_WORKERS)), shared=shared
         )
-        self._arguments = (state.excess, state.residual, *common, np.int32(-(-steps // LAP)))
+        self._arguments = (state.excess, state.residual, *common, np.int32(-(-steps_per_pixel // LAP)))
         self._shared = shared_bytes(shape)
         all_arguments = (*self._arguments, np.float64(1), np.int32(1))
         blocks = min(n, most_blocks(self._discharge, all_arguments, THREADS, self._shared))
@@ -72,10 +72,10 @@ class Machine:
         with self.gpu.active():
             self._search()
 
-    def discharge(self, balance: float, level: bool) -> None:
+    def discharge(self, discharge_ratio: float, level: bool) -> None:
         """level: pixels may not rise."""
         with self.gpu.active():
-            arguments = (*self._arguments, np.float64(balance), np.int32(0 if level else 1))
+            arguments = (*self._arguments, np.float64(discharge_ratio), np.int32(0 if level else 1))
             prepare(self._discharge, self._blocks, THREADS, *arguments, shared=self._shared)()
 
     def counts(self):

@@ -41,25 +41,25 @@ from gridcut.tiles.tiles import MANY
 ENOUGH = 2  # exchanges of heights in a relabeling that does not have to be exact
 
 
-def solve(slabs, *, callback=None, steps=32, balance=1.0):
+def solve(slabs, *, callback=None, steps_per_pixel=32, discharge_ratio=1.0):
     """Solve in place; the machines, which hold heights and the sink side of every slab, and counts of what was done.
 
     steps, balance    as those of gridcut.tiles.tiles
     """
-    steps = check_count("steps", steps, 1, MAX_STEPS)
-    balance = check_positive("balance", balance)
-    machines = [Machine(slab, steps) for slab in slabs]
+    steps_per_pixel = check_count("steps_per_pixel", steps_per_pixel, 1, MAX_STEPS)
+    discharge_ratio = check_positive("discharge_ratio", discharge_ratio)
+    machines = [Machine(slab, steps_per_pixel) for slab in slabs]
     connect(machines)
-    return Rounds(machines, balance, callback).run()
+    return Rounds(machines, discharge_ratio, callback).run()
 
 
 class Rounds:
     """The rounds of a solve, and what they have counted; kernel_seconds are those of the slowest slab."""
 
-    def __init__(self, machines: list[Machine], balance: float, callback):
+    def __init__(self, machines: list[Machine], discharge_ratio: float, callback):
         self.machines = machines
         self.tiles = sum(m.slab.part.own.count for m in machines)
-        self.balance = balance
+        self.discharge_ratio = discharge_ratio
         self.callback = callback
         self.count = 0
         self.whole = 0
@@ -78,7 +78,7 @@ class Rounds:
                 whole_over = time.perf_counter()
                 whole_took = whole_over - start
             for machine, weight in zip(self.machines, weights, strict=True):
-                machine.discharge(self.balance * weight, level)
+                machine.discharge(self.discharge_ratio * weight, level)
             self.exchange_flow()
             counts = [machine.counts() for machine in self.machines]
             end = time.perf_counter()
