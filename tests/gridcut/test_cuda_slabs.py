@@ -235,7 +235,7 @@ def test_both_sides_push_over_one_edge(tools):
     source[31], source[32] = 5, 4
     sink[30, ::2], sink[33, 1::2] = 9, 9
     cut = check((source, sink, {(0, 1): 2, (1, 0): np.full(shape, 3, np.int32)}), tools, [0, 0])
-    memory = weakref.ref(cut._machines[0])
+    memory = weakref.ref(cut._solvers[0])
     del cut
     assert memory() is None, "memory of GPUs must not wait for the garbage collector"
 
@@ -279,19 +279,19 @@ def test_state_of_lines(tools):
     problem = check_problem(*scattered(np.random.default_rng(203), shape, 6, 0.1), None)
     flat = make_layout(shape, problem.edges)
     parts = split(shape, flat.offsets, 3)
-    machines, _ = solve(load_slabs(problem, parts, open_gpus([0, 0, 0])))
+    solvers, _ = solve(load_slabs(problem, parts, open_gpus([0, 0, 0])))
     labels = gridcut.max_flow(problem.source, problem.sink, problem.edges, device="cpu").labels
-    solved = solved_of(problem, flat, machines)
+    solved = solved_of(problem, flat, solvers)
     for first, last in ((0, 9), (3, 5), (4, 8), (7, 9), (8, 9), (0, 1)):
         lines = (last - first, *shape[1:])
         excess, height, residual = np.empty(lines, np.int32), np.empty(lines, np.int32), np.empty((*lines, 6), np.int32)
-        fetch_lines(machines, first, last, excess, residual, height)
+        fetch_lines(solvers, first, last, excess, residual, height)
         assert (excess == flat.interior(solved.grid.excess)[first:last]).all()
         whole = flat.interior(solved.grid.residual.reshape(-1, flat.arcs))
         assert (residual == whole[first:last]).all()
         assert ((height == FAR) == labels[first:last]).all()
-    for machine in machines:
-        part, state = machine.slab.part, machine.slab.state
+    for solver in solvers:
+        part, state = solver.slab.part, solver.slab.state
         excess = state.excess.copy_to_host().reshape(-1, 1024)
         residual = state.residual.copy_to_host().reshape(-1, part.tiles.arcs * 1024)
         for array in (excess, residual):

@@ -5,7 +5,7 @@ import numpy as np
 from gridcut.core.grid import Grid
 from gridcut.device import kernel
 from gridcut.device.arrays import download
-from gridcut.tiles.slabs.slab_solver import Machine
+from gridcut.tiles.slabs.slab_solver import SlabSolver
 from gridcut.tiles.slabs.split import Part
 from gridcut.tiles.tile_layout import CELLS, LANES
 
@@ -27,23 +27,23 @@ def untile_kernel(found, tile, tiles, z0, y0, image):
                         image[z - z0, y - y0, x, k] = found[t, k, row + x - x0]
 
 
-def fetch_grid(machines: list[Machine], first: int, last: int, grid: Grid) -> None:
+def fetch_grid(solvers: list[SlabSolver], first: int, last: int, grid: Grid) -> None:
     """Fill a grid of lines first ... last - 1, along the first axis, with their excesses and residuals."""
     layout = grid.layout
     excess = layout.interior(grid.excess)
     residual = layout.interior(grid.residual.reshape(layout.size, layout.arcs))
-    fetch_lines(machines, first, last, excess, residual)
+    fetch_lines(solvers, first, last, excess, residual)
 
 
-def fetch_lines(machines: list[Machine], first: int, last: int, excess=None, residual=None, height=None) -> None:
+def fetch_lines(solvers: list[SlabSolver], first: int, last: int, excess=None, residual=None, height=None) -> None:
     """Write the state of lines first ... last - 1 into arrays of any strides; None: not wanted.
 
     excess     the shape of the lines
     residual   the same and a last axis for the arcs, in the order of Layout.offsets
     height     1 + arcs to the nearest pixel with capacity left to the sink; gridcut.tiles.tile_search.FAR: none
     """
-    for machine in machines:
-        part = machine.slab.part
+    for solver in solvers:
+        part = solver.slab.part
         begin, end = max(first, part.first), min(last, part.last)
         thick = _thickness(part)
         step = max(1, PIECE // (part.plane * CELLS)) * thick
@@ -51,8 +51,8 @@ def fetch_lines(machines: list[Machine], first: int, last: int, excess=None, res
             low, high = max(a, begin), min(a + step, end)
             here = slice(low - first, high - first)
             views = (None if array is None else array[here] for array in (excess, residual, height))
-            with machine.gpu.active():
-                _fetch_slab(machine, part, low - part.first, high - part.first, *views)
+            with solver.gpu.active():
+                _fetch_slab(solver, part, low - part.first, high - part.first, *views)
 
 
 def _thickness(part: Part) -> int:
@@ -60,9 +60,9 @@ def _thickness(part: Part) -> int:
     return part.last if part.is_line else part.own.tile[part.axis]
 
 
-def _fetch_slab(machine: Machine, part: Part, first: int, last: int, excess, residual, height) -> None:
+def _fetch_slab(solver: SlabSolver, part: Part, first: int, last: int, excess, residual, height) -> None:
     """Lines of one slab, counted from its own first, with all planes of tiles they lie in."""
-    own, state, arcs = part.own, machine.slab.own, part.own.arcs
+    own, state, arcs = part.own, solver.slab.own, part.own.arcs
     thick = _thickness(part)
     low, high = first // thick, -(-last // thick)
     begin, end = low * part.plane * CELLS, high * part.plane * CELLS
@@ -80,6 +80,6 @@ def _fetch_slab(machine: Machine, part: Part, first: int, last: int, excess, res
     if excess is not None:
         write(state.excess[begin:end], 1, excess[..., None])
     if height is not None:
-        write(machine.memory.height[ghosts + begin : ghosts + end], 1, height[..., None])
+        write(solver.memory.height[ghosts + begin : ghosts + end], 1, height[..., None])
     if residual is not None:
         write(state.residual[begin * arcs : end * arcs], arcs, residual)

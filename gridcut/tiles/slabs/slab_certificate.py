@@ -16,17 +16,17 @@ from gridcut.device.threads import run_threads, thread_count
 from gridcut.out_of_core.block_certificate import certify_lines, certify_sums, check_claims
 from gridcut.tiles.slabs.fetch import fetch_grid, fetch_lines
 from gridcut.tiles.slabs.slab_load import part_of
-from gridcut.tiles.slabs.slab_solver import Machine
+from gridcut.tiles.slabs.slab_solver import SlabSolver
 from gridcut.tiles.tile_search import FAR as UNREACHED
 
 RESIDUALS = 1 << 26  # of the lines that a thread checks at a time, about
 
 
-def certify(value, labels: np.ndarray, problem: Problem, machines: list[Machine]) -> None:
+def certify(value, labels: np.ndarray, problem: Problem, solvers: list[SlabSolver]) -> None:
     """Check a cut of a picture or a volume; raises CertificateError naming the first condition that fails."""
     check_array("labels", labels, np.bool_, problem.shape)
     check_number("value", value, problem.is_float)
-    slab = machines[0].slab
+    slab = solvers[0].slab
     arcs, thick = slab.part.own.arcs, slab.part.own.tile[slab.part.axis]
     lines = problem.shape[0]
     step = max(1, RESIDUALS // (arcs * math.prod(problem.shape[1:]) * thick)) * thick
@@ -36,15 +36,15 @@ def certify(value, labels: np.ndarray, problem: Problem, machines: list[Machine]
 
     def work(_):
         while (i := next(waiting)) < len(strips):
-            parts[i] = certify_strip(labels, problem, machines, *strips[i])
+            parts[i] = certify_strip(labels, problem, solvers, *strips[i])
 
     run_threads(work, min(thread_count(), len(strips)))
     certify_sums(value, parts, slab.state.number_types.unit)
 
 
-def certify_strip(labels: np.ndarray, problem: Problem, machines: list[Machine], first: int, last: int) -> Sums:
+def certify_strip(labels: np.ndarray, problem: Problem, solvers: list[SlabSolver], first: int, last: int) -> Sums:
     """Check (1) to (3) and (5) on lines first ... last - 1."""
-    number_types = machines[0].slab.state.number_types
+    number_types = solvers[0].slab.state.number_types
     low, high = max(first - 1, 0), min(last + 1, problem.shape[0])
     own = slice(first - low, last - low)
     part = part_of(problem, low, high)
@@ -54,9 +54,9 @@ def certify_strip(labels: np.ndarray, problem: Problem, machines: list[Machine],
         np.zeros(layout.size * layout.arcs, number_types.excess),
     )
     grid = Grid(layout, excess, residual, number_types.unit)
-    fetch_grid(machines, low, high, grid)
+    fetch_grid(solvers, low, high, grid)
     claims = np.empty(part.shape, np.int32)
-    fetch_lines(machines, low, high, height=claims)
+    fetch_lines(solvers, low, high, height=claims)
     claims[claims >= UNREACHED] = FAR
     distance = np.full(layout.size, FAR, np.int32)
     found = layout.interior(distance)

@@ -17,7 +17,7 @@ from gridcut.maximum_flow import value_of
 from gridcut.tiles.slabs.fetch import fetch_grid
 from gridcut.tiles.slabs.slab_certificate import certify
 from gridcut.tiles.slabs.slab_load import load_slabs, on_all
-from gridcut.tiles.slabs.slab_solver import Machine
+from gridcut.tiles.slabs.slab_solver import SlabSolver
 from gridcut.tiles.slabs.slabs import solve
 from gridcut.tiles.slabs.split import split
 from gridcut.tiles.tile_layout import CELLS
@@ -28,7 +28,7 @@ class Slabs(NamedTuple):
 
     problem: Problem
     flat: Layout
-    machines: list[Machine]
+    solvers: list[SlabSolver]
 
     def solved(self) -> Solved:
         return solved_of(*self)
@@ -39,14 +39,14 @@ class SlabCut(Cut):
     """A minimum cut whose state lies on several GPUs; pickled and deep copies are plain cuts on the host."""
 
     _problem: Problem | None = field(repr=False, default=None)
-    _machines: list[Machine] | None = field(repr=False, default=None)
+    _solvers: list[SlabSolver] | None = field(repr=False, default=None)
 
     def check(self) -> None:
         """As `Cut.check`, some lines at a time, so that the host need not hold the whole state."""
         if self.labels.ndim == 1:
             Cut.check(self)
         else:
-            certify(self.value, self.labels, self._problem, self._machines)
+            certify(self.value, self.labels, self._problem, self._solvers)
 
     def _portable(self):
         return Cut, [getattr(self, f.name) for f in fields(Cut)]
@@ -65,10 +65,10 @@ def max_flow_on_devices(problem: Problem, devices: list[int], parameters: dict, 
         problem = problem._replace(bound=number_types.bound)
         clock.append(time.perf_counter())
         with refusing():
-            machines, stats = solve(slabs, callback=callback, **parameters)
+            solvers, stats = solve(slabs, callback=callback, **parameters)
         clock.append(time.perf_counter())
         labels = np.empty(problem.shape, np.bool_)
-        values = on_all(lambda i: bring_labels(machines[i], labels), gpus)  # noqa: B023 - called at once
+        values = on_all(lambda i: bring_labels(solvers[i], labels), gpus)  # noqa: B023 - called at once
         clock.append(time.perf_counter())
         value, bound = sum(values), None
         if problem.is_float:
@@ -79,7 +79,7 @@ def max_flow_on_devices(problem: Problem, devices: list[int], parameters: dict, 
         if bound is None:
             break
         problem, clock = problem._replace(bound=bound), clock[-1:]
-        del slabs, machines  # their memory is for the next ones
+        del slabs, solvers  # their memory is for the next ones
     stats = {
         **stats,
         "devices": [gpu.device for gpu in gpus],
@@ -88,28 +88,28 @@ def max_flow_on_devices(problem: Problem, devices: list[int], parameters: dict, 
         "dtype": np.dtype(number_types.excess).name,
         "unit": number_types.unit,
     }
-    lazy = LazySolved(Slabs(problem, flat, machines))
-    return SlabCut(value, labels, "cuda", "tiles", stats, lazy, problem, machines)
+    lazy = LazySolved(Slabs(problem, flat, solvers))
+    return SlabCut(value, labels, "cuda", "tiles", stats, lazy, problem, solvers)
 
 
-def bring_labels(machine: Machine, labels: np.ndarray) -> int:
+def bring_labels(solver: SlabSolver, labels: np.ndarray) -> int:
     """Write the labels of the lines a slab owns; its part of the value, if capacities are integers."""
-    part, own = machine.slab.part, machine.slab.own
+    part, own = solver.slab.part, solver.slab.own
     first = part.front * CELLS // 32
-    side = machine.memory.reach_bits[first : first + part.own.cells // 32]
+    side = solver.memory.reach_bits[first : first + part.own.cells // 32]
     found, (value,) = labels_and_values(own, side, None)
     copy_out(found, labels[part.first : part.last])
     return value
 
 
-def solved_of(problem: Problem, flat: Layout, machines: list[Machine]) -> Solved:
+def solved_of(problem: Problem, flat: Layout, solvers: list[SlabSolver]) -> Solved:
     """What residuals and flows are made from: the slabs as one grid on the host."""
-    number_types = machines[0].slab.state.number_types
+    number_types = solvers[0].slab.state.number_types
     grid = Grid(
         flat,
         np.zeros(flat.size, number_types.excess),
         np.zeros(flat.size * flat.arcs, number_types.excess),
         number_types.unit,
     )
-    fetch_grid(machines, 0, problem.shape[0], grid)
+    fetch_grid(solvers, 0, problem.shape[0], grid)
     return Solved(problem, reader(problem, flat), grid, [])

@@ -33,7 +33,7 @@ from gridcut.tiles.tile_search import search_words
 from gridcut.tiles.tiles import MAX_WORKERS, SMALL, make_state, search_threads, shape_of
 
 
-class Machine:
+class SlabSolver:
     """A slab and what its GPU can be told to do; nothing here waits for the GPU but `counts` and `set_count`."""
 
     def __init__(self, slab: Slab, steps_per_pixel: int):
@@ -66,7 +66,7 @@ class Machine:
         all_arguments = (*self._arguments, np.float64(1), np.int32(1))
         blocks = min(n, most_blocks(self._discharge, all_arguments, THREADS, self._shared))
         self._blocks = min(blocks, multiprocessors()) if n <= SMALL else blocks
-        self.borders = [Border(self, face) for face in part.sides()]
+        self.boundaries = [Boundary(self, face) for face in part.sides()]
 
     def relabel(self) -> None:
         with self.gpu.active():
@@ -92,16 +92,16 @@ class Machine:
         overwrite(self.memory.counts[place : place + 1], np.array([value], np.int32))
 
     def pack_heights(self) -> None:
-        self._launch(border.pack_heights for border in self.borders)
+        self._launch(boundary.pack_heights for boundary in self.boundaries)
 
     def unpack_heights(self, wake: bool) -> None:
-        self._launch(border.wake if wake else border.unpack_heights for border in self.borders)
+        self._launch(boundary.wake if wake else boundary.unpack_heights for boundary in self.boundaries)
 
     def pack_flow(self) -> None:
-        self._launch(border.pack_flow for border in self.borders)
+        self._launch(boundary.pack_flow for boundary in self.boundaries)
 
     def unpack_flow(self) -> None:
-        self._launch(border.unpack_flow for border in self.borders)
+        self._launch(boundary.unpack_flow for boundary in self.boundaries)
 
     def _launch(self, launches) -> None:
         with self.gpu.active():
@@ -109,15 +109,15 @@ class Machine:
                 one()
 
     def send_heights(self) -> None:
-        for border in self.borders:
-            copy_between(border.heights, self.gpu, border.there.heights, border.there.gpu)
+        for boundary in self.boundaries:
+            copy_between(boundary.heights, self.gpu, boundary.send_to.heights, boundary.send_to.gpu)
 
     def send_flow(self) -> None:
-        for border in self.borders:
-            copy_between(border.flow, self.gpu, border.there.flow, border.there.gpu)
+        for boundary in self.boundaries:
+            copy_between(boundary.flow, self.gpu, boundary.send_to.flow, boundary.send_to.gpu)
 
 
-class Inbox(NamedTuple):
+class ReceiveBuffers(NamedTuple):
     """Where a slab expects what its neighbour sends."""
 
     gpu: Gpu
@@ -125,21 +125,22 @@ class Inbox(NamedTuple):
     flow: object
 
 
-class Border:
+class Boundary:
     """A face of a slab: buffers to and from the neighbour, and the launches that fill and read them.
 
-    inbox, there    its own, and the neighbour's; not the neighbour itself, or both would keep each other's memory
+    receive, send_to    its own ReceiveBuffers, and the neighbour's; not the neighbour itself, whose memory a cycle of
+                        references would keep alive
     """
 
-    def __init__(self, machine: Machine, face: Face):
-        self.there = None
-        slab, memory = machine.slab, machine.memory
+    def __init__(self, solver: SlabSolver, face: Face):
+        self.send_to = None
+        slab, memory = solver.slab, solver.memory
         excess, residual = slab.state.excess, slab.state.residual
         arcs, cells, pixels = slab.part.tiles.arcs, face.cells, face.pixels
         kind = residual.dtype
         count = cells * len(face.across)
-        self.heights, self.flow, *inbox = allocate((cells, np.int32), (count, kind), (cells, np.int32), (count, kind))
-        self.inbox = Inbox(machine.gpu, *inbox)
+        self.heights, self.flow, *receive = allocate((cells, np.int32), (count, kind), (cells, np.int32), (count, kind))
+        self.receive = ReceiveBuffers(solver.gpu, *receive)
         across = upload(np.array(face.across, np.int32).reshape(-1))
         shape = blocks_for(cells)
         own, ghosts = (face.own, face.own_place), (face.ghosts, face.ghost_place)
@@ -147,7 +148,7 @@ class Border:
             pack_heights_kernel, *shape, memory.height, memory.counts, *own, pixels, self.heights
         )
         unpack = (
-            unpack_heights_kernel, *shape, self.inbox.heights, memory.height, memory.bits, memory.flags, memory.lists,
+            unpack_heights_kernel, *shape, self.receive.heights, memory.height, memory.bits, memory.flags, memory.lists,
             memory.counts, across, arcs, *own, *ghosts, pixels, *face.tiles,
         )  # fmt: skip
         self.unpack_heights = prepare(*unpack, 0)
@@ -158,7 +159,7 @@ class Border:
         self.unpack_flow = prepare(
             unpack_flow_kernel,
             *shape,
-            self.inbox.flow,
+            self.receive.flow,
             excess,
             residual,
             memory.bits,
@@ -170,8 +171,8 @@ class Border:
         )
 
 
-def connect(machines: list[Machine]) -> None:
+def connect(solvers: list[SlabSolver]) -> None:
     """Tell every border where to send to: the last of a slab meets the first of the next."""
-    for one, other in zip(machines, machines[1:], strict=False):
-        last, first = one.borders[-1], other.borders[0]
-        last.there, first.there = first.inbox, last.inbox
+    for one, other in zip(solvers, solvers[1:], strict=False):
+        last, first = one.boundaries[-1], other.boundaries[0]
+        last.send_to, first.send_to = first.receive, last.receive

@@ -34,7 +34,7 @@ import numpy as np
 
 from gridcut.device.arguments import check_count, check_positive
 from gridcut.papers.global_relabel_cuda import MAX_STEPS
-from gridcut.tiles.slabs.slab_solver import Machine, connect
+from gridcut.tiles.slabs.slab_solver import SlabSolver, connect
 from gridcut.tiles.tile_kernels import AWAKE, AWAKENED, DONE, FEW, LOCAL, PATIENCE, SEARCHES, TURNS, VISITS
 from gridcut.tiles.tiles import MANY
 
@@ -48,17 +48,17 @@ def solve(slabs, *, callback=None, steps_per_pixel=32, discharge_ratio=1.0):
     """
     steps_per_pixel = check_count("steps_per_pixel", steps_per_pixel, 1, MAX_STEPS)
     discharge_ratio = check_positive("discharge_ratio", discharge_ratio)
-    machines = [Machine(slab, steps_per_pixel) for slab in slabs]
-    connect(machines)
-    return Rounds(machines, discharge_ratio, callback).run()
+    solvers = [SlabSolver(slab, steps_per_pixel) for slab in slabs]
+    connect(solvers)
+    return Rounds(solvers, discharge_ratio, callback).run()
 
 
 class Rounds:
     """The rounds of a solve, and what they have counted; kernel_seconds are those of the slowest slab."""
 
-    def __init__(self, machines: list[Machine], discharge_ratio: float, callback):
-        self.machines = machines
-        self.tiles = sum(m.slab.part.own.count for m in machines)
+    def __init__(self, solvers: list[SlabSolver], discharge_ratio: float, callback):
+        self.solvers = solvers
+        self.tiles = sum(m.slab.part.own.count for m in solvers)
         self.discharge_ratio = discharge_ratio
         self.callback = callback
         self.count = 0
@@ -77,10 +77,10 @@ class Rounds:
                 weights, exact = self.relabel_whole(None if nothing or level else ENOUGH)
                 whole_over = time.perf_counter()
                 whole_took = whole_over - start
-            for machine, weight in zip(self.machines, weights, strict=True):
-                machine.discharge(self.discharge_ratio * weight, level)
+            for solver, weight in zip(self.solvers, weights, strict=True):
+                solver.discharge(self.discharge_ratio * weight, level)
             self.exchange_flow()
-            counts = [machine.counts() for machine in self.machines]
+            counts = [solver.counts() for solver in self.solvers]
             end = time.perf_counter()
             self.count += 1
             if self.callback is not None:
@@ -88,7 +88,7 @@ class Rounds:
             nothing = all(c[DONE] for c, _ in counts)
             if nothing and not local and exact:
                 relabel, discharge = (max(int(times[i]) for _, times in counts) / 1e9 for i in (1, 2))
-                return self.machines, self.stats(counts) | {
+                return self.solvers, self.stats(counts) | {
                     "kernel_seconds": {"relabel": relabel, "discharge": discharge}
                 }
             few = sum(int(c[AWAKE]) for c, _ in counts) * FEW <= self.tiles
@@ -100,49 +100,49 @@ class Rounds:
         The first result: by how much longer the slowest slab was searched than each.
         """
         exact = False
-        for machine in self.machines:
-            machine.relabel()
+        for solver in self.solvers:
+            solver.relabel()
         for _ in itertools.count() if most is None else range(most):
             self.exchange_heights(wake=True)
-            counts = [machine.counts() for machine in self.machines]
-            again = [m for m, (c, _) in zip(self.machines, counts, strict=True) if c[AWAKENED]]
+            counts = [solver.counts() for solver in self.solvers]
+            again = [m for m, (c, _) in zip(self.solvers, counts, strict=True) if c[AWAKENED]]
             if not again:
                 exact = True
                 break
-            for machine in again:
-                machine.relabel()  # goes on, as the last exchange has told it
+            for solver in again:
+                solver.relabel()  # goes on, as the last exchange has told it
         if not exact:
             self.exchange_heights(wake=False)
-            counts = [machine.counts() for machine in self.machines]
+            counts = [solver.counts() for solver in self.solvers]
         self.whole += 1
         took = [max(int(times[0]), 1) for _, times in counts]
         return [max(took) / one for one in took], exact
 
     def relabel_near(self) -> list[float]:
         """Distances in tiles near those that were discharged last."""
-        for machine in self.machines:
-            machine.set_count(LOCAL, 1)
-        for machine in self.machines:
-            machine.relabel()
+        for solver in self.solvers:
+            solver.set_count(LOCAL, 1)
+        for solver in self.solvers:
+            solver.relabel()
         self.exchange_heights(wake=False)
-        return [1.0] * len(self.machines)
+        return [1.0] * len(self.solvers)
 
     def exchange_heights(self, wake: bool) -> None:
-        for machine in self.machines:
-            machine.pack_heights()
-        for machine in self.machines:
-            machine.send_heights()
-        for machine in self.machines:
-            machine.unpack_heights(wake)
+        for solver in self.solvers:
+            solver.pack_heights()
+        for solver in self.solvers:
+            solver.send_heights()
+        for solver in self.solvers:
+            solver.unpack_heights(wake)
         self.exchanges += 1
 
     def exchange_flow(self) -> None:
-        for machine in self.machines:
-            machine.pack_flow()
-        for machine in self.machines:
-            machine.send_flow()
-        for machine in self.machines:
-            machine.unpack_flow()
+        for solver in self.solvers:
+            solver.pack_flow()
+        for solver in self.solvers:
+            solver.send_flow()
+        for solver in self.solvers:
+            solver.unpack_flow()
         self.exchanges += 1
 
     def stats(self, counts) -> dict:
