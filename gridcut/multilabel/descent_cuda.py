@@ -23,7 +23,7 @@ from gridcut.multilabel.labelling import JUMP, History, Labelling, Move
 from gridcut.multilabel.moves_cuda import REMEMBER
 from gridcut.multilabel.problem_cuda import DeviceProblem
 from gridcut.tiles.tile_kernels import COUNTS, DONE, list_count
-from gridcut.tiles.tiles import MANY, make_state, prepare_rounds, shape_of
+from gridcut.tiles.tiles import FALLBACK_ROUND, make_state, prepare_rounds, shape_of
 
 AHEAD = 1 if SIMULATED else 16  # turns launched before the host looks
 ROUNDS = 2  # of a cut between two turns
@@ -111,7 +111,7 @@ class DeviceDescent:
             report = download(self._report)
             self._take(moves, report, callback)
             finished = report[turn.FINISHED] != 0
-            push = rounds.level if report[turn.NOW] >= MANY else rounds.discharge
+            push = rounds.push_only if report[turn.NOW] >= FALLBACK_ROUND else rounds.discharge
         self.cycles, self._changes = int(report[turn.CYCLE]), int(report[turn.CHANGES])
         self.rounds += int(report[turn.WORK])
         self.spent += report[turn.SPENT :][:3] / 1e9

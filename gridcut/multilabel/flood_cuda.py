@@ -10,7 +10,7 @@ import numpy as np
 
 from gridcut.device.cuda import ballot, device_function, relaxed_load, shuffle_bits
 from gridcut.tiles.tile_discharge import tile_at
-from gridcut.tiles.tile_kernels import place_of
+from gridcut.tiles.tile_kernels import tile_coordinates
 from gridcut.tiles.tile_search import FIRST, NONE, side
 
 
@@ -27,7 +27,7 @@ def moved(word, dx):
 @device_function
 def from_outside(t, lane, tiles, tile, arcs, offset, bits, sets, base):
     """The pixels of this lane's row that arcs from other tiles lead to from pixels reached there."""
-    iz, iy, ix = place_of(t, tiles)
+    iz, iy, ix = tile_coordinates(t, tiles)
     first = t - (iz * tiles[1] + iy) * tiles[2] - ix
     reached = NONE
     for k in range(arcs):

@@ -15,12 +15,12 @@ after arc.
 import numpy as np
 
 from gridcut.device.cuda import ballot, cuda, device_function, opaque
-from gridcut.tiles.tile_search import ALL, FAR, FIRST, NONE, side
+from gridcut.tiles.tile_search import ALL, FIRST, NONE, UNREACHABLE, side
 
 PIXELS = 1024
 WIDTH = 34  # of a row of h
 FIRST_SLOT = 3  # of the lists of the colours, in `counts`
-LAP = 8  # steps between two barriers
+STEPS_PER_BARRIER = 8  # steps between two barriers
 
 
 @device_function
@@ -36,17 +36,17 @@ def tile_at(iz, iy, ix, sz, sy, sx, tiles, first):
 def enqueue(t, slot, queued, lists, counts, n):
     """Put a tile into a list of its colour unless it waits already."""
     if cuda.atomic.exch(queued, t, np.int32(1)) == 0:
-        place = cuda.atomic.add(counts, slot, np.int32(1))
-        lists[np.uint64((slot - FIRST_SLOT) * n + place)] = t
+        position = cuda.atomic.add(counts, slot, np.int32(1))
+        lists[np.uint64((slot - FIRST_SLOT) * n + position)] = t
 
 
 @device_function
-def slot_of(colour, working, turn):
+def slot_of(colour, current, sweep):
     """The list in which a tile waits that was activated while colour `working` had its turn.
 
     Each colour has three lists, used in rotation: one is being read, one filled, one has just been emptied.
     """
-    return FIRST_SLOT + colour * 3 + (turn if colour > working else turn + 1) % 3
+    return FIRST_SLOT + colour * 3 + (sweep if colour > current else sweep + 1) % 3
 
 
 @device_function
@@ -58,11 +58,11 @@ def colour_of(iz, iy, ix, diagonal):
 
 
 @device_function
-def place_in_h(p, tile, rim):
+def height_index(p, tile, halo):
     """Where pixel p of the tile lies in h."""
     row = np.int32(p >> 5)
     return np.int32(
-        ((row // tile[1] + rim[0]) * (tile[1] + 2 * rim[1]) + row % tile[1] + rim[1]) * WIDTH + (p & 31) + 1
+        ((row // tile[1] + halo[0]) * (tile[1] + 2 * halo[1]) + row % tile[1] + halo[1]) * WIDTH + (p & 31) + 1
     )
 
 
@@ -80,18 +80,18 @@ def leaving(p, tile, arcs, offsets):
 
 
 @device_function
-def load_tile(t, first, iz, iy, ix, tiles, tile, rim, arcs, excess, residual, height, h, w, e_at):
+def load_tile(t, first, iz, iy, ix, tiles, tile, halo, arcs, excess, residual, height, h, w, e_at):
     """Bring a tile and the heights around it into shared memory."""
     threads = cuda.blockDim.x
-    rows, depth = tile[1] + 2 * rim[1], tile[0] + 2 * rim[0]
+    rows, depth = tile[1] + 2 * halo[1], tile[0] + 2 * halo[0]
     i = opaque(cuda.threadIdx.x)
     while i < depth * rows * WIDTH:
         x = i % WIDTH - 1
-        y = i // WIDTH % rows - rim[1]
-        z = i // (WIDTH * rows) - rim[0]
+        y = i // WIDTH % rows - halo[1]
+        z = i // (WIDTH * rows) - halo[0]
         sz, sy, sx = side(z, tile[0]), side(y, tile[1]), side(x, 32)
         q = tile_at(iz, iy, ix, sz, sy, sx, tiles, first)
-        value = np.int32(FAR)
+        value = np.int32(UNREACHABLE)
         if q >= 0:
             row = (z - sz * tile[0]) * tile[1] + y - sy * tile[1]
             value = height[np.uint64((q * 32 + row) * 32 + x - sx * 32)]
@@ -106,15 +106,15 @@ def load_tile(t, first, iz, iy, ix, tiles, tile, rim, arcs, excess, residual, he
 
 
 @device_function
-def step(p, at, outside, arcs, steps_to, deltas, rise, h, w, e_at):
+def step(p, at, outside, arcs, steps_to, deltas, may_relabel, h, w, e_at):
     """Push the excess of pixel p to its lowest neighbour, or relabel it; whether there was something to do."""
     left = w[np.uint32(e_at + p)]
     if left <= 0:
         return 0
     here = h[np.uint32(at)]
-    if here >= FAR:
+    if here >= UNREACHABLE:
         return 0
-    lowest = np.int32(FAR)
+    lowest = np.int32(UNREACHABLE)
     most = left
     over = np.int32(0)
     back = np.int32(-1)
@@ -129,9 +129,9 @@ def step(p, at, outside, arcs, steps_to, deltas, rise, h, w, e_at):
             if (outside >> np.uint32(k)) & FIRST != NONE:
                 back = np.int32(-1)
     if here <= lowest:
-        if rise == 0:
+        if may_relabel == 0:
             return 0
-        h[np.uint32(at)] = min(lowest + 1, FAR)
+        h[np.uint32(at)] = min(lowest + 1, UNREACHABLE)
         return 1
     amount = min(left, most)
     cuda.atomic.sub(w, np.uint32(e_at + p), amount)
@@ -143,41 +143,41 @@ def step(p, at, outside, arcs, steps_to, deltas, rise, h, w, e_at):
 
 
 @device_function
-def discharge(tile, rim, arcs, offsets, steps_to, deltas, laps, rise, per, h, w, e_at):
+def discharge(tile, halo, arcs, offsets, steps_to, deltas, max_barriers, may_relabel, per, h, w, e_at):
     """Steps of all pixels, `laps` times LAP of them at most; whether the last ones did something.
 
     rise: 0 if pixels may not be relabeled;  per: pixels a thread, of which one or two are kept in registers.
     """
     threads = cuda.blockDim.x
     p = opaque(cuda.threadIdx.x)
-    at = place_in_h(p, tile, rim)
+    at = height_index(p, tile, halo)
     out = leaving(p, tile, arcs, offsets)
     p2 = np.int32(p + threads)
-    at2 = place_in_h(p2, tile, rim)
+    at2 = height_index(p2, tile, halo)
     out2 = leaving(p2, tile, arcs, offsets)
     busy = 1
-    lap = 0
-    while busy != 0 and lap < laps:
+    barriers = 0
+    while busy != 0 and barriers < max_barriers:
         busy = 0
         i = 0
-        while i < LAP:
-            busy |= step(p, at, out, arcs, steps_to, deltas, rise, h, w, e_at)
+        while i < STEPS_PER_BARRIER:
+            busy |= step(p, at, out, arcs, steps_to, deltas, may_relabel, h, w, e_at)
             if per >= 2:
-                busy |= step(p2, at2, out2, arcs, steps_to, deltas, rise, h, w, e_at)
+                busy |= step(p2, at2, out2, arcs, steps_to, deltas, may_relabel, h, w, e_at)
             if per > 2:
                 q = np.int32(p2 + threads)
                 while q < PIXELS:
                     q_out = leaving(q, tile, arcs, offsets)
-                    busy |= step(q, place_in_h(q, tile, rim), q_out, arcs, steps_to, deltas, rise, h, w, e_at)
+                    busy |= step(q, height_index(q, tile, halo), q_out, arcs, steps_to, deltas, may_relabel, h, w, e_at)
                     q = np.int32(q + threads)
             i += 1
         busy = cuda.syncthreads_or(busy)
-        lap += 1
+        barriers += 1
     return busy
 
 
 @device_function
-def to_library(q, k, row, x, amount, arcs, excess, residual, bits):
+def receive_flow(q, k, row, x, amount, arcs, excess, residual, bits):
     """Add what came over the border to pixel (row, x) of tile q and to its residual of arc k; has it excess now?"""
     bit = np.uint32(FIRST << np.uint32(x))
     words = q * (arcs + 2) * 32 + row
@@ -196,8 +196,8 @@ def to_library(q, k, row, x, amount, arcs, excess, residual, bits):
 
 @device_function
 def store_tile(
-    t, first, iz, iy, ix, tiles, tile, rim, arcs, offsets, excess, residual, height, bits, h, w, e_at,
-    diagonal, working, turn, queued, lists, counts, n,
+    t, first, iz, iy, ix, tiles, tile, halo, arcs, offsets, excess, residual, height, bits, h, w, e_at,
+    diagonal, current, sweep, queued, lists, counts, n,
 ):  # fmt: skip
     """Write a tile back, its bits too, and hand over what crossed the border."""
     threads = cuda.blockDim.x
@@ -208,7 +208,7 @@ def store_tile(
         left = w[np.uint32(e_at + p)]
         words = t * (arcs + 2) * 32 + row
         excess[np.uint64(t * PIXELS + p)] = left
-        height[np.uint64(t * PIXELS + p)] = h[np.uint32(place_in_h(p, tile, rim))]
+        height[np.uint64(t * PIXELS + p)] = h[np.uint32(height_index(p, tile, halo))]
         for k in range(arcs):
             now = w[np.uint32(e_at + (k + 1) * PIXELS + p)]
             cell = np.uint64((t * arcs + k) * PIXELS + p)
@@ -221,9 +221,9 @@ def store_tile(
                     q = tile_at(iz, iy, ix, sz, sy, sx, tiles, first)
                     q_row = (z + dz - sz * tile[0]) * tile[1] + y + dy - sy * tile[1]
                     q_x = x + dx - sx * 32
-                    if to_library(q, k ^ 1, q_row, q_x, before - now, arcs, excess, residual, bits):
+                    if receive_flow(q, k ^ 1, q_row, q_x, before - now, arcs, excess, residual, bits):
                         colour = colour_of(iz + sz, iy + sy, ix + sx, diagonal)
-                        enqueue(q, slot_of(colour, working, turn), queued, lists, counts, n)
+                        enqueue(q, slot_of(colour, current, sweep), queued, lists, counts, n)
             residual[cell] = now
             some = ballot(now > 0)
             if x == 0:

@@ -4,12 +4,12 @@ import numpy as np
 
 from gridcut.device.cuda import ballot, cuda, device_function, opaque, relaxed_load, warp_sync
 from gridcut.tiles.tile_discharge import tile_at
-from gridcut.tiles.tile_search import ALL, FAR, FIRST, LAST, LEVELS, NONE, PITCH, search, side
+from gridcut.tiles.tile_search import ALL, FIRST, LAST, LEVEL_WORDS, NONE, PITCH, UNREACHABLE, search, side
 
 
 @device_function
-def relabel_from_outside(
-    t, lane, tiles, tile, arcs, offsets, leaving, sides, faces, height, bits, reach, level, masks, base
+def relabel_tile(
+    t, lane, tiles, tile, arcs, offsets, leaving, sides, faces, height, bits, reach_bits, level, masks, base
 ):
     """Set the heights of tile t from its sinks and the heights around it.
 
@@ -25,11 +25,11 @@ def relabel_from_outside(
     at = t * (arcs + 2) * 32 + lane
     cell = t * 1024 + lane
     z0, y0 = lane // rows, lane % rows
-    left = np.int32(FAR)
-    right = np.int32(FAR)
+    left = np.int32(UNREACHABLE)
+    right = np.int32(UNREACHABLE)
     for k in range(arcs):
         mask = bits[np.uint64(at + k * 32)]
-        masks[np.uint32(base + LEVELS + k * 32 + lane)] = mask
+        masks[np.uint32(base + LEVEL_WORDS + k * 32 + lane)] = mask
         dz, dy, dx = offsets[k, 0], offsets[k, 1], offsets[k, 2]
         if dx != 0 and side(z0 + dz, depth) == 0 and side(y0 + dy, rows) == 0:
             near = (lane + dz * rows + dy) * 32
@@ -41,26 +41,26 @@ def relabel_from_outside(
     old_right = relaxed_load(height, t * 1024 + lane * 32 + 31)
     row = 0
     while row < loop:
-        level[np.uint32(base + row * PITCH + lane)] = FAR
+        level[np.uint32(base + row * PITCH + lane)] = UNREACHABLE
         row += 1
     warp_sync()
     for i in range(leaving.shape[0]):
         row, k = leaving[i, 0], leaving[i, 1]
-        if (masks[np.uint32(base + LEVELS + k * 32 + row)] >> np.uint32(lane)) & FIRST != NONE:
+        if (masks[np.uint32(base + LEVEL_WORDS + k * 32 + row)] >> np.uint32(lane)) & FIRST != NONE:
             z, y, x = row // rows + offsets[k, 0], row % rows + offsets[k, 1], lane + offsets[k, 2]
             sz, sy, sx = side(z, depth), side(y, rows), side(x, 32)
             q = tile_at(iz, iy, ix, sz, sy, sx, tiles, first)
             if q >= 0:
                 there = relaxed_load(height, q * 1024 + ((z - sz * depth) * rows + y - sy * rows) * 32 + x - sx * 32)
-                place = np.uint32(base + row * PITCH + lane)
-                level[place] = min(level[place], np.int32(there + 1))
+                index = np.uint32(base + row * PITCH + lane)
+                level[index] = min(level[index], np.int32(there + 1))
     warp_sync()
     mine = np.uint32(base + lane * PITCH)
     level[mine] = min(level[mine], left)
     level[np.uint32(mine + 31)] = min(level[np.uint32(mine + 31)], right)
     warp_sync()
     sinks = bits[np.uint64(at + arcs * 32)]
-    reach[np.uint64(t * 32 + lane)] = search(lane, sinks, tile, arcs, offsets, faces, level, masks, base)
+    reach_bits[np.uint64(t * 32 + lane)] = search(lane, sinks, tile, arcs, offsets, faces, level, masks, base)
 
     # Lane j watches side j.
     watching = lane < sides.shape[0]

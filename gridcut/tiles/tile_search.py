@@ -19,30 +19,30 @@ import numpy as np
 
 from gridcut.device.cuda import ballot, count_trailing_zeros, device_function, opaque, shuffle, shuffle_bits, warp_sync
 
-FAR = 1 << 30  # the height of a pixel that cannot reach the sink, as far as is known
+UNREACHABLE = 1 << 30  # the height of a pixel that cannot reach the sink, as far as is known
 PITCH = 33  # words between two rows, so that columns too are free of bank conflicts
-LEVELS = 32 * PITCH
+LEVEL_WORDS = 32 * PITCH
 FIRST, LAST = np.uint32(1), np.uint32(1 << 31)
 NONE, ALL = np.uint32(0), np.uint32(0xFFFFFFFF)
 
 
 def search_words(arcs: int) -> int:
     """int32 words of shared memory a search needs."""
-    return LEVELS + 32 * arcs
+    return LEVEL_WORDS + 32 * arcs
 
 
 @device_function
-def side(place, length):
+def side(position, length):
     """-1, 0 or 1: before, in or behind 0 ... length - 1."""
-    if place < 0:
+    if position < 0:
         return -1
-    if place >= length:
+    if position >= length:
         return 1
     return 0
 
 
 @device_function
-def lowest_in_warp(value, lane):
+def warp_min(value, lane):
     """The least of the values of all lanes."""
     value = min(value, shuffle(value, lane ^ 16))
     value = min(value, shuffle(value, lane ^ 8))
@@ -57,7 +57,7 @@ def next_offer(now, seen, left, right, top, bottom, faces, lane, level, base):
     # Rows are looked at in all lanes, not in conditions: a shuffle needs everybody.
     above = (shuffle_bits(seen, faces[0]) >> np.uint32(lane)) & FIRST
     below = (shuffle_bits(seen, faces[-1]) >> np.uint32(lane)) & FIRST
-    following = np.int32(FAR)
+    following = np.int32(UNREACHABLE)
     if left > now and seen & FIRST == NONE:
         following = left
     if right > now and seen & LAST == NONE:
@@ -70,7 +70,7 @@ def next_offer(now, seen, left, right, top, bottom, faces, lane, level, base):
         offer = level[np.uint32(base + faces[i] * PITCH + lane)]  # a pixel that is reached holds no more than `now`
         if offer > now:
             following = min(following, offer)
-    return lowest_in_warp(following, lane)
+    return warp_min(following, lane)
 
 
 @device_function
@@ -85,7 +85,7 @@ def search(lane, sinks, tile, arcs, offsets, faces, level, bits, base):
     """
     z0, y0 = lane // tile[1], lane % tile[1]
     mine = opaque(base + lane * PITCH)
-    masks = opaque(base + LEVELS + lane)
+    masks = opaque(base + LEVEL_WORDS + lane)
     for k in range(arcs):
         if side(z0 + offsets[k, 0], tile[0]) != 0 or side(y0 + offsets[k, 1], tile[1]) != 0:
             bits[np.uint32(masks + k * 32)] = NONE
@@ -95,7 +95,7 @@ def search(lane, sinks, tile, arcs, offsets, faces, level, bits, base):
     seen = NONE
     new = sinks
     now = np.int32(1)
-    while now < FAR:
+    while now < UNREACHABLE:
         if left == now:
             new = np.uint32(new | FIRST)
         if right == now:

@@ -29,19 +29,21 @@ from gridcut.device.arrays import allocate, clear, download
 from gridcut.device.cuda import SIMULATED, WARP, multiprocessors
 from gridcut.device.launch import launch, most_blocks, prepare
 from gridcut.papers.global_relabel_cuda import MAX_STEPS
-from gridcut.tiles.tile_discharge import LAP
+from gridcut.tiles.tile_discharge import STEPS_PER_BARRIER
 from gridcut.tiles.tile_kernels import (
+    COLOUR_PASSES,
     COUNTS,
+    DISCHARGE_TOTAL,
+    DISCHARGES,
     DONE,
     PIXELS,
+    RELABEL_TOTAL,
     ROUNDS,
     SEARCH_THREADS,
     SEARCHES,
     THREADS,
     TIMES,
-    TURNS,
-    VISITS,
-    WHOLE,
+    WHOLE_RELABELS,
     Shape,
     bits_kernel,
     kernels_for,
@@ -50,10 +52,10 @@ from gridcut.tiles.tile_kernels import (
 )
 from gridcut.tiles.tile_search import search_words
 
-MANY = 1000
-AHEAD = 8  # rounds launched before the host looks whether they are still needed: one that is not does nothing
-AHEAD_IF_SMALL = 4
-SMALL = 1024  # tiles; so few are spread thinly over the device, where barriers of fewer blocks are faster
+FALLBACK_ROUND = 1000
+LAUNCHES_AHEAD = 8  # rounds launched before the host looks whether they are still needed: one that is not does nothing
+LAUNCHES_AHEAD_IF_SMALL = 4
+SMALL_GRID_TILES = 1024  # tiles; so few are spread thinly over the device, where barriers of fewer blocks are faster
 MAX_WORKERS = 1056  # warps that wait for tiles to search; more of them are in each other's way
 
 
@@ -76,7 +78,7 @@ class Rounds(NamedTuple):
 
     relabel: object
     discharge: object
-    level: object  # the same without rising: discharging from round MANY on
+    push_only: object  # the same without rising: discharging from round MANY on
 
 
 def prepare_rounds(excess, residual, layout, state: TileState, steps_per_pixel=32, discharge_ratio=1.0) -> Rounds:
@@ -93,14 +95,16 @@ def prepare_rounds(excess, residual, layout, state: TileState, steps_per_pixel=3
     search_blocks = min(most, -(-n // warps))
     workers = np.int32(min(search_blocks * warps, MAX_WORKERS))
     search = prepare(relabel, search_blocks, threads, *common, workers, shared=search_shared)
-    options = (np.int32(-(-steps_per_pixel // LAP)), np.float64(discharge_ratio))
+    options = (np.int32(-(-steps_per_pixel // STEPS_PER_BARRIER)), np.float64(discharge_ratio))
     shared = shared_bytes(shape)
     arrays = (excess, residual, *common, *options)
     blocks = min(n, most_blocks(discharge, (*arrays, np.int32(1)), THREADS, shared))
-    if n <= SMALL:
+    if n <= SMALL_GRID_TILES:
         blocks = min(blocks, multiprocessors())
-    push, level = (prepare(discharge, blocks, THREADS, *arrays, np.int32(rise), shared=shared) for rise in (1, 0))
-    return Rounds(search, push, level)
+    discharge_rounds, push_only = (
+        prepare(discharge, blocks, THREADS, *arrays, np.int32(may_relabel), shared=shared) for may_relabel in (1, 0)
+    )
+    return Rounds(search, discharge_rounds, push_only)
 
 
 def shape_of(layout, dtype) -> Shape:
@@ -110,7 +114,7 @@ def shape_of(layout, dtype) -> Shape:
 
 def search_threads(n: int) -> int:
     """Threads of a block that searches, or makes bits, for n tiles."""
-    return SEARCH_THREADS // 4 if n <= SMALL and not SIMULATED else SEARCH_THREADS
+    return SEARCH_THREADS // 4 if n <= SMALL_GRID_TILES and not SIMULATED else SEARCH_THREADS
 
 
 def solve(excess, residual, layout, *, warm=None, callback=None, steps_per_pixel=32, discharge_ratio=1.0):
@@ -128,28 +132,28 @@ def solve(excess, residual, layout, *, warm=None, callback=None, steps_per_pixel
     threads = search_threads(n)
     launch(bits_kernel, -(-n // (threads // WARP)), threads, excess, residual, arcs, n, state.bits)
     rounds = prepare_rounds(excess, residual, layout, state, steps_per_pixel, discharge_ratio)
-    push = rounds.discharge
-    ahead = 1 if callback is not None else AHEAD_IF_SMALL if n <= SMALL else AHEAD
+    discharge_rounds = rounds.discharge
+    launches = 1 if callback is not None else LAUNCHES_AHEAD_IF_SMALL if n <= SMALL_GRID_TILES else LAUNCHES_AHEAD
     while True:
-        for _ in range(ahead):
+        for _ in range(launches):
             rounds.relabel()
-            push()
+            discharge_rounds()
         tally = download(state.tally)
         done, times = tally[: COUNTS // 2].view(np.int32), tally[COUNTS // 2 :]
         stats = {
             "rounds": int(done[ROUNDS]),
-            "global_relabels": int(done[WHOLE]),
+            "global_relabels": int(done[WHOLE_RELABELS]),
             "searches": int(done[SEARCHES]),
-            "turns": int(done[TURNS]),
-            "discharges": int(done[VISITS]),
+            "colour_passes": int(done[COLOUR_PASSES]),
+            "discharges": int(done[DISCHARGES]),
         }
         if callback is not None:
             callback(dict(stats))
         if done[DONE]:
             break
-        if done[ROUNDS] >= MANY:
-            push = rounds.level
-    relabeling, discharging = (int(i) / 1e9 for i in times[1:3])
+        if done[ROUNDS] >= FALLBACK_ROUND:
+            discharge_rounds = rounds.push_only
+    relabeling, discharging = (int(times[i]) / 1e9 for i in (RELABEL_TOTAL, DISCHARGE_TOTAL))
     return state, {**stats, "kernel_seconds": {"relabel": relabeling, "discharge": discharging}}
 
 

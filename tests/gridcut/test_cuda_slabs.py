@@ -37,9 +37,9 @@ def test_slabs_are_whole_tiles(shape, count, lines):
     assert all(one.last == other.first for one, other in zip(parts, parts[1:], strict=False))
     assert sum(part.own.count for part in parts) * 1024 >= np.prod(shape)
     for part in parts:
-        ghosts = part.front, part.behind
+        ghosts = part.ghosts_before, part.ghosts_after
         assert ghosts == (part.plane * (part.first > 0), part.plane * (part.last < shape[0]))
-        assert part.front + part.own.count + part.behind == part.tiles.count
+        assert part.ghosts_before + part.own.count + part.ghosts_after == part.tiles.count
 
 
 @pytest.mark.parametrize(("shape", "connectivity"), [((70, 40), 4), ((70, 40), 8), ((9, 10, 40), 6), ((9, 10, 40), 26)])
@@ -60,15 +60,15 @@ def test_faces_meet(shape, connectivity):
         return tiles.reshape(-1)
 
     for i in range(2):
-        one, other = parts[i].sides()[-1], parts[i + 1].sides()[0]
+        one, other = parts[i].faces()[-1], parts[i + 1].faces()[0]
         assert one.cells == other.cells
         assert [k ^ 1 for k, *_ in one.across] == [k for k, *_ in other.across]
-        assert (face(i, one.own, one.own_place, one) == face(i + 1, other.ghosts, other.ghost_place, other)).all()
-        assert (face(i, one.ghosts, one.ghost_place, one) == face(i + 1, other.own, other.own_place, other)).all()
+        assert (face(i, one.own, one.own_offset, one) == face(i + 1, other.ghosts, other.ghost_offset, other)).all()
+        assert (face(i, one.ghosts, one.ghost_offset, one) == face(i + 1, other.own, other.own_offset, other)).all()
         for which, border in ((i, one), (i + 1, other)):
             own, ghosts = (
                 face(which, *args, border)
-                for args in ((border.own, border.own_place), (border.ghosts, border.ghost_place))
+                for args in ((border.own, border.own_offset), (border.ghosts, border.ghost_offset))
             )
             assert len(border.across) == {4: 1, 8: 3, 6: 1, 26: 9}[connectivity]
             place = {n: np.array(np.unravel_index(n - 1, shape)) for n in (*own[own > 0], *ghosts[ghosts > 0])}
@@ -244,7 +244,7 @@ def test_both_sides_push_over_one_edge(tools):
 def test_solve_without_rising_between_relabelings(tools, monkeypatch):
     from gridcut.tiles.slabs import slabs as solve
 
-    monkeypatch.setattr(solve, "MANY", 0)
+    monkeypatch.setattr(solve, "FALLBACK_ROUND", 0)
     check(scattered(np.random.default_rng(202), (34, 5), 4, 0.1), tools, [0, 0])
 
 
@@ -253,8 +253,8 @@ def test_local_relabelings(tools, monkeypatch):
     """Wherever the time allows it, even where many tiles are at work; heights from there need not be distances."""
     from gridcut.tiles.slabs import slabs as solve
 
-    monkeypatch.setattr(solve, "FEW", 0)
-    monkeypatch.setattr(solve, "PATIENCE", 5.0)
+    monkeypatch.setattr(solve, "LOCAL_SHARE", 0)
+    monkeypatch.setattr(solve, "LOCAL_RELABEL_RATIO", 5.0)
     way = snake((35, 7), 31, 33)
     source, sink = np.zeros((2, 35, 7), np.int32)
     source[way[0]], sink[way[-1]] = 9, 7
@@ -273,7 +273,7 @@ def test_state_of_lines(tools):
     from gridcut.tiles.slabs.slab_flow import solved_of
     from gridcut.tiles.slabs.slab_load import load_slabs
     from gridcut.tiles.slabs.slabs import solve
-    from gridcut.tiles.tile_search import FAR
+    from gridcut.tiles.tile_search import UNREACHABLE
 
     shape = (9, 3, 4)
     problem = check_problem(*scattered(np.random.default_rng(203), shape, 6, 0.1), None)
@@ -289,14 +289,14 @@ def test_state_of_lines(tools):
         assert (excess == flat.interior(solved.grid.excess)[first:last]).all()
         whole = flat.interior(solved.grid.residual.reshape(-1, flat.arcs))
         assert (residual == whole[first:last]).all()
-        assert ((height == FAR) == labels[first:last]).all()
+        assert ((height == UNREACHABLE) == labels[first:last]).all()
     for solver in solvers:
         part, state = solver.slab.part, solver.slab.state
         excess = state.excess.copy_to_host().reshape(-1, 1024)
         residual = state.residual.copy_to_host().reshape(-1, part.tiles.arcs * 1024)
         for array in (excess, residual):
-            assert not array[: part.front].any()
-            assert not array[part.tiles.count - part.behind :].any()
+            assert not array[: part.ghosts_before].any()
+            assert not array[part.tiles.count - part.ghosts_after :].any()
 
 
 # On GPUs: one that all slabs share, and two where there are two

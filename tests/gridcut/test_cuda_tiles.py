@@ -58,7 +58,7 @@ def outside(shape, offset):
 def test_search_of_one_tile(connectivity, seed):
     """Random arcs, sinks and offers of the surroundings: levels and reached pixels are those of a plain search."""
     from gridcut.device.cuda import cuda, cuda_kernel
-    from gridcut.tiles.tile_search import FAR, LEVELS, PITCH, search, search_words
+    from gridcut.tiles.tile_search import LEVEL_WORDS, PITCH, UNREACHABLE, search, search_words
 
     tiled, _ = layout_of(connectivity)
     tile, arcs, offsets = tiled.tile, tiled.arcs, np.array(tiled.offsets, np.int32)
@@ -70,11 +70,11 @@ def test_search_of_one_tile(connectivity, seed):
     z_or_y = np.any([outside(tile, (dz, dy, 0)) for dz, dy, _ in tiled.offsets], axis=0)
     sideways = np.any([outside(tile, (0, 0, dx)) for *_, dx in tiled.offsets], axis=0)
     offered = (z_or_y | sideways) & (rng.random(tile) < [0.05, 0.01, 0.5, 0][seed])
-    offers = np.where(offered, rng.integers(2, 40, tile), FAR)
+    offers = np.where(offered, rng.integers(2, 40, tile), UNREACHABLE)
 
     level = np.full(search_words(arcs), -1, np.int32)
-    level[:LEVELS].reshape(32, PITCH)[:, :32] = offers.reshape(32, 32)
-    level.view(np.uint32)[LEVELS:] = bits_of(open_arcs.reshape(arcs * 32, 32))
+    level[:LEVEL_WORDS].reshape(32, PITCH)[:, :32] = offers.reshape(32, 32)
+    level.view(np.uint32)[LEVEL_WORDS:] = bits_of(open_arcs.reshape(arcs * 32, 32))
     words = bits_of(sinks.reshape(32, 32))
     faces = np.flatnonzero(z_or_y.reshape(32, 32).any(axis=1)).astype(np.int32)
     seen = np.zeros(32, np.uint32)
@@ -86,10 +86,10 @@ def test_search_of_one_tile(connectivity, seed):
         seen[lane] = search(lane, words[lane], tile, offsets.shape[0], offsets, faces, level, masks, 0)
 
     one_tile[1, 32](words, tile, offsets, faces, level, seen)
-    expected = distances(np.where(sinks, 1, offers), open_arcs, tiled.offsets, FAR)
-    assert (expected < FAR).any()
-    assert (level[:LEVELS].reshape(32, PITCH)[:, :32] == expected.reshape(32, 32)).all()
-    assert (seen == bits_of((expected < FAR).reshape(32, 32))).all()
+    expected = distances(np.where(sinks, 1, offers), open_arcs, tiled.offsets, UNREACHABLE)
+    assert (expected < UNREACHABLE).any()
+    assert (level[:LEVEL_WORDS].reshape(32, PITCH)[:, :32] == expected.reshape(32, 32)).all()
+    assert (seen == bits_of((expected < UNREACHABLE).reshape(32, 32))).all()
 
 
 def test_queue():
@@ -129,24 +129,26 @@ def test_queue():
         assert counts[PENDING] == 0
 
 
-@pytest.mark.parametrize(("rise", "share"), [(1, 1), (1, 0.5), (0, 0.7)], ids=["all arcs", "half of them", "no rising"])
+@pytest.mark.parametrize(
+    ("may_relabel", "share"), [(1, 1), (1, 0.5), (0, 0.7)], ids=["all arcs", "half of them", "no rising"]
+)
 @pytest.mark.parametrize("wide", [False, True], ids=["int32", "int64"])
 @pytest.mark.parametrize("connectivity", NEIGHBOURHOODS)
-def test_discharge_of_one_tile(connectivity, wide, rise, share):
+def test_discharge_of_one_tile(connectivity, wide, may_relabel, share):
     """Nothing is lost, no capacity exceeded, and where all arcs are open all excess arrives."""
     from gridcut.device.cuda import cuda, cuda_kernel
-    from gridcut.tiles.tile_discharge import PIXELS, WIDTH, discharge, place_in_h
-    from gridcut.tiles.tile_kernels import Shape, rim_of, rim_words, shared_bytes
-    from gridcut.tiles.tile_search import FAR
+    from gridcut.tiles.tile_discharge import PIXELS, WIDTH, discharge, height_index
+    from gridcut.tiles.tile_kernels import Shape, halo_of, height_words, shared_bytes
+    from gridcut.tiles.tile_search import UNREACHABLE
 
     tiled, _ = layout_of(connectivity)
     shape = Shape(tiled.offsets, tiled.tile, wide)
     tile, arcs, offsets = tiled.tile, tiled.arcs, np.array(tiled.offsets, np.int32)
-    rim = rim_of(shape)
+    halo = halo_of(shape)
     steps_to = (offsets @ [tile[1] * 32, 32, 1]).astype(np.int32)
-    deltas = (offsets @ [(tile[1] + 2 * rim[1]) * WIDTH, WIDTH, 1]).astype(np.int32)
-    e_at = rim_words(shape) // (2 if wide else 1)
-    rng = np.random.default_rng([connectivity, wide, rise, int(10 * share)])
+    deltas = (offsets @ [(tile[1] + 2 * halo[1]) * WIDTH, WIDTH, 1]).astype(np.int32)
+    e_at = height_words(shape) // (2 if wide else 1)
+    rng = np.random.default_rng([connectivity, wide, may_relabel, int(10 * share)])
     unit = 2**35 if wide else 1
 
     h = np.zeros(shared_bytes(shape) // 4, np.int32)
@@ -156,23 +158,23 @@ def test_discharge_of_one_tile(connectivity, wide, rise, share):
     residual = rng.integers(1, 4, (arcs, *tile)) * (rng.random((arcs, *tile)) < share) * unit
     w[e_at:] = np.concatenate([excess.ravel(), residual.ravel()])
     # In the rim, too: heights that are true are not needed.
-    h[: rim_words(shape)] = rng.integers(1, 30, rim_words(shape))
-    h[: rim_words(shape)][rng.random(rim_words(shape)) < 1 - share] = FAR
-    places = np.array([place_in_h(p, tile, rim) for p in range(PIXELS)])
+    h[: height_words(shape)] = rng.integers(1, 30, height_words(shape))
+    h[: height_words(shape)][rng.random(height_words(shape)) < 1 - share] = UNREACHABLE
+    places = np.array([height_index(p, tile, halo) for p in range(PIXELS)])
     if share == 1:
         # As relabeling leaves them, so that this comes to an end.
-        h[: rim_words(shape)] = 1
+        h[: height_words(shape)] = 1
         border = np.any([outside(tile, offset) for offset in tiled.offsets], axis=0)
-        h[places] = distances(np.where(border, 2, FAR), residual > 0, tiled.offsets, FAR).ravel()
-    heights = h[: rim_words(shape)].copy()
+        h[places] = distances(np.where(border, 2, UNREACHABLE), residual > 0, tiled.offsets, UNREACHABLE).ravel()
+    heights = h[: height_words(shape)].copy()
     left = np.ones(32, np.int32)
-    laps = 60 if share == 1 else 4
+    max_barriers = 60 if share == 1 else 4
 
     @cuda_kernel
     def one_tile(offsets, steps_to, deltas, h, left):
         me = cuda.threadIdx.x
         w = h.view(np.int64) if wide else h
-        left[me] = discharge(tile, rim, arcs, offsets, steps_to, deltas, laps, rise, 32, h, w, e_at)
+        left[me] = discharge(tile, halo, arcs, offsets, steps_to, deltas, max_barriers, may_relabel, 32, h, w, e_at)
 
     one_tile[1, 32](offsets, steps_to, deltas, h, left)
     excess_now = w[e_at : e_at + PIXELS].reshape(tile).astype(np.int64)
@@ -186,16 +188,16 @@ def test_discharge_of_one_tile(connectivity, wide, rise, share):
         assert (residual_now[k][p] + residual_now[k ^ 1][q] == residual[k][p] + residual[k ^ 1][q]).all()
         leaving = outside(tile, offset)
         assert (residual_now[k] <= residual[k])[leaving].all()
-        if not rise:
+        if not may_relabel:
             down = heights[places] > heights[np.clip(places + deltas[k], 0, None)]
             assert down.reshape(tile)[(residual_now[k] < residual[k]) & (residual_now[k ^ 1] == residual[k ^ 1])].all()
-    now = h[: rim_words(shape)]
+    now = h[: height_words(shape)]
     assert (now >= heights).all()
     around = np.ones(heights.size, bool)
     around[places] = False
     assert (now == heights)[around].all()
     if share < 1:
-        assert (now != heights).any() == rise
+        assert (now != heights).any() == may_relabel
     else:
         assert (left == 0).all()
         assert (excess_now <= 0).all()
@@ -228,19 +230,19 @@ def relabel(tiled, state):
 
 def check_relabeling(tiled, layout, excess, open_arcs):
     """Heights are distances, and the bits of what can reach the sink are those with one."""
-    from gridcut.tiles.tile_search import FAR
+    from gridcut.tiles.tile_search import UNREACHABLE
 
     for k, offset in enumerate(layout.offsets):
         open_arcs[k][outside(layout.shape, offset)] = False
     _, state = on_device(tiled, layout, excess, open_arcs)
     relabel(tiled, state)
-    expected = distances(np.where(excess < 0, 1, FAR), open_arcs, layout.offsets, FAR)
+    expected = distances(np.where(excess < 0, 1, UNREACHABLE), open_arcs, layout.offsets, UNREACHABLE)
     unused = np.zeros(tiled.cells * tiled.arcs, np.int32)
     height = layout.interior(to_flat(tiled, state.height.copy_to_host(), unused, layout)[0])
     assert (height == expected).all()
     words = state.reach_bits.copy_to_host()
     reach = ((words[:, None] >> np.arange(32, dtype=np.uint32)) & 1).astype(np.int32).ravel()
-    assert (layout.interior(to_flat(tiled, reach, unused, layout)[0]) == (expected < FAR)).all()
+    assert (layout.interior(to_flat(tiled, reach, unused, layout)[0]) == (expected < UNREACHABLE)).all()
     return expected
 
 
@@ -320,7 +322,7 @@ def _few_launches(monkeypatch):
     """No rounds in advance: in the simulator one that finds nothing to do costs as much as any other."""
     from gridcut.tiles import tiles as solve
 
-    monkeypatch.setattr(solve, "AHEAD", 1)
+    monkeypatch.setattr(solve, "LAUNCHES_AHEAD", 1)
 
 
 def problem_of(rng, shape, connectivity, unit=1):
@@ -356,7 +358,7 @@ def test_solve_wide(tools):
 def test_solve_without_rising_between_relabelings(tools, monkeypatch):
     from gridcut.tiles import tiles as solve
 
-    monkeypatch.setattr(solve, "MANY", 0)
+    monkeypatch.setattr(solve, "FALLBACK_ROUND", 0)
     check(*problem_of(np.random.default_rng(94), (8, 36), 4), tools)
 
 

@@ -9,7 +9,7 @@ from gridcut.tiles.slabs.slab_solver import SlabSolver
 from gridcut.tiles.slabs.split import Part
 from gridcut.tiles.tile_layout import CELLS, LANES
 
-PIECE = 1 << 24  # pixels brought from a GPU at a time
+FETCH_PIXELS = 1 << 24  # pixels brought from a GPU at a time
 
 
 @kernel
@@ -46,7 +46,7 @@ def fetch_lines(solvers: list[SlabSolver], first: int, last: int, excess=None, r
         part = solver.slab.part
         begin, end = max(first, part.first), min(last, part.last)
         thick = _thickness(part)
-        step = max(1, PIECE // (part.plane * CELLS)) * thick
+        step = max(1, FETCH_PIXELS // (part.plane * CELLS)) * thick
         for a in range(begin - (begin - part.first) % thick, end, step):
             low, high = max(a, begin), min(a + step, end)
             here = slice(low - first, high - first)
@@ -66,7 +66,7 @@ def _fetch_slab(solver: SlabSolver, part: Part, first: int, last: int, excess, r
     thick = _thickness(part)
     low, high = first // thick, -(-last // thick)
     begin, end = low * part.plane * CELLS, high * part.plane * CELLS
-    ghosts = part.front * CELLS
+    ghosts = part.ghosts_before * CELLS
     skipped = 0 if part.is_line else first - low * thick
     start = (skipped, 0) if part.axis == 0 else (0, skipped)
 

@@ -14,96 +14,100 @@ import numpy as np
 from numba import int32, int64, uint16, uint32
 
 from gridcut.device.cuda import SIMULATED, ballot, cuda, cuda_kernel, device_function
-from gridcut.tiles.tile_kernels import AGAIN, AWAKENED, IDLE, LOCAL, QUEUED
+from gridcut.tiles.tile_kernels import CONTINUED, IDLE, QUEUED, RELABEL_MODE, REQUEUED_TILES
 from gridcut.tiles.tile_queue import HEAD, PENDING, TAIL, push
 
 THREADS = 32 if SIMULATED else 256
 MAX_BLOCKS = 1 if SIMULATED else 1056
-ACROSS = 3  # numbers for each arc over the border: its own, and its offset along the face
+ACROSS_ENTRIES = 3  # numbers for each arc over the border: its own, and its offset along the face
 
 
 @device_function
-def cell_of(j, first, place, pixels):
+def cell_of(j, first, offset, pixels):
     """Pixel j of a face among all pixels: of the plane of tiles that begins with `first`, at `place` in each."""
-    return (first + j // pixels) * 1024 + place + j % pixels
+    return (first + j // pixels) * 1024 + offset + j % pixels
 
 
 @cuda_kernel
-def pack_heights_kernel(height, counts, first, place, pixels, out):
+def pack_heights_kernel(height, counts, first, offset, pixels, out):
     """Heights of a face; readies the queue for tiles that are to be searched again."""
     j = np.int64(cuda.grid(1))
     if j == 0:
         counts[HEAD] = 0
         counts[TAIL] = 0
-        counts[AWAKENED] = 0
-        counts[LOCAL] = AGAIN
+        counts[REQUEUED_TILES] = 0
+        counts[RELABEL_MODE] = CONTINUED
     while j < out.size:
-        out[j] = height[cell_of(j, first, place, pixels)]
+        out[j] = height[cell_of(j, first, offset, pixels)]
         j += cuda.gridsize(1)
 
 
 @cuda_kernel
 def unpack_heights_kernel(
-    incoming, height, bits, flags, lists, counts, across, arcs, own, own_place, ghosts, ghost_place, pixels,
-    rows, columns, wake,
+    incoming, height, bits, flags, lists, counts, across, arcs, own, own_offset, ghosts, ghost_offset, pixels,
+    rows, columns, requeue,
 ):  # fmt: skip
     """Heights of ghosts; with `wake`, tiles with a pixel that is nearer to the sink that way go into the queue."""
     n = flags.size
     lines = pixels // 32  # of the face in a tile
     j = np.int64(cuda.grid(1))
     while j < incoming.size:
-        there = cell_of(j, ghosts, ghost_place, pixels)
+        there = cell_of(j, ghosts, ghost_offset, pixels)
         before, now = height[there], incoming[j]
         if now != before:
             height[there] = now
-        if wake != 0 and now < before:
+        if requeue != 0 and now < before:
             tile, inside = j // pixels, j % pixels
             ghost_y = tile // columns * lines + inside // 32
             ghost_x = tile % columns * 32 + inside % 32
-            for a in range(across.size // ACROSS):
-                k, y, x = across[ACROSS * a], ghost_y - across[ACROSS * a + 1], ghost_x - across[ACROSS * a + 2]
+            for a in range(across.size // ACROSS_ENTRIES):
+                k, y, x = (
+                    across[ACROSS_ENTRIES * a],
+                    ghost_y - across[ACROSS_ENTRIES * a + 1],
+                    ghost_x - across[ACROSS_ENTRIES * a + 2],
+                )
                 if y < 0 or y >= rows * lines or x < 0 or x >= columns * 32:
                     continue
                 t = own + y // lines * columns + x // 32
-                here = own_place + y % lines * 32 + x % 32
+                here = own_offset + y % lines * 32 + x % 32
                 word = bits[(t * (arcs + 2) + k) * 32 + here // 32]
                 if (word >> np.uint32(here % 32)) & np.uint32(1) == 0 or height[t * 1024 + here] <= now + 1:
                     continue
                 if cuda.atomic.or_(flags, t, np.int32(QUEUED)) == IDLE:
                     cuda.atomic.add(counts, PENDING, np.int32(1))
-                    cuda.atomic.add(counts, AWAKENED, np.int32(1))
+                    cuda.atomic.add(counts, REQUEUED_TILES, np.int32(1))
                     push(t, lists, counts, n)
         j += cuda.gridsize(1)
 
 
 @cuda_kernel
-def pack_flow_kernel(excess, residual, across, arcs, ghosts, place, pixels, cells, out):
+def pack_flow_kernel(excess, residual, across, arcs, ghosts, offset, pixels, cells, out):
     """What was pushed over the border: the residuals of ghosts, and with their excess they are 0 again.
 
     The neighbour's arcs are the opposites of those across; the excess is their sum.
     """
     j = np.int64(cuda.grid(1))
     while j < cells:
-        tile, inside = ghosts + j // pixels, place + j % pixels
+        tile, inside = ghosts + j // pixels, offset + j % pixels
         excess[tile * 1024 + inside] = 0
-        for a in range(across.size // ACROSS):
-            r = (tile * arcs + (across[ACROSS * a] ^ 1)) * 1024 + inside
+        for a in range(across.size // ACROSS_ENTRIES):
+            r = (tile * arcs + (across[ACROSS_ENTRIES * a] ^ 1)) * 1024 + inside
             out[a * cells + j] = residual[r]
             residual[r] = 0
         j += cuda.gridsize(1)
 
 
 @cuda_kernel
-def unpack_flow_kernel(incoming, excess, residual, bits, across, arcs, own, place, pixels, cells):
+def unpack_flow_kernel(incoming, excess, residual, bits, across, arcs, own, offset, pixels, cells):
     """What has come over the border, added to excess and residuals, and the bits of those; a warp 32 pixels."""
     lane = np.int32(cuda.threadIdx.x & 31)
     j = np.int64(cuda.grid(1))
     while j < cells:
-        tile, inside = own + j // pixels, place + j % pixels
+        tile, inside = own + j // pixels, offset + j % pixels
         words = tile * (arcs + 2) * 32 + inside // 32
         total = np.int64(0)
-        for a in range(across.size // ACROSS):
-            k = across[ACROSS * a]
+        for a in range(across.size // ACROSS_ENTRIES):
+            k = across[ACROSS_ENTRIES * a]
             amount = np.int64(incoming[a * cells + j])
             r = (tile * arcs + k) * 1024 + inside
             left = np.int64(residual[r]) + amount

@@ -17,9 +17,9 @@ from gridcut.out_of_core.block_certificate import certify_lines, certify_sums, c
 from gridcut.tiles.slabs.fetch import fetch_grid, fetch_lines
 from gridcut.tiles.slabs.slab_load import part_of
 from gridcut.tiles.slabs.slab_solver import SlabSolver
-from gridcut.tiles.tile_search import FAR as UNREACHED
+from gridcut.tiles.tile_search import UNREACHABLE
 
-RESIDUALS = 1 << 26  # of the lines that a thread checks at a time, about
+STRIP_RESIDUALS = 1 << 26  # of the lines that a thread checks at a time, about
 
 
 def certify(value, labels: np.ndarray, problem: Problem, solvers: list[SlabSolver]) -> None:
@@ -29,7 +29,7 @@ def certify(value, labels: np.ndarray, problem: Problem, solvers: list[SlabSolve
     slab = solvers[0].slab
     arcs, thick = slab.part.own.arcs, slab.part.own.tile[slab.part.axis]
     lines = problem.shape[0]
-    step = max(1, RESIDUALS // (arcs * math.prod(problem.shape[1:]) * thick)) * thick
+    step = max(1, STRIP_RESIDUALS // (arcs * math.prod(problem.shape[1:]) * thick)) * thick
     strips = [(first, min(first + step, lines)) for first in range(0, lines, step)]
     parts = [None] * len(strips)
     waiting = itertools.count()
@@ -57,7 +57,7 @@ def certify_strip(labels: np.ndarray, problem: Problem, solvers: list[SlabSolver
     fetch_grid(solvers, low, high, grid)
     claims = np.empty(part.shape, np.int32)
     fetch_lines(solvers, low, high, height=claims)
-    claims[claims >= UNREACHED] = FAR
+    claims[claims >= UNREACHABLE] = FAR
     distance = np.full(layout.size, FAR, np.int32)
     found = layout.interior(distance)
     found[: own.start], found[own.stop :] = claims[: own.start], claims[own.stop :]

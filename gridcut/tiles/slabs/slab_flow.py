@@ -16,14 +16,14 @@ from gridcut.device.peers import copy_out, open_gpus
 from gridcut.maximum_flow import value_of
 from gridcut.tiles.slabs.fetch import fetch_grid
 from gridcut.tiles.slabs.slab_certificate import certify
-from gridcut.tiles.slabs.slab_load import load_slabs, on_all
+from gridcut.tiles.slabs.slab_load import load_slabs, on_all_gpus
 from gridcut.tiles.slabs.slab_solver import SlabSolver
 from gridcut.tiles.slabs.slabs import solve
 from gridcut.tiles.slabs.split import split
 from gridcut.tiles.tile_layout import CELLS
 
 
-class Slabs(NamedTuple):
+class SlabStates(NamedTuple):
     """The state on all GPUs, brought to the host when residuals and flows are asked for."""
 
     problem: Problem
@@ -68,7 +68,7 @@ def max_flow_on_devices(problem: Problem, devices: list[int], parameters: dict, 
             solvers, stats = solve(slabs, callback=callback, **parameters)
         clock.append(time.perf_counter())
         labels = np.empty(problem.shape, np.bool_)
-        values = on_all(lambda i: bring_labels(solvers[i], labels), gpus)  # noqa: B023 - called at once
+        values = on_all_gpus(lambda i: download_labels(solvers[i], labels), gpus)  # noqa: B023 - called at once
         clock.append(time.perf_counter())
         value, bound = sum(values), None
         if problem.is_float:
@@ -88,14 +88,14 @@ def max_flow_on_devices(problem: Problem, devices: list[int], parameters: dict, 
         "dtype": np.dtype(number_types.excess).name,
         "unit": number_types.unit,
     }
-    lazy = LazySolved(Slabs(problem, flat, solvers))
+    lazy = LazySolved(SlabStates(problem, flat, solvers))
     return SlabCut(value, labels, "cuda", "tiles", stats, lazy, problem, solvers)
 
 
-def bring_labels(solver: SlabSolver, labels: np.ndarray) -> int:
+def download_labels(solver: SlabSolver, labels: np.ndarray) -> int:
     """Write the labels of the lines a slab owns; its part of the value, if capacities are integers."""
     part, own = solver.slab.part, solver.slab.own
-    first = part.front * CELLS // 32
+    first = part.ghosts_before * CELLS // 32
     side = solver.memory.reach_bits[first : first + part.own.cells // 32]
     found, (value,) = labels_and_values(own, side, None)
     copy_out(found, labels[part.first : part.last])

@@ -37,7 +37,7 @@ class Slab(NamedTuple):
     own: State
 
 
-def on_all(work, gpus: list[Gpu]) -> list:
+def on_all_gpus(work, gpus: list[Gpu]) -> list:
     """work(i) on the i-th GPU for all of them, at the same time; in the simulator, which cannot, by turns."""
 
     def one(i):
@@ -51,13 +51,13 @@ def on_all(work, gpus: list[Gpu]) -> list:
 
 def load_slabs(problem: Problem, parts: list[Part], gpus: list[Gpu]) -> list[Slab]:
     """All slabs of a checked problem that is not empty."""
-    capacities = on_all(lambda i: upload_capacities(problem, parts[i]), gpus)
+    capacities = on_all_gpus(lambda i: upload_capacities(problem, parts[i]), gpus)
     try:
-        bounds = on_all(lambda i: capacities[i].bounds(), gpus)
+        bounds = on_all_gpus(lambda i: capacities[i].bounds(), gpus)
     except ValueError as error:
         raise bad_capacity_of(problem) from error  # named by its place in the whole grid
     number_types = choose_number_types(problem, [max(column) for column in zip(*bounds, strict=True)], True)
-    return on_all(lambda i: Slab(gpus[i], parts[i], *fill(capacities[i], parts[i], number_types)), gpus)
+    return on_all_gpus(lambda i: Slab(gpus[i], parts[i], *fill(capacities[i], parts[i], number_types)), gpus)
 
 
 def upload_capacities(problem: Problem, part: Part) -> CapacityArrays:
@@ -80,14 +80,14 @@ def fill(capacities: CapacityArrays, part: Part, number_types: NumberTypes) -> t
     with refusing():
         state = capacities.fill(number_types)
     own = own_state(state, capacities, part)
-    front, behind = part.front * CELLS, part.behind * CELLS
+    ghosts_before, ghosts_after = part.ghosts_before * CELLS, part.ghosts_after * CELLS
     # Ghosts have been read like all others; now they hold what is pushed to them, which is nothing so far.
     for array, each in ((state.excess, 1), (state.residual, part.tiles.arcs)):
-        if front:
-            clear(array[: front * each])
-        if behind:
-            clear(array[array.size - behind * each :])
-    if (front or behind) and not isinstance(number_types.unit, float):
+        if ghosts_before:
+            clear(array[: ghosts_before * each])
+        if ghosts_after:
+            clear(array[array.size - ghosts_after * each :])
+    if (ghosts_before or ghosts_after) and not isinstance(number_types.unit, float):
         # Once more without the ghosts, for the sum of what leads to the sink: the value of integers is made of it.
         clear(state.sums)
         scale = np.float64(number_types.scale)
@@ -103,7 +103,7 @@ def own_state(state: State, capacities: CapacityArrays, part: Part) -> State:
 
     Its form reads terminals and the mask where the slab's own lines begin; it is not good for arcs.
     """
-    if part.front == part.behind == 0:
+    if part.ghosts_before == part.ghosts_after == 0:
         return state
     form = download(capacities.form)
     skipped = part.first - part.start
@@ -112,7 +112,7 @@ def own_state(state: State, capacities: CapacityArrays, part: Part) -> State:
     for row in (MASK, SOURCE, SINK):
         plane = form[PLANES + ROW * row :]
         plane[0] += skipped * plane[2 + part.axis]
-    first, count = part.front * CELLS, part.own.cells
+    first, count = part.ghosts_before * CELLS, part.own.cells
     flat = make_layout((part.last - part.first, *state.layout.flat.shape[1:]), state.layout.flat.offsets)
     arcs = part.own.arcs
     return state._replace(

@@ -17,11 +17,11 @@ from gridcut.tiles.slabs.halo_exchange import (
 )
 from gridcut.tiles.slabs.slab_load import Slab
 from gridcut.tiles.slabs.split import Face
-from gridcut.tiles.tile_discharge import LAP
+from gridcut.tiles.tile_discharge import STEPS_PER_BARRIER
 from gridcut.tiles.tile_kernels import (
-    BEHIND,
     COUNTS,
-    FRONT,
+    GHOSTS_AFTER,
+    GHOSTS_BEFORE,
     PIXELS,
     THREADS,
     bits_kernel,
@@ -30,7 +30,7 @@ from gridcut.tiles.tile_kernels import (
     shared_bytes,
 )
 from gridcut.tiles.tile_search import search_words
-from gridcut.tiles.tiles import MAX_WORKERS, SMALL, make_state, search_threads, shape_of
+from gridcut.tiles.tiles import MAX_WORKERS, SMALL_GRID_TILES, make_state, search_threads, shape_of
 
 
 class SlabSolver:
@@ -40,17 +40,17 @@ class SlabSolver:
         self.slab = slab
         self.gpu = slab.gpu
         with self.gpu.active(), refusing():
-            self._make(steps_per_pixel)
+            self._prepare(steps_per_pixel)
 
-    def _make(self, steps_per_pixel: int) -> None:
+    def _prepare(self, steps_per_pixel: int) -> None:
         part, state = self.slab.part, self.slab.state
         tiles = part.tiles
         n = tiles.count
         shape = shape_of(tiles, state.excess.dtype)._replace(ghosts=True)
         self.memory = make_state(n, tiles.arcs, list_count(shape))
         clear(self.memory.tally)
-        for place, ghosts in ((FRONT, part.front), (BEHIND, part.behind)):
-            self._set(place, ghosts)
+        for slot, ghosts in ((GHOSTS_BEFORE, part.ghosts_before), (GHOSTS_AFTER, part.ghosts_after)):
+            self._set(slot, ghosts)
         threads = search_threads(n)
         warps = threads // WARP
         launch(bits_kernel, -(-n // warps), threads, state.excess, state.residual, tiles.arcs, n, self.memory.bits)
@@ -61,21 +61,21 @@ class SlabSolver:
         self._search = prepare(
             relabel, blocks, threads, *common, np.int32(min(blocks * warps, MAX_WORKERS)), shared=shared
         )
-        self._arguments = (state.excess, state.residual, *common, np.int32(-(-steps_per_pixel // LAP)))
+        self._arguments = (state.excess, state.residual, *common, np.int32(-(-steps_per_pixel // STEPS_PER_BARRIER)))
         self._shared = shared_bytes(shape)
         all_arguments = (*self._arguments, np.float64(1), np.int32(1))
         blocks = min(n, most_blocks(self._discharge, all_arguments, THREADS, self._shared))
-        self._blocks = min(blocks, multiprocessors()) if n <= SMALL else blocks
-        self.boundaries = [Boundary(self, face) for face in part.sides()]
+        self._blocks = min(blocks, multiprocessors()) if n <= SMALL_GRID_TILES else blocks
+        self.boundaries = [Boundary(self, face) for face in part.faces()]
 
     def relabel(self) -> None:
         with self.gpu.active():
             self._search()
 
-    def discharge(self, discharge_ratio: float, level: bool) -> None:
+    def discharge(self, discharge_ratio: float, push_only: bool) -> None:
         """level: pixels may not rise."""
         with self.gpu.active():
-            arguments = (*self._arguments, np.float64(discharge_ratio), np.int32(0 if level else 1))
+            arguments = (*self._arguments, np.float64(discharge_ratio), np.int32(0 if push_only else 1))
             prepare(self._discharge, self._blocks, THREADS, *arguments, shared=self._shared)()
 
     def counts(self):
@@ -84,18 +84,18 @@ class SlabSolver:
             tally = download(self.memory.tally)
         return tally[: COUNTS // 2].view(np.int32), tally[COUNTS // 2 :]
 
-    def set_count(self, place: int, value: int) -> None:
+    def set_count(self, slot: int, value: int) -> None:
         with self.gpu.active():
-            self._set(place, value)
+            self._set(slot, value)
 
-    def _set(self, place: int, value: int) -> None:
-        overwrite(self.memory.counts[place : place + 1], np.array([value], np.int32))
+    def _set(self, slot: int, value: int) -> None:
+        overwrite(self.memory.counts[slot : slot + 1], np.array([value], np.int32))
 
     def pack_heights(self) -> None:
         self._launch(boundary.pack_heights for boundary in self.boundaries)
 
-    def unpack_heights(self, wake: bool) -> None:
-        self._launch(boundary.wake if wake else boundary.unpack_heights for boundary in self.boundaries)
+    def unpack_heights(self, requeue: bool) -> None:
+        self._launch(boundary.requeue if requeue else boundary.unpack_heights for boundary in self.boundaries)
 
     def pack_flow(self) -> None:
         self._launch(boundary.pack_flow for boundary in self.boundaries)
@@ -143,7 +143,7 @@ class Boundary:
         self.receive = ReceiveBuffers(solver.gpu, *receive)
         across = upload(np.array(face.across, np.int32).reshape(-1))
         shape = blocks_for(cells)
-        own, ghosts = (face.own, face.own_place), (face.ghosts, face.ghost_place)
+        own, ghosts = (face.own, face.own_offset), (face.ghosts, face.ghost_offset)
         self.pack_heights = prepare(
             pack_heights_kernel, *shape, memory.height, memory.counts, *own, pixels, self.heights
         )
@@ -152,7 +152,7 @@ class Boundary:
             memory.counts, across, arcs, *own, *ghosts, pixels, *face.tiles,
         )  # fmt: skip
         self.unpack_heights = prepare(*unpack, 0)
-        self.wake = prepare(*unpack, 1)
+        self.requeue = prepare(*unpack, 1)
         self.pack_flow = prepare(
             pack_flow_kernel, *shape, excess, residual, across, arcs, *ghosts, pixels, cells, self.flow
         )

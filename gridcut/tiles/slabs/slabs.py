@@ -35,10 +35,24 @@ import numpy as np
 from gridcut.device.arguments import check_count, check_positive
 from gridcut.papers.global_relabel_cuda import MAX_STEPS
 from gridcut.tiles.slabs.slab_solver import SlabSolver, connect
-from gridcut.tiles.tile_kernels import AWAKE, AWAKENED, DONE, FEW, LOCAL, PATIENCE, SEARCHES, TURNS, VISITS
-from gridcut.tiles.tiles import MANY
+from gridcut.tiles.tile_kernels import (
+    COLOUR_PASSES,
+    DISCHARGE_TOTAL,
+    DISCHARGES,
+    DONE,
+    LAST_DISCHARGED_TILES,
+    LOCAL,
+    LOCAL_RELABEL_RATIO,
+    LOCAL_SHARE,
+    RELABEL_MODE,
+    RELABEL_TIME,
+    RELABEL_TOTAL,
+    REQUEUED_TILES,
+    SEARCHES,
+)
+from gridcut.tiles.tiles import FALLBACK_ROUND
 
-ENOUGH = 2  # exchanges of heights in a relabeling that does not have to be exact
+HEIGHT_EXCHANGES = 2  # exchanges of heights in a relabeling that does not have to be exact
 
 
 def solve(slabs, *, callback=None, steps_per_pixel=32, discharge_ratio=1.0):
@@ -61,40 +75,42 @@ class Rounds:
         self.tiles = sum(m.slab.part.own.count for m in solvers)
         self.discharge_ratio = discharge_ratio
         self.callback = callback
-        self.count = 0
-        self.whole = 0
+        self.rounds = 0
+        self.whole_relabels = 0
         self.exchanges = 0
 
     def run(self):
-        local = nothing = exact = False
-        whole_took = whole_over = 0.0
+        local = no_work = exact = False
+        whole_seconds = whole_end = 0.0
         while True:
             start = time.perf_counter()
-            level = self.count >= MANY
+            push_only = self.rounds >= FALLBACK_ROUND
             if local:
-                weights = self.relabel_near()
+                weights = self.relabel_local()
             else:
-                weights, exact = self.relabel_whole(None if nothing or level else ENOUGH)
-                whole_over = time.perf_counter()
-                whole_took = whole_over - start
+                weights, exact = self.relabel_whole(None if no_work or push_only else HEIGHT_EXCHANGES)
+                whole_end = time.perf_counter()
+                whole_seconds = whole_end - start
             for solver, weight in zip(self.solvers, weights, strict=True):
-                solver.discharge(self.discharge_ratio * weight, level)
+                solver.discharge(self.discharge_ratio * weight, push_only)
             self.exchange_flow()
             counts = [solver.counts() for solver in self.solvers]
             end = time.perf_counter()
-            self.count += 1
+            self.rounds += 1
             if self.callback is not None:
                 self.callback(self.stats(counts))
-            nothing = all(c[DONE] for c, _ in counts)
-            if nothing and not local and exact:
-                relabel, discharge = (max(int(times[i]) for _, times in counts) / 1e9 for i in (1, 2))
+            no_work = all(c[DONE] for c, _ in counts)
+            if no_work and not local and exact:
+                relabel, discharge = (
+                    max(int(times[i]) for _, times in counts) / 1e9 for i in (RELABEL_TOTAL, DISCHARGE_TOTAL)
+                )
                 return self.solvers, self.stats(counts) | {
                     "kernel_seconds": {"relabel": relabel, "discharge": discharge}
                 }
-            few = sum(int(c[AWAKE]) for c, _ in counts) * FEW <= self.tiles
-            local = few and not nothing and not level and end - whole_over < whole_took * PATIENCE
+            few = sum(int(c[LAST_DISCHARGED_TILES]) for c, _ in counts) * LOCAL_SHARE <= self.tiles
+            local = few and not no_work and not push_only and end - whole_end < whole_seconds * LOCAL_RELABEL_RATIO
 
-    def relabel_whole(self, most: int | None) -> tuple[list[float], bool]:
+    def relabel_whole(self, max_exchanges: int | None) -> tuple[list[float], bool]:
         """Distances, exact unless heights were exchanged `most` times before nothing changed; whether they are.
 
         The first result: by how much longer the slowest slab was searched than each.
@@ -102,38 +118,38 @@ class Rounds:
         exact = False
         for solver in self.solvers:
             solver.relabel()
-        for _ in itertools.count() if most is None else range(most):
-            self.exchange_heights(wake=True)
+        for _ in itertools.count() if max_exchanges is None else range(max_exchanges):
+            self.exchange_heights(requeue=True)
             counts = [solver.counts() for solver in self.solvers]
-            again = [m for m, (c, _) in zip(self.solvers, counts, strict=True) if c[AWAKENED]]
+            again = [m for m, (c, _) in zip(self.solvers, counts, strict=True) if c[REQUEUED_TILES]]
             if not again:
                 exact = True
                 break
             for solver in again:
                 solver.relabel()  # goes on, as the last exchange has told it
         if not exact:
-            self.exchange_heights(wake=False)
+            self.exchange_heights(requeue=False)
             counts = [solver.counts() for solver in self.solvers]
-        self.whole += 1
-        took = [max(int(times[0]), 1) for _, times in counts]
+        self.whole_relabels += 1
+        took = [max(int(times[RELABEL_TIME]), 1) for _, times in counts]
         return [max(took) / one for one in took], exact
 
-    def relabel_near(self) -> list[float]:
+    def relabel_local(self) -> list[float]:
         """Distances in tiles near those that were discharged last."""
         for solver in self.solvers:
-            solver.set_count(LOCAL, 1)
+            solver.set_count(RELABEL_MODE, LOCAL)
         for solver in self.solvers:
             solver.relabel()
-        self.exchange_heights(wake=False)
+        self.exchange_heights(requeue=False)
         return [1.0] * len(self.solvers)
 
-    def exchange_heights(self, wake: bool) -> None:
+    def exchange_heights(self, requeue: bool) -> None:
         for solver in self.solvers:
             solver.pack_heights()
         for solver in self.solvers:
             solver.send_heights()
         for solver in self.solvers:
-            solver.unpack_heights(wake)
+            solver.unpack_heights(requeue)
         self.exchanges += 1
 
     def exchange_flow(self) -> None:
@@ -148,10 +164,10 @@ class Rounds:
     def stats(self, counts) -> dict:
         total = np.sum([c for c, _ in counts], axis=0, dtype=np.int64)
         return {
-            "rounds": self.count,
-            "global_relabels": self.whole,
+            "rounds": self.rounds,
+            "global_relabels": self.whole_relabels,
             "exchanges": self.exchanges,
             "searches": int(total[SEARCHES]),
-            "turns": int(total[TURNS]),
-            "discharges": int(total[VISITS]),
+            "colour_passes": int(total[COLOUR_PASSES]),
+            "discharges": int(total[DISCHARGES]),
         }

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from gridcut.tiles.tile_layout import CELLS, TileLayout, make_tile_layout
 
-BEFORE, BEHIND = -1, 1  # sides of a slab
+BEFORE, AFTER = -1, 1  # sides of a slab
 
 
 class Part(NamedTuple):
@@ -50,33 +50,35 @@ class Part(NamedTuple):
         return self.tiles.count // self.tiles.tiles[self.axis]
 
     @property
-    def front(self) -> int:
+    def ghosts_before(self) -> int:
         """Ghosts before the tiles it owns."""
         return self.plane if self.start < self.first else 0
 
     @property
-    def behind(self) -> int:
-        return self.tiles.count - self.front - self.own.count
+    def ghosts_after(self) -> int:
+        return self.tiles.count - self.ghosts_before - self.own.count
 
-    def sides(self) -> list["Face"]:
+    def faces(self) -> list["Face"]:
         """The faces where the grid goes on."""
         found = []
-        if self.front:
-            found.append(self._face(BEFORE, self.front, 0))
-        if self.behind:
-            found.append(self._face(BEHIND, self.front + self.own.count - self.plane, self.front + self.own.count))
+        if self.ghosts_before:
+            found.append(self._face(BEFORE, self.ghosts_before, 0))
+        if self.ghosts_after:
+            found.append(
+                self._face(AFTER, self.ghosts_before + self.own.count - self.plane, self.ghosts_before + self.own.count)
+            )
         return found
 
     def _face(self, side: int, own: int, ghosts: int) -> "Face":
         pixels = CELLS // self.tiles.tile[self.axis]
-        far, near = CELLS - pixels, 0
+        last_offset, first_offset = CELLS - pixels, 0
         across = []
         for k, offset in enumerate(self.tiles.offsets):
             if offset[self.axis] == side:
                 dy, dx = (0, offset[2]) if self.axis == 1 else offset[1:]
                 across.append((k, dy, dx))
         rows = self.tiles.tiles[1] if self.axis == 0 else 1
-        at = (near, far) if side == BEFORE else (far, near)
+        at = (first_offset, last_offset) if side == BEFORE else (last_offset, first_offset)
         return Face(side, own, ghosts, *at, pixels, self.plane * pixels, (rows, self.tiles.tiles[2]), tuple(across))
 
 
@@ -95,8 +97,8 @@ class Face(NamedTuple):
     side: int
     own: int
     ghosts: int
-    own_place: int
-    ghost_place: int
+    own_offset: int
+    ghost_offset: int
     pixels: int
     cells: int
     tiles: tuple[int, int]
