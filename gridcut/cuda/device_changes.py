@@ -10,19 +10,19 @@ from numba import float64, int32, int64, uint8, uint16
 from gridcut.cuda.pixel_kernels import (
     ARC,
     HEIGHT,
-    PLANES,
-    ROW,
+    ROW_ENTRIES,
+    ROWS_START,
     SINK,
     WIDTH,
     add_halves,
-    at,
     capacity_units,
-    counts,
+    data_index,
     first_run,
+    is_used,
     pixel_of,
-    place,
     run_step,
     runs_of,
+    state_index,
 )
 from gridcut.device.cuda import cuda, cuda_kernel
 
@@ -35,7 +35,7 @@ def copy_kernel(data, row, form, out):
     while run < runs:
         z, y, x = pixel_of(form, run)
         if x < form[WIDTH]:
-            out[(z * form[HEIGHT] + y) * form[WIDTH] + x] = data[at(form, row, 0, z, y, x)]
+            out[(z * form[HEIGHT] + y) * form[WIDTH] + x] = data[data_index(form, row, 0, z, y, x)]
         run += run_step()
 
 
@@ -57,11 +57,11 @@ def change_terminal_kernel(new, old, row, mask, new_form, old_form, scale, exces
     run = first_run()
     while run < runs:
         z, y, x = pixel_of(old_form, run)
-        if counts(old_form, mask, row, 0, z, y, x):
-            before = capacity_units(old[at(old_form, row, 0, z, y, x)], scale, old_form)
-            change = capacity_units(new[at(new_form, row, 0, z, y, x)], scale, old_form) - before
+        if is_used(old_form, mask, row, 0, z, y, x):
+            before = capacity_units(old[data_index(old_form, row, 0, z, y, x)], scale, old_form)
+            change = capacity_units(new[data_index(new_form, row, 0, z, y, x)], scale, old_form) - before
             if change != 0:
-                e, _, _ = place(old_form, 0, z, y, x)
+                e, _, _ = state_index(old_form, 0, z, y, x)
                 if row == SINK:
                     excess[e] -= change
                     low += change & 0xFFFFFFFF
@@ -78,19 +78,19 @@ def change_arcs_kernel(new, new_back, old, old_back, row, mask, new_form, old_fo
     runs = runs_of(old_form)
     k = np.int64(row - ARC)
     back = (k ^ 1) + ARC
-    r = PLANES + ROW * row
+    r = ROWS_START + ROW_ENTRIES * row
     run = first_run()
     while run < runs:
         z, y, x = pixel_of(old_form, run)
-        if counts(old_form, mask, row, 0, z, y, x):
+        if is_used(old_form, mask, row, 0, z, y, x):
             far_z, far_y, far_x = z + old_form[r + 5], y + old_form[r + 6], x + old_form[r + 7]
-            change = capacity_units(new[at(new_form, row, 0, z, y, x)], scale, old_form)
-            change -= capacity_units(old[at(old_form, row, 0, z, y, x)], scale, old_form)
-            change_back = capacity_units(new_back[at(new_form, back, 0, far_z, far_y, far_x)], scale, old_form)
-            change_back -= capacity_units(old_back[at(old_form, back, 0, far_z, far_y, far_x)], scale, old_form)
+            change = capacity_units(new[data_index(new_form, row, 0, z, y, x)], scale, old_form)
+            change -= capacity_units(old[data_index(old_form, row, 0, z, y, x)], scale, old_form)
+            change_back = capacity_units(new_back[data_index(new_form, back, 0, far_z, far_y, far_x)], scale, old_form)
+            change_back -= capacity_units(old_back[data_index(old_form, back, 0, far_z, far_y, far_x)], scale, old_form)
             if change != 0 or change_back != 0:
-                e, there, arc = place(old_form, 0, z, y, x)
-                far_e, here, _ = place(old_form, 0, far_z, far_y, far_x)
+                e, there, arc = state_index(old_form, 0, z, y, x)
+                far_e, here, _ = state_index(old_form, 0, far_z, far_y, far_x)
                 there += k * arc
                 here += (k ^ 1) * arc
                 left = np.int64(residual[there]) + change

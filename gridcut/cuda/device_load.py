@@ -20,8 +20,8 @@ from gridcut.cuda.pixel_kernels import (
     MASK,
     MASKED,
     MAX_UNITS,
-    PLANES,
-    ROW,
+    ROW_ENTRIES,
+    ROWS_START,
     RUNS,
     SINK,
     SLOTS,
@@ -323,7 +323,7 @@ def _arrays_by_row(problem: Problem, layout: Layout) -> dict:
 def _form(problem: Problem, layout: StateLayout, arrays: dict) -> np.ndarray:
     """See gridcut/cuda/pixel_kernels.py."""
     flat, tiles = layout.flat, layout.tiles
-    form = [0] * (PLANES + ROW * len(arrays))
+    form = [0] * (ROWS_START + ROW_ENTRIES * len(arrays))
     form[: MASKED + 1] = (
         FLAT if tiles is None else TILED,
         flat.arcs,
@@ -342,7 +342,7 @@ def _form(problem: Problem, layout: StateLayout, arrays: dict) -> np.ndarray:
         offset = layout.offset3(row)
         if row >= ARC and flat.offsets[row - ARC] not in problem.edges:  # reads the opposite arc at the far end
             start += sum(o * s for o, s in zip(offset, strides[1:], strict=True))
-        form[PLANES + ROW * row : PLANES + ROW * (row + 1)] = (start, *strides, *offset)
+        form[ROWS_START + ROW_ENTRIES * row : ROWS_START + ROW_ENTRIES * (row + 1)] = (start, *strides, *offset)
     return np.array(form, np.int64)
 
 

@@ -25,8 +25,8 @@ TILES_Z, TILES_Y, TILES_X, LOG_Z, LOG_Y = 8, 9, 10, 11, 12  # of tiles: how many
 # Of float capacities (gridcut/core/units.py): the most units, what `scale` leaves to multiply with, and if they are
 # clamped.
 MAX_UNITS, FINER, CLAMPED = 13, 14, 15
-PLANES = 16
-ROW = 8  # numbers of a row
+ROWS_START = 16
+ROW_ENTRIES = 8  # numbers of a row
 MASK, SOURCE, SINK, ARC = 0, 1, 2, 3  # rows; arc k has row ARC + k
 
 SLOTS = 4  # arrays read by one launch
@@ -72,18 +72,18 @@ def run_step():
 
 
 @device_function
-def at(form, row, b, z, y, x):
+def data_index(form, row, b, z, y, x):
     """Where a plane holds a pixel."""
-    r = PLANES + ROW * row
+    r = ROWS_START + ROW_ENTRIES * row
     return form[r] + b * form[r + 1] + z * form[r + 2] + y * form[r + 3] + x * form[r + 4]
 
 
 @device_function
-def counts(form, mask, row, b, z, y, x):
+def is_used(form, mask, row, b, z, y, x):
     """Whether a capacity counts: both ends lie in the grid and in the mask."""
     if x >= form[WIDTH]:
         return False
-    r = PLANES + ROW * row
+    r = ROWS_START + ROW_ENTRIES * row
     far_z = z + form[r + 5]
     far_y = y + form[r + 6]
     far_x = x + form[r + 7]
@@ -91,11 +91,11 @@ def counts(form, mask, row, b, z, y, x):
         return False
     if form[MASKED] == 0:
         return True
-    return mask[at(form, MASK, b, z, y, x)] != 0 and mask[at(form, MASK, b, far_z, far_y, far_x)] != 0
+    return mask[data_index(form, MASK, b, z, y, x)] != 0 and mask[data_index(form, MASK, b, far_z, far_y, far_x)] != 0
 
 
 @device_function
-def place(form, b, z, y, x):
+def state_index(form, b, z, y, x):
     """Where a pixel lies: its excess, its residual of arc 0, and the step from one arc to the next."""
     if form[KIND] == TILED:
         log_z = form[LOG_Z]
@@ -136,7 +136,7 @@ def capacity_units(value, scale, form):
 
 
 @device_function
-def difference(source, sink, scale, form):
+def terminal_difference(source, sink, scale, form):
     """source - sink in units, rounded towards 0, as gridcut.core.units.difference."""
     here = np.float64(source)
     there = np.float64(sink)
@@ -146,14 +146,6 @@ def difference(source, sink, scale, form):
     if here < there:
         return -np.int64(min(np.float64(WHOLE), (there - here) * scale * finer))
     return np.int64(0)
-
-
-@device_function
-def lost(value, scale, unit, form):
-    """What rounding a capacity takes away."""
-    exact = value * scale * np.float64(form[FINER])
-    most = np.float64(form[MAX_UNITS])
-    return value - np.float64(math.floor(exact if exact < most else most)) * unit
 
 
 @device_function
@@ -189,7 +181,7 @@ def add_halves(low, high, sums, b):
 
 
 @device_function
-def bound_one(data, row, mask, form, largest, bad):
+def bound_array(data, row, mask, form, largest, bad):
     most = largest[row]
     wrong = False
     runs = runs_of(form)
@@ -198,8 +190,8 @@ def bound_one(data, row, mask, form, largest, bad):
         run = first_run()
         while run < runs:
             z, y, x = pixel_of(form, run)
-            if counts(form, mask, row, b, z, y, x):
-                value = data[at(form, row, b, z, y, x)]
+            if is_used(form, mask, row, b, z, y, x):
+                value = data[data_index(form, row, b, z, y, x)]
                 if not value >= 0:
                     wrong = True
                 elif value > most:
@@ -218,13 +210,13 @@ def bounds_kernel(data0, data1, data2, data3, row0, row1, row2, row3, mask, form
     """largest[row]: the largest capacity that counts; bad[row]: whether one is negative or NaN.  Both come zeroed."""
     slot = cuda.blockIdx.y
     if slot == 0:
-        bound_one(data0, row0, mask, form, largest, bad)
+        bound_array(data0, row0, mask, form, largest, bad)
     elif slot == 1:
-        bound_one(data1, row1, mask, form, largest, bad)
+        bound_array(data1, row1, mask, form, largest, bad)
     elif slot == 2:
-        bound_one(data2, row2, mask, form, largest, bad)
+        bound_array(data2, row2, mask, form, largest, bad)
     else:
-        bound_one(data3, row3, mask, form, largest, bad)
+        bound_array(data3, row3, mask, form, largest, bad)
 
 
 @cuda_kernel
@@ -238,13 +230,13 @@ def terminals_kernel(source, sink, mask, form, scale, excess, to_sink):
         run = first_run()
         while run < runs:
             z, y, x = pixel_of(form, run)
-            if counts(form, mask, SOURCE, b, z, y, x):
-                there = sink[at(form, SINK, b, z, y, x)]
-                here = source[at(form, SOURCE, b, z, y, x)]
+            if is_used(form, mask, SOURCE, b, z, y, x):
+                there = sink[data_index(form, SINK, b, z, y, x)]
+                here = source[data_index(form, SOURCE, b, z, y, x)]
                 to = capacity_units(there, scale, form)
-                e, _, _ = place(form, b, z, y, x)
+                e, _, _ = state_index(form, b, z, y, x)
                 if form[CLAMPED] != 0:
-                    excess[e] = difference(here, there, scale, form)
+                    excess[e] = terminal_difference(here, there, scale, form)
                 else:
                     excess[e] = capacity_units(here, scale, form) - to
                 low += to & 0xFFFFFFFF
@@ -255,16 +247,16 @@ def terminals_kernel(source, sink, mask, form, scale, excess, to_sink):
 
 
 @device_function
-def load_one(data, row, mask, form, scale, residual):
+def load_array(data, row, mask, form, scale, residual):
     runs = runs_of(form)
     b = np.int64(cuda.blockIdx.z)
     while b < form[ITEMS]:
         run = first_run()
         while run < runs:
             z, y, x = pixel_of(form, run)
-            if counts(form, mask, row, b, z, y, x):
-                _, r, arc = place(form, b, z, y, x)
-                residual[r + (row - ARC) * arc] = capacity_units(data[at(form, row, b, z, y, x)], scale, form)
+            if is_used(form, mask, row, b, z, y, x):
+                _, r, arc = state_index(form, b, z, y, x)
+                residual[r + (row - ARC) * arc] = capacity_units(data[data_index(form, row, b, z, y, x)], scale, form)
             run += run_step()
         b += cuda.gridDim.z
 
@@ -274,13 +266,13 @@ def arcs_kernel(data0, data1, data2, data3, row0, row1, row2, row3, mask, form, 
     """The residuals of up to four arcs are their capacities; those that do not count stay zero."""
     slot = cuda.blockIdx.y
     if slot == 0:
-        load_one(data0, row0, mask, form, scale, residual)
+        load_array(data0, row0, mask, form, scale, residual)
     elif slot == 1:
-        load_one(data1, row1, mask, form, scale, residual)
+        load_array(data1, row1, mask, form, scale, residual)
     elif slot == 2:
-        load_one(data2, row2, mask, form, scale, residual)
+        load_array(data2, row2, mask, form, scale, residual)
     else:
-        load_one(data3, row3, mask, form, scale, residual)
+        load_array(data3, row3, mask, form, scale, residual)
 
 
 @cuda_kernel
@@ -292,15 +284,15 @@ def clamp_kernel(mask, form, excess, residual):
         run = first_run()
         while run < runs:
             z, y, x = pixel_of(form, run)
-            if counts(form, mask, SOURCE, b, z, y, x):
+            if is_used(form, mask, SOURCE, b, z, y, x):
                 out = np.int64(1)
                 into = np.int64(1)
-                e, r, arc = place(form, b, z, y, x)
+                e, r, arc = state_index(form, b, z, y, x)
                 for k in range(form[ARCS]):
                     row = ARC + k
-                    if counts(form, mask, row, b, z, y, x):
-                        o = PLANES + ROW * row
-                        _, far, _ = place(form, b, z + form[o + 5], y + form[o + 6], x + form[o + 7])
+                    if is_used(form, mask, row, b, z, y, x):
+                        o = ROWS_START + ROW_ENTRIES * row
+                        _, far, _ = state_index(form, b, z + form[o + 5], y + form[o + 6], x + form[o + 7])
                         out += residual[r + k * arc]
                         into += residual[far + (k ^ 1) * arc]
                 excess[e] = max(-into, min(out, excess[e]))
@@ -324,8 +316,8 @@ def labels_kernel(side, mask, form, excess, labels, left):
             z, y, x = pixel_of(form, run)
             if x < form[WIDTH]:
                 label = np.uint8(0)
-                if counts(form, mask, SOURCE, b, z, y, x):
-                    e, _, _ = place(form, b, z, y, x)
+                if is_used(form, mask, SOURCE, b, z, y, x):
+                    e, _, _ = state_index(form, b, z, y, x)
                     if form[KIND] == TILED:
                         sink_side = (side[e >> 5] >> (e & 31)) & 1
                     else:
@@ -339,93 +331,6 @@ def labels_kernel(side, mask, form, excess, labels, left):
                 labels[((b * form[DEPTH] + z) * form[HEIGHT] + y) * form[WIDTH] + x] = label
             run += run_step()
         add_halves(low, high, left, b)
-        b += cuda.gridDim.z
-
-
-@device_function
-def cut_one(data, row, mask, form, labels, scale, unit, partial, losses, job, jobs):
-    runs = runs_of(form)
-    warps = run_step()
-    b = np.int64(cuda.blockIdx.z)
-    while b < form[ITEMS]:
-        total = 0.0
-        loss = 0.0
-        run = first_run()
-        while run < runs:
-            z, y, x = pixel_of(form, run)
-            if counts(form, mask, row, b, z, y, x):
-                p = ((b * form[DEPTH] + z) * form[HEIGHT] + y) * form[WIDTH] + x
-                r = PLANES + ROW * row
-                q = p + (form[r + 5] * form[HEIGHT] + form[r + 6]) * form[WIDTH] + form[r + 7]
-                crosses = labels[p] > labels[q]
-                if row == SOURCE:
-                    crosses = labels[p] == 0
-                elif row == SINK:
-                    crosses = labels[p] != 0
-                if crosses:
-                    value = np.float64(data[at(form, row, b, z, y, x)])
-                    total += value
-                    loss += lost(value, scale, unit, form)
-            run += run_step()
-        total = warp_sum(total)
-        loss = warp_sum(loss)
-        if cuda.threadIdx.x & 31 == 0:
-            partial[(b * jobs + job) * warps + first_run()] = total
-            losses[(b * jobs + job) * warps + first_run()] = loss
-        b += cuda.gridDim.z
-
-
-@cuda_kernel
-def cut_kernel(
-    data0, data1, data2, data3, row0, row1, row2, row3, mask, form, labels, scale, unit, partial, losses, first, jobs
-):
-    """Capacities across the cut and what rounding loses of them, of every warp for every image and array.
-
-    Added up in one order always.
-    """
-    slot = cuda.blockIdx.y
-    if slot == 0:
-        cut_one(data0, row0, mask, form, labels, scale, unit, partial, losses, first, jobs)
-    elif slot == 1:
-        cut_one(data1, row1, mask, form, labels, scale, unit, partial, losses, first + 1, jobs)
-    elif slot == 2:
-        cut_one(data2, row2, mask, form, labels, scale, unit, partial, losses, first + 2, jobs)
-    else:
-        cut_one(data3, row3, mask, form, labels, scale, unit, partial, losses, first + 3, jobs)
-
-
-@cuda_kernel
-def differences_kernel(source, sink, mask, form, labels, scale, unit, partial, losses, shared, job, jobs):
-    """The same for the difference of both terminals, and what they share, as in gridcut/core/cut_capacity.py."""
-    runs = runs_of(form)
-    warps = run_step()
-    b = np.int64(cuda.blockIdx.z)
-    while b < form[ITEMS]:
-        total = 0.0
-        loss = 0.0
-        common = 0.0
-        run = first_run()
-        while run < runs:
-            z, y, x = pixel_of(form, run)
-            if counts(form, mask, SOURCE, b, z, y, x):
-                kept = np.float64(source[at(form, SOURCE, b, z, y, x)])
-                paid = np.float64(sink[at(form, SINK, b, z, y, x)])
-                if labels[((b * form[DEPTH] + z) * form[HEIGHT] + y) * form[WIDTH] + x] == 0:
-                    other = kept
-                    kept = paid
-                    paid = other
-                common += min(kept, paid)
-                if paid > kept:
-                    total += paid - kept
-                    loss += (paid - kept) - np.float64(difference(paid, kept, scale, form)) * unit
-            run += run_step()
-        total = warp_sum(total)
-        loss = warp_sum(loss)
-        common = warp_sum(common)
-        if cuda.threadIdx.x & 31 == 0:
-            partial[(b * jobs + job) * warps + first_run()] = total
-            losses[(b * jobs + job) * warps + first_run()] = loss
-            shared[b * warps + first_run()] = common
         b += cuda.gridDim.z
 
 
@@ -445,11 +350,4 @@ def kernels():
             ("arcs", arcs_kernel, ((data,) * SLOTS + rows + (mask, form, float64, residual))),
             ("labels", labels_kernel, (side, mask, form, excess, labels, form)),
         ]
-    real, sums = float64[::1], (float64[::1], float64[::1], int32, int32)
-    measured = (mask, form, labels, float64, float64)
-    return [
-        *listed,
-        ("clamp", clamp_kernel, (mask, form, form, form)),
-        ("cut", cut_kernel, (real,) * SLOTS + rows + measured + sums),
-        ("differences", differences_kernel, (real, real, *measured, real, real, real, int32, int32)),
-    ]
+    return [*listed, ("clamp", clamp_kernel, (mask, form, form, form))]

@@ -14,7 +14,17 @@ from gridcut.cuda.device_load import (
     bad_capacity_of,
     choose_number_types,
 )
-from gridcut.cuda.pixel_kernels import DEPTH, MASK, PLANES, ROW, SINK, SOURCE, TILES_Z, grid_for, terminals_kernel
+from gridcut.cuda.pixel_kernels import (
+    DEPTH,
+    MASK,
+    ROW_ENTRIES,
+    ROWS_START,
+    SINK,
+    SOURCE,
+    TILES_Z,
+    grid_for,
+    terminals_kernel,
+)
 from gridcut.device.arrays import clear, download, refusing, synchronize, upload
 from gridcut.device.cuda import SIMULATED
 from gridcut.device.launch import launch
@@ -110,7 +120,7 @@ def own_state(state: State, capacities: CapacityArrays, part: Part) -> State:
     form[DEPTH + part.axis] = part.last - part.first
     form[TILES_Z + part.axis] = part.own.tiles[part.axis]
     for row in (MASK, SOURCE, SINK):
-        plane = form[PLANES + ROW * row :]
+        plane = form[ROWS_START + ROW_ENTRIES * row :]
         plane[0] += skipped * plane[2 + part.axis]
     first, count = part.ghosts_before * CELLS, part.own.cells
     flat = make_layout((part.last - part.first, *state.layout.flat.shape[1:]), state.layout.flat.offsets)

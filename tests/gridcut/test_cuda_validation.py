@@ -388,7 +388,7 @@ def test_a_gpu_without_room():
 
 def test_every_kernel_of_the_border_is_listed():
     pytest.importorskip("numba_cuda")
-    for name in ("pixel_kernels", "device_changes"):
+    for name in ("pixel_kernels", "cut_kernels", "device_changes"):
         module = importlib.import_module(f"gridcut.cuda.{name}")
         kernels = {listed for listed, *_ in module.kernels()}
         assert kernels == {

@@ -1,0 +1,138 @@
+"""Kernels that measure a cut of float capacities: its value, and how much of it is lost to rounding.
+
+Each warp writes its partial sums into elements of its own, so that the host adds them in the same order at every call.
+The *form* and the launch are those of gridcut/cuda/pixel_kernels.py.
+"""
+
+import math
+
+import numpy as np
+from numba import float64, int32, int64, uint8
+
+from gridcut.cuda.pixel_kernels import (
+    DEPTH,
+    FINER,
+    HEIGHT,
+    ITEMS,
+    MAX_UNITS,
+    ROW_ENTRIES,
+    ROWS_START,
+    SINK,
+    SLOTS,
+    SOURCE,
+    WIDTH,
+    data_index,
+    first_run,
+    is_used,
+    pixel_of,
+    run_step,
+    runs_of,
+    terminal_difference,
+    warp_sum,
+)
+from gridcut.device.cuda import cuda, cuda_kernel, device_function
+
+
+@device_function
+def rounding_loss(value, scale, unit, form):
+    """What rounding a capacity takes away."""
+    exact = value * scale * np.float64(form[FINER])
+    most = np.float64(form[MAX_UNITS])
+    return value - np.float64(math.floor(exact if exact < most else most)) * unit
+
+
+@device_function
+def cut_array(data, row, mask, form, labels, scale, unit, partial, losses, job, jobs):
+    runs = runs_of(form)
+    warps = run_step()
+    b = np.int64(cuda.blockIdx.z)
+    while b < form[ITEMS]:
+        total = 0.0
+        loss = 0.0
+        run = first_run()
+        while run < runs:
+            z, y, x = pixel_of(form, run)
+            if is_used(form, mask, row, b, z, y, x):
+                p = ((b * form[DEPTH] + z) * form[HEIGHT] + y) * form[WIDTH] + x
+                r = ROWS_START + ROW_ENTRIES * row
+                q = p + (form[r + 5] * form[HEIGHT] + form[r + 6]) * form[WIDTH] + form[r + 7]
+                crosses = labels[p] > labels[q]
+                if row == SOURCE:
+                    crosses = labels[p] == 0
+                elif row == SINK:
+                    crosses = labels[p] != 0
+                if crosses:
+                    value = np.float64(data[data_index(form, row, b, z, y, x)])
+                    total += value
+                    loss += rounding_loss(value, scale, unit, form)
+            run += run_step()
+        total = warp_sum(total)
+        loss = warp_sum(loss)
+        if cuda.threadIdx.x & 31 == 0:
+            partial[(b * jobs + job) * warps + first_run()] = total
+            losses[(b * jobs + job) * warps + first_run()] = loss
+        b += cuda.gridDim.z
+
+
+@cuda_kernel
+def cut_kernel(
+    data0, data1, data2, data3, row0, row1, row2, row3, mask, form, labels, scale, unit, partial, losses, first, jobs
+):
+    """Capacities across the cut and what rounding loses of them, of every warp for every image and array.
+
+    Added up in one order always.
+    """
+    slot = cuda.blockIdx.y
+    if slot == 0:
+        cut_array(data0, row0, mask, form, labels, scale, unit, partial, losses, first, jobs)
+    elif slot == 1:
+        cut_array(data1, row1, mask, form, labels, scale, unit, partial, losses, first + 1, jobs)
+    elif slot == 2:
+        cut_array(data2, row2, mask, form, labels, scale, unit, partial, losses, first + 2, jobs)
+    else:
+        cut_array(data3, row3, mask, form, labels, scale, unit, partial, losses, first + 3, jobs)
+
+
+@cuda_kernel
+def differences_kernel(source, sink, mask, form, labels, scale, unit, partial, losses, shared, job, jobs):
+    """The same for the difference of both terminals, and what they share, as in gridcut/core/cut_capacity.py."""
+    runs = runs_of(form)
+    warps = run_step()
+    b = np.int64(cuda.blockIdx.z)
+    while b < form[ITEMS]:
+        total = 0.0
+        loss = 0.0
+        common = 0.0
+        run = first_run()
+        while run < runs:
+            z, y, x = pixel_of(form, run)
+            if is_used(form, mask, SOURCE, b, z, y, x):
+                kept = np.float64(source[data_index(form, SOURCE, b, z, y, x)])
+                paid = np.float64(sink[data_index(form, SINK, b, z, y, x)])
+                if labels[((b * form[DEPTH] + z) * form[HEIGHT] + y) * form[WIDTH] + x] == 0:
+                    other = kept
+                    kept = paid
+                    paid = other
+                common += min(kept, paid)
+                if paid > kept:
+                    total += paid - kept
+                    loss += (paid - kept) - np.float64(terminal_difference(paid, kept, scale, form)) * unit
+            run += run_step()
+        total = warp_sum(total)
+        loss = warp_sum(loss)
+        common = warp_sum(common)
+        if cuda.threadIdx.x & 31 == 0:
+            partial[(b * jobs + job) * warps + first_run()] = total
+            losses[(b * jobs + job) * warps + first_run()] = loss
+            shared[b * warps + first_run()] = common
+        b += cuda.gridDim.z
+
+
+def kernels():
+    """List (name, kernel, argument types), for the compile tests."""
+    real = float64[::1]
+    measured = (uint8[::1], int64[::1], uint8[::1], float64, float64)
+    return [
+        ("cut", cut_kernel, (real,) * SLOTS + (int32,) * SLOTS + measured + (real, real, int32, int32)),
+        ("differences", differences_kernel, (real, real, *measured, real, real, real, int32, int32)),
+    ]
