@@ -30,24 +30,24 @@ class Clock:
     def __init__(self):
         synchronize()  # the caller's library may still be writing its arrays
         self._last = time.perf_counter()
-        self._ahead = None
+        self._unfinished = None
         self.seconds = {}
 
-    def phase(self, name: str, ahead: bool = False) -> None:
+    def phase(self, name: str, asynchronous: bool = False) -> None:
         """The end of a phase: the GPU has done what belongs to it.
 
         ahead: it may still be at work, and is not waited for; at the end of the next phase its clock tells which of
         the two the time belongs to.
         """
         late = 0.0
-        if self._ahead is not None:
-            before, moment = self._ahead
+        if self._unfinished is not None:
+            before, moment = self._unfinished
             on_gpu = moment.elapsed()
             late = max(0.0, time.perf_counter() - self._last - on_gpu)
             self.seconds[before] += late
         now = time.perf_counter()
         self.seconds[name] = now - self._last - late
-        self._ahead = (name, GpuTimer()) if ahead else None
+        self._unfinished = (name, GpuTimer()) if asynchronous else None
         self._last = now
 
 
@@ -70,10 +70,10 @@ def solve_on_device(problem: Problem, name: str, solve, parameters: dict, callba
         state = capacities.fill(number_types)
         if not problem.is_float:
             capacities = None  # frees the copies of arrays on the host; floats are summed again below
-        clock.phase("load", ahead=True)
-        side, _, stats = run(solve, state, parameters, callback)
+        clock.phase("load", asynchronous=True)
+        sink_side, _, stats = run_solver(solve, state, parameters, callback)
         clock.phase("solve")
-        labels, found = labels_and_values(state, side, capacities)
+        labels, found = labels_and_values(state, sink_side, capacities)
         clock.phase("value")
         if not problem.is_float:
             values, again = found, []
@@ -140,7 +140,7 @@ def item_on_device(problem: Problem, i: int, name: str, solve, parameters: dict)
         raise ValueError(f"item {i}: {error}") from error
 
 
-def run(solve, state: State, parameters: dict, callback, warm=None):
+def run_solver(solve, state: State, parameters: dict, callback, warm=None):
     """Call a solver on its state: the sink side as `labels_kernel` reads it, what it wants back, and stats."""
     layout = state.layout
     with refusing():
@@ -149,11 +149,11 @@ def run(solve, state: State, parameters: dict, callback, warm=None):
             after, stats = solve(state.excess, state.residual, layout.tiles, **given)
             return after.reach_bits, after, stats
         grid = Grid(layout.flat, state.excess, state.residual, state.number_types.unit)
-        sink_side, stats = methods.run(solve, grid, parameters, callback)
+        sink_side, stats = methods.run_solver(solve, grid, parameters, callback)
         return sink_side, None, stats
 
 
-def labels_and_values(state: State, side, capacities: CapacityArrays | None):
+def labels_and_values(state: State, sink_side, capacities: CapacityArrays | None):
     """Labels of all pixels as bytes on the GPU, and the value of every image, `Measured` for floats.
 
     Integers: the capacity to the sink in all, and the excess on the sink side, which is less what of it is left:
@@ -162,7 +162,7 @@ def labels_and_values(state: State, side, capacities: CapacityArrays | None):
     layout = state.layout
     (labels,) = allocate((layout.pixels, np.uint8))
     grid = grid_for(layout.runs, layout.items, 1)
-    launch(labels_kernel, *grid, side, state.mask, state.form, state.excess, labels, state.left)
+    launch(labels_kernel, *grid, sink_side, state.mask, state.form, state.excess, labels, state.left)
     if capacities is not None:
         return labels, measure_cuts(capacities, labels, state.number_types)
     low, high = download(state.sums).reshape(2, layout.items, 2).transpose(2, 0, 1)

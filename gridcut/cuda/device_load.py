@@ -37,8 +37,8 @@ from gridcut.device.arrays import DeviceArray, allocate, download, free_bytes, o
 from gridcut.device.launch import launch
 from gridcut.tiles.tile_layout import TileLayout, make_tile_layout
 
-NARROW = 65535  # what both directions of an edge may hold together in uint16
-RESERVE = 1.2  # part of the free memory that is left for a solver, when copies of host arrays are kept
+MAX_NARROW_SUM = 65535  # what both directions of an edge may hold together in uint16
+MEMORY_MARGIN = 1.2  # part of the free memory that is left for a solver, when copies of host arrays are kept
 
 
 class StateLayout(NamedTuple):
@@ -135,7 +135,7 @@ class CapacityArrays:
     def _room_for_copies(self) -> bool:
         wanted = sum(a.nbytes for a in self._of_row.values() if not isinstance(a, DeviceArray) and a.ndim)
         state = self.layout.cells * 4 * (1 + self.layout.flat.arcs)
-        return wanted == 0 or (wanted + state) * RESERVE < free_bytes()
+        return wanted == 0 or (wanted + state) * MEMORY_MARGIN < free_bytes()
 
     def _constants(self) -> dict[int, np.ndarray]:
         """Arrays of one number each; in the kind of some longer one where that holds it too: fewer kernels."""
@@ -286,14 +286,12 @@ def choose_number_types(problem: Problem, bounds: list, tiled: bool) -> NumberTy
         return NumberTypes(np.int64, np.int64, *choose_unit(bounds, problem.bound))
     excess = integer_type(bounds)
     arcs = bounds[ARC - 1 :]
-    narrow = tiled and excess == np.int32 and all(a + b <= NARROW for a, b in zip(arcs[::2], arcs[1::2], strict=True))
+    narrow = (
+        tiled
+        and excess == np.int32
+        and all(a + b <= MAX_NARROW_SUM for a, b in zip(arcs[::2], arcs[1::2], strict=True))
+    )
     return NumberTypes(excess, np.uint16 if narrow else excess, 1)
-
-
-def load(problem: Problem, tiled: bool) -> tuple[State, CapacityArrays]:
-    """The state of a checked problem that is not empty, and the arrays it was read from."""
-    capacities = CapacityArrays(problem, make_state_layout(problem, tiled))
-    return capacities.fill(choose_number_types(problem, capacities.bounds(), tiled)), capacities
 
 
 def bad_capacity_of(problem: Problem) -> ValueError:

@@ -8,8 +8,15 @@ from gridcut.core.cut import Cut, LazySolved
 from gridcut.core.load import INT32_MAX
 from gridcut.core.problem import Problem
 from gridcut.cuda.device_changes import change_arcs_kernel, change_terminal_kernel, copy_kernel, scatter_kernel
-from gridcut.cuda.device_flow import Clock, Fetched, bound_of, labels_and_values, run
-from gridcut.cuda.device_load import NARROW, CapacityArrays, NumberTypes, by_arc, choose_number_types, make_state_layout
+from gridcut.cuda.device_flow import Clock, Fetched, bound_of, labels_and_values, run_solver
+from gridcut.cuda.device_load import (
+    MAX_NARROW_SUM,
+    CapacityArrays,
+    NumberTypes,
+    by_arc,
+    choose_number_types,
+    make_state_layout,
+)
 from gridcut.cuda.pixel_kernels import ARC, SINK, SOURCE, grid_for
 from gridcut.device.arrays import DeviceArray, allocate, clear, return_as, synchronize, upload
 from gridcut.device.launch import launch
@@ -139,12 +146,12 @@ class DeviceState:
             state = self._state
             memory = self._memory[1] if self._memory is not None and self._memory[0] == name else None
             self._memory = None
-            clock.phase("load", ahead=True)
-            side, memory, stats = run(solve, state, parameters, callback, warm=memory)
+            clock.phase("load", asynchronous=True)
+            sink_side, memory, stats = run_solver(solve, state, parameters, callback, warm=memory)
             self._memory = (name, memory)
             clock.phase("solve")
             clear(state.left)
-            labels, values = labels_and_values(state, side, self._capacities if self._problem.is_float else None)
+            labels, values = labels_and_values(state, sink_side, self._capacities if self._problem.is_float else None)
             clock.phase("value")
             problem = self._problem
             if not problem.is_float:
@@ -182,7 +189,7 @@ def _still_fits(now: NumberTypes, wanted: NumberTypes, bounds: list) -> bool:
     arcs = bounds[ARC - 1 :]
     pairs = zip(arcs[::2], arcs[1::2], strict=True)
     return (now.excess == np.int64 or sum(bounds) <= INT32_MAX) and (
-        now.residual != np.uint16 or all(a + b <= NARROW for a, b in pairs)
+        now.residual != np.uint16 or all(a + b <= MAX_NARROW_SUM for a, b in pairs)
     )
 
 

@@ -14,7 +14,7 @@ from importlib import import_module
 
 import numpy as np
 
-ALIGNED = 256  # bytes; every array of a slab starts on such a border, as those of the driver do
+ALIGNMENT = 256  # bytes; every array of a slab starts on such a border, as those of the driver do
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,7 +132,7 @@ def allocate(*wanted: tuple[int, type], zero: bool = False) -> list:
         dtype = np.dtype(dtype)
         size = max(length, 1) * dtype.itemsize
         places.append((total, size, dtype))
-        total += -(-size // ALIGNED) * ALIGNED
+        total += -(-size // ALIGNMENT) * ALIGNMENT
     with refusing(total):
         if not simulated:
             return _memory().arrays_in_slab(places, total, zero)

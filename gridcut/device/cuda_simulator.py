@@ -38,10 +38,10 @@ class Cuda:
 class Thread(threading.Thread):
     """One thread of a block; what numba's simulator expects of it, and whose turn it is."""
 
-    def __init__(self, block, place, index, work):
+    def __init__(self, block, block_index, index, work):
         super().__init__(daemon=True)
         self.block = block
-        self.blockIdx, self.threadIdx = kernelapi.Dim3(*place), kernelapi.Dim3(*index)
+        self.blockIdx, self.threadIdx = kernelapi.Dim3(*block_index), kernelapi.Dim3(*index)
         width, height, _ = block.shape
         self.thread_id = index[0] + width * (index[1] + height * index[2])
         self.work = work
@@ -66,16 +66,16 @@ class Thread(threading.Thread):
             raise RuntimeError("another thread of the block has failed")
 
     def syncthreads(self):
-        self.block.meet(self, BLOCK, None)
+        self.block.barrier(self, BLOCK, None)
 
     def syncthreads_count(self, value):
-        return sum(map(bool, self.block.meet(self, BLOCK, value).values()))
+        return sum(map(bool, self.block.barrier(self, BLOCK, value).values()))
 
     def syncthreads_and(self, value):
-        return int(all(self.block.meet(self, BLOCK, value).values()))
+        return int(all(self.block.barrier(self, BLOCK, value).values()))
 
     def syncthreads_or(self, value):
-        return int(any(self.block.meet(self, BLOCK, value).values()))
+        return int(any(self.block.barrier(self, BLOCK, value).values()))
 
 
 class Block:
@@ -84,28 +84,28 @@ class Block:
     def __init__(self, function, grid_dim, block_dim, debug):
         self.function, self.shape = function, block_dim
         self.ready = deque()
-        self.live = 0
-        self.meetings = {}  # party: what each thread brought, by its number; the threads that wait
+        self.running = 0
+        self.barriers = {}  # party: what each thread brought, by its number; the threads that wait
         self.failure = None
         self.finished = threading.Lock()
         self.finished.acquire()
 
-    def run(self, place, *args):
+    def run(self, block_index, *args):
         args = [a._item._ary if isinstance(a, FakeWithinKernelCUDAArray) else a for a in args]
-        self.random = Random(str(place))
-        threads = [Thread(self, place, index, lambda: self.function(*args)) for index in np.ndindex(*self.shape)]
+        self.random = Random(str(block_index))
+        threads = [Thread(self, block_index, index, lambda: self.function(*args)) for index in np.ndindex(*self.shape)]
         self.ready.extend(threads)
-        self.live = len(threads)
+        self.running = len(threads)
         for thread in threads:
             thread.start()
-        self.pass_on()
+        self.run_next()
         self.finished.acquire()
         if self.failure is not None:
             raise self.failure
 
-    def pass_on(self):
+    def run_next(self):
         """Let the next thread run."""
-        if not self.ready and self.meetings:
+        if not self.ready and self.barriers:
             if self.failure is None:
                 self.failure = RuntimeError("the threads of a block wait for one another")
             self.release_all()
@@ -114,60 +114,60 @@ class Block:
         else:
             self.finished.release()
 
-    def give_way(self, me):
+    def yield_turn(self, thread):
         """Let the others run first."""
         if self.ready:
-            self.ready.append(me)
-            self.pass_on()
-            me.wait()
+            self.ready.append(thread)
+            self.run_next()
+            thread.wait()
 
-    def meet(self, me, party, value):
+    def barrier(self, thread, group, value):
         """Wait until all threads of the party are here; what they brought."""
-        brought, waiting = self.meetings.setdefault(party, ({}, []))
-        brought[me.thread_id] = value
-        if len(brought) == (self.live if party == BLOCK else WARP):
-            del self.meetings[party]
+        values, waiting = self.barriers.setdefault(group, ({}, []))
+        values[thread.thread_id] = value
+        if len(values) == (self.running if group == BLOCK else WARP):
+            del self.barriers[group]
             self.ready.extend(waiting)
         else:
-            waiting.append(me)
-            self.pass_on()
-            me.wait()
-        return brought
+            waiting.append(thread)
+            self.run_next()
+            thread.wait()
+        return values
 
     def leave(self):
         """The end of a thread."""
-        self.live -= 1
+        self.running -= 1
         if self.failure is not None:
             self.release_all()
-        elif BLOCK in self.meetings and len(self.meetings[BLOCK][0]) == self.live:
-            self.ready.extend(self.meetings.pop(BLOCK)[1])
-        self.pass_on()
+        elif BLOCK in self.barriers and len(self.barriers[BLOCK][0]) == self.running:
+            self.ready.extend(self.barriers.pop(BLOCK)[1])
+        self.run_next()
 
     def release_all(self):
-        for _, waiting in self.meetings.values():
+        for _, waiting in self.barriers.values():
             self.ready.extend(waiting)
-        self.meetings.clear()
+        self.barriers.clear()
 
 
 def exchange(value):
     """The values of the threads of a warp, in the order of the lanes; all of them must take part."""
-    me = threading.current_thread()
-    warp = me.thread_id // WARP
-    brought = me.block.meet(me, warp, value)
-    return [brought[warp * WARP + lane] for lane in range(WARP)]
+    thread = threading.current_thread()
+    warp = thread.thread_id // WARP
+    values = thread.block.barrier(thread, warp, value)
+    return [values[warp * WARP + lane] for lane in range(WARP)]
 
 
-def give_way():
+def yield_turn():
     """Let the other threads of the block run first."""
-    me = threading.current_thread()
-    me.block.give_way(me)
+    thread = threading.current_thread()
+    thread.block.yield_turn(thread)
 
 
 def _interrupted(operation):
     def call(self, *args):
-        me = threading.current_thread()
-        if me.block.random.random() < 1 / 16:
-            me.block.give_way(me)
+        thread = threading.current_thread()
+        if thread.block.random.random() < 1 / 16:
+            thread.block.yield_turn(thread)
         return operation(self, *args)
 
     return call
@@ -186,6 +186,6 @@ class Numpy:
 
 kernel.BlockManager = Block
 kernelapi.np = Numpy()
-kernelapi.FakeCUDAModule.nanosleep = lambda self, nanoseconds: give_way()
+kernelapi.FakeCUDAModule.nanosleep = lambda self, nanoseconds: yield_turn()
 for _name in ATOMICS:
     setattr(kernelapi.FakeCUDAAtomic, _name, _interrupted(getattr(kernelapi.FakeCUDAAtomic, _name)))

@@ -27,8 +27,8 @@ if not SIMULATED:
 ARRAY_WORDS = 7  # of an array in numba's calling convention: two unused, size, itemsize, address, length, stride
 SCALARS = {np.int32: "q", np.int64: "q", np.uint64: "Q", np.float32: "f4x", np.float64: "d", int: "q"}
 
-_known = {}  # (kernel, GPU, dtypes) -> _Compiled
-_most = {}
+_compiled_kernels = {}  # (kernel, GPU, dtypes) -> _Compiled
+_max_blocks = {}
 _lock = threading.Lock()  # numba does not load one kernel from two threads at once
 
 
@@ -79,9 +79,9 @@ def most_blocks(kernel, args, threads: int, shared: int = 0) -> int:
         return cooperative_blocks(kernel, args, threads, shared)
     key = (compiled, threads, shared)
     with _lock:
-        if key not in _most:
-            _most[key] = cooperative_blocks(kernel, args, threads, shared)
-        return _most[key]
+        if key not in _max_blocks:
+            _max_blocks[key] = cooperative_blocks(kernel, args, threads, shared)
+        return _max_blocks[key]
 
 
 class _Launch:
@@ -105,12 +105,12 @@ def _compiled(kernel, args) -> _Compiled | None:
     if kinds is None:
         return None
     key = (kernel, current_gpu(), kinds)
-    known = _known.get(key)
+    known = _compiled_kernels.get(key)
     if known is None:
         with _lock:
-            known = _known.get(key)
+            known = _compiled_kernels.get(key)
             if known is None:
-                known = _known[key] = _Compiled(kernel, args)
+                known = _compiled_kernels[key] = _Compiled(kernel, args)
     return known
 
 

@@ -17,7 +17,7 @@ from cuda.bindings import driver
 from gridcut.device.cuda import cuda
 from gridcut.device.pool import Pool
 
-KEPT = 1 / 16  # of the GPU's memory, as gridcut/device/pool.py counts it
+KEPT_SHARE = 1 / 16  # of the GPU's memory, as gridcut/device/pool.py counts it
 
 _numba_driver = cuda.cudadrv.driver
 _lock = threading.Lock()
@@ -37,7 +37,7 @@ class Slab:
 
     def __del__(self):
         if self._pool is not None:
-            self._pool.give(self.size, self._piece)
+            self._pool.put_back(self.size, self._piece)
 
 
 class FlatArray(cuda.cudadrv.devicearray.DeviceNDArray):
@@ -129,14 +129,14 @@ def pool() -> Pool:
         handle = int(check(driver.cuCtxGetCurrent()))
         if handle not in _pools:
             if isinstance(context.memory_manager, _numba_driver.NumbaCUDAMemoryManager):
-                made = Pool(_ask, partial(_drop, handle), int(context.get_memory_info().total * KEPT))
+                made = Pool(_allocate, partial(_free, handle), int(context.get_memory_info().total * KEPT_SHARE))
             else:  # another library's, which keeps memory itself
                 made = Pool(context.memalloc, lambda piece: None, 0)
             _pools[handle] = weakref.ref(context), made
         return _pools[handle][1]
 
 
-def _ask(size: int) -> int:
+def _allocate(size: int) -> int:
     """The address of new memory; what numba has put off giving back is given back before anybody is refused."""
     error, address = driver.cuMemAlloc(size)
     if error == driver.CUresult.CUDA_ERROR_OUT_OF_MEMORY:
@@ -145,7 +145,7 @@ def _ask(size: int) -> int:
     return int(check((error, address)))
 
 
-def _drop(context: int, address: int) -> None:
+def _free(context: int, address: int) -> None:
     # At the end of the process memory comes back by itself, and the context may be gone already.
     if driver is None or sys.is_finalizing():
         return

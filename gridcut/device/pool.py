@@ -13,7 +13,7 @@ import threading
 from collections import deque
 
 MAX_PIECES = 64
-SMALLEST = 4096  # bytes
+MIN_PIECE_BYTES = 4096  # bytes
 
 
 class Pool:
@@ -23,12 +23,12 @@ class Pool:
     is just about to hand it in here.
     """
 
-    def __init__(self, ask, drop, most: int):
-        self._ask = ask
-        self._drop = drop
-        self._most = most  # bytes
+    def __init__(self, allocate, free, capacity: int):
+        self._allocate = allocate
+        self._free_memory = free
+        self._capacity = capacity  # bytes
         self._lock = threading.Lock()
-        self._free = []  # (size, piece), oldest first
+        self._available = []  # (size, piece), oldest first
         # Pieces come back whenever the garbage collector runs, in the middle of anything here too: no lock for these.
         self._returned = deque()
 
@@ -36,25 +36,25 @@ class Pool:
         """A piece and its size, which is at least this."""
         rounded = size_class(size)
         with self._lock:
-            for i in reversed(range(len(self._free))):
-                if self._free[i][0] == rounded:
-                    return self._free.pop(i)
-        if rounded > self._most:
+            for i in reversed(range(len(self._available))):
+                if self._available[i][0] == rounded:
+                    return self._available.pop(i)
+        if rounded > self._capacity:
             rounded = size  # will not be kept
         try:
-            return rounded, self._ask(rounded)
+            return rounded, self._allocate(rounded)
         except Exception as error:
             if "OUT_OF_MEMORY" not in str(error):
                 raise
         self.empty()
-        return size, self._ask(size)
+        return size, self._allocate(size)
 
-    def to_library(self, size: int, piece) -> None:
+    def put_back(self, size: int, piece) -> None:
         """Keep a piece, or drop it where that would be too much."""
-        if size + _bytes(self._returned) <= self._most and size == size_class(size):
+        if size + _bytes(self._returned) <= self._capacity and size == size_class(size):
             self._returned.append((size, piece))
         else:
-            self._drop(piece)
+            self._free_memory(piece)
 
     def returned(self) -> list:
         """What has come back since the last call; only the caller knows of it now."""
@@ -69,20 +69,20 @@ class Pool:
     def reuse(self, found: list) -> None:
         """Let pieces from `returned` be taken again; the oldest are dropped if there are too many."""
         with self._lock:
-            self._free += found
-            while len(self._free) > MAX_PIECES or _bytes(self._free) > self._most:
-                self._drop(self._free.pop(0)[1])
+            self._available += found
+            while len(self._available) > MAX_PIECES or _bytes(self._available) > self._capacity:
+                self._free_memory(self._available.pop(0)[1])
 
     def held(self) -> int:
         """Bytes that are kept."""
-        return _bytes(self._free) + _bytes(self._returned)
+        return _bytes(self._available) + _bytes(self._returned)
 
     def empty(self) -> None:
         """Give everything back to the driver."""
         with self._lock:
-            free, self._free = self._free, []
+            free, self._available = self._available, []
         for _, piece in free + self.returned():
-            self._drop(piece)
+            self._free_memory(piece)
 
 
 def _bytes(pieces) -> int:
@@ -91,5 +91,5 @@ def _bytes(pieces) -> int:
 
 def size_class(size: int) -> int:
     """Sizes are rounded up to few, by a 32nd or SMALLEST at most."""
-    step = max(SMALLEST, 1 << max(size.bit_length() - 6, 0))
+    step = max(MIN_PIECE_BYTES, 1 << max(size.bit_length() - 6, 0))
     return -(-size // step) * step

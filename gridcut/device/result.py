@@ -4,7 +4,7 @@ from dataclasses import fields, replace
 
 from gridcut.device.arrays import on_device, to_host
 
-LONGEST = 60  # characters of one value in a repr
+MAX_REPR_LENGTH = 60  # characters of one value in a repr
 
 
 class Result:
@@ -44,7 +44,7 @@ def brief(value) -> str:
     if isinstance(value, dict):
         return "{" + ", ".join(f"{key!r}: {_rounded(item)}" for key, item in value.items()) + "}"
     text = " ".join(repr(value).split())
-    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
+    return text if len(text) <= MAX_REPR_LENGTH else text[: MAX_REPR_LENGTH - 3] + "..."
 
 
 def _rounded(item) -> str:

@@ -44,7 +44,7 @@ from gridcut.multilabel.validation import (
     clamped_on_host,
     numbers,
 )
-from gridcut.tiles.tile_layout import fits, make_tile_layout, to_image
+from gridcut.tiles.tile_layout import has_only_direct_neighbours, make_tile_layout, to_image
 
 SUM_BLOCKS = 264  # blocks that leave partial sums for the host to add
 FOUND = 4  # numbers that range_kernel reads and leaves
@@ -75,7 +75,7 @@ class DeviceProblem:
         cost = check_cost(None if label_cost is None else to_host(label_cost), self.count)
         self.library = costs.library if isinstance(costs, DeviceArray) else None
         self.layout = make_layout(self.shape, [offset for offset, _ in given])
-        if not fits(self.layout.offsets):
+        if not has_only_direct_neighbours(self.layout.offsets):
             raise ValueError("weights: device='cuda' takes edges to direct neighbours only; use device='cpu'")
         self.tiles = make_tile_layout(1, self.shape, self.layout.offsets)
         costs = _Flat(costs)

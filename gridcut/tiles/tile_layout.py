@@ -70,7 +70,7 @@ def make_tile_layout(items: int, shape: tuple[int, ...], offsets) -> TileLayout:
     return TileLayout(items, extent, tile, tiles, tuple(lead + tuple(o) for o in offsets))
 
 
-def fits(offsets) -> bool:
+def has_only_direct_neighbours(offsets) -> bool:
     """Whether these arcs lead to direct neighbours only, which tiles need."""
     return all(abs(i) <= 1 for offset in offsets for i in offset)
 

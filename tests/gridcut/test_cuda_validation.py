@@ -13,7 +13,7 @@ from gridcut.core.grid import make_layout
 from gridcut.core.load import largest_capacities
 from gridcut.core.load import load as load_on_host
 from gridcut.core.problem import check_problem
-from gridcut.tiles.tile_layout import CELLS, fits, from_flat, make_tile_layout, to_flat
+from gridcut.tiles.tile_layout import CELLS, from_flat, has_only_direct_neighbours, make_tile_layout, to_flat
 
 OFFSETS = {
     1: [(1,), (-1,)],
@@ -63,9 +63,9 @@ def test_a_pixel_lies_where_the_docstring_says():
 
 
 def test_which_offsets_fit_tiles():
-    assert fits(make_layout((5, 6), [(1, -1), (0, 1)]).offsets)
-    assert not fits(make_layout((5, 6), [(2, 0)]).offsets)
-    assert fits(make_layout((2, 6), [(2, 0)]).offsets)  # longer than the grid: not there
+    assert has_only_direct_neighbours(make_layout((5, 6), [(1, -1), (0, 1)]).offsets)
+    assert not has_only_direct_neighbours(make_layout((5, 6), [(2, 0)]).offsets)
+    assert has_only_direct_neighbours(make_layout((2, 6), [(2, 0)]).offsets)  # longer than the grid: not there
 
 
 # Loading, in the simulator
@@ -154,14 +154,15 @@ def window_on_device(array, cuda):
 
 @sim
 def test_loading_without_room_for_copies_and_large_numbers(monkeypatch):
-    from gridcut.cuda import device_load as load
+    from gridcut.cuda import device_load
 
-    monkeypatch.setattr(load, "free_bytes", lambda: 0)
+    monkeypatch.setattr(device_load, "free_bytes", lambda: 0)
     rng = np.random.default_rng(83)
     source, sink = rng.integers(0, 2**61, (2, 4, 5))
     edges = {(0, 1): rng.integers(0, 2**20, (4, 5)), (1, 0): rng.integers(0, 9, (4, 5)).astype(np.uint8)}
     problem = check_problem(source, sink, edges, None)
-    state, _ = load.load(problem, False)
+    capacities = device_load.CapacityArrays(problem, device_load.make_state_layout(problem, False))
+    state = capacities.fill(device_load.choose_number_types(problem, capacities.bounds(), False))
     grid, _ = load_on_host(problem)
     assert state.number_types.excess == np.int64
     assert (state.excess.copy_to_host() == grid.excess).all()

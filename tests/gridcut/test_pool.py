@@ -18,24 +18,24 @@ class Driver:
 
     def __init__(self, room):
         self.room = room
-        self.asked = []
+        self.allocated = []
 
     def __call__(self, size):
         if size > self.room:
             raise RuntimeError("CUDA_ERROR_OUT_OF_MEMORY")
-        self.asked.append(size)
+        self.allocated.append(size)
         self.room -= size
         return Piece(size)
 
-    def drop(self, piece):
-        assert not piece.dropped
-        piece.dropped = True
+    def free(self, piece):
+        assert not piece.freed
+        piece.freed = True
         self.room += piece.size
 
 
 class Piece:
     def __init__(self, size):
-        self.size, self.dropped = size, False
+        self.size, self.freed = size, False
 
 
 def waited(pool):
@@ -51,31 +51,31 @@ def test_sizes_are_rounded_up_by_a_32nd_at_most():
 
 def test_a_piece_is_used_again_after_waiting():
     driver = Driver(100 * MB)
-    pool = Pool(driver, driver.drop, 10 * MB)
+    pool = Pool(driver, driver.free, 10 * MB)
     size, piece = pool.take(MB)
-    pool.give(size, piece)
+    pool.put_back(size, piece)
     assert pool.held() == MB
     assert pool.take(MB)[1] is not piece  # somebody may still be reading it
     waited(pool)
     assert pool.take(MB - 100)[1] is piece
-    assert len(driver.asked) == 2
+    assert len(driver.allocated) == 2
     assert pool.held() == 0
 
 
 def test_no_more_than_so_much_is_kept():
     driver = Driver(100 * MB)
-    pool = Pool(driver, driver.drop, 10 * MB)
-    pool.give(*pool.take(20 * MB))
+    pool = Pool(driver, driver.free, 10 * MB)
+    pool.put_back(*pool.take(20 * MB))
     assert pool.held() == 0
     assert driver.room == 100 * MB
     pieces = [pool.take((i + 1) * MB) for i in range(6)]
     while pieces:
-        pool.give(*pieces.pop())
+        pool.put_back(*pieces.pop())
     assert pool.held() <= 10 * MB
     waited(pool)
     small = [pool.take(5000 + i) for i in range(2 * MAX_PIECES)]
     while small:
-        pool.give(*small.pop())
+        pool.put_back(*small.pop())
     waited(pool)
     assert pool.held() <= 10 * MB
     assert len(pool.returned()) == 0
@@ -83,32 +83,32 @@ def test_no_more_than_so_much_is_kept():
 
 def test_the_oldest_go_first():
     driver = Driver(100 * MB)
-    pool = Pool(driver, driver.drop, 10 * MB)
+    pool = Pool(driver, driver.free, 10 * MB)
     for size in (4 * MB, 5 * MB, 6 * MB):
-        pool.give(*pool.take(size))
+        pool.put_back(*pool.take(size))
         waited(pool)
     assert pool.held() == 6 * MB
-    pool.give(*pool.take(4 * MB))
+    pool.put_back(*pool.take(4 * MB))
     waited(pool)
     assert pool.held() == 10 * MB
 
 
 def test_what_is_kept_goes_before_anybody_is_refused():
     driver = Driver(10 * MB)
-    pool = Pool(driver, driver.drop, 100 * MB)
-    pool.give(*pool.take(6 * MB))
+    pool = Pool(driver, driver.free, 100 * MB)
+    pool.put_back(*pool.take(6 * MB))
     _, piece = pool.take(9 * MB + 1)
     assert piece.size == 9 * MB + 1
     with pytest.raises(RuntimeError, match="OUT_OF_MEMORY"):
         pool.take(2 * MB)
     assert driver.room == 10 * MB - piece.size
-    assert not piece.dropped
+    assert not piece.freed
 
 
 def test_garbage_in_a_cycle_hands_its_piece_in_alive():
     """The collector finalises all of it together; a piece that freed itself would be handed in freed."""
     driver = Driver(10 * MB)
-    pool = Pool(driver, driver.drop, 10 * MB)
+    pool = Pool(driver, driver.free, 10 * MB)
 
     class Slab:
         def __init__(self):
@@ -116,11 +116,11 @@ def test_garbage_in_a_cycle_hands_its_piece_in_alive():
             self.me = self
 
         def __del__(self):
-            pool.give(*self.taken)
+            pool.put_back(*self.taken)
 
     Slab()
     gc.collect()
-    assert [piece.dropped for _, piece in pool.returned()] == [False]
+    assert [piece.freed for _, piece in pool.returned()] == [False]
 
 
 @pytest.mark.skipif(
