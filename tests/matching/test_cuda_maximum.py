@@ -132,7 +132,7 @@ def test_the_default_of_cuda(tools, where):
 @pytest.mark.parametrize("variant", FEWER)
 def test_threads_that_get_in_each_others_way(tools, variant, monkeypatch):
     """Threads give way between what they read and what they write next, so that others write meanwhile."""
-    from gridcut.device.cuda_simulator import give_way
+    from gridcut.device.cuda_simulator import yield_turn
 
     chance = np.random.default_rng(2)
 
@@ -140,7 +140,7 @@ def test_threads_that_get_in_each_others_way(tools, variant, monkeypatch):
         def call(*args):
             found = function(*args)
             if chance.random() < 0.3:
-                give_way()
+                yield_turn()
             return found
 
         return call
