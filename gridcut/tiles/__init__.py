@@ -1,1 +1,1 @@
-"""Tiles: the default on a GPU."""
+"""Push-relabel on tiles of 1024 pixels: the default max-flow method on a GPU."""

@@ -1,15 +1,15 @@
-"""Discharging one tile by one block, in shared memory.
+"""Discharge one tile with one thread block, in shared memory.
 
-    load    excess, residuals, heights of the tile and of a rim of one pixel around it
-    steps   every pixel, again and again: push to the lowest neighbour, or rise above it (Łupińska, algorithm 4.5)
-    store   everything, and what went over the border to the neighbours
+    load_tile    load excess, residuals, and the heights of the tile and of its halo, one pixel wide
+    discharge    each pixel, repeatedly: push to the lowest neighbour, or relabel (Łupińska, algorithm 4.5)
+    store_tile   store everything, and add the flow that left the tile to the neighbouring tiles
 
-Tiles that touch have different colours and only one colour is at work at a time, so the rim stands still, and an arc
-over the border belongs to this block alone.  Threads do not wait for one another within LAP steps; that a height may be
-read a moment too early is what the rule of the lowest neighbour is made for.
+Adjacent tiles have different colours, and only tiles of one colour are discharged at a time.  So the heights of the
+halo are constant, and each arc across the tile's boundary is modified by this block only.  Between two barriers threads
+take STEPS_PER_BARRIER steps without synchronising.  A thread may therefore read a height that is out of date; pushing to
+the lowest neighbour is correct in that case too (Hong's lock-free push-relabel).
 
-Shared memory: h, heights with the rim; from w[e_at] on the excess, then the residuals, arc
-after arc.
+Shared memory: h, the heights with the halo; from w[e_at] on the excess, then the residuals, one arc after the other.
 """
 
 import numpy as np
@@ -18,14 +18,14 @@ from gridcut.device.cuda import ballot, cuda, device_function, opaque
 from gridcut.tiles.tile_search import ALL, FIRST, NONE, UNREACHABLE, side
 
 PIXELS = 1024
-WIDTH = 34  # of a row of h
-FIRST_SLOT = 3  # of the lists of the colours, in `counts`
-STEPS_PER_BARRIER = 8  # steps between two barriers
+WIDTH = 34  # entries per row of h
+FIRST_SLOT = 3  # first slot of the list lengths in `counts`; HEAD, TAIL and PENDING of tile_queue.py come before it
+STEPS_PER_BARRIER = 8  # steps of each pixel between two barriers of the block
 
 
 @device_function
 def tile_at(iz, iy, ix, sz, sy, sx, tiles, first):
-    """Number of the tile at these steps from tile (iz, iy, ix) of the image that starts at `first`; -1 outside."""
+    """Index of tile (iz + sz, iy + sy, ix + sx) of the image whose first tile is `first`; -1 outside the image."""
     z, y, x = iz + sz, iy + sy, ix + sx
     if z < 0 or z >= tiles[0] or y < 0 or y >= tiles[1] or x < 0 or x >= tiles[2]:
         return -1
@@ -34,7 +34,7 @@ def tile_at(iz, iy, ix, sz, sy, sx, tiles, first):
 
 @device_function
 def enqueue(t, slot, queued, lists, counts, n):
-    """Put a tile into a list of its colour unless it waits already."""
+    """Append tile t to the list of `slot`, in the thread whose exchange changes queued[t] from 0 to 1 only."""
     if cuda.atomic.exch(queued, t, np.int32(1)) == 0:
         position = cuda.atomic.add(counts, slot, np.int32(1))
         lists[np.uint64((slot - FIRST_SLOT) * n + position)] = t
@@ -42,16 +42,16 @@ def enqueue(t, slot, queued, lists, counts, n):
 
 @device_function
 def slot_of(colour, current, sweep):
-    """The list in which a tile waits that was activated while colour `working` had its turn.
+    """Slot of the list for a tile that is activated while colour `current` is discharged.
 
-    Each colour has three lists, used in rotation: one is being read, one filled, one has just been emptied.
+    Each colour has three lists, used in rotation: one is being read, one is being filled, one has just been emptied.
     """
     return FIRST_SLOT + colour * 3 + (sweep if colour > current else sweep + 1) % 3
 
 
 @device_function
 def colour_of(iz, iy, ix, diagonal):
-    """Tiles of one colour do not touch: two colours for arcs along the axes, one for each parity otherwise."""
+    """Colour of a tile; adjacent tiles differ.  Two colours for axis-parallel arcs, else one per parity of z, y, x."""
     if diagonal:
         return (iz & 1) * 4 + (iy & 1) * 2 + (ix & 1)
     return (iz + iy + ix) & 1
@@ -59,7 +59,7 @@ def colour_of(iz, iy, ix, diagonal):
 
 @device_function
 def height_index(p, tile, halo):
-    """Where pixel p of the tile lies in h."""
+    """Index of pixel p of the tile in h."""
     row = np.int32(p >> 5)
     return np.int32(
         ((row // tile[1] + halo[0]) * (tile[1] + 2 * halo[1]) + row % tile[1] + halo[1]) * WIDTH + (p & 31) + 1
@@ -68,7 +68,7 @@ def height_index(p, tile, halo):
 
 @device_function
 def leaving(p, tile, arcs, offsets):
-    """Bits of the arcs over which pixel p leaves the tile."""
+    """Bit k is set if arc k of pixel p leaves the tile."""
     row = p >> 5
     y, z, x = row % tile[1], row // tile[1], p & 31
     bits = NONE
@@ -81,7 +81,7 @@ def leaving(p, tile, arcs, offsets):
 
 @device_function
 def load_tile(t, first, iz, iy, ix, tiles, tile, halo, arcs, excess, residual, height, h, w, e_at):
-    """Bring a tile and the heights around it into shared memory."""
+    """Load a tile and the heights of its halo into shared memory."""
     threads = cuda.blockDim.x
     rows, depth = tile[1] + 2 * halo[1], tile[0] + 2 * halo[0]
     i = opaque(cuda.threadIdx.x)
@@ -107,7 +107,7 @@ def load_tile(t, first, iz, iy, ix, tiles, tile, halo, arcs, excess, residual, h
 
 @device_function
 def step(p, at, outside, arcs, steps_to, deltas, may_relabel, h, w, e_at):
-    """Push the excess of pixel p to its lowest neighbour, or relabel it; whether there was something to do."""
+    """Push the excess of pixel p to its lowest neighbour, or relabel p; 1 if either was done."""
     left = w[np.uint32(e_at + p)]
     if left <= 0:
         return 0
@@ -144,9 +144,9 @@ def step(p, at, outside, arcs, steps_to, deltas, may_relabel, h, w, e_at):
 
 @device_function
 def discharge(tile, halo, arcs, offsets, steps_to, deltas, max_barriers, may_relabel, per, h, w, e_at):
-    """Steps of all pixels, `laps` times LAP of them at most; whether the last ones did something.
+    """Take steps of all pixels until none can step, at most max_barriers * STEPS_PER_BARRIER; 0 if none can step.
 
-    rise: 0 if pixels may not be relabeled;  per: pixels a thread, of which one or two are kept in registers.
+    may_relabel: 0 if pixels may only push;  per: pixels per thread, one or two of which are kept in registers.
     """
     threads = cuda.blockDim.x
     p = opaque(cuda.threadIdx.x)
@@ -178,7 +178,7 @@ def discharge(tile, halo, arcs, offsets, steps_to, deltas, max_barriers, may_rel
 
 @device_function
 def receive_flow(q, k, row, x, amount, arcs, excess, residual, bits):
-    """Add what came over the border to pixel (row, x) of tile q and to its residual of arc k; has it excess now?"""
+    """Add flow from another tile to pixel (row, x) of tile q and its residual of arc k; whether it has excess now."""
     bit = np.uint32(FIRST << np.uint32(x))
     words = q * (arcs + 2) * 32 + row
     before = cuda.atomic.add(excess, np.uint64((q * 32 + row) * 32 + x), amount)
@@ -199,7 +199,7 @@ def store_tile(
     t, first, iz, iy, ix, tiles, tile, halo, arcs, offsets, excess, residual, height, bits, h, w, e_at,
     diagonal, current, sweep, queued, lists, counts, n,
 ):  # fmt: skip
-    """Write a tile back, its bits too, and hand over what crossed the border."""
+    """Store a tile and its bits, and add the flow that left it to the neighbouring tiles."""
     threads = cuda.blockDim.x
     p = opaque(cuda.threadIdx.x)
     while p < PIXELS:
@@ -217,7 +217,7 @@ def store_tile(
             if sz != 0 or sy != 0 or sx != 0:
                 before = residual[cell]
                 if now < before:
-                    # The residual of an arc that leads out of the image is 0, so there is a tile.
+                    # The residual of an arc that leaves the image is always 0, so tile q exists.
                     q = tile_at(iz, iy, ix, sz, sy, sx, tiles, first)
                     q_row = (z + dz - sz * tile[0]) * tile[1] + y + dy - sy * tile[1]
                     q_x = x + dx - sx * 32

@@ -1,24 +1,26 @@
-"""A queue of tiles that all warps take from and add to.
+"""A queue of tiles that all warps pop from and push to.
 
-    lists[place % n]   the tile at a place, -1: not there yet
-    counts[HEAD]       places taken: a warp takes one and waits until its tile comes;  counts[TAIL]: places filled
-    counts[PENDING]    tiles that wait or are at work; 0: there will be no more
+    lists[position % n]   the tile at a position; -1: not written yet
+    counts[HEAD]          positions reserved by `pop`: a warp reserves one and waits until its tile is written
+    counts[TAIL]          positions reserved by `push`
+    counts[PENDING]       tiles that are queued or being searched; 0: no tile will be pushed any more
 
-A tile waits once at most, so n places are enough; one that is still in use is waited for.
+A tile is in the queue at most once, so n positions suffice.  If a position still holds an earlier tile, `push` waits
+until the warp that reserved that tile has taken it.
 """
 
 import numpy as np
 
 from gridcut.device.cuda import cuda, device_function, relaxed_load
 
-HEAD, TAIL, PENDING = 0, 1, 2  # places in `counts`
+HEAD, TAIL, PENDING = 0, 1, 2  # slots of `counts`
 FINISHED = -2
-SLEEP_NANOSECONDS = 200  # nanoseconds between two looks
+SLEEP_NANOSECONDS = 200  # between two loads of a position
 
 
 @device_function
 def push(t, lists, counts, n):
-    """Add a tile, which PENDING counts already."""
+    """Append tile t; the caller has already incremented counts[PENDING] for it."""
     position = np.uint64(cuda.atomic.add(counts, TAIL, np.int32(1)) % n)
     while cuda.atomic.cas(lists, position, np.int32(-1), np.int32(t)) != -1:
         cuda.nanosleep(np.uint32(SLEEP_NANOSECONDS))
@@ -26,7 +28,7 @@ def push(t, lists, counts, n):
 
 @device_function
 def pop(lists, counts, n):
-    """The next tile; FINISHED if there will be none."""
+    """Remove and return the next tile; FINISHED once counts[PENDING] is 0."""
     position = np.uint64(cuda.atomic.add(counts, HEAD, np.int32(1)) % n)
     while relaxed_load(counts, PENDING) > 0:
         i = 0

@@ -1,4 +1,7 @@
-"""Global relabeling: one warp searches one tile (search.py), again and again where the surroundings have changed."""
+"""Global relabeling of one tile by one warp: the heights around it in, new heights and changed neighbours out.
+
+The search inside the tile is that of tile_search.py; tile_kernels.py repeats it while heights around the tile decrease.
+"""
 
 import numpy as np
 
@@ -11,12 +14,13 @@ from gridcut.tiles.tile_search import ALL, FIRST, LAST, LEVEL_WORDS, NONE, PITCH
 def relabel_tile(
     t, lane, tiles, tile, arcs, offsets, leaving, sides, faces, height, bits, reach_bits, level, masks, base
 ):
-    """Set the heights of tile t from its sinks and the heights around it.
+    """Set the heights of tile t to distances, given its capacities to the sink and the heights around it.
 
-    Returns, in lane j, the neighbour behind side j if that has to look again; -1 otherwise.
+    Returns in lane j the neighbouring tile across side j if it must be searched again, because a height that its arcs
+    see has decreased; -1 otherwise.
     """
     lane = opaque(lane)
-    loop = opaque(32)  # so that what needs no speed is not unrolled
+    loop = opaque(32)  # an opaque bound keeps loops that are not critical from being unrolled
     depth, rows = tile[0], tile[1]
     ix = t % tiles[2]
     iy = t // tiles[2] % tiles[1]
@@ -62,7 +66,7 @@ def relabel_tile(
     sinks = bits[np.uint64(at + arcs * 32)]
     reach_bits[np.uint64(t * 32 + lane)] = search(lane, sinks, tile, arcs, offsets, faces, level, masks, base)
 
-    # Lane j watches side j.
+    # Lane j checks side j for decreased heights.
     watching = lane < sides.shape[0]
     watched = lane if watching else 0
     sz, sy, sx = sides[watched, 0], sides[watched, 1], sides[watched, 2]

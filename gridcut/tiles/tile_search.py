@@ -1,39 +1,39 @@
-"""Distances to the sink in one tile, found by one warp: breadth-first search on bits.
+"""Distances to the sink in one tile, computed by one warp: breadth-first search on bits.
 
-A lane holds one row of the tile as 32 bits, so a level of the search takes a few shifts, shuffles and bit operations
-for all 1024 pixels at once:
+Each lane holds one row of the tile as 32 bits, so one level of the search takes a few shifts, shuffles and bit
+operations for all 1024 pixels:
 
-    row 0   ........ ####....      frontier, 32 bits a lane        a pixel p is reached over arc k, p -> q, if
+    row 0   ........ ####....      frontier, 32 bits per lane      a pixel p is reached over arc k, p -> q, if
     row 1   ....#### ........      dx: shift    dy, dz: shuffle    q is in the frontier and r(p, q) > 0
     row 31  ........ ........      & bits of "r > 0" of arc k
 
-Level 1 are the pixels with capacity to the sink; where an arc leaves the tile, the heights around it offer a level of
-one more.
+Level 1 is the set of pixels with capacity to the sink.  A pixel whose arc leaves the tile is offered one more than the
+height at the arc's other end.
 
 Shared memory of a search, int32 words from `base`
-  level[row * PITCH + x]   before: the level at which the surroundings reach the pixel, or FAR;  after: its height
-  bits[k * 32 + row]       behind it: r > 0 of arc k
+  level[row * PITCH + x]   before: the level offered to the pixel from outside, or UNREACHABLE;  after: its height
+  bits[k * 32 + row]       after the levels: r > 0 of arc k
 """
 
 import numpy as np
 
 from gridcut.device.cuda import ballot, count_trailing_zeros, device_function, opaque, shuffle, shuffle_bits, warp_sync
 
-UNREACHABLE = 1 << 30  # the height of a pixel that cannot reach the sink, as far as is known
-PITCH = 33  # words between two rows, so that columns too are free of bank conflicts
+UNREACHABLE = 1 << 30  # height of a pixel from which the search has found no path to the sink
+PITCH = 33  # words per row; 33, so that reading a column causes no bank conflicts
 LEVEL_WORDS = 32 * PITCH
 FIRST, LAST = np.uint32(1), np.uint32(1 << 31)
 NONE, ALL = np.uint32(0), np.uint32(0xFFFFFFFF)
 
 
 def search_words(arcs: int) -> int:
-    """int32 words of shared memory a search needs."""
+    """int32 words of shared memory per search."""
     return LEVEL_WORDS + 32 * arcs
 
 
 @device_function
 def side(position, length):
-    """-1, 0 or 1: before, in or behind 0 ... length - 1."""
+    """-1, 0 or 1: position is below, in or above the range 0 to length - 1."""
     if position < 0:
         return -1
     if position >= length:
@@ -43,7 +43,7 @@ def side(position, length):
 
 @device_function
 def warp_min(value, lane):
-    """The least of the values of all lanes."""
+    """The minimum over all lanes."""
     value = min(value, shuffle(value, lane ^ 16))
     value = min(value, shuffle(value, lane ^ 8))
     value = min(value, shuffle(value, lane ^ 4))
@@ -53,8 +53,8 @@ def warp_min(value, lane):
 
 @device_function
 def next_offer(now, seen, left, right, top, bottom, faces, lane, level, base):
-    """The lowest level behind `now` that the surroundings offer a pixel that is not reached yet."""
-    # Rows are looked at in all lanes, not in conditions: a shuffle needs everybody.
+    """The lowest level above `now` that is offered from outside to a pixel not reached yet."""
+    # Read the rows in all lanes, outside any condition: a shuffle requires every lane of the warp.
     above = (shuffle_bits(seen, faces[0]) >> np.uint32(lane)) & FIRST
     below = (shuffle_bits(seen, faces[-1]) >> np.uint32(lane)) & FIRST
     following = np.int32(UNREACHABLE)
@@ -67,7 +67,7 @@ def next_offer(now, seen, left, right, top, bottom, faces, lane, level, base):
     if bottom > now and below == NONE:
         following = min(following, bottom)
     for i in range(1, faces.shape[0] - 1):
-        offer = level[np.uint32(base + faces[i] * PITCH + lane)]  # a pixel that is reached holds no more than `now`
+        offer = level[np.uint32(base + faces[i] * PITCH + lane)]  # a pixel that is reached holds at most `now`
         if offer > now:
             following = min(following, offer)
     return warp_min(following, lane)
@@ -75,13 +75,13 @@ def next_offer(now, seen, left, right, top, bottom, faces, lane, level, base):
 
 @device_function
 def search(lane, sinks, tile, arcs, offsets, faces, level, bits, base):
-    """Fill in the levels of a tile; the row of pixels that were reached.
+    """Fill in the levels of a tile; returns this lane's row of reached pixels as bits.
 
     sinks   this lane's row of pixels with capacity to the sink
     faces   the rows that arcs leave in depth or height
 
-    Each level waits for the one before, so what a search costs is the number of its levels times the way through the
-    loop: every instruction in it counts.
+    Each level depends on the previous one, so a search takes the number of levels times the latency of one loop
+    iteration: every instruction in the loop counts.
     """
     z0, y0 = lane // tile[1], lane % tile[1]
     mine = opaque(base + lane * PITCH)
@@ -125,12 +125,12 @@ def search(lane, sinks, tile, arcs, offsets, faces, level, bits, base):
             elif dx < 0:
                 frontier = np.uint32(frontier << FIRST)
             reached = np.uint32(reached | (frontier & bits[np.uint32(masks + k * 32)]))
-        # Written while the shuffles are on their way.
+        # Store the levels while the shuffles are in flight.
         while new != NONE:
             level[np.uint32(mine + count_trailing_zeros(new))] = now
             new = np.uint32(new & (new - FIRST))
         new = reached
         now = np.int32(now + 1)
-    # Every offer reaches its pixel, so what is left holds FAR.
+    # Every offered pixel is reached at its level or earlier, so pixels not reached still hold UNREACHABLE.
     warp_sync()
     return seen

@@ -1,23 +1,27 @@
-"""Tiles: push-relabel on a GPU, 1024 pixels at a time; the default on CUDA.
+"""Default max-flow solver on a GPU: push-relabel on tiles of 1024 pixels in shared memory.
 
-    relabel      exact distances to the sink: a warp searches a tile, again whenever its surroundings have changed
-                 (relabel.py, search.py)
-    discharge    tiles with excess, one colour after the other: lock-free steps in shared memory (discharge.py), for
-                 about as long as relabeling took
-    ...          until after a relabeling no pixel with excess can reach the sink
+    relabel      set heights to exact distances to the sink: one warp searches one tile, and searches it again whenever
+                 heights around it have decreased (tile_relabel.py, tile_search.py)
+    discharge    discharge the tiles with excess, one colour after the other, with lock-free steps in shared memory
+                 (tile_discharge.py), for about as long as the relabeling took
+    ...          repeat until, after a relabeling, no pixel with excess can reach the sink
 
-Each of the two is one cooperative launch (kernels.py), and rounds are launched ahead of knowing whether they are
-needed: the host never waits while there is work.  Global and gap relabeling are those of Łupińska [1], section 4.2;
-the step of a pixel is her algorithm 4.5 (Hong's lock-free push-relabel); that a region may be discharged for itself
-while the heights around it stand still is due to Delong and Boykov [2].
+Each of the two is one cooperative launch (tile_kernels.py).  Rounds are enqueued before the host knows whether they are
+needed, so the GPU never waits for the host.  Global and gap relabeling are those of Łupińska [1], section 4.2; the step
+of a pixel is her algorithm 4.5 (Hong's lock-free push-relabel).  Discharging a region independently while the heights
+around it are fixed is due to Delong and Boykov [2].
 
-From round MANY on pixels no longer rise between two relabelings.  Then flow only goes down along exact distances and
-distances only grow, which ends for certain; no instance has been seen to come near it.
+Termination: from round FALLBACK_ROUND on, `discharge_kernel` runs with may_relabel = 0, and after the first such round
+every relabeling covers the whole grid.  Between two relabelings heights are then constant and exact distances, and a
+thread pushes from p to q only if height[p] > height[q].  Each push therefore decreases the sum of excess times height
+by at least 1, and the arc q -> p that it opens shortens no distance.  So distances never decrease from one relabeling
+to the next, each can increase only finitely often, and the algorithm terminates.  No known instance comes near this
+limit.
 
 [1] Łupińska. "Parallel implementation of flow and matching algorithms." 2011.
 [2] Delong, Boykov. "A scalable graph-cut algorithm for N-D grids." CVPR 2008.
 
-O(n^2 m) operations; memory beyond excess and residuals: 4.4 bytes a pixel + 1/8 byte an arc.
+O(n^2 m) operations; memory in addition to excess and residuals: 4.4 bytes per pixel and 1/8 byte per arc.
 """
 
 from typing import NamedTuple
@@ -52,15 +56,15 @@ from gridcut.tiles.tile_kernels import (
 )
 from gridcut.tiles.tile_search import search_words
 
-FALLBACK_ROUND = 1000
-LAUNCHES_AHEAD = 8  # rounds launched before the host looks whether they are still needed: one that is not does nothing
+FALLBACK_ROUND = 1000  # from this round on pixels are not relabeled between two relabelings, which terminates
+LAUNCHES_AHEAD = 8  # rounds enqueued before the host reads the counts; a round that is not needed returns immediately
 LAUNCHES_AHEAD_IF_SMALL = 4
-SMALL_GRID_TILES = 1024  # tiles; so few are spread thinly over the device, where barriers of fewer blocks are faster
-MAX_WORKERS = 1056  # warps that wait for tiles to search; more of them are in each other's way
+SMALL_GRID_TILES = 1024  # up to this many tiles, fewer blocks are faster: their barriers take less time
+MAX_WORKERS = 1056  # warps that pop tiles from the queue; more of them slow each other down
 
 
 class TileState(NamedTuple):
-    """Memory of a solve, to be used again by the next: see kernels.py.  tally: counts and times in one piece."""
+    """Arrays of a solve, reused by the next: see tile_kernels.py.  tally: counts and times as one array."""
 
     height: object
     bits: object
@@ -74,15 +78,15 @@ class TileState(NamedTuple):
 
 
 class Rounds(NamedTuple):
-    """The two launches of a round, to be made as often as one likes."""
+    """The launches of a round; each may be repeated."""
 
     relabel: object
     discharge: object
-    push_only: object  # the same without rising: discharging from round MANY on
+    push_only: object  # `discharge` without relabels, from round FALLBACK_ROUND on
 
 
 def prepare_rounds(excess, residual, layout, state: TileState, steps_per_pixel=32, discharge_ratio=1.0) -> Rounds:
-    """Launches for these arrays; steps and balance as in `solve`."""
+    """Prepare the launches for these arrays; steps_per_pixel and discharge_ratio as in `solve`."""
     shape = shape_of(layout, excess.dtype)
     n = layout.count
     relabel, discharge = kernels_for(shape, PIXELS // THREADS)
@@ -108,21 +112,38 @@ def prepare_rounds(excess, residual, layout, state: TileState, steps_per_pixel=3
 
 
 def shape_of(layout, dtype) -> Shape:
-    """What the kernels for a layout and excesses of this type are compiled for."""
+    """The `Shape` of the kernels for a layout and excesses of this dtype."""
     return Shape(tuple(layout.offsets), tuple(layout.tile), dtype == np.int64)
 
 
 def search_threads(n: int) -> int:
-    """Threads of a block that searches, or makes bits, for n tiles."""
+    """Threads per block of relabel_kernel and bits_kernel, for n tiles."""
     return SEARCH_THREADS // 4 if n <= SMALL_GRID_TILES and not SIMULATED else SEARCH_THREADS
 
 
 def solve(excess, residual, layout, *, warm=None, callback=None, steps_per_pixel=32, discharge_ratio=1.0):
-    """Solve in place; the state, and counts of what was done.
+    """Solve in place.
 
-    warm      the TileState of the last solve on these arrays
-    steps     steps of a pixel each time its tile is discharged, in the first rounds; twice as many later
-    balance   time spent on discharging, as a multiple of that spent on relabeling
+    Parameters
+    ----------
+    excess, residual : device arrays
+        In the tiled layout of `layout`; modified in place.
+    layout : TileLayout
+    warm : TileState, optional
+        The state returned by the last solve on these arrays; its memory is reused.
+    callback : callable, optional
+        Called with a dict of counters after each round.  An exception raised by it stops the solve.
+    steps_per_pixel : int
+        Steps of a pixel each time its tile is discharged, in the first EASY_ROUNDS rounds; twice as many later.
+    discharge_ratio : float
+        Time spent on discharging, as a multiple of the time spent on relabeling.
+
+    Returns
+    -------
+    state : TileState
+        ``state.reach_bits`` is the sink side.
+    stats : dict
+        Counters, and the "kernel_seconds" of both kernels.
     """
     steps_per_pixel = check_count("steps_per_pixel", steps_per_pixel, 1, MAX_STEPS)
     discharge_ratio = check_positive("discharge_ratio", discharge_ratio)
@@ -158,7 +179,7 @@ def solve(excess, residual, layout, *, warm=None, callback=None, steps_per_pixel
 
 
 def make_state(n: int, arcs: int, lists: int) -> TileState:
-    """Memory for n tiles, in one piece."""
+    """Allocate the arrays for n tiles in one piece of memory."""
     *arrays, tally = allocate(
         (n * PIXELS, np.int32),
         (n * (arcs + 2) * WARP, np.uint32),

@@ -1,1 +1,1 @@
-"""One grid on several GPUs: a slab each, with the nearest tiles of its neighbours."""
+"""One grid on several GPUs: each holds a slab, and ghost tiles of the adjacent slabs."""

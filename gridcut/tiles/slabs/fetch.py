@@ -1,4 +1,4 @@
-"""The state of some lines of a grid that lies on several GPUs, brought to the host."""
+"""Copying the state of some lines of a grid on several GPUs to the host."""
 
 import numpy as np
 
@@ -9,12 +9,12 @@ from gridcut.tiles.slabs.slab_solver import SlabSolver
 from gridcut.tiles.slabs.split import Part
 from gridcut.tiles.tile_layout import CELLS, LANES
 
-FETCH_PIXELS = 1 << 24  # pixels brought from a GPU at a time
+FETCH_PIXELS = 1 << 24  # pixels copied from a GPU at a time
 
 
 @kernel
 def untile_kernel(found, tile, tiles, z0, y0, image):
-    """image[z, y, x, k] of the pixels from (z0, y0, 0) on; found[t, k, place]: number k of them in tiles."""
+    """Set image[z - z0, y - y0, x, k] from found[t, k, i]: value k of pixel i of tile t."""
     depth, height, width, numbers = image.shape
     for z in range(z0, z0 + depth):
         for y in range(y0, y0 + height):
@@ -28,7 +28,7 @@ def untile_kernel(found, tile, tiles, z0, y0, image):
 
 
 def fetch_grid(solvers: list[SlabSolver], first: int, last: int, grid: Grid) -> None:
-    """Fill a grid of lines first ... last - 1, along the first axis, with their excesses and residuals."""
+    """Fill a grid of lines first to last - 1, along the first axis, with their excesses and residuals."""
     layout = grid.layout
     excess = layout.interior(grid.excess)
     residual = layout.interior(grid.residual.reshape(layout.size, layout.arcs))
@@ -36,11 +36,11 @@ def fetch_grid(solvers: list[SlabSolver], first: int, last: int, grid: Grid) -> 
 
 
 def fetch_lines(solvers: list[SlabSolver], first: int, last: int, excess=None, residual=None, height=None) -> None:
-    """Write the state of lines first ... last - 1 into arrays of any strides; None: not wanted.
+    """Write the state of lines first to last - 1 into arrays of any strides; an array that is None is skipped.
 
     excess     the shape of the lines
-    residual   the same and a last axis for the arcs, in the order of Layout.offsets
-    height     1 + arcs to the nearest pixel with capacity left to the sink; gridcut.tiles.tile_search.FAR: none
+    residual   the same, and a last axis for the arcs in the order of Layout.offsets
+    height     1 + number of arcs to the nearest pixel with capacity left to the sink; UNREACHABLE if there is none
     """
     for solver in solvers:
         part = solver.slab.part
@@ -56,12 +56,12 @@ def fetch_lines(solvers: list[SlabSolver], first: int, last: int, excess=None, r
 
 
 def _thickness(part: Part) -> int:
-    """Lines of a plane of tiles; a line of pixels is one plane."""
+    """Lines per plane of tiles; a grid with one axis is one plane."""
     return part.last if part.is_line else part.own.tile[part.axis]
 
 
 def _fetch_slab(solver: SlabSolver, part: Part, first: int, last: int, excess, residual, height) -> None:
-    """Lines of one slab, counted from its own first, with all planes of tiles they lie in."""
+    """Fetch lines of one slab, relative to its first own line, with all planes of tiles that contain them."""
     own, state, arcs = part.own, solver.slab.own, part.own.arcs
     thick = _thickness(part)
     low, high = first // thick, -(-last // thick)

@@ -1,13 +1,13 @@
-"""What slabs tell one another: heights along a border, and what was pushed over it.
+"""Halo exchange between slabs: heights along a boundary, and flow that was pushed across it.
 
-    pack      a slab writes what its neighbour needs into a buffer: pixel j of the face at j, arc after arc
-    copy      from GPU to GPU (gridcut/device/peers.py)
-    unpack    the neighbour reads it into its own arrays
+    pack      a slab writes the values for its neighbour into a buffer: pixel j of the face at j, arc after arc
+    copy      the buffer is copied from GPU to GPU (gridcut/device/peers.py)
+    unpack    the neighbour adds the buffer to its own arrays
 
-Heights go from the owner of a face to the ghosts of it.  Flow goes the other way: a slab that pushes over the border
-adds to the excess and the residuals of its ghosts, which were 0, and so holds there what its neighbour has yet to be
-given.  Both may push over one edge at the same time: each takes from arcs that it owns, and what comes over an edge
-is no more than the other direction held, so that no sum grows.
+Heights go from the owner of a face to its ghost tiles.  Flow goes the other way: a slab that pushes across the boundary
+adds to the excess and the residuals of its ghost tiles, which were 0.  They hold the flow that the neighbour has not
+received yet.  Both slabs may push across one edge at the same time.  Each takes from an arc that it owns, and the flow
+across an edge is at most the residual of the other direction, so no sum exceeds its dtype.
 """
 
 import numpy as np
@@ -19,18 +19,18 @@ from gridcut.tiles.tile_queue import HEAD, PENDING, TAIL, push
 
 THREADS = 32 if SIMULATED else 256
 MAX_BLOCKS = 1 if SIMULATED else 1056
-ACROSS_ENTRIES = 3  # numbers for each arc over the border: its own, and its offset along the face
+ACROSS_ENTRIES = 3  # entries per arc across the boundary: its index k, and its offsets y, x along the face
 
 
 @device_function
 def cell_of(j, first, offset, pixels):
-    """Pixel j of a face among all pixels: of the plane of tiles that begins with `first`, at `place` in each."""
+    """Index of pixel j of a face: in the plane of tiles that starts with `first`, from `offset` on in each tile."""
     return (first + j // pixels) * 1024 + offset + j % pixels
 
 
 @cuda_kernel
 def pack_heights_kernel(height, counts, first, offset, pixels, out):
-    """Heights of a face; readies the queue for tiles that are to be searched again."""
+    """Pack the heights of a face, and reset the queue for the tiles that `unpack_heights_kernel` will push."""
     j = np.int64(cuda.grid(1))
     if j == 0:
         counts[HEAD] = 0
@@ -47,9 +47,9 @@ def unpack_heights_kernel(
     incoming, height, bits, flags, lists, counts, across, arcs, own, own_offset, ghosts, ghost_offset, pixels,
     rows, columns, requeue,
 ):  # fmt: skip
-    """Heights of ghosts; with `wake`, tiles with a pixel that is nearer to the sink that way go into the queue."""
+    """Set the heights of ghost tiles; if `requeue`, push each own tile in which they decrease a distance."""
     n = flags.size
-    lines = pixels // 32  # of the face in a tile
+    lines = pixels // 32  # rows of the face in a tile
     j = np.int64(cuda.grid(1))
     while j < incoming.size:
         there = cell_of(j, ghosts, ghost_offset, pixels)
@@ -82,9 +82,9 @@ def unpack_heights_kernel(
 
 @cuda_kernel
 def pack_flow_kernel(excess, residual, across, arcs, ghosts, offset, pixels, cells, out):
-    """What was pushed over the border: the residuals of ghosts, and with their excess they are 0 again.
+    """Pack the flow pushed across the boundary, i.e. the residuals of ghost tiles; reset these and their excess to 0.
 
-    The neighbour's arcs are the opposites of those across; the excess is their sum.
+    The neighbour's arcs are the opposites of `across`; the excess it receives is the sum over them.
     """
     j = np.int64(cuda.grid(1))
     while j < cells:
@@ -99,7 +99,7 @@ def pack_flow_kernel(excess, residual, across, arcs, ghosts, offset, pixels, cel
 
 @cuda_kernel
 def unpack_flow_kernel(incoming, excess, residual, bits, across, arcs, own, offset, pixels, cells):
-    """What has come over the border, added to excess and residuals, and the bits of those; a warp 32 pixels."""
+    """Add the received flow to excess and residuals, and update their bits; one warp per 32 pixels."""
     lane = np.int32(cuda.threadIdx.x & 31)
     j = np.int64(cuda.grid(1))
     while j < cells:
@@ -128,12 +128,12 @@ def unpack_flow_kernel(incoming, excess, residual, bits, across, arcs, own, offs
 
 
 def blocks_for(cells: int) -> tuple[int, int]:
-    """Blocks, and threads of each, for the pixels of a face."""
+    """Number of blocks, and threads per block, for the pixels of a face."""
     return min(-(-cells // THREADS), MAX_BLOCKS), THREADS
 
 
 def kernels():
-    """Every kernel, with the argument types it is launched with."""
+    """List (name, kernel, argument types), for the compile tests."""
     numbers, words = int32[::1], uint32[::1]
     listed = [
         ("pack heights", pack_heights_kernel, (numbers, numbers, *(int64,) * 3, numbers)),

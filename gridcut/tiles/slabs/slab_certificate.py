@@ -1,7 +1,8 @@
-"""The proof of a cut whose state lies on several GPUs, some lines at a time, on all threads.
+"""Certificate of a cut whose state is on several GPUs, computed some lines at a time by all threads.
 
-Conditions (1) to (5) of gridcut/core/certificate.py as gridcut/out_of_core/block_certificate.py checks them, strip by
-strip.  What proves (5) there are claims of distances; here the solver has left its own, the heights.
+Conditions (1) to (5) of gridcut/core/certificate.py are checked strip by strip, as in
+gridcut/out_of_core/block_certificate.py.  There, claims of distances certify (5); here the claims are the solver's
+heights.
 """
 
 import itertools
@@ -19,11 +20,11 @@ from gridcut.tiles.slabs.slab_load import part_of
 from gridcut.tiles.slabs.slab_solver import SlabSolver
 from gridcut.tiles.tile_search import UNREACHABLE
 
-STRIP_RESIDUALS = 1 << 26  # of the lines that a thread checks at a time, about
+STRIP_RESIDUALS = 1 << 26  # approximate number of residuals in the lines that a thread checks at a time
 
 
 def certify(value, labels: np.ndarray, problem: Problem, solvers: list[SlabSolver]) -> None:
-    """Check a cut of a picture or a volume; raises CertificateError naming the first condition that fails."""
+    """Check a cut of an image or a volume; raise CertificateError with the first condition that fails."""
     check_array("labels", labels, np.bool_, problem.shape)
     check_number("value", value, problem.is_float)
     slab = solvers[0].slab
@@ -43,7 +44,7 @@ def certify(value, labels: np.ndarray, problem: Problem, solvers: list[SlabSolve
 
 
 def certify_strip(labels: np.ndarray, problem: Problem, solvers: list[SlabSolver], first: int, last: int) -> Sums:
-    """Check (1) to (3) and (5) on lines first ... last - 1."""
+    """Check (1) to (3) and (5) on lines first to last - 1."""
     number_types = solvers[0].slab.state.number_types
     low, high = max(first - 1, 0), min(last + 1, problem.shape[0])
     own = slice(first - low, last - low)

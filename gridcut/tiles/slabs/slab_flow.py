@@ -1,4 +1,4 @@
-"""max_flow on several GPUs: slabs loaded, solved, and their labels and state brought together on the host."""
+"""max_flow on several GPUs: load and solve slabs, and collect labels and state on the host."""
 
 import time
 from dataclasses import dataclass, field, fields
@@ -24,7 +24,7 @@ from gridcut.tiles.tile_layout import CELLS
 
 
 class SlabStates(NamedTuple):
-    """The state on all GPUs, brought to the host when residuals and flows are asked for."""
+    """The state on all GPUs, copied to the host when residuals or flows are requested."""
 
     problem: Problem
     flat: Layout
@@ -36,13 +36,13 @@ class SlabStates(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SlabCut(Cut):
-    """A minimum cut whose state lies on several GPUs; pickled and deep copies are plain cuts on the host."""
+    """A minimum cut whose state is on several GPUs; pickled and deep copies are ordinary cuts on the host."""
 
     _problem: Problem | None = field(repr=False, default=None)
     _solvers: list[SlabSolver] | None = field(repr=False, default=None)
 
     def check(self) -> None:
-        """As `Cut.check`, some lines at a time, so that the host need not hold the whole state."""
+        """As `Cut.check`, but some lines at a time, so that the host never holds the whole state."""
         if self.labels.ndim == 1:
             Cut.check(self)
         else:
@@ -53,7 +53,7 @@ class SlabCut(Cut):
 
 
 def max_flow_on_devices(problem: Problem, devices: list[int], parameters: dict, callback) -> Cut:
-    """The cut of a checked problem on the host that is not empty."""
+    """Return the cut of a validated, nonempty problem whose arrays are on the host."""
     clock = [time.perf_counter()]
     flat = make_layout(problem.shape, problem.edges)
     parts = split(problem.shape, flat.offsets, len(devices))
@@ -68,7 +68,7 @@ def max_flow_on_devices(problem: Problem, devices: list[int], parameters: dict, 
             solvers, stats = solve(slabs, callback=callback, **parameters)
         clock.append(time.perf_counter())
         labels = np.empty(problem.shape, np.bool_)
-        values = on_all_gpus(lambda i: download_labels(solvers[i], labels), gpus)  # noqa: B023 - called at once
+        values = on_all_gpus(lambda i: download_labels(solvers[i], labels), gpus)  # noqa: B023 - called immediately
         clock.append(time.perf_counter())
         value, bound = sum(values), None
         if problem.is_float:
@@ -79,7 +79,7 @@ def max_flow_on_devices(problem: Problem, devices: list[int], parameters: dict, 
         if bound is None:
             break
         problem, clock = problem._replace(bound=bound), clock[-1:]
-        del slabs, solvers  # their memory is for the next ones
+        del slabs, solvers  # frees their memory for the next solve
     stats = {
         **stats,
         "devices": [gpu.device for gpu in gpus],
@@ -93,7 +93,7 @@ def max_flow_on_devices(problem: Problem, devices: list[int], parameters: dict, 
 
 
 def download_labels(solver: SlabSolver, labels: np.ndarray) -> int:
-    """Write the labels of the lines a slab owns; its part of the value, if capacities are integers."""
+    """Write the labels of the lines that a slab owns; return its part of the value if capacities are integers."""
     part, own = solver.slab.part, solver.slab.own
     first = part.ghosts_before * CELLS // 32
     side = solver.memory.reach_bits[first : first + part.own.cells // 32]
@@ -103,7 +103,7 @@ def download_labels(solver: SlabSolver, labels: np.ndarray) -> int:
 
 
 def solved_of(problem: Problem, flat: Layout, solvers: list[SlabSolver]) -> Solved:
-    """What residuals and flows are made from: the slabs as one grid on the host."""
+    """Collect the slabs as one grid on the host, from which residuals and flows are computed."""
     number_types = solvers[0].slab.state.number_types
     grid = Grid(
         flat,

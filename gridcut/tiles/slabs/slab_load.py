@@ -1,4 +1,4 @@
-"""Loading slabs: each from its part of the caller's arrays on the host, straight to its GPU."""
+"""Loading slabs: each GPU gets its part of the caller's host arrays directly."""
 
 from typing import NamedTuple
 
@@ -37,8 +37,8 @@ from gridcut.tiles.tile_layout import CELLS
 class Slab(NamedTuple):
     """A part of a problem on a GPU.
 
-    state    the tiles of the slab, ghosts too, which hold nothing
-    own      the same for the tiles it owns alone: a window of the same memory
+    state    all tiles of the slab; ghost tiles hold zeros
+    own      only the tiles that the slab owns, in the same memory
     """
 
     gpu: Gpu
@@ -48,7 +48,7 @@ class Slab(NamedTuple):
 
 
 def on_all_gpus(work, gpus: list[Gpu]) -> list:
-    """work(i) on the i-th GPU for all of them, at the same time; in the simulator, which cannot, by turns."""
+    """Run work(i) on the i-th GPU, for all GPUs concurrently; in the simulator one after the other."""
 
     def one(i):
         with gpus[i].active():
@@ -60,18 +60,18 @@ def on_all_gpus(work, gpus: list[Gpu]) -> list:
 
 
 def load_slabs(problem: Problem, parts: list[Part], gpus: list[Gpu]) -> list[Slab]:
-    """All slabs of a checked problem that is not empty."""
+    """Load all slabs of a validated, nonempty problem."""
     capacities = on_all_gpus(lambda i: upload_capacities(problem, parts[i]), gpus)
     try:
         bounds = on_all_gpus(lambda i: capacities[i].bounds(), gpus)
     except ValueError as error:
-        raise bad_capacity_of(problem) from error  # named by its place in the whole grid
+        raise bad_capacity_of(problem) from error  # reports the position in the whole grid
     number_types = choose_number_types(problem, [max(column) for column in zip(*bounds, strict=True)], True)
     return on_all_gpus(lambda i: Slab(gpus[i], parts[i], *fill(capacities[i], parts[i], number_types)), gpus)
 
 
 def upload_capacities(problem: Problem, part: Part) -> CapacityArrays:
-    """The arrays of a slab, ghosts included, on their way to the GPU this thread works on."""
+    """Upload the arrays of a slab, including ghost tiles, to the GPU that is active in this thread."""
     synchronize()
     flat = make_layout((part.stop - part.start, *problem.shape[1:]), problem.edges)
     capacities = CapacityArrays(part_of(problem, part.start, part.stop), StateLayout(flat, part.tiles, 1))
@@ -80,25 +80,25 @@ def upload_capacities(problem: Problem, part: Part) -> CapacityArrays:
 
 
 def part_of(problem: Problem, first: int, last: int) -> Problem:
-    """Lines first ... last - 1 of a problem on the host, without copies."""
+    """Lines first to last - 1 of a problem on the host, without copies."""
     cut = problem.changed(lambda a: a[first:last] if a.ndim else a)
     return cut._replace(shape=(last - first, *problem.shape[1:]))
 
 
 def fill(capacities: CapacityArrays, part: Part, number_types: NumberTypes) -> tuple[State, State]:
-    """The state of a slab, and that of its own tiles."""
+    """Load a slab: its state, and the state of the tiles that it owns."""
     with refusing():
         state = capacities.fill(number_types)
     own = own_state(state, capacities, part)
     ghosts_before, ghosts_after = part.ghosts_before * CELLS, part.ghosts_after * CELLS
-    # Ghosts have been read like all others; now they hold what is pushed to them, which is nothing so far.
+    # Ghost tiles were loaded like the others.  From now on they hold flow pushed to them, at first none.
     for array, each in ((state.excess, 1), (state.residual, part.tiles.arcs)):
         if ghosts_before:
             clear(array[: ghosts_before * each])
         if ghosts_after:
             clear(array[array.size - ghosts_after * each :])
     if (ghosts_before or ghosts_after) and not isinstance(number_types.unit, float):
-        # Once more without the ghosts, for the sum of what leads to the sink: the value of integers is made of it.
+        # Sum the capacities to the sink again without ghost tiles: the value of integer problems depends on the sum.
         clear(state.sums)
         scale = np.float64(number_types.scale)
         grid = grid_for(own.layout.runs, 1, 1)
@@ -109,9 +109,9 @@ def fill(capacities: CapacityArrays, part: Part, number_types: NumberTypes) -> t
 
 
 def own_state(state: State, capacities: CapacityArrays, part: Part) -> State:
-    """The tiles a slab owns as a state of their own, in the same memory.
+    """The tiles that a slab owns as a separate state in the same memory.
 
-    Its form reads terminals and the mask where the slab's own lines begin; it is not good for arcs.
+    Its form addresses terminals and the mask from the slab's first own line on; it must not be used for arcs.
     """
     if part.ghosts_before == part.ghosts_after == 0:
         return state

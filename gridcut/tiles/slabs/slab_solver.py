@@ -1,4 +1,4 @@
-"""One slab on its GPU: the launches of a round, and its borders to the neighbours."""
+"""One slab on its GPU: the launches of a round, and the boundaries to adjacent slabs."""
 
 from typing import NamedTuple
 
@@ -34,7 +34,7 @@ from gridcut.tiles.tiles import MAX_WORKERS, SMALL_GRID_TILES, make_state, searc
 
 
 class SlabSolver:
-    """A slab and what its GPU can be told to do; nothing here waits for the GPU but `counts` and `set_count`."""
+    """A slab and the launches on its GPU; only `counts` and `set_count` wait for the GPU."""
 
     def __init__(self, slab: Slab, steps_per_pixel: int):
         self.slab = slab
@@ -73,13 +73,13 @@ class SlabSolver:
             self._search()
 
     def discharge(self, discharge_ratio: float, push_only: bool) -> None:
-        """level: pixels may not rise."""
+        """push_only: pixels are not relabeled."""
         with self.gpu.active():
             arguments = (*self._arguments, np.float64(discharge_ratio), np.int32(0 if push_only else 1))
             prepare(self._discharge, self._blocks, THREADS, *arguments, shared=self._shared)()
 
     def counts(self):
-        """Counts and times of the kernels, after all they were told to do."""
+        """Counts and times (see tile_kernels.py), after all launches so far have finished."""
         with self.gpu.active():
             tally = download(self.memory.tally)
         return tally[: COUNTS // 2].view(np.int32), tally[COUNTS // 2 :]
@@ -118,7 +118,7 @@ class SlabSolver:
 
 
 class ReceiveBuffers(NamedTuple):
-    """Where a slab expects what its neighbour sends."""
+    """Buffers of a slab that its neighbour copies into."""
 
     gpu: Gpu
     heights: object
@@ -126,7 +126,7 @@ class ReceiveBuffers(NamedTuple):
 
 
 class Boundary:
-    """A face of a slab: buffers to and from the neighbour, and the launches that fill and read them.
+    """A face of a slab: buffers to and from the adjacent slab, and the launches that pack and unpack them.
 
     receive, send_to    its own ReceiveBuffers, and the neighbour's; not the neighbour itself, whose memory a cycle of
                         references would keep alive
@@ -172,7 +172,7 @@ class Boundary:
 
 
 def connect(solvers: list[SlabSolver]) -> None:
-    """Tell every border where to send to: the last of a slab meets the first of the next."""
+    """Connect the last boundary of each slab with the first one of the next slab."""
     for one, other in zip(solvers, solvers[1:], strict=False):
         last, first = one.boundaries[-1], other.boundaries[0]
         last.send_to, first.send_to = first.receive, last.receive

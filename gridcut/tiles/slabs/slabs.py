@@ -1,30 +1,34 @@
-"""Tiles on several GPUs: a slab each, which relabel and discharge at the same time.
+"""Tiles on several GPUs: each GPU relabels and discharges one slab, all concurrently.
 
-    relabel      every slab for itself, as if nothing behind its borders led to the sink; then heights along the
-                 borders go to the neighbours, who search on where that is nearer, ENOUGH times: distances, but for
-                 flow that has to cross borders again and again
-    discharge    all slabs at once, ghosts standing still; what is pushed over a border stays with the ghosts
-    exchange     what the ghosts hold goes to the slabs that own them
-    ...          until after a relabeling no slab has excess that can reach the sink
+    relabel      each slab independently, as if no path to the sink crossed its boundaries; then boundary heights are
+                 sent to the adjacent slabs, which continue the search where that decreases heights, HEIGHT_EXCHANGES
+                 times.  The result is exact except for paths that cross boundaries more often
+    discharge    all slabs concurrently, with the heights of ghost tiles fixed; flow pushed across a boundary is stored
+                 in the ghost tiles
+    exchange     the flow in the ghost tiles is sent to the slabs that own them
+    ...          repeat until, after a relabeling, no slab has excess that can reach the sink
 
-That regions may be discharged at the same time, each with the heights around it fixed, and hand over afterwards what
-crosses their borders, is due to Shekhovtsov and Hlaváč [1], who follow Delong and Boykov [2].  Neighbours that push
-against each other along one edge do no harm: each takes from its own direction, so both stay within their
-capacities, and heights that are out of date cost time only.  From round MANY on nothing rises between two
-relabelings, so that flow goes down along exact distances there too, which ends for certain.
+Discharging regions concurrently, with the heights around each fixed, and exchanging the flow across boundaries
+afterwards is due to Shekhovtsov and Hlaváč [1], who follow Delong and Boykov [2].  Two slabs may push against each
+other along one edge: each takes from its own direction, so both stay within their capacities.  Heights that are out of
+date cost time only.
 
-Where few tiles are at work, relabelings are local (gridcut/tiles/tile_kernels.py), each slab for itself, and heights
-are exchanged once.  Only a relabeling of the whole grid in which heights are exchanged until nothing changes says that
-all is done, and from round MANY on there is no other.
+If few tiles are discharged, relabelings are local (gridcut/tiles/tile_kernels.py), in each slab independently, and
+heights are exchanged once.  Only a relabeling of the whole grid that exchanges heights until none changes can end the
+solve.
 
-The host launches, and looks at the counts of all slabs once in a round and once for every exchange of heights in a
-relabeling of the whole grid.
+Termination: from round FALLBACK_ROUND on pixels are not relabeled between two relabelings, and after the first such
+round every relabeling is of that kind.  A thread then pushes from p to q only if height[p] > height[q], for exact
+distances that stay constant during the round, so the argument of gridcut/tiles/tiles.py applies.
+
+The host reads the counts of all slabs once per round, and once per exchange of heights in a relabeling of the whole
+grid.
 
 [1] Shekhovtsov, Hlaváč. "A distributed mincut/maxflow algorithm combining path augmentation and push-relabel."
     IJCV 2013.
 [2] Delong, Boykov. "A scalable graph-cut algorithm for N-D grids." CVPR 2008.
 
-O(n^2 m) operations; memory as gridcut/tiles/tiles.py on each GPU for its slab and two planes of tiles.
+O(n^2 m) operations; memory per GPU as in gridcut/tiles/tiles.py, for its slab and two planes of tiles.
 """
 
 import itertools
@@ -52,13 +56,13 @@ from gridcut.tiles.tile_kernels import (
 )
 from gridcut.tiles.tiles import FALLBACK_ROUND
 
-HEIGHT_EXCHANGES = 2  # exchanges of heights in a relabeling that does not have to be exact
+HEIGHT_EXCHANGES = 2  # exchanges of heights in a relabeling that need not be exact
 
 
 def solve(slabs, *, callback=None, steps_per_pixel=32, discharge_ratio=1.0):
-    """Solve in place; the machines, which hold heights and the sink side of every slab, and counts of what was done.
+    """Solve in place.  Returns the solvers, which hold the heights and the sink side of each slab, and stats.
 
-    steps, balance    as those of gridcut.tiles.tiles
+    steps_per_pixel, discharge_ratio    as in gridcut.tiles.tiles.solve
     """
     steps_per_pixel = check_count("steps_per_pixel", steps_per_pixel, 1, MAX_STEPS)
     discharge_ratio = check_positive("discharge_ratio", discharge_ratio)
@@ -68,7 +72,7 @@ def solve(slabs, *, callback=None, steps_per_pixel=32, discharge_ratio=1.0):
 
 
 class Rounds:
-    """The rounds of a solve, and what they have counted; kernel_seconds are those of the slowest slab."""
+    """The rounds of a solve and their counters; kernel_seconds are those of the slowest slab."""
 
     def __init__(self, solvers: list[SlabSolver], discharge_ratio: float, callback):
         self.solvers = solvers
@@ -111,9 +115,9 @@ class Rounds:
             local = few and not no_work and not push_only and end - whole_end < whole_seconds * LOCAL_RELABEL_RATIO
 
     def relabel_whole(self, max_exchanges: int | None) -> tuple[list[float], bool]:
-        """Distances, exact unless heights were exchanged `most` times before nothing changed; whether they are.
+        """Relabel the whole grid, with at most `max_exchanges` exchanges of heights (None: until no height changes).
 
-        The first result: by how much longer the slowest slab was searched than each.
+        Returns, per slab, the search time of the slowest slab relative to its own, and whether all heights are exact.
         """
         exact = False
         for solver in self.solvers:
@@ -126,7 +130,7 @@ class Rounds:
                 exact = True
                 break
             for solver in again:
-                solver.relabel()  # goes on, as the last exchange has told it
+                solver.relabel()  # resumes: the last exchange has set the mode to CONTINUED
         if not exact:
             self.exchange_heights(requeue=False)
             counts = [solver.counts() for solver in self.solvers]
@@ -135,7 +139,7 @@ class Rounds:
         return [max(took) / one for one in took], exact
 
     def relabel_local(self) -> list[float]:
-        """Distances in tiles near those that were discharged last."""
+        """Relabel only tiles near those that were discharged in the last round."""
         for solver in self.solvers:
             solver.set_count(RELABEL_MODE, LOCAL)
         for solver in self.solvers:

@@ -1,17 +1,17 @@
-"""How a grid is cut into slabs along its first axis; needs no GPU.
+"""Division of a grid into slabs along its first axis; needs no GPU.
 
 ::
 
-      lines (rows of a picture, planes of a volume)      slab 0        slab 1        slab 2
+      lines (rows of an image, planes of a volume)       slab 0        slab 1        slab 2
       0 ............ tiles of plane 0                    owned
       32 ........... tiles of plane 1                    owned         ghosts
       64 ........... tiles of plane 2                    ghosts        owned         ghosts
       96 ........... tiles of plane 3                                  ghosts        owned
 
-A slab owns whole planes of tiles, and holds one more on each side where the grid goes on: ghosts, which belong to the
-neighbour.  Tiles of a plane lie next to each other in a TileLayout, so what a slab owns is one piece of its arrays.
-Arcs reach one line at most, so of a plane of ghosts only the *face* counts: the lines next to the border.  The pixels
-of a face lie next to each other in every tile.
+A slab owns whole planes of tiles.  On each side where the grid continues it also holds one plane of *ghost tiles*, the
+halo of the slab, which belong to the adjacent slab.  The tiles of a plane are contiguous in a TileLayout, so the tiles
+that a slab owns are one contiguous part of its arrays.  Arcs cross at most one line, so only one line of a plane of
+ghost tiles matters, the *face*: the line next to the boundary.  In each tile the pixels of a face are contiguous.
 """
 
 from typing import NamedTuple
@@ -22,9 +22,10 @@ BEFORE, AFTER = -1, 1  # sides of a slab
 
 
 class Part(NamedTuple):
-    """A slab: lines first ... last - 1 of the grid are its own, start ... stop - 1 those of all its tiles.
+    """A slab: it owns lines first to last - 1 of the grid; all its tiles cover lines start to stop - 1.
 
-    tiles    the layout of all its tiles;  own: of those it owns
+    tiles    the layout of all its tiles
+    own      the layout of the tiles that it owns
     """
 
     first: int
@@ -36,22 +37,22 @@ class Part(NamedTuple):
 
     @property
     def axis(self) -> int:
-        """The first axis of the grid among z, y, x."""
+        """The grid's first axis: 0, 1 or 2 for z, y or x."""
         return first_axis(self.tiles)
 
     @property
     def is_line(self) -> bool:
-        """A grid of one axis, which is never cut."""
+        """Whether the grid has one axis; such a grid is never divided."""
         return self.last != self.own.extent[self.axis] + self.first
 
     @property
     def plane(self) -> int:
-        """Tiles of a plane."""
+        """Tiles per plane."""
         return self.tiles.count // self.tiles.tiles[self.axis]
 
     @property
     def ghosts_before(self) -> int:
-        """Ghosts before the tiles it owns."""
+        """Ghost tiles before the tiles it owns."""
         return self.plane if self.start < self.first else 0
 
     @property
@@ -59,7 +60,7 @@ class Part(NamedTuple):
         return self.tiles.count - self.ghosts_before - self.own.count
 
     def faces(self) -> list["Face"]:
-        """The faces where the grid goes on."""
+        """The faces on the sides where the grid continues."""
         found = []
         if self.ghosts_before:
             found.append(self._face(BEFORE, self.ghosts_before, 0))
@@ -83,15 +84,15 @@ class Part(NamedTuple):
 
 
 class Face(NamedTuple):
-    """Where a slab meets the next one.
+    """The face between a slab and an adjacent one.
 
-    Pixel j lies in tile j // pixels of the plane, there at `place` + j % pixels.
+    Pixel j of the face is pixel offset + j % pixels of tile j // pixels of the plane.
 
-    own, ghosts              the first tiles of the planes on this side of the border and on the other
-    own_place, ghost_place   where the face begins in a tile of each
-    pixels, cells            pixels of the face in a tile, and in all
+    own, ghosts              the first tiles of the planes on this side of the boundary and on the other side
+    own_offset, ghost_offset index of the face's first pixel in each tile of these planes
+    pixels, cells            pixels of the face per tile, and in total
     tiles                    rows and columns of tiles
-    across                   (k, dy, dx) of the arcs over the border, from here to there: its offset along the face
+    across                   (k, dy, dx) of each arc across the boundary, from this side: index, offset along the face
     """
 
     side: int
@@ -106,12 +107,12 @@ class Face(NamedTuple):
 
 
 def first_axis(tiles: TileLayout) -> int:
-    """Where slabs are cut: planes of volumes, rows of pictures.  A line is one row of a picture."""
+    """Axis along which a grid is divided: z for volumes, y for images.  A grid with one axis is an image of one row."""
     return 0 if tiles.tile[0] > 1 else 1
 
 
 def split(shape: tuple[int, ...], offsets, count: int) -> list[Part]:
-    """Slabs of a grid of this shape, `count` of them or as many as there are planes of tiles; offsets as in Layout."""
+    """Divide a grid into `count` slabs, but at most one per plane of tiles; offsets as in Layout."""
     whole = make_tile_layout(1, shape, offsets)
     axis = first_axis(whole)
     planes, thick, lines = whole.tiles[axis], whole.tile[axis], whole.extent[axis]
