@@ -1,1 +1,1 @@
-"""Solvers for NVIDIA GPUs, one algorithm a file or folder; imported when a GPU is asked for, never before."""
+"""Loading, measuring and changing problems on NVIDIA GPUs; imported only when a GPU is used."""

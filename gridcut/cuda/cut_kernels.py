@@ -35,7 +35,7 @@ from gridcut.device.cuda import cuda, cuda_kernel, device_function
 
 @device_function
 def rounding_loss(value, scale, unit, form):
-    """What rounding a capacity takes away."""
+    """The part of a capacity that is lost by rounding."""
     exact = value * scale * np.float64(form[FINER])
     most = np.float64(form[MAX_UNITS])
     return value - np.float64(math.floor(exact if exact < most else most)) * unit
@@ -78,9 +78,9 @@ def cut_array(data, row, mask, form, labels, scale, unit, partial, losses, job, 
 def cut_kernel(
     data0, data1, data2, data3, row0, row1, row2, row3, mask, form, labels, scale, unit, partial, losses, first, jobs
 ):
-    """Capacities across the cut and what rounding loses of them, of every warp for every image and array.
+    """Sum the capacities across the cut, and the parts lost by rounding, of up to four arrays.
 
-    Added up in one order always.
+    partial, losses: one element per image, array and warp.
     """
     slot = cuda.blockIdx.y
     if slot == 0:
@@ -95,7 +95,7 @@ def cut_kernel(
 
 @cuda_kernel
 def differences_kernel(source, sink, mask, form, labels, scale, unit, partial, losses, shared, job, jobs):
-    """The same for the difference of both terminals, and what they share, as in gridcut/core/cut_capacity.py."""
+    """The same for the difference of both terminals, and for their minimum, as in gridcut/core/cut_capacity.py."""
     runs = runs_of(form)
     warps = run_step()
     b = np.int64(cuda.blockIdx.z)

@@ -1,7 +1,7 @@
-"""Changing capacities under a flow on a GPU: what gridcut/core/changes.py does, at all pixels at once.
+"""Changing capacities under a flow on a GPU: gridcut/core/changes.py, in parallel over all pixels.
 
-The kernels compare the new arrays with the old ones; where a residual would become negative, the overdraft is pushed
-back over its arc.  Both directions of an edge are changed together, so that no residual is too large in between.
+The kernels compare new arrays with old ones.  If a residual would become negative, the missing amount is pushed back
+over its arc.  One thread changes both directions of an edge, so no residual is too large in the meantime.
 """
 
 import numpy as np
@@ -29,7 +29,7 @@ from gridcut.device.cuda import cuda, cuda_kernel
 
 @cuda_kernel
 def copy_kernel(data, row, form, out):
-    """A contiguous copy of an array, in raster order."""
+    """Copy an array to a contiguous one, in raster order."""
     runs = runs_of(form)
     run = first_run()
     while run < runs:
@@ -41,7 +41,7 @@ def copy_kernel(data, row, form, out):
 
 @cuda_kernel
 def scatter_kernel(places, values, out):
-    """out[places] = values; no place twice."""
+    """out[places] = values; `places` has no duplicates."""
     i = np.int64(cuda.grid(1))
     while i < places.size:
         out[places[i]] = values[i]
@@ -50,7 +50,7 @@ def scatter_kernel(places, values, out):
 
 @cuda_kernel
 def change_terminal_kernel(new, old, row, mask, new_form, old_form, scale, excess, to_sink):
-    """The excess changes by as much as a terminal; to_sink: the sum of the sink's capacities, in halves."""
+    """Change the excess by as much as a terminal capacity; to_sink: sum of the sink's capacities, in 32-bit halves."""
     low = np.int64(0)
     high = np.int64(0)
     runs = runs_of(old_form)
@@ -74,7 +74,7 @@ def change_terminal_kernel(new, old, row, mask, new_form, old_form, scale, exces
 
 @cuda_kernel
 def change_arcs_kernel(new, new_back, old, old_back, row, mask, new_form, old_form, scale, excess, residual):
-    """The residuals of arc p -> q, of this row, and of its opposite change by as much as their capacities."""
+    """Change the residuals of arc p -> q of `row` and of its opposite by as much as their capacities."""
     runs = runs_of(old_form)
     k = np.int64(row - ARC)
     back = (k ^ 1) + ARC
@@ -95,7 +95,7 @@ def change_arcs_kernel(new, new_back, old, old_back, row, mask, new_form, old_fo
                 here += (k ^ 1) * arc
                 left = np.int64(residual[there]) + change
                 left_back = np.int64(residual[here]) + change_back
-                over = np.int64(0)  # sent back from q to p
+                over = np.int64(0)  # flow pushed back from q to p
                 if left < 0:
                     over = -left
                 elif left_back < 0:
@@ -109,7 +109,7 @@ def change_arcs_kernel(new, new_back, old, old_back, row, mask, new_form, old_fo
 
 
 def kernels():
-    """Every kernel, with argument types it is launched with."""
+    """List (name, kernel, argument types), for the compile tests."""
     form, mask = int64[::1], uint8[::1]
     listed = []
     for data, excess, residual in (

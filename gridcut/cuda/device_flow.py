@@ -1,4 +1,4 @@
-"""The device path of max_flow: load, solve, labels and value, all on the GPU; proofs come back to the host."""
+"""max_flow on one GPU: load, solve, labels and value on the GPU; certificates and flows on the host."""
 
 import math
 import time
@@ -21,7 +21,7 @@ from gridcut.device.arrays import GpuTimer, allocate, download, overwrite, refus
 from gridcut.device.launch import launch
 from gridcut.tiles.tile_layout import to_flat
 
-SUM_BLOCKS = 264  # blocks that leave partial sums for the host to add
+SUM_BLOCKS = 264  # blocks that write partial sums, which the host adds
 
 
 class Clock:
@@ -34,10 +34,10 @@ class Clock:
         self.seconds = {}
 
     def phase(self, name: str, asynchronous: bool = False) -> None:
-        """The end of a phase: the GPU has done what belongs to it.
+        """End a phase.
 
-        ahead: it may still be at work, and is not waited for; at the end of the next phase its clock tells which of
-        the two the time belongs to.
+        asynchronous: the GPU may not have finished the phase, and is not waited for.  At the end of the next phase a
+        GPU timer shows how the time is divided between the two.
         """
         late = 0.0
         if self._unfinished is not None:
@@ -52,11 +52,11 @@ class Clock:
 
 
 def solve_on_device(problem: Problem, name: str, solve, parameters: dict, callback):
-    """All images of a problem that is not empty.
+    """Solve all images of a nonempty problem.
 
-    Returns the problem as it was solved, the state, labels as bytes on the GPU, values, stats, a clock, and which
-    images of a batch have to be solved again alone, as rounding lost too much of their cuts.  A single image is solved
-    again here.
+    Returns the problem as it was solved, the state, labels as bytes on the GPU, values, stats, a clock, and the indices
+    of the images of a batch that must be solved again separately, since rounding lost too much of their cuts.  A single
+    image is solved again here.
     """
     clock = Clock()
     tiled = methods.works_on_tiles(name)
@@ -69,7 +69,7 @@ def solve_on_device(problem: Problem, name: str, solve, parameters: dict, callba
         problem = problem._replace(bound=number_types.bound)
         state = capacities.fill(number_types)
         if not problem.is_float:
-            capacities = None  # frees the copies of arrays on the host; floats are summed again below
+            capacities = None  # frees copies of host arrays; floats are needed again for the sums below
         clock.phase("load", asynchronous=True)
         sink_side, _, stats = run_solver(solve, state, parameters, callback)
         clock.phase("solve")
@@ -87,7 +87,7 @@ def solve_on_device(problem: Problem, name: str, solve, parameters: dict, callba
         if bound is None:
             break
         problem = problem._replace(bound=bound)
-        del state  # its memory is for the next one
+        del state  # frees its memory for the next state
     stats = {
         **stats,
         "seconds": clock.seconds,
@@ -98,13 +98,13 @@ def solve_on_device(problem: Problem, name: str, solve, parameters: dict, callba
 
 
 def bound_of(problem: Problem, cut: Measured, labels, unit: float, bounds: list) -> float | None:
-    """As `gridcut.core.float_refinement.next_bound`; ValueError for an infinite cut.  labels: on the GPU."""
+    """As `gridcut.core.float_refinement.next_bound`; ValueError for an infinite cut.  labels: bytes on the GPU."""
     check_finite(cut.value, problem.on_host, lambda: download(labels).view(np.bool_).reshape(problem.shape))
     return next_bound(cut, unit, lambda: bounds)
 
 
 def max_flow_on_device(problem: Problem, name: str, solve, parameters: dict, callback) -> Cut:
-    """The cut of one problem that is not empty."""
+    """Return the cut of a single nonempty problem."""
     problem, state, labels, values, stats, clock, _ = solve_on_device(problem, name, solve, parameters, callback)
     labels = return_as(labels.view(np.bool_).reshape(problem.shape), problem.library)
     clock.phase("download")
@@ -113,10 +113,7 @@ def max_flow_on_device(problem: Problem, name: str, solve, parameters: dict, cal
 
 
 def batch_on_device(problem: Problem, name: str, solve, parameters: dict, callback):
-    """The cuts of all images of a batch that is not empty.
-
-    Returns labels of all, values, stats, and for each image its stats and a `Later`.
-    """
+    """Return the cuts of all images of a nonempty batch: labels, values, stats, and (stats, LazySolved) per image."""
     problem, state, labels, values, stats, clock, again = solve_on_device(problem, name, solve, parameters, callback)
     alone = {i: item_on_device(problem, i, name, solve, parameters) for i in again}
     for i, found in alone.items():
@@ -133,7 +130,7 @@ def batch_on_device(problem: Problem, name: str, solve, parameters: dict, callba
 
 
 def item_on_device(problem: Problem, i: int, name: str, solve, parameters: dict) -> Cut:
-    """The cut of one image of a batch, solved alone."""
+    """Return the cut of one image of a batch, solved separately."""
     try:
         return max_flow_on_device(problem.item(i)._replace(bound=None), name, solve, parameters, None)
     except ValueError as error:
@@ -141,7 +138,7 @@ def item_on_device(problem: Problem, i: int, name: str, solve, parameters: dict)
 
 
 def run_solver(solve, state: State, parameters: dict, callback, warm=None):
-    """Call a solver on its state: the sink side as `labels_kernel` reads it, what it wants back, and stats."""
+    """Run a solver: the sink side as `labels_kernel` reads it, its memory to pass as `warm` next time, and stats."""
     layout = state.layout
     with refusing():
         if layout.tiles is not None:
@@ -156,8 +153,9 @@ def run_solver(solve, state: State, parameters: dict, callback, warm=None):
 def labels_and_values(state: State, sink_side, capacities: CapacityArrays | None):
     """Labels of all pixels as bytes on the GPU, and the value of every image, `Measured` for floats.
 
-    Integers: the capacity to the sink in all, and the excess on the sink side, which is less what of it is left:
-    condition (4) of gridcut/core/certificate.py.  Floats: the capacities across the cut, from the arrays of `sheet`.
+    The value of an integer problem is the total capacity to the sink plus the excess on the sink side (negative: unused
+    capacity to the sink), by condition (4) of gridcut/core/certificate.py.  For floats the capacities across the cut
+    are summed, from `capacities`.
     """
     layout = state.layout
     (labels,) = allocate((layout.pixels, np.uint8))
@@ -172,7 +170,7 @@ def labels_and_values(state: State, sink_side, capacities: CapacityArrays | None
 
 
 def measure_cuts(capacities: CapacityArrays, labels, number_types: NumberTypes) -> list[Measured]:
-    """The cut of every image, summed as float64 in the same order at every call."""
+    """Measure the cut of every image in float64; the order of summation is the same at every call."""
     layout = capacities.layout
     clamped = number_types.bound is not None
     rows = [] if clamped else [SOURCE, SINK]
@@ -192,13 +190,13 @@ def measure_cuts(capacities: CapacityArrays, labels, number_types: NumberTypes) 
     if clamped:
         terminals = (capacities.data(SOURCE), capacities.data(SINK), capacities.mask, capacities.form)
         launch(differences_kernel, *grid, *terminals, *real, partial, losses, shared, np.int32(first), np.int32(jobs))
-    with np.errstate(over="ignore"):  # a sum that is no float is refused later
+    with np.errstate(over="ignore"):  # an infinite sum raises an error later
         sums = [download(array).reshape(layout.items, -1).sum(axis=1).tolist() for array in (partial, losses, shared)]
     return [Measured(reduced + common, reduced, loss) for reduced, loss, common in zip(*sums, strict=True)]
 
 
 class Fetched:
-    """A state on the GPU that is copied to the host when a certificate or a flow first asks for it."""
+    """A state on the GPU that is copied to the host when a certificate or a flow first needs it."""
 
     def __init__(self, problem: Problem, state: State):
         self._problem = problem
@@ -207,21 +205,21 @@ class Fetched:
         self._arrays = None
 
     def solved(self, item: int = 0) -> Solved:
-        """What certificates and flows are made from, for one image."""
+        """The `Solved` of one image, from which certificates and flows are computed."""
         if self._arrays is None:
             self._arrays = self._state.excess.copy_to_host(), self._state.residual.copy_to_host()
-            self._state = None  # lets go of the memory on the GPU
+            self._state = None  # frees its memory on the GPU
         problem = self.given(item)
         excess, residual = self._arrays
         if self._problem.items is None:
-            self._arrays = None  # asked for once
+            self._arrays = None  # a single image is fetched only once
         layout = self._layout
         if layout.tiles is not None:
             excess, residual = to_flat(layout.tiles, excess, residual, layout.flat, item)
         return Solved(problem, reader(problem, layout.flat), Grid(layout.flat, excess, residual, self._unit), [])
 
     def given(self, item: int = 0) -> Problem:
-        """The capacities of one image, on the host, as they are now."""
+        """The problem of one image on the host, with the present capacities."""
         return self._problem.item(item).on_host()
 
 

@@ -1,7 +1,7 @@
-"""Reading a caller's arrays into the layouts of the GPU: one look at all capacities, then one pass to place them.
+"""Loading a caller's arrays into the layouts of the GPU: one pass finds the largest capacities, one stores them.
 
-Arrays on the GPU are read where they lie.  Arrays on the host are copied there one by one; they stay until the
-capacities are placed if there is room for all of them, else each is copied twice.
+Arrays on the GPU are read in place.  Arrays on the host are copied to the GPU one by one.  The copies are kept between
+the two passes if there is memory for all of them; else each array is copied twice.
 """
 
 import math
@@ -37,12 +37,12 @@ from gridcut.device.arrays import DeviceArray, allocate, download, free_bytes, o
 from gridcut.device.launch import launch
 from gridcut.tiles.tile_layout import TileLayout, make_tile_layout
 
-MAX_NARROW_SUM = 65535  # what both directions of an edge may hold together in uint16
-MEMORY_MARGIN = 1.2  # part of the free memory that is left for a solver, when copies of host arrays are kept
+MAX_NARROW_SUM = 65535  # largest sum of both directions of an edge for residuals in uint16
+MEMORY_MARGIN = 1.2  # copies of host arrays are kept if they and the state, times this, fit into free memory
 
 
 class StateLayout(NamedTuple):
-    """The layout of a state: `flat` of one image always, `tiles` if the state lies in tiles."""
+    """The layout of a state: `flat`, of one image, always; `tiles`, of all images, if the state is in tiles."""
 
     flat: Layout
     tiles: TileLayout | None
@@ -70,7 +70,7 @@ class StateLayout(NamedTuple):
 
 
 class NumberTypes(NamedTuple):
-    """What the state is held in; unit: what 1 is worth, as in gridcut.core.grid.Grid; bound: as in Problem."""
+    """Dtypes of the state; unit: value of 1, as in gridcut.core.grid.Grid; bound: as in Problem."""
 
     excess: type
     residual: type
@@ -79,18 +79,18 @@ class NumberTypes(NamedTuple):
 
     @property
     def scale(self) -> float:
-        """What kernels multiply floats with first; 0: integers."""
+        """First factor of float capacities in kernels; 0 for integers."""
         return scale_of(self.unit, self.bound)[0] if isinstance(self.unit, float) else 0.0
 
     @property
     def form_entries(self) -> np.ndarray:
-        """MAX_UNITS to CLAMPED of the form."""
+        """Entries MAX_UNITS to CLAMPED of the form."""
         _, finer, most, _ = scale_of(self.unit, self.bound) or (1, 1, WHOLE, 1)
         return np.array([most, finer, self.bound is not None], np.int64)
 
 
 class State(NamedTuple):
-    """A problem on the GPU.  sums: first the capacities to the sink, then room for another sum, in halves."""
+    """A problem on the GPU.  sums: the capacities to the sink, then the excess left on the sink side, in halves."""
 
     layout: StateLayout
     number_types: NumberTypes
@@ -116,7 +116,7 @@ def make_state_layout(problem: Problem, tiled: bool) -> StateLayout:
 
 
 class CapacityArrays:
-    """The arrays of a problem as kernels read them: for every row of the form its data on the GPU.
+    """The capacity arrays of a problem as kernels read them: for each row of the form, its data on the GPU.
 
     form, mask    arguments of the kernels in gridcut/cuda/pixel_kernels.py
     """
@@ -138,7 +138,7 @@ class CapacityArrays:
         return wanted == 0 or (wanted + state) * MEMORY_MARGIN < free_bytes()
 
     def _constants(self) -> dict[int, np.ndarray]:
-        """Arrays of one number each; in the kind of some longer one where that holds it too: fewer kernels."""
+        """Arrays with one element, in the dtype of a larger array if that can hold it, so fewer kernels compile."""
         long = [a.dtype for row, a in self._of_row.items() if a.ndim and row != MASK]
         constants = {}
         for row, array in self._of_row.items():
@@ -149,7 +149,7 @@ class CapacityArrays:
         return constants
 
     def _upload_form(self, constants) -> None:
-        """The form and all constants in one copy."""
+        """Copy the form and all constants to the GPU in one transfer."""
         form = _form(self.problem, self.layout, self._of_row)
         form[MAX_UNITS : CLAMPED + 1] = self._form_entries
         block = np.zeros(form.size + len(constants), np.int64)
@@ -163,14 +163,14 @@ class CapacityArrays:
             self._copies[row] = memory[8 * (form.size + i) :][: array.itemsize].view(array.dtype)
 
     def data(self, row: int):
-        """The array of a row on the GPU."""
+        """The data of a row on the GPU."""
         if row in self._copies:
             return self._copies[row]
         array = self._of_row[row]
         if isinstance(array, DeviceArray):
             data = array.data
         else:
-            for other, copied in self._copies.items():  # an undirected edge fills two arcs
+            for other, copied in self._copies.items():  # an undirected edge serves two arcs
                 if self._of_row[other] is array:
                     return copied
             data = upload(array)
@@ -181,18 +181,18 @@ class CapacityArrays:
         return data
 
     def upload(self) -> None:
-        """Copy all arrays that are on the host, if there is room for them."""
+        """Copy all host arrays to the GPU, if there is memory for them."""
         if self._keep:
             for row in self._of_row:
                 self.data(row)
 
     def given_rows(self) -> list[int]:
-        """Rows of arrays the caller gave: arcs that read their opposite's array are left out."""
+        """Rows of the arrays passed by the caller, without arcs that read the array of their opposite."""
         flat, edges = self.layout.flat, self.problem.edges
         return [SOURCE, SINK, *(ARC + k for k in range(flat.arcs) if flat.offsets[k] in edges)]
 
     def groups(self, rows):
-        """Rows with their data, up to SLOTS of one dtype at a time: (rows, data)."""
+        """Yield (rows, data), up to SLOTS rows of one dtype at a time."""
         by_kind = {}
         for row in rows:
             kind = self._copies[row].dtype if row in self._copies else self._of_row[row].dtype
@@ -203,7 +203,7 @@ class CapacityArrays:
                 yield part, [self.data(row) for row in part]
 
     def launch(self, kernel, rows, *args) -> None:
-        """A kernel over all pixels for these rows: its slots, the form, and args."""
+        """Launch a kernel over all pixels for these rows; its arguments are the slots, mask, form and args."""
         for part, data in self.groups(rows):
             self.launch_group(kernel, part, data, *args)
 
@@ -214,7 +214,7 @@ class CapacityArrays:
         launch(kernel, *grid, *slots, self.mask, self.form, *args)
 
     def largest(self, rows: list[int]) -> dict[int, int | float]:
-        """The largest capacity of each row; ValueError for a negative one or NaN."""
+        """The largest capacity of each row; ValueError if one is negative or NaN."""
         count = ARC + self.layout.flat.arcs
         (sums,) = allocate((3 * count, np.int64), zero=True)
         whole, real, bad = sums[:count], sums[count : 2 * count].view(np.float64), sums[2 * count :]
@@ -230,11 +230,11 @@ class CapacityArrays:
         return found
 
     def bounds(self) -> list:
-        """Largest capacity of the source, the sink and each arc."""
+        """Largest capacity of the source, of the sink and of each arc."""
         return by_arc(self.largest(self.given_rows()), self.layout.flat.arcs)
 
     def replace(self, row: int, array: DeviceArray) -> None:
-        """Another array of the same shape and strides in the place of the one of this row."""
+        """Replace the array of this row by another one of the same shape and strides."""
         old = self._of_row[row]
         for other, known in self._of_row.items():
             if known is old:
@@ -242,7 +242,7 @@ class CapacityArrays:
                 self._copies.pop(other, None)
 
     def fill(self, number_types: NumberTypes) -> State:
-        """A new state with all capacities."""
+        """Allocate a state and load all capacities into it."""
         layout = self.layout
         cells = layout.cells
         state = allocate(
@@ -261,7 +261,7 @@ class CapacityArrays:
         return state
 
     def set_number_types(self, number_types: NumberTypes) -> None:
-        """Put into the form how float capacities become units, if it differs from what the form says."""
+        """Write the entries for the conversion of floats to units into the form, if they have changed."""
         wanted = number_types.form_entries
         if not np.array_equal(wanted, self._form_entries):
             overwrite(self.form[MAX_UNITS : CLAMPED + 1], wanted)
@@ -275,13 +275,13 @@ class CapacityArrays:
 
 
 def by_arc(largest: dict, arcs: int) -> list:
-    """Largest capacities in the order of `largest_capacities`; an arc without its own has its opposite's."""
+    """Largest capacities in the order of `largest_capacities`; an arc without an array gets its opposite's."""
     rows = range(ARC, ARC + arcs)
     return [largest[SOURCE], largest[SINK], *(largest.get(r, largest.get(((r - ARC) ^ 1) + ARC, 0)) for r in rows)]
 
 
 def choose_number_types(problem: Problem, bounds: list, tiled: bool) -> NumberTypes:
-    """The narrowest integers that hold every sum; for floats int64 and the unit."""
+    """The narrowest integer dtypes that hold every sum; for floats int64, and the unit."""
     if problem.is_float:
         return NumberTypes(np.int64, np.int64, *choose_unit(bounds, problem.bound))
     excess = integer_type(bounds)
@@ -295,7 +295,7 @@ def choose_number_types(problem: Problem, bounds: list, tiled: bool) -> NumberTy
 
 
 def bad_capacity_of(problem: Problem) -> ValueError:
-    """The error for the first capacity that no problem may have, found on the host."""
+    """The error for the first invalid capacity, which is searched on the host."""
     host = problem.on_host()
     layout = make_layout(problem.shape, problem.edges)
     for i in range(1 if problem.items is None else problem.items):
@@ -304,7 +304,7 @@ def bad_capacity_of(problem: Problem) -> ValueError:
             largest_capacities(item, reader(item, layout))
         except ValueError as error:
             return error if problem.items is None else ValueError(f"item {i}: {error}")
-    raise AssertionError("the GPU sees a bad capacity, the host none")
+    raise AssertionError("the GPU finds an invalid capacity, the host finds none")
 
 
 def _arrays_by_row(problem: Problem, layout: Layout) -> dict:
@@ -338,14 +338,16 @@ def _form(problem: Problem, layout: StateLayout, arrays: dict) -> np.ndarray:
     for row, array in arrays.items():
         start, strides = _strides(array, len(problem.shape))
         offset = layout.offset3(row)
-        if row >= ARC and flat.offsets[row - ARC] not in problem.edges:  # reads the opposite arc at the far end
+        if (
+            row >= ARC and flat.offsets[row - ARC] not in problem.edges
+        ):  # reads the array of the opposite arc, at the far end
             start += sum(o * s for o, s in zip(offset, strides[1:], strict=True))
         form[ROWS_START + ROW_ENTRIES * row : ROWS_START + ROW_ENTRIES * (row + 1)] = (start, *strides, *offset)
     return np.array(form, np.int64)
 
 
 def _strides(array, axes: int) -> tuple[int, tuple[int, ...]]:
-    """Where an array starts and its strides for image, z, y, x; host arrays are contiguous once they are copied."""
+    """Start of an array, and its strides for image, z, y, x; copies of host arrays are contiguous."""
     if isinstance(array, DeviceArray):
         start, strides = array.start, array.strides
     else:
@@ -357,7 +359,7 @@ def _strides(array, axes: int) -> tuple[int, tuple[int, ...]]:
 
 
 def _holds(kind: np.dtype, scalar: np.ndarray) -> bool:
-    """Whether a number keeps its value in another dtype."""
+    """Whether a number has the same value in another dtype."""
     value = scalar.item()
     if kind.kind != "f":
         return isinstance(value, int) and np.iinfo(kind).min <= value <= np.iinfo(kind).max

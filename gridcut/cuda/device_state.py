@@ -1,4 +1,4 @@
-"""What a Solver keeps on the GPU between solves: copies of all capacities, the state of its grid, a method's memory."""
+"""State of a `Solver` on the GPU between solves: copies of all capacities, excess and residuals, and solver memory."""
 
 import math
 
@@ -22,25 +22,25 @@ from gridcut.device.arrays import DeviceArray, allocate, clear, return_as, synch
 from gridcut.device.launch import launch
 from gridcut.methods import works_on_tiles
 
-COARSEST_BITS = 50  # floats keep a resolution of 2^-50 of the largest sum round a pixel, or better
+COARSEST_BITS = 50  # the unit of floats stays at most 2^-50 of the sum of the largest capacities
 
 
 class DeviceState:
-    """A problem that is not empty, copied, and the state of its last solve."""
+    """A copy of a nonempty problem, and the state of its last solve."""
 
     def __init__(self, problem: Problem, tiled: bool):
         synchronize()  # the caller's library may still be writing its arrays
         self._library = problem.library
-        self.epoch = 0  # one more after every update and solve, so that older cuts know they are old
+        self.epoch = 0  # incremented by every update and solve; cuts with an earlier epoch are stale
         capacities = CapacityArrays(problem, make_state_layout(problem, tiled))
-        capacities.bounds()  # refuses what no problem may hold before anything is kept
+        capacities.bounds()  # raises ValueError for invalid capacities before anything is stored
         self._problem = self._copied(problem, capacities)
         self._capacities = CapacityArrays(self._problem, capacities.layout)
         self._largest = self._capacities.largest(self._capacities.given_rows())
         self._fill()
 
     def _copied(self, problem: Problem, capacities: CapacityArrays) -> Problem:
-        """The problem with arrays of our own; offsets longer than the grid keep their names only."""
+        """The problem with copies of its arrays; offsets longer than the grid keep only their keys."""
         layout = capacities.layout.flat
         edges = {
             offset: _own(capacities, ARC + layout.arc(offset), array)
@@ -57,7 +57,7 @@ class DeviceState:
         )
 
     def _fill(self) -> None:
-        """Start cold from the capacities as they are now."""
+        """Reset to a cold start from the present capacities."""
         bounds = by_arc(self._largest, self._capacities.layout.flat.arcs)
         self._start(
             self._capacities.fill(choose_number_types(self._problem, bounds, self._capacities.layout.tiles is not None))
@@ -67,10 +67,10 @@ class DeviceState:
         self._state = state
         self._problem = self._problem._replace(bound=state.number_types.bound)
         self._warm = False
-        self._memory = None  # what the method is given back the next time, with its name
+        self._memory = None  # (method, memory that it is passed as `warm` in the next solve)
 
     def update(self, given: dict, index: np.ndarray | None) -> None:
-        """Take new capacities, checked but for their values; `index`: the pixels they are for, None: all."""
+        """Apply new capacities, validated except for their values; `index`: pixels that they are for, None: all."""
         synchronize()
         layout = self._capacities.layout.flat
         rows = {self._row(key): key for key in given if not isinstance(key, tuple) or key in layout.offsets}
@@ -87,10 +87,10 @@ class DeviceState:
         largest = self._largest | capacities.largest(list(rows))
         bounds = by_arc(largest, layout.arcs)
         number_types = choose_number_types(trial, bounds, self._capacities.layout.tiles is not None)
-        clamped = self._problem.bound is not None  # what a pixel's terminals count as depends on its arcs
+        clamped = self._problem.bound is not None  # clamped terminals depend on the arcs of their pixel
         if not clamped and _still_fits(self._state.number_types, number_types, bounds):
             self._apply(rows, capacities)
-        else:  # rare enough for a cold start: wider integers, or another unit for floats
+        else:  # rare, so a cold start is acceptable: wider integers, or another unit for floats
             self._start(capacities.fill(number_types))
         for row, key in rows.items():
             array = _own(capacities, row, given[key])
@@ -109,7 +109,7 @@ class DeviceState:
         return SOURCE if key == "source" else SINK
 
     def _scattered(self, row: int, array, index: np.ndarray) -> DeviceArray:
-        """A copy of our array of a row with new values at some pixels; the last one counts where one comes twice."""
+        """A copy of the array of a row with new values at `index`; for duplicates the last value is used."""
         own = self._capacities.data(row)
         array = array.host() if isinstance(array, DeviceArray) else array
         values = np.broadcast_to(array, index.shape)[::-1]
@@ -122,7 +122,7 @@ class DeviceState:
         return _as_own(copy, self._problem.shape)
 
     def _apply(self, rows: dict, capacities: CapacityArrays) -> None:
-        """Put the arrays of `sheet` into the excesses and residuals."""
+        """Change excess and residuals to the arrays of `capacities`."""
         state, old = self._state, self._capacities
         grid = grid_for(old.layout.runs, 1, 1)
         forms = (old.mask, capacities.form, old.form, np.float64(state.number_types.scale))
@@ -162,7 +162,7 @@ class DeviceState:
             if bound is None:
                 break
             self._problem, warm = problem._replace(bound=bound), False
-            self._state = state = None  # its memory is for the next one
+            self._state = state = None  # frees its memory for the next state
             self._fill()
             self._warm = True
         labels = return_as(labels.view(np.bool_).reshape(problem.shape), self._library)
@@ -180,7 +180,7 @@ class DeviceState:
 
 
 def _still_fits(now: NumberTypes, wanted: NumberTypes, bounds: list) -> bool:
-    """Whether new capacities fit the state as it is."""
+    """Whether the dtypes and the unit of the state suffice for the new capacities."""
     if isinstance(now.unit, float):
         total = sum(bounds)
         if wanted.bound is not None:
@@ -194,14 +194,14 @@ def _still_fits(now: NumberTypes, wanted: NumberTypes, bounds: list) -> bool:
 
 
 def _with_array(problem: Problem, key, array, row: int) -> Problem:
-    """The problem with another array for a terminal or an offset."""
+    """The problem with the array of a terminal or an offset replaced."""
     if row >= ARC:
         return problem._replace(edges={**problem.edges, key: array})
     return problem._replace(**{key: array})
 
 
 def _own(capacities: CapacityArrays, row: int, array) -> DeviceArray:
-    """A contiguous copy of the array of a row; what a sheet has copied from the host is our own already."""
+    """A contiguous copy of the array of a row; an upload of a host array is a copy already."""
     shape = capacities.problem.shape
     if not isinstance(array, DeviceArray) and array.ndim:
         return _as_own(capacities.data(row), shape)

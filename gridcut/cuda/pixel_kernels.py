@@ -1,13 +1,13 @@
-"""Kernels that walk over the pixels of a grid: capacities in, labels and sums out.
+"""Kernels over the pixels of a grid: load capacities into the state, and compute labels and sums from it.
 
-One set of kernels serves both layouts and all strides.  What they have to know lies in one small array on the GPU,
-the *form*: the numbers named below, then one row for each array that is read (PLANES + 8 * row):
+The same kernels serve both layouts and arrays of any strides.  One small array on the GPU, the *form*, holds what they
+need: the entries named below, then ROW_ENTRIES entries for each array that is read (from ROWS_START + 8 * row on):
 
   start, and the strides of image, z, y, x     pixel (b, z, y, x) is data[start + b * s0 + z * s1 + y * s2 + x * s3]
-  offset z, y, x                               of the arc; the array counts where the far end takes part too
+  offset z, y, x                               of the arc; a capacity is used if its far end is in the grid and the mask
 
-A warp walks along *runs* of 32 pixels of a line, one pixel a lane, so that reads and writes are coalesced: runs of
-one image over blockIdx.x, up to four arrays of one dtype over blockIdx.y, images over blockIdx.z.
+A warp processes *runs* of 32 pixels of a line, one pixel per lane, so that reads and writes are coalesced.  blockIdx.x
+covers the runs of an image, blockIdx.y up to four arrays of one dtype, blockIdx.z the images.
 """
 
 import math
@@ -19,23 +19,23 @@ from gridcut.core.units import WHOLE
 from gridcut.device.cuda import SIMULATED, WARP, cuda, cuda_kernel, device_function, shuffle
 
 FLAT, TILED = 0, 1
-KIND, ARCS, ITEMS, DEPTH, HEIGHT, WIDTH, RUNS, MASKED = range(8)  # RUNS: runs of a line
+KIND, ARCS, ITEMS, DEPTH, HEIGHT, WIDTH, RUNS, MASKED = range(8)  # RUNS: runs per line
 HEAD, STRIDE_Z, STRIDE_Y = 8, 9, 10  # of the flat layout
-TILES_Z, TILES_Y, TILES_X, LOG_Z, LOG_Y = 8, 9, 10, 11, 12  # of tiles: how many, and the logarithms of their sides
-# Of float capacities (gridcut/core/units.py): the most units, what `scale` leaves to multiply with, and if they are
-# clamped.
+TILES_Z, TILES_Y, TILES_X, LOG_Z, LOG_Y = 8, 9, 10, 11, 12  # tiles per axis, and log2 of their depth and height
+# For float capacities (gridcut/core/units.py): the maximum in units, the factor that `scale` leaves over, and whether
+# they are clamped.
 MAX_UNITS, FINER, CLAMPED = 13, 14, 15
 ROWS_START = 16
-ROW_ENTRIES = 8  # numbers of a row
+ROW_ENTRIES = 8  # entries per row
 MASK, SOURCE, SINK, ARC = 0, 1, 2, 3  # rows; arc k has row ARC + k
 
-SLOTS = 4  # arrays read by one launch
+SLOTS = 4  # arrays read per launch
 THREADS = 256
-MAX_BLOCKS = 1056  # enough to fill the largest GPUs; threads loop
+MAX_BLOCKS = 1056  # enough to fill the largest GPUs; kernels loop over the rest
 
 
 def grid_for(runs: int, items: int, slots: int, most: int = MAX_BLOCKS):
-    """The launch that walks over all runs of all images."""
+    """Blocks, and threads per block, of a launch over all runs of all images."""
     if SIMULATED:
         return (1, slots, items), WARP
     images = min(items, 65535)
@@ -45,7 +45,7 @@ def grid_for(runs: int, items: int, slots: int, most: int = MAX_BLOCKS):
 
 @device_function
 def pixel_of(form, run):
-    """(z, y, x) of this lane in a run; x may lie beyond the line."""
+    """(z, y, x) of this lane in a run; x may be beyond the end of the line."""
     run = np.uint32(run)
     runs = np.uint32(form[RUNS])
     height = np.uint32(form[HEIGHT])
@@ -57,7 +57,7 @@ def pixel_of(form, run):
 
 @device_function
 def runs_of(form):
-    """Runs of one image."""
+    """Number of runs per image."""
     return np.int32(form[DEPTH] * form[HEIGHT] * form[RUNS])
 
 
@@ -73,14 +73,14 @@ def run_step():
 
 @device_function
 def data_index(form, row, b, z, y, x):
-    """Where a plane holds a pixel."""
+    """Index of a pixel in the array of a row."""
     r = ROWS_START + ROW_ENTRIES * row
     return form[r] + b * form[r + 1] + z * form[r + 2] + y * form[r + 3] + x * form[r + 4]
 
 
 @device_function
 def is_used(form, mask, row, b, z, y, x):
-    """Whether a capacity counts: both ends lie in the grid and in the mask."""
+    """Whether a capacity is used: both ends are in the grid and in the mask."""
     if x >= form[WIDTH]:
         return False
     r = ROWS_START + ROW_ENTRIES * row
@@ -96,7 +96,7 @@ def is_used(form, mask, row, b, z, y, x):
 
 @device_function
 def state_index(form, b, z, y, x):
-    """Where a pixel lies: its excess, its residual of arc 0, and the step from one arc to the next."""
+    """Indices of a pixel's excess and of its residual of arc 0, and the stride between its arcs."""
     if form[KIND] == TILED:
         log_z = form[LOG_Z]
         log_y = form[LOG_Y]
@@ -111,7 +111,7 @@ def state_index(form, b, z, y, x):
 
 @device_function
 def units(value, scale):
-    """A cost in units: itself, or for scale != 0 the nearest multiple, ties to even."""
+    """A cost in units: unchanged if scale is 0, else rounded to nearest, ties to even."""
     if scale == 0:
         return np.int64(value)
     exact = np.float64(value) * scale
@@ -125,7 +125,7 @@ def units(value, scale):
 
 @device_function
 def capacity_units(value, scale, form):
-    """A capacity in units of the grid: itself, or for scale != 0 rounded down and clamped, as gridcut.core.units."""
+    """A capacity in units: unchanged if scale is 0, else rounded down and clamped, as in gridcut.core.units."""
     if scale == 0:
         return np.int64(value)
     exact = np.float64(value) * scale * np.float64(form[FINER])
@@ -137,7 +137,7 @@ def capacity_units(value, scale, form):
 
 @device_function
 def terminal_difference(source, sink, scale, form):
-    """source - sink in units, rounded towards 0, as gridcut.core.units.difference."""
+    """source - sink in units, rounded towards 0, as in gridcut.core.units.difference."""
     here = np.float64(source)
     there = np.float64(sink)
     finer = np.float64(form[FINER])
@@ -207,7 +207,7 @@ def bound_array(data, row, mask, form, largest, bad):
 
 @cuda_kernel
 def bounds_kernel(data0, data1, data2, data3, row0, row1, row2, row3, mask, form, largest, bad):
-    """largest[row]: the largest capacity that counts; bad[row]: whether one is negative or NaN.  Both come zeroed."""
+    """largest[row]: the largest used capacity; bad[row]: 1 if one is negative or NaN.  The caller zeroes both."""
     slot = cuda.blockIdx.y
     if slot == 0:
         bound_array(data0, row0, mask, form, largest, bad)
@@ -221,7 +221,7 @@ def bounds_kernel(data0, data1, data2, data3, row0, row1, row2, row3, mask, form
 
 @cuda_kernel
 def terminals_kernel(source, sink, mask, form, scale, excess, to_sink):
-    """excess = source - sink; to_sink: the sum of the sink's capacities in halves of 32 bits, for each image."""
+    """excess = source - sink; to_sink: per image, the sum of the sink's capacities, in 32-bit halves."""
     runs = runs_of(form)
     b = np.int64(cuda.blockIdx.z)
     while b < form[ITEMS]:
@@ -263,7 +263,7 @@ def load_array(data, row, mask, form, scale, residual):
 
 @cuda_kernel
 def arcs_kernel(data0, data1, data2, data3, row0, row1, row2, row3, mask, form, scale, residual):
-    """The residuals of up to four arcs are their capacities; those that do not count stay zero."""
+    """Set the residuals of up to four arcs to their capacities; unused ones stay zero."""
     slot = cuda.blockIdx.y
     if slot == 0:
         load_array(data0, row0, mask, form, scale, residual)
@@ -277,7 +277,7 @@ def arcs_kernel(data0, data1, data2, data3, row0, row1, row2, row3, mask, form, 
 
 @cuda_kernel
 def clamp_kernel(mask, form, excess, residual):
-    """Clamp the terminals of all pixels, given the arcs they have, as gridcut.core.units.clamp_kernel."""
+    """Clamp the terminals of all pixels to the sums of their arcs, as gridcut.core.units.clamp_kernel."""
     runs = runs_of(form)
     b = np.int64(cuda.blockIdx.z)
     while b < form[ITEMS]:
@@ -302,9 +302,9 @@ def clamp_kernel(mask, form, excess, residual):
 
 @cuda_kernel
 def labels_kernel(side, mask, form, excess, labels, left):
-    """labels of all pixels in raster order; left: the sum of the excess on the sink side, halves for each image.
+    """Set labels in raster order; left: per image, the sum of the excess on the sink side, in 32-bit halves.
 
-    side: the sink side as a solver leaves it, one bit a pixel in tiles, else one byte a cell.
+    side: the sink side as solvers return it: one bit per pixel in tiles, else one byte per cell.
     """
     runs = runs_of(form)
     b = np.int64(cuda.blockIdx.z)
@@ -335,7 +335,7 @@ def labels_kernel(side, mask, form, excess, labels, left):
 
 
 def kernels():
-    """Every kernel, with argument types it is launched with."""
+    """List (name, kernel, argument types), for the compile tests."""
     listed = []
     form, mask, labels = int64[::1], uint8[::1], uint8[::1]
     rows = (int32,) * SLOTS

@@ -5,9 +5,9 @@
     store_tile   store everything, and add the flow that left the tile to the neighbouring tiles
 
 Adjacent tiles have different colours, and only tiles of one colour are discharged at a time.  So the heights of the
-halo are constant, and each arc across the tile's boundary is modified by this block only.  Between two barriers threads
-take STEPS_PER_BARRIER steps without synchronising.  A thread may therefore read a height that is out of date; pushing to
-the lowest neighbour is correct in that case too (Hong's lock-free push-relabel).
+halo are constant, and each arc across the tile's boundary is modified by this block only.  Between two barriers each
+thread takes STEPS_PER_BARRIER steps without synchronising, so it may read a height that is out of date.  Pushing to the
+lowest neighbour is correct in that case too (Hong's lock-free push-relabel).
 
 Shared memory: h, the heights with the halo; from w[e_at] on the excess, then the residuals, one arc after the other.
 """
@@ -34,7 +34,7 @@ def tile_at(iz, iy, ix, sz, sy, sx, tiles, first):
 
 @device_function
 def enqueue(t, slot, queued, lists, counts, n):
-    """Append tile t to the list of `slot`, in the thread whose exchange changes queued[t] from 0 to 1 only."""
+    """Append tile t to the list of `slot`, unless queued[t] is 1: then it is in a list already."""
     if cuda.atomic.exch(queued, t, np.int32(1)) == 0:
         position = cuda.atomic.add(counts, slot, np.int32(1))
         lists[np.uint64((slot - FIRST_SLOT) * n + position)] = t

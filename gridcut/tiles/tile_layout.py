@@ -1,4 +1,4 @@
-"""The tiled layout of a grid on the GPU, and its conversion to and from the flat one; needs no GPU."""
+"""The tiled layout of a grid on the GPU, and conversions from and to the flat layout; needs no GPU."""
 
 import math
 from typing import NamedTuple
@@ -7,30 +7,30 @@ import numpy as np
 
 from gridcut.core.grid import Layout
 
-CELLS = 1024  # pixels of a tile
-LANES = 32  # pixels of a row: one for each thread of a warp
+CELLS = 1024  # pixels per tile
+LANES = 32  # pixels per row of a tile, one for each lane of a warp
 
 
 class TileLayout(NamedTuple):
-    """Where the pixels of one or more images of one shape lie: whole tiles, one after the other.
+    """Layout of one or more images of the same shape: whole tiles, one after the other.
 
     ::
 
               x ─►   32 columns: the lanes of a row
             ┌──────────┬──────────┬──────────┐
-          y │ tile 0   │ tile 1   │ tile 2 ░░│    a tile holds 1024 pixels: 32 rows of 32 in a picture,
+          y │ tile 0   │ tile 1   │ tile 2 ░░│    a tile holds 1024 pixels: 32 rows of 32 in an image,
           ▼ │ 32 rows  │          │        ░░│    4 layers of 8 rows of 32 in a volume
             ├──────────┼──────────┼──────────┤
             │ tile 3   │ tile 4   │ tile 5 ░░│    ░ outside the grid: excess and residuals are 0
             └──────────┴──────────┴──────────┘
 
-    items        images of a batch, each with tiles of its own, one image after the other
+    items        images of a batch; each has its own tiles, one image after the other
     extent       (depth, height, width) of one image; leading 1s for fewer axes
-    tile, tiles  shape of a tile, and how many lie along each axis
+    tile, tiles  shape of a tile, and number of tiles along each axis
     offsets      arcs as steps (z, y, x); offsets[k ^ 1] is minus offsets[k]
 
-    Pixel (z, y, x) of image b lies in tile t = ((b * nd + z // td) * nh + y // th) * nw + x // 32, there in
-    row (z % td) * th + y % th and lane x % 32:
+    Pixel (z, y, x) of image b is in tile t = ((b * nd + z // td) * nh + y // th) * nw + x // 32, in
+    row (z % td) * th + y % th and lane x % 32 of that tile:
 
     excess[t * 1024 + row * 32 + lane]
     residual[(t * arcs + k) * 1024 + row * 32 + lane]
@@ -48,7 +48,7 @@ class TileLayout(NamedTuple):
 
     @property
     def count(self) -> int:
-        """Tiles of all images."""
+        """Number of tiles of all images."""
         return self.items * math.prod(self.tiles)
 
     @property
@@ -57,12 +57,12 @@ class TileLayout(NamedTuple):
 
     @property
     def padded(self) -> bool:
-        """Whether some tiles reach out of the grid."""
+        """Whether a tile extends beyond the grid."""
         return any(d % t for d, t in zip(self.extent, self.tile, strict=True))
 
 
 def make_tile_layout(items: int, shape: tuple[int, ...], offsets) -> TileLayout:
-    """Tiles for `items` images of this shape; offsets as in `Layout`, opposite pairs next to each other."""
+    """Layout for `items` images of this shape; offsets as in `Layout`, opposite offsets in pairs."""
     lead = (0,) * (3 - len(shape))
     extent = (1,) * len(lead) + tuple(shape)
     tile = (4, 8, LANES) if len(shape) == 3 else (1, CELLS // LANES, LANES)
@@ -71,12 +71,12 @@ def make_tile_layout(items: int, shape: tuple[int, ...], offsets) -> TileLayout:
 
 
 def has_only_direct_neighbours(offsets) -> bool:
-    """Whether these arcs lead to direct neighbours only, which tiles need."""
+    """Whether all arcs lead to direct neighbours, as tiles require."""
     return all(abs(i) <= 1 for offset in offsets for i in offset)
 
 
 def to_flat(tiled: TileLayout, excess, residual, layout: Layout, item: int = 0):
-    """Excesses and residuals of one image in the flat layout, from host arrays in tiles."""
+    """Convert excess and residuals of one image from tiles to the flat layout; host arrays."""
     count = math.prod(tiled.tiles)
     excess = excess.reshape(tiled.items, count, CELLS)[item]
     residual = residual.reshape(tiled.items, count, tiled.arcs, CELLS)[item]
@@ -90,7 +90,7 @@ def to_flat(tiled: TileLayout, excess, residual, layout: Layout, item: int = 0):
 
 
 def from_flat(tiled: TileLayout, excess, residual, layout: Layout, dtype=None):
-    """The other way, for one image; `dtype` of the residuals."""
+    """Convert excess and residuals of one image from the flat layout to tiles; `dtype`: of the residuals."""
     pixels = layout.interior(residual.reshape(layout.size, layout.arcs))
     arcs = [_tiles(tiled, pixels[..., k]) for k in range(layout.arcs)]
     residual = np.stack(arcs, axis=1).astype(residual.dtype if dtype is None else dtype)
@@ -98,14 +98,14 @@ def from_flat(tiled: TileLayout, excess, residual, layout: Layout, dtype=None):
 
 
 def to_image(tiled: TileLayout, tiles: np.ndarray) -> np.ndarray:
-    """(tiles, 1024) as the image they cover."""
+    """Convert an array of shape (tiles, 1024) to the image that the tiles cover."""
     split = tiles.reshape(*tiled.tiles, *tiled.tile)
     whole = split.transpose(0, 3, 1, 4, 2, 5).reshape([n * t for n, t in zip(tiled.tiles, tiled.tile, strict=True)])
     return whole[tuple(slice(d) for d in tiled.extent)]
 
 
 def _tiles(tiled: TileLayout, image: np.ndarray) -> np.ndarray:
-    """An image as (tiles, 1024), zeros round it."""
+    """Convert an image, padded with zeros, to an array of shape (tiles, 1024)."""
     image = image.reshape(tiled.extent)
     room = [n * t - d for n, t, d in zip(tiled.tiles, tiled.tile, tiled.extent, strict=True)]
     whole = np.pad(image, [(0, r) for r in room])
