@@ -1,8 +1,8 @@
-"""What all packages share below their algorithms: devices, compiled and cached kernels, atomics, threads.
+"""Shared below the algorithms of all packages: devices, compiled and cached kernels, atomics, threads.
 
-`choose` selects devices, `compile` has the decorators and the kernel cache, `atomics` and `bits` the operations numba
-lacks on the CPU, `errors` the error of every certificate, `sparse` the validation of sparse matrices, `threads` the
-worker threads.  Importing this package imports numba, but never numba.cuda.
+`choose` selects devices, `compile` has the decorators of CPU kernels, `kernel_cache` stores machine code on disk,
+`atomics` and `bits` add operations that numba lacks on the CPU, `errors` has the error of every certificate, `sparse`
+validates sparse matrices, and `threads` runs worker threads.  Importing this package imports numba, but not numba.cuda.
 """
 
 from gridcut.device.atomics import atomic_add, atomic_cas, atomic_load, atomic_store

@@ -1,6 +1,7 @@
-"""What callers may pass for a parameter, checked the same way in every package.
+"""Validation of parameters, the same in every package.
 
-A wrong kind is a TypeError, a wrong value a ValueError; both name the parameter, what came and what would be right.
+A wrong type raises TypeError, a wrong value ValueError.  Both messages contain the parameter's name, the value received
+and the accepted values.
 """
 
 import math
@@ -9,12 +10,12 @@ from numbers import Real
 
 import numpy as np
 
-MAX_COUNT = 2**62  # of counts that kernels add up in 64 bits
+MAX_COUNT = 2**62  # counts that kernels sum in 64 bits
 MAX_THREADS = 1024
 
 
 def check_count(name: str, value, minimum: int = 1, maximum: int = MAX_COUNT, *, why: str = "") -> int:
-    """An integer of any library as an int; bool, floats and words are no counts.
+    """Return an integer of any library as an int; bool, floats and strings raise TypeError.
 
     why   follows the bound in the message, such as "one of them relabels"
     """
@@ -32,7 +33,7 @@ def check_count(name: str, value, minimum: int = 1, maximum: int = MAX_COUNT, *,
 
 
 def check_real(name: str, value) -> float:
-    """A real number of any library as a float; NaN, bool and words are refused."""
+    """Return a real number of any library as a float; bool and strings raise TypeError, NaN raises ValueError."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number, got {value!r:.60} ({type(value).__name__})")
     number = float(value)
@@ -42,7 +43,7 @@ def check_real(name: str, value) -> float:
 
 
 def check_positive(name: str, value) -> float:
-    """A number above 0, infinity too, as a float."""
+    """Return a positive number, or infinity, as a float."""
     number = check_real(name, value)
     if not number > 0:
         raise ValueError(f"{name} must be positive, got {value!r}")
@@ -50,22 +51,22 @@ def check_positive(name: str, value) -> float:
 
 
 def check_callback(callback) -> None:
-    """A callable, or None."""
+    """Raise TypeError unless `callback` is callable or None."""
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable or None, got {type(callback).__name__}")
 
 
 def refuse_masked(name: str, value) -> None:
-    """TypeError for a masked array with masked entries, whose mask numpy would drop without a word."""
+    """Raise TypeError for a masked array with masked entries, since numpy would silently drop the mask."""
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise TypeError(
             f"{name} is a masked array with {np.ma.count_masked(value)} masked entries, which would be ignored; "
-            "fill them (np.ma.filled), and where the function has mask=, pass the entries that count as mask=~a.mask"
+            "fill them (np.ma.filled), and if the function has a parameter mask, pass the valid entries as mask=~a.mask"
         )
 
 
 def plain_array(name: str, value) -> np.ndarray:
-    """np.asarray of what a caller passed; TypeError for masked entries, ragged lists and what is no array at all."""
+    """Return np.asarray(value); TypeError for masked entries, ragged lists and anything that is not an array."""
     refuse_masked(name, value)
     try:
         return np.asarray(value)

@@ -1,7 +1,7 @@
-"""Arrays on a GPU: those a caller brings are read where they lie, and memory for our own.
+"""Arrays on a GPU: wrap the caller's arrays without copying them, and allocate memory for our own.
 
-A caller's array is known by `__cuda_array_interface__`, which CuPy, PyTorch and numba share; none of them is
-imported for it.  numba.cuda is imported on first use only, so everybody may import this module.
+A caller's array is recognised by `__cuda_array_interface__`, which CuPy, PyTorch and numba provide; none of these
+libraries is imported for it.  numba.cuda is imported on first use, so any module may import this one.
 """
 
 import math
@@ -14,7 +14,7 @@ from importlib import import_module
 
 import numpy as np
 
-ALIGNMENT = 256  # bytes; every array of a slab starts on such a border, as those of the driver do
+ALIGNMENT = 256  # bytes; every array in a slab starts at a multiple of it, as the driver's allocations do
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,12 +40,12 @@ class DeviceArray:
         return math.prod(self.shape)
 
     def __getitem__(self, i: int) -> "DeviceArray":
-        """The i-th along the first axis; no copy."""
+        """Element i along the first axis, without a copy."""
         start = self.start + i * self.strides[0]
         return DeviceArray(self.data, start, self.strides[1:], self.shape[1:], self.dtype, self.library)
 
     def host(self) -> np.ndarray:
-        """A copy on the host, of no more than the memory this array spans."""
+        """A copy on the host; only the memory that this array spans is transferred."""
         if self.size == 0:
             return np.zeros(self.shape, self.dtype)
         synchronize()
@@ -59,12 +59,12 @@ def on_device(value) -> bool:
     """Whether a value is an array on a GPU."""
     try:
         return hasattr(value, "__cuda_array_interface__") or _is_simulated(value)
-    except Exception:  # PyTorch does not show the memory of tensors that require gradients; `wrap_device_array` says so
+    except Exception:  # PyTorch hides the memory of tensors that require gradients; `wrap_device_array` reports that
         return True
 
 
 def wrap_device_array(name: str, value) -> DeviceArray:
-    """A caller's array on the GPU, without a copy; TypeError if it cannot be read."""
+    """Wrap a caller's array on the GPU without copying it; TypeError if its memory cannot be read."""
     _, simulated = _numba()
     try:
         interface = value._ary.__array_interface__ if simulated else value.__cuda_array_interface__
@@ -73,7 +73,7 @@ def wrap_device_array(name: str, value) -> DeviceArray:
         strides = interface.get("strides") or _contiguous(shape, dtype.itemsize)
         address = interface["data"][0]
         if interface.get("mask") is not None or any(s % dtype.itemsize for s in strides):
-            raise ValueError("masked, or not aligned")
+            raise ValueError("the array is masked or not aligned")
     except Exception as error:
         raise TypeError(f"{name} is an array on a GPU whose memory cannot be read: {error!r}") from error
     strides = tuple(s // dtype.itemsize for s in strides)
@@ -87,7 +87,7 @@ def wrap_device_array(name: str, value) -> DeviceArray:
 
 
 def return_as(array, library: str | None):
-    """Our own array on the GPU as one of the caller's library; for None a copy on the host."""
+    """Convert our own array on the GPU to one of the caller's library; None: copy it to the host."""
     if library is None:
         return array.copy_to_host()
     if library == "torch":
@@ -98,7 +98,7 @@ def return_as(array, library: str | None):
 
 
 def to_library(array: np.ndarray, library: str | None):
-    """An array on the host as one of the caller's library on the GPU; for None itself."""
+    """Copy a host array to the GPU as one of the caller's library; None: return it unchanged."""
     if library is None:
         return array
     if library == "torch":
@@ -110,12 +110,12 @@ def to_library(array: np.ndarray, library: str | None):
 
 
 def to_host(array) -> np.ndarray:
-    """A caller's array on the GPU or on the host as an array on the host."""
+    """Return a caller's array, on the GPU or on the host, as an array on the host."""
     return wrap_device_array("array", array).host() if on_device(array) else array
 
 
 def widened(value, dtype: np.dtype):
-    """A caller's array with another dtype, in its own library; numba's goes through the host."""
+    """Convert a caller's array to another dtype, in its own library; numba arrays are converted on the host."""
     library = _library(value)
     if library == "torch":
         return value.to(getattr(sys.modules["torch"], dtype.name))
@@ -125,7 +125,7 @@ def widened(value, dtype: np.dtype):
 
 
 def allocate(*wanted: tuple[int, type], zero: bool = False) -> list:
-    """One-dimensional arrays of (length, dtype) in one piece of memory: few allocations, since each takes time."""
+    """Allocate one-dimensional arrays, given as (length, dtype), in one piece of memory: allocations are slow."""
     cuda, simulated = _numba()
     places, total = [], 0
     for length, dtype in wanted:
@@ -144,7 +144,7 @@ def allocate(*wanted: tuple[int, type], zero: bool = False) -> list:
 
 @contextmanager
 def refusing(wanted: int | None = None):
-    """Turns the driver's error for a GPU without room into a MemoryError that says what would help."""
+    """Convert the driver's out-of-memory error into a MemoryError that states a remedy."""
     try:
         yield
     except Exception as error:
@@ -152,7 +152,8 @@ def refusing(wanted: int | None = None):
             raise
         what = "this method's own memory" if wanted is None else f"{wanted} more bytes"
         raise MemoryError(
-            f"the GPU has no room for {what}, {free_bytes()} bytes are free; solve smaller pieces, or use device='cpu'"
+            f"the GPU has no memory for {what}, {free_bytes()} bytes are free; "
+            "solve smaller pieces, or use device='cpu'"
         ) from error
 
 
@@ -174,7 +175,7 @@ def upload(array: np.ndarray):
 
 
 def overwrite(there, array: np.ndarray) -> None:
-    """Copy an array on the host into one of our own on the GPU, both flat and of one length and dtype."""
+    """Copy a host array into one of our own on the GPU; both flat, with the same length and dtype."""
     if _numba()[1]:
         there.copy_to_device(array)
     else:
@@ -182,32 +183,32 @@ def overwrite(there, array: np.ndarray) -> None:
 
 
 def download(array) -> np.ndarray:
-    """A copy on the host of a flat array of our own."""
+    """Return a copy of a flat array of our own on the host."""
     return array.copy_to_host() if _numba()[1] else _memory().copy_out(array)
 
 
 def free_bytes() -> int:
-    """Memory left on the GPU."""
+    """Bytes of free memory on the GPU, including memory kept by the pool."""
     cuda, simulated = _numba()
     return 1 << 40 if simulated else int(cuda.current_context().get_memory_info().free) + _memory().pool().held()
 
 
 class GpuTimer:
-    """When the GPU has done all it was asked to do before."""
+    """Timer that starts when the GPU has finished all work enqueued before its creation."""
 
     def __init__(self):
         self._event = None if _numba()[1] else _memory().Event()
         self._time = time.perf_counter()
 
     def elapsed(self) -> float:
-        """Seconds from then until the GPU, which this waits for, has done all it has been asked to do."""
+        """Wait until the GPU has finished all work enqueued so far; the seconds since the start."""
         if self._event is None:
             return time.perf_counter() - self._time
         return self._event.until(_memory().Event())
 
 
 def release_memory() -> None:
-    """Give the driver back what is kept for the next solve."""
+    """Return memory that is kept for the next solve to the driver."""
     cuda, simulated = _numba()
     if not simulated:
         _memory().pool().empty()
@@ -215,7 +216,7 @@ def release_memory() -> None:
 
 
 def synchronize() -> None:
-    """Wait for everything on the GPU, other libraries' work too."""
+    """Wait for all work on the GPU, including that of other libraries."""
     if _numba()[1]:
         _numba()[0].synchronize()
     else:
@@ -224,7 +225,7 @@ def synchronize() -> None:
 
 @cache
 def _numba():
-    """numba.cuda, and whether it is the simulator."""
+    """Return numba.cuda, and whether it is the simulator."""
     from gridcut.device.cuda import SIMULATED, cuda
 
     return cuda, SIMULATED
@@ -232,7 +233,7 @@ def _numba():
 
 @cache
 def _memory():
-    """Memory of a real GPU."""
+    """The module for the memory of a real GPU."""
     from gridcut.device import memory
 
     return memory
@@ -243,13 +244,13 @@ def _is_simulated(value) -> bool:
 
 
 def _library(value) -> str:
-    """Whose an array is: "torch", "cupy", or "numba", which stands for all others."""
+    """The library of an array: "torch", "cupy", or "numba" for all others."""
     modules = [base.__module__.partition(".")[0] for base in type(value).__mro__]
     return next((name for name in modules if name in ("torch", "cupy")), "numba")
 
 
 class _Memory:
-    """Hands numba a window of a caller's memory, and keeps the owner alive."""
+    """Exposes part of a caller's memory to numba, and keeps the owner alive."""
 
     def __init__(self, owner, interface):
         self.owner = owner
@@ -258,8 +259,8 @@ class _Memory:
 
 
 def _span(shape, strides) -> tuple[int, int]:
-    """How far an array reaches below and above its first element."""
-    # Axes of length 1 may carry any stride, and must not widen the window.
+    """Smallest and largest offset of an element from the first one."""
+    # An axis of length 1 may have any stride, which must not enlarge the span.
     reach = [(d - 1) * s for d, s in zip(shape, strides, strict=True)]
     return sum(r for r in reach if r < 0), sum(r for r in reach if r > 0)
 
@@ -268,7 +269,7 @@ def _window(owner, address, length, dtype, simulated):
     if simulated:
         interface = {"data": (address, False), "shape": (length,), "typestr": dtype.str, "version": 3}
         return type(owner)(np.asarray(_Memory(owner, interface)))
-    # Without the owner's stream, on which numba would copy without waiting: who reads synchronises first.
+    # Omit the owner's stream, on which numba would copy without waiting; every reader synchronises first.
     return _memory().flat_array(address, length, dtype, owner)
 
 
@@ -277,12 +278,11 @@ def _contiguous(shape, itemsize: int) -> tuple[int, ...]:
 
 
 def _check_device(name: str, address: int, simulated: bool) -> None:
-    """Refuse memory of another GPU than the one numba works on."""
+    """Raise ValueError if the memory is on another GPU than the one that numba uses."""
     if simulated:
         return
     current, device = _memory().current_gpu(), _memory().gpu_of(address)
     if device is not None and device != current:
         raise ValueError(
-            f"{name} lies on GPU {device}, but numba works on GPU {current}; "
-            f"call numba.cuda.select_device({device}) first"
+            f"{name} is on GPU {device}, but numba uses GPU {current}; call numba.cuda.select_device({device}) first"
         )

@@ -3,9 +3,8 @@
     atomic_add(array, i, value) -> the old value      atomic_load(array, i)
     atomic_cas(array, i, old, new) -> the old value   atomic_store(array, i, value)
 
-Arrays are one-dimensional and of integers.  Additions and exchanges are sequentially consistent, loads
-acquire and stores release.  The same names run as plain Python under NUMBA_DISABLE_JIT=1, where one lock
-makes them atomic.
+Arrays are one-dimensional and hold integers.  Additions and compare-and-swaps are sequentially consistent; loads
+acquire and stores release.  Under NUMBA_DISABLE_JIT=1 the same functions run as plain Python, made atomic by one lock.
 """
 
 import threading
@@ -18,7 +17,7 @@ _python_lock = threading.Lock()
 
 
 def atomic_add(array, i, value):
-    """array[i] += value in one step; returns the value before."""
+    """array[i] += value atomically; returns the old value."""
     with _python_lock:
         old = array[i]
         array[i] = old + value
@@ -26,7 +25,7 @@ def atomic_add(array, i, value):
 
 
 def atomic_cas(array, i, old, new):
-    """array[i] = new if it holds `old`, in one step; returns the value before, `old` if it was exchanged."""
+    """array[i] = new if array[i] == old, atomically; returns the old value, which is `old` if it was swapped."""
     with _python_lock:
         found = array[i]
         if found == old:
@@ -35,12 +34,12 @@ def atomic_cas(array, i, old, new):
 
 
 def atomic_load(array, i):
-    """array[i], read anew at every call."""
+    """Return array[i], loaded from memory at every call."""
     return array[i]
 
 
 def atomic_store(array, i, value):
-    """array[i] = value, seen by other threads after everything this thread wrote before."""
+    """array[i] = value; a thread that loads it also sees all earlier writes of this thread."""
     array[i] = value
 
 

@@ -6,7 +6,7 @@ from numba.extending import intrinsic, overload
 
 
 def lowest_bit(mask):
-    """Number of the lowest bit that is set in a uint64 that is not 0."""
+    """Index of the lowest set bit of a nonzero uint64."""
     mask = int(mask)
     return (mask & -mask).bit_length() - 1
 

@@ -1,4 +1,4 @@
-"""Choosing a device: 'auto' takes a GPU when there is one, an explicit name is obeyed or refused."""
+"""Device selection: "auto" uses a GPU if one is available; "cpu" and "cuda" are used, or an error is raised."""
 
 from functools import cache
 from importlib.util import find_spec
@@ -11,7 +11,7 @@ DeviceName = Literal["auto", "cpu", "cuda"]
 
 @cache
 def cuda_is_available() -> bool:
-    """Whether numba can run kernels on a CUDA GPU here; asked on first use, the driver starts slowly."""
+    """Whether numba can run kernels on a CUDA GPU; queried on first use, since the driver starts slowly."""
     if not numba_cuda_is_installed():
         return False
     from numba import cuda
@@ -20,12 +20,12 @@ def cuda_is_available() -> bool:
 
 
 def numba_cuda_is_installed() -> bool:
-    """The numba.cuda inside numba itself is an older one; only its simulator serves."""
+    """Whether numba-cuda is installed; of the older numba.cuda inside numba only the simulator is used."""
     return find_spec("numba_cuda") is not None or bool(numba.config.ENABLE_CUDASIM)
 
 
 def resolve(device: DeviceName) -> Literal["cpu", "cuda"]:
-    """Turn 'auto' into a real device; obey or refuse an explicit one."""
+    """Return the device to use; RuntimeError if "cuda" is requested but not available."""
     if not isinstance(device, str):
         raise TypeError(f"device must be 'auto', 'cpu' or 'cuda', got {type(device).__name__}")
     if device not in ("auto", "cpu", "cuda"):
@@ -35,6 +35,6 @@ def resolve(device: DeviceName) -> Literal["cpu", "cuda"]:
     if device == "cuda" and not cuda_is_available():
         why = "numba finds no CUDA GPU"
         if not numba_cuda_is_installed():
-            why = "numba-cuda is not installed (cutmatch's extra cuda13 or cuda12 brings it)"
+            why = "numba-cuda is not installed (it comes with cutmatch's extra cuda13 or cuda12)"
         raise RuntimeError(f"device='cuda': {why}; use device='cpu' or 'auto'")
     return device

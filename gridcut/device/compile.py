@@ -1,4 +1,4 @@
-"""Decorators of CPU kernels; gridcut/device/kernel_cache.py keeps their machine code on disk."""
+"""Decorators of CPU kernels; gridcut/device/kernel_cache.py stores their machine code on disk."""
 
 import threading
 from functools import cache, update_wrapper
@@ -12,24 +12,24 @@ _layer_lock = threading.Lock()
 
 
 def kernel(function):
-    """njit without the GIL, machine code kept on disk."""
+    """numba.njit(nogil=True), with machine code cached on disk."""
     return _cached(numba.njit(nogil=True)(function))
 
 
 def parallel_kernel(function):
-    """njit with prange; safe to call from several threads at once, whatever threading layer numba found."""
+    """The same with prange; may be called from several threads concurrently, with any threading layer of numba."""
     return _cached_parallel(_cached(numba.njit(nogil=True, parallel=True)(function)), function)
 
 
 def _cached_parallel(dispatcher, function):
-    if not hasattr(dispatcher, "py_func"):  # NUMBA_DISABLE_JIT=1 leaves plain functions
+    if not hasattr(dispatcher, "py_func"):  # with NUMBA_DISABLE_JIT=1 it is a plain function
         return dispatcher
     serial = cache(lambda: kernel(serial_copy(function)))
 
     def call(*args):
         if must_run_serially():
             return serial()(*args)
-        # The workqueue layer aborts the process when two threads enter it; others take concurrent calls.
+        # The workqueue layer aborts the process if two threads enter it; omp and tbb accept concurrent calls.
         if _layer() in ("omp", "tbb"):
             return dispatcher(*args)
         with _layer_lock:
@@ -42,7 +42,7 @@ def _cached_parallel(dispatcher, function):
 
 
 def _layer() -> str:
-    """numba's threading layer, or '' before the first parallel call has chosen one."""
+    """numba's threading layer, or '' before the first parallel call selects one."""
     try:
         return numba.threading_layer()
     except ValueError:
@@ -56,6 +56,6 @@ def _cached(dispatcher):
 
 
 def keep_cuda_kernel(dispatcher):
-    """Keep the machine code of a CUDA kernel as that of a CPU kernel."""
+    """Cache the machine code of a CUDA kernel on disk, like that of a CPU kernel."""
     keep(dispatcher, cuda_kernel_cache())
     return dispatcher

@@ -1,17 +1,18 @@
-"""The CUDA room: the one place that imports numba.cuda.  Import it from CUDA solvers only, on first use.
+"""The only module that imports numba.cuda.  Import it lazily, and only from CUDA solvers.
 
-Kernels refer to `cuda`, `grid_sync`, `ballot`, ... from here, so that they run unchanged on a GPU and in numba's
+Kernels use `cuda`, `grid_sync`, `ballot`, ... from this module, so that they run unchanged on a GPU and in numba's
 simulator (NUMBA_ENABLE_CUDASIM=1), which cuda_simulator.py repairs.
 
-    cuda_kernel          decorator of kernels; compiled on first launch, machine code kept like that of CPU kernels
+    cuda_kernel          decorator of kernels; compiled at the first launch, machine code cached as for CPU kernels
     device_function      decorator of functions that kernels call
-    cooperative_blocks   how many blocks of a kernel can be on the device at once, as a grid that synchronises needs
+    cooperative_blocks   maximum number of resident blocks of a kernel, the limit for a grid that synchronises
     grid_sync            barrier of the whole grid (cooperative launches only; one block in the simulator)
-    ballot, shuffle, match_any, warp_sync   exchange in a warp; all 32 threads must take part
+    ballot, shuffle, match_any, warp_sync   communication within a warp; all 32 threads must take part
     opaque               hides a number from the optimiser
-    relaxed_load         reads memory that other threads are changing, anew at every call
+    relaxed_load         loads from memory that other threads are changing, at every call
 
-In the simulator keep to one block of 32 threads, tiny inputs, and at most one shared array a source line.
+Kernels that also run in the simulator are limited there to one block of 32 threads, tiny inputs, and at most one shared
+array per source line.
 """
 
 import time
@@ -22,7 +23,7 @@ from numba import config, types
 from gridcut.device.compile import keep_cuda_kernel
 from gridcut.device.unload import unload_once
 
-if not hasattr(np, "row_stack"):  # numba-cuda 0.30 asks for it at every compilation; numpy 2.5 has dropped it
+if not hasattr(np, "row_stack"):  # numba-cuda 0.30 uses it at every compilation; numpy 2.5 has removed it
     np.row_stack = np.vstack  # noqa: NPY201
 
 from numba import cuda
@@ -34,18 +35,18 @@ if config.ENABLE_CUDASIM:
 else:
     unload_once(cuda.cudadrv.driver)
 
-config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # a small picture is a small grid: nothing a user could mend
+config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # small images launch small grids; the user cannot act on that warning
 
 SIMULATED = bool(config.ENABLE_CUDASIM)
 WARP = 32
-DEFAULT_SHARED = 48 * 1024  # bytes of shared memory a block may have without asking
+DEFAULT_SHARED = 48 * 1024  # bytes of shared memory per block without an opt-in
 FULL_MASK = 0xFFFFFFFF  # all threads of a warp
 
 _SIMULATOR_TAKES = {"device", "debug", "inline", "fastmath", "opt", "cache"}
 
 
 def cuda_kernel(function=None, **options):
-    """cuda.jit without a signature (an eager one would need a GPU at import); options are those of cuda.jit."""
+    """cuda.jit without a signature (with one, import would need a GPU); options as for cuda.jit."""
     if function is None:
         return lambda f: cuda_kernel(f, **options)
     if SIMULATED:
@@ -55,14 +56,14 @@ def cuda_kernel(function=None, **options):
 
 
 def device_function(function):
-    """A function for kernels to call."""
+    """Decorate a function that kernels call."""
     return function if SIMULATED else cuda.jit(device=True)(function)
 
 
 def cooperative_blocks(kernel, args, threads: int, shared: int = 0) -> int:
-    """The largest grid of blocks of this size whose blocks are all on the device at once; compiles the kernel.
+    """Maximum number of blocks of this size that are resident on the GPU at a time; compiles the kernel.
 
-    shared: bytes of dynamic shared memory a block, which this also lets the kernel have beyond 48 KB.
+    shared: bytes of dynamic shared memory per block; this function also opts the kernel in to more than 48 KB.
     """
     if SIMULATED:
         return 1
@@ -77,12 +78,12 @@ def cooperative_blocks(kernel, args, threads: int, shared: int = 0) -> int:
         function = driver.CUkernel(int(compiled._codelibrary.get_cufunc().handle))
         (error,) = driver.cuKernelSetAttribute(attribute, shared, function, cuda.get_current_device().id)
         if error != driver.CUresult.CUDA_SUCCESS:
-            raise RuntimeError(f"the GPU has no {shared} bytes of shared memory for a block: {error.name}")
+            raise RuntimeError(f"the GPU does not have {shared} bytes of shared memory per block: {error.name}")
     return compiled.max_cooperative_grid_blocks(threads, shared)
 
 
 def multiprocessors() -> int:
-    """How many the device has."""
+    """Number of multiprocessors of the GPU."""
     return 1 if SIMULATED else cuda.get_current_device().MULTIPROCESSOR_COUNT
 
 
@@ -93,7 +94,7 @@ if SIMULATED:
         cuda.syncthreads()
 
     def ballot(predicate):
-        """The lanes whose predicate holds, as bits of a uint32."""
+        """The lanes whose predicate is true, as bits of a uint32."""
         return np.uint32(sum(1 << lane for lane, holds in enumerate(exchange(predicate)) if holds))
 
     def shuffle(value, lane):
@@ -107,27 +108,27 @@ if SIMULATED:
         return np.uint32(sum(1 << lane for lane, other in enumerate(exchange(value)) if other == value))
 
     def warp_sync():
-        """Barrier of the warp: what its threads wrote to shared memory before is seen by all of them after."""
+        """Barrier of the warp; afterwards each lane sees what the other lanes wrote to shared memory before."""
         exchange(None)
 
     def count_trailing_zeros(bits):
-        """Number of the lowest bit set in a uint32 that is not 0, as int32."""
+        """Index of the lowest set bit of a nonzero uint32, as int32."""
         return np.int32((int(bits) & -int(bits)).bit_length() - 1)
 
     def popcount(bits):
-        """How many bits are set in a uint32, as int32."""
+        """Number of set bits of a uint32, as int32."""
         return np.int32(int(bits).bit_count())
 
     def relaxed_load(array, i):
-        """array[i], read anew at every call."""
+        """Return array[i], loaded from memory at every call."""
         return array[i]
 
     def opaque(value):
-        """An int32 that the compiler knows nothing about; see below."""
+        """An int32 whose value the compiler cannot infer; see below."""
         return np.int32(value)
 
     def nanoseconds():
-        """The device's clock."""
+        """The GPU's clock, in nanoseconds."""
         return np.int64(time.perf_counter_ns())
 
 else:
@@ -142,7 +143,7 @@ else:
 
     @device_function
     def ballot(predicate):
-        """The lanes whose predicate holds, as bits of a uint32."""
+        """The lanes whose predicate is true, as bits of a uint32."""
         return np.uint32(cuda.ballot_sync(FULL_MASK, predicate))
 
     @device_function
@@ -162,26 +163,26 @@ else:
 
     @device_function
     def warp_sync():
-        """Barrier of the warp: what its threads wrote to shared memory before is seen by all of them after."""
+        """Barrier of the warp; afterwards each lane sees what the other lanes wrote to shared memory before."""
         cuda.syncwarp(FULL_MASK)
 
     @device_function
     def count_trailing_zeros(bits):
-        """Number of the lowest bit set in a uint32 that is not 0, as int32."""
+        """Index of the lowest set bit of a nonzero uint32, as int32."""
         return np.int32(cuda.ffs(np.int32(bits)) - 1)
 
     @device_function
     def popcount(bits):
-        """How many bits are set in a uint32, as int32."""
+        """Number of set bits of a uint32, as int32."""
         return np.int32(cuda.popc(np.uint32(bits)))
 
     def relaxed_load(array, i):
-        """array[i], read anew at every call."""
+        """Return array[i], loaded from memory at every call."""
         return array[i]
 
     @intrinsic
     def _relaxed_load(typingctx, array, i):
-        # cuda.ldcv is no volatile load for the optimiser, which moves it out of loops; this one stays.
+        # The optimiser moves cuda.ldcv out of loops, since it is not a volatile load; inline assembly stays in place.
         def build(context, builder, sig, args):
             array_type, index_type = sig.args
             width = array_type.dtype.bitwidth
@@ -202,7 +203,7 @@ else:
 
     @intrinsic
     def nanoseconds(typingctx):
-        """The device's clock."""
+        """The GPU's clock, in nanoseconds."""
 
         def build(context, builder, sig, args):
             read = ir.InlineAsm(
@@ -214,10 +215,10 @@ else:
 
     @intrinsic
     def opaque(typingctx, value):
-        """An int32 that the compiler knows nothing about.
+        """An int32 whose value the compiler cannot infer.
 
-        What depends on it stays where it is: in a long kernel the compiler would else compute every address that
-        depends on the thread alone ahead of time, run out of registers and keep them in slow memory.
+        Computations that depend on it stay where they are.  In a long kernel the compiler would otherwise compute all
+        addresses that depend only on the thread in advance, run out of registers and spill them to local memory.
         """
 
         def build(context, builder, sig, args):

@@ -1,16 +1,16 @@
-"""Makes numba's CUDA simulator (NUMBA_ENABLE_CUDASIM=1) fit for tests.
+"""Changes to numba's CUDA simulator (NUMBA_ENABLE_CUDASIM=1) that make it suitable for tests.
 
-As numba has it, all threads of a block run at once under the interpreter's lock, its atomics exclude one another only
-per operation, it has no warps, its new arrays hold whatever memory held, and device functions look for `cuda` anew at
-every call.  Here
+In numba's version all threads of a block run concurrently under the interpreter's lock, atomics are exclusive only per
+operation, there are no warps, new arrays are uninitialised, and device functions look up `cuda` at every call.  Here
 
-    turns       one thread of a block runs at a time, until it waits for others, naps, or at every 16th atomic
-                operation or so, drawn from a fixed seed: runs are the same every time
-    exchange    what the threads of a warp show each other
-    new arrays  hold the least or the largest number of their type: who reckons with one unset overflows, every time
-    Cuda        numba.cuda with, while a kernel runs, what only kernels have
+    one thread  of a block runs at a time, until it waits for others, sleeps, or reaches about every 16th atomic
+                operation, chosen with a fixed seed: runs are reproducible
+    exchange    passes values between the threads of a warp
+    new arrays  are filled with the minimum or maximum of their dtype, so that using an uninitialised element overflows
+                reproducibly
+    Cuda        is numba.cuda, plus the names that exist only inside kernels while a kernel runs
 
-Threads that all wait for one another are an error at once.
+If all threads wait for one another, an error is raised immediately.
 """
 
 import threading
@@ -24,11 +24,11 @@ from numba.cuda.simulator.cudadrv.devicearray import FakeWithinKernelCUDAArray
 
 WARP = 32
 ATOMICS = "add sub and_ or_ xor max min compare_and_swap cas inc dec exch".split()
-BLOCK = -1  # the party of all threads of a block; others are numbers of warps
+BLOCK = -1  # the group of all threads of a block; other groups are warp indices
 
 
 class Cuda:
-    """numba.cuda, for the host and for kernels."""
+    """numba.cuda for the host and for kernels."""
 
     def __getattr__(self, name):
         running = kernel._kernel_context
@@ -36,7 +36,7 @@ class Cuda:
 
 
 class Thread(threading.Thread):
-    """One thread of a block; what numba's simulator expects of it, and whose turn it is."""
+    """One thread of a block: the interface that numba's simulator expects, and a lock that lets it run."""
 
     def __init__(self, block, block_index, index, work):
         super().__init__(daemon=True)
@@ -60,7 +60,7 @@ class Thread(threading.Thread):
             self.block.leave()
 
     def wait(self):
-        """Until it is this thread's turn."""
+        """Wait until this thread may run."""
         self.turn.acquire()
         if self.block.failure is not None:
             raise RuntimeError("another thread of the block has failed")
@@ -79,13 +79,13 @@ class Thread(threading.Thread):
 
 
 class Block:
-    """Runs the threads of a block by turns; in the place of numba's BlockManager."""
+    """Runs the threads of a block one at a time; replaces numba's BlockManager."""
 
     def __init__(self, function, grid_dim, block_dim, debug):
         self.function, self.shape = function, block_dim
         self.ready = deque()
         self.running = 0
-        self.barriers = {}  # party: what each thread brought, by its number; the threads that wait
+        self.barriers = {}  # group: (value of each thread by its index, waiting threads)
         self.failure = None
         self.finished = threading.Lock()
         self.finished.acquire()
@@ -115,14 +115,14 @@ class Block:
             self.finished.release()
 
     def yield_turn(self, thread):
-        """Let the others run first."""
+        """Let the other ready threads run first."""
         if self.ready:
             self.ready.append(thread)
             self.run_next()
             thread.wait()
 
     def barrier(self, thread, group, value):
-        """Wait until all threads of the party are here; what they brought."""
+        """Wait until all threads of the group have called this; return their values by thread index."""
         values, waiting = self.barriers.setdefault(group, ({}, []))
         values[thread.thread_id] = value
         if len(values) == (self.running if group == BLOCK else WARP):
@@ -135,7 +135,7 @@ class Block:
         return values
 
     def leave(self):
-        """The end of a thread."""
+        """Called when a thread ends."""
         self.running -= 1
         if self.failure is not None:
             self.release_all()
@@ -150,7 +150,7 @@ class Block:
 
 
 def exchange(value):
-    """The values of the threads of a warp, in the order of the lanes; all of them must take part."""
+    """The values of all threads of a warp, in lane order; all of them must call this."""
     thread = threading.current_thread()
     warp = thread.thread_id // WARP
     values = thread.block.barrier(thread, warp, value)
@@ -158,7 +158,7 @@ def exchange(value):
 
 
 def yield_turn():
-    """Let the other threads of the block run first."""
+    """Let the other threads of the block run first, in the calling thread."""
     thread = threading.current_thread()
     thread.block.yield_turn(thread)
 
@@ -174,7 +174,7 @@ def _interrupted(operation):
 
 
 class Numpy:
-    """numpy, whose new arrays are no longer whatever memory held; for the simulator's local and shared arrays."""
+    """numpy for the simulator's local and shared arrays, with `empty` that fills them with extreme values."""
 
     def __getattr__(self, name):
         return getattr(np, name)

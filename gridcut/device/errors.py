@@ -1,8 +1,8 @@
-"""The one error of all certificates."""
+"""The error that all certificates raise."""
 
 
 class CertificateError(RuntimeError):
-    """A result that its certificate refutes: a defect in cutmatch, or arrays changed since the solve.
+    """Raised when a result fails its certificate: a defect in cutmatch, or arrays modified since the solve.
 
     Every `check()` of `gridcut`, `assign`, `matching` and `apps` raises this class.
     """

@@ -1,11 +1,11 @@
 """Parallel kernels in a process that was forked from one with running OpenMP threads.
 
-A fork copies the calling thread only.  GNU's OpenMP, numba's usual threading layer on Linux, then waits for threads
-that do not exist; numba ends such a process with SIGTERM, and a pool of processes starts the next one, without end.  So
-from such a fork on, parallel kernels run on one thread, in serial code of the same function.  With the start methods
-"spawn" and "forkserver" of multiprocessing they run on several threads as usual.
+A fork copies only the calling thread.  GNU's OpenMP, numba's usual threading layer on Linux, then waits for threads
+that do not exist.  numba ends such a process with SIGTERM, and a process pool starts another one, endlessly.  After
+such a fork, parallel kernels therefore run serially, in a serial compilation of the same function.  With the
+multiprocessing start methods "spawn" and "forkserver" they run on several threads as usual.
 
-TBB and numba's workqueue are left to themselves: they start their threads again.
+TBB and numba's workqueue need no such care: they restart their threads.
 """
 
 import os
@@ -18,12 +18,12 @@ _forked_from_openmp = False
 
 
 def must_run_serially() -> bool:
-    """Whether this process, or one that it descends from, was forked while OpenMP's threads were running."""
+    """Whether this process or an ancestor was forked while OpenMP threads were running."""
     return _forked_from_openmp
 
 
 def serial_copy(function):
-    """The same function under another name, so that its machine code is cached in another file."""
+    """Copy a function under another name, so that its machine code is cached in another file."""
     copy = FunctionType(
         function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
     )
@@ -35,7 +35,7 @@ def _after_fork_in_child() -> None:
     global _forked_from_openmp
     try:
         layer = numba.threading_layer()
-    except ValueError:  # no parallel kernel has run yet, nor has numba been asked for its number of threads
+    except ValueError:  # no parallel kernel has run, and numba's number of threads has not been queried
         return
     if layer == "omp" and sys.platform.startswith("linux"):
         _forked_from_openmp = True

@@ -1,17 +1,17 @@
-"""Machine code of kernels kept on disk: where, under which name, and when a file may be trusted.
+"""Machine code of kernels cached on disk: folders, file names, and when a file may be trusted.
 
-numba's own cache looks at one source file only, so a kernel would continue to run old code after a function that it
-calls in another file has changed.  Here the name of a file holds a digest of every source file the kernel's module
-imports, directly or not: an edit of any of them gives new names, so outdated code is never loaded.
+numba's own cache checks one source file only, so a kernel would continue to run old code after a function that it calls
+in another file has changed.  Here the name of a file contains a digest of every source file that the kernel's module
+imports, directly or not.  An edit of any of them changes the names, so outdated code is never loaded.
 
-Files hold pickled objects, and loading a pickle runs code.  A folder is used only if this user (or root) owns it and
-everything above it, and no other user may write there; a file likewise.  The folder comes from the environment variable
-NUMBA_CACHE_DIR, never from `numba.config`: numba reads `.numba_config.yaml` of the current folder, which may be a
-folder of another user's images.  Each file starts with a digest of its content; a damaged file is deleted and the
-kernel compiled again.
+Files hold pickled objects, and loading a pickle runs code.  A folder is used only if it and all folders above it belong
+to this user (or root), and no other user may write there; the same holds for files.  The folder comes from the
+environment variable NUMBA_CACHE_DIR, never from `numba.config`: numba reads `.numba_config.yaml` of the current folder,
+which may be another user's folder of images.  Each file starts with a digest of its content; a damaged file is deleted
+and the kernel compiled again.
 
-Folders, in this order: NUMBA_CACHE_DIR if it is set, else the package's own __pycache__, else (installed read-only, or
-shared with others) the user's cache folder.  CUTMATCH_CACHE=0 in the environment turns the cache off.
+Folders, in this order: NUMBA_CACHE_DIR if it is set, else the package's own __pycache__, else (if the installation is
+read-only or shared) the user's cache folder.  CUTMATCH_CACHE=0 in the environment disables the cache.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ from numba.core import caching
 from numba.core.serialize import dumps
 
 FOLDER = "cutmatch-kernels"
-VERSIONS_KEPT = 4  # versions of a module's kernels left on disk, for other branches that are still in use
+VERSIONS_KEPT = 4  # earlier versions of a module's kernels that are kept on disk, for other branches in use
 MAGIC = b"cutmatch kernel 1\n"
 
 _HERE = Path(__file__).resolve().parent
@@ -42,7 +42,7 @@ _IMPORT = re.compile(
 _PLATFORM = f"{sys.version_info[:2]} {numba.__version__} {llvmlite.__version__} {numpy.__version__}"
 
 
-# Names: a digest of all sources that a kernel's code can come from
+# Names: a digest of all sources that a kernel's code can depend on
 
 
 def package_of(filename: str | Path) -> Path:
@@ -55,7 +55,7 @@ def package_of(filename: str | Path) -> Path:
 
 @cache
 def _read(path: Path) -> tuple[bytes, tuple[tuple[str, ...], ...]]:
-    """The digest of a source file, and what it imports: the possible names of modules, by statement."""
+    """The digest of a source file, and the possible module names that each of its imports refers to."""
     text = path.read_bytes()
     found = []
     for module, names, plain in _IMPORT.findall(text.decode("utf-8", "replace")):
@@ -88,12 +88,12 @@ def _sources(path: Path, roots: tuple[Path, ...], seen: dict[Path, bytes]) -> No
         for modules in imports:
             for module in modules:
                 if module.startswith("."):
-                    raise OSError(f"{file}: kernels are not kept for modules with relative imports")
+                    raise OSError(f"{file}: kernels of modules with relative imports are not cached")
                 pending += [source for root in roots if (source := _source_of(root, module)) is not None]
 
 
 def _functions(value, seen: set[int]):
-    """Plain functions that a value of a closure holds."""
+    """Yield the Python functions that a value contains, also in its closures."""
     if id(value) in seen:
         return
     seen.add(id(value))
@@ -124,7 +124,7 @@ def source_digest(function) -> str:
 
 @cache
 def cache_folder(package: Path) -> Path | None:
-    """The folder for kernels of the package in the folder `package`; None if no folder is both writable and private."""
+    """The cache folder for the package in folder `package`; None if no folder is both writable and private."""
     for base in _bases(package):
         folder = base / FOLDER
         try:
@@ -169,7 +169,7 @@ def _make_private(folder: Path) -> None:
 
 
 def is_private(path: Path) -> bool:
-    """Whether only this user and root can change what is found under this path."""
+    """Whether only this user and root can change the content of this path."""
     if os.name != "posix":
         return True
     path = path.resolve()
@@ -178,12 +178,12 @@ def is_private(path: Path) -> bool:
     for parent in path.parents:
         status = parent.stat()
         if not _is_ours(status) and not (status.st_uid in (0, os.geteuid()) and status.st_mode & stat.S_ISVTX):
-            return False  # in a folder with the sticky bit, such as /tmp, others cannot rename what is ours
+            return False  # in a folder with the sticky bit, such as /tmp, other users cannot rename our files
     return True
 
 
 def _is_ours(status: os.stat_result) -> bool:
-    """Whether a file's owner is this user or root, and no one else has the right to write."""
+    """Whether a file belongs to this user or root, and no other user may write to it."""
     if os.name != "posix":
         return True
     if status.st_uid not in (0, os.geteuid()) or status.st_mode & stat.S_IWOTH:
@@ -193,7 +193,7 @@ def _is_ours(status: os.stat_result) -> bool:
 
 @cache
 def _is_own_group(gid: int) -> bool:
-    """Whether a group is root's, or the private one of this user that many Linux systems create."""
+    """Whether a group is root's or this user's private group, which many Linux systems create."""
     import grp
     import pwd
 
@@ -206,11 +206,11 @@ def _is_own_group(gid: int) -> bool:
     return user.pw_gid == gid and group.gr_name == user.pw_name and set(group.gr_mem) <= {user.pw_name}
 
 
-# Files: one per kernel and types of its arguments
+# Files: one per kernel and argument types
 
 
 class KernelFiles:
-    """The files of one kernel, in place of numba's IndexDataCacheFile.
+    """The files of one kernel; replaces numba's IndexDataCacheFile.
 
     A file: MAGIC, the SHA-256 of the rest, and the rest, a pickle of numba's key and the machine code.
     """
@@ -226,12 +226,12 @@ class KernelFiles:
         self._swept = False
 
     def path(self, key) -> Path:
-        """The file of one of numba's keys: types, processor, bytecode.  Addresses in it differ between processes."""
-        told = re.sub(r"0x[0-9a-f]+", "", repr(key))
-        return self.folder / f"{self.name}-{hashlib.sha256(told.encode()).hexdigest()[:16]}.nbc"
+        """The file of a numba key (types, processor, bytecode); addresses in the key are removed, as they vary."""
+        stable_key = re.sub(r"0x[0-9a-f]+", "", repr(key))
+        return self.folder / f"{self.name}-{hashlib.sha256(stable_key.encode()).hexdigest()[:16]}.nbc"
 
     def load(self, key):
-        """The machine code saved for a key; None if there is none, or the file is damaged (which deletes it)."""
+        """The machine code saved for a key; None if there is none or the file is damaged, which is then deleted."""
         path = self.path(key)
         content = self._read(path)
         if content is None:
@@ -245,7 +245,7 @@ class KernelFiles:
         return data if saved == key else None
 
     def _read(self, path: Path) -> bytes | None:
-        """The bytes of a file that is regular and ours."""
+        """The bytes of a file if it is regular and private to this user or root; else None."""
         try:
             descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
         except OSError:
@@ -255,7 +255,7 @@ class KernelFiles:
             return file.read() if stat.S_ISREG(status.st_mode) and _is_ours(status) else None
 
     def save(self, key, data) -> None:
-        """Save machine code, whole or not at all."""
+        """Save machine code atomically."""
         body = dumps((key, data))
         self._sweep()
         descriptor, name = tempfile.mkstemp(prefix=f"{self.module}-", suffix=".part", dir=self.folder)
@@ -300,11 +300,11 @@ def _modified(path: Path) -> float:
         return 0.0
 
 
-# numba's side
+# Interface to numba
 
 
 class _Locator:
-    """What numba's caches ask of a locator."""
+    """The part of a locator that numba's caches use."""
 
     def __init__(self, files: KernelFiles):
         self._files = files
@@ -338,7 +338,7 @@ class _Kept:
     def load_overload(self, sig, target_context):
         try:
             return super().load_overload(sig, target_context)
-        except Exception:  # of pickle, of LLVM, of anything the file names
+        except Exception:  # from pickle, LLVM or any module that the file refers to
             self._cache_file.discard(self._index_key(sig, target_context.codegen()))
             return None
 
@@ -374,7 +374,7 @@ def cuda_kernel_cache() -> type:
 
 
 def keep(dispatcher, cache_class) -> None:
-    """Let a dispatcher of numba's keep its machine code, if there is a folder for it."""
+    """Enable the disk cache of a numba dispatcher, if there is a folder for it."""
     if os.environ.get("CUTMATCH_CACHE", "1") == "0":
         return
     function = dispatcher.py_func

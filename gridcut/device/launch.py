@@ -1,13 +1,13 @@
-"""Launching kernels with little work on the host.
+"""Kernel launches with little work on the host.
 
-numba looks at every argument anew at every launch: 28 µs with one array, 52 with eight.  Here a kernel is found by the
-dtypes of its arguments, which are packed in one go, and a launch that is repeated is packed once.  Arguments are flat
-arrays, NumPy's int32, int64, uint64, float32 and float64, Python's ints, and tuples of those.  In the simulator,
-and for anything else, kernels are launched by numba.
+numba examines every argument at every launch: 28 µs with one array, 52 µs with eight.  Here a kernel is found by the
+dtypes of its arguments, which are packed in one call, and a repeated launch is packed once.  Arguments are flat arrays,
+NumPy's int32, int64, uint64, float32 and float64, Python's ints, and tuples of those.  In the simulator, and with any
+other argument, numba launches the kernel.
 
     launch(kernel, blocks, threads, *args)      like kernel[blocks, threads](*args)
-    prepare(kernel, blocks, threads, *args)     the same, to be called as often as one likes
-    most_blocks(kernel, args, threads)          `cooperative_blocks`, asked once
+    prepare(kernel, blocks, threads, *args)     return a callable that launches, any number of times
+    most_blocks(kernel, args, threads)          `cooperative_blocks`, cached
 """
 
 import ctypes
@@ -24,16 +24,16 @@ if not SIMULATED:
 
     from gridcut.device.memory import address_of, current_gpu
 
-ARRAY_WORDS = 7  # of an array in numba's calling convention: two unused, size, itemsize, address, length, stride
+ARRAY_WORDS = 7  # per array, in numba's calling convention: two unused, size, itemsize, address, length, stride
 SCALARS = {np.int32: "q", np.int64: "q", np.uint64: "Q", np.float32: "f4x", np.float64: "d", int: "q"}
 
 _compiled_kernels = {}  # (kernel, GPU, dtypes) -> _Compiled
 _max_blocks = {}
-_lock = threading.Lock()  # numba does not load one kernel from two threads at once
+_lock = threading.Lock()  # numba cannot load one kernel from two threads concurrently
 
 
 class _Compiled:
-    """A kernel for some dtypes on one GPU, ready to be launched by the driver."""
+    """A kernel compiled for some dtypes and loaded on one GPU, to be launched by the driver."""
 
     def __init__(self, kernel, args):
         signature = tuple(kernel.typeof_pyval(a) for a in args)
@@ -49,7 +49,7 @@ class _Compiled:
         self.buffer = ctypes.c_int64 * (2 * self.count)
 
     def words(self, args):
-        """The arguments, eight bytes each, behind pointers to each."""
+        """Pack the arguments, eight bytes each, after the pointers to each of them."""
         buffer = self.buffer()
         first = ctypes.addressof(buffer) + 8 * self.count
         values = []
@@ -59,12 +59,12 @@ class _Compiled:
 
 
 def launch(kernel, blocks, threads: int, *args) -> None:
-    """Launch a kernel once; blocks: a number, or three."""
+    """Launch a kernel once; blocks: one integer, or a tuple of three."""
     prepare(kernel, blocks, threads, *args)()
 
 
 def prepare(kernel, blocks, threads: int, *args, shared: int = 0):
-    """A launch to be called; the arrays must not move before the last call.  shared: bytes for each block."""
+    """Return a callable that launches; the arrays must not move before its last call.  shared: bytes per block."""
     compiled = _compiled(kernel, args)
     if compiled is None:
         return partial(kernel[blocks, threads, 0, shared], *args)
@@ -85,7 +85,7 @@ def most_blocks(kernel, args, threads: int, shared: int = 0) -> int:
 
 
 class _Launch:
-    """One launch with its arguments."""
+    """A launch with its arguments."""
 
     def __init__(self, compiled: _Compiled, shape: tuple, args):
         self._compiled = compiled
@@ -100,7 +100,7 @@ class _Launch:
 
 
 def _compiled(kernel, args) -> _Compiled | None:
-    """None: to be launched by numba."""
+    """The compiled kernel; None if numba has to launch it."""
     kinds = None if SIMULATED else _kinds(args)
     if kinds is None:
         return None
@@ -115,7 +115,7 @@ def _compiled(kernel, args) -> _Compiled | None:
 
 
 def _kinds(args) -> tuple | None:
-    """What a kernel is compiled for; None if that takes more than is known here."""
+    """The types that a kernel is compiled for; None if one of them is not supported here."""
     kinds = []
     for arg in args:
         kind = type(arg)

@@ -1,7 +1,7 @@
-"""Memory of a real GPU: arrays in memory that is kept for the next solve, copies, waiting, events.
+"""Memory of a real GPU: arrays in memory that is reused by the next solve, copies, synchronisation, events.
 
-Arrays are those of numba; what only numba asks for is made when it does, and the driver is called without numba's
-checks, which cost more than what most of these calls do.
+Arrays are numba device arrays whose rarely used attributes are computed on demand.  The driver is called without
+numba's checks, which take longer than most of these calls.
 """
 
 import ctypes
@@ -17,7 +17,7 @@ from cuda.bindings import driver
 from gridcut.device.cuda import cuda
 from gridcut.device.pool import Pool
 
-KEPT_SHARE = 1 / 16  # of the GPU's memory, as gridcut/device/pool.py counts it
+KEPT_SHARE = 1 / 16  # capacity of the Pool, as a share of the GPU's memory
 
 _numba_driver = cuda.cudadrv.driver
 _lock = threading.Lock()
@@ -25,7 +25,7 @@ _pools = {}  # handle of a context: (weak reference to the context as numba know
 
 
 class Slab:
-    """A piece of memory that arrays lie in; comes back to its pool with the last of them."""
+    """A piece of memory that holds arrays; put back into its pool when the last of them is deleted."""
 
     __slots__ = ("_piece", "_pool", "address", "size")
 
@@ -41,7 +41,7 @@ class Slab:
 
 
 class FlatArray(cuda.cudadrv.devicearray.DeviceNDArray):
-    """A one-dimensional array of numba."""
+    """A one-dimensional device array of numba."""
 
     @cached_property
     def address(self) -> int:
@@ -89,12 +89,12 @@ class FlatArray(cuda.cudadrv.devicearray.DeviceNDArray):
         return super().reshape(*shape, **options)
 
     def _is_flat(self) -> bool:
-        """Not so for what numba makes of such an array."""
+        """Whether the array is contiguous; arrays that numba derives from it may not be."""
         return self.strides == (self.dtype.itemsize,)
 
 
 def flat_array(address: int, length: int, dtype: np.dtype, owner) -> FlatArray:
-    """An array in memory of somebody's, who is kept alive."""
+    """An array in memory that belongs to `owner`, which is kept alive."""
     array = FlatArray.__new__(FlatArray)
     itemsize = dtype.itemsize
     array.__dict__.update(
@@ -117,8 +117,8 @@ def _numba_type(dtype: np.dtype):
 
 
 def pool() -> Pool:
-    """The memory kept on the GPU that this thread works on."""
-    error, handle = driver.cuCtxGetCurrent()  # a tenth of the time numba takes to find its context
+    """The pool of the GPU that is active in this thread."""
+    error, handle = driver.cuCtxGetCurrent()  # ten times faster than numba's look-up of its context
     known = None if error else _pools.get(int(handle))
     if known is not None and known[0]() is not None:
         return known[1]
@@ -130,14 +130,14 @@ def pool() -> Pool:
         if handle not in _pools:
             if isinstance(context.memory_manager, _numba_driver.NumbaCUDAMemoryManager):
                 made = Pool(_allocate, partial(_free, handle), int(context.get_memory_info().total * KEPT_SHARE))
-            else:  # another library's, which keeps memory itself
+            else:  # a memory manager of another library, which pools memory itself
                 made = Pool(context.memalloc, lambda piece: None, 0)
             _pools[handle] = weakref.ref(context), made
         return _pools[handle][1]
 
 
 def _allocate(size: int) -> int:
-    """The address of new memory; what numba has put off giving back is given back before anybody is refused."""
+    """Address of new memory; if there is none, deallocations that numba has deferred are done first."""
     error, address = driver.cuMemAlloc(size)
     if error == driver.CUresult.CUDA_ERROR_OUT_OF_MEMORY:
         cuda.current_context().deallocations.clear()
@@ -146,18 +146,18 @@ def _allocate(size: int) -> int:
 
 
 def _free(context: int, address: int) -> None:
-    # At the end of the process memory comes back by itself, and the context may be gone already.
+    # At the end of the process memory is freed anyway, and the context may no longer exist.
     if driver is None or sys.is_finalizing():
         return
-    # The thread may be at work on another GPU, or on none so far.
+    # Another GPU may be active in this thread, or none.
     (error,) = driver.cuCtxPushCurrent(context)
-    if not error:  # else the context is gone, and its memory with it
+    if not error:  # else the context no longer exists, nor does its memory
         driver.cuMemFree(address)
         driver.cuCtxPopCurrent()
 
 
 def arrays_in_slab(places, total: int, zero: bool) -> list[FlatArray]:
-    """Arrays in new memory of so many bytes; places: (first byte, bytes, dtype) of each."""
+    """Arrays in new memory of `total` bytes; places: (first byte, bytes, dtype) of each array."""
     slab = Slab(pool(), total)
     if zero:
         check(driver.cuMemsetD8Async(slab.address, 0, total, 0))
@@ -165,7 +165,7 @@ def arrays_in_slab(places, total: int, zero: bool) -> list[FlatArray]:
 
 
 def synchronize() -> None:
-    """Wait for everything on the GPU; what came back before may be used again."""
+    """Wait for all work on the GPU; pieces put back before may be reused from now on."""
     kept = pool()
     found = kept.returned()
     check(driver.cuCtxSynchronize())
@@ -177,7 +177,7 @@ def clear(array) -> None:
 
 
 def copy_in(host: np.ndarray, array) -> None:
-    """From a contiguous array on the host."""
+    """Copy a contiguous host array to the GPU."""
     check(driver.cuMemcpyHtoD(address_of(array), host.ctypes.data, host.nbytes))
 
 
@@ -188,7 +188,7 @@ def copy_out(array) -> np.ndarray:
 
 
 def address_of(array) -> int:
-    """Where an array of numba or of ours lies."""
+    """Address of a device array of numba or of ours."""
     try:
         return array.address
     except AttributeError:
@@ -196,13 +196,13 @@ def address_of(array) -> int:
 
 
 def current_gpu() -> int:
-    """The GPU that this thread works on."""
+    """Index of the GPU that is active in this thread."""
     error, device = driver.cuCtxGetDevice()
     return cuda.current_context().device.id if error else int(device)
 
 
 def gpu_of(address: int) -> int | None:
-    """The GPU on which something lies; None if the driver does not know."""
+    """Index of the GPU that owns an address; None if the driver does not know."""
     error, device = driver.cuPointerGetAttribute(
         driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address
     )
@@ -210,7 +210,7 @@ def gpu_of(address: int) -> int | None:
 
 
 class Event:
-    """A place in the queue of the GPU's work."""
+    """A position in the GPU's stream of work."""
 
     def __init__(self):
         self._event = None
@@ -218,7 +218,7 @@ class Event:
         check(driver.cuEventRecord(self._event, 0))
 
     def until(self, later: "Event") -> float:
-        """Seconds on the GPU from here to a later place, which is waited for."""
+        """Wait for a later event; seconds on the GPU between the two."""
         check(driver.cuEventSynchronize(later._event))
         return check(driver.cuEventElapsedTime(self._event, later._event)) / 1000
 
@@ -228,7 +228,7 @@ class Event:
 
 
 def check(result):
-    """The value of a call of the driver's that went well."""
+    """Return the value of a driver call; RuntimeError if it failed."""
     error, *value = result
     if error:
         raise RuntimeError(f"the GPU reports {error.name}")

@@ -1,8 +1,7 @@
-"""Several GPUs of one host in one process: how many there are, working on one of them, copies between them.
+"""Several GPUs of one host in one process: their number, selecting one of them, and copies between them.
 
-A thread works on one GPU at a time: `with gpu.active():` around all that allocates, launches, copies or waits.  Copies
-between GPUs go straight over NVLink or PCIe where the GPUs reach each other, else the driver takes them through the
-host.
+One GPU is active per thread: allocate, launch, copy and wait inside `with gpu.active():`.  Copies between GPUs go
+directly over NVLink or PCIe if the GPUs have peer access; else the driver copies through the host.
 """
 
 from typing import NamedTuple
@@ -18,23 +17,23 @@ if not SIMULATED:
 
 
 class Gpu(NamedTuple):
-    """A GPU by its number, and the handle of what numba has there."""
+    """Index of a GPU, and the handle of numba's context on it."""
 
     device: int
     context: object
 
     def active(self):
-        """A context manager: what is inside works on this GPU."""
+        """Context manager that makes this GPU the active one of the thread."""
         return cuda.gpus[self.device]
 
 
 def gpu_count() -> int:
-    """GPUs that this process sees."""
+    """Number of GPUs that are visible to this process."""
     return len(cuda.gpus)
 
 
 def open_gpus(devices) -> list[Gpu]:
-    """The GPUs of these numbers, which may repeat, able to reach each other's memory where they can at all."""
+    """The GPUs with these indices, which may repeat, with peer access enabled wherever it is supported."""
     opened = {}
     for device in devices:
         if device not in opened:
@@ -43,24 +42,24 @@ def open_gpus(devices) -> list[Gpu]:
     for one in opened.values():
         for other in opened.values():
             if one is not other:
-                _let_reach(one, other)
+                _enable_peer_access(one, other)
     return [opened[device] for device in devices]
 
 
-def _let_reach(one: Gpu, other: Gpu) -> None:
+def _enable_peer_access(one: Gpu, other: Gpu) -> None:
     handles = [check(driver.cuDeviceGet(gpu.device)) for gpu in (one, other)]
     if not check(driver.cuDeviceCanAccessPeer(*handles)):
         return  # copies go through the host
     with one.active():
         (error,) = driver.cuCtxEnablePeerAccess(other.context, 0)
     if error not in (driver.CUresult.CUDA_SUCCESS, driver.CUresult.CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED):
-        raise RuntimeError(f"GPU {one.device} cannot reach GPU {other.device}: {error.name}")
+        raise RuntimeError(f"GPU {one.device} cannot access the memory of GPU {other.device}: {error.name}")
 
 
 def copy_between(array, gpu: Gpu, there, other: Gpu) -> None:
-    """Copy a flat array on one GPU into one of the same length and dtype on another, or on the same one.
+    """Copy a flat array on one GPU into an array of the same length and dtype on another GPU, or on the same one.
 
-    After what both GPUs have been asked to do before, and before what they are asked for later.
+    The copy runs after all work enqueued on both GPUs before, and before all work enqueued later.
     """
     if SIMULATED:
         there.copy_to_device(array.copy_to_host())
@@ -70,13 +69,13 @@ def copy_between(array, gpu: Gpu, there, other: Gpu) -> None:
         with gpu.active():
             check(driver.cuMemcpyDtoDAsync(address_of(there), address_of(array), size, 0))
         return
-    # Not the asynchronous one: this one waits for the work of both GPUs, and theirs waits for it.
+    # The synchronous function orders the copy with the work of both GPUs; the asynchronous one does not.
     with gpu.active():
         check(driver.cuMemcpyPeer(address_of(there), other.context, address_of(array), gpu.context, size))
 
 
 def copy_out(array, host: np.ndarray) -> None:
-    """Copy a flat array on the GPU into a contiguous one on the host of the same size."""
+    """Copy a flat array on the GPU into a contiguous host array of the same size."""
     if SIMULATED:
         host.reshape(-1)[...] = array.copy_to_host()
     else:

@@ -1,26 +1,26 @@
-"""Memory that is kept for the next solve; knows nothing of GPUs.
+"""A pool of memory that is reused by the next solve; independent of GPUs.
 
-Asking a driver for memory and giving it back takes about as long as loading a small picture.  So memory
-that nobody uses any more is kept, and given back when there is no room: at most so many bytes for pieces that may be
-used again, and as many for pieces that have come back since.
+Allocating and freeing memory through a driver takes about as long as loading a small image.  So unused memory is kept,
+and freed when an allocation fails.  The pool keeps at most `capacity` bytes in pieces that may be reused, and as many
+in pieces that have been put back since.
 
-Other libraries may still read labels that their owner has let go, on a stream we know nothing about.  So pieces that
-have come back are used again only after the whole GPU has been waited for, with which every solve begins:
-`returned` before, `reuse` after.
+Other libraries may still be reading labels that their owner has deleted, on an unknown stream.  So pieces that have
+been put back are reused only after a synchronisation of the whole GPU, with which every solve starts: `returned` is
+called before it, `reuse` after it.
 """
 
 import threading
 from collections import deque
 
 MAX_PIECES = 64
-MIN_PIECE_BYTES = 4096  # bytes
+MIN_PIECE_BYTES = 4096
 
 
 class Pool:
-    """Pieces of memory by size: `ask(size)` gets one from the driver, `drop(piece)` gives it back.
+    """Pieces of memory by size: `allocate(size)` gets a piece from the driver, `free(piece)` returns it.
 
-    A piece must not free itself: the garbage collector finalises all that it finds together, the piece and whoever
-    is just about to hand it in here.
+    A piece must not free itself when it is finalised: the garbage collector finalises a whole cycle together, the piece
+    and the object that is about to put it back.
     """
 
     def __init__(self, allocate, free, capacity: int):
@@ -29,18 +29,19 @@ class Pool:
         self._capacity = capacity  # bytes
         self._lock = threading.Lock()
         self._available = []  # (size, piece), oldest first
-        # Pieces come back whenever the garbage collector runs, in the middle of anything here too: no lock for these.
+        # The garbage collector puts pieces back at any time, also while this thread holds the lock.  So `_returned`
+        # needs no lock: appending to a deque and popping from it are atomic.
         self._returned = deque()
 
     def take(self, size: int):
-        """A piece and its size, which is at least this."""
+        """Return (size, piece); the piece has at least the requested size."""
         rounded = size_class(size)
         with self._lock:
             for i in reversed(range(len(self._available))):
                 if self._available[i][0] == rounded:
                     return self._available.pop(i)
         if rounded > self._capacity:
-            rounded = size  # will not be kept
+            rounded = size  # such a piece is never kept
         try:
             return rounded, self._allocate(rounded)
         except Exception as error:
@@ -50,35 +51,35 @@ class Pool:
         return size, self._allocate(size)
 
     def put_back(self, size: int, piece) -> None:
-        """Keep a piece, or drop it where that would be too much."""
+        """Keep a piece, or free it if the pool would exceed its capacity."""
         if size + _bytes(self._returned) <= self._capacity and size == size_class(size):
             self._returned.append((size, piece))
         else:
             self._free_memory(piece)
 
     def returned(self) -> list:
-        """What has come back since the last call; only the caller knows of it now."""
+        """Remove and return the pieces put back since the last call; the caller must pass them to `reuse`."""
         found = []
         while self._returned:
             try:
                 found.append(self._returned.popleft())
-            except IndexError:  # another thread was faster
+            except IndexError:  # another thread has taken it
                 break
         return found
 
     def reuse(self, found: list) -> None:
-        """Let pieces from `returned` be taken again; the oldest are dropped if there are too many."""
+        """Make pieces from `returned` available again; free the oldest ones if there are too many."""
         with self._lock:
             self._available += found
             while len(self._available) > MAX_PIECES or _bytes(self._available) > self._capacity:
                 self._free_memory(self._available.pop(0)[1])
 
     def held(self) -> int:
-        """Bytes that are kept."""
+        """Bytes in the pool."""
         return _bytes(self._available) + _bytes(self._returned)
 
     def empty(self) -> None:
-        """Give everything back to the driver."""
+        """Free all pieces."""
         with self._lock:
             free, self._available = self._available, []
         for _, piece in free + self.returned():
@@ -90,6 +91,6 @@ def _bytes(pieces) -> int:
 
 
 def size_class(size: int) -> int:
-    """Sizes are rounded up to few, by a 32nd or SMALLEST at most."""
+    """Round a size up to one of few classes, by at most a 32nd of it or MIN_PIECE_BYTES."""
     step = max(MIN_PIECE_BYTES, 1 << max(size.bit_length() - 6, 0))
     return -(-size // step) * step

@@ -1,10 +1,10 @@
-"""What all result classes share: shallow copies, pickles that hold no memory of a GPU, and a repr of one line."""
+"""Base class of all results: shallow copies, pickles without GPU memory, and a one-line repr."""
 
 from dataclasses import fields, replace
 
 from gridcut.device.arrays import on_device, to_host
 
-MAX_REPR_LENGTH = 60  # characters of one value in a repr
+MAX_REPR_LENGTH = 60  # characters per value
 
 
 class Result:
@@ -36,7 +36,7 @@ def _restored(kind: type, values: list):
 
 
 def brief(value) -> str:
-    """A value in one line: arrays by dtype and shape, long texts cut off."""
+    """A value in one line: arrays by dtype and shape, long strings truncated."""
     if isinstance(value, Result):
         return repr(value)
     if getattr(value, "shape", ()) and hasattr(value, "dtype"):
@@ -48,5 +48,5 @@ def brief(value) -> str:
 
 
 def _rounded(item) -> str:
-    """An entry of the stats; times need no 16 digits."""
+    """An entry of `stats`; floats with four significant digits."""
     return f"{item:.4g}" if isinstance(item, float) else brief(item)

@@ -1,8 +1,8 @@
 """Validation of sparse matrices before any compiled code reads them.
 
-SciPy's constructors accept pointers and indices that point outside their arrays, and SciPy's own conversions and the
-kernels here would follow them.  `check_matrix` takes any SciPy matrix, `check_compressed` the arrays of one.  Both only
-read; the cost is one pass over the pointers and one over the indices.
+SciPy's constructors accept pointers and indices that are out of range, and SciPy's conversions and the kernels of this
+project would follow them.  `check_matrix` accepts any SciPy matrix, `check_compressed` the arrays of one.  Both only
+read; they take one pass over the pointers and one over the indices.
 """
 
 import numpy as np
@@ -14,20 +14,20 @@ def check_compressed(name: str, indptr, indices, shape, *, lines: str = "row") -
     Parameters
     ----------
     name : str
-        Of the argument, for the message.
+        Name of the argument, for the message.
     indptr, indices : ndarray of integers, one-dimensional
-        Line i has the entries indices[indptr[i] : indptr[i + 1]].  Entries behind the last pointer are not examined.
+        Line i has the entries indices[indptr[i] : indptr[i + 1]].  Entries after the last pointer are not examined.
     shape : tuple of int
-        Number of lines, and the bound of the indices.
+        Number of lines, and exclusive bound of the indices.
     lines : str
-        What the lines are: "row" for CSR, "column" for CSC.
+        Name of a line in messages: "row" for CSR, "column" for CSC.
 
     Raises
     ------
     TypeError
-        Arrays that are not one-dimensional or do not hold integers.
+        If an array is not one-dimensional or does not hold integers.
     ValueError
-        Pointers or indices out of range.
+        If a pointer or an index is out of range.
     """
     count, bound = shape
     for part, array in (("indptr", indptr), ("indices", indices)):
@@ -47,10 +47,10 @@ def check_compressed(name: str, indptr, indices, shape, *, lines: str = "row") -
 
 
 def check_range(name: str, indices: np.ndarray, bound: int) -> None:
-    """Raise ValueError unless all integers are in 0 to bound - 1; one pass."""
+    """Raise ValueError unless all integers are from 0 to bound - 1; one pass."""
     if not len(indices):
         return
-    # A negative integer read as one without a sign is larger than any bound.
+    # A negative integer, reinterpreted as unsigned, exceeds any bound.
     unsigned = indices.view(indices.dtype.str.replace("i", "u"))
     if int(unsigned.max()) >= bound:
         low, high = int(indices.min()), int(indices.max())
@@ -61,7 +61,7 @@ def check_range(name: str, indices: np.ndarray, bound: int) -> None:
 def check_matrix(name: str, matrix) -> None:
     """Raise unless a SciPy sparse matrix with two axes is safe to convert; TypeError or ValueError.
 
-    Duplicates, any order of the indices and unused entries behind the last pointer are permitted.
+    Duplicates, any order of the indices and unused entries after the last pointer are permitted.
     """
     n, m = matrix.shape
     form = matrix.format
@@ -90,7 +90,7 @@ def check_matrix(name: str, matrix) -> None:
         for cols in matrix.rows:
             check_range(f"{name}: indices", np.asarray(cols, np.int64), m)
         return
-    else:  # DOK and whatever else SciPy brings: no arrays that could point anywhere
+    else:  # DOK and other formats have no index arrays
         return
     if kept[0] < needed:
         raise ValueError(f"{name}: {needed} entries are stored, but only {kept[0]} data")

@@ -1,15 +1,15 @@
-"""Worker threads for kernels that run asynchronously: Python threads, each in a kernel without the GIL.
+"""Worker threads for kernels that run concurrently: Python threads, each in a kernel that has released the GIL.
 
-Workers that wait for one another must not wait for one that has failed, so they share an *abort cell*: an array, or any
-other mutable sequence, whose first entry is 0.  `run_threads` sets it to 1 as soon as a worker raises an exception, a
-thread cannot be started, or the calling thread is interrupted.  A worker reads the cell where it waits, and only
-there, and returns when the cell is set; its result is not used then, since `run_threads` raises the error.
+Workers that wait for one another must not wait for a failed one, so they share an *abort cell*: an array, or another
+mutable sequence, whose first entry is 0.  `run_threads` sets it to 1 when a worker raises an exception, a thread cannot
+be started, or the calling thread is interrupted.  A worker reads the cell only while it waits, and returns if the cell
+is set.  Its result is then discarded, since `run_threads` raises the error.
 
-A thread and its caller agree through `claims` whether the thread runs its worker: the first of both to enter its own
-name decides.  So the caller never waits for a thread that was interrupted before it started, and a thread that starts
-late does nothing.  `Thread.join` alone would not do: before Python 3.13 an interrupted `join` takes a running thread
-for a finished one.  The threads are daemons, since an interrupt in `Thread.start` may leave one that never gets to run,
-for which Python would wait at its exit.
+A thread and its caller agree through `claims` on whether the thread runs its worker: the first of the two to enter
+its claim (RUNS or CANCELLED) decides.  So the caller never waits for a thread that was interrupted before it started,
+and a thread that starts late does nothing.  `Thread.join` alone is not enough: before Python 3.13 an interrupted `join`
+treats a running thread as finished.  The threads are daemons, since an interrupt in `Thread.start` may leave a thread
+that never runs, for which Python would wait at exit.
 """
 
 import sys
@@ -18,19 +18,19 @@ import threading
 import numba
 
 RUNS, CANCELLED = "runs", "cancelled"
-RECHECK = 0.1  # seconds; an interrupt may take the signal of a finished thread with it, but not its entry in `ended`
+RECHECK = 0.1  # seconds; an interrupt may lose the signal of a finished thread, but not its entry in `ended`
 
 
 def thread_count() -> int:
-    """Number of threads a solver may use: numba's (numba.set_num_threads, NUMBA_NUM_THREADS)."""
+    """Number of threads that a solver may use: numba's (numba.set_num_threads, NUMBA_NUM_THREADS)."""
     return numba.get_num_threads()
 
 
 def run_threads(worker, count: int, abort=None) -> list:
-    """Run worker(0) ... worker(count - 1) at the same time; their results, or the first error raised.
+    """Run worker(0) to worker(count - 1) concurrently; return their results, or raise the first error.
 
-    The last worker runs in the calling thread, so one worker starts no thread at all.  No worker runs any more when
-    this function returns or raises.
+    The last worker runs in the calling thread, so a single worker starts no thread.  When this function returns or
+    raises, no worker is running.
 
     abort   the abort cell, for workers that wait for one another; its first entry is set to 1 after an error
     """
@@ -83,7 +83,7 @@ def run_threads(worker, count: int, abort=None) -> list:
         run(count - 1)
         wait()
     except BaseException as error:  # an interrupt outside the worker, or a thread that cannot be started
-        # Python's own locks may fail when they are interrupted, and raise an error about that.
+        # Python's own locks may fail when they are interrupted, and raise another error.
         interrupted = isinstance(error.__context__, KeyboardInterrupt) and error.__context__ is not handled
         errors.append(error.__context__ if interrupted else error)
         _insist(end_early)
@@ -93,7 +93,7 @@ def run_threads(worker, count: int, abort=None) -> list:
 
 
 def _insist(action) -> None:
-    """Repeat an action until it is not interrupted."""
+    """Repeat an action until it completes without an interrupt."""
     while True:
         try:
             return action()

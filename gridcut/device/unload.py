@@ -1,17 +1,17 @@
-"""Machine code that several GPUs run is unloaded once.
+"""Unload machine code only once if several GPUs have loaded it.
 
-numba-cuda (0.30) links a kernel once for all GPUs of a kind and loads that one library for each of them; but each of
-them unloads it, too, when numba has more than ten things to give back.  The second time the driver frees what is gone:
-a process that has used two GPUs may crash as it ends, with all its results out.
+numba-cuda (0.30) links a kernel once for all GPUs of the same kind and loads that library on each of them.  But each
+GPU also unloads it, once numba has more than ten objects to free.  The second time the driver frees memory that no
+longer exists: a process that has used two GPUs may crash at exit, after all its results are written.
 """
 
 
 def unload_once(numba_driver) -> None:
-    """Let the last GPU that has loaded a library unload it, in numba's driver module; harmless if that has changed."""
+    """Patch numba's driver module so that the last GPU unloads a library; no effect if its internals have changed."""
     make = getattr(numba_driver, "_module_finalizer", None)
     if make is None or hasattr(make, "wrapped"):
         return
-    users = {}  # handle of a library: how many GPUs have it
+    users = {}  # handle of a library: number of GPUs that have loaded it
 
     def finalizer(context, object_code):
         unload = make(context, object_code)

@@ -322,7 +322,7 @@ def test_a_gpu_without_room_says_so(stand_in, monkeypatch, after):
 
     monkeypatch.setattr(cuda, "device_array", device_array)
     monkeypatch.setattr(cuda, "to_device", to_device)
-    with pytest.raises(MemoryError, match=r"the GPU has no room for .*, \d+ bytes are free; solve smaller pieces"):
+    with pytest.raises(MemoryError, match=r"the GPU has no memory for .*, \d+ bytes are free; solve smaller pieces"):
         gridcut.max_flow(np.ones((3, 4), int), 1, {(0, 1): 1}, device="cuda")
 
 
@@ -383,7 +383,9 @@ def test_arrays_of_other_libraries(name, tools):
 def test_a_gpu_without_room():
     from gridcut.device.arrays import allocate
 
-    with pytest.raises(MemoryError, match=r"no room for \d+ more bytes, \d+ bytes are free; solve smaller pieces, or"):
+    with pytest.raises(
+        MemoryError, match=r"no memory for \d+ more bytes, \d+ bytes are free; solve smaller pieces, or"
+    ):
         allocate((1 << 50, np.uint8))
 
 
