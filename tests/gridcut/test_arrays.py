@@ -1,4 +1,4 @@
-"""What kinds of arrays are brought into memory and what is read by slices; and that no argument is ever written to."""
+"""Which kinds of arrays are read into memory and which by slices; no argument is ever written to."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ SHAPE = (6, 7)
 
 
 class InMemory:
-    """An array-like of a library that numpy can take as a whole, such as xarray's, dask's or JAX's."""
+    """An array-like that numpy can convert as a whole, such as those of xarray, dask and JAX."""
 
     def __init__(self, array):
         self.array = array
@@ -35,7 +35,7 @@ class OnDisk:
 
 
 class Dataset(InMemory):
-    """As an array of h5py, which numpy could take as a whole."""
+    """Like an array of h5py, which numpy could convert as a whole."""
 
     __module__ = "h5py._hl.dataset"
 
@@ -48,7 +48,7 @@ def problem(rng, kind=np.int32):
     return source, sink, {(0, 1): right, (1, 0): 3}
 
 
-def test_arrays_in_memory_are_no_stored_ones():
+def test_arrays_in_memory_are_not_stored_arrays():
     source, sink, edges = problem(np.random.default_rng(61))
     expected = gridcut.max_flow(source, sink, edges, device="cpu")
     cut = gridcut.max_flow(InMemory(source), InMemory(sink), {(0, 1): InMemory(edges[0, 1]), (1, 0): 3}, device="cpu")
@@ -88,7 +88,7 @@ def test_arrays_on_disk_are_read_by_slices():
 
 
 def layouts(array):
-    """The same values: contiguous, strided, reversed, big-endian; all read-only."""
+    """Yield the same values contiguous, strided, reversed, in Fortran order and big-endian; all read-only."""
     wide = np.zeros((*array.shape[:-1], 2 * array.shape[-1]), array.dtype)
     wide[..., ::2] = array
     for made in (
@@ -103,7 +103,7 @@ def layouts(array):
 
 
 def frozen(value, choice):
-    """The arrays of an argument in one of these layouts."""
+    """An argument with its arrays in one of these layouts."""
     if isinstance(value, np.ndarray):
         return list(layouts(value))[choice]
     if isinstance(value, dict):
@@ -120,7 +120,7 @@ def arrays_of(value):
 
 
 def calls(rng, kind):
-    """Every public function with the arguments it reads."""
+    """Yield every public function with the arguments that it reads."""
     source, sink, edges = problem(rng, kind)
     mask = rng.random(SHAPE) < 0.8
     unary = rng.integers(0, 9, (3, *SHAPE)).astype(kind)
@@ -189,14 +189,14 @@ def calls(rng, kind):
 @pytest.mark.parametrize("kind", [np.int32, np.float64])
 @pytest.mark.parametrize("choice", range(5), ids=["contiguous", "strided", "reversed", "fortran", "big-endian"])
 def test_no_public_function_writes_to_an_argument(kind, choice):
-    """Read-only arrays would raise where numpy writes; kernels would not, so values are compared too."""
+    """Read-only arrays make numpy raise on writes; kernels would not raise, so values are compared too."""
     for call, arguments in calls(np.random.default_rng(63), kind):
         given = [frozen(argument, choice) for argument in arguments]
         before = [array.copy() for argument in given for array in arrays_of(argument)]
         call(*given)
         after = [array for argument in given for array in arrays_of(argument)]
         assert all(np.array_equal(a, b) for a, b in zip(before, after, strict=True))
-        # Writeable ones are no invitation either.
+        # Writeable arrays must not be written to either.
         given = [frozen(argument, choice) for argument in arguments]
         for argument in given:
             for array in arrays_of(argument):

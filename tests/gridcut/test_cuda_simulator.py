@@ -1,4 +1,4 @@
-"""What the simulator shows that numba's own would not."""
+"""Errors that the repaired simulator detects and numba's own does not."""
 
 import numpy as np
 import pytest
@@ -6,20 +6,20 @@ import pytest
 pytestmark = pytest.mark.sim
 
 
-def test_reckoning_with_what_was_never_set_fails_every_time():
+def test_uninitialised_reads_fail_deterministically():
     from gridcut.device.cuda import cuda, cuda_kernel
 
     @cuda_kernel
-    def careless(out):
+    def read_uninitialised(out):
         local = cuda.local.array(1, np.int32)
         out[cuda.threadIdx.x] = np.int32(local[0] + local[0])
 
     for _ in range(3):
         with pytest.raises(RuntimeWarning, match="overflow"):
-            careless[1, 32](np.zeros(32, np.int32))
+            read_uninitialised[1, 32](np.zeros(32, np.int32))
 
 
-def test_threads_that_wait_for_one_another_fail():
+def test_deadlocks_are_reported():
     from gridcut.device.cuda import cuda, cuda_kernel, warp_sync
 
     @cuda_kernel

@@ -1,6 +1,6 @@
-"""One grid on several GPUs: how it is cut, what crosses the borders, whole solves, and what is refused.
+"""One grid on several GPUs: division into slabs, exchange across boundaries, whole solves, and invalid arguments.
 
-In the simulator and on a machine with one GPU the slabs share it.
+In the simulator, and on a host with one GPU, the slabs share it.
 """
 
 import weakref
@@ -16,7 +16,7 @@ from gridcut.tiles.tile_layout import from_flat
 sim = pytest.mark.sim
 
 
-# How a grid is cut: no GPU
+# Division of a grid: no GPU
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_slabs_are_whole_tiles(shape, count, lines):
 
 @pytest.mark.parametrize(("shape", "connectivity"), [((70, 40), 4), ((70, 40), 8), ((9, 10, 40), 6), ((9, 10, 40), 26)])
 def test_faces_meet(shape, connectivity):
-    """Pixel j of a face is one pixel of the grid on both sides, and arcs across lead where they say."""
+    """Pixel j of a face is the same pixel of the grid on both sides, and arcs across lead to the right pixels."""
     layout = make_layout(shape, gridcut.neighbourhood(connectivity))
     numbers = np.arange(1, np.prod(shape) + 1, dtype=np.int32).reshape(shape)
     parts = split(shape, layout.offsets, 3)
@@ -55,8 +55,8 @@ def test_faces_meet(shape, connectivity):
         flat.interior(excess)[...] = numbers[part.start : part.stop]
         held.append(from_flat(part.tiles, excess, residual, flat)[0].reshape(-1, 1024))
 
-    def face(i, tiles, place, border):
-        tiles = held[i][tiles : tiles + parts[i].plane, place : place + border.pixels]
+    def face(i, tiles, position, face_of_boundary):
+        tiles = held[i][tiles : tiles + parts[i].plane, position : position + face_of_boundary.pixels]
         return tiles.reshape(-1)
 
     for i in range(2):
@@ -65,23 +65,26 @@ def test_faces_meet(shape, connectivity):
         assert [k ^ 1 for k, *_ in one.across] == [k for k, *_ in other.across]
         assert (face(i, one.own, one.own_offset, one) == face(i + 1, other.ghosts, other.ghost_offset, other)).all()
         assert (face(i, one.ghosts, one.ghost_offset, one) == face(i + 1, other.own, other.own_offset, other)).all()
-        for which, border in ((i, one), (i + 1, other)):
+        for which, face_of_boundary in ((i, one), (i + 1, other)):
             own, ghosts = (
-                face(which, *args, border)
-                for args in ((border.own, border.own_offset), (border.ghosts, border.ghost_offset))
+                face(which, *args, face_of_boundary)
+                for args in (
+                    (face_of_boundary.own, face_of_boundary.own_offset),
+                    (face_of_boundary.ghosts, face_of_boundary.ghost_offset),
+                )
             )
-            assert len(border.across) == {4: 1, 8: 3, 6: 1, 26: 9}[connectivity]
-            place = {n: np.array(np.unravel_index(n - 1, shape)) for n in (*own[own > 0], *ghosts[ghosts > 0])}
+            assert len(face_of_boundary.across) == {4: 1, 8: 3, 6: 1, 26: 9}[connectivity]
+            position = {n: np.array(np.unravel_index(n - 1, shape)) for n in (*own[own > 0], *ghosts[ghosts > 0])}
             p = own[own > 0][3]
-            for k, dy, dx in border.across:
-                q = place[p] + layout.offsets[k]
+            for k, dy, dx in face_of_boundary.across:
+                q = position[p] + layout.offsets[k]
                 if (q >= 0).all() and (q < shape).all():
                     assert numbers[tuple(q)] in ghosts
                 along = np.array(layout.offsets[k])[1:]
                 assert tuple(along) == ((dx,) if len(shape) == 2 else (dy, dx))
 
 
-# What is refused: no GPU
+# Invalid arguments: no GPU
 
 
 @pytest.mark.parametrize(
@@ -101,13 +104,13 @@ def test_faces_meet(shape, connectivity):
         ({"devices": [0], "edges": {(0, 1, 0): 1}}, ValueError, "an offset must have 2 entries"),
     ],
 )
-def test_refused(options, error, message):
+def test_invalid_devices(options, error, message):
     one = np.ones((3, 4), int)
     with pytest.raises(error, match=message):
         gridcut.max_flow(one, one, **{"edges": {(0, 1): one}, **options})
 
 
-def test_devices_are_obeyed_or_refused():
+def test_devices_without_a_gpu():
     from gridcut.device import cuda_is_available
 
     if cuda_is_available():
@@ -127,7 +130,7 @@ def some_gpu():
 
 
 @pytest.mark.parametrize("where", [pytest.param("sim", marks=sim), pytest.param("gpu", marks=pytest.mark.gpu)])
-def test_refused_with_a_gpu(where, some_gpu):
+def test_invalid_arguments_with_a_gpu(where, some_gpu):
     from gridcut.device.cuda import cuda
 
     one = np.ones((3, 4), np.int32)
@@ -153,21 +156,21 @@ def test_refused_with_a_gpu(where, some_gpu):
 
 
 def snake(shape, first, last, rows=None):
-    """Pixels of a way that goes up and down between two lines, column by column; in volumes in one plane."""
+    """Pixels of a path up and down between two lines, column by column; in volumes in one plane."""
     columns = range(0, shape[-1], 2)
-    way = []
+    path = []
     for i, x in enumerate(columns):
         lines = list(range(first, last + 1))
-        way += [(y, x) for y in (lines if i % 2 == 0 else lines[::-1])]
+        path += [(y, x) for y in (lines if i % 2 == 0 else lines[::-1])]
         if x + 2 < shape[-1]:
-            way.append((way[-1][0], x + 1))
-    return way if len(shape) == 2 else [(y, 1, x) for y, x in way]
+            path.append((path[-1][0], x + 1))
+    return path if len(shape) == 2 else [(y, 1, x) for y, x in path]
 
 
-def along(shape, way, offsets, capacity):
-    """Arcs along a way, both ways, and no others: directed edges."""
+def along(shape, path, offsets, capacity):
+    """Directed edges along a path in both directions, and no others."""
     edges = {o: np.zeros(shape, np.int32) for f in offsets for o in (f, tuple(-i for i in f))}
-    for p, q in zip(way, way[1:], strict=False):
+    for p, q in zip(path, path[1:], strict=False):
         there = tuple(b - a for a, b in zip(p, q, strict=True))
         edges[there][p] = capacity
         edges[tuple(-i for i in there)][q] = capacity
@@ -188,7 +191,7 @@ def check(problem, tools, devices, mask=None, **options):
 
 
 def scattered(rng, shape, connectivity, share=0.04, dtype=np.int32):
-    """Few pixels with excess, few with capacity to the sink, so that flow has a way to go."""
+    """Few pixels with excess and few with capacity to the sink, so that flow has far to travel."""
     source, sink = rng.integers(0, 80, (2, *shape)) * (rng.random((2, *shape)) < share)
     edges = {offset: rng.integers(0, 20, shape).astype(dtype) for offset in gridcut.neighbourhood(connectivity)}
     return source.astype(dtype), sink.astype(dtype), edges
@@ -213,23 +216,23 @@ def test_solve_in_the_simulator(shape, connectivity, slabs, dtype, tools):
 
 
 @sim
-@pytest.mark.parametrize("turned", [False, True])
-def test_a_way_over_the_border_and_back(turned, tools):
-    """All flow follows one way that crosses a border six times; its narrowest place decides."""
+@pytest.mark.parametrize("reversed_path", [False, True])
+def test_a_path_across_the_boundary_and_back(reversed_path, tools):
+    """All flow follows one path that crosses a boundary six times; its smallest capacity decides."""
     shape = (35, 11)
-    way = snake(shape, 31, 33)
-    way = way[::-1] if turned else way
+    path = snake(shape, 31, 33)
+    path = path[::-1] if reversed_path else path
     source, sink = np.zeros((2, *shape), np.int32)
-    source[way[0]], sink[way[-1]] = 9, 7
-    edges = along(shape, way, gridcut.neighbourhood(4), 8)
+    source[path[0]], sink[path[-1]] = 9, 7
+    edges = along(shape, path, gridcut.neighbourhood(4), 8)
     cut = check((source, sink, edges), tools, [0, 0])
     assert cut.value == 7
-    assert cut.stats["exchanges"] > 6  # as many for the distances alone
+    assert cut.stats["exchanges"] > 6  # the distances alone need that many
 
 
 @sim
-def test_both_sides_push_over_one_edge(tools):
-    """Excess on both sides of every border edge, each with its sink beyond the other's."""
+def test_both_slabs_push_across_one_edge(tools):
+    """Excess on both sides of every boundary edge, each with its sink on the other side."""
     shape = (34, 6)
     source, sink = np.zeros((2, *shape), np.int32)
     source[31], source[32] = 5, 4
@@ -237,11 +240,11 @@ def test_both_sides_push_over_one_edge(tools):
     cut = check((source, sink, {(0, 1): 2, (1, 0): np.full(shape, 3, np.int32)}), tools, [0, 0])
     memory = weakref.ref(cut._solvers[0])
     del cut
-    assert memory() is None, "memory of GPUs must not wait for the garbage collector"
+    assert memory() is None, "GPU memory must be freed without the garbage collector"
 
 
 @sim
-def test_solve_without_rising_between_relabelings(tools, monkeypatch):
+def test_solve_without_relabels_between_relabelings(tools, monkeypatch):
     from gridcut.tiles.slabs import slabs as solve
 
     monkeypatch.setattr(solve, "FALLBACK_ROUND", 0)
@@ -250,23 +253,23 @@ def test_solve_without_rising_between_relabelings(tools, monkeypatch):
 
 @sim
 def test_local_relabelings(tools, monkeypatch):
-    """Wherever the time allows it, even where many tiles are at work; heights from there need not be distances."""
+    """Local relabelings whenever the time allows it, even with many active tiles; heights need not be distances."""
     from gridcut.tiles.slabs import slabs as solve
 
     monkeypatch.setattr(solve, "LOCAL_SHARE", 0)
     monkeypatch.setattr(solve, "LOCAL_RELABEL_RATIO", 5.0)
-    way = snake((35, 7), 31, 33)
+    path = snake((35, 7), 31, 33)
     source, sink = np.zeros((2, 35, 7), np.int32)
-    source[way[0]], sink[way[-1]] = 9, 7
+    source[path[0]], sink[path[-1]] = 9, 7
     source[0, 0] = 3
-    edges = along((35, 7), way, gridcut.neighbourhood(4), 8)
+    edges = along((35, 7), path, gridcut.neighbourhood(4), 8)
     cut = check((source, sink, edges), tools, [0, 0], steps_per_pixel=1, discharge_ratio=1e-9)
     assert cut.stats["global_relabels"] < cut.stats["rounds"]
 
 
 @sim
 def test_state_of_lines(tools):
-    """What lines_of brings is what the whole grid holds; the ghosts have nothing left."""
+    """`fetch_lines` returns the lines of the whole grid; ghost tiles hold zeros."""
     from gridcut.core.problem import check_problem
     from gridcut.device.peers import open_gpus
     from gridcut.tiles.slabs.fetch import fetch_lines
@@ -299,7 +302,7 @@ def test_state_of_lines(tools):
             assert not array[part.tiles.count - part.ghosts_after :].any()
 
 
-# On GPUs: one that all slabs share, and two where there are two
+# On GPUs: one that all slabs share, and two if available
 
 
 def gpus():
@@ -346,19 +349,19 @@ def test_masks_floats_and_wide_integers_on_gpus(devices, tools):
     check((source.astype(np.uint8), 3, {(0, 1): np.uint16(20000), (1, 0): np.uint16(45000)}), tools, devices)
 
 
-def test_ways_over_the_borders_on_gpus(devices, tools):
-    """Over every border again and again, from one end of the grid to the other."""
+def test_paths_across_the_boundaries_on_gpus(devices, tools):
+    """Paths that cross every boundary repeatedly, from one end of the grid to the other."""
     for shape, lines in (((70, 61), (20, 66)), ((9, 3, 41), (1, 8))):
-        way = snake(shape, *lines)
-        for ends in (way, way[::-1]):
+        path = snake(shape, *lines)
+        for ends in (path, path[::-1]):
             source, sink = np.zeros((2, *shape), np.int32)
             source[ends[0]], sink[ends[-1]] = 9, 7
             edges = along(shape, ends, gridcut.neighbourhood(4 if len(shape) == 2 else 6), 8)
             assert check((source, sink, edges), tools, devices).value == 7
 
 
-def test_a_random_tree_over_the_borders_on_gpus(devices, tools):
-    """One way between any two pixels: flow crosses wherever the tree does."""
+def test_a_random_tree_across_the_boundaries_on_gpus(devices, tools):
+    """One path between any two pixels: flow crosses wherever the tree does."""
     rng = np.random.default_rng(206)
     shape = (130, 40)
     edges = {o: np.zeros(shape, np.int32) for o in gridcut.neighbourhood(4)}
@@ -387,12 +390,14 @@ def test_files_and_views_on_gpus(devices, tmp_path, tools):
         np.save(tmp_path / f"{name}.npy", array)
     files = [np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in ("source", "sink")]
     first = check((*files, edges), tools, devices)
-    turned = check((source[::-1, ::-1], sink[::-1, ::-1], {o: e[::-1, ::-1] for o, e in edges.items()}), tools, devices)
+    reversed_path = check(
+        (source[::-1, ::-1], sink[::-1, ::-1], {o: e[::-1, ::-1] for o, e in edges.items()}), tools, devices
+    )
     assert first.value == gridcut.max_flow(source, sink, edges, device="cpu").value
-    assert turned.value > 0
+    assert flipped.value > 0
 
 
-def test_a_large_picture_on_gpus(devices):
+def test_a_large_image_on_gpus(devices):
     """With local relabelings, and flows of a completed maximum flow."""
     rng = np.random.default_rng(208)
     shape = (1500, 1000)

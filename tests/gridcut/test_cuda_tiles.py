@@ -1,4 +1,4 @@
-"""Tiles, piece by piece against plain NumPy, and whole solves of one or two tiles; in numba's simulator."""
+"""The parts of `tiles` against plain NumPy, and whole solves of one or two tiles; in numba's simulator."""
 
 import numpy as np
 import pytest
@@ -24,13 +24,13 @@ def layout_of(connectivity, shape=None):
 
 def neighbours(extent, offset):
     """Slices of the pixels that have a neighbour there, and of those neighbours."""
-    near = tuple(slice(max(0, -o), d - max(0, o)) for o, d in zip(offset, extent, strict=True))
-    far = tuple(slice(max(0, o), d - max(0, -o)) for o, d in zip(offset, extent, strict=True))
-    return near, far
+    here = tuple(slice(max(0, -o), d - max(0, o)) for o, d in zip(offset, extent, strict=True))
+    unreachable = tuple(slice(max(0, o), d - max(0, -o)) for o, d in zip(offset, extent, strict=True))
+    return here, unreachable
 
 
-def distances(start, open_arcs, offsets, far):
-    """The least levels with level(p) <= start(p) and level(p) <= level(q) + 1 for every open arc p -> q."""
+def distances(start, open_arcs, offsets, unreachable):
+    """The lowest levels: level(p) = min(start(p), 1 + minimum of level(q) over open arcs p -> q)."""
     level = start.astype(np.int64)
     before = None
     while before is None or (level != before).any():
@@ -38,7 +38,7 @@ def distances(start, open_arcs, offsets, far):
         for k, offset in enumerate(offsets):
             p, q = neighbours(start.shape, offset)
             level[p] = np.where(open_arcs[k][p], np.minimum(level[p], level[q] + 1), level[p])
-    return np.minimum(level, far)
+    return np.minimum(level, unreachable)
 
 
 def bits_of(rows):
@@ -47,7 +47,7 @@ def bits_of(rows):
 
 
 def outside(shape, offset):
-    """The pixels whose arc leads out of the grid."""
+    """The pixels whose arc leaves the grid."""
     inside = np.zeros(shape, bool)
     inside[neighbours(shape, offset)[0]] = True
     return ~inside
@@ -56,7 +56,7 @@ def outside(shape, offset):
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("connectivity", NEIGHBOURHOODS)
 def test_search_of_one_tile(connectivity, seed):
-    """Random arcs, sinks and offers of the surroundings: levels and reached pixels are those of a plain search."""
+    """Random arcs, sinks and offers from outside: levels and reached pixels equal those of a plain search."""
     from gridcut.device.cuda import cuda, cuda_kernel
     from gridcut.tiles.tile_search import LEVEL_WORDS, PITCH, UNREACHABLE, search, search_words
 
@@ -93,7 +93,7 @@ def test_search_of_one_tile(connectivity, seed):
 
 
 def test_queue():
-    """Every tile comes as often as it was added, and then everyone hears that there will be no more."""
+    """Every tile is popped as often as it was pushed; then every thread gets FINISHED."""
     from gridcut.device.cuda import cuda, cuda_kernel
     from gridcut.tiles.tile_queue import FINISHED, PENDING, pop, push
 
@@ -101,7 +101,7 @@ def test_queue():
 
     @cuda_kernel
     def work(lists, counts, left, visits, last):
-        """Whoever takes a tile adds it and its right neighbour again as long as visits are left to them."""
+        """The thread that pops a tile pushes it again while visits of it are left."""
         me = cuda.threadIdx.x
         if me < n:
             push(me, lists, counts, n)
@@ -130,12 +130,12 @@ def test_queue():
 
 
 @pytest.mark.parametrize(
-    ("may_relabel", "share"), [(1, 1), (1, 0.5), (0, 0.7)], ids=["all arcs", "half of them", "no rising"]
+    ("may_relabel", "share"), [(1, 1), (1, 0.5), (0, 0.7)], ids=["all arcs", "half of them", "push only"]
 )
 @pytest.mark.parametrize("wide", [False, True], ids=["int32", "int64"])
 @pytest.mark.parametrize("connectivity", NEIGHBOURHOODS)
 def test_discharge_of_one_tile(connectivity, wide, may_relabel, share):
-    """Nothing is lost, no capacity exceeded, and where all arcs are open all excess arrives."""
+    """Flow is conserved, no capacity is exceeded, and if all arcs are open all excess reaches the sink."""
     from gridcut.device.cuda import cuda, cuda_kernel
     from gridcut.tiles.tile_discharge import PIXELS, WIDTH, discharge, height_index
     from gridcut.tiles.tile_kernels import Shape, halo_of, height_words, shared_bytes
@@ -157,12 +157,12 @@ def test_discharge_of_one_tile(connectivity, wide, may_relabel, share):
     excess = rng.integers(-5, 5, tile) * (rng.random(tile) < 0.05) * unit
     residual = rng.integers(1, 4, (arcs, *tile)) * (rng.random((arcs, *tile)) < share) * unit
     w[e_at:] = np.concatenate([excess.ravel(), residual.ravel()])
-    # In the rim, too: heights that are true are not needed.
+    # In the halo too: heights need not be distances.
     h[: height_words(shape)] = rng.integers(1, 30, height_words(shape))
     h[: height_words(shape)][rng.random(height_words(shape)) < 1 - share] = UNREACHABLE
     places = np.array([height_index(p, tile, halo) for p in range(PIXELS)])
     if share == 1:
-        # As relabeling leaves them, so that this comes to an end.
+        # Distances, as after a relabeling, so that discharging terminates.
         h[: height_words(shape)] = 1
         border = np.any([outside(tile, offset) for offset in tiled.offsets], axis=0)
         h[places] = distances(np.where(border, 2, UNREACHABLE), residual > 0, tiled.offsets, UNREACHABLE).ravel()
@@ -229,7 +229,7 @@ def relabel(tiled, state):
 
 
 def check_relabeling(tiled, layout, excess, open_arcs):
-    """Heights are distances, and the bits of what can reach the sink are those with one."""
+    """Heights are distances, and reach_bits is the set of pixels with a finite distance."""
     from gridcut.tiles.tile_search import UNREACHABLE
 
     for k, offset in enumerate(layout.offsets):
@@ -248,7 +248,7 @@ def check_relabeling(tiled, layout, excess, open_arcs):
 
 @pytest.mark.parametrize(("connectivity", "shape"), [(4, (40, 50)), (8, (20, 70)), (6, (5, 8, 40)), (26, (4, 9, 40))])
 def test_relabeling_finds_distances(connectivity, shape):
-    """Across the borders of tiles."""
+    """Across the boundaries of tiles."""
     tiled, layout = layout_of(connectivity, shape)
     rng = np.random.default_rng([connectivity, 3])
     open_arcs = rng.random((layout.arcs, *shape)) < (0.25 if connectivity == 26 else 0.6)
@@ -257,28 +257,28 @@ def test_relabeling_finds_distances(connectivity, shape):
     assert 0.1 < (expected < expected.max()).mean() < 1
 
 
-@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("end", [0, -1])
-def test_relabeling_along_a_snake(turned, end):
-    """One way that crosses a border again and again: every time the tile behind it has to look again."""
+def test_relabeling_along_a_winding_path(transposed, end):
+    """A path that crosses a boundary repeatedly: each time the adjacent tile must be searched again."""
     shape = (7, 40)
-    way = [(y, x) for y in range(7) for x in (range(28, 37) if y % 2 == 0 else range(36, 27, -1))]
-    if turned:
-        shape, way = shape[::-1], [place[::-1] for place in way]
+    path = [(y, x) for y in range(7) for x in (range(28, 37) if y % 2 == 0 else range(36, 27, -1))]
+    if transposed:
+        shape, path = shape[::-1], [place[::-1] for place in path]
     tiled, layout = layout_of(4, shape)
     excess = np.zeros(shape, np.int32)
-    excess[way[end]] = -1
+    excess[path[end]] = -1
     open_arcs = np.zeros((4, *shape), bool)
-    for p, q in zip(way[1:], way[:-1], strict=True):
+    for p, q in zip(path[1:], path[:-1], strict=True):
         k = layout.offsets.index((q[0] - p[0], q[1] - p[1]))
         open_arcs[k][p] = open_arcs[k ^ 1][q] = True
     expected = check_relabeling(tiled, layout, excess, open_arcs)
-    assert expected[way[-1 - end]] == len(way)
+    assert expected[path[-1 - end]] == len(path)
 
 
 @pytest.mark.parametrize(("connectivity", "shape"), [(4, (7, 40)), (8, (40, 6)), (6, (5, 4, 8))])
-def test_discharge_keeps_the_bits(connectivity, shape):
-    """After a launch, bits and what they stand for agree, across borders too; nothing is lost."""
+def test_discharge_updates_the_bits(connectivity, shape):
+    """After a launch, bits agree with excess and residuals, also across boundaries; flow is conserved."""
     from gridcut.tiles.tile_kernels import THREADS, Shape, bits_kernel, kernels_for, shared_bytes
 
     tiled, layout = layout_of(connectivity, shape)
@@ -288,7 +288,7 @@ def test_discharge_keeps_the_bits(connectivity, shape):
         capacity[k][outside(shape, offset)] = 0
     excess = rng.integers(-9, 10, shape) * (rng.random(shape) < 0.3)
     if shape == (7, 40):
-        # The second tile only receives, what fills its border pixels at most, and so has no turn of its own.
+        # The second tile only receives flow, at most what its boundary pixels can absorb, so it is never discharged.
         over, back = layout.offsets.index((0, 1)), layout.offsets.index((0, -1))
         excess[:, :32], excess[:, 32:] = 9, -1
         excess[:, 32] = -np.arange(3, 10)
@@ -318,15 +318,15 @@ def test_discharge_keeps_the_bits(connectivity, shape):
 
 
 @pytest.fixture(autouse=True)
-def _few_launches(monkeypatch):
-    """No rounds in advance: in the simulator one that finds nothing to do costs as much as any other."""
+def _one_round_ahead(monkeypatch):
+    """Enqueue one round at a time: in the simulator a round without work takes as long as any other."""
     from gridcut.tiles import tiles as solve
 
     monkeypatch.setattr(solve, "LAUNCHES_AHEAD", 1)
 
 
 def problem_of(rng, shape, connectivity, unit=1):
-    """Few pixels with excess, few with capacity to the sink, so that flow has a way to go."""
+    """Few pixels with excess and few with capacity to the sink, so that flow has far to travel."""
     dtype = np.int32 if unit == 1 else np.int64
     source, sink = rng.integers(0, 80, (2, *shape)) * (rng.random((2, *shape)) < 0.04)
     edges = {offset: rng.integers(0, 20, shape).astype(dtype) * unit for offset in gridcut.neighbourhood(connectivity)}
@@ -334,7 +334,7 @@ def problem_of(rng, shape, connectivity, unit=1):
 
 
 def check(source, sink, edges, tools, unit=1):
-    """Solve and compare with SciPy: its start is quicker than that of the solvers on the CPU."""
+    """Solve and compare with SciPy, which starts faster than the solvers on the CPU."""
     cut = tools.solve(source, sink, edges, "auto cuda")
     assert cut.method == "tiles"
     small = (source // unit, sink // unit, {offset: capacity // unit for offset, capacity in edges.items()})
@@ -343,7 +343,7 @@ def check(source, sink, edges, tools, unit=1):
 
 
 @pytest.mark.parametrize(("shape", "connectivity"), [((20, 40), 4), ((20, 40), 8), ((3, 9, 12), 6)])
-def test_solve_across_a_border(shape, connectivity, tools):
+def test_solve_across_tile_boundaries(shape, connectivity, tools):
     problem = problem_of(np.random.default_rng(92), shape, connectivity)
     cut = check(*problem, tools)
     if connectivity == 4:
@@ -355,7 +355,7 @@ def test_solve_wide(tools):
     assert check(*problem, tools, 2**40).stats["dtype"] == "int64"
 
 
-def test_solve_without_rising_between_relabelings(tools, monkeypatch):
+def test_solve_without_relabels_between_relabelings(tools, monkeypatch):
     from gridcut.tiles import tiles as solve
 
     monkeypatch.setattr(solve, "FALLBACK_ROUND", 0)

@@ -1,6 +1,6 @@
-"""What surrounds the solvers on a GPU: layouts, loading, labels and values, changes, arrays of other libraries.
+"""The code around the solvers on a GPU: layouts, loading, labels and values, changes, arrays of other libraries.
 
-In the simulator a stand-in solves: the CPU, on the tiles brought to its own layout.
+In the simulator the CPU solves instead, after the tiles have been converted to its layout.
 """
 
 import importlib
@@ -44,7 +44,7 @@ def test_tiles_and_back(shape):
         assert (found == expected).all()
 
 
-def test_a_pixel_lies_where_the_docstring_says():
+def test_pixels_are_stored_as_documented():
     shape, items, (b, z, y, x), k = (6, 19, 40), 3, (2, 5, 17, 33), 4
     layout = make_layout(shape, OFFSETS[3])
     tiled = make_tile_layout(items, shape, layout.offsets)
@@ -62,10 +62,12 @@ def test_a_pixel_lies_where_the_docstring_says():
     assert not to_flat(tiled, excess, residual, layout, 0)[0].any()
 
 
-def test_which_offsets_fit_tiles():
+def test_offsets_supported_by_tiles():
     assert has_only_direct_neighbours(make_layout((5, 6), [(1, -1), (0, 1)]).offsets)
     assert not has_only_direct_neighbours(make_layout((5, 6), [(2, 0)]).offsets)
-    assert has_only_direct_neighbours(make_layout((2, 6), [(2, 0)]).offsets)  # longer than the grid: not there
+    assert has_only_direct_neighbours(
+        make_layout((2, 6), [(2, 0)]).offsets
+    )  # longer than the grid, so there is no such arc
 
 
 # Loading, in the simulator
@@ -74,7 +76,7 @@ sim = pytest.mark.sim
 
 
 def strided(array, rng):
-    """The same values with other strides, and as little memory again."""
+    """The same values with other strides, in little more memory."""
     choice = rng.integers(4)
     if choice == 0:
         return np.asfortranarray(array)
@@ -99,7 +101,7 @@ def strided(array, rng):
         ((2, 2, 33), np.float64),
     ],
 )
-def test_loading_is_that_of_the_cpu(shape, dtype, there, tiled):
+def test_loading_equals_the_cpu(shape, dtype, there, tiled):
     from gridcut.cuda.device_load import CapacityArrays, choose_number_types, make_state_layout
     from gridcut.device.cuda import cuda
 
@@ -153,7 +155,7 @@ def window_on_device(array, cuda):
 
 
 @sim
-def test_loading_without_room_for_copies_and_large_numbers(monkeypatch):
+def test_loading_without_memory_for_copies_and_large_integers(monkeypatch):
     from gridcut.cuda import device_load
 
     monkeypatch.setattr(device_load, "free_bytes", lambda: 0)
@@ -171,7 +173,7 @@ def test_loading_without_room_for_copies_and_large_numbers(monkeypatch):
 
 @sim
 @pytest.mark.parametrize("value", [-1.0, np.nan, -np.inf])
-def test_bad_capacities_are_named(value, stand_in):
+def test_invalid_capacities_are_reported(value, stand_in):
     source = np.ones((3, 4))
     source[1, 2] = value
     with pytest.raises(ValueError, match=r"source holds .* at \(1, 2\); capacities must be"):
@@ -186,7 +188,7 @@ def test_bad_capacities_are_named(value, stand_in):
 
 @sim
 @pytest.mark.parametrize("dtype", [np.int32, np.float64])
-def test_solves_are_those_of_the_cpu(dtype, stand_in, tools):
+def test_solves_equal_the_cpu(dtype, stand_in, tools):
     from gridcut.device.cuda import cuda
 
     rng = np.random.default_rng(84)
@@ -221,10 +223,10 @@ def test_batches(stand_in):
         assert cut.value == batch.values[i]
         assert (cut.labels == batch.labels[i]).all()
     there = {(0, 1): cuda.to_device(edges[(0, 1)]), (1, 0): 3}
-    lying_there = gridcut.max_flow_batch(cuda.to_device(source), cuda.to_device(sink), there, mask=cuda.to_device(mask))
-    lying_there.check()
-    assert (lying_there.values == batch.values).all()
-    assert (lying_there.labels.copy_to_host() == batch.labels).all()
+    on_gpu = gridcut.max_flow_batch(cuda.to_device(source), cuda.to_device(sink), there, mask=cuda.to_device(mask))
+    on_gpu.check()
+    assert (on_gpu.values == batch.values).all()
+    assert (on_gpu.labels.copy_to_host() == batch.labels).all()
     source[2, 1, 1] = -5
     mask[2] = True
     with pytest.raises(ValueError, match=r"item 2: source holds -5 at \(1, 1\)"):
@@ -293,7 +295,7 @@ def test_methods_of_the_flat_layout(tools, stand_in):
     solver.solve().check()
     solver.update(source=again, edges={(1, 0): 2})
     expected = tools.solve(again, sink, {**edges, (1, 0): 2}, device="cpu")
-    for method in ("lock_free", "tiles"):  # the second starts anew, in the other layout
+    for method in ("lock_free", "tiles"):  # the second starts cold, in the other layout
         cut = solver.solve(method=method)
         cut.check()
         assert cut.value == expected.value
@@ -304,8 +306,8 @@ def test_methods_of_the_flat_layout(tools, stand_in):
 
 @sim
 @pytest.mark.parametrize("after", [0, 4])
-def test_a_gpu_without_room_says_so(stand_in, monkeypatch, after):
-    """The first allocation fails, and the first one of the solver."""
+def test_out_of_memory_is_reported(stand_in, monkeypatch, after):
+    """The first allocation fails, or the first one of the solver."""
     from gridcut.device.cuda import cuda
 
     left = [after]
@@ -327,7 +329,7 @@ def test_a_gpu_without_room_says_so(stand_in, monkeypatch, after):
 
 
 @sim
-def test_where_arrays_may_lie(stand_in):
+def test_mixed_devices_are_rejected(stand_in):
     from gridcut.device.cuda import cuda
 
     array = np.ones((3, 4), int)
@@ -348,7 +350,7 @@ def test_where_arrays_may_lie(stand_in):
     assert gridcut.max_flow(cuda.to_device(np.ones((0, 4), int)), 1, {(0, 1): 1}).labels.shape == (0, 4)
 
 
-# On a GPU, with the libraries it is used from
+# On a GPU, with arrays of other libraries
 
 
 @pytest.mark.gpu
@@ -380,7 +382,7 @@ def test_arrays_of_other_libraries(name, tools):
 
 
 @pytest.mark.gpu
-def test_a_gpu_without_room():
+def test_out_of_memory_on_a_gpu():
     from gridcut.device.arrays import allocate
 
     with pytest.raises(
@@ -389,7 +391,7 @@ def test_a_gpu_without_room():
         allocate((1 << 50, np.uint8))
 
 
-def test_every_kernel_of_the_border_is_listed():
+def test_every_kernel_is_listed():
     pytest.importorskip("numba_cuda")
     for name in ("pixel_kernels", "cut_kernels", "device_changes"):
         module = importlib.import_module(f"gridcut.cuda.{name}")

@@ -1,4 +1,4 @@
-"""Atomics, threads, devices, and the lock around workqueue."""
+"""Atomics, threads, device selection, and parallel kernels with the workqueue threading layer."""
 
 import os
 import subprocess
@@ -36,7 +36,7 @@ def count_kernel(cells, rounds):
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
-def test_atomics_lose_nothing(dtype):
+def test_atomics_lose_no_update(dtype):
     cells = np.zeros(5, dtype)
     run_threads(lambda i: count_kernel(cells, 30_000), 4)
     assert cells.tolist() == [40_000, 40_000, 40_000, 240_000, 30_000]
@@ -67,7 +67,7 @@ def test_resolve():
 
 
 def python(code, **environment):
-    """Run a script in a fresh interpreter; its output."""
+    """Run a script in a new interpreter and return its output."""
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)],
         env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
@@ -79,7 +79,7 @@ def python(code, **environment):
     return done.stdout
 
 
-def test_jit_may_be_disabled():
+def test_solvers_run_with_jit_disabled():
     code = """
         import numpy as np, gridcut
         rng = np.random.default_rng(0)
@@ -131,7 +131,7 @@ def test_device_is_reported(device):
 
 
 @pytest.mark.usefixtures("gpu")
-def test_a_gpu_is_taken_where_there_is_one():
+def test_a_gpu_is_used_if_available():
     assert gridcut.max_flow(np.ones(3, int), np.ones(3, int), {(1,): 1}).device == "cuda"
 
 

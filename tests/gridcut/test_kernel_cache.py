@@ -1,4 +1,4 @@
-"""Kernels kept on disk: keyed by all sources, read from private folders alone, compiled again where damaged."""
+"""Cached kernels: keyed by all sources, read only from private folders, compiled again if damaged."""
 
 import os
 import pickle
@@ -12,7 +12,7 @@ import pytest
 from gridcut.device import kernel_cache
 
 ROOT = Path(__file__).resolve().parents[2]
-NOBODY = 65534
+OTHER_USER = 65534
 
 PACKAGE = {
     "__init__.py": "",
@@ -89,8 +89,8 @@ def test_relative_imports_are_not_kept(box):
     assert box() == [2, -1, 0, 1]
 
 
-def test_functions_in_closures_count(tmp_path):
-    """A kernel made by a factory depends on the files of the functions that the factory was given."""
+def test_functions_in_closures_change_the_digest(tmp_path):
+    """A kernel created by a factory depends on the files of the functions passed to the factory."""
     for name, value in (("one", 1), ("two", 2)):
         (tmp_path / f"{name}.py").write_text(f"def rule(x):\n    return x + {value}\n")
     namespace = {}
@@ -151,7 +151,7 @@ def test_damaged_files_are_compiled_again(box):
     assert box() == WARM, "the damaged files have been replaced"
 
 
-class Planted:
+class Payload:
     """A pickle that creates a file when it is loaded."""
 
     def __init__(self, path):
@@ -161,28 +161,28 @@ class Planted:
         return (open, (self.path, "w"))
 
 
-def plant(box, *, sign: bool) -> Path:
+def write_payload(box, *, sign: bool) -> Path:
     """Put an object that runs code into every file of the cache; the file that it would create."""
     import hashlib
 
     evidence = box.folder / "evidence"
-    body = pickle.dumps(Planted(evidence))
+    body = pickle.dumps(Payload(evidence))
     for path in box.files():
         path.write_bytes(kernel_cache.MAGIC + hashlib.sha256(body).digest() + body if sign else body)
     return evidence
 
 
-def test_planted_code_would_run_from_a_private_folder(box):
-    """What the tests below look for can be seen: a signed file of this user's own is loaded."""
+def test_a_signed_payload_runs_from_a_private_folder(box):
+    """The effect that the tests below check is visible: a signed file of this user is loaded."""
     box()
-    evidence = plant(box, sign=True)
+    evidence = write_payload(box, sign=True)
     assert box() == COLD
     assert evidence.exists()
 
 
 def test_an_unsigned_file_is_not_unpickled(box):
     box()
-    evidence = plant(box, sign=False)
+    evidence = write_payload(box, sign=False)
     assert box() == COLD
     assert not evidence.exists()
 
@@ -190,7 +190,7 @@ def test_an_unsigned_file_is_not_unpickled(box):
 @pytest.mark.parametrize("mode", [0o777, 0o772])
 def test_a_folder_that_others_may_write_is_not_used(box, mode):
     box()
-    evidence = plant(box, sign=True)
+    evidence = write_payload(box, sign=True)
     os.chmod(box.folder / "cache" / "cutmatch-kernels", mode)
     assert box(HOME=str(box.folder))[:2] == COLD[:2]
     assert "NUMBA_CACHE_DIR" in box.warnings
@@ -200,7 +200,7 @@ def test_a_folder_that_others_may_write_is_not_used(box, mode):
 
 def test_a_folder_below_one_that_others_may_write_is_not_used(box):
     box()
-    evidence = plant(box, sign=True)
+    evidence = write_payload(box, sign=True)
     os.chmod(box.folder / "cache", 0o777)
     box(HOME=str(box.folder))
     assert not evidence.exists()
@@ -212,8 +212,8 @@ def test_a_folder_below_one_that_others_may_write_is_not_used(box):
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
 def test_a_folder_of_another_user_is_not_used(box):
     box()
-    evidence = plant(box, sign=True)
-    os.chown(box.folder / "cache" / "cutmatch-kernels", NOBODY, NOBODY)
+    evidence = write_payload(box, sign=True)
+    os.chown(box.folder / "cache" / "cutmatch-kernels", OTHER_USER, OTHER_USER)
     box(HOME=str(box.folder))
     assert not evidence.exists()
 
@@ -221,9 +221,9 @@ def test_a_folder_of_another_user_is_not_used(box):
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
 def test_a_file_of_another_user_is_not_used(box):
     box()
-    evidence = plant(box, sign=True)
+    evidence = write_payload(box, sign=True)
     for path in box.files():
-        os.chown(path, NOBODY, NOBODY)
+        os.chown(path, OTHER_USER, OTHER_USER)
     assert box() == COLD
     assert not evidence.exists()
 
@@ -236,14 +236,14 @@ def test_links_in_the_folder_are_not_followed(box):
     assert box() == COLD
 
 
-def test_folders_are_made_for_this_user_alone(box):
+def test_folders_are_created_private(box):
     box("import os\nos.umask(0)\n" + CODE)
     for folder in (box.folder / "cache", box.folder / "cache" / "cutmatch-kernels"):
         assert folder.stat().st_mode & 0o777 == 0o700
     assert all(path.stat().st_mode & 0o777 == 0o600 for path in box.files())
 
 
-def test_a_folder_of_images_cannot_name_the_cache(box):
+def test_a_folder_of_images_cannot_choose_the_cache_folder(box):
     """numba reads .numba_config.yaml of the current folder, and with it the folder of its own cache."""
     pytest.importorskip("yaml")
     images = box.folder / "images"
@@ -256,14 +256,14 @@ def test_a_folder_of_images_cannot_name_the_cache(box):
     assert sorted(path.name for path in images.iterdir()) == [".numba_config.yaml", "evil.py"]
 
 
-def test_no_place_for_a_cache_is_no_error(box):
+def test_without_a_cache_folder_kernels_still_run(box):
     (box.folder / "file").write_text("")
     assert box(NUMBA_CACHE_DIR=str(box.folder / "file" / "below"), HOME="/nonexistent") == COLD
     assert box.warnings == ""
 
 
-def test_a_full_disk_is_no_error(monkeypatch, tmp_path):
-    files = kernel_cache.KernelFiles(test_a_full_disk_is_no_error, tmp_path)
+def test_a_full_disk_leaves_no_partial_file(monkeypatch, tmp_path):
+    files = kernel_cache.KernelFiles(test_a_full_disk_leaves_no_partial_file, tmp_path)
     files.save(("key",), b"data")
     assert files.load(("key",)) == b"data"
 

@@ -1,4 +1,4 @@
-"""Memory that is kept between solves, and launches: what can be tested without a GPU."""
+"""The memory pool and kernel launches: the parts that can be tested without a GPU."""
 
 import gc
 import importlib.util
@@ -14,7 +14,7 @@ MB = 1 << 20
 
 
 class Driver:
-    """Gives out pieces as long as there is room; counts them."""
+    """Allocates pieces while there is room, and records their sizes."""
 
     def __init__(self, room):
         self.room = room
@@ -38,31 +38,31 @@ class Piece:
         self.size, self.freed = size, False
 
 
-def waited(pool):
+def synchronised(pool):
     pool.reuse(pool.returned())
 
 
-def test_sizes_are_rounded_up_by_a_32nd_at_most():
+def test_sizes_are_rounded_up_by_at_most_a_32nd():
     for size in (1, 4096, 4097, 100_000, MB, MB + 1, 15 * MB + 7, 10**12 + 1):
         rounded = size_class(size)
         assert size <= rounded <= max(size + 4096, size * 33 / 32)
         assert size_class(rounded) == rounded
 
 
-def test_a_piece_is_used_again_after_waiting():
+def test_a_piece_is_reused_after_synchronisation():
     driver = Driver(100 * MB)
     pool = Pool(driver, driver.free, 10 * MB)
     size, piece = pool.take(MB)
     pool.put_back(size, piece)
     assert pool.held() == MB
-    assert pool.take(MB)[1] is not piece  # somebody may still be reading it
-    waited(pool)
+    assert pool.take(MB)[1] is not piece  # another library may still be reading it
+    synchronised(pool)
     assert pool.take(MB - 100)[1] is piece
     assert len(driver.allocated) == 2
     assert pool.held() == 0
 
 
-def test_no_more_than_so_much_is_kept():
+def test_pool_stays_within_its_capacity():
     driver = Driver(100 * MB)
     pool = Pool(driver, driver.free, 10 * MB)
     pool.put_back(*pool.take(20 * MB))
@@ -72,28 +72,28 @@ def test_no_more_than_so_much_is_kept():
     while pieces:
         pool.put_back(*pieces.pop())
     assert pool.held() <= 10 * MB
-    waited(pool)
+    synchronised(pool)
     small = [pool.take(5000 + i) for i in range(2 * MAX_PIECES)]
     while small:
         pool.put_back(*small.pop())
-    waited(pool)
+    synchronised(pool)
     assert pool.held() <= 10 * MB
     assert len(pool.returned()) == 0
 
 
-def test_the_oldest_go_first():
+def test_oldest_pieces_are_freed_first():
     driver = Driver(100 * MB)
     pool = Pool(driver, driver.free, 10 * MB)
     for size in (4 * MB, 5 * MB, 6 * MB):
         pool.put_back(*pool.take(size))
-        waited(pool)
+        synchronised(pool)
     assert pool.held() == 6 * MB
     pool.put_back(*pool.take(4 * MB))
-    waited(pool)
+    synchronised(pool)
     assert pool.held() == 10 * MB
 
 
-def test_what_is_kept_goes_before_anybody_is_refused():
+def test_pool_is_freed_before_out_of_memory():
     driver = Driver(10 * MB)
     pool = Pool(driver, driver.free, 100 * MB)
     pool.put_back(*pool.take(6 * MB))
@@ -105,8 +105,8 @@ def test_what_is_kept_goes_before_anybody_is_refused():
     assert not piece.freed
 
 
-def test_garbage_in_a_cycle_hands_its_piece_in_alive():
-    """The collector finalises all of it together; a piece that freed itself would be handed in freed."""
+def test_cyclic_garbage_returns_its_buffer_to_the_pool():
+    """The collector finalises a cycle together; a piece that freed itself would be put back freed."""
     driver = Driver(10 * MB)
     pool = Pool(driver, driver.free, 10 * MB)
 
@@ -126,7 +126,7 @@ def test_garbage_in_a_cycle_hands_its_piece_in_alive():
 @pytest.mark.skipif(
     importlib.util.find_spec("numba_cuda") is None or bool(config.ENABLE_CUDASIM), reason="numba-cuda's own types"
 )
-def test_arguments_are_packed_as_numba_has_them():
+def test_arguments_are_packed_as_in_numba():
     from types import SimpleNamespace
 
     from gridcut.device.launch import _append, _formats, _kinds
@@ -141,7 +141,7 @@ def test_arguments_are_packed_as_numba_has_them():
     formats = "".join(_formats(args))
     assert formats == "q" * 10 + "dqQf4xq"
     packed = struct.pack(f"={formats}", *values)
-    assert len(packed) == 8 * len(values)  # a word each
+    assert len(packed) == 8 * len(values)  # one word each
     assert np.frombuffer(packed, np.int64)[-1] == -7
     assert np.frombuffer(packed, np.float32)[-4] == 0.25
     kinds = (np.dtype(np.int32), np.int32, (np.int32, np.int32), np.float64, int, np.uint64, np.float32, np.int64)
@@ -151,7 +151,7 @@ def test_arguments_are_packed_as_numba_has_them():
 
 
 @pytest.mark.gpu
-def test_memory_is_used_again_and_results_stay():
+def test_memory_is_reused_without_changing_results():
     import gridcut
     from gridcut.device.memory import pool
 

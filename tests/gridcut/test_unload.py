@@ -10,7 +10,7 @@ from gridcut.device.unload import unload_once
 
 
 class Gpu:
-    """What numba asks of a context."""
+    """The part of a context that numba's finalizer uses."""
 
     def __init__(self):
         self.modules = {}
@@ -18,8 +18,8 @@ class Gpu:
         self.deallocations = SimpleNamespace(add_item=lambda unload, handle: self.pending.append(handle))
 
 
-def numbas():
-    """numba's driver module, as a copy that may be changed."""
+def numba_driver():
+    """A copy of numba's driver module that may be modified."""
     from numba.cuda.cudadrv import driver
 
     return SimpleNamespace(_module_finalizer=getattr(driver._module_finalizer, "wrapped", driver._module_finalizer))
@@ -29,9 +29,9 @@ def numbas():
     importlib.util.find_spec("numba_cuda") is None or bool(config.ENABLE_CUDASIM), reason="numba-cuda's own driver"
 )
 def test_the_last_gpu_unloads():
-    module = numbas()
+    module = numba_driver()
     unload_once(module)
-    unload_once(module)  # once is enough
+    unload_once(module)  # a second call has no effect
     one, other = Gpu(), Gpu()
     shared, own = SimpleNamespace(handle=7), SimpleNamespace(handle=8)
     leave = [module._module_finalizer(gpu, code) for gpu, code in ((one, shared), (other, shared), (other, own))]
@@ -40,12 +40,12 @@ def test_the_last_gpu_unloads():
     leave[2]()
     leave[0]()
     assert (one.pending, other.pending) == ([7], [8])
-    again = module._module_finalizer(one, shared)  # loaded anew
+    again = module._module_finalizer(one, shared)  # loaded again
     again()
     assert one.pending == [7, 7]
 
 
-def test_a_driver_that_has_no_such_thing_is_left_alone():
+def test_a_driver_without_the_finalizer_is_not_changed():
     module = SimpleNamespace()
     unload_once(module)
     assert not vars(module)
