@@ -55,8 +55,8 @@ def test_faces_meet(shape, connectivity):
         flat.interior(excess)[...] = numbers[part.start : part.stop]
         held.append(from_flat(part.tiles, excess, residual, flat)[0].reshape(-1, 1024))
 
-    def face(i, tiles, position, face_of_boundary):
-        tiles = held[i][tiles : tiles + parts[i].plane, position : position + face_of_boundary.pixels]
+    def face(i, tiles, position, boundary):
+        tiles = held[i][tiles : tiles + parts[i].plane, position : position + boundary.pixels]
         return tiles.reshape(-1)
 
     for i in range(2):
@@ -65,18 +65,18 @@ def test_faces_meet(shape, connectivity):
         assert [k ^ 1 for k, *_ in one.across] == [k for k, *_ in other.across]
         assert (face(i, one.own, one.own_offset, one) == face(i + 1, other.ghosts, other.ghost_offset, other)).all()
         assert (face(i, one.ghosts, one.ghost_offset, one) == face(i + 1, other.own, other.own_offset, other)).all()
-        for which, face_of_boundary in ((i, one), (i + 1, other)):
+        for which, boundary in ((i, one), (i + 1, other)):
             own, ghosts = (
-                face(which, *args, face_of_boundary)
+                face(which, *args, boundary)
                 for args in (
-                    (face_of_boundary.own, face_of_boundary.own_offset),
-                    (face_of_boundary.ghosts, face_of_boundary.ghost_offset),
+                    (boundary.own, boundary.own_offset),
+                    (boundary.ghosts, boundary.ghost_offset),
                 )
             )
-            assert len(face_of_boundary.across) == {4: 1, 8: 3, 6: 1, 26: 9}[connectivity]
+            assert len(boundary.across) == {4: 1, 8: 3, 6: 1, 26: 9}[connectivity]
             position = {n: np.array(np.unravel_index(n - 1, shape)) for n in (*own[own > 0], *ghosts[ghosts > 0])}
             p = own[own > 0][3]
-            for k, dy, dx in face_of_boundary.across:
+            for k, dy, dx in boundary.across:
                 q = position[p] + layout.offsets[k]
                 if (q >= 0).all() and (q < shape).all():
                     assert numbers[tuple(q)] in ghosts
@@ -390,7 +390,7 @@ def test_files_and_views_on_gpus(devices, tmp_path, tools):
         np.save(tmp_path / f"{name}.npy", array)
     files = [np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in ("source", "sink")]
     first = check((*files, edges), tools, devices)
-    reversed_path = check(
+    flipped = check(
         (source[::-1, ::-1], sink[::-1, ::-1], {o: e[::-1, ::-1] for o, e in edges.items()}), tools, devices
     )
     assert first.value == gridcut.max_flow(source, sink, edges, device="cpu").value
