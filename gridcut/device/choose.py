@@ -25,7 +25,24 @@ def numba_cuda_is_installed() -> bool:
 
 
 def resolve(device: DeviceName) -> Literal["cpu", "cuda"]:
-    """Return the device to use; RuntimeError if "cuda" is requested but not available."""
+    """Return the device to use.
+
+    Parameters
+    ----------
+    device : {"auto", "cpu", "cuda"}
+        "auto" uses a GPU if one is available.
+
+    Returns
+    -------
+    {"cpu", "cuda"}
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `device` is not one of these strings.
+    RuntimeError
+        If "cuda" is requested but not available.
+    """
     if not isinstance(device, str):
         raise TypeError(f"device must be 'auto', 'cpu' or 'cuda', got {type(device).__name__}")
     if device not in ("auto", "cpu", "cuda"):

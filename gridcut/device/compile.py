@@ -1,6 +1,7 @@
 """Decorators of CPU kernels; gridcut/device/kernel_cache.py stores their machine code on disk."""
 
 import threading
+from collections.abc import Callable
 from functools import cache, update_wrapper
 
 import numba
@@ -11,13 +12,13 @@ from gridcut.device.kernel_cache import CpuKernelCache, cuda_kernel_cache, keep
 _layer_lock = threading.Lock()
 
 
-def kernel(function):
-    """numba.njit(nogil=True), with machine code cached on disk."""
+def kernel(function: Callable) -> Callable:
+    """Decorate a function as numba.njit(nogil=True) does, with machine code cached on disk."""
     return _cached(numba.njit(nogil=True)(function))
 
 
-def parallel_kernel(function):
-    """The same with prange; may be called from several threads concurrently, with any threading layer of numba."""
+def parallel_kernel(function: Callable) -> Callable:
+    """Decorate a function with numba.prange loops; it may be called from several threads concurrently."""
     return _cached_parallel(_cached(numba.njit(nogil=True, parallel=True)(function)), function)
 
 

@@ -8,7 +8,9 @@ read; they take one pass over the pointers and one over the indices.
 import numpy as np
 
 
-def check_compressed(name: str, indptr, indices, shape, *, lines: str = "row") -> None:
+def check_compressed(
+    name: str, indptr: np.ndarray, indices: np.ndarray, shape: tuple[int, int], *, lines: str = "row"
+) -> None:
     """Raise unless every pointer and index of a compressed matrix is in range.
 
     Parameters

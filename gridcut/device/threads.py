@@ -14,6 +14,8 @@ that never runs, for which Python would wait at exit.
 
 import sys
 import threading
+from collections.abc import Callable, MutableSequence
+from typing import Any
 
 import numba
 
@@ -26,13 +28,31 @@ def thread_count() -> int:
     return numba.get_num_threads()
 
 
-def run_threads(worker, count: int, abort=None) -> list:
-    """Run worker(0) to worker(count - 1) concurrently; return their results, or raise the first error.
+def run_threads(worker: Callable[[int], Any], count: int, abort: MutableSequence | None = None) -> list:
+    """Run worker(0) to worker(count - 1) concurrently.
 
-    The last worker runs in the calling thread, so a single worker starts no thread.  When this function returns or
-    raises, no worker is running.
+    Parameters
+    ----------
+    worker : callable
+        Called with an index; should release the GIL.
+    count : int
+        Number of workers.  The last one runs in the calling thread, so a single worker starts no thread.
+    abort : mutable sequence, optional
+        The abort cell, for workers that wait for one another; its first entry is set to 1 after an error.
 
-    abort   the abort cell, for workers that wait for one another; its first entry is set to 1 after an error
+    Returns
+    -------
+    list
+        The results of the workers, by index.
+
+    Raises
+    ------
+    BaseException
+        The first error that a worker raised, or the interrupt of the calling thread.
+
+    Notes
+    -----
+    When this function returns or raises, no worker is running.
     """
     if count <= 1:
         return [worker(i) for i in range(count)]
