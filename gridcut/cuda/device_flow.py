@@ -146,7 +146,7 @@ def run_solver(solve, state: State, parameters: dict, callback, warm=None):
             after, stats = solve(state.excess, state.residual, layout.tiles, **given)
             return after.reach_bits, after, stats
         grid = Grid(layout.flat, state.excess, state.residual, state.number_types.unit)
-        sink_side, stats = methods.run_solver(solve, grid, parameters, callback)
+        sink_side, stats = methods.run(solve, grid, parameters, callback)
         return sink_side, None, stats
 
 
