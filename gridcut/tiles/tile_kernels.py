@@ -14,7 +14,8 @@ discharge_kernel   push-relabel in the tiles with excess that can reach the sink
     1  Append each of these tiles to the list of its colour.  Adjacent tiles have different colours.
     2  For each colour: one block per listed tile loads the tile into shared memory, pushes and relabels, and stores it.
        A tile that still has active pixels, or that receives flow from a neighbour, is appended to a list again.
-    3  Repeat 2 until all lists are empty, or discharging has taken `discharge_ratio` times as long as the relabeling.
+    3  Repeat 2 until all lists are empty or, after the first time, discharging has taken `discharge_ratio` times as long
+       as the relabeling.
 
 Local relabeling: towards the end of a solve, or after a small change, few tiles are discharged.  Then heights are
 searched only within LOCAL_RADIUS tiles of those, and all other tiles keep their heights.  Kept heights may be out of
@@ -45,7 +46,7 @@ Each solve starts from zeros; gridcut/multilabel/next_move_cuda.py does the same
   HEAD, TAIL, PENDING    the queue of searches: see tile_queue.py                            R D E      R
   LIST_LENGTHS + i       length of list i = 3 * colour + sweep % 3                           R D        D
   STOP, STOP + 1         1: the time is over; two slots for odd and even colour passes       D          D
-  DONE                   1: no excess can reach the sink; further launches return at once    D          R D H
+  DONE                   1: no excess can reach the sink; outside slabs, launches return     D          R D H
   ROUNDS                 completed rounds                                                    D          R D H
   SEARCHES               tiles searched                                                      R          H
   COLOUR_PASSES          colours discharged                                                  D          H
