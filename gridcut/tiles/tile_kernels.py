@@ -14,8 +14,8 @@ discharge_kernel   push-relabel in the tiles with excess that can reach the sink
     1  Append each of these tiles to the list of its colour.  Adjacent tiles have different colours.
     2  For each colour: one block per listed tile loads the tile into shared memory, pushes and relabels, and stores it.
        A tile that still has active pixels, or that receives flow from a neighbour, is appended to a list again.
-    3  Repeat 2 until all lists are empty or, after the first time, discharging has taken `discharge_ratio` times as long
-       as the relabeling.
+    3  Repeat 2 until all lists are empty or, after the first time, discharging has taken `discharge_ratio` times as
+       long as the relabeling.
 
 Local relabeling: towards the end of a solve, or after a small change, few tiles are discharged.  Then heights are
 searched only within LOCAL_RADIUS tiles of those, and all other tiles keep their heights.  Kept heights may be out of
