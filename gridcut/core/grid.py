@@ -85,6 +85,11 @@ class Grid(NamedTuple):
         return self.layout.step
 
 
+def index_type(size: int) -> type:
+    """The integer type of arrays that hold cell indices or heights of a grid of `size` cells."""
+    return np.int32 if size < 2**31 - 2 else np.int64
+
+
 def make_layout(shape: tuple[int, ...], offsets) -> Layout:
     """Pad the grid for these offsets and their opposites; equal sets give equal layouts."""
     return _make_layout(tuple(shape), frozenset(offsets))

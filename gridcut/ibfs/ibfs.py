@@ -19,6 +19,7 @@ Arrays as in gridcut/core/grid.py and forest.py: 10 bytes a cell and short lists
 
 import numpy as np
 
+from gridcut.core.grid import index_type
 from gridcut.device import thread_count
 from gridcut.ibfs.forest import MAX_ARCS, NONE, Forest, make_work
 from gridcut.ibfs.merge import activate_range, grow_active
@@ -27,7 +28,6 @@ from gridcut.ibfs.seams import Seams
 from gridcut.ibfs.search import BOTH, EITHER, SINK, search
 from gridcut.ibfs.tasks import run_tasks
 from gridcut.ibfs.warm import replant
-from gridcut.papers.global_relabel import index_type
 
 STRIP = 1 << 16  # cells of a strip: about 2 MB of state with four neighbours
 MANY = 0.1  # share of the cells from which on changes are too many to mend

@@ -15,9 +15,8 @@ deficit of the block itself can be reached, else one more than the least claim t
 
 import numpy as np
 
-from gridcut.core.grid import Grid, Layout
+from gridcut.core.grid import Grid, Layout, index_type
 from gridcut.device import kernel
-from gridcut.papers.global_relabel import index_type
 
 FAR = np.iinfo(np.int32).max
 

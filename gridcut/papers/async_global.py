@@ -36,6 +36,7 @@ import time
 
 import numpy as np
 
+from gridcut.core.grid import index_type
 from gridcut.core.push_relabel_rules import goes_down, lifted, push_amount
 from gridcut.device import (
     atomic_add,
@@ -47,7 +48,7 @@ from gridcut.device import (
 )
 from gridcut.device.arguments import MAX_THREADS, check_count, check_positive
 from gridcut.papers import push_relabel
-from gridcut.papers.global_relabel import global_relabel, index_type, sink_side_of
+from gridcut.papers.global_relabel import global_relabel, sink_side_of
 from gridcut.papers.mailbox import SPACING, make_rings, post, post_active, take
 
 MANY = 200

@@ -9,8 +9,6 @@ Arrays
   queue[...]  pixels in the order they were reached
 """
 
-import numpy as np
-
 from gridcut.device import kernel
 
 
@@ -45,8 +43,3 @@ def sink_side_of(height, ceiling, sink_side):
     """Mark the pixels that can reach the sink."""
     for p in range(height.size):
         sink_side[p] = height[p] < ceiling
-
-
-def index_type(size: int):
-    """The integer type of arrays that hold pixels or heights."""
-    return np.int32 if size < 2**31 - 2 else np.int64

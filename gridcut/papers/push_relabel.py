@@ -27,10 +27,11 @@ Time O(n^3) with FIFO order, O(n^2 sqrt(m)) with the highest label; memory 12 by
 
 import numpy as np
 
+from gridcut.core.grid import index_type
 from gridcut.core.push_relabel_rules import is_admissible, lifted, push_amount
 from gridcut.device import kernel
 from gridcut.device.arguments import check_positive
-from gridcut.papers.global_relabel import global_relabel, index_type, sink_side_of
+from gridcut.papers.global_relabel import global_relabel, sink_side_of
 
 ORDERS = ("fifo", "highest")
 
