@@ -62,14 +62,14 @@ def max_flow(
         Value and labels are those of one GPU.
     method : str
         "auto", the fastest there is, or one of `gridcut.methods.METHODS`.
-        "blocks" is for grids larger than memory: it keeps its state on disk and reads the capacities some lines of the
+        "out_of_core" is for grids larger than memory: it keeps its state on disk and reads the capacities some lines of the
         first axis at a time, from memory-mapped files or whatever else has ``shape``, ``dtype`` and slices (zarr,
         h5py).  "auto" takes it for the latter, where one of its parameters is given, and on a CPU for memory-mapped
         arrays of grids that would not fit.
     callback : callable, optional
         Called now and then with a dict of counts; may raise to stop.
     **parameters
-        Of the named method, e.g. ``order="highest"`` for "push_relabel".  Of "blocks": ``memory``, bytes or words such
+        Of the named method, e.g. ``order="highest"`` for "push_relabel".  Of "out_of_core": ``memory``, bytes or words such
         as "4 GB", what a solve may take, by default half of what is free; ``folder``, where the state is kept and from
         where a run that was killed goes on, by default a temporary one; ``labels``, a bool array to be written by
         lines, by default a file in the folder.

@@ -18,8 +18,8 @@ from gridcut.out_of_core.plan import available_memory
 # name -> device -> module
 METHODS = {
     "tiles": {"cuda": "gridcut.tiles.tiles"},
-    "trees": {"cpu": "gridcut.ibfs.ibfs"},
-    "blocks": {"cpu": "gridcut.out_of_core.sweeps"},
+    "ibfs": {"cpu": "gridcut.ibfs.ibfs"},
+    "out_of_core": {"cpu": "gridcut.out_of_core.sweeps"},
     "push_relabel": {"cpu": "gridcut.papers.push_relabel"},
     "lock_free": {"cpu": "gridcut.papers.lock_free", "cuda": "gridcut.papers.lock_free_cuda"},
     "async_global": {"cpu": "gridcut.papers.async_global"},
@@ -29,15 +29,15 @@ METHODS = {
 }
 
 
-TREES_BYTES = 30  # of a pixel with four neighbours: the least that "trees" takes
-MAX_OFFSETS = 32  # "trees" keeps sets of arcs in the bits of one integer
+TREES_BYTES = 30  # of a pixel with four neighbours: the least that "ibfs" takes
+MAX_OFFSETS = 32  # "ibfs" keeps sets of arcs in the bits of one integer
 
 
 def default_method(device: str, problem: Problem) -> str:
     """The fastest method measured on this device for this kind of grid; see docs/experiments.md."""
     if device == "cuda":
         return "tiles" if fits_tiles(problem) else "lock_free"
-    return "trees" if len(problem.edges) <= MAX_OFFSETS else "push_relabel"
+    return "ibfs" if len(problem.edges) <= MAX_OFFSETS else "push_relabel"
 
 
 def works_on_tiles(method: str) -> bool:
@@ -46,26 +46,26 @@ def works_on_tiles(method: str) -> bool:
 
 
 STORED = ("h5py", "netCDF4", "tensorstore", "zarr")  # libraries whose arrays are on disk
-BLOCKS = ("memory", "folder", "labels")  # parameters of "blocks", which also ask for it
+BLOCKS = ("memory", "folder", "labels")  # parameters of "out_of_core", which also ask for it
 
 
 def works_in_blocks(device: DeviceName, method: str, arrays, parameters: dict) -> bool:
-    """Whether max_flow is to keep its state on disk; refuses what "blocks" does not do.
+    """Whether max_flow is to keep its state on disk; refuses what "out_of_core" does not do.
 
-    So it does where "auto" may choose and an array is read by slices (zarr, h5py) or parameters of "blocks" are given,
+    So it does where "auto" may choose and an array is read by slices (zarr, h5py) or parameters of "out_of_core" are given,
     or, on a CPU, memory-mapped arrays are more than this machine's free memory can solve at once.
     """
     if method == "auto" and device in ("auto", "cpu"):
         asked = any(name in parameters for name in BLOCKS) or any(map(is_stored, arrays))
         if not asked and not (too_large(arrays) and resolve(device) == "cpu"):
             return False
-    elif method != "blocks":
+    elif method != "out_of_core":
         return False
     if device == "cuda":
-        raise RuntimeError("method 'blocks' does not run on device='cuda'; use device='auto'")
+        raise RuntimeError("method 'out_of_core' does not run on device='cuda'; use device='auto'")
     unknown = [name for name in parameters if name not in BLOCKS]
     if unknown:
-        raise TypeError(f"method 'blocks' takes {', '.join(BLOCKS)}; got {unknown[0]!r}")
+        raise TypeError(f"method 'out_of_core' takes {', '.join(BLOCKS)}; got {unknown[0]!r}")
     return True
 
 
@@ -102,8 +102,10 @@ def choose(device: DeviceName, method: str, problem: Problem, parameters: dict):
     if method != "auto" and method not in METHODS:
         known = ", ".join(repr(name) for name in ("auto", *METHODS))
         raise ValueError(f"method must be one of {known}; got {method!r}")
-    if method == "blocks":
-        raise ValueError("method 'blocks' is one of max_flow alone: solvers and batches keep their state in memory")
+    if method == "out_of_core":
+        raise ValueError(
+            "method 'out_of_core' is one of max_flow alone: solvers and batches keep their state in memory"
+        )
     ran_on = resolve("cuda" if device == "auto" and problem.library else device)
     if method == "auto":
         method = default_method(ran_on, problem)

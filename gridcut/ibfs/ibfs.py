@@ -66,7 +66,7 @@ class Run:
     def __init__(self, excess, residual, layout, callback, forest=None, deepest=1, gathers=True):
         if layout.arcs > MAX_ARCS:
             raise ValueError(
-                f"edges has {layout.arcs // 2} pairs of opposite offsets; method 'trees' takes at most "
+                f"edges has {layout.arcs // 2} pairs of opposite offsets; method 'ibfs' takes at most "
                 f"{MAX_ARCS // 2}, use method='push_relabel'"
             )
         self.excess = excess

@@ -26,7 +26,7 @@ def bits_type(arcs: int):
     for kind in (np.uint8, np.uint16, np.uint32, np.uint64):
         if arcs + 2 <= 8 * np.dtype(kind).itemsize:
             return np.dtype(kind)
-    raise ValueError(f"edges has {arcs // 2} pairs of opposite offsets; method 'blocks' takes at most 31")
+    raise ValueError(f"edges has {arcs // 2} pairs of opposite offsets; method 'out_of_core' takes at most 31")
 
 
 @kernel

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import gridcut
-from gridcut.ibfs import ibfs as trees
-from gridcut.ibfs import prepass
+from gridcut.ibfs import ibfs, prepass
 
 LIMITS = {
     "one strip": {},
@@ -23,7 +22,7 @@ LIMITS = {
 @pytest.fixture(params=LIMITS)
 def limits(request, monkeypatch):
     for name, value in LIMITS[request.param].items():
-        monkeypatch.setattr(trees, name, value)
+        monkeypatch.setattr(ibfs, name, value)
 
 
 def random_problem(rng):
@@ -49,7 +48,7 @@ def reference(source, sink, edges):
 def test_every_path_gives_the_same_cut(seed, limits):
     rng = np.random.default_rng(seed)
     source, sink, edges = random_problem(rng)
-    cut = gridcut.max_flow(source, sink, edges, method="trees")
+    cut = gridcut.max_flow(source, sink, edges, method="ibfs")
     cut.check()
     expected = reference(source, sink, edges)
     assert cut.value == expected.value
@@ -60,7 +59,7 @@ def test_every_path_gives_the_same_cut(seed, limits):
 def test_every_warm_path_gives_the_same_cut(seed, limits):
     rng = np.random.default_rng(100 + seed)
     source, sink, edges = random_problem(rng)
-    solver = gridcut.Solver(source, sink, edges, method="trees")
+    solver = gridcut.Solver(source, sink, edges, method="ibfs")
     for _ in range(4):
         cut = solver.solve()
         cut.check()
@@ -90,7 +89,7 @@ def test_small_grids_take_the_paths_that_the_limits_are_for(limits, request, mon
     name = request.node.callspec.params["limits"]
     seen = Counter()
 
-    class Spied(trees.Run):
+    class Spied(ibfs.Run):
         resolving = False
 
         def solve(self, until):
@@ -110,11 +109,11 @@ def test_small_grids_take_the_paths_that_the_limits_are_for(limits, request, mon
             seen["warm given up" if self.resolving else "search"] += 1
             super()._search_all(until)
 
-    monkeypatch.setattr(trees, "Run", Spied)
+    monkeypatch.setattr(ibfs, "Run", Spied)
     for seed in range(12):
         rng = np.random.default_rng(100 + seed)
         source, sink, edges = random_problem(rng)
-        solver = gridcut.Solver(source, sink, edges, method="trees")
+        solver = gridcut.Solver(source, sink, edges, method="ibfs")
         for _ in range(3):
             solver.solve()
             source = np.where(rng.random(source.shape) < 0.1, rng.integers(0, 100, source.shape), source)
@@ -125,11 +124,11 @@ def test_small_grids_take_the_paths_that_the_limits_are_for(limits, request, mon
 
 
 def test_an_interruption_between_strips_leaves_no_seam_open(monkeypatch):
-    monkeypatch.setattr(trees, "STRIP", 50)
+    monkeypatch.setattr(ibfs, "STRIP", 50)
     rng = np.random.default_rng(5)
     source, sink = rng.integers(0, 100, (2, 30, 20))
     edges = {(0, 1): 40, (1, 0): 40}
-    solver = gridcut.Solver(source, sink, edges, method="trees")
+    solver = gridcut.Solver(source, sink, edges, method="ibfs")
 
     def stop(stats):
         if stats["phase"] == "strips":
@@ -143,11 +142,11 @@ def test_an_interruption_between_strips_leaves_no_seam_open(monkeypatch):
 
 
 def test_a_callback_hears_of_every_phase(monkeypatch):
-    monkeypatch.setattr(trees, "STRIP", 50)
+    monkeypatch.setattr(ibfs, "STRIP", 50)
     rng = np.random.default_rng(6)
     source, sink = rng.integers(0, 100, (2, 30, 20))
     heard = []
-    gridcut.max_flow(source, sink, {(0, 1): 40, (1, 0): 40}, method="trees", callback=heard.append)
+    gridcut.max_flow(source, sink, {(0, 1): 40, (1, 0): 40}, method="ibfs", callback=heard.append)
     assert {"strips", "join"} <= {stats["phase"] for stats in heard}
     assert all(0 < stats["done"] <= stats["of"] for stats in heard)
 
@@ -170,5 +169,5 @@ def test_too_many_offsets_name_the_method_that_takes_them():
     edges = {(0, i): 1 for i in range(1, 34)}
     ones = np.ones((2, 40), int)
     assert gridcut.max_flow(ones, ones, edges, device="cpu").method == "push_relabel"
-    with pytest.raises(ValueError, match="'trees' takes at most 32, use method='push_relabel'"):
-        gridcut.max_flow(ones, ones, edges, method="trees", device="cpu")
+    with pytest.raises(ValueError, match="'ibfs' takes at most 32, use method='push_relabel'"):
+        gridcut.max_flow(ones, ones, edges, method="ibfs", device="cpu")
