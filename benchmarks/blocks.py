@@ -1,9 +1,9 @@
 """`python -m benchmarks blocks`: grids larger than the memory they are solved in, killed once and resumed.
 
 Each instance is written to a folder (benchmarks/stored_instances.py) and solved by max_flow with method="out_of_core"
-and a stated memory budget in a process of its own, which is killed in the middle of loading, and another one in the middle of
-a sweep; a third one finishes and proves the cut.  Seconds are the sum of all three.  `peak` is the largest resident set
-of any of them, the capacities' mapped pages included.
+and a stated memory budget in a process of its own, which is killed in the middle of loading, and another one in the
+middle of a sweep; a third one finishes and proves the cut.  Seconds are the sum of all three.  `peak` is the largest
+resident set of any of them, the capacities' mapped pages included.
 
 With --compare, the same grid in memory: the value and the labels must be the same, pixel for pixel.
 """

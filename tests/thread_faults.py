@@ -54,7 +54,7 @@ def solvers() -> dict:
     """Name -> a call whose value is always the same; sizes from which on threads are used are set down."""
     portfolio.SMALL = portfolio.THREADED = general_graph.SMALLEST = 1
     parallel.SMALLEST = locally_dominant.SMALLEST = 100
-    ibfs.STRIP = 500
+    ibfs.STRIP_CELLS = 500
     lists.PARALLEL_FROM = prices.PARALLEL_FROM = 1000
 
     local, scattered = matching.bipartite_graph(road(200)), matching.bipartite_graph(uniform(20_000, 4))

@@ -1,4 +1,4 @@
-"""Two forests of shortest residual paths, and the two operations on them: augment, and mend what broke.
+"""Two forests of shortest residual paths, and the two operations on them: augment, and repair what broke.
 
 A source tree grows from pixels with excess along arcs with residual capacity, a sink tree grows against such arcs
 from pixels with a deficit.  `side` is +1 for the source forest, -1 for the sink forest.
@@ -6,7 +6,7 @@ from pixels with a deficit.  `side` is +1 for the source forest, -1 for the sink
 Arrays
   label[p]    side * depth: +1, +2, ... in the source forest, -1, -2, ... in the sink forest, 0: free
   parent[p]   arc k towards the parent, p + step[k], whose depth is one less; ROOT; NONE: free
-              ORPHAN: its arc was saturated or it has run dry;  LOOSE: out of the forest while it is mended
+              ORPHAN: its arc was saturated or it has run dry;  DETACHED: out of the forest while it is repaired
   link[p]     next cell of a list of orphans of one depth;  head[d]: the first, -1: none (so between calls)
 
   |label[p]| > 1   =>   label[p + step[parent[p]]] == label[p] - side, and the arc between them has capacity
@@ -14,7 +14,7 @@ Arrays
 Invariant of a search, (I): a cell that is not waiting to be scanned has no arc with capacity by which its forest
 could grow or meet the other one.
 
-`mend` is exact: it first takes down, by depth, all that has lost its parent and finds no other of that depth, and
+`repair` is exact: it first takes down, by depth, all that has lost its parent and finds no other of that depth, and
 then builds it up again breadth-first, so each cell is handled once and labels are again shortest distances to what
 stood (in [1] an orphan may be raised many times).
 
@@ -29,7 +29,7 @@ import numpy as np
 
 from gridcut.device import kernel
 
-LOOSE = np.uint8(252)
+DETACHED = np.uint8(252)
 ROOT = np.uint8(253)
 ORPHAN = np.uint8(254)
 NONE = np.uint8(255)
@@ -56,7 +56,7 @@ class Work(NamedTuple):
     sink_next: np.ndarray
     source_orphans: np.ndarray
     sink_orphans: np.ndarray
-    loose: np.ndarray
+    detached: np.ndarray
     queue: np.ndarray
     ring: np.ndarray  # active cells, first in, first out
     ends: np.ndarray  # where the ring begins and ends
@@ -179,7 +179,7 @@ def augment(u, w, k, side, excess, residual, step, parent, source_orphans, sink_
 
 
 @kernel
-def hangs(side, residual, v, q, k, arcs):
+def can_adopt(side, residual, v, q, k, arcs):
     """Whether q, at the end of v's arc k, can be v's parent as far as capacity goes."""
     if side > 0:
         return residual[q * arcs + (k ^ ONE)] > 0
@@ -187,14 +187,14 @@ def hangs(side, residual, v, q, k, arcs):
 
 
 @kernel
-def mend(
-    side, limit, joining, residual, step, label, parent, link, queued,
-    orphans, count, frontier, waiting, loose, queue, ring, ends, head,
+def repair(
+    side, limit, merging, residual, step, label, parent, link, queued,
+    orphans, count, frontier, waiting, detached, queue, ring, ends, head,
 ):  # fmt: skip
-    """Give the orphans of one forest, and what hangs on them, new parents of depth below `limit`, or free them.
+    """Give the orphans of one forest, and what can_adopt on them, new parents of depth below `limit`, or free them.
 
-    A cell that ends at depth `limit` has to be scanned: it is appended to `frontier` (joining == False).  When
-    joining, cells may be scanned in any order, so the neighbours that may want a freed cell become active.
+    A cell that ends at depth `limit` has to be scanned: it is appended to `frontier` (merging == False).  When
+    merging, cells may be scanned in any order, so the neighbours that may want a freed cell become active.
     Returns the length of `frontier` and the number of cells that had to move.
     """
     arcs = np.uint64(len(step))
@@ -208,7 +208,7 @@ def mend(
         low = min(low, d)
         high = max(high, d)
     # Take down, the shallowest first: at each depth everything above is settled.
-    fallen = 0
+    n_detached = 0
     d = low
     while d <= high:
         i = head[d]
@@ -221,15 +221,15 @@ def mend(
                 above = (d - 1) * side
                 for k in range(arcs):
                     q = v + step[k]
-                    if label[q] == above and hangs(side, residual, v, q, k, arcs):
+                    if label[q] == above and can_adopt(side, residual, v, q, k, arcs):
                         parent[v] = k
                         found = True
                         break
             if not found:
-                parent[v] = LOOSE
+                parent[v] = DETACHED
                 label[v] = 0
-                loose[fallen] = v
-                fallen += 1
+                detached[n_detached] = v
+                n_detached += 1
                 below = (d + 1) * side
                 for k in range(arcs):
                     q = v + step[k]
@@ -241,13 +241,13 @@ def mend(
         d += 1
     # Sort what fell by the best parent left standing ...
     low = limit + 1
-    for i in range(fallen):
-        v = np.uint64(loose[i])
+    for i in range(n_detached):
+        v = np.uint64(detached[i])
         best = limit + 1
         for k in range(arcs):
             q = v + step[k]
             d = np.int64(label[q]) * side + 1
-            if 1 < d < best and hangs(side, residual, v, q, k, arcs):
+            if 1 < d < best and can_adopt(side, residual, v, q, k, arcs):
                 best = d
         if best <= limit:
             link[v] = head[best]
@@ -265,10 +265,10 @@ def mend(
         while i >= 0:
             v = np.uint64(i)
             i = link[v]
-            if parent[v] == LOOSE:
+            if parent[v] == DETACHED:
                 for k in range(arcs):
                     q = v + step[k]
-                    if label[q] == above and hangs(side, residual, v, q, k, arcs):
+                    if label[q] == above and can_adopt(side, residual, v, q, k, arcs):
                         parent[v] = k
                         break
                 label[v] = d * side
@@ -282,26 +282,26 @@ def mend(
                 front += 1
                 for k in range(arcs):
                     q = v + step[k]
-                    if parent[q] == LOOSE and hangs(side, residual, q, v, k ^ ONE, arcs):
+                    if parent[q] == DETACHED and can_adopt(side, residual, q, v, k ^ ONE, arcs):
                         parent[q] = k ^ ONE
                         label[q] = below
                         queue[back] = q
                         back += 1
         else:
             while front < end:
-                if not joining:
+                if not merging:
                     if waiting == frontier.size:
                         waiting = compact(frontier, waiting, label, limit * side)
                     frontier[waiting] = queue[front]
                     waiting += 1
                 front += 1
         d += 1
-    if back < fallen:
-        for i in range(fallen):
-            v = np.uint64(loose[i])
-            if parent[v] == LOOSE:
+    if back < n_detached:
+        for i in range(n_detached):
+            v = np.uint64(detached[i])
+            if parent[v] == DETACHED:
                 parent[v] = NONE
-                if joining:
+                if merging:
                     for k in range(arcs):
                         q = v + step[k]
                         if label[q] > 0:
@@ -310,4 +310,4 @@ def mend(
                         elif label[q] < 0:
                             if residual[v * arcs + k] > 0:
                                 activate(q, queued, ring, ends)
-    return waiting, fallen
+    return waiting, n_detached

@@ -7,7 +7,7 @@ Returns the pixels that can still reach the sink once no excess can.
    flow of the strip is found by two breadth-first forests (search.py).  Strips are independent: threads share them.
 2. Neighbouring strips are joined pair by pair, then pairs of pairs, and so on (join.py): the arcs of the seam come
    back and only what they touch is scanned.  Joins at one level are independent too.
-3. Where flow has to go far, joining costs more than it saves: once a level mended more than HARD cells a cell, the
+3. Where flow has to go far, merging costs more than it saves: once a level repaired more than MAX_MERGE_REPAIR cells a cell, the
    forests are given up (the flow is kept), each thread searches its share of the grid from nothing, and then one
    search from nothing finishes the whole.
 
@@ -23,16 +23,16 @@ from gridcut.core.grid import index_type
 from gridcut.device import thread_count
 from gridcut.ibfs.forest import MAX_ARCS, NONE, Forest, make_work
 from gridcut.ibfs.merge import activate_range, grow_active
-from gridcut.ibfs.prepass import gather, push_one_hop, push_two_hops
+from gridcut.ibfs.prepass import aggregate_excess, push_one_hop, push_two_hops
 from gridcut.ibfs.seams import Seams
 from gridcut.ibfs.search import BOTH, EITHER, SINK, search
 from gridcut.ibfs.tasks import run_tasks
-from gridcut.ibfs.warm import replant
+from gridcut.ibfs.warm import reroot
 
-STRIP = 1 << 16  # cells of a strip: about 2 MB of state with four neighbours
-MANY = 0.1  # share of the cells from which on changes are too many to mend
-WARM = 3.0  # mended cells a cell of the grid, from which on a re-solve searches anew
-HARD = 0.3  # mended cells a cell of the grid, in one level of joins, from which on joining does not pay
+STRIP_CELLS = 1 << 16  # cells of a strip: about 2 MB of state with four neighbours
+MAX_CHANGED_SHARE = 0.1  # share of the cells from which on changes are too many to repair
+MAX_RESOLVE_REPAIR = 3.0  # repaired cells a cell of the grid, from which on a re-solve searches anew
+MAX_MERGE_REPAIR = 0.3  # repaired cells a cell of the grid, in one level of joins, from which on merging does not pay
 
 
 def solve(excess, residual, step, *, layout, callback=None):
@@ -47,7 +47,7 @@ def solve_warm(excess, residual, step, memory, touched, *, layout, callback=None
 
     Without memory, or with many changes, the forests are grown anew on the flow as it is.
     """
-    if memory is None or touched is None or touched.size > MANY * layout.size:
+    if memory is None or touched is None or touched.size > MAX_CHANGED_SHARE * layout.size:
         # Not on the old forests: a parent beyond a seam would pass for a tree of the strip.
         run = Run(excess, residual, layout, callback)
         run.solve(BOTH)
@@ -60,10 +60,10 @@ def solve_warm(excess, residual, step, memory, touched, *, layout, callback=None
 class Run:
     """One solve: the arrays all steps share, and the steps in order.
 
-    gathers   whether excesses and deficits may be moved to where they are found sooner; False: they stay in their cells
+    aggregates   whether excesses and deficits may be moved to where they are found sooner; False: they stay in their cells
     """
 
-    def __init__(self, excess, residual, layout, callback, forest=None, deepest=1, gathers=True):
+    def __init__(self, excess, residual, layout, callback, forest=None, deepest=1, aggregates=True):
         if layout.arcs > MAX_ARCS:
             raise ValueError(
                 f"edges has {layout.arcs // 2} pairs of opposite offsets; method 'ibfs' takes at most "
@@ -73,7 +73,7 @@ class Run:
         self.residual = residual
         self.layout = layout
         self.callback = callback
-        self.gathers = gathers
+        self.aggregates = aggregates
         self.index_type = index_type(layout.size)
         # Steps modulo 2^64: sums of unsigned indices wrap to the right cell, and need no test for a sign.
         self.jump = np.array(layout.step, np.int64).view(np.uint64)
@@ -81,7 +81,7 @@ class Run:
         self.lines = layout.shape[0]
         self.threads = thread_count()
         self.deepest = deepest
-        self.stats = {"augmentations": 0, "mended": 0, "strips": 0, "threads": self.threads}
+        self.stats = {"augmentations": 0, "repaired": 0, "strips": 0, "threads": self.threads}
         size = layout.size
         self.forest = forest or Forest(
             np.zeros(size, self.index_type),
@@ -93,7 +93,7 @@ class Run:
     def solve(self, until):
         """All steps; `until` says which forests must be complete at the end: SINK or BOTH."""
         reach = max((offset[0] for offset in self.layout.offsets), default=0)
-        height = max(1, reach, STRIP // self.layout.stride[0])
+        height = max(1, reach, STRIP_CELLS // self.layout.stride[0])
         bounds = [*range(0, max(1, self.lines - height // 2), height), self.lines]
         self.stats["strips"] = len(bounds) - 1
         self.seams = Seams(self.residual, self.layout, bounds[1:-1])
@@ -104,23 +104,23 @@ class Run:
         alone = BOTH if apart else until
         try:
             self._tasks("strips", strips, height, lambda strip, work: self._strip(*strip, alone, work))
-            if apart and not self._join_all(bounds):
+            if apart and not self._merge_all(bounds):
                 self._search_all(until)
         finally:
             # A callback may have raised: the flow so far is sound once all arcs are back.
-            for line in self.seams.left():
-                self.seams.join(line)
+            for line in self.seams.cut_lines():
+                self.seams.restore(line)
 
     def resolve(self, touched):
         """Both forests from those of the last solve, after changes at some cells."""
         work = make_work(self.layout.size, self.index_type)
-        mended = replant(touched, self.excess, self.residual, self.steps, self.deepest, self.forest, work)
-        budget = int(WARM * self.layout.size)
+        repaired = reroot(touched, self.excess, self.residual, self.steps, self.deepest, self.forest, work)
+        budget = int(MAX_RESOLVE_REPAIR * self.layout.size)
         self.deepest, augmentations, more = grow_active(
             budget, self.deepest, self.excess, self.residual, self.steps, self.forest, work
         )
         self.stats["augmentations"] += augmentations
-        self.stats["mended"] += mended + more
+        self.stats["repaired"] += repaired + more
         if more > budget:
             self.seams = Seams(self.residual, self.layout, [])
             self._search_all(BOTH)
@@ -135,10 +135,10 @@ class Run:
             lambda: make_work(cells, self.index_type),
             self._report(phase, len(items)),
         )
-        for deepest, augmentations, mended in totals:
+        for deepest, augmentations, repaired in totals:
             self.deepest = max(self.deepest, deepest)
             self.stats["augmentations"] += augmentations
-            self.stats["mended"] += mended
+            self.stats["repaired"] += repaired
 
     def _report(self, phase, count):
         if self.callback is None:
@@ -150,8 +150,8 @@ class Run:
         cells = np.uint64(first), np.uint64(last)
         push_one_hop(self.excess, self.residual, self.steps, *cells)
         push_two_hops(self.excess, self.residual, self.steps, self.jump, *cells)
-        if self.gathers:
-            gather(self.excess, self.residual, self.layout, begin, end - begin)
+        if self.aggregates:
+            aggregate_excess(self.excess, self.residual, self.layout, begin, end - begin)
         push_one_hop(self.excess, self.residual, self.steps, *cells)
         return self._search(begin, end, until, work)
 
@@ -159,43 +159,43 @@ class Run:
         first, last = self.seams.cell(begin), self.seams.cell(end)
         return search(first, last, until, self.excess, self.residual, self.steps, self.jump, self.forest, work)
 
-    def _join_all(self, bounds):
+    def _merge_all(self, bounds):
         """Join neighbours until one range is left; False when it stops to pay, with some seams still cut."""
         while len(bounds) > 2:
             pairs = list(zip(bounds[:-2:2], bounds[1:-1:2], bounds[2::2], strict=True))
-            self.budget = int(HARD * self.layout.size)
-            self._tasks("join", pairs, max(end - begin for begin, _, end in pairs), self._join)
+            self.budget = int(MAX_MERGE_REPAIR * self.layout.size)
+            self._tasks("merge", pairs, max(end - begin for begin, _, end in pairs), self._merge)
             if self.budget < 0:
                 return False
             bounds = sorted({*bounds} - {line for _, line, _ in pairs})
         return True
 
-    def _join(self, pair, work):
+    def _merge(self, pair, work):
         _, line, _ = pair
         if self.budget < 0:
             return 0, 0, 0
-        self.seams.join(line)
-        reach = self.seams.reach
+        self.seams.restore(line)
+        reach = self.seams.max_rise
         activate_range(self.seams.cell(line - reach), self.seams.cell(line + reach), self.forest, work)
-        deepest, augmentations, mended = grow_active(
+        deepest, augmentations, repaired = grow_active(
             self.budget, self.deepest, self.excess, self.residual, self.steps, self.forest, work
         )
-        self.budget -= mended
-        return deepest, augmentations, mended
+        self.budget -= repaired
+        return deepest, augmentations, repaired
 
     def _search_all(self, until):
         """Search a share of the grid on each thread, then all of it."""
-        left = self.seams.left()
+        left = self.seams.cut_lines()
         wanted = [round(i * self.lines / self.threads) for i in range(1, self.threads)]
         kept = sorted({min(left, key=lambda line: abs(line - w)) for w in wanted} if left else ())
         for line in left:
             if line not in kept:
-                self.seams.join(line)
+                self.seams.restore(line)
         if kept:
             bounds = [0, *kept, self.lines]
             shares = list(zip(bounds[:-1], bounds[1:], strict=True))
             tallest = max(end - begin for begin, end in shares)
             self._tasks("search", shares, tallest, lambda share, work: self._search(*share, EITHER, work))
             for line in kept:
-                self.seams.join(line)
+                self.seams.restore(line)
         self._tasks("finish", [(0, self.lines)], self.lines, lambda all_, work: self._search(*all_, until, work))

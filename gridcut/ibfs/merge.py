@@ -11,26 +11,26 @@ vision." PAMI 26(9), 2004.
 import numpy as np
 
 from gridcut.device import kernel
-from gridcut.ibfs.forest import ONE, ZERO, activate, augment, mend
+from gridcut.ibfs.forest import ONE, ZERO, activate, augment, repair
 
 
 @kernel
 def grow_active(budget, deepest, excess, residual, step, forest, work):
-    """Scan active cells until none is left, or more than `budget` cells have been mended.
+    """Scan active cells until none is left, or more than `budget` cells have been repaired.
 
-    No cell may lie deeper than `deepest`.  Returns that bound anew, and the numbers of augmentations and of mended
+    No cell may lie deeper than `deepest`.  Returns that bound anew, and the numbers of augmentations and of repaired
     cells; if the latter exceeds the budget, the flow is sound but the forests are not complete.
     """
     label, parent, link, queued = forest
     source_orphans, sink_orphans = work.source_orphans, work.sink_orphans
-    loose, queue, ring, ends = work.loose, work.queue, work.ring, work.ends
+    detached, queue, ring, ends = work.detached, work.queue, work.ring, work.ends
     arcs = np.uint64(len(step))
-    head = np.full(max(1024, deepest + 4), -1, loose.dtype)
-    joining = deepest > 0  # True, and none is 0, but not constants: mend is compiled once for this file and search.py
+    head = np.full(max(1024, deepest + 4), -1, detached.dtype)
+    merging = deepest > 0  # True, and none is 0, but not constants: repair is compiled once for this file and search.py
     none = np.int64(head[0] + 1)
     augmentations = 0
-    mended = 0
-    while ends[0] != ends[1] and mended <= budget:
+    repaired = 0
+    while ends[0] != ends[1] and repaired <= budget:
         u = np.uint64(ring[ends[0]])
         ends[0] = ends[0] + 1 if ends[0] + 1 < ring.size else 0
         queued[u] = 0
@@ -40,7 +40,7 @@ def grow_active(budget, deepest, excess, residual, step, forest, work):
         side = 1 if level > 0 else -1
         # Depths stay below the limit; what would exceed it is freed, and taken up again from here.
         while level * side >= head.size - 4:
-            head = np.full(2 * head.size, -1, loose.dtype)
+            head = np.full(2 * head.size, -1, detached.dtype)
         limit = head.size - 4
         k = ZERO
         while k < arcs:
@@ -62,17 +62,17 @@ def grow_active(budget, deepest, excess, residual, step, forest, work):
             augmentations += 1
             from_source, to_sink = augment(u, w, k, side, excess, residual, step, parent, source_orphans, sink_orphans)
             if from_source > 0:
-                _, moved = mend(
-                    1, limit, joining, residual, step, label, parent, link, queued,
-                    source_orphans, from_source, loose, none, loose, queue, ring, ends, head,
+                _, moved = repair(
+                    1, limit, merging, residual, step, label, parent, link, queued,
+                    source_orphans, from_source, detached, none, detached, queue, ring, ends, head,
                 )  # fmt: skip
-                mended += moved
+                repaired += moved
             if to_sink > 0:
-                _, moved = mend(
-                    -1, limit, joining, residual, step, label, parent, link, queued,
-                    sink_orphans, to_sink, loose, none, loose, queue, ring, ends, head,
+                _, moved = repair(
+                    -1, limit, merging, residual, step, label, parent, link, queued,
+                    sink_orphans, to_sink, detached, none, detached, queue, ring, ends, head,
                 )  # fmt: skip
-                mended += moved
+                repaired += moved
             now = np.int64(label[u]) * side
             if now <= 0:
                 break
@@ -82,7 +82,7 @@ def grow_active(budget, deepest, excess, residual, step, forest, work):
     while ends[0] != ends[1]:
         queued[np.uint64(ring[ends[0]])] = 0
         ends[0] = ends[0] + 1 if ends[0] + 1 < ring.size else 0
-    return head.size - 4, augmentations, mended
+    return head.size - 4, augmentations, repaired
 
 
 @kernel

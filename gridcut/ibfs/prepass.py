@@ -1,6 +1,6 @@
 """What is done to the capacities before any search: flow that one look round a pixel can find, and gathering.
 
-`push_one_hop` and `push_two_hops` send excess to deficits one and two arcs away.  `gather` then moves what is
+`push_one_hop` and `push_two_hops` send excess to deficits one and two arcs away.  `aggregate_excess` then moves what is
 left into the middle of small blocks, whenever the arcs on the way take all of it: excess as flow, a deficit as
 the flow that would feed it.  Both are only changes of the pseudoflow, so every minimum cut stays one; but a block
 has one root instead of up to 64, and a root that is used up costs the search a tree.  On photographs whose
@@ -79,7 +79,7 @@ def push_two_hops(excess, residual, step, jump, first, last):
 
 
 @kernel
-def hand_on(excess, residual, arcs, k, stride, first, count):
+def pass_excess(excess, residual, arcs, k, stride, first, count):
     """Move the excess of `count` cells along arc k, each adding what came to its own; returns what leaves the last.
 
     What does not fit through an arc as a whole stays where it is.
@@ -100,7 +100,7 @@ def hand_on(excess, residual, arcs, k, stride, first, count):
 
 
 @kernel
-def gather_axis(excess, residual, arcs, k, stride, first, length, outer, inner, block):
+def aggregate_axis(excess, residual, arcs, k, stride, first, length, outer, inner, block):
     """Gather along one axis, in blocks, into the middle pixel of each.
 
     The lines start at first + outer[i] + inner[j] and have `length` pixels; arc k leads forward along them.
@@ -114,12 +114,12 @@ def gather_axis(excess, residual, arcs, k, stride, first, length, outer, inner, 
                 centre = line + np.uint64(middle) * stride
                 low = line + np.uint64(begin) * stride
                 high = line + np.uint64(end - 1) * stride
-                came = hand_on(excess, residual, arcs, k, stride, low, middle - begin)
-                came += hand_on(excess, residual, arcs, k ^ ONE, -stride, high, end - 1 - middle)
+                came = pass_excess(excess, residual, arcs, k, stride, low, middle - begin)
+                came += pass_excess(excess, residual, arcs, k ^ ONE, -stride, high, end - 1 - middle)
                 excess[centre] += came
 
 
-def gather(excess, residual, layout, first_line, lines):
+def aggregate_excess(excess, residual, layout, first_line, lines):
     """Gather the pixels of some lines of the first axis into the middle of blocks, axis after axis."""
     shape = (lines, *layout.shape[1:])
     first = layout.head + first_line * layout.stride[0]
@@ -130,7 +130,7 @@ def gather(excess, residual, layout, first_line, lines):
             continue
         outer = _sums(places[:axis])
         inner = _sums(places[axis + 1 :])
-        gather_axis(
+        aggregate_axis(
             excess,
             residual,
             np.uint64(layout.arcs),

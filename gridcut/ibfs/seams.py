@@ -26,7 +26,7 @@ def cut_seam(residual, step, rises, first, stride, saved):
 
 
 @kernel
-def join_seam(residual, step, rises, first, stride, saved):
+def restore_seam(residual, step, rises, first, stride, saved):
     """Put back what `cut_seam` took out."""
     arcs = len(step)
     i = 0
@@ -45,7 +45,7 @@ class Seams:
         self.layout = layout
         self.lines = lines
         self._rises = np.array([offset[0] for offset in layout.offsets], np.int64)
-        self.reach = int(self._rises.max(initial=0))
+        self.max_rise = int(self._rises.max(initial=0))
         size = 2 * int(self._rises[::2].sum()) * layout.stride[0]
         self._saved = {line: np.empty(size, residual.dtype) for line in lines}
 
@@ -55,13 +55,13 @@ class Seams:
     def cut(self, line: int) -> None:
         self._run(cut_seam, line, self._saved[line])
 
-    def join(self, line: int) -> None:
-        self._run(join_seam, line, self._saved.pop(line))
+    def restore(self, line: int) -> None:
+        self._run(restore_seam, line, self._saved.pop(line))
 
     def _run(self, run, line, saved):
         layout = self.layout
         run(self.residual, layout.step, self._rises, self.cell(line), layout.stride[0], saved)
 
-    def left(self) -> list[int]:
+    def cut_lines(self) -> list[int]:
         """The lines of the seams that are still cut."""
         return sorted(self._saved)

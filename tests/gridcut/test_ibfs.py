@@ -10,12 +10,12 @@ from gridcut.ibfs import ibfs, prepass
 
 LIMITS = {
     "one strip": {},
-    "joined": {"STRIP": 20, "HARD": 1e9},
-    "joined for a while": {"STRIP": 20, "HARD": 0.05},
-    "never joined": {"STRIP": 50, "HARD": 0},
-    "warm to the end": {"STRIP": 20, "HARD": 1e9, "WARM": 1e9, "MANY": 2},
-    "warm from nothing": {"STRIP": 20, "MANY": 0},
-    "warm given up": {"STRIP": 50, "WARM": 0, "MANY": 2},
+    "joined": {"STRIP_CELLS": 20, "MAX_MERGE_REPAIR": 1e9},
+    "joined for a while": {"STRIP_CELLS": 20, "MAX_MERGE_REPAIR": 0.05},
+    "never joined": {"STRIP_CELLS": 50, "MAX_MERGE_REPAIR": 0},
+    "warm to the end": {"STRIP_CELLS": 20, "MAX_MERGE_REPAIR": 1e9, "MAX_RESOLVE_REPAIR": 1e9, "MAX_CHANGED_SHARE": 2},
+    "warm from nothing": {"STRIP_CELLS": 20, "MAX_CHANGED_SHARE": 0},
+    "warm given up": {"STRIP_CELLS": 50, "MAX_RESOLVE_REPAIR": 0, "MAX_CHANGED_SHARE": 2},
 }
 
 
@@ -76,8 +76,8 @@ def test_every_warm_path_gives_the_same_cut(seed, limits):
 # What each of LIMITS is for, by name: joins, searches after joining stopped, warm starts, and those given up.
 REACHED = {
     "one strip": set(),
-    "joined": {"strips", "join"},
-    "joined for a while": {"strips", "join", "search"},
+    "joined": {"strips", "merge"},
+    "joined for a while": {"strips", "merge", "search"},
     "never joined": {"strips", "search"},
     "warm to the end": {"warm"},
     "warm from nothing": {"strips"},
@@ -101,9 +101,9 @@ def test_small_grids_take_the_paths_that_the_limits_are_for(limits, request, mon
             super().resolve(touched)
             seen["warm"] += 1
 
-        def _join(self, pair, work):
-            seen["join"] += self.budget >= 0
-            return super()._join(pair, work)
+        def _merge(self, pair, work):
+            seen["merge"] += self.budget >= 0
+            return super()._merge(pair, work)
 
         def _search_all(self, until):
             seen["warm given up" if self.resolving else "search"] += 1
@@ -124,7 +124,7 @@ def test_small_grids_take_the_paths_that_the_limits_are_for(limits, request, mon
 
 
 def test_an_interruption_between_strips_leaves_no_seam_open(monkeypatch):
-    monkeypatch.setattr(ibfs, "STRIP", 50)
+    monkeypatch.setattr(ibfs, "STRIP_CELLS", 50)
     rng = np.random.default_rng(5)
     source, sink = rng.integers(0, 100, (2, 30, 20))
     edges = {(0, 1): 40, (1, 0): 40}
@@ -142,12 +142,12 @@ def test_an_interruption_between_strips_leaves_no_seam_open(monkeypatch):
 
 
 def test_a_callback_hears_of_every_phase(monkeypatch):
-    monkeypatch.setattr(ibfs, "STRIP", 50)
+    monkeypatch.setattr(ibfs, "STRIP_CELLS", 50)
     rng = np.random.default_rng(6)
     source, sink = rng.integers(0, 100, (2, 30, 20))
     heard = []
     gridcut.max_flow(source, sink, {(0, 1): 40, (1, 0): 40}, method="ibfs", callback=heard.append)
-    assert {"strips", "join"} <= {stats["phase"] for stats in heard}
+    assert {"strips", "merge"} <= {stats["phase"] for stats in heard}
     assert all(0 < stats["done"] <= stats["of"] for stats in heard)
 
 
@@ -157,7 +157,7 @@ def test_gathering_moves_excess_to_the_middle_of_blocks_and_keeps_the_problem():
 
     source = np.ones((16, 24), int)
     grid, _ = load(check_problem(source, np.zeros_like(source), {(0, 1): 1000, (1, 0): 1000}, None))
-    prepass.gather(grid.excess, grid.residual, grid.layout, 0, 16)
+    prepass.aggregate_excess(grid.excess, grid.residual, grid.layout, 0, 16)
     excess = grid.layout.interior(grid.excess)
     assert (excess[4::8, 4::8] == 64).all()
     assert excess.sum() == source.sum()
