@@ -122,15 +122,15 @@ def max_flow_batch(
     """
     check_callback(callback)
     problem = check_batch(source, sink, edges, mask)
-    ran_on, name, solve = methods.choose(device, method, problem, parameters)
+    ran_on, name = methods.choose(device, method, problem, parameters)
     if methods.works_on_tiles(name) and not problem.empty:
         from gridcut.cuda.device_flow import batch_on_device
 
-        labels, values, stats, items = batch_on_device(problem, name, solve, parameters, callback)
+        labels, values, stats, items = batch_on_device(problem, name, parameters, callback)
         stats["items"] = problem.items
         return BatchCut(_values(values, problem), labels, ran_on, name, stats, items, _bare(problem))
     start = time.perf_counter()
-    cuts, labels = _one_by_one(problem, (ran_on, name, solve, parameters), callback)
+    cuts, labels = _one_by_one(problem, (ran_on, name, parameters), callback)
     stats = {
         "items": problem.items,
         "seconds": {"solve": time.perf_counter() - start},
@@ -148,7 +148,7 @@ def _bare(problem: Problem) -> Problem:
 
 def _one_by_one(problem: Problem, chosen, callback):
     """Cuts of all items, and their labels in one array; on the CPU as many at a time as there are threads."""
-    ran_on, name, solve, parameters = chosen
+    ran_on, name, parameters = chosen
     labels = np.zeros((problem.items, *problem.shape), bool)
     threads = thread_count() if ran_on == "cpu" else 1
     workers = max(1, min(threads, problem.items))
@@ -156,7 +156,7 @@ def _one_by_one(problem: Problem, chosen, callback):
 
     def one(i: int) -> Cut:
         try:
-            cut = cut_of(problem.item(i), ran_on, name, solve, parameters, None, time.perf_counter())
+            cut = cut_of(problem.item(i), ran_on, name, parameters, None, time.perf_counter())
         except ValueError as error:
             raise ValueError(f"item {i}: {error}") from error
         if problem.library:

@@ -125,10 +125,8 @@ def max_flow(
         devices = check_devices(devices, device, method)
     else:
         arrays = (source, sink, mask, *(edges.values() if isinstance(edges, Mapping) else ()))
-        if methods.works_in_blocks(device, method, arrays, parameters):
-            from gridcut.out_of_core.stored_flow import max_flow_in_blocks
-
-            return max_flow_in_blocks(source, sink, edges, mask, callback, **parameters)
+        if methods.is_out_of_core(device, method, arrays, parameters):
+            return methods.max_flow_out_of_core(source, sink, edges, mask, callback, **parameters)
     problem = check_problem(source, sink, edges, mask)
     if devices is not None:
         choose_devices(devices, device, method, problem, parameters)
@@ -140,20 +138,20 @@ def max_flow(
     return cut_of(problem, *methods.choose(device, method, problem, parameters), parameters, callback, start)
 
 
-def cut_of(problem: Problem, device: str, name: str, solve, parameters: dict, callback, start: float) -> Cut:
+def cut_of(problem: Problem, device: str, name: str, parameters: dict, callback, start: float) -> Cut:
     """The cut of a checked problem by a chosen method; `start`: since when its time counts."""
     if problem.empty:
         return empty_cut(problem, device, name)
     if device == "cuda":
         from gridcut.cuda.device_flow import max_flow_on_device
 
-        return max_flow_on_device(problem, name, solve, parameters, callback)
+        return max_flow_on_device(problem, name, parameters, callback)
     seconds = dict.fromkeys(("load", "solve", "value"), 0.0)
     while True:
         grid, views = load(problem)
         problem = problem._replace(bound=views.bound)
         loaded = time.perf_counter()
-        sink_side, stats = methods.run(solve, grid, parameters, callback)
+        sink_side, stats = methods.METHODS[name].cpu(grid, callback, **parameters)
         solved = time.perf_counter()
         labels = labels_of(problem, grid, sink_side)
         value, bound = value_of(problem, views, labels, grid.unit)

@@ -55,7 +55,7 @@ class Solver:
         problem = check_problem(source, sink, edges, mask)
         self._method = method
         self._parameters = parameters
-        self._device, name, _ = methods.choose(device, method, problem, parameters)
+        self._device, name = methods.choose(device, method, problem, parameters)
         self._problem = problem._replace(source=None, sink=None, mask=None, edges=dict.fromkeys(problem.edges))
         self._state = None if problem.empty else _start(self._device, name, problem)
 
@@ -110,10 +110,10 @@ class Solver:
         name = self._method if method is None else method
         if method is None:
             parameters = {**self._parameters, **parameters}
-        _, name, run = methods.choose(self._device, name, self._problem, parameters)
+        _, name = methods.choose(self._device, name, self._problem, parameters)
         if self._state is None:
             return empty_cut(self._problem, self._device, name)
-        return self._state.solve(name, run, parameters, callback)
+        return self._state.solve(name, parameters, callback)
 
 
 def _start(device: str, method: str, problem: Problem):

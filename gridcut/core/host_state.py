@@ -59,13 +59,13 @@ class HostState:
                 self._apply(change)
             self.epoch += bool(changes)
 
-    def solve(self, name: str, run, parameters: dict, callback) -> Cut:
+    def solve(self, name: str, parameters: dict, callback) -> Cut:
         start = time.perf_counter()
         warm = self._touched is not None
         self.epoch += 1
         seconds = {"load": 0.0, "solve": 0.0, "value": 0.0}
         while True:
-            sink_side, stats = self._run(name, run, parameters, callback)
+            sink_side, stats = self._run(name, parameters, callback)
             solved = time.perf_counter()
             labels = labels_of(self._problem, self._grid, sink_side)
             value, bound = self._value(labels, sink_side)
@@ -89,11 +89,16 @@ class HostState:
         lazy = LazySolved(Solved(problem, self._views, grid, []), self)
         return Cut(value, labels, "cpu", name, stats, lazy)
 
-    def _run(self, name: str, run, parameters: dict, callback):
+    def _run(self, name: str, parameters: dict, callback):
         memory = self._memory[1] if self._memory is not None and self._memory[0] == name else None
         touched = None if self._touched is None else np.concatenate([_NO_CELLS, *self._touched])
         self._forget_memory()
-        sink_side, stats, memory = methods.run_warm(run, self._grid, memory, touched, parameters, callback)
+        entry = methods.METHODS[name]
+        if entry.warm is None:
+            sink_side, stats = entry.cpu(self._grid, callback, **parameters)
+            memory = None
+        else:
+            sink_side, stats, memory = entry.warm(self._grid, memory, touched, callback, **parameters)
         self._memory = (name, memory)
         self._touched = []
         return sink_side, stats

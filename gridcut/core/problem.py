@@ -21,6 +21,8 @@ DTYPES = tuple(np.dtype(t) for t in (np.uint8, np.uint16, np.int32, np.int64, np
 # Kinds that fit into one of DTYPES without loss; bool is read as uint8.
 WIDER = {"int8": np.int32, "int16": np.int32, "uint32": np.int64, "float16": np.float32}
 
+STORED_LIBRARIES = ("h5py", "netCDF4", "tensorstore", "zarr")  # libraries whose arrays are on disk
+
 
 class Problem(NamedTuple):
     """A checked problem; the arrays are the caller's own where their kind allows it, and are never written.
@@ -172,6 +174,21 @@ def check_mask(mask, shape: tuple[int, ...], items: int | None = None) -> np.nda
         batch = "" if items is None else f", or {(items, *shape)} for a batch"
         raise ValueError(f"mask must have the grid's shape {shape}{batch}, got shape {mask.shape}")
     return mask
+
+
+def is_stored(value) -> bool:
+    """Whether an argument is an array on disk, which is read by slices.
+
+    True for the arrays of STORED_LIBRARIES, and for other types with a shape, a dtype and slices that numpy cannot
+    convert as a whole (no ``__array__``).  All others, such as those of pandas, xarray, dask, JAX, or PyTorch on the
+    CPU, are read into memory.
+    """
+    if isinstance(value, np.ndarray | np.generic | list | tuple) or on_device(value):
+        return False
+    if not all(hasattr(value, name) for name in ("shape", "dtype", "ndim", "__getitem__")):
+        return False
+    libraries = {base.__module__.partition(".")[0] for base in type(value).__mro__}
+    return not libraries.isdisjoint(STORED_LIBRARIES) or not hasattr(value, "__array__")
 
 
 def check_mapping(edges) -> None:

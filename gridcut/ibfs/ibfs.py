@@ -17,16 +17,17 @@ Arrays as in gridcut/core/grid.py and forest.py: 10 bytes a cell and short lists
 [2] Liu, Sun. "Parallel graph-cuts by adaptive bottom-up merging." CVPR 2010.
 """
 
+import threading
+
 import numpy as np
 
 from gridcut.core.grid import index_type
-from gridcut.device import thread_count
+from gridcut.device import run_threads, thread_count
 from gridcut.ibfs.forest import MAX_ARCS, NONE, Forest, make_work
 from gridcut.ibfs.merge import activate_range, grow_active
 from gridcut.ibfs.prepass import aggregate_excess, push_one_hop, push_two_hops
 from gridcut.ibfs.seams import Seams
 from gridcut.ibfs.search import BOTH, EITHER, SINK, search
-from gridcut.ibfs.tasks import run_tasks
 from gridcut.ibfs.warm import reroot
 
 STRIP_CELLS = 1 << 16  # cells of a strip: about 2 MB of state with four neighbours
@@ -91,28 +92,28 @@ class Run:
         )
 
     def solve(self, until):
-        """All steps; `until` says which forests must be complete at the end: SINK or BOTH."""
-        reach = max((offset[0] for offset in self.layout.offsets), default=0)
-        height = max(1, reach, STRIP_CELLS // self.layout.stride[0])
+        """Run all steps; `until`: the forests that must be complete at the end, SINK or BOTH."""
+        max_rise = max((offset[0] for offset in self.layout.offsets), default=0)
+        height = max(1, max_rise, STRIP_CELLS // self.layout.stride[0])
         bounds = [*range(0, max(1, self.lines - height // 2), height), self.lines]
         self.stats["strips"] = len(bounds) - 1
         self.seams = Seams(self.residual, self.layout, bounds[1:-1])
         for line in self.seams.lines:
             self.seams.cut(line)
-        apart = len(bounds) > 2
-        strips = list(zip(bounds[:-1], bounds[1:], strict=True))
-        alone = BOTH if apart else until
+        is_split = len(bounds) > 2
+        strip_until = BOTH if is_split else until
+        strips = [(begin, end, strip_until) for begin, end in zip(bounds[:-1], bounds[1:], strict=True)]
         try:
-            self._tasks("strips", strips, height, lambda strip, work: self._strip(*strip, alone, work))
-            if apart and not self._merge_all(bounds):
+            self._run_tasks("strips", strips, height, self._solve_strip)
+            if is_split and not self._merge_all(bounds):
                 self._search_all(until)
         finally:
-            # A callback may have raised: the flow so far is sound once all arcs are back.
+            # The callback may have raised: the flow found so far is valid once all arcs are restored.
             for line in self.seams.cut_lines():
                 self.seams.restore(line)
 
     def resolve(self, touched):
-        """Both forests from those of the last solve, after changes at some cells."""
+        """Complete both forests, starting from those of the last solve, after changes at the cells `touched`."""
         work = make_work(self.layout.size, self.index_type)
         repaired = reroot(touched, self.excess, self.residual, self.steps, self.deepest, self.forest, work)
         budget = int(MAX_RESOLVE_REPAIR * self.layout.size)
@@ -125,58 +126,81 @@ class Run:
             self.seams = Seams(self.residual, self.layout, [])
             self._search_all(BOTH)
 
-    def _tasks(self, phase, items, lines, run):
-        """Run the items on all threads, each thread with lists for that many lines."""
+    def _run_tasks(self, phase, tasks, lines, run):
+        """Call run(task, work) for all tasks, in order, each on the first thread that is free.
+
+        Each thread has its own `work`, with lists for that many lines.  The callback is called in the calling thread,
+        after each task it ran and when all are done.  An error stops all threads after their current task.
+        """
         cells = min(self.layout.size, (2 * lines + 1) * self.layout.stride[0])
-        totals = run_tasks(
-            items,
-            run,
-            self.threads,
-            lambda: make_work(cells, self.index_type),
-            self._report(phase, len(items)),
-        )
-        for deepest, augmentations, repaired in totals:
+        threads = min(self.threads, len(tasks))
+        results = [None] * len(tasks)
+        lock = threading.Lock()
+        abort = [0]
+        pending = iter(range(len(tasks)))
+        done = 0
+
+        def worker(which):
+            nonlocal done
+            work = make_work(cells, self.index_type)
+            while not abort[0]:
+                with lock:
+                    i = next(pending, None)
+                if i is None:
+                    return
+                results[i] = run(tasks[i], work)
+                with lock:
+                    done += 1
+                if which == threads - 1 and done < len(tasks):
+                    self._report(phase, done, len(tasks))
+
+        run_threads(worker, threads, abort)
+        self._report(phase, done, len(tasks))
+        for deepest, augmentations, repaired in results:
             self.deepest = max(self.deepest, deepest)
             self.stats["augmentations"] += augmentations
             self.stats["repaired"] += repaired
 
-    def _report(self, phase, count):
-        if self.callback is None:
-            return None
-        return lambda done: self.callback({"phase": phase, "done": done, "of": count, **self.stats})
+    def _report(self, phase, done, count):
+        if self.callback is not None:
+            self.callback({"phase": phase, "done": done, "of": count, **self.stats})
 
-    def _strip(self, begin, end, until, work):
-        first, last = self.seams.cell(begin), self.seams.cell(end)
-        cells = np.uint64(first), np.uint64(last)
+    def _solve_strip(self, task, work):
+        """Solve a strip of lines, a task (begin, end, until), with its seams cut."""
+        begin, end, _ = task
+        cells = np.uint64(self.seams.cell(begin)), np.uint64(self.seams.cell(end))
         push_one_hop(self.excess, self.residual, self.steps, *cells)
         push_two_hops(self.excess, self.residual, self.steps, self.jump, *cells)
         if self.aggregates:
             aggregate_excess(self.excess, self.residual, self.layout, begin, end - begin)
         push_one_hop(self.excess, self.residual, self.steps, *cells)
-        return self._search(begin, end, until, work)
+        return self._search(task, work)
 
-    def _search(self, begin, end, until, work):
+    def _search(self, task, work):
+        """Search a range of lines, a task (begin, end, until), from scratch."""
+        begin, end, until = task
         first, last = self.seams.cell(begin), self.seams.cell(end)
         return search(first, last, until, self.excess, self.residual, self.steps, self.jump, self.forest, work)
 
     def _merge_all(self, bounds):
-        """Join neighbours until one range is left; False when it stops to pay, with some seams still cut."""
+        """Merge neighbouring ranges until one is left; False if a level exceeded its budget, with some seams cut."""
         while len(bounds) > 2:
             pairs = list(zip(bounds[:-2:2], bounds[1:-1:2], bounds[2::2], strict=True))
             self.budget = int(MAX_MERGE_REPAIR * self.layout.size)
-            self._tasks("merge", pairs, max(end - begin for begin, _, end in pairs), self._merge)
+            self._run_tasks("merge", pairs, max(end - begin for begin, _, end in pairs), self._merge)
             if self.budget < 0:
                 return False
             bounds = sorted({*bounds} - {line for _, line, _ in pairs})
         return True
 
     def _merge(self, pair, work):
+        """Restore the seam of two ranges, a task (begin, line, end), and repair and grow their forests."""
         _, line, _ = pair
         if self.budget < 0:
             return 0, 0, 0
         self.seams.restore(line)
-        reach = self.seams.max_rise
-        activate_range(self.seams.cell(line - reach), self.seams.cell(line + reach), self.forest, work)
+        rise = self.seams.max_rise
+        activate_range(self.seams.cell(line - rise), self.seams.cell(line + rise), self.forest, work)
         deepest, augmentations, repaired = grow_active(
             self.budget, self.deepest, self.excess, self.residual, self.steps, self.forest, work
         )
@@ -184,18 +208,17 @@ class Run:
         return deepest, augmentations, repaired
 
     def _search_all(self, until):
-        """Search a share of the grid on each thread, then all of it."""
-        left = self.seams.cut_lines()
-        wanted = [round(i * self.lines / self.threads) for i in range(1, self.threads)]
-        kept = sorted({min(left, key=lambda line: abs(line - w)) for w in wanted} if left else ())
-        for line in left:
+        """Search one share of the grid per thread from scratch, then the whole grid."""
+        cut = self.seams.cut_lines()
+        ideal = [round(i * self.lines / self.threads) for i in range(1, self.threads)]
+        kept = sorted({min(cut, key=lambda line: abs(line - wanted)) for wanted in ideal} if cut else ())
+        for line in cut:
             if line not in kept:
                 self.seams.restore(line)
         if kept:
             bounds = [0, *kept, self.lines]
-            shares = list(zip(bounds[:-1], bounds[1:], strict=True))
-            tallest = max(end - begin for begin, end in shares)
-            self._tasks("search", shares, tallest, lambda share, work: self._search(*share, EITHER, work))
+            shares = [(begin, end, EITHER) for begin, end in zip(bounds[:-1], bounds[1:], strict=True)]
+            self._run_tasks("search", shares, max(end - begin for begin, end, _ in shares), self._search)
             for line in kept:
                 self.seams.restore(line)
-        self._tasks("finish", [(0, self.lines)], self.lines, lambda all_, work: self._search(*all_, until, work))
+        self._run_tasks("finish", [(0, self.lines, until)], self.lines, self._search)

@@ -12,10 +12,9 @@ import numpy as np
 
 from gridcut.core.grid import make_layout
 from gridcut.core.load import largest_capacities, reader
-from gridcut.core.problem import Offset, Problem, as_capacity, check_mapping, check_offset, check_shape
+from gridcut.core.problem import Offset, Problem, as_capacity, check_mapping, check_offset, check_shape, is_stored
 from gridcut.device.arguments import plain_array, refuse_masked
 from gridcut.device.arrays import on_device
-from gridcut.methods import is_stored
 
 READ = 1 << 26  # bytes of capacities read at a time where the block does not matter
 

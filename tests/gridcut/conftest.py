@@ -1,7 +1,6 @@
 """Instances, oracle and checks that all tests of gridcut share."""
 
-import sys
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -172,12 +171,12 @@ def poison(monkeypatch, request):
 
 @pytest.fixture
 def stand_in(monkeypatch):
-    """A module in the place of gridcut.tiles.tiles: the CPU."""
+    """Let the CPU solve instead of method "tiles"."""
     from gridcut.device.cuda import cuda
     from gridcut.papers import push_relabel
     from gridcut.tiles.tile_layout import from_flat, to_flat
 
-    def solve(excess, residual, layout, *, warm=None, callback=None, steps_per_pixel=1):
+    def solve(excess, residual, layout, warm, callback, steps_per_pixel=1):
         flat = make_layout(layout.extent, layout.offsets)
         e, r = excess.copy_to_host(), residual.copy_to_host()
         parts = []
@@ -192,10 +191,7 @@ def stand_in(monkeypatch):
         residual.copy_to_device(r)
         return SimpleNamespace(reach_bits=cuda.to_device(words)), {"given_back": warm is not None}
 
-    module = ModuleType("cutmatch_stand_in")
-    module.solve = solve
-    monkeypatch.setitem(sys.modules, "cutmatch_stand_in", module)
-    monkeypatch.setitem(SOLVERS["tiles"], "cuda", "cutmatch_stand_in")
+    monkeypatch.setitem(SOLVERS, "tiles", SOLVERS["tiles"]._replace(cuda=solve))
 
 
 class Tools:

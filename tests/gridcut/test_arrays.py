@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gridcut
-from gridcut.methods import is_stored
+from gridcut.core.problem import is_stored
 
 SHAPE = (6, 7)
 

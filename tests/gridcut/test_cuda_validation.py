@@ -336,7 +336,7 @@ def test_mixed_devices_are_rejected(stand_in):
     there = cuda.to_device(array)
     with pytest.raises(TypeError, match=r"source lies on the GPU and edges\[\(0, 1\)\] on the host"):
         gridcut.max_flow(there, 1, {(0, 1): array})
-    with pytest.raises(TypeError, match=r"the capacities lie on the GPU, but device='cpu' was asked for"):
+    with pytest.raises(TypeError, match=r"the capacities are on the GPU, but device='cpu' was requested"):
         gridcut.max_flow(there, 1, {(0, 1): 1}, device="cpu")
     with pytest.raises(TypeError, match=r"method 'ibfs' runs on the CPU"):
         gridcut.max_flow(there, 1, {(0, 1): 1}, method="ibfs")
@@ -344,7 +344,7 @@ def test_mixed_devices_are_rejected(stand_in):
         gridcut.Solver(array, 1, {(0, 1): 1}, device="cpu").update(sink=there)
     with pytest.raises(TypeError, match=r"source must be an array of uint8, .* got dtype complex128"):
         gridcut.max_flow(cuda.to_device(np.ones((3, 4), complex)), 1, {(0, 1): 1})
-    with pytest.raises(ValueError, match="'tiles' takes arcs to direct neighbours only"):
+    with pytest.raises(ValueError, match="'tiles' accepts arcs to direct neighbours only"):
         gridcut.max_flow(there, 1, {(0, 2): 1}, method="tiles")
     assert gridcut.max_flow(cuda.to_device(array.astype(np.int16)), 1, {(0, 1): 1}).value == 12
     assert gridcut.max_flow(cuda.to_device(np.ones((0, 4), int)), 1, {(0, 1): 1}).labels.shape == (0, 4)

@@ -59,7 +59,7 @@ class OnGpu:
         ({"device": 0}, TypeError, r"device must be 'auto', 'cpu' or 'cuda', got int"),
         ({"method": "dinic"}, ValueError, r"method must be one of 'auto', .*'push_relabel'.*; got 'dinic'"),
         ({"method": 3}, TypeError, r"method must be a name, got int"),
-        ({"method": "push_relabel", "cycle": 3}, TypeError, r"method 'push_relabel' takes order, global_every; got 'cycle'"),
+        ({"method": "push_relabel", "cycle": 3}, TypeError, r"method 'push_relabel' got an unexpected parameter 'cycle'; it accepts order, global_every"),
         ({"method": "push_relabel", "order": "lifo"}, ValueError, r"order must be 'fifo' or 'highest', got 'lifo'"),
         ({"method": "push_relabel", "global_every": 0}, ValueError, r"global_every must be positive, got 0"),
         ({"method": "push_relabel", "global_every": "x"}, TypeError, r"global_every must be a number, got 'x'"),

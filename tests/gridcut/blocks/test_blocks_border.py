@@ -13,7 +13,11 @@ BAD = [
     ({"memory": float("nan")}, ValueError, "positive"),
     ({"memory": [4]}, TypeError, "words such as '4 GB'"),
     ({"memory": 2000}, ValueError, "too little"),
-    ({"method": "out_of_core", "order": "fifo"}, TypeError, "takes memory, folder, labels; got 'order'"),
+    (
+        {"method": "out_of_core", "order": "fifo"},
+        TypeError,
+        "parameter 'order'; it accepts memory, folder, labels",
+    ),
     ({"method": "out_of_core", "device": "cuda"}, RuntimeError, "does not run on device='cuda'"),
     ({"labels": 3}, TypeError, "an array to be written"),
     ({"labels": np.zeros(3, bool)}, ValueError, "bool of the grid's shape"),

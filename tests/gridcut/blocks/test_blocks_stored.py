@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gridcut
-from gridcut.methods import works_in_blocks
+from gridcut.methods import is_out_of_core
 
 
 class Slices:
@@ -67,4 +67,4 @@ def test_mapped_arrays_that_do_not_fit_choose_blocks(problem, tools, tmp_path, m
     assert isinstance(cut.labels, np.memmap)
     assert_same(cut, tools.solve(source, sink, edges))
     monkeypatch.setattr("gridcut.methods.resolve", lambda device: "cuda")
-    assert not works_in_blocks("auto", "auto", (mapped, sink), {}), "a GPU has memory of its own"
+    assert not is_out_of_core("auto", "auto", (mapped, sink), {}), "a GPU has memory of its own"
