@@ -1,14 +1,14 @@
-"""Changing capacities under a flow: what a solver that keeps its state needs to go on from there.
+"""Changes of capacities under a flow, after which a solver that keeps its state can continue.
 
-New terminals change the excess of a pixel by as much.  A new edge capacity changes the residual by as much;
-where that would be negative, the flow on the arc is more than it now may carry, and the overdraft is pushed
-back:
+A new terminal capacity changes the excess of a pixel by the difference.  A new edge capacity changes the residual by
+the difference.  If the residual would become negative, the flow exceeds the new capacity, and the excess flow is
+pushed back:
 
       before                     after                     r(p, q) = -2:   r(p, q) = 0,  r(q, p) -= 2
   p ── r = 3 ──► q    - 5    p ── r = -2 ──► q    becomes                  e(p) += 2,    e(q) -= 2
 
-which is the reparametrisation of Kohli and Torr, "Dynamic graph cuts for efficient inference in Markov random
-fields", PAMI 2007.  A flow stays a pseudoflow of the new problem, and every solver can start from one.
+This is the reparametrisation of Kohli and Torr, "Dynamic graph cuts for efficient inference in Markov random
+fields", PAMI 2007.  The flow remains a pseudoflow of the new problem, and every solver can start from a pseudoflow.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ from gridcut.device import kernel
 
 @kernel
 def find_changes_kernel(new, old, extent, places):
-    """The places (pixel numbers in raster order) where a plane differs from a flat array; how many."""
+    """Write the raster indices of the pixels where a plane differs from a flat array; returns their number."""
     count = 0
     n2 = new.stride[2]
     for z in range(extent[0]):
@@ -35,7 +35,7 @@ def find_changes_kernel(new, old, extent, places):
 
 @kernel
 def change_terminal_kernel(values, places, old, mask, sign, scale, extent, stride, head, excess, cells):
-    """old = values there and excess += sign * change; writes the cells touched, returns how many."""
+    """Set old = values at some pixels and excess += sign * change; writes the changed cells, returns their number."""
     touched = 0
     for i in range(places.size):
         line, x = divmod(places[i], extent[2])
@@ -55,7 +55,7 @@ def change_terminal_kernel(values, places, old, mask, sign, scale, extent, strid
 
 @kernel
 def push_back(excess, residual, step, p, k):
-    """Make a negative residual 0 by sending the overdraft back over its arc."""
+    """Set a negative residual to 0 by pushing the excess flow back along its arc."""
     arcs = len(step)
     over = -residual[p * arcs + k]
     if over > 0:
@@ -85,9 +85,9 @@ def change_arc_kernel(
     residual,
     cells,
 ):
-    """old = values at these places, residuals and excesses with it; both: the opposite arc changes as much.
+    """Set old = values at some pixels, and adjust residuals and excesses; both: the opposite arc changes equally.
 
-    Writes the cells at both ends of the arcs changed, returns how many.
+    Writes the cells at both ends of the changed arcs, returns their number.
     """
     arcs = len(step)
     touched = 0
