@@ -15,7 +15,7 @@ from gridcut.core.float_refinement import check_finite, next_bound
 from gridcut.core.grid import Grid
 from gridcut.core.load import Reader, largest_capacities, load
 from gridcut.core.problem import Problem, check_problem
-from gridcut.core.units import LOSS
+from gridcut.core.units import MAX_LOSS
 from gridcut.device import DeviceName
 from gridcut.device.arguments import check_callback
 from gridcut.device.arrays import to_library
@@ -178,7 +178,7 @@ def value_of(problem: Problem, views: Reader, labels: np.ndarray, unit) -> tuple
         return cut_capacity(views, labels, False), None
     if problem.bound is None:
         value = cut_capacity(views, labels, True)
-        if labels.size * (1 + views.layout.arcs) * unit <= LOSS * value < math.inf:
+        if labels.size * (1 + views.layout.arcs) * unit <= MAX_LOSS * value < math.inf:
             return value, None  # the loss is less than one unit per capacity, so it need not be summed
     cut = measure_cut(views, labels, unit)
     check_finite(cut.value, lambda: problem, lambda: labels)

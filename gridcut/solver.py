@@ -37,8 +37,8 @@ class Solver:
         Notes
         -----
         Residuals, flow and certificate of a cut are available until the next `update` or `solve`; its value and labels
-        remain valid.  Memory: that of the method, and one copy of all capacities.  A solver must not be used by two threads
-        simultaneously; different solvers are independent.
+        remain valid.  Memory: that of the method, and one copy of all capacities.  A solver must not be used by two
+        threads simultaneously; different solvers are independent.
 
         References
         ----------

@@ -18,7 +18,7 @@ from gridcut.device import kernel
 
 
 @kernel
-def find_changes_kernel(new, old, extent, places):
+def find_changes_kernel(new, old, extent, pixels):
     """Write the raster indices of the pixels where a plane differs from a flat array; returns their number."""
     count = 0
     n2 = new.stride[2]
@@ -28,20 +28,20 @@ def find_changes_kernel(new, old, extent, places):
             line = (z * extent[1] + y) * extent[2]
             for x in range(extent[2]):
                 if new.data[np.uint64(n + x * n2)] != old[np.uint64(line + x)]:
-                    places[count] = line + x
+                    pixels[count] = line + x
                     count += 1
     return count
 
 
 @kernel
-def change_terminal_kernel(values, places, old, mask, sign, scale, extent, stride, head, excess, cells):
+def change_terminal_kernel(values, pixels, old, mask, sign, scale, extent, stride, head, excess, cells):
     """Set old = values at some pixels and excess += sign * change; writes the changed cells, returns their number."""
     touched = 0
-    for i in range(places.size):
-        line, x = divmod(places[i], extent[2])
+    for i in range(pixels.size):
+        line, x = divmod(pixels[i], extent[2])
         z, y = divmod(line, extent[1])
-        change = units(values[i], scale) - units(old[places[i]], scale)
-        old[places[i]] = values[i]
+        change = units(values[i], scale) - units(old[pixels[i]], scale)
+        old[pixels[i]] = values[i]
         if mask is not None:
             m = z * mask.stride[0] + y * mask.stride[1] + x * mask.stride[2]
             if mask.data[mask.start + m] == 0:
@@ -69,7 +69,7 @@ def push_back(excess, residual, step, p, k):
 @kernel
 def change_arc_kernel(
     values,
-    places,
+    pixels,
     old,
     mask,
     far_mask,
@@ -91,11 +91,11 @@ def change_arc_kernel(
     """
     arcs = len(step)
     touched = 0
-    for i in range(places.size):
-        line, x = divmod(places[i], extent[2])
+    for i in range(pixels.size):
+        line, x = divmod(pixels[i], extent[2])
         z, y = divmod(line, extent[1])
-        change = units(values[i], scale) - units(old[places[i]], scale)
-        old[places[i]] = values[i]
+        change = units(values[i], scale) - units(old[pixels[i]], scale)
+        old[pixels[i]] = values[i]
         if not (0 <= z + offset[0] < extent[0] and 0 <= y + offset[1] < extent[1] and 0 <= x + offset[2] < extent[2]):
             continue
         if mask is not None:

@@ -60,7 +60,7 @@ class LazySolved:
         return self._source
 
     def again(self) -> Solved:
-        """The `Solved` for the current contents of the caller's arrays; arrays on a GPU are copied to the host again."""
+        """The `Solved` for the current contents of the caller's arrays; those on a GPU are copied to the host again."""
         solved = self()
         if self._given is None:
             return solved

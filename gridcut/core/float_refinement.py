@@ -8,7 +8,7 @@ import numpy as np
 from gridcut.core.cut_capacity import Measured
 from gridcut.core.problem import Problem
 from gridcut.core.terms import ends, pixel_at
-from gridcut.core.units import ABOVE, LARGEST, LOSS, choose_unit
+from gridcut.core.units import BOUND_MARGIN, MAX_FLOAT, MAX_LOSS, choose_unit
 
 
 def next_bound(cut: Measured, unit: float, largest: Callable[[], list]) -> float | None:
@@ -19,9 +19,9 @@ def next_bound(cut: Measured, unit: float, largest: Callable[[], list]) -> float
 
     Raises ValueError if no finer unit is possible.
     """
-    if cut.loss <= LOSS * cut.reduced:
+    if cut.loss <= MAX_LOSS * cut.reduced:
         return None
-    bound = min(cut.reduced * ABOVE, LARGEST)
+    bound = min(cut.reduced * BOUND_MARGIN, MAX_FLOAT)
     if choose_unit(largest(), bound)[0] >= unit:
         raise ValueError(
             f"source, sink and edges differ too much in size: a cut of capacity {cut.reduced:.6g} is known only to "

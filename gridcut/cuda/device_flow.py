@@ -13,7 +13,7 @@ from gridcut.core.float_refinement import check_finite, next_bound
 from gridcut.core.grid import Grid
 from gridcut.core.load import reader
 from gridcut.core.problem import Problem
-from gridcut.core.units import LOSS
+from gridcut.core.units import MAX_LOSS
 from gridcut.cuda.cut_kernels import cut_kernel, differences_kernel
 from gridcut.cuda.device_load import CapacityArrays, NumberTypes, State, choose_number_types, make_state_layout
 from gridcut.cuda.pixel_kernels import ARC, SINK, SOURCE, grid_for, labels_kernel
@@ -80,7 +80,7 @@ def solve_on_device(problem: Problem, name: str, parameters: dict, callback):
             break
         values = [cut.value for cut in found]
         if problem.items is not None:
-            again = [i for i, cut in enumerate(found) if cut.value == math.inf or cut.loss > LOSS * cut.reduced]
+            again = [i for i, cut in enumerate(found) if cut.value == math.inf or cut.loss > MAX_LOSS * cut.reduced]
             break
         again = []
         bound = bound_of(problem, found[0], labels, number_types.unit, bounds)

@@ -44,7 +44,7 @@ class OnGpu:
         ({"edges": {(0, 1): -1}}, ValueError, r"edges\[\(0, 1\)\] holds -1 at \(0, 0\); capacities must be 0 or more"),
         ({"source": at((1, 2), -3, int)}, ValueError, r"source holds -3 at \(1, 2\); capacities must be 0 or more"),
         ({"sink": at((2, 3), -0.5)}, ValueError, r"sink holds -0.5 at \(2, 3\); capacities must be 0 or more"),
-        ({"sink": at((0, 1), np.nan)}, ValueError, r"sink holds nan at \(0, 1\); capacities must be numbers, inf for what"),
+        ({"sink": at((0, 1), np.nan)}, ValueError, r"sink holds nan at \(0, 1\); capacities must be numbers; use inf for arcs"),
         ({"sink": at((0, 1), -np.inf)}, ValueError, r"sink holds -inf at \(0, 1\); capacities must be 0 or more"),
         ({"edges": {(0, 1): at((2, 2), np.nan)}}, ValueError, r"edges\[\(0, 1\)\] holds nan at \(2, 2\)"),
         ({"source": np.full((3, 4), 2**62), "sink": np.full((3, 4), 2**62)}, ValueError, r"sum to .* the limit is 9223372036854775807"),
