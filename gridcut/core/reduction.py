@@ -16,8 +16,8 @@ cubic term becomes an auxiliary pixel w [1, section 4.3]:
 That is a cut if and only if c_ij + max(c, 0) <= 0 for all three pairs: every projection is submodular.
 
 The auxiliary pixels are placed between the lines of the grid, which keeps its number of axes and short offsets.  With
-T families of triple terms, line y of axis 0 becomes line (1 + T) y, and the auxiliary pixel of
-family t at p = (y, ...) is (y (1 + T) + 1 + t, ...):
+T families of triple terms, line y of axis 0 becomes line (1 + T) y, and the auxiliary pixel of family t
+at p = (y, ...) is (y (1 + T) + 1 + t, ...):
 
     pixels   p ──(o0, o1)──► q                pixels   p ──((1+T) o0, o1)──► q
                                        =>     family 0 w

@@ -1,17 +1,18 @@
-"""The default on the CPU: breadth-first forests on strips of the grid, joined, or searched anew where that pays.
+"""Method "ibfs", the default max-flow solver on the CPU: breadth-first search forests on strips of the grid.
 
-Returns the pixels that can still reach the sink once no excess can.
+The forests of the strips are merged pairwise, or rebuilt from scratch if merging becomes too expensive.  Returns the
+pixels that can still reach the sink once no excess can.
 
-1. The grid is cut into strips of lines small enough for a core's second cache.  Each strip by itself: excess is
-   pushed to deficits one and two hops away, gathered into the middle of 8-pixel blocks (prepass.py), and the maximum
-   flow of the strip is found by two breadth-first forests (search.py).  Strips are independent: threads share them.
-2. Neighbouring strips are joined pair by pair, then pairs of pairs, and so on (join.py): the arcs of the seam come
-   back and only what they touch is scanned.  Joins at one level are independent too.
-3. Where flow has to go far, merging costs more than it saves: once a level repaired more than MAX_MERGE_REPAIR cells a cell, the
-   forests are given up (the flow is kept), each thread searches its share of the grid from nothing, and then one
-   search from nothing finishes the whole.
+1. The grid is split into strips of lines that fit into a core's L2 cache.  In each strip separately, excess is pushed
+   to deficits one and two hops away and aggregated in the middle of 8-pixel blocks (prepass.py); two breadth-first
+   forests then find the maximum flow of the strip (search.py).  Strips are independent tasks for the threads.
+2. Neighbouring strips are merged pairwise, then pairs of pairs, and so on (merge.py): the arcs of the seam are
+   restored, and only the cells that they affect are scanned.  The merges of one level are independent too.
+3. Merging is too expensive if flow has to travel far.  If one level of merges repairs more than MAX_MERGE_REPAIR cells
+   per grid cell, the forests are discarded and the flow is kept.  Each thread then searches its share of the grid from
+   scratch, and one final search covers the whole grid.
 
-Arrays as in gridcut/core/grid.py and forest.py: 10 bytes a cell and short lists beside the grid.
+Arrays as in gridcut/core/grid.py and forest.py.  Memory: 10 bytes per cell and short lists, in addition to the grid.
 
 [1] Goldberg, Hed, Kaplan, Tarjan, Werneck. "Maximum flows by incremental breadth-first search." ESA 2011.
 [2] Liu, Sun. "Parallel graph-cuts by adaptive bottom-up merging." CVPR 2010.
@@ -30,26 +31,26 @@ from gridcut.ibfs.seams import Seams
 from gridcut.ibfs.search import BOTH, EITHER, SINK, search
 from gridcut.ibfs.warm import reroot
 
-STRIP_CELLS = 1 << 16  # cells of a strip: about 2 MB of state with four neighbours
-MAX_CHANGED_SHARE = 0.1  # share of the cells from which on changes are too many to repair
-MAX_RESOLVE_REPAIR = 3.0  # repaired cells a cell of the grid, from which on a re-solve searches anew
-MAX_MERGE_REPAIR = 0.3  # repaired cells a cell of the grid, in one level of joins, from which on merging does not pay
+STRIP_CELLS = 1 << 16  # about 2 MB of state with four neighbours
+MAX_CHANGED_SHARE = 0.1  # changed cells per grid cell above which a re-solve searches from scratch
+MAX_RESOLVE_REPAIR = 3.0  # repaired cells per grid cell above which a re-solve discards the forests
+MAX_MERGE_REPAIR = 0.3  # repaired cells per grid cell in one level of merges above which merging stops
 
 
 def solve(excess, residual, step, *, layout, callback=None):
-    """Change the grid to one with no path from excess to deficit; the mask of the sink side, and statistics."""
+    """Change the grid to one without a path from excess to a deficit; the mask of the sink side, and stats."""
     run = Run(excess, residual, layout, callback)
     run.solve(SINK)
     return run.forest.label < 0, run.stats
 
 
 def solve_warm(excess, residual, step, memory, touched, *, layout, callback=None):
-    """`solve` again after the cells `touched` have changed; also returns the memory to pass the next time.
+    """`solve` again after the cells `touched` have changed; also returns the memory to pass to the next call.
 
-    Without memory, or with many changes, the forests are grown anew on the flow as it is.
+    Without memory, or if more than MAX_CHANGED_SHARE of the cells changed, the forests are rebuilt on the current flow.
     """
     if memory is None or touched is None or touched.size > MAX_CHANGED_SHARE * layout.size:
-        # Not on the old forests: a parent beyond a seam would pass for a tree of the strip.
+        # With new forests: an old parent beyond a seam would be taken for one inside the strip.
         run = Run(excess, residual, layout, callback)
         run.solve(BOTH)
     else:
@@ -59,15 +60,15 @@ def solve_warm(excess, residual, step, memory, touched, *, layout, callback=None
 
 
 class Run:
-    """One solve: the arrays all steps share, and the steps in order.
+    """One solve: the arrays that all steps share, and the steps in order.
 
-    aggregates   whether excesses and deficits may be moved to where they are found sooner; False: they stay in their cells
+    aggregates   whether excesses and deficits may be aggregated in other cells (prepass.py); False: they stay in place
     """
 
     def __init__(self, excess, residual, layout, callback, forest=None, deepest=1, aggregates=True):
         if layout.arcs > MAX_ARCS:
             raise ValueError(
-                f"edges has {layout.arcs // 2} pairs of opposite offsets; method 'ibfs' takes at most "
+                f"edges has {layout.arcs // 2} pairs of opposite offsets; method 'ibfs' accepts at most "
                 f"{MAX_ARCS // 2}, use method='push_relabel'"
             )
         self.excess = excess
@@ -76,7 +77,7 @@ class Run:
         self.callback = callback
         self.aggregates = aggregates
         self.index_type = index_type(layout.size)
-        # Steps modulo 2^64: sums of unsigned indices wrap to the right cell, and need no test for a sign.
+        # Steps modulo 2^64: sums of unsigned indices wrap to the right cell and need no test for a negative sign.
         self.jump = np.array(layout.step, np.int64).view(np.uint64)
         self.steps = tuple(self.jump)
         self.lines = layout.shape[0]

@@ -1,7 +1,7 @@
-"""Seams: the arcs between two neighbouring strips of lines, taken out so that the strips can be solved apart.
+"""Seams: the arcs between two neighbouring strips of lines, removed so that the strips can be solved separately.
 
-A strip is a range of lines along the first axis (rows, planes), so its cells are contiguous.  A seam lies before
-line `line`; the arcs across it go from the `rise` lines above, where rise is the arc's offset along the first axis.
+A strip is a range of lines along the first axis (rows, planes), so its cells are contiguous.  The seam before line
+`line` consists of the arcs from the `rise` lines before it, where rise is the arc's offset along the first axis.
 """
 
 import numpy as np
@@ -27,7 +27,7 @@ def cut_seam(residual, step, rises, first, stride, saved):
 
 @kernel
 def restore_seam(residual, step, rises, first, stride, saved):
-    """Put back what `cut_seam` took out."""
+    """Restore the capacities that `cut_seam` saved."""
     arcs = len(step)
     i = 0
     for k in range(0, arcs, 2):
@@ -38,7 +38,7 @@ def restore_seam(residual, step, rises, first, stride, saved):
 
 
 class Seams:
-    """All seams of a grid; `lines` are the lines before which they lie."""
+    """The seams of a grid before the lines `lines`."""
 
     def __init__(self, residual, layout, lines):
         self.residual = residual

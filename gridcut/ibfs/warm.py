@@ -1,8 +1,8 @@
-"""Warm starts: after some capacities have changed, repair the forests of the last solve and go on from there.
+"""Warm starts: after changes of some capacities, the forests of the last solve are repaired and grown further.
 
-Every changed cell is taken out of its tree and planted anew, as a root if it has excess or a deficit; what hung on
-it is repaired, and only what that touches is scanned again (forest.py, join.py).  The changes themselves are
-reparametrisations as in [1]; repair trees after them as in [2].
+Each changed cell is removed from its tree and becomes a root if it has excess or a deficit.  Its former children are
+repaired as orphans, and only the affected cells are scanned again (forest.py, merge.py).  The changes themselves are
+reparametrisations as in [1]; the repair of trees after them follows [2].
 
 [1] Kohli, Torr. "Dynamic graph cuts for efficient inference in Markov random fields." PAMI 29(12), 2007.
 [2] Goldberg, Hed, Kaplan, Kohli, Tarjan, Werneck. "Faster and more dynamic maximum flow by incremental
@@ -17,9 +17,9 @@ from gridcut.ibfs.forest import NONE, ONE, ORPHAN, ROOT, activate, repair
 
 @kernel
 def reroot(cells, excess, residual, step, deepest, forest, work):
-    """Plant the changed cells anew and repair both forests; what may grow from here on becomes active.
+    """Reset the changed cells to roots or free cells, and repair both forests; cells that may grow become active.
 
-    No cell may lie deeper than `deepest`.  Returns the number of repaired cells.
+    `deepest` must bound all depths.  Returns the number of repaired cells.
     """
     label, parent, link, queued = forest
     source_orphans, sink_orphans = work.source_orphans, work.sink_orphans
@@ -51,12 +51,12 @@ def reroot(cells, excess, residual, step, deepest, forest, work):
             label[v] = 1 if e > 0 else -1
             parent[v] = ROOT
             activate(v, queued, ring, ends)
-    # An orphan that was planted anew itself is none any more.
+    # A cell that was itself reset (to a root or to free) is no longer an orphan.
     from_source = keep_orphans(source_orphans, from_source, parent)
     to_sink = keep_orphans(sink_orphans, to_sink, parent)
     head = np.full(deepest + 4, -1, detached.dtype)
     limit = head.size - 4
-    merging = deepest > 0  # constants in disguise, as in join.py
+    merging = deepest > 0  # not constants, as in merge.py
     none = np.int64(head[0] + 1)
     _, source_repaired = repair(
         1, limit, merging, residual, step, label, parent, link, queued,
@@ -71,7 +71,7 @@ def reroot(cells, excess, residual, step, deepest, forest, work):
 
 @kernel
 def keep_orphans(cells, count, parent):
-    """Keep the orphans of a list; returns how many they are."""
+    """Remove from a list the cells that are not orphans; returns the number of cells left."""
     left = 0
     for i in range(count):
         v = np.uint64(cells[i])

@@ -169,5 +169,5 @@ def test_too_many_offsets_name_the_method_that_takes_them():
     edges = {(0, i): 1 for i in range(1, 34)}
     ones = np.ones((2, 40), int)
     assert gridcut.max_flow(ones, ones, edges, device="cpu").method == "push_relabel"
-    with pytest.raises(ValueError, match="'ibfs' takes at most 32, use method='push_relabel'"):
+    with pytest.raises(ValueError, match="'ibfs' accepts at most 32, use method='push_relabel'"):
         gridcut.max_flow(ones, ones, edges, method="ibfs", device="cpu")
