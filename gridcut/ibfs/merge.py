@@ -26,9 +26,8 @@ def grow_active(budget, deepest, excess, residual, step, forest, work):
     detached, queue, ring, ends = work.detached, work.queue, work.ring, work.ends
     arcs = np.uint64(len(step))
     head = np.full(max(1024, deepest + 4), -1, detached.dtype)
-    merging = (
-        deepest > 0
-    )  # True, and none is 0, but not constants, so that `repair` is compiled once for this file and search.py
+    # True, and none is 0, but not constants, so that `repair` is compiled once for this file and search.py.
+    merging = deepest > 0
     none = np.int64(head[0] + 1)
     augmentations = 0
     repaired = 0

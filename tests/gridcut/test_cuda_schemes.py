@@ -135,7 +135,7 @@ def test_cancelled_arcs_leave_the_same_problem(tools):
 
 @pytest.mark.parametrize("scheme", ["lock_free", "hybrid"])
 def test_the_last_resort_is_exact_too(scheme, tools, monkeypatch):
-    monkeypatch.setattr(module_of(scheme), "MANY", 1)
+    monkeypatch.setattr(module_of(scheme), "FALLBACK_ROUND", 1)
     rng = np.random.default_rng(7)
     check(*tools.random_problem(rng, (5, 5), gridcut.neighbourhood(8)), scheme)
 
