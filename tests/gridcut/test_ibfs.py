@@ -1,4 +1,4 @@
-"""The default method with its limits set so that small grids take every path: strips, joins, searches, warm starts."""
+"""Method "ibfs" with its limits set so that small grids take every path: strips, merges, searches, warm starts."""
 
 from collections import Counter
 
@@ -10,12 +10,12 @@ from gridcut.ibfs import ibfs, prepass
 
 LIMITS = {
     "one strip": {},
-    "joined": {"STRIP_CELLS": 20, "MAX_MERGE_REPAIR": 1e9},
-    "joined for a while": {"STRIP_CELLS": 20, "MAX_MERGE_REPAIR": 0.05},
-    "never joined": {"STRIP_CELLS": 50, "MAX_MERGE_REPAIR": 0},
+    "merged": {"STRIP_CELLS": 20, "MAX_MERGE_REPAIR": 1e9},
+    "merged at first": {"STRIP_CELLS": 20, "MAX_MERGE_REPAIR": 0.05},
+    "never merged": {"STRIP_CELLS": 50, "MAX_MERGE_REPAIR": 0},
     "warm to the end": {"STRIP_CELLS": 20, "MAX_MERGE_REPAIR": 1e9, "MAX_RESOLVE_REPAIR": 1e9, "MAX_CHANGED_SHARE": 2},
-    "warm from nothing": {"STRIP_CELLS": 20, "MAX_CHANGED_SHARE": 0},
-    "warm given up": {"STRIP_CELLS": 50, "MAX_RESOLVE_REPAIR": 0, "MAX_CHANGED_SHARE": 2},
+    "warm from scratch": {"STRIP_CELLS": 20, "MAX_CHANGED_SHARE": 0},
+    "warm abandoned": {"STRIP_CELLS": 50, "MAX_RESOLVE_REPAIR": 0, "MAX_CHANGED_SHARE": 2},
 }
 
 
@@ -73,19 +73,19 @@ def test_every_warm_path_gives_the_same_cut(seed, limits):
         solver.update(source=source, sink=sink, edges={offset: edges[offset]})
 
 
-# What each of LIMITS is for, by name: joins, searches after joining stopped, warm starts, and those given up.
+# The paths that each of LIMITS must take: merges, searches after merging stopped, warm starts, abandoned warm starts.
 REACHED = {
     "one strip": set(),
-    "joined": {"strips", "merge"},
-    "joined for a while": {"strips", "merge", "search"},
-    "never joined": {"strips", "search"},
+    "merged": {"strips", "merge"},
+    "merged at first": {"strips", "merge", "search"},
+    "never merged": {"strips", "search"},
     "warm to the end": {"warm"},
-    "warm from nothing": {"strips"},
-    "warm given up": {"warm", "warm given up"},
+    "warm from scratch": {"strips"},
+    "warm abandoned": {"warm", "warm abandoned"},
 }
 
 
-def test_small_grids_take_the_paths_that_the_limits_are_for(limits, request, monkeypatch):
+def test_limits_reach_their_paths(limits, request, monkeypatch):
     name = request.node.callspec.params["limits"]
     seen = Counter()
 
@@ -106,7 +106,7 @@ def test_small_grids_take_the_paths_that_the_limits_are_for(limits, request, mon
             return super()._merge(pair, work)
 
         def _search_all(self, until):
-            seen["warm given up" if self.resolving else "search"] += 1
+            seen["warm abandoned" if self.resolving else "search"] += 1
             super()._search_all(until)
 
     monkeypatch.setattr(ibfs, "Run", Spied)
@@ -123,7 +123,7 @@ def test_small_grids_take_the_paths_that_the_limits_are_for(limits, request, mon
         assert not seen["strips"]
 
 
-def test_an_interruption_between_strips_leaves_no_seam_open(monkeypatch):
+def test_interruption_between_strips_restores_all_seams(monkeypatch):
     monkeypatch.setattr(ibfs, "STRIP_CELLS", 50)
     rng = np.random.default_rng(5)
     source, sink = rng.integers(0, 100, (2, 30, 20))
@@ -141,17 +141,17 @@ def test_an_interruption_between_strips_leaves_no_seam_open(monkeypatch):
     assert cut.value == reference(source, sink, edges).value
 
 
-def test_a_callback_hears_of_every_phase(monkeypatch):
+def test_callback_is_called_in_every_phase(monkeypatch):
     monkeypatch.setattr(ibfs, "STRIP_CELLS", 50)
     rng = np.random.default_rng(6)
     source, sink = rng.integers(0, 100, (2, 30, 20))
-    heard = []
-    gridcut.max_flow(source, sink, {(0, 1): 40, (1, 0): 40}, method="ibfs", callback=heard.append)
-    assert {"strips", "merge"} <= {stats["phase"] for stats in heard}
-    assert all(0 < stats["done"] <= stats["of"] for stats in heard)
+    reported = []
+    gridcut.max_flow(source, sink, {(0, 1): 40, (1, 0): 40}, method="ibfs", callback=reported.append)
+    assert {"strips", "merge"} <= {stats["phase"] for stats in reported}
+    assert all(0 < stats["done"] <= stats["of"] for stats in reported)
 
 
-def test_gathering_moves_excess_to_the_middle_of_blocks_and_keeps_the_problem():
+def test_aggregation_moves_excess_to_the_middle_of_blocks_and_keeps_the_problem():
     from gridcut.core.load import load
     from gridcut.core.problem import check_problem
 
@@ -165,7 +165,7 @@ def test_gathering_moves_excess_to_the_middle_of_blocks_and_keeps_the_problem():
     assert grid.residual.sum() == 2 * 1000 * (16 * 23 + 15 * 24)
 
 
-def test_too_many_offsets_name_the_method_that_takes_them():
+def test_error_for_too_many_offsets_names_another_method():
     edges = {(0, i): 1 for i in range(1, 34)}
     ones = np.ones((2, 40), int)
     assert gridcut.max_flow(ones, ones, edges, device="cpu").method == "push_relabel"

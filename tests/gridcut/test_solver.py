@@ -1,6 +1,6 @@
-"""Solver: any sequence of changes gives what a cold solve of the changed problem gives, certified."""
+"""Solver: after any sequence of changes, certified results equal those of a cold solve."""
 
-# ruff: noqa: E501  (tables of cases, one a line)
+# ruff: noqa: E501  (tables of cases, one per line)
 
 import numpy as np
 import pytest
@@ -65,7 +65,7 @@ def test_nothing_changed_and_one_pixel(device, tools):
     assert cut.value == tools.oracle(source, np.full((5, 6), 4), {(0, 1): 0, (1, 0): 1})
 
 
-def test_capacities_that_outgrow_their_integers(device, tools):
+def test_capacities_that_need_wider_integers(device, tools):
     rng = np.random.default_rng(32)
     source, sink, edges, _ = tools.random_problem(rng, (6, 7), OFFSETS[:2], np.uint8, high=200, density=1.0)
     solver = gridcut.Solver(source, sink, edges, device=device)
@@ -85,7 +85,7 @@ def test_capacities_that_outgrow_their_integers(device, tools):
     assert unit <= cut.stats["unit"] <= unit * 2**10, "fine again once the large capacities are gone"
 
 
-def test_its_own_copies_and_the_life_of_cuts(device, tools):
+def test_arrays_are_copied_and_cuts_become_stale(device, tools):
     rng = np.random.default_rng(33)
     source, sink, edges, _ = tools.random_problem(rng, (6, 7), OFFSETS[:2], density=1.0)
     solver = gridcut.Solver(source, sink, edges, device=device)
@@ -103,7 +103,7 @@ def test_its_own_copies_and_the_life_of_cuts(device, tools):
     assert solver.solve().value == tools.solve(source, sink, edges).value
 
 
-def test_other_methods_take_over(device, tools):
+def test_methods_alternate_on_one_solver(device, tools):
     rng = np.random.default_rng(34)
     source, sink, edges, _ = tools.random_problem(rng, (12, 13), OFFSETS, high=40)
     solver = gridcut.Solver(source, sink, edges, device=device)
@@ -116,7 +116,7 @@ def test_other_methods_take_over(device, tools):
         assert cut.value == tools.oracle(source, sink, edges)
 
 
-def test_an_interrupted_solve_does_no_harm(method, tools):
+def test_interrupted_solve_leaves_a_valid_state(method, tools):
     rng = np.random.default_rng(35)
     source, sink, edges, _ = tools.random_problem(rng, (20, 21), OFFSETS, high=40)
     name, parameters = tools.METHODS[method]

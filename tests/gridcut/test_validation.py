@@ -1,6 +1,6 @@
-"""Bad input: one case a message, each naming the argument, what came and what would be right."""
+"""Invalid input: one case per message, which names the argument, the value received and what is accepted."""
 
-# ruff: noqa: E501  (tables of cases, one a line)
+# ruff: noqa: E501  (tables of cases, one per line)
 
 import numpy as np
 import pytest
@@ -76,14 +76,14 @@ class OnGpu:
         ({"method": "async_global", "threads": 1}, ValueError, r"threads must be 2 or more, .*; got 1"),
     ],
 )  # fmt: skip
-def test_max_flow_refuses(change, error, message):
+def test_max_flow_rejects(change, error, message):
     if isinstance(change.get("source"), OnGpu) and cuda_is_available():
-        pytest.skip("arrays on a GPU are taken here")
+        pytest.skip("arrays on a GPU are accepted on this machine")
     with pytest.raises(error, match=message):
         gridcut.max_flow(**{**GOOD, **change})
 
 
-def test_parameters_of_other_libraries_are_taken():
+def test_numpy_scalars_are_accepted_as_parameters():
     cut = gridcut.max_flow(
         **GOOD, device="cpu", method="lock_free", threads=np.int64(2), global_every=np.float32(0.5), callback=print
     )
@@ -91,7 +91,7 @@ def test_parameters_of_other_libraries_are_taken():
     assert type(cut.stats["threads"]) is int
 
 
-def test_callbacks_are_refused_before_the_work():
+def test_invalid_callbacks_are_rejected_before_solving():
     unary = np.zeros((2, 3), int)
     solver = gridcut.LabelSolver(unary, {(1,): 1})
     for call in (
@@ -114,8 +114,8 @@ def test_bool_capacities_are_0_and_1():
     expected = gridcut.max_flow(*as_numbers[:2], {(0, 1): as_numbers[2], (1, 0): 1}, device="cpu")
     assert cut.value == expected.value
     assert (cut.labels == expected.labels).all()
-    blocks = gridcut.max_flow(source, sink, {(0, 1): right}, method="out_of_core")
-    assert blocks.value == gridcut.max_flow(source, sink, {(0, 1): right}, device="cpu").value
+    stored = gridcut.max_flow(source, sink, {(0, 1): right}, method="out_of_core")
+    assert stored.value == gridcut.max_flow(source, sink, {(0, 1): right}, device="cpu").value
 
 
 def test_masked_arrays_without_masked_entries_are_arrays():
@@ -164,13 +164,13 @@ def test_no_gpu_is_said_so():
 
 
 @pytest.mark.parametrize("neighbours", [0, 5, -4, True])
-def test_neighbourhood_refuses(neighbours):
+def test_neighbourhood_rejects(neighbours):
     with pytest.raises(ValueError, match=r"neighbours must be one of 2, 4, 8, 6, 18, 26, got"):
         gridcut.neighbourhood(neighbours)
 
 
 @pytest.mark.parametrize("neighbours", ["4", None, [4], 4.0])
-def test_neighbourhood_takes_integers(neighbours):
+def test_neighbourhood_accepts_integers_only(neighbours):
     with pytest.raises(TypeError, match=r"neighbours must be an integer, got"):
         gridcut.neighbourhood(neighbours)
 
@@ -200,7 +200,7 @@ def tampered(cut, change):
         (lambda e, r, labels: labels.__setitem__(np.nonzero(labels), False), "flow can still pass"),
     ],
 )
-def test_the_certificate_sees_tampering(change, message):
+def test_certificate_detects_tampering(change, message):
     rng = np.random.default_rng(41)
     cut = gridcut.max_flow(*rng.integers(0, 9, (2, 6, 7)), {(0, 1): 3, (1, 0): 2}, method="push_relabel")
     cut.check()
@@ -209,7 +209,7 @@ def test_the_certificate_sees_tampering(change, message):
         tampered(cut, change).check()
 
 
-def test_the_certificate_sees_wrong_values_ties_and_changed_capacities():
+def test_certificate_detects_wrong_values_ties_and_changed_capacities():
     import dataclasses
 
     source, sink = np.array([5, 0, 0]), np.array([0, 0, 2])
