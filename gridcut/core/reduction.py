@@ -1,23 +1,23 @@
-"""Reduction of submodular binary energies to minimum cuts.
+"""Binary energies as minimum cuts: which capacities a submodular energy becomes.
 
-Label 1 is the source side.  So `sink` of a pixel is the cost of label 1, `source` the cost of label 0, and an
-arc p -> q of capacity f costs f if x_p = 1 and x_q = 0.
+Label 1 is the source side.  So `sink` of a pixel is what label 1 costs, `source` what label 0 costs, and an
+arc p -> q of capacity f costs f when x_p = 1 and x_q = 0.
 
 A pairwise table (A B / C D), rows x_p, is, for every f + b = B + C - A - D,
     A + (C - A - f) x_p + (B - A - b) x_q + f x_p (1 - x_q) + b (1 - x_p) x_q.
-We choose f as close to C - A as 0 <= f <= B + C - A - D allows, so that a Potts table becomes just two equal arcs.
-The energy is a cut if and only if B + C - A - D >= 0 [1, theorem 4.1].
+We take f as near to C - A as 0 <= f <= B + C - A - D allows: a Potts table then becomes two equal arcs and
+nothing else.  It is a cut if and only if B + C - A - D >= 0 [1, theorem 4.1].
 
-A triple table is written as its multilinear polynomial.  Quadratic terms c_ij x_i x_j become arcs as above, and the
-cubic term becomes an auxiliary pixel w [1, section 4.3]:
+A triple table is its multilinear polynomial; quadratic terms c_ij x_i x_j become arcs as above, and the cubic
+one one auxiliary pixel w [1, section 4.3]:
     c <= 0:   c x y z  =  min over w of  c w + |c| (w (1 - x) + w (1 - y) + w (1 - z)):    arcs w -> x, y, z
     c > 0:    c x y z  =  c (1 - x - y - z + xy + yz + zx) - c (1 - x)(1 - y)(1 - z),  the last product being
               min over w of  -c (1 - w) + c ((1 - w) x + (1 - w) y + (1 - w) z):           arcs x, y, z -> w
 That is a cut if and only if c_ij + max(c, 0) <= 0 for all three pairs: every projection is submodular.
 
-The auxiliary pixels are placed between the lines of the grid, which keeps its number of axes and short offsets.  With
-T families of triple terms, line y of axis 0 becomes line (1 + T) y, and the auxiliary pixel of family t
-at p = (y, ...) is (y (1 + T) + 1 + t, ...):
+The auxiliary pixels lie between the lines of the grid, so that it keeps its number of axes and offsets stay
+short.  With T families of triple terms, line y of axis 0 becomes line (1 + T) y, and the auxiliary pixel of
+family t at p = (y, ...) is (y (1 + T) + 1 + t, ...):
 
     pixels   p ──(o0, o1)──► q                pixels   p ──((1+T) o0, o1)──► q
                                        =>     family 0 w
@@ -40,7 +40,7 @@ ROUNDING = 16 * np.finfo(np.float64).eps
 
 
 class Capacities:
-    """Cost of label 1 minus that of label 0, and arcs, accumulated on the stretched grid."""
+    """What label 1 costs more than label 0, and arcs, summed up on the stretched grid."""
 
     def __init__(self, shape, layers, dtype):
         self.layers = layers
@@ -54,7 +54,7 @@ class Capacities:
         return (rows, *place[1:])
 
     def add_arcs(self, tail, head, forth, back):
-        """Add arcs tail -> head of capacity `forth` and head -> tail of capacity `back`, between indices from `at`."""
+        """Arcs tail -> head of capacity `forth`, and `back` the other way; the ends are indices from `at`."""
         offset = tuple(h.start - t.start for h, t in zip(head, tail, strict=True))
         opposite = tuple(-i for i in offset)
         for o, end, capacity in ((offset, tail, forth), (opposite, head, back)):
@@ -63,13 +63,13 @@ class Capacities:
             self.edges[o][end] += capacity
 
     def terminals(self):
-        """Capacities from the source and to the sink; their common part is added to the constant."""
+        """Capacities from the source and to the sink; what both would share goes to the constant."""
         self.constant += total(np.minimum(self.cost, 0))
         return np.maximum(-self.cost, 0), np.maximum(self.cost, 0)
 
 
 def reduce_to_cut(energy):
-    """`(source, sink, edges, constant)`: E(x) is the constant plus the cut with the best auxiliary labels.
+    """`(source, sink, edges, constant)`: E(x) is the constant plus the cut, the best auxiliary labels given.
 
     Raises ValueError for a term that is not submodular (regular, for triples).
     """
