@@ -1,9 +1,9 @@
 """`python -m benchmarks blocks`: grids larger than the memory they are solved in, killed once and resumed.
 
-Each instance is written to a folder (benchmarks/stored_instances.py) and solved by max_flow with method="blocks" and a
-stated memory budget in a process of its own, which is killed in the middle of loading, and another one in the middle of
-a sweep; a third one finishes and proves the cut.  Seconds are the sum of all three.  `peak` is the largest resident set
-of any of them, the capacities' mapped pages included.
+Each instance is written to a folder (benchmarks/stored_instances.py) and solved by max_flow with method="out_of_core"
+and a stated memory budget in a process of its own, which is killed in the middle of loading, and another one in the
+middle of a sweep; a third one finishes and proves the cut.  Seconds are the sum of all three.  `peak` is the largest
+resident set of any of them, the capacities' mapped pages included.
 
 With --compare, the same grid in memory: the value and the labels must be the same, pixel for pixel.
 """
@@ -63,7 +63,7 @@ def measure(name: str, scratch: Path, options) -> list[str]:
     events, killed, seconds = [], [], 0.0
     for phase in (*(KILLS if options.kill else ()), None):
         start = time.perf_counter()
-        found, was_killed = run(instance, state, "blocks", budget, kill_in=phase)
+        found, was_killed = run(instance, state, "out_of_core", budget, kill_in=phase)
         seconds += time.perf_counter() - start
         events += found
         killed += [phase] if was_killed else []
@@ -95,7 +95,7 @@ def make(kind: str, size: int, folder: Path) -> None:
 
 def run(instance: Path, state: Path, method: str, budget: int, kill_in: str | None = None) -> tuple[list, bool]:
     """The events of one process, and whether it was killed: halfway through the phase `kill_in`, if it comes."""
-    check = method == "blocks"
+    check = method == "out_of_core"
     arguments = [str(instance), str(state), method, str(budget), str(int(check))]
     # Freed arrays go back to the system at once: else what was freed hides in memory that is counted already.
     environment = os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536"}

@@ -2,7 +2,7 @@
 
     python -m benchmarks.blocks_probe INSTANCE STATE METHOD MEMORY CHECK
 
-STATE: folder of the state; METHOD "blocks" or one that works in memory; CHECK: 1 to prove the cut at the end.
+STATE: folder of the state; METHOD "out_of_core" or one that works in memory; CHECK: 1 to prove the cut at the end.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ def main(instance, state, method, memory, check):
     source, sink, edges = stored_instances.read(Path(instance))
     say(event="started")
     start = time.perf_counter()
-    if method == "blocks":
+    if method == "out_of_core":
         options = {"memory": int(memory), "folder": state}
         callback = lambda stats: say(event="progress", phase=stats["phase"], done=stats["done"], of=stats["of"])  # noqa: E731
         cut = gridcut.max_flow(source, sink, edges, device="cpu", method=method, callback=callback, **options)

@@ -1,11 +1,13 @@
-"""max_flow_batch: the minimum cuts of many grids of one shape at once."""
+"""`max_flow_batch`: the minimum cuts of many grids of the same shape."""
 
 import time
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 import numba
 import numpy as np
+from numpy.typing import ArrayLike
 
 from gridcut import methods
 from gridcut.core.certificate import check_array
@@ -22,18 +24,19 @@ INT64_MAX = 2**63 - 1
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class BatchCut(Result):
-    """The minimum cuts of a batch; ``len(batch)`` and ``batch[i]`` give one `Cut` for each item.
+    """The minimum cuts of a batch: a sequence whose entry ``batch[i]`` is the `Cut` of item i.
 
     Attributes
     ----------
-    values : ndarray, one for each item
-        int64, or float64 for float capacities; Python integers if one is larger than int64 holds.
-    labels : ndarray of bool, items first, then the grid's shape
-        As `Cut.labels`; an array of the caller's library on the GPU if the capacities lay there.
+    values : ndarray, shape (items,)
+        Values of the cuts: int64, or float64 for float capacities; Python integers if one does not fit into int64.
+    labels : ndarray of bool, shape (items, *grid)
+        As `Cut.labels`; an array of the caller's library on the GPU if the capacities are on the GPU.
     device, method : str
-        What ran.
+        Device and method that ran.
     stats : dict
-        "items", "seconds" by phase, "dtype" and "unit": the largest of all items.  ``batch[i].stats`` has counts.
+        "items", "seconds" per phase, "dtype" and "unit" (the largest of all items).  ``batch[i].stats`` has the
+        counters of an item.
     """
 
     values: np.ndarray
@@ -41,7 +44,7 @@ class BatchCut(Result):
     device: str
     method: str
     stats: dict
-    _items: list[tuple[dict, LazySolved]] = field(repr=False)  # stats of each, and what its cut was made from
+    _items: list[tuple[dict, LazySolved]] = field(repr=False)  # stats and solved state of each item
     _problem: Problem = field(repr=False)  # without its arrays
 
     def __len__(self) -> int:
@@ -56,7 +59,7 @@ class BatchCut(Result):
         return Cut(value, self.labels[i], self.device, self.method, stats, solved)
 
     def check(self) -> None:
-        """Prove all cuts minimal and all labels right; raises CertificateError that names the item."""
+        """Certify that all cuts are minimal; raises CertificateError with the index of the item that fails."""
         exact = np.object_ if getattr(self.values, "dtype", None) == np.object_ else np.int64
         check_array("values", self.values, np.float64 if self._problem.is_float else exact, (len(self),))
         labels = to_host(self.labels)
@@ -67,49 +70,53 @@ class BatchCut(Result):
             except CertificateError as error:
                 raise CertificateError(f"item {i}: {error}") from error
         if self.values.dtype == np.object_ and max(self.values, default=0) <= INT64_MAX:
-            raise CertificateError("values must be int64 unless one is larger than int64 holds, got dtype object")
+            raise CertificateError("values must be int64 unless one of them exceeds int64, got dtype object")
 
 
 def max_flow_batch(
-    source,
-    sink,
-    edges,
+    source: ArrayLike,
+    sink: ArrayLike,
+    edges: Mapping,
     *,
-    mask=None,
+    mask: ArrayLike | None = None,
     device: DeviceName = "auto",
     method: str = "auto",
-    callback=None,
+    callback: Callable[[dict], None] | None = None,
     **parameters,
 ) -> BatchCut:
-    """Minimum cuts of many grids of one shape: on a GPU all at once, on the CPU one a thread.
+    """Compute the minimum cuts of many grids of the same shape: all together on a GPU, or one per thread on the CPU.
 
     Parameters
     ----------
     source, sink, edges, mask : as in `max_flow`
-        Each array has the grid's shape, the same for all items, or a leading axis with one entry an item; at
-        least one array has that axis.  How many axes the grid has is seen from the offsets.
+        Each array has the grid's shape, if all items share it, or a leading axis with one entry per item.  At
+        least one array must have that axis.  The offsets determine the number of axes of the grid.
     device : {"auto", "cpu", "cuda"}
         As in `max_flow`.
     method : str
-        As in `max_flow`.  On a GPU "tiles" solves all items together, other methods one after the other.
+        As in `max_flow`.  On a GPU, "tiles" solves all items together and other methods solve one item after another.
     callback : callable, optional
-        Called now and then with a dict of counts; may raise to stop.
+        Called periodically with a dict of counters.  An exception raised by the callback stops the solve.
     **parameters
-        Of the named method.
+        Parameters of the named method.
 
     Returns
     -------
     BatchCut
-        ``values``, ``labels`` and more; ``batch[i]`` is the `Cut` of an item.
+        ``values``, ``labels`` and statistics; ``batch[i]`` is the `Cut` of item i.
 
     Raises
     ------
     TypeError, ValueError, RuntimeError, MemoryError
-        As `max_flow`; values no capacity may have are named with their item.
+        As `max_flow`; the message for an invalid capacity contains the index of its item.
+
+    See Also
+    --------
+    max_flow : the minimum cut of one grid.
 
     Notes
     -----
-    Float capacities of items solved together are rounded to one common unit.
+    Float capacities of items that are solved together are rounded to a common unit.
 
     Examples
     --------
@@ -122,15 +129,15 @@ def max_flow_batch(
     """
     check_callback(callback)
     problem = check_batch(source, sink, edges, mask)
-    ran_on, name, solve = methods.choose(device, method, problem, parameters)
+    ran_on, name = methods.choose(device, method, problem, parameters)
     if methods.works_on_tiles(name) and not problem.empty:
         from gridcut.cuda.device_flow import batch_on_device
 
-        labels, values, stats, items = batch_on_device(problem, name, solve, parameters, callback)
+        labels, values, stats, items = batch_on_device(problem, name, parameters, callback)
         stats["items"] = problem.items
         return BatchCut(_values(values, problem), labels, ran_on, name, stats, items, _bare(problem))
     start = time.perf_counter()
-    cuts, labels = _one_by_one(problem, (ran_on, name, solve, parameters), callback)
+    cuts, labels = _one_by_one(problem, (ran_on, name, parameters), callback)
     stats = {
         "items": problem.items,
         "seconds": {"solve": time.perf_counter() - start},
@@ -147,16 +154,16 @@ def _bare(problem: Problem) -> Problem:
 
 
 def _one_by_one(problem: Problem, chosen, callback):
-    """Cuts of all items, and their labels in one array; on the CPU as many at a time as there are threads."""
-    ran_on, name, solve, parameters = chosen
+    """Cuts of all items, and their labels in one array; on the CPU, one item per thread at a time."""
+    ran_on, name, parameters = chosen
     labels = np.zeros((problem.items, *problem.shape), bool)
     threads = thread_count() if ran_on == "cpu" else 1
     workers = max(1, min(threads, problem.items))
     cuts = []
 
-    def one(i: int) -> Cut:
+    def solve_item(i: int) -> Cut:
         try:
-            cut = cut_of(problem.item(i), ran_on, name, solve, parameters, None, time.perf_counter())
+            cut = cut_of(problem.item(i), ran_on, name, parameters, None, time.perf_counter())
         except ValueError as error:
             raise ValueError(f"item {i}: {error}") from error
         if problem.library:
@@ -171,12 +178,12 @@ def _one_by_one(problem: Problem, chosen, callback):
                 callback({"items": len(cuts)})
 
     if workers == 1:
-        finish(map(one, range(problem.items)))
+        finish(map(solve_item, range(problem.items)))
     else:
-        # numba's number of threads is one for each thread that asks.
+        # numba keeps a separate number of threads for each calling thread.
         pool = ThreadPoolExecutor(workers, "cutmatch", numba.set_num_threads, (threads // workers,))
         try:
-            finish(pool.map(one, range(problem.items)))
+            finish(pool.map(solve_item, range(problem.items)))
         finally:
             pool.shutdown(cancel_futures=True)
     if problem.library:
@@ -185,7 +192,7 @@ def _one_by_one(problem: Problem, chosen, callback):
 
 
 def _stacked(arrays: list, problem: Problem):
-    """Labels of single items on a GPU as one array."""
+    """The labels of single items on a GPU as one array."""
     if not arrays:
         return to_library(np.zeros((0, *problem.shape), bool), problem.library)
     return to_library(np.stack([to_host(a) for a in arrays]), problem.library)
@@ -198,7 +205,7 @@ def _values(values: list, problem: Problem) -> np.ndarray:
 
 
 def check_batch(source, sink, edges, mask) -> Problem:
-    """Check kinds and shapes of the arguments of `max_flow_batch`; raises TypeError or ValueError."""
+    """Check types and shapes of the arguments of `max_flow_batch`; raises TypeError or ValueError."""
     check_mapping(edges)
     given = {"source": as_array("source", source), "sink": as_array("sink", sink)}
     shapes = {name: array.shape for name, array in given.items()}
@@ -212,8 +219,8 @@ def check_batch(source, sink, edges, mask) -> Problem:
     items = next((shape[0] for shape in grids if len(shape) > axes), None)
     if items is None:
         raise ValueError(
-            f"one of source, sink, edges and mask must have {axes + 1} axes, the batch's first; "
-            f"their shapes are {', '.join(map(str, shapes.values()))}; max_flow solves a single grid"
+            f"one of source, sink, edges and mask must have {axes + 1} axes, the first of them for the items; "
+            f"their shapes are {', '.join(map(str, shapes.values()))}; use max_flow for a single grid"
         )
     shape = grids[0][-axes:]
     for name, array in given.items():
@@ -224,7 +231,7 @@ def check_batch(source, sink, edges, mask) -> Problem:
 
 
 def _axes(edges, shapes: dict) -> int:
-    """How many axes the grid has."""
+    """The number of axes of the grid."""
     for key in edges:
         return len(key) if isinstance(key, tuple | list | np.ndarray) else 1
     return max(map(len, shapes.values())) - 1
@@ -236,4 +243,4 @@ def _shape(value) -> tuple[int, ...]:
     try:
         return np.shape(value)
     except ValueError:
-        return ()  # ragged lists; the check of its kind will say so
+        return ()  # ragged lists, which the check of the type rejects

@@ -1,10 +1,11 @@
-"""max_flow: the minimum cut of a grid, from arrays to labels."""
+"""`max_flow`: the minimum cut of one grid, from arrays to labels."""
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from gridcut import methods
 from gridcut.core.cut import Cut, LazySolved, Solved
@@ -14,25 +15,25 @@ from gridcut.core.float_refinement import check_finite, next_bound
 from gridcut.core.grid import Grid
 from gridcut.core.load import Reader, largest_capacities, load
 from gridcut.core.problem import Problem, check_problem
-from gridcut.core.units import LOSS
+from gridcut.core.units import MAX_LOSS
 from gridcut.device import DeviceName
 from gridcut.device.arguments import check_callback
 from gridcut.device.arrays import to_library
 
 
 def max_flow(
-    source,
-    sink,
-    edges,
+    source: ArrayLike,
+    sink: ArrayLike,
+    edges: Mapping,
     *,
-    mask=None,
+    mask: ArrayLike | None = None,
     device: DeviceName = "auto",
-    devices=None,
+    devices: Sequence[int] | None = None,
     method: str = "auto",
-    callback=None,
+    callback: Callable[[dict], None] | None = None,
     **parameters,
 ) -> Cut:
-    """Minimum cut and maximum flow between a source and a sink over a grid of pixels or voxels.
+    """Compute the minimum cut and maximum flow between a source and a sink over a grid of pixels or voxels.
 
     ::
 
@@ -44,73 +45,79 @@ def max_flow(
 
     Parameters
     ----------
-    source, sink : array_like, one shape with 1, 2 or 3 axes (one of them may be a scalar)
-        Capacity from the source to each pixel, and from each pixel to the sink.  In an energy: `source` is
-        the cost of labelling a pixel False (sink side), `sink` the cost of True; ``inf`` forbids it.
+    source, sink : array_like, the same shape with 1, 2 or 3 axes (one of them may be a scalar)
+        Capacity from the source to each pixel, and from each pixel to the sink.  In an energy, `source` is
+        the cost of labelling a pixel False (sink side) and `sink` the cost of True; ``inf`` forbids a label.
     edges : mapping from offset to array_like
         Capacity from pixel p to p + offset, of the grid's shape or a scalar, such as
-        ``{(0, 1): right, (1, 0): down}``.  An offset whose opposite is absent is undirected: the same
-        capacity back.  Any offsets may be mixed.  Entries that point out of the grid are ignored.
-    mask : ndarray of bool, the grid's shape, optional
-        Pixels that take part; all capacities of the others and of arcs that touch them are ignored.
+        ``{(0, 1): right, (1, 0): down}``.  An offset whose opposite is absent is undirected: the opposite arc has the
+        same capacity.  Any offsets may be combined.  Entries that point out of the grid are ignored.
+    mask : array_like of bool, the grid's shape, optional
+        Pixels that take part.  The capacities of all other pixels and of arcs incident to them are ignored.
     device : {"auto", "cpu", "cuda"}
-        An explicit device is obeyed or refused; "auto" takes a GPU when there is one.
+        "auto" uses a GPU if one is available; "cpu" and "cuda" select that device or raise RuntimeError.
     devices : list of int, optional
-        Numbers of GPUs that share one grid, such as ``[0, 1]``: each takes a slab along the first axis (whole
-        tiles of 32 rows or 4 planes; those too many are left out), loaded from arrays on the host, ``np.memmap``
-        too.  A number may repeat.  For arcs to direct neighbours, and with "cuda" or "auto" for `device`.
-        Value and labels are those of one GPU.
+        Indices of the GPUs that share one grid, such as ``[0, 1]``; an index may repeat.  Each GPU holds a slab along
+        the first axis, in whole tiles of 32 rows or 4 planes, loaded from host arrays (including ``np.memmap``).
+        Surplus GPUs are not used.  Requires arcs to direct neighbours, and "cuda" or "auto" for `device`.
+        Value and labels equal those of a single GPU.
     method : str
-        "auto", the fastest there is, or one of `gridcut.methods.METHODS`.
-        "blocks" is for grids larger than memory: it keeps its state on disk and reads the capacities some lines of the
-        first axis at a time, from memory-mapped files or whatever else has ``shape``, ``dtype`` and slices (zarr,
-        h5py).  "auto" takes it for the latter, where one of its parameters is given, and on a CPU for memory-mapped
-        arrays of grids that would not fit.
+        "auto", the fastest method for the device and the grid, or one of `gridcut.methods.METHODS`.
+        "out_of_core" is for grids larger than memory.  It keeps its state on disk and reads the capacities in
+        bands of lines along the first axis, from memory-mapped files or any object with ``shape``, ``dtype`` and slices
+        (zarr, h5py).  "auto" selects it for such objects, if one of its parameters is given, and on a CPU for
+        memory-mapped arrays of grids that do not fit into memory.
     callback : callable, optional
-        Called now and then with a dict of counts; may raise to stop.
+        Called periodically with a dict of counters.  An exception raised by the callback stops the solve.
     **parameters
-        Of the named method, e.g. ``order="highest"`` for "push_relabel".  Of "blocks": ``memory``, bytes or words such
-        as "4 GB", what a solve may take, by default half of what is free; ``folder``, where the state is kept and from
-        where a run that was killed goes on, by default a temporary one; ``labels``, a bool array to be written by
-        lines, by default a file in the folder.
+        Parameters of the named method, e.g. ``order="highest"`` of "push_relabel".  Those of "out_of_core" are
+        ``memory``, the memory budget of a solve in bytes or as a string such as "4 GB", by default half of the free
+        memory; ``folder``, the folder of the state, from which a killed run resumes, by default a temporary one;
+        and ``labels``, a bool array to which the labels are written line by line, by default a file in the folder.
 
     Returns
     -------
     Cut
-        ``value``, ``labels`` (True: source side) and more.
+        ``value``, ``labels`` (True: source side), statistics, and methods for residuals, flow and certificate.
 
     Raises
     ------
     TypeError
-        An argument of the wrong kind, or a parameter the method does not take.
+        If an argument has the wrong type, or the method does not accept a parameter.
     ValueError
-        Wrong shapes; negative capacities or NaN; integers round a pixel adding up to 2^63 or more.  Infinite
-        capacities all the way from the source to the sink (every cut is infinite), or floats that cannot be
-        represented together.
+        If shapes do not match, if a capacity is negative or NaN, or if integer capacities incident to a pixel sum to
+        2^63 or more.  If infinite capacities lead from the source to the sink (every cut is infinite), or if float
+        capacities differ too much in size to be represented together.
     RuntimeError
-        A device that cannot be had.
+        If the requested device is not available.
     MemoryError
-        The GPU is too small; with `devices`, one of them.
+        If the GPU, or one of `devices`, has too little memory.
+
+    See Also
+    --------
+    max_flow_batch : the minimum cuts of many grids of the same shape.
+    Solver : repeated solves after changes of some capacities.
 
     Notes
     -----
-    Capacities are bool, uint8, uint16, int32, int64, float32 or float64 (int8, int16, uint32 and float16 are
-    widened). Integers are exact.  If one array holds floats, all capacities are rounded down to multiples of
-    one power of two, reported as ``stats["unit"]``, about 2^-60 of the largest sum round a pixel; the value is
-    within one part in 10^9 of the minimum.  Floats may be infinite: no minimum cut has such a capacity, or
-    ValueError is raised.  Infinite and huge ones are clamped to what no minimum cut can have either, so they
-    take no precision from others.
+    Capacities are bool, uint8, uint16, int32, int64, float32 or float64; int8, int16, uint32 and float16 are
+    converted to a wider type.  Integers are exact.  If one array is of floats, all capacities are rounded down to
+    multiples of a power of two, ``stats["unit"]``, which is about 2^-60 of the largest sum of capacities incident to a
+    pixel; the value is within one part in 10^9 of the minimum.  Float capacities may be infinite, since a minimum cut
+    contains no such capacity (otherwise ValueError is raised).  Infinite and huge capacities are clamped to a bound
+    that no minimum cut can exceed either, so they do not reduce the precision of the others.
 
-    Arrays on a GPU (CuPy, PyTorch, numba: ``__cuda_array_interface__``) are read where they lie, and labels come
-    back as an array of their library.  They must not be mixed with arrays on the host; scalars may.
+    Arrays on a GPU (CuPy, PyTorch, numba: ``__cuda_array_interface__``) are read in place, and labels are returned as
+    an array of the same library.  They cannot be combined with arrays on the host, except scalars.
 
-    Time and memory are those of the method.  Every method takes 4 (1 + number of arcs) bytes a pixel for the
-    grid, twice that for floats and where capacities round a pixel can reach 2^31; 20 bytes for 4 neighbours.
+    Time and memory are those of the method.  Every method needs 4 (1 + number of arcs) bytes per pixel for the grid,
+    i.e. 20 bytes with 4 neighbours, and twice that for floats or if the capacities incident to a pixel can sum to 2^31.
 
     References
     ----------
-    Greig, Porteous, Seheult. "Exact maximum a posteriori estimation for binary images." JRSS B 1989.
-    Each method's file names the source of its algorithm.
+    .. [1] Greig, Porteous, Seheult. "Exact maximum a posteriori estimation for binary images." JRSS B 1989.
+
+    The file of each method cites the source of its algorithm.
 
     Examples
     --------
@@ -125,10 +132,8 @@ def max_flow(
         devices = check_devices(devices, device, method)
     else:
         arrays = (source, sink, mask, *(edges.values() if isinstance(edges, Mapping) else ()))
-        if methods.works_in_blocks(device, method, arrays, parameters):
-            from gridcut.out_of_core.stored_flow import max_flow_in_blocks
-
-            return max_flow_in_blocks(source, sink, edges, mask, callback, **parameters)
+        if methods.is_out_of_core(device, method, arrays, parameters):
+            return methods.max_flow_out_of_core(source, sink, edges, mask, callback, **parameters)
     problem = check_problem(source, sink, edges, mask)
     if devices is not None:
         choose_devices(devices, device, method, problem, parameters)
@@ -140,20 +145,20 @@ def max_flow(
     return cut_of(problem, *methods.choose(device, method, problem, parameters), parameters, callback, start)
 
 
-def cut_of(problem: Problem, device: str, name: str, solve, parameters: dict, callback, start: float) -> Cut:
-    """The cut of a checked problem by a chosen method; `start`: since when its time counts."""
+def cut_of(problem: Problem, device: str, name: str, parameters: dict, callback, start: float) -> Cut:
+    """The cut of a checked problem by the method `name`; `start`: the perf_counter() from which time is measured."""
     if problem.empty:
         return empty_cut(problem, device, name)
     if device == "cuda":
         from gridcut.cuda.device_flow import max_flow_on_device
 
-        return max_flow_on_device(problem, name, solve, parameters, callback)
+        return max_flow_on_device(problem, name, parameters, callback)
     seconds = dict.fromkeys(("load", "solve", "value"), 0.0)
     while True:
         grid, views = load(problem)
         problem = problem._replace(bound=views.bound)
         loaded = time.perf_counter()
-        sink_side, stats = methods.run(solve, grid, parameters, callback)
+        sink_side, stats = methods.METHODS[name].cpu(grid, callback, **parameters)
         solved = time.perf_counter()
         labels = labels_of(problem, grid, sink_side)
         value, bound = value_of(problem, views, labels, grid.unit)
@@ -168,20 +173,20 @@ def cut_of(problem: Problem, device: str, name: str, solve, parameters: dict, ca
 
 
 def value_of(problem: Problem, views: Reader, labels: np.ndarray, unit) -> tuple[int | float, float | None]:
-    """The capacity of the cut, from the caller's arrays, and the bound for another solve if rounding lost too much."""
+    """The capacity of the cut, from the caller's arrays, and None or, if rounding lost too much, the next bound."""
     if not problem.is_float:
         return cut_capacity(views, labels, False), None
     if problem.bound is None:
         value = cut_capacity(views, labels, True)
-        if labels.size * (1 + views.layout.arcs) * unit <= LOSS * value < math.inf:
-            return value, None  # the loss, less than a unit for every capacity, need not be summed
+        if labels.size * (1 + views.layout.arcs) * unit <= MAX_LOSS * value < math.inf:
+            return value, None  # the loss is less than one unit per capacity, so it need not be summed
     cut = measure_cut(views, labels, unit)
     check_finite(cut.value, lambda: problem, lambda: labels)
     return cut.value, next_bound(cut, unit, lambda: largest_capacities(problem, views))
 
 
 def labels_of(problem: Problem, grid: Grid, sink_side) -> np.ndarray:
-    """True on the source side, in the grid's shape."""
+    """The labels of a solved grid: True on the source side, in the grid's shape."""
     labels = np.empty(problem.shape, bool)
     np.equal(grid.layout.interior(sink_side), 0, out=labels)
     if problem.mask is not None:
@@ -190,7 +195,7 @@ def labels_of(problem: Problem, grid: Grid, sink_side) -> np.ndarray:
 
 
 def empty_cut(problem: Problem, device, method) -> Cut:
-    """A grid without pixels: nothing to cut."""
+    """The cut of a grid without pixels."""
     seconds = {"load": 0.0, "solve": 0.0, "value": 0.0}
     stats = {"seconds": seconds, "dtype": "int32", "unit": 1.0 if problem.is_float else 1}
     labels = to_library(np.zeros(problem.shape, bool), problem.library)

@@ -74,11 +74,11 @@ def greedy(rng):
 
 
 REQUESTS = {
-    "trees": cut,
+    "ibfs": cut,
     "push_relabel": lambda rng: cut(rng, method="push_relabel"),
     "lock_free": lambda rng: cut(rng, method="lock_free", threads=2),
     "async_global": lambda rng: cut(rng, method="async_global", threads=2),
-    "blocks": lambda rng: cut(rng, method="blocks"),
+    "out_of_core": lambda rng: cut(rng, method="out_of_core"),
     "warm": warm_cut,
     "expansion": expansion,
     "dense": dense,
@@ -123,7 +123,7 @@ def test_an_error_in_one_thread_is_that_thread_s_alone(answers):
     def serve(i):
         rng = np.random.default_rng(0)
         if i % 4 == 0:
-            return cut(rng) == answers["trees", 0]
+            return cut(rng) == answers["ibfs", 0]
         if i % 4 == 1:
             with pytest.raises(KeyboardInterrupt):
                 cut(rng, callback=stop)
@@ -140,7 +140,7 @@ def test_an_error_in_one_thread_is_that_thread_s_alone(answers):
 
 LONG = {
     "push_relabel": lambda: gridcut.max_flow(*long_grid(300), device="cpu", method="push_relabel"),
-    "trees": lambda: gridcut.max_flow(*long_grid(1500), device="cpu"),
+    "ibfs": lambda: gridcut.max_flow(*long_grid(1500), device="cpu"),
     "shortest_paths": lambda: assign.solve(np.random.default_rng(0).random((1500, 1500)), device="cpu"),
 }
 

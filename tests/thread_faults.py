@@ -25,7 +25,7 @@ import matching
 from assign.dense import cheap_columns as lists
 from assign.dense import first_prices as prices
 from gridcut.device import run_threads
-from gridcut.ibfs import ibfs as trees
+from gridcut.ibfs import ibfs
 from matching.general import general_graph, locally_dominant, parallel
 from matching.portfolio import portfolio
 
@@ -54,7 +54,7 @@ def solvers() -> dict:
     """Name -> a call whose value is always the same; sizes from which on threads are used are set down."""
     portfolio.SMALL = portfolio.THREADED = general_graph.SMALLEST = 1
     parallel.SMALLEST = locally_dominant.SMALLEST = 100
-    trees.STRIP = 500
+    ibfs.STRIP_CELLS = 500
     lists.PARALLEL_FROM = prices.PARALLEL_FROM = 1000
 
     local, scattered = matching.bipartite_graph(road(200)), matching.bipartite_graph(uniform(20_000, 4))
@@ -88,7 +88,7 @@ def solvers() -> dict:
         "greedy locally_dominant": greedy("locally_dominant"),
         "lock_free cut": cut(method="lock_free", threads=THREADS),
         "async_global cut": cut(method="async_global", threads=THREADS),
-        "trees": cut(method="trees"),
+        "ibfs": cut(method="ibfs"),
         "lock_free assignment": total(method="lock_free", threads=THREADS, cycle=200),
         "dense assignment": total(),
     }

@@ -1,15 +1,16 @@
-"""The proof that a cut is minimal, checked against the capacities the caller passed in.
+"""The certificate that a cut is minimal, checked against the caller's capacities.
 
-With s, t, c the capacities and r, e the residuals and excesses a solver left (u(p, q) = u of the arc p -> q):
+With s, t, c the capacities and r, e the solver's final residuals and excesses (u(p, q) = u of the arc p -> q):
 
   (1)  r >= 0  and  r(p, q) + r(q, p) == c(p, q) + c(q, p)    the arcs keep their capacities
-  (2)  e(p) == s(p) - t(p) - sum over q of (c(p, q) - r(p, q))      the excesses are what that flow leaves
+  (2)  e(p) == s(p) - t(p) - sum over q of (c(p, q) - r(p, q))      the excesses equal what that flow leaves
   (3)  r(p, q) == 0 from the source side to the sink side, e >= 0 on the source side, e <= 0 on the sink side
-  (4)  value == capacity of the cut == sum of t + sum of e over the sink side;  for floats nearly, see certify_value
+  (4)  value == capacity of the cut == sum of t + sum of e over the sink side; with a tolerance for floats, see
+       certify_value
   (5)  a pixel is on the sink side if and only if some e < 0 can be reached from it
 
-By (1) and (2) every cut costs a constant plus its cost under (e, r), which is never negative; by (3) this
-cut's is 0. So it is minimal, and (4) ties the constant to the value.  (5) is the rule for ties.
+By (1) and (2) the cost of every cut is a constant plus its cost under (e, r), which is never negative; by (3) the
+latter is 0 for this cut.  So this cut is minimal, and by (4) the constant is the value.  (5) is the tie-breaking rule.
 """
 
 import math
@@ -26,13 +27,13 @@ from gridcut.core.sums import total
 from gridcut.device import CertificateError, kernel
 
 OUTSIDE, SOURCE_SIDE, SINK_SIDE = 0, 1, 2
-RELATIVE = 1e-9  # float sums in another order
-FAR = np.iinfo(np.int32).max  # as in gridcut/out_of_core/region_distance.py
+RELATIVE = 1e-9  # relative tolerance for float sums in another order
+INFINITY = np.iinfo(np.int32).max  # unreachable; the same value as in gridcut/out_of_core/region_distance.py
 
 
 @kernel
 def certify_kernel(excess, residual, excess0, capacity, step, side, first, last):
-    """The first condition that fails at the cells first..last, 0 if none, and where: (condition, cell, arc)."""
+    """The first condition that fails at the cells first..last (0: none), and the location: (condition, cell, arc)."""
     arcs = len(step)
     for p in range(first, last):
         net_out = 0
@@ -59,12 +60,12 @@ def certify_kernel(excess, residual, excess0, capacity, step, side, first, last)
 
 @kernel
 def search_kernel(excess, residual, step, first, last, claimed, distance, queue):
-    """How far the cells first..last are from a deficit, in claims of the cells around them: 0, or 1 + the least claim.
+    """Distances of the cells first..last: 0 if they reach a deficit, else 1 + the minimum claim that they reach.
 
-    A breadth-first search of the certificate alone: no solver uses it.
+    A breadth-first search that is used by certificates only, by no solver.
 
     claimed    cells outside first..last with a claim (their entry in `distance`), by ascending claim
-    distance   FAR in first..last when it begins, and at the end where neither a deficit nor a claim can be reached
+    distance   INFINITY in first..last at the start; afterwards, where neither a deficit nor a claim can be reached
     """
     arcs = len(step)
     tail = 0
@@ -74,7 +75,7 @@ def search_kernel(excess, residual, step, first, last, claimed, distance, queue)
             queue[tail] = p
             tail += 1
     head = 0
-    asked = 0
+    next_claim = 0
     while True:
         while head < tail:
             p = queue[head]
@@ -82,19 +83,19 @@ def search_kernel(excess, residual, step, first, last, claimed, distance, queue)
             here = distance[p]
             for k in range(arcs):
                 q = p + step[k]
-                if distance[q] == FAR and first <= q < last and residual[q * arcs + (k ^ 1)] > 0:
+                if distance[q] == INFINITY and first <= q < last and residual[q * arcs + (k ^ 1)] > 0:
                     distance[q] = here
                     queue[tail] = q
                     tail += 1
-        if asked == claimed.size:
+        if next_claim == claimed.size:
             break
-        claim = distance[claimed[asked]]
-        while asked < claimed.size and distance[claimed[asked]] == claim:
-            p = claimed[asked]
-            asked += 1
+        claim = distance[claimed[next_claim]]
+        while next_claim < claimed.size and distance[claimed[next_claim]] == claim:
+            p = claimed[next_claim]
+            next_claim += 1
             for k in range(arcs):
                 q = p + step[k]
-                if first <= q < last and distance[q] == FAR and residual[q * arcs + (k ^ 1)] > 0:
+                if first <= q < last and distance[q] == INFINITY and residual[q * arcs + (k ^ 1)] > 0:
                     distance[q] = claim + 1
                     queue[tail] = q
                     tail += 1
@@ -102,9 +103,9 @@ def search_kernel(excess, residual, step, first, last, claimed, distance, queue)
 
 @kernel
 def ties_kernel(distance, side, first, last):
-    """The first of the cells first..last whose side is not what reaching the sink says; -1 if none."""
+    """The first of the cells first..last whose side contradicts its distance to the sink; -1 if none."""
     for p in range(first, last):
-        if side[p] != 0 and (side[p] == 2) != (distance[p] < FAR):
+        if side[p] != 0 and (side[p] == 2) != (distance[p] < INFINITY):
             return p
     return -1
 
@@ -117,7 +118,7 @@ MEANING = {
 
 
 def certify(value, labels: np.ndarray, problem: Problem, views: Reader | None, grid: Grid | None) -> None:
-    """Check (1) to (5); raises CertificateError naming the first that fails.
+    """Check (1) to (5); raises CertificateError for the first that fails.
 
     views, grid: None for a grid without pixels.
     """
@@ -130,22 +131,22 @@ def certify(value, labels: np.ndarray, problem: Problem, views: Reader | None, g
     layout = grid.layout
     side = sides(labels, problem, layout)
     certify_flow(side, views, grid, 0, layout.size)
-    certify_ties(side, grid, 0, layout.size, np.full(layout.size, FAR, np.int32))
+    certify_ties(side, grid, 0, layout.size, np.full(layout.size, INFINITY, np.int32))
     left = left_on_sink_side(layout.interior(grid.excess), labels)
     certify_value(value, sums_of(views, labels, grid.unit, left), grid.unit)
 
 
 @contextmanager
 def made_again():
-    """Turns the errors of arguments that no longer are a problem into CertificateError."""
+    """Turn the errors of arguments that are no longer a valid problem into CertificateError."""
     try:
         yield
     except (TypeError, ValueError) as error:
-        raise CertificateError(f"what was passed in has been changed since the solve: {error}") from error
+        raise CertificateError(f"the arguments have been changed since the solve: {error}") from error
 
 
 def check_array(name: str, array, dtype, shape: tuple[int, ...]) -> None:
-    """CertificateError for a field that is no array of this kind and shape."""
+    """Raise CertificateError unless a field is an array of this dtype and shape."""
     if not (hasattr(array, "dtype") and hasattr(array, "shape")):
         raise CertificateError(f"{name} must be an array, got {type(array).__name__}")
     if array.dtype != dtype or tuple(array.shape) != tuple(shape):
@@ -155,14 +156,14 @@ def check_array(name: str, array, dtype, shape: tuple[int, ...]) -> None:
 
 
 def check_number(name: str, value, is_float: bool) -> None:
-    """CertificateError for a field that is no number of the kind that solvers return."""
+    """Raise CertificateError unless a field is a float, or an integer, as the solvers return it."""
     kind, what = (float, "a float") if is_float else (int, "an integer")
     if not isinstance(value, kind) or isinstance(value, bool):
         raise CertificateError(f"{name} must be {what}, got {value!r:.60} ({type(value).__name__})")
 
 
 def sides(labels: np.ndarray, problem: Problem, layout: Layout) -> np.ndarray:
-    """The side of every cell; CertificateError where a pixel outside the mask has one."""
+    """The side of every cell; raises CertificateError if labels are True outside the mask."""
     side = np.zeros(layout.size, np.uint8)
     inner = layout.interior(side)
     inner[...] = np.where(labels, SOURCE_SIDE, SINK_SIDE)
@@ -174,7 +175,7 @@ def sides(labels: np.ndarray, problem: Problem, layout: Layout) -> np.ndarray:
 
 
 def certify_flow(side, views: Reader, grid: Grid, first: int, last: int, line: int = 0) -> None:
-    """Check (1) to (3) at the cells first..last; line: what to add to a line for the message."""
+    """Check (1) to (3) at the cells first..last; line: offset of the line numbers in messages."""
     layout = grid.layout
     start, _ = fill(views, grid.excess.dtype, grid.unit)
     before = start.excess, start.residual
@@ -187,17 +188,19 @@ def certify_flow(side, views: Reader, grid: Grid, first: int, last: int, line: i
 def certify_ties(side, grid: Grid, first: int, last: int, distance: np.ndarray, line: int = 0) -> None:
     """Check (5) at the cells first..last.
 
-    distance   FAR, but for what the cells around claim: see gridcut/out_of_core/block_certificate.py; distances are
-    written to it
+    distance   INFINITY, except for the claims of surrounding cells: see gridcut/out_of_core/block_certificate.py;
+    receives the distances
     """
     layout = grid.layout
-    outside = np.concatenate([np.flatnonzero(distance[:first] < FAR), last + np.flatnonzero(distance[last:] < FAR)])
+    outside = np.concatenate(
+        [np.flatnonzero(distance[:first] < INFINITY), last + np.flatnonzero(distance[last:] < INFINITY)]
+    )
     claimed = outside[np.argsort(distance[outside], kind="stable")]
     queue = np.empty(last - first, np.int32 if layout.size < 2**31 else np.int64)
     search_kernel(grid.excess, grid.residual, layout.step, first, last, claimed, distance, queue)
     cell = ties_kernel(distance, side, first, last)
     if cell >= 0:
-        raise CertificateError(f"pixel {pixel_of(layout, cell, line)} is on the wrong side by the rule for ties")
+        raise CertificateError(f"pixel {pixel_of(layout, cell, line)} is on the wrong side by the tie-breaking rule")
 
 
 class Sums(NamedTuple):
@@ -215,7 +218,7 @@ class Sums(NamedTuple):
 
 
 def sums_of(views: Reader, labels: np.ndarray, unit: float | int, left: int, lines=None) -> Sums:
-    """The sums of a cut, or of what begins on some lines."""
+    """The sums of a cut, or of its part whose pixels are on the given lines."""
     to_sink = capacity_to_sink(views, unit, lines)
     if isinstance(unit, float):
         cut, reduced, _ = measure_cut(views, labels, unit, lines)
@@ -232,7 +235,7 @@ def left_on_sink_side(excess: np.ndarray, labels: np.ndarray) -> int:
 def certify_value(value, sums: Sums, unit) -> None:
     """Check (4).
 
-    Floats are rounded down, so the flow is one in the capacities passed in too, and no cut has less than it carries.
+    Floats are rounded down, so the flow is also feasible in the caller's capacities, and no cut is below its value.
     """
     flow = sums.to_sink + sums.left
     if not isinstance(unit, float):
@@ -245,7 +248,7 @@ def certify_value(value, sums: Sums, unit) -> None:
 
 
 def pixel_of(layout: Layout, cell: int, line: int = 0) -> tuple[int, ...]:
-    """Grid coordinates of a flat index; line: what to add to the first of them."""
+    """Grid coordinates of a flat index; line: added to the first of them."""
     rest = cell - layout.head
     pixel = []
     for stride in layout.stride:

@@ -1,14 +1,14 @@
-"""Changing capacities under a flow: what a solver that keeps its state needs to go on from there.
+"""Changes of capacities under a flow, after which a solver that keeps its state can continue.
 
-New terminals change the excess of a pixel by as much.  A new edge capacity changes the residual by as much;
-where that would be negative, the flow on the arc is more than it now may carry, and the overdraft is pushed
-back:
+A new terminal capacity changes the excess of a pixel by the difference.  A new edge capacity changes the residual by
+the difference.  If the residual would become negative, the flow exceeds the new capacity, and the excess flow is
+pushed back:
 
       before                     after                     r(p, q) = -2:   r(p, q) = 0,  r(q, p) -= 2
   p ── r = 3 ──► q    - 5    p ── r = -2 ──► q    becomes                  e(p) += 2,    e(q) -= 2
 
-which is the reparametrisation of Kohli and Torr, "Dynamic graph cuts for efficient inference in Markov random
-fields", PAMI 2007.  A flow stays a pseudoflow of the new problem, and every solver can start from one.
+This is the reparametrisation of Kohli and Torr, "Dynamic graph cuts for efficient inference in Markov random
+fields", PAMI 2007.  The flow remains a pseudoflow of the new problem, and every solver can start from a pseudoflow.
 """
 
 import numpy as np
@@ -18,8 +18,8 @@ from gridcut.device import kernel
 
 
 @kernel
-def find_changes_kernel(new, old, extent, places):
-    """The places (pixel numbers in raster order) where a plane differs from a flat array; how many."""
+def find_changes_kernel(new, old, extent, pixels):
+    """Write the raster indices of the pixels where a plane differs from a flat array; returns their number."""
     count = 0
     n2 = new.stride[2]
     for z in range(extent[0]):
@@ -28,20 +28,20 @@ def find_changes_kernel(new, old, extent, places):
             line = (z * extent[1] + y) * extent[2]
             for x in range(extent[2]):
                 if new.data[np.uint64(n + x * n2)] != old[np.uint64(line + x)]:
-                    places[count] = line + x
+                    pixels[count] = line + x
                     count += 1
     return count
 
 
 @kernel
-def change_terminal_kernel(values, places, old, mask, sign, scale, extent, stride, head, excess, cells):
-    """old = values there and excess += sign * change; writes the cells touched, returns how many."""
+def change_terminal_kernel(values, pixels, old, mask, sign, scale, extent, stride, head, excess, cells):
+    """Set old = values at some pixels and excess += sign * change; writes the changed cells, returns their number."""
     touched = 0
-    for i in range(places.size):
-        line, x = divmod(places[i], extent[2])
+    for i in range(pixels.size):
+        line, x = divmod(pixels[i], extent[2])
         z, y = divmod(line, extent[1])
-        change = units(values[i], scale) - units(old[places[i]], scale)
-        old[places[i]] = values[i]
+        change = units(values[i], scale) - units(old[pixels[i]], scale)
+        old[pixels[i]] = values[i]
         if mask is not None:
             m = z * mask.stride[0] + y * mask.stride[1] + x * mask.stride[2]
             if mask.data[mask.start + m] == 0:
@@ -55,7 +55,7 @@ def change_terminal_kernel(values, places, old, mask, sign, scale, extent, strid
 
 @kernel
 def push_back(excess, residual, step, p, k):
-    """Make a negative residual 0 by sending the overdraft back over its arc."""
+    """Set a negative residual to 0 by pushing the excess flow back along its arc."""
     arcs = len(step)
     over = -residual[p * arcs + k]
     if over > 0:
@@ -69,7 +69,7 @@ def push_back(excess, residual, step, p, k):
 @kernel
 def change_arc_kernel(
     values,
-    places,
+    pixels,
     old,
     mask,
     far_mask,
@@ -85,17 +85,17 @@ def change_arc_kernel(
     residual,
     cells,
 ):
-    """old = values at these places, residuals and excesses with it; both: the opposite arc changes as much.
+    """Set old = values at some pixels, and adjust residuals and excesses; both: the opposite arc changes equally.
 
-    Writes the cells at both ends of the arcs changed, returns how many.
+    Writes the cells at both ends of the changed arcs, returns their number.
     """
     arcs = len(step)
     touched = 0
-    for i in range(places.size):
-        line, x = divmod(places[i], extent[2])
+    for i in range(pixels.size):
+        line, x = divmod(pixels[i], extent[2])
         z, y = divmod(line, extent[1])
-        change = units(values[i], scale) - units(old[places[i]], scale)
-        old[places[i]] = values[i]
+        change = units(values[i], scale) - units(old[pixels[i]], scale)
+        old[pixels[i]] = values[i]
         if not (0 <= z + offset[0] < extent[0] and 0 <= y + offset[1] < extent[1] and 0 <= x + offset[2] < extent[2]):
             continue
         if mask is not None:

@@ -1,12 +1,12 @@
-"""From the state a solver leaves to a true flow.
+"""Completion of a solver's final pseudoflow to a flow.
 
-A solver may leave more excess on the source side than came from the source (it got stuck and must go back),
-and lack more on the sink side than the sink takes.  Both are flow problems of one kind on the residual graph:
+A pixel on the source side may hold more excess than it received from the source, which must return.  A pixel on the
+sink side may lack more than its capacity to the sink.  Both are flow problems of the same kind on the residual graph:
 
-  source side   e - s > 0 must go back along residual arcs, to pixels where it is < 0
-  sink side     -(e + t) > 0 must be fetched against residual arcs, from pixels where it is < 0
+  source side   e - s > 0 must return along residual arcs, to pixels where it is < 0
+  sink side     -(e + t) > 0 must be supplied against residual arcs, from pixels where it is < 0
 
-No arc joins the two sides, so one solve serves both, with the arcs of the sink side turned round.
+No residual arc connects the two sides, so one solve serves both, with the arcs of the sink side reversed.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ from gridcut.papers import push_relabel
 
 @kernel
 def detach_kernel(sink_side, excess, residual, source, minus_sink, step, out_excess, out_residual):
-    """The problem above from a solver's state; out_residual comes zeroed."""
+    """Build the problem above from a solver's state; out_residual must be zero."""
     arcs = len(step)
     for p in range(excess.size):
         out_excess[p] = minus_sink[p] - excess[p] if sink_side[p] else excess[p] - source[p]
@@ -35,7 +35,7 @@ def detach_kernel(sink_side, excess, residual, source, minus_sink, step, out_exc
 
 @kernel
 def attach_kernel(sink_side, residual, solved, source, minus_sink, step, excess):
-    """The state with the solution of that problem: `excess` and `solved` are turned back in place."""
+    """Turn the solution of that problem, `excess` and `solved`, into a state in place."""
     arcs = len(step)
     for p in range(excess.size):
         excess[p] = minus_sink[p] - excess[p] if sink_side[p] else excess[p] + source[p]
@@ -52,7 +52,7 @@ def attach_kernel(sink_side, residual, solved, source, minus_sink, step, excess)
 
 
 def complete(views: Reader, grid: Grid) -> Grid:
-    """A grid with the residuals of a true flow; `grid` is left as it is.  Memory of three grids.
+    """A grid with the residuals of a flow; `grid` is not changed.  Memory: three grids.
 
     Raises CertificateError if the state does not belong to the capacities.
     """
@@ -61,7 +61,7 @@ def complete(views: Reader, grid: Grid) -> Grid:
         nothing = plane(NOTHING, layout.shape)
         source = _terminals(views._replace(sink=nothing), grid)
         minus_sink = _terminals(views._replace(source=nothing), grid)
-    else:  # what the terminals of a pixel have in common flows straight through it
+    else:  # the common part of a pixel's two terminal capacities flows straight through it
         start, _ = fill(views, grid.excess.dtype, grid.unit)
         source, minus_sink = np.maximum(start.excess, 0), np.minimum(start.excess, 0)
         del start
@@ -72,7 +72,7 @@ def complete(views: Reader, grid: Grid) -> Grid:
     push_relabel.solve(excess, residual, layout.step)
     if np.any(excess > 0):
         raise CertificateError(
-            "the preflow cannot be completed to a flow: have the capacities been changed since the solve?"
+            "the preflow cannot be completed to a flow; were the capacities changed after the solve?"
         )
     attach_kernel(sink_side, grid.residual, residual, source, minus_sink, layout.step, excess)
     return grid._replace(excess=excess, residual=residual)
@@ -90,6 +90,6 @@ def _terminals(views: Reader, grid: Grid) -> np.ndarray:
 
 
 def _sink_side(grid: Grid) -> np.ndarray:
-    """Pixels that can reach the sink: one search, since a solver left nothing to push."""
+    """Pixels that can reach the sink: one search, since no excess can be pushed in a solved grid."""
     sink_side, _ = push_relabel.solve(grid.excess, grid.residual, grid.step)
     return sink_side

@@ -1,4 +1,4 @@
-"""The result of a solve: value, labels, residuals, flows, and the certificate that proves them."""
+"""`Cut`, the result of a solve: value, labels, residuals, flow, and a certificate of optimality."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -17,25 +17,25 @@ __all__ = ["CertificateError", "Cut"]
 
 
 class Solved(NamedTuple):
-    """What a cut was made from, on the host: the caller's arrays and the solver's final state.
+    """The problem of a cut and the solver's final state, on the host.
 
-    A grid without pixels has neither views nor a state.
+    views and grid are None for a grid without pixels.
     """
 
     problem: Problem
     views: Reader | None
     grid: Grid | None
-    completed: list  # the grid of the completed flow once asked for
+    completed: list  # empty, or the grid of the completed flow
 
 
 class LazySolved:
-    """The `Solved` of a cut, made when it is first asked for: a state on a GPU is fetched only then.
+    """The `Solved` of a cut, created on first use: a state on a GPU is copied to the host only then.
 
-    A pickled copy holds the `Solved` itself, or nothing if the solver had gone on with the state.
+    A pickled copy holds the `Solved` itself, or nothing if the solver has modified the state since.
 
-    source    a `Solved`, or an object whose `solved()` makes one, and whose `given()` is the problem as it is then
-    solver    its `epoch` changes when it goes on with the state; None: the state is the cut's own
-    library   whose arrays the caller passed on a GPU, and gets back; None: arrays on the host
+    source    a `Solved`, or an object with `solved()`, which creates one, and `given()`, which reads the problem again
+    solver    its `epoch` changes when it modifies the state; None: the state belongs to the cut
+    library   library of the caller's arrays on a GPU, and of the arrays returned; None: arrays on the host
     """
 
     def __init__(self, source, solver=None, library: str | None = None):
@@ -52,15 +52,15 @@ class LazySolved:
     def __call__(self) -> Solved:
         if not self.is_current:
             raise RuntimeError(
-                "the solver has been updated since: call residual(), flow() and check() of a cut before the next "
-                "update() or solve() of its solver"
+                "this cut is stale: its Solver was updated or solved again; call residual(), flow() and check() "
+                "before that"
             )
         if not isinstance(self._source, Solved):
-            self._source = self._source.solved()  # lets go of the memory on the GPU
+            self._source = self._source.solved()  # drops the reference to the memory on the GPU
         return self._source
 
     def again(self) -> Solved:
-        """The same with the caller's arrays as they are now: those on a GPU are copied to the host again."""
+        """The `Solved` for the current contents of the caller's arrays; those on a GPU are copied to the host again."""
         solved = self()
         if self._given is None:
             return solved
@@ -75,38 +75,37 @@ class LazySolved:
 
 
 def _restored(problem: Problem, grid: Grid | None) -> LazySolved:
-    """A pickled `LazySolved`."""
+    """Recreate a pickled `LazySolved`."""
     views = None if grid is None else reader(problem, grid.layout)
     return LazySolved(Solved(problem, views, grid, []))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Cut(Result):
-    """A minimum cut, and the maximum flow it belongs to.
+    """A minimum cut and its maximum flow.
 
     Attributes
     ----------
     value : int or float
-        Capacity of the cut, which is the value of the maximum flow; summed from the capacities passed in.
+        Capacity of the cut, which equals the value of the maximum flow; summed from the caller's capacities.
     labels : ndarray of bool, the grid's shape
-        An array of the caller's library on the GPU if the capacities lay there; so are residuals and flows.
         True on the source side.  A pixel is on the sink side if and only if it can still reach the sink in
         the final residual graph; that set is the same for every maximum flow.  False outside the mask.
+        An array of the caller's library on the GPU if the capacities are on the GPU, as are residuals and flows.
     device, method : str
-        What ran.
+        Device and method that ran.
     stats : dict
-        Counts of the solver (pushes, relabels, ...), "seconds" by phase, "dtype" of the residuals and "unit":
-        1 for integers; floats were rounded down to multiples of this power of two.
+        Counters of the solver (pushes, relabels, ...), "seconds" per phase, "dtype" of the residuals, and "unit":
+        1 for integers, or the power of two to whose multiples floats were rounded down.
 
     Notes
     -----
-    `residual`, `flow` and `check` read the capacities again: arrays passed to the solver are kept by
-    reference, not copied, so they answer for the problem solved only as long as those arrays are left
-    unchanged.
+    `residual`, `flow` and `check` read the capacities again.  The arrays passed to `max_flow` are kept by
+    reference, not copied, so the results are valid only as long as those arrays are unchanged.
 
     Copies made by `pickle` and `copy.deepcopy` hold the capacities, the solver's state and the labels on the host.
-    The cut of a `Solver` that has been updated since is copied without them: `residual`, `flow` and `check` of the
-    copy raise RuntimeError, as those of the cut itself.
+    A stale cut, whose `Solver` was updated or solved again, is copied without them: `residual`, `flow` and `check` of
+    the copy raise RuntimeError, as those of the cut itself.
     """
 
     value: int | float
@@ -117,18 +116,18 @@ class Cut(Result):
     _solved: LazySolved = field(repr=False)
 
     def residual(self, offset: Offset) -> np.ndarray:
-        """Residual capacity p -> p + offset under the flow that gave the cut, the grid's shape.
+        """Residual capacity p -> p + offset under the preflow of the cut, in the grid's shape.
 
-        That flow is a preflow: excess that cannot reach the sink may have been left where it got stuck.
-        Raises ValueError for an offset that has no edges, nor its opposite.
+        A preflow may leave excess at pixels from which it cannot reach the sink.
+        Raises ValueError if neither the offset nor its opposite has edges.
         """
         return self._give(self._arc(offset, lambda solved: solved.grid))
 
     def flow(self, offset: Offset) -> np.ndarray:
-        """Net flow p -> p + offset of a maximum flow, the grid's shape; negative where it runs the other way.
+        """Net flow p -> p + offset of a maximum flow, in the grid's shape; negative for flow p + offset -> p.
 
-        The first call completes the preflow to a flow: what got stuck goes back to the source.
-        Raises ValueError for an offset that has no edges, nor its opposite.
+        The first call completes the preflow to a flow: the remaining excess returns to the source.
+        Raises ValueError if neither the offset nor its opposite has edges.
         """
         residual = self._arc(offset, completed_grid)
         solved = self._solved()
@@ -138,25 +137,25 @@ class Cut(Result):
         return self._give(arc_of(original, self._known(offset)) - residual)
 
     def check(self) -> None:
-        """Prove the cut minimal and the labels right, from the capacities passed in; raises CertificateError.
+        """Certify that the cut is minimal and the labels are right, from the caller's capacities.
 
-        The residuals keep every capacity, the excesses are what the flow leaves, nothing can pass from the
-        source side to the sink side any more, every pixel of the sink side reaches the sink, and the value is
-        the cut's.
+        Raises CertificateError unless the residuals fit the capacities, the excesses equal what the flow leaves, no
+        residual arc leads from the source side to the sink side, every pixel of the sink side reaches the sink, and
+        the value is the capacity of the cut.
         """
         problem, views, grid, _ = self._solved.again()
         certify(self.value, to_host(self.labels), problem, views, grid)
 
     def _check_for(self, source, sink, edges) -> None:
-        """As `check`, but for capacities on the host that are made again from what the caller passed."""
+        """As `check`, for capacities on the host that were computed again from the caller's arguments."""
         solved = self._solved()
         problem = check_problem(source, sink, edges, None)._replace(bound=solved.problem.bound)
         views, grid = None, solved.grid
         if (problem.shape, problem.is_float) != (solved.problem.shape, solved.problem.is_float):
-            raise CertificateError("the cut is of another problem")
+            raise CertificateError("the cut belongs to another problem")
         if grid is not None:
             if make_layout(problem.shape, problem.edges) != grid.layout:
-                raise CertificateError("the cut is of another problem")
+                raise CertificateError("the cut belongs to another problem")
             views = reader(problem, grid.layout)
         certify(self.value, to_host(self.labels), problem, views, grid)
 
@@ -176,22 +175,24 @@ class Cut(Result):
 
 
 def known_offset(offset, ndim: int, edges) -> Offset:
-    """An offset that has edges, or whose opposite has; else ValueError."""
+    """The offset, if it or its opposite has edges; else ValueError."""
     offset = check_offset(offset, ndim)
     if offset not in edges and tuple(-i for i in offset) not in edges:
-        raise ValueError(f"offset {offset} has no edges; there are {', '.join(map(str, edges)) or 'none'}")
+        raise ValueError(
+            f"offset {offset} has no edges; the offsets of edges are {', '.join(map(str, edges)) or 'none'}"
+        )
     return offset
 
 
 def completed_grid(solved: Solved) -> Grid:
-    """The grid of a true flow, made once."""
+    """The grid of the completed flow, computed once."""
     if not solved.completed:
         solved.completed.append(complete(solved.views, solved.grid))
     return solved.completed[0]
 
 
 def arc_of(grid: Grid, offset: Offset) -> np.ndarray:
-    """A copy of one arc's residuals in the caller's measure, the grid's shape."""
+    """A copy of the residuals of one arc, in the caller's unit and the grid's shape."""
     layout = grid.layout
     if offset not in layout.offsets:  # longer than the grid
         values = np.zeros(layout.shape, grid.residual.dtype)

@@ -1,7 +1,7 @@
-"""The capacity of a cut, summed from the caller's own arrays.
+"""The capacity of a cut, summed from the caller's arrays.
 
-Integers are summed exactly: int64 arrays in two halves of 32 bits, whose sums cannot overflow.  Floats as
-float64, and with them what their rounding to units has lost (see gridcut/core/units.py).
+Integers are summed exactly: int64 arrays in two halves of 32 bits, whose sums cannot overflow.  Floats are summed as
+float64, together with the loss by rounding to units (see gridcut/core/units.py).
 """
 
 import math
@@ -16,11 +16,11 @@ from gridcut.device import kernel
 
 
 class Measured(NamedTuple):
-    """A cut of float capacities, in the caller's measure.
+    """A cut of float capacities, in the caller's unit.
 
-    value     its capacity
-    reduced   the same without what the two terminals of a pixel have in common, if the problem is clamped
-    loss      how much less `reduced` is after rounding
+    value     capacity of the cut
+    reduced   the same, without the common part of the two terminals of each pixel if the problem is clamped
+    loss      difference by which rounding reduces `reduced`
     """
 
     value: float
@@ -30,14 +30,14 @@ class Measured(NamedTuple):
 
 @kernel
 def lost(value, scale):
-    """What rounding a capacity takes away."""
+    """The loss by rounding one capacity."""
     exact = value * scale[0] * scale[1]
     return value - np.float64(np.int64(exact if exact < scale[2] else scale[2])) * scale[3]
 
 
 @kernel
 def terminal_kernel(capacity, mask, labels, side, scale, extent, first, last, zero):
-    """Sum of a terminal's capacities over the pixels whose label is `side`, on lines first..last, and their loss."""
+    """Sum of a terminal's capacities over the pixels of label `side` on lines first..last, and the loss."""
     total = zero
     loss = 0.0
     c2 = capacity.stride[2]
@@ -60,7 +60,7 @@ def terminal_kernel(capacity, mask, labels, side, scale, extent, first, last, ze
 
 @kernel
 def differences_kernel(source, sink, mask, labels, scale, extent, first, last):
-    """What pixels on lines first..last pay of the difference of their terminals, the loss, and what these share."""
+    """Sums over lines first..last: cut part of the terminals' differences, its loss, and the terminals' common part."""
     total = 0.0
     loss = 0.0
     shared = 0.0
@@ -129,7 +129,7 @@ def to_sink_kernel(sink, mask, scale, extent, first, last):
 
 
 def halves(capacity: Plane, is_float: bool) -> list[tuple[Plane, int]]:
-    """Planes whose sums fit into 64 bits, and by how many bits each counts more."""
+    """Planes whose sums fit into 64 bits, each with the number of bits by which its sum is shifted left."""
     if is_float or capacity.data.dtype != np.int64:
         return [(capacity, 0)]
     start, stride = 2 * capacity.start, tuple(2 * s for s in capacity.stride)
@@ -141,9 +141,9 @@ def halves(capacity: Plane, is_float: bool) -> list[tuple[Plane, int]]:
 
 
 def capacity_to_sink(views: Reader, unit: float | int, lines: tuple[int, int] | None = None) -> int:
-    """Sum of all capacities to the sink in units; of a clamped problem, by how much they exceed those of the source.
+    """Sum of all capacities to the sink in units; of a clamped problem, their excess over those from the source.
 
-    lines: of these alone, as `Reader.bands` counts them
+    lines: restrict the sum to these lines, (first, last) as `Reader.bands` counts them
     """
     layout = views.layout
     extent = layout.extent
@@ -159,13 +159,13 @@ def capacity_to_sink(views: Reader, unit: float | int, lines: tuple[int, int] | 
 def cut_capacity(views: Reader, labels: np.ndarray, is_float: bool, lines=None) -> int | float:
     """Capacity of the cut between labels True and False; one pass over the arrays, no memory.
 
-    lines: what begins on these alone, (first, last) as `Reader.bands` counts them.
+    lines: restrict the sum to pixels on these lines and arcs that leave them, (first, last) as in `Reader.bands`
     """
     return add_up([capacity for capacity, _ in _terms(views, labels, is_float, None, lines)])
 
 
 def measure_cut(views: Reader, labels: np.ndarray, unit: float, lines=None) -> Measured:
-    """The same for float capacities with what rounding to this unit has lost."""
+    """The same for float capacities, with the loss by rounding to this unit."""
     scale = scale_of(unit, views.bound)
     if views.bound is None:
         totals, losses = zip(*_terms(views, labels, True, scale, lines), strict=True)
@@ -214,7 +214,7 @@ def _terms(views: Reader, labels: np.ndarray, is_float: bool, scale, lines) -> l
 
 
 def add_up(numbers) -> int | float:
-    """The sum of integers, or of floats: infinite where it is no float."""
+    """The sum of integers, or of floats: inf if it exceeds the largest float."""
     if not any(isinstance(n, float) for n in numbers):
         return sum(numbers)
     try:

@@ -1,4 +1,4 @@
-"""Whether a cut of float capacities is good enough, and what to solve again if it is not; see gridcut/core/units.py."""
+"""Whether a cut of float capacities is accurate enough, and the bound for another solve; see gridcut/core/units.py."""
 
 import math
 from collections.abc import Callable
@@ -8,35 +8,36 @@ import numpy as np
 from gridcut.core.cut_capacity import Measured
 from gridcut.core.problem import Problem
 from gridcut.core.terms import ends, pixel_at
-from gridcut.core.units import ABOVE, LARGEST, LOSS, choose_unit
+from gridcut.core.units import BOUND_MARGIN, MAX_FLOAT, MAX_LOSS, choose_unit
 
 
 def next_bound(cut: Measured, unit: float, largest: Callable[[], list]) -> float | None:
-    """What to clamp capacities to in another solve, or None if the cut will do.
+    """The bound to which another solve clamps capacities, or None if the cut is accurate enough.
 
-    unit, largest   of the solve that found it, and what makes the list that `choose_unit` takes
+    unit      unit of the solve that found the cut
+    largest   returns the list that `choose_unit` accepts
 
-    Raises ValueError if no finer unit can be had.
+    Raises ValueError if no finer unit is possible.
     """
-    if cut.loss <= LOSS * cut.reduced:
+    if cut.loss <= MAX_LOSS * cut.reduced:
         return None
-    bound = min(cut.reduced * ABOVE, LARGEST)
+    bound = min(cut.reduced * BOUND_MARGIN, MAX_FLOAT)
     if choose_unit(largest(), bound)[0] >= unit:
         raise ValueError(
-            f"source, sink and edges differ too much in size: a cut of capacity {cut.reduced:.6g} is found only to "
-            f"within {cut.loss:.3g}; scale them to integers, or set those to 0 that are too small to count"
+            f"source, sink and edges differ too much in size: a cut of capacity {cut.reduced:.6g} is known only to "
+            f"within {cut.loss:.3g}; scale them to integers, or set negligible capacities to 0"
         )
     return bound
 
 
 def check_finite(value: float, problem: Callable[[], Problem], labels: Callable[[], np.ndarray]) -> None:
-    """ValueError if the capacity of a minimum cut is no float; problem and labels, made on the host then."""
+    """Raise ValueError if the capacity of a minimum cut is infinite; `problem` and `labels` return host data for it."""
     if value == math.inf:
         raise infinite_cut(problem(), labels())
 
 
 def infinite_cut(problem: Problem, labels: np.ndarray) -> ValueError:
-    """The error for a minimum cut of infinite capacity, which names what it cuts."""
+    """The error for a minimum cut of infinite capacity; its message contains an infinite capacity that is cut."""
     for name, cut in _infinite(problem, labels):
         if cut is not None:
             return ValueError(
@@ -50,7 +51,7 @@ def infinite_cut(problem: Problem, labels: np.ndarray) -> ValueError:
 
 
 def _infinite(problem: Problem, labels: np.ndarray):
-    """The first infinite capacity that a cut has, of each array, with the array's name; None: it has none."""
+    """For each array, its name and the first of its infinite capacities in the cut, or None."""
     used = np.ones(problem.shape, bool) if problem.mask is None else problem.mask
     whole = ends(problem.shape, ())[0]
     for name, array, side in (("source", problem.source, ~labels), ("sink", problem.sink, labels)):

@@ -1,7 +1,7 @@
-"""Reading a caller's arrays into the grid: one pass over the capacities, checked as they pass.
+"""Loading the caller's arrays into the grid: one pass over the capacities, which also validates them.
 
-Arrays of any layout are read where they lie, scalars too.  Lines are loaded in bands small enough that what
-all arrays contribute to a pixel meets in the cache.
+Arrays of any memory layout and scalars are read in place.  Lines are loaded in bands that are small enough for
+the entries of all arrays for a pixel to be in the cache together.
 """
 
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from gridcut.core.terms import ends
 from gridcut.core.units import choose_unit, clamp_kernel, difference, scale_of, units
 from gridcut.device import kernel
 
-BAND = 1 << 14  # pixels loaded from all arrays before the next ones: what fits into a core's second cache
+BAND_PIXELS = 1 << 14  # pixels loaded from all arrays before the next band; fits into a core's L2 cache
 INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
 NOTHING = np.zeros((), np.int32)
@@ -23,7 +23,7 @@ NOTHING = np.zeros((), np.int32)
 class Plane(NamedTuple):
     """A capacity array as kernels read it: pixel (z, y, x) is data[start + z * s0 + y * s1 + x * s2].
 
-    One compiled version serves contiguous, strided, reversed, read-only and 0-d arrays (all strides 0).
+    The same compiled kernel reads contiguous, strided, reversed, read-only and 0-d arrays (all strides 0).
     """
 
     data: np.ndarray
@@ -31,12 +31,12 @@ class Plane(NamedTuple):
     stride: tuple[int, int, int]
 
     def shifted(self, offset3) -> "Plane":
-        """Reads pixel p + offset where this one reads p."""
+        """The plane that reads pixel p + offset where this one reads p."""
         return self._replace(start=self.start + sum(o * s for o, s in zip(offset3, self.stride, strict=True)))
 
 
 class _Memory:
-    """Hands numpy the memory of an array as one flat writeable array, which numba types in only one way."""
+    """Expose the memory of an array to numpy as a flat writeable array, so that numba sees a single array type."""
 
     def __init__(self, owner, address, length):
         self.owner = owner
@@ -51,10 +51,10 @@ class _Memory:
 def plane(array: np.ndarray, shape: tuple[int, ...]) -> Plane:
     """`array`, of this shape or 0-d, as kernels read it; no copy."""
     strides = tuple(s // array.itemsize for s in array.strides) if array.ndim else (0,) * len(shape)
-    # Axes of length 1 may carry any stride, and must not widen the window.
-    reach = [(d - 1) * s for d, s in zip(shape, strides, strict=True)]
-    below = sum(r for r in reach if r < 0)
-    above = sum(r for r in reach if r > 0)
+    # Axes of length 1 may have any stride, which must not enlarge the window.
+    spans = [(d - 1) * s for d, s in zip(shape, strides, strict=True)]
+    below = sum(span for span in spans if span < 0)
+    above = sum(span for span in spans if span > 0)
     address = array.__array_interface__["data"][0] + below * array.itemsize
     data = np.asarray(_Memory(array, address, above - below + 1))
     return Plane(data, -below, (0,) * (3 - len(shape)) + strides)
@@ -64,13 +64,13 @@ def mask_plane(mask: np.ndarray | None, shape: tuple[int, ...]) -> Plane | None:
     return None if mask is None else plane(mask.view(np.uint8), shape)
 
 
-# Indices below are never negative; saying so by uint64 spares numba's test for indices counted from the end,
-# and lets the loops along a line become vector instructions.
+# Indices below are never negative.  As uint64 they need no test by numba for indices counted from the end, and the
+# loops along a line can be vectorised.
 
 
 @kernel
 def load_terminals_kernel(source, sink, mask, scale, extent, stride, head, first, last, excess):
-    """excess = source - sink on lines first..last; the bitwise or of all that was read from each."""
+    """Set excess = source - sink on lines first..last; the bitwise or of all values read from each."""
     seen_source = np.int64(0)
     seen_sink = np.int64(0)
     s2, t2 = source.stride[2], sink.stride[2]
@@ -93,7 +93,7 @@ def load_terminals_kernel(source, sink, mask, scale, extent, stride, head, first
 
 @kernel
 def load_differences_kernel(source, sink, mask, scale, extent, stride, head, excess):
-    """excess = source - sink of a clamped problem, as far as it goes without the arcs."""
+    """Set excess = source - sink of a clamped problem, before clamping by the arcs (`clamp_kernel`)."""
     for z in range(extent[0]):
         for y in range(extent[1]):
             s = source.start + z * source.stride[0] + y * source.stride[1]
@@ -109,7 +109,7 @@ def load_differences_kernel(source, sink, mask, scale, extent, stride, head, exc
 
 @kernel
 def load_arc_kernel(capacity, mask, far_mask, scale, extent, offset, stride, head, first, last, step, k, residual):
-    """residual of arc k on lines first..last, where it stays inside; the bitwise or of all that was read."""
+    """Load the residuals of arc k on lines first..last, inside the grid; the bitwise or of all values read."""
     arcs = len(step)
     seen = np.int64(0)
     c2 = capacity.stride[2]
@@ -132,7 +132,7 @@ def load_arc_kernel(capacity, mask, far_mask, scale, extent, offset, stride, hea
 
 @kernel
 def load_all_arcs_kernel(capacities, scale, extent, offsets, stride, head, first, last, step, residual):
-    """The same for all arcs at once: for arrays of one kind and stride, and no mask."""
+    """The same for all arcs in one pass: for arrays of the same dtype and strides, and no mask."""
     arcs = len(step)
     width = extent[2]
     c0, c1, c2 = capacities[0].stride
@@ -147,7 +147,7 @@ def load_all_arcs_kernel(capacities, scale, extent, offsets, stride, head, first
         inner = True
         for k in range(arcs):
             inner &= 0 <= z + offsets[k][0] < extent[0] and 0 <= y + offsets[k][1] < extent[1]
-        # From a to b every arc stays inside; the rest is asked arc by arc.
+        # From a to b every arc stays inside the grid; the other pixels are tested for each arc.
         a = low if inner else width
         b = max(a, high)
         c = z * c0 + y * c1
@@ -177,7 +177,7 @@ def load_all_arcs_kernel(capacities, scale, extent, offsets, stride, head, first
 
 @kernel
 def largest_kernel(capacity, mask, far_mask, extent, offset, zero):
-    """The largest capacity that is used (offset 0: a terminal's), and whether one is negative or NaN."""
+    """The largest capacity in use (offset 0: of a terminal), and whether one is negative or NaN."""
     largest = zero
     bad = False
     for z in range(max(0, -offset[0]), min(extent[0], extent[0] - offset[0])):
@@ -197,7 +197,7 @@ def largest_kernel(capacity, mask, far_mask, extent, offset, zero):
 
 
 class Reader(NamedTuple):
-    """A problem's arrays as kernels read them: what each arc and each terminal is loaded from; bound: as in Problem."""
+    """The planes from which kernels read each terminal and each arc of a problem; bound: as in Problem."""
 
     layout: Layout
     source: Plane
@@ -211,16 +211,16 @@ class Reader(NamedTuple):
         return None if self.mask is None else self.mask.shifted(offset3)
 
     def bands(self, lines: tuple[int, int] | None = None):
-        """Ranges of lines of the last axis, about BAND pixels each; of all lines or of (first, last) alone."""
+        """Ranges of lines of the last axis, about BAND_PIXELS pixels each; of all lines, or of (first, last) only."""
         extent = self.layout.extent
         begin, end = lines or (0, extent[0] * extent[1])
-        height = max(1, BAND // extent[2])
+        height = max(1, BAND_PIXELS // extent[2])
         for first in range(begin, end, height):
             yield first, min(end, first + height)
 
 
 def reader(problem: Problem, layout: Layout) -> Reader:
-    """Views of the caller's arrays; an arc without its own reads that of its opposite at the other end."""
+    """Views of the caller's arrays; an arc without an array of its own reads its opposite's at the other end."""
     shape = problem.shape
     arcs = []
     for k, offset in enumerate(layout.offsets):
@@ -244,8 +244,8 @@ def reader(problem: Problem, layout: Layout) -> Reader:
 def load(problem: Problem) -> tuple[Grid, Reader]:
     """The grid of a checked problem that is not empty, and the views it was read through.
 
-    Integers are loaded as int32 at once, and again as int64 if what was seen asks for it.  Time and memory:
-    one pass; the grid's arrays and nothing else.
+    Integers are loaded as int32, and again as int64 if the values read require it.  Time: one pass; memory: the
+    grid's arrays only.
     """
     layout = make_layout(problem.shape, problem.edges)
     views = reader(problem, layout)
@@ -256,7 +256,7 @@ def load(problem: Problem) -> tuple[Grid, Reader]:
     grid, seen = fill(views, np.int32, 1)
     if min(seen) >= 0 and sum(seen) <= INT32_MAX:
         return grid, views
-    # What was seen bounds the largest capacities from above within a factor of two, so ask for them exactly.
+    # The bitwise or bounds the largest capacities from above within a factor of two, so compute them exactly.
     if integer_type(largest_capacities(problem, views)) == np.int32:
         return grid, views
     del grid
@@ -302,9 +302,9 @@ def fill(views: Reader, dtype, unit) -> tuple[Grid, list[int]]:
 
 
 def largest_capacities(problem: Problem, views: Reader, line: int = 0) -> list:
-    """Largest used capacity of source, sink and each arc; ValueError for a negative one or NaN.
+    """Largest capacity in use of source, sink and each arc; raises ValueError for a negative capacity or NaN.
 
-    line: where the problem begins in the caller's arrays, for the message.
+    line: first line of the problem in the caller's arrays, for the message
     """
     layout = views.layout
     jobs = [("source", problem.source, views.source, None), ("sink", problem.sink, views.sink, None)]
@@ -325,22 +325,22 @@ def largest_capacities(problem: Problem, views: Reader, line: int = 0) -> list:
 
 
 def used_pixels(problem: Problem, offset: Offset | None) -> np.ndarray:
-    """Where an entry of edges[offset] counts: both ends inside the grid and the mask; None: a terminal's."""
+    """Where an entry of edges[offset] is used: both ends inside the grid and the mask; None: of a terminal."""
     used = np.ones(problem.shape, bool) if problem.mask is None else problem.mask.copy()
     if offset is not None:
         far = np.zeros(problem.shape, bool)
-        near, there = ends(problem.shape, (offset,))
-        far[near] = used[there]
+        near, other = ends(problem.shape, (offset,))
+        far[near] = used[other]
         used &= far
     return used
 
 
 def integer_type(largest: list) -> type:
-    """What holds all sums round a pixel, given the largest capacities of source, sink and every arc."""
+    """The type that holds all sums of capacities incident to a pixel; largest: of source, sink and each arc."""
     total = sum(largest)
     if total > INT64_MAX:
         raise ValueError(
-            "source, sink and edges are too large: the largest capacities round a pixel add up to "
-            f"{total}, the limit is {INT64_MAX}"
+            f"source, sink and edges are too large: the capacities incident to a pixel can sum to {total}, "
+            f"the limit is {INT64_MAX}; scale them down"
         )
     return np.int32 if total <= INT32_MAX else np.int64

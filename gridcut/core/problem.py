@@ -1,7 +1,7 @@
-"""The border of gridcut: what a caller may pass, checked once and brought to one form.
+"""`Problem`, and the validation of the arguments of gridcut's functions, which converts them to one form.
 
-Below this file nothing is checked again.  Values (negative, NaN, too large) are seen by the loading kernels
-in gridcut/core/load.py, which read every capacity anyway; `first_bad` here finds the pixel to name in the message.
+No other file checks them again.  Invalid values (negative, NaN, too large) are detected by the loading kernels of
+gridcut/core/load.py, which read every capacity anyway; `first_bad` finds the pixel for the message.
 """
 
 import operator
@@ -18,20 +18,22 @@ from gridcut.device.arrays import DeviceArray, on_device, widened, wrap_device_a
 Offset = tuple[int, ...]
 
 DTYPES = tuple(np.dtype(t) for t in (np.uint8, np.uint16, np.int32, np.int64, np.float32, np.float64))
-# Kinds that fit into one of DTYPES without loss; bool is read as uint8.
+# Types that convert to one of DTYPES without loss; bool is read as uint8.
 WIDER = {"int8": np.int32, "int16": np.int32, "uint32": np.int64, "float16": np.float32}
+
+STORED_LIBRARIES = ("h5py", "netCDF4", "tensorstore", "zarr")  # libraries whose arrays are on disk
 
 
 class Problem(NamedTuple):
-    """A checked problem; the arrays are the caller's own where their kind allows it, and are never written.
+    """A checked problem; the arrays are the caller's own if their type allows it, and are never written.
 
     source, sink     the grid's shape, or 0-d: the same capacity at every pixel
-    edges[offset]    the same, capacity from p to p + offset; an absent opposite means the same capacity back
+    edges[offset]    likewise, capacity from p to p + offset; if the opposite is absent, it has the same capacity
     mask             bool, the grid's shape, or None: all pixels take part
-    is_float         capacities are floats: the solvers work on multiples of one fixed-point unit
-    items            None, or the length of a batch: then arrays may have a leading axis of that length
-    library          None for arrays on the host; whose they are if they lie on a GPU: all that are not 0-d do
-    bound            None, or for floats what capacities are clamped to: see gridcut/core/units.py
+    is_float         capacities are floats: the solvers work on multiples of a fixed-point unit
+    items            None, or the length of a batch: arrays may then have a leading axis of that length
+    library          None for arrays on the host, or the library of arrays on a GPU (then all but the 0-d ones)
+    bound            None, or for floats the bound to which capacities are clamped: see gridcut/core/units.py
     """
 
     shape: tuple[int, ...]
@@ -45,7 +47,7 @@ class Problem(NamedTuple):
     bound: float | None = None
 
     def arrays(self):
-        """All capacity arrays with the names messages use."""
+        """All capacity arrays with their names in messages."""
         yield "source", self.source
         yield "sink", self.sink
         for offset, array in self.edges.items():
@@ -56,7 +58,7 @@ class Problem(NamedTuple):
         return 0 in self.shape or self.items == 0
 
     def changed(self, change) -> "Problem":
-        """With change(array) in the place of every array."""
+        """The problem with every array replaced by change(array)."""
         return self._replace(
             source=change(self.source),
             sink=change(self.sink),
@@ -65,7 +67,7 @@ class Problem(NamedTuple):
         )
 
     def on_host(self) -> "Problem":
-        """With all arrays on the host."""
+        """The problem with all arrays on the host."""
         if self.library is None:
             return self
         return self.changed(lambda a: a.host() if isinstance(a, DeviceArray) else a)._replace(library=None)
@@ -78,7 +80,7 @@ class Problem(NamedTuple):
 
 
 def check_problem(source, sink, edges, mask) -> Problem:
-    """Check kinds and shapes of the arguments of `max_flow` and `Solver`; raises TypeError or ValueError."""
+    """Check types and shapes of the arguments of `max_flow` and `Solver`; raises TypeError or ValueError."""
     source = as_array("source", source)
     sink = as_array("sink", sink)
     shape = source.shape or sink.shape
@@ -94,28 +96,28 @@ def check_problem(source, sink, edges, mask) -> Problem:
 
 
 def finished(problem: Problem) -> Problem:
-    """With what follows from all the arrays together; TypeError if some lie on a GPU and some on the host."""
+    """The problem with is_float and library set; TypeError if some arrays are on a GPU and some on the host."""
     is_float = any(array.dtype.kind == "f" for _, array in problem.arrays())
     return problem._replace(is_float=is_float, library=library_of(problem))
 
 
 def library_of(problem: Problem) -> str | None:
-    """Whose the arrays are if they lie on a GPU."""
+    """The library of the arrays if they are on a GPU, else None."""
     arrays = [*problem.arrays(), *([] if problem.mask is None else [("mask", problem.mask)])]
-    there = [(name, array.library) for name, array in arrays if isinstance(array, DeviceArray)]
-    here = [name for name, array in arrays if not isinstance(array, DeviceArray) and array.ndim]
-    if not there:
+    on_gpu = [(name, array.library) for name, array in arrays if isinstance(array, DeviceArray)]
+    on_host = [name for name, array in arrays if not isinstance(array, DeviceArray) and array.ndim]
+    if not on_gpu:
         return None
-    if here:
+    if on_host:
         raise TypeError(
-            f"{there[0][0]} lies on the GPU and {here[0]} on the host: copy one to the other, "
-            "so that all arrays lie in one place"
+            f"{on_gpu[0][0]} is on the GPU and {on_host[0]} on the host; copy one of them, "
+            "so that all arrays are on the same device"
         )
-    return there[0][1]
+    return on_gpu[0][1]
 
 
 def as_array(name: str, value) -> np.ndarray | DeviceArray:
-    """An array of one of DTYPES, on the host or on a GPU; the same memory when it is one already."""
+    """An array of one of DTYPES, on the host or on a GPU; shares memory with `value` if possible."""
     if not on_device(value):
         return as_capacity(name, value)
     array = as_device_array(name, value)
@@ -134,14 +136,14 @@ def as_array(name: str, value) -> np.ndarray | DeviceArray:
 def as_device_array(name: str, value) -> DeviceArray:
     if not cuda_is_available():
         raise TypeError(
-            f"{name} is an array on a GPU; copy it to the host first: no solver here can reach it "
-            "(cutmatch's extra cuda13 or cuda12 brings numba-cuda)"
+            f"{name} is an array on a GPU; copy it to the host first, or install numba-cuda "
+            "(cutmatch's extra cuda13 or cuda12) to solve it on the GPU"
         )
     return wrap_device_array(name, value)
 
 
 def as_capacity(name: str, value) -> np.ndarray:
-    """An array on the host of one of DTYPES; the same memory when it is one already."""
+    """An array on the host of one of DTYPES; shares memory with `value` if possible."""
     array = plain_array(name, value)
     if array.dtype == np.bool_:
         array = array.view(np.uint8)
@@ -174,6 +176,21 @@ def check_mask(mask, shape: tuple[int, ...], items: int | None = None) -> np.nda
     return mask
 
 
+def is_stored(value) -> bool:
+    """Whether an argument is an array on disk, which is read by slices.
+
+    True for the arrays of STORED_LIBRARIES, and for other types with a shape, a dtype and slices that numpy cannot
+    convert as a whole (no ``__array__``).  All others, such as those of pandas, xarray, dask, JAX, or PyTorch on the
+    CPU, are read into memory.
+    """
+    if isinstance(value, np.ndarray | np.generic | list | tuple) or on_device(value):
+        return False
+    if not all(hasattr(value, name) for name in ("shape", "dtype", "ndim", "__getitem__")):
+        return False
+    libraries = {base.__module__.partition(".")[0] for base in type(value).__mro__}
+    return not libraries.isdisjoint(STORED_LIBRARIES) or not hasattr(value, "__array__")
+
+
 def check_mapping(edges) -> None:
     if not isinstance(edges, Mapping):
         raise TypeError(
@@ -197,7 +214,7 @@ def check_edges(edges, shape: tuple[int, ...], items: int | None = None) -> dict
 
 
 def check_offset(key, ndim: int, name: str = "edges") -> Offset:
-    """An offset as a tuple of `ndim` ints; a plain int is taken on a 1-D grid."""
+    """An offset as a tuple of `ndim` ints; on a 1-D grid an int is accepted."""
     items = key if isinstance(key, tuple | list | np.ndarray) else (key,)
     try:
         offset = tuple(operator.index(i) for i in items)
@@ -211,9 +228,9 @@ def check_offset(key, ndim: int, name: str = "edges") -> Offset:
 
 
 def first_bad(name: str, array: np.ndarray, shape: tuple[int, ...], used, line: int = 0) -> ValueError:
-    """The error for an array that holds a negative capacity or NaN among the used ones (None: all).
+    """The error for an array with a negative capacity or NaN at a pixel in `used` (None: all pixels).
 
-    line: where the array begins in the caller's.
+    line: first line of the array in the caller's array
     """
     values = np.broadcast_to(array, shape)
     bad = ~(values >= 0)
@@ -226,5 +243,7 @@ def first_bad(name: str, array: np.ndarray, shape: tuple[int, ...], used, line: 
 def bad_capacity(name: str, value, where: tuple[int, ...]) -> ValueError:
     """The error for a negative capacity or NaN."""
     if np.isnan(value):
-        return ValueError(f"{name} holds {value} at {where}; capacities must be numbers, inf for what may not be cut")
+        return ValueError(
+            f"{name} holds {value} at {where}; capacities must be numbers; use inf for arcs that must not be cut"
+        )
     return ValueError(f"{name} holds {value} at {where}; capacities must be 0 or more")

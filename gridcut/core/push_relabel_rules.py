@@ -1,7 +1,8 @@
-"""The rules of push-relabel at one pixel, written once for all variants and devices: scalars in and out.
+"""The rules of push-relabel at one pixel, shared by all variants and devices: scalars in and out.
 
-Heights count arcs to the sink: 1 where a pixel has capacity to the sink left, `ceiling` where it is cut off
-from the sink.  Symbols as in Łupińska, "Parallel implementation of flow and matching algorithms", section 4.
+Heights count arcs to the sink: 1 at a pixel with remaining capacity to the sink, `ceiling` at a pixel that is
+disconnected from the sink.  Symbols as in Łupińska, "Parallel implementation of flow and matching algorithms", 2011,
+section 4.
 """
 
 from gridcut.device import kernel
@@ -15,13 +16,13 @@ def push_amount(excess, residual):
 
 @kernel
 def is_admissible(height, neighbour):
-    """Algorithm 4.3: flow goes down by exactly one."""
+    """Algorithm 4.3: a push goes to a neighbour lower by exactly one."""
     return height == neighbour + 1
 
 
 @kernel
 def goes_down(height, lowest):
-    """Algorithm 4.5: flow goes to the lowest neighbour, however much lower it is."""
+    """Algorithm 4.5: a push goes to the lowest neighbour, however much lower it is."""
     return height > lowest
 
 

@@ -1,24 +1,24 @@
-"""How float capacities become integers: the unit, what infinite and huge ones count as, and how much that may lose.
+"""Conversion of float capacities to integers: the unit, clamping of infinite and huge capacities, and the loss.
 
-A capacity is rounded *down* to a multiple of the unit, a power of two.  The rounded problem then allows no flow that
-the true one forbids, so its minimum bounds the true minimum from below:
+A capacity is rounded *down* to a multiple of the unit, a power of two.  Every flow of the rounded problem is then
+feasible in the original problem, so the rounded minimum bounds the true minimum from below:
 
-    rounded cut  <=  true minimum  <=  capacity of the cut found,      the last less the first is called its *loss*
+    rounded cut  <=  true minimum  <=  capacity of the cut found;      the last minus the first is called the *loss*
 
-A loss of 0 proves value and labels exact: a residual arc of the rounded problem is one of the true problem.  Solvers
-accept a loss of LOSS times the cut; if it is more, they solve again with a finer unit.
+If the loss is 0, value and labels are exact, since every residual arc of the rounded problem is also one of the
+original problem.  Solvers accept a loss of MAX_LOSS times the cut; if it is larger, they solve again with a finer unit.
 
-Clamped problems.  A bound (`Problem.bound`, None in ordinary problems) makes room for a finer unit.  With one,
+Clamped problems.  A bound (`Problem.bound`, None in ordinary problems) permits a finer unit.  With a bound,
 
-  arcs        count as the bound and one unit at most.  The bound is at least the capacity of some cut, so no minimum
-              cut has an arc above it, neither before nor after.
-  terminals   count as their difference, e = source - sink, and that as in + 1 units at least below zero and as out + 1
-              at most, where in and out are what all arcs of the pixel carry.  Beyond that the side of the pixel is the
-              same in all minimum cuts.
+  arcs        have at most the bound plus one unit.  The bound is at least the capacity of some cut, so no minimum
+              cut contains an arc above it, neither before nor after clamping.
+  terminals   are replaced by their difference, e = source - sink, clamped to -(in + 1) <= e <= out + 1 units, where in
+              and out are the capacities of all arcs into and out of the pixel.  Outside that range the pixel is on the
+              same side in all minimum cuts.
 
-Both keep all minimum cuts and make no other cut cheaper than they are, so value, labels and ties stay the same.  The
-first bound is the largest float: then only infinite arcs are clamped, and a cut without any, if there is one, is found.
-The capacity of a cut found is the next bound.
+Both keep all minimum cuts and make no other cut cheaper than they are, so value, labels and ties are unchanged.  The
+first bound is the largest float: only infinite arcs are clamped, and a cut without infinite arcs is found if one
+exists.  The capacity of the cut found is the next bound.
 """
 
 import math
@@ -27,18 +27,18 @@ import numpy as np
 
 from gridcut.device import kernel
 
-FLOAT_BITS = 60  # capacities round a pixel add up to 2^60 units at most
-FINEST = 1074  # every float is a multiple of 2^-1074
-LARGEST = float(np.finfo(np.float64).max)
-CLAMP = 2.0**24  # terminals that are larger than all arcs by more are clamped before the first solve
-LOSS = 2.0**-31  # of the cut, which is less than the certificate's tolerance
-ABOVE = 1 + 2.0**-20  # a bound above the capacity of a cut, whatever the order of its sum
-WHOLE = 2.0**62  # units that no capacity reaches
+FLOAT_BITS = 60  # capacities incident to a pixel sum to at most 2^60 units
+MAX_UNIT_EXPONENT = 1074  # every float is a multiple of 2^-1074
+MAX_FLOAT = float(np.finfo(np.float64).max)
+CLAMP_RATIO = 2.0**24  # terminals more than this many times all arcs are clamped before the first solve
+MAX_LOSS = 2.0**-31  # share of the cut; less than the certificate's tolerance
+BOUND_MARGIN = 1 + 2.0**-20  # bound divided by the capacity of the cut, whatever the order of its sum
+CAPACITY_LIMIT = 2.0**62  # more units than any capacity has
 
 
 @kernel
 def units(value, scale):
-    """A capacity in units of the grid: itself, or for floats rounded down and clamped."""
+    """A capacity in units of the grid: the integer, or the float rounded down and clamped."""
     if scale is None:
         return np.int64(value)
     exact = value * scale[0] * scale[1]
@@ -47,17 +47,17 @@ def units(value, scale):
 
 @kernel
 def difference(source, sink, scale):
-    """source - sink in units, rounded towards 0: the terminals of a pixel of a clamped problem, not clamped yet."""
+    """source - sink in units, rounded towards 0: the terminals of a pixel of a clamped problem, before clamping."""
     rest = np.float64(source) - np.float64(sink)
-    if not (rest < 0 or rest > 0):  # NaN: both are infinite, which every cut pays
+    if not (rest < 0 or rest > 0):  # NaN: both are infinite, so every cut is
         return np.int64(0)
     exact = rest * scale[0] * scale[1]
-    return np.int64(max(-WHOLE, min(WHOLE, exact)))
+    return np.int64(max(-CAPACITY_LIMIT, min(CAPACITY_LIMIT, exact)))
 
 
 @kernel
 def clamp_kernel(excess, residual, step, head):
-    """Clamp the terminals of all pixels, given the arcs they have: the state of a solver before it begins."""
+    """Clamp the terminals of all pixels by their arcs, in the initial state of a solver."""
     arcs = len(step)
     for p in range(head, excess.size - head):
         out = np.int64(1)
@@ -69,12 +69,12 @@ def clamp_kernel(excess, residual, step, head):
 
 
 def exponent_of(unit: float) -> int:
-    """e for a unit of 2^-e."""
+    """The exponent e of a unit 2^-e."""
     return 1 - math.frexp(unit)[1]
 
 
 def scale_of(unit: float | int, bound: float | None) -> tuple[float, float, float, float] | None:
-    """What kernels multiply floats with, in two steps as 2^1074 is no float; the most units; the unit.
+    """Two factors by which kernels multiply floats (2^1074 is not a float), the maximum number of units, and the unit.
 
     None for integers.
     """
@@ -82,29 +82,29 @@ def scale_of(unit: float | int, bound: float | None) -> tuple[float, float, floa
         return None
     exponent = exponent_of(unit)
     first = min(exponent, 1022)
-    most = WHOLE
+    most = CAPACITY_LIMIT
     if bound is not None and math.frexp(bound)[1] + exponent <= FLOAT_BITS:
-        most = min(WHOLE, math.floor(math.ldexp(bound, exponent)) + 1.0)
+        most = min(CAPACITY_LIMIT, math.floor(math.ldexp(bound, exponent)) + 1.0)
     return math.ldexp(1.0, first), math.ldexp(1.0, exponent - first), most, unit
 
 
 def choose_unit(largest: list, bound: float | None) -> tuple[float, float | None]:
     """The unit, and the bound if capacities have to be clamped.
 
-    largest   capacities of source, sink and every arc, the largest of each; may be infinite
-    bound     None: to be found; the capacity of a cut: capacities above it are clamped
+    largest   largest capacity of source, sink and each arc; may be infinite
+    bound     capacity of a cut, above which capacities are clamped; None: not known yet
     """
     terminals, arcs = [*map(float, largest[:2])], [*map(float, largest[2:])]
-    if bound is None and (sum(terminals + arcs) == math.inf or sum(terminals) > CLAMP * sum(arcs)):
-        bound = LARGEST
+    if bound is None and (sum(terminals + arcs) == math.inf or sum(terminals) > CLAMP_RATIO * sum(arcs)):
+        bound = MAX_FLOAT
     counted = terminals + arcs if bound is None else 2 * [min(a, bound) for a in arcs]
     if max(counted) == 0:
-        # No arcs: every pixel is on the side of its larger terminal, however small the difference.
-        return (1.0, None) if bound is None else (math.ldexp(1.0, -FINEST), bound)
-    return math.ldexp(1.0, -min(FLOAT_BITS - _exponent_of_sum(counted), FINEST)), bound
+        # Without arcs, every pixel is on the side of its larger terminal, however small the difference.
+        return (1.0, None) if bound is None else (math.ldexp(1.0, -MAX_UNIT_EXPONENT), bound)
+    return math.ldexp(1.0, -min(FLOAT_BITS - _exponent_of_sum(counted), MAX_UNIT_EXPONENT)), bound
 
 
 def _exponent_of_sum(capacities: list[float]) -> int:
-    """e such that their sum is less than 2^e; the sum itself need not be a float."""
+    """An e such that their sum is less than 2^e; the sum itself may exceed the largest float."""
     shift = 16 if max(capacities) > 2.0**1000 else 0
     return math.frexp(sum(math.ldexp(c, -shift) for c in capacities))[1] + shift

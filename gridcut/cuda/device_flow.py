@@ -13,7 +13,7 @@ from gridcut.core.float_refinement import check_finite, next_bound
 from gridcut.core.grid import Grid
 from gridcut.core.load import reader
 from gridcut.core.problem import Problem
-from gridcut.core.units import LOSS
+from gridcut.core.units import MAX_LOSS
 from gridcut.cuda.cut_kernels import cut_kernel, differences_kernel
 from gridcut.cuda.device_load import CapacityArrays, NumberTypes, State, choose_number_types, make_state_layout
 from gridcut.cuda.pixel_kernels import ARC, SINK, SOURCE, grid_for, labels_kernel
@@ -51,7 +51,7 @@ class Clock:
         self._last = now
 
 
-def solve_on_device(problem: Problem, name: str, solve, parameters: dict, callback):
+def solve_on_device(problem: Problem, name: str, parameters: dict, callback):
     """Solve all images of a nonempty problem.
 
     Returns the problem as it was solved, the state, labels as bytes on the GPU, values, stats, a clock, and the indices
@@ -71,7 +71,7 @@ def solve_on_device(problem: Problem, name: str, solve, parameters: dict, callba
         if not problem.is_float:
             capacities = None  # frees copies of host arrays; floats are needed again for the sums below
         clock.phase("load", asynchronous=True)
-        sink_side, _, stats = run_solver(solve, state, parameters, callback)
+        sink_side, _, stats = run_solver(name, state, parameters, callback)
         clock.phase("solve")
         labels, found = labels_and_values(state, sink_side, capacities)
         clock.phase("value")
@@ -80,7 +80,7 @@ def solve_on_device(problem: Problem, name: str, solve, parameters: dict, callba
             break
         values = [cut.value for cut in found]
         if problem.items is not None:
-            again = [i for i, cut in enumerate(found) if cut.value == math.inf or cut.loss > LOSS * cut.reduced]
+            again = [i for i, cut in enumerate(found) if cut.value == math.inf or cut.loss > MAX_LOSS * cut.reduced]
             break
         again = []
         bound = bound_of(problem, found[0], labels, number_types.unit, bounds)
@@ -103,19 +103,19 @@ def bound_of(problem: Problem, cut: Measured, labels, unit: float, bounds: list)
     return next_bound(cut, unit, lambda: bounds)
 
 
-def max_flow_on_device(problem: Problem, name: str, solve, parameters: dict, callback) -> Cut:
+def max_flow_on_device(problem: Problem, name: str, parameters: dict, callback) -> Cut:
     """Return the cut of a single nonempty problem."""
-    problem, state, labels, values, stats, clock, _ = solve_on_device(problem, name, solve, parameters, callback)
+    problem, state, labels, values, stats, clock, _ = solve_on_device(problem, name, parameters, callback)
     labels = return_as(labels.view(np.bool_).reshape(problem.shape), problem.library)
     clock.phase("download")
     lazy = LazySolved(Fetched(problem, state), library=problem.library)
     return Cut(values[0], labels, "cuda", name, stats, lazy)
 
 
-def batch_on_device(problem: Problem, name: str, solve, parameters: dict, callback):
+def batch_on_device(problem: Problem, name: str, parameters: dict, callback):
     """Return the cuts of all images of a nonempty batch: labels, values, stats, and (stats, LazySolved) per image."""
-    problem, state, labels, values, stats, clock, again = solve_on_device(problem, name, solve, parameters, callback)
-    alone = {i: item_on_device(problem, i, name, solve, parameters) for i in again}
+    problem, state, labels, values, stats, clock, again = solve_on_device(problem, name, parameters, callback)
+    alone = {i: item_on_device(problem, i, name, parameters) for i in again}
     for i, found in alone.items():
         values[i] = found.value
         pixels = math.prod(problem.shape)
@@ -129,24 +129,23 @@ def batch_on_device(problem: Problem, name: str, solve, parameters: dict, callba
     return labels, values, stats, items
 
 
-def item_on_device(problem: Problem, i: int, name: str, solve, parameters: dict) -> Cut:
+def item_on_device(problem: Problem, i: int, name: str, parameters: dict) -> Cut:
     """Return the cut of one image of a batch, solved separately."""
     try:
-        return max_flow_on_device(problem.item(i)._replace(bound=None), name, solve, parameters, None)
+        return max_flow_on_device(problem.item(i)._replace(bound=None), name, parameters, None)
     except ValueError as error:
         raise ValueError(f"item {i}: {error}") from error
 
 
-def run_solver(solve, state: State, parameters: dict, callback, warm=None):
+def run_solver(name: str, state: State, parameters: dict, callback, warm=None):
     """Run a solver: the sink side as `labels_kernel` reads it, its memory to pass as `warm` next time, and stats."""
-    layout = state.layout
+    layout, solve = state.layout, methods.METHODS[name].cuda
     with refusing():
         if layout.tiles is not None:
-            given = {"warm": warm, "callback": callback, **parameters}
-            after, stats = solve(state.excess, state.residual, layout.tiles, **given)
+            after, stats = solve(state.excess, state.residual, layout.tiles, warm, callback, **parameters)
             return after.reach_bits, after, stats
         grid = Grid(layout.flat, state.excess, state.residual, state.number_types.unit)
-        sink_side, stats = methods.run(solve, grid, parameters, callback)
+        sink_side, stats = solve(grid, callback, **parameters)
         return sink_side, None, stats
 
 

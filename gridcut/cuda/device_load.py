@@ -12,7 +12,7 @@ import numpy as np
 from gridcut.core.grid import Layout, make_layout
 from gridcut.core.load import NOTHING, integer_type, largest_capacities, reader
 from gridcut.core.problem import Problem
-from gridcut.core.units import WHOLE, choose_unit, scale_of
+from gridcut.core.units import CAPACITY_LIMIT, choose_unit, scale_of
 from gridcut.cuda.pixel_kernels import (
     ARC,
     CLAMPED,
@@ -85,7 +85,7 @@ class NumberTypes(NamedTuple):
     @property
     def form_entries(self) -> np.ndarray:
         """Entries MAX_UNITS to CLAMPED of the form."""
-        _, finer, most, _ = scale_of(self.unit, self.bound) or (1, 1, WHOLE, 1)
+        _, finer, most, _ = scale_of(self.unit, self.bound) or (1, 1, CAPACITY_LIMIT, 1)
         return np.array([most, finer, self.bound is not None], np.int64)
 
 

@@ -134,7 +134,7 @@ class DeviceState:
             arrays = (capacities.data(there), capacities.data(back), old.data(there), old.data(back))
             launch(change_arcs_kernel, *grid, *arrays, np.int32(there), *forms, state.excess, state.residual)
 
-    def solve(self, name: str, solve, parameters: dict, callback) -> Cut:
+    def solve(self, name: str, parameters: dict, callback) -> Cut:
         clock = Clock()
         self.epoch += 1
         tiled = works_on_tiles(name)
@@ -147,7 +147,7 @@ class DeviceState:
             memory = self._memory[1] if self._memory is not None and self._memory[0] == name else None
             self._memory = None
             clock.phase("load", asynchronous=True)
-            sink_side, memory, stats = run_solver(solve, state, parameters, callback, warm=memory)
+            sink_side, memory, stats = run_solver(name, state, parameters, callback, warm=memory)
             self._memory = (name, memory)
             clock.phase("solve")
             clear(state.left)

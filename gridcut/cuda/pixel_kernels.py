@@ -15,7 +15,7 @@ import math
 import numpy as np
 from numba import float64, int32, int64, uint8, uint16, uint32
 
-from gridcut.core.units import WHOLE
+from gridcut.core.units import CAPACITY_LIMIT
 from gridcut.device.cuda import SIMULATED, WARP, cuda, cuda_kernel, device_function, shuffle
 
 FLAT, TILED = 0, 1
@@ -142,9 +142,9 @@ def terminal_difference(source, sink, scale, form):
     there = np.float64(sink)
     finer = np.float64(form[FINER])
     if here > there:
-        return np.int64(min(np.float64(WHOLE), (here - there) * scale * finer))
+        return np.int64(min(np.float64(CAPACITY_LIMIT), (here - there) * scale * finer))
     if here < there:
-        return -np.int64(min(np.float64(WHOLE), (there - here) * scale * finer))
+        return -np.int64(min(np.float64(CAPACITY_LIMIT), (there - here) * scale * finer))
     return np.int64(0)
 
 

@@ -65,16 +65,16 @@ def run_threads(worker: Callable[[int], Any], count: int, abort: MutableSequence
         if abort is not None:
             abort[0] = 1
 
-    def run(i):
-        try:
-            results[i] = worker(i)
-        except BaseException as error:
-            errors.append(error)
-            stop_others()
+    def fail(error):
+        errors.append(error)
+        stop_others()
 
     def run_in_thread(i):
         if claims.setdefault(i, RUNS) == RUNS:
-            run(i)
+            try:
+                results[i] = worker(i)
+            except BaseException as error:
+                fail(error)
         ended[i] = True
         signals[i].release()
 
@@ -100,7 +100,10 @@ def run_threads(worker: Callable[[int], Any], count: int, abort: MutableSequence
     try:
         for thread in threads:
             thread.start()
-        run(count - 1)
+        try:
+            results[-1] = worker(count - 1)
+        except BaseException as error:
+            fail(error)
         wait()
     except BaseException as error:  # an interrupt outside the worker, or a thread that cannot be started
         # Python's own locks may fail when they are interrupted, and raise another error.

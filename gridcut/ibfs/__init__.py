@@ -1,1 +1,1 @@
-"""The default method on the CPU, in parts: solve.py tells the whole."""
+"""The default max-flow method on the CPU, "ibfs": ibfs.py is the driver, the other files hold its kernels."""

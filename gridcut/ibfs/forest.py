@@ -1,22 +1,23 @@
-"""Two forests of shortest residual paths, and the two operations on them: augment, and mend what broke.
+"""Two forests of shortest residual paths, and the two operations on them: augment and repair.
 
-A source tree grows from pixels with excess along arcs with residual capacity, a sink tree grows against such arcs
+A source tree grows from pixels with excess along arcs with residual capacity; a sink tree grows against such arcs
 from pixels with a deficit.  `side` is +1 for the source forest, -1 for the sink forest.
 
 Arrays
   label[p]    side * depth: +1, +2, ... in the source forest, -1, -2, ... in the sink forest, 0: free
-  parent[p]   arc k towards the parent, p + step[k], whose depth is one less; ROOT; NONE: free
-              ORPHAN: its arc was saturated or it has run dry;  LOOSE: out of the forest while it is mended
-  link[p]     next cell of a list of orphans of one depth;  head[d]: the first, -1: none (so between calls)
+  parent[p]   arc k to the parent, p + step[k], whose depth is one less; ROOT; NONE: free
+              ORPHAN: the arc was saturated or the root has no excess left;  DETACHED: removed during a repair
+  link[p]     next cell of a list of orphans of the same depth;  head[d]: the first cell, -1: none (so between calls)
 
   |label[p]| > 1   =>   label[p + step[parent[p]]] == label[p] - side, and the arc between them has capacity
 
-Invariant of a search, (I): a cell that is not waiting to be scanned has no arc with capacity by which its forest
+Invariant (I) of a search: a cell that is not waiting to be scanned has no arc with capacity along which its forest
 could grow or meet the other one.
 
-`mend` is exact: it first takes down, by depth, all that has lost its parent and finds no other of that depth, and
-then builds it up again breadth-first, so each cell is handled once and labels are again shortest distances to what
-stood (in [1] an orphan may be raised many times).
+`repair` restores exact depths.  In order of depth, it detaches every cell that has lost its parent and has no other
+candidate parent at its parent's depth.  Then it attaches the detached cells again, breadth-first.  Each cell is
+processed once, and labels are again shortest distances to the cells that stayed attached (in [1], an orphan may be
+relabeled many times).
 
 [1] Goldberg, Hed, Kaplan, Tarjan, Werneck. "Maximum flows by incremental breadth-first search." ESA 2011.
 [2] Goldberg, Hed, Kaplan, Kohli, Tarjan, Werneck. "Faster and more dynamic maximum flow by incremental
@@ -29,7 +30,7 @@ import numpy as np
 
 from gridcut.device import kernel
 
-LOOSE = np.uint8(252)
+DETACHED = np.uint8(252)
 ROOT = np.uint8(253)
 ORPHAN = np.uint8(254)
 NONE = np.uint8(255)
@@ -39,16 +40,16 @@ ONE = np.uint64(1)
 
 
 class Forest(NamedTuple):
-    """One state for all pixels; threads work on disjoint ranges of it."""
+    """The forests of all cells; threads work on disjoint ranges of cells."""
 
     label: np.ndarray
     parent: np.ndarray
     link: np.ndarray
-    queued: np.ndarray  # 1: the cell waits in a ring of active cells
+    queued: np.ndarray  # 1: the cell is in a ring of active cells
 
 
 class Work(NamedTuple):
-    """Lists of one thread, each as long as the range it works on (memory is taken as it is used)."""
+    """Lists of one thread, each as long as its range of cells (memory is allocated when it is first written)."""
 
     source_now: np.ndarray
     source_next: np.ndarray
@@ -56,10 +57,10 @@ class Work(NamedTuple):
     sink_next: np.ndarray
     source_orphans: np.ndarray
     sink_orphans: np.ndarray
-    loose: np.ndarray
+    detached: np.ndarray
     queue: np.ndarray
     ring: np.ndarray  # active cells, first in, first out
-    ends: np.ndarray  # where the ring begins and ends
+    ends: np.ndarray  # positions of the first entry of the ring and after its last
 
 
 def make_work(cells: int, index_type) -> Work:
@@ -68,7 +69,7 @@ def make_work(cells: int, index_type) -> Work:
 
 @kernel
 def activate(v, queued, ring, ends):
-    """Have v scanned, once."""
+    """Append v to the ring of active cells, unless it is in the ring."""
     if queued[v] == 0:
         queued[v] = 1
         end = ends[1]
@@ -78,7 +79,7 @@ def activate(v, queued, ring, ends):
 
 @kernel
 def compact(cells, count, label, level):
-    """Drop from a list what has left the level, and repetitions; returns how many are left."""
+    """Remove from a list the cells that have left the level, and repetitions; returns the number of cells left."""
     left = 0
     for i in range(count):
         v = np.uint64(cells[i])
@@ -93,9 +94,9 @@ def compact(cells, count, label, level):
 
 @kernel
 def augment(u, w, k, side, excess, residual, step, parent, source_orphans, sink_orphans):
-    """Send all that fits from root to root across arc k of u, which leads to w in the other forest.
+    """Push the bottleneck capacity from root to root through arc k of u, which leads to w in the other forest.
 
-    u is in the forest of `side`.  Returns how many cells of each list were orphaned by it.
+    u is in the forest of `side`.  Returns the numbers of new orphans in the two lists.
     """
     arcs = np.uint64(len(step))
     if side > 0:
@@ -179,23 +180,23 @@ def augment(u, w, k, side, excess, residual, step, parent, source_orphans, sink_
 
 
 @kernel
-def hangs(side, residual, v, q, k, arcs):
-    """Whether q, at the end of v's arc k, can be v's parent as far as capacity goes."""
+def can_adopt(side, residual, v, q, k, arcs):
+    """Whether the residual capacity lets q, at the end of v's arc k, become the parent of v."""
     if side > 0:
         return residual[q * arcs + (k ^ ONE)] > 0
     return residual[v * arcs + k] > 0
 
 
 @kernel
-def mend(
-    side, limit, joining, residual, step, label, parent, link, queued,
-    orphans, count, frontier, waiting, loose, queue, ring, ends, head,
+def repair(
+    side, limit, merging, residual, step, label, parent, link, queued,
+    orphans, count, frontier, waiting, detached, queue, ring, ends, head,
 ):  # fmt: skip
-    """Give the orphans of one forest, and what hangs on them, new parents of depth below `limit`, or free them.
+    """Find new parents of depth below `limit` for the orphans of one forest and their descendants, or free them.
 
-    A cell that ends at depth `limit` has to be scanned: it is appended to `frontier` (joining == False).  When
-    joining, cells may be scanned in any order, so the neighbours that may want a freed cell become active.
-    Returns the length of `frontier` and the number of cells that had to move.
+    A cell that is attached at depth `limit` has to be scanned: it is appended to `frontier` (merging == False).  When
+    merging, cells may be scanned in any order, so the neighbours that may attach a freed cell become active.
+    Returns the length of `frontier` and the number of detached cells.
     """
     arcs = np.uint64(len(step))
     low = limit + 1
@@ -207,8 +208,8 @@ def mend(
         head[d] = v
         low = min(low, d)
         high = max(high, d)
-    # Take down, the shallowest first: at each depth everything above is settled.
-    fallen = 0
+    # Detach, in order of depth: all smaller depths are final.
+    n_detached = 0
     d = low
     while d <= high:
         i = head[d]
@@ -221,15 +222,15 @@ def mend(
                 above = (d - 1) * side
                 for k in range(arcs):
                     q = v + step[k]
-                    if label[q] == above and hangs(side, residual, v, q, k, arcs):
+                    if label[q] == above and can_adopt(side, residual, v, q, k, arcs):
                         parent[v] = k
                         found = True
                         break
             if not found:
-                parent[v] = LOOSE
+                parent[v] = DETACHED
                 label[v] = 0
-                loose[fallen] = v
-                fallen += 1
+                detached[n_detached] = v
+                n_detached += 1
                 below = (d + 1) * side
                 for k in range(arcs):
                     q = v + step[k]
@@ -239,22 +240,22 @@ def mend(
                         head[d + 1] = q
                         high = max(high, d + 1)
         d += 1
-    # Sort what fell by the best parent left standing ...
+    # Sort the detached cells by the depth of their best attached neighbour ...
     low = limit + 1
-    for i in range(fallen):
-        v = np.uint64(loose[i])
+    for i in range(n_detached):
+        v = np.uint64(detached[i])
         best = limit + 1
         for k in range(arcs):
             q = v + step[k]
             d = np.int64(label[q]) * side + 1
-            if 1 < d < best and hangs(side, residual, v, q, k, arcs):
+            if 1 < d < best and can_adopt(side, residual, v, q, k, arcs):
                 best = d
         if best <= limit:
             link[v] = head[best]
             head[best] = v
             low = min(low, best)
             high = max(high, best)
-    # ... and build up breadth-first from there.
+    # ... and attach them breadth-first from there.
     front = 0
     back = 0
     d = low
@@ -265,10 +266,10 @@ def mend(
         while i >= 0:
             v = np.uint64(i)
             i = link[v]
-            if parent[v] == LOOSE:
+            if parent[v] == DETACHED:
                 for k in range(arcs):
                     q = v + step[k]
-                    if label[q] == above and hangs(side, residual, v, q, k, arcs):
+                    if label[q] == above and can_adopt(side, residual, v, q, k, arcs):
                         parent[v] = k
                         break
                 label[v] = d * side
@@ -282,26 +283,26 @@ def mend(
                 front += 1
                 for k in range(arcs):
                     q = v + step[k]
-                    if parent[q] == LOOSE and hangs(side, residual, q, v, k ^ ONE, arcs):
+                    if parent[q] == DETACHED and can_adopt(side, residual, q, v, k ^ ONE, arcs):
                         parent[q] = k ^ ONE
                         label[q] = below
                         queue[back] = q
                         back += 1
         else:
             while front < end:
-                if not joining:
+                if not merging:
                     if waiting == frontier.size:
                         waiting = compact(frontier, waiting, label, limit * side)
                     frontier[waiting] = queue[front]
                     waiting += 1
                 front += 1
         d += 1
-    if back < fallen:
-        for i in range(fallen):
-            v = np.uint64(loose[i])
-            if parent[v] == LOOSE:
+    if back < n_detached:
+        for i in range(n_detached):
+            v = np.uint64(detached[i])
+            if parent[v] == DETACHED:
                 parent[v] = NONE
-                if joining:
+                if merging:
                     for k in range(arcs):
                         q = v + step[k]
                         if label[q] > 0:
@@ -310,4 +311,4 @@ def mend(
                         elif label[q] < 0:
                             if residual[v * arcs + k] > 0:
                                 activate(q, queued, ring, ends)
-    return waiting, fallen
+    return waiting, n_detached

@@ -1,54 +1,56 @@
-"""The default on the CPU: breadth-first forests on strips of the grid, joined, or searched anew where that pays.
+"""Method "ibfs", the default max-flow solver on the CPU: breadth-first search forests on strips of the grid.
 
-Returns the pixels that can still reach the sink once no excess can.
+The forests of the strips are merged pairwise, or rebuilt from scratch if merging becomes too expensive.  Returns the
+pixels that can still reach the sink once no excess can.
 
-1. The grid is cut into strips of lines small enough for a core's second cache.  Each strip by itself: excess is
-   pushed to deficits one and two hops away, gathered into the middle of 8-pixel blocks (prepass.py), and the maximum
-   flow of the strip is found by two breadth-first forests (search.py).  Strips are independent: threads share them.
-2. Neighbouring strips are joined pair by pair, then pairs of pairs, and so on (join.py): the arcs of the seam come
-   back and only what they touch is scanned.  Joins at one level are independent too.
-3. Where flow has to go far, joining costs more than it saves: once a level mended more than HARD cells a cell, the
-   forests are given up (the flow is kept), each thread searches its share of the grid from nothing, and then one
-   search from nothing finishes the whole.
+1. The grid is split into strips of lines that fit into a core's L2 cache.  In each strip separately, excess is pushed
+   to deficits one and two hops away and aggregated in the middle of 8-pixel blocks (prepass.py); two breadth-first
+   forests then find the maximum flow of the strip (search.py).  Strips are independent tasks for the threads.
+2. Neighbouring strips are merged pairwise, then pairs of pairs, and so on (merge.py): the arcs of the seam are
+   restored, and only the cells that they affect are scanned.  The merges of one level are independent too.
+3. Merging is too expensive if flow has to travel far.  If one level of merges repairs more than MAX_MERGE_REPAIR cells
+   per grid cell, the forests are discarded and the flow is kept.  Each thread then searches its share of the grid from
+   scratch, and one final search covers the whole grid.
 
-Arrays as in gridcut/core/grid.py and forest.py: 10 bytes a cell and short lists beside the grid.
+Arrays as in gridcut/core/grid.py and forest.py.  Memory: 10 bytes per cell and short lists, in addition to the grid.
 
 [1] Goldberg, Hed, Kaplan, Tarjan, Werneck. "Maximum flows by incremental breadth-first search." ESA 2011.
 [2] Liu, Sun. "Parallel graph-cuts by adaptive bottom-up merging." CVPR 2010.
 """
 
+import threading
+
 import numpy as np
 
-from gridcut.device import thread_count
+from gridcut.core.grid import index_type
+from gridcut.device import run_threads, thread_count
 from gridcut.ibfs.forest import MAX_ARCS, NONE, Forest, make_work
 from gridcut.ibfs.merge import activate_range, grow_active
-from gridcut.ibfs.prepass import gather, push_one_hop, push_two_hops
+from gridcut.ibfs.prepass import aggregate_excess, push_one_hop, push_two_hops
 from gridcut.ibfs.seams import Seams
 from gridcut.ibfs.search import BOTH, EITHER, SINK, search
-from gridcut.ibfs.tasks import run_tasks
-from gridcut.ibfs.warm import replant
-from gridcut.papers.global_relabel import index_type
+from gridcut.ibfs.warm import reroot
 
-STRIP = 1 << 16  # cells of a strip: about 2 MB of state with four neighbours
-MANY = 0.1  # share of the cells from which on changes are too many to mend
-WARM = 3.0  # mended cells a cell of the grid, from which on a re-solve searches anew
-HARD = 0.3  # mended cells a cell of the grid, in one level of joins, from which on joining does not pay
+STRIP_CELLS = 1 << 16  # about 2 MB of state with four neighbours
+MAX_CHANGED_SHARE = 0.1  # changed cells per grid cell above which a re-solve searches from scratch
+MAX_RESOLVE_REPAIR = 3.0  # repaired cells per grid cell above which a re-solve discards the forests
+MAX_MERGE_REPAIR = 0.3  # repaired cells per grid cell in one level of merges above which merging stops
 
 
 def solve(excess, residual, step, *, layout, callback=None):
-    """Change the grid to one with no path from excess to deficit; the mask of the sink side, and statistics."""
+    """Change the grid to one without a path from excess to a deficit; the mask of the sink side, and stats."""
     run = Run(excess, residual, layout, callback)
     run.solve(SINK)
     return run.forest.label < 0, run.stats
 
 
 def solve_warm(excess, residual, step, memory, touched, *, layout, callback=None):
-    """`solve` again after the cells `touched` have changed; also returns the memory to pass the next time.
+    """`solve` again after the cells `touched` have changed; also returns the memory to pass to the next call.
 
-    Without memory, or with many changes, the forests are grown anew on the flow as it is.
+    Without memory, or if more than MAX_CHANGED_SHARE of the cells changed, the forests are rebuilt on the current flow.
     """
-    if memory is None or touched is None or touched.size > MANY * layout.size:
-        # Not on the old forests: a parent beyond a seam would pass for a tree of the strip.
+    if memory is None or touched is None or touched.size > MAX_CHANGED_SHARE * layout.size:
+        # With new forests: an old parent beyond a seam would be taken for one inside the strip.
         run = Run(excess, residual, layout, callback)
         run.solve(BOTH)
     else:
@@ -58,30 +60,30 @@ def solve_warm(excess, residual, step, memory, touched, *, layout, callback=None
 
 
 class Run:
-    """One solve: the arrays all steps share, and the steps in order.
+    """One solve: the arrays that all steps share, and the steps in order.
 
-    gathers   whether excesses and deficits may be moved to where they are found sooner; False: they stay in their cells
+    aggregates   whether excesses and deficits may be aggregated in other cells (prepass.py); False: they stay in place
     """
 
-    def __init__(self, excess, residual, layout, callback, forest=None, deepest=1, gathers=True):
+    def __init__(self, excess, residual, layout, callback, forest=None, deepest=1, aggregates=True):
         if layout.arcs > MAX_ARCS:
             raise ValueError(
-                f"edges has {layout.arcs // 2} pairs of opposite offsets; method 'trees' takes at most "
+                f"edges has {layout.arcs // 2} pairs of opposite offsets; method 'ibfs' accepts at most "
                 f"{MAX_ARCS // 2}, use method='push_relabel'"
             )
         self.excess = excess
         self.residual = residual
         self.layout = layout
         self.callback = callback
-        self.gathers = gathers
+        self.aggregates = aggregates
         self.index_type = index_type(layout.size)
-        # Steps modulo 2^64: sums of unsigned indices wrap to the right cell, and need no test for a sign.
+        # Steps modulo 2^64: sums of unsigned indices wrap to the right cell and need no test for a negative sign.
         self.jump = np.array(layout.step, np.int64).view(np.uint64)
         self.steps = tuple(self.jump)
         self.lines = layout.shape[0]
         self.threads = thread_count()
         self.deepest = deepest
-        self.stats = {"augmentations": 0, "mended": 0, "strips": 0, "threads": self.threads}
+        self.stats = {"augmentations": 0, "repaired": 0, "strips": 0, "threads": self.threads}
         size = layout.size
         self.forest = forest or Forest(
             np.zeros(size, self.index_type),
@@ -91,111 +93,133 @@ class Run:
         )
 
     def solve(self, until):
-        """All steps; `until` says which forests must be complete at the end: SINK or BOTH."""
-        reach = max((offset[0] for offset in self.layout.offsets), default=0)
-        height = max(1, reach, STRIP // self.layout.stride[0])
+        """Run all steps; `until`: the forests that must be complete at the end, SINK or BOTH."""
+        max_rise = max((offset[0] for offset in self.layout.offsets), default=0)
+        height = max(1, max_rise, STRIP_CELLS // self.layout.stride[0])
         bounds = [*range(0, max(1, self.lines - height // 2), height), self.lines]
         self.stats["strips"] = len(bounds) - 1
         self.seams = Seams(self.residual, self.layout, bounds[1:-1])
         for line in self.seams.lines:
             self.seams.cut(line)
-        apart = len(bounds) > 2
-        strips = list(zip(bounds[:-1], bounds[1:], strict=True))
-        alone = BOTH if apart else until
+        is_split = len(bounds) > 2
+        strip_until = BOTH if is_split else until
+        strips = [(begin, end, strip_until) for begin, end in zip(bounds[:-1], bounds[1:], strict=True)]
         try:
-            self._tasks("strips", strips, height, lambda strip, work: self._strip(*strip, alone, work))
-            if apart and not self._join_all(bounds):
+            self._run_tasks("strips", strips, height, self._solve_strip)
+            if is_split and not self._merge_all(bounds):
                 self._search_all(until)
         finally:
-            # A callback may have raised: the flow so far is sound once all arcs are back.
-            for line in self.seams.left():
-                self.seams.join(line)
+            # The callback may have raised: the flow found so far is valid once all arcs are restored.
+            for line in self.seams.cut_lines():
+                self.seams.restore(line)
 
     def resolve(self, touched):
-        """Both forests from those of the last solve, after changes at some cells."""
+        """Complete both forests, starting from those of the last solve, after changes at the cells `touched`."""
         work = make_work(self.layout.size, self.index_type)
-        mended = replant(touched, self.excess, self.residual, self.steps, self.deepest, self.forest, work)
-        budget = int(WARM * self.layout.size)
+        repaired = reroot(touched, self.excess, self.residual, self.steps, self.deepest, self.forest, work)
+        budget = int(MAX_RESOLVE_REPAIR * self.layout.size)
         self.deepest, augmentations, more = grow_active(
             budget, self.deepest, self.excess, self.residual, self.steps, self.forest, work
         )
         self.stats["augmentations"] += augmentations
-        self.stats["mended"] += mended + more
+        self.stats["repaired"] += repaired + more
         if more > budget:
             self.seams = Seams(self.residual, self.layout, [])
             self._search_all(BOTH)
 
-    def _tasks(self, phase, items, lines, run):
-        """Run the items on all threads, each thread with lists for that many lines."""
+    def _run_tasks(self, phase, tasks, lines, run):
+        """Call run(task, work) for all tasks, in order, each on the first thread that is free.
+
+        Each thread has its own `work`, with lists for that many lines.  The callback is called in the calling thread,
+        after each task it ran and when all are done.  An error stops all threads after their current task.
+        """
         cells = min(self.layout.size, (2 * lines + 1) * self.layout.stride[0])
-        totals = run_tasks(
-            items,
-            run,
-            self.threads,
-            lambda: make_work(cells, self.index_type),
-            self._report(phase, len(items)),
-        )
-        for deepest, augmentations, mended in totals:
+        threads = min(self.threads, len(tasks))
+        results = [None] * len(tasks)
+        lock = threading.Lock()
+        abort = [0]
+        pending = iter(range(len(tasks)))
+        done = 0
+
+        def worker(which):
+            nonlocal done
+            work = make_work(cells, self.index_type)
+            while not abort[0]:
+                with lock:
+                    i = next(pending, None)
+                if i is None:
+                    return
+                results[i] = run(tasks[i], work)
+                with lock:
+                    done += 1
+                if which == threads - 1 and done < len(tasks):
+                    self._report(phase, done, len(tasks))
+
+        run_threads(worker, threads, abort)
+        self._report(phase, done, len(tasks))
+        for deepest, augmentations, repaired in results:
             self.deepest = max(self.deepest, deepest)
             self.stats["augmentations"] += augmentations
-            self.stats["mended"] += mended
+            self.stats["repaired"] += repaired
 
-    def _report(self, phase, count):
-        if self.callback is None:
-            return None
-        return lambda done: self.callback({"phase": phase, "done": done, "of": count, **self.stats})
+    def _report(self, phase, done, count):
+        if self.callback is not None:
+            self.callback({"phase": phase, "done": done, "of": count, **self.stats})
 
-    def _strip(self, begin, end, until, work):
-        first, last = self.seams.cell(begin), self.seams.cell(end)
-        cells = np.uint64(first), np.uint64(last)
+    def _solve_strip(self, task, work):
+        """Solve a strip of lines, a task (begin, end, until), with its seams cut."""
+        begin, end, _ = task
+        cells = np.uint64(self.seams.cell(begin)), np.uint64(self.seams.cell(end))
         push_one_hop(self.excess, self.residual, self.steps, *cells)
         push_two_hops(self.excess, self.residual, self.steps, self.jump, *cells)
-        if self.gathers:
-            gather(self.excess, self.residual, self.layout, begin, end - begin)
+        if self.aggregates:
+            aggregate_excess(self.excess, self.residual, self.layout, begin, end - begin)
         push_one_hop(self.excess, self.residual, self.steps, *cells)
-        return self._search(begin, end, until, work)
+        return self._search(task, work)
 
-    def _search(self, begin, end, until, work):
+    def _search(self, task, work):
+        """Search a range of lines, a task (begin, end, until), from scratch."""
+        begin, end, until = task
         first, last = self.seams.cell(begin), self.seams.cell(end)
         return search(first, last, until, self.excess, self.residual, self.steps, self.jump, self.forest, work)
 
-    def _join_all(self, bounds):
-        """Join neighbours until one range is left; False when it stops to pay, with some seams still cut."""
+    def _merge_all(self, bounds):
+        """Merge neighbouring ranges until one is left; False if a level exceeded its budget, with some seams cut."""
         while len(bounds) > 2:
             pairs = list(zip(bounds[:-2:2], bounds[1:-1:2], bounds[2::2], strict=True))
-            self.budget = int(HARD * self.layout.size)
-            self._tasks("join", pairs, max(end - begin for begin, _, end in pairs), self._join)
+            self.budget = int(MAX_MERGE_REPAIR * self.layout.size)
+            self._run_tasks("merge", pairs, max(end - begin for begin, _, end in pairs), self._merge)
             if self.budget < 0:
                 return False
             bounds = sorted({*bounds} - {line for _, line, _ in pairs})
         return True
 
-    def _join(self, pair, work):
+    def _merge(self, pair, work):
+        """Restore the seam of two ranges, a task (begin, line, end), and repair and grow their forests."""
         _, line, _ = pair
         if self.budget < 0:
             return 0, 0, 0
-        self.seams.join(line)
-        reach = self.seams.reach
-        activate_range(self.seams.cell(line - reach), self.seams.cell(line + reach), self.forest, work)
-        deepest, augmentations, mended = grow_active(
+        self.seams.restore(line)
+        rise = self.seams.max_rise
+        activate_range(self.seams.cell(line - rise), self.seams.cell(line + rise), self.forest, work)
+        deepest, augmentations, repaired = grow_active(
             self.budget, self.deepest, self.excess, self.residual, self.steps, self.forest, work
         )
-        self.budget -= mended
-        return deepest, augmentations, mended
+        self.budget -= repaired
+        return deepest, augmentations, repaired
 
     def _search_all(self, until):
-        """Search a share of the grid on each thread, then all of it."""
-        left = self.seams.left()
-        wanted = [round(i * self.lines / self.threads) for i in range(1, self.threads)]
-        kept = sorted({min(left, key=lambda line: abs(line - w)) for w in wanted} if left else ())
-        for line in left:
+        """Search one share of the grid per thread from scratch, then the whole grid."""
+        cut = self.seams.cut_lines()
+        ideal = [round(i * self.lines / self.threads) for i in range(1, self.threads)]
+        kept = sorted({min(cut, key=lambda line: abs(line - wanted)) for wanted in ideal} if cut else ())
+        for line in cut:
             if line not in kept:
-                self.seams.join(line)
+                self.seams.restore(line)
         if kept:
             bounds = [0, *kept, self.lines]
-            shares = list(zip(bounds[:-1], bounds[1:], strict=True))
-            tallest = max(end - begin for begin, end in shares)
-            self._tasks("search", shares, tallest, lambda share, work: self._search(*share, EITHER, work))
+            shares = [(begin, end, EITHER) for begin, end in zip(bounds[:-1], bounds[1:], strict=True)]
+            self._run_tasks("search", shares, max(end - begin for begin, end, _ in shares), self._search)
             for line in kept:
-                self.seams.join(line)
-        self._tasks("finish", [(0, self.lines)], self.lines, lambda all_, work: self._search(*all_, until, work))
+                self.seams.restore(line)
+        self._run_tasks("finish", [(0, self.lines, until)], self.lines, self._search)

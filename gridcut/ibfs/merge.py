@@ -1,8 +1,8 @@
-"""Go on with two grown forests after arcs or cells have changed: where ranges are joined, and warm starts.
+"""Continued growth of two forests after arcs or cells have changed: for merges of ranges and warm starts.
 
-Cells that may grow or meet the other forest wait in a ring and are scanned in the order they became active, as in
-[1]; depths stay consistent (a child's is its parent's plus one) but are no longer shortest, so this serves for a
-little work on grown forests, and `budget` bounds it: beyond it a search from nothing is cheaper.
+Cells that may grow or meet the other forest wait in a ring and are scanned in the order in which they became active, as
+in [1].  Depths stay consistent (a child's is its parent's plus one) but are no longer shortest.  So this is efficient
+for small changes only, and `budget` limits the repairs, above which a search from scratch is cheaper.
 
 [1] Boykov, Kolmogorov. "An experimental comparison of min-cut/max-flow algorithms for energy minimization in
 vision." PAMI 26(9), 2004.
@@ -11,26 +11,27 @@ vision." PAMI 26(9), 2004.
 import numpy as np
 
 from gridcut.device import kernel
-from gridcut.ibfs.forest import ONE, ZERO, activate, augment, mend
+from gridcut.ibfs.forest import ONE, ZERO, activate, augment, repair
 
 
 @kernel
 def grow_active(budget, deepest, excess, residual, step, forest, work):
-    """Scan active cells until none is left, or more than `budget` cells have been mended.
+    """Scan active cells until none is left, or more than `budget` cells have been repaired.
 
-    No cell may lie deeper than `deepest`.  Returns that bound anew, and the numbers of augmentations and of mended
-    cells; if the latter exceeds the budget, the flow is sound but the forests are not complete.
+    `deepest` must bound all depths.  Returns the new bound and the numbers of augmentations and of repaired cells; if
+    the latter exceeds the budget, the flow is valid but the forests are not complete.
     """
     label, parent, link, queued = forest
     source_orphans, sink_orphans = work.source_orphans, work.sink_orphans
-    loose, queue, ring, ends = work.loose, work.queue, work.ring, work.ends
+    detached, queue, ring, ends = work.detached, work.queue, work.ring, work.ends
     arcs = np.uint64(len(step))
-    head = np.full(max(1024, deepest + 4), -1, loose.dtype)
-    joining = deepest > 0  # True, and none is 0, but not constants: mend is compiled once for this file and search.py
+    head = np.full(max(1024, deepest + 4), -1, detached.dtype)
+    # True, and none is 0, but not constants, so that `repair` is compiled once for this file and search.py.
+    merging = deepest > 0
     none = np.int64(head[0] + 1)
     augmentations = 0
-    mended = 0
-    while ends[0] != ends[1] and mended <= budget:
+    repaired = 0
+    while ends[0] != ends[1] and repaired <= budget:
         u = np.uint64(ring[ends[0]])
         ends[0] = ends[0] + 1 if ends[0] + 1 < ring.size else 0
         queued[u] = 0
@@ -38,9 +39,9 @@ def grow_active(budget, deepest, excess, residual, step, forest, work):
         if level == 0:
             continue
         side = 1 if level > 0 else -1
-        # Depths stay below the limit; what would exceed it is freed, and taken up again from here.
+        # Depths stay below the limit: `repair` frees cells that would exceed it, and growth attaches them again.
         while level * side >= head.size - 4:
-            head = np.full(2 * head.size, -1, loose.dtype)
+            head = np.full(2 * head.size, -1, detached.dtype)
         limit = head.size - 4
         k = ZERO
         while k < arcs:
@@ -62,17 +63,17 @@ def grow_active(budget, deepest, excess, residual, step, forest, work):
             augmentations += 1
             from_source, to_sink = augment(u, w, k, side, excess, residual, step, parent, source_orphans, sink_orphans)
             if from_source > 0:
-                _, moved = mend(
-                    1, limit, joining, residual, step, label, parent, link, queued,
-                    source_orphans, from_source, loose, none, loose, queue, ring, ends, head,
+                _, moved = repair(
+                    1, limit, merging, residual, step, label, parent, link, queued,
+                    source_orphans, from_source, detached, none, detached, queue, ring, ends, head,
                 )  # fmt: skip
-                mended += moved
+                repaired += moved
             if to_sink > 0:
-                _, moved = mend(
-                    -1, limit, joining, residual, step, label, parent, link, queued,
-                    sink_orphans, to_sink, loose, none, loose, queue, ring, ends, head,
+                _, moved = repair(
+                    -1, limit, merging, residual, step, label, parent, link, queued,
+                    sink_orphans, to_sink, detached, none, detached, queue, ring, ends, head,
                 )  # fmt: skip
-                mended += moved
+                repaired += moved
             now = np.int64(label[u]) * side
             if now <= 0:
                 break
@@ -82,12 +83,12 @@ def grow_active(budget, deepest, excess, residual, step, forest, work):
     while ends[0] != ends[1]:
         queued[np.uint64(ring[ends[0]])] = 0
         ends[0] = ends[0] + 1 if ends[0] + 1 < ring.size else 0
-    return head.size - 4, augmentations, mended
+    return head.size - 4, augmentations, repaired
 
 
 @kernel
 def activate_range(first, last, forest, work):
-    """Have all cells first..last that are in a forest scanned."""
+    """Make all cells first..last that are in a forest active."""
     for p in range(first, last):
         v = np.uint64(p)
         if forest.label[v] != 0:

@@ -1,28 +1,28 @@
-"""What is done to the capacities before any search: flow that one look round a pixel can find, and gathering.
+"""The steps before any search: pushes to deficits one and two arcs away, and aggregation of excess in blocks.
 
-`push_one_hop` and `push_two_hops` send excess to deficits one and two arcs away.  `gather` then moves what is
-left into the middle of small blocks, whenever the arcs on the way take all of it: excess as flow, a deficit as
-the flow that would feed it.  Both are only changes of the pseudoflow, so every minimum cut stays one; but a block
-has one root instead of up to 64, and a root that is used up costs the search a tree.  On photographs whose
-regularisation is strong this halves the search and more; see docs/experiments.md.
+`push_one_hop` and `push_two_hops` push excess to deficits one and two arcs away.  `aggregate_excess` then moves the
+remaining excess to the middle of small blocks, if the arcs on the way have the capacity for all of it; a deficit is
+moved by the flow that would satisfy it.  Both only change the pseudoflow, so the minimum cuts stay the same.  A block
+then has one root instead of up to 64, and each exhausted root costs the search a tree.  On photographs with strong
+regularisation this at least halves the time of the search; see docs/experiments.md.
 
 Arrays as in gridcut/core/grid.py.  Time: one pass each; no memory.
 
 One- and two-hop pushes are the first levels of any augmenting-path method (Boykov, Kolmogorov. "An experimental
-comparison of min-cut/max-flow algorithms for energy minimization in vision." PAMI 26(9), 2004); gathering is ours.
+comparison of min-cut/max-flow algorithms for energy minimization in vision." PAMI 26(9), 2004); aggregation is ours.
 """
 
 import numpy as np
 
 from gridcut.device import kernel
 
-BLOCK = 8  # pixels along the side of a block; 4, 8 and 16 differ little
+BLOCK_SIDE = 8  # pixels; 4, 8 and 16 take about the same time
 ONE = np.uint64(1)
 
 
 @kernel
 def push_one_hop(excess, residual, step, first, last):
-    """Send excess of the cells first..last to deficits among their neighbours."""
+    """Push excess of the cells first..last to deficits of their neighbours."""
     arcs = np.uint64(len(step))
     for p in range(first, last):
         held = np.int64(excess[p])
@@ -46,7 +46,7 @@ def push_one_hop(excess, residual, step, first, last):
 
 @kernel
 def push_two_hops(excess, residual, step, jump, first, last):
-    """Send excess of the cells first..last to deficits two arcs away."""
+    """Push excess of the cells first..last to deficits two arcs away."""
     arcs = np.uint64(len(step))
     for p in range(first, last):
         held = np.int64(excess[p])
@@ -79,10 +79,10 @@ def push_two_hops(excess, residual, step, jump, first, last):
 
 
 @kernel
-def hand_on(excess, residual, arcs, k, stride, first, count):
-    """Move the excess of `count` cells along arc k, each adding what came to its own; returns what leaves the last.
+def pass_excess(excess, residual, arcs, k, stride, first, count):
+    """Move the excess of `count` cells along arc k, accumulating it from cell to cell; returns the amount at the end.
 
-    What does not fit through an arc as a whole stays where it is.
+    An amount that exceeds the capacity of an arc stays in its cell.
     """
     p = first
     carried = np.int64(0)
@@ -100,8 +100,8 @@ def hand_on(excess, residual, arcs, k, stride, first, count):
 
 
 @kernel
-def gather_axis(excess, residual, arcs, k, stride, first, length, outer, inner, block):
-    """Gather along one axis, in blocks, into the middle pixel of each.
+def aggregate_axis(excess, residual, arcs, k, stride, first, length, outer, inner, block):
+    """Aggregate excess along one axis in the middle pixel of each block.
 
     The lines start at first + outer[i] + inner[j] and have `length` pixels; arc k leads forward along them.
     """
@@ -114,23 +114,23 @@ def gather_axis(excess, residual, arcs, k, stride, first, length, outer, inner, 
                 centre = line + np.uint64(middle) * stride
                 low = line + np.uint64(begin) * stride
                 high = line + np.uint64(end - 1) * stride
-                came = hand_on(excess, residual, arcs, k, stride, low, middle - begin)
-                came += hand_on(excess, residual, arcs, k ^ ONE, -stride, high, end - 1 - middle)
+                came = pass_excess(excess, residual, arcs, k, stride, low, middle - begin)
+                came += pass_excess(excess, residual, arcs, k ^ ONE, -stride, high, end - 1 - middle)
                 excess[centre] += came
 
 
-def gather(excess, residual, layout, first_line, lines):
-    """Gather the pixels of some lines of the first axis into the middle of blocks, axis after axis."""
+def aggregate_excess(excess, residual, layout, first_line, lines):
+    """Aggregate the excess on some lines of the first axis in the middle of blocks, one axis after another."""
     shape = (lines, *layout.shape[1:])
     first = layout.head + first_line * layout.stride[0]
-    places = [np.arange(d, dtype=np.int64) * s for d, s in zip(shape, layout.stride, strict=True)]
+    positions = [np.arange(d, dtype=np.int64) * s for d, s in zip(shape, layout.stride, strict=True)]
     for axis in reversed(range(len(shape))):
         unit = tuple(int(i == axis) for i in range(len(shape)))
         if unit not in layout.offsets:
             continue
-        outer = _sums(places[:axis])
-        inner = _sums(places[axis + 1 :])
-        gather_axis(
+        outer = _sums(positions[:axis])
+        inner = _sums(positions[axis + 1 :])
+        aggregate_axis(
             excess,
             residual,
             np.uint64(layout.arcs),
@@ -140,15 +140,15 @@ def gather(excess, residual, layout, first_line, lines):
             shape[axis],
             outer,
             inner,
-            BLOCK,
+            BLOCK_SIDE,
         )
-        begin = np.arange(0, shape[axis], BLOCK)
-        places[axis] = (begin + np.minimum(begin + BLOCK, shape[axis])) // 2 * layout.stride[axis]
+        begin = np.arange(0, shape[axis], BLOCK_SIDE)
+        positions[axis] = (begin + np.minimum(begin + BLOCK_SIDE, shape[axis])) // 2 * layout.stride[axis]
 
 
-def _sums(places):
-    """Every sum of one place from each of the arrays, in raster order."""
+def _sums(positions):
+    """All sums of one position from each of the arrays, in raster order."""
     total = np.zeros(1, np.int64)
-    for array in places:
+    for array in positions:
         total = (total[:, None] + array).ravel()
     return total

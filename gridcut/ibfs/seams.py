@@ -1,7 +1,7 @@
-"""Seams: the arcs between two neighbouring strips of lines, taken out so that the strips can be solved apart.
+"""Seams: the arcs between two neighbouring strips of lines, removed so that the strips can be solved separately.
 
-A strip is a range of lines along the first axis (rows, planes), so its cells are contiguous.  A seam lies before
-line `line`; the arcs across it go from the `rise` lines above, where rise is the arc's offset along the first axis.
+A strip is a range of lines along the first axis (rows, planes), so its cells are contiguous.  The seam before line
+`line` consists of the arcs from the `rise` lines before it, where rise is the arc's offset along the first axis.
 """
 
 import numpy as np
@@ -26,8 +26,8 @@ def cut_seam(residual, step, rises, first, stride, saved):
 
 
 @kernel
-def join_seam(residual, step, rises, first, stride, saved):
-    """Put back what `cut_seam` took out."""
+def restore_seam(residual, step, rises, first, stride, saved):
+    """Restore the capacities that `cut_seam` saved."""
     arcs = len(step)
     i = 0
     for k in range(0, arcs, 2):
@@ -38,14 +38,14 @@ def join_seam(residual, step, rises, first, stride, saved):
 
 
 class Seams:
-    """All seams of a grid; `lines` are the lines before which they lie."""
+    """The seams of a grid before the lines `lines`."""
 
     def __init__(self, residual, layout, lines):
         self.residual = residual
         self.layout = layout
         self.lines = lines
         self._rises = np.array([offset[0] for offset in layout.offsets], np.int64)
-        self.reach = int(self._rises.max(initial=0))
+        self.max_rise = int(self._rises.max(initial=0))
         size = 2 * int(self._rises[::2].sum()) * layout.stride[0]
         self._saved = {line: np.empty(size, residual.dtype) for line in lines}
 
@@ -55,13 +55,13 @@ class Seams:
     def cut(self, line: int) -> None:
         self._run(cut_seam, line, self._saved[line])
 
-    def join(self, line: int) -> None:
-        self._run(join_seam, line, self._saved.pop(line))
+    def restore(self, line: int) -> None:
+        self._run(restore_seam, line, self._saved.pop(line))
 
     def _run(self, run, line, saved):
         layout = self.layout
         run(self.residual, layout.step, self._rises, self.cell(line), layout.stride[0], saved)
 
-    def left(self) -> list[int]:
+    def cut_lines(self) -> list[int]:
         """The lines of the seams that are still cut."""
         return sorted(self._saved)

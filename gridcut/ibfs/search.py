@@ -1,9 +1,9 @@
-"""Incremental breadth-first search: maximum flow on a range of cells, both forests grown from nothing.
+"""Incremental breadth-first search: maximum flow on a range of cells, with both forests grown from scratch.
 
-The forests grow in turns, a whole level at a time, the one that has cost less mending so far first; where they
-meet, an augmenting path ends.  Depths are shortest distances throughout, so paths are short and a cell is scanned
-once a depth.  Unlike [1] the graph is the implicit grid, the trees have no lists of children (the neighbours whose
-parent is the cell), and mending is exact (see forest.py).
+In each step, the forest with fewer repaired cells so far grows by a whole level.  Where the forests meet, they form an
+augmenting path.  Depths are shortest distances throughout, so paths are short and a cell is scanned once per depth.
+Unlike in [1], the graph is the implicit grid, the trees have no lists of children (these are the neighbours whose
+parent is the cell), and repairs are exact (see forest.py).
 
 Arrays as in gridcut/core/grid.py and forest.py.  Arcs that leave the range must have no capacity.
 
@@ -15,14 +15,14 @@ Time O(n^2 m) as [1], one search; memory: the lists in forest.py.
 import numpy as np
 
 from gridcut.device import kernel, lowest_bit
-from gridcut.ibfs.forest import NONE, ONE, ROOT, ZERO, augment, compact, mend
+from gridcut.ibfs.forest import NONE, ONE, ROOT, ZERO, augment, compact, repair
 
-EITHER, SINK, BOTH = 0, 1, 2  # stop once: no path is left; the sink forest is complete; both forests are
+EITHER, SINK, BOTH = 0, 1, 2  # stop when: no path is left; the sink forest is complete; both forests are complete
 
 
 @kernel
-def plant(first, last, excess, label, parent):
-    """Make the cells with excess and deficit roots, all others free; returns how many roots of each kind."""
+def make_roots(first, last, excess, label, parent):
+    """Make the cells with excess or a deficit roots, all others free; returns the number of roots of each forest."""
     sources = 0
     sinks = 0
     for p in range(first, last):
@@ -43,7 +43,7 @@ def plant(first, last, excess, label, parent):
 
 @kernel
 def open_arcs(u, side, residual, step, label):
-    """Bit k is set if the forest could grow or meet the other one from u by arc k; no branch depends on data."""
+    """A mask with bit k set if the forest can grow or meet the other one along arc k of u; without branches on data."""
     arcs = np.uint64(len(step))
     mask = ZERO
     for i in range(len(step)):
@@ -57,20 +57,20 @@ def open_arcs(u, side, residual, step, label):
 
 @kernel
 def search(first, last, until, excess, residual, step, jump, forest, work):
-    """Maximum flow among the cells first..last; `jump` holds the steps as an array, for indexing.
+    """Find a maximum flow within the cells first..last; `jump` holds the steps as an array, for indexing.
 
-    Returns the largest depth, and the numbers of augmentations and of mended cells.
+    Returns the largest depth, and the numbers of augmentations and of repaired cells.
     """
-    # Single arrays: taking them out of the tuples inside the loops would count references each time.
+    # Unpacked here, since reading arrays from the tuples inside the loops would count references each time.
     label, parent, link, queued = forest
     source_orphans, sink_orphans = work.source_orphans, work.sink_orphans
-    loose, queue, ring, ends = work.loose, work.queue, work.ring, work.ends
+    detached, queue, ring, ends = work.detached, work.queue, work.ring, work.ends
     source_now, source_next = work.source_now, work.source_next
     sink_now, sink_next = work.sink_now, work.sink_next
-    head = np.full(256, -1, loose.dtype)
-    joining = until < EITHER  # False, but not a constant: mend is compiled once for this file and join.py
-    # The first turn of each forest scans all cells in order instead of a list.
-    sources, sinks = plant(first, last, excess, label, parent)
+    head = np.full(256, -1, detached.dtype)
+    merging = until < EITHER  # False, but not a constant, so that `repair` is compiled once for this file and merge.py
+    # The first step of each forest scans all cells in raster order instead of a list.
+    sources, sinks = make_roots(first, last, excess, label, parent)
     source_depth = 1
     sink_depth = 1
     source_listed = False
@@ -84,7 +84,7 @@ def search(first, last, until, excess, residual, step, jump, forest, work):
         if sources == 0 and until == EITHER:
             break
         if max(source_depth, sink_depth) + 3 > head.size:
-            head = np.full(2 * head.size, -1, loose.dtype)
+            head = np.full(2 * head.size, -1, detached.dtype)
         if not source_listed or sinks == 0:
             side = 1
         elif not sink_listed or sources == 0:
@@ -106,7 +106,7 @@ def search(first, last, until, excess, residual, step, jump, forest, work):
             raster = not sink_listed
             sink_listed = True
         if not sink_listed:
-            waiting = 0  # nothing is listed; no cell can enter that level before its first turn
+            waiting = 0  # its list is empty: no cell can enter that level before its first step
         grown = 0
         i = first if raster else 0
         end = last if raster else count
@@ -134,10 +134,10 @@ def search(first, last, until, excess, residual, step, jump, forest, work):
                 )
                 if from_source > 0:
                     frontier = after if side > 0 else others
-                    listed, moved = mend(
-                        1, source_limit, joining, residual, step, label, parent, link, queued,
+                    listed, moved = repair(
+                        1, source_limit, merging, residual, step, label, parent, link, queued,
                         source_orphans, from_source, frontier, grown if side > 0 else waiting,
-                        loose, queue, ring, ends, head,
+                        detached, queue, ring, ends, head,
                     )  # fmt: skip
                     source_work += moved
                     if side > 0:
@@ -146,10 +146,10 @@ def search(first, last, until, excess, residual, step, jump, forest, work):
                         waiting = listed
                 if to_sink > 0:
                     frontier = others if side > 0 else after
-                    listed, moved = mend(
-                        -1, sink_limit, joining, residual, step, label, parent, link, queued,
+                    listed, moved = repair(
+                        -1, sink_limit, merging, residual, step, label, parent, link, queued,
                         sink_orphans, to_sink, frontier, waiting if side > 0 else grown,
-                        loose, queue, ring, ends, head,
+                        detached, queue, ring, ends, head,
                     )  # fmt: skip
                     sink_work += moved
                     if side > 0:

@@ -1,8 +1,8 @@
-"""Warm starts: after some capacities have changed, mend the forests of the last solve and go on from there.
+"""Warm starts: after changes of some capacities, the forests of the last solve are repaired and grown further.
 
-Every changed cell is taken out of its tree and planted anew, as a root if it has excess or a deficit; what hung on
-it is mended, and only what that touches is scanned again (forest.py, join.py).  The changes themselves are
-reparametrisations as in [1]; mending trees after them as in [2].
+Each changed cell is removed from its tree and becomes a root if it has excess or a deficit.  Its former children are
+repaired as orphans, and only the affected cells are scanned again (forest.py, merge.py).  The changes themselves are
+reparametrisations as in [1]; the repair of trees after them follows [2].
 
 [1] Kohli, Torr. "Dynamic graph cuts for efficient inference in Markov random fields." PAMI 29(12), 2007.
 [2] Goldberg, Hed, Kaplan, Kohli, Tarjan, Werneck. "Faster and more dynamic maximum flow by incremental
@@ -12,18 +12,18 @@ breadth-first search." ESA 2015.
 import numpy as np
 
 from gridcut.device import kernel
-from gridcut.ibfs.forest import NONE, ONE, ORPHAN, ROOT, activate, mend
+from gridcut.ibfs.forest import NONE, ONE, ORPHAN, ROOT, activate, repair
 
 
 @kernel
-def replant(cells, excess, residual, step, deepest, forest, work):
-    """Plant the changed cells anew and mend both forests; what may grow from here on becomes active.
+def reroot(cells, excess, residual, step, deepest, forest, work):
+    """Reset the changed cells to roots or free cells, and repair both forests; cells that may grow become active.
 
-    No cell may lie deeper than `deepest`.  Returns the number of mended cells.
+    `deepest` must bound all depths.  Returns the number of repaired cells.
     """
     label, parent, link, queued = forest
     source_orphans, sink_orphans = work.source_orphans, work.sink_orphans
-    loose, queue, ring, ends = work.loose, work.queue, work.ring, work.ends
+    detached, queue, ring, ends = work.detached, work.queue, work.ring, work.ends
     arcs = np.uint64(len(step))
     from_source = 0
     to_sink = 0
@@ -51,27 +51,27 @@ def replant(cells, excess, residual, step, deepest, forest, work):
             label[v] = 1 if e > 0 else -1
             parent[v] = ROOT
             activate(v, queued, ring, ends)
-    # An orphan that was planted anew itself is none any more.
-    from_source = still_orphans(source_orphans, from_source, parent)
-    to_sink = still_orphans(sink_orphans, to_sink, parent)
-    head = np.full(deepest + 4, -1, loose.dtype)
+    # A cell that was itself reset (to a root or to free) is no longer an orphan.
+    from_source = keep_orphans(source_orphans, from_source, parent)
+    to_sink = keep_orphans(sink_orphans, to_sink, parent)
+    head = np.full(deepest + 4, -1, detached.dtype)
     limit = head.size - 4
-    joining = deepest > 0  # constants in disguise, as in join.py
+    merging = deepest > 0  # not constants, as in merge.py
     none = np.int64(head[0] + 1)
-    _, source_mended = mend(
-        1, limit, joining, residual, step, label, parent, link, queued,
-        source_orphans, from_source, loose, none, loose, queue, ring, ends, head,
+    _, source_repaired = repair(
+        1, limit, merging, residual, step, label, parent, link, queued,
+        source_orphans, from_source, detached, none, detached, queue, ring, ends, head,
     )  # fmt: skip
-    _, sink_mended = mend(
-        -1, limit, joining, residual, step, label, parent, link, queued,
-        sink_orphans, to_sink, loose, none, loose, queue, ring, ends, head,
+    _, sink_repaired = repair(
+        -1, limit, merging, residual, step, label, parent, link, queued,
+        sink_orphans, to_sink, detached, none, detached, queue, ring, ends, head,
     )  # fmt: skip
-    return source_mended + sink_mended
+    return source_repaired + sink_repaired
 
 
 @kernel
-def still_orphans(cells, count, parent):
-    """Keep the orphans of a list; returns how many they are."""
+def keep_orphans(cells, count, parent):
+    """Remove from a list the cells that are not orphans; returns the number of cells left."""
     left = 0
     for i in range(count):
         v = np.uint64(cells[i])

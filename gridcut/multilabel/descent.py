@@ -12,7 +12,7 @@ from importlib import import_module
 
 import numpy as np
 
-from gridcut.core.grid import make_layout
+from gridcut.core.grid import index_type, make_layout
 from gridcut.core.terms import ends
 from gridcut.energy import energy_of
 from gridcut.ibfs.forest import MAX_ARCS, NONE, Forest, make_work
@@ -23,7 +23,6 @@ from gridcut.multilabel.fusion import fused
 from gridcut.multilabel.labelling import JUMP, History, Labelling, Move
 from gridcut.multilabel.moves import Field, apply, drain, energy_kernel, gain_of, list_near, load, load_all, settle
 from gridcut.multilabel.validation import LabelProblem
-from gridcut.papers.global_relabel import index_type
 
 FEW = 30  # a first expansion with one deficit for so many pixels, or fewer, feeds them one by one
 MANY = 4  # an expansion after more than one change for so many pixels loads all of them, in order

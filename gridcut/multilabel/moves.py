@@ -35,7 +35,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gridcut.device import kernel
-from gridcut.ibfs.forest import NONE, ONE, ROOT, augment, compact, mend
+from gridcut.ibfs.forest import NONE, ONE, ROOT, augment, compact, repair
 from gridcut.multilabel.move_rules import half_way, takes_part
 
 
@@ -200,11 +200,11 @@ def drain(count, whole, first, second, step, flow, field, forest, work):
     excess, residual, listed, taken = field.excess, field.residual, field.listed, field.taken
     label, parent, link, queued = forest
     source_orphans, sink_orphans = work.source_orphans, work.sink_orphans
-    loose, queue, ring, ends = work.loose, work.queue, work.ring, work.ends
+    loose, queue, ring, ends = work.detached, work.queue, work.ring, work.ends
     now, after = work.sink_now, work.sink_next
     arcs = np.uint64(len(step))
     head = np.full(256, -1, loose.dtype)
-    joining = count < 0  # False, but not a constant: mend is compiled once
+    joining = count < 0  # False, but not a constant: repair is compiled once
     waiting = 0
     for i in range(count):
         p = np.uint64(listed[i])
@@ -245,7 +245,7 @@ def drain(count, whole, first, second, step, flow, field, forest, work):
                 label[w] = 0
                 parent[w] = NONE
                 if orphans > 0:
-                    grown, _ = mend(
+                    grown, _ = repair(
                         -1, depth + 1, joining, residual, step, label, parent, link, queued,
                         sink_orphans, orphans, after, grown, loose, queue, ring, ends, head,
                     )  # fmt: skip

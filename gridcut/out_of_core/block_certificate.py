@@ -13,7 +13,7 @@ so following the claims down ends at a deficit.  No cell of the source side reac
 import numpy as np
 
 from gridcut.core.certificate import (
-    FAR,
+    INFINITY,
     CertificateError,
     Sums,
     certify_flow,
@@ -66,7 +66,7 @@ def certify_lines(problem: Problem, grid: Grid, labels, distance, own: slice, li
     """Check (1) to (3) and (5a) on some lines; what (4) sums up there.
 
     problem, grid, labels   of these lines and the lines around them; arcs that lead on from those do not matter
-    distance                claims of the cells around, FAR: none; those of the lines themselves are found
+    distance                claims of the cells around, INFINITY: none; those of the lines themselves are found
     own, line               which lines to check, and where `problem` begins in the whole grid
     """
     layout = grid.layout
@@ -84,7 +84,7 @@ def certify_lines(problem: Problem, grid: Grid, labels, distance, own: slice, li
 
 def check_claims(found: np.ndarray, claimed: np.ndarray | None) -> None:
     """Check (5b): what the cells along a border were found to be from claims, and what they claim; None: nothing."""
-    if claimed is not None and np.any((claimed < FAR) & (found > claimed)):
+    if claimed is not None and np.any((claimed < INFINITY) & (found > claimed)):
         raise CertificateError("a cell along a border claims to be nearer to the sink than it is")
 
 

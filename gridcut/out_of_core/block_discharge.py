@@ -102,7 +102,7 @@ def solve_inside(grid: Grid, low: int, high: int) -> dict:
     run = Run(grid.excess, grid.residual, layout, None)
     run.solve(SINK)
     for line in lines:
-        seams.join(line)
+        seams.restore(line)
     return run.stats
 
 
@@ -122,7 +122,7 @@ def discharge(grid: Grid, border: Border, distance) -> dict:
     for begin, end in border.ranges:
         excess[begin:end] = 0
     room = np.empty(cells.size, excess.dtype)
-    run = Run(excess, residual, layout, None, gathers=False)  # demands must stay around the block
+    run = Run(excess, residual, layout, None, aggregates=False)  # demands must stay around the block
     nearest = np.searchsorted(claims, least)  # claims below the least distance: nothing reaches those beyond
     levels = [nearest, *(nearest + 1 + np.flatnonzero(np.diff(claims[nearest:]))), cells.size]
     for i, (begin, end) in enumerate(zip([0, *levels[:-1]], levels, strict=True)):

@@ -15,9 +15,8 @@ deficit of the block itself can be reached, else one more than the least claim t
 
 import numpy as np
 
-from gridcut.core.grid import Grid, Layout
+from gridcut.core.grid import Grid, Layout, index_type
 from gridcut.device import kernel
-from gridcut.papers.global_relabel import index_type
 
 FAR = np.iinfo(np.int32).max
 
@@ -27,7 +26,7 @@ def bits_type(arcs: int):
     for kind in (np.uint8, np.uint16, np.uint32, np.uint64):
         if arcs + 2 <= 8 * np.dtype(kind).itemsize:
             return np.dtype(kind)
-    raise ValueError(f"edges has {arcs // 2} pairs of opposite offsets; method 'blocks' takes at most 31")
+    raise ValueError(f"edges has {arcs // 2} pairs of opposite offsets; method 'out_of_core' takes at most 31")
 
 
 @kernel

@@ -12,10 +12,9 @@ import numpy as np
 
 from gridcut.core.grid import make_layout
 from gridcut.core.load import largest_capacities, reader
-from gridcut.core.problem import Offset, Problem, as_capacity, check_mapping, check_offset, check_shape
+from gridcut.core.problem import Offset, Problem, as_capacity, check_mapping, check_offset, check_shape, is_stored
 from gridcut.device.arguments import plain_array, refuse_masked
 from gridcut.device.arrays import on_device
-from gridcut.methods import is_stored
 
 READ = 1 << 26  # bytes of capacities read at a time where the block does not matter
 
@@ -74,7 +73,7 @@ class Capacities:
         for name, value in (*named.items(), *edges.items(), ("mask", mask)):
             if on_device(value):
                 label = name if isinstance(name, str) else f"edges[{name}]"
-                raise TypeError(f"{label} lies on the GPU; method 'blocks' takes arrays on disk or on the host")
+                raise TypeError(f"{label} lies on the GPU; method 'out_of_core' takes arrays on disk or on the host")
         self._source = Plane("source", source)
         self._sink = Plane("sink", sink)
         self.given = self._source.shape or self._sink.shape

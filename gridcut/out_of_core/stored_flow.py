@@ -64,13 +64,11 @@ class StoredCut(Cut):
 
     def flow(self, offset: Offset) -> np.ndarray:
         """Not to be had: completing the preflow takes the whole grid in memory.  Raises RuntimeError."""
-        raise RuntimeError(
-            "a cut made in blocks has no flow(): that takes the whole grid in memory; use method='trees'"
-        )
+        raise RuntimeError("a cut made in blocks has no flow(): that takes the whole grid in memory; use method='ibfs'")
 
 
 def max_flow_in_blocks(source, sink, edges, mask, callback, *, memory=None, folder=None, labels=None) -> StoredCut:
-    """`max_flow` with method="blocks".
+    """`max_flow` with method="out_of_core".
 
     memory   bytes, or words such as "4 GB": what a solve may take; None: half of what is free on this machine
     folder   where the state is kept, and from where a run that was killed goes on; None: a temporary one
@@ -79,7 +77,7 @@ def max_flow_in_blocks(source, sink, edges, mask, callback, *, memory=None, fold
     start = time.perf_counter()
     capacities = Capacities(source, sink, edges, mask)
     if 0 in capacities.given:
-        return empty_cut(capacities.problem(0, capacities.given[0], as_given=True), "cpu", "blocks")
+        return empty_cut(capacities.problem(0, capacities.given[0], as_given=True), "cpu", "out_of_core")
     memory = plan.memory_bytes(memory)
     if not isinstance(folder, str | PathLike | None):
         raise TypeError(f"folder must be the path of a folder or None, got {type(folder).__name__}")
@@ -101,7 +99,7 @@ def max_flow_in_blocks(source, sink, edges, mask, callback, *, memory=None, fold
     state.unlock()
     stats = {**sweeps.stats, "strips": len(state.bounds) - 1, "dtype": state.dtype.name, "unit": state.unit}
     stats["seconds"] = {"scan": scanned - start, **stats["seconds"]}
-    return StoredCut(value, found, "cpu", "blocks", stats, None, capacities, state)
+    return StoredCut(value, found, "cpu", "out_of_core", stats, None, capacities, state)
 
 
 def finished(sweeps: Sweeps, state: Store, labels):

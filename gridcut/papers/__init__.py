@@ -1,1 +1,1 @@
-"""The maximum-flow algorithms of the papers, by their names; files ending in _cuda run on a GPU."""
+"""Maximum-flow algorithms as published, one file per algorithm; files ending in _cuda run on a GPU."""

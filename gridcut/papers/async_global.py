@@ -1,41 +1,43 @@
 """Push-relabel on threads with asynchronous global relabeling: Hong and He 2011; Łupińska, section 4.5.
 
-Returns the pixels that can still reach the sink once no excess can.  All threads but one run the lock-free
-push-relabel of lock_free.py.  The last one recomputes heights at the same time, by one backward search (a
-wave) after another, and stops nobody.  Both write heights, so a height carries the number of the wave that
-saw the pixel last, and changes by compare-and-swap only:
+Returns the pixels that can still reach the sink once no excess can.  All threads except one run the lock-free
+push-relabel of lock_free.py.  The remaining thread concurrently recomputes heights by repeated backward searches
+(waves), without stopping the others.  Both kinds of threads write heights.  Each height therefore contains the number
+of the last wave that visited the pixel, and is changed by compare-and-swap only:
 
   label[p] = wave * 2^WAVE_SHIFT + height
 
-  a wave           gives a pixel it reaches its own number and the larger of the old height and the distance;
-                   what it did not reach in the end it declares cut off: height ceiling
-  a relabel        keeps the wave, and fails if a wave came by in between
-  a push x -> y    waits while wave(x) > wave(y): a push from a pixel the wave has seen to one it has not
-                   would open an arc behind its back
+  a wave           sets a pixel that it reaches to its own number and the maximum of the old height and the distance;
+                   at its end, it sets the pixels that it did not reach to height ceiling
+  a relabel        keeps the wave number, and fails if a wave has changed the label in the meantime
+  a push x -> y    waits while wave(x) > wave(y): a push from a pixel that the wave has visited to one that it has not
+                   would open an arc that the wave does not see
 
-The last rule is read and the push made in two steps, so a wave may still miss a pixel.  Nothing relies on it:
-when the threads have nothing left, an exact search starts anew, and what was cut off by mistake comes back.
-From round MANY on the sequential algorithm finishes, which bounds the number of rounds.
+The last rule is tested and the push is made in two separate steps, so a wave may still miss a pixel.  The result does
+not depend on it: when no thread has an active pixel left, an exact search starts again, and pixels that were wrongly
+set to the ceiling get their distance.  From round FALLBACK_ROUND on the sequential algorithm finishes, which bounds the
+number of rounds.
 
 Arrays (ceiling = cells + 1)
   excess, residual   as in lock_free.py;   ring, tail: mailbox.py
   label[p]           above;  queue: the wave's breadth-first order
-  relabels[i * SPACING]   done by worker i;  running[0]: workers at work;  stop[0]: set after an error
+  relabels[i * SPACING]   relabels by worker i;  running[0]: number of running workers;  stop[0]: set after an error
 
-Deviates from [1]: between rounds the exact search may lower heights, waves only raise them; excess cut off
-from the sink stays (`Cut.flow` returns it) instead of flowing back to the source.
+Deviates from [1]: between rounds the exact search may lower heights, waves only increase them; excess disconnected
+from the sink stays in its pixel (`Cut.flow` returns it) instead of flowing back to the source.
 
 [1] Hong, He. "An asynchronous multithreaded algorithm for the maximum network flow problem with nonblocking
     global relabeling heuristic." IEEE TPDS 22(6), 2011.
 [2] Łupińska. "Parallel implementation of flow and matching algorithms." 2011, section 4.5.
 
-O(n^2 m) operations; memory 16 bytes a pixel.
+O(n^2 m) operations; memory 16 bytes per pixel.
 """
 
 import time
 
 import numpy as np
 
+from gridcut.core.grid import index_type
 from gridcut.core.push_relabel_rules import goes_down, lifted, push_amount
 from gridcut.device import (
     atomic_add,
@@ -47,24 +49,24 @@ from gridcut.device import (
 )
 from gridcut.device.arguments import MAX_THREADS, check_count, check_positive
 from gridcut.papers import push_relabel
-from gridcut.papers.global_relabel import global_relabel, index_type, sink_side_of
+from gridcut.papers.global_relabel import global_relabel, sink_side_of
 from gridcut.papers.mailbox import SPACING, make_rings, post, post_active, take
 
-MANY = 200
-PATIENCE = 20_000  # looks into an empty ring before a thread goes home; about 20 microseconds
-NAP = 2e-4  # seconds the wave thread sleeps before it looks again whether a wave is due
+FALLBACK_ROUND = 200
+SPIN_LIMIT = 20_000  # reads of an empty ring before a thread ends; about 20 microseconds
+SLEEP_SECONDS = 2e-4  # between two tests of the wave thread whether a wave is due
 WAVE_SHIFT = 40
 HEIGHT_BITS = 2**WAVE_SHIFT - 1
 
 
 @kernel
 def discharge_kernel(excess, residual, step, label, ring, tail, share, worker, relabels, running, stop, ceiling):
-    """Discharge a worker's own pixels until nothing comes in any more; returns the pushes."""
+    """Discharge a worker's pixels until its ring stays empty; returns the number of pushes."""
     arcs = len(step)
     head = 0
     idle = 0
     pushes = 0
-    while idle <= PATIENCE and atomic_load(stop, 0) == 0:
+    while idle <= SPIN_LIMIT and atomic_load(stop, 0) == 0:
         if atomic_load(tail, worker * SPACING) == head:
             idle += 1
             continue
@@ -112,8 +114,8 @@ def discharge_kernel(excess, residual, step, label, ring, tail, share, worker, r
 
 
 @kernel
-def reach(label, cell, wave, distance):
-    """Let a wave mark a cell and lift it to a distance; False if it had marked it before."""
+def mark_and_lift(label, cell, wave, distance):
+    """Mark a cell by a wave and lift it to a distance; False if the wave had marked the cell before."""
     old = atomic_load(label, cell)
     while (old >> WAVE_SHIFT) < wave:
         new = (wave << WAVE_SHIFT) + max(old & HEIGHT_BITS, distance)
@@ -126,11 +128,11 @@ def reach(label, cell, wave, distance):
 
 @kernel
 def wave_kernel(excess, residual, step, label, queue, wave, ceiling):
-    """One backward breadth-first search from the sink among the moving flow; raises labels."""
+    """One backward breadth-first search from the sink while other threads push; increases labels."""
     arcs = len(step)
     tail = 0
     for p in range(excess.size):
-        if atomic_load(excess, p) < 0 and reach(label, p, wave, 1):
+        if atomic_load(excess, p) < 0 and mark_and_lift(label, p, wave, 1):
             queue[tail] = p
             tail += 1
     front = 0
@@ -143,16 +145,16 @@ def wave_kernel(excess, residual, step, label, queue, wave, ceiling):
             front += 1
             for k in range(arcs):
                 y = x + step[k]
-                if atomic_load(residual, y * arcs + (k ^ 1)) > 0 and reach(label, y, wave, distance):
+                if atomic_load(residual, y * arcs + (k ^ 1)) > 0 and mark_and_lift(label, y, wave, distance):
                     queue[tail] = y
                     tail += 1
     for p in range(excess.size):
         if (atomic_load(label, p) & HEIGHT_BITS) < ceiling:
-            reach(label, p, wave, ceiling)
+            mark_and_lift(label, p, wave, ceiling)
 
 
 def run_round(excess, residual, step, label, rings, queue, ceiling, every, workers, after_wave):
-    """Workers and waves at once until nothing moves; pushes, relabels and waves done."""
+    """Run workers and waves concurrently until no worker runs; the numbers of pushes, relabels and waves."""
     ring, tail, share = rings
     relabels = np.zeros(workers * SPACING, np.int64)
     running = np.array([workers], np.int64)
@@ -166,7 +168,7 @@ def run_round(excess, residual, step, label, rings, queue, ceiling, every, worke
         due = every
         while running[0] > 0 and stop[0] == 0:
             if relabels.sum() < due:
-                time.sleep(NAP)
+                time.sleep(SLEEP_SECONDS)
                 continue
             due = relabels.sum() + every
             waves += 1
@@ -179,9 +181,9 @@ def run_round(excess, residual, step, label, rings, queue, ceiling, every, worke
 
 
 def solve(excess, residual, step, *, threads=None, global_every=1.0, callback=None):
-    """Solve in place; the mask of the sink side, and counts of what was done.
+    """Solve in place; the mask of the sink side, and stats.
 
-    threads       in all, the one that makes the waves included; 2 at least; None: numba's number of threads
+    threads       total number of threads, including the one that runs the waves; at least 2; None: numba's number
     global_every  relabels between the starts of two waves, as a multiple of the number of cells
     """
     threads = max(2, thread_count()) if threads is None else threads
@@ -206,7 +208,7 @@ def solve(excess, residual, step, *, threads=None, global_every=1.0, callback=No
         report()
         if post_active(excess, label, ceiling, *rings) == 0:
             break
-        if stats["global_relabels"] == MANY:
+        if stats["global_relabels"] == FALLBACK_ROUND:
             sink_side, rest = push_relabel.solve(excess, residual, step, callback=callback)
             return sink_side, {name: stats[name] + rest.get(name, 0) for name in stats}
         done = run_round(excess, residual, step, label, rings, queue, ceiling, every, threads - 1, report)

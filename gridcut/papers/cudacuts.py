@@ -1,8 +1,8 @@
-"""CudaCuts, the atomic version: push and relabel kernels by turns; Vineet and Narayanan, Łupińska, section 4.3.
+"""CudaCuts, the atomic version: alternating push and relabel kernels; Vineet and Narayanan, Łupińska, section 4.3.
 
-Returns the pixels that can still reach the sink once no excess can.  Every pixel has a thread.  One kernel pushes
-while all heights stand still, the other relabels while all flow stands still.  A block covers a rectangle of the
-flat index space; its heights, and those of a one-pixel halo, lie in shared memory.
+Returns the pixels that can still reach the sink once no excess can.  There is one thread per pixel.  One kernel pushes
+while all heights are fixed, the other relabels while the flow is fixed.  A block covers a rectangle of the flat
+index space; its heights, and those of a one-pixel halo, are stored in shared memory.
 
 ::
 
@@ -13,24 +13,24 @@ flat index space; its heights, and those of a one-pixel halo, lie in shared memo
                                               └──────────────────────┘
 Arrays (ceiling = cells + 1)
   excess[p]      atomic while pushing: neighbours add to it
-  residual[a]    an arc and its reverse are touched by one thread, that of the higher end: not atomic
+  residual[a]    an arc and its reverse are changed by one thread only, that of the higher end: not atomic
   height[p]      h(x);  changed by the relabel kernel only
   mask[p]        1 active: excess, and a residual neighbour one lower;  0 passive: excess only, to be relabeled;
-                 2 inactive: no excess, or cut off from the sink
+                 2 inactive: no excess, or disconnected from the sink
 
 A neighbour's height may be read before or after it is relabeled in the same launch.  Either way the height that
 follows is at most one above the neighbour's, which is all that push-relabel needs.
 
-Deviates from the description: residuals stay in the grid's layout (a line of the cache holds all arcs of some
-pixels) instead of one table a direction; capacities to the sink are in the signed excess; heights start as
-distances; excess cut off from the sink stays where it is.  The original stops when excesses no longer change for
-some iterations, which proves nothing: here, after every `global_every` iterations, heights are set to distances
-and the solve ends when no excess can reach the sink.  That also spares most relabels.
+Deviates from the description: residuals stay in the grid's layout (a cache line holds all arcs of some pixels)
+instead of one table per direction; capacities to the sink are in the signed excess; heights start as distances; excess
+disconnected from the sink stays in its pixel.  The original stops when excesses have not changed for some iterations,
+which does not imply a maximum flow.  Here, every `global_every` iterations, heights are set to distances, and the solve
+ends when no excess can reach the sink.  This also avoids most relabels.
 
 [1] Vineet, Narayanan. "CUDA cuts: fast graph cuts on the GPU." CVPR workshops 2008.
 [2] Łupińska. "Parallel implementation of flow and matching algorithms." 2011, section 4.3.
 
-O(n^2) iterations; memory 9 bytes a pixel.
+O(n^2) iterations; memory 9 bytes per pixel.
 """
 
 from typing import NamedTuple
@@ -56,13 +56,13 @@ from gridcut.papers.global_relabel_cuda import (
 )
 from gridcut.papers.push_relabel_rules_cuda import is_admissible, lifted, push_amount
 
-LINE = 32  # columns, where a grid has but one line
-UNROLLED = 8  # arcs; the compiler does not unroll the push of more (seen in its PTX)
+LINE_COLUMNS = 32  # columns of the rectangles of a grid with a single line
+MAX_UNROLLED_ARCS = 8  # the compiler does not unroll the push of more arcs (seen in its PTX)
 PASSIVE, ACTIVE, INACTIVE = 0, 1, 2  # the relabel mask
 
 
 class Frame(NamedTuple):
-    """How blocks cover the cells: `width` columns from cell `first` to cell `last`, `across` blocks side by side."""
+    """How blocks cover the cells: rows of `width` columns from cell `first` to cell `last`, `across` blocks per row."""
 
     first: np.int32
     last: np.int32
@@ -72,13 +72,13 @@ class Frame(NamedTuple):
 
 @device_function
 def quotient(a, b):
-    """a // b for what is not negative, in 32 bits."""
+    """a // b of nonnegative integers, in 32 bits."""
     return int32(uint32(a) // uint32(b))
 
 
 @device_function
-def place(frame):
-    """The cell of this thread (-1: none) and its place in the shared heights."""
+def cell_of_thread(frame):
+    """The cell of this thread (-1: none) and its index in the shared heights."""
     tx = int32(cuda.threadIdx.x)
     ty = int32(cuda.threadIdx.y)
     block = int32(cuda.blockIdx.x)
@@ -94,7 +94,7 @@ def place(frame):
 
 @device_function
 def share_heights(height, heights, frame):
-    """Bring the heights of the block and its halo to shared memory."""
+    """Copy the heights of the block and its halo to shared memory."""
     wide = int32(cuda.blockDim.x + 2)
     cells = int32(wide * (cuda.blockDim.y + 2))
     block = int32(cuda.blockIdx.x)
@@ -112,7 +112,7 @@ def share_heights(height, heights, frame):
 
 @device_function
 def neighbour_height(height, heights, at, near, y):
-    """h(y), from shared memory if y lies `near` places from x there."""
+    """h(y), from shared memory if `near`, the offset from x to y in the shared heights, is not 0."""
     if near != 0:
         return heights[at + near]
     return height[y]
@@ -123,7 +123,7 @@ def push_kernel(excess, residual, step, near, height, mask, counts, frame, ceili
     """Active pixels push to all neighbours one lower."""
     heights = cuda.shared.array(0, int32)
     share_heights(height, heights, frame)
-    x, at = place(frame)
+    x, at = cell_of_thread(frame)
     if x < 0 or mask[x] != ACTIVE:
         return
     before = excess[x]
@@ -154,7 +154,7 @@ def relabel_kernel(excess, residual, step, near, height, mask, counts, frame, ce
     """Set the masks of all pixels, and the heights of the passive ones one above their lowest neighbour."""
     heights = cuda.shared.array(0, int32)
     share_heights(height, heights, frame)
-    x, at = place(frame)
+    x, at = cell_of_thread(frame)
     if x < 0:
         return
     here = heights[at]
@@ -180,20 +180,20 @@ def relabel_kernel(excess, residual, step, near, height, mask, counts, frame, ce
 
 
 def make_frame(layout, columns: int) -> Frame:
-    """Lines as rows; all of space where there is but one line."""
-    width = layout.stride[-2] if len(layout.shape) > 1 else LINE
-    first, last = layout.head, layout.size - layout.head  # no pixel lies outside
+    """The frame of a grid, with its lines as rows; a grid with a single line is split into rows of LINE_COLUMNS."""
+    width = layout.stride[-2] if len(layout.shape) > 1 else LINE_COLUMNS
+    first, last = layout.head, layout.size - layout.head  # all pixels are in this range
     return Frame(*(np.int32(i) for i in (first, last, width, blocks_of(width, columns))))
 
 
 def blocks_over(frame: Frame, block) -> int:
-    """Blocks that cover the frame."""
+    """Number of blocks that cover the frame."""
     rows = blocks_of(int(frame.last - frame.first), int(frame.width))
     return int(frame.across) * blocks_of(rows, block[1])
 
 
 def near_steps(layout, columns: int):
-    """The steps in shared memory, 0 for neighbours beyond the halo."""
+    """The steps in the shared heights; 0 for neighbours beyond the halo."""
     near = []
     for offset in layout.offsets:
         *out, dy, dx = (0, 0, *offset)
@@ -203,7 +203,7 @@ def near_steps(layout, columns: int):
 
 
 def check_parameters(pushes, global_every, block) -> None:
-    """Refuse what no launch can take."""
+    """Raise TypeError or ValueError for parameters that a launch cannot use."""
     check_counts(pushes=pushes, global_every=global_every)
     if not isinstance(block, tuple | list) or len(block) != 2:
         raise TypeError(f"block must be a pair of integers, got {block!r:.60}")
@@ -214,11 +214,11 @@ def check_parameters(pushes, global_every, block) -> None:
 
 
 def solve(excess, residual, step, *, layout, pushes=1, global_every=64, block=(32, 8), callback=None):
-    """Solve in place; the mask of the sink side as a device array, and counts of what was done.
+    """Solve in place; the mask of the sink side as a device array, and stats.
 
-    pushes        m, push phases after each relabel phase (the authors: more help on some grids)
+    pushes        m, push phases per relabel phase (the authors: more than 1 is faster on some grids)
     global_every  iterations between two exact tests
-    block         threads of a block along a line, and lines
+    block         threads per block: along a line, and lines
     """
     check_parameters(pushes, global_every, block)
     frame = make_frame(layout, block[0])
@@ -236,7 +236,7 @@ def alternate(push, excess, residual, step, layout, frame, pushes, global_every,
     (mask,) = allocate((excess.size, np.uint8))
     counts = make_counts()
     shape = blocks_over(frame, block), tuple(block), 0, 4 * (block[0] + 2) * (block[1] + 2)
-    steps, near = flat_steps(step, UNROLLED), flat_steps(near_steps(layout, block[0]), UNROLLED)
+    steps, near = flat_steps(step, MAX_UNROLLED_ARCS), flat_steps(near_steps(layout, block[0]), MAX_UNROLLED_ARCS)
     state = excess, residual, steps, near, heights.height, mask, counts, frame, heights.ceiling
     stats = {"pushes": 0, "relabels": 0, "launches": 0, "iterations": 0, "global_relabels": 0}
     while True:
@@ -263,10 +263,10 @@ def argument_types(number, step):
 
 
 def kernels():
-    """Name, kernel and argument types of what is compiled."""
+    """Names, kernels and argument types to compile."""
     return [
         (f"{name} {number} {step}", kernel, argument_types(number, step))
         for name, kernel in (("push", push_kernel), ("relabel", relabel_kernel))
         for number in (int32, int64)
-        for step in step_types(UNROLLED)
+        for step in step_types(MAX_UNROLLED_ARCS)
     ]

@@ -1,19 +1,19 @@
 """CudaCuts without atomics: push, pull and relabel kernels; Vineet and Narayanan, Łupińska, section 4.3.
 
-Returns the pixels that can still reach the sink once no excess can.  As cudacuts.py, but every thread writes to its
-own pixel only: to push is to write down what is sent along each arc, and in a phase of its own every pixel gathers
-what its neighbours have sent.
+Returns the pixels that can still reach the sink once no excess can.  As cudacuts.py, except that every thread writes to
+its own pixel only: a push stores the amounts sent along the arcs, and in a separate phase every pixel adds the amounts
+that its neighbours have sent.
 
-Arrays beside those of cudacuts.py
-  sent[a]       what the last push sent along arc a; of use only where sending
+Arrays in addition to those of cudacuts.py
+  sent[a]       amount that the last push sent along arc a; valid only if sending
   sending[p]    1: the pixel pushed in the last push phase
 
-Deviates from the description as cudacuts.py does; besides, only pixels that push write down amounts.
+Deviates from the description as cudacuts.py does; also, only pixels that push store amounts.
 
 [1] Vineet, Narayanan. "CUDA cuts: fast graph cuts on the GPU." CVPR workshops 2008.
 [2] Łupińska. "Parallel implementation of flow and matching algorithms." 2011, section 4.3.
 
-O(n^2) iterations; memory 10 bytes a pixel, and another copy of the residuals.
+O(n^2) iterations; memory 10 bytes per pixel, and another copy of the residuals.
 """
 
 import numpy as np
@@ -23,13 +23,13 @@ from gridcut.device.arrays import allocate
 from gridcut.device.cuda import cuda, cuda_kernel
 from gridcut.papers.cudacuts import (
     ACTIVE,
-    UNROLLED,
+    MAX_UNROLLED_ARCS,
     alternate,
     argument_types,
+    cell_of_thread,
     check_parameters,
     make_frame,
     neighbour_height,
-    place,
     share_heights,
 )
 from gridcut.papers.global_relabel_cuda import count_operations, flat_steps, step_types
@@ -38,10 +38,10 @@ from gridcut.papers.push_relabel_rules_cuda import is_admissible, push_amount
 
 @cuda_kernel
 def send_kernel(excess, residual, step, near, height, mask, counts, frame, ceiling, sent, sending):
-    """Active pixels write down what goes to neighbours one lower."""
+    """Active pixels store the amounts that they send to neighbours one lower."""
     heights = cuda.shared.array(0, int32)
     share_heights(height, heights, frame)
-    x, at = place(frame)
+    x, at = cell_of_thread(frame)
     if x < 0:
         return
     left = excess[x]
@@ -71,8 +71,8 @@ def send_kernel(excess, residual, step, near, height, mask, counts, frame, ceili
 
 @cuda_kernel
 def pull_kernel(excess, residual, step, frame, sent, sending):
-    """All pixels gather what was sent to them."""
-    x, _ = place(frame)
+    """All pixels add the amounts that were sent to them."""
+    x, _ = cell_of_thread(frame)
     if x < 0:
         return
     arcs = int32(len(step))
@@ -93,15 +93,15 @@ def pull_kernel(excess, residual, step, frame, sent, sending):
 
 
 def solve(excess, residual, step, *, layout, pushes=1, global_every=64, block=(32, 8), callback=None):
-    """Solve in place; the mask of the sink side as a device array, and counts of what was done.
+    """Solve in place; the mask of the sink side as a device array, and stats.
 
-    pushes        m, push and pull phases after each relabel phase (the authors: more help on some grids)
+    pushes        m, push and pull phases per relabel phase (the authors: more than 1 is faster on some grids)
     global_every  iterations between two exact tests
-    block         threads of a block along a line, and lines
+    block         threads per block: along a line, and lines
     """
     check_parameters(pushes, global_every, block)
     frame = make_frame(layout, block[0])
-    steps = flat_steps(step, UNROLLED)
+    steps = flat_steps(step, MAX_UNROLLED_ARCS)
     (sent,) = allocate((residual.size, residual.dtype))
     (sending,) = allocate((excess.size, np.uint8), zero=True)
 
@@ -114,10 +114,10 @@ def solve(excess, residual, step, *, layout, pushes=1, global_every=64, block=(3
 
 
 def kernels():
-    """Name, kernel and argument types of what is compiled."""
+    """Names, kernels and argument types to compile."""
     found = []
     for number in (int32, int64):
-        for step in step_types(UNROLLED):
+        for step in step_types(MAX_UNROLLED_ARCS):
             cells = argument_types(number, step)
             frame = cells[-2]
             found.append((f"send {number} {step}", send_kernel, (*cells, number[::1], uint8[::1])))

@@ -1,22 +1,20 @@
-"""Global relabeling (Łupińska, algorithm 4.4) and what follows from heights.
+"""Global relabeling (Łupińska, algorithm 4.4), and the sink side that follows from the heights.
 
-A backward breadth-first search from the sink gives every pixel its distance to the sink in the residual
-graph.  The pixels it does not reach are cut off and get the height `ceiling`: the gap relabeling of the same
-section.
+A backward breadth-first search from the sink sets the height of every pixel to its distance to the sink in the residual
+graph.  The pixels that it does not reach are disconnected from the sink and get the height `ceiling`: the gap
+relabeling of the same section.
 
 Arrays
-  height[p]   1: capacity to the sink left;  ceiling: cannot reach the sink (and the padding)
-  queue[...]  pixels in the order they were reached
+  height[p]   1: remaining capacity to the sink;  ceiling: cannot reach the sink (and the padding)
+  queue[...]  pixels in the order in which they were reached
 """
-
-import numpy as np
 
 from gridcut.device import kernel
 
 
 @kernel
 def global_relabel(excess, residual, step, height, queue, ceiling):
-    """Set all heights to distances to the sink; returns how many pixels can reach it."""
+    """Set all heights to distances to the sink; returns the number of pixels that can reach it."""
     arcs = len(step)
     tail = 0
     for p in range(excess.size):
@@ -45,8 +43,3 @@ def sink_side_of(height, ceiling, sink_side):
     """Mark the pixels that can reach the sink."""
     for p in range(height.size):
         sink_side[p] = height[p] < ceiling
-
-
-def index_type(size: int):
-    """The integer type of arrays that hold pixels or heights."""
-    return np.int32 if size < 2**31 - 2 else np.int64

@@ -1,18 +1,18 @@
-"""Heights on the GPU: global relabeling (Łupińska, algorithm 4.4) in one launch, and what follows from heights.
+"""Heights on the GPU: global relabeling (Łupińska, algorithm 4.4) in one launch, and the sink side.
 
-A breadth-first search runs backwards from the sink, one level between two barriers of the whole grid.  The
-threads share the pixels of a level and all arcs into them; who lowers a height first appends its pixel to the
-queue, a warp at a time.  The pixels it does not reach get the height `ceiling` (gap relabeling).
+A breadth-first search runs backwards from the sink, one level between two grid-wide barriers.  The threads share the
+pixels of a level and all arcs into them.  The thread whose compare-and-swap lowers height[q] appends q to the queue,
+with one atomic addition per warp.  The pixels that the search does not reach get the height `ceiling` (gap relabeling).
 
 Arrays (n cells; ceiling = n + 1)
-  height[p]     1: capacity to the sink left;  ceiling: cannot reach the sink (and the padding)
-  queue[...]    cells in the order they were reached, level by level
-  tally[0..2]   pixels of the level that is read, of the one that is appended to, and 0 for the one after,
-                by turns; 0 between launches
-  tally[3]      active pixels: excess, and the sink in reach
+  height[p]     1: remaining capacity to the sink;  ceiling: cannot reach the sink (and the padding)
+  queue[...]    cells in the order in which they were reached, level by level
+  tally[0..2]   in rotating order: number of pixels of the level that is read, of the level that is appended to, and 0
+                for the level after it; 0 between launches
+  tally[3]      number of active pixels: with excess, and connected to the sink
 
-The same distances as gridcut/papers/global_relabel.py, in another order of the queue.  Time O(n + m) work and one
-barrier a level; memory 8 bytes a pixel.
+The distances equal those of gridcut/papers/global_relabel.py, with another order of the queue.  O(n + m) work and one
+barrier per level; memory 8 bytes per pixel.
 """
 
 from typing import NamedTuple
@@ -38,14 +38,14 @@ from gridcut.device.cuda import (
 )
 
 MAX_CELLS = 2**31 - 2**24  # cells and heights are int32, and a thread may count one stride past the last cell
-THREADS = WARP if SIMULATED else 256  # a block where the shape of blocks is of no interest
-MAX_STEPS = 2**31 - 1  # what kernels count to
-MAX_THREADS = 1024  # of a block, on all GPUs
-SLOTS = 256  # counters of operations: as many as keep blocks from queuing for one of them
+THREADS = WARP if SIMULATED else 256  # per block, for kernels that do not depend on the shape of blocks
+MAX_STEPS = 2**31 - 1  # kernels count in int32
+MAX_THREADS = 1024  # per block, on all GPUs
+COUNTER_SLOTS = 256  # counters of operations: enough that blocks do not wait for the same one
 
 
 class Heights(NamedTuple):
-    """The arrays above for one grid, `steps` the flat steps as a device array, and an estimate above all heights."""
+    """The arrays above for one grid, the flat steps as a device array, and the height `ceiling`."""
 
     height: object
     queue: object
@@ -55,7 +55,7 @@ class Heights(NamedTuple):
 
 
 def make_heights(excess, step) -> Heights:
-    """Room for the heights of a grid; refuses a grid whose cells int32 cannot number."""
+    """Allocate the heights of a grid; raises ValueError if int32 cannot index its cells."""
     size = excess.size
     check_size(size)
     height, queue = allocate((size, np.int32), (size, np.int32))
@@ -68,11 +68,11 @@ def step_array(step):
 
 
 def flat_steps(step, unrolled: int):
-    """The steps as kernels take them.
+    """The steps as kernels accept them: a tuple for up to `unrolled` arcs, else an array.
 
-    A tuple, whose length the compiler knows, gives loops that are unrolled, with all reads under way at once.
-    Beyond some number of arcs, `unrolled`, it no longer unrolls them and looks a tuple up by jumping; then an
-    array is better.
+    The length of a tuple is known to the compiler, which unrolls the loops, so that all reads are in flight
+    concurrently.  It does not unroll loops over more than `unrolled` arcs, and then indexes a tuple by branches, which
+    is slower than an array.
     """
     return tuple(np.int32(s) for s in step) if len(step) <= unrolled else step_array(step)
 
@@ -84,7 +84,7 @@ def step_types(unrolled: int):
 
 @device_function
 def append(queue, tally, slot, end, found, cell):
-    """Put the cells of those lanes that found one behind `end`; all lanes of the warp call."""
+    """Append the cells of the lanes with `found` to the queue after `end`; all lanes of the warp must call this."""
     bits = ballot(found)
     if bits != 0:
         lane = int32(cuda.laneid)
@@ -100,7 +100,7 @@ def append(queue, tally, slot, end, found, cell):
 
 @cuda_kernel
 def global_relabel_kernel(excess, residual, height, queue, tally, steps, ceiling):
-    """Set all heights to distances to the sink, and count the active pixels; a grid that synchronises."""
+    """Set all heights to distances to the sink, and count the active pixels; requires a cooperative launch."""
     arcs = int32(steps.size)
     size = int32(excess.size)
     thread = int32(cuda.grid(1))
@@ -108,7 +108,7 @@ def global_relabel_kernel(excess, residual, height, queue, tally, steps, ceiling
     lane = int32(cuda.laneid)
     if thread == 0:
         tally[3] = 0
-    base = int32(thread - lane)  # whole warps stay together
+    base = int32(thread - lane)  # all lanes of a warp execute the same iterations
     while base < size:
         p = int32(base + lane)
         deficit = False
@@ -119,7 +119,7 @@ def global_relabel_kernel(excess, residual, height, queue, tally, steps, ceiling
         base = int32(base + threads)
     grid_sync()
 
-    # This thread looks along one kind of arc, and at every `together`-th pixel of a level.
+    # This thread scans one of the arcs k of every `together`-th pixel of a level.
     together = int32(threads // arcs)
     mine = int32(thread // arcs)
     k = int32(thread - mine * arcs)
@@ -170,12 +170,12 @@ def sink_side_kernel(height, ceiling, sink_side):
 
 
 def global_relabel(excess, residual, heights: Heights) -> int:
-    """Set all heights to distances to the sink; returns how many pixels are active."""
+    """Set all heights to distances to the sink; returns the number of active pixels."""
     args = (excess, residual, heights.height, heights.queue, heights.tally, heights.steps, heights.ceiling)
     arcs = heights.steps.size
     threads = -(-arcs // WARP) * WARP if SIMULATED else THREADS
     most = cooperative_blocks(global_relabel_kernel, args, threads)
-    wanted = max(blocks_of(excess.size, threads), blocks_of(arcs, threads))  # every kind of arc needs a thread
+    wanted = max(blocks_of(excess.size, threads), blocks_of(arcs, threads))  # each arc k needs a thread
     global_relabel_kernel[min(most, wanted), threads](*args)
     return int(heights.tally[3:4].copy_to_host()[0])
 
@@ -189,31 +189,31 @@ def sink_side_of(heights: Heights):
 
 
 def blocks_of(items: int, threads: int) -> int:
-    """Blocks of this many threads for all items."""
+    """Number of blocks of `threads` threads with one thread per item."""
     return -(-items // threads)
 
 
 def check_size(size: int) -> None:
-    """Refuse more cells than int32 can number."""
+    """Raise ValueError for more cells than int32 can index."""
     if size >= MAX_CELLS:
-        raise ValueError(f"this method takes less than {MAX_CELLS} cells on a GPU, got {size}; cut it into pieces")
+        raise ValueError(f"this method accepts less than {MAX_CELLS} cells on a GPU, got {size}; split the grid")
 
 
 def check_counts(**parameters) -> None:
-    """Refuse parameters that are no integers of 1 or more, or too large for a kernel."""
+    """Raise TypeError or ValueError for parameters that are not positive integers, or too large for a kernel."""
     for name, value in parameters.items():
         check_count(name, value, 1, MAX_THREADS if name == "block" else MAX_STEPS)
 
 
 def make_counts():
-    """Counters for what kernels do: pushes in even places, relabels in odd ones."""
-    return upload(np.zeros(2 * SLOTS, np.int64))
+    """Counters of operations: pushes at even indices, relabels at odd ones."""
+    return upload(np.zeros(2 * COUNTER_SLOTS, np.int64))
 
 
 @device_function
 def count_operations(counts, pushes, relabels):
-    """Add what one thread has done."""
-    slot = int32(2 * (int32(cuda.blockIdx.x) % SLOTS))
+    """Add the operations of one thread."""
+    slot = int32(2 * (int32(cuda.blockIdx.x) % COUNTER_SLOTS))
     if pushes > 0:
         cuda.atomic.add(counts, slot, int64(pushes))
     if relabels > 0:
@@ -221,14 +221,14 @@ def count_operations(counts, pushes, relabels):
 
 
 def read_counts(counts, stats) -> None:
-    """Bring the stats up to date."""
+    """Update the stats."""
     host = counts.copy_to_host()
     stats["pushes"] = int(host[0::2].sum())
     stats["relabels"] = int(host[1::2].sum())
 
 
 def kernels():
-    """Name, kernel and argument types of what is compiled."""
+    """Names, kernels and argument types to compile."""
     cells = int32[::1]
     found = [("sink_side", sink_side_kernel, (cells, int32, uint8[::1]))]
     for number in (int32, int64):

@@ -1,27 +1,27 @@
 """The CPU-GPU hybrid of Hong and He, as Łupińska wrote it: algorithms 4.6 to 4.8 with the gap relabeling of 4.6.
 
-Returns the pixels that can still reach the sink once no excess can.  A launch lets every pixel look at its excess
-`cycle` times and push or be relabeled by the lock-free rules; then residuals, heights and excesses go to the CPU,
-which cancels arcs that fall by more than one, sets heights to distances to the sink, gives the pixels it did not
-reach the height `ceiling`, and takes their excess off what has still to arrive.
+Returns the pixels that can still reach the sink once no excess can.  In a launch, each pixel's thread reads its excess
+`cycle` times and pushes or relabels by the lock-free rules.  Then residuals, heights and excesses go to the CPU,
+which cancels arcs that fall by more than one and sets heights to distances to the sink.  The pixels that this search
+does not reach get the height `ceiling`, and their excess is subtracted from the total that has still to arrive.
 
 Arrays (ceiling = cells + 1)               paper [1]
   excess[p], residual[a], height[p]        e(x), u_f(x, y), h(x), on the GPU; host_* are the CPU's copies
-  marked[p]                                the excess of p, cut off from the sink, has been subtracted
+  marked[p]                                the excess of p, disconnected from the sink, has been subtracted
   total (of all excesses), arrived         ExcessTotal, e(t)
 
 Deviates from [1]: heights start as distances, not as 0; the arcs of source and sink are in the signed excesses, so
-two threads fewer run, and e(s) stays 0: nothing climbs back to the source.  Residuals and excesses go back to the
-GPU only when arcs were cancelled.  A cancelled arc may leave a pixel with a deficit (when its thread had read a
-height a moment too early and had spent the excess elsewhere), which is a legal pseudoflow; but then heights may
-fall, and the proof that the algorithm ends is lost.  So from round MANY on launches push only or relabel only, by
-turns, and no such arc can arise.
+there are no threads for them, and e(s) stays 0: no excess returns to the source.  Residuals and excesses are copied to
+the GPU only after arcs were cancelled.  Cancelling an arc may leave a pixel with a deficit, if its thread had read a
+neighbour's height before that was increased and had pushed the excess elsewhere.  This is a valid pseudoflow, but
+heights may then decrease, and the termination proof does not hold.  So from round FALLBACK_ROUND on, launches alternate
+between pushes only and relabels only, and no such arc can arise.
 
 [1] Łupińska. "Parallel implementation of flow and matching algorithms." 2011, sections 4.5 and 4.6.
 [2] Hong, He. "An asynchronous multithreaded algorithm for the maximum network flow problem with nonblocking global
 relabeling heuristic." IEEE TPDS 2011.
 
-O(n^2 m) operations; memory 4 bytes a pixel on the GPU; on the host 9 and another copy of the grid.
+O(n^2 m) operations; memory 4 bytes per pixel on the GPU; on the host 9 bytes per pixel and another copy of the grid.
 """
 
 import numpy as np
@@ -42,15 +42,15 @@ from gridcut.papers.global_relabel_cuda import (
     read_counts,
     step_types,
 )
-from gridcut.papers.lock_free_cuda import PUSH, RELABEL, UNROLLED, operate
+from gridcut.papers.lock_free_cuda import MAX_UNROLLED_ARCS, PUSH, RELABEL, operate
 
-MANY = 200
-PAIRS = 500  # of launches by turns between two visits to the CPU
+FALLBACK_ROUND = 200
+LAUNCH_PAIRS = 500  # alternating push and relabel launches between two global relabelings on the CPU
 
 
 @cuda_kernel
 def hybrid_kernel(excess, residual, step, height, counts, first, last, ceiling, cycle, may):
-    """Algorithm 4.8, the kernel: each cell from `first` to `last` may operate `cycle` times."""
+    """Algorithm 4.8, the kernel: up to `cycle` operations of each cell from `first` to `last`."""
     x = int32(first + cuda.grid(1))
     if x >= last:
         return
@@ -69,7 +69,7 @@ def hybrid_kernel(excess, residual, step, height, counts, first, last, ceiling, 
 
 @kernel
 def cancel_kernel(excess, residual, step, height):
-    """Algorithm 4.8, lines 1-6: send all that fits along arcs that fall by more than one; how many there were."""
+    """Algorithm 4.8, lines 1-6: saturate the arcs that fall by more than one; returns their number."""
     arcs = len(step)
     cancelled = 0
     for x in range(excess.size):
@@ -101,7 +101,7 @@ def positive_kernel(excess):
 
 @kernel
 def mark_kernel(excess, height, ceiling, marked):
-    """Algorithm 4.8, lines 9-13: mark the pixels with excess that were not reached; the sum over the new ones."""
+    """Algorithm 4.8, lines 9-13: mark unreached pixels with excess; the sum of excess of the newly marked."""
     low = np.int64(0)
     high = np.int64(0)
     for x in range(excess.size):
@@ -113,17 +113,17 @@ def mark_kernel(excess, height, ceiling, marked):
     return low, high
 
 
-def whole(parts) -> int:
-    """A sum in two parts as one integer, which int64 might not hold."""
+def joined(parts) -> int:
+    """A sum in two parts as one Python integer, which may exceed int64."""
     low, high = parts
     return int(low) + (int(high) << 32)
 
 
 def solve(excess, residual, step, *, layout, cycle=7000, block=256, callback=None):
-    """Solve in place; the mask of the sink side as a device array, and counts of what was done.
+    """Solve in place; the mask of the sink side as a device array, and stats.
 
-    cycle  how often each pixel looks at its excess in one launch (the paper: 7000)
-    block  threads of a block
+    cycle  number of times that each thread reads its pixel's excess in one launch (the paper: 7000)
+    block  threads per block
     """
     check_counts(cycle=cycle, block=block)
     check_size(excess.size)
@@ -135,19 +135,19 @@ def solve(excess, residual, step, *, layout, cycle=7000, block=256, callback=Non
     host_height = cuda.pinned_array(size, np.int32)
     queue = np.empty(size, np.int32)
     marked = np.zeros(size, np.uint8)
-    steps = flat_steps(step, UNROLLED)
+    steps = flat_steps(step, MAX_UNROLLED_ARCS)
     counts = make_counts()
-    first, last = np.int32(layout.head), np.int32(size - layout.head)  # no pixel lies outside
+    first, last = np.int32(layout.head), np.int32(size - layout.head)  # all pixels are in this range
     cycle = min(cycle, 2**31 - 1)
     run = hybrid_kernel[blocks_of(int(last - first), block), block]
     stats = {"pushes": 0, "relabels": 0, "launches": 0, "global_relabels": 0, "cancelled": 0}
 
-    at_first = whole(positive_kernel(host_excess))
-    total = at_first
+    initial = joined(positive_kernel(host_excess))
+    total = initial
     arrived = 0
     while True:
         global_relabel(host_excess, host_residual, step, host_height, queue, ceiling)
-        total -= whole(mark_kernel(host_excess, host_height, ceiling, marked))
+        total -= joined(mark_kernel(host_excess, host_height, ceiling, marked))
         read_counts(counts, stats)
         stats["global_relabels"] += 1
         if callback is not None:
@@ -155,10 +155,10 @@ def solve(excess, residual, step, *, layout, cycle=7000, block=256, callback=Non
         if arrived >= total:
             break
         height.copy_to_device(host_height)
-        turns = [(cycle, PUSH | RELABEL)]
-        if stats["global_relabels"] >= MANY:
-            turns = [(1, PUSH), (1, RELABEL)] * min(cycle, PAIRS)
-        for operations, may in turns:
+        launches = [(cycle, PUSH | RELABEL)]
+        if stats["global_relabels"] >= FALLBACK_ROUND:
+            launches = [(1, PUSH), (1, RELABEL)] * min(cycle, LAUNCH_PAIRS)
+        for operations, may in launches:
             run(excess, residual, steps, height, counts, first, last, ceiling, np.int32(operations), np.int32(may))
             stats["launches"] += 1
         residual.copy_to_host(host_residual)
@@ -169,14 +169,14 @@ def solve(excess, residual, step, *, layout, cycle=7000, block=256, callback=Non
             stats["cancelled"] += int(cancelled)
             residual.copy_to_device(host_residual)
             excess.copy_to_device(host_excess)
-        arrived = at_first - whole(positive_kernel(host_excess))
+        arrived = initial - joined(positive_kernel(host_excess))
     sink_side = np.empty(size, np.uint8)
     host_sink_side_of(host_height, ceiling, sink_side)
     return upload(sink_side), stats
 
 
 def kernels():
-    """Name, kernel and argument types of what is compiled."""
+    """Names, kernels and argument types to compile."""
     return [
         (
             f"hybrid {number} {step}",
@@ -184,5 +184,5 @@ def kernels():
             (number[::1], number[::1], step, int32[::1], int64[::1], int32, int32, int32, int32, int32),
         )
         for number in (int32, int64)
-        for step in step_types(UNROLLED)
+        for step in step_types(MAX_UNROLLED_ARCS)
     ]

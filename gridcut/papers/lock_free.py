@@ -1,44 +1,44 @@
 """Lock-free push-relabel on threads: Hong's algorithm, Łupińska, algorithm 4.5.
 
-Returns the pixels that can still reach the sink once no excess can.  Every pixel belongs to one thread, which
-alone pushes from it and relabels it; threads never wait for one another.  A pixel sends its excess to its
-*lowest* residual neighbour, and is relabeled only if that one is not lower, so a height read a moment too
-early does no harm.
+Returns the pixels that can still reach the sink once no excess can.  Every pixel belongs to one thread, and only this
+thread pushes from the pixel and relabels it; threads never wait for one another.  A pixel pushes to its *lowest*
+residual neighbour, and is relabeled only if that one is not lower, so using an outdated height of a neighbour is safe.
 
 Arrays (ceiling = cells + 1)          paper [1]
   excess[p]      changed atomically    e(x);  other threads only add to it
   residual[a]    changed atomically    c_f(x, y);  only the thread of x takes from it
-  height[p]      owner writes          h(x)
-  ring, tail     see mailbox.py        the threads that are awake
+  height[p]      written by its owner  h(x)
+  ring, tail     see mailbox.py        active pixels
 
-Deviates from [1]: a few threads stand for many pixels, and rest in rings instead of polling their own;
-heights start as distances; excess cut off from the sink stays (`Cut.flow` returns it) instead of climbing
-above the source; after `global_every` * n relabels all threads stop and one of them runs a global relabeling,
-as in algorithm 4.8.  A stop may find an arc that falls by more than one (algorithm 4.8 cancels those); new
-distances make it harmless, but the proof that heights only rise is lost, so from round MANY on a single
-thread finishes, where no such arc can arise.
+Deviates from [1]: a few threads process many pixels each, and take active ones from rings instead of polling all;
+heights start as distances; excess disconnected from the sink stays in its pixel (`Cut.flow` returns it) instead of
+rising above the source; after `global_every` * n relabels all threads stop and one of them runs a global relabeling,
+as in algorithm 4.8.  When the threads stop, an arc may fall by more than one (algorithm 4.8 cancels those).  With new
+distances it is valid again, but the proof that heights only increase does not hold.  So from round FALLBACK_ROUND on a
+single thread finishes, with which no such arc can arise.
 
 [1] Łupińska. "Parallel implementation of flow and matching algorithms." 2011, section 4.4.
 [2] Hong. "A lock-free multi-threaded algorithm for the maximum flow problem." IPDPS 2008.
 
-O(n^2 m) operations; memory 12 bytes a pixel.
+O(n^2 m) operations; memory 12 bytes per pixel.
 """
 
 import numpy as np
 
+from gridcut.core.grid import index_type
 from gridcut.core.push_relabel_rules import goes_down, lifted, push_amount
 from gridcut.device import atomic_add, atomic_load, atomic_store, kernel, run_threads, thread_count
 from gridcut.device.arguments import MAX_THREADS, check_count, check_positive
-from gridcut.papers.global_relabel import global_relabel, index_type, sink_side_of
+from gridcut.papers.global_relabel import global_relabel, sink_side_of
 from gridcut.papers.mailbox import SPACING, make_rings, post, post_active, take
 
-MANY = 200
-PATIENCE = 20_000  # looks into an empty ring before a thread goes home; about 20 microseconds
+FALLBACK_ROUND = 200
+SPIN_LIMIT = 20_000  # reads of an empty ring before a thread ends; about 20 microseconds
 
 
 @kernel
 def lock_free_kernel(excess, residual, step, height, ring, tail, share, worker, stop, ceiling, budget):
-    """Discharge a worker's own pixels until nothing comes in any more or `budget` relabels are done."""
+    """Discharge a worker's pixels until its ring stays empty or after `budget` relabels."""
     arcs = len(step)
     head = 0
     idle = 0
@@ -47,7 +47,7 @@ def lock_free_kernel(excess, residual, step, height, ring, tail, share, worker, 
     while relabels < budget and atomic_load(stop, 0) == 0:
         if atomic_load(tail, worker * SPACING) == head:
             idle += 1
-            if idle > PATIENCE:
+            if idle > SPIN_LIMIT:
                 return pushes, relabels
             continue
         idle = 0
@@ -86,7 +86,7 @@ def lock_free_kernel(excess, residual, step, height, ring, tail, share, worker, 
 
 
 def run_round(excess, residual, step, height, rings, ceiling, budget, threads):
-    """All threads at once, until nothing moves or the budget is spent; pushes and relabels done."""
+    """Run all threads until their rings stay empty or the budget is used; the numbers of pushes and relabels."""
     ring, tail, share = rings
     stop = np.zeros(1, np.int64)
 
@@ -100,9 +100,9 @@ def run_round(excess, residual, step, height, rings, ceiling, budget, threads):
 
 
 def solve(excess, residual, step, *, threads=None, global_every=1.0, callback=None):
-    """Solve in place; the mask of the sink side, and counts of what was done.
+    """Solve in place; the mask of the sink side, and stats.
 
-    threads       workers; None: numba's number of threads
+    threads       number of workers; None: numba's number of threads
     global_every  relabels between two global relabelings, as a multiple of the number of cells
     """
     threads = check_count("threads", thread_count() if threads is None else threads, 1, MAX_THREADS)
@@ -119,7 +119,7 @@ def solve(excess, residual, step, *, threads=None, global_every=1.0, callback=No
         stats["global_relabels"] += 1
         if callback is not None:
             callback(dict(stats))
-        if stats["global_relabels"] == MANY:
+        if stats["global_relabels"] == FALLBACK_ROUND:
             threads = 1
             rings = make_rings(size, threads, number)
         if post_active(excess, height, ceiling, *rings) == 0:

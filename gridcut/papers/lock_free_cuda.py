@@ -1,26 +1,27 @@
 """Lock-free push-relabel on a GPU: Hong's algorithm, Łupińska, algorithm 4.5.
 
-Returns the pixels that can still reach the sink once no excess can.  Every pixel has a thread of its own, which
-alone pushes from it and relabels it; threads never wait for one another.  A pixel sends its excess to its *lowest*
-residual neighbour, and is relabeled only if that one is not lower, so a height read a moment too early does no harm.
+Returns the pixels that can still reach the sink once no excess can.  There is one thread per pixel, and only this
+thread pushes from the pixel and relabels it; threads never wait for one another.  A pixel pushes to its *lowest*
+residual neighbour, and is relabeled only if that one is not lower, so using an outdated height of a neighbour is safe.
 
 Arrays (ceiling = cells + 1)          paper [1]
   excess[p]      changed atomically    e(x);  other threads only add to it
   residual[a]    changed atomically    c_f(x, y);  only the thread of x takes from it
-  height[p]      its thread writes     h(x)
+  height[p]      written by its thread h(x)
 
-Deviates from [1]: heights start as distances; excess cut off from the sink stays (`Cut.flow` returns it) instead of
-climbing above the source; a thread ends when its pixel holds no excess, as in the paper, but also after `steps`
-operations, and pixels that became active later are met by the next launch.  Every `global_every` launches heights
-are set to distances again: without that, excess cut off from the sink would climb for n steps.  As on the CPU, a
-launch may end with an arc that falls by more than one (algorithm 4.8 cancels those); new distances make it
-harmless, but the proof that heights only rise is lost, so from round MANY on launches push only or relabel only, by
-turns, and no such arc can arise: then every height is a lower bound of a distance, and never falls.
+Deviates from [1]: heights start as distances; excess disconnected from the sink stays in its pixel (`Cut.flow` returns
+it) instead of rising above the source; a thread ends when its pixel holds no excess, as in the paper, but also after
+`steps` operations, and pixels that become active later are processed in the next launch.  Every `global_every` launches
+heights are set to distances again; otherwise the heights of pixels with disconnected excess would increase for n steps.
+As on the CPU, a launch may end with an arc that falls by more than one (algorithm 4.8 cancels those).  With new
+distances it is valid again, but the proof that heights only increase does not hold.  So from round FALLBACK_ROUND on,
+launches alternate between pushes only and relabels only, and no such arc can arise: every height is then a lower bound
+of a distance and never decreases.
 
 [1] Łupińska. "Parallel implementation of flow and matching algorithms." 2011, section 4.4.
 [2] Hong. "A lock-free multi-threaded algorithm for the maximum flow problem." IPDPS 2008.
 
-O(n^2 m) operations; memory 8 bytes a pixel.
+O(n^2 m) operations; memory 8 bytes per pixel.
 """
 
 import numpy as np
@@ -41,14 +42,14 @@ from gridcut.papers.global_relabel_cuda import (
 )
 from gridcut.papers.push_relabel_rules_cuda import goes_down, lifted, push_amount
 
-MANY = 200
-UNROLLED = 10  # arcs; 64 registers a thread, so that blocks of 1024 threads fit
-PUSH, RELABEL = 1, 2  # what a launch may do
+FALLBACK_ROUND = 200
+MAX_UNROLLED_ARCS = 10  # 64 registers per thread, so that blocks of 1024 threads fit
+PUSH, RELABEL = 1, 2  # bits of the operations that a launch may execute
 
 
 @device_function
 def lowest_neighbour(residual, step, height, x, ceiling):
-    """Lines 4-9: the height of the lowest residual neighbour of x, its number and the arc to it."""
+    """Lines 4-9: the height of the lowest residual neighbour of x, its index and the arc to it."""
     arcs = int32(len(step))
     arc = int64(x) * arcs
     lowest = ceiling
@@ -57,7 +58,7 @@ def lowest_neighbour(residual, step, height, x, ceiling):
     k = int32(0)
     while k < arcs:
         q = int32(x + step[k])
-        # Both are read whether needed or not: no read waits for another.
+        # Both are read unconditionally, so that no read waits for another.
         r = relaxed_load(residual, arc + k)
         h = relaxed_load(height, q)
         if r > 0 and h < lowest:
@@ -70,7 +71,7 @@ def lowest_neighbour(residual, step, height, x, ceiling):
 
 @device_function
 def operate(excess, residual, step, height, x, here, left, ceiling, may):
-    """Lines 4-17: one operation of x; its height, and the numbers of pushes and relabels done."""
+    """Lines 4-17: one operation of x; its height, and the numbers of pushes and relabels."""
     lowest, y, k = lowest_neighbour(residual, step, height, x, ceiling)
     if goes_down(here, lowest):
         if may & PUSH == 0:
@@ -110,17 +111,17 @@ def lock_free_kernel(excess, residual, step, height, counts, first, last, ceilin
 
 
 def solve(excess, residual, step, *, layout, steps=64, global_every=8, block=256, callback=None):
-    """Solve in place; the mask of the sink side as a device array, and counts of what was done.
+    """Solve in place; the mask of the sink side as a device array, and stats.
 
-    steps         operations of a pixel in one launch, at most
+    steps         maximum number of operations per pixel in one launch
     global_every  launches between two global relabelings
-    block         threads of a block
+    block         threads per block
     """
     check_counts(steps=steps, global_every=global_every, block=block)
     heights = make_heights(excess, step)
-    step = flat_steps(step, UNROLLED)
+    step = flat_steps(step, MAX_UNROLLED_ARCS)
     counts = make_counts()
-    first, last = np.int32(layout.head), np.int32(layout.size - layout.head)  # no pixel lies outside
+    first, last = np.int32(layout.head), np.int32(layout.size - layout.head)  # all pixels are in this range
     kernel = lock_free_kernel[blocks_of(int(last - first), block), block]
     steps = min(steps, 2**31 - 1)
     height, ceiling = heights.height, heights.ceiling
@@ -133,11 +134,11 @@ def solve(excess, residual, step, *, layout, steps=64, global_every=8, block=256
             callback(dict(stats))
         if not active:
             break
-        turns = [(steps, PUSH | RELABEL)]
-        if stats["global_relabels"] >= MANY:
-            turns = [(1, PUSH), (1, RELABEL)]
+        launches = [(steps, PUSH | RELABEL)]
+        if stats["global_relabels"] >= FALLBACK_ROUND:
+            launches = [(1, PUSH), (1, RELABEL)]
         for _ in range(global_every):
-            for operations, may in turns:
+            for operations, may in launches:
                 kernel(
                     excess, residual, step, height, counts, first, last, ceiling, np.int32(operations), np.int32(may)
                 )
@@ -146,7 +147,7 @@ def solve(excess, residual, step, *, layout, steps=64, global_every=8, block=256
 
 
 def kernels():
-    """Name, kernel and argument types of what is compiled."""
+    """Names, kernels and argument types to compile."""
     return [
         (
             f"lock_free {number} {step}",
@@ -154,5 +155,5 @@ def kernels():
             (number[::1], number[::1], step, int32[::1], int64[::1], int32, int32, int32, int32, int32),
         )
         for number in (int32, int64)
-        for step in step_types(UNROLLED)
+        for step in step_types(MAX_UNROLLED_ARCS)
     ]

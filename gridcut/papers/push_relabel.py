@@ -1,36 +1,37 @@
 """Sequential push-relabel with global and gap relabeling: Łupińska, algorithms 4.1 to 4.4.
 
-Returns the pixels that can still reach the sink once no excess can.  Active pixels are taken first in, first
+Returns the pixels that can still reach the sink once no excess can.  Active pixels are discharged first in, first
 out, or from the highest level first (order="fifo" or "highest").  Heights are recomputed by a backward search
 every n relabels.
 
 Arrays (n cells; ceiling = n + 1)     paper [1]
   excess[p] > 0: active                e(x);  < 0: minus the residual capacity of the arc to t
-  height[p]                            h(x);  ceiling: cut off from t
+  height[p]                            h(x);  ceiling: disconnected from t
   residual[p * 2K + k]                 u_f(x, y),  y = p + step[k]
   members[h]                           pixels of height h; 0 below some height means a gap
-  queue (fifo)                         S, a ring: every active pixel that is not cut off, once
-  first[h], after[p] (highest)         S, a list for every height
+  queue (fifo)                         S, a ring: every active pixel that is connected to t, once
+  first[h], after[p] (highest)         S, a list per height
 
-Deviates from [1]: excess cut off from the sink stays where it is instead of flowing back to the source, which
-the minimum cut does not need (`Cut.flow` sends it back on request); heights start as distances, not as 0; the
-source's arcs are not arcs but the excess at the start; a gap is found as in [2], by counting members, not
-only after a search.
+Deviates from [1]: excess disconnected from the sink stays in its pixel instead of flowing back to the source, which
+the minimum cut does not need (`Cut.flow` returns it on request); heights start as distances, not as 0; the
+source's arcs are represented by the initial excess; a gap is found as in [2], by counting members, not only after a
+search.
 
 [1] Łupińska. "Parallel implementation of flow and matching algorithms." 2011, section 4.1 and 4.2.
 [2] Cherkassky, Goldberg. "On implementing the push-relabel method for the maximum flow problem." Algorithmica
 1997.
 
-Time O(n^3) with FIFO order, O(n^2 sqrt(m)) with the highest label; memory 12 bytes a pixel (fifo), 16
-(highest).
+Time O(n^3) with FIFO order, O(n^2 sqrt(m)) with the highest label; memory 12 bytes per pixel (fifo),
+16 (highest).
 """
 
 import numpy as np
 
+from gridcut.core.grid import index_type
 from gridcut.core.push_relabel_rules import is_admissible, lifted, push_amount
 from gridcut.device import kernel
 from gridcut.device.arguments import check_positive
-from gridcut.papers.global_relabel import global_relabel, index_type, sink_side_of
+from gridcut.papers.global_relabel import global_relabel, sink_side_of
 
 ORDERS = ("fifo", "highest")
 
@@ -163,7 +164,7 @@ def discharge_highest(excess, residual, step, height, members, first, after, cei
 
 @kernel
 def count_active(excess, height, ceiling):
-    """Number of pixels with excess that are not known to be cut off from the sink."""
+    """Number of pixels with excess that are not known to be disconnected from the sink."""
     active = 0
     for p in range(excess.size):
         if excess[p] > 0 and height[p] < ceiling:
@@ -172,9 +173,9 @@ def count_active(excess, height, ceiling):
 
 
 def solve(excess, residual, step, *, order="fifo", global_every=1.0, callback=None):
-    """Solve in place; the mask of the sink side, and counts of what was done.
+    """Solve in place; the mask of the sink side, and stats.
 
-    order         "fifo" or "highest": which active pixel is next
+    order         "fifo" or "highest": order in which active pixels are discharged
     global_every  relabels between two global relabelings, as a multiple of the number of cells (the paper:
     once every n)
     """

@@ -5,7 +5,7 @@ from gridcut.device.cuda import device_function
 
 
 def _for_kernels(rule):
-    """The same Python function, compiled for the GPU; NUMBA_DISABLE_JIT=1 has left it plain."""
+    """The same Python function, compiled for the GPU; with NUMBA_DISABLE_JIT=1 it is not wrapped by numba."""
     return device_function(getattr(rule, "py_func", rule))
 
 

@@ -1,7 +1,6 @@
-"""Instances, oracle and checks that all tests of gridcut share."""
+"""Instances, oracle and checks shared by all tests of gridcut."""
 
-import sys
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -38,7 +37,7 @@ def pytest_generate_tests(metafunc):
 
 
 def pytest_collection_modifyitems(items):
-    """A CUDA solver compiles for seconds per neighbourhood: those that are not the default get some of them."""
+    """Run CUDA solvers except the default on some neighbourhoods only, since each takes seconds to compile."""
 
     def left_out(item):
         params = item.callspec.params if hasattr(item, "callspec") else {}
@@ -109,7 +108,7 @@ def solve(source, sink, edges, method="auto", **keywords):
 
 
 def check_flow(cut, source, sink, edges, mask=None):
-    """flow() keeps the capacities and the balance of every pixel, and carries the cut's value."""
+    """Check that flow() satisfies the capacities and the balance of every pixel, and has the cut's value."""
     shape = np.shape(source)
     source, sink = (np.asarray(a, np.float64) for a in (source, sink))
     if mask is not None:
@@ -122,14 +121,14 @@ def check_flow(cut, source, sink, edges, mask=None):
         room = capacity_along(edges, offset, shape)
         used = flow > 0
         assert (flow[used] <= room[used]).all()
-        # What one end sends the other receives.
+        # The flow that leaves one end arrives at the other.
         near, far = ends(offset, shape)
         assert (flow[near] == -cut.flow(opposite(offset))[far]).all()
-    # A pixel gets at most its source capacity and gives at most its sink capacity.
+    # A pixel receives at most its source capacity and sends at most its sink capacity.
     assert (net_out <= source).all()
     assert (net_out >= -sink).all()
     assert net_out.sum() == 0
-    # What the source side receives net of what it sends to its own part of the sink crosses the cut.
+    # The flow from the source, minus the flow from the source side to the sink, crosses the cut.
     through = np.minimum(source, sink + net_out).sum()
     assert through == cut.value
 
@@ -149,10 +148,10 @@ def random_problem(rng, shape, offsets, dtype=np.int32, high=10, density=None, m
 
 @pytest.fixture
 def poison(monkeypatch, request):
-    """Memory that is not written shows: np.empty returns a sentinel instead of zeros.
+    """Make uninitialised reads visible: np.empty returns arrays of a sentinel.
 
-    Not on a GPU, which takes its memory elsewhere; there kernels for the host may still be compiled in the test, and
-    numba does not know this np.empty.
+    Not on a GPU, whose memory np.empty does not allocate; kernels for the host may still be compiled in such a test,
+    and numba does not support this np.empty.
     """
     if "cuda" in request.node.name:
         return
@@ -172,12 +171,12 @@ def poison(monkeypatch, request):
 
 @pytest.fixture
 def stand_in(monkeypatch):
-    """A module in the place of gridcut.tiles.tiles: the CPU."""
+    """Let the CPU solve instead of method "tiles"."""
     from gridcut.device.cuda import cuda
     from gridcut.papers import push_relabel
     from gridcut.tiles.tile_layout import from_flat, to_flat
 
-    def solve(excess, residual, layout, *, warm=None, callback=None, steps_per_pixel=1):
+    def solve(excess, residual, layout, warm, callback, steps_per_pixel=1):
         flat = make_layout(layout.extent, layout.offsets)
         e, r = excess.copy_to_host(), residual.copy_to_host()
         parts = []
@@ -192,10 +191,7 @@ def stand_in(monkeypatch):
         residual.copy_to_device(r)
         return SimpleNamespace(reach_bits=cuda.to_device(words)), {"given_back": warm is not None}
 
-    module = ModuleType("cutmatch_stand_in")
-    module.solve = solve
-    monkeypatch.setitem(sys.modules, "cutmatch_stand_in", module)
-    monkeypatch.setitem(SOLVERS["tiles"], "cuda", "cutmatch_stand_in")
+    monkeypatch.setitem(SOLVERS, "tiles", SOLVERS["tiles"]._replace(cuda=solve))
 
 
 class Tools:

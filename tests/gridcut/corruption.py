@@ -174,7 +174,7 @@ RESULTS = {
     "roof, decided": roof,
     "roof, float": lambda seed, device: roof(seed, device, submodular=False, factor=0.37),
 }
-ON_CPU_ONLY = {"blocks": lambda seed, device: cut(seed, device, method="blocks")}
+ON_CPU_ONLY = {"out_of_core": lambda seed, device: cut(seed, device, method="out_of_core")}
 
 
 def host(array):

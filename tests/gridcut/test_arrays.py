@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gridcut
-from gridcut.methods import is_stored
+from gridcut.core.problem import is_stored
 
 SHAPE = (6, 7)
 
@@ -52,7 +52,7 @@ def test_arrays_in_memory_are_not_stored_arrays():
     source, sink, edges = problem(np.random.default_rng(61))
     expected = gridcut.max_flow(source, sink, edges, device="cpu")
     cut = gridcut.max_flow(InMemory(source), InMemory(sink), {(0, 1): InMemory(edges[0, 1]), (1, 0): 3}, device="cpu")
-    assert cut.method == expected.method == "trees"
+    assert cut.method == expected.method == "ibfs"
     assert cut.value == expected.value
     assert (cut.flow((0, 1)) <= edges[0, 1]).all()
     assert not is_stored(InMemory(source))
@@ -61,7 +61,7 @@ def test_arrays_in_memory_are_not_stored_arrays():
 def test_pandas():
     pandas = pytest.importorskip("pandas")
     cut = gridcut.max_flow(pandas.Series([9, 4, 0]), pandas.Series([0, 3, 9]), {(1,): pandas.Series([2, 2, 2])})
-    assert cut.method != "blocks"
+    assert cut.method != "out_of_core"
     assert cut.value == 5
     assert cut.labels.tolist() == [True, True, False]
     assert cut.flow((1,))[1] == 2
@@ -78,7 +78,7 @@ def test_arrays_on_disk_are_read_by_slices():
     for kind in (OnDisk, Dataset):
         assert is_stored(kind(source))
         cut = gridcut.max_flow(kind(source), kind(sink), edges)
-        assert cut.method == "blocks"
+        assert cut.method == "out_of_core"
         assert cut.value == expected.value
     zarr = pytest.importorskip("zarr")
     assert is_stored(zarr.array(source))
@@ -135,7 +135,7 @@ def calls(rng, kind):
         def call(source, sink, edges, mask):
             cut = gridcut.max_flow(source, sink, edges, mask=mask, device="cpu", **parameters)
             cut.check()
-            if cut.method != "blocks":
+            if cut.method != "out_of_core":
                 cut.flow((0, 1))
             cut.residual((0, 1))
 
@@ -169,7 +169,7 @@ def calls(rng, kind):
         {"method": "push_relabel"},
         {"method": "lock_free", "threads": 2},
         {"method": "async_global", "threads": 2},
-        {"method": "blocks"},
+        {"method": "out_of_core"},
     ):
         yield on_cpu(**parameters), grid
     yield solver, (*grid, unary)

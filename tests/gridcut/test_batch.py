@@ -1,4 +1,4 @@
-"""max_flow_batch: every item is what max_flow makes of it, certified; what may be shared and what is refused."""
+"""max_flow_batch: every item equals the certified result of max_flow; shared arrays, and invalid input."""
 
 import threading
 
@@ -44,7 +44,7 @@ def check_batch(batch, source, sink, edges, mask=None, axes=2):
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.float64])
 @pytest.mark.parametrize("masked", ["", "shared", "each"])
-def test_items_are_what_max_flow_makes_of_them(device, dtype, masked):
+def test_items_equal_results_of_max_flow(device, dtype, masked):
     rng = np.random.default_rng(71)
     source, sink, edges = batch_of(rng, 5, (7, 9), OFFSETS, dtype)
     mask = {"": None, "shared": rng.random((7, 9)) < 0.7, "each": rng.random((5, 7, 9)) < 0.7}[masked]
@@ -87,7 +87,7 @@ def test_empty(device, shape):
     assert batch.values.tolist() == [0] * shape[0]
 
 
-def test_items_like_a_sequence():
+def test_batch_is_a_sequence_of_cuts():
     batch = gridcut.max_flow_batch(np.ones((3, 4, 5), int), 0, {(0, 1): 1}, device="cpu")
     assert [cut.value for cut in batch] == [0, 0, 0]
     assert batch[-1].labels.all()
@@ -104,7 +104,7 @@ def test_values_beyond_int64():
 
 
 def test_items_are_solved_on_several_threads(monkeypatch):
-    """Whatever the machine: as many at a time as there are threads, each with one of numba's."""
+    """With three threads, on any machine: three items concurrently, each with one of numba's threads."""
     from gridcut import batch as module
 
     together = threading.Barrier(3, timeout=60)
@@ -112,7 +112,7 @@ def test_items_are_solved_on_several_threads(monkeypatch):
 
     def spied(*arguments):
         names.add(threading.current_thread().name)
-        together.wait()  # passes only if three items are under way at once
+        together.wait()  # passes only if three items are solved concurrently
         return cut_of(*arguments)
 
     cut_of = module.cut_of
@@ -152,7 +152,7 @@ def test_callback_counts_items_and_may_stop():
         ({"method": "best"}, ValueError, r"method must be one of"),
     ],
 )
-def test_refuses(change, error, message):
+def test_rejects(change, error, message):
     good = {"source": np.ones((3, 4, 5), int), "sink": 1, "edges": {(0, 1): 1, (1, 0): np.ones((4, 5), int)}}
     with pytest.raises(error, match=message):
         gridcut.max_flow_batch(**{**good, **change})

@@ -84,9 +84,9 @@ def test_blocks(counts, monkeypatch):
     monkeypatch.setattr(plan, "strips", strips)
     for instance in INSTANCES.values():
         answer = answer_of(instance)
-        cut = gridcut.max_flow(*instance.arguments, mask=instance.mask, method="blocks")
+        cut = gridcut.max_flow(*instance.arguments, mask=instance.mask, method="out_of_core")
         judge(cut, instance, answer, flow=False)
-        counts["max_flow blocks", answer.oracle] += 1
+        counts["max_flow out_of_core", answer.oracle] += 1
 
 
 @pytest.mark.parametrize("order", [slice(None), slice(None, None, -1)])
@@ -313,7 +313,7 @@ def test_thorough_max_flow(part, tools, counts, monkeypatch):
     for seed in range(BASE + 400 * part, BASE + 400 * (part + 1)):
         instance = battery.random_instance(seed)
         answer = solve_by_oracle(instance)
-        for name, (solver, parameters) in [*tools.ON_CPU.items(), ("blocks", ("blocks", {}))]:
+        for name, (solver, parameters) in [*tools.ON_CPU.items(), ("out_of_core", ("out_of_core", {}))]:
             cut = gridcut.max_flow(*instance.arguments, mask=instance.mask, method=solver, **parameters)
             judge(cut, instance, answer, flow=name == "auto")
             counts[f"max_flow {name}", answer.oracle] += 1

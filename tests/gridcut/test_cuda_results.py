@@ -92,7 +92,7 @@ def test_a_cut_of_a_solver_that_has_gone_on():
     twin.check()
     late = pickle.loads(pickle.dumps(cut))
     assert late.value == cut.value
-    with pytest.raises(RuntimeError, match="the solver has been updated since"):
+    with pytest.raises(RuntimeError, match="this cut is stale"):
         late.check()
 
 

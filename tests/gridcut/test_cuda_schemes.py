@@ -1,4 +1,4 @@
-"""The CUDA methods that follow papers, on tiny grids in numba's simulator."""
+"""The CUDA methods of papers, on tiny grids in numba's simulator."""
 
 import importlib
 
@@ -15,7 +15,7 @@ from gridcut.papers import push_relabel
 
 pytestmark = pytest.mark.sim
 
-# Blocks of 32 threads: in the simulator each is a thread of Python.
+# Blocks of 32 threads, since each is a Python thread in the simulator.
 SCHEMES = {
     "lock_free_cuda": {"block": 32, "steps": 8, "global_every": 2},
     "hybrid": {"block": 32, "cycle": 6},
@@ -87,8 +87,8 @@ def test_floats(scheme, tools):
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_a_long_way_with_a_dead_end(scheme):
-    """Excess travels along a snake; what enters the dead end has to come back."""
+def test_long_path_with_a_dead_end(scheme):
+    """Excess flows along a snake; excess that enters the dead end has to return."""
     source = np.zeros((4, 6), int)
     sink = np.zeros((4, 6), int)
     source[0, 0] = 9
@@ -116,7 +116,7 @@ def test_several_pushes_after_each_relabel(scheme, tools):
 
 
 def test_cancelled_arcs_leave_the_same_problem(tools):
-    """Whatever arcs are cancelled, and whatever deficits that makes, the same cut is found."""
+    """Whichever arcs are cancelled, and whichever deficits result, the same cut is found."""
     from gridcut.papers.hybrid import cancel_kernel
 
     rng = np.random.default_rng(10)
@@ -134,19 +134,19 @@ def test_cancelled_arcs_leave_the_same_problem(tools):
 
 
 @pytest.mark.parametrize("scheme", ["lock_free", "hybrid"])
-def test_the_last_resort_is_exact_too(scheme, tools, monkeypatch):
-    monkeypatch.setattr(module_of(scheme), "MANY", 1)
+def test_fallback_is_exact(scheme, tools, monkeypatch):
+    monkeypatch.setattr(module_of(scheme), "FALLBACK_ROUND", 1)
     rng = np.random.default_rng(7)
     check(*tools.random_problem(rng, (5, 5), gridcut.neighbourhood(8)), scheme)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_callback_hears_of_progress_and_may_stop(scheme, tools):
+def test_callback_is_called_and_may_stop(scheme, tools):
     problem = tools.random_problem(np.random.default_rng(8), (4, 4), gridcut.neighbourhood(4))
-    heard = []
-    cut_of(*problem, scheme, callback=heard.append)
-    assert heard
-    assert heard[-1]["global_relabels"] == len(heard)
+    reported = []
+    cut_of(*problem, scheme, callback=reported.append)
+    assert reported
+    assert reported[-1]["global_relabels"] == len(reported)
 
     def stop(stats):
         raise KeyboardInterrupt

@@ -90,17 +90,25 @@ def test_faces_meet(shape, connectivity):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"devices": 2}, TypeError, r"devices must be a list of device numbers, such as \[0, 1\]; got int"),
-        ({"devices": "01"}, TypeError, "devices must be a list of device numbers"),
-        ({"devices": [0, "1"]}, TypeError, r"devices must be a list of device numbers, .*; got \[0, '1'\]"),
-        ({"devices": [0, 1.0]}, TypeError, "devices must be a list of device numbers"),
-        ({"devices": [True, 0]}, TypeError, "devices must be a list of device numbers"),
-        ({"devices": []}, ValueError, "devices is empty; name one GPU at least, or leave it out"),
-        ({"devices": [0, -1]}, ValueError, r"devices holds -1; the numbers of GPUs are 0, 1, ..."),
-        ({"devices": [0], "device": "cpu"}, ValueError, "devices names GPUs, but device is 'cpu'; use device='cuda'"),
-        ({"devices": [0], "method": "lock_free"}, ValueError, "several GPUs run method 'tiles' only; got method="),
-        ({"devices": [0], "device": "gpu"}, ValueError, "devices names GPUs, but device is 'gpu'"),
-        ({"devices": [0, 0], "edges": {(0, 2): 1}}, ValueError, "edges holds longer offsets; leave devices out"),
+        ({"devices": 2}, TypeError, r"devices must be a list of GPU indices, such as \[0, 1\]; got int"),
+        ({"devices": "01"}, TypeError, "devices must be a list of GPU indices"),
+        ({"devices": [0, "1"]}, TypeError, r"devices must be a list of GPU indices, .*; got \[0, '1'\]"),
+        ({"devices": [0, 1.0]}, TypeError, "devices must be a list of GPU indices"),
+        ({"devices": [True, 0]}, TypeError, "devices must be a list of GPU indices"),
+        ({"devices": []}, ValueError, "devices is empty; pass at least one GPU index, or omit devices"),
+        ({"devices": [0, -1]}, ValueError, r"devices holds -1; GPU indices are 0, 1, ..."),
+        ({"devices": [0], "device": "cpu"}, ValueError, "devices selects GPUs, but device is 'cpu'; use device='cuda'"),
+        (
+            {"devices": [0], "method": "lock_free"},
+            ValueError,
+            "devices requires method 'tiles', got method='lock_free'",
+        ),
+        ({"devices": [0], "device": "gpu"}, ValueError, "devices selects GPUs, but device is 'gpu'"),
+        (
+            {"devices": [0, 0], "edges": {(0, 2): 1}},
+            ValueError,
+            "edges contains longer ones; shorten them, or omit devices",
+        ),
         ({"devices": [0], "edges": {(0, 1, 0): 1}}, ValueError, "an offset must have 2 entries"),
     ],
 )
@@ -135,11 +143,11 @@ def test_invalid_arguments_with_a_gpu(where, some_gpu):
 
     one = np.ones((3, 4), np.int32)
     edges = {(0, 1): 1}
-    with pytest.raises(ValueError, match=r"devices names GPU 99, but there (is one GPU, 0|are \d+ GPUs, 0 to \d+)"):
+    with pytest.raises(ValueError, match=r"devices holds 99, but the (only GPU is 0|GPUs are 0 to \d+)"):
         gridcut.max_flow(one, one, edges, devices=[0, 99])
-    with pytest.raises(TypeError, match="the capacities lie on a GPU, .*copy them to the host, or leave devices out"):
+    with pytest.raises(TypeError, match="they are on a GPU; copy them to the host, or omit devices"):
         gridcut.max_flow(cuda.to_device(one), cuda.to_device(one), edges, devices=[0, 0])
-    with pytest.raises(TypeError, match="method 'tiles' .*steps_per_pixel, discharge_ratio"):
+    with pytest.raises(TypeError, match="unexpected parameter 'order'; it accepts steps_per_pixel, discharge_ratio"):
         gridcut.max_flow(one, one, edges, devices=[0, 0], order="fifo")
     for name in ("steps_per_pixel", "discharge_ratio"):
         with pytest.raises(ValueError, match=f"{name} must be"):

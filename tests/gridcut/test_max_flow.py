@@ -1,4 +1,4 @@
-"""Values against drawings and SciPy, certificates on everything, labels the same from every method."""
+"""Values against drawings and SciPy, certificates of all results, and the same labels from every method."""
 
 import networkx
 import numpy as np
@@ -25,7 +25,7 @@ SHAPES = {
 
 
 def test_drawn_line(method, tools):
-    """s ─9─► a ─2─► b ─2─► c ─9─► t,  s ─4─► b ─3─► t: what leaves b is the cut."""
+    """s ─9─► a ─2─► b ─2─► c ─9─► t,  s ─4─► b ─3─► t: the arcs that leave b form the cut."""
     cut = tools.solve(np.array([9, 4, 0]), np.array([0, 3, 9]), {(1,): 2}, method)
     assert cut.value == 5
     assert cut.labels.tolist() == [True, True, False]

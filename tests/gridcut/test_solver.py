@@ -1,6 +1,6 @@
-"""Solver: any sequence of changes gives what a cold solve of the changed problem gives, certified."""
+"""Solver: after any sequence of changes, certified results equal those of a cold solve."""
 
-# ruff: noqa: E501  (tables of cases, one a line)
+# ruff: noqa: E501  (tables of cases, one per line)
 
 import numpy as np
 import pytest
@@ -65,7 +65,7 @@ def test_nothing_changed_and_one_pixel(device, tools):
     assert cut.value == tools.oracle(source, np.full((5, 6), 4), {(0, 1): 0, (1, 0): 1})
 
 
-def test_capacities_that_outgrow_their_integers(device, tools):
+def test_capacities_that_need_wider_integers(device, tools):
     rng = np.random.default_rng(32)
     source, sink, edges, _ = tools.random_problem(rng, (6, 7), OFFSETS[:2], np.uint8, high=200, density=1.0)
     solver = gridcut.Solver(source, sink, edges, device=device)
@@ -85,7 +85,7 @@ def test_capacities_that_outgrow_their_integers(device, tools):
     assert unit <= cut.stats["unit"] <= unit * 2**10, "fine again once the large capacities are gone"
 
 
-def test_its_own_copies_and_the_life_of_cuts(device, tools):
+def test_arrays_are_copied_and_cuts_become_stale(device, tools):
     rng = np.random.default_rng(33)
     source, sink, edges, _ = tools.random_problem(rng, (6, 7), OFFSETS[:2], density=1.0)
     solver = gridcut.Solver(source, sink, edges, device=device)
@@ -95,15 +95,15 @@ def test_its_own_copies_and_the_life_of_cuts(device, tools):
     assert first.value == want.value
     first.check()
     solver.update(source=source)
-    with pytest.raises(RuntimeError, match="the solver has been updated since"):
+    with pytest.raises(RuntimeError, match="this cut is stale: its Solver was updated or solved"):
         first.check()
-    with pytest.raises(RuntimeError, match="the solver has been updated since"):
+    with pytest.raises(RuntimeError, match="this cut is stale: its Solver was updated or solved"):
         first.flow((0, 1))
     assert (first.labels == want.labels).all()
     assert solver.solve().value == tools.solve(source, sink, edges).value
 
 
-def test_other_methods_take_over(device, tools):
+def test_methods_alternate_on_one_solver(device, tools):
     rng = np.random.default_rng(34)
     source, sink, edges, _ = tools.random_problem(rng, (12, 13), OFFSETS, high=40)
     solver = gridcut.Solver(source, sink, edges, device=device)
@@ -116,7 +116,7 @@ def test_other_methods_take_over(device, tools):
         assert cut.value == tools.oracle(source, sink, edges)
 
 
-def test_an_interrupted_solve_does_no_harm(method, tools):
+def test_interrupted_solve_leaves_a_valid_state(method, tools):
     rng = np.random.default_rng(35)
     source, sink, edges, _ = tools.random_problem(rng, (20, 21), OFFSETS, high=40)
     name, parameters = tools.METHODS[method]
@@ -138,12 +138,12 @@ def test_an_interrupted_solve_does_no_harm(method, tools):
         ({"source": np.ones((2, 2))}, TypeError, r"source must hold integers like the capacities so far, got float64"),
         ({"source": np.ones((2, 2), int)}, ValueError, r"source must .*shape \(3, 4\), got shape \(2, 2\)"),
         ({"sink": -np.ones((3, 4), int)}, ValueError, r"sink holds -1 at \(0, 0\); capacities must be 0 or more"),
-        ({"edges": {(1, 1): 3}}, ValueError, r"offset \(1, 1\) had no edges when the solver was made; it has \(0, 1\)"),
+        ({"edges": {(1, 1): 3}}, ValueError, r"offset \(1, 1\) had no edges when the solver was created; it has \(0, 1\)"),
         ({"edges": {(0, 1): -3}}, ValueError, r"edges\[\(0, 1\)\] holds -3 at \(0, 0\)"),
         ({"edges": [3]}, TypeError, r"edges must be a mapping"),
-        ({"edges": {(0, 1): 3}, "where": np.ones((3, 4), bool)}, ValueError, r"where chooses pixels of source and sink"),
+        ({"edges": {(0, 1): 3}, "where": np.ones((3, 4), bool)}, ValueError, r"where selects pixels of source and sink"),
         ({"source": 3, "where": np.ones((3, 3), bool)}, ValueError, r"where must have the grid's shape \(3, 4\)"),
-        ({"source": 3, "where": (np.array([5]), np.array([0]))}, ValueError, r"where must lie between 0 and 2 on axis 0"),
+        ({"source": 3, "where": (np.array([5]), np.array([0]))}, ValueError, r"where must be between 0 and 2 on axis 0, got 5 to 5"),
         ({"source": 3, "where": ([0.5], [0])}, TypeError, r"where must hold integers, got float64 for axis 0"),
         ({"source": 3, "where": 7}, TypeError, r"where must be a bool array or a tuple of 2 index arrays"),
         ({"source": np.full((3, 4), 2**63 - 1)}, ValueError, r"too large: .* the limit is 9223372036854775807"),

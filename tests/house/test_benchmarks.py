@@ -100,11 +100,11 @@ def as_if_on_a_gpu(tiny, monkeypatch):
 def test_cuda_table(capsys, tmp_path, monkeypatch):
     known = tmp_path / "known.json"
     arguments = ["gridcut", "--device", "cuda", "tiny", "--repeats", "1", "--runs", "2", "--values", str(known)]
-    assert main([*arguments, "--method", "trees,push_relabel"]) == 0
+    assert main([*arguments, "--method", "ibfs,push_relabel"]) == 0
     printed = capsys.readouterr().out
     assert "a stand-in, 8 GiB, driver 1.0" in printed
     rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows_of(printed) if "9x7" in row]
-    assert [row[2] for row in rows] == ["trees", "push_relabel"]
+    assert [row[2] for row in rows] == ["ibfs", "push_relabel"]
     assert all(row[3] == "✓" and row[-1] == "2 of 2" for row in rows)
     before = known.read_text()
     main([*arguments, "--warm", "tiny"])

@@ -1,5 +1,6 @@
 """What the README says exists, runs, and is complete."""
 
+import inspect
 import re
 import subprocess
 from pathlib import Path
@@ -19,14 +20,19 @@ def test_links_lead_somewhere(page):
 
 
 def test_every_method_has_its_row_in_the_algorithm_table():
-    """A new method needs a row: paper, file, devices, when it wins."""
-    from gridcut.methods import METHODS
+    """A new method needs a row: paper, file, devices, when it wins; the row links the files of its solvers."""
+    from gridcut.methods import METHODS, max_flow_out_of_core
 
     rows = {row.split("|")[2].strip().strip("`"): row for row in README.splitlines() if row.startswith("| max-flow")}
     assert set(METHODS) <= set(rows), "methods without a row in README.md"
-    for method, files in METHODS.items():
-        for module in files.values():
-            assert module.replace(".", "/") + ".py" in rows[method]
+    for method, entry in METHODS.items():
+        linked = re.findall(r"\]\((gridcut/[\w/]+\.py)\)", rows[method])
+        assert linked, f"the row of {method} links no file"
+        assert [file for file in linked if not (ROOT / file).is_file()] == []
+        for function in (entry.cpu, entry.cuda):
+            if function is not None and function is not max_flow_out_of_core:
+                (module,) = re.findall(r"from (gridcut[\w.]+) import solve\n", inspect.getsource(function))
+                assert module.replace(".", "/") + ".py" in linked
 
 
 def test_every_assignment_method_has_its_row():

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from gridcut.core.certificate import FAR, Sums, check_array, check_number
+from gridcut.core.certificate import INFINITY, Sums, check_array, check_number
 from gridcut.core.grid import Grid, make_layout
 from gridcut.core.problem import Problem
 from gridcut.device.threads import run_threads, thread_count
@@ -58,8 +58,8 @@ def certify_strip(labels: np.ndarray, problem: Problem, solvers: list[SlabSolver
     fetch_grid(solvers, low, high, grid)
     claims = np.empty(part.shape, np.int32)
     fetch_lines(solvers, low, high, height=claims)
-    claims[claims >= UNREACHABLE] = FAR
-    distance = np.full(layout.size, FAR, np.int32)
+    claims[claims >= UNREACHABLE] = INFINITY
+    distance = np.full(layout.size, INFINITY, np.int32)
     found = layout.interior(distance)
     found[: own.start], found[own.stop :] = claims[: own.start], claims[own.stop :]
     sums = certify_lines(part, grid, labels[low:high], distance, own, low)

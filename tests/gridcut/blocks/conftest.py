@@ -19,7 +19,7 @@ def cut_in(monkeypatch):
 
         def in_blocks(source, sink, edges, **keywords):
             monkeypatch.setattr(plan, "strips", strips)
-            cut = gridcut.max_flow(source, sink, edges, method="blocks", **keywords)
+            cut = gridcut.max_flow(source, sink, edges, method="out_of_core", **keywords)
             cut.check()
             return cut
 

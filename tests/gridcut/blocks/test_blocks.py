@@ -113,5 +113,5 @@ def test_residuals_are_those_of_a_preflow(cut_in, tools):
 
 
 def test_a_grid_without_pixels():
-    cut = gridcut.max_flow(np.zeros((0, 4), np.int32), 0, {(0, 1): 1}, method="blocks")
+    cut = gridcut.max_flow(np.zeros((0, 4), np.int32), 0, {(0, 1): 1}, method="out_of_core")
     assert (cut.value, cut.labels.shape) == (0, (0, 4))

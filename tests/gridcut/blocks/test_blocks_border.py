@@ -1,4 +1,4 @@
-"""What may be asked of method "blocks": each mistake has its error; memory is what was stated."""
+"""What may be asked of method "out_of_core": each mistake has its error; memory is what was stated."""
 
 import numpy as np
 import pytest
@@ -13,12 +13,16 @@ BAD = [
     ({"memory": float("nan")}, ValueError, "positive"),
     ({"memory": [4]}, TypeError, "words such as '4 GB'"),
     ({"memory": 2000}, ValueError, "too little"),
-    ({"method": "blocks", "order": "fifo"}, TypeError, "takes memory, folder, labels; got 'order'"),
-    ({"method": "blocks", "device": "cuda"}, RuntimeError, "does not run on device='cuda'"),
+    (
+        {"method": "out_of_core", "order": "fifo"},
+        TypeError,
+        "parameter 'order'; it accepts memory, folder, labels",
+    ),
+    ({"method": "out_of_core", "device": "cuda"}, RuntimeError, "does not run on device='cuda'"),
     ({"labels": 3}, TypeError, "an array to be written"),
     ({"labels": np.zeros(3, bool)}, ValueError, "bool of the grid's shape"),
-    ({"method": "blocks", "mask": np.ones((60, 25))}, TypeError, "mask must be a bool array"),
-    ({"method": "blocks", "mask": np.ones((6, 25), bool)}, ValueError, "mask must have the grid's shape"),
+    ({"method": "out_of_core", "mask": np.ones((60, 25))}, TypeError, "mask must be a bool array"),
+    ({"method": "out_of_core", "mask": np.ones((6, 25), bool)}, ValueError, "mask must have the grid's shape"),
 ]
 
 
@@ -45,7 +49,7 @@ def test_bad_capacities_are_named_by_their_place(cut_in):
 
 def test_solvers_and_batches_do_not_work_in_blocks():
     with pytest.raises(ValueError, match="max_flow alone"):
-        gridcut.Solver(np.ones(4), np.ones(4), {(1,): 1}, method="blocks")
+        gridcut.Solver(np.ones(4), np.ones(4), {(1,): 1}, method="out_of_core")
 
 
 @pytest.mark.parametrize("words", ["2 GB", "2gb", "2000 MB", "2000000000", 2e9])
@@ -78,5 +82,5 @@ def test_arrays_on_a_gpu_are_refused(problem):
     cupy = pytest.importorskip("cupy")
     source, sink, edges = problem
     with pytest.raises(TypeError, match="lies on the GPU"):
-        gridcut.max_flow(cupy.asarray(source), sink, edges, method="blocks")
+        gridcut.max_flow(cupy.asarray(source), sink, edges, method="out_of_core")
     assert to_host(cupy.asarray(source)).shape == source.shape

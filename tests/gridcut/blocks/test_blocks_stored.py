@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gridcut
-from gridcut.methods import works_in_blocks
+from gridcut.methods import is_out_of_core
 
 
 class Slices:
@@ -37,7 +37,7 @@ def test_arrays_by_slices_choose_blocks_by_themselves(problem, cut_in, tools, mo
     mask = Slices(np.ones(source.shape, bool))
     given = dict(zip(edges, stored[2:], strict=True))
     cut = gridcut.max_flow(stored[0], stored[1], given, mask=mask, labels=labels)
-    assert cut.method == "blocks"
+    assert cut.method == "out_of_core"
     cut.check()
     assert cut.labels is labels
     assert_same(cut, tools.solve(source, sink, edges))
@@ -60,11 +60,11 @@ def test_mapped_arrays_that_do_not_fit_choose_blocks(problem, tools, tmp_path, m
     source, sink, edges = problem
     np.save(tmp_path / "source.npy", source)
     mapped = np.load(tmp_path / "source.npy", mmap_mode="r")
-    assert gridcut.max_flow(mapped, sink, edges, device="cpu").method == "trees"
+    assert gridcut.max_flow(mapped, sink, edges, device="cpu").method == "ibfs"
     monkeypatch.setattr("gridcut.methods.available_memory", lambda: 1000)
     cut = gridcut.max_flow(mapped, sink, edges, device="cpu")
-    assert cut.method == "blocks"
+    assert cut.method == "out_of_core"
     assert isinstance(cut.labels, np.memmap)
     assert_same(cut, tools.solve(source, sink, edges))
     monkeypatch.setattr("gridcut.methods.resolve", lambda device: "cuda")
-    assert not works_in_blocks("auto", "auto", (mapped, sink), {}), "a GPU has memory of its own"
+    assert not is_out_of_core("auto", "auto", (mapped, sink), {}), "a GPU has memory of its own"

@@ -1,4 +1,4 @@
-"""The default method with its limits set so that small grids take every path: strips, joins, searches, warm starts."""
+"""Method "ibfs" with its limits set so that small grids take every path: strips, merges, searches, warm starts."""
 
 from collections import Counter
 
@@ -6,24 +6,23 @@ import numpy as np
 import pytest
 
 import gridcut
-from gridcut.ibfs import ibfs as trees
-from gridcut.ibfs import prepass
+from gridcut.ibfs import ibfs, prepass
 
 LIMITS = {
     "one strip": {},
-    "joined": {"STRIP": 20, "HARD": 1e9},
-    "joined for a while": {"STRIP": 20, "HARD": 0.05},
-    "never joined": {"STRIP": 50, "HARD": 0},
-    "warm to the end": {"STRIP": 20, "HARD": 1e9, "WARM": 1e9, "MANY": 2},
-    "warm from nothing": {"STRIP": 20, "MANY": 0},
-    "warm given up": {"STRIP": 50, "WARM": 0, "MANY": 2},
+    "merged": {"STRIP_CELLS": 20, "MAX_MERGE_REPAIR": 1e9},
+    "merged at first": {"STRIP_CELLS": 20, "MAX_MERGE_REPAIR": 0.05},
+    "never merged": {"STRIP_CELLS": 50, "MAX_MERGE_REPAIR": 0},
+    "warm to the end": {"STRIP_CELLS": 20, "MAX_MERGE_REPAIR": 1e9, "MAX_RESOLVE_REPAIR": 1e9, "MAX_CHANGED_SHARE": 2},
+    "warm from scratch": {"STRIP_CELLS": 20, "MAX_CHANGED_SHARE": 0},
+    "warm abandoned": {"STRIP_CELLS": 50, "MAX_RESOLVE_REPAIR": 0, "MAX_CHANGED_SHARE": 2},
 }
 
 
 @pytest.fixture(params=LIMITS)
 def limits(request, monkeypatch):
     for name, value in LIMITS[request.param].items():
-        monkeypatch.setattr(trees, name, value)
+        monkeypatch.setattr(ibfs, name, value)
 
 
 def random_problem(rng):
@@ -49,7 +48,7 @@ def reference(source, sink, edges):
 def test_every_path_gives_the_same_cut(seed, limits):
     rng = np.random.default_rng(seed)
     source, sink, edges = random_problem(rng)
-    cut = gridcut.max_flow(source, sink, edges, method="trees")
+    cut = gridcut.max_flow(source, sink, edges, method="ibfs")
     cut.check()
     expected = reference(source, sink, edges)
     assert cut.value == expected.value
@@ -60,7 +59,7 @@ def test_every_path_gives_the_same_cut(seed, limits):
 def test_every_warm_path_gives_the_same_cut(seed, limits):
     rng = np.random.default_rng(100 + seed)
     source, sink, edges = random_problem(rng)
-    solver = gridcut.Solver(source, sink, edges, method="trees")
+    solver = gridcut.Solver(source, sink, edges, method="ibfs")
     for _ in range(4):
         cut = solver.solve()
         cut.check()
@@ -74,23 +73,23 @@ def test_every_warm_path_gives_the_same_cut(seed, limits):
         solver.update(source=source, sink=sink, edges={offset: edges[offset]})
 
 
-# What each of LIMITS is for, by name: joins, searches after joining stopped, warm starts, and those given up.
+# The paths that each of LIMITS must take: merges, searches after merging stopped, warm starts, abandoned warm starts.
 REACHED = {
     "one strip": set(),
-    "joined": {"strips", "join"},
-    "joined for a while": {"strips", "join", "search"},
-    "never joined": {"strips", "search"},
+    "merged": {"strips", "merge"},
+    "merged at first": {"strips", "merge", "search"},
+    "never merged": {"strips", "search"},
     "warm to the end": {"warm"},
-    "warm from nothing": {"strips"},
-    "warm given up": {"warm", "warm given up"},
+    "warm from scratch": {"strips"},
+    "warm abandoned": {"warm", "warm abandoned"},
 }
 
 
-def test_small_grids_take_the_paths_that_the_limits_are_for(limits, request, monkeypatch):
+def test_limits_reach_their_paths(limits, request, monkeypatch):
     name = request.node.callspec.params["limits"]
     seen = Counter()
 
-    class Spied(trees.Run):
+    class Spied(ibfs.Run):
         resolving = False
 
         def solve(self, until):
@@ -102,19 +101,19 @@ def test_small_grids_take_the_paths_that_the_limits_are_for(limits, request, mon
             super().resolve(touched)
             seen["warm"] += 1
 
-        def _join(self, pair, work):
-            seen["join"] += self.budget >= 0
-            return super()._join(pair, work)
+        def _merge(self, pair, work):
+            seen["merge"] += self.budget >= 0
+            return super()._merge(pair, work)
 
         def _search_all(self, until):
-            seen["warm given up" if self.resolving else "search"] += 1
+            seen["warm abandoned" if self.resolving else "search"] += 1
             super()._search_all(until)
 
-    monkeypatch.setattr(trees, "Run", Spied)
+    monkeypatch.setattr(ibfs, "Run", Spied)
     for seed in range(12):
         rng = np.random.default_rng(100 + seed)
         source, sink, edges = random_problem(rng)
-        solver = gridcut.Solver(source, sink, edges, method="trees")
+        solver = gridcut.Solver(source, sink, edges, method="ibfs")
         for _ in range(3):
             solver.solve()
             source = np.where(rng.random(source.shape) < 0.1, rng.integers(0, 100, source.shape), source)
@@ -124,12 +123,12 @@ def test_small_grids_take_the_paths_that_the_limits_are_for(limits, request, mon
         assert not seen["strips"]
 
 
-def test_an_interruption_between_strips_leaves_no_seam_open(monkeypatch):
-    monkeypatch.setattr(trees, "STRIP", 50)
+def test_interruption_between_strips_restores_all_seams(monkeypatch):
+    monkeypatch.setattr(ibfs, "STRIP_CELLS", 50)
     rng = np.random.default_rng(5)
     source, sink = rng.integers(0, 100, (2, 30, 20))
     edges = {(0, 1): 40, (1, 0): 40}
-    solver = gridcut.Solver(source, sink, edges, method="trees")
+    solver = gridcut.Solver(source, sink, edges, method="ibfs")
 
     def stop(stats):
         if stats["phase"] == "strips":
@@ -142,23 +141,23 @@ def test_an_interruption_between_strips_leaves_no_seam_open(monkeypatch):
     assert cut.value == reference(source, sink, edges).value
 
 
-def test_a_callback_hears_of_every_phase(monkeypatch):
-    monkeypatch.setattr(trees, "STRIP", 50)
+def test_callback_is_called_in_every_phase(monkeypatch):
+    monkeypatch.setattr(ibfs, "STRIP_CELLS", 50)
     rng = np.random.default_rng(6)
     source, sink = rng.integers(0, 100, (2, 30, 20))
-    heard = []
-    gridcut.max_flow(source, sink, {(0, 1): 40, (1, 0): 40}, method="trees", callback=heard.append)
-    assert {"strips", "join"} <= {stats["phase"] for stats in heard}
-    assert all(0 < stats["done"] <= stats["of"] for stats in heard)
+    reported = []
+    gridcut.max_flow(source, sink, {(0, 1): 40, (1, 0): 40}, method="ibfs", callback=reported.append)
+    assert {"strips", "merge"} <= {stats["phase"] for stats in reported}
+    assert all(0 < stats["done"] <= stats["of"] for stats in reported)
 
 
-def test_gathering_moves_excess_to_the_middle_of_blocks_and_keeps_the_problem():
+def test_aggregation_moves_excess_to_the_middle_of_blocks_and_keeps_the_problem():
     from gridcut.core.load import load
     from gridcut.core.problem import check_problem
 
     source = np.ones((16, 24), int)
     grid, _ = load(check_problem(source, np.zeros_like(source), {(0, 1): 1000, (1, 0): 1000}, None))
-    prepass.gather(grid.excess, grid.residual, grid.layout, 0, 16)
+    prepass.aggregate_excess(grid.excess, grid.residual, grid.layout, 0, 16)
     excess = grid.layout.interior(grid.excess)
     assert (excess[4::8, 4::8] == 64).all()
     assert excess.sum() == source.sum()
@@ -166,9 +165,9 @@ def test_gathering_moves_excess_to_the_middle_of_blocks_and_keeps_the_problem():
     assert grid.residual.sum() == 2 * 1000 * (16 * 23 + 15 * 24)
 
 
-def test_too_many_offsets_name_the_method_that_takes_them():
+def test_error_for_too_many_offsets_names_another_method():
     edges = {(0, i): 1 for i in range(1, 34)}
     ones = np.ones((2, 40), int)
     assert gridcut.max_flow(ones, ones, edges, device="cpu").method == "push_relabel"
-    with pytest.raises(ValueError, match="'trees' takes at most 32, use method='push_relabel'"):
-        gridcut.max_flow(ones, ones, edges, method="trees", device="cpu")
+    with pytest.raises(ValueError, match="'ibfs' accepts at most 32, use method='push_relabel'"):
+        gridcut.max_flow(ones, ones, edges, method="ibfs", device="cpu")

@@ -1,6 +1,6 @@
-"""Bad input: one case a message, each naming the argument, what came and what would be right."""
+"""Invalid input: one case per message, which names the argument, the value received and what is accepted."""
 
-# ruff: noqa: E501  (tables of cases, one a line)
+# ruff: noqa: E501  (tables of cases, one per line)
 
 import numpy as np
 import pytest
@@ -44,10 +44,10 @@ class OnGpu:
         ({"edges": {(0, 1): -1}}, ValueError, r"edges\[\(0, 1\)\] holds -1 at \(0, 0\); capacities must be 0 or more"),
         ({"source": at((1, 2), -3, int)}, ValueError, r"source holds -3 at \(1, 2\); capacities must be 0 or more"),
         ({"sink": at((2, 3), -0.5)}, ValueError, r"sink holds -0.5 at \(2, 3\); capacities must be 0 or more"),
-        ({"sink": at((0, 1), np.nan)}, ValueError, r"sink holds nan at \(0, 1\); capacities must be numbers, inf for what"),
+        ({"sink": at((0, 1), np.nan)}, ValueError, r"sink holds nan at \(0, 1\); capacities must be numbers; use inf for arcs"),
         ({"sink": at((0, 1), -np.inf)}, ValueError, r"sink holds -inf at \(0, 1\); capacities must be 0 or more"),
         ({"edges": {(0, 1): at((2, 2), np.nan)}}, ValueError, r"edges\[\(0, 1\)\] holds nan at \(2, 2\)"),
-        ({"source": np.full((3, 4), 2**62), "sink": np.full((3, 4), 2**62)}, ValueError, r"add up to .* the limit is 9223372036854775807"),
+        ({"source": np.full((3, 4), 2**62), "sink": np.full((3, 4), 2**62)}, ValueError, r"sum to .* the limit is 9223372036854775807"),
         ({"source": at((0, 0), np.inf), "sink": at((0, 0), np.inf)}, ValueError, r"every cut has infinite .* sink at \(0, 0\)"),
         ({"source": np.ma.MaskedArray(at((0, 0), 2), ~at((0, 0), 0, bool))}, TypeError, r"source is a masked array with 1 .*mask=~a.mask"),
         ({"sink": np.ma.MaskedArray(at((0, 0), 2), at((0, 0), 0, bool))}, TypeError, r"sink is a masked array with 11 "),
@@ -59,7 +59,7 @@ class OnGpu:
         ({"device": 0}, TypeError, r"device must be 'auto', 'cpu' or 'cuda', got int"),
         ({"method": "dinic"}, ValueError, r"method must be one of 'auto', .*'push_relabel'.*; got 'dinic'"),
         ({"method": 3}, TypeError, r"method must be a name, got int"),
-        ({"method": "push_relabel", "cycle": 3}, TypeError, r"method 'push_relabel' takes order, global_every; got 'cycle'"),
+        ({"method": "push_relabel", "cycle": 3}, TypeError, r"method 'push_relabel' got an unexpected parameter 'cycle'; it accepts order, global_every"),
         ({"method": "push_relabel", "order": "lifo"}, ValueError, r"order must be 'fifo' or 'highest', got 'lifo'"),
         ({"method": "push_relabel", "global_every": 0}, ValueError, r"global_every must be positive, got 0"),
         ({"method": "push_relabel", "global_every": "x"}, TypeError, r"global_every must be a number, got 'x'"),
@@ -70,20 +70,20 @@ class OnGpu:
         ({"method": "lock_free", "device": "cpu", "global_every": "x"}, TypeError, r"global_every must be a number, got 'x'"),
         ({"method": "async_global", "threads": "2"}, TypeError, r"threads must be an integer, got '2'"),
         ({"method": "async_global", "global_every": np.nan}, ValueError, r"global_every must be a number, got nan"),
-        ({"method": "blocks", "memory": [1]}, TypeError, r"memory must be a number of bytes or words such as '4 GB', got list"),
-        ({"method": "blocks", "folder": 3}, TypeError, r"folder must be the path of a folder or None, got int"),
+        ({"method": "out_of_core", "memory": [1]}, TypeError, r"memory must be a number of bytes or words such as '4 GB', got list"),
+        ({"method": "out_of_core", "folder": 3}, TypeError, r"folder must be the path of a folder or None, got int"),
         ({"callback": 3}, TypeError, r"callback must be callable or None, got int"),
         ({"method": "async_global", "threads": 1}, ValueError, r"threads must be 2 or more, .*; got 1"),
     ],
 )  # fmt: skip
-def test_max_flow_refuses(change, error, message):
+def test_max_flow_rejects(change, error, message):
     if isinstance(change.get("source"), OnGpu) and cuda_is_available():
-        pytest.skip("arrays on a GPU are taken here")
+        pytest.skip("arrays on a GPU are accepted on this machine")
     with pytest.raises(error, match=message):
         gridcut.max_flow(**{**GOOD, **change})
 
 
-def test_parameters_of_other_libraries_are_taken():
+def test_numpy_scalars_are_accepted_as_parameters():
     cut = gridcut.max_flow(
         **GOOD, device="cpu", method="lock_free", threads=np.int64(2), global_every=np.float32(0.5), callback=print
     )
@@ -91,7 +91,7 @@ def test_parameters_of_other_libraries_are_taken():
     assert type(cut.stats["threads"]) is int
 
 
-def test_callbacks_are_refused_before_the_work():
+def test_invalid_callbacks_are_rejected_before_solving():
     unary = np.zeros((2, 3), int)
     solver = gridcut.LabelSolver(unary, {(1,): 1})
     for call in (
@@ -114,8 +114,8 @@ def test_bool_capacities_are_0_and_1():
     expected = gridcut.max_flow(*as_numbers[:2], {(0, 1): as_numbers[2], (1, 0): 1}, device="cpu")
     assert cut.value == expected.value
     assert (cut.labels == expected.labels).all()
-    blocks = gridcut.max_flow(source, sink, {(0, 1): right}, method="blocks")
-    assert blocks.value == gridcut.max_flow(source, sink, {(0, 1): right}, device="cpu").value
+    stored = gridcut.max_flow(source, sink, {(0, 1): right}, method="out_of_core")
+    assert stored.value == gridcut.max_flow(source, sink, {(0, 1): right}, device="cpu").value
 
 
 def test_masked_arrays_without_masked_entries_are_arrays():
@@ -130,7 +130,7 @@ MASKED = np.ma.MaskedArray(np.ones((2, 3)), np.eye(2, 3, dtype=bool))
     ("call", "name"),
     [
         (lambda: gridcut.max_flow_batch(MASKED, 1, {(1,): 1}), "source"),
-        (lambda: gridcut.max_flow(MASKED, 1, {(0, 1): 1}, method="blocks"), "source"),
+        (lambda: gridcut.max_flow(MASKED, 1, {(0, 1): 1}, method="out_of_core"), "source"),
         (lambda: gridcut.Solver(1, MASKED, {(0, 1): 1}), "sink"),
         (lambda: gridcut.Solver(np.ones((2, 3)), 1, {}).update(source=MASKED), "source"),
         (lambda: gridcut.alpha_expansion(MASKED, {(1,): 1}), "unary"),
@@ -151,7 +151,7 @@ def test_masks_of_arrays_are_refused_everywhere(call, name):
 
 def test_results_refuse_what_they_do_not_have():
     cut = gridcut.max_flow(**GOOD)
-    with pytest.raises(ValueError, match=r"offset \(1, 0\) has no edges; there are \(0, 1\)"):
+    with pytest.raises(ValueError, match=r"offset \(1, 0\) has no edges; the offsets of edges are \(0, 1\)"):
         cut.residual((1, 0))
     with pytest.raises(ValueError, match=r"an offset must have 2 entries"):
         cut.flow((1,))
@@ -164,13 +164,13 @@ def test_no_gpu_is_said_so():
 
 
 @pytest.mark.parametrize("neighbours", [0, 5, -4, True])
-def test_neighbourhood_refuses(neighbours):
+def test_neighbourhood_rejects(neighbours):
     with pytest.raises(ValueError, match=r"neighbours must be one of 2, 4, 8, 6, 18, 26, got"):
         gridcut.neighbourhood(neighbours)
 
 
 @pytest.mark.parametrize("neighbours", ["4", None, [4], 4.0])
-def test_neighbourhood_takes_integers(neighbours):
+def test_neighbourhood_accepts_integers_only(neighbours):
     with pytest.raises(TypeError, match=r"neighbours must be an integer, got"):
         gridcut.neighbourhood(neighbours)
 
@@ -200,7 +200,7 @@ def tampered(cut, change):
         (lambda e, r, labels: labels.__setitem__(np.nonzero(labels), False), "flow can still pass"),
     ],
 )
-def test_the_certificate_sees_tampering(change, message):
+def test_certificate_detects_tampering(change, message):
     rng = np.random.default_rng(41)
     cut = gridcut.max_flow(*rng.integers(0, 9, (2, 6, 7)), {(0, 1): 3, (1, 0): 2}, method="push_relabel")
     cut.check()
@@ -209,14 +209,14 @@ def test_the_certificate_sees_tampering(change, message):
         tampered(cut, change).check()
 
 
-def test_the_certificate_sees_wrong_values_ties_and_changed_capacities():
+def test_certificate_detects_wrong_values_ties_and_changed_capacities():
     import dataclasses
 
     source, sink = np.array([5, 0, 0]), np.array([0, 0, 2])
     cut = gridcut.max_flow(source, sink, {(1,): 2})
     with pytest.raises(gridcut.CertificateError, match="value 3, cut 2 and flow 2 differ"):
         dataclasses.replace(cut, value=3).check()
-    with pytest.raises(gridcut.CertificateError, match="wrong side by the rule for ties"):
+    with pytest.raises(gridcut.CertificateError, match="wrong side by the tie-breaking rule"):
         dataclasses.replace(cut, labels=np.array([True, False, False])).check()
     source[0] = 1
     with pytest.raises(gridcut.CertificateError, match="excess of pixel"):
