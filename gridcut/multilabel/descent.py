@@ -8,7 +8,6 @@ Memory: a number an edge and label for the flows of expansions, and the grid of 
 """
 
 import time
-from importlib import import_module
 
 import numpy as np
 
@@ -255,7 +254,7 @@ def descend(make, problem, arguments, start, moves, restarts, max_cycles, callba
     """
     loading = time.perf_counter()
     if not isinstance(problem, LabelProblem):
-        make = import_module("gridcut.multilabel.descent_cuda").DeviceDescent
+        from gridcut.multilabel.descent_cuda import DeviceDescent as make  # numba.cuda, on first use
     descent = make(problem, start)
     solving = time.perf_counter()
     run_all(descent, moves, restarts, max_cycles, callback)

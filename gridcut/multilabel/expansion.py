@@ -7,9 +7,10 @@ import numpy as np
 from gridcut.device import DeviceName
 from gridcut.device.arguments import check_callback, plain_array
 from gridcut.multilabel.descent import Descent, descend
+from gridcut.multilabel.device_choice import check_energy
 from gridcut.multilabel.labelling import Labelling
 from gridcut.multilabel.restart import gifts
-from gridcut.multilabel.validation import check_cycles, check_energy, check_start
+from gridcut.multilabel.validation import check_cycles, check_start
 
 
 def alpha_expansion(

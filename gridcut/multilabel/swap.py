@@ -5,11 +5,12 @@ import time
 from gridcut.device import DeviceName
 from gridcut.device.arguments import check_callback
 from gridcut.multilabel.descent import descend
+from gridcut.multilabel.device_choice import check_energy
 from gridcut.multilabel.expansion import check_restarts
 from gridcut.multilabel.labelling import Labelling
 from gridcut.multilabel.restart import gifts
 from gridcut.multilabel.swap_descent import SwapDescent
-from gridcut.multilabel.validation import check_cycles, check_energy, check_start
+from gridcut.multilabel.validation import check_cycles, check_start
 
 
 def alpha_beta_swap(

@@ -14,9 +14,7 @@ import numpy as np
 
 from gridcut.core.problem import Offset, check_offset
 from gridcut.core.terms import ends, pixel_at
-from gridcut.device import resolve
 from gridcut.device.arguments import plain_array
-from gridcut.device.arrays import on_device, to_host
 from gridcut.multilabel.forbidden import clamped_costs
 
 LIMIT = 2**62  # of every total
@@ -165,19 +163,6 @@ def cheapest(unary: np.ndarray) -> np.ndarray:
     return labels
 
 
-def check_energy(unary, weights, label_cost, device: str, *, metric: bool):
-    """The checked energy where its moves will be made: a LabelProblem, or a DeviceProblem on a GPU."""
-    ran_on = choose_device(device, unary, weights, expansions=metric)
-    if ran_on == "cuda" and 0 in check_shape(np.shape(unary) if not on_device(unary) else unary.shape)[1]:
-        unary, weights = to_host(unary), {o: to_host(w) for o, w in weights.items()}
-        ran_on = "cpu"  # there is nothing to do
-    if ran_on == "cpu":
-        return check_labels(unary, weights, label_cost, metric=metric)
-    from gridcut.multilabel.problem_cuda import DeviceProblem
-
-    return DeviceProblem(unary, weights, label_cost, metric=metric)
-
-
 def check_start(start, problem):
     """The labelling to begin with; the cheapest label of each pixel when none is given."""
     if not isinstance(problem, LabelProblem):
@@ -210,27 +195,6 @@ def check_cycles(max_cycles) -> int | None:
     if max_cycles < 1:
         raise ValueError(f"max_cycles must be 1 or more (None: to the end), got {max_cycles}")
     return int(max_cycles)
-
-
-def choose_device(device: str, unary, weights, expansions: bool) -> str:
-    """Where the moves are made: arrays on a GPU stay there, and "auto" takes one where it can, for expansions.
-
-    Swaps are thousands of moves of few pixels each, for which a CPU is as fast and faster.
-    """
-    there = on_device(unary) or (isinstance(weights, Mapping) and any(map(on_device, weights.values())))
-    if device == "cpu" and there:
-        raise TypeError("unary or weights lie on the GPU, but device='cpu' was asked for; copy them to the host first")
-    ran_on = resolve("cuda" if device == "auto" and there else device)
-    if device == "auto" and not there and not (expansions and _near(weights)):
-        return "cpu"
-    return ran_on
-
-
-def _near(weights) -> bool:
-    """Whether all edges lead to direct neighbours."""
-    return isinstance(weights, Mapping) and all(
-        abs(i) <= 1 for o in weights if isinstance(o, tuple) for i in o if isinstance(i, int)
-    )
 
 
 def numbers(name: str, value) -> np.ndarray:

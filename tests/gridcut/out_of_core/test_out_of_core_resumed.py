@@ -49,7 +49,7 @@ KILLED = """
 import os, signal, sys
 import numpy as np
 import gridcut
-from gridcut.blocks import plan, store
+from gridcut.out_of_core import plan, store
 plan.strips = lambda lines, *_: [i * lines // 8 for i in range(9)]
 source, sink, right, down = np.load(sys.argv[1])
 left = [int(sys.argv[3])]

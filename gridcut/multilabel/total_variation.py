@@ -22,8 +22,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-import gridcut
-from apps.segment.terms import pairs
+from gridcut.core.terms import ends
+from gridcut.maximum_flow import max_flow
 
 
 def total_variation(
@@ -41,16 +41,15 @@ def total_variation(
         rise = np.array(rise_at(low + np.int32(half)), np.int32)
         edges = {}
         for offset, weight in weights.items():
-            here, there = pairs(low, offset)
-            w, _ = pairs(weight, offset)
+            p, q = ends(low.shape, (offset,))
+            w = weight[p]
             # Raising the lower of two brings them together, raising the higher moves them apart.
-            pull = w * np.sign(there - here, dtype=np.int32)
-            rise_here, rise_there = pairs(rise, offset)
-            rise_here -= pull
-            rise_there += pull
+            pull = w * np.sign(low[q] - low[p], dtype=np.int32)
+            rise[p] -= pull
+            rise[q] += pull
             edges[offset] = np.zeros(shape, np.int32)
-            pairs(edges[offset], offset)[0][...] = np.where(here == there, w, 0)
-        cut = gridcut.max_flow(np.maximum(-rise, 0), np.maximum(rise, 0), edges, device=device)
+            edges[offset][p] = np.where(low[p] == low[q], w, 0)
+        cut = max_flow(np.maximum(-rise, 0), np.maximum(rise, 0), edges, device=device)
         low += np.int32(half) * cut.labels
         cuts.append(cut)
         half //= 2

@@ -1,0 +1,43 @@
+"""Where a multi-label energy is minimised: the choice between CPU and GPU, and the checked energy on that device."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from gridcut.device import resolve
+from gridcut.device.arrays import on_device, to_host
+from gridcut.multilabel.validation import check_labels, check_shape
+
+
+def check_energy(unary, weights, label_cost, device: str, *, metric: bool):
+    """The checked energy where its moves will be made: a LabelProblem, or a DeviceProblem on a GPU."""
+    ran_on = choose_device(device, unary, weights, expansions=metric)
+    if ran_on == "cuda" and 0 in check_shape(np.shape(unary) if not on_device(unary) else unary.shape)[1]:
+        unary, weights = to_host(unary), {o: to_host(w) for o, w in weights.items()}
+        ran_on = "cpu"  # there is nothing to do
+    if ran_on == "cpu":
+        return check_labels(unary, weights, label_cost, metric=metric)
+    from gridcut.multilabel.problem_cuda import DeviceProblem  # numba.cuda, on first use
+
+    return DeviceProblem(unary, weights, label_cost, metric=metric)
+
+
+def choose_device(device: str, unary, weights, expansions: bool) -> str:
+    """Where the moves are made: arrays on a GPU stay there, and "auto" takes one where it can, for expansions.
+
+    Swaps are thousands of moves of few pixels each, for which a CPU is as fast and faster.
+    """
+    there = on_device(unary) or (isinstance(weights, Mapping) and any(map(on_device, weights.values())))
+    if device == "cpu" and there:
+        raise TypeError("unary or weights lie on the GPU, but device='cpu' was asked for; copy them to the host first")
+    ran_on = resolve("cuda" if device == "auto" and there else device)
+    if device == "auto" and not there and not (expansions and _near(weights)):
+        return "cpu"
+    return ran_on
+
+
+def _near(weights) -> bool:
+    """Whether all edges lead to direct neighbours."""
+    return isinstance(weights, Mapping) and all(
+        abs(i) <= 1 for o in weights if isinstance(o, tuple) for i in o if isinstance(i, int)
+    )
