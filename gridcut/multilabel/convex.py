@@ -31,7 +31,7 @@ from gridcut.multilabel.labelling import check_energy_again
 from gridcut.multilabel.layers import Folded, fold_layers
 from gridcut.multilabel.validation import LabelProblem, check_cost, check_labels
 
-ROUNDING = 1e-6  # of floats to units, relative to the energy
+ROUNDING_TOLERANCE = 1e-6  # of floats to units, relative to the energy
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -55,7 +55,7 @@ class ConvexMinimum(Result):
         """
         with made_again():
             problem = check_labels(*self._arguments, metric=False)
-            layers, constant = _layers(problem, _bend(problem, self._arguments[2]))
+            layers, constant = _layers(problem, _mixed_differences(problem, self._arguments[2]))
         self.cut._check_for(*layers.capacities)
         check_number("constant", self.constant, False)
         if self.constant != constant:
@@ -63,7 +63,9 @@ class ConvexMinimum(Result):
         check_array("labels", self.labels, np.int32, problem.shape)
         again = check_energy_again(self.energy, self.labels, self._arguments, problem)
         reached = (self.cut.value + constant) * problem.unit
-        slack = 0 if isinstance(problem.unit, int) else ROUNDING * (abs(again) + self.cut.value * problem.unit)
+        slack = (
+            0 if isinstance(problem.unit, int) else ROUNDING_TOLERANCE * (abs(again) + self.cut.value * problem.unit)
+        )
         if abs(again - reached) > slack:
             raise CertificateError(f"energy {again}, cut and constant {reached}")
         if not np.array_equal(self.labels, _labels(layers, self.cut)):
@@ -119,8 +121,8 @@ def convex_labels(
     problem = check_labels(unary, weights, label_cost, metric=False)
     if problem.count < 2:
         raise ValueError("unary must have two labels or more, got 1")
-    bend = _bend(problem, label_cost)
-    layers, constant = _layers(problem, bend)
+    mixed = _mixed_differences(problem, label_cost)
+    layers, constant = _layers(problem, mixed)
     cut = max_flow(*layers.capacities, device=device, method=method)
     labels = _labels(layers, cut)
     exact = isinstance(problem.unit, int)
@@ -132,29 +134,29 @@ def _labels(layers: Folded, cut: Cut) -> np.ndarray:
     return layers.sides(cut.labels).sum(0, dtype=np.int32)
 
 
-def _bend(problem: LabelProblem, label_cost) -> np.ndarray:
+def _mixed_differences(problem: LabelProblem, label_cost) -> np.ndarray:
     """m(i, j); rounding of floats may have bent a straight cost by a unit or two, which is as good as nothing."""
     given = check_cost(label_cost, problem.count)
     cost = problem.cost.astype(np.int64)
-    bend = cost[:-1, 1:] + cost[1:, :-1] - cost[:-1, :-1] - cost[1:, 1:]
+    mixed = cost[:-1, 1:] + cost[1:, :-1] - cost[:-1, :-1] - cost[1:, 1:]
     slack = 0 if isinstance(problem.unit, int) else 2
-    if (bend < -slack).any():
-        i, j = (int(n) for n in np.argwhere(bend < -slack)[0])
+    if (mixed < -slack).any():
+        i, j = (int(n) for n in np.argwhere(mixed < -slack)[0])
         raise ValueError(
             f"label_cost is not convex: [{i}, {j + 1}] + [{i + 1}, {j}] = {given[i, j + 1] + given[i + 1, j]} is less "
             f"than [{i}, {j}] + [{i + 1}, {j + 1}] = {given[i, j] + given[i + 1, j + 1]}; use alpha_expansion"
         )
-    return np.maximum(bend, 0)
+    return np.maximum(mixed, 0)
 
 
-def _layers(problem: LabelProblem, bend) -> tuple[Folded, int]:
+def _layers(problem: LabelProblem, mixed) -> tuple[Folded, int]:
     """Capacities of the layers, and what the cut's value lacks to the energy."""
     shape, count = problem.shape, problem.count
-    own = problem.unary.astype(np.int64)
+    unary = problem.unary.astype(np.int64)
     edge = problem.cost[:, 0].astype(np.int64).reshape(-1, *(1 for _ in shape))
     edges = {}
-    room = np.zeros(shape, np.int64)  # of all arcs at a pixel
-    slope = np.diff(own, axis=0)
+    incident = np.zeros(shape, np.int64)  # of all arcs at a pixel
+    slope = np.diff(unary, axis=0)
     for offset, weight in problem.weights.items():
         weight = weight.astype(np.int64)
         p, q = ends(shape, (offset,))
@@ -162,7 +164,7 @@ def _layers(problem: LabelProblem, bend) -> tuple[Folded, int]:
         slope[(slice(None), *p)] += np.diff(edge, axis=0) * inner
         slope[(slice(None), *q)] += np.diff(edge, axis=0) * inner
         for d in range(2 - count, count - 1):
-            m = np.diagonal(bend, d)  # m(i, i + d)
+            m = np.diagonal(mixed, d)  # m(i, i + d)
             if not m.any():
                 continue
             i = np.arange(max(0, -d), max(0, -d) + m.size)
@@ -175,16 +177,16 @@ def _layers(problem: LabelProblem, bend) -> tuple[Folded, int]:
             back[(i + d, *q)] = half
             slope[(i, *p)] -= total - half
             slope[(i + d, *q)] -= half
-            room[p] += total.sum(0)
-            room[q] += total.sum(0)
+            incident[p] += total.sum(0)
+            incident[q] += total.sum(0)
     # More than all else at a pixel could save.
-    never = 1 + int((np.abs(slope).sum(0) + room).max(initial=0))
-    down = np.full((count - 1, *shape), never, np.int64)
+    uncuttable = 1 + int((np.abs(slope).sum(0) + incident).max(initial=0))
+    down = np.full((count - 1, *shape), uncuttable, np.int64)
     down[0] = 0
     zero = (0,) * len(shape)
     edges[(-1, *zero)] = down
     edges[(1, *zero)] = np.zeros_like(down)
     source, sink = np.maximum(-slope, 0), np.maximum(slope, 0)
     # F(0, 0) is 0: what is left of the energy when all labels are 0.
-    constant = int(own[0].sum()) - int(source.sum())
+    constant = int(unary[0].sum()) - int(source.sum())
     return fold_layers(source, sink, edges), constant

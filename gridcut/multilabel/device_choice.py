@@ -27,16 +27,16 @@ def choose_device(device: str, unary, weights, expansions: bool) -> str:
 
     Swaps are thousands of moves of few pixels each, for which a CPU is as fast and faster.
     """
-    there = on_device(unary) or (isinstance(weights, Mapping) and any(map(on_device, weights.values())))
-    if device == "cpu" and there:
+    is_on_gpu = on_device(unary) or (isinstance(weights, Mapping) and any(map(on_device, weights.values())))
+    if device == "cpu" and is_on_gpu:
         raise TypeError("unary or weights lie on the GPU, but device='cpu' was asked for; copy them to the host first")
-    ran_on = resolve("cuda" if device == "auto" and there else device)
-    if device == "auto" and not there and not (expansions and _near(weights)):
+    ran_on = resolve("cuda" if device == "auto" and is_on_gpu else device)
+    if device == "auto" and not is_on_gpu and not (expansions and _has_direct_neighbours_only(weights)):
         return "cpu"
     return ran_on
 
 
-def _near(weights) -> bool:
+def _has_direct_neighbours_only(weights) -> bool:
     """Whether all edges lead to direct neighbours."""
     return isinstance(weights, Mapping) and all(
         abs(i) <= 1 for o in weights if isinstance(o, tuple) for i in o if isinstance(i, int)

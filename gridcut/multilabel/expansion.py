@@ -9,7 +9,7 @@ from gridcut.device.arguments import check_callback, plain_array
 from gridcut.multilabel.descent import Descent, descend
 from gridcut.multilabel.device_choice import check_energy
 from gridcut.multilabel.labelling import Labelling
-from gridcut.multilabel.restart import gifts
+from gridcut.multilabel.restart import perturbations
 from gridcut.multilabel.validation import check_cycles, check_start
 
 
@@ -98,19 +98,21 @@ def alpha_expansion(
     >>> result.labels, result.energy
     (array([0, 0, 0, 2, 2], dtype=int32), 3)
     """
-    begun = time.perf_counter()
+    started = time.perf_counter()
     check_callback(callback)
     problem = check_energy(unary, weights, label_cost, device, metric=True)
     first = check_start(start, problem)
     cycles = check_cycles(max_cycles)
-    moves, again = plan(check_order(order, problem), problem.count, check_restarts(restarts))
-    return descend(Descent, problem, (unary, weights, label_cost), first, moves, again, cycles, callback, begun)
+    moves, restart_plan = plan(check_order(order, problem), problem.count, check_restarts(restarts))
+    return descend(
+        Descent, problem, (unary, weights, label_cost), first, moves, restart_plan, cycles, callback, started
+    )
 
 
 def plan(order: list[int], count: int, restarts: int) -> tuple[list, list]:
     """The expansions of a descent, and for each restart how to disturb the labels, and the expansions from there."""
-    moves, others = ([(-1, label) for label in labels] for labels in (order, _turned(order)))
-    return moves, [(given, others) for given in gifts(order, count, restarts)]
+    moves, others = ([(-1, label) for label in labels] for labels in (order, _reordered(order)))
+    return moves, [(perturbation, others) for perturbation in perturbations(order, count, restarts)]
 
 
 def check_restarts(restarts) -> int:
@@ -135,7 +137,7 @@ def check_order(order, problem) -> list[int]:
     return labels.tolist()
 
 
-def _turned(order: list[int]) -> list[int]:
+def _reordered(order: list[int]) -> list[int]:
     """Another order that costs as little: popular labels stay early, so that first cuts are of few pixels."""
     step = max(2, len(order) // 4)
     return [label for i in range(0, len(order), step) for label in reversed(order[i : i + step])]

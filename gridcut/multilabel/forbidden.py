@@ -10,7 +10,7 @@ import numpy as np
 from gridcut.core.problem import Offset
 from gridcut.core.terms import ends
 
-CLAMP = 2.0**30  # costs that are larger than all edges of a pixel by more are looked at
+CLAMP_RATIO = 2.0**30  # costs that are larger than all edges of a pixel by more are looked at
 HEADROOM = 2.0**10
 
 
@@ -22,24 +22,24 @@ def clamped_costs(unary: np.ndarray, weights: list[tuple[Offset, np.ndarray]], c
 
     ValueError for a pixel whose labels all cost infinitely much.
     """
-    if unary.dtype.kind != "f" or unary.size == 0:
+    if unary.dtype.kind != "f" or unary.scale == 0:
         return unary
     largest_cost = float(cost.max())
     highest, lowest = float(unary.max()), float(unary.min())
     edges = 2.0 * largest_cost * sum(float(weight.max(initial=0)) for _, weight in weights)
-    if max(highest, -lowest) <= CLAMP * edges:
+    if max(highest, -lowest) <= CLAMP_RATIO * edges:
         return unary
-    least = unary.min(axis=0).astype(np.float64)
-    if np.isinf(least).any():
-        where = tuple(int(i) for i in np.argwhere(np.isinf(least))[0])
+    cheapest = unary.min(axis=0).astype(np.float64)
+    if np.isinf(cheapest).any():
+        where = tuple(int(i) for i in np.argwhere(np.isinf(cheapest))[0])
         raise ValueError(f"unary forbids every label at pixel {where}: one cost must be finite")
-    room = np.zeros(least.shape)
+    edge_sum = np.zeros(cheapest.shape)
     for offset, weight in weights:
-        p, q = ends(least.shape, (offset,))
-        room[p] += largest_cost * weight[p].astype(np.float64)
-        room[q] += largest_cost * weight[p].astype(np.float64)
-    size = max(float(np.abs(least).max()), float(room.max()))
-    if size == 0:
-        size = float(np.min(unary, where=unary > 0, initial=np.inf))
-    top = least + room + HEADROOM * (size if size < np.inf else 1.0)
-    return np.minimum(unary, top) if highest > float(top.min()) else unary
+        p, q = ends(cheapest.shape, (offset,))
+        edge_sum[p] += largest_cost * weight[p].astype(np.float64)
+        edge_sum[q] += largest_cost * weight[p].astype(np.float64)
+    scale = max(float(np.abs(cheapest).max()), float(edge_sum.max()))
+    if scale == 0:
+        scale = float(np.min(unary, where=unary > 0, initial=np.inf))
+    upper = cheapest + edge_sum + HEADROOM * (scale if scale < np.inf else 1.0)
+    return np.minimum(unary, upper) if highest > float(upper.min()) else unary

@@ -16,29 +16,31 @@ from gridcut.core.terms import ends
 from gridcut.multilabel.validation import LabelProblem
 
 
-def fused(here, there, problem: LabelProblem) -> np.ndarray:
+def fused(current, proposal, problem: LabelProblem) -> np.ndarray:
     """`here`, with the labels of `there` in every set of pixels where they are cheaper."""
-    apart = here != there
-    count = int(apart.sum())
+    differs = current != proposal
+    count = int(differs.sum())
     if count == 0:
-        return here
-    number = np.full(here.shape, count)  # of a pixel among those that differ; all others share the last
-    number[apart] = np.arange(count)
+        return current
+    index = np.full(current.shape, count)  # of a pixel among those that differ; all others share the last
+    index[differs] = np.arange(count)
     edges = [(np.empty(0, np.int64),) * 3]
     for offset, weight in problem.weights.items():
-        p, q = ends(here.shape, (offset,))
-        used = (weight[p] > 0) & (apart[p] | apart[q])
-        before = problem.cost[here[p], here[q]].astype(np.int64)
-        after = problem.cost[there[p], there[q]].astype(np.int64)
-        edges.append((number[p][used], number[q][used], (weight[p] * (after - before))[used]))
+        p, q = ends(current.shape, (offset,))
+        used = (weight[p] > 0) & (differs[p] | differs[q])
+        current_edge = problem.cost[current[p], current[q]].astype(np.int64)
+        proposal_edge = problem.cost[proposal[p], proposal[q]].astype(np.int64)
+        edges.append((index[p][used], index[q][used], (weight[p] * (proposal_edge - current_edge))[used]))
     rows, columns, changes = (np.concatenate(part) for part in zip(*edges, strict=True))
     both = (rows < count) & (columns < count)
     links = coo_array((both[both], (rows[both], columns[both])), (count, count))
     sets, member = connected_components(links, directed=False)
     change = np.zeros(sets, np.int64)
-    ours, theirs = (np.take_along_axis(problem.unary, x[None], 0)[0][apart].astype(np.int64) for x in (here, there))
-    np.add.at(change, member, theirs - ours)
+    current_cost, proposal_cost = (
+        np.take_along_axis(problem.unary, x[None], 0)[0][differs].astype(np.int64) for x in (current, proposal)
+    )
+    np.add.at(change, member, proposal_cost - current_cost)
     np.add.at(change, member[np.minimum(rows, columns)], changes)
-    result = here.copy()
-    result[apart] = np.where(change[member] < 0, there[apart], here[apart])
+    result = current.copy()
+    result[differs] = np.where(change[member] < 0, proposal[differs], current[differs])
     return result

@@ -13,7 +13,7 @@ from gridcut.cuda.pixel_kernels import warp_sum
 from gridcut.device.arrays import allocate, download, upload
 from gridcut.device.cuda import cuda, cuda_kernel, device_function, relaxed_load
 from gridcut.multilabel.label_kernels_cuda import first_run, pixel_of_run, run_step, runs_of
-from gridcut.multilabel.moves_cuda import LABELS, WIDTH, cell_of, price
+from gridcut.multilabel.moves_cuda import LABELS, WIDTH, cell_of, unary_cost
 
 
 @device_function
@@ -39,18 +39,18 @@ def unite(parent, p, q):
 
 
 @device_function
-def far_cell(offsets, k, z, y, x, tiles, tile):
+def neighbour_cell(offsets, k, z, y, x, tiles, tile):
     """The cell that arc k leads to."""
     t, cell = cell_of(z + offsets[3 * k], y + offsets[3 * k + 1], x + offsets[3 * k + 2], tiles, tile)
     return np.int32(t * 1024 + cell)
 
 
 @cuda_kernel
-def differ_kernel(here, there, parent, change):
+def differ_kernel(current, proposal, parent, change):
     """Every cell where the labellings differ is a set of its own."""
     p = np.int32(cuda.grid(1))
     while p < parent.size:
-        parent[p] = p if here[p] != there[p] else -1
+        parent[p] = p if current[p] != proposal[p] else -1
         change[p] = 0
         p = np.int32(p + cuda.gridsize(1))
 
@@ -79,7 +79,7 @@ def unite_kernel(view, weight, offsets, tiles, tile, parent):
 
 
 @cuda_kernel
-def change_kernel(unary, view, scale, cost, weight, here, there, offsets, tiles, tile, parent, change):
+def change_kernel(unary, view, scale, cost, weight, current, proposal, offsets, tiles, tile, parent, change):
     """change[root]: what the energy changes by if the set takes the labels of `there`."""
     runs = runs_of(view)
     arcs = offsets.size // 3
@@ -90,27 +90,31 @@ def change_kernel(unary, view, scale, cost, weight, here, there, offsets, tiles,
         if x < view[WIDTH]:
             t, cell = cell_of(z, y, x, tiles, tile)
             p = np.int32(t * 1024 + cell)
-            apart = parent[p] >= 0
+            differs = parent[p] >= 0
             own = np.int64(0)
-            if apart:
-                own = price(unary, view, scale, there[p], z, y, x) - price(unary, view, scale, here[p], z, y, x)
+            if differs:
+                own = unary_cost(unary, view, scale, proposal[p], z, y, x) - unary_cost(
+                    unary, view, scale, current[p], z, y, x
+                )
             for k in range(0, arcs, 2):
                 w = np.int64(weight[(np.int64(t) * arcs + k) * 1024 + cell])
                 if w > 0:
-                    q = far_cell(offsets, k, z, y, x, tiles, tile)
-                    if apart or parent[q] >= 0:
-                        more = np.int64(cost[there[p] * labels + there[q]]) - np.int64(cost[here[p] * labels + here[q]])
-                        if apart:
-                            own += w * more
+                    q = neighbour_cell(offsets, k, z, y, x, tiles, tile)
+                    if differs or parent[q] >= 0:
+                        delta = np.int64(cost[proposal[p] * labels + proposal[q]]) - np.int64(
+                            cost[current[p] * labels + current[q]]
+                        )
+                        if differs:
+                            own += w * delta
                         else:
-                            cuda.atomic.add(change, root_of(parent, q), w * more)
+                            cuda.atomic.add(change, root_of(parent, q), w * delta)
             if own != 0:
                 cuda.atomic.add(change, root_of(parent, p), own)
         run += run_step()
 
 
 @cuda_kernel
-def choose_kernel(here, there, parent, change, counts):
+def choose_kernel(current, proposal, parent, change, counts):
     """Let `there` be the fusion; counts: how many labels it has from either side."""
     kept = np.int64(0)
     taken = np.int64(0)
@@ -120,7 +124,7 @@ def choose_kernel(here, there, parent, change, counts):
             if change[root_of(parent, np.int32(i))] < 0:
                 taken += 1
             else:
-                there[i] = here[i]
+                proposal[i] = current[i]
                 kept += 1
         i += cuda.gridsize(1)
     kept, taken = warp_sum(kept), warp_sum(taken)
@@ -150,23 +154,23 @@ def table_kernel(view, tiles, tile, label, table, counts):
         cuda.atomic.add(counts, 0, changed)
 
 
-def exchange(problem, label, table: np.ndarray) -> int:
+def map_labels(problem, label, table: np.ndarray) -> int:
     """Put every pixel's label through a table; how many change.  Cells outside the grid keep theirs."""
     (counts,) = allocate((1, np.int64), zero=True)
-    problem.launch(table_kernel, problem.view, *problem.places, label, upload(table.astype(np.int32)), counts)
+    problem.launch(table_kernel, problem.view, *problem.tiling, label, upload(table.astype(np.int32)), counts)
     return int(download(counts)[0])
 
 
-def fuse(problem, here, there) -> tuple[int, int]:
+def fuse(problem, current, proposal) -> tuple[int, int]:
     """Turn `there` into the fusion; how many labels it has from `here` and from `there` where these differ."""
-    (parent,) = allocate((here.size, np.int32))
-    change, counts = allocate((here.size, np.int64), (2, np.int64), zero=True)
+    (parent,) = allocate((current.size, np.int32))
+    change, counts = allocate((current.size, np.int64), (2, np.int64), zero=True)
     energy = (problem.cost, problem.weight)
-    problem.launch_flat(differ_kernel, here, there, parent, change)
-    problem.launch(unite_kernel, problem.view, problem.weight, problem.offsets, *problem.places, parent)
-    arrays = (problem.unary, problem.view, problem.scale, *energy, here, there, problem.offsets)
-    problem.launch(change_kernel, *arrays, *problem.places, parent, change)
-    problem.launch_flat(choose_kernel, here, there, parent, change, counts)
+    problem.launch_flat(differ_kernel, current, proposal, parent, change)
+    problem.launch(unite_kernel, problem.view, problem.weight, problem.offsets, *problem.tiling, parent)
+    arrays = (problem.unary, problem.view, problem.scale, *energy, current, proposal, problem.offsets)
+    problem.launch(change_kernel, *arrays, *problem.tiling, parent, change)
+    problem.launch_flat(choose_kernel, current, proposal, parent, change, counts)
     kept, taken = download(counts)
     return int(kept), int(taken)
 

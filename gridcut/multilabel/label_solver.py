@@ -54,13 +54,13 @@ class LabelSolver:
     """
 
     def __init__(self, unary, weights, label_cost=None, *, start=None, order=None, restarts: int = 0):
-        begun = time.perf_counter()
-        self._take(np.array(plain_array("unary", unary)), weights, label_cost)
+        started = time.perf_counter()
+        self._set_problem(np.array(plain_array("unary", unary)), weights, label_cost)
         self._descent = Descent(self._problem, check_start(start, self._problem))
         self._restarts = check_restarts(restarts)
         self._order = order
         check_order(order, self._problem)
-        self._seconds = time.perf_counter() - begun
+        self._seconds = time.perf_counter() - started
 
     def update(self, *, unary=None, weights=None) -> None:
         """Change costs; what is not named stays, and so do the labels.  On an error nothing has changed.
@@ -77,27 +77,27 @@ class LabelSolver:
         TypeError, ValueError
             As `alpha_expansion`; also for another shape.
         """
-        begun = time.perf_counter()
+        started = time.perf_counter()
         old = self._arguments
         if unary is not None and np.shape(unary) != old[0].shape:
             raise ValueError(f"unary must keep its shape {old[0].shape}, got {np.shape(unary)}; make another solver")
         unary = old[0] if unary is None else np.array(plain_array("unary", unary))
-        self._take(unary, old[1] if weights is None else weights, old[2])
-        self._seconds += time.perf_counter() - begun
+        self._set_problem(unary, old[1] if weights is None else weights, old[2])
+        self._seconds += time.perf_counter() - started
 
     def solve(self, *, max_cycles: int | None = None, callback=None) -> Labelling:
         """A labelling for the costs as they are now; `max_cycles` and `callback` as in `alpha_expansion`."""
         cycles = check_cycles(max_cycles)
         check_callback(callback)
-        begun = time.perf_counter()
+        started = time.perf_counter()
         problem, descent = self._problem, self._descent
-        descent.renew(problem)
-        moves, again = plan(check_order(self._order, problem), problem.count, self._restarts)
-        run_all(descent, moves, again, cycles, callback)
-        seconds = {"update": self._seconds, "solve": time.perf_counter() - begun}
+        descent.replace_problem(problem)
+        moves, restart_plan = plan(check_order(self._order, problem), problem.count, self._restarts)
+        run_all(descent, moves, restart_plan, cycles, callback)
+        seconds = {"update": self._seconds, "solve": time.perf_counter() - started}
         self._seconds = 0.0
         return descent.result(self._arguments, moves, seconds)
 
-    def _take(self, unary, weights, label_cost) -> None:
+    def _set_problem(self, unary, weights, label_cost) -> None:
         self._problem = check_labels(unary, weights, label_cost, metric=True)
         self._arguments = unary, {offset: np.array(weight) for offset, weight in weights.items()}, label_cost

@@ -81,14 +81,16 @@ class Labelling(Result):
         labels = start.astype(np.int64)
         energy = energy_of(labels, problem.unary, problem.weights, problem.cost)
         for i, move in enumerate(moves):
-            best = energy
+            lowest = energy
             if move.first != JUMP:
-                best = move_minimum(labels, move.first, move.second, problem)
+                lowest = move_minimum(labels, move.first, move.second, problem)
             labels.flat[move.pixels] = move.labels
             if len(move.pixels):
                 energy = energy_of(labels, problem.unary, problem.weights, problem.cost)
-            if not energy == move.energy <= best:
-                raise CertificateError(f"move {i} reached {energy}, said {move.energy}, the best is {best}")
+            if not energy == move.energy <= lowest:
+                raise CertificateError(
+                    f"move {i}: recorded energy {move.energy}, recomputed {energy}, certified minimum {lowest}"
+                )
         if not np.array_equal(labels, found):
             raise CertificateError("the moves do not lead to the labels")
 
@@ -118,12 +120,12 @@ def move_minimum(labels, first, second, problem: LabelProblem) -> int:
     """
     zero, one = choices(labels, first, second)
     paid = [np.take_along_axis(problem.unary, x[None], 0)[0].astype(np.int64) for x in (zero, one)]
-    least, slope, edges = paid[0].sum(), paid[1] - paid[0], {}
+    constant, slope, edges = paid[0].sum(), paid[1] - paid[0], {}
     for offset, weight in problem.weights.items():
         p, q = ends(problem.shape, (offset,))
         w = weight[p].astype(np.int64)
         t00, t01, t10, t11 = (w * problem.cost[x[p], y[q]] for x in (zero, one) for y in (zero, one))
-        least += t00.sum()
+        constant += t00.sum()
         slope[p] += t10 - t00
         slope[q] += t11 - t10
         back = np.zeros(problem.shape, np.int64)
@@ -131,7 +133,7 @@ def move_minimum(labels, first, second, problem: LabelProblem) -> int:
         edges[offset], edges[tuple(-i for i in offset)] = 0, back
     cut = max_flow(np.maximum(-slope, 0), np.maximum(slope, 0), edges, device="cpu")
     cut.check()
-    return int(least + np.minimum(slope, 0).sum()) + cut.value
+    return int(constant + np.minimum(slope, 0).sum()) + cut.value
 
 
 def choices(labels, first, second):

@@ -18,7 +18,7 @@ class Folded(NamedTuple):
     sink: np.ndarray
     edges: dict[Offset, np.ndarray]
     shape: tuple[int, ...]
-    apart: int
+    spacing: int
 
     @property
     def capacities(self) -> tuple:
@@ -27,15 +27,15 @@ class Folded(NamedTuple):
 
     def sides(self, labels) -> np.ndarray:
         """Labels of that cut in the layers' form."""
-        if self.apart == 0:
+        if self.spacing == 0:
             return labels
         layers, length = self.shape[:2]
-        rows = labels.reshape(length, self.apart, *self.shape[2:])
+        rows = labels.reshape(length, self.spacing, *self.shape[2:])
         return np.moveaxis(rows[:, :layers], 1, 0)
 
     def labels(self, sides: np.ndarray) -> np.ndarray:
         """Sides of the layers as labels of the one grid; False where it has no layer."""
-        return fold(sides, self.apart)
+        return fold(sides, self.spacing)
 
 
 def fold_layers(source, sink, edges) -> Folded:
@@ -47,16 +47,16 @@ def fold_layers(source, sink, edges) -> Folded:
     """
     if source.ndim <= 3:
         return Folded(source, sink, edges, source.shape, 0)
-    apart = max(source.shape[0], 2 * max((abs(offset[0]) for offset in edges), default=0) + 1)
-    arcs = {(o[1] * apart + o[0], *o[2:]): fold(array, apart) for o, array in edges.items()}
-    return Folded(fold(source, apart), fold(sink, apart), arcs, source.shape, apart)
+    spacing = max(source.shape[0], 2 * max((abs(offset[0]) for offset in edges), default=0) + 1)
+    arcs = {(o[1] * spacing + o[0], *o[2:]): fold(array, spacing) for o, array in edges.items()}
+    return Folded(fold(source, spacing), fold(sink, spacing), arcs, source.shape, spacing)
 
 
-def fold(array: np.ndarray, apart: int) -> np.ndarray:
+def fold(array: np.ndarray, spacing: int) -> np.ndarray:
     """An array of the layers with the layers of each line one after the other along the first axis of the grid."""
-    if apart == 0:
+    if spacing == 0:
         return array
     layers, length = array.shape[:2]
-    rows = np.zeros((length, apart, *array.shape[2:]), array.dtype)
+    rows = np.zeros((length, spacing, *array.shape[2:]), array.dtype)
     rows[:, :layers] = np.moveaxis(array, 0, 1)
-    return rows.reshape(length * apart, *array.shape[2:])
+    return rows.reshape(length * spacing, *array.shape[2:])

@@ -36,7 +36,7 @@ import numpy as np
 
 from gridcut.device import kernel
 from gridcut.ibfs.forest import NONE, ONE, ROOT, augment, compact, mend
-from gridcut.multilabel.move_rules import half_way, takes_part
+from gridcut.multilabel.move_rules import has_choice, split_capacity
 
 
 class Field(NamedTuple):
@@ -48,7 +48,7 @@ class Field(NamedTuple):
     pixel: np.ndarray
     label: np.ndarray
     paid: np.ndarray
-    taken: np.ndarray
+    is_listed: np.ndarray
     excess: np.ndarray
     residual: np.ndarray
     listed: np.ndarray  # the cells that take part
@@ -57,52 +57,52 @@ class Field(NamedTuple):
 @kernel
 def capacity(k, a, there, b, cost):
     """Capacity of arc k from a pixel with label a to one with label `there`, and of both directions, for weight 1."""
-    return half_way(k, np.int64(cost[a, there]), np.int64(cost[a, b]), np.int64(cost[b, there]))
+    return split_capacity(k, np.int64(cost[a, there]), np.int64(cost[a, b]), np.int64(cost[b, there]))
 
 
 @kernel
-def list_all(first, second, begin, end, field):
+def list_all(first, second, start, end, field):
     """List all pixels among the cells begin..end that have a choice; returns how many they are."""
-    pixel, label, taken, listed = field.pixel, field.label, field.taken, field.listed
+    pixel, label, is_listed, listed = field.pixel, field.label, field.is_listed, field.listed
     count = 0
-    for i in range(begin, end):
+    for i in range(start, end):
         p = np.uint64(i)
-        if pixel[p] >= 0 and takes_part(label[p], first, second):
-            taken[p] = 1
+        if pixel[p] >= 0 and has_choice(label[p], first, second):
+            is_listed[p] = 1
             listed[count] = p
             count += 1
     return count
 
 
 @kernel
-def list_near(cells, begin, end, first, second, step, field, count):
+def list_with_neighbours(cells, start, end, first, second, step, field, count):
     """List also the cells begin..end of an array and their neighbours; returns how many are listed now."""
-    weight, label, taken, listed = field.weight, field.label, field.taken, field.listed
+    weight, label, is_listed, listed = field.weight, field.label, field.is_listed, field.listed
     arcs = np.uint64(len(step))
-    for i in range(begin, end):
+    for i in range(start, end):
         p = np.uint64(cells[i])
-        if taken[p] == 0 and takes_part(label[p], first, second):
-            taken[p] = 1
+        if is_listed[p] == 0 and has_choice(label[p], first, second):
+            is_listed[p] = 1
             listed[count] = p
             count += 1
         for k in range(len(step)):
             q = p + step[k]
-            if weight[p * arcs + np.uint64(k)] > 0 and taken[q] == 0 and takes_part(label[q], first, second):
-                taken[q] = 1
+            if weight[p * arcs + np.uint64(k)] > 0 and is_listed[q] == 0 and has_choice(label[q], first, second):
+                is_listed[q] = 1
                 listed[count] = q
                 count += 1
     return count
 
 
 @kernel
-def load(begin, end, first, second, step, flow, field):
+def load(start, end, first, second, step, flow, field):
     """Write the listed cells begin..end into the solver's grid; returns how many have a deficit."""
     unary, cost, weight, pixel = field.unary, field.cost, field.weight, field.pixel
     label, paid, listed = field.label, field.paid, field.listed
     excess, residual = field.excess, field.residual
     arcs = np.uint64(len(step))
     deficits = 0
-    for i in range(begin, end):
+    for i in range(start, end):
         p = np.uint64(listed[i])
         a = label[p] if first < 0 else first
         held = np.int64(unary[second, pixel[p]]) - (paid[p] if first < 0 else unary[first, pixel[p]])
@@ -113,7 +113,7 @@ def load(begin, end, first, second, step, flow, field):
                 continue
             q = p + step[k]
             theirs = label[q]
-            if takes_part(theirs, first, second):
+            if has_choice(theirs, first, second):
                 theirs = theirs if first < 0 else first
                 room, both = capacity(k, a, theirs, second, cost)
                 room *= w
@@ -132,19 +132,19 @@ def load(begin, end, first, second, step, flow, field):
 
 
 @kernel
-def load_all(second, begin, end, step, flow, field):
+def load_all(second, start, end, step, flow, field):
     """`list_all` and `load` for an expansion, in one sweep that sees every edge once.
 
     Returns how many cells are listed and how many have a deficit.
     """
     unary, cost, weight, pixel = field.unary, field.cost, field.weight, field.pixel
-    label, paid, taken, listed = field.label, field.paid, field.taken, field.listed
+    label, paid, is_listed, listed = field.label, field.paid, field.is_listed, field.listed
     excess, residual = field.excess, field.residual
     arcs = np.uint64(len(step))
     column = cost[:, second].astype(np.int64)
     count = 0
     deficits = 0
-    for i in range(begin, end):
+    for i in range(start, end):
         p = np.uint64(i)
         if pixel[p] < 0:
             continue
@@ -169,35 +169,35 @@ def load_all(second, begin, end, step, flow, field):
                 held -= sent
                 excess[q] += sent
             else:
-                apart = np.int64(cost[a, theirs])
-                room, both = half_way(k, apart, column[a], column[theirs])
+                current = np.int64(cost[a, theirs])
+                room, both = split_capacity(k, current, column[a], column[theirs])
                 room *= w
                 back = both * w - room
                 sent = min(max(np.int64(flow[p * (arcs // np.uint64(2)) + np.uint64(k // 2)]), -back), room)
                 residual[at] = room - sent
                 residual[q * arcs + np.uint64(k + 1)] = back + sent
-                held += w * (column[theirs] - apart) - back - sent
-                excess[q] += w * (column[a] - apart) - room + sent
+                held += w * (column[theirs] - current) - back - sent
+                excess[q] += w * (column[a] - current) - room + sent
         if a == second:
             continue
         held += np.int64(unary[second, pixel[p]]) - paid[p]
         excess[p] = held
         deficits += held < 0
-        taken[p] = 1
+        is_listed[p] = 1
         listed[count] = p
         count += 1
     return count, deficits
 
 
 @kernel
-def drain(count, whole, first, second, step, flow, field, forest, work):
+def route_to_deficits(count, whole, first, second, step, flow, field, forest, work):
     """Feed the deficits of the listed cells from the nearest excess, as long as there is a way.
 
     A sink forest grows a level at a time from the deficits; unless the whole grid is loaded, it lists and loads the
     cells it comes to.  A cell with excess ends an augmenting path.  What is in the forest at the end cannot be fed.
     Returns how many are listed.
     """
-    excess, residual, listed, taken = field.excess, field.residual, field.listed, field.taken
+    excess, residual, listed, is_listed = field.excess, field.residual, field.listed, field.is_listed
     label, parent, link, queued = forest
     source_orphans, sink_orphans = work.source_orphans, work.sink_orphans
     loose, queue, ring, ends = work.loose, work.queue, work.ring, work.ends
@@ -219,7 +219,7 @@ def drain(count, whole, first, second, step, flow, field, forest, work):
             head = np.full(2 * head.size, -1, loose.dtype)
         if not whole:
             known = count
-            count = list_near(now, 0, waiting, first, second, step, field, count)
+            count = list_with_neighbours(now, 0, waiting, first, second, step, field, count)
             load(known, count, first, second, step, flow, field)
         grown = 0
         for i in range(waiting):
@@ -227,7 +227,7 @@ def drain(count, whole, first, second, step, flow, field, forest, work):
             k = np.uint64(0)
             while k < arcs and label[u] == -depth:
                 w = u + step[k]
-                if taken[w] == 0 or label[w] < 0 or residual[w * arcs + (k ^ ONE)] <= 0:
+                if is_listed[w] == 0 or label[w] < 0 or residual[w * arcs + (k ^ ONE)] <= 0:
                     k += ONE
                     continue
                 if excess[w] <= 0:
@@ -257,12 +257,12 @@ def drain(count, whole, first, second, step, flow, field, forest, work):
 
 
 @kernel
-def settle(count, first, second, step, flow, field, forest):
+def read_cut(count, first, second, step, flow, field, forest):
     """Read the answers, remember the flow, and leave the solver's grid empty.
 
     The pixels whose label would change come first in `listed` and stay taken; returns how many they are.
     """
-    cost, weight, label, taken, listed = field.cost, field.weight, field.label, field.taken, field.listed
+    cost, weight, label, is_listed, listed = field.cost, field.weight, field.label, field.is_listed, field.listed
     excess, residual = field.excess, field.residual
     side, parent = forest.label, forest.parent
     arcs = np.uint64(len(step))
@@ -279,7 +279,7 @@ def settle(count, first, second, step, flow, field, forest):
                 edge = p * (arcs // np.uint64(2)) + np.uint64(k // 2)
                 if theirs == a:
                     flow[edge] = w * cost[a, second] - residual[at]
-                elif takes_part(theirs, first, second):
+                elif has_choice(theirs, first, second):
                     room, _ = capacity(k, a, theirs, second, cost)
                     flow[edge] = room * w - residual[at]
             residual[at] = 0
@@ -292,15 +292,15 @@ def settle(count, first, second, step, flow, field, forest):
             listed[changed] = p
             changed += 1
         else:
-            taken[p] = 0
+            is_listed[p] = 0
     return changed
 
 
 @kernel
-def gain_of(changed, first, second, step, field):
+def energy_change(changed, first, second, step, field):
     """What the energy changes by if the first `changed` listed pixels, the only ones taken, change."""
     unary, cost, weight, pixel = field.unary, field.cost, field.weight, field.pixel
-    label, paid, taken, listed = field.label, field.paid, field.taken, field.listed
+    label, paid, is_listed, listed = field.label, field.paid, field.is_listed, field.listed
     arcs = np.uint64(len(step))
     total = np.int64(0)
     for i in range(changed):
@@ -313,7 +313,7 @@ def gain_of(changed, first, second, step, field):
             if w > 0:
                 q = p + step[k]
                 theirs = label[q]
-                if taken[q] == 0:
+                if is_listed[q] == 0:
                     total += w * (np.int64(cost[new, theirs]) - cost[old, theirs])
                 elif k % 2 == 0:  # both ends change: counted once
                     after = second if first < 0 else first + second - theirs
@@ -327,7 +327,7 @@ def apply(changed, accepted, first, second, field):
     unary, pixel, label, paid, listed = field.unary, field.pixel, field.label, field.paid, field.listed
     for i in range(changed):
         p = np.uint64(listed[i])
-        field.taken[p] = 0
+        field.is_listed[p] = 0
         if accepted:
             label[p] = second if first < 0 else first + second - label[p]
             paid[p] = unary[label[p], pixel[p]]

@@ -11,7 +11,7 @@ become better.
 import numpy as np
 
 
-def gifts(labels: list[int], count: int, restarts: int) -> list:
+def perturbations(labels: list[int], count: int, restarts: int) -> list:
     """Functions labelling -> labelling, one a restart, that exchange these labels of `count`.
 
     None for two labels, whose first expansion finds the minimum.  Labels next to each other are paired first, one

@@ -8,7 +8,7 @@ from gridcut.multilabel.descent import descend
 from gridcut.multilabel.device_choice import check_energy
 from gridcut.multilabel.expansion import check_restarts
 from gridcut.multilabel.labelling import Labelling
-from gridcut.multilabel.restart import gifts
+from gridcut.multilabel.restart import perturbations
 from gridcut.multilabel.swap_descent import SwapDescent
 from gridcut.multilabel.validation import check_cycles, check_start
 
@@ -65,12 +65,14 @@ def alpha_beta_swap(
     >>> alpha_beta_swap(unary, {(1,): 1}, [[0, 1, 4], [1, 0, 1], [4, 1, 0]]).energy
     5
     """
-    begun = time.perf_counter()
+    started = time.perf_counter()
     check_callback(callback)
     problem = check_energy(unary, weights, label_cost, device, metric=False)
     first = check_start(start, problem)
     cycles = check_cycles(max_cycles)
-    given = gifts(list(range(problem.count)), problem.count, check_restarts(restarts))
+    perturbed = perturbations(list(range(problem.count)), problem.count, check_restarts(restarts))
     moves = [(a, b) for a in range(problem.count) for b in range(problem.count - 1, a, -1)]
-    again = [(disturbed, moves) for disturbed in given]
-    return descend(SwapDescent, problem, (unary, weights, label_cost), first, moves, again, cycles, callback, begun)
+    restart_plan = [(perturb, moves) for perturb in perturbed]
+    return descend(
+        SwapDescent, problem, (unary, weights, label_cost), first, moves, restart_plan, cycles, callback, started
+    )

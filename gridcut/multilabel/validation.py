@@ -17,9 +17,9 @@ from gridcut.core.terms import ends, pixel_at
 from gridcut.device.arguments import plain_array
 from gridcut.multilabel.forbidden import clamped_costs
 
-LIMIT = 2**62  # of every total
+MAX_TOTAL = 2**62  # of every total
 COST_BITS = 30
-MAX_BITS = 1000  # so that the unit is a number
+MAX_EXPONENT = 1000  # so that the unit is a number
 
 
 class LabelProblem(NamedTuple):
@@ -60,8 +60,8 @@ class Units(NamedTuple):
 
     number: type
     unit: int | float
-    power: int | None
-    lighter: int | None
+    unary_power: int | None
+    weight_power: int | None
     cost: np.ndarray
 
 
@@ -70,22 +70,22 @@ def check_labels(unary, weights, label_cost, *, metric: bool) -> LabelProblem:
 
     The costs of labels must be a semimetric, and with `metric` keep the triangle inequality.
     """
-    unary = numbers("unary", unary)
+    unary = as_numeric("unary", unary)
     count, shape = check_shape(unary.shape)
-    finite("unary", unary, np.inf)
+    check_finite("unary", unary, np.inf)
     check_mapping(weights)
-    given = [(check_offset(o, len(shape), "weights"), numbers(f"weights[{o}]", w)) for o, w in weights.items()]
-    given = [(o, _inside(o, w, shape)) for o, w in given]
+    given = [(check_offset(o, len(shape), "weights"), as_numeric(f"weights[{o}]", w)) for o, w in weights.items()]
+    given = [(o, _inside_grid(o, w, shape)) for o, w in given]
     cost = check_cost(label_cost, count)
     is_float = any(a.dtype.kind == "f" for a in (unary, cost, *(w for _, w in given)))
     unary = clamped_costs(unary, given, cost)
-    spread = max(unary.max(initial=0).item(), -unary.min(initial=0).item())
-    heaviest = [w.max(initial=0).item() for _, w in given]
-    units = choose_units(unary.shape, spread, heaviest, cost, is_float, metric)
+    largest_unary = max(unary.max(initial=0).item(), -unary.min(initial=0).item())
+    largest_weights = [w.max(initial=0).item() for _, w in given]
+    units = choose_units(unary.shape, largest_unary, largest_weights, cost, is_float, metric)
     if is_float:
-        unary = scaled(unary, units.power)
-        empty = units.lighter is None
-        given = [(o, np.zeros(shape, np.int64) if empty else scaled(w, units.lighter)) for o, w in given]
+        unary = scaled(unary, units.unary_power)
+        empty = units.weight_power is None
+        given = [(o, np.zeros(shape, np.int64) if empty else scaled(w, units.weight_power)) for o, w in given]
     merged = {}
     for offset, weight in given:
         key = max(offset, tuple(-i for i in offset))
@@ -97,10 +97,10 @@ def check_labels(unary, weights, label_cost, *, metric: bool) -> LabelProblem:
 
 def clamped_on_host(unary, weights, cost: np.ndarray) -> np.ndarray:
     """`clamped_costs` for what `check_labels` would take."""
-    unary = numbers("unary", unary)
+    unary = as_numeric("unary", unary)
     shape = unary.shape[1:]
-    given = [(check_offset(o, len(shape), "weights"), numbers(f"weights[{o}]", w)) for o, w in weights.items()]
-    return clamped_costs(unary, [(o, _inside(o, w, shape)) for o, w in given], cost)
+    given = [(check_offset(o, len(shape), "weights"), as_numeric(f"weights[{o}]", w)) for o, w in weights.items()]
+    return clamped_costs(unary, [(o, _inside_grid(o, w, shape)) for o, w in given], cost)
 
 
 def check_shape(shape: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
@@ -120,37 +120,39 @@ def check_mapping(weights) -> None:
 
 def check_cost(label_cost, count: int) -> np.ndarray:
     """Costs of labels, a semimetric; those of Potts when absent."""
-    cost = 1 - np.eye(count, dtype=np.int64) if label_cost is None else numbers("label_cost", label_cost)
+    cost = 1 - np.eye(count, dtype=np.int64) if label_cost is None else as_numeric("label_cost", label_cost)
     _check_semimetric(cost, count)
     return cost
 
 
-def choose_units(shape, spread, heaviest: list, cost: np.ndarray, is_float: bool, metric: bool) -> Units:
+def choose_units(shape, largest_unary, largest_weights: list, cost: np.ndarray, is_float: bool, metric: bool) -> Units:
     """The integers that hold all sums.
 
     shape      of the unary costs, the largest of which is `spread`, its sign apart
     heaviest   the largest weight of each offset
     """
-    around = 2.0 * sum(heaviest)
+    incident = 2.0 * sum(largest_weights)
     largest = float(cost.max())
-    bound = 2.0 * spread + 3 * largest * around
+    bound = 2.0 * largest_unary + 3 * largest * incident
     if not math.isfinite(bound):
         raise ValueError("unary and weights are too large: costs round a pixel add up to more than a float holds")
     total = bound * max(1, math.prod(shape[1:])) * shape[0]
-    unit, power, lighter, given = 1, None, None, cost
+    unit, unary_power, weight_power, given = 1, None, None, cost
     if is_float:
-        power = min(61 - math.frexp(total)[1], MAX_BITS) if total else 0
-        for_cost = COST_BITS - math.frexp(largest)[1] if largest else 0
-        unit = 2.0**-power
-        cost = scaled(cost, for_cost)
-        lighter = power - for_cost if largest else None
-        bound = LIMIT
-    elif total >= LIMIT:
-        raise ValueError(f"unary and weights are too large: totals may reach {total:.3g}, the limit is {LIMIT}")
+        unary_power = min(61 - math.frexp(total)[1], MAX_EXPONENT) if total else 0
+        cost_power = COST_BITS - math.frexp(largest)[1] if largest else 0
+        unit = 2.0**-unary_power
+        cost = scaled(cost, cost_power)
+        weight_power = unary_power - cost_power if largest else None
+        bound = MAX_TOTAL
+    elif total >= MAX_TOTAL:
+        raise ValueError(
+            f"unary and weights are too large: totals may reach {total:.3g}, the limit is {MAX_TOTAL}; scale them down"
+        )
     if metric:
         cost = _check_metric(cost, shape[0] if is_float else 0, given)
     number = np.int32 if bound < 2**31 else np.int64
-    return Units(number, unit, power, lighter, cost.astype(number))
+    return Units(number, unit, unary_power, weight_power, cost.astype(number))
 
 
 def cheapest(unary: np.ndarray) -> np.ndarray:
@@ -197,19 +199,19 @@ def check_cycles(max_cycles) -> int | None:
     return int(max_cycles)
 
 
-def numbers(name: str, value) -> np.ndarray:
+def as_numeric(name: str, value) -> np.ndarray:
     array = plain_array(name, value)
     if array.dtype.kind not in "biuf" or array.dtype == np.uint64:
         raise TypeError(f"{name} must hold integers up to 64 bits (signed) or floats, got {array.dtype}")
     return array.view(np.uint8) if array.dtype.kind == "b" else array
 
 
-def finite(name: str, array: np.ndarray, but: float = np.nan) -> None:
+def check_finite(name: str, array: np.ndarray, allowed: float = np.nan) -> None:
     """ValueError for NaN and infinite costs; but: one that is taken."""
     if array.dtype.kind == "f":
         bad = ~np.isfinite(array)
-        if not np.isnan(but):
-            bad &= array != but
+        if not np.isnan(allowed):
+            bad &= array != allowed
         if bad.any():
             where = tuple(int(i) for i in np.argwhere(bad)[0])
             raise ValueError(f"{name} holds {array[where]} at {where}; costs must be finite; unary may be inf")
@@ -220,7 +222,7 @@ def scaled(array: np.ndarray, power: int) -> np.ndarray:
     return np.rint(np.ldexp(array.astype(np.float64), power)).astype(np.int64)
 
 
-def _inside(offset, weight, shape) -> np.ndarray:
+def _inside_grid(offset, weight, shape) -> np.ndarray:
     """A weight at every pixel, 0 for edges that leave the grid; ValueError for what no weight may be."""
     name = f"weights[{offset}]"
     if weight.ndim and weight.shape != shape:
@@ -238,7 +240,7 @@ def _inside(offset, weight, shape) -> np.ndarray:
 def _check_semimetric(cost, count) -> None:
     if cost.shape != (count, count):
         raise ValueError(f"label_cost must have shape {(count, count)}, one row a label, got {cost.shape}")
-    finite("label_cost", cost)
+    check_finite("label_cost", cost)
     for bad, what in (
         (cost < 0, "is negative"),
         (cost != cost.T, "differs from the same pair the other way round"),
@@ -251,10 +253,10 @@ def _check_semimetric(cost, count) -> None:
 
 def _check_metric(cost, slack, given) -> np.ndarray:
     """The costs, after rounding mended to keep the triangle inequality; ValueError for costs that break it."""
-    mended = cost.astype(np.int64)
+    closure = cost.astype(np.int64)
     for c in range(len(cost)):
-        np.minimum(mended, mended[:, c, None] + mended[c], out=mended)
-    broken = cost - mended > slack
+        np.minimum(closure, closure[:, c, None] + closure[c], out=closure)
+    broken = cost - closure > slack
     if broken.any():
         a, b = np.argwhere(broken)[0]
         c = int(np.argmin(cost[a].astype(np.int64) + cost[:, b]))
@@ -262,4 +264,4 @@ def _check_metric(cost, slack, given) -> np.ndarray:
             f"label_cost is no metric: label_cost[{a}, {b}] = {given[a, b]} is more than label_cost[{a}, {c}] + "
             f"label_cost[{c}, {b}] = {given[a, c] + given[c, b]}; use alpha_beta_swap, or cut the costs off"
         )
-    return mended
+    return closure

@@ -60,7 +60,7 @@ def test_loading(shape, neighbours):
     assert (raster(device, first) == cheapest(host.unary)).all()
     assert (device.votes() == host.votes()).all()
     paid = to_device(np.zeros(device.tiles.cells, device.number))
-    device.pay(first, paid)
+    device.update_paid(first, paid)
     assert device.energy(first, paid) == gridcut.energy_of(cheapest(unary), unary, weights, cost)
 
 
@@ -146,9 +146,9 @@ def test_fusion(shape, neighbours):
 
 
 @sim
-def test_exchange_of_labels():
+def test_mapping_labels_through_a_table():
     """Pixels only: cells beyond the grid, which hold label 0, neither change nor count."""
-    from gridcut.multilabel.fusion_cuda import exchange
+    from gridcut.multilabel.fusion_cuda import map_labels
 
     unary, weights, cost = instance((9, 40), 3, 4, 4)
     labels = np.random.default_rng(5).integers(0, 3, (9, 40)).astype(np.int32)
@@ -156,7 +156,7 @@ def test_exchange_of_labels():
     here = in_tiles(problem, labels)
     outside = np.count_nonzero(here.copy_to_host() == 0) - np.count_nonzero(labels == 0)
     table = np.array([2, 1, 0], np.int32)
-    assert exchange(problem, here, table) == np.count_nonzero(labels != 1)
+    assert map_labels(problem, here, table) == np.count_nonzero(labels != 1)
     assert (raster(problem, here) == table[labels]).all()
     assert np.count_nonzero(here.copy_to_host() == 0) - np.count_nonzero(labels == 2) == outside > 0
 

@@ -113,9 +113,9 @@ def test_all_ways_to_a_cut_lead_to_the_same_moves(monkeypatch, cost):
     """First cuts by searches or by feeding deficits, later ones of the whole grid or near the changes."""
     unary, weights = stripes((40, 50), 4, 6)
     found = []
-    for few, many in ((0, 4), (10**9, 4), (30, 0), (30, 10**9)):
-        monkeypatch.setattr(descent, "FEW", few)
-        monkeypatch.setattr(descent, "MANY", many)
+    for per_deficit, per_change in ((0, 4), (10**9, 4), (30, 0), (30, 10**9)):
+        monkeypatch.setattr(descent, "MIN_CELLS_PER_DEFICIT", per_deficit)
+        monkeypatch.setattr(descent, "MIN_CELLS_PER_CHANGE", per_change)
         found.append(alpha_expansion(unary, weights, COSTS[cost], start=np.zeros((40, 50), int)))
         found[-1].check()
     for other in found[1:]:
