@@ -63,9 +63,8 @@ class ConvexMinimum(Result):
         check_array("labels", self.labels, np.int32, problem.shape)
         again = check_energy_again(self.energy, self.labels, self._arguments, problem)
         reached = (self.cut.value + constant) * problem.unit
-        slack = (
-            0 if isinstance(problem.unit, int) else ROUNDING_TOLERANCE * (abs(again) + self.cut.value * problem.unit)
-        )
+        scale = abs(again) + self.cut.value * problem.unit
+        slack = 0 if isinstance(problem.unit, int) else ROUNDING_TOLERANCE * scale
         if abs(again - reached) > slack:
             raise CertificateError(f"energy {again}, cut and constant {reached}")
         if not np.array_equal(self.labels, _labels(layers, self.cut)):

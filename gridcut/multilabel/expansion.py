@@ -104,9 +104,8 @@ def alpha_expansion(
     first = check_start(start, problem)
     cycles = check_cycles(max_cycles)
     moves, restart_plan = plan(check_order(order, problem), problem.count, check_restarts(restarts))
-    return descend(
-        Descent, problem, (unary, weights, label_cost), first, moves, restart_plan, cycles, callback, started
-    )
+    arguments = unary, weights, label_cost
+    return descend(Descent, problem, arguments, first, moves, restart_plan, cycles, callback, started)
 
 
 def plan(order: list[int], count: int, restarts: int) -> tuple[list, list]:

@@ -36,10 +36,8 @@ def fused(current, proposal, problem: LabelProblem) -> np.ndarray:
     links = coo_array((both[both], (rows[both], columns[both])), (count, count))
     sets, member = connected_components(links, directed=False)
     change = np.zeros(sets, np.int64)
-    current_cost, proposal_cost = (
-        np.take_along_axis(problem.unary, x[None], 0)[0][differs].astype(np.int64) for x in (current, proposal)
-    )
-    np.add.at(change, member, proposal_cost - current_cost)
+    paid = [np.take_along_axis(problem.unary, x[None], 0)[0][differs].astype(np.int64) for x in (current, proposal)]
+    np.add.at(change, member, paid[1] - paid[0])
     np.add.at(change, member[np.minimum(rows, columns)], changes)
     result = current.copy()
     result[differs] = np.where(change[member] < 0, proposal[differs], current[differs])

@@ -93,17 +93,15 @@ def change_kernel(unary, view, scale, cost, weight, current, proposal, offsets, 
             differs = parent[p] >= 0
             own = np.int64(0)
             if differs:
-                own = unary_cost(unary, view, scale, proposal[p], z, y, x) - unary_cost(
-                    unary, view, scale, current[p], z, y, x
-                )
+                own = unary_cost(unary, view, scale, proposal[p], z, y, x)
+                own -= unary_cost(unary, view, scale, current[p], z, y, x)
             for k in range(0, arcs, 2):
                 w = np.int64(weight[(np.int64(t) * arcs + k) * 1024 + cell])
                 if w > 0:
                     q = neighbour_cell(offsets, k, z, y, x, tiles, tile)
                     if differs or parent[q] >= 0:
-                        delta = np.int64(cost[proposal[p] * labels + proposal[q]]) - np.int64(
-                            cost[current[p] * labels + current[q]]
-                        )
+                        delta = np.int64(cost[proposal[p] * labels + proposal[q]])
+                        delta -= np.int64(cost[current[p] * labels + current[q]])
                         if differs:
                             own += w * delta
                         else:

@@ -73,6 +73,5 @@ def alpha_beta_swap(
     perturbed = perturbations(list(range(problem.count)), problem.count, check_restarts(restarts))
     moves = [(a, b) for a in range(problem.count) for b in range(problem.count - 1, a, -1)]
     restart_plan = [(perturb, moves) for perturb in perturbed]
-    return descend(
-        SwapDescent, problem, (unary, weights, label_cost), first, moves, restart_plan, cycles, callback, started
-    )
+    arguments = unary, weights, label_cost
+    return descend(SwapDescent, problem, arguments, first, moves, restart_plan, cycles, callback, started)

@@ -53,7 +53,7 @@ def certify(value, labels, capacities: Capacities, store: Store) -> None:
         own = slice(block.first - block.low, block.last - block.low)
         parts.append(certify_lines(problem, grid, side, distance, own, block.low))
         begin, end = relabeling.cells(i, grid.layout)
-        size = store.reach * store.layout.stride[0]
+        size = store.halo_width * store.layout.stride[0]
         ends = distance[begin : begin + size], distance[end - size : end]
         for found, claimed in zip(ends, relabeling.claimed(i), strict=True):
             check_claims(found, claimed)

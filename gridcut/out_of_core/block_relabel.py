@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gridcut.core.grid import Layout
-from gridcut.out_of_core.region_distance import FAR, search
+from gridcut.out_of_core.region_distance import INFINITY, search
 from gridcut.out_of_core.store import Store
 
 
@@ -23,7 +23,7 @@ class Block(NamedTuple):
     high: int
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """A search of one block: the distances of all cells of lines low..high, those around the block as claimed."""
 
     layout: Layout
@@ -41,12 +41,12 @@ class Relabeling:
     def __init__(self, store: Store, strips: list[tuple[int, int]]):
         self.store = store
         lines = [(store.bounds[begin], store.bounds[end]) for begin, end in strips]
-        self.blocks = [Block(first, last, *store.surroundings(first, last)) for first, last in lines]
-        self._size = store.reach * store.layout.stride[0]
+        self.blocks = [Block(first, last, *store.with_halo(first, last)) for first, last in lines]
+        self._boundary_cells = store.halo_width * store.layout.stride[0]
         # By the line at which two blocks meet: what the lines before and after it claim.
-        far = np.full(self._size, FAR, np.int32)
-        self._before = {block.last: far.copy() for block in self.blocks[:-1]}
-        self._after = {block.last: far.copy() for block in self.blocks[:-1]}
+        unreached = np.full(self._boundary_cells, INFINITY, np.int32)
+        self._before = {block.last: unreached.copy() for block in self.blocks[:-1]}
+        self._after = {block.last: unreached.copy() for block in self.blocks[:-1]}
         self.active = [0] * len(self.blocks)
         self.searches = 0
 
@@ -74,36 +74,36 @@ class Relabeling:
     def claims_around(self, i: int, layout: Layout) -> np.ndarray:
         """FAR everywhere but around the block, where its neighbours' claims stand."""
         block = self.blocks[i]
-        distance = np.full(layout.size, FAR, np.int32)
+        distance = np.full(layout.size, INFINITY, np.int32)
         begin, end = self.cells(i, layout)
         if block.low < block.first:
-            distance[begin - self._size : begin] = self._before[block.first]
+            distance[begin - self._boundary_cells : begin] = self._before[block.first]
         if block.high > block.last:
-            distance[end : end + self._size] = self._after[block.last]
+            distance[end : end + self._boundary_cells] = self._after[block.last]
         return distance
 
-    def search(self, i: int, bits=None) -> Found:
+    def search(self, i: int, bits=None) -> SearchResult:
         """The distances in a block from what its neighbours claim; bits: None: those on disk."""
         block = self.blocks[i]
-        layout = self.store.part(block.low, block.high)
+        layout = self.store.layout_of(block.low, block.high)
         bits = self.store.read_bits(block.low, block.high) if bits is None else bits
         distance = self.claims_around(i, layout)
         self.searches += 1
-        return Found(layout, bits, distance, search(bits, layout, *self.cells(i, layout), distance))
+        return SearchResult(layout, bits, distance, search(bits, layout, *self.cells(i, layout), distance))
 
-    def own(self, i: int, found: Found) -> tuple[np.ndarray, np.ndarray]:
+    def boundary_distances(self, i: int, found: SearchResult) -> tuple[np.ndarray, np.ndarray]:
         """What the first and the last lines of a block have to claim."""
         begin, end = self.cells(i, found.layout)
-        return found.distance[begin : begin + self._size], found.distance[end - self._size : end]
+        return found.distance[begin : begin + self._boundary_cells], found.distance[end - self._boundary_cells : end]
 
     def claimed(self, i: int) -> tuple[np.ndarray | None, np.ndarray | None]:
         """What they do claim; None at the ends of the grid, where nobody looks."""
         return self._after.get(self.blocks[i].first), self._before.get(self.blocks[i].last)
 
-    def claim(self, i: int, found: Found) -> tuple[bool, bool]:
+    def claim(self, i: int, found: SearchResult) -> tuple[bool, bool]:
         """Take a block's distances as its claims; whether those to the block before and after it have changed."""
         changed = []
-        for new, old in zip(self.own(i, found), self.claimed(i), strict=True):
+        for new, old in zip(self.boundary_distances(i, found), self.claimed(i), strict=True):
             changed.append(old is not None and not np.array_equal(new, old))
             if changed[-1]:
                 old[...] = new

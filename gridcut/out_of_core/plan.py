@@ -14,11 +14,11 @@ import os
 import re
 from numbers import Real
 
-DISTANCES = 4
-FORESTS = 10
-LISTS = 36
-BASE = 400 * 2**20  # the interpreter, libraries, kernels
-MODEST = 4 * 2**30
+DISTANCE_BYTES = 4
+FOREST_BYTES = 10
+LIST_BYTES = 36
+BASE_BYTES = 400 * 2**20  # the interpreter, libraries, kernels
+DEFAULT_MEMORY = 4 * 2**30
 UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
@@ -26,7 +26,7 @@ UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 def memory_bytes(memory) -> int:
     """Bytes from a number of them or words such as "4 GB"; None: half of what is free on this machine."""
     if memory is None:
-        return max(available_memory() // 2, BASE)
+        return max(available_memory() // 2, BASE_BYTES)
     if isinstance(memory, str):
         parts = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?i?B)\s*", memory, re.IGNORECASE)
         if parts is None:
@@ -49,31 +49,31 @@ def available_memory() -> int:
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
-        return MODEST
+        return DEFAULT_MEMORY
 
 
 def cell_bytes(arcs: int, itemsize: int, pixel_bytes: int) -> int:
     """Bytes of a cell of a block; pixel_bytes: those of the capacities, read before the forests are made."""
-    return itemsize * (1 + arcs) + max(itemsize + DISTANCES + FORESTS + LISTS, pixel_bytes)
+    return itemsize * (1 + arcs) + max(itemsize + DISTANCE_BYTES + FOREST_BYTES + LIST_BYTES, pixel_bytes)
 
 
-def strips(lines: int, reach: int, line_bytes: int, memory: int) -> list[int]:
+def strips(lines: int, halo_width: int, line_bytes: int, memory: int) -> list[int]:
     """The lines at which strips begin, and the last one's end; ValueError if the memory is too little for two.
 
     reach: how many lines an arc leads on;  line_bytes: of all cells of a line
     """
-    least = max(1, 2 * reach)  # what the strips above and below look at must not overlap
-    room = (memory - BASE) // line_bytes
+    min_height = max(1, 2 * halo_width)  # what the strips above and below look at must not overlap
+    room = (memory - BASE_BYTES) // line_bytes
     if room >= lines:
         return [0, lines]
-    height = min((room - 2 * reach) // 2, lines // 2)
-    if height < least:
-        needed = BASE + min(2 * least + 2 * reach, lines) * line_bytes
+    height = min((room - 2 * halo_width) // 2, lines // 2)
+    if height < min_height:
+        needed = BASE_BYTES + min(2 * min_height + 2 * halo_width, lines) * line_bytes
         raise ValueError(
-            f"memory={memory} bytes is too little: {2 * least + 2 * reach} lines along the first axis take "
+            f"memory={memory} bytes is too little: {2 * min_height + 2 * halo_width} lines along the first axis take "
             f"{needed} bytes; give at least that, or arrays whose longest axis comes first"
         )
-    count = min(-(-lines // height), lines // least)
+    count = min(-(-lines // height), lines // min_height)
     return [i * lines // count for i in range(count + 1)]
 
 

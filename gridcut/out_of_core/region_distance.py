@@ -19,7 +19,7 @@ from gridcut.core.grid import Grid, Layout
 from gridcut.device import kernel
 from gridcut.papers.global_relabel import index_type
 
-FAR = np.iinfo(np.int32).max
+INFINITY = np.iinfo(np.int32).max
 
 
 def bits_type(arcs: int):
@@ -73,7 +73,7 @@ def search_kernel(bits, step, first, last, claimed, distance, queue):
             active += np.int64((np.uint64(bits[p]) >> holds) & one)
             for k in range(arcs):
                 q = p + step[k]
-                if first <= q < last and distance[q] == FAR and (np.uint64(bits[q]) >> np.uint64(k ^ 1)) & one:
+                if first <= q < last and distance[q] == INFINITY and (np.uint64(bits[q]) >> np.uint64(k ^ 1)) & one:
                     distance[q] = here
                     queue[tail] = q
                     tail += 1
@@ -85,7 +85,7 @@ def search_kernel(bits, step, first, last, claimed, distance, queue):
             i += 1
             for k in range(arcs):
                 q = p + step[k]
-                if first <= q < last and distance[q] == FAR and (np.uint64(bits[q]) >> np.uint64(k ^ 1)) & one:
+                if first <= q < last and distance[q] == INFINITY and (np.uint64(bits[q]) >> np.uint64(k ^ 1)) & one:
                     distance[q] = claim + 1
                     queue[tail] = q
                     tail += 1
@@ -94,8 +94,10 @@ def search_kernel(bits, step, first, last, claimed, distance, queue):
 
 def search(bits, layout: Layout, first: int, last: int, distance) -> int:
     """`search_kernel` from the claims that stand in `distance` outside first..last; FAR: none."""
-    distance[first:last] = FAR
-    outside = np.concatenate([np.flatnonzero(distance[:first] < FAR), last + np.flatnonzero(distance[last:] < FAR)])
+    distance[first:last] = INFINITY
+    outside = np.concatenate(
+        [np.flatnonzero(distance[:first] < INFINITY), last + np.flatnonzero(distance[last:] < INFINITY)]
+    )
     claimed = outside[np.argsort(distance[outside], kind="stable")]
     queue = np.empty(last - first, index_type(layout.size))
     return search_kernel(bits, layout.step, first, last, claimed, distance, queue)

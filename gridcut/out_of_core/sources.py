@@ -17,10 +17,10 @@ from gridcut.device.arguments import plain_array, refuse_masked
 from gridcut.device.arrays import on_device
 from gridcut.methods import is_stored
 
-READ = 1 << 26  # bytes of capacities read at a time where the block does not matter
+READ_BYTES = 1 << 26  # bytes of capacities read at a time where the block does not matter
 
 
-class Plane:
+class LineArray:
     """One argument of `max_flow`, by lines; kind: the dtype its lines come in."""
 
     def __init__(self, name: str, value):
@@ -46,7 +46,7 @@ class Plane:
             base.madvise(mmap.MADV_DONTNEED)
 
 
-class Mask(Plane):
+class LineMask(LineArray):
     def __init__(self, value):
         self.name = "mask"
         self._value = value if is_stored(value) else plain_array("mask", value)
@@ -75,21 +75,21 @@ class Capacities:
             if on_device(value):
                 label = name if isinstance(name, str) else f"edges[{name}]"
                 raise TypeError(f"{label} lies on the GPU; method 'blocks' takes arrays on disk or on the host")
-        self._source = Plane("source", source)
-        self._sink = Plane("sink", sink)
+        self._source = LineArray("source", source)
+        self._sink = LineArray("sink", sink)
         self.given = self._source.shape or self._sink.shape
         if not 1 <= len(self.given) <= 3:
             raise ValueError(f"source must have 1, 2 or 3 axes, got shape {self._source.shape}")
         check_shape("source", self._source, self.given)
         check_shape("sink", self._sink, self.given)
-        self._edges: dict[Offset, Plane] = {}
+        self._edges: dict[Offset, LineArray] = {}
         for key, value in edges.items():
             offset = check_offset(key, len(self.given))
             if offset in self._edges:
                 raise ValueError(f"edges names the offset {offset} twice")
-            self._edges[offset] = Plane(f"edges[{offset}]", value)
+            self._edges[offset] = LineArray(f"edges[{offset}]", value)
             check_shape(f"edges[{offset}]", self._edges[offset], self.given)
-        self._mask = None if mask is None else Mask(mask)
+        self._mask = None if mask is None else LineMask(mask)
         if mask is not None and self._mask.shape != self.given:
             raise ValueError(f"mask must have the grid's shape {self.given}, got shape {self._mask.shape}")
         flat = len(self.given) == 1
@@ -99,7 +99,7 @@ class Capacities:
         self.is_float = any(plane.kind.kind == "f" for plane in self._planes())
         self.bound = None
 
-    def _planes(self) -> list[Plane]:
+    def _planes(self) -> list[LineArray]:
         return [self._source, self._sink, *self._edges.values(), *([self._mask] if self._mask else [])]
 
     @property
@@ -131,18 +131,18 @@ class Capacities:
     def ranges(self) -> Iterator[tuple[int, int]]:
         """Ranges of lines of about READ bytes."""
         line = self.pixel_bytes * int(np.prod(self.shape[1:])) or 1
-        height = max(1, READ // line)
+        height = max(1, READ_BYTES // line)
         for first in range(0, self.shape[0], height):
             yield first, min(self.shape[0], first + height)
 
-    def largest(self, reach: int) -> list:
+    def largest(self, halo_width: int) -> list:
         """Largest capacities of source, sink and every arc, as gridcut.core.load.largest_capacities; one pass.
 
         ValueError for a negative capacity or NaN.  reach: how many lines an arc leads on.
         """
         total = None
         for first, last in self.ranges():
-            low, high = max(0, first - reach), min(self.shape[0], max(last, first + reach) + reach)
+            low, high = max(0, first - halo_width), min(self.shape[0], max(last, first + halo_width) + halo_width)
             part = self.problem(low, high, as_given=True)
             found = largest_capacities(part, reader(part, make_layout(part.shape, part.edges)), low)
             total = found if total is None else [max(pair) for pair in zip(total, found, strict=True)]

@@ -50,15 +50,15 @@ class Store:
         self.offsets = [tuple(offset) for offset in manifest["offsets"]]
         self.bounds = manifest["bounds"]
         self.layout = make_layout(self.shape, self.offsets)
-        self.reach = max(offset[0] for offset in self.layout.offsets)
+        self.halo_width = max(offset[0] for offset in self.layout.offsets)
         self.dtype = np.dtype(manifest["dtype"])
         self.unit = float.fromhex(manifest["unit"]) if isinstance(manifest["unit"], str) else manifest["unit"]
         self.bound = None if manifest["bound"] is None else float.fromhex(manifest["bound"])
         self.bits_type = bits_type(self.layout.arcs)
-        marks = {line + i * self.reach for line in self.bounds[1:-1] for i in (-1, 0, 1)}
+        marks = {line + i * self.halo_width for line in self.bounds[1:-1] for i in (-1, 0, 1)}
         self.marks = sorted({0, self.shape[0], *marks})
         self._versions = manifest["versions"] or [None] * (len(self.marks) - 1)
-        self._fresh = {}
+        self._uncommitted = {}
         self._owned = owned
         self._lock = _lock(folder)
         self.unlock = weakref.finalize(self, self._lock.close) if self._lock else lambda: None
@@ -81,17 +81,17 @@ class Store:
     def progress(self) -> dict:
         return self._manifest["progress"]
 
-    def part(self, first: int, last: int) -> Layout:
+    def layout_of(self, first: int, last: int) -> Layout:
         """The layout of some lines alone: that of the grid, but for its length."""
         return make_layout((last - first, *self.shape[1:]), self.layout.offsets)
 
-    def surroundings(self, first: int, last: int) -> tuple[int, int]:
+    def with_halo(self, first: int, last: int) -> tuple[int, int]:
         """Lines first..last and those that their arcs lead to."""
-        return max(0, first - self.reach), min(self.shape[0], last + self.reach)
+        return max(0, first - self.halo_width), min(self.shape[0], last + self.halo_width)
 
     def read(self, first: int, last: int) -> Grid:
         """The state of lines first..last, which are whole pieces."""
-        layout = self.part(first, last)
+        layout = self.layout_of(first, last)
         excess = np.zeros(layout.size, self.dtype)
         residual = np.zeros(layout.size * layout.arcs, self.dtype)
         for piece, cells in self._pieces(layout, first, last):
@@ -103,29 +103,29 @@ class Store:
 
     def read_bits(self, first: int, last: int) -> np.ndarray:
         """The bits of the cells of lines first..last, padded like their state."""
-        layout = self.part(first, last)
+        layout = self.layout_of(first, last)
         bits = np.zeros(layout.size, self.bits_type)
         for piece, cells in self._pieces(layout, first, last):
             with open(self._path(piece, "bits"), "rb") as file:
                 _read_into(file, bits[cells])
         return bits
 
-    def write(self, first: int, last: int, grid: Grid, bits: np.ndarray, at: int) -> None:
+    def write(self, first: int, last: int, grid: Grid, bits: np.ndarray, start_line: int) -> None:
         """Write lines first..last, whole pieces, from a state that begins with line `at`; valid once committed."""
         stride = self.layout.stride[0]
         for piece, _ in self._pieces(self.layout, first, last):
-            begin, end = (grid.layout.head + (line - at) * stride for line in self.marks[piece : piece + 2])
+            begin, end = (grid.layout.head + (line - start_line) * stride for line in self.marks[piece : piece + 2])
             version = (self._versions[piece] or 0) + 1
             residual = grid.residual[begin * grid.layout.arcs : end * grid.layout.arcs]
             self._write(self._path(piece, "state", version), grid.excess[begin:end], residual)
             self._write(self._path(piece, "bits", version), bits[begin:end])
-            self._fresh[piece] = version
+            self._uncommitted[piece] = version
 
     def commit(self, **progress) -> None:
         """Make everything written since the last commit the state, and note progress; all or nothing."""
         versions = list(self._versions)
         old = []
-        for piece, version in self._fresh.items():
+        for piece, version in self._uncommitted.items():
             if versions[piece] is not None:
                 old += [self._path(piece, kind) for kind in ("state", "bits")]
             versions[piece] = version
@@ -134,7 +134,7 @@ class Store:
         self._write(unfinished, np.frombuffer(json.dumps(self._manifest).encode(), np.uint8))
         os.replace(unfinished, self.folder / MANIFEST)
         self._versions = versions
-        self._fresh = {}
+        self._uncommitted = {}
         for path in old:
             path.unlink(missing_ok=True)
 
@@ -170,7 +170,7 @@ class Store:
 def create(folder, identity: str | None, shape, offsets, bounds, dtype, unit, bound=None) -> Store:
     """A new store; folder: None for one of the solver's own, which is deleted with the store."""
     owned = folder is None
-    folder = Path(mkdtemp(prefix="cutmatch-blocks-")) if owned else Path(folder)
+    folder = Path(mkdtemp(prefix="cutmatch-out-of-core-")) if owned else Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     manifest = {
         "format": FORMAT,
@@ -217,7 +217,7 @@ def reopen(folder, identity: str) -> Store | None:
 def _restored(folder: Path | None, manifest: dict, files: dict | None) -> Store:
     """A pickled store whose state changes no more."""
     if files is not None:
-        folder = Path(mkdtemp(prefix="cutmatch-blocks-"))
+        folder = Path(mkdtemp(prefix="cutmatch-out-of-core-"))
         for name, content in files.items():
             (folder / name).write_bytes(content)
     store = Store(folder, manifest, owned=files is not None)

@@ -83,13 +83,13 @@ def max_flow_in_blocks(source, sink, edges, mask, callback, *, memory=None, fold
     memory = plan.memory_bytes(memory)
     if not isinstance(folder, str | PathLike | None):
         raise TypeError(f"folder must be the path of a folder or None, got {type(folder).__name__}")
-    check_labels(labels, capacities.given)
-    state = prepare(capacities, memory, folder)
+    check_output(labels, capacities.given)
+    state = open_store(capacities, memory, folder)
     scanned = time.perf_counter()
     while True:
         sweeps = Sweeps(capacities, state, callback)
         try:
-            value, found, bound = finished(sweeps, state, labels)
+            value, found, bound = solve_or_resume(sweeps, state, labels)
         except BaseException:
             state.abandon()
             raise
@@ -97,14 +97,14 @@ def max_flow_in_blocks(source, sink, edges, mask, callback, *, memory=None, fold
             break
         capacities.bound = bound
         state.abandon()
-        state = prepare(capacities, memory, folder, again=True)
+        state = open_store(capacities, memory, folder, fresh=True)
     state.unlock()
     stats = {**sweeps.stats, "strips": len(state.bounds) - 1, "dtype": state.dtype.name, "unit": state.unit}
     stats["seconds"] = {"scan": scanned - start, **stats["seconds"]}
     return StoredCut(value, found, "cpu", "blocks", stats, None, capacities, state)
 
 
-def finished(sweeps: Sweeps, state: Store, labels):
+def solve_or_resume(sweeps: Sweeps, state: Store, labels):
     """Solve, or go on, or find that all is done.
 
     Returns the value, the labels in the caller's array or in the folder, and the bound for another solve if there is to
@@ -126,7 +126,7 @@ def finished(sweeps: Sweeps, state: Store, labels):
     return state.progress["value"], np.load(path, mmap_mode="r"), None
 
 
-def check_labels(labels, shape) -> None:
+def check_output(labels, shape) -> None:
     if labels is None:
         return
     if not (hasattr(labels, "__setitem__") and hasattr(labels, "shape") and hasattr(labels, "dtype")):
@@ -137,15 +137,15 @@ def check_labels(labels, shape) -> None:
         )
 
 
-def prepare(capacities: Capacities, memory: int, folder, again: bool = False) -> Store:
+def open_store(capacities: Capacities, memory: int, folder, fresh: bool = False) -> Store:
     """A new store for a problem, or the one that an earlier run has left unless `again`; the capacities are checked."""
     layout = make_layout(capacities.shape, capacities.offsets)
-    reach = max(offset[0] for offset in layout.offsets)
-    largest = capacities.largest(reach)
+    halo_width = max(offset[0] for offset in layout.offsets)
+    largest = capacities.largest(halo_width)
     identity = None
     if folder is not None:
         identity = capacities.digest()
-        found = None if again else store.reopen(folder, identity)
+        found = None if fresh else store.reopen(folder, identity)
         if found is not None:
             capacities.bound = found.bound
             return found
@@ -155,5 +155,5 @@ def prepare(capacities: Capacities, memory: int, folder, again: bool = False) ->
     else:
         dtype, unit = np.dtype(integer_type(largest)), 1
     each = plan.cell_bytes(layout.arcs, dtype.itemsize, capacities.pixel_bytes)
-    bounds = plan.strips(capacities.shape[0], reach, each * layout.stride[0], memory)
+    bounds = plan.strips(capacities.shape[0], halo_width, each * layout.stride[0], memory)
     return store.create(folder, identity, capacities.shape, layout.offsets, bounds, dtype, unit, capacities.bound)

@@ -35,14 +35,14 @@ import numpy as np
 from gridcut.core.cut_capacity import Measured, add_up, cut_capacity, measure_cut
 from gridcut.core.float_refinement import next_bound
 from gridcut.core.load import fill, reader
-from gridcut.out_of_core.block_discharge import Border, discharge, solve_inside
+from gridcut.out_of_core.block_discharge import Boundary, discharge, solve_inside
 from gridcut.out_of_core.block_relabel import Relabeling
 from gridcut.out_of_core.plan import partition
-from gridcut.out_of_core.region_distance import FAR, bits_of
+from gridcut.out_of_core.region_distance import INFINITY, bits_of
 from gridcut.out_of_core.sources import Capacities
 from gridcut.out_of_core.store import Store
 
-MANY = 64  # sweeps
+FALLBACK_ROUND = 64  # sweeps
 NOT_FINITE = (
     "every cut has infinite capacity: infinite capacities lead from the source to the sink, or the smallest sum is "
     "more than a float holds; make them finite, or scale them down"
@@ -72,7 +72,7 @@ class Sweeps:
         if self.capacities.is_float:
             if cut.value == math.inf:
                 raise ValueError(NOT_FINITE)
-            bound = next_bound(cut, self.store.unit, lambda: self.capacities.largest(self.store.reach))
+            bound = next_bound(cut, self.store.unit, lambda: self.capacities.largest(self.store.halo_width))
         if bound is None:
             self.store.commit(value=cut.value, stats=self.stats)
         return cut.value, bound
@@ -93,7 +93,7 @@ class Sweeps:
         self.stats["augmentations"] += stats["augmentations"]
 
     def _blocks(self):
-        shifted = self.stats["sweeps"] % 2 == 1 and self.stats["sweeps"] < MANY
+        shifted = self.stats["sweeps"] % 2 == 1 and self.stats["sweeps"] < FALLBACK_ROUND
         return partition(self.store.bounds, shifted)
 
     def _load(self) -> None:
@@ -104,8 +104,8 @@ class Sweeps:
             if i < store.progress.get("loaded", 0):
                 continue
             first, last = store.bounds[begin], store.bounds[end]
-            low, high = store.surroundings(first, last)
-            views = reader(self.capacities.problem(low, high), store.part(low, high))
+            low, high = store.with_halo(first, last)
+            views = reader(self.capacities.problem(low, high), store.layout_of(low, high))
             grid, _ = fill(views, store.dtype, store.unit)
             del views
             self.capacities.release()
@@ -124,12 +124,12 @@ class Sweeps:
     def _sweep(self, relabeling: Relabeling) -> None:
         """Discharge every block once, if it has work when its turn comes."""
         count = len(relabeling.blocks)
-        waiting = [active > 0 for active in relabeling.active]
+        has_work = [active > 0 for active in relabeling.active]
         order = range(count) if self.stats["sweeps"] % 2 == 0 else range(count - 1, -1, -1)
         for n, i in enumerate(order):
-            if waiting[i]:
+            if has_work[i]:
                 for neighbour in self._discharge(relabeling, i):
-                    waiting[neighbour] = True
+                    has_work[neighbour] = True
             self._report(n + 1, count)
         self.stats["sweeps"] += 1
         self.store.commit(stats=self.stats)
@@ -142,20 +142,20 @@ class Sweeps:
             distance = found.distance
             del found  # its bits
             grid = store.read(block.low, block.high)
-            border = Border(grid, block.first - block.low, block.high - block.last)
-            self._count(discharge(grid, border, distance))
+            boundary = Boundary(grid, block.first - block.low, block.high - block.last)
+            self._count(discharge(grid, boundary, distance))
             del distance
             bits = bits_of(grid)
             store.write(block.low, block.high, grid, bits, block.low)
-            got = [bool(np.any(grid.excess[begin:end] > 0)) for begin, end in border.ranges]
-            del grid, border
+            received = [bool(np.any(grid.excess[begin:end] > 0)) for begin, end in boundary.ranges]
+            del grid, boundary
             self.stats["discharges"] += 1
             store.commit(stats=self.stats)
             found = relabeling.search(i, bits)
         else:
-            got = [False, False]
+            received = [False, False]
         relabeling.claim(i, found)
-        return [j for j, some in zip((i - 1, i + 1), got, strict=True) if some]
+        return [j for j, has_excess in zip((i - 1, i + 1), received, strict=True) if has_excess]
 
     def _write(self, labels) -> Measured:
         """Write the labels, which are shown by distances, and sum up the cut."""
@@ -165,7 +165,7 @@ class Sweeps:
         parts = []
         for i, block in enumerate(relabeling.blocks):
             found = relabeling.search(i)
-            side = np.ascontiguousarray(found.layout.interior(found.distance) == FAR)
+            side = np.ascontiguousarray(found.layout.interior(found.distance) == INFINITY)
             problem = capacities.problem(block.low, block.high)
             if problem.mask is not None:
                 side &= problem.mask

@@ -12,9 +12,9 @@ def cut_in(monkeypatch):
     """cut_in(n)(...) is max_flow in blocks of n strips, or of as many as there can be, certified."""
 
     def solver(count):
-        def strips(lines, reach, line_bytes, memory):
-            least = max(1, 2 * reach)
-            n = max(1, min(count, lines // least))
+        def strips(lines, halo_width, line_bytes, memory):
+            min_height = max(1, 2 * halo_width)
+            n = max(1, min(count, lines // min_height))
             return [i * lines // n for i in range(n + 1)]
 
         def in_blocks(source, sink, edges, **keywords):

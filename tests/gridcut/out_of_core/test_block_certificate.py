@@ -5,7 +5,7 @@ import pytest
 
 from gridcut.device import CertificateError
 from gridcut.out_of_core.block_relabel import Relabeling
-from gridcut.out_of_core.region_distance import FAR
+from gridcut.out_of_core.region_distance import INFINITY
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_claims_that_nothing_supports_are_found(cut_in, monkeypatch):
     def run_and_lie(relabeling):
         run(relabeling)
         for claims in (*relabeling._before.values(), *relabeling._after.values()):
-            lies = (claims > 0) & (claims < FAR)
+            lies = (claims > 0) & (claims < INFINITY)
             lowered.append(lies.sum())
             claims[lies] = 0
 

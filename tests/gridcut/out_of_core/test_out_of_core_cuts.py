@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gridcut
-from gridcut.out_of_core import sweeps as solve
+from gridcut.out_of_core import sweeps
 
 NEIGHBOURHOODS = {
     "4": ((40, 30), gridcut.neighbourhood(4)),
@@ -63,10 +63,10 @@ def snake(height, width):
 
 
 @pytest.mark.parametrize("count", [2, 5, 12])
-@pytest.mark.parametrize("many", [0, 64])
-def test_flow_that_crosses_every_border_many_times(count, many, cut_in, tools, monkeypatch, assert_same):
-    """many=0: blocks of the same strips throughout, on which the bound of sweeps rests."""
-    monkeypatch.setattr(solve, "MANY", many)
+@pytest.mark.parametrize("fallback", [0, 64])
+def test_flow_that_crosses_every_border_many_times(count, fallback, cut_in, tools, monkeypatch, assert_same):
+    """fallback=0: blocks of the same strips throughout, on which the bound of sweeps rests."""
+    monkeypatch.setattr(sweeps, "FALLBACK_ROUND", fallback)
     source, sink, edges = snake(24, 9)
     cut = cut_in(count)(source, sink, edges)
     assert cut.value == 5

@@ -30,7 +30,7 @@ Slices.__module__ = "h5py.stand_in"
 
 def test_arrays_by_slices_choose_blocks_by_themselves(problem, cut_in, tools, monkeypatch, assert_same):
     source, sink, edges = problem
-    monkeypatch.setattr("gridcut.out_of_core.sources.READ", 1000)
+    monkeypatch.setattr("gridcut.out_of_core.sources.READ_BYTES", 1000)
     cut_in(10)(source, sink, edges)  # for its strips
     stored = [Slices(a) for a in (source, sink, *edges.values())]
     labels = np.zeros(source.shape, bool)

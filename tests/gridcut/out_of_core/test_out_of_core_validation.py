@@ -58,19 +58,23 @@ def test_memory_in_words_and_numbers(words):
 
 
 def test_strips_keep_to_the_memory():
-    for lines, reach, line_bytes in [(1000, 1, 10**6), (20000, 2, 2 * 10**6), (50, 0, 10**7), (7, 1, 10**8)]:
-        for memory in (plan.BASE + 12 * line_bytes, plan.BASE + 100 * line_bytes, plan.BASE + 10**5 * line_bytes):
-            bounds = plan.strips(lines, reach, line_bytes, memory)
+    for lines, halo_width, line_bytes in [(1000, 1, 10**6), (20000, 2, 2 * 10**6), (50, 0, 10**7), (7, 1, 10**8)]:
+        for memory in (
+            plan.BASE_BYTES + 12 * line_bytes,
+            plan.BASE_BYTES + 100 * line_bytes,
+            plan.BASE_BYTES + 10**5 * line_bytes,
+        ):
+            bounds = plan.strips(lines, halo_width, line_bytes, memory)
             heights = np.diff(bounds)
             assert (bounds[0], bounds[-1]) == (0, lines)
-            assert len(heights) == 1 or heights.min() >= max(1, 2 * reach)
+            assert len(heights) == 1 or heights.min() >= max(1, 2 * halo_width)
             for shifted in (False, True):
                 blocks = plan.partition(bounds, shifted)
                 assert [end for _, end in blocks[:-1]] == [begin for begin, _ in blocks[1:]]
                 assert (blocks[0][0], blocks[-1][1]) == (0, len(heights))
                 tallest = max(bounds[end] - bounds[begin] for begin, end in blocks)
-                ghosts = 2 * reach if len(blocks) > 1 else 0
-                assert plan.BASE + (tallest + ghosts) * line_bytes <= memory
+                ghosts = 2 * halo_width if len(blocks) > 1 else 0
+                assert plan.BASE_BYTES + (tallest + ghosts) * line_bytes <= memory
 
 
 @pytest.mark.gpu
