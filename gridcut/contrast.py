@@ -36,17 +36,17 @@ HALVING = np.append(np.exp2(-np.arange(HALVINGS - 1.0)), 0.0)
 
 
 @kernel
-def squared_step(here, there, start, stop):
+def squared_distance(row_p, row_q, start, stop):
     """|I_p - I_q|^2 summed over the channels, which lie at start..stop in both rows."""
     total = 0.0
     for c in range(start, stop):
-        step = np.float64(here[c]) - np.float64(there[c])
+        step = np.float64(row_p[c]) - np.float64(row_q[c])
         total += step * step
     return total
 
 
 @kernel
-def mean_squared_step_kernel(image, shift):
+def mean_squared_distance_kernel(image, shift):
     """Mean of |I_p - I_q|^2 over all edges inside the grid; 0 when there is none."""
     A, B, W, C = image.shape
     total = 0.0
@@ -58,9 +58,9 @@ def mean_squared_step_kernel(image, shift):
                 if 0 <= a + da < A and 0 <= b + db < B and abs(dw) < W:
                     first = max(0, -dw)
                     count = W - abs(dw)
-                    here = image[a, b, first : first + count].reshape(-1)
-                    there = image[a + da, b + db, first + dw : first + dw + count].reshape(-1)
-                    total += squared_step(here, there, 0, np.uint64(count * C))
+                    row_p = image[a, b, first : first + count].reshape(-1)
+                    row_q = image[a + da, b + db, first + dw : first + dw + count].reshape(-1)
+                    total += squared_distance(row_p, row_q, 0, np.uint64(count * C))
                     edges += count
     return total / edges if edges else 0.0
 
@@ -80,12 +80,12 @@ def weight_kernel(image, shift, peak, beta, fraction, halving, integral, out):
                 if 0 <= a + da < A and 0 <= b + db < B and abs(dw) < W:
                     first = max(0, -dw)
                     count = W - abs(dw)
-                    here = image[a, b, first : first + count].reshape(-1)
-                    there = image[a + da, b + db, first + dw : first + dw + count].reshape(-1)
+                    row_p = image[a, b, first : first + count].reshape(-1)
+                    row_q = image[a + da, b + db, first + dw : first + dw + count].reshape(-1)
                     row = out[k, a, b, first : first + count]
                     # unsigned indices: no wrap-around test in the inner loop
                     for w in range(np.uint64(count)):
-                        x = scale * squared_step(here, there, w * np.uint64(C), (w + np.uint64(1)) * np.uint64(C))
+                        x = scale * squared_distance(row_p, row_q, w * np.uint64(C), (w + np.uint64(1)) * np.uint64(C))
                         x = x if x < last else last  # the last table entry is 0
                         n = np.uint64(x)
                         r = (x - float(n)) * unit
@@ -181,17 +181,17 @@ def contrast_edges(
     if isinstance(beta, str):
         if beta != "auto":
             raise ValueError(f"beta must be 'auto' or a number, got {beta!r}")
-        mean = mean_squared_step_kernel(stacked, shift)
+        mean = mean_squared_distance_kernel(stacked, shift)
         if not math.isfinite(mean):
             raise ValueError("image: squared differences overflow; scale it down")
-        fall = 1.0 / (2.0 * mean) if mean > 0 else 0.0
+        beta_value = 1.0 / (2.0 * mean) if mean > 0 else 0.0
     else:
-        fall = check_real("beta", beta)
-    if not (math.isfinite(fall) and fall >= 0):
+        beta_value = check_real("beta", beta)
+    if not (math.isfinite(beta_value) and beta_value >= 0):
         raise ValueError(f"beta must be finite and not negative, got {beta}")
 
     out = np.zeros((len(offsets), *stacked.shape[:-1]), dtype)
-    weight_kernel(stacked, shift, peak, fall, FRACTION, HALVING, integral, out)
+    weight_kernel(stacked, shift, peak, beta_value, FRACTION, HALVING, integral, out)
     return {offset: out[k].reshape(shape) for k, offset in enumerate(offsets)}
 
 
@@ -227,8 +227,8 @@ def _channels_last(image, axes: int, channel_axis: int | None) -> np.ndarray:
     elif pixels.ndim == axes + 1:
         pixels = np.moveaxis(pixels, -1 if channel_axis is None else channel_axis, -1)
     else:
-        wanted = f"{axes} axes (grey) or {axes + 1} (channels)" if channel_axis is None else f"{axes + 1} axes"
-        raise ValueError(f"image must have {wanted} for this connectivity, got shape {pixels.shape}")
+        required = f"{axes} axes (grey) or {axes + 1} (channels)" if channel_axis is None else f"{axes + 1} axes"
+        raise ValueError(f"image must have {required} for this connectivity, got shape {pixels.shape}")
     if pixels.dtype.kind == "b":
         pixels = pixels.view(np.uint8)
     elif pixels.dtype == np.float16 or pixels.dtype.itemsize > 8:

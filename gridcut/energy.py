@@ -26,8 +26,8 @@ from gridcut.device.arguments import plain_array
 from gridcut.device.result import Result
 from gridcut.maximum_flow import max_flow
 
-LIMIT = 2**62  # of every total of an integer energy
-FLOAT_LIMIT = 2.0**1020  # of floats: sums of several totals are finite too
+MAX_TOTAL = 2**62  # of every total of an integer energy
+MAX_FLOAT_TOTAL = 2.0**1020  # of floats: sums of several totals are finite too
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,18 +62,18 @@ class BinaryEnergy:
     triple: Mapping[tuple[Offset, Offset], np.ndarray] = field(default_factory=dict)
 
     def __post_init__(self):
-        unary = _numbers("unary", self.unary)
+        unary = _as_numeric("unary", self.unary)
         if unary.ndim not in (2, 3, 4) or unary.shape[0] != 2:
             raise ValueError(f"unary must have shape (2, *grid) with 1 to 3 grid axes, got {unary.shape}")
         shape = unary.shape[1:]
         pairwise = {}
-        for key, table in _items("pairwise", self.pairwise):
+        for key, table in _mapping_items("pairwise", self.pairwise):
             offset = check_offset(key, len(shape), "pairwise")
             if offset in pairwise or tuple(-i for i in offset) in pairwise:
                 raise ValueError(f"pairwise: one table per pair of pixels, but {offset} or its opposite came twice")
             pairwise[offset] = _table(f"pairwise[{offset}]", table, 2, shape)
         triple = {}
-        for key, table in _items("triple", self.triple):
+        for key, table in _mapping_items("triple", self.triple):
             if not isinstance(key, tuple) or len(key) != 2:
                 raise TypeError(f"triple: a key must be a pair of offsets (a, b), got {key!r}")
             a, b = (check_offset(o, len(shape), "triple") for o in key)
@@ -87,7 +87,7 @@ class BinaryEnergy:
         # A coefficient of the polynomial of a triple term can be several times its largest entry.
         parts = [_magnitude(a, shape, o) * (4 if len(o) == 2 else 1) for a, o in zip(arrays, offsets, strict=True)]
         bound = sum(parts) * max(1, unary.size)
-        limit = LIMIT if kind is np.int64 else FLOAT_LIMIT
+        limit = MAX_TOTAL if kind is np.int64 else MAX_FLOAT_TOTAL
         if not bound < limit:
             raise ValueError(f"energy too large: totals may reach {bound}, the limit is {limit}")
         object.__setattr__(self, "unary", unary.astype(kind))
@@ -256,26 +256,26 @@ def energy_of(labels, unary, weights=None, label_cost=None) -> int | float:
         A shape does not fit, a label lies outside 0 to L - 1, a cost or weight that counts is NaN or infinite, or the
         energy is larger than a float holds.
     """
-    unary = _numbers("unary", unary)
+    unary = _as_numeric("unary", unary)
     if unary.ndim < 2:
         raise ValueError(f"unary must have shape (labels, *grid), got {unary.shape}")
     count, shape = unary.shape[0], unary.shape[1:]
     labels = _labels(labels, shape, count)
-    cost = 1 - np.eye(count, dtype=np.int64) if label_cost is None else _numbers("label_cost", label_cost)
+    cost = 1 - np.eye(count, dtype=np.int64) if label_cost is None else _as_numeric("label_cost", label_cost)
     if cost.shape != (count, count):
         raise ValueError(f"label_cost must have shape {(count, count)}, got {cost.shape}")
-    _finite("label_cost", cost, ())
+    _check_finite("label_cost", cost, ())
     paid = np.take_along_axis(unary, labels[None], 0)[0]
-    _finite("unary", paid, ends(shape, ())[0], labels)
+    _check_finite("unary", paid, ends(shape, ())[0], labels)
     energy = total(paid)
-    for key, weight in _items("weights", {} if weights is None else weights):
+    for key, weight in _mapping_items("weights", {} if weights is None else weights):
         offset = check_offset(key, len(shape), "weights")
-        weight = _numbers(f"weights[{offset}]", weight)
+        weight = _as_numeric(f"weights[{offset}]", weight)
         if weight.ndim and weight.shape != shape:
             raise ValueError(f"weights[{offset}] must be a scalar or have shape {shape}, got {weight.shape}")
         p, q = ends(shape, (offset,))
         weight = np.broadcast_to(weight, shape)[p]
-        _finite(f"weights[{offset}]", weight, p)
+        _check_finite(f"weights[{offset}]", weight, p)
         energy += total_of_products(weight, cost[labels[p], labels[q]])
     if isinstance(energy, float) and not np.isfinite(energy):
         raise ValueError("unary, weights and label_cost are too large: the energy is more than a float holds")
@@ -284,43 +284,43 @@ def energy_of(labels, unary, weights=None, label_cost=None) -> int | float:
 
 def _term_total(table, offsets, labels):
     """Sum of one term's entries at the labels, over all places where it lies inside the grid."""
-    places = ends(labels.shape, offsets)
+    regions = ends(labels.shape, offsets)
     found = 0
-    for states in np.ndindex(table.shape[: len(places)]):
-        chosen = np.ones(labels[places[0]].shape, bool)
-        for place, state in zip(places, states, strict=True):
-            chosen &= labels[place] == state
-        entry = np.broadcast_to(table[states], labels.shape)[places[0]]
+    for states in np.ndindex(table.shape[: len(regions)]):
+        chosen = np.ones(labels[regions[0]].shape, bool)
+        for region, state in zip(regions, states, strict=True):
+            chosen &= labels[region] == state
+        entry = np.broadcast_to(table[states], labels.shape)[regions[0]]
         found += entry[chosen].sum().item()
     return found
 
 
-def _numbers(name, value):
+def _as_numeric(name, value):
     array = plain_array(name, value)
     if array.dtype.kind not in "biuf" or array.dtype == np.uint64:
         raise TypeError(f"{name} must hold integers up to 64 bits (signed) or floats, got {array.dtype}")
     return array
 
 
-def _finite(name, array, place, labels=None):
+def _check_finite(name, array, region, labels=None):
     """ValueError for the first entry that is NaN or infinite; place: where the array lies in the grid."""
     if array.dtype.kind != "f" or np.isfinite(array).all():
         return
     at = np.unravel_index(int(np.argmin(np.isfinite(array))), array.shape)
-    where = tuple(int(i) + s.start for i, s in zip(at, place, strict=True)) if place else tuple(map(int, at))
+    where = tuple(int(i) + s.start for i, s in zip(at, region, strict=True)) if region else tuple(map(int, at))
     if labels is not None:
         where = (int(labels[at]), *where)
     raise ValueError(f"{name} holds {array[at]} at {where}; every cost and weight that counts must be finite")
 
 
-def _items(name, terms):
+def _mapping_items(name, terms):
     if not isinstance(terms, Mapping):
         raise TypeError(f"{name} must be a mapping from offsets, got {type(terms).__name__}")
     return terms.items()
 
 
 def _table(name, table, order, shape):
-    array = _numbers(name, table)
+    array = _as_numeric(name, table)
     states = (2,) * order
     if array.shape not in (states, states + shape):
         raise ValueError(f"{name} must have shape {states + shape} or {states}, got {array.shape}")

@@ -48,10 +48,10 @@ class Capacities:
         self.edges: dict[Offset, np.ndarray] = {}
         self.constant = 0
 
-    def at(self, place, layer=0):
+    def nodes_at(self, region, layer=0):
         """Index of the pixels of `place` (layer 0), or of their auxiliary pixels of family layer - 1."""
-        rows = slice(place[0].start * self.layers + layer, place[0].stop * self.layers + layer, self.layers)
-        return (rows, *place[1:])
+        rows = slice(region[0].start * self.layers + layer, region[0].stop * self.layers + layer, self.layers)
+        return (rows, *region[1:])
 
     def add_arcs(self, tail, head, forth, back):
         """Arcs tail -> head of capacity `forth`, and `back` the other way; the ends are indices from `at`."""
@@ -87,12 +87,12 @@ def reduce_to_cut(energy):
 def add_pairwise(capacities, table, shape, offset):
     """Add the pairwise terms of one offset."""
     p, q = ends(shape, (offset,))
-    a, b, c, d = entries = _inside(table, 2, shape, p)
+    a, b, c, d = entries = _entries_inside(table, 2, shape, p)
     gain = b + c - a - d
-    short = _shortfall(-gain, entries)
-    if short.any():
-        where = pixel_at(short, p)
-        first = [e[short].flat[0].item() for e in entries]
+    violated = _violations(-gain, entries)
+    if violated.any():
+        where = pixel_at(violated, p)
+        first = [e[violated].flat[0].item() for e in entries]
         raise ValueError(
             f"pairwise[{offset}] at pixel {where}: E00 + E11 = {first[0] + first[3]} exceeds "
             f"E01 + E10 = {first[1] + first[2]} by {first[0] + first[3] - first[1] - first[2]}; "
@@ -101,7 +101,7 @@ def add_pairwise(capacities, table, shape, offset):
     gain = np.maximum(gain, 0)  # below 0 by rounding only
     forth = np.clip(c - a, 0, gain)
     back = gain - forth
-    tail, head = capacities.at(p), capacities.at(q)
+    tail, head = capacities.nodes_at(p), capacities.nodes_at(q)
     capacities.cost[tail] += c - a - forth
     capacities.cost[head] += b - a - back
     capacities.constant += a.sum().item()
@@ -110,8 +110,8 @@ def add_pairwise(capacities, table, shape, offset):
 
 def add_triple(capacities, table, shape, offsets, layer):
     """Add one family of triple terms, with auxiliary pixels in `layer`."""
-    places = ends(shape, offsets)
-    entries = _inside(table, 3, shape, places[0])
+    regions = ends(shape, offsets)
+    entries = _entries_inside(table, 3, shape, regions[0])
     e = dict(zip(np.ndindex(2, 2, 2), entries, strict=True))
     linear = [e[i] - e[0, 0, 0] for i in ((1, 0, 0), (0, 1, 0), (0, 0, 1))]
     pairs = list(combinations(range(3), 2))
@@ -123,13 +123,13 @@ def add_triple(capacities, table, shape, offsets, layer):
     positive = np.maximum(cubic, 0)
     for pair in pairs:
         excess = quadratic[pair] + positive
-        over = _shortfall(excess, entries)
-        if over.any():
-            _refuse_triple(offsets, pair, places[0], over, cubic, excess)
+        violated = _violations(excess, entries)
+        if violated.any():
+            _raise_not_regular(offsets, pair, regions[0], violated, cubic, excess)
 
     # c x y z with c > 0 is c (1 - x - y - z + xy + yz + zx) less a product of complements
     linear = [line - positive for line in linear]
-    nodes = [capacities.at(place) for place in places]
+    nodes = [capacities.nodes_at(region) for region in regions]
     for node, line in zip(nodes, linear, strict=True):
         capacities.cost[node] += line
     for i, j in pairs:
@@ -140,7 +140,7 @@ def add_triple(capacities, table, shape, offsets, layer):
         capacities.cost[nodes[i]] -= forth
         capacities.cost[nodes[j]] -= back
         capacities.add_arcs(nodes[i], nodes[j], forth, back)
-    auxiliary = capacities.at(places[0], layer)
+    auxiliary = capacities.nodes_at(regions[0], layer)
     capacities.cost[auxiliary] += cubic
     for node in nodes:
         capacities.add_arcs(auxiliary, node, np.maximum(-cubic, 0), positive)
@@ -148,11 +148,11 @@ def add_triple(capacities, table, shape, offsets, layer):
     capacities.constant += e[0, 0, 0].sum().item()
 
 
-def _refuse_triple(offsets, pair, place, over, cubic, excess):
-    where = pixel_at(over, place)
+def _raise_not_regular(offsets, pair, region, violated, cubic, excess):
+    where = pixel_at(violated, region)
     third = ({0, 1, 2} - set(pair)).pop()
     names = ("p", f"p + {offsets[0]}", f"p + {offsets[1]}")
-    label, amount = int(cubic[over].flat[0] > 0), excess[over].flat[0].item()
+    label, amount = int(cubic[violated].flat[0] > 0), excess[violated].flat[0].item()
     raise ValueError(
         f"triple[{offsets}] at pixel p = {where}: with label {label} at {names[third]}, the pair "
         f"{names[pair[0]]} and {names[pair[1]]} has E00 + E11 above E01 + E10 by {amount}; "
@@ -160,13 +160,13 @@ def _refuse_triple(offsets, pair, place, over, cubic, excess):
     )
 
 
-def _inside(table, order, shape, place):
+def _entries_inside(table, order, shape, region):
     """The entries of a table over the places inside the grid, in the order of np.ndindex."""
-    whole = np.broadcast_to(table, table.shape[:order] + shape)
-    return [whole[states][place] for states in np.ndindex((2,) * order)]
+    full = np.broadcast_to(table, table.shape[:order] + shape)
+    return [full[states][region] for states in np.ndindex((2,) * order)]
 
 
-def _shortfall(excess, entries):
+def _violations(excess, entries):
     """Where an expression of these entries that must not be positive is, beyond what rounding explains."""
     if excess.dtype.kind == "i":
         return excess > 0

@@ -15,7 +15,7 @@ def ends(shape: tuple[int, ...], offsets: tuple[Offset, ...]) -> list[tuple[slic
     return [tuple(slice(low[i] + o[i], high[i] + o[i]) for i in axes) for o in (zero, *offsets)]
 
 
-def pixel_at(found: np.ndarray, place: tuple[slice, ...]) -> tuple[int, ...]:
+def pixel_at(found: np.ndarray, region: tuple[slice, ...]) -> tuple[int, ...]:
     """Grid coordinates of the first True in `found`, an array over `place`."""
     inner = np.unravel_index(int(np.argmax(found)), found.shape)
-    return tuple(int(i) + s.start for i, s in zip(inner, place, strict=True))
+    return tuple(int(i) + s.start for i, s in zip(inner, region, strict=True))
