@@ -1,11 +1,10 @@
-"""Expansions in cycles until none of them lowers the energy, and what they share with swaps (exchange.py).
+"""Expansions in cycles until none of them lowers the energy, and the code shared with swaps (swap_descent.py).
 
-A label that has been expanded is expanded again only where labels have changed since, and not at all where none has;
-see moves.py.  The first expansion of a label is a minimum cut of the whole grid, by the default method
-(gridcut/ibfs) if many pixels gain.
+A label is expanded again only near the pixels that have changed since its last expansion, and not at all if none has;
+see moves.py.  The first expansion of a label is a minimum cut of the whole grid, by the default method (gridcut/ibfs)
+if many pixels gain.
 
-Memory: a number an edge and label for the flows of expansions, and the grid of one cut.
-"""
+Memory: one number per edge and label for the flows of the expansions, and the grid of one cut."""
 
 import time
 
@@ -34,8 +33,8 @@ from gridcut.multilabel.moves import (
 from gridcut.multilabel.validation import LabelProblem
 from gridcut.papers.global_relabel import index_type
 
-MIN_CELLS_PER_DEFICIT = 30  # a first expansion with one deficit for so many pixels, or fewer, feeds them one by one
-MIN_CELLS_PER_CHANGE = 4  # an expansion after more than one change for so many pixels loads all of them, in order
+MIN_CELLS_PER_DEFICIT = 30  # a first expansion with fewer cells per deficit is solved by gridcut/ibfs
+MIN_CELLS_PER_CHANGE = 4  # with fewer cells per change, an expansion loads the whole grid in memory order
 
 
 class State:
@@ -46,7 +45,7 @@ class State:
         number = problem.unary.dtype
         size, arcs = layout.size, layout.arcs
         if arcs > MAX_ARCS:
-            raise ValueError(f"weights has {arcs // 2} kinds of edges; moves take at most {MAX_ARCS // 2}")
+            raise ValueError(f"weights has {arcs // 2} kinds of edges; expansions and swaps accept at most {MAX_ARCS // 2}")
         self.index_type = index_type(size)
         self.problem = problem
         self.field = Field(
@@ -81,19 +80,19 @@ class State:
         layout, problem = self.layout, self.problem
         weight = layout.interior(self.field.weight.reshape(layout.size, layout.arcs))
         for offset, array in problem.weights.items():
-            if offset in layout.offsets:  # else longer than the grid
+            if offset in layout.offsets:  # an offset longer than the grid has no edges
                 k = layout.arc(offset)
                 p, q = ends(problem.shape, (offset,))
                 weight[(*p, k)] = array[p]
                 weight[(*q, k ^ 1)] = array[p]
 
     def update_paid(self) -> None:
-        """Note what the labels cost."""
+        """Store the unary cost of every pixel's label in `paid`."""
         labels = self.layout.interior(self.field.label)[None].astype(np.intp)
         self.layout.interior(self.field.paid)[...] = np.take_along_axis(self.problem.unary, labels, 0)[0]
 
     def replace_problem(self, problem: LabelProblem) -> np.ndarray:
-        """Take another problem of the same layout and units; returns the cells where costs differ."""
+        """Replace the problem by one of the same layout and units; returns the cells whose costs differ."""
         old, self.problem = self.problem, problem
         if problem is old:
             return np.empty(0, self.index_type)
@@ -111,16 +110,16 @@ class State:
         return self.cells(differs)
 
     def cells(self, where: np.ndarray) -> np.ndarray:
-        """The cells of some pixels."""
+        """Cell indices of the pixels in a boolean mask."""
         return self.layout.interior(np.arange(self.layout.size, dtype=self.index_type))[where]
 
     def energy(self) -> int:
         return int(energy_kernel(self.steps, self.field))
 
     def expand(self, second: int, changed: list[np.ndarray]):
-        """Make the best expansion of a label; the cells that changed, and what the energy did.
+        """Make the best expansion of a label; returns the cells that changed and the change of the energy.
 
-        changed: cells whose labels changed since its last expansion.
+        changed   arrays of the cells whose labels changed since its last expansion
         """
         field, head = self.field, self.layout.head
         is_first = second not in self.flows
@@ -149,11 +148,11 @@ class State:
 
 
 class Descent:
-    """A labelling on its way down, and the record of all that was done to it."""
+    """A labelling during the descent, and the record of its moves."""
 
     def __init__(self, problem: LabelProblem, start: np.ndarray):
         self.state = State(problem, start)
-        self._seen = {}  # how many changes a move knew
+        self._seen = {}  # per move: number of changes when it was made last
         self._start_record([])
 
     def _start_record(self, changes: list[np.ndarray]) -> None:
@@ -162,11 +161,11 @@ class Descent:
         self.energy = self.first_energy = self.state.energy()
         self.record = []
         self.cycles = 0
-        self._changes = changes  # cells of each change
+        self._changes = changes  # the cells of each change
         self._changes_before = len(changes)
 
     def replace_problem(self, problem: LabelProblem) -> None:
-        """Begin anew with another problem of the same shape, from these labels, and with these flows if they fit."""
+        """Restart with another problem of the same shape from the current labels, keeping the flows if units match."""
         old, behind = self.problem, min(self._seen.values(), default=0)
         same = problem.unit == old.unit and problem.unary.dtype == old.unary.dtype
         if not (same and problem.weights.keys() == old.weights.keys() and np.array_equal(problem.cost, old.cost)):
@@ -182,11 +181,11 @@ class Descent:
         return self.state.layout.interior(self.state.field.label).copy()
 
     def is_converged(self, moves) -> bool:
-        """Whether none of the moves lowers the energy."""
+        """Whether none of the moves can lower the energy."""
         return self.problem.unary.size == 0 or all(self._seen.get(move) == len(self._changes) for move in moves)
 
     def run(self, moves, max_cycles, callback) -> None:
-        """Make the moves, pairs (first, second), in order, again and again until none helps."""
+        """Repeat the moves, pairs (first, second), in order until none of them lowers the energy."""
         last = None if max_cycles is None else self.cycles + max_cycles
         while not self.is_converged(moves) and self.cycles != last:
             self.cycles += 1
@@ -198,7 +197,7 @@ class Descent:
                     self._seen[move] = len(self._changes)
 
     def _finish_move(self, first, second, cells, delta, callback) -> None:
-        """Write a move down: the cells it changed, and what the energy changed by."""
+        """Record a move: the cells that it changed and the change of the energy."""
         if cells.size:
             self._changes.append(cells)
             self.energy += delta
@@ -208,9 +207,11 @@ class Descent:
             callback({**event, "energy": self.energy * self.problem.unit})
 
     def restart(self, perturb, moves, max_cycles, callback) -> None:
-        """Descend from disturbed labels as well, and take the better of the two in each place where they differ.
+        """Descend from perturbed labels, then fuse the result with the present labelling (fusion.py).
 
-        The flows known so far serve there too.  Of these moves only what they led to is recorded.
+        The descent reuses the flows of earlier expansions.  Only the fused result is recorded, not its moves.
+
+        perturb   function from labels to labels
         """
         before, energy, known = self.labels, self.energy, len(self.record)
         self._jump(perturb(before))
@@ -220,10 +221,10 @@ class Descent:
         del self.record[known:]
         self._record(JUMP, -1, self.state.cells(labels != before))
         if self.energy > energy:
-            raise AssertionError(f"fusion led from {energy} to {self.energy}")
+            raise AssertionError(f"fusion raised the energy from {energy} to {self.energy}")
 
     def _jump(self, labels: np.ndarray) -> None:
-        """Go on from another labelling."""
+        """Continue from another labelling."""
         state = self.state
         cells = state.cells(labels != self.labels)
         state.layout.interior(state.field.label)[...] = labels
@@ -237,9 +238,9 @@ class Descent:
         self.record.append(Move(first, second, field.pixel[cells], field.label[cells], self.energy))
 
     def result(self, arguments, moves, seconds) -> Labelling:
-        """What the caller gets."""
+        """The labelling, its statistics, and the record from which `check` certifies it."""
         if self.energy != self.state.energy():
-            raise AssertionError(f"the gains lead to {self.energy}, the labels cost {self.state.energy()}")
+            raise AssertionError(f"accumulated energy {self.energy}, recomputed {self.state.energy()}")
         problem, labels = self.problem, self.labels
         energies = [self.first_energy, *(move.energy for move in self.record)]
         stats = {
@@ -258,9 +259,11 @@ class Descent:
 
 
 def descend(make, problem, arguments, start, moves, restarts, max_cycles, callback, started: float) -> Labelling:
-    """The result of a descent by the moves, and of restarts: pairs of how to disturb the labels, and moves from there.
+    """Run a descent by `moves` and its restarts on the problem's device; returns the result.
 
-    make   the kind of Descent on the CPU
+    make       class of the descent on the CPU
+    restarts   pairs of a function that perturbs labels, and the moves to make from there
+    started    time.perf_counter() at the start of the public call
     """
     loading = time.perf_counter()
     if not isinstance(problem, LabelProblem):
@@ -273,7 +276,7 @@ def descend(make, problem, arguments, start, moves, restarts, max_cycles, callba
 
 
 def run_all(descent, moves, restarts, max_cycles, callback) -> None:
-    """A descent to its end, its restarts, and to the end of what these have changed."""
+    """Descend until convergence, run the restarts, and descend again from their result."""
     descent.run(moves, max_cycles, callback)
     for perturb, others in restarts:
         descent.restart(perturb, others, max_cycles, callback)

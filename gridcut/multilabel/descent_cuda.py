@@ -124,7 +124,7 @@ class DeviceDescent:
             return self._prepared[count]
         problem, solver, tiles = self.problem, self._solver, self._layout
         if self._flow is None:
-            remember = remember and problem.room_for_flows()
+            remember = remember and problem.has_memory_for_flows()
             size = problem.count * tiles.cells * (tiles.arcs // 2) if remember else 1
             (self._flow,) = allocate((size, problem.number), zero=True)
             view = problem.view_on_host.copy()
