@@ -1,1 +1,1 @@
-"""Multi-label energies: descent by expansions and swaps, exact minima for convex costs, total variation, and roof duality."""
+"""Multi-label energies: descent by expansions and swaps, exact convex minima, total variation, roof duality."""

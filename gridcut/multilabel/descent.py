@@ -45,7 +45,9 @@ class State:
         number = problem.unary.dtype
         size, arcs = layout.size, layout.arcs
         if arcs > MAX_ARCS:
-            raise ValueError(f"weights has {arcs // 2} kinds of edges; expansions and swaps accept at most {MAX_ARCS // 2}")
+            raise ValueError(
+                f"weights has {arcs // 2} kinds of edges; expansions and swaps accept at most {MAX_ARCS // 2}"
+            )
         self.index_type = index_type(size)
         self.problem = problem
         self.field = Field(

@@ -1,26 +1,27 @@
-"""Labels that a pixel does not take because they cost infinitely much, or so much that nothing else would count.
+"""Labels that are forbidden at a pixel by infinite costs, or by costs so high that all others would lose their precision.
 
-A label that costs more than the cheapest one of its pixel and all edges there together is in no labelling that moves
-cannot improve: the pixel alone could take the cheapest label instead.  So costs above that are clamped, with HEADROOM
-to spare, and take no bits from the others; labellings that no move improves, and minima, are the same as before.
-"""
+Suppose a label costs more than the cheapest label of its pixel plus all edges of that pixel.  No labelling that moves
+cannot improve contains it, because that pixel alone could switch to the cheapest label.  Costs above this bound plus
+HEADROOM are therefore clamped, and take no bits from the others.  Minima, and labellings that no move improves, stay
+the same."""
 
 import numpy as np
 
 from gridcut.core.problem import Offset
 from gridcut.core.terms import ends
 
-CLAMP_RATIO = 2.0**30  # costs that are larger than all edges of a pixel by more are looked at
-HEADROOM = 2.0**10
+CLAMP_RATIO = 2.0**30  # costs up to this many times all edges of a pixel are never clamped
+HEADROOM = 2.0**10  # distance of the clamped costs from the bound, relative to the other costs
 
 
 def clamped_costs(unary: np.ndarray, weights: list[tuple[Offset, np.ndarray]], cost: np.ndarray) -> np.ndarray:
-    """The costs, or a copy with those clamped that no pixel will pay.
+    """The costs, or a copy in which costs that no pixel pays are clamped.
 
-    unary     (L, *grid), without NaN or -inf;  weights: of the grid's shape, 0 where an edge leaves it
-    cost      of two labels
+    unary     (L, *grid), without NaN or -inf
+    weights   (offset, array of the grid's shape) pairs, 0 where an edge leaves the grid
+    cost      (L, L), of two labels
 
-    ValueError for a pixel whose labels all cost infinitely much.
+    ValueError if all labels of a pixel have infinite cost.
     """
     if unary.dtype.kind != "f" or unary.scale == 0:
         return unary
@@ -32,7 +33,7 @@ def clamped_costs(unary: np.ndarray, weights: list[tuple[Offset, np.ndarray]], c
     cheapest = unary.min(axis=0).astype(np.float64)
     if np.isinf(cheapest).any():
         where = tuple(int(i) for i in np.argwhere(np.isinf(cheapest))[0])
-        raise ValueError(f"unary forbids every label at pixel {where}: one cost must be finite")
+        raise ValueError(f"unary forbids every label at pixel {where}: at least one cost per pixel must be finite")
     edge_sum = np.zeros(cheapest.shape)
     for offset, weight in weights:
         p, q = ends(cheapest.shape, (offset,))

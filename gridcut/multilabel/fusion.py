@@ -1,12 +1,11 @@
-"""Two labellings into one that is no worse than either: in each place where they differ, the cheaper of the two.
+"""Fusion of two labellings: on every connected set of pixels where they differ, the cheaper of the two.
 
-The pixels where they differ fall into sets that no edge connects.  What one set costs does not depend on what is
-chosen in another, so the best of all 2^n choices is found set by set [1, the case in which no cut is needed].
+The pixels where they differ form connected components.  The cost of one component does not depend on the choice in
+another, so the best of all 2^n choices is found component by component [1, the case in which no cut is needed].
 
 [1] Lempitsky, Rother, Roth, Blake. "Fusion moves for Markov random field optimization." PAMI 32(8), 2010.
 
-Time and memory O(pixels + edges).
-"""
+Time and memory O(pixels + edges)."""
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -17,12 +16,12 @@ from gridcut.multilabel.validation import LabelProblem
 
 
 def fused(current, proposal, problem: LabelProblem) -> np.ndarray:
-    """`here`, with the labels of `there` in every set of pixels where they are cheaper."""
+    """`current`, with the labels of `proposal` in every component where they are cheaper."""
     differs = current != proposal
     count = int(differs.sum())
     if count == 0:
         return current
-    index = np.full(current.shape, count)  # of a pixel among those that differ; all others share the last
+    index = np.full(current.shape, count)  # among the pixels that differ; all others share the index `count`
     index[differs] = np.arange(count)
     edges = [(np.empty(0, np.int64),) * 3]
     for offset, weight in problem.weights.items():

@@ -1,26 +1,26 @@
-"""Swaps in cycles until none lowers the energy, each looked at only where labels have changed since its last time.
+"""Swaps in cycles until none of them lowers the energy; a swap visits only what has changed since it was made last.
 
-The pixels with one of two labels fall into sets that no edge connects, and the best swap of each set is made by itself.
-Where neither a set nor what lies next to it has changed since these labels were last swapped, nothing gains there.  So
-a swap lists the sets that hold a change, and costs what these do.  Sets where the last swap would have exchanged labels
-for nothing, and was not made, are looked at again: together with a gain elsewhere they are exchanged.
+The pixels with one of two labels form connected components, and the best swap of each component is independent of the
+others.  If neither a component nor its neighbours have changed since these labels were last swapped, nothing in it can
+gain.  A swap therefore lists only the components that contain a change, and its time is proportional to their size.
+A swap of zero gain is not made, even if its cut exchanges labels.  The pixels concerned are visited again the next
+time, because together with a gain elsewhere they are exchanged.
 
-A log of the changes, in the order in which they came: each changed pixel, and its neighbours; every entry in the
-chain of the label its pixel has then.  Each pair has a chain too: the pixels of a swap that was not made.
-  cell[e], before[e]   the pixel of entry e, and the entry before it in its chain, -1: none
-  last[c]              the last entry of chain c: first the labels, then the pairs; -1: none
+A log of the changes, in chronological order: each changed pixel and its neighbours.  Every entry belongs to the chain
+of the label that its pixel has at that time.  Each pair has a chain, too: the pixels of a swap that was not made.
+  cell[e], before[e]   the pixel of entry e, and the previous entry of its chain, -1: none
+  last[c]              the last entry of chain c (labels first, then pairs), -1: none
   entry[p]             the last entry of a pixel in the chain of a label, -1: none
   touched[label]       end of the log after the last change at or next to a pixel of a label
-  known[j], seen[j]    end of the log when pair j was swapped last, -1: never; number of changes when it was passed last
+  known[j], seen[j]    end of the log when pair j was swapped last, -1: never; number of changes when it was visited last
 
-Sets that are small beside the grid are cut from their deficits (`drain`), many swaps in one call; the others by the
-default method.
+Swaps of few pixels are cut from their deficits (`route_to_deficits`), many swaps per call; the others by the default
+method.
 
 The moves are those of Boykov, Veksler, Zabih. "Fast approximate energy minimization via graph cuts." PAMI 23(11), 2001.
 
-Time of a cycle: one look at the grid for each pair of labels the first time, then at the entries of each label once for
-every other label, and the cuts.  Memory: two numbers a change, besides that of the moves.
-"""
+Time per cycle: the first cycle visits the grid once per pair of labels.  Later cycles visit the entries of each label
+once per other label.  Both add the cuts.  Memory: two numbers per change, in addition to that of the moves."""
 
 from typing import NamedTuple
 
@@ -34,12 +34,12 @@ from gridcut.multilabel.move_rules import has_choice
 from gridcut.multilabel.moves import apply, energy_change, list_all, read_cut, route_to_deficits
 from gridcut.multilabel.validation import LabelProblem
 
-LOCAL_SWAP_DIVISOR = 3  # a swap of less than one pixel in so many is solved from its deficits
-MADE, LARGE, FULL, PASSED = range(4)
+LOCAL_SWAP_DIVISOR = 3  # a swap of fewer than 1 / 3 of the cells is solved from its deficits
+MADE, LARGE, FULL, PASSED = range(4)  # outcomes of run_swaps
 
 
 class Log(NamedTuple):
-    """See above."""
+    """The log of changes; see above."""
 
     cell: np.ndarray
     before: np.ndarray
@@ -77,7 +77,7 @@ def log_changes(changed, step, field, log, end):
 
 @kernel
 def list_sets(pair, first, second, step, field, log):
-    """List the sets with one of two labels that hold an entry not known yet; returns how many pixels they have."""
+    """List the components of a swap that contain a new entry; returns their number of pixels."""
     weight, label, is_listed, listed = field.weight, field.label, field.is_listed, field.listed
     arcs = np.uint64(len(step))
     own = len(log.touched) + pair
@@ -107,7 +107,7 @@ def list_sets(pair, first, second, step, field, log):
 
 @kernel
 def load_swap(count, first, second, step, field):
-    """`load` for swaps: an edge between two listed pixels has the same capacity both ways and leaves excesses alone."""
+    """`load` for swaps, where an edge of two listed pixels has equal capacities and does not affect the excess."""
     unary, cost, weight, pixel = field.unary, field.cost, field.weight, field.pixel
     label, listed, excess, residual = field.label, field.listed, field.excess, field.residual
     arcs = np.uint64(len(step))
@@ -128,7 +128,7 @@ def load_swap(count, first, second, step, field):
 
 @kernel
 def push_from_neighbours(count, step, field):
-    """Feed the deficits of the listed cells from neighbours with excess; returns how many are left."""
+    """Route excess of direct neighbours to the deficits of the listed cells; returns the remaining number of deficits."""
     listed, excess, residual = field.listed, field.excess, field.residual
     arcs = np.uint64(len(step))
     deficits = 0
@@ -153,7 +153,10 @@ def push_from_neighbours(count, step, field):
 
 @kernel
 def finish_swap(pair, count, first, second, step, flow, field, forest, log, changes, end):
-    """Read the cut of the listed pixels, make the swap if it gains; how many changed, the gain, the end of the log."""
+    """Read the cut, and make the swap if it lowers the energy.
+
+    Returns the number of changed pixels, the change of the energy, and the end of the log.
+    """
     changed = read_cut(count, first, second, step, flow, field, forest)
     delta = energy_change(changed, first, second, step, field) if changed > 0 else np.int64(0)
     apply(changed, delta < 0, first, second, field)
@@ -175,10 +178,12 @@ def finish_swap(pair, count, first, second, step, flow, field, forest, log, chan
 
 @kernel
 def run_swaps(pairs, i, local_limit, step, head, flow, field, forest, work, log, changes, end, made):
-    """Make the swaps pairs[i:], and mark them in `made`, up to one that changes labels or has `few` pixels or more.
+    """Make the swaps pairs[i:] and mark them in `made`, until one changes labels or has `local_limit` pixels or more.
 
-    Returns what ended it (MADE; LARGE: not made yet, listed; FULL: too little room in the log; PASSED: all done), which
-    pair, its number of pixels (LARGE) or of changes (MADE, the first ones listed), the gain, and the end of the log.
+    Returns the outcome, the index of the last pair, a count, the change of the energy, and the end of the log.
+
+    outcome   MADE: labels changed;  LARGE: listed but not solved;  FULL: the log is too short;  PASSED: all swaps done
+    count     MADE: number of changed pixels, which come first in `listed`;  LARGE: number of listed pixels
     """
     none = np.int64(0)
     while i < len(pairs):
@@ -239,7 +244,7 @@ class SwapDescent(Descent):
             self._end = log_changes(cells.size, steps, field, self._log, self._end)
 
     def _reserve(self, room: int) -> None:
-        """Make room in the log for so many entries more."""
+        """Reserve `room` more entries in the log."""
         log = self._log
         if self._end + room > len(log.cell):
             size = 2 * (self._end + room)
@@ -261,7 +266,7 @@ class SwapDescent(Descent):
                 at = self._run_swaps(pairs, at, callback)
 
     def _run_swaps(self, pairs, at: int, callback) -> int:
-        """Make swaps from pairs[at] on up to a change of labels; returns with which pair to go on."""
+        """Make swaps from pairs[at] on until labels change; returns the index of the pair to continue with."""
         state, made, changes = self.state, np.zeros(len(pairs), bool), len(self._changes)
         steps, flow, field, forest = state.steps, state.no_flow, state.field, state.forest
         outcome, i, count, delta, self._end = run_swaps(

@@ -1,22 +1,21 @@
-"""Exact total variation: convex data terms and absolute differences between neighbours, by a cut for each bit.
+"""Exact total variation: convex data terms and absolute differences of neighbours, by one cut per bit.
 
     E(x) = sum_p D_p(x_p)  +  sum_pq w_pq |x_p - x_q|,      x_p in {0, ..., levels - 1},  D_p convex
 
-Whether x_p >= t is decided, for every t, by a binary energy of its own, and the solutions are nested: the pixels above
-t lie within those above any lower t [1].  So all thresholds can be found by bisection [2]: every pixel holds an
-interval that its value lies in, one cut halves them all, and pixels of different intervals no longer meet in the cut,
-for which of them is the higher one is known.
+For every threshold t, a separate binary energy decides whether x_p >= t.  The solutions are nested: the pixels above t
+are a subset of those above any lower threshold [1].  All thresholds can therefore be found by bisection [2].  Every
+pixel has an interval that contains its value, and one cut halves all intervals.  Pixels of different intervals have no
+edge in the cut, because it is known which of them is higher.
 
-    low[p] <= x_p < low[p] + size,     size a power of two, halved by each cut
-    rise[p]   D_p(t) - D_p(t - 1) at p's own threshold t = low[p] + size / 2, and what decided neighbours add
+    low[p] <= x_p < low[p] + size     size a power of two, halved by each cut
+    rise[p]   D_p(t) - D_p(t - 1) at p's threshold t = low[p] + size / 2, plus the terms of neighbours in other intervals
 
 log2(levels) cuts; memory of one cut.
 
 [1] Hochbaum. "An efficient algorithm for image segmentation, Markov random fields and related problems." Journal of the
     ACM 48(4), 2001.
 [2] Darbon, Sigelle. "Image restoration with discrete constrained total variation, part I: fast and exact optimization."
-    Journal of Mathematical Imaging and Vision 26(3), 2006.
-"""
+    Journal of Mathematical Imaging and Vision 26(3), 2006."""
 
 from collections.abc import Callable
 
@@ -29,10 +28,27 @@ from gridcut.maximum_flow import max_flow
 def total_variation(
     rise_at: Callable[[np.ndarray], np.ndarray], shape, levels: int, weights: dict, device: str = "auto"
 ) -> tuple[np.ndarray, list]:
-    """The labelling of least energy, int32 of the grid's shape, the highest among equals; and its cuts.
+    """Minimise E by bisection; returns the labelling (the highest one on ties) and the cuts that certify it.
 
-    `rise_at(t)` answers D_p(t_p) - D_p(t_p - 1) for an int32 array of thresholds, int32; it must not fall with t.
-    `levels` is a power of two.  `weights` maps offsets, one of each opposite pair, to int32 arrays of the grid's shape.
+    Parameters
+    ----------
+    rise_at : callable
+        ``rise_at(t)`` returns D_p(t_p) - D_p(t_p - 1), int32, for an int32 array t of thresholds; must not decrease
+        with t.
+    shape : tuple of int
+        The grid's shape.
+    levels : int
+        Number of values of a pixel; a power of two.
+    weights : mapping from offset to int32 array of the grid's shape
+        The w_pq, one offset of each opposite pair.
+    device : str
+        As in `max_flow`.
+
+    Returns
+    -------
+    labels : ndarray of int32, the grid's shape
+    cuts : list of Cut
+        One per bit of `levels`, most significant first.
     """
     low = np.zeros(shape, np.int32)
     cuts = []
@@ -43,7 +59,7 @@ def total_variation(
         for offset, weight in weights.items():
             p, q = ends(low.shape, (offset,))
             w = weight[p]
-            # Raising the lower of two brings them together, raising the higher moves them apart.
+            # Raising the lower of two values reduces their difference, raising the higher increases it.
             pull = w * np.sign(low[q] - low[p], dtype=np.int32)
             rise[p] -= pull
             rise[q] += pull

@@ -1,10 +1,9 @@
-"""What a caller of the label functions may pass, checked once and brought to integers.
+"""Validation of the arguments of the label functions, and their conversion to integers.
 
     E(l) = sum unary[l_p][p] + sum weights[o][p] * label_cost[l_p, l_p+o]
 
-Floats become multiples of one unit, a power of two: costs of labels get COST_BITS bits, weights and unary costs what
-their product leaves, so that all totals fit into 64 bits.
-"""
+Floats are rounded to multiples of one unit, a power of two.  Costs of labels get COST_BITS bits; weights and unary
+costs get as many as their products allow, so that all totals fit into 64 bits."""
 
 import math
 from collections.abc import Mapping
@@ -17,17 +16,18 @@ from gridcut.core.terms import ends, pixel_at
 from gridcut.device.arguments import plain_array
 from gridcut.multilabel.forbidden import clamped_costs
 
-MAX_TOTAL = 2**62  # of every total
-COST_BITS = 30
-MAX_EXPONENT = 1000  # so that the unit is a number
+MAX_TOTAL = 2**62  # of all costs together
+COST_BITS = 30  # of the costs of labels, for floats
+MAX_EXPONENT = 1000  # keeps the unit 2^-exponent a normal float
 
 
 class LabelProblem(NamedTuple):
     """A checked energy in integers.
 
-    unary     (L, *grid), int32 where all sums round a pixel fit, else int64;  cost (L, L) and weights as it
+    unary     (L, *grid), int32 if all sums at a pixel fit, else int64
     weights   {offset: array of the grid's shape}, one offset of each opposite pair; 0 where p + offset leaves the grid
-    unit      what 1 is worth: 1, or a power of two for floats
+    cost      (L, L); this and the weights have the dtype of `unary`
+    unit      value of the integer 1: 1, or a power of two for floats
     """
 
     unary: np.ndarray
@@ -44,18 +44,18 @@ class LabelProblem(NamedTuple):
         return self.unary.shape[0]
 
     def votes(self) -> np.ndarray:
-        """At how many pixels each label is the cheapest."""
+        """Number of pixels at which each label is the cheapest."""
         return np.bincount(cheapest(self.unary).ravel(), minlength=self.count)
 
 
 class Units(NamedTuple):
-    """How an energy becomes integers.
+    """How an energy is converted to integers.
 
-    number           int32 where all sums round a pixel fit, else int64
-    unit             what 1 is worth: 1, or a power of two for floats
-    power, lighter   unary costs and weights are multiplied by 2 to this; None: they are integers.  Without any cost of
-                     labels there are no weights: lighter is None for floats too
-    cost             costs of labels as `number`
+    number         int32 if all sums at a pixel fit, else int64
+    unit           value of the integer 1: 1, or a power of two for floats
+    unary_power    unary costs are multiplied by 2 to this power; None: they are integers
+    weight_power   the same for weights; also None if all costs of labels are 0, for then weights do not matter
+    cost           costs of labels, of type `number`
     """
 
     number: type
@@ -66,9 +66,9 @@ class Units(NamedTuple):
 
 
 def check_labels(unary, weights, label_cost, *, metric: bool) -> LabelProblem:
-    """Check an energy of several labels; raises TypeError or ValueError.
+    """Check a multi-label energy; raises TypeError or ValueError.
 
-    The costs of labels must be a semimetric, and with `metric` keep the triangle inequality.
+    The costs of labels must be a semimetric, and with `metric` satisfy the triangle inequality.
     """
     unary = as_numeric("unary", unary)
     count, shape = check_shape(unary.shape)
@@ -96,7 +96,7 @@ def check_labels(unary, weights, label_cost, *, metric: bool) -> LabelProblem:
 
 
 def clamped_on_host(unary, weights, cost: np.ndarray) -> np.ndarray:
-    """`clamped_costs` for what `check_labels` would take."""
+    """`clamped_costs` for arguments of `check_labels` on the host."""
     unary = as_numeric("unary", unary)
     shape = unary.shape[1:]
     given = [(check_offset(o, len(shape), "weights"), as_numeric(f"weights[{o}]", w)) for o, w in weights.items()]
@@ -104,7 +104,7 @@ def clamped_on_host(unary, weights, cost: np.ndarray) -> np.ndarray:
 
 
 def check_shape(shape: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
-    """How many labels, and the grid's shape."""
+    """The number of labels and the grid's shape."""
     if len(shape) not in (2, 3, 4) or shape[0] == 0:
         raise ValueError(f"unary must have shape (labels, *grid) with 1 to 3 grid axes, got {shape}")
     return shape[0], shape[1:]
@@ -119,23 +119,26 @@ def check_mapping(weights) -> None:
 
 
 def check_cost(label_cost, count: int) -> np.ndarray:
-    """Costs of labels, a semimetric; those of Potts when absent."""
+    """The costs of labels, which must be a semimetric; Potts costs if None."""
     cost = 1 - np.eye(count, dtype=np.int64) if label_cost is None else as_numeric("label_cost", label_cost)
     _check_semimetric(cost, count)
     return cost
 
 
 def choose_units(shape, largest_unary, largest_weights: list, cost: np.ndarray, is_float: bool, metric: bool) -> Units:
-    """The integers that hold all sums.
+    """Choose integers that hold all sums.
 
-    shape      of the unary costs, the largest of which is `spread`, its sign apart
-    heaviest   the largest weight of each offset
+    shape             of the unary costs
+    largest_unary     largest absolute unary cost
+    largest_weights   largest weight of each offset
     """
     incident = 2.0 * sum(largest_weights)
     largest = float(cost.max())
     bound = 2.0 * largest_unary + 3 * largest * incident
     if not math.isfinite(bound):
-        raise ValueError("unary and weights are too large: costs round a pixel add up to more than a float holds")
+        raise ValueError(
+            "unary and weights are too large: the costs at a pixel sum to more than float64 can represent; scale them down"
+        )
     total = bound * max(1, math.prod(shape[1:])) * shape[0]
     unit, unary_power, weight_power, given = 1, None, None, cost
     if is_float:
@@ -156,7 +159,7 @@ def choose_units(shape, largest_unary, largest_weights: list, cost: np.ndarray, 
 
 
 def cheapest(unary: np.ndarray) -> np.ndarray:
-    """The cheapest label of each pixel, the first of several (argmin along the first axis, but faster)."""
+    """The cheapest label of each pixel, the first one on ties: a faster argmin along the first axis."""
     labels = np.zeros(unary.shape[1:], np.int32)
     least = unary[0].copy()
     for label in range(1, len(unary)):
@@ -166,7 +169,7 @@ def cheapest(unary: np.ndarray) -> np.ndarray:
 
 
 def check_start(start, problem):
-    """The labelling to begin with; the cheapest label of each pixel when none is given."""
+    """The initial labelling; the cheapest label of each pixel if `start` is None."""
     if not isinstance(problem, LabelProblem):
         return problem.check_start(start)
     if start is None:
@@ -186,7 +189,7 @@ def check_start_kind(labels, shape):
 
 def check_start_range(labels: np.ndarray, count: int) -> None:
     if labels.size and not 0 <= labels.min() <= labels.max() < count:
-        raise ValueError(f"start must lie between 0 and {count - 1}, got {labels.min()} to {labels.max()}")
+        raise ValueError(f"start must hold labels between 0 and {count - 1}, got {labels.min()} to {labels.max()}")
 
 
 def check_cycles(max_cycles) -> int | None:
@@ -195,7 +198,7 @@ def check_cycles(max_cycles) -> int | None:
     if not isinstance(max_cycles, int | np.integer) or isinstance(max_cycles, bool):
         raise TypeError(f"max_cycles must be an integer or None, got {type(max_cycles).__name__}")
     if max_cycles < 1:
-        raise ValueError(f"max_cycles must be 1 or more (None: to the end), got {max_cycles}")
+        raise ValueError(f"max_cycles must be 1 or more (None: until convergence), got {max_cycles}")
     return int(max_cycles)
 
 
@@ -207,23 +210,25 @@ def as_numeric(name: str, value) -> np.ndarray:
 
 
 def check_finite(name: str, array: np.ndarray, allowed: float = np.nan) -> None:
-    """ValueError for NaN and infinite costs; but: one that is taken."""
+    """Raise ValueError for NaN and infinite costs, except for the value `allowed`."""
     if array.dtype.kind == "f":
         bad = ~np.isfinite(array)
         if not np.isnan(allowed):
             bad &= array != allowed
         if bad.any():
             where = tuple(int(i) for i in np.argwhere(bad)[0])
-            raise ValueError(f"{name} holds {array[where]} at {where}; costs must be finite; unary may be inf")
+            raise ValueError(
+                f"{name} holds {array[where]} at {where}; costs must be finite; unary may be inf to forbid a label"
+            )
 
 
 def scaled(array: np.ndarray, power: int) -> np.ndarray:
-    """Integers next to array * 2^power."""
+    """array * 2^power, rounded to the nearest integers."""
     return np.rint(np.ldexp(array.astype(np.float64), power)).astype(np.int64)
 
 
 def _inside_grid(offset, weight, shape) -> np.ndarray:
-    """A weight at every pixel, 0 for edges that leave the grid; ValueError for what no weight may be."""
+    """The weight at every pixel, 0 for edges that leave the grid; ValueError for negative, NaN or infinite weights."""
     name = f"weights[{offset}]"
     if weight.ndim and weight.shape != shape:
         raise ValueError(f"{name} must be a scalar or have the grid's shape {shape}, got {weight.shape}")
@@ -239,11 +244,11 @@ def _inside_grid(offset, weight, shape) -> np.ndarray:
 
 def _check_semimetric(cost, count) -> None:
     if cost.shape != (count, count):
-        raise ValueError(f"label_cost must have shape {(count, count)}, one row a label, got {cost.shape}")
+        raise ValueError(f"label_cost must have shape {(count, count)}, one row per label, got {cost.shape}")
     check_finite("label_cost", cost)
     for bad, what in (
         (cost < 0, "is negative"),
-        (cost != cost.T, "differs from the same pair the other way round"),
+        (cost != cost.T, "differs from label_cost of the swapped pair"),
         (np.diag(np.diag(cost)) != 0, "is not 0 for equal labels"),
     ):
         if bad.any():
@@ -252,7 +257,7 @@ def _check_semimetric(cost, count) -> None:
 
 
 def _check_metric(cost, slack, given) -> np.ndarray:
-    """The costs, after rounding mended to keep the triangle inequality; ValueError for costs that break it."""
+    """The metric closure of the costs, which repairs rounding errors; ValueError if they are not a metric."""
     closure = cost.astype(np.int64)
     for c in range(len(cost)):
         np.minimum(closure, closure[:, c, None] + closure[c], out=closure)
@@ -261,7 +266,7 @@ def _check_metric(cost, slack, given) -> np.ndarray:
         a, b = np.argwhere(broken)[0]
         c = int(np.argmin(cost[a].astype(np.int64) + cost[:, b]))
         raise ValueError(
-            f"label_cost is no metric: label_cost[{a}, {b}] = {given[a, b]} is more than label_cost[{a}, {c}] + "
-            f"label_cost[{c}, {b}] = {given[a, c] + given[c, b]}; use alpha_beta_swap, or cut the costs off"
+            f"label_cost is not a metric: label_cost[{a}, {b}] = {given[a, b]} is more than label_cost[{a}, {c}] + "
+            f"label_cost[{c}, {b}] = {given[a, c] + given[c, b]}; use alpha_beta_swap, or truncate the costs"
         )
     return closure

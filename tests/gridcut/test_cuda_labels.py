@@ -258,7 +258,7 @@ def test_arrays_of_other_libraries(name, number, tools):
         result.check()
         later = solve(to(unary), there, cost, start=result.labels)
         assert later.energy <= result.energy
-    with pytest.raises(TypeError, match="device='cpu' was asked for"):
+    with pytest.raises(TypeError, match="device='cpu' was requested"):
         alpha_expansion(to(unary), weights, cost, device="cpu")
 
 
@@ -299,7 +299,7 @@ def test_the_benchmark_compares_with_the_cpu(monkeypatch):
         ({"unary": np.full((2, 3, 4), np.nan)}, ValueError, r"unary holds nan at \(0, 0, 0\)"),
         ({"unary": np.full((2, 3, 4), 2**61), "weights": {}}, ValueError, "too large"),
         ({"unary": np.full((2, 3, 4), -(2**63)), "weights": {}}, ValueError, "too large"),
-        ({"start": np.full((3, 4), 2)}, ValueError, "start must lie between 0 and 1, got 2 to 2"),
+        ({"start": np.full((3, 4), 2)}, ValueError, "start must hold labels between 0 and 1, got 2 to 2"),
         ({"start": np.zeros((3, 4))}, TypeError, "start must hold integer labels"),
     ],
 )
@@ -318,7 +318,7 @@ def test_bad_input(change, error, message, where):
 @sim
 def test_devices():
     unary = to_device(np.zeros((2, 3, 4)))
-    with pytest.raises(TypeError, match="lie on the GPU, but device='cpu'"):
+    with pytest.raises(TypeError, match="are on the GPU, but device='cpu'"):
         alpha_expansion(unary, {}, device="cpu")
     far = alpha_expansion(np.zeros((2, 3, 4)), {(0, 2): 1})
     assert far.device == "cpu"

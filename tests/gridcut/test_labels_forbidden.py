@@ -67,7 +67,9 @@ def test_a_solver_of_labels():
 def test_what_no_cost_may_be():
     unary = np.ones((2, 2, 3))
     unary[:, 1, 2] = np.inf
-    with pytest.raises(ValueError, match=r"unary forbids every label at pixel \(1, 2\): one cost must be finite"):
+    with pytest.raises(
+        ValueError, match=r"unary forbids every label at pixel \(1, 2\): at least one cost per pixel must be finite"
+    ):
         gridcut.alpha_expansion(unary, WEIGHTS)
     for value in (np.nan, -np.inf):
         unary[:, 1, 2] = value

@@ -315,7 +315,7 @@ def test_only_expansions_need_a_metric():
         ValueError, match=r"label_cost\[0, 2\] = 4 is more than .*\[0, 1\].*\[1, 2\] = 2; use alpha_beta"
     ):
         alpha_expansion(**GOOD, label_cost=squares)
-    with pytest.raises(ValueError, match="no metric"):
+    with pytest.raises(ValueError, match="not a metric"):
         alpha_expansion(**GOOD, label_cost=squares * 0.1)
     alpha_beta_swap(**GOOD, label_cost=squares).check()
 
