@@ -1,4 +1,4 @@
-"""Labels that are forbidden at a pixel by infinite costs, or by costs so high that all others would lose their precision.
+"""Labels forbidden at a pixel by infinite costs, or by costs so high that all others would lose their precision.
 
 Suppose a label costs more than the cheapest label of its pixel plus all edges of that pixel.  No labelling that moves
 cannot improve contains it, because that pixel alone could switch to the cheapest label.  Costs above this bound plus
@@ -23,7 +23,7 @@ def clamped_costs(unary: np.ndarray, weights: list[tuple[Offset, np.ndarray]], c
 
     ValueError if all labels of a pixel have infinite cost.
     """
-    if unary.dtype.kind != "f" or unary.scale == 0:
+    if unary.dtype.kind != "f" or unary.size == 0:
         return unary
     largest_cost = float(cost.max())
     highest, lowest = float(unary.max()), float(unary.min())

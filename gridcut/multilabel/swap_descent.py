@@ -12,7 +12,8 @@ of the label that its pixel has at that time.  Each pair has a chain, too: the p
   last[c]              the last entry of chain c (labels first, then pairs), -1: none
   entry[p]             the last entry of a pixel in the chain of a label, -1: none
   touched[label]       end of the log after the last change at or next to a pixel of a label
-  known[j], seen[j]    end of the log when pair j was swapped last, -1: never; number of changes when it was visited last
+  known[j]             end of the log when pair j was swapped last, -1: never
+  seen[j]              number of changes when pair j was visited last
 
 Swaps of few pixels are cut from their deficits (`route_to_deficits`), many swaps per call; the others by the default
 method.
@@ -128,7 +129,7 @@ def load_swap(count, first, second, step, field):
 
 @kernel
 def push_from_neighbours(count, step, field):
-    """Route excess of direct neighbours to the deficits of the listed cells; returns the remaining number of deficits."""
+    """Route excess of direct neighbours to the deficits of the listed cells; returns how many deficits remain."""
     listed, excess, residual = field.listed, field.excess, field.residual
     arcs = np.uint64(len(step))
     deficits = 0

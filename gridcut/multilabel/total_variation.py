@@ -8,7 +8,7 @@ pixel has an interval that contains its value, and one cut halves all intervals.
 edge in the cut, because it is known which of them is higher.
 
     low[p] <= x_p < low[p] + size     size a power of two, halved by each cut
-    rise[p]   D_p(t) - D_p(t - 1) at p's threshold t = low[p] + size / 2, plus the terms of neighbours in other intervals
+    rise[p]   D_p(t) - D_p(t - 1) at p's threshold t = low[p] + size / 2, plus the terms of edges to other intervals
 
 log2(levels) cuts; memory of one cut.
 

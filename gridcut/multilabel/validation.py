@@ -137,7 +137,7 @@ def choose_units(shape, largest_unary, largest_weights: list, cost: np.ndarray, 
     bound = 2.0 * largest_unary + 3 * largest * incident
     if not math.isfinite(bound):
         raise ValueError(
-            "unary and weights are too large: the costs at a pixel sum to more than float64 can represent; scale them down"
+            "unary and weights are too large: the costs at a pixel sum to more than float64 holds; scale them down"
         )
     total = bound * max(1, math.prod(shape[1:])) * shape[0]
     unit, unary_power, weight_power, given = 1, None, None, cost
