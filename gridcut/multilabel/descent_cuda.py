@@ -1,11 +1,11 @@
-"""Moves in cycles on a GPU: what gridcut/multilabel/descent.py does, with the host only looking on.
+"""Moves in cycles on a GPU, as gridcut/multilabel/descent.py on the CPU; the host only monitors them.
 
-Cuts and turns (turn.py) are launched ahead, many at a time, without knowing which move they will belong to: a launch
-that comes too early does nothing.  Then the host reads what was done.  Moves, their order and their results are those
-of the CPU, as minimum cuts with our rule for ties are unique.
+Cuts and the kernel between two cuts (next_move_cuda.py) are enqueued alternately, many in advance, before it is known
+which move they will belong to.  A launch that is not needed yet has no effect.  Then the host reads the records of the
+finished moves.  Moves, their order and their results are those of the CPU, because the tie rule makes minimum cuts
+unique.
 
-Each label's flow is kept from one expansion to the next if there is room: the next one starts from it.
-"""
+If memory suffices, the flow of each label is kept from one expansion to the next, which starts from it."""
 
 import time
 from functools import cached_property
@@ -25,14 +25,14 @@ from gridcut.multilabel.problem_cuda import DeviceProblem
 from gridcut.tiles.tile_kernels import COUNTS, DONE, list_count
 from gridcut.tiles.tiles import MANY, make_state, prepare_rounds, shape_of
 
-LAUNCHES_AHEAD = 1 if SIMULATED else 16  # turns launched before the host looks
-ROUNDS_PER_MOVE = 2  # of a cut between two turns
-BLOCKS_PER_MULTIPROCESSOR = 4  # of a turn on a multiprocessor
-MAX_RECORDS = 512  # for records between two looks
+LAUNCHES_AHEAD = 1 if SIMULATED else 16  # launches of the kernel between cuts before the host reads the records
+ROUNDS_PER_MOVE = 2  # rounds of a cut between two launches of that kernel
+BLOCKS_PER_MULTIPROCESSOR = 4  # of that kernel
+MAX_RECORDS = 512  # moves that can be recorded until the host reads them
 
 
 class Step(NamedTuple):
-    """A move, how many labels it changed, and which: bits in `words`; all labels after a jump."""
+    """A move: the number of changed pixels and their bits in `words`; after a jump, all labels instead."""
 
     first: int
     second: int
@@ -80,11 +80,11 @@ class DeviceDescent:
         return download(self.problem.raster(self._label)).reshape(self.problem.shape)
 
     def is_converged(self, moves) -> bool:
-        """Whether none of the moves lowers the energy."""
+        """Whether none of the moves can lower the energy."""
         return all(self._seen.get(move) == self._changes for move in moves)
 
     def run(self, moves, max_cycles, callback) -> None:
-        """Make the moves, pairs (first, second), in order, again and again until none helps."""
+        """Repeat the moves, pairs (first, second), in order until none of them lowers the energy."""
         if self.is_converged(moves):
             return
         control = np.zeros(self._report.size, np.int64)
@@ -119,7 +119,7 @@ class DeviceDescent:
         self._seen.update(zip(moves, download(seen).tolist(), strict=True))
 
     def _launches(self, count: int, remember: bool):
-        """The rounds of a cut and the turns, prepared for so many moves; and where these are and have been seen."""
+        """For `count` moves: rounds of a cut, launches of the kernel between cuts, and its arrays `moves` and `seen`."""
         if count in self._prepared:
             return self._prepared[count]
         problem, solver, tiles = self.problem, self._solver, self._layout
@@ -148,7 +148,7 @@ class DeviceDescent:
         return self._prepared[count]
 
     def _read_records(self, moves, report, callback) -> None:
-        """Write down what was done since the last look."""
+        """Append the records of the moves since the last call to `steps`."""
         count = int(report[next_move.RECORDS])
         size = next_move.RECORD_SIZE
         records = report[next_move.CONTROL_SIZE :][: size * count].reshape(count, size).tolist()
@@ -166,10 +166,11 @@ class DeviceDescent:
                 callback({**event, "energy": self.energy * self.problem.unit})
 
     def restart(self, perturb, moves, max_cycles, callback) -> None:
-        """Descend from disturbed labels as well, and take the better of the two in each place where they differ.
+        """Descend from perturbed labels, then fuse the result with the present labelling (fusion_cuda.py).
 
-        disturbed: a function of each label alone.  The flows known so far serve there too.  Of these moves only what
-        they led to is recorded.
+        The descent reuses the flows of earlier expansions.  Only the fused result is recorded, not its moves.
+
+        perturb   function from labels to labels, applied to each label separately
         """
         (before,) = allocate((self._label.size, np.int32))
         _copy(self._label, before)
@@ -182,20 +183,20 @@ class DeviceDescent:
         _copy(self._label, before)
         self.steps.append(Step(JUMP, -1, self.energy, taken, None, before))
         if self.energy > energy:
-            raise AssertionError(f"fusion led from {energy} to {self.energy}")
+            raise AssertionError(f"fusion raised the energy from {energy} to {self.energy}")
 
     def _labels_replaced(self, changed: bool) -> None:
-        """Go on from labels that did not come by a move."""
+        """Update the state after the labels were replaced other than by a move."""
         self.problem.update_paid(self._label, self._paid)
         self.energy = self.problem.energy(self._label, self._paid)
         self._changes += bool(changed)
 
     def result(self, arguments, moves, seconds) -> Labelling:
-        """What the caller gets."""
+        """The labelling, its statistics, and the record from which `check` certifies it."""
         problem = self.problem
         recomputed = problem.energy(self._label, self._paid)
         if self.energy != recomputed:
-            raise AssertionError(f"the gains lead to {self.energy}, the labels cost {recomputed}")
+            raise AssertionError(f"accumulated energy {self.energy}, recomputed {recomputed}")
         started = time.perf_counter()
         raster = problem.raster(self._label)
         labels = return_as(raster.reshape(problem.shape), problem.library)
@@ -220,7 +221,7 @@ class DeviceDescent:
 
 
 class DeviceHistory:
-    """`History`, each part of which comes to the host when it is first asked for."""
+    """`History`, each part of which is copied to the host on first access."""
 
     def __init__(self, problem: DeviceProblem, start, steps: list[Step], metric: bool):
         self._problem, self._start, self._steps = problem, start, steps
@@ -232,7 +233,7 @@ class DeviceHistory:
 
     @property
     def arguments(self):
-        """What the caller passed, as it is now."""
+        """The caller's arguments with their present content."""
         return self._problem.host_arguments()
 
     @cached_property
@@ -267,6 +268,6 @@ class DeviceHistory:
 
 
 def _copy(source, target) -> None:
-    """On the GPU."""
+    """Copy an array on the GPU."""
     blocks, threads = (1, 32) if SIMULATED else (264, 256)
     launch(copy_kernel, blocks, threads, source.view(np.uint32), target.view(np.uint32))

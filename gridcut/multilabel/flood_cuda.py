@@ -1,10 +1,10 @@
-"""Which pixels a move changes: those that excess which is left over could still go to.
+"""The pixels that a move changes: those that the remaining excess could still reach.
 
-In the words of gridcut/multilabel/moves.py, the pixels that reach a deficit nobody can feed: the least of all minimum
-cuts, so that ties keep the label a pixel has.  One warp floods one tile, a row of 32 pixels a lane, as 32 bits.
+In the terms of gridcut/multilabel/moves.py, these pixels reach a deficit that cannot be satisfied.  They are the
+smallest set among all minimum cuts, so that ties keep a pixel's label.  One warp floods one tile, one row of 32 pixels
+per lane, as 32 bits.
 
-    sets[base + t * 32 + row]    the pixels that are reached so far
-"""
+    sets[base + t * 32 + row]    the pixels reached so far"""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from gridcut.tiles.tile_search import FIRST, NONE, side
 
 @device_function
 def shifted(word, dx):
-    """A row of pixels, one step along an arc."""
+    """A row of pixels, shifted one step along an arc."""
     if dx > 0:
         return np.uint32(word << FIRST)
     if dx < 0:
@@ -26,7 +26,7 @@ def shifted(word, dx):
 
 @device_function
 def reached_from_outside(t, lane, tiles, tile, arcs, offset, bits, sets, base):
-    """The pixels of this lane's row that arcs from other tiles lead to from pixels reached there."""
+    """The pixels of this lane's row that open arcs connect to reached pixels of other tiles."""
     iz, iy, ix = place_of(t, tiles)
     first = t - (iz * tiles[1] + iy) * tiles[2] - ix
     reached = NONE
@@ -53,7 +53,10 @@ def reached_from_outside(t, lane, tiles, tile, arcs, offset, bits, sets, base):
 
 @device_function
 def flood(t, lane, start, tiles, tile, arcs, offset, bits, sets, base):
-    """Go on in tile t from all it holds (start) or from what came from other tiles; whether that was anything new."""
+    """Flood tile t from all its reached pixels (start), or only from those reached from other tiles.
+
+    Returns whether the tile has new pixels.
+    """
     at = np.int64(base) + t * 32 + lane
     before = np.uint32(relaxed_load(sets, at))
     new = reached_from_outside(t, lane, tiles, tile, arcs, offset, bits, sets, base)

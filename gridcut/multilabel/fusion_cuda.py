@@ -1,10 +1,9 @@
-"""Two labellings into one that is no worse than either, on a GPU; see gridcut/multilabel/fusion.py.
+"""Fusion of two labellings on a GPU; see gridcut/multilabel/fusion.py.
 
-The sets of pixels that differ and that edges connect are found by union-find, all edges at once [1]; parent[p] is a
-cell of the same set, no larger than p, or -1 where the labellings agree.
+The connected components of the pixels that differ are found by union-find over all edges in parallel [1]; parent[p] is
+a cell of the same component, at most p, or -1 where the labellings agree.
 
-[1] Jaiganesh, Burtscher. "A high-performance connected components implementation for GPUs." HPDC 2018.
-"""
+[1] Jaiganesh, Burtscher. "A high-performance connected components implementation for GPUs." HPDC 2018."""
 
 import numpy as np
 from numba import float64, int32, int64, types
@@ -18,7 +17,7 @@ from gridcut.multilabel.moves_cuda import LABELS, WIDTH, cell_of, unary_cost
 
 @device_function
 def root_of(parent, p):
-    """The cell that stands for the set of p."""
+    """The representative of the component of p."""
     while True:
         above = relaxed_load(parent, p)
         if above == p:
@@ -28,7 +27,7 @@ def root_of(parent, p):
 
 @device_function
 def unite(parent, p, q):
-    """Let two cells be of one set."""
+    """Merge the components of two cells."""
     while True:
         p, q = root_of(parent, p), root_of(parent, q)
         if p == q:
@@ -40,14 +39,14 @@ def unite(parent, p, q):
 
 @device_function
 def neighbour_cell(offsets, k, z, y, x, tiles, tile):
-    """The cell that arc k leads to."""
+    """Index of the cell that arc k leads to."""
     t, cell = cell_of(z + offsets[3 * k], y + offsets[3 * k + 1], x + offsets[3 * k + 2], tiles, tile)
     return np.int32(t * 1024 + cell)
 
 
 @cuda_kernel
 def differ_kernel(current, proposal, parent, change):
-    """Every cell where the labellings differ is a set of its own."""
+    """Make every cell where the labellings differ a component."""
     p = np.int32(cuda.grid(1))
     while p < parent.size:
         parent[p] = p if current[p] != proposal[p] else -1
@@ -57,7 +56,7 @@ def differ_kernel(current, proposal, parent, change):
 
 @cuda_kernel
 def unite_kernel(view, weight, offsets, tiles, tile, parent):
-    """Edges between cells that differ unite them."""
+    """Merge the components along every edge between cells that differ."""
     runs = runs_of(view)
     arcs = offsets.size // 3
     run = first_run()
@@ -80,7 +79,7 @@ def unite_kernel(view, weight, offsets, tiles, tile, parent):
 
 @cuda_kernel
 def change_kernel(unary, view, scale, cost, weight, current, proposal, offsets, tiles, tile, parent, change):
-    """change[root]: what the energy changes by if the set takes the labels of `there`."""
+    """change[root]: change of the energy if the component takes the labels of `proposal`."""
     runs = runs_of(view)
     arcs = offsets.size // 3
     labels = view[LABELS]
@@ -113,7 +112,7 @@ def change_kernel(unary, view, scale, cost, weight, current, proposal, offsets, 
 
 @cuda_kernel
 def choose_kernel(current, proposal, parent, change, counts):
-    """Let `there` be the fusion; counts: how many labels it has from either side."""
+    """Turn `proposal` into the fusion; counts: the number of labels from `current` and from `proposal`."""
     kept = np.int64(0)
     taken = np.int64(0)
     i = np.int64(cuda.grid(1))
@@ -133,7 +132,7 @@ def choose_kernel(current, proposal, parent, change, counts):
 
 @cuda_kernel
 def table_kernel(view, tiles, tile, label, table, counts):
-    """Labels through a table; counts[0]: how many pixels change, added to what is there."""
+    """Map labels through a table, and add the number of changed pixels to counts[0]."""
     runs = runs_of(view)
     changed = np.int64(0)
     run = first_run()
@@ -153,14 +152,14 @@ def table_kernel(view, tiles, tile, label, table, counts):
 
 
 def map_labels(problem, label, table: np.ndarray) -> int:
-    """Put every pixel's label through a table; how many change.  Cells outside the grid keep theirs."""
+    """Map every pixel's label through a table; returns the number of changes.  Cells outside the grid keep theirs."""
     (counts,) = allocate((1, np.int64), zero=True)
     problem.launch(table_kernel, problem.view, *problem.tiling, label, upload(table.astype(np.int32)), counts)
     return int(download(counts)[0])
 
 
 def fuse(problem, current, proposal) -> tuple[int, int]:
-    """Turn `there` into the fusion; how many labels it has from `here` and from `there` where these differ."""
+    """Turn `proposal` into the fusion; returns the number of labels from `current` and `proposal` where they differ."""
     (parent,) = allocate((current.size, np.int32))
     change, counts = allocate((current.size, np.int64), (2, np.int64), zero=True)
     energy = (problem.cost, problem.weight)
@@ -174,7 +173,7 @@ def fuse(problem, current, proposal) -> tuple[int, int]:
 
 
 def kernels():
-    """Every kernel, with argument types it is launched with."""
+    """Every kernel, with argument types of its launches."""
     view, tiles, label = int64[::1], types.UniTuple(int32, 3), int32[::1]
     listed = [
         ("differ", differ_kernel, (label, label, label, view)),

@@ -1,8 +1,7 @@
-"""Kernels that walk over all pixels once: ranges of values, weights into tiles, labels in and out, energies.
+"""Kernels that visit all pixels once: value ranges, weights into tiles, labels in and out, energies.
 
-A `view` says where the numbers of a caller's array lie and which of them count: data[start + item * s0 + z * s1 + ...]
-for all items and a box of pixels.  A warp walks along runs of 32 pixels of a line.
-"""
+A `view` describes the layout of a caller's array, and a `box` also a part of it: data[start + item * s0 + z * s1 + ...]
+for all items and a box of pixels.  A warp walks along runs of 32 pixels of a line."""
 
 import numpy as np
 from numba import float64, int32, int64, types, uint8, uint32
@@ -11,10 +10,10 @@ from gridcut.cuda.pixel_kernels import units, warp_max, warp_sum
 from gridcut.device.cuda import cuda, cuda_kernel, device_function
 from gridcut.multilabel.moves_cuda import DEPTH, HEIGHT, LABELS, WIDTH, cell_of, unary_cost, unary_index
 
-# Places in a box: start, strides of items, z, y, x; items; first pixel and lengths of the box.
+# Positions in a box: start; strides of items, z, y, x; number of items; first pixel (z, y, x); lengths (z, y, x).
 BOX_ORIGIN, BOX_ITEM_STEP, BOX_STEP_Z, BOX_STEP_Y, BOX_STEP_X, BOX_ITEMS, BOX_LOW, BOX_LENGTH = 0, 1, 2, 3, 4, 5, 6, 9
 BOX_SIZE = 12
-VOTE_COPIES = 64  # of the counters of votes, so that not all wait for one
+VOTE_COPIES = 64  # copies of the vote counters, to spread the atomic additions
 
 
 @device_function
@@ -42,7 +41,7 @@ def run_step():
 
 @device_function
 def pixel_of_run(view, run):
-    """(z, y, x) of this lane in a run of the grid; x may lie beyond the line."""
+    """(z, y, x) of this lane in a run of the grid; x may be past the end of the line."""
     line, x = run_at(run, view[WIDTH])
     return line // view[HEIGHT], line % view[HEIGHT], x
 
@@ -54,9 +53,9 @@ def runs_of(view):
 
 @cuda_kernel
 def range_kernel(data, box, found, bad):
-    """found[0]: the largest -value, found[1]: the largest value; bad[0]: whether one is not finite.
+    """found[0]: the largest -value, found[1]: the largest value; bad[0]: 1 if a value is not finite.
 
-    found[2] is 0, and found[3] the least number that has an opposite.
+    found[2] must be 0, and found[3] the lowest value whose negative can be represented.
     """
     low, high, zero, least = found[0], found[1], found[2], found[3]
     is_bad = False
@@ -85,7 +84,7 @@ def range_kernel(data, box, found, bad):
 
 @cuda_kernel
 def weight_kernel(data, box, scale, k, offset, tiles, tile, arcs, weight):
-    """Add an array of weights to those of arc k and, at the far end, of its opposite; both come zeroed at first."""
+    """Add an array of weights to those of arc k and, at the far end, of the opposite arc.  `weight` starts as zeros."""
     height, width = box[BOX_LENGTH + 1], box[BOX_LENGTH + 2]
     runs = box[BOX_LENGTH] * height * ((width + 31) // 32)
     run = first_run()
@@ -103,7 +102,7 @@ def weight_kernel(data, box, scale, k, offset, tiles, tile, arcs, weight):
 
 @cuda_kernel
 def cheapest_kernel(unary, view, scale, tiles, tile, label):
-    """The cheapest label of each pixel, the first of several."""
+    """The cheapest label of each pixel, the first one on ties."""
     runs = runs_of(view)
     run = first_run()
     while run < runs:
@@ -122,7 +121,7 @@ def cheapest_kernel(unary, view, scale, tiles, tile, label):
 
 @cuda_kernel
 def votes_kernel(view, tiles, tile, label, votes):
-    """votes[i * COPIES + ...]: how many pixels have label i, in parts."""
+    """votes[i * VOTE_COPIES + ...]: partial counts of the pixels with label i."""
     runs = runs_of(view)
     run = first_run()
     while run < runs:
@@ -150,7 +149,7 @@ def start_kernel(data, box, view, tiles, tile, label):
 
 @cuda_kernel
 def paid_kernel(unary, view, scale, tiles, tile, label, paid):
-    """What the labels cost the pixels by themselves."""
+    """The unary cost of every pixel's label."""
     runs = runs_of(view)
     run = first_run()
     while run < runs:
@@ -164,7 +163,7 @@ def paid_kernel(unary, view, scale, tiles, tile, label, paid):
 
 @cuda_kernel
 def energy_kernel(view, cost, weight, label, paid, offsets, tiles, tile, total):
-    """total[0]: the energy of the labelling, added to what is there."""
+    """Add the energy of the labelling to total[0]."""
     runs = runs_of(view)
     arcs = offsets.size // 3
     own = np.int64(0)
@@ -190,7 +189,7 @@ def energy_kernel(view, cost, weight, label, paid, offsets, tiles, tile, total):
 
 @cuda_kernel
 def unary_sum_kernel(unary, view, tiles, tile, label, partial):
-    """What the labels cost the pixels by themselves, as floats, summed by every warp: added up in one order always."""
+    """Sum of the labels' unary costs as floats, one partial sum per warp, so that the order is always the same."""
     runs = runs_of(view)
     total = 0.0
     run = first_run()
@@ -208,7 +207,7 @@ def unary_sum_kernel(unary, view, tiles, tile, label, partial):
 
 @cuda_kernel
 def edge_sum_kernel(data, box, offset, cost, labels, tiles, tile, label, partial):
-    """The same for what they cost the edges along one offset."""
+    """The same for the costs of the edges along one offset."""
     height, width = box[BOX_LENGTH + 1], box[BOX_LENGTH + 2]
     runs = box[BOX_LENGTH] * height * ((width + 31) // 32)
     total = 0.0
@@ -243,7 +242,7 @@ def labels_kernel(view, tiles, tile, label, out):
 
 @cuda_kernel
 def copy_kernel(sets, kept):
-    """A copy."""
+    """Copy `sets` to `kept`."""
     i = np.int64(cuda.grid(1))
     while i < kept.size:
         kept[i] = sets[i]
@@ -251,7 +250,7 @@ def copy_kernel(sets, kept):
 
 
 def kernels():
-    """Every kernel, with argument types it is launched with."""
+    """Every kernel, with argument types of its launches."""
     listed = []
     view, tiles, label = int64[::1], types.UniTuple(int32, 3), int32[::1]
     for data, found, number in ((int32[::1], int64[::1], int32[::1]), (float64[::1], float64[::1], int64[::1])):

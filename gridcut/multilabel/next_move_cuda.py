@@ -1,20 +1,20 @@
-"""Between two cuts: the kernel that ends a move, chooses the next one and builds it, without asking the host.
+"""Between two cuts: the kernel that completes a move, selects the next one and builds it, without the host.
 
-    flood      the pixels that change, tile after tile until nothing is added anywhere   (flood.py)
-    change     their labels, if the energy falls; it does by the excess that is left
-    choose     the next move that could find something new
-    build      its capacities; if no pixel gains by the new label alone, it is over already: choose again
+    flood      find the pixels that change, over all tiles until no tile adds any   (flood_cuda.py)
+    change     assign their labels, if the energy falls; the remaining excess shows by how much
+    choose     select the next move that could lower the energy
+    build      write its capacities; if no pixel gains by the new label alone, the move is done: choose again
 
-A cooperative launch.  While the cut is not solved, and when all is done, it does nothing; so cuts and turns are
-launched by turns, as many as one likes.  A move is a pair (first, second) as in gridcut/multilabel/moves.py.
+A cooperative launch.  The kernel returns immediately if the current cut is unsolved or the descent has converged.  Cuts
+and this kernel can therefore be enqueued alternately, any number in advance.  A move is a pair (first, second) as in
+gridcut/multilabel/moves.py.
 
     moves[2 i], moves[2 i + 1]    move i of a cycle
-    seen[i]                       how many changes there had been when it was made last, or -1
+    seen[i]                       number of changes when move i was made last, or -1
     touched[label]                the last change at or next to a pixel of the label (swaps)
-    records[5 i ...]              what was done: move, cycle, change of the energy, changed pixels, place in `sets`
-    sets[s * n * 32 + t * 32 + row]    the pixels that a move changed, a bit each
-    control                       see the names below
-"""
+    records[5 i ...]              a finished move: index, cycle, change of the energy, changed pixels, slot in `sets`
+    sets[s * n * 32 + t * 32 + row]    the pixels that a move changed, one bit each; one slot s per launch
+    control                       see the names below"""
 
 from functools import cache
 
@@ -40,20 +40,21 @@ from gridcut.tiles.tile_kernels import COUNTS, DONE, ROUNDS, TIMES, Shape
 from gridcut.tiles.tile_search import NONE
 
 THREADS = 32 if SIMULATED else 256
-# Places in `control`: moves of a cycle, the next of them, cycles begun and allowed (-1: any number), the move that is
-# being solved (-1: none), changes so far, moves without one since the last, whether all is done; records and room for
-# them; rounds of all cuts; of the move at hand: change of the energy, changed pixels, whether any is left, whether any
-# pixel gains; three flags of the flood, used in rotation.
+# Positions in `control`.  Of the descent: number of moves in a cycle; index of the next move; cycles started; last
+# cycle (-1: no limit); the move that is being solved (-1: none); changes so far; consecutive moves without a change; whether
+# the descent has converged; number of records and their limit; rounds of all cuts.  Of the current move: its remaining
+# excess; in a swap, the energy of the present labels minus that of `first` everywhere; number of changed pixels;
+# whether any pixel gains; rounds of its cut; three flags of the flood, used in rotation.
 MOVES, NEXT, CYCLE, CYCLE_LIMIT, ACTIVE, CHANGES, UNCHANGED, FINISHED, RECORDS, RECORD_CAPACITY, CUT_ROUNDS = range(11)
 UNROUTED, CURRENT_COST, CHANGED, HAS_GAINS, CURRENT_ROUND, FLAGS = 11, 12, 13, 14, 15, 16
-NANOSECONDS = 19  # nanoseconds of relabeling, discharging, turns
+NANOSECONDS = 19  # three entries: relabeling, discharging, this kernel
 CONTROL_SIZE = 32
 RECORD_SIZE = 5
 
 
 @device_function
 def is_up_to_date(i, moves, seen, touched, control):
-    """Whether a move would find the same pixels and neighbours as the last time."""
+    """Whether nothing that affects a move has changed since it was made last."""
     known = seen[i]
     if known < 0:
         return False
@@ -64,7 +65,7 @@ def is_up_to_date(i, moves, seen, touched, control):
 
 @device_function
 def choose_next(moves, seen, touched, control):
-    """Let the next move that is not settled be the active one; FINISHED if there is none, or no more is allowed."""
+    """Activate the next move that is not up to date; set FINISHED if there is none, or at the cycle limit."""
     count = control[MOVES]
     i = control[NEXT]
     while True:
@@ -87,7 +88,7 @@ def choose_next(moves, seen, touched, control):
 
 @device_function
 def record_move(slot, seen, control, records):
-    """Write down what the active move did."""
+    """Append a record of the active move."""
     changed = control[CHANGED]
     if changed > 0:
         control[CHANGES] += 1
@@ -118,12 +119,12 @@ def make_next_move_kernel(shape: Shape):
         unary, view, scale, cost, weight, label, paid, flow, excess, residual, bits, counts, times,
         moves, seen, touched, control, records, sets, slot, tiles,
     ):  # fmt: skip
-        """End a move whose cut is solved, and build the next."""
+        """Complete a move whose cut is solved, and build the next one."""
         offset = cuda.const.array_like(offsets)
         if cuda.grid(1) == 0:
             control[CURRENT_ROUND] = counts[ROUNDS]
             if slot == 0:
-                control[RECORDS] = 0  # the host has read them
+                control[RECORDS] = 0  # the host has read them: slot 0 starts a new series of launches
         if counts[DONE] == 0 or control[FINISHED] != 0:
             return
         started = nanoseconds()
@@ -133,7 +134,7 @@ def make_next_move_kernel(shape: Shape):
         lane, warp, warps = np.int32(thread & 31), np.int32(thread >> 5), np.int32(threads >> 5)
         active = control[ACTIVE]
         if active < 0:
-            grid_sync()  # so that all have read what is about to change
+            grid_sync()  # every thread has read control[ACTIVE] before thread 0 changes it
         else:
             first, second = moves[2 * active], moves[2 * active + 1]
             unrouted = np.int64(0)
@@ -186,7 +187,7 @@ def make_next_move_kernel(shape: Shape):
                 if lane == 0 and count > 0:
                     cuda.atomic.add(control, CHANGED, count)
                 if thread == 0:
-                    # The next flood begins with flag 0.
+                    # The next flood starts with flag 0.
                     for j in range(3):
                         control[FLAGS + j] = 0
             grid_sync()
@@ -247,7 +248,7 @@ def make_next_move_kernel(shape: Shape):
 
 
 def kernels():
-    """The kernel for some neighbourhoods, with argument types it is launched with."""
+    """The kernel for some neighbourhoods, with argument types of its launches."""
     listed = []
     for connectivity, unary, number in ((4, int32, int32), (4, float64, int64), (26, int32, int32)):
         flat = 2 if connectivity in (4, 8) else 3

@@ -1,8 +1,7 @@
-"""An energy of several labels on a GPU: checked, weights in tiles and integers, unary costs where the caller left them.
+"""A multi-label energy on a GPU: checked, with integer weights in tiles; unary costs are read from the caller's array.
 
-Arrays on the host are copied to the GPU first, and checked there like those that lie there already.  What is wrong
-with a value is found on the host, by gridcut/multilabel/validation.py, for the message.
-"""
+Arrays on the host are copied to the GPU first, and checked there like arrays that are already on it.  For the error
+message, invalid values are located on the host, by gridcut/multilabel/validation.py."""
 
 import math
 from functools import cached_property
@@ -46,18 +45,20 @@ from gridcut.multilabel.validation import (
 )
 from gridcut.tiles.tile_layout import fits, make_tile_layout, to_image
 
-MAX_SUM_BLOCKS = 264  # blocks that leave partial sums for the host to add
-RANGE_SIZE = 4  # numbers that range_kernel reads and leaves
+MAX_SUM_BLOCKS = 264  # blocks that write partial sums, which the host adds
+RANGE_SIZE = 4  # entries of `found` in range_kernel
 MAX_INT64 = np.iinfo(np.int64).max
-MAX_EXPONENT = 1000  # of exponents of two that a float has
+MAX_EXPONENT = 1000  # keeps 2^exponent a normal float
 
 
 class DeviceProblem:
-    """A checked energy of at least one pixel, and what kernels need to know of it.
+    """A checked energy of at least one pixel, in the form that kernels read.
 
-    arguments   what the caller passed
-    unary       a flat window of the costs; view, scale: see moves.py, and `units` in gridcut/cuda/pixel_kernels.py
-    weight, cost, number, unit      as in gridcut/multilabel/moves_cuda.py and border.LabelProblem
+    arguments   the arguments of the caller
+    unary       flat window of the caller's costs
+    view        see moves_cuda.py
+    scale       see `units` in gridcut/cuda/pixel_kernels.py
+    weight, cost, number, unit      as in moves_cuda.py and validation.LabelProblem
     """
 
     def __init__(self, unary, weights, label_cost, *, metric: bool):
@@ -76,7 +77,7 @@ class DeviceProblem:
         self.library = costs.library if isinstance(costs, DeviceArray) else None
         self.layout = make_layout(self.shape, [offset for offset, _ in given])
         if not fits(self.layout.offsets):
-            raise ValueError("weights: device='cuda' takes edges to direct neighbours only; use device='cpu'")
+            raise ValueError("weights: device='cuda' supports edges to direct neighbours only; use device='cpu'")
         self.tiles = make_tile_layout(1, self.shape, self.layout.offsets)
         costs = _Flat(costs)
         flat = {offset: _Flat(weight) for offset, weight in given}
@@ -106,9 +107,9 @@ class DeviceProblem:
         self._load_weights(flat, units)
 
     def _value_ranges(self, boxes) -> list[tuple]:
-        """The largest of -values and of values in boxes of arrays; None if some cost is infinite.
+        """The largest -value and the largest value in each box; None if a unary cost is infinite.
 
-        looks: (array, first pixel of the box, its lengths, items) each.  One copy there and one back for all.
+        boxes   (array, first pixel of the box, its lengths, number of items) each; one round trip to the GPU for all
         """
         rows = np.zeros((len(boxes), BOX_SIZE + RANGE_SIZE + 1), np.int64)
         reals = [array.dtype.kind == "f" for array, *_ in boxes]
@@ -128,7 +129,7 @@ class DeviceProblem:
                 launch(range_kernel, *grid, array.data, row[:BOX_SIZE], found, row[BOX_SIZE + RANGE_SIZE :])
         rows = download(memory).reshape(rows.shape)
         if rows[:, -1].any():
-            self.on_host()  # raises for all that is not finite, but for such costs
+            self.on_host()  # raises for all other values that are not finite
             return None
         ranges = [
             row[BOX_SIZE:-1].view(np.float64) if real else row[BOX_SIZE:-1]
@@ -140,19 +141,19 @@ class DeviceProblem:
         ]
 
     def _raise_host_error(self) -> None:
-        """Raise what the host says of a value that may not be."""
+        """Raise the error that validation on the host finds for an invalid value."""
         self.on_host()
-        raise AssertionError("the GPU sees a bad value, the host none")
+        raise AssertionError("the GPU found an invalid value, validation on the host none")
 
     def _load_weights(self, flat: dict, units) -> None:
-        """Weights into tiles."""
+        """Write the weights into tiles."""
         cells, arcs = self.tiles.cells, self.tiles.arcs
         (self.weight,) = allocate((cells * arcs, self.number), zero=True)
         self.offsets = upload(np.array(self.tiles.offsets, np.int32).reshape(-1))
-        self._edges = []  # of each offset, what kernels that walk along its edges need
+        self._edges = []  # of each offset: launch grid, data, box and step for kernels that visit its edges
         for offset, weight in flat.items():
             if offset not in self.layout.offsets:
-                continue  # longer than the grid
+                continue  # an offset longer than the grid has no edges
             k = self.layout.arc(offset)
             place, _ = ends(self.shape, (offset,))
             lengths = [s.stop - s.start for s in place]
@@ -160,7 +161,7 @@ class DeviceProblem:
             step = tuple(np.int32(i) for i in self.tiles.offsets[k])
             self._edges.append((grid_for(_run_count(lengths), 1, 1, MAX_SUM_BLOCKS), weight.data, box, step))
             if units.unary_power is not None and units.weight_power is None:
-                continue  # labels cost nothing
+                continue  # all costs of labels are 0
             scale = _scale_factor(units.weight_power)
             arguments = (weight.data, box, scale, np.int32(k), step, *self.tiling, np.int32(arcs), self.weight)
             launch(weight_kernel, *grid_for(_run_count(lengths), 1, 1), *arguments)
@@ -176,16 +177,16 @@ class DeviceProblem:
         return check_labels(unary, weights, label_cost, metric=metric)
 
     def host_arguments(self) -> tuple:
-        """What the caller passed, on the host."""
+        """The caller's arguments, on the host."""
         unary, weights, label_cost = self.arguments
         return to_host(unary), {o: to_host(w) for o, w in weights.items()}, to_host(label_cost)
 
     def launch(self, kernel, *args) -> None:
-        """A kernel over all pixels."""
+        """Launch a kernel over all pixels."""
         launch(kernel, *grid_for(_run_count(self.shape), 1, 1), *args)
 
     def launch_flat(self, kernel, *args) -> None:
-        """A kernel over all cells."""
+        """Launch a kernel over all cells."""
         (blocks, _, _), threads = grid_for(self.tiles.count * 32, 1, 1)
         launch(kernel, blocks, threads, *args)
 
@@ -196,13 +197,13 @@ class DeviceProblem:
         return label
 
     def votes(self) -> np.ndarray:
-        """At how many pixels each label is the cheapest."""
+        """Number of pixels at which each label is the cheapest."""
         (votes,) = allocate((self.count * VOTE_COPIES, np.int32), zero=True)
         self.launch(votes_kernel, self.view, *self.tiling, self.cheapest(), votes)
         return download(votes).reshape(self.count, VOTE_COPIES).sum(1, dtype=np.int64)
 
     def check_start(self, start):
-        """The labelling to begin with, in tiles; the cheapest label of each pixel when none is given."""
+        """The initial labelling, in tiles; the cheapest label of each pixel if `start` is None."""
         if start is None:
             return self.cheapest()
         if not on_device(start):
@@ -226,7 +227,7 @@ class DeviceProblem:
         return int(download(total)[0])
 
     def float_energy(self, label) -> float:
-        """What `energy_of` says of the caller's arrays, but for the order of its sums."""
+        """`energy_of` for the caller's arrays, except for the order of summation."""
         label_cost = self.arguments[2]
         cost = check_cost(None if label_cost is None else to_host(label_cost), self.count)
         cost = upload(cost.astype(np.float64))
@@ -251,18 +252,18 @@ class DeviceProblem:
         return out
 
     def pixels_of(self, words: np.ndarray) -> np.ndarray:
-        """Numbers of the pixels whose bits are set: one word a row of a tile, on the host."""
+        """Indices of the pixels whose bits are set; `words`, on the host, has one word per row of a tile."""
         bits = np.unpackbits(words.view(np.uint8), bitorder="little").reshape(-1, 1024)
         return np.flatnonzero(to_image(self.tiles, bits))
 
     def has_memory_for_flows(self) -> bool:
-        """Whether there is room for the flows of all labels, and as much again."""
+        """Whether the GPU has twice the memory that the flows of all labels need."""
         needed = self.count * self.tiles.cells * (self.tiles.arcs // 2) * np.dtype(self.number).itemsize
         return 2 * needed < free_bytes()
 
 
 class _Flat:
-    """An array on the GPU with strides for kernels; one on the host is copied there."""
+    """An array on the GPU with strides for kernels; host arrays are copied to the GPU."""
 
     def __init__(self, array):
         self.shape, self.dtype, self.ndim = array.shape, array.dtype, array.ndim
@@ -280,7 +281,7 @@ class _Flat:
         return (item, *(0,) * (3 - axes), *self.strides[len(self.strides) - axes :])
 
     def box(self, low, lengths, items: int = 1) -> np.ndarray:
-        """See gridcut/multilabel/label_kernels_cuda.py."""
+        """A box as described in label_kernels_cuda.py."""
         axes = len(lengths)
         lead = 3 - axes
         box = (self.start, *self.strides4(axes), items, *(0,) * lead, *low, *(1,) * lead, *lengths)
@@ -289,7 +290,7 @@ class _Flat:
 
 
 def _as_array(name: str, value):
-    """An array on the host or on a GPU, of a kind that kernels read."""
+    """An array on the host or on a GPU, of a dtype that kernels read."""
     if on_device(value):
         array = as_device_array(name, value)
         if array.dtype.kind == "b":
@@ -308,5 +309,5 @@ def _run_count(lengths) -> int:
 
 def _scale_factor(power: int | None) -> np.float64:
     """What floats are multiplied with; 0: integers."""
-    # Weights beyond that are all zero, or nothing beside the unary costs.
+    # Beyond that, weights are all zero, or negligible compared with the unary costs.
     return np.float64(0 if power is None else math.ldexp(1.0, max(-MAX_EXPONENT, min(power, MAX_EXPONENT))))
