@@ -98,7 +98,7 @@ class DeviceDescent:
         counts = np.zeros(COUNTS, np.int32)
         counts[DONE] = 1
         overwrite(self._solver.counts, counts)
-        rounds, launches, pairs, seen = self._launches(len(moves), remember=moves[0][0] < 0)
+        rounds, launches, pairs, seen = self._launches(len(moves), keep_flow=moves[0][0] < 0)
         overwrite(pairs, np.array(moves, np.int32).reshape(-1))
         overwrite(seen, np.array([self._seen.get(move, -1) for move in moves], np.int32))
         push = rounds.discharge
@@ -118,17 +118,17 @@ class DeviceDescent:
         self.kernel_seconds += report[next_move.NANOSECONDS :][:3] / 1e9
         self._seen.update(zip(moves, download(seen).tolist(), strict=True))
 
-    def _launches(self, count: int, remember: bool):
-        """For `count` moves: rounds of a cut, launches of the kernel between cuts, and its arrays `moves` and `seen`."""
+    def _launches(self, count: int, keep_flow: bool):
+        """For `count` moves: rounds of a cut, launches of the kernel between cuts, its arrays `moves` and `seen`."""
         if count in self._prepared:
             return self._prepared[count]
         problem, solver, tiles = self.problem, self._solver, self._layout
         if self._flow is None:
-            remember = remember and problem.has_memory_for_flows()
-            size = problem.count * tiles.cells * (tiles.arcs // 2) if remember else 1
+            keep_flow = keep_flow and problem.has_memory_for_flows()
+            size = problem.count * tiles.cells * (tiles.arcs // 2) if keep_flow else 1
             (self._flow,) = allocate((size, problem.number), zero=True)
             view = problem.view_on_host.copy()
-            view[KEEP_FLOW] = remember
+            view[KEEP_FLOW] = keep_flow
             self._view = upload(view)
         pairs, seen = allocate((2 * count, np.int32), (count, np.int32))
         with refusing():
@@ -138,12 +138,12 @@ class DeviceDescent:
         control, records = self._report[: next_move.CONTROL_SIZE], self._report[next_move.CONTROL_SIZE :]
         arguments = (problem.unary, self._view, problem.scale, problem.cost, problem.weight, *own, solver.times)
         arguments += (pairs, seen, self._touched, control, records, self._sets)
-        place = problem.tiling[0]
-        max_blocks = most_blocks(kernel, (*arguments, np.int32(0), place), next_move.THREADS)
+        tile_counts = problem.tiling[0]
+        max_blocks = most_blocks(kernel, (*arguments, np.int32(0), tile_counts), next_move.THREADS)
         pixel_blocks = -(-tiles.count * 32 * 32 // next_move.THREADS)
         blocks = min(max_blocks, pixel_blocks, BLOCKS_PER_MULTIPROCESSOR * multiprocessors())
         slots = range(LAUNCHES_AHEAD)
-        launches = [prepare(kernel, blocks, next_move.THREADS, *arguments, np.int32(i), place) for i in slots]
+        launches = [prepare(kernel, blocks, next_move.THREADS, *arguments, np.int32(i), tile_counts) for i in slots]
         self._prepared[count] = rounds, launches, pairs, seen
         return self._prepared[count]
 

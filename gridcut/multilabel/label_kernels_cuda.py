@@ -57,7 +57,7 @@ def range_kernel(data, box, found, bad):
 
     found[2] must be 0, and found[3] the lowest value whose negative can be represented.
     """
-    low, high, zero, least = found[0], found[1], found[2], found[3]
+    low, high, zero, lowest = found[0], found[1], found[2], found[3]
     is_bad = False
     depth, height, width = box[BOX_LENGTH], box[BOX_LENGTH + 1], box[BOX_LENGTH + 2]
     runs = box[BOX_ITEMS] * depth * height * ((width + 31) // 32)
@@ -72,7 +72,7 @@ def range_kernel(data, box, found, bad):
             if value - value != 0:
                 is_bad = True
             else:
-                low, high = max(low, -max(value, least)), max(high, value)
+                low, high = max(low, -max(value, lowest)), max(high, value)
         run += run_step()
     if is_bad:
         bad[0] = 1
@@ -109,11 +109,11 @@ def cheapest_kernel(unary, view, scale, tiles, tile, label):
         z, y, x = pixel_of_run(view, run)
         if x < view[WIDTH]:
             best = np.int32(0)
-            least = unary_cost(unary, view, scale, 0, z, y, x)
+            lowest = unary_cost(unary, view, scale, 0, z, y, x)
             for i in range(1, view[LABELS]):
                 other = unary_cost(unary, view, scale, i, z, y, x)
-                if other < least:
-                    best, least = np.int32(i), other
+                if other < lowest:
+                    best, lowest = np.int32(i), other
             t, cell = cell_of(z, y, x, tiles, tile)
             label[np.int64(t) * 1024 + cell] = best
         run += run_step()

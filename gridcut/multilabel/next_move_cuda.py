@@ -41,10 +41,10 @@ from gridcut.tiles.tile_search import NONE
 
 THREADS = 32 if SIMULATED else 256
 # Positions in `control`.  Of the descent: number of moves in a cycle; index of the next move; cycles started; last
-# cycle (-1: no limit); the move that is being solved (-1: none); changes so far; consecutive moves without a change; whether
-# the descent has converged; number of records and their limit; rounds of all cuts.  Of the current move: its remaining
-# excess; in a swap, the energy of the present labels minus that of `first` everywhere; number of changed pixels;
-# whether any pixel gains; rounds of its cut; three flags of the flood, used in rotation.
+# cycle (-1: no limit); the move that is being solved (-1: none); changes so far; consecutive moves without a change;
+# whether the descent has converged; number of records and their limit; rounds of all cuts.  Of the current move: its
+# remaining excess; in a swap, the energy of the present labels minus that of `first` everywhere; number of changed
+# pixels; whether any pixel gains; rounds of its cut; three flags of the flood, used in rotation.
 MOVES, NEXT, CYCLE, CYCLE_LIMIT, ACTIVE, CHANGES, UNCHANGED, FINISHED, RECORDS, RECORD_CAPACITY, CUT_ROUNDS = range(11)
 UNROUTED, CURRENT_COST, CHANGED, HAS_GAINS, CURRENT_ROUND, FLAGS = 11, 12, 13, 14, 15, 16
 NANOSECONDS = 19  # three entries: relabeling, discharging, this kernel

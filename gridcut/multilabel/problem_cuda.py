@@ -84,8 +84,8 @@ class DeviceProblem:
         is_float = any(a.dtype.kind == "f" for a in (costs, cost, *flat.values()))
         boxes = [(costs, (0,) * axes, self.shape, self.count)]
         for offset, weight in flat.items():
-            place, _ = ends(self.shape, (offset,))
-            boxes.append((weight, [s.start for s in place], [s.stop - s.start for s in place], 1))
+            region, _ = ends(self.shape, (offset,))
+            boxes.append((weight, [s.start for s in region], [s.stop - s.start for s in region], 1))
         ranges = self._value_ranges(boxes)
         incident = 2 * float(cost.max()) * sum(max(high, 0) for _, high in ranges[1:]) if ranges else 0.0
         if ranges is None or (costs.dtype.kind == "f" and max(ranges[0]) > CLAMP_RATIO * incident):
@@ -155,9 +155,9 @@ class DeviceProblem:
             if offset not in self.layout.offsets:
                 continue  # an offset longer than the grid has no edges
             k = self.layout.arc(offset)
-            place, _ = ends(self.shape, (offset,))
-            lengths = [s.stop - s.start for s in place]
-            box = upload(weight.box([s.start for s in place], lengths))
+            region, _ = ends(self.shape, (offset,))
+            lengths = [s.stop - s.start for s in region]
+            box = upload(weight.box([s.start for s in region], lengths))
             step = tuple(np.int32(i) for i in self.tiles.offsets[k])
             self._edges.append((grid_for(_run_count(lengths), 1, 1, MAX_SUM_BLOCKS), weight.data, box, step))
             if units.unary_power is not None and units.weight_power is None:

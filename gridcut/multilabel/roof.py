@@ -165,11 +165,11 @@ def _doubled(energy: BinaryEnergy) -> tuple[Folded, int | float]:
     base = zero.sum().item()
     edges = {}
 
-    def add(d, offset, layer, place, amount):
+    def add(d, offset, layer, region, amount):
         key = (d, *offset)
         array = edges.setdefault(key, np.zeros((2, *shape), number))
         edges.setdefault(tuple(-i for i in key), np.zeros((2, *shape), number))
-        array[(layer, *place)] += amount
+        array[(layer, *region)] += amount
 
     for offset, table in energy.pairwise.items():
         p, q = ends(shape, (offset,))

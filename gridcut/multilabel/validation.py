@@ -161,10 +161,10 @@ def choose_units(shape, largest_unary, largest_weights: list, cost: np.ndarray, 
 def cheapest(unary: np.ndarray) -> np.ndarray:
     """The cheapest label of each pixel, the first one on ties: a faster argmin along the first axis."""
     labels = np.zeros(unary.shape[1:], np.int32)
-    least = unary[0].copy()
+    lowest = unary[0].copy()
     for label in range(1, len(unary)):
-        np.putmask(labels, unary[label] < least, label)
-        np.minimum(least, unary[label], out=least)
+        np.putmask(labels, unary[label] < lowest, label)
+        np.minimum(lowest, unary[label], out=lowest)
     return labels
 
 
