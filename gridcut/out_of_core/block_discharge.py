@@ -1,22 +1,21 @@
-"""One block: send its excess as far towards the sink as its surroundings allow, by augmenting paths.
+"""Discharge of one block: send its excess towards the sink, as far as the claims of its neighbours allow.
 
-A block is a range of lines.  The lines around it that its arcs lead to are loaded with it, and their cells stand for
-everything beyond: each has the region distance that its own block claims (distance.py).  Excess goes first to deficits
-of the block, then to the cells around it in the order of their claims, the nearest to the sink first.  So flow always
-goes down in distance, as push-relabel wants it between regions, and along augmenting paths inside, as [1] does:
+A block is a range of lines.  The halo, the adjacent lines that its arcs lead to, is loaded with it; each halo cell
+represents everything beyond it by the region distance that its own block claims (region_distance.py).  Excess goes to
+deficits of the block first, then to halo cells in the order of their claims, smallest first.  Flow between regions thus
+always goes down in distance, as in push-relabel; inside a block it follows augmenting paths, as in [1]:
 
         claim 2   . . w . . . . . .      lines of the block above
                  ───────▲──────────────
-                        │   ──► T        the block: first what reaches its own deficits,
-                        ●───┐            then what reaches claims 0, 1, 2, ...
+                        │   ──► T        the block: first the excess that reaches its own deficits,
+                        ●───┐            then the excess that reaches claims 0, 1, 2, ...
                  ───────────▼──────────
         claim 1   . . . . . w . . .      lines of the block below
 
-Excess that cannot reach the sink is set aside: no path will ever use it.
+Excess that cannot reach the sink is set aside, because no later path can use it.
 
 [1] Shekhovtsov, Hlaváč. "A distributed mincut/maxflow algorithm combining path augmentation and push-relabel." IJCV
-2013, algorithm ARD.  Inside: gridcut/papers/trees.
-"""
+2013, algorithm ARD.  Augmenting paths by gridcut/ibfs."""
 
 import numpy as np
 
@@ -30,7 +29,7 @@ from gridcut.out_of_core.region_distance import INFINITY
 
 @kernel
 def set_aside(excess, distance, first, last, aside):
-    """Take excess that cannot reach the sink out of the cells first..last; the least distance of the rest."""
+    """Move excess that cannot reach the sink from cells first..last to `aside`; returns the smallest other distance."""
     nearest = np.int64(INFINITY)
     for p in range(first, last):
         aside[p - first] = 0
@@ -45,7 +44,7 @@ def set_aside(excess, distance, first, last, aside):
 
 @kernel
 def incoming_capacity(residual, step, cells, room):
-    """room[i]: all that can still come into cells[i]."""
+    """room[i]: sum of the residual capacities into cells[i]."""
     arcs = len(step)
     for i in range(cells.size):
         total = np.int64(0)
@@ -55,9 +54,9 @@ def incoming_capacity(residual, step, cells, room):
 
 
 class Boundary:
-    """The lines loaded around a block: their cells, and the arcs that lead on to lines that are not loaded.
+    """The halo of a block: its cells, and the arcs from them to lines that are not loaded.
 
-    low, high   how many lines there are before and after the block
+    low, high   number of halo lines before and after the block
     """
 
     def __init__(self, grid: Grid, low: int, high: int):
@@ -78,22 +77,23 @@ class Boundary:
         self._saved = [out.copy() for out in self._outgoing]
 
     def remove_outgoing(self) -> None:
-        """Take the arcs that lead on out of the grid."""
+        """Set the residual capacities of arcs to lines that are not loaded to 0."""
         for out in self._outgoing:
             out[...] = 0
 
     def restore_outgoing(self) -> None:
+        """Restore the capacities that `remove_outgoing` has set to 0."""
         for out, saved in zip(self._outgoing, self._saved, strict=True):
             out[...] = saved
 
     def claims(self, distance) -> np.ndarray:
-        """Cells around the block that can reach the sink, by ascending claim."""
+        """Halo cells that can reach the sink, by ascending claim."""
         cells = np.concatenate([begin + np.flatnonzero(distance[begin:end] < INFINITY) for begin, end in self.ranges])
         return cells[np.argsort(distance[cells], kind="stable")]
 
 
 def solve_inside(grid: Grid, low: int, high: int) -> dict:
-    """Maximum flow among the lines of a block alone; the lines around it change too, and are to be thrown away."""
+    """Maximum flow within a block, ignoring its halo, whose state becomes invalid; returns statistics."""
     layout = grid.layout
     lines = [line for line, loaded in ((low, low), (layout.shape[0] - high, high)) if loaded]
     seams = Seams(grid.residual, layout, lines)
@@ -107,9 +107,9 @@ def solve_inside(grid: Grid, low: int, high: int) -> dict:
 
 
 def discharge(grid: Grid, boundary: Boundary, distance) -> dict:
-    """Send excess of the block down; changes the block and the lines around it.  Statistics of the searches.
+    """Send the excess of a block to its deficits and its halo; changes both, and returns statistics of the searches.
 
-    distance   of the block's cells, and the claims of those around it
+    distance   distances of the block's cells, and claims of the halo cells
     """
     excess, residual, layout = grid.excess, grid.residual, grid.layout
     first, last = boundary.first, boundary.last
@@ -122,8 +122,8 @@ def discharge(grid: Grid, boundary: Boundary, distance) -> dict:
     for begin, end in boundary.ranges:
         excess[begin:end] = 0
     room = np.empty(cells.size, excess.dtype)
-    run = Run(excess, residual, layout, None, gathers=False)  # demands must stay around the block
-    nearest = np.searchsorted(claims, nearest)  # claims below the least distance: nothing reaches those beyond
+    run = Run(excess, residual, layout, None, gathers=False)  # demands must stay in the halo
+    nearest = np.searchsorted(claims, nearest)  # smaller claims are one level
     levels = [nearest, *(nearest + 1 + np.flatnonzero(np.diff(claims[nearest:]))), cells.size]
     for i, (begin, end) in enumerate(zip([0, *levels[:-1]], levels, strict=True)):
         part = slice(begin, end)

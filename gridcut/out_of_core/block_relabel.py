@@ -1,9 +1,9 @@
-"""Global relabeling over blocks: exact region distances from the bits on disk, a block at a time.
+"""Global relabeling over blocks: exact region distances from the bits on disk, one block at a time.
 
-Only the distances along the borders between blocks are kept.  Blocks are searched by turns, down the grid and up again,
-each from what its neighbours claim, until no claim changes; a block whose surroundings have not changed is not read
-again.  Claims start as FAR and come down to the true distances, as in the Bellman-Ford algorithm.
-"""
+Only the distances along the boundaries of the blocks are stored: the claims of a block, which its neighbours read.
+Blocks are searched alternately down and up the grid, each from the claims of its neighbours, until no claim changes.  A
+block whose neighbours' claims have not changed is not read again.  Claims start at INFINITY and decrease to the true
+distances, as in the Bellman-Ford algorithm."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from gridcut.out_of_core.store import Store
 
 
 class Block(NamedTuple):
-    """Lines first..last, and low..high with those around them that arcs lead to."""
+    """Lines first..last, and low..high with the halo."""
 
     first: int
     last: int
@@ -24,18 +24,18 @@ class Block(NamedTuple):
 
 
 class SearchResult(NamedTuple):
-    """A search of one block: the distances of all cells of lines low..high, those around the block as claimed."""
+    """Result of a search: the distances of all cells of lines low..high; those of the halo are claims."""
 
     layout: Layout
     bits: np.ndarray
     distance: np.ndarray
-    active: int  # cells of the block with excess that can reach the sink
+    active: int  # number of the block's cells with excess that can reach the sink
 
 
 class Relabeling:
-    """Distances along the borders of some blocks, and which blocks have work.
+    """Distances along the boundaries of the blocks, and the active cells of each.
 
-    active[i]   cells of block i with excess that can reach the sink
+    active[i]   number of cells of block i with excess that can reach the sink
     """
 
     def __init__(self, store: Store, strips: list[tuple[int, int]]):
@@ -43,7 +43,7 @@ class Relabeling:
         lines = [(store.bounds[begin], store.bounds[end]) for begin, end in strips]
         self.blocks = [Block(first, last, *store.with_halo(first, last)) for first, last in lines]
         self._boundary_cells = store.halo_width * store.layout.stride[0]
-        # By the line at which two blocks meet: what the lines before and after it claim.
+        # Keyed by the line at which two blocks meet: the claims of the lines before and after it.
         unreached = np.full(self._boundary_cells, INFINITY, np.int32)
         self._before = {block.last: unreached.copy() for block in self.blocks[:-1]}
         self._after = {block.last: unreached.copy() for block in self.blocks[:-1]}
@@ -51,7 +51,7 @@ class Relabeling:
         self.searches = 0
 
     def run(self) -> None:
-        """Find all distances."""
+        """Search blocks until all distances are exact."""
         dirty = set(range(len(self.blocks)))
         down = True
         while dirty:
@@ -66,13 +66,13 @@ class Relabeling:
             down = not down
 
     def cells(self, i: int, layout: Layout) -> tuple[int, int]:
-        """Where the cells of a block begin and end in the layout of its surroundings."""
+        """First cell of a block, and the end of its cells, in the layout of lines low..high."""
         first, last, low, _ = self.blocks[i]
         stride = layout.stride[0]
         return layout.head + (first - low) * stride, layout.head + (last - low) * stride
 
     def claims_around(self, i: int, layout: Layout) -> np.ndarray:
-        """FAR everywhere but around the block, where its neighbours' claims stand."""
+        """Distances that are INFINITY everywhere except in the halo, which has the claims of the neighbours."""
         block = self.blocks[i]
         distance = np.full(layout.size, INFINITY, np.int32)
         begin, end = self.cells(i, layout)
@@ -83,7 +83,7 @@ class Relabeling:
         return distance
 
     def search(self, i: int, bits=None) -> SearchResult:
-        """The distances in a block from what its neighbours claim; bits: None: those on disk."""
+        """Compute the distances in a block from its neighbours' claims; bits: None reads them from disk."""
         block = self.blocks[i]
         layout = self.store.layout_of(block.low, block.high)
         bits = self.store.read_bits(block.low, block.high) if bits is None else bits
@@ -92,16 +92,16 @@ class Relabeling:
         return SearchResult(layout, bits, distance, search(bits, layout, *self.cells(i, layout), distance))
 
     def boundary_distances(self, i: int, found: SearchResult) -> tuple[np.ndarray, np.ndarray]:
-        """What the first and the last lines of a block have to claim."""
+        """The computed distances of the first and the last lines of a block."""
         begin, end = self.cells(i, found.layout)
         return found.distance[begin : begin + self._boundary_cells], found.distance[end - self._boundary_cells : end]
 
     def claimed(self, i: int) -> tuple[np.ndarray | None, np.ndarray | None]:
-        """What they do claim; None at the ends of the grid, where nobody looks."""
+        """The claims of the first and the last lines of a block; None at the ends of the grid."""
         return self._after.get(self.blocks[i].first), self._before.get(self.blocks[i].last)
 
     def claim(self, i: int, found: SearchResult) -> tuple[bool, bool]:
-        """Take a block's distances as its claims; whether those to the block before and after it have changed."""
+        """Make the distances of a block its claims; returns whether those before and after it have changed."""
         changed = []
         for new, old in zip(self.boundary_distances(i, found), self.claimed(i), strict=True):
             changed.append(old is not None and not np.array_equal(new, old))

@@ -1,8 +1,7 @@
-"""Capacities that are read some lines at a time, wherever they lie: on disk (memmap, zarr, h5py) or in memory.
+"""Capacities that are read a range of lines at a time, from disk (memmap, zarr, h5py) or from memory.
 
-A line is an index along the first axis: a row of a picture, a plane of a volume.  Grids with one axis are taken as
-pictures one pixel wide, so that their lines are short too.
-"""
+A line is an index along the first axis: a row of an image, a plane of a volume.  Grids with one axis are treated as
+images of width 1, so that their lines are short too."""
 
 import hashlib
 import mmap
@@ -17,11 +16,11 @@ from gridcut.device.arguments import plain_array, refuse_masked
 from gridcut.device.arrays import on_device
 from gridcut.methods import is_stored
 
-READ_BYTES = 1 << 26  # bytes of capacities read at a time where the block does not matter
+READ_BYTES = 1 << 26  # capacities read at a time when they are scanned independently of blocks
 
 
 class LineArray:
-    """One argument of `max_flow`, by lines; kind: the dtype its lines come in."""
+    """One argument of `max_flow`, read by lines; kind: the dtype of its lines."""
 
     def __init__(self, name: str, value):
         self.name = name
@@ -32,12 +31,16 @@ class LineArray:
         self.kind = as_capacity(name, self._value[:0] if self.ndim else self._value).dtype
 
     def lines(self, first: int, last: int) -> np.ndarray:
-        """Lines first..last, or the scalar; of memory-mapped files a view."""
+        """Lines first..last, or the scalar; a view for memory-mapped files."""
         return as_capacity(self.name, self._value[first:last] if self.ndim else self._value)
 
     def release(self) -> None:
-        """Let go of the pages of a file that reading has mapped; they count as this process's memory."""
-        if getattr(self._value, "mode", None) not in ("r", "r+", "w+"):  # else changes made in memory would be lost
+        """Release the mapped pages of a memory-mapped file, which count as memory of this process."""
+        if getattr(self._value, "mode", None) not in (
+            "r",
+            "r+",
+            "w+",
+        ):  # else changes in memory would be lost
             return
         base = self._value
         while base is not None and not isinstance(base, mmap.mmap):
@@ -47,6 +50,8 @@ class LineArray:
 
 
 class LineMask(LineArray):
+    """The mask of `max_flow`, read by lines."""
+
     def __init__(self, value):
         self.name = "mask"
         self._value = value if is_stored(value) else plain_array("mask", value)
@@ -61,10 +66,10 @@ class LineMask(LineArray):
 
 
 class Capacities:
-    """A problem by lines.
+    """A problem whose capacities are read by lines.
 
     shape, offsets   of the grid as it is solved: with at least two axes
-    given            the shape the caller's arrays have
+    given            shape of the caller's arrays
     bound            as in gridcut.core.problem.Problem
     """
 
@@ -86,7 +91,7 @@ class Capacities:
         for key, value in edges.items():
             offset = check_offset(key, len(self.given))
             if offset in self._edges:
-                raise ValueError(f"edges names the offset {offset} twice")
+                raise ValueError(f"edges contains the offset {offset} twice")
             self._edges[offset] = LineArray(f"edges[{offset}]", value)
             check_shape(f"edges[{offset}]", self._edges[offset], self.given)
         self._mask = None if mask is None else LineMask(mask)
@@ -108,11 +113,11 @@ class Capacities:
 
     @property
     def pixel_bytes(self) -> int:
-        """Bytes a pixel of all arrays that are not scalars."""
+        """Bytes per pixel of all arrays that are not scalars."""
         return sum(plane.kind.itemsize for plane in self._planes() if plane.ndim)
 
     def problem(self, first: int, last: int, as_given: bool = False) -> Problem:
-        """The problem on lines first..last alone; as_given: with the axes of the caller's arrays."""
+        """The problem restricted to lines first..last; as_given: with the axes of the caller's arrays."""
         tail = () if as_given else self._tail
         shape = (last - first, *(self.given[1:] if as_given else self.shape[1:]))
 
@@ -136,9 +141,11 @@ class Capacities:
             yield first, min(self.shape[0], first + height)
 
     def largest(self, halo_width: int) -> list:
-        """Largest capacities of source, sink and every arc, as gridcut.core.load.largest_capacities; one pass.
+        """Largest capacities of source, sink and every arc, as gridcut.core.load.largest_capacities, in one pass.
 
-        ValueError for a negative capacity or NaN.  reach: how many lines an arc leads on.
+        Raises ValueError for negative capacities and NaN.
+
+        halo_width   largest number of lines that an arc spans
         """
         total = None
         for first, last in self.ranges():
@@ -150,7 +157,7 @@ class Capacities:
         return total
 
     def digest(self) -> str:
-        """SHA-256 of everything that the minimum cut depends on; one pass."""
+        """SHA-256 of everything that the minimum cut depends on, in one pass."""
         total = hashlib.sha256(repr((self.given, list(self._edges), self._mask is not None)).encode())
         for plane in self._planes():
             total.update(f"{plane.kind} {plane.ndim}".encode())

@@ -58,7 +58,7 @@ def test_claims_that_nothing_supports_are_found(cut_in, monkeypatch):
             claims[lies] = 0
 
     monkeypatch.setattr(Relabeling, "run", run_and_lie)
-    with pytest.raises(CertificateError, match="claims to be nearer"):
+    with pytest.raises(CertificateError, match="claims a smaller distance"):
         cut.check()
     assert sum(lowered) > 0
 

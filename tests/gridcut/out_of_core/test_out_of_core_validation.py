@@ -8,14 +8,14 @@ from gridcut.device.arrays import to_host
 from gridcut.out_of_core import plan
 
 BAD = [
-    ({"memory": "4 XB"}, ValueError, "words such as '4 GB'"),
+    ({"memory": "4 XB"}, ValueError, "string such as '4 GB'"),
     ({"memory": -1}, ValueError, "positive"),
     ({"memory": float("nan")}, ValueError, "positive"),
-    ({"memory": [4]}, TypeError, "words such as '4 GB'"),
+    ({"memory": [4]}, TypeError, "string such as '4 GB'"),
     ({"memory": 2000}, ValueError, "too little"),
     ({"method": "blocks", "order": "fifo"}, TypeError, "takes memory, folder, labels; got 'order'"),
     ({"method": "blocks", "device": "cuda"}, RuntimeError, "does not run on device='cuda'"),
-    ({"labels": 3}, TypeError, "an array to be written"),
+    ({"labels": 3}, TypeError, "a writable array"),
     ({"labels": np.zeros(3, bool)}, ValueError, "bool of the grid's shape"),
     ({"method": "blocks", "mask": np.ones((60, 25))}, TypeError, "mask must be a bool array"),
     ({"method": "blocks", "mask": np.ones((6, 25), bool)}, ValueError, "mask must have the grid's shape"),
@@ -51,7 +51,7 @@ def test_solvers_and_batches_do_not_work_in_blocks():
 @pytest.mark.parametrize("words", ["2 GB", "2gb", "2000 MB", "2000000000", 2e9])
 def test_memory_in_words_and_numbers(words):
     if words == "2000000000":
-        with pytest.raises(ValueError, match="words such as"):
+        with pytest.raises(ValueError, match="string such as"):
             plan.memory_bytes(words)
     else:
         assert plan.memory_bytes(words) == 2 * 10**9
