@@ -1,21 +1,21 @@
-"""Binary energies as minimum cuts: which capacities a submodular energy becomes.
+"""Binary energies as minimum cuts: the capacities of a submodular energy.
 
-Label 1 is the source side.  So `sink` of a pixel is what label 1 costs, `source` what label 0 costs, and an
-arc p -> q of capacity f costs f when x_p = 1 and x_q = 0.
+Label 1 is the source side.  `sink` of a pixel is therefore the cost of label 1, `source` the cost of label 0, and an
+arc p -> q of capacity f costs f if x_p = 1 and x_q = 0.
 
-A pairwise table (A B / C D), rows x_p, is, for every f + b = B + C - A - D,
+A pairwise table (A B / C D), with rows x_p, is, for every f + b = B + C - A - D,
     A + (C - A - f) x_p + (B - A - b) x_q + f x_p (1 - x_q) + b (1 - x_p) x_q.
-We take f as near to C - A as 0 <= f <= B + C - A - D allows: a Potts table then becomes two equal arcs and
-nothing else.  It is a cut if and only if B + C - A - D >= 0 [1, theorem 4.1].
+f is chosen as close to C - A as 0 <= f <= B + C - A - D allows: a Potts table then becomes two equal arcs and nothing
+else.  A cut represents the table if and only if B + C - A - D >= 0 [1, theorem 4.1].
 
-A triple table is its multilinear polynomial; quadratic terms c_ij x_i x_j become arcs as above, and the cubic
-one one auxiliary pixel w [1, section 4.3]:
+A triple table is its multilinear polynomial.  Quadratic terms c_ij x_i x_j become arcs as above, and the cubic term
+needs one auxiliary pixel w [1, section 4.3]:
     c <= 0:   c x y z  =  min over w of  c w + |c| (w (1 - x) + w (1 - y) + w (1 - z)):    arcs w -> x, y, z
     c > 0:    c x y z  =  c (1 - x - y - z + xy + yz + zx) - c (1 - x)(1 - y)(1 - z),  the last product being
               min over w of  -c (1 - w) + c ((1 - w) x + (1 - w) y + (1 - w) z):           arcs x, y, z -> w
-That is a cut if and only if c_ij + max(c, 0) <= 0 for all three pairs: every projection is submodular.
+A cut represents this if and only if c_ij + max(c, 0) <= 0 for all three pairs, i.e. every projection is submodular.
 
-The auxiliary pixels lie between the lines of the grid, so that it keeps its number of axes and offsets stay
+The auxiliary pixels are placed between the lines of the grid, so that it keeps its number of axes and offsets stay
 short.  With T families of triple terms, line y of axis 0 becomes line (1 + T) y, and the auxiliary pixel of
 family t at p = (y, ...) is (y (1 + T) + 1 + t, ...):
 
@@ -24,8 +24,7 @@ family t at p = (y, ...) is (y (1 + T) + 1 + t, ...):
                                               family 1 w
 
 [1] Kolmogorov, Zabih. "What energy functions can be minimized via graph cuts?" IEEE Transactions on Pattern
-    Analysis and Machine Intelligence 26(2), 2004.
-"""
+    Analysis and Machine Intelligence 26(2), 2004."""
 
 from itertools import combinations
 
@@ -35,12 +34,12 @@ from gridcut.core.problem import Offset
 from gridcut.core.sums import total
 from gridcut.core.terms import ends, pixel_at
 
-# A sum of four or eight floats may miss zero by this many units in the last place of the largest magnitude.
+# Rounding error of a sum of four or eight floats that is zero in exact arithmetic, relative to their magnitudes.
 ROUNDING = 16 * np.finfo(np.float64).eps
 
 
 class Capacities:
-    """What label 1 costs more than label 0, and arcs, summed up on the stretched grid."""
+    """Cost differences of label 1 and label 0, and arcs, accumulated on the grid with auxiliary lines."""
 
     def __init__(self, shape, layers, dtype):
         self.layers = layers
@@ -49,12 +48,12 @@ class Capacities:
         self.constant = 0
 
     def nodes_at(self, region, layer=0):
-        """Index of the pixels of `place` (layer 0), or of their auxiliary pixels of family layer - 1."""
+        """Index of the pixels of `region` (layer 0), or of their auxiliary pixels of family layer - 1."""
         rows = slice(region[0].start * self.layers + layer, region[0].stop * self.layers + layer, self.layers)
         return (rows, *region[1:])
 
     def add_arcs(self, tail, head, forth, back):
-        """Arcs tail -> head of capacity `forth`, and `back` the other way; the ends are indices from `at`."""
+        """Add arcs tail -> head of capacity `forth` and head -> tail of capacity `back`; both are indices of `nodes_at`."""
         offset = tuple(h.start - t.start for h, t in zip(head, tail, strict=True))
         opposite = tuple(-i for i in offset)
         for o, end, capacity in ((offset, tail, forth), (opposite, head, back)):
@@ -63,13 +62,13 @@ class Capacities:
             self.edges[o][end] += capacity
 
     def terminals(self):
-        """Capacities from the source and to the sink; what both would share goes to the constant."""
+        """Capacities from the source and to the sink; the minimum of both goes to the constant."""
         self.constant += total(np.minimum(self.cost, 0))
         return np.maximum(-self.cost, 0), np.maximum(self.cost, 0)
 
 
 def reduce_to_cut(energy):
-    """`(source, sink, edges, constant)`: E(x) is the constant plus the cut, the best auxiliary labels given.
+    """`(source, sink, edges, constant)`: E(x) is the constant plus the cut with the best auxiliary labels.
 
     Raises ValueError for a term that is not submodular (regular, for triples).
     """
@@ -98,7 +97,7 @@ def add_pairwise(capacities, table, shape, offset):
             f"E01 + E10 = {first[1] + first[2]} by {first[0] + first[3] - first[1] - first[2]}; "
             "a cut needs submodular terms, E00 + E11 <= E01 + E10"
         )
-    gain = np.maximum(gain, 0)  # below 0 by rounding only
+    gain = np.maximum(gain, 0)  # negative by rounding only
     forth = np.clip(c - a, 0, gain)
     back = gain - forth
     tail, head = capacities.nodes_at(p), capacities.nodes_at(q)
@@ -127,7 +126,7 @@ def add_triple(capacities, table, shape, offsets, layer):
         if violated.any():
             _raise_not_regular(offsets, pair, regions[0], violated, cubic, excess)
 
-    # c x y z with c > 0 is c (1 - x - y - z + xy + yz + zx) less a product of complements
+    # c x y z with c > 0 is c (1 - x - y - z + xy + yz + zx) minus a product of complements
     linear = [line - positive for line in linear]
     nodes = [capacities.nodes_at(region) for region in regions]
     for node, line in zip(nodes, linear, strict=True):
@@ -144,7 +143,7 @@ def add_triple(capacities, table, shape, offsets, layer):
     capacities.cost[auxiliary] += cubic
     for node in nodes:
         capacities.add_arcs(auxiliary, node, np.maximum(-cubic, 0), positive)
-    # + positive of the polynomial, - positive of -c (1 - w): they cancel
+    # `positive` of the polynomial and `-positive` of -c (1 - w) cancel
     capacities.constant += e[0, 0, 0].sum().item()
 
 
@@ -161,13 +160,13 @@ def _raise_not_regular(offsets, pair, region, violated, cubic, excess):
 
 
 def _entries_inside(table, order, shape, region):
-    """The entries of a table over the places inside the grid, in the order of np.ndindex."""
+    """The entries of a table over the pixels of `region`, in the order of np.ndindex."""
     full = np.broadcast_to(table, table.shape[:order] + shape)
     return [full[states][region] for states in np.ndindex((2,) * order)]
 
 
 def _violations(excess, entries):
-    """Where an expression of these entries that must not be positive is, beyond what rounding explains."""
+    """Mask of the pixels where `excess`, which must not be positive, is positive beyond rounding."""
     if excess.dtype.kind == "i":
         return excess > 0
     return excess > ROUNDING * sum(np.abs(entry) for entry in entries)
