@@ -2,9 +2,9 @@
 
     E(x) = sum U_p(x_p) + sum P_o,p(x_p, x_p+o) + sum T_ab,p(x_p, x_p+a, x_p+b),      x_p in {0, 1}
 
-Kolmogorov and Zabih [1] call the class with the first two sums F2, with the third F3.  A cut can minimise such an energy
-if and only if every pairwise term and every projection of a triple term on two labels is submodular.  This module holds
-the public functions; gridcut/core/reduction.py converts an energy into capacities.
+Kolmogorov and Zabih [1] call the class with the first two sums F2, with the third F3.  A cut can represent such an
+energy if and only if every pairwise term and every projection of a triple term on two labels is submodular.  This
+module holds the public functions; gridcut/core/reduction.py converts an energy into capacities.
 
 [1] Kolmogorov, Zabih. "What energy functions can be minimized via graph cuts?" IEEE Transactions on Pattern
     Analysis and Machine Intelligence 26(2), 2004."""
@@ -327,9 +327,7 @@ def energy_of(
         _check_finite(f"weights[{offset}]", weight, p)
         energy += total_of_products(weight, cost[labels[p], labels[q]])
     if isinstance(energy, float) and not np.isfinite(energy):
-        raise ValueError(
-            "unary, weights and label_cost are too large: the energy is more than a float holds; scale them down"
-        )
+        raise ValueError("unary, weights and label_cost are too large: the energy is more than a float holds")
     return energy
 
 
@@ -361,9 +359,7 @@ def _check_finite(name, array, region, labels=None):
     where = tuple(int(i) + s.start for i, s in zip(at, region, strict=True)) if region else tuple(map(int, at))
     if labels is not None:
         where = (int(labels[at]), *where)
-    raise ValueError(
-        f"{name} holds {array[at]} at {where}; every cost and weight that enters the energy must be finite"
-    )
+    raise ValueError(f"{name} holds {array[at]} at {where}; every cost and weight in the energy must be finite")
 
 
 def _mapping_items(name, terms):

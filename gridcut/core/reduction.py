@@ -53,7 +53,7 @@ class Capacities:
         return (rows, *region[1:])
 
     def add_arcs(self, tail, head, forth, back):
-        """Add arcs tail -> head of capacity `forth` and head -> tail of capacity `back`; both are indices of `nodes_at`."""
+        """Add arcs tail -> head of capacity `forth`, and `back` in the opposite direction; both are from `nodes_at`."""
         offset = tuple(h.start - t.start for h, t in zip(head, tail, strict=True))
         opposite = tuple(-i for i in offset)
         for o, end, capacity in ((offset, tail, forth), (opposite, head, back)):

@@ -110,7 +110,7 @@ class Store:
         return bits
 
     def write(self, first: int, last: int, grid: Grid, bits: np.ndarray, start_line: int) -> None:
-        """Write lines first..last, whole pieces, of a state that starts at line `start_line`; `commit` validates them."""
+        """Write lines first..last, whole pieces, of a state that starts at `start_line`; valid after `commit`."""
         stride = self.layout.stride[0]
         for piece, _ in self._pieces(self.layout, first, last):
             begin, end = (grid.layout.head + (line - start_line) * stride for line in self.marks[piece : piece + 2])
