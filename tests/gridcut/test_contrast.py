@@ -1,4 +1,4 @@
-"""contrast_edges against the formula, written out pair by pair."""
+"""contrast_edges against the formula, evaluated pair by pair."""
 
 import itertools
 import math
@@ -70,7 +70,7 @@ def test_anisotropic_volume():
     assert_like_reference(image, 26, 3, spacing=(5.0, 1.0, 1.0))
 
 
-def test_far_offsets_also_beyond_the_grid():
+def test_long_offsets_and_offsets_beyond_the_grid():
     image = np.random.default_rng(3).normal(size=(4, 5))
     edges = assert_like_reference(image, [(0, 1), (1, 2), (2, -3), (0, 9), (7, 0)], 2)
     assert not edges[0, 9].any()

@@ -1,4 +1,4 @@
-"""What may be asked of method "blocks": each mistake has its error; memory is what was stated."""
+"""Validation of the arguments of the out-of-core method: each mistake has its error, and the memory limit is kept."""
 
 import numpy as np
 import pytest
@@ -23,13 +23,13 @@ BAD = [
 
 
 @pytest.mark.parametrize(("keywords", "error", "message"), BAD)
-def test_bad_arguments_are_named(keywords, error, message, problem):
+def test_bad_arguments_are_reported(keywords, error, message, problem):
     source, sink, edges = problem
     with pytest.raises(error, match=message):
         gridcut.max_flow(source, sink, edges, **keywords)
 
 
-def test_bad_capacities_are_named_by_their_place(cut_in):
+def test_bad_capacities_are_reported_with_their_index(cut_in):
     sink = np.zeros((50, 4))
     sink[41, 2] = np.nan
     with pytest.raises(ValueError, match=r"sink holds nan at \(41, 2\)"):
@@ -43,13 +43,13 @@ def test_bad_capacities_are_named_by_their_place(cut_in):
         cut_in(8)(np.zeros((50, 4), complex), 1, {(1, 0): 1})
 
 
-def test_solvers_and_batches_do_not_work_in_blocks():
+def test_solver_rejects_out_of_core():
     with pytest.raises(ValueError, match="max_flow alone"):
         gridcut.Solver(np.ones(4), np.ones(4), {(1,): 1}, method="blocks")
 
 
 @pytest.mark.parametrize("words", ["2 GB", "2gb", "2000 MB", "2000000000", 2e9])
-def test_memory_in_words_and_numbers(words):
+def test_memory_as_string_and_number(words):
     if words == "2000000000":
         with pytest.raises(ValueError, match="string such as"):
             plan.memory_bytes(words)
@@ -57,7 +57,7 @@ def test_memory_in_words_and_numbers(words):
         assert plan.memory_bytes(words) == 2 * 10**9
 
 
-def test_strips_keep_to_the_memory():
+def test_strips_fit_into_the_memory():
     for lines, halo_width, line_bytes in [(1000, 1, 10**6), (20000, 2, 2 * 10**6), (50, 0, 10**7), (7, 1, 10**8)]:
         for memory in (
             plan.BASE_BYTES + 12 * line_bytes,
@@ -78,7 +78,7 @@ def test_strips_keep_to_the_memory():
 
 
 @pytest.mark.gpu
-def test_arrays_on_a_gpu_are_refused(problem):
+def test_arrays_on_a_gpu_are_rejected(problem):
     cupy = pytest.importorskip("cupy")
     source, sink, edges = problem
     with pytest.raises(TypeError, match="lies on the GPU"):
