@@ -123,7 +123,8 @@ def discharge(grid: Grid, boundary: Boundary, distance) -> dict:
         excess[begin:end] = 0
     room = np.empty(cells.size, excess.dtype)
     run = Run(excess, residual, layout, None, gathers=False)  # demands must stay in the halo
-    nearest = np.searchsorted(claims, nearest)  # smaller claims are one level
+    # Claims below the smallest distance form one level: excess reaches only the largest of them.
+    nearest = np.searchsorted(claims, nearest)
     levels = [nearest, *(nearest + 1 + np.flatnonzero(np.diff(claims[nearest:]))), cells.size]
     for i, (begin, end) in enumerate(zip([0, *levels[:-1]], levels, strict=True)):
         part = slice(begin, end)
