@@ -1,28 +1,28 @@
-"""Edge weights that are small where an image changes: the usual contrast-sensitive Potts weights.
+"""Edge weights that decrease with image contrast: the usual contrast-sensitive Potts weights.
 
     w(p, q) = weight * exp(-beta * |I_p - I_q|^2) / dist(p, q),      beta = 1 / (2 <|I_p - I_q|^2>)
 
-with the mean <> over all edges of the grid [1, 2], so that exp() tells noise from contrast whatever the
-image's range is.  Two passes over the image, both fused over all offsets: the mean, then the weights.
+with the mean <> over all edges of the grid [1, 2], so that exp() separates noise from contrast for any range of the
+image.  Two passes over the image, each fused over all offsets: the mean, then the weights.
 
-Arrays (the grid is brought to three axes A x B x W by leading axes of length 1)
+Arrays (grids with fewer axes get leading axes of length 1, to have three axes A x B x W)
   image[a, b, w, c]   channels last
   shift[k]            offset of the k-th kind of edge, three integers
-  out[k, a, b, w]     weight of the edge (p, p + shift[k]); 0 where it would leave the grid
+  out[k, a, b, w]     weight of the edge (p, p + shift[k]); 0 if it leaves the grid
 
-exp() is read from two tables, because the library's costs more than all the rest together:
+exp() is read from two tables, because the library function takes longer than everything else together:
     exp(-x) = 2^-(n / 256) * exp(-r),   n = floor(256 x / ln 2),   0 <= r < ln 2 / 256,
 and two terms of the series of exp(-r) leave a relative error below 4e-9.
 
 [1] Boykov, Jolly. "Interactive graph cuts for optimal boundary & region segmentation of objects in N-D
     images." ICCV 2001.
-[2] Rother, Kolmogorov, Blake. "GrabCut." ACM Transactions on Graphics 23(3), 2004, section 2.1.
-"""
+[2] Rother, Kolmogorov, Blake. "GrabCut." ACM Transactions on Graphics 23(3), 2004, section 2.1."""
 
 import math
 from collections.abc import Iterable
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
 from gridcut.core.problem import DTYPES, check_offset
 from gridcut.device import kernel
@@ -30,24 +30,24 @@ from gridcut.device.arguments import check_count, check_real, plain_array
 from gridcut.neighbourhood import KINDS, neighbourhood
 
 FRACTIONS = 256
-HALVINGS = 160  # 2^-160 and less is 0 for any weight that fits float32
+HALVINGS = 160  # a weight of float32 times 2^-160 or less rounds to 0
 FRACTION = np.exp2(-np.arange(FRACTIONS) / FRACTIONS)
 HALVING = np.append(np.exp2(-np.arange(HALVINGS - 1.0)), 0.0)
 
 
 @kernel
-def squared_step(here, there, start, stop):
-    """|I_p - I_q|^2 summed over the channels, which lie at start..stop in both rows."""
+def squared_distance(row_p, row_q, start, stop):
+    """|I_p - I_q|^2 summed over the channels, which are entries start..stop of both rows."""
     total = 0.0
     for c in range(start, stop):
-        step = np.float64(here[c]) - np.float64(there[c])
+        step = np.float64(row_p[c]) - np.float64(row_q[c])
         total += step * step
     return total
 
 
 @kernel
-def mean_squared_step_kernel(image, shift):
-    """Mean of |I_p - I_q|^2 over all edges inside the grid; 0 when there is none."""
+def mean_squared_distance_kernel(image, shift):
+    """Mean of |I_p - I_q|^2 over all edges inside the grid; 0 without edges."""
     A, B, W, C = image.shape
     total = 0.0
     edges = 0
@@ -58,16 +58,16 @@ def mean_squared_step_kernel(image, shift):
                 if 0 <= a + da < A and 0 <= b + db < B and abs(dw) < W:
                     first = max(0, -dw)
                     count = W - abs(dw)
-                    here = image[a, b, first : first + count].reshape(-1)
-                    there = image[a + da, b + db, first + dw : first + dw + count].reshape(-1)
-                    total += squared_step(here, there, 0, np.uint64(count * C))
+                    row_p = image[a, b, first : first + count].reshape(-1)
+                    row_q = image[a + da, b + db, first + dw : first + dw + count].reshape(-1)
+                    total += squared_distance(row_p, row_q, 0, np.uint64(count * C))
                     edges += count
     return total / edges if edges else 0.0
 
 
 @kernel
 def weight_kernel(image, shift, peak, beta, fraction, halving, integral, out):
-    """Write out[k, p] = peak[k] * exp(-beta * |I_p - I_q|^2), rounded when `integral`."""
+    """Write out[k, p] = peak[k] * exp(-beta * |I_p - I_q|^2), rounded if `integral`."""
     A, B, W, C = image.shape
     scale = beta * FRACTIONS / math.log(2.0)
     last = float(FRACTIONS * HALVINGS - 1)
@@ -80,12 +80,12 @@ def weight_kernel(image, shift, peak, beta, fraction, halving, integral, out):
                 if 0 <= a + da < A and 0 <= b + db < B and abs(dw) < W:
                     first = max(0, -dw)
                     count = W - abs(dw)
-                    here = image[a, b, first : first + count].reshape(-1)
-                    there = image[a + da, b + db, first + dw : first + dw + count].reshape(-1)
+                    row_p = image[a, b, first : first + count].reshape(-1)
+                    row_q = image[a + da, b + db, first + dw : first + dw + count].reshape(-1)
                     row = out[k, a, b, first : first + count]
-                    # unsigned indices: no wrap-around test in the inner loop
+                    # unsigned indices avoid the wrap-around test in the inner loop
                     for w in range(np.uint64(count)):
-                        x = scale * squared_step(here, there, w * np.uint64(C), (w + np.uint64(1)) * np.uint64(C))
+                        x = scale * squared_distance(row_p, row_q, w * np.uint64(C), (w + np.uint64(1)) * np.uint64(C))
                         x = x if x < last else last  # the last table entry is 0
                         n = np.uint64(x)
                         r = (x - float(n)) * unit
@@ -94,64 +94,69 @@ def weight_kernel(image, shift, peak, beta, fraction, halving, integral, out):
 
 
 def contrast_edges(
-    image,
+    image: ArrayLike,
     weight: float = 50.0,
     connectivity: int | Iterable[tuple[int, ...]] = 8,
     *,
     spacing: float | Iterable[float] | None = None,
     beta: float | str = "auto",
     channel_axis: int | None = None,
-    dtype=np.float32,
+    dtype: DTypeLike = np.float32,
 ) -> dict[tuple[int, ...], np.ndarray]:
-    """Contrast-sensitive edge weights of an image, ready to be the `edges` of `max_flow`.
+    """Compute contrast-sensitive edge weights of an image, for use as the `edges` of `max_flow`.
 
-    ``w(p, q) = weight * exp(-beta * |I_p - I_q|**2) / dist(p, q)``, the squared difference summed over the
-    channels and the distance measured with `spacing`.
+    The weights are ``w(p, q) = weight * exp(-beta * |I_p - I_q|**2) / dist(p, q)``, with the squared difference summed
+    over the channels and the distance measured with `spacing` [1]_, [2]_.
 
     Parameters
     ----------
     image : array_like, the grid's shape, or one axis more for channels
-        Grey, colour or any number of channels; uint8, uint16, other integers, bool or floats, used as they
-        are (with ``beta="auto"`` the range does not matter).  The connectivity says how many axes the grid
-        has: an ``(H, W, 3)`` array is a colour picture for 4 and 8, a volume for 6, 18 and 26.
+        Grey, colour or any number of channels; integers, bool or floats, which are not rescaled (with
+        ``beta="auto"`` the range does not matter).  `connectivity` determines the number of grid axes: an
+        ``(H, W, 3)`` array is a colour image for 4 and 8, a volume for 6, 18 and 26.
     weight : float
-        Weight of an edge of length 1 between equal pixels; finite, not negative.
+        Weight of an edge of length 1 between equal pixels; finite and >= 0.
     connectivity : {4, 8, 6, 18, 26, 2} or offsets
-        Neighbours of a pixel in 2-D (4, 8), 3-D (6, 18, 26) or 1-D (2), or the offsets themselves, one of
+        Number of neighbours of a pixel in 2-D (4, 8), 3-D (6, 18, 26) or 1-D (2), or the offsets themselves, one of
         each opposite pair, e.g. ``[(0, 1), (1, 0), (1, 2)]``.
     spacing : float or one float per grid axis, optional
-        Size of a pixel along each axis; 1 when absent.  Distances, and so weights, follow it.
+        Size of a pixel along each axis, which determines the distances.  Default: 1.
     beta : "auto" or float
-        Fall of the weight with contrast, 1 / (squared grey levels); "auto" is ``1 / (2 * mean)`` of the
-        squared differences over all edges, and 0 (plain Potts weights) for a constant image.
+        Decrease of the weight with contrast, in 1 / (squared grey levels).  "auto" is ``1 / (2 * mean)``, with the
+        mean of the squared differences over all edges, and 0 (plain Potts weights) for a constant image.
     channel_axis : int, optional
-        Axis of the channels when the image has one axis more than the grid; the last one when absent.
+        Axis of the channels, if the image has one axis more than the grid.  Default: the last axis.
     dtype : dtype
-        Of the weights: float32, float64, or an integer type, then the weights are rounded to the nearest.
+        Type of the weights: float32, float64, or an integer type, for which weights are rounded to the nearest integer.
 
     Returns
     -------
     dict
-        ``{offset: weights}``, one contiguous array of the grid's shape per unordered pair of opposite
-        offsets (undirected edges); 0 where ``p + offset`` leaves the grid.
+        ``{offset: weights}``, one contiguous array of the grid's shape per pair of opposite offsets (undirected
+        edges); 0 where ``p + offset`` leaves the grid.
 
     Raises
     ------
     TypeError
-        `image` is not numeric or is complex; `dtype` is not a capacity type.
+        If `image` is not numeric or is complex, or `dtype` is not a capacity type.
     ValueError
-        The number of axes does not fit the connectivity, the image holds NaN or infinity, a parameter is
-        out of range, or a weight would not fit `dtype`.
+        If the number of axes does not match `connectivity`, the image contains NaN or infinity, a parameter is out of
+        range, or a weight exceeds the maximum of `dtype`.
+
+    See Also
+    --------
+    neighbourhood : The offsets of a connectivity.
 
     Notes
     -----
-    O(pixels * offsets * channels) time, no memory beyond the result (and a contiguous copy of the image if
-    it is not contiguous).
+    Time O(pixels * offsets * channels).  No memory beyond the result, and a contiguous copy of the image if it is not
+    contiguous.
 
     References
     ----------
-    Boykov, Jolly. "Interactive graph cuts for optimal boundary & region segmentation of objects in N-D
-    images." ICCV 2001.  Rother, Kolmogorov, Blake. "GrabCut." ACM Transactions on Graphics 23(3), 2004.
+    .. [1] Boykov, Jolly. "Interactive graph cuts for optimal boundary & region segmentation of objects in N-D
+       images." ICCV 2001.
+    .. [2] Rother, Kolmogorov, Blake. "GrabCut." ACM Transactions on Graphics 23(3), 2004.
 
     Examples
     --------
@@ -167,31 +172,34 @@ def contrast_edges(
         names = ", ".join(t.name for t in DTYPES)
         raise TypeError(f"dtype must be one of {names}, got {dtype}")
     if not 0 <= check_real("weight", weight) < math.inf:
-        raise ValueError(f"weight must be finite and not negative, got {weight}")
+        raise ValueError(f"weight must be finite and >= 0, got {weight}")
 
     steps = np.array(offsets, float) * _spacing(spacing, len(shape))
     peak = weight / np.sqrt((steps**2).sum(1))
     integral = dtype.kind in "iu"
     limit = np.iinfo(dtype).max if integral else np.finfo(dtype).max
     if peak.max() >= limit:
-        raise ValueError(f"weight={weight} gives edges up to {peak.max():.6g}, but {dtype} ends at {limit}")
+        raise ValueError(
+            f"weight={weight} yields edge weights up to {peak.max():.6g}, above the maximum of {dtype} ({limit}); "
+            "lower weight or use a wider dtype"
+        )
 
     shift = np.array([(0,) * (3 - len(o)) + o for o in offsets], np.int64)
     stacked = pixels.reshape((1,) * (3 - len(shape)) + pixels.shape)
     if isinstance(beta, str):
         if beta != "auto":
             raise ValueError(f"beta must be 'auto' or a number, got {beta!r}")
-        mean = mean_squared_step_kernel(stacked, shift)
+        mean = mean_squared_distance_kernel(stacked, shift)
         if not math.isfinite(mean):
-            raise ValueError("image: squared differences overflow; scale it down")
-        fall = 1.0 / (2.0 * mean) if mean > 0 else 0.0
+            raise ValueError("image: squared differences overflow; scale the image down")
+        beta_value = 1.0 / (2.0 * mean) if mean > 0 else 0.0
     else:
-        fall = check_real("beta", beta)
-    if not (math.isfinite(fall) and fall >= 0):
-        raise ValueError(f"beta must be finite and not negative, got {beta}")
+        beta_value = check_real("beta", beta)
+    if not (math.isfinite(beta_value) and beta_value >= 0):
+        raise ValueError(f"beta must be finite and >= 0, got {beta}")
 
     out = np.zeros((len(offsets), *stacked.shape[:-1]), dtype)
-    weight_kernel(stacked, shift, peak, fall, FRACTION, HALVING, integral, out)
+    weight_kernel(stacked, shift, peak, beta_value, FRACTION, HALVING, integral, out)
     return {offset: out[k].reshape(shape) for k, offset in enumerate(offsets)}
 
 
@@ -211,12 +219,12 @@ def _half_offsets(connectivity) -> list[tuple[int, ...]]:
     offsets = [check_offset(key, axes, "connectivity") for key in keys]
     for o in offsets:
         if offsets.count(o) > 1 or tuple(-i for i in o) in offsets:
-            raise ValueError(f"connectivity: offset {o} or its opposite came twice; list one of the two")
+            raise ValueError(f"connectivity: offset {o} or its opposite came twice; pass only one of the two")
     return offsets
 
 
 def _channels_last(image, axes: int, channel_axis: int | None) -> np.ndarray:
-    """The image as a contiguous array with the channels last (one channel for grey)."""
+    """The image as a contiguous array with the channels last; grey images get one channel."""
     pixels = plain_array("image", image)
     if channel_axis is not None:
         channel_axis = check_count("channel_axis", channel_axis, -pixels.ndim, pixels.ndim - 1)
@@ -227,14 +235,14 @@ def _channels_last(image, axes: int, channel_axis: int | None) -> np.ndarray:
     elif pixels.ndim == axes + 1:
         pixels = np.moveaxis(pixels, -1 if channel_axis is None else channel_axis, -1)
     else:
-        wanted = f"{axes} axes (grey) or {axes + 1} (channels)" if channel_axis is None else f"{axes + 1} axes"
-        raise ValueError(f"image must have {wanted} for this connectivity, got shape {pixels.shape}")
+        required = f"{axes} axes (grey) or {axes + 1} (channels)" if channel_axis is None else f"{axes + 1} axes"
+        raise ValueError(f"image must have {required} for this connectivity, got shape {pixels.shape}")
     if pixels.dtype.kind == "b":
         pixels = pixels.view(np.uint8)
     elif pixels.dtype == np.float16 or pixels.dtype.itemsize > 8:
         pixels = pixels.astype(np.float64)
     if pixels.dtype.kind == "f" and not np.isfinite(pixels).all():
-        raise ValueError("image holds NaN or infinity; every pixel must be finite")
+        raise ValueError("image contains NaN or infinity; every pixel must be finite")
     return np.require(pixels, pixels.dtype.newbyteorder("="), "CAW")
 
 
@@ -244,9 +252,9 @@ def _spacing(spacing, axes: int) -> np.ndarray:
         return np.ones(axes)
     sizes = plain_array("spacing", spacing)
     if sizes.dtype.kind not in "iuf":
-        raise TypeError(f"spacing must be a number, or one for each of {axes} axes; got {spacing!r:.60}")
+        raise TypeError(f"spacing must be a number, or one per axis ({axes}); got {spacing!r:.60}")
     if sizes.shape not in ((), (1,), (axes,)):
-        raise ValueError(f"spacing must be a number, or one for each of {axes} axes; got {sizes.size}")
+        raise ValueError(f"spacing must be a number, or one per axis ({axes}); got {sizes.size} values")
     sizes = np.broadcast_to(sizes.astype(float), (axes,))
     if not (np.isfinite(sizes).all() and (sizes > 0).all()):
         raise ValueError(f"spacing must be positive and finite, got {spacing}")

@@ -2,18 +2,18 @@
 
     E(x) = sum U_p(x_p) + sum P_o,p(x_p, x_p+o) + sum T_ab,p(x_p, x_p+a, x_p+b),      x_p in {0, 1}
 
-Kolmogorov and Zabih [1] call the sums of the first two F2, with the third F3, and show which of them a cut
-minimises: every pairwise term must be submodular, every projection of a triple term on two labels too.
-gridcut/core/reduction.py turns such an energy into capacities; here is what a caller sees.
+Kolmogorov and Zabih [1] call the class with the first two sums F2, with the third F3.  A cut can represent such an
+energy if and only if every pairwise term and every projection of a triple term on two labels is submodular.  This
+module holds the public functions; gridcut/core/reduction.py converts an energy into capacities.
 
 [1] Kolmogorov, Zabih. "What energy functions can be minimized via graph cuts?" IEEE Transactions on Pattern
-    Analysis and Machine Intelligence 26(2), 2004.
-"""
+    Analysis and Machine Intelligence 26(2), 2004."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from gridcut.core.certificate import RELATIVE, check_array, check_number, made_again
 from gridcut.core.cut import Cut
@@ -21,40 +21,54 @@ from gridcut.core.problem import Offset, check_offset
 from gridcut.core.reduction import reduce_to_cut
 from gridcut.core.sums import total, total_of_products
 from gridcut.core.terms import ends, pixel_at
-from gridcut.device import CertificateError
+from gridcut.device import CertificateError, DeviceName
 from gridcut.device.arguments import plain_array
 from gridcut.device.result import Result
 from gridcut.maximum_flow import max_flow
 
-LIMIT = 2**62  # of every total of an integer energy
-FLOAT_LIMIT = 2.0**1020  # of floats: sums of several totals are finite too
+MAX_TOTAL = 2**62  # limit of all totals of an integer energy
+MAX_FLOAT_TOTAL = 2.0**1020  # the same for floats; sums of several totals stay finite
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BinaryEnergy:
-    """A binary energy on a 1-D, 2-D or 3-D grid; checked and copied to int64 or float64 when made.
+    """A binary energy on a 1-D, 2-D or 3-D grid; validated and copied to int64 or float64.
 
     Parameters
     ----------
     unary : array_like, shape (2, *grid)
-        ``unary[i][p]``: cost of label i at pixel p.
+        ``unary[i][p]`` is the cost of label i at pixel p.
     pairwise : mapping, optional
-        ``{offset: table}``, table of shape (2, 2, *grid), or (2, 2) for the same table everywhere;
+        ``{offset: table}``, tables of shape (2, 2, *grid), or (2, 2) for the same table everywhere.
         ``table[i, j][p]`` is the cost of label i at p and j at ``p + offset``.
     triple : mapping, optional
-        ``{(a, b): table}`` with two offsets, table of shape (2, 2, 2, *grid) or (2, 2, 2);
+        ``{(a, b): table}`` with two offsets, tables of shape (2, 2, 2, *grid) or (2, 2, 2).
         ``table[i, j, k][p]`` is the cost of i at p, j at ``p + a`` and k at ``p + b``.
-
-    Terms that reach out of the grid are ignored, whatever their entries.  All entries may be negative.
-    Integers are exact; one array of floats makes all of them float64.
 
     Raises
     ------
     TypeError
-        A term is not numeric, or not given as a mapping from offsets.
+        If a term is not numeric, or terms are not passed as a mapping from offsets.
     ValueError
-        A shape does not fit, an entry is NaN or infinite, two offsets of one term coincide, a pair of pixels
-        has two tables (an offset and its opposite), or totals could pass 2**62 (2.0**1020 for floats).
+        If a shape does not match, an entry is NaN or infinite, the two offsets of a triple term are equal, a pair of
+        pixels has two tables (an offset and its opposite), or totals could exceed 2**62 (2.0**1020 for floats).
+
+    See Also
+    --------
+    binary_minimum : The exact minimum, if all terms are submodular.
+    roof_duality : Partial labelling and lower bound for pairwise terms of any kind.
+
+    Notes
+    -----
+    Terms that extend beyond the grid are ignored, whatever their entries.  All entries may be negative.  Integers are
+    exact; if one array holds floats, all are converted to float64.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> energy = BinaryEnergy(np.array([[0, 3, 9], [9, 2, 0]]), {(1,): [[0, 4], [4, 0]]})
+    >>> energy.value([0, 1, 1])
+    6
     """
 
     unary: np.ndarray
@@ -62,23 +76,23 @@ class BinaryEnergy:
     triple: Mapping[tuple[Offset, Offset], np.ndarray] = field(default_factory=dict)
 
     def __post_init__(self):
-        unary = _numbers("unary", self.unary)
+        unary = _as_numeric("unary", self.unary)
         if unary.ndim not in (2, 3, 4) or unary.shape[0] != 2:
             raise ValueError(f"unary must have shape (2, *grid) with 1 to 3 grid axes, got {unary.shape}")
         shape = unary.shape[1:]
         pairwise = {}
-        for key, table in _items("pairwise", self.pairwise):
+        for key, table in _mapping_items("pairwise", self.pairwise):
             offset = check_offset(key, len(shape), "pairwise")
             if offset in pairwise or tuple(-i for i in offset) in pairwise:
-                raise ValueError(f"pairwise: one table per pair of pixels, but {offset} or its opposite came twice")
+                raise ValueError(f"pairwise: {offset} or its opposite came twice; pass one table per pair of pixels")
             pairwise[offset] = _table(f"pairwise[{offset}]", table, 2, shape)
         triple = {}
-        for key, table in _items("triple", self.triple):
+        for key, table in _mapping_items("triple", self.triple):
             if not isinstance(key, tuple) or len(key) != 2:
-                raise TypeError(f"triple: a key must be a pair of offsets (a, b), got {key!r}")
+                raise TypeError(f"triple: each key must be a pair of offsets (a, b), got {key!r}")
             a, b = (check_offset(o, len(shape), "triple") for o in key)
             if a == b:
-                raise ValueError(f"triple: the offsets must differ, got {a} twice")
+                raise ValueError(f"triple: the two offsets of a key must differ, got {a} twice")
             triple[a, b] = _table(f"triple[{(a, b)}]", table, 3, shape)
 
         arrays = [unary, *pairwise.values(), *triple.values()]
@@ -87,9 +101,9 @@ class BinaryEnergy:
         # A coefficient of the polynomial of a triple term can be several times its largest entry.
         parts = [_magnitude(a, shape, o) * (4 if len(o) == 2 else 1) for a, o in zip(arrays, offsets, strict=True)]
         bound = sum(parts) * max(1, unary.size)
-        limit = LIMIT if kind is np.int64 else FLOAT_LIMIT
+        limit = MAX_TOTAL if kind is np.int64 else MAX_FLOAT_TOTAL
         if not bound < limit:
-            raise ValueError(f"energy too large: totals may reach {bound}, the limit is {limit}")
+            raise ValueError(f"energy too large: totals may reach {bound}, the limit is {limit}; scale it down")
         object.__setattr__(self, "unary", unary.astype(kind))
         object.__setattr__(self, "pairwise", {o: t.astype(kind) for o, t in pairwise.items()})
         object.__setattr__(self, "triple", {o: t.astype(kind) for o, t in triple.items()})
@@ -99,8 +113,18 @@ class BinaryEnergy:
         """The grid's shape."""
         return self.unary.shape[1:]
 
-    def value(self, labels) -> int | float:
-        """Energy of a labelling, an array of the grid's shape holding 0 and 1 (or bool)."""
+    def value(self, labels: ArrayLike) -> int | float:
+        """Compute the energy of a labelling.
+
+        Parameters
+        ----------
+        labels : array_like of int or bool, the grid's shape
+            0 or 1 at every pixel.
+
+        Returns
+        -------
+        int or float
+        """
         labels = _labels(labels, self.shape, 2)
         value = _term_total(self.unary, (), labels)
         for offset, table in self.pairwise.items():
@@ -112,10 +136,18 @@ class BinaryEnergy:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class BinaryMinimum(Result):
-    """A labelling of least energy: `labels` (bool, True = label 1), `value` = E(labels), and the proof.
+    """A labelling of minimum energy, with its certificate.
 
-    `cut` is the certified minimum cut of the reduced problem, auxiliary nodes included; for integers
-    ``value == cut.value + constant``.
+    Attributes
+    ----------
+    labels : ndarray of bool, the grid's shape
+        True for label 1.
+    value : int or float
+        The energy of `labels`.
+    cut : Cut
+        The minimum cut of the reduced problem, including auxiliary nodes.
+    constant : int or float
+        For integers, ``value == cut.value + constant``.
     """
 
     labels: np.ndarray
@@ -125,11 +157,11 @@ class BinaryMinimum(Result):
     _energy: BinaryEnergy = field(repr=False)
 
     def check(self) -> None:
-        """Prove that no labelling has less energy; raises CertificateError if the proof fails.
+        """Certify that no labelling has less energy; raises CertificateError.
 
-        The reduction is made again from the energy passed in, and the cut is certified for it.  The reduction keeps
-        energies, so this proves the labelling if its own energy is the cut's.  For floats the two values agree within
-        the resolution of the cut.
+        The reduction is recomputed from the caller's energy, and the cut is certified for it.  The reduction preserves
+        energies, so the labelling is minimal if its energy equals that of the cut; for floats, within the resolution
+        of the cut.
         """
         energy = self._energy
         is_float = energy.unary.dtype.kind == "f"
@@ -141,23 +173,23 @@ class BinaryMinimum(Result):
         check_array("labels", self.labels, np.bool_, energy.shape)
         scale = abs(constant) + abs(self.cut.value)
         if differ(self.constant, constant, scale):
-            raise CertificateError(f"constant {self.constant}, made again {constant}")
+            raise CertificateError(f"constant {self.constant}, recomputed {constant}")
         again, reached = energy.value(self.labels), self.cut.value + constant
         scale += abs(again)
         if differ(self.value, again, scale) or differ(again, reached, scale):
-            raise CertificateError(f"value {self.value}, energy of the labels {again}, cut and constant {reached}")
+            raise CertificateError(f"value {self.value}, energy of the labels {again}, cut.value + constant {reached}")
         if not np.array_equal(self.labels, _labels_of(energy, self.cut)):
-            raise CertificateError("labels are not those of the cut")
+            raise CertificateError("labels differ from those of the cut")
 
 
 def differ(one: int | float, other: int | float, scale: int | float) -> bool:
-    """Whether two totals differ: integers at all, floats by more than the order of sums explains; NaN does."""
+    """Whether two totals differ: integers exactly, floats by more than the order of summation explains, or NaN."""
     if isinstance(one, int) and isinstance(other, int):
         return one != other
     return not abs(one - other) <= RELATIVE * scale
 
 
-def binary_minimum(energy: BinaryEnergy, *, device: str = "auto", method: str = "auto") -> BinaryMinimum:
+def binary_minimum(energy: BinaryEnergy, *, device: DeviceName = "auto", method: str = "auto") -> BinaryMinimum:
     """Minimise a binary energy exactly, by one minimum cut.
 
     Parameters
@@ -170,23 +202,30 @@ def binary_minimum(energy: BinaryEnergy, *, device: str = "auto", method: str = 
     Returns
     -------
     BinaryMinimum
-        Labels, value, and the cut that proves them.  Among minima, label 1 is given to every pixel that has
-        it in any of them (the tie rule of `max_flow`: 1 is the source side).
+        Labels, value, and the cut that certifies them.  Among several minima, every pixel that has label 1 in any of
+        them gets label 1 (the tie rule of `max_flow`, with 1 as the source side).
 
     Raises
     ------
     TypeError
-        `energy` is not a BinaryEnergy.
+        If `energy` is not a BinaryEnergy.
     ValueError
-        A term cannot be represented by a cut; the message names the first pixel, the offset and the amount.
+        If a cut cannot represent a term; the message contains the first pixel, the offset and the amount.
 
     Notes
     -----
-    Linear time and memory for the reduction: one node per pixel and one per triple term.
+    The reduction takes linear time and memory: one node per pixel and one per triple term.
 
     References
     ----------
-    Kolmogorov, Zabih. "What energy functions can be minimized via graph cuts?" PAMI 26(2), 2004.
+    .. [1] Kolmogorov, Zabih. "What energy functions can be minimized via graph cuts?" PAMI 26(2), 2004.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> result = binary_minimum(BinaryEnergy(np.array([[0, 3, 9], [9, 2, 0]]), {(1,): [[0, 4], [4, 0]]}))
+    >>> result.labels, result.value
+    (array([False,  True,  True]), 6)
     """
     if not isinstance(energy, BinaryEnergy):
         raise TypeError(f"energy must be a BinaryEnergy, got {type(energy).__name__}")
@@ -197,12 +236,12 @@ def binary_minimum(energy: BinaryEnergy, *, device: str = "auto", method: str = 
 
 
 def _labels_of(energy: BinaryEnergy, cut: Cut) -> np.ndarray:
-    """The labels of the pixels, without those of the auxiliary nodes of triples."""
+    """The labels of the pixels, without those of the auxiliary nodes of triple terms."""
     return np.ascontiguousarray(cut.labels[:: 1 + len(energy.triple)])
 
 
-def binary_labels(energy: BinaryEnergy, *, device: str = "auto", method: str = "auto") -> np.ndarray:
-    """Labels of least energy: `binary_minimum` when only the labels matter.
+def binary_labels(energy: BinaryEnergy, *, device: DeviceName = "auto", method: str = "auto") -> np.ndarray:
+    """Compute the labels of minimum energy; `binary_minimum` also returns the value and the certificate.
 
     Parameters
     ----------
@@ -226,10 +265,15 @@ def binary_labels(energy: BinaryEnergy, *, device: str = "auto", method: str = "
     return binary_minimum(energy, device=device, method=method).labels
 
 
-def energy_of(labels, unary, weights=None, label_cost=None) -> int | float:
-    """Energy of a labelling with any number of labels.
+def energy_of(
+    labels: ArrayLike,
+    unary: ArrayLike,
+    weights: Mapping[Offset, ArrayLike] | None = None,
+    label_cost: ArrayLike | None = None,
+) -> int | float:
+    """Compute the energy of a labelling with any number of labels.
 
-    ``sum unary[l_p][p] + sum weights[o][p] * label_cost[l_p, l_p+o]`` over the pixels and over the edges
+    The energy is ``sum unary[l_p][p] + sum weights[o][p] * label_cost[l_p, l_p+o]``, over all pixels and all edges
     inside the grid.
 
     Parameters
@@ -239,9 +283,9 @@ def energy_of(labels, unary, weights=None, label_cost=None) -> int | float:
     unary : array_like, shape (L, *grid)
         Cost of each label at each pixel.
     weights : mapping, optional
-        ``{offset: weight}``, an array of the grid's shape or a scalar: one offset per undirected edge.
+        ``{offset: weight}``, weights of the grid's shape or scalars: one offset per undirected edge.
     label_cost : array_like, shape (L, L), optional
-        Cost of two labels on an edge of weight 1; Potts (0 on the diagonal, else 1) when absent.
+        Cost of a pair of labels on an edge of weight 1.  Default: Potts (0 on the diagonal, else 1).
 
     Returns
     -------
@@ -251,31 +295,36 @@ def energy_of(labels, unary, weights=None, label_cost=None) -> int | float:
     Raises
     ------
     TypeError
-        An argument of the wrong kind.
+        If an argument has the wrong type.
     ValueError
-        A shape does not fit, a label lies outside 0 to L - 1, a cost or weight that counts is NaN or infinite, or the
-        energy is larger than a float holds.
+        If a shape does not match, a label is not between 0 and L - 1, a cost or weight that enters the energy is NaN
+        or infinite, or the energy is too large for a float.
+
+    Examples
+    --------
+    >>> energy_of([0, 0, 1], [[1, 2, 9], [5, 5, 3]], {(1,): 4})
+    10
     """
-    unary = _numbers("unary", unary)
+    unary = _as_numeric("unary", unary)
     if unary.ndim < 2:
         raise ValueError(f"unary must have shape (labels, *grid), got {unary.shape}")
     count, shape = unary.shape[0], unary.shape[1:]
     labels = _labels(labels, shape, count)
-    cost = 1 - np.eye(count, dtype=np.int64) if label_cost is None else _numbers("label_cost", label_cost)
+    cost = 1 - np.eye(count, dtype=np.int64) if label_cost is None else _as_numeric("label_cost", label_cost)
     if cost.shape != (count, count):
         raise ValueError(f"label_cost must have shape {(count, count)}, got {cost.shape}")
-    _finite("label_cost", cost, ())
+    _check_finite("label_cost", cost, ())
     paid = np.take_along_axis(unary, labels[None], 0)[0]
-    _finite("unary", paid, ends(shape, ())[0], labels)
+    _check_finite("unary", paid, ends(shape, ())[0], labels)
     energy = total(paid)
-    for key, weight in _items("weights", {} if weights is None else weights):
+    for key, weight in _mapping_items("weights", {} if weights is None else weights):
         offset = check_offset(key, len(shape), "weights")
-        weight = _numbers(f"weights[{offset}]", weight)
+        weight = _as_numeric(f"weights[{offset}]", weight)
         if weight.ndim and weight.shape != shape:
             raise ValueError(f"weights[{offset}] must be a scalar or have shape {shape}, got {weight.shape}")
         p, q = ends(shape, (offset,))
         weight = np.broadcast_to(weight, shape)[p]
-        _finite(f"weights[{offset}]", weight, p)
+        _check_finite(f"weights[{offset}]", weight, p)
         energy += total_of_products(weight, cost[labels[p], labels[q]])
     if isinstance(energy, float) and not np.isfinite(energy):
         raise ValueError("unary, weights and label_cost are too large: the energy is more than a float holds")
@@ -283,44 +332,44 @@ def energy_of(labels, unary, weights=None, label_cost=None) -> int | float:
 
 
 def _term_total(table, offsets, labels):
-    """Sum of one term's entries at the labels, over all places where it lies inside the grid."""
-    places = ends(labels.shape, offsets)
+    """Sum of one term's entries at the labels, over all pixels where the term is inside the grid."""
+    regions = ends(labels.shape, offsets)
     found = 0
-    for states in np.ndindex(table.shape[: len(places)]):
-        chosen = np.ones(labels[places[0]].shape, bool)
-        for place, state in zip(places, states, strict=True):
-            chosen &= labels[place] == state
-        entry = np.broadcast_to(table[states], labels.shape)[places[0]]
+    for states in np.ndindex(table.shape[: len(regions)]):
+        chosen = np.ones(labels[regions[0]].shape, bool)
+        for region, state in zip(regions, states, strict=True):
+            chosen &= labels[region] == state
+        entry = np.broadcast_to(table[states], labels.shape)[regions[0]]
         found += entry[chosen].sum().item()
     return found
 
 
-def _numbers(name, value):
+def _as_numeric(name, value):
     array = plain_array(name, value)
     if array.dtype.kind not in "biuf" or array.dtype == np.uint64:
         raise TypeError(f"{name} must hold integers up to 64 bits (signed) or floats, got {array.dtype}")
     return array
 
 
-def _finite(name, array, place, labels=None):
-    """ValueError for the first entry that is NaN or infinite; place: where the array lies in the grid."""
+def _check_finite(name, array, region, labels=None):
+    """Raise ValueError for the first NaN or infinite entry; region: the slices of the grid that the array covers."""
     if array.dtype.kind != "f" or np.isfinite(array).all():
         return
     at = np.unravel_index(int(np.argmin(np.isfinite(array))), array.shape)
-    where = tuple(int(i) + s.start for i, s in zip(at, place, strict=True)) if place else tuple(map(int, at))
+    where = tuple(int(i) + s.start for i, s in zip(at, region, strict=True)) if region else tuple(map(int, at))
     if labels is not None:
         where = (int(labels[at]), *where)
-    raise ValueError(f"{name} holds {array[at]} at {where}; every cost and weight that counts must be finite")
+    raise ValueError(f"{name} holds {array[at]} at {where}; every cost and weight in the energy must be finite")
 
 
-def _items(name, terms):
+def _mapping_items(name, terms):
     if not isinstance(terms, Mapping):
         raise TypeError(f"{name} must be a mapping from offsets, got {type(terms).__name__}")
     return terms.items()
 
 
 def _table(name, table, order, shape):
-    array = _numbers(name, table)
+    array = _as_numeric(name, table)
     states = (2,) * order
     if array.shape not in (states, states + shape):
         raise ValueError(f"{name} must have shape {states + shape} or {states}, got {array.shape}")
@@ -328,7 +377,7 @@ def _table(name, table, order, shape):
 
 
 def _magnitude(array, shape, offsets):
-    """Largest absolute entry that counts, as a Python number; raises ValueError if one is not finite."""
+    """Largest absolute entry inside the grid, as a Python number; ValueError if an entry is not finite."""
     order = array.ndim - len(shape)
     used = ends(shape, offsets)[0]
     part = np.broadcast_to(array, array.shape[:order] + shape)[(slice(None),) * order + used]
@@ -338,7 +387,7 @@ def _magnitude(array, shape, offsets):
         where = pixel_at(~np.isfinite(part).all(axis=tuple(range(order))), used)
         what = f"the term at offsets {offsets}" if offsets else "unary"
         raise ValueError(
-            f"{what} is NaN or infinite at pixel {where}; every cost must be finite, forbid a label by a high one"
+            f"{what} is NaN or infinite at pixel {where}; every cost must be finite; use a large cost to forbid a label"
         )
     return max(abs(part.max().item()), abs(part.min().item()))
 

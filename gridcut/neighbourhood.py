@@ -1,35 +1,35 @@
-"""The usual neighbourhoods of pixels and voxels as lists of offsets."""
+"""The usual neighbourhoods of pixels and voxels, as lists of offsets."""
 
 import operator
 from itertools import product
 
-# Neighbours -> (axes, how many axes of an offset may differ from 0)
+# number of neighbours -> (axes, maximum number of nonzero entries of an offset)
 KINDS = {2: (1, 1), 4: (2, 1), 8: (2, 2), 6: (3, 1), 18: (3, 2), 26: (3, 3)}
 
 
 def neighbourhood(neighbours: int, *, both: bool = False) -> list[tuple[int, ...]]:
-    """Offsets of a neighbourhood, one of each opposite pair: the keys of `edges` for undirected capacities.
+    """List the offsets of a neighbourhood, one of each opposite pair: the keys of `edges` for undirected capacities.
 
         4: (0, 1) (1, 0)                  8: also (1, -1) (1, 1)
 
     Parameters
     ----------
     neighbours : {2, 4, 8, 6, 18, 26}
-        2 on a line, 4 or 8 on a picture, 6, 18 or 26 in a volume.
+        2 on a line, 4 or 8 in an image, 6, 18 or 26 in a volume.
     both : bool
-        List the opposite offsets too, as directed capacities need them, each after its own.
+        If True, each offset is followed by its opposite, as needed for directed capacities.
 
     Returns
     -------
     list of tuple of int
-        Nearest first, every listed offset (without `both`) later in memory than the pixel itself.
+        Sorted by distance.  Without `both`, every offset points to a later position in memory.
 
     Raises
     ------
     TypeError
-        `neighbours` is no integer.
+        If `neighbours` is not an integer.
     ValueError
-        For any other number.
+        If `neighbours` is not one of the numbers above.
 
     Examples
     --------

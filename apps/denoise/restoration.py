@@ -31,7 +31,7 @@ from apps.common.arguments import check_number
 from apps.common.clock import Clock
 from apps.common.images import InputError, to_rgb
 from apps.common.labelling import DISTANCES, label_distances, labelling
-from apps.denoise.total_variation import total_variation
+from gridcut.multilabel.total_variation import total_variation
 
 UNIT = 16  # integer costs per grey level (squared)
 NOISY = 1.05  # smoothness of squared data per standard deviation of the noise

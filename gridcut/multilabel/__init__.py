@@ -1,1 +1,1 @@
-"""Energies with several labels: descent by expansions and swaps, convex costs exactly, and roof duality."""
+"""Multi-label energies: descent by expansions and swaps, exact convex minima, total variation, roof duality."""

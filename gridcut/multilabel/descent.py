@@ -1,14 +1,12 @@
-"""Expansions in cycles until none of them lowers the energy, and what they share with swaps (exchange.py).
+"""Expansions in cycles until none of them lowers the energy, and the code shared with swaps (swap_descent.py).
 
-A label that has been expanded is expanded again only where labels have changed since, and not at all where none has;
-see moves.py.  The first expansion of a label is a minimum cut of the whole grid, by the default method
-(gridcut/ibfs) if many pixels gain.
+A label is expanded again only near the pixels that have changed since its last expansion, and not at all if none has;
+see moves.py.  The first expansion of a label is a minimum cut of the whole grid, by the default method (gridcut/ibfs)
+if many pixels gain.
 
-Memory: a number an edge and label for the flows of expansions, and the grid of one cut.
-"""
+Memory: one number per edge and label for the flows of the expansions, and the grid of one cut."""
 
 import time
-from importlib import import_module
 
 import numpy as np
 
@@ -21,11 +19,21 @@ from gridcut.ibfs.prepass import push_one_hop
 from gridcut.ibfs.search import SINK
 from gridcut.multilabel.fusion import fused
 from gridcut.multilabel.labelling import JUMP, History, Labelling, Move
-from gridcut.multilabel.moves import Field, apply, drain, energy_kernel, gain_of, list_near, load, load_all, settle
+from gridcut.multilabel.moves import (
+    Field,
+    apply,
+    energy_change,
+    energy_kernel,
+    list_with_neighbours,
+    load,
+    load_all,
+    read_cut,
+    route_to_deficits,
+)
 from gridcut.multilabel.validation import LabelProblem
 
-FEW = 30  # a first expansion with one deficit for so many pixels, or fewer, feeds them one by one
-MANY = 4  # an expansion after more than one change for so many pixels loads all of them, in order
+MIN_CELLS_PER_DEFICIT = 30  # a first expansion with fewer cells per deficit is solved by gridcut/ibfs
+MIN_CELLS_PER_CHANGE = 4  # with fewer cells per change, an expansion loads the whole grid in memory order
 
 
 class State:
@@ -36,7 +44,9 @@ class State:
         number = problem.unary.dtype
         size, arcs = layout.size, layout.arcs
         if arcs > MAX_ARCS:
-            raise ValueError(f"weights has {arcs // 2} kinds of edges; moves take at most {MAX_ARCS // 2}")
+            raise ValueError(
+                f"weights has {arcs // 2} kinds of edges; expansions and swaps accept at most {MAX_ARCS // 2}"
+            )
         self.index_type = index_type(size)
         self.problem = problem
         self.field = Field(
@@ -46,7 +56,7 @@ class State:
             pixel=np.full(size, -1, self.index_type),
             label=np.zeros(size, np.int32),
             paid=np.zeros(size, number),
-            taken=np.zeros(size, np.uint8),
+            is_listed=np.zeros(size, np.uint8),
             excess=np.zeros(size, number),
             residual=np.zeros(size * arcs, number),
             listed=np.empty(size, self.index_type),
@@ -55,7 +65,7 @@ class State:
         layout.interior(self.field.pixel)[...] = np.arange(pixels, dtype=self.index_type).reshape(problem.shape)
         layout.interior(self.field.label)[...] = start
         self._load_weights()
-        self.pay()
+        self.update_paid()
         self.steps = tuple(np.array(layout.step, np.int64).view(np.uint64))
         self.forest = Forest(
             np.zeros(size, self.index_type),
@@ -71,153 +81,155 @@ class State:
         layout, problem = self.layout, self.problem
         weight = layout.interior(self.field.weight.reshape(layout.size, layout.arcs))
         for offset, array in problem.weights.items():
-            if offset in layout.offsets:  # else longer than the grid
+            if offset in layout.offsets:  # an offset longer than the grid has no edges
                 k = layout.arc(offset)
                 p, q = ends(problem.shape, (offset,))
                 weight[(*p, k)] = array[p]
                 weight[(*q, k ^ 1)] = array[p]
 
-    def pay(self) -> None:
-        """Note what the labels cost."""
+    def update_paid(self) -> None:
+        """Store the unary cost of every pixel's label in `paid`."""
         labels = self.layout.interior(self.field.label)[None].astype(np.intp)
         self.layout.interior(self.field.paid)[...] = np.take_along_axis(self.problem.unary, labels, 0)[0]
 
-    def renew(self, problem: LabelProblem) -> np.ndarray:
-        """Take another problem of the same layout and units; returns the cells where costs differ."""
+    def replace_problem(self, problem: LabelProblem) -> np.ndarray:
+        """Replace the problem by one of the same layout and units; returns the cells whose costs differ."""
         old, self.problem = self.problem, problem
         if problem is old:
             return np.empty(0, self.index_type)
-        apart = np.zeros(problem.shape, bool)
+        differs = np.zeros(problem.shape, bool)
         for before, after in zip(old.unary, problem.unary, strict=True):
-            apart |= before != after
+            differs |= before != after
         for offset, weight in problem.weights.items():
             p, q = ends(problem.shape, (offset,))
             other = weight[p] != old.weights[offset][p]
-            apart[p] |= other
-            apart[q] |= other
+            differs[p] |= other
+            differs[q] |= other
         self.field = self.field._replace(unary=problem.unary.reshape(problem.count, -1))
         self._load_weights()
-        self.pay()
-        return self.cells(apart)
+        self.update_paid()
+        return self.cells(differs)
 
     def cells(self, where: np.ndarray) -> np.ndarray:
-        """The cells of some pixels."""
+        """Cell indices of the pixels in a boolean mask."""
         return self.layout.interior(np.arange(self.layout.size, dtype=self.index_type))[where]
 
     def energy(self) -> int:
         return int(energy_kernel(self.steps, self.field))
 
     def expand(self, second: int, changed: list[np.ndarray]):
-        """Make the best expansion of a label; the cells that changed, and what the energy did.
+        """Make the best expansion of a label; returns the cells that changed and the change of the energy.
 
-        changed: cells whose labels changed since its last expansion.
+        changed   arrays of the cells whose labels changed since its last expansion
         """
         field, head = self.field, self.layout.head
         is_first = second not in self.flows
         if is_first:
             self.flows[second] = np.zeros(field.residual.size // 2, field.residual.dtype)
         flow = self.flows[second]
-        whole = is_first or MANY * sum(cells.size for cells in changed) > self.layout.size
+        whole = is_first or MIN_CELLS_PER_CHANGE * sum(cells.size for cells in changed) > self.layout.size
         if whole:
             listed = load_all(second, head, self.layout.size - head, self.steps, flow, field)
         else:
             cells = np.concatenate(changed)
-            count = list_near(cells, 0, cells.size, -1, second, self.steps, field, 0)
+            count = list_with_neighbours(cells, 0, cells.size, -1, second, self.steps, field, 0)
             listed = count, load(0, count, -1, second, self.steps, flow, field)
         count, deficits = listed
-        if is_first and FEW * deficits > self.layout.size:
+        if is_first and MIN_CELLS_PER_DEFICIT * deficits > self.layout.size:
             Run(field.excess, field.residual, self.layout, None, self.forest).solve(SINK)
         elif deficits > 0:
             if whole:
                 cells = np.uint64(head), np.uint64(self.layout.size - head)
                 push_one_hop(field.excess, field.residual, self.steps, *cells)
-            count = drain(count, whole, -1, second, self.steps, flow, field, self.forest, self.work)
-        changed = settle(count, -1, second, self.steps, flow, field, self.forest)
-        gain = int(gain_of(changed, -1, second, self.steps, field))
-        apply(changed, gain < 0, -1, second, field)
-        return (field.listed[:changed].copy(), gain) if gain < 0 else (field.listed[:0], 0)
+            count = route_to_deficits(count, whole, -1, second, self.steps, flow, field, self.forest, self.work)
+        changed = read_cut(count, -1, second, self.steps, flow, field, self.forest)
+        delta = int(energy_change(changed, -1, second, self.steps, field))
+        apply(changed, delta < 0, -1, second, field)
+        return (field.listed[:changed].copy(), delta) if delta < 0 else (field.listed[:0], 0)
 
 
 class Descent:
-    """A labelling on its way down, and the record of all that was done to it."""
+    """A labelling during the descent, and the record of its moves."""
 
     def __init__(self, problem: LabelProblem, start: np.ndarray):
         self.state = State(problem, start)
-        self._seen = {}  # how many changes a move knew
-        self._begin([])
+        self._seen = {}  # per move: number of changes when it was made last
+        self._start_record([])
 
-    def _begin(self, changes: list[np.ndarray]) -> None:
+    def _start_record(self, changes: list[np.ndarray]) -> None:
         self.problem = self.state.problem
         self.start = self.labels
         self.energy = self.first_energy = self.state.energy()
         self.record = []
         self.cycles = 0
-        self._changes = changes  # cells of each change
-        self._before = len(changes)
+        self._changes = changes  # the cells of each change
+        self._changes_before = len(changes)
 
-    def renew(self, problem: LabelProblem) -> None:
-        """Begin anew with another problem of the same shape, from these labels, and with these flows if they fit."""
+    def replace_problem(self, problem: LabelProblem) -> None:
+        """Restart with another problem of the same shape from the current labels, keeping the flows if units match."""
         old, behind = self.problem, min(self._seen.values(), default=0)
         same = problem.unit == old.unit and problem.unary.dtype == old.unary.dtype
         if not (same and problem.weights.keys() == old.weights.keys() and np.array_equal(problem.cost, old.cost)):
             self.__init__(problem, self.labels)
             return
-        cells = self.state.renew(problem)
+        cells = self.state.replace_problem(problem)
         left = [*self._changes[behind:], *([cells] if cells.size else [])]
         self._seen = {move: known - behind for move, known in self._seen.items()}
-        self._begin(left)
+        self._start_record(left)
 
     @property
     def labels(self) -> np.ndarray:
         return self.state.layout.interior(self.state.field.label).copy()
 
-    def done(self, moves) -> bool:
-        """Whether none of the moves lowers the energy."""
+    def is_converged(self, moves) -> bool:
+        """Whether none of the moves can lower the energy."""
         return self.problem.unary.size == 0 or all(self._seen.get(move) == len(self._changes) for move in moves)
 
     def run(self, moves, max_cycles, callback) -> None:
-        """Make the moves, pairs (first, second), in order, again and again until none helps."""
+        """Repeat the moves, pairs (first, second), in order until none of them lowers the energy."""
         last = None if max_cycles is None else self.cycles + max_cycles
-        while not self.done(moves) and self.cycles != last:
+        while not self.is_converged(moves) and self.cycles != last:
             self.cycles += 1
             for move in moves:
                 known = self._seen.get(move)
                 if known != len(self._changes):
-                    cells, gain = self.state.expand(move[1], self._changes[known or 0 :])
-                    self._made(*move, cells, gain, callback)
+                    cells, delta = self.state.expand(move[1], self._changes[known or 0 :])
+                    self._finish_move(*move, cells, delta, callback)
                     self._seen[move] = len(self._changes)
 
-    def _made(self, first, second, cells, gain, callback) -> None:
-        """Write a move down: the cells it changed, and what the energy changed by."""
+    def _finish_move(self, first, second, cells, delta, callback) -> None:
+        """Record a move: the cells that it changed and the change of the energy."""
         if cells.size:
             self._changes.append(cells)
-            self.energy += gain
+            self.energy += delta
         self._record(first, second, cells)
         if callback is not None:
-            told = {"cycle": self.cycles, "moves": len(self.record), "labels": (first, second)}
-            callback({**told, "energy": self.energy * self.problem.unit})
+            event = {"cycle": self.cycles, "moves": len(self.record), "labels": (first, second)}
+            callback({**event, "energy": self.energy * self.problem.unit})
 
-    def again(self, disturbed, moves, max_cycles, callback) -> None:
-        """Descend from disturbed labels as well, and take the better of the two in each place where they differ.
+    def restart(self, perturb, moves, max_cycles, callback) -> None:
+        """Descend from perturbed labels, then fuse the result with the present labelling (fusion.py).
 
-        The flows known so far serve there too.  Of these moves only what they led to is recorded.
+        The descent reuses the flows of earlier expansions.  Only the fused result is recorded, not its moves.
+
+        perturb   function from labels to labels
         """
-        here, energy, known = self.labels, self.energy, len(self.record)
-        self._jump(disturbed(here))
+        before, energy, known = self.labels, self.energy, len(self.record)
+        self._jump(perturb(before))
         self.run(moves, max_cycles, callback)
-        labels = fused(here, self.labels, self.problem)
+        labels = fused(before, self.labels, self.problem)
         self._jump(labels)
         del self.record[known:]
-        self._record(JUMP, -1, self.state.cells(labels != here))
+        self._record(JUMP, -1, self.state.cells(labels != before))
         if self.energy > energy:
-            raise AssertionError(f"fusion led from {energy} to {self.energy}")
+            raise AssertionError(f"fusion raised the energy from {energy} to {self.energy}")
 
     def _jump(self, labels: np.ndarray) -> None:
-        """Go on from another labelling."""
+        """Continue from another labelling."""
         state = self.state
         cells = state.cells(labels != self.labels)
         state.layout.interior(state.field.label)[...] = labels
-        state.pay()
+        state.update_paid()
         if cells.size:
             self._changes.append(cells)
         self.energy = self.state.energy()
@@ -227,17 +239,17 @@ class Descent:
         self.record.append(Move(first, second, field.pixel[cells], field.label[cells], self.energy))
 
     def result(self, arguments, moves, seconds) -> Labelling:
-        """What the caller gets."""
+        """The labelling, its statistics, and the record from which `check` certifies it."""
         if self.energy != self.state.energy():
-            raise AssertionError(f"the gains lead to {self.energy}, the labels cost {self.state.energy()}")
+            raise AssertionError(f"accumulated energy {self.energy}, recomputed {self.state.energy()}")
         problem, labels = self.problem, self.labels
         energies = [self.first_energy, *(move.energy for move in self.record)]
         stats = {
             "energies": [energy * problem.unit for energy in energies],
             "moves": len(self.record),
             "cycles": self.cycles,
-            "changed": sum(cells.size for cells in self._changes[self._before :]),
-            "converged": self.done(moves),
+            "changed": sum(cells.size for cells in self._changes[self._changes_before :]),
+            "converged": self.is_converged(moves),
             "seconds": seconds,
             "dtype": problem.unary.dtype.name,
             "unit": problem.unit,
@@ -247,25 +259,27 @@ class Descent:
         return Labelling(labels, energy, "cpu", stats, History(problem, arguments, self.start, self.record, metric))
 
 
-def descend(make, problem, arguments, start, moves, restarts, max_cycles, callback, begun: float) -> Labelling:
-    """The result of a descent by the moves, and of restarts: pairs of how to disturb the labels, and moves from there.
+def descend(make, problem, arguments, start, moves, restarts, max_cycles, callback, started: float) -> Labelling:
+    """Run a descent by `moves` and its restarts on the problem's device; returns the result.
 
-    make   the kind of Descent on the CPU
+    make       class of the descent on the CPU
+    restarts   pairs of a function that perturbs labels, and the moves to make from there
+    started    time.perf_counter() at the start of the public call
     """
     loading = time.perf_counter()
     if not isinstance(problem, LabelProblem):
-        make = import_module("gridcut.multilabel.descent_cuda").DeviceDescent
+        from gridcut.multilabel.descent_cuda import DeviceDescent as make  # numba.cuda, on first use
     descent = make(problem, start)
     solving = time.perf_counter()
     run_all(descent, moves, restarts, max_cycles, callback)
-    seconds = {"check": loading - begun, "load": solving - loading, "solve": time.perf_counter() - solving}
+    seconds = {"check": loading - started, "load": solving - loading, "solve": time.perf_counter() - solving}
     return descent.result(arguments, moves, seconds)
 
 
 def run_all(descent, moves, restarts, max_cycles, callback) -> None:
-    """A descent to its end, its restarts, and to the end of what these have changed."""
+    """Descend until convergence, run the restarts, and descend again from their result."""
     descent.run(moves, max_cycles, callback)
-    for disturbed, others in restarts:
-        descent.again(disturbed, others, max_cycles, callback)
+    for perturb, others in restarts:
+        descent.restart(perturb, others, max_cycles, callback)
     if restarts:
         descent.run(moves, max_cycles, callback)

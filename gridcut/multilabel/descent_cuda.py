@@ -1,11 +1,11 @@
-"""Moves in cycles on a GPU: what gridcut/multilabel/descent.py does, with the host only looking on.
+"""Moves in cycles on a GPU, as gridcut/multilabel/descent.py on the CPU; the host only monitors them.
 
-Cuts and turns (turn.py) are launched ahead, many at a time, without knowing which move they will belong to: a launch
-that comes too early does nothing.  Then the host reads what was done.  Moves, their order and their results are those
-of the CPU, as minimum cuts with our rule for ties are unique.
+Cuts and the kernel between two cuts (next_move_cuda.py) are enqueued alternately, many in advance, before it is known
+which move they will belong to.  A launch that is not needed yet has no effect.  Then the host reads the records of the
+finished moves.  Moves, their order and their results are those of the CPU, because the tie rule makes minimum cuts
+unique.
 
-Each label's flow is kept from one expansion to the next if there is room: the next one starts from it.
-"""
+If memory suffices, the flow of each label is kept from one expansion to the next, which starts from it."""
 
 import time
 from functools import cached_property
@@ -16,23 +16,23 @@ import numpy as np
 from gridcut.device.arrays import allocate, clear, download, overwrite, refusing, return_as, upload
 from gridcut.device.cuda import SIMULATED, multiprocessors
 from gridcut.device.launch import launch, most_blocks, prepare
-from gridcut.multilabel import next_move_cuda as turn
-from gridcut.multilabel.fusion_cuda import exchange, fuse
-from gridcut.multilabel.label_kernels_cuda import keep_kernel
+from gridcut.multilabel import next_move_cuda as next_move
+from gridcut.multilabel.fusion_cuda import fuse, map_labels
+from gridcut.multilabel.label_kernels_cuda import copy_kernel
 from gridcut.multilabel.labelling import JUMP, History, Labelling, Move
-from gridcut.multilabel.moves_cuda import REMEMBER
+from gridcut.multilabel.moves_cuda import KEEP_FLOW
 from gridcut.multilabel.problem_cuda import DeviceProblem
 from gridcut.tiles.tile_kernels import COUNTS, DONE, list_count
 from gridcut.tiles.tiles import FALLBACK_ROUND, make_state, prepare_rounds, shape_of
 
-AHEAD = 1 if SIMULATED else 16  # turns launched before the host looks
-ROUNDS = 2  # of a cut between two turns
-BLOCKS = 4  # of a turn on a multiprocessor
-ROOM = 512  # for records between two looks
+LAUNCHES_AHEAD = 1 if SIMULATED else 16  # launches of the kernel between cuts before the host reads the records
+ROUNDS_PER_MOVE = 2  # rounds of a cut between two launches of that kernel
+BLOCKS_PER_MULTIPROCESSOR = 4  # of that kernel
+MAX_RECORDS = 512  # moves that can be recorded until the host reads them
 
 
 class Step(NamedTuple):
-    """A move, how many labels it changed, and which: bits in `words`; all labels after a jump."""
+    """A move: the number of changed pixels and their bits in `words`; after a jump, all labels instead."""
 
     first: int
     second: int
@@ -59,9 +59,10 @@ class DeviceDescent:
         for array in (self._paid, self._touched):
             clear(array)
         _copy(start, self._label)
-        problem.pay(self._label, self._paid)
+        problem.update_paid(self._label, self._paid)
         self._sets, self._report = allocate(
-            (AHEAD * tiles.count * 32, np.uint32), (turn.CONTROL + turn.RECORD * ROOM, np.int64)
+            (LAUNCHES_AHEAD * tiles.count * 32, np.uint32),
+            (next_move.CONTROL_SIZE + next_move.RECORD_SIZE * MAX_RECORDS, np.int64),
         )
         self._flow = None
         self._prepared = {}
@@ -72,82 +73,85 @@ class DeviceDescent:
         self.steps = []
         self.cycles = 0
         self.rounds = 0
-        self.spent = np.zeros(3)
+        self.kernel_seconds = np.zeros(3)
 
     @property
     def labels(self) -> np.ndarray:
         return download(self.problem.raster(self._label)).reshape(self.problem.shape)
 
-    def done(self, moves) -> bool:
-        """Whether none of the moves lowers the energy."""
+    def is_converged(self, moves) -> bool:
+        """Whether none of the moves can lower the energy."""
         return all(self._seen.get(move) == self._changes for move in moves)
 
     def run(self, moves, max_cycles, callback) -> None:
-        """Make the moves, pairs (first, second), in order, again and again until none helps."""
-        if self.done(moves):
+        """Repeat the moves, pairs (first, second), in order until none of them lowers the energy."""
+        if self.is_converged(moves):
             return
         control = np.zeros(self._report.size, np.int64)
-        control[[turn.MOVES, turn.PLACE]] = len(moves)
-        control[turn.CYCLE] = self.cycles
-        control[turn.LAST] = -1 if max_cycles is None else self.cycles + max_cycles
-        control[turn.ACTIVE] = -1
-        control[turn.CHANGES] = self._changes
-        control[turn.ROOM] = ROOM
+        control[[next_move.MOVES, next_move.NEXT]] = len(moves)
+        control[next_move.CYCLE] = self.cycles
+        control[next_move.CYCLE_LIMIT] = -1 if max_cycles is None else self.cycles + max_cycles
+        control[next_move.ACTIVE] = -1
+        control[next_move.CHANGES] = self._changes
+        control[next_move.RECORD_CAPACITY] = MAX_RECORDS
         overwrite(self._report, control)
         counts = np.zeros(COUNTS, np.int32)
         counts[DONE] = 1
         overwrite(self._solver.counts, counts)
-        rounds, turns, pairs, seen = self._launches(len(moves), remember=moves[0][0] < 0)
+        rounds, launches, pairs, seen = self._launches(len(moves), keep_flow=moves[0][0] < 0)
         overwrite(pairs, np.array(moves, np.int32).reshape(-1))
         overwrite(seen, np.array([self._seen.get(move, -1) for move in moves], np.int32))
         push = rounds.discharge
         finished = False
         while not finished:
-            for launch_turn in turns:
-                launch_turn()
-                for _ in range(ROUNDS):
+            for launch_next_move in launches:
+                launch_next_move()
+                for _ in range(ROUNDS_PER_MOVE):
                     rounds.relabel()
                     push()
             report = download(self._report)
-            self._take(moves, report, callback)
-            finished = report[turn.FINISHED] != 0
-            push = rounds.push_only if report[turn.NOW] >= FALLBACK_ROUND else rounds.discharge
-        self.cycles, self._changes = int(report[turn.CYCLE]), int(report[turn.CHANGES])
-        self.rounds += int(report[turn.WORK])
-        self.spent += report[turn.SPENT :][:3] / 1e9
+            self._read_records(moves, report, callback)
+            finished = report[next_move.FINISHED] != 0
+            push = rounds.push_only if report[next_move.CURRENT_ROUND] >= FALLBACK_ROUND else rounds.discharge
+        self.cycles, self._changes = int(report[next_move.CYCLE]), int(report[next_move.CHANGES])
+        self.rounds += int(report[next_move.CUT_ROUNDS])
+        self.kernel_seconds += report[next_move.NANOSECONDS :][:3] / 1e9
         self._seen.update(zip(moves, download(seen).tolist(), strict=True))
 
-    def _launches(self, count: int, remember: bool):
-        """The rounds of a cut and the turns, prepared for so many moves; and where these are and have been seen."""
+    def _launches(self, count: int, keep_flow: bool):
+        """For `count` moves: rounds of a cut, launches of the kernel between cuts, its arrays `moves` and `seen`."""
         if count in self._prepared:
             return self._prepared[count]
         problem, solver, tiles = self.problem, self._solver, self._layout
         if self._flow is None:
-            remember = remember and problem.room_for_flows()
-            size = problem.count * tiles.cells * (tiles.arcs // 2) if remember else 1
+            keep_flow = keep_flow and problem.has_memory_for_flows()
+            size = problem.count * tiles.cells * (tiles.arcs // 2) if keep_flow else 1
             (self._flow,) = allocate((size, problem.number), zero=True)
             view = problem.view_on_host.copy()
-            view[REMEMBER] = remember
+            view[KEEP_FLOW] = keep_flow
             self._view = upload(view)
         pairs, seen = allocate((2 * count, np.int32), (count, np.int32))
         with refusing():
             rounds = prepare_rounds(self._excess, self._residual, tiles, solver)
-        kernel = turn.turn_for(shape_of(tiles, problem.number))
+        kernel = next_move.make_next_move_kernel(shape_of(tiles, problem.number))
         own = (self._label, self._paid, self._flow, self._excess, self._residual, solver.bits, solver.counts)
-        control, records = self._report[: turn.CONTROL], self._report[turn.CONTROL :]
+        control, records = self._report[: next_move.CONTROL_SIZE], self._report[next_move.CONTROL_SIZE :]
         arguments = (problem.unary, self._view, problem.scale, problem.cost, problem.weight, *own, solver.times)
         arguments += (pairs, seen, self._touched, control, records, self._sets)
-        place = problem.places[0]
-        most = most_blocks(kernel, (*arguments, np.int32(0), place), turn.THREADS)
-        blocks = min(most, BLOCKS * multiprocessors(), -(-tiles.count * 32 * 32 // turn.THREADS))
-        turns = [prepare(kernel, blocks, turn.THREADS, *arguments, np.int32(i), place) for i in range(AHEAD)]
-        self._prepared[count] = rounds, turns, pairs, seen
+        tile_counts = problem.tiling[0]
+        max_blocks = most_blocks(kernel, (*arguments, np.int32(0), tile_counts), next_move.THREADS)
+        pixel_blocks = -(-tiles.count * 32 * 32 // next_move.THREADS)
+        blocks = min(max_blocks, pixel_blocks, BLOCKS_PER_MULTIPROCESSOR * multiprocessors())
+        slots = range(LAUNCHES_AHEAD)
+        launches = [prepare(kernel, blocks, next_move.THREADS, *arguments, np.int32(i), tile_counts) for i in slots]
+        self._prepared[count] = rounds, launches, pairs, seen
         return self._prepared[count]
 
-    def _take(self, moves, report, callback) -> None:
-        """Write down what was done since the last look."""
-        count = int(report[turn.RECORDS])
-        records = report[turn.CONTROL :][: turn.RECORD * count].reshape(count, turn.RECORD).tolist()
+    def _read_records(self, moves, report, callback) -> None:
+        """Append the records of the moves since the last call to `steps`."""
+        count = int(report[next_move.RECORDS])
+        size = next_move.RECORD_SIZE
+        records = report[next_move.CONTROL_SIZE :][: size * count].reshape(count, size).tolist()
         kept = None
         words = self._layout.count * 32
         for i, cycle, gain, changed, slot in records:
@@ -158,53 +162,55 @@ class DeviceDescent:
             bits = kept[slot * words : (slot + 1) * words] if changed else None
             self.steps.append(Step(*moves[i], self.energy, changed, bits))
             if callback is not None:
-                told = {"cycle": cycle, "moves": len(self.steps), "labels": moves[i]}
-                callback({**told, "energy": self.energy * self.problem.unit})
+                event = {"cycle": cycle, "moves": len(self.steps), "labels": moves[i]}
+                callback({**event, "energy": self.energy * self.problem.unit})
 
-    def again(self, disturbed, moves, max_cycles, callback) -> None:
-        """Descend from disturbed labels as well, and take the better of the two in each place where they differ.
+    def restart(self, perturb, moves, max_cycles, callback) -> None:
+        """Descend from perturbed labels, then fuse the result with the present labelling (fusion_cuda.py).
 
-        disturbed: a function of each label alone.  The flows known so far serve there too.  Of these moves only what
-        they led to is recorded.
+        The descent reuses the flows of earlier expansions.  Only the fused result is recorded, not its moves.
+
+        perturb   function from labels to labels, applied to each label separately
         """
-        (here,) = allocate((self._label.size, np.int32))
-        _copy(self._label, here)
+        (before,) = allocate((self._label.size, np.int32))
+        _copy(self._label, before)
         energy, known = self.energy, len(self.steps)
-        self._jumped(exchange(self.problem, self._label, disturbed(np.arange(self.problem.count))) > 0)
+        self._labels_replaced(map_labels(self.problem, self._label, perturb(np.arange(self.problem.count))) > 0)
         self.run(moves, max_cycles, callback)
-        kept, taken = fuse(self.problem, here, self._label)
-        self._jumped(kept > 0)
+        kept, taken = fuse(self.problem, before, self._label)
+        self._labels_replaced(kept > 0)
         del self.steps[known:]
-        _copy(self._label, here)
-        self.steps.append(Step(JUMP, -1, self.energy, taken, None, here))
+        _copy(self._label, before)
+        self.steps.append(Step(JUMP, -1, self.energy, taken, None, before))
         if self.energy > energy:
-            raise AssertionError(f"fusion led from {energy} to {self.energy}")
+            raise AssertionError(f"fusion raised the energy from {energy} to {self.energy}")
 
-    def _jumped(self, changed: bool) -> None:
-        """Go on from labels that did not come by a move."""
-        self.problem.pay(self._label, self._paid)
+    def _labels_replaced(self, changed: bool) -> None:
+        """Update the state after the labels were replaced other than by a move."""
+        self.problem.update_paid(self._label, self._paid)
         self.energy = self.problem.energy(self._label, self._paid)
         self._changes += bool(changed)
 
     def result(self, arguments, moves, seconds) -> Labelling:
-        """What the caller gets."""
+        """The labelling, its statistics, and the record from which `check` certifies it."""
         problem = self.problem
-        again = problem.energy(self._label, self._paid)
-        if self.energy != again:
-            raise AssertionError(f"the gains lead to {self.energy}, the labels cost {again}")
-        begun = time.perf_counter()
+        recomputed = problem.energy(self._label, self._paid)
+        if self.energy != recomputed:
+            raise AssertionError(f"accumulated energy {self.energy}, recomputed {recomputed}")
+        started = time.perf_counter()
         raster = problem.raster(self._label)
         labels = return_as(raster.reshape(problem.shape), problem.library)
         energies = [self.first_energy, *(step.energy for step in self.steps)]
+        kernel_seconds = dict(zip(("relabel", "discharge", "next_move"), self.kernel_seconds.tolist(), strict=True))
         stats = {
             "energies": [energy * problem.unit for energy in energies],
             "moves": len(self.steps),
             "cycles": self.cycles,
             "changed": sum(step.changed for step in self.steps),
-            "converged": self.done(moves),
+            "converged": self.is_converged(moves),
             "rounds": self.rounds,
-            "kernel_seconds": dict(zip(("relabel", "discharge", "turn"), self.spent.tolist(), strict=True)),
-            "seconds": {**seconds, "download": time.perf_counter() - begun},
+            "kernel_seconds": kernel_seconds,
+            "seconds": {**seconds, "download": time.perf_counter() - started},
             "dtype": np.dtype(problem.number).name,
             "unit": problem.unit,
         }
@@ -215,7 +221,7 @@ class DeviceDescent:
 
 
 class DeviceHistory:
-    """`History`, each part of which comes to the host when it is first asked for."""
+    """`History`, each part of which is copied to the host on first access."""
 
     def __init__(self, problem: DeviceProblem, start, steps: list[Step], metric: bool):
         self._problem, self._start, self._steps = problem, start, steps
@@ -227,7 +233,7 @@ class DeviceHistory:
 
     @property
     def arguments(self):
-        """What the caller passed, as it is now."""
+        """The caller's arguments with their present content."""
         return self._problem.host_arguments()
 
     @cached_property
@@ -262,6 +268,6 @@ class DeviceHistory:
 
 
 def _copy(source, target) -> None:
-    """On the GPU."""
+    """Copy an array on the GPU."""
     blocks, threads = (1, 32) if SIMULATED else (264, 256)
-    launch(keep_kernel, blocks, threads, source.view(np.uint32), target.view(np.uint32))
+    launch(copy_kernel, blocks, threads, source.view(np.uint32), target.view(np.uint32))

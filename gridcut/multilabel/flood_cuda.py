@@ -1,10 +1,10 @@
-"""Which pixels a move changes: those that excess which is left over could still go to.
+"""The pixels that a move changes: those that the remaining excess could still reach.
 
-In the words of gridcut/multilabel/moves.py, the pixels that reach a deficit nobody can feed: the least of all minimum
-cuts, so that ties keep the label a pixel has.  One warp floods one tile, a row of 32 pixels a lane, as 32 bits.
+In the terms of gridcut/multilabel/moves.py, these pixels reach a deficit that cannot be satisfied.  They are the
+smallest set among all minimum cuts, so that ties keep a pixel's label.  One warp floods one tile, one row of 32 pixels
+per lane, as 32 bits.
 
-    sets[base + t * 32 + row]    the pixels that are reached so far
-"""
+    sets[base + t * 32 + row]    the pixels reached so far"""
 
 import numpy as np
 
@@ -15,8 +15,8 @@ from gridcut.tiles.tile_search import FIRST, NONE, side
 
 
 @device_function
-def moved(word, dx):
-    """A row of pixels, one step along an arc."""
+def shifted(word, dx):
+    """A row of pixels, shifted one step along an arc."""
     if dx > 0:
         return np.uint32(word << FIRST)
     if dx < 0:
@@ -25,8 +25,8 @@ def moved(word, dx):
 
 
 @device_function
-def from_outside(t, lane, tiles, tile, arcs, offset, bits, sets, base):
-    """The pixels of this lane's row that arcs from other tiles lead to from pixels reached there."""
+def reached_from_outside(t, lane, tiles, tile, arcs, offset, bits, sets, base):
+    """The pixels of this lane's row that open arcs connect to reached pixels of other tiles."""
     iz, iy, ix = tile_coordinates(t, tiles)
     first = t - (iz * tiles[1] + iy) * tiles[2] - ix
     reached = NONE
@@ -38,37 +38,40 @@ def from_outside(t, lane, tiles, tile, arcs, offset, bits, sets, base):
         if sz != 0 or sy != 0:
             q = tile_at(iz, iy, ix, sz, sy, 0, tiles, first)
             if q >= 0:
-                there = np.uint32(relaxed_load(sets, base + q * 32 + row))
-                there = np.uint32(there & bits[np.uint64((q * (arcs + 2) + k) * 32 + row)])
-                reached = np.uint32(reached | moved(there, dx))
+                neighbours = np.uint32(relaxed_load(sets, base + q * 32 + row))
+                neighbours = np.uint32(neighbours & bits[np.uint64((q * (arcs + 2) + k) * 32 + row)])
+                reached = np.uint32(reached | shifted(neighbours, dx))
         if dx != 0:
             q = tile_at(iz, iy, ix, sz, sy, -dx, tiles, first)
             if q >= 0:
-                there = np.uint32(relaxed_load(sets, base + q * 32 + row))
-                there = np.uint32(there & bits[np.uint64((q * (arcs + 2) + k) * 32 + row)])
-                over = np.uint32(there >> np.uint32(31)) if dx > 0 else np.uint32(there << np.uint32(31))
+                neighbours = np.uint32(relaxed_load(sets, base + q * 32 + row))
+                neighbours = np.uint32(neighbours & bits[np.uint64((q * (arcs + 2) + k) * 32 + row)])
+                over = np.uint32(neighbours >> np.uint32(31)) if dx > 0 else np.uint32(neighbours << np.uint32(31))
                 reached = np.uint32(reached | over)
     return reached
 
 
 @device_function
 def flood(t, lane, start, tiles, tile, arcs, offset, bits, sets, base):
-    """Go on in tile t from all it holds (start) or from what came from other tiles; whether that was anything new."""
+    """Flood tile t from all its reached pixels (start), or only from those reached from other tiles.
+
+    Returns whether the tile has new pixels.
+    """
     at = np.int64(base) + t * 32 + lane
     before = np.uint32(relaxed_load(sets, at))
-    new = from_outside(t, lane, tiles, tile, arcs, offset, bits, sets, base)
+    new = reached_from_outside(t, lane, tiles, tile, arcs, offset, bits, sets, base)
     new = np.uint32(new | before) if start else np.uint32(new & ~before)
     inside = np.uint32(before | new)
     while ballot(new != NONE) != NONE:
         reached = NONE
         for k in range(arcs):
             dz, dy, dx = offset[k, 0], offset[k, 1], offset[k, 2]
-            away = np.uint32(new & bits[np.uint64((t * (arcs + 2) + k) * 32 + lane)])
+            leaving = np.uint32(new & bits[np.uint64((t * (arcs + 2) + k) * 32 + lane)])
             z, y = lane // tile[1] - dz, lane % tile[1] - dy
-            here = side(z, tile[0]) == 0 and side(y, tile[1]) == 0
-            away = shuffle_bits(away, (lane - dz * tile[1] - dy) & 31)
-            if here:
-                reached = np.uint32(reached | moved(away, dx))
+            is_inside = side(z, tile[0]) == 0 and side(y, tile[1]) == 0
+            leaving = shuffle_bits(leaving, (lane - dz * tile[1] - dy) & 31)
+            if is_inside:
+                reached = np.uint32(reached | shifted(leaving, dx))
         new = np.uint32(reached & ~inside)
         inside = np.uint32(inside | new)
     if inside != before:

@@ -1,10 +1,9 @@
-"""Two labellings into one that is no worse than either, on a GPU; see gridcut/multilabel/fusion.py.
+"""Fusion of two labellings on a GPU; see gridcut/multilabel/fusion.py.
 
-The sets of pixels that differ and that edges connect are found by union-find, all edges at once [1]; parent[p] is a
-cell of the same set, no larger than p, or -1 where the labellings agree.
+The connected components of the pixels that differ are found by union-find over all edges in parallel [1]; parent[p] is
+a cell of the same component, at most p, or -1 where the labellings agree.
 
-[1] Jaiganesh, Burtscher. "A high-performance connected components implementation for GPUs." HPDC 2018.
-"""
+[1] Jaiganesh, Burtscher. "A high-performance connected components implementation for GPUs." HPDC 2018."""
 
 import numpy as np
 from numba import float64, int32, int64, types
@@ -13,12 +12,12 @@ from gridcut.cuda.pixel_kernels import warp_sum
 from gridcut.device.arrays import allocate, download, upload
 from gridcut.device.cuda import cuda, cuda_kernel, device_function, relaxed_load
 from gridcut.multilabel.label_kernels_cuda import first_run, pixel_of_run, run_step, runs_of
-from gridcut.multilabel.moves_cuda import LABELS, WIDTH, cell_of, price
+from gridcut.multilabel.moves_cuda import LABELS, WIDTH, cell_of, unary_cost
 
 
 @device_function
 def root_of(parent, p):
-    """The cell that stands for the set of p."""
+    """The representative of the component of p."""
     while True:
         above = relaxed_load(parent, p)
         if above == p:
@@ -28,7 +27,7 @@ def root_of(parent, p):
 
 @device_function
 def unite(parent, p, q):
-    """Let two cells be of one set."""
+    """Merge the components of two cells."""
     while True:
         p, q = root_of(parent, p), root_of(parent, q)
         if p == q:
@@ -39,25 +38,25 @@ def unite(parent, p, q):
 
 
 @device_function
-def far_cell(offsets, k, z, y, x, tiles, tile):
-    """The cell that arc k leads to."""
+def neighbour_cell(offsets, k, z, y, x, tiles, tile):
+    """Index of the cell that arc k leads to."""
     t, cell = cell_of(z + offsets[3 * k], y + offsets[3 * k + 1], x + offsets[3 * k + 2], tiles, tile)
     return np.int32(t * 1024 + cell)
 
 
 @cuda_kernel
-def differ_kernel(here, there, parent, change):
-    """Every cell where the labellings differ is a set of its own."""
+def differ_kernel(current, proposal, parent, change):
+    """Make every cell where the labellings differ a component."""
     p = np.int32(cuda.grid(1))
     while p < parent.size:
-        parent[p] = p if here[p] != there[p] else -1
+        parent[p] = p if current[p] != proposal[p] else -1
         change[p] = 0
         p = np.int32(p + cuda.gridsize(1))
 
 
 @cuda_kernel
 def unite_kernel(view, weight, offsets, tiles, tile, parent):
-    """Edges between cells that differ unite them."""
+    """Merge the components along every edge between cells that differ."""
     runs = runs_of(view)
     arcs = offsets.size // 3
     run = first_run()
@@ -79,8 +78,8 @@ def unite_kernel(view, weight, offsets, tiles, tile, parent):
 
 
 @cuda_kernel
-def change_kernel(unary, view, scale, cost, weight, here, there, offsets, tiles, tile, parent, change):
-    """change[root]: what the energy changes by if the set takes the labels of `there`."""
+def change_kernel(unary, view, scale, cost, weight, current, proposal, offsets, tiles, tile, parent, change):
+    """change[root]: change of the energy if the component takes the labels of `proposal`."""
     runs = runs_of(view)
     arcs = offsets.size // 3
     labels = view[LABELS]
@@ -90,28 +89,30 @@ def change_kernel(unary, view, scale, cost, weight, here, there, offsets, tiles,
         if x < view[WIDTH]:
             t, cell = cell_of(z, y, x, tiles, tile)
             p = np.int32(t * 1024 + cell)
-            apart = parent[p] >= 0
+            differs = parent[p] >= 0
             own = np.int64(0)
-            if apart:
-                own = price(unary, view, scale, there[p], z, y, x) - price(unary, view, scale, here[p], z, y, x)
+            if differs:
+                own = unary_cost(unary, view, scale, proposal[p], z, y, x)
+                own -= unary_cost(unary, view, scale, current[p], z, y, x)
             for k in range(0, arcs, 2):
                 w = np.int64(weight[(np.int64(t) * arcs + k) * 1024 + cell])
                 if w > 0:
-                    q = far_cell(offsets, k, z, y, x, tiles, tile)
-                    if apart or parent[q] >= 0:
-                        more = np.int64(cost[there[p] * labels + there[q]]) - np.int64(cost[here[p] * labels + here[q]])
-                        if apart:
-                            own += w * more
+                    q = neighbour_cell(offsets, k, z, y, x, tiles, tile)
+                    if differs or parent[q] >= 0:
+                        delta = np.int64(cost[proposal[p] * labels + proposal[q]])
+                        delta -= np.int64(cost[current[p] * labels + current[q]])
+                        if differs:
+                            own += w * delta
                         else:
-                            cuda.atomic.add(change, root_of(parent, q), w * more)
+                            cuda.atomic.add(change, root_of(parent, q), w * delta)
             if own != 0:
                 cuda.atomic.add(change, root_of(parent, p), own)
         run += run_step()
 
 
 @cuda_kernel
-def choose_kernel(here, there, parent, change, counts):
-    """Let `there` be the fusion; counts: how many labels it has from either side."""
+def choose_kernel(current, proposal, parent, change, counts):
+    """Turn `proposal` into the fusion; counts: the number of labels from `current` and from `proposal`."""
     kept = np.int64(0)
     taken = np.int64(0)
     i = np.int64(cuda.grid(1))
@@ -120,7 +121,7 @@ def choose_kernel(here, there, parent, change, counts):
             if change[root_of(parent, np.int32(i))] < 0:
                 taken += 1
             else:
-                there[i] = here[i]
+                proposal[i] = current[i]
                 kept += 1
         i += cuda.gridsize(1)
     kept, taken = warp_sum(kept), warp_sum(taken)
@@ -131,7 +132,7 @@ def choose_kernel(here, there, parent, change, counts):
 
 @cuda_kernel
 def table_kernel(view, tiles, tile, label, table, counts):
-    """Labels through a table; counts[0]: how many pixels change, added to what is there."""
+    """Map labels through a table, and add the number of changed pixels to counts[0]."""
     runs = runs_of(view)
     changed = np.int64(0)
     run = first_run()
@@ -150,29 +151,29 @@ def table_kernel(view, tiles, tile, label, table, counts):
         cuda.atomic.add(counts, 0, changed)
 
 
-def exchange(problem, label, table: np.ndarray) -> int:
-    """Put every pixel's label through a table; how many change.  Cells outside the grid keep theirs."""
+def map_labels(problem, label, table: np.ndarray) -> int:
+    """Map every pixel's label through a table; returns the number of changes.  Cells outside the grid keep theirs."""
     (counts,) = allocate((1, np.int64), zero=True)
-    problem.launch(table_kernel, problem.view, *problem.places, label, upload(table.astype(np.int32)), counts)
+    problem.launch(table_kernel, problem.view, *problem.tiling, label, upload(table.astype(np.int32)), counts)
     return int(download(counts)[0])
 
 
-def fuse(problem, here, there) -> tuple[int, int]:
-    """Turn `there` into the fusion; how many labels it has from `here` and from `there` where these differ."""
-    (parent,) = allocate((here.size, np.int32))
-    change, counts = allocate((here.size, np.int64), (2, np.int64), zero=True)
+def fuse(problem, current, proposal) -> tuple[int, int]:
+    """Turn `proposal` into the fusion; returns the number of labels from `current` and `proposal` where they differ."""
+    (parent,) = allocate((current.size, np.int32))
+    change, counts = allocate((current.size, np.int64), (2, np.int64), zero=True)
     energy = (problem.cost, problem.weight)
-    problem.launch_flat(differ_kernel, here, there, parent, change)
-    problem.launch(unite_kernel, problem.view, problem.weight, problem.offsets, *problem.places, parent)
-    arrays = (problem.unary, problem.view, problem.scale, *energy, here, there, problem.offsets)
-    problem.launch(change_kernel, *arrays, *problem.places, parent, change)
-    problem.launch_flat(choose_kernel, here, there, parent, change, counts)
+    problem.launch_flat(differ_kernel, current, proposal, parent, change)
+    problem.launch(unite_kernel, problem.view, problem.weight, problem.offsets, *problem.tiling, parent)
+    arrays = (problem.unary, problem.view, problem.scale, *energy, current, proposal, problem.offsets)
+    problem.launch(change_kernel, *arrays, *problem.tiling, parent, change)
+    problem.launch_flat(choose_kernel, current, proposal, parent, change, counts)
     kept, taken = download(counts)
     return int(kept), int(taken)
 
 
 def kernels():
-    """Every kernel, with argument types it is launched with."""
+    """Every kernel, with argument types of its launches."""
     view, tiles, label = int64[::1], types.UniTuple(int32, 3), int32[::1]
     listed = [
         ("differ", differ_kernel, (label, label, label, view)),

@@ -1,20 +1,19 @@
-"""Kernels that walk over all pixels once: ranges of values, weights into tiles, labels in and out, energies.
+"""Kernels that visit all pixels once: value ranges, weights into tiles, labels in and out, energies.
 
-A `view` says where the numbers of a caller's array lie and which of them count: data[start + item * s0 + z * s1 + ...]
-for all items and a box of pixels.  A warp walks along runs of 32 pixels of a line.
-"""
+A `view` describes the layout of a caller's array, and a `box` also a part of it: data[start + item * s0 + z * s1 + ...]
+for all items and a box of pixels.  A warp walks along runs of 32 pixels of a line."""
 
 import numpy as np
 from numba import float64, int32, int64, types, uint8, uint32
 
 from gridcut.cuda.pixel_kernels import units, warp_max, warp_sum
 from gridcut.device.cuda import cuda, cuda_kernel, device_function
-from gridcut.multilabel.moves_cuda import DEPTH, HEIGHT, LABELS, WIDTH, cell_of, price, price_at
+from gridcut.multilabel.moves_cuda import DEPTH, HEIGHT, LABELS, WIDTH, cell_of, unary_cost, unary_index
 
-# Places in a box: start, strides of items, z, y, x; items; first pixel and lengths of the box.
-ORIGIN, OVER, AWAY, DOWN, ALONG, ITEMS, LOW, LONG = 0, 1, 2, 3, 4, 5, 6, 9
-BOX = 12
-COPIES = 64  # of the counters of votes, so that not all wait for one
+# Positions in a box: start; strides of items, z, y, x; number of items; first pixel (z, y, x); lengths (z, y, x).
+BOX_ORIGIN, BOX_ITEM_STEP, BOX_STEP_Z, BOX_STEP_Y, BOX_STEP_X, BOX_ITEMS, BOX_LOW, BOX_LENGTH = 0, 1, 2, 3, 4, 5, 6, 9
+BOX_SIZE = 12
+VOTE_COPIES = 64  # copies of the vote counters, to spread the atomic additions
 
 
 @device_function
@@ -22,6 +21,12 @@ def run_at(run, width):
     """The line of a run of 32 pixels, and the x of this lane; lines are `width` long."""
     runs = (width + 31) // 32
     return run // runs, run % runs * 32 + np.int64(cuda.threadIdx.x & 31)
+
+
+@device_function
+def box_index(box, z, y, x):
+    """Index in the caller's array of pixel (z, y, x) of item 0."""
+    return box[BOX_ORIGIN] + z * box[BOX_STEP_Z] + y * box[BOX_STEP_Y] + x * box[BOX_STEP_X]
 
 
 @device_function
@@ -36,7 +41,7 @@ def run_step():
 
 @device_function
 def pixel_of_run(view, run):
-    """(z, y, x) of this lane in a run of the grid; x may lie beyond the line."""
+    """(z, y, x) of this lane in a run of the grid; x may be past the end of the line."""
     line, x = run_at(run, view[WIDTH])
     return line // view[HEIGHT], line % view[HEIGHT], x
 
@@ -48,28 +53,28 @@ def runs_of(view):
 
 @cuda_kernel
 def range_kernel(data, box, found, bad):
-    """found[0]: the largest -value, found[1]: the largest value; bad[0]: whether one is not finite.
+    """found[0]: the largest -value, found[1]: the largest value; bad[0]: 1 if a value is not finite.
 
-    found[2] is 0, and found[3] the least number that has an opposite.
+    found[2] must be 0, and found[3] the lowest value whose negative can be represented.
     """
-    low, high, zero, least = found[0], found[1], found[2], found[3]
-    wrong = False
-    depth, height, width = box[LONG], box[LONG + 1], box[LONG + 2]
-    runs = box[ITEMS] * depth * height * ((width + 31) // 32)
+    low, high, zero, lowest = found[0], found[1], found[2], found[3]
+    is_bad = False
+    depth, height, width = box[BOX_LENGTH], box[BOX_LENGTH + 1], box[BOX_LENGTH + 2]
+    runs = box[BOX_ITEMS] * depth * height * ((width + 31) // 32)
     run = first_run()
     while run < runs:
         line, x = run_at(run, width)
         item, rest = line // (depth * height), line % (depth * height)
         if x < width:
-            z, y = rest // height + box[LOW], rest % height + box[LOW + 1]
-            at = box[ORIGIN] + item * box[OVER] + z * box[AWAY] + y * box[DOWN] + (x + box[LOW + 2]) * box[ALONG]
+            z, y = rest // height + box[BOX_LOW], rest % height + box[BOX_LOW + 1]
+            at = box_index(box, z, y, x + box[BOX_LOW + 2]) + item * box[BOX_ITEM_STEP]
             value = zero + data[at]
             if value - value != 0:
-                wrong = True
+                is_bad = True
             else:
-                low, high = max(low, -max(value, least)), max(high, value)
+                low, high = max(low, -max(value, lowest)), max(high, value)
         run += run_step()
-    if wrong:
+    if is_bad:
         bad[0] = 1
     low, high = warp_max(low), warp_max(high)
     if cuda.threadIdx.x & 31 == 0:
@@ -79,15 +84,15 @@ def range_kernel(data, box, found, bad):
 
 @cuda_kernel
 def weight_kernel(data, box, scale, k, offset, tiles, tile, arcs, weight):
-    """Add an array of weights to those of arc k and, at the far end, of its opposite; both come zeroed at first."""
-    height, width = box[LONG + 1], box[LONG + 2]
-    runs = box[LONG] * height * ((width + 31) // 32)
+    """Add an array of weights to those of arc k and, at the far end, of the opposite arc.  `weight` starts as zeros."""
+    height, width = box[BOX_LENGTH + 1], box[BOX_LENGTH + 2]
+    runs = box[BOX_LENGTH] * height * ((width + 31) // 32)
     run = first_run()
     while run < runs:
         line, x = run_at(run, width)
         if x < width:
-            z, y, x = line // height + box[LOW], line % height + box[LOW + 1], x + box[LOW + 2]
-            value = units(data[box[ORIGIN] + z * box[AWAY] + y * box[DOWN] + x * box[ALONG]], scale)
+            z, y, x = line // height + box[BOX_LOW], line % height + box[BOX_LOW + 1], x + box[BOX_LOW + 2]
+            value = units(data[box_index(box, z, y, x)], scale)
             t, cell = cell_of(z, y, x, tiles, tile)
             weight[(np.int64(t) * arcs + k) * 1024 + cell] += value
             t, cell = cell_of(z + offset[0], y + offset[1], x + offset[2], tiles, tile)
@@ -97,18 +102,18 @@ def weight_kernel(data, box, scale, k, offset, tiles, tile, arcs, weight):
 
 @cuda_kernel
 def cheapest_kernel(unary, view, scale, tiles, tile, label):
-    """The cheapest label of each pixel, the first of several."""
+    """The cheapest label of each pixel, the first one on ties."""
     runs = runs_of(view)
     run = first_run()
     while run < runs:
         z, y, x = pixel_of_run(view, run)
         if x < view[WIDTH]:
             best = np.int32(0)
-            least = price(unary, view, scale, 0, z, y, x)
+            lowest = unary_cost(unary, view, scale, 0, z, y, x)
             for i in range(1, view[LABELS]):
-                other = price(unary, view, scale, i, z, y, x)
-                if other < least:
-                    best, least = np.int32(i), other
+                other = unary_cost(unary, view, scale, i, z, y, x)
+                if other < lowest:
+                    best, lowest = np.int32(i), other
             t, cell = cell_of(z, y, x, tiles, tile)
             label[np.int64(t) * 1024 + cell] = best
         run += run_step()
@@ -116,14 +121,16 @@ def cheapest_kernel(unary, view, scale, tiles, tile, label):
 
 @cuda_kernel
 def votes_kernel(view, tiles, tile, label, votes):
-    """votes[i * COPIES + ...]: how many pixels have label i, in parts."""
+    """votes[i * VOTE_COPIES + ...]: partial counts of the pixels with label i."""
     runs = runs_of(view)
     run = first_run()
     while run < runs:
         z, y, x = pixel_of_run(view, run)
         if x < view[WIDTH]:
             t, cell = cell_of(z, y, x, tiles, tile)
-            cuda.atomic.add(votes, label[np.int64(t) * 1024 + cell] * COPIES + (run + x) % COPIES, np.int32(1))
+            cuda.atomic.add(
+                votes, label[np.int64(t) * 1024 + cell] * VOTE_COPIES + (run + x) % VOTE_COPIES, np.int32(1)
+            )
         run += run_step()
 
 
@@ -136,27 +143,27 @@ def start_kernel(data, box, view, tiles, tile, label):
         z, y, x = pixel_of_run(view, run)
         if x < view[WIDTH]:
             t, cell = cell_of(z, y, x, tiles, tile)
-            label[np.int64(t) * 1024 + cell] = data[box[ORIGIN] + z * box[AWAY] + y * box[DOWN] + x * box[ALONG]]
+            label[np.int64(t) * 1024 + cell] = data[box_index(box, z, y, x)]
         run += run_step()
 
 
 @cuda_kernel
-def pay_kernel(unary, view, scale, tiles, tile, label, paid):
-    """What the labels cost the pixels by themselves."""
+def paid_kernel(unary, view, scale, tiles, tile, label, paid):
+    """The unary cost of every pixel's label."""
     runs = runs_of(view)
     run = first_run()
     while run < runs:
         z, y, x = pixel_of_run(view, run)
         if x < view[WIDTH]:
             t, cell = cell_of(z, y, x, tiles, tile)
-            here = np.int64(t) * 1024 + cell
-            paid[here] = price(unary, view, scale, label[here], z, y, x)
+            own_cell = np.int64(t) * 1024 + cell
+            paid[own_cell] = unary_cost(unary, view, scale, label[own_cell], z, y, x)
         run += run_step()
 
 
 @cuda_kernel
 def energy_kernel(view, cost, weight, label, paid, offsets, tiles, tile, total):
-    """total[0]: the energy of the labelling, added to what is there."""
+    """Add the energy of the labelling to total[0]."""
     runs = runs_of(view)
     arcs = offsets.size // 3
     own = np.int64(0)
@@ -165,13 +172,15 @@ def energy_kernel(view, cost, weight, label, paid, offsets, tiles, tile, total):
         z, y, x = pixel_of_run(view, run)
         if x < view[WIDTH]:
             t, cell = cell_of(z, y, x, tiles, tile)
-            here = np.int64(t) * 1024 + cell
-            own += paid[here]
+            own_cell = np.int64(t) * 1024 + cell
+            own += paid[own_cell]
             for k in range(0, arcs, 2):
                 w = np.int64(weight[(np.int64(t) * arcs + k) * 1024 + cell])
                 if w > 0:
-                    q, there = cell_of(z + offsets[3 * k], y + offsets[3 * k + 1], x + offsets[3 * k + 2], tiles, tile)
-                    own += w * cost[label[here] * view[LABELS] + label[np.int64(q) * 1024 + there]]
+                    q, far_cell = cell_of(
+                        z + offsets[3 * k], y + offsets[3 * k + 1], x + offsets[3 * k + 2], tiles, tile
+                    )
+                    own += w * cost[label[own_cell] * view[LABELS] + label[np.int64(q) * 1024 + far_cell]]
         run += run_step()
     own = warp_sum(own)
     if cuda.threadIdx.x & 31 == 0 and own != 0:
@@ -179,8 +188,8 @@ def energy_kernel(view, cost, weight, label, paid, offsets, tiles, tile, total):
 
 
 @cuda_kernel
-def own_sum_kernel(unary, view, tiles, tile, label, partial):
-    """What the labels cost the pixels by themselves, as floats, summed by every warp: added up in one order always."""
+def unary_sum_kernel(unary, view, tiles, tile, label, partial):
+    """Sum of the labels' unary costs as floats, one partial sum per warp, so that the order is always the same."""
     runs = runs_of(view)
     total = 0.0
     run = first_run()
@@ -188,7 +197,7 @@ def own_sum_kernel(unary, view, tiles, tile, label, partial):
         z, y, x = pixel_of_run(view, run)
         if x < view[WIDTH]:
             t, cell = cell_of(z, y, x, tiles, tile)
-            at = price_at(view, label[np.int64(t) * 1024 + cell], z, y, x)
+            at = unary_index(view, label[np.int64(t) * 1024 + cell], z, y, x)
             total += np.float64(unary[at])
         run += run_step()
     total = warp_sum(total)
@@ -198,19 +207,19 @@ def own_sum_kernel(unary, view, tiles, tile, label, partial):
 
 @cuda_kernel
 def edge_sum_kernel(data, box, offset, cost, labels, tiles, tile, label, partial):
-    """The same for what they cost the edges along one offset."""
-    height, width = box[LONG + 1], box[LONG + 2]
-    runs = box[LONG] * height * ((width + 31) // 32)
+    """The same for the costs of the edges along one offset."""
+    height, width = box[BOX_LENGTH + 1], box[BOX_LENGTH + 2]
+    runs = box[BOX_LENGTH] * height * ((width + 31) // 32)
     total = 0.0
     run = first_run()
     while run < runs:
         line, x = run_at(run, width)
         if x < width:
-            z, y, x = line // height + box[LOW], line % height + box[LOW + 1], x + box[LOW + 2]
-            weight = np.float64(data[box[ORIGIN] + z * box[AWAY] + y * box[DOWN] + x * box[ALONG]])
+            z, y, x = line // height + box[BOX_LOW], line % height + box[BOX_LOW + 1], x + box[BOX_LOW + 2]
+            weight = np.float64(data[box_index(box, z, y, x)])
             t, cell = cell_of(z, y, x, tiles, tile)
-            q, there = cell_of(z + offset[0], y + offset[1], x + offset[2], tiles, tile)
-            mine, theirs = label[np.int64(t) * 1024 + cell], label[np.int64(q) * 1024 + there]
+            q, far_cell = cell_of(z + offset[0], y + offset[1], x + offset[2], tiles, tile)
+            mine, theirs = label[np.int64(t) * 1024 + cell], label[np.int64(q) * 1024 + far_cell]
             total += weight * cost[mine * labels + theirs]
         run += run_step()
     total = warp_sum(total)
@@ -232,8 +241,8 @@ def labels_kernel(view, tiles, tile, label, out):
 
 
 @cuda_kernel
-def keep_kernel(sets, kept):
-    """A copy."""
+def copy_kernel(sets, kept):
+    """Copy `sets` to `kept`."""
     i = np.int64(cuda.grid(1))
     while i < kept.size:
         kept[i] = sets[i]
@@ -241,7 +250,7 @@ def keep_kernel(sets, kept):
 
 
 def kernels():
-    """Every kernel, with argument types it is launched with."""
+    """Every kernel, with argument types of its launches."""
     listed = []
     view, tiles, label = int64[::1], types.UniTuple(int32, 3), int32[::1]
     for data, found, number in ((int32[::1], int64[::1], int32[::1]), (float64[::1], float64[::1], int64[::1])):
@@ -249,8 +258,8 @@ def kernels():
             ("range", range_kernel, (data, view, found, view)),
             ("weight", weight_kernel, (data, view, float64, int32, tiles, tiles, tiles, int32, number)),
             ("cheapest", cheapest_kernel, (data, view, float64, tiles, tiles, label)),
-            ("pay", pay_kernel, (data, view, float64, tiles, tiles, label, number)),
-            ("own_sum", own_sum_kernel, (data, view, tiles, tiles, label, float64[::1])),
+            ("paid", paid_kernel, (data, view, float64, tiles, tiles, label, number)),
+            ("unary_sum", unary_sum_kernel, (data, view, tiles, tiles, label, float64[::1])),
             (
                 "edge_sum",
                 edge_sum_kernel,
@@ -263,5 +272,5 @@ def kernels():
         ("votes", votes_kernel, (view, tiles, tiles, label, label)),
         ("start", start_kernel, (uint8[::1], view, view, tiles, tiles, label)),
         ("labels", labels_kernel, (view, tiles, tiles, label, label)),
-        ("keep", keep_kernel, (uint32[::1], uint32[::1])),
+        ("copy", copy_kernel, (uint32[::1], uint32[::1])),
     ]

@@ -1,17 +1,19 @@
-"""LabelSolver: labellings of almost the same problem, each starting from the labels and flows of the one before.
+"""LabelSolver: a sequence of similar labelling problems, each starting from the labels and flows of the one before.
 
-After an update the cells with other costs count as changed, along with their neighbours.  Everywhere else the flow of
-each label's last expansion still proves that nothing gains there [1], so the next descent looks only at what is new.
-A change of every pixel, such as the noise of a camera, leaves most of each flow in place: it is taken as far as the new
-capacities allow, and what it no longer feeds is fed from nearby (moves.py).
+After an update, the cells whose costs differ count as changed, along with their neighbours.  Everywhere else the flow
+of each label's last expansion still proves that no pixel gains [1], so the next descent visits only the changes.  If
+every pixel changes, for example by camera noise, most of each flow remains valid: it is clamped to the new capacities,
+and the resulting deficits are satisfied from nearby excess (moves.py).
 
-[1] Alahari, Kohli, Torr. "Reduce, reuse & recycle: efficiently solving multi-label MRFs." CVPR 2008.
-"""
+[1] Alahari, Kohli, Torr. "Reduce, reuse & recycle: efficiently solving multi-label MRFs." CVPR 2008."""
 
 import time
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from gridcut.core.problem import Offset
 from gridcut.device.arguments import check_callback, plain_array
 from gridcut.multilabel.descent import Descent, run_all
 from gridcut.multilabel.expansion import check_order, check_restarts, plan
@@ -20,16 +22,16 @@ from gridcut.multilabel.validation import check_cycles, check_labels, check_star
 
 
 class LabelSolver:
-    """`alpha_expansion`, change some costs, again: each time from the last labels and the last flows.
+    """Solve a sequence of similar problems by `alpha_expansion`, warm-starting from the last labels and flows.
 
-    Every solve ends where no expansion of any label lowers the energy of the costs as they are then.
+    At the end of every solve, no expansion of any label lowers the energy of the current costs.
 
     Parameters
     ----------
     unary, weights, label_cost, start, order
-        As in `alpha_expansion`.  The unary costs are copied: later changes to the caller's own array do not matter.
+        As in `alpha_expansion`.  The costs are copied; later changes of the caller's arrays have no effect.
     restarts : int
-        As in `alpha_expansion`, in each solve; none by default, as labels get better from one problem to the next.
+        As in `alpha_expansion`, in each solve.  None by default, since labels improve from one problem to the next.
 
     Raises
     ------
@@ -38,8 +40,8 @@ class LabelSolver:
 
     Notes
     -----
-    Runs on the CPU.  Memory: as `alpha_expansion`, and one copy of the unary costs.  Not for use by two threads at
-    once; different solvers are independent.
+    Runs on the CPU.  Memory: as `alpha_expansion`, plus one copy of the unary costs.  A solver must not be used by two
+    threads simultaneously; different solvers are independent.
 
     Examples
     --------
@@ -53,17 +55,26 @@ class LabelSolver:
     array([2, 0, 0, 2, 2], dtype=int32)
     """
 
-    def __init__(self, unary, weights, label_cost=None, *, start=None, order=None, restarts: int = 0):
-        begun = time.perf_counter()
-        self._take(np.array(plain_array("unary", unary)), weights, label_cost)
+    def __init__(
+        self,
+        unary: ArrayLike,
+        weights: Mapping[Offset, ArrayLike],
+        label_cost: ArrayLike | None = None,
+        *,
+        start: ArrayLike | None = None,
+        order: Sequence[int] | None = None,
+        restarts: int = 0,
+    ):
+        started = time.perf_counter()
+        self._set_problem(np.array(plain_array("unary", unary)), weights, label_cost)
         self._descent = Descent(self._problem, check_start(start, self._problem))
         self._restarts = check_restarts(restarts)
         self._order = order
         check_order(order, self._problem)
-        self._seconds = time.perf_counter() - begun
+        self._seconds = time.perf_counter() - started
 
-    def update(self, *, unary=None, weights=None) -> None:
-        """Change costs; what is not named stays, and so do the labels.  On an error nothing has changed.
+    def update(self, *, unary: ArrayLike | None = None, weights: Mapping[Offset, ArrayLike] | None = None) -> None:
+        """Change costs; those not passed, and the labels, stay as they are.  An error leaves the solver unchanged.
 
         Parameters
         ----------
@@ -75,29 +86,42 @@ class LabelSolver:
         Raises
         ------
         TypeError, ValueError
-            As `alpha_expansion`; also for another shape.
+            As `alpha_expansion`; also if the shape changes.
         """
-        begun = time.perf_counter()
+        started = time.perf_counter()
         old = self._arguments
         if unary is not None and np.shape(unary) != old[0].shape:
-            raise ValueError(f"unary must keep its shape {old[0].shape}, got {np.shape(unary)}; make another solver")
+            raise ValueError(
+                f"unary must keep its shape {old[0].shape}, got {np.shape(unary)}; create another LabelSolver"
+            )
         unary = old[0] if unary is None else np.array(plain_array("unary", unary))
-        self._take(unary, old[1] if weights is None else weights, old[2])
-        self._seconds += time.perf_counter() - begun
+        self._set_problem(unary, old[1] if weights is None else weights, old[2])
+        self._seconds += time.perf_counter() - started
 
-    def solve(self, *, max_cycles: int | None = None, callback=None) -> Labelling:
-        """A labelling for the costs as they are now; `max_cycles` and `callback` as in `alpha_expansion`."""
+    def solve(self, *, max_cycles: int | None = None, callback: Callable[[dict], object] | None = None) -> Labelling:
+        """Minimise the energy of the current costs, from the last labels.
+
+        Parameters
+        ----------
+        max_cycles, callback
+            As in `alpha_expansion`.
+
+        Returns
+        -------
+        Labelling
+            As of `alpha_expansion`.
+        """
         cycles = check_cycles(max_cycles)
         check_callback(callback)
-        begun = time.perf_counter()
+        started = time.perf_counter()
         problem, descent = self._problem, self._descent
-        descent.renew(problem)
-        moves, again = plan(check_order(self._order, problem), problem.count, self._restarts)
-        run_all(descent, moves, again, cycles, callback)
-        seconds = {"update": self._seconds, "solve": time.perf_counter() - begun}
+        descent.replace_problem(problem)
+        moves, restart_plan = plan(check_order(self._order, problem), problem.count, self._restarts)
+        run_all(descent, moves, restart_plan, cycles, callback)
+        seconds = {"update": self._seconds, "solve": time.perf_counter() - started}
         self._seconds = 0.0
         return descent.result(self._arguments, moves, seconds)
 
-    def _take(self, unary, weights, label_cost) -> None:
+    def _set_problem(self, unary, weights, label_cost) -> None:
         self._problem = check_labels(unary, weights, label_cost, metric=True)
         self._arguments = unary, {offset: np.array(weight) for offset, weight in weights.items()}, label_cost

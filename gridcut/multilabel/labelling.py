@@ -1,4 +1,4 @@
-"""The result of a descent, and the proof that each of its moves was the best of its kind."""
+"""The result of a descent, and the certificate that each of its moves was the best of its kind."""
 
 import math
 from dataclasses import dataclass, field
@@ -15,13 +15,14 @@ from gridcut.energy import energy_of
 from gridcut.maximum_flow import max_flow
 from gridcut.multilabel.validation import LabelProblem, check_labels
 
-JUMP = -2
+JUMP = -2  # in place of the first label: the labelling came from a restart, not from one move
 
 
 class Move(NamedTuple):
-    """An expansion of `second` (first = -1), a swap, or a jump to what was found elsewhere (first = JUMP).
+    """An expansion of `second` (first = -1), a swap, or the result of a restart (first = JUMP).
 
-    The pixels it changed, their labels and the energy after it.
+    pixels, labels   the pixels that it changed, and their new labels
+    energy           the energy after the move
     """
 
     first: int
@@ -32,30 +33,30 @@ class Move(NamedTuple):
 
 
 class History(NamedTuple):
-    """All that led from the start to the result, in integer units."""
+    """The moves from the start to the result, in integer units."""
 
     problem: LabelProblem
-    arguments: tuple  # unary, weights, label_cost as the caller gave them
+    arguments: tuple  # unary, weights, label_cost as the caller passed them
     start: np.ndarray
     moves: list[Move]
-    metric: bool  # the costs of labels were checked as a metric
+    metric: bool  # label_cost was checked to be a metric
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Labelling(Result):
-    """A labelling no move improves (or as far as `max_cycles` went), and how it was found.
+    """A labelling that no move improves (unless `max_cycles` ended the descent), and the record of its moves.
 
     Attributes
     ----------
     labels : ndarray of int32, the grid's shape
-        An array of the caller's library on the GPU if `unary` lay there.
+        If `unary` was on a GPU, an array of the same library on that GPU.
     energy : int or float
         ``energy_of(labels, ...)``: exact for integers.
     device : str
-        What ran.
+        The device that was used, "cpu" or "cuda".
     stats : dict
-        "energies": that of the start and after every move (for floats within the rounding to "unit"); "moves",
-        "cycles", "changed" (labels, with repetitions), "converged", "seconds" by phase, "dtype", "unit".
+        "energies": the energy of the start and after every move (for floats up to the rounding to "unit"); "moves",
+        "cycles", "changed" (number of label changes), "converged", "seconds" by phase, "dtype", "unit".
     """
 
     labels: np.ndarray
@@ -65,12 +66,12 @@ class Labelling(Result):
     _history: History = field(repr=False)
 
     def check(self) -> None:
-        """Prove the energy and every move; raises CertificateError.
+        """Certify the energy and every move; raises CertificateError.
 
-        The energy, and the integers that the moves were made with, are computed again from the arrays passed in.  From
-        the start on, the binary energy of each move is minimised again by one cut of the whole grid, which shares
-        nothing with the descent but the method for cuts, and is certified; the move must have reached that minimum.
-        What came from a restart must only not be worse.  Takes longer than the descent.
+        The energy and the integers of the moves are recomputed from the caller's arrays.  From the start on, the
+        binary energy of each move is minimised again by one cut of the whole grid, which is certified.  This cut
+        shares only the max-flow method with the descent.  The move must have reached the minimum.  The result of a
+        restart must only not be worse than before.  Takes longer than the descent.
         """
         _, arguments, start, moves, metric = self._history
         with made_again():
@@ -81,20 +82,22 @@ class Labelling(Result):
         labels = start.astype(np.int64)
         energy = energy_of(labels, problem.unary, problem.weights, problem.cost)
         for i, move in enumerate(moves):
-            best = energy
+            lowest = energy
             if move.first != JUMP:
-                best = move_minimum(labels, move.first, move.second, problem)
+                lowest = move_minimum(labels, move.first, move.second, problem)
             labels.flat[move.pixels] = move.labels
             if len(move.pixels):
                 energy = energy_of(labels, problem.unary, problem.weights, problem.cost)
-            if not energy == move.energy <= best:
-                raise CertificateError(f"move {i} reached {energy}, said {move.energy}, the best is {best}")
+            if not energy == move.energy <= lowest:
+                raise CertificateError(
+                    f"move {i}: recorded energy {move.energy}, recomputed {energy}, certified minimum {lowest}"
+                )
         if not np.array_equal(labels, found):
-            raise CertificateError("the moves do not lead to the labels")
+            raise CertificateError("labels are not the result of the recorded moves")
 
 
 def check_energy_again(energy, labels, arguments, problem: LabelProblem) -> int | float:
-    """Compare an energy with that of the labels, which is returned; CertificateError if they differ."""
+    """Recompute the energy of the labels and return it; raises CertificateError if `energy` differs."""
     exact = isinstance(problem.unit, int)
     check_number("energy", energy, not exact)
     if labels.size and not 0 <= labels.min() <= labels.max() < problem.count:
@@ -102,28 +105,28 @@ def check_energy_again(energy, labels, arguments, problem: LabelProblem) -> int 
     with made_again():
         again = energy_of(labels, *arguments)
     if not (energy == again or (not exact and math.isclose(energy, again, rel_tol=RELATIVE))):
-        raise CertificateError(f"energy {energy}, computed again {again}")
+        raise CertificateError(f"energy {energy}, recomputed {again}")
     return again
 
 
 def move_minimum(labels, first, second, problem: LabelProblem) -> int:
-    """The least energy that a move reaches, proved by the certificate of a cut.
+    """The minimum energy that a move can reach, certified by a cut.
 
     With x the choice of a pixel and t the four costs of an edge (p, q), as in moves.py,
 
         t[x_p, x_q] = t00 + (t10 - t00) x_p + (t11 - t10) x_q + (t01 + t10 - t00 - t11) (1 - x_p) x_q
 
-    so the last is the capacity from q to p with x = 1 the source side (Kolmogorov, Zabih. "What energy functions can
-    be minimized via graph cuts?" PAMI 26(2), 2004).
+    so the last coefficient is the capacity from q to p, with x = 1 the source side (Kolmogorov, Zabih. "What energy
+    functions can be minimized via graph cuts?" PAMI 26(2), 2004).
     """
     zero, one = choices(labels, first, second)
     paid = [np.take_along_axis(problem.unary, x[None], 0)[0].astype(np.int64) for x in (zero, one)]
-    least, slope, edges = paid[0].sum(), paid[1] - paid[0], {}
+    constant, slope, edges = paid[0].sum(), paid[1] - paid[0], {}
     for offset, weight in problem.weights.items():
         p, q = ends(problem.shape, (offset,))
         w = weight[p].astype(np.int64)
         t00, t01, t10, t11 = (w * problem.cost[x[p], y[q]] for x in (zero, one) for y in (zero, one))
-        least += t00.sum()
+        constant += t00.sum()
         slope[p] += t10 - t00
         slope[q] += t11 - t10
         back = np.zeros(problem.shape, np.int64)
@@ -131,11 +134,11 @@ def move_minimum(labels, first, second, problem: LabelProblem) -> int:
         edges[offset], edges[tuple(-i for i in offset)] = 0, back
     cut = max_flow(np.maximum(-slope, 0), np.maximum(slope, 0), edges, device="cpu")
     cut.check()
-    return int(least + np.minimum(slope, 0).sum()) + cut.value
+    return int(constant + np.minimum(slope, 0).sum()) + cut.value
 
 
 def choices(labels, first, second):
-    """The two labels between which each pixel chooses: its own and `second` in an expansion, `first` and `second`."""
+    """The two labels of each pixel's choice: its own and `second` in an expansion, `first` and `second` in a swap."""
     if first < 0:
         return labels, np.full_like(labels, second)
     chosen = (labels == first) | (labels == second)

@@ -1,22 +1,24 @@
-"""The rules of one move at one pixel and one edge, written once for both devices; see moves.py."""
+"""The rules of one move at one pixel and one edge, shared by CPU and GPU; see gridcut/multilabel/moves.py."""
 
 from gridcut.device import kernel
 
 
 @kernel
-def takes_part(label, first, second):
-    """Whether a pixel has a choice."""
+def has_choice(label, first, second):
+    """Whether a pixel with this label can choose between two labels in the move."""
     return label != second if first < 0 else (label == first) | (label == second)
 
 
 @kernel
-def half_way(k, apart, out, back):
-    """Capacity of arc k of an edge of weight 1, and of both its directions.
+def split_capacity(k, current, out, back):
+    """Capacity of arc k of an edge of weight 1, and the sum of the capacities of both directions.
 
-    apart, out, back   costs of the edge as it is, if the far end alone takes the new label, if this one alone does
+    current   cost of the edge with the present labels
+    out       its cost if only the far end takes the new label
+    back      its cost if only this end does
 
-    Half of what the labels cost now goes to each end, so that between equal labels both directions have the same.
+    Each end gets half of `current`, so that between equal labels both directions have the same capacity.
     """
-    both = out + back - apart
-    half = apart // 2 if k % 2 == 0 else apart - apart // 2
+    both = out + back - current
+    half = current // 2 if k % 2 == 0 else current - current // 2
     return min(max(out - half, 0), both), both

@@ -1,34 +1,34 @@
-"""One move: every pixel that may do so chooses between two labels, all at once and at least cost.
+"""One move: all pixels that have a choice choose between two labels simultaneously, at minimum energy.
 
-In an expansion a pixel keeps its label (x = 0) or takes `second` (x = 1).  In a swap, `first` >= 0, the pixels that
-have label `first` or `second` choose anew between `first` (x = 0) and `second` (x = 1).  With a the label for x = 0,
+In an expansion, every pixel keeps its label (x = 0) or takes `second` (x = 1).  In a swap, `first` >= 0, and the pixels
+with label `first` or `second` choose again between `first` (x = 0) and `second` (x = 1).  With a the label for x = 0,
 b = `second`, w the weight of an edge and V the cost of two labels, an edge (p, q) costs
 
     x_p x_q    00            01           10           11
     cost       w V(a_p, a_q) w V(a_p, b)  w V(b, a_q)  0
 
-which a cut represents if 01 + 10 >= 00 + 11 [1]: always in a swap, by the triangle inequality in an expansion [2].
-x = 1 is the sink side, and the tie rule of the cut gives it to as few pixels as possible.
+A cut represents this if 01 + 10 >= 00 + 11 [1]: always in a swap, by the triangle inequality in an expansion [2].
+x = 1 is the sink side, and the tie rule of the cut assigns it to as few pixels as possible.
 
-An expansion remembers the flow of its cut, one number an edge.  Wherever labels have not changed since, that flow
-still proves that no pixel gains: no excess is negative.  So the next expansion of the same label only looks at what
-has changed and its neighbours, takes the flow as far as the new capacities allow, and `drain` feeds the deficits that
-this leaves from the nearest excess, as in [3]; what cannot be fed changes.
+Each label keeps the flow of its last expansion, one number per edge.  Wherever no label has changed since then, that
+flow still proves that no pixel gains, because no excess is negative.  The next expansion of the same label therefore
+visits only the changed pixels and their neighbours.  It clamps the old flow to the new capacities, and
+`route_to_deficits` satisfies the resulting deficits from the nearest excess, as in [3].  Pixels whose deficit cannot be
+satisfied change their label.
 
-Arrays, one entry a cell of gridcut/core/grid.py
-  label[p], paid[p]   its label and what that costs by itself
-  weight[p * 2K + k]  of the edge along arc k; 0 if it leaves the grid
-  pixel[p]            number of the pixel in unary[label, pixel], -1 in the padding
-  taken[p]            1: listed, which is to say loaded into the solver's grid: excess, residual
-  flow[p * K + k]     what flowed along arc 2k of p, when this label was last expanded; empty: nothing is remembered
-  taken, excess, residual and the forest's labels are 0 everywhere between moves
+Arrays, one entry per cell of gridcut/core/grid.py
+  label[p], paid[p]   the label of p and its unary cost
+  weight[p * 2K + k]  weight of the edge along arc k; 0 if it leaves the grid
+  pixel[p]            index of the pixel in unary[label, pixel], -1 in the padding
+  is_listed[p]        1 if p is in `listed`; after loading, its excess and residual hold the capacities of the cut
+  flow[p * K + k]     flow along arc 2k of p in the last expansion of this label; empty array: no flow is kept
+  is_listed, excess, residual and the forest's labels are 0 everywhere between moves
 
 [1] Kolmogorov, Zabih. "What energy functions can be minimized via graph cuts?" PAMI 26(2), 2004.
 [2] Boykov, Veksler, Zabih. "Fast approximate energy minimization via graph cuts." PAMI 23(11), 2001.
 [3] Alahari, Kohli, Torr. "Reduce, reuse & recycle: efficiently solving multi-label MRFs." CVPR 2008.
 
-Time: one look at the arcs of each listed pixel, and the cut; memory: none beyond the arrays.
-"""
+Time: one visit of the arcs of each listed pixel, plus the cut.  Memory: none beyond the arrays."""
 
 from typing import NamedTuple
 
@@ -36,11 +36,11 @@ import numpy as np
 
 from gridcut.device import kernel
 from gridcut.ibfs.forest import NONE, ONE, ROOT, augment, compact, repair
-from gridcut.multilabel.move_rules import half_way, takes_part
+from gridcut.multilabel.move_rules import has_choice, split_capacity
 
 
 class Field(NamedTuple):
-    """The energy, a labelling of it, and room for moves; see above."""
+    """The energy, a labelling, and the working arrays of a move; see above."""
 
     unary: np.ndarray
     cost: np.ndarray
@@ -48,61 +48,61 @@ class Field(NamedTuple):
     pixel: np.ndarray
     label: np.ndarray
     paid: np.ndarray
-    taken: np.ndarray
+    is_listed: np.ndarray
     excess: np.ndarray
     residual: np.ndarray
-    listed: np.ndarray  # the cells that take part
+    listed: np.ndarray  # the cells that have a choice
 
 
 @kernel
-def capacity(k, a, there, b, cost):
-    """Capacity of arc k from a pixel with label a to one with label `there`, and of both directions, for weight 1."""
-    return half_way(k, np.int64(cost[a, there]), np.int64(cost[a, b]), np.int64(cost[b, there]))
+def capacity(k, a, far_label, b, cost):
+    """Capacity of arc k from label a to label `far_label`, and the sum of both directions, for weight 1."""
+    return split_capacity(k, np.int64(cost[a, far_label]), np.int64(cost[a, b]), np.int64(cost[b, far_label]))
 
 
 @kernel
-def list_all(first, second, begin, end, field):
-    """List all pixels among the cells begin..end that have a choice; returns how many they are."""
-    pixel, label, taken, listed = field.pixel, field.label, field.taken, field.listed
+def list_all(first, second, start, end, field):
+    """List the pixels among the cells start..end that have a choice; returns their number."""
+    pixel, label, is_listed, listed = field.pixel, field.label, field.is_listed, field.listed
     count = 0
-    for i in range(begin, end):
+    for i in range(start, end):
         p = np.uint64(i)
-        if pixel[p] >= 0 and takes_part(label[p], first, second):
-            taken[p] = 1
+        if pixel[p] >= 0 and has_choice(label[p], first, second):
+            is_listed[p] = 1
             listed[count] = p
             count += 1
     return count
 
 
 @kernel
-def list_near(cells, begin, end, first, second, step, field, count):
-    """List also the cells begin..end of an array and their neighbours; returns how many are listed now."""
-    weight, label, taken, listed = field.weight, field.label, field.taken, field.listed
+def list_with_neighbours(cells, start, end, first, second, step, field, count):
+    """Also list cells[start:end] and their neighbours; returns the new number of listed cells."""
+    weight, label, is_listed, listed = field.weight, field.label, field.is_listed, field.listed
     arcs = np.uint64(len(step))
-    for i in range(begin, end):
+    for i in range(start, end):
         p = np.uint64(cells[i])
-        if taken[p] == 0 and takes_part(label[p], first, second):
-            taken[p] = 1
+        if is_listed[p] == 0 and has_choice(label[p], first, second):
+            is_listed[p] = 1
             listed[count] = p
             count += 1
         for k in range(len(step)):
             q = p + step[k]
-            if weight[p * arcs + np.uint64(k)] > 0 and taken[q] == 0 and takes_part(label[q], first, second):
-                taken[q] = 1
+            if weight[p * arcs + np.uint64(k)] > 0 and is_listed[q] == 0 and has_choice(label[q], first, second):
+                is_listed[q] = 1
                 listed[count] = q
                 count += 1
     return count
 
 
 @kernel
-def load(begin, end, first, second, step, flow, field):
-    """Write the listed cells begin..end into the solver's grid; returns how many have a deficit."""
+def load(start, end, first, second, step, flow, field):
+    """Write the capacities of listed[start:end] into the solver's grid; returns the number of deficits."""
     unary, cost, weight, pixel = field.unary, field.cost, field.weight, field.pixel
     label, paid, listed = field.label, field.paid, field.listed
     excess, residual = field.excess, field.residual
     arcs = np.uint64(len(step))
     deficits = 0
-    for i in range(begin, end):
+    for i in range(start, end):
         p = np.uint64(listed[i])
         a = label[p] if first < 0 else first
         held = np.int64(unary[second, pixel[p]]) - (paid[p] if first < 0 else unary[first, pixel[p]])
@@ -113,7 +113,7 @@ def load(begin, end, first, second, step, flow, field):
                 continue
             q = p + step[k]
             theirs = label[q]
-            if takes_part(theirs, first, second):
+            if has_choice(theirs, first, second):
                 theirs = theirs if first < 0 else first
                 room, both = capacity(k, a, theirs, second, cost)
                 room *= w
@@ -132,24 +132,24 @@ def load(begin, end, first, second, step, flow, field):
 
 
 @kernel
-def load_all(second, begin, end, step, flow, field):
-    """`list_all` and `load` for an expansion, in one sweep that sees every edge once.
+def load_all(second, start, end, step, flow, field):
+    """`list_all` and `load` for an expansion, in one sweep that visits every edge once.
 
-    Returns how many cells are listed and how many have a deficit.
+    Returns the number of listed cells and the number of deficits.
     """
     unary, cost, weight, pixel = field.unary, field.cost, field.weight, field.pixel
-    label, paid, taken, listed = field.label, field.paid, field.taken, field.listed
+    label, paid, is_listed, listed = field.label, field.paid, field.is_listed, field.listed
     excess, residual = field.excess, field.residual
     arcs = np.uint64(len(step))
     column = cost[:, second].astype(np.int64)
     count = 0
     deficits = 0
-    for i in range(begin, end):
+    for i in range(start, end):
         p = np.uint64(i)
         if pixel[p] < 0:
             continue
         a = label[p]
-        held = np.int64(excess[p])  # what the edges from cells before p have brought
+        held = np.int64(excess[p])  # from the edges that earlier cells share with p
         for k in range(0, len(step), 2):
             at = p * arcs + np.uint64(k)
             w = np.int64(weight[at])
@@ -161,7 +161,7 @@ def load_all(second, begin, end, step, flow, field):
                 held -= w * column[a]
             elif a == second:
                 excess[q] -= w * column[theirs]
-            elif theirs == a:  # most edges: what they cost now is nothing
+            elif theirs == a:  # most edges: their current cost is 0
                 room = w * column[a]
                 sent = min(max(np.int64(flow[p * (arcs // np.uint64(2)) + np.uint64(k // 2)]), -room), room)
                 residual[at] = room - sent
@@ -169,35 +169,35 @@ def load_all(second, begin, end, step, flow, field):
                 held -= sent
                 excess[q] += sent
             else:
-                apart = np.int64(cost[a, theirs])
-                room, both = half_way(k, apart, column[a], column[theirs])
+                current = np.int64(cost[a, theirs])
+                room, both = split_capacity(k, current, column[a], column[theirs])
                 room *= w
                 back = both * w - room
                 sent = min(max(np.int64(flow[p * (arcs // np.uint64(2)) + np.uint64(k // 2)]), -back), room)
                 residual[at] = room - sent
                 residual[q * arcs + np.uint64(k + 1)] = back + sent
-                held += w * (column[theirs] - apart) - back - sent
-                excess[q] += w * (column[a] - apart) - room + sent
+                held += w * (column[theirs] - current) - back - sent
+                excess[q] += w * (column[a] - current) - room + sent
         if a == second:
             continue
         held += np.int64(unary[second, pixel[p]]) - paid[p]
         excess[p] = held
         deficits += held < 0
-        taken[p] = 1
+        is_listed[p] = 1
         listed[count] = p
         count += 1
     return count, deficits
 
 
 @kernel
-def drain(count, whole, first, second, step, flow, field, forest, work):
-    """Feed the deficits of the listed cells from the nearest excess, as long as there is a way.
+def route_to_deficits(count, whole, first, second, step, flow, field, forest, work):
+    """Route excess to the deficits of the listed cells, nearest excess first, until no augmenting path remains.
 
-    A sink forest grows a level at a time from the deficits; unless the whole grid is loaded, it lists and loads the
-    cells it comes to.  A cell with excess ends an augmenting path.  What is in the forest at the end cannot be fed.
-    Returns how many are listed.
+    A sink forest grows from the deficits one level at a time.  Unless the whole grid is loaded, it lists and loads the
+    cells that it reaches.  A cell with excess completes an augmenting path.  The cells that are in the forest at the
+    end reach a deficit that cannot be satisfied.  Returns the number of listed cells.
     """
-    excess, residual, listed, taken = field.excess, field.residual, field.listed, field.taken
+    excess, residual, listed, is_listed = field.excess, field.residual, field.listed, field.is_listed
     label, parent, link, queued = forest
     source_orphans, sink_orphans = work.source_orphans, work.sink_orphans
     loose, queue, ring, ends = work.detached, work.queue, work.ring, work.ends
@@ -219,7 +219,7 @@ def drain(count, whole, first, second, step, flow, field, forest, work):
             head = np.full(2 * head.size, -1, loose.dtype)
         if not whole:
             known = count
-            count = list_near(now, 0, waiting, first, second, step, field, count)
+            count = list_with_neighbours(now, 0, waiting, first, second, step, field, count)
             load(known, count, first, second, step, flow, field)
         grown = 0
         for i in range(waiting):
@@ -227,7 +227,7 @@ def drain(count, whole, first, second, step, flow, field, forest, work):
             k = np.uint64(0)
             while k < arcs and label[u] == -depth:
                 w = u + step[k]
-                if taken[w] == 0 or label[w] < 0 or residual[w * arcs + (k ^ ONE)] <= 0:
+                if is_listed[w] == 0 or label[w] < 0 or residual[w * arcs + (k ^ ONE)] <= 0:
                     k += ONE
                     continue
                 if excess[w] <= 0:
@@ -257,12 +257,13 @@ def drain(count, whole, first, second, step, flow, field, forest, work):
 
 
 @kernel
-def settle(count, first, second, step, flow, field, forest):
-    """Read the answers, remember the flow, and leave the solver's grid empty.
+def read_cut(count, first, second, step, flow, field, forest):
+    """Read the sides of the cut, store the flow, and clear the solver's grid.
 
-    The pixels whose label would change come first in `listed` and stay taken; returns how many they are.
+    Moves the pixels whose label would change to the front of `listed`, where they stay marked in `is_listed`.
+    Returns their number.
     """
-    cost, weight, label, taken, listed = field.cost, field.weight, field.label, field.taken, field.listed
+    cost, weight, label, is_listed, listed = field.cost, field.weight, field.label, field.is_listed, field.listed
     excess, residual = field.excess, field.residual
     side, parent = forest.label, forest.parent
     arcs = np.uint64(len(step))
@@ -279,7 +280,7 @@ def settle(count, first, second, step, flow, field, forest):
                 edge = p * (arcs // np.uint64(2)) + np.uint64(k // 2)
                 if theirs == a:
                     flow[edge] = w * cost[a, second] - residual[at]
-                elif takes_part(theirs, first, second):
+                elif has_choice(theirs, first, second):
                     room, _ = capacity(k, a, theirs, second, cost)
                     flow[edge] = room * w - residual[at]
             residual[at] = 0
@@ -292,15 +293,15 @@ def settle(count, first, second, step, flow, field, forest):
             listed[changed] = p
             changed += 1
         else:
-            taken[p] = 0
+            is_listed[p] = 0
     return changed
 
 
 @kernel
-def gain_of(changed, first, second, step, field):
-    """What the energy changes by if the first `changed` listed pixels, the only ones taken, change."""
+def energy_change(changed, first, second, step, field):
+    """Change of the energy if the first `changed` listed pixels, the only ones marked, change their labels."""
     unary, cost, weight, pixel = field.unary, field.cost, field.weight, field.pixel
-    label, paid, taken, listed = field.label, field.paid, field.taken, field.listed
+    label, paid, is_listed, listed = field.label, field.paid, field.is_listed, field.listed
     arcs = np.uint64(len(step))
     total = np.int64(0)
     for i in range(changed):
@@ -313,7 +314,7 @@ def gain_of(changed, first, second, step, field):
             if w > 0:
                 q = p + step[k]
                 theirs = label[q]
-                if taken[q] == 0:
+                if is_listed[q] == 0:
                     total += w * (np.int64(cost[new, theirs]) - cost[old, theirs])
                 elif k % 2 == 0:  # both ends change: counted once
                     after = second if first < 0 else first + second - theirs
@@ -323,11 +324,11 @@ def gain_of(changed, first, second, step, field):
 
 @kernel
 def apply(changed, accepted, first, second, field):
-    """Change the labels of the first `changed` listed pixels if the move is accepted; nothing is taken any more."""
+    """Change the labels of the first `changed` listed pixels if the move is accepted, and clear their marks."""
     unary, pixel, label, paid, listed = field.unary, field.pixel, field.label, field.paid, field.listed
     for i in range(changed):
         p = np.uint64(listed[i])
-        field.taken[p] = 0
+        field.is_listed[p] = 0
         if accepted:
             label[p] = second if first < 0 else first + second - label[p]
             paid[p] = unary[label[p], pixel[p]]
@@ -335,7 +336,7 @@ def apply(changed, accepted, first, second, field):
 
 @kernel
 def energy_kernel(step, field):
-    """Energy of the labelling."""
+    """Energy of the labelling in integer units."""
     cost, weight, pixel, label, paid = field.cost, field.weight, field.pixel, field.label, field.paid
     arcs = np.uint64(len(step))
     total = np.int64(0)

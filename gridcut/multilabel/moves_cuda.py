@@ -1,18 +1,17 @@
-"""One move at one row of 32 pixels: the capacities of its cut, the flow to remember, and the labels after it.
+"""One move at one row of 32 pixels: the capacities of its cut, the flow to store, and the labels after it.
 
-The rules are those of gridcut/multilabel/move_rules.py; the state is that of gridcut/tiles, turned round: **deficits
-are excess**.  Where gridcut/multilabel/moves.py has a deficit, a pixel that gains by the new label, here is excess, and
-residual[k] of p is what arc q -> p has left.  So pixels that want to change push to those that do not, which are
-nearly all: distances are short, and only few tiles have work.
+The rules are those of gridcut/multilabel/move_rules.py.  The state is that of gridcut/tiles with the roles of source
+and sink exchanged: **deficits are excess**.  A pixel that gains by the new label has a deficit in
+gridcut/multilabel/moves.py and excess here, and residual[k] of p is the residual capacity of arc q -> p.  Pixels that
+gain push to those that do not, which are nearly all pixels: distances are short, and few tiles are active.
 
-Arrays, one entry a cell of gridcut/tiles/tile_layout.py
-  label, paid                 a pixel's label, and what that costs by itself
-  weight[(t * A + k) * 1024 + cell]   of the edge along arc k; 0 if it leaves the grid
-  flow[((b * n + t) * A / 2 + j) * 1024 + cell]   what flowed along arc 2 j when label b was last expanded
+Arrays, one entry per cell of gridcut/tiles/tile_layout.py
+  label, paid                 the label of a pixel and its unary cost
+  weight[(t * A + k) * 1024 + cell]   weight of the edge along arc k; 0 if it leaves the grid
+  flow[((b * n + t) * A / 2 + j) * 1024 + cell]   flow along arc 2 j in the last expansion of label b
   cost[a * L + b]             of two labels on an edge of weight 1
 
-`view`, int64: where unary costs lie and what the launch does; see the names below.
-"""
+`view`, int64: where the unary costs are stored, and whether flows are kept; see the names below."""
 
 import numpy as np
 
@@ -20,30 +19,30 @@ from gridcut.cuda.pixel_kernels import units
 from gridcut.device.cuda import ballot, device_function
 from gridcut.multilabel import move_rules as rules
 
-# Places in `view`: unary[label, z, y, x] is data[START + label * ITEM + z * STEP_Z + y * STEP_Y + x * STEP_X].
-START, ITEM, STEP_Z, STEP_Y, STEP_X, DEPTH, HEIGHT, WIDTH, LABELS, REMEMBER = range(10)
-VIEW = 16
+# Positions in `view`: unary[label, z, y, x] is data[START + label * ITEM + z * STEP_Z + y * STEP_Y + x * STEP_X].
+START, ITEM, STEP_Z, STEP_Y, STEP_X, DEPTH, HEIGHT, WIDTH, LABELS, KEEP_FLOW = range(10)
+VIEW_SIZE = 16
 
 
 def _for_kernels(rule):
-    """The same Python function, compiled for the GPU; NUMBA_DISABLE_JIT=1 has left it plain."""
+    """The same Python function, compiled for the GPU (with NUMBA_DISABLE_JIT=1 it is not compiled yet)."""
     return device_function(getattr(rule, "py_func", rule))
 
 
-takes_part = _for_kernels(rules.takes_part)
-half_way = _for_kernels(rules.half_way)
+has_choice = _for_kernels(rules.has_choice)
+split_capacity = _for_kernels(rules.split_capacity)
 
 
 @device_function
-def price_at(view, label, z, y, x):
-    """Where the unary cost of a label lies."""
+def unary_index(view, label, z, y, x):
+    """Index of the unary cost of a label at a pixel."""
     return view[START] + label * view[ITEM] + z * view[STEP_Z] + y * view[STEP_Y] + x * view[STEP_X]
 
 
 @device_function
-def price(unary, view, scale, label, z, y, x):
-    """What a label costs a pixel by itself."""
-    return units(unary[price_at(view, label, z, y, x)], scale)
+def unary_cost(unary, view, scale, label, z, y, x):
+    """The unary cost of a label at a pixel."""
+    return units(unary[unary_index(view, label, z, y, x)], scale)
 
 
 @device_function
@@ -56,14 +55,14 @@ def pixel_of_row(t, row, lane, tiles, tile):
 
 @device_function
 def cell_of(z, y, x, tiles, tile):
-    """Tile of a pixel, and its place there."""
+    """Tile of a pixel, and its cell in the tile."""
     t = ((z // tile[0]) * tiles[1] + y // tile[1]) * tiles[2] + x // 32
     return np.int32(t), np.int32((z % tile[0] * tile[1] + y % tile[1]) * 32 + x % 32)
 
 
 @device_function
 def neighbour(offset, k, z, y, x, tiles, tile):
-    """Tile and place of the pixel that arc k leads to."""
+    """Tile and cell of the pixel that arc k leads to."""
     return cell_of(z + offset[k, 0], y + offset[k, 1], x + offset[k, 2], tiles, tile)
 
 
@@ -72,35 +71,35 @@ def build_row(
     t, row, lane, first, second, tiles, tile, arcs, offset,
     unary, view, scale, cost, weight, label, paid, flow, excess, residual, bits,
 ):  # fmt: skip
-    """Write a row of the cut, with its bits.
+    """Write a row of the cut's capacities, and their bits.
 
-    Whether this lane has excess; and in a swap, what the labels cost now beyond what `first` everywhere would, if this
-    lane has `second`.
+    Returns whether this lane has excess, and its share of the current cost of a swap: the energy of the present labels
+    minus that of `first` everywhere, nonzero only in lanes with label `second`.
     """
     z, y, x = pixel_of_row(t, row, lane, tiles, tile)
     cell = row * 32 + lane
-    here = np.int64(t) * 1024 + cell
+    own_cell = np.int64(t) * 1024 + cell
     plane = np.int64(t) * arcs * 1024 + cell
     edges = np.int64(second) * label.size * (arcs // 2)
     held = np.int64(0)
     old = np.int64(0)
     inside = z < view[DEPTH] and y < view[HEIGHT] and x < view[WIDTH]
-    mine = label[here]
-    part = inside and takes_part(mine, first, second)
+    mine = label[own_cell]
+    is_active = inside and has_choice(mine, first, second)
     a = mine if first < 0 else first
     words = t * (arcs + 2) * 32 + row
-    if part:
-        held = price(unary, view, scale, second, z, y, x)
-        held -= paid[here] if first < 0 or mine == first else price(unary, view, scale, first, z, y, x)
+    if is_active:
+        held = unary_cost(unary, view, scale, second, z, y, x)
+        held -= paid[own_cell] if first < 0 or mine == first else unary_cost(unary, view, scale, first, z, y, x)
     for k in range(arcs):
         left = np.int64(0)
-        if part:
+        if is_active:
             w = np.int64(weight[plane + k * 1024])
             if w > 0:
-                q, there = neighbour(offset, k, z, y, x, tiles, tile)
-                far = np.int64(q) * 1024 + there
+                q, far_cell = neighbour(offset, k, z, y, x, tiles, tile)
+                far = np.int64(q) * 1024 + far_cell
                 theirs = label[far]
-                if takes_part(theirs, first, second):
+                if has_choice(theirs, first, second):
                     is_cut = theirs == first
                     if first >= 0:
                         theirs = first
@@ -108,16 +107,16 @@ def build_row(
                         np.int64(cost[a * view[LABELS] + second]),
                         np.int64(cost[second * view[LABELS] + theirs]),
                     )
-                    apart = np.int64(cost[a * view[LABELS] + theirs])
-                    room, both = half_way(k, apart, out, back)
+                    current = np.int64(cost[a * view[LABELS] + theirs])
+                    room, both = split_capacity(k, current, out, back)
                     room *= w
                     left = both * w - room
-                    held += w * (back - apart) - left
-                    if view[REMEMBER] != 0:
+                    held += w * (back - current) - left
+                    if view[KEEP_FLOW] != 0:
                         if k % 2 == 0:
                             sent = np.int64(flow[edges + (t * (arcs // 2) + k // 2) * np.int64(1024) + cell])
                         else:
-                            sent = -np.int64(flow[edges + (q * (arcs // 2) + k // 2) * np.int64(1024) + there])
+                            sent = -np.int64(flow[edges + (q * (arcs // 2) + k // 2) * np.int64(1024) + far_cell])
                         sent = min(max(sent, -left), room)
                         left += sent
                         held -= sent
@@ -127,22 +126,22 @@ def build_row(
                     to = np.int64(cost[second * view[LABELS] + theirs])
                     held += w * (to - np.int64(cost[a * view[LABELS] + theirs]))
         residual[plane + k * 1024] = left
-        some = ballot(left > 0)
+        open_lanes = ballot(left > 0)
         if lane == 0:
-            bits[np.uint64(words + k * 32)] = some
-    excess[here] = -held
+            bits[np.uint64(words + k * 32)] = open_lanes
+    excess[own_cell] = -held
     negative, positive = ballot(held > 0), ballot(held < 0)
     if lane == 0:
         bits[np.uint64(words + arcs * 32)] = negative
         bits[np.uint64(words + (arcs + 1) * 32)] = positive
-    return held < 0, old + held if first >= 0 and part and mine == second else np.int64(0)
+    return held < 0, old + held if first >= 0 and is_active and mine == second else np.int64(0)
 
 
 @device_function
-def remember_row(
+def store_flow_row(
     t, row, lane, second, tiles, tile, arcs, offset, view, cost, weight, label, flow, residual
 ):  # fmt: skip
-    """Keep the flow of an expansion; the labels are still those it was solved for."""
+    """Store the flow of an expansion; the labels are still those for which it was solved."""
     z, y, x = pixel_of_row(t, row, lane, tiles, tile)
     cell = row * 32 + lane
     plane = np.int64(t) * arcs * 1024 + cell
@@ -151,11 +150,11 @@ def remember_row(
     for j in range(arcs // 2):
         w = np.int64(weight[plane + 2 * j * 1024])
         if w > 0 and a != second:
-            q, there = neighbour(offset, 2 * j, z, y, x, tiles, tile)
-            theirs = label[np.int64(q) * 1024 + there]
+            q, far_cell = neighbour(offset, 2 * j, z, y, x, tiles, tile)
+            theirs = label[np.int64(q) * 1024 + far_cell]
             if theirs != second:
                 out, back = np.int64(cost[a * view[LABELS] + second]), np.int64(cost[second * view[LABELS] + theirs])
-                room, both = half_way(2 * j, np.int64(cost[a * view[LABELS] + theirs]), out, back)
+                room, both = split_capacity(2 * j, np.int64(cost[a * view[LABELS] + theirs]), out, back)
                 flow[edges + j * 1024] = residual[plane + 2 * j * 1024] - (both - room) * w
 
 
@@ -164,25 +163,25 @@ def change_row(
     t, row, lane, reached, first, second, stamp, tiles, tile, arcs, offset,
     unary, view, scale, weight, label, paid, touched,
 ):  # fmt: skip
-    """Give the pixels of a row their new labels: `second` where the flood came to, `first` elsewhere in a swap.
+    """Assign the new labels of a row: `second` at the pixels that the flood reached, in a swap `first` elsewhere.
 
-    touched, for swaps: `stamp` for all labels at or next to those that change.  Returns these as bits.
+    In swaps, sets `touched` to `stamp` for all labels at or next to changed pixels.  Returns the changes as bits.
     """
     z, y, x = pixel_of_row(t, row, lane, tiles, tile)
-    here = np.int64(t) * 1024 + row * 32 + lane
-    old = label[here]
+    own_cell = np.int64(t) * 1024 + row * 32 + lane
+    old = label[own_cell]
     inside = z < view[DEPTH] and y < view[HEIGHT] and x < view[WIDTH]
     changes = (reached >> np.uint32(lane)) & np.uint32(1) != np.uint32(0)
     if first >= 0 and inside and old == second:
         changes = not changes
     if changes:
         new = second if first < 0 else first + second - old
-        label[here] = new
-        paid[here] = price(unary, view, scale, new, z, y, x)
+        label[own_cell] = new
+        paid[own_cell] = unary_cost(unary, view, scale, new, z, y, x)
         if first >= 0:
             plane = np.int64(t) * arcs * 1024 + row * 32 + lane
             for k in range(arcs):
                 if weight[plane + k * 1024] > 0:
-                    q, there = neighbour(offset, k, z, y, x, tiles, tile)
-                    touched[label[np.int64(q) * 1024 + there]] = stamp
+                    q, far_cell = neighbour(offset, k, z, y, x, tiles, tile)
+                    touched[label[np.int64(q) * 1024 + far_cell]] = stamp
     return ballot(changes)

@@ -1,20 +1,20 @@
-"""Between two cuts: the kernel that ends a move, chooses the next one and builds it, without asking the host.
+"""Between two cuts: the kernel that completes a move, selects the next one and builds it, without the host.
 
-    flood      the pixels that change, tile after tile until nothing is added anywhere   (flood.py)
-    change     their labels, if the energy falls; it does by the excess that is left
-    choose     the next move that could find something new
-    build      its capacities; if no pixel gains by the new label alone, it is over already: choose again
+    flood      find the pixels that change, over all tiles until no tile adds any   (flood_cuda.py)
+    change     assign their labels, if the energy falls; the remaining excess shows by how much
+    choose     select the next move that could lower the energy
+    build      write its capacities; if no pixel gains by the new label alone, the move is done: choose again
 
-A cooperative launch.  While the cut is not solved, and when all is done, it does nothing; so cuts and turns are
-launched by turns, as many as one likes.  A move is a pair (first, second) as in gridcut/multilabel/moves.py.
+A cooperative launch.  The kernel returns immediately if the current cut is unsolved or the descent has converged.  Cuts
+and this kernel can therefore be enqueued alternately, any number in advance.  A move is a pair (first, second) as in
+gridcut/multilabel/moves.py.
 
     moves[2 i], moves[2 i + 1]    move i of a cycle
-    seen[i]                       how many changes there had been when it was made last, or -1
+    seen[i]                       number of changes when move i was made last, or -1
     touched[label]                the last change at or next to a pixel of the label (swaps)
-    records[5 i ...]              what was done: move, cycle, change of the energy, changed pixels, place in `sets`
-    sets[s * n * 32 + t * 32 + row]    the pixels that a move changed, a bit each
-    control                       see the names below
-"""
+    records[5 i ...]              a finished move: index, cycle, change of the energy, changed pixels, slot in `sets`
+    sets[s * n * 32 + t * 32 + row]    the pixels that a move changed, one bit each; one slot s per launch
+    control                       see the names below"""
 
 from functools import cache
 
@@ -34,26 +34,27 @@ from gridcut.device.cuda import (
     relaxed_load,
 )
 from gridcut.multilabel.flood_cuda import flood
-from gridcut.multilabel.moves_cuda import REMEMBER, VIEW, build_row, change_row, remember_row
+from gridcut.multilabel.moves_cuda import KEEP_FLOW, VIEW_SIZE, build_row, change_row, store_flow_row
 from gridcut.neighbourhood import neighbourhood
 from gridcut.tiles.tile_kernels import COUNTS, DONE, ROUNDS, TIMES, Shape
 from gridcut.tiles.tile_search import NONE
 
 THREADS = 32 if SIMULATED else 256
-# Places in `control`: moves of a cycle, the next of them, cycles begun and allowed (-1: any number), the move that is
-# being solved (-1: none), changes so far, moves without one since the last, whether all is done; records and room for
-# them; rounds of all cuts; of the move at hand: change of the energy, changed pixels, whether any is left, whether any
-# pixel gains; three flags of the flood, used in rotation.
-MOVES, PLACE, CYCLE, LAST, ACTIVE, CHANGES, QUIET, FINISHED, RECORDS, ROOM, WORK = range(11)
-LOST, OLD, CHANGED, GAINERS, NOW, FLAGS = 11, 12, 13, 14, 15, 16
-SPENT = 19  # nanoseconds of relabeling, discharging, turns
-CONTROL = 32
-RECORD = 5
+# Positions in `control`.  Of the descent: number of moves in a cycle; index of the next move; cycles started; last
+# cycle (-1: no limit); the move that is being solved (-1: none); changes so far; consecutive moves without a change;
+# whether the descent has converged; number of records and their limit; rounds of all cuts.  Of the current move: its
+# remaining excess; in a swap, the energy of the present labels minus that of `first` everywhere; number of changed
+# pixels; whether any pixel gains; rounds of its cut; three flags of the flood, used in rotation.
+MOVES, NEXT, CYCLE, CYCLE_LIMIT, ACTIVE, CHANGES, UNCHANGED, FINISHED, RECORDS, RECORD_CAPACITY, CUT_ROUNDS = range(11)
+UNROUTED, CURRENT_COST, CHANGED, HAS_GAINS, CURRENT_ROUND, FLAGS = 11, 12, 13, 14, 15, 16
+NANOSECONDS = 19  # three entries: relabeling, discharging, this kernel
+CONTROL_SIZE = 32
+RECORD_SIZE = 5
 
 
 @device_function
-def settled(i, moves, seen, touched, control):
-    """Whether a move would find the same pixels and neighbours as the last time."""
+def is_up_to_date(i, moves, seen, touched, control):
+    """Whether nothing that affects a move has changed since it was made last."""
     known = seen[i]
     if known < 0:
         return False
@@ -63,80 +64,80 @@ def settled(i, moves, seen, touched, control):
 
 
 @device_function
-def choose(moves, seen, touched, control):
-    """Let the next move that is not settled be the active one; FINISHED if there is none, or no more is allowed."""
+def choose_next(moves, seen, touched, control):
+    """Activate the next move that is not up to date; set FINISHED if there is none, or at the cycle limit."""
     count = control[MOVES]
-    i = control[PLACE]
+    i = control[NEXT]
     while True:
         if i == count:
-            if control[QUIET] >= count or control[CYCLE] == control[LAST]:
+            if control[UNCHANGED] >= count or control[CYCLE] == control[CYCLE_LIMIT]:
                 control[FINISHED] = 1
                 control[ACTIVE] = -1
-                control[PLACE] = count
+                control[NEXT] = count
                 return
             control[CYCLE] += 1
             i = np.int64(0)
-        if not settled(i, moves, seen, touched, control):
+        if not is_up_to_date(i, moves, seen, touched, control):
             control[ACTIVE] = i
-            control[PLACE] = i + 1
+            control[NEXT] = i + 1
             return
         seen[i] = control[CHANGES]
-        control[QUIET] += 1
+        control[UNCHANGED] += 1
         i += 1
 
 
 @device_function
-def note(slot, seen, control, records):
-    """Write down what the active move did."""
+def record_move(slot, seen, control, records):
+    """Append a record of the active move."""
     changed = control[CHANGED]
     if changed > 0:
         control[CHANGES] += 1
-        control[QUIET] = 0
-    control[QUIET] += 1
+        control[UNCHANGED] = 0
+    control[UNCHANGED] += 1
     seen[control[ACTIVE]] = control[CHANGES]
-    at = control[RECORDS] * RECORD
+    at = control[RECORDS] * RECORD_SIZE
     records[at] = control[ACTIVE]
     records[at + 1] = control[CYCLE]
-    records[at + 2] = -control[LOST] - control[OLD] if changed > 0 else np.int64(0)
+    records[at + 2] = -control[UNROUTED] - control[CURRENT_COST] if changed > 0 else np.int64(0)
     records[at + 3] = changed
     records[at + 4] = slot
     control[RECORDS] += 1
-    control[LOST] = 0
-    control[OLD] = 0
+    control[UNROUTED] = 0
+    control[CURRENT_COST] = 0
     control[CHANGED] = 0
 
 
 @cache
-def turn_for(shape: Shape):
+def make_next_move_kernel(shape: Shape):
     """The kernel for one neighbourhood."""
     offsets = np.array(shape.offsets, np.int32)
     tile = shape.tile
     arcs = len(offsets)
 
     @cuda_kernel
-    def turn_kernel(
+    def next_move_kernel(
         unary, view, scale, cost, weight, label, paid, flow, excess, residual, bits, counts, times,
         moves, seen, touched, control, records, sets, slot, tiles,
     ):  # fmt: skip
-        """End a move whose cut is solved, and build the next."""
+        """Complete a move whose cut is solved, and build the next one."""
         offset = cuda.const.array_like(offsets)
         if cuda.grid(1) == 0:
-            control[NOW] = counts[ROUNDS]
+            control[CURRENT_ROUND] = counts[ROUNDS]
             if slot == 0:
-                control[RECORDS] = 0  # the host has read them
+                control[RECORDS] = 0  # the host has read them: slot 0 starts a new series of launches
         if counts[DONE] == 0 or control[FINISHED] != 0:
             return
-        begun = nanoseconds()
+        started = nanoseconds()
         n = tiles[0] * tiles[1] * tiles[2]
         base = slot * n * 32
         thread, threads = np.int32(cuda.grid(1)), np.int32(cuda.gridsize(1))
         lane, warp, warps = np.int32(thread & 31), np.int32(thread >> 5), np.int32(threads >> 5)
         active = control[ACTIVE]
         if active < 0:
-            grid_sync()  # so that all have read what is about to change
+            grid_sync()  # every thread has read control[ACTIVE] before thread 0 changes it
         else:
             first, second = moves[2 * active], moves[2 * active + 1]
-            lost = np.int64(0)
+            unrouted = np.int64(0)
             i = warp
             while i < n * 32:
                 t, row = np.int32(i >> 5), np.int32(i & 31)
@@ -144,30 +145,30 @@ def turn_for(shape: Shape):
                 if lane == 0:
                     sets[np.int64(base) + i] = left
                 if left != NONE:
-                    lost += max(np.int64(excess[np.int64(i) * 32 + lane]), np.int64(0))
-                if view[REMEMBER] != 0:
-                    remember_row(
+                    unrouted += max(np.int64(excess[np.int64(i) * 32 + lane]), np.int64(0))
+                if view[KEEP_FLOW] != 0:
+                    store_flow_row(
                         t, row, lane, second, tiles, tile, arcs, offset, view, cost, weight, label, flow, residual
                     )
                 i = np.int32(i + warps)
-            lost = warp_sum(lost)
-            if lane == 0 and lost != 0:
-                cuda.atomic.add(control, LOST, lost)
+            unrouted = warp_sum(unrouted)
+            if lane == 0 and unrouted != 0:
+                cuda.atomic.add(control, UNROUTED, unrouted)
             grid_sync()
-            if -relaxed_load(control, LOST) < control[OLD]:
-                turn = 0
-                going = True
-                while going:
+            if -relaxed_load(control, UNROUTED) < control[CURRENT_COST]:
+                flood_round = 0
+                is_growing = True
+                while is_growing:
                     t = warp
                     while t < n:
-                        if flood(t, lane, turn == 0, tiles, tile, arcs, offset, bits, sets, base) and lane == 0:
-                            control[FLAGS + turn % 3] = 1
+                        if flood(t, lane, flood_round == 0, tiles, tile, arcs, offset, bits, sets, base) and lane == 0:
+                            control[FLAGS + flood_round % 3] = 1
                         t = np.int32(t + warps)
                     if thread == 0:
-                        control[FLAGS + (turn + 1) % 3] = 0
+                        control[FLAGS + (flood_round + 1) % 3] = 0
                     grid_sync()
-                    going = relaxed_load(control, FLAGS + turn % 3) != 0 or turn == 0
-                    turn += 1
+                    is_growing = relaxed_load(control, FLAGS + flood_round % 3) != 0 or flood_round == 0
+                    flood_round += 1
                 stamp = np.int32(control[CHANGES] + 1)
                 count = np.int64(0)
                 i = warp
@@ -186,7 +187,7 @@ def turn_for(shape: Shape):
                 if lane == 0 and count > 0:
                     cuda.atomic.add(control, CHANGED, count)
                 if thread == 0:
-                    # The next flood begins with flag 0.
+                    # The next flood starts with flag 0.
                     for j in range(3):
                         control[FLAGS + j] = 0
             grid_sync()
@@ -197,16 +198,16 @@ def turn_for(shape: Shape):
                     if first >= 0 and control[CHANGED] > 0:
                         touched[first] = np.int32(control[CHANGES] + 1)
                         touched[second] = np.int32(control[CHANGES] + 1)
-                    note(slot, seen, control, records)
-                    control[WORK] += counts[ROUNDS]
+                    record_move(slot, seen, control, records)
+                    control[CUT_ROUNDS] += counts[ROUNDS]
                     counts[ROUNDS] = 0
-                    control[SPENT] += times[1]
-                    control[SPENT + 1] += times[2]
+                    control[NANOSECONDS] += times[1]
+                    control[NANOSECONDS + 1] += times[2]
                     times[1] = 0
                     times[2] = 0
-                control[GAINERS] = 0
-                if control[RECORDS] < control[ROOM]:
-                    choose(moves, seen, touched, control)
+                control[HAS_GAINS] = 0
+                if control[RECORDS] < control[RECORD_CAPACITY]:
+                    choose_next(moves, seen, touched, control)
                 else:
                     control[ACTIVE] = -1
             grid_sync()
@@ -214,8 +215,8 @@ def turn_for(shape: Shape):
             if active < 0:
                 break
             first, second = moves[2 * active], moves[2 * active + 1]
-            some = False
-            old = np.int64(0)
+            has_gain = False
+            current_cost = np.int64(0)
             i = warp
             while i < n * 32:
                 t, row = np.int32(i >> 5), np.int32(i & 31)
@@ -223,18 +224,18 @@ def turn_for(shape: Shape):
                     t, row, lane, first, second, tiles, tile, arcs, offset,
                     unary, view, scale, cost, weight, label, paid, flow, excess, residual, bits,
                 )  # fmt: skip
-                some = some or gains
-                old += more
+                has_gain = has_gain or gains
+                current_cost += more
                 i = np.int32(i + warps)
-            old = warp_sum(old)
-            if lane == 0 and old != 0:
-                cuda.atomic.add(control, OLD, old)
-            if ballot(some or old != 0) != NONE and lane == 0:
-                control[GAINERS] = 1
+            current_cost = warp_sum(current_cost)
+            if lane == 0 and current_cost != 0:
+                cuda.atomic.add(control, CURRENT_COST, current_cost)
+            if ballot(has_gain or current_cost != 0) != NONE and lane == 0:
+                control[HAS_GAINS] = 1
             grid_sync()
-            building = relaxed_load(control, GAINERS) == 0
+            building = relaxed_load(control, HAS_GAINS) == 0
         if thread == 0:
-            control[SPENT + 2] += nanoseconds() - begun
+            control[NANOSECONDS + 2] += nanoseconds() - started
         if warp == 0 and active >= 0:
             j = lane
             while j < COUNTS:
@@ -243,11 +244,11 @@ def turn_for(shape: Shape):
             if lane < TIMES:
                 times[lane] = 0
 
-    return turn_kernel
+    return next_move_kernel
 
 
 def kernels():
-    """The kernel for some neighbourhoods, with argument types it is launched with."""
+    """The kernel for some neighbourhoods, with argument types of its launches."""
     listed = []
     for connectivity, unary, number in ((4, int32, int32), (4, float64, int64), (26, int32, int32)):
         flat = 2 if connectivity in (4, 8) else 3
@@ -257,8 +258,8 @@ def kernels():
         counts, numbers, wide = int32[::1], number[::1], int64[::1]
         listed.append(
             (
-                f"turn {connectivity} {number}",
-                turn_for(shape),
+                f"next_move {connectivity} {number}",
+                make_next_move_kernel(shape),
                 (unary[::1], wide, float64, numbers, numbers, counts, numbers, numbers, numbers, numbers)
                 + (uint32[::1], counts, wide, counts, counts, counts, wide, wide, uint32[::1], int32)
                 + (types.UniTuple(int32, 3),),
@@ -267,5 +268,5 @@ def kernels():
     return listed
 
 
-assert FLAGS + 3 <= SPENT < SPENT + 3 <= CONTROL
-assert VIEW > REMEMBER
+assert FLAGS + 3 <= NANOSECONDS < NANOSECONDS + 3 <= CONTROL_SIZE
+assert VIEW_SIZE > KEEP_FLOW

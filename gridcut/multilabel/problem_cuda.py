@@ -1,8 +1,7 @@
-"""An energy of several labels on a GPU: checked, weights in tiles and integers, unary costs where the caller left them.
+"""A multi-label energy on a GPU: checked, with integer weights in tiles; unary costs are read from the caller's array.
 
-Arrays on the host are copied to the GPU first, and checked there like those that lie there already.  What is wrong
-with a value is found on the host, by gridcut/multilabel/validation.py, for the message.
-"""
+Arrays on the host are copied to the GPU first, and checked there like arrays that are already on it.  For the error
+message, invalid values are located on the host, by gridcut/multilabel/validation.py."""
 
 import math
 from functools import cached_property
@@ -16,24 +15,25 @@ from gridcut.cuda.pixel_kernels import grid_for
 from gridcut.device.arguments import plain_array
 from gridcut.device.arrays import DeviceArray, allocate, download, free_bytes, on_device, to_host, upload
 from gridcut.device.launch import launch
-from gridcut.multilabel.forbidden import CLAMP
+from gridcut.multilabel.forbidden import CLAMP_RATIO
 from gridcut.multilabel.label_kernels_cuda import (
-    BOX,
-    COPIES,
+    BOX_SIZE,
+    VOTE_COPIES,
     cheapest_kernel,
     edge_sum_kernel,
     energy_kernel,
     labels_kernel,
-    own_sum_kernel,
-    pay_kernel,
+    paid_kernel,
     range_kernel,
     start_kernel,
+    unary_sum_kernel,
     votes_kernel,
     weight_kernel,
 )
-from gridcut.multilabel.moves_cuda import VIEW
+from gridcut.multilabel.moves_cuda import VIEW_SIZE
 from gridcut.multilabel.validation import (
     LabelProblem,
+    as_numeric,
     check_cost,
     check_labels,
     check_mapping,
@@ -42,22 +42,23 @@ from gridcut.multilabel.validation import (
     check_start_range,
     choose_units,
     clamped_on_host,
-    numbers,
 )
 from gridcut.tiles.tile_layout import has_only_direct_neighbours, make_tile_layout, to_image
 
-SUM_BLOCKS = 264  # blocks that leave partial sums for the host to add
-FOUND = 4  # numbers that range_kernel reads and leaves
-MOST = np.iinfo(np.int64).max
-FURTHER = 1000  # of exponents of two that a float has
+MAX_SUM_BLOCKS = 264  # blocks that write partial sums, which the host adds
+RANGE_SIZE = 4  # entries of `found` in range_kernel
+MAX_INT64 = np.iinfo(np.int64).max
+MAX_EXPONENT = 1000  # keeps 2^exponent a normal float
 
 
 class DeviceProblem:
-    """A checked energy of at least one pixel, and what kernels need to know of it.
+    """A checked energy of at least one pixel, in the form that kernels read.
 
-    arguments   what the caller passed
-    unary       a flat window of the costs; view, scale: see moves.py, and `units` in gridcut/cuda/pixel_kernels.py
-    weight, cost, number, unit      as in gridcut/multilabel/moves_cuda.py and border.LabelProblem
+    arguments   the arguments of the caller
+    unary       flat window of the caller's costs
+    view        see moves_cuda.py
+    scale       see `units` in gridcut/cuda/pixel_kernels.py
+    weight, cost, number, unit      as in moves_cuda.py and validation.LabelProblem
     """
 
     def __init__(self, unary, weights, label_cost, *, metric: bool):
@@ -76,95 +77,99 @@ class DeviceProblem:
         self.library = costs.library if isinstance(costs, DeviceArray) else None
         self.layout = make_layout(self.shape, [offset for offset, _ in given])
         if not has_only_direct_neighbours(self.layout.offsets):
-            raise ValueError("weights: device='cuda' takes edges to direct neighbours only; use device='cpu'")
+            raise ValueError("weights: device='cuda' supports edges to direct neighbours only; use device='cpu'")
         self.tiles = make_tile_layout(1, self.shape, self.layout.offsets)
         costs = _Flat(costs)
         flat = {offset: _Flat(weight) for offset, weight in given}
         is_float = any(a.dtype.kind == "f" for a in (costs, cost, *flat.values()))
-        looks = [(costs, (0,) * axes, self.shape, self.count)]
+        boxes = [(costs, (0,) * axes, self.shape, self.count)]
         for offset, weight in flat.items():
-            place, _ = ends(self.shape, (offset,))
-            looks.append((weight, [s.start for s in place], [s.stop - s.start for s in place], 1))
-        ranges = self._ranges(looks)
-        around = 2 * float(cost.max()) * sum(max(high, 0) for _, high in ranges[1:]) if ranges else 0.0
-        if ranges is None or (costs.dtype.kind == "f" and max(ranges[0]) > CLAMP * around):
+            region, _ = ends(self.shape, (offset,))
+            boxes.append((weight, [s.start for s in region], [s.stop - s.start for s in region], 1))
+        ranges = self._value_ranges(boxes)
+        incident = 2 * float(cost.max()) * sum(max(high, 0) for _, high in ranges[1:]) if ranges else 0.0
+        if ranges is None or (costs.dtype.kind == "f" and max(ranges[0]) > CLAMP_RATIO * incident):
             costs = _Flat(clamped_on_host(*self.host_arguments()[:2], cost))
-            looks[0] = (costs, *looks[0][1:])
-            ranges = self._ranges(looks)
+            boxes[0] = (costs, *boxes[0][1:])
+            ranges = self._value_ranges(boxes)
         (low, high), *of_weights = ranges
         if any(low > 0 for low, _ in of_weights):
-            self._refuse()
-        spread, heaviest = max(low, high), [max(high, 0) for _, high in of_weights]
-        units = choose_units(costs.shape, spread, heaviest, cost, is_float, metric)
+            self._raise_host_error()
+        largest_unary, largest_weights = max(low, high), [max(high, 0) for _, high in of_weights]
+        units = choose_units(costs.shape, largest_unary, largest_weights, cost, is_float, metric)
         self.number, self.unit = units.number, units.unit
-        self.unary, self.scale = costs.data, _factor(units.power)
+        self.unary, self.scale = costs.data, _scale_factor(units.unary_power)
         self.cost = upload(units.cost)
-        view = np.zeros(VIEW, np.int64)
+        view = np.zeros(VIEW_SIZE, np.int64)
         view[:9] = (costs.start, *costs.strides4(axes), *self.tiles.extent, self.count)
         self.view_on_host = view
         self.view = upload(view)
-        self._load(flat, units)
+        self._load_weights(flat, units)
 
-    def _ranges(self, looks) -> list[tuple]:
-        """The largest of -values and of values in boxes of arrays; None if some cost is infinite.
+    def _value_ranges(self, boxes) -> list[tuple]:
+        """The largest -value and the largest value in each box; None if a unary cost is infinite.
 
-        looks: (array, first pixel of the box, its lengths, items) each.  One copy there and one back for all.
+        boxes   (array, first pixel of the box, its lengths, number of items) each; one round trip to the GPU for all
         """
-        rows = np.zeros((len(looks), BOX + FOUND + 1), np.int64)
-        reals = [array.dtype.kind == "f" for array, *_ in looks]
-        for row, real, (array, low, lengths, items) in zip(rows, reals, looks, strict=True):
-            row[:BOX] = array.box(low, lengths, items)
+        rows = np.zeros((len(boxes), BOX_SIZE + RANGE_SIZE + 1), np.int64)
+        reals = [array.dtype.kind == "f" for array, *_ in boxes]
+        for row, real, (array, low, lengths, items) in zip(rows, reals, boxes, strict=True):
+            row[:BOX_SIZE] = array.box(low, lengths, items)
             if real:
-                row[BOX:-1].view(np.float64)[:] = (-math.inf, -math.inf, 0, -math.inf)
+                row[BOX_SIZE:-1].view(np.float64)[:] = (-math.inf, -math.inf, 0, -math.inf)
             else:
-                row[BOX:-1] = (-MOST, -MOST, 0, -MOST)
+                row[BOX_SIZE:-1] = (-MAX_INT64, -MAX_INT64, 0, -MAX_INT64)
         memory = upload(rows)
-        for i, (real, (array, _, lengths, items)) in enumerate(zip(reals, looks, strict=True)):
+        for i, (real, (array, _, lengths, items)) in enumerate(zip(reals, boxes, strict=True)):
             row = memory[i * rows.shape[1] : (i + 1) * rows.shape[1]]
-            found = row[BOX : BOX + FOUND]
+            found = row[BOX_SIZE : BOX_SIZE + RANGE_SIZE]
             found = found.view(np.float64) if real else found
             if 0 not in lengths:
-                grid = grid_for(_runs(lengths) * items, 1, 1)
-                launch(range_kernel, *grid, array.data, row[:BOX], found, row[BOX + FOUND :])
+                grid = grid_for(_run_count(lengths) * items, 1, 1)
+                launch(range_kernel, *grid, array.data, row[:BOX_SIZE], found, row[BOX_SIZE + RANGE_SIZE :])
         rows = download(memory).reshape(rows.shape)
         if rows[:, -1].any():
-            self.on_host()  # raises for all that is not finite, but for such costs
+            self.on_host()  # raises for all other values that are not finite
             return None
-        ranges = [row[BOX:-1].view(np.float64) if real else row[BOX:-1] for real, row in zip(reals, rows, strict=True)]
+        ranges = [
+            row[BOX_SIZE:-1].view(np.float64) if real else row[BOX_SIZE:-1]
+            for real, row in zip(reals, rows, strict=True)
+        ]
         return [
             (0, 0) if 0 in lengths else (found[0].item(), found[1].item())
-            for found, (_, _, lengths, _) in zip(ranges, looks, strict=True)
+            for found, (_, _, lengths, _) in zip(ranges, boxes, strict=True)
         ]
 
-    def _refuse(self) -> None:
-        """Raise what the host says of a value that may not be."""
+    def _raise_host_error(self) -> None:
+        """Raise the error that validation on the host finds for an invalid value."""
         self.on_host()
-        raise AssertionError("the GPU sees a bad value, the host none")
+        raise AssertionError("the GPU found an invalid value, validation on the host none")
 
-    def _load(self, flat: dict, units) -> None:
-        """Weights into tiles."""
+    def _load_weights(self, flat: dict, units) -> None:
+        """Write the weights into tiles."""
         cells, arcs = self.tiles.cells, self.tiles.arcs
         (self.weight,) = allocate((cells * arcs, self.number), zero=True)
         self.offsets = upload(np.array(self.tiles.offsets, np.int32).reshape(-1))
-        self._edges = []  # of each offset, what kernels that walk along its edges need
+        self._edges = []  # of each offset: launch grid, data, box and step for kernels that visit its edges
         for offset, weight in flat.items():
             if offset not in self.layout.offsets:
-                continue  # longer than the grid
+                continue  # an offset longer than the grid has no edges
             k = self.layout.arc(offset)
-            place, _ = ends(self.shape, (offset,))
-            lengths = [s.stop - s.start for s in place]
-            box = upload(weight.box([s.start for s in place], lengths))
+            region, _ = ends(self.shape, (offset,))
+            lengths = [s.stop - s.start for s in region]
+            box = upload(weight.box([s.start for s in region], lengths))
             step = tuple(np.int32(i) for i in self.tiles.offsets[k])
-            self._edges.append((grid_for(_runs(lengths), 1, 1, SUM_BLOCKS), weight.data, box, step))
-            if units.power is not None and units.lighter is None:
-                continue  # labels cost nothing
-            arguments = (weight.data, box, _factor(units.lighter), np.int32(k), step, *self.places, np.int32(arcs))
-            launch(weight_kernel, *grid_for(_runs(lengths), 1, 1), *arguments, self.weight)
+            self._edges.append((grid_for(_run_count(lengths), 1, 1, MAX_SUM_BLOCKS), weight.data, box, step))
+            if units.unary_power is not None and units.weight_power is None:
+                continue  # all costs of labels are 0
+            scale = _scale_factor(units.weight_power)
+            arguments = (weight.data, box, scale, np.int32(k), step, *self.tiling, np.int32(arcs), self.weight)
+            launch(weight_kernel, *grid_for(_run_count(lengths), 1, 1), *arguments)
 
     @cached_property
-    def places(self) -> tuple:
+    def tiling(self) -> tuple:
         """Tiles along each axis, and the shape of a tile."""
-        return tuple(tuple(np.int32(i) for i in numbers) for numbers in (self.tiles.tiles, self.tiles.tile))
+        return tuple(tuple(np.int32(i) for i in sizes) for sizes in (self.tiles.tiles, self.tiles.tile))
 
     def on_host(self, metric: bool = False) -> LabelProblem:
         """The same energy on the host."""
@@ -172,70 +177,70 @@ class DeviceProblem:
         return check_labels(unary, weights, label_cost, metric=metric)
 
     def host_arguments(self) -> tuple:
-        """What the caller passed, on the host."""
+        """The caller's arguments, on the host."""
         unary, weights, label_cost = self.arguments
         return to_host(unary), {o: to_host(w) for o, w in weights.items()}, to_host(label_cost)
 
     def launch(self, kernel, *args) -> None:
-        """A kernel over all pixels."""
-        launch(kernel, *grid_for(_runs(self.shape), 1, 1), *args)
+        """Launch a kernel over all pixels."""
+        launch(kernel, *grid_for(_run_count(self.shape), 1, 1), *args)
 
     def launch_flat(self, kernel, *args) -> None:
-        """A kernel over all cells."""
+        """Launch a kernel over all cells."""
         (blocks, _, _), threads = grid_for(self.tiles.count * 32, 1, 1)
         launch(kernel, blocks, threads, *args)
 
     def cheapest(self):
         """The cheapest label of each pixel, in tiles."""
         (label,) = allocate((self.tiles.cells, np.int32), zero=True)
-        self.launch(cheapest_kernel, self.unary, self.view, self.scale, *self.places, label)
+        self.launch(cheapest_kernel, self.unary, self.view, self.scale, *self.tiling, label)
         return label
 
     def votes(self) -> np.ndarray:
-        """At how many pixels each label is the cheapest."""
-        (votes,) = allocate((self.count * COPIES, np.int32), zero=True)
-        self.launch(votes_kernel, self.view, *self.places, self.cheapest(), votes)
-        return download(votes).reshape(self.count, COPIES).sum(1, dtype=np.int64)
+        """Number of pixels at which each label is the cheapest."""
+        (votes,) = allocate((self.count * VOTE_COPIES, np.int32), zero=True)
+        self.launch(votes_kernel, self.view, *self.tiling, self.cheapest(), votes)
+        return download(votes).reshape(self.count, VOTE_COPIES).sum(1, dtype=np.int64)
 
     def check_start(self, start):
-        """The labelling to begin with, in tiles; the cheapest label of each pixel when none is given."""
+        """The initial labelling, in tiles; the cheapest label of each pixel if `start` is None."""
         if start is None:
             return self.cheapest()
         if not on_device(start):
             check_start_range(check_start_kind(plain_array("start", start), self.shape), self.count)
         labels = _Flat(check_start_kind(_as_array("start", start), self.shape))
         if on_device(start):
-            ((low, high),) = self._ranges([(labels, (0,) * len(self.shape), self.shape, 1)])
+            ((low, high),) = self._value_ranges([(labels, (0,) * len(self.shape), self.shape, 1)])
             check_start_range(np.array([-low, high]), self.count)
         (label,) = allocate((self.tiles.cells, np.int32), zero=True)
         box = upload(labels.box((0,) * len(self.shape), self.shape))
-        self.launch(start_kernel, labels.data, box, self.view, *self.places, label)
+        self.launch(start_kernel, labels.data, box, self.view, *self.tiling, label)
         return label
 
-    def pay(self, label, paid) -> None:
-        self.launch(pay_kernel, self.unary, self.view, self.scale, *self.places, label, paid)
+    def update_paid(self, label, paid) -> None:
+        self.launch(paid_kernel, self.unary, self.view, self.scale, *self.tiling, label, paid)
 
     def energy(self, label, paid) -> int:
         (total,) = allocate((1, np.int64), zero=True)
         arrays = (self.view, self.cost, self.weight, label, paid, self.offsets)
-        self.launch(energy_kernel, *arrays, *self.places, total)
+        self.launch(energy_kernel, *arrays, *self.tiling, total)
         return int(download(total)[0])
 
     def float_energy(self, label) -> float:
-        """What `energy_of` says of the caller's arrays, but for the order of its sums."""
+        """`energy_of` for the caller's arrays, except for the order of summation."""
         label_cost = self.arguments[2]
         cost = check_cost(None if label_cost is None else to_host(label_cost), self.count)
         cost = upload(cost.astype(np.float64))
         parts = []
-        grids = [grid_for(_runs(self.shape), 1, 1, SUM_BLOCKS), *(edge[0] for edge in self._edges)]
+        grids = [grid_for(_run_count(self.shape), 1, 1, MAX_SUM_BLOCKS), *(edge[0] for edge in self._edges)]
         for i, ((blocks, _, _), threads) in enumerate(grids):
             (partial,) = allocate((blocks * threads // 32, np.float64))
             if i == 0:
-                arguments = (self.unary, self.view, *self.places, label, partial)
-                launch(own_sum_kernel, blocks, threads, *arguments)
+                arguments = (self.unary, self.view, *self.tiling, label, partial)
+                launch(unary_sum_kernel, blocks, threads, *arguments)
             else:
                 _, data, box, step = self._edges[i - 1]
-                arguments = (data, box, step, cost, np.int32(self.count), *self.places, label, partial)
+                arguments = (data, box, step, cost, np.int32(self.count), *self.tiling, label, partial)
                 launch(edge_sum_kernel, blocks, threads, *arguments)
             parts.append(float(download(partial).sum()))
         return sum(parts)
@@ -243,22 +248,22 @@ class DeviceProblem:
     def raster(self, label):
         """Labels in raster order, flat, on the GPU."""
         (out,) = allocate((math.prod(self.shape), np.int32))
-        self.launch(labels_kernel, self.view, *self.places, label, out)
+        self.launch(labels_kernel, self.view, *self.tiling, label, out)
         return out
 
     def pixels_of(self, words: np.ndarray) -> np.ndarray:
-        """Numbers of the pixels whose bits are set: one word a row of a tile, on the host."""
+        """Indices of the pixels whose bits are set; `words`, on the host, has one word per row of a tile."""
         bits = np.unpackbits(words.view(np.uint8), bitorder="little").reshape(-1, 1024)
         return np.flatnonzero(to_image(self.tiles, bits))
 
-    def room_for_flows(self) -> bool:
-        """Whether there is room for the flows of all labels, and as much again."""
-        wanted = self.count * self.tiles.cells * (self.tiles.arcs // 2) * np.dtype(self.number).itemsize
-        return 2 * wanted < free_bytes()
+    def has_memory_for_flows(self) -> bool:
+        """Whether the GPU has twice the memory that the flows of all labels need."""
+        needed = self.count * self.tiles.cells * (self.tiles.arcs // 2) * np.dtype(self.number).itemsize
+        return 2 * needed < free_bytes()
 
 
 class _Flat:
-    """An array on the GPU with strides for kernels; one on the host is copied there."""
+    """An array on the GPU with strides for kernels; host arrays are copied to the GPU."""
 
     def __init__(self, array):
         self.shape, self.dtype, self.ndim = array.shape, array.dtype, array.ndim
@@ -276,33 +281,33 @@ class _Flat:
         return (item, *(0,) * (3 - axes), *self.strides[len(self.strides) - axes :])
 
     def box(self, low, lengths, items: int = 1) -> np.ndarray:
-        """See gridcut/multilabel/label_kernels_cuda.py."""
+        """A box as described in label_kernels_cuda.py."""
         axes = len(lengths)
         lead = 3 - axes
         box = (self.start, *self.strides4(axes), items, *(0,) * lead, *low, *(1,) * lead, *lengths)
-        assert len(box) == BOX
+        assert len(box) == BOX_SIZE
         return np.array(box, np.int64)
 
 
 def _as_array(name: str, value):
-    """An array on the host or on a GPU, of a kind that kernels read."""
+    """An array on the host or on a GPU, of a dtype that kernels read."""
     if on_device(value):
         array = as_device_array(name, value)
         if array.dtype.kind == "b":
-            return DeviceArray(array.data.view(np.uint8), *_rest(array), np.dtype(np.uint8), array.library)
+            return DeviceArray(array.data.view(np.uint8), *_geometry(array), np.dtype(np.uint8), array.library)
         return as_array(name, value)
-    return as_array(name, numbers(name, value))
+    return as_array(name, as_numeric(name, value))
 
 
-def _rest(array: DeviceArray):
+def _geometry(array: DeviceArray):
     return array.start, array.strides, array.shape
 
 
-def _runs(lengths) -> int:
+def _run_count(lengths) -> int:
     return math.prod(lengths[:-1]) * -(-lengths[-1] // 32)
 
 
-def _factor(power: int | None) -> np.float64:
+def _scale_factor(power: int | None) -> np.float64:
     """What floats are multiplied with; 0: integers."""
-    # Weights beyond that are all zero, or nothing beside the unary costs.
-    return np.float64(0 if power is None else math.ldexp(1.0, max(-FURTHER, min(power, FURTHER))))
+    # Beyond that, weights are all zero, or negligible compared with the unary costs.
+    return np.float64(0 if power is None else math.ldexp(1.0, max(-MAX_EXPONENT, min(power, MAX_EXPONENT))))

@@ -1,22 +1,21 @@
-"""Where to descend from again: a labelling in which half of the labels have given their pixels to others.
+"""Perturbations for restarts: labellings in which half of the labels have given their pixels to other labels.
 
-An end of a descent is one that no move improves.  With the labels in pairs, one of each pair takes the other's pixels;
-the expansions that follow hand them back, along borders that can be others than before [1].  Most labels stay, so that
-the flows of the last descent are good ones to start from.  Fusion (fusion.py) then picks, place by place, what has
-become better.
+A descent converges when no move improves the labelling.  With the labels in pairs, one of each pair takes the other's
+pixels; the expansions that follow return them, possibly along different boundaries [1].  Most labels keep their pixels,
+so that the flows of the last descent are good starting points.  Fusion (fusion.py) then keeps every improvement.
 
-[1] is a perturbation as in Lourenco, Martin, Stuetzle. "Iterated local search." Handbook of Metaheuristics, 2003.
-"""
+[1] is a perturbation as in Lourenco, Martin, Stuetzle. "Iterated local search." Handbook of Metaheuristics, 2003."""
 
 import numpy as np
 
 
-def gifts(labels: list[int], count: int, restarts: int) -> list:
-    """Functions labelling -> labelling, one a restart, that exchange these labels of `count`.
+def perturbations(labels: list[int], count: int, restarts: int) -> list:
+    """One function from labels to labels per restart, each exchanging pairs of the given labels.
 
-    None for two labels, whose first expansion finds the minimum.  Labels next to each other are paired first, one
-    giving to the other and then the other way round: where labels are quantities these are the likely mistakes.
-    Later pairs are random.
+    labels   the labels that take part, out of `count`
+
+    Empty for one or two labels, whose first expansion finds the minimum.  The first two restarts pair adjacent
+    labels, in both directions: if labels are quantities, these are the likely errors.  Later pairs are random.
     """
     if len(labels) <= 2:
         return []

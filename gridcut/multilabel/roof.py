@@ -1,13 +1,12 @@
-"""roof_duality: what is certain about the least of a binary energy that no cut represents.
+"""roof_duality: partial labelling and lower bound of a binary energy that a cut cannot represent.
 
-Every pixel gets a second node, the complement x' = 1 - x.  A term that is not submodular in (x_p, x_q) is so in
-(x_p, x'_q); the energy of both nodes, E(x) + E(1 - x'), can therefore be minimised by one cut, whose value bounds
-2 E from below [1].  A pixel whose nodes contradict each other in every such minimum is left open; the others have the
-label they have in all minima of E (strong persistency [2]).
+Every pixel gets a second node, the complement x' = 1 - x.  A term that is not submodular in (x_p, x_q) is submodular in
+(x_p, x'_q).  One cut therefore minimises the energy of both nodes, E(x) + E(1 - x'), and its value is a lower bound of
+2 E [1].  A pixel whose nodes contradict each other in every such minimum stays open.  The other pixels have the label
+that they have in all minima of E (strong persistency [2]).
 
 [1] Boros, Hammer. "Pseudo-Boolean optimization." Discrete Applied Mathematics 123, 2002.
-[2] Kolmogorov, Rother. "Minimizing nonsubmodular functions with graph cuts - a review." PAMI 29(7), 2007.
-"""
+[2] Kolmogorov, Rother. "Minimizing nonsubmodular functions with graph cuts - a review." PAMI 29(7), 2007."""
 
 from dataclasses import dataclass, field
 
@@ -30,15 +29,15 @@ from gridcut.multilabel.layers import Folded, fold_layers
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RoofDual(Result):
-    """What the roof dual says.
+    """Persistent labels and a lower bound of a binary energy.
 
     Attributes
     ----------
     labels : ndarray of int8, the grid's shape
-        0 or 1 where every labelling of least energy has that label, -1 where this bound leaves it open.  For floats:
-        every labelling of least energy after their rounding.
+        0 or 1 where every labelling of minimum energy has that label, -1 where this bound leaves it open.  For
+        floats: every labelling of minimum energy after rounding.
     bound : int or float
-        No labelling has less energy; the next integer for integer energies.  Reached if no label is -1.
+        Lower bound of the energy, rounded up for integer energies.  Attained if no label is -1.
     cut : Cut
         The minimum cut of the doubled energy.
     constant : int or float
@@ -52,11 +51,11 @@ class RoofDual(Result):
     _energy: BinaryEnergy = field(repr=False)
 
     def check(self) -> None:
-        """Prove the bound and the labels; raises CertificateError.
+        """Certify the bound and the labels; raises CertificateError.
 
-        The doubled energy is made again from the energy passed in, and compared with it for the labels found.  The cut
-        is certified as its minimum, which is the bound; the labels are those that its residual graph shows to be the
-        same in all minima.  If every pixel has one, the energy of the labels is the bound.
+        The doubled energy is recomputed from the caller's energy, and compared with it for the labels found.  The cut
+        is certified as the minimum of the doubled energy, which is the bound.  The labels must be those that its
+        residual graph shows to be the same in all minima.  If every pixel has a label, their energy is the bound.
         """
         energy = self._energy
         is_float = energy.unary.dtype.kind == "f"
@@ -67,23 +66,25 @@ class RoofDual(Result):
         check_array("labels", self.labels, np.int8, energy.shape)
         scale = abs(constant) + self.cut.value
         if differ(self.constant, constant, scale):
-            raise CertificateError(f"constant {self.constant}, made again {constant}")
+            raise CertificateError(f"constant {self.constant}, recomputed {constant}")
         bound = _bound(self.cut.value + constant, is_float)
         if differ(self.bound, bound, scale):
-            raise CertificateError(f"bound {self.bound}, but cut and constant make it {bound}")
+            raise CertificateError(f"bound {self.bound}, but cut and constant give {bound}")
         if not np.array_equal(self.labels, _labels(layers, self.cut)):
-            raise CertificateError("labels are not those that the cut decides")
+            raise CertificateError("labels differ from those of the cut")
         for rest in (0, 1):
             labels = np.where(self.labels < 0, rest, self.labels)
             value, twice = energy.value(labels), _doubled_value(layers, labels) + constant
             if differ(2 * value, twice, scale + abs(value)):
                 raise CertificateError(f"energy {value}, but the doubled energy of the same labels is {twice}")
         if (self.labels >= 0).all() and differ(value, self.bound, scale + abs(value)):
-            raise CertificateError(f"all pixels have labels, of energy {value}, but the bound is {self.bound}")
+            raise CertificateError(f"all pixels have labels, with energy {value}, but the bound is {self.bound}")
 
 
 def roof_duality(energy: BinaryEnergy, *, device: DeviceName = "auto", method: str = "auto") -> RoofDual:
-    """Labels that every minimum of a binary energy has, for pairwise terms of any kind, and a bound from below.
+    """Compute the labels common to all minima of a binary energy, and a lower bound (QPBO).
+
+    Pairwise terms may be submodular or not.
 
     Parameters
     ----------
@@ -100,21 +101,21 @@ def roof_duality(energy: BinaryEnergy, *, device: DeviceName = "auto", method: s
     Raises
     ------
     TypeError
-        `energy` is not a BinaryEnergy.
+        If `energy` is not a BinaryEnergy.
     ValueError
-        It has triple terms.
+        If `energy` has triple terms.
 
     Notes
     -----
-    One minimum cut with two nodes a pixel.  Submodular energies are labelled where their minimum is unique.
+    One minimum cut with two nodes per pixel.  Submodular energies are labelled where their minimum is unique.
 
     References
     ----------
-    Kolmogorov, Rother. "Minimizing nonsubmodular functions with graph cuts - a review." PAMI 29(7), 2007.
+    .. [1] Kolmogorov, Rother. "Minimizing nonsubmodular functions with graph cuts - a review." PAMI 29(7), 2007.
 
     Examples
     --------
-    Two pixels that like to differ, and one of them prefers 1:
+    Two pixels that prefer to differ, one of which prefers 1:
 
     >>> import numpy as np
     >>> roof = roof_duality(BinaryEnergy(np.array([[2, 0], [0, 0]]), {(1,): [[5, 0], [0, 5]]}))
@@ -124,7 +125,7 @@ def roof_duality(energy: BinaryEnergy, *, device: DeviceName = "auto", method: s
     if not isinstance(energy, BinaryEnergy):
         raise TypeError(f"energy must be a BinaryEnergy, got {type(energy).__name__}")
     if energy.triple:
-        raise ValueError("energy has triple terms; roof_duality takes unary and pairwise terms only")
+        raise ValueError("energy has triple terms; roof_duality accepts unary and pairwise terms only")
     layers, constant = _doubled(energy)
     cut = max_flow(*layers.capacities, device=device, method=method)
     bound = _bound(cut.value + constant, energy.unary.dtype.kind == "f")
@@ -133,7 +134,7 @@ def roof_duality(energy: BinaryEnergy, *, device: DeviceName = "auto", method: s
 
 def _labels(layers: Folded, cut: Cut) -> np.ndarray:
     """0 or 1 where one node of a pixel reaches the sink, -1 where neither does."""
-    # Both nodes of a pixel reach the sink in no minimum cut: the graph is its own mirror image.
+    # No minimum cut has both nodes of a pixel on the sink side, because the graph is its own mirror image.
     sides = layers.sides(cut.labels)
     labels = np.full(layers.shape[1:], -1, np.int8)
     labels[~sides[0]] = 0
@@ -142,12 +143,12 @@ def _labels(layers: Folded, cut: Cut) -> np.ndarray:
 
 
 def _bound(twice: int | float, is_float: bool) -> int | float:
-    """Half of it; the next integer for integers."""
+    """Half of `twice`, rounded up for integers."""
     return twice / 2 if is_float else -(-twice // 2)
 
 
 def _doubled_value(layers: Folded, labels: np.ndarray) -> int | float:
-    """What the cut of these labels and their complements costs."""
+    """Capacity of the cut of these labels and their complements."""
     if labels.size == 0:
         return 0
     problem = check_problem(*layers.capacities, None)
@@ -156,7 +157,7 @@ def _doubled_value(layers: Folded, labels: np.ndarray) -> int | float:
 
 
 def _doubled(energy: BinaryEnergy) -> tuple[Folded, int | float]:
-    """Capacities in the layers x and x', and what the cut's value lacks to twice the energy."""
+    """Capacities in the layers x and x', and twice the energy minus the value of the cut."""
     shape = energy.shape
     number = energy.unary.dtype
     zero, one = energy.unary
@@ -164,11 +165,11 @@ def _doubled(energy: BinaryEnergy) -> tuple[Folded, int | float]:
     base = zero.sum().item()
     edges = {}
 
-    def add(d, offset, layer, place, amount):
+    def add(d, offset, layer, region, amount):
         key = (d, *offset)
         array = edges.setdefault(key, np.zeros((2, *shape), number))
         edges.setdefault(tuple(-i for i in key), np.zeros((2, *shape), number))
-        array[(layer, *place)] += amount
+        array[(layer, *region)] += amount
 
     for offset, table in energy.pairwise.items():
         p, q = ends(shape, (offset,))
@@ -176,12 +177,12 @@ def _doubled(energy: BinaryEnergy) -> tuple[Folded, int | float]:
         a, b, c, d = (np.broadcast_to(table[i, j], shape)[p] for i, j in np.ndindex(2, 2))
         base += a.sum().item()
         gain = b + c - a - d
-        # a + (c - a) x_p + (d - c) x_q + gain (1 - x_p) x_q, half of the last term each way ...
+        # a + (c - a) x_p + (d - c) x_q + gain (1 - x_p) x_q, half of the last term in each direction ...
         submodular = np.maximum(gain, 0)
         half = submodular // 2
         slope[p] += np.where(gain >= 0, c - a - half, c - a)
         slope[q] += np.where(gain >= 0, d - c + half, b - a)
-        # An arc u -> v costs what u = 1, v = 0 does; each has its mirror image v' -> u'.
+        # An arc u -> v is paid if u = 1 and v = 0; each has its mirror image v' -> u'.
         add(0, offset, 0, p, half)
         add(0, opposite, 0, q, submodular - half)
         add(0, opposite, 1, q, half)

@@ -1,31 +1,37 @@
-"""alpha_beta_swap: descent by the best exchanges between two labels at a time."""
+"""alpha_beta_swap: descent by swap moves, each the best exchange between two labels."""
 
 import time
+from collections.abc import Callable, Mapping
 
+from numpy.typing import ArrayLike
+
+from gridcut.core.problem import Offset
 from gridcut.device import DeviceName
 from gridcut.device.arguments import check_callback
 from gridcut.multilabel.descent import descend
+from gridcut.multilabel.device_choice import check_energy
 from gridcut.multilabel.expansion import check_restarts
 from gridcut.multilabel.labelling import Labelling
-from gridcut.multilabel.restart import gifts
+from gridcut.multilabel.restart import perturbations
 from gridcut.multilabel.swap_descent import SwapDescent
-from gridcut.multilabel.validation import check_cycles, check_energy, check_start
+from gridcut.multilabel.validation import check_cycles, check_start
 
 
 def alpha_beta_swap(
-    unary,
-    weights,
-    label_cost=None,
+    unary: ArrayLike,
+    weights: Mapping[Offset, ArrayLike],
+    label_cost: ArrayLike | None = None,
     *,
-    start=None,
+    start: ArrayLike | None = None,
     restarts: int = 0,
     max_cycles: int | None = None,
     device: DeviceName = "auto",
-    callback=None,
+    callback: Callable[[dict], object] | None = None,
 ) -> Labelling:
-    """Labelling of low energy, by swap moves: pixels with label alpha or beta choose anew between these two.
+    """Minimise a multi-label energy by alpha-beta swaps.
 
-    For costs of labels that are no metric, such as truncated squares; for a metric `alpha_expansion` is faster and
+    In each move, the pixels with label alpha or beta choose again between these two labels, at minimum energy.  For
+    costs of labels that are not a metric, such as truncated squares.  For a metric, `alpha_expansion` is faster and
     finds lower energies.
 
     Parameters
@@ -33,9 +39,10 @@ def alpha_beta_swap(
     unary, weights
         As in `alpha_expansion`.
     label_cost : array_like, shape (L, L), optional
-        Cost of two labels on an edge of weight 1: symmetric, not negative, 0 on the diagonal; Potts when absent.
+        Cost of a pair of labels on an edge of weight 1: symmetric, >= 0, 0 on the diagonal.  Default: Potts.
     start, restarts, max_cycles, device, callback
-        As in `alpha_expansion`, but with no restarts by default; two of them take less time than the descent.
+        As in `alpha_expansion`, except that there are no restarts by default.  Two restarts take less time than the
+        descent.
 
     Returns
     -------
@@ -45,17 +52,21 @@ def alpha_beta_swap(
     Raises
     ------
     TypeError, ValueError, RuntimeError
-        As `alpha_expansion`, but the triangle inequality is not asked for.
+        As `alpha_expansion`, but `label_cost` may violate the triangle inequality.
+
+    See Also
+    --------
+    alpha_expansion : Faster, with lower energies, if `label_cost` is a metric.
 
     Notes
     -----
-    A cycle makes up to L (L - 1) / 2 moves.  In the first each looks at every pixel and cuts those with one of the two
-    labels; later it looks at the connected sets of such pixels in which, or beside which, labels have changed.  Each
-    label is swapped with the last first, so that few moves are enough to leave a poor start.
+    A cycle has up to L (L - 1) / 2 moves.  In the first cycle, each move visits every pixel and cuts those with one of
+    the two labels.  Later moves visit only the connected sets of such pixels in which, or next to which, labels have
+    changed.  Each label is swapped with the last label first, so that few moves suffice to leave a poor start.
 
     References
     ----------
-    Boykov, Veksler, Zabih. "Fast approximate energy minimization via graph cuts." PAMI 23(11), 2001.
+    .. [1] Boykov, Veksler, Zabih. "Fast approximate energy minimization via graph cuts." PAMI 23(11), 2001.
 
     Examples
     --------
@@ -64,12 +75,13 @@ def alpha_beta_swap(
     >>> alpha_beta_swap(unary, {(1,): 1}, [[0, 1, 4], [1, 0, 1], [4, 1, 0]]).energy
     5
     """
-    begun = time.perf_counter()
+    started = time.perf_counter()
     check_callback(callback)
     problem = check_energy(unary, weights, label_cost, device, metric=False)
     first = check_start(start, problem)
     cycles = check_cycles(max_cycles)
-    given = gifts(list(range(problem.count)), problem.count, check_restarts(restarts))
+    perturbed = perturbations(list(range(problem.count)), problem.count, check_restarts(restarts))
     moves = [(a, b) for a in range(problem.count) for b in range(problem.count - 1, a, -1)]
-    again = [(disturbed, moves) for disturbed in given]
-    return descend(SwapDescent, problem, (unary, weights, label_cost), first, moves, again, cycles, callback, begun)
+    restart_plan = [(perturb, moves) for perturb in perturbed]
+    arguments = unary, weights, label_cost
+    return descend(SwapDescent, problem, arguments, first, moves, restart_plan, cycles, callback, started)

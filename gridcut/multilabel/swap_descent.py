@@ -1,26 +1,27 @@
-"""Swaps in cycles until none lowers the energy, each looked at only where labels have changed since its last time.
+"""Swaps in cycles until none of them lowers the energy; a swap visits only what has changed since it was made last.
 
-The pixels with one of two labels fall into sets that no edge connects, and the best swap of each set is made by itself.
-Where neither a set nor what lies next to it has changed since these labels were last swapped, nothing gains there.  So
-a swap lists the sets that hold a change, and costs what these do.  Sets where the last swap would have exchanged labels
-for nothing, and was not made, are looked at again: together with a gain elsewhere they are exchanged.
+The pixels with one of two labels form connected components, and the best swap of each component is independent of the
+others.  If neither a component nor its neighbours have changed since these labels were last swapped, nothing in it can
+gain.  A swap therefore lists only the components that contain a change, and its time is proportional to their size.
+A swap of zero gain is not made, even if its cut exchanges labels.  The pixels concerned are visited again the next
+time, because together with a gain elsewhere they are exchanged.
 
-A log of the changes, in the order in which they came: each changed pixel, and its neighbours; every entry in the
-chain of the label its pixel has then.  Each pair has a chain too: the pixels of a swap that was not made.
-  cell[e], before[e]   the pixel of entry e, and the entry before it in its chain, -1: none
-  last[c]              the last entry of chain c: first the labels, then the pairs; -1: none
+A log of the changes, in chronological order: each changed pixel and its neighbours.  Every entry belongs to the chain
+of the label that its pixel has at that time.  Each pair has a chain, too: the pixels of a swap that was not made.
+  cell[e], before[e]   the pixel of entry e, and the previous entry of its chain, -1: none
+  last[c]              the last entry of chain c (labels first, then pairs), -1: none
   entry[p]             the last entry of a pixel in the chain of a label, -1: none
   touched[label]       end of the log after the last change at or next to a pixel of a label
-  known[j], seen[j]    end of the log when pair j was swapped last, -1: never; number of changes when it was passed last
+  known[j]             end of the log when pair j was swapped last, -1: never
+  seen[j]              number of changes when pair j was visited last
 
-Sets that are small beside the grid are cut from their deficits (`drain`), many swaps in one call; the others by the
-default method.
+Swaps of few pixels are cut from their deficits (`route_to_deficits`), many swaps per call; the others by the default
+method.
 
 The moves are those of Boykov, Veksler, Zabih. "Fast approximate energy minimization via graph cuts." PAMI 23(11), 2001.
 
-Time of a cycle: one look at the grid for each pair of labels the first time, then at the entries of each label once for
-every other label, and the cuts.  Memory: two numbers a change, besides that of the moves.
-"""
+Time per cycle: the first cycle visits the grid once per pair of labels.  Later cycles visit the entries of each label
+once per other label.  Both add the cuts.  Memory: two numbers per change, in addition to that of the moves."""
 
 from typing import NamedTuple
 
@@ -30,16 +31,16 @@ from gridcut.device import kernel
 from gridcut.ibfs.ibfs import Run
 from gridcut.ibfs.search import SINK
 from gridcut.multilabel.descent import Descent
-from gridcut.multilabel.move_rules import takes_part
-from gridcut.multilabel.moves import apply, drain, gain_of, list_all, settle
+from gridcut.multilabel.move_rules import has_choice
+from gridcut.multilabel.moves import apply, energy_change, list_all, read_cut, route_to_deficits
 from gridcut.multilabel.validation import LabelProblem
 
-FEW = 3  # a swap of less than one pixel in so many is solved from its deficits
-MADE, LARGE, FULL, PASSED = range(4)
+LOCAL_SWAP_DIVISOR = 3  # a swap of fewer than 1 / 3 of the cells is solved from its deficits
+MADE, LARGE, FULL, PASSED = range(4)  # outcomes of run_swaps
 
 
 class Log(NamedTuple):
-    """See above."""
+    """The log of changes; see above."""
 
     cell: np.ndarray
     before: np.ndarray
@@ -51,7 +52,7 @@ class Log(NamedTuple):
 
 
 @kernel
-def add(p, chain, log, end):
+def append_entry(p, chain, log, end):
     """Append an entry for a cell; returns the end of the log."""
     log.cell[end] = p
     log.before[end] = log.last[chain]
@@ -60,25 +61,25 @@ def add(p, chain, log, end):
 
 
 @kernel
-def note(changed, step, field, log, end):
+def log_changes(changed, step, field, log, end):
     """Log the first `changed` listed cells and their neighbours; returns the end of the log."""
     label, listed = field.label, field.listed
-    begin = end
+    start = end
     for i in range(changed):
         p = np.uint64(listed[i])
         for k in range(len(step) + 1):
             q = p + step[k] if k < len(step) else p
-            if field.pixel[q] >= 0 and log.entry[q] < begin:
+            if field.pixel[q] >= 0 and log.entry[q] < start:
                 log.entry[q] = end
-                end = add(q, label[q], log, end)
+                end = append_entry(q, label[q], log, end)
                 log.touched[label[q]] = end
     return end
 
 
 @kernel
 def list_sets(pair, first, second, step, field, log):
-    """List the sets with one of two labels that hold an entry not known yet; returns how many pixels they have."""
-    weight, label, taken, listed = field.weight, field.label, field.taken, field.listed
+    """List the components of a swap that contain a new entry; returns their number of pixels."""
+    weight, label, is_listed, listed = field.weight, field.label, field.is_listed, field.listed
     arcs = np.uint64(len(step))
     own = len(log.touched) + pair
     count = 0
@@ -87,8 +88,8 @@ def list_sets(pair, first, second, step, field, log):
         since = 0 if chain == own else log.known[pair]
         while e >= since:
             p = np.uint64(log.cell[e])
-            if taken[p] == 0 and takes_part(label[p], first, second):
-                taken[p] = 1
+            if is_listed[p] == 0 and has_choice(label[p], first, second):
+                is_listed[p] = 1
                 listed[count] = p
                 count += 1
             e = log.before[e]
@@ -97,8 +98,8 @@ def list_sets(pair, first, second, step, field, log):
         p = np.uint64(listed[i])
         for k in range(len(step)):
             q = p + step[k]
-            if weight[p * arcs + np.uint64(k)] > 0 and taken[q] == 0 and takes_part(label[q], first, second):
-                taken[q] = 1
+            if weight[p * arcs + np.uint64(k)] > 0 and is_listed[q] == 0 and has_choice(label[q], first, second):
+                is_listed[q] = 1
                 listed[count] = q
                 count += 1
         i += 1
@@ -107,11 +108,11 @@ def list_sets(pair, first, second, step, field, log):
 
 @kernel
 def load_swap(count, first, second, step, field):
-    """`load` for swaps: an edge between two listed pixels has the same capacity both ways and leaves excesses alone."""
+    """`load` for swaps, where an edge of two listed pixels has equal capacities and does not affect the excess."""
     unary, cost, weight, pixel = field.unary, field.cost, field.weight, field.pixel
     label, listed, excess, residual = field.label, field.listed, field.excess, field.residual
     arcs = np.uint64(len(step))
-    apart = np.int64(cost[first, second])
+    cut_cost = np.int64(cost[first, second])
     for i in range(count):
         p = np.uint64(listed[i])
         held = np.int64(unary[second, pixel[p]]) - unary[first, pixel[p]]
@@ -119,16 +120,16 @@ def load_swap(count, first, second, step, field):
             at = p * arcs + np.uint64(k)
             w = np.int64(weight[at])
             theirs = label[p + step[k]]
-            if takes_part(theirs, first, second):
-                residual[at] = w * apart
+            if has_choice(theirs, first, second):
+                residual[at] = w * cut_cost
             else:
                 held += w * (np.int64(cost[second, theirs]) - cost[first, theirs])
         excess[p] = held
 
 
 @kernel
-def push_near(count, step, field):
-    """Feed the deficits of the listed cells from neighbours with excess; returns how many are left."""
+def push_from_neighbours(count, step, field):
+    """Route excess of direct neighbours to the deficits of the listed cells; returns how many deficits remain."""
     listed, excess, residual = field.listed, field.excess, field.residual
     arcs = np.uint64(len(step))
     deficits = 0
@@ -152,33 +153,38 @@ def push_near(count, step, field):
 
 
 @kernel
-def finish(pair, count, first, second, step, flow, field, forest, log, changes, end):
-    """Read the cut of the listed pixels, make the swap if it gains; how many changed, the gain, the end of the log."""
-    changed = settle(count, first, second, step, flow, field, forest)
-    gain = gain_of(changed, first, second, step, field) if changed > 0 else np.int64(0)
-    apply(changed, gain < 0, first, second, field)
+def finish_swap(pair, count, first, second, step, flow, field, forest, log, changes, end):
+    """Read the cut, and make the swap if it lowers the energy.
+
+    Returns the number of changed pixels, the change of the energy, and the end of the log.
+    """
+    changed = read_cut(count, first, second, step, flow, field, forest)
+    delta = energy_change(changed, first, second, step, field) if changed > 0 else np.int64(0)
+    apply(changed, delta < 0, first, second, field)
     own = len(log.touched) + pair
     log.last[own] = -1
-    if gain < 0:
-        end = note(changed, step, field, log, end)
+    if delta < 0:
+        end = log_changes(changed, step, field, log, end)
         log.touched[first] = end
         log.touched[second] = end
         changes += 1
     else:
         for i in range(changed):
-            end = add(field.listed[i], own, log, end)
+            end = append_entry(field.listed[i], own, log, end)
         changed = 0
     log.known[pair] = end
     log.seen[pair] = changes
-    return changed, gain, end
+    return changed, delta, end
 
 
 @kernel
-def swap_on(pairs, i, few, step, head, flow, field, forest, work, log, changes, end, made):
-    """Make the swaps pairs[i:], and mark them in `made`, up to one that changes labels or has `few` pixels or more.
+def run_swaps(pairs, i, local_limit, step, head, flow, field, forest, work, log, changes, end, made):
+    """Make the swaps pairs[i:] and mark them in `made`, until one changes labels or has `local_limit` pixels or more.
 
-    Returns what ended it (MADE; LARGE: not made yet, listed; FULL: too little room in the log; PASSED: all done), which
-    pair, its number of pixels (LARGE) or of changes (MADE, the first ones listed), the gain, and the end of the log.
+    Returns the outcome, the index of the last pair, a count, the change of the energy, and the end of the log.
+
+    outcome   MADE: labels changed;  LARGE: listed but not solved;  FULL: the log is too short;  PASSED: all swaps done
+    count     MADE: number of changed pixels, which come first in `listed`;  LARGE: number of listed pixels
     """
     none = np.int64(0)
     while i < len(pairs):
@@ -188,7 +194,7 @@ def swap_on(pairs, i, few, step, head, flow, field, forest, work, log, changes, 
             log.seen[i] = changes
             i += 1
             continue
-        if end + few * (len(step) + 1) > len(log.cell):
+        if end + local_limit * (len(step) + 1) > len(log.cell):
             return FULL, i, none, none, end
         if known < 0 or end - known > len(field.label):
             log.last[len(log.touched) + i] = -1
@@ -196,14 +202,14 @@ def swap_on(pairs, i, few, step, head, flow, field, forest, work, log, changes, 
         else:
             count = list_sets(i, first, second, step, field, log)
         made[i] = True
-        if count >= few:
+        if count >= local_limit:
             return LARGE, i, count, none, end
         load_swap(count, first, second, step, field)
-        if push_near(count, step, field) > 0:
-            count = drain(count, False, first, second, step, flow, field, forest, work)
-        changed, gain, end = finish(i, count, first, second, step, flow, field, forest, log, changes, end)
+        if push_from_neighbours(count, step, field) > 0:
+            count = route_to_deficits(count, False, first, second, step, flow, field, forest, work)
+        changed, delta, end = finish_swap(i, count, first, second, step, flow, field, forest, log, changes, end)
         if changed > 0:
-            return MADE, i, changed, gain, end
+            return MADE, i, changed, delta, end
         i += 1
     return PASSED, i, none, none, end
 
@@ -217,8 +223,8 @@ class SwapDescent(Descent):
 
     def _start_log(self, pairs: int) -> None:
         size, labels = self.state.layout.size, self.problem.count
-        self._few = max(1, size // FEW)
-        room = 2 * self._few * (self.state.layout.arcs + 1)
+        self._local_limit = max(1, size // LOCAL_SWAP_DIVISOR)
+        room = 2 * self._local_limit * (self.state.layout.arcs + 1)
         self._log = Log(
             np.empty(room, self.state.index_type),
             np.empty(room, np.int64),
@@ -235,17 +241,17 @@ class SwapDescent(Descent):
         if cells.size:
             field, steps = self.state.field, self.state.steps
             field.listed[: cells.size] = cells
-            self._grow(cells.size * (len(steps) + 1))
-            self._end = note(cells.size, steps, field, self._log, self._end)
+            self._reserve(cells.size * (len(steps) + 1))
+            self._end = log_changes(cells.size, steps, field, self._log, self._end)
 
-    def _grow(self, room: int) -> None:
-        """Make room in the log for so many entries more."""
+    def _reserve(self, room: int) -> None:
+        """Reserve `room` more entries in the log."""
         log = self._log
         if self._end + room > len(log.cell):
             size = 2 * (self._end + room)
             self._log = log._replace(cell=np.resize(log.cell, size), before=np.resize(log.before, size))
 
-    def done(self, moves) -> bool:
+    def is_converged(self, moves) -> bool:
         empty = self.problem.unary.size == 0 or not moves
         return empty or (self._log is not None and bool((self._log.seen == len(self._changes)).all()))
 
@@ -254,31 +260,31 @@ class SwapDescent(Descent):
         if self._log is None:
             self._start_log(len(pairs))
         last = None if max_cycles is None else self.cycles + max_cycles
-        while not self.done(moves) and self.cycles != last:
+        while not self.is_converged(moves) and self.cycles != last:
             self.cycles += 1
             at = 0
             while at < len(pairs):
-                at = self._turn(pairs, at, callback)
+                at = self._run_swaps(pairs, at, callback)
 
-    def _turn(self, pairs, at: int, callback) -> int:
-        """Make swaps from pairs[at] on up to a change of labels; returns with which pair to go on."""
+    def _run_swaps(self, pairs, at: int, callback) -> int:
+        """Make swaps from pairs[at] on until labels change; returns the index of the pair to continue with."""
         state, made, changes = self.state, np.zeros(len(pairs), bool), len(self._changes)
         steps, flow, field, forest = state.steps, state.no_flow, state.field, state.forest
-        why, i, count, gain, self._end = swap_on(
-            pairs, at, self._few, steps, state.layout.head, flow, field, forest, state.work, self._log, changes,
+        outcome, i, count, delta, self._end = run_swaps(
+            pairs, at, self._local_limit, steps, state.layout.head, flow, field, forest, state.work, self._log, changes,
             self._end, made,
         )  # fmt: skip
-        if why == FULL:
-            self._grow(self._few * (state.layout.arcs + 1))
-        if why == LARGE:
+        if outcome == FULL:
+            self._reserve(self._local_limit * (state.layout.arcs + 1))
+        if outcome == LARGE:
             first, second = pairs[i]
-            self._grow(count * (state.layout.arcs + 1))
+            self._reserve(count * (state.layout.arcs + 1))
             load_swap(count, first, second, steps, field)
             Run(field.excess, field.residual, state.layout, None, forest).solve(SINK)
-            count, gain, self._end = finish(
+            count, delta, self._end = finish_swap(
                 i, count, first, second, steps, flow, field, forest, self._log, changes, self._end
             )
         for j in np.flatnonzero(made[at:]) + at:
-            cells = field.listed[: count if j == i and gain < 0 else 0].copy()
-            self._made(*pairs[j].tolist(), cells, int(gain), callback)
-        return i if why == FULL else i + 1
+            cells = field.listed[: count if j == i and delta < 0 else 0].copy()
+            self._finish_move(*pairs[j].tolist(), cells, int(delta), callback)
+        return i if outcome == FULL else i + 1

@@ -1,10 +1,9 @@
-"""What a caller of the label functions may pass, checked once and brought to integers.
+"""Validation of the arguments of the label functions, and their conversion to integers.
 
     E(l) = sum unary[l_p][p] + sum weights[o][p] * label_cost[l_p, l_p+o]
 
-Floats become multiples of one unit, a power of two: costs of labels get COST_BITS bits, weights and unary costs what
-their product leaves, so that all totals fit into 64 bits.
-"""
+Floats are rounded to multiples of one unit, a power of two.  Costs of labels get COST_BITS bits; weights and unary
+costs get as many as their products allow, so that all totals fit into 64 bits."""
 
 import math
 from collections.abc import Mapping
@@ -14,22 +13,21 @@ import numpy as np
 
 from gridcut.core.problem import Offset, check_offset
 from gridcut.core.terms import ends, pixel_at
-from gridcut.device import resolve
 from gridcut.device.arguments import plain_array
-from gridcut.device.arrays import on_device, to_host
 from gridcut.multilabel.forbidden import clamped_costs
 
-LIMIT = 2**62  # of every total
-COST_BITS = 30
-MAX_BITS = 1000  # so that the unit is a number
+MAX_TOTAL = 2**62  # of all costs together
+COST_BITS = 30  # of the costs of labels, for floats
+MAX_EXPONENT = 1000  # keeps the unit 2^-exponent a normal float
 
 
 class LabelProblem(NamedTuple):
     """A checked energy in integers.
 
-    unary     (L, *grid), int32 where all sums round a pixel fit, else int64;  cost (L, L) and weights as it
+    unary     (L, *grid), int32 if all sums at a pixel fit, else int64
     weights   {offset: array of the grid's shape}, one offset of each opposite pair; 0 where p + offset leaves the grid
-    unit      what 1 is worth: 1, or a power of two for floats
+    cost      (L, L); this and the weights have the dtype of `unary`
+    unit      value of the integer 1: 1, or a power of two for floats
     """
 
     unary: np.ndarray
@@ -46,48 +44,48 @@ class LabelProblem(NamedTuple):
         return self.unary.shape[0]
 
     def votes(self) -> np.ndarray:
-        """At how many pixels each label is the cheapest."""
+        """Number of pixels at which each label is the cheapest."""
         return np.bincount(cheapest(self.unary).ravel(), minlength=self.count)
 
 
 class Units(NamedTuple):
-    """How an energy becomes integers.
+    """How an energy is converted to integers.
 
-    number           int32 where all sums round a pixel fit, else int64
-    unit             what 1 is worth: 1, or a power of two for floats
-    power, lighter   unary costs and weights are multiplied by 2 to this; None: they are integers.  Without any cost of
-                     labels there are no weights: lighter is None for floats too
-    cost             costs of labels as `number`
+    number         int32 if all sums at a pixel fit, else int64
+    unit           value of the integer 1: 1, or a power of two for floats
+    unary_power    unary costs are multiplied by 2 to this power; None: they are integers
+    weight_power   the same for weights; also None if all costs of labels are 0, for then weights do not matter
+    cost           costs of labels, of type `number`
     """
 
     number: type
     unit: int | float
-    power: int | None
-    lighter: int | None
+    unary_power: int | None
+    weight_power: int | None
     cost: np.ndarray
 
 
 def check_labels(unary, weights, label_cost, *, metric: bool) -> LabelProblem:
-    """Check an energy of several labels; raises TypeError or ValueError.
+    """Check a multi-label energy; raises TypeError or ValueError.
 
-    The costs of labels must be a semimetric, and with `metric` keep the triangle inequality.
+    The costs of labels must be a semimetric, and with `metric` satisfy the triangle inequality.
     """
-    unary = numbers("unary", unary)
+    unary = as_numeric("unary", unary)
     count, shape = check_shape(unary.shape)
-    finite("unary", unary, np.inf)
+    check_finite("unary", unary, np.inf)
     check_mapping(weights)
-    given = [(check_offset(o, len(shape), "weights"), numbers(f"weights[{o}]", w)) for o, w in weights.items()]
-    given = [(o, _inside(o, w, shape)) for o, w in given]
+    given = [(check_offset(o, len(shape), "weights"), as_numeric(f"weights[{o}]", w)) for o, w in weights.items()]
+    given = [(o, _inside_grid(o, w, shape)) for o, w in given]
     cost = check_cost(label_cost, count)
     is_float = any(a.dtype.kind == "f" for a in (unary, cost, *(w for _, w in given)))
     unary = clamped_costs(unary, given, cost)
-    spread = max(unary.max(initial=0).item(), -unary.min(initial=0).item())
-    heaviest = [w.max(initial=0).item() for _, w in given]
-    units = choose_units(unary.shape, spread, heaviest, cost, is_float, metric)
+    largest_unary = max(unary.max(initial=0).item(), -unary.min(initial=0).item())
+    largest_weights = [w.max(initial=0).item() for _, w in given]
+    units = choose_units(unary.shape, largest_unary, largest_weights, cost, is_float, metric)
     if is_float:
-        unary = scaled(unary, units.power)
-        empty = units.lighter is None
-        given = [(o, np.zeros(shape, np.int64) if empty else scaled(w, units.lighter)) for o, w in given]
+        unary = scaled(unary, units.unary_power)
+        empty = units.weight_power is None
+        given = [(o, np.zeros(shape, np.int64) if empty else scaled(w, units.weight_power)) for o, w in given]
     merged = {}
     for offset, weight in given:
         key = max(offset, tuple(-i for i in offset))
@@ -98,15 +96,15 @@ def check_labels(unary, weights, label_cost, *, metric: bool) -> LabelProblem:
 
 
 def clamped_on_host(unary, weights, cost: np.ndarray) -> np.ndarray:
-    """`clamped_costs` for what `check_labels` would take."""
-    unary = numbers("unary", unary)
+    """`clamped_costs` for arguments of `check_labels` on the host."""
+    unary = as_numeric("unary", unary)
     shape = unary.shape[1:]
-    given = [(check_offset(o, len(shape), "weights"), numbers(f"weights[{o}]", w)) for o, w in weights.items()]
-    return clamped_costs(unary, [(o, _inside(o, w, shape)) for o, w in given], cost)
+    given = [(check_offset(o, len(shape), "weights"), as_numeric(f"weights[{o}]", w)) for o, w in weights.items()]
+    return clamped_costs(unary, [(o, _inside_grid(o, w, shape)) for o, w in given], cost)
 
 
 def check_shape(shape: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
-    """How many labels, and the grid's shape."""
+    """The number of labels and the grid's shape."""
     if len(shape) not in (2, 3, 4) or shape[0] == 0:
         raise ValueError(f"unary must have shape (labels, *grid) with 1 to 3 grid axes, got {shape}")
     return shape[0], shape[1:]
@@ -121,65 +119,57 @@ def check_mapping(weights) -> None:
 
 
 def check_cost(label_cost, count: int) -> np.ndarray:
-    """Costs of labels, a semimetric; those of Potts when absent."""
-    cost = 1 - np.eye(count, dtype=np.int64) if label_cost is None else numbers("label_cost", label_cost)
+    """The costs of labels, which must be a semimetric; Potts costs if None."""
+    cost = 1 - np.eye(count, dtype=np.int64) if label_cost is None else as_numeric("label_cost", label_cost)
     _check_semimetric(cost, count)
     return cost
 
 
-def choose_units(shape, spread, heaviest: list, cost: np.ndarray, is_float: bool, metric: bool) -> Units:
-    """The integers that hold all sums.
+def choose_units(shape, largest_unary, largest_weights: list, cost: np.ndarray, is_float: bool, metric: bool) -> Units:
+    """Choose integers that hold all sums.
 
-    shape      of the unary costs, the largest of which is `spread`, its sign apart
-    heaviest   the largest weight of each offset
+    shape             of the unary costs
+    largest_unary     largest absolute unary cost
+    largest_weights   largest weight of each offset
     """
-    around = 2.0 * sum(heaviest)
+    incident = 2.0 * sum(largest_weights)
     largest = float(cost.max())
-    bound = 2.0 * spread + 3 * largest * around
+    bound = 2.0 * largest_unary + 3 * largest * incident
     if not math.isfinite(bound):
-        raise ValueError("unary and weights are too large: costs round a pixel add up to more than a float holds")
+        raise ValueError(
+            "unary and weights are too large: the costs at a pixel sum to more than float64 holds; scale them down"
+        )
     total = bound * max(1, math.prod(shape[1:])) * shape[0]
-    unit, power, lighter, given = 1, None, None, cost
+    unit, unary_power, weight_power, given = 1, None, None, cost
     if is_float:
-        power = min(61 - math.frexp(total)[1], MAX_BITS) if total else 0
-        for_cost = COST_BITS - math.frexp(largest)[1] if largest else 0
-        unit = 2.0**-power
-        cost = scaled(cost, for_cost)
-        lighter = power - for_cost if largest else None
-        bound = LIMIT
-    elif total >= LIMIT:
-        raise ValueError(f"unary and weights are too large: totals may reach {total:.3g}, the limit is {LIMIT}")
+        unary_power = min(61 - math.frexp(total)[1], MAX_EXPONENT) if total else 0
+        cost_power = COST_BITS - math.frexp(largest)[1] if largest else 0
+        unit = 2.0**-unary_power
+        cost = scaled(cost, cost_power)
+        weight_power = unary_power - cost_power if largest else None
+        bound = MAX_TOTAL
+    elif total >= MAX_TOTAL:
+        raise ValueError(
+            f"unary and weights are too large: totals may reach {total:.3g}, the limit is {MAX_TOTAL}; scale them down"
+        )
     if metric:
         cost = _check_metric(cost, shape[0] if is_float else 0, given)
     number = np.int32 if bound < 2**31 else np.int64
-    return Units(number, unit, power, lighter, cost.astype(number))
+    return Units(number, unit, unary_power, weight_power, cost.astype(number))
 
 
 def cheapest(unary: np.ndarray) -> np.ndarray:
-    """The cheapest label of each pixel, the first of several (argmin along the first axis, but faster)."""
+    """The cheapest label of each pixel, the first one on ties: a faster argmin along the first axis."""
     labels = np.zeros(unary.shape[1:], np.int32)
-    least = unary[0].copy()
+    lowest = unary[0].copy()
     for label in range(1, len(unary)):
-        np.putmask(labels, unary[label] < least, label)
-        np.minimum(least, unary[label], out=least)
+        np.putmask(labels, unary[label] < lowest, label)
+        np.minimum(lowest, unary[label], out=lowest)
     return labels
 
 
-def check_energy(unary, weights, label_cost, device: str, *, metric: bool):
-    """The checked energy where its moves will be made: a LabelProblem, or a DeviceProblem on a GPU."""
-    ran_on = choose_device(device, unary, weights, expansions=metric)
-    if ran_on == "cuda" and 0 in check_shape(np.shape(unary) if not on_device(unary) else unary.shape)[1]:
-        unary, weights = to_host(unary), {o: to_host(w) for o, w in weights.items()}
-        ran_on = "cpu"  # there is nothing to do
-    if ran_on == "cpu":
-        return check_labels(unary, weights, label_cost, metric=metric)
-    from gridcut.multilabel.problem_cuda import DeviceProblem
-
-    return DeviceProblem(unary, weights, label_cost, metric=metric)
-
-
 def check_start(start, problem):
-    """The labelling to begin with; the cheapest label of each pixel when none is given."""
+    """The initial labelling; the cheapest label of each pixel if `start` is None."""
     if not isinstance(problem, LabelProblem):
         return problem.check_start(start)
     if start is None:
@@ -199,7 +189,7 @@ def check_start_kind(labels, shape):
 
 def check_start_range(labels: np.ndarray, count: int) -> None:
     if labels.size and not 0 <= labels.min() <= labels.max() < count:
-        raise ValueError(f"start must lie between 0 and {count - 1}, got {labels.min()} to {labels.max()}")
+        raise ValueError(f"start must hold labels between 0 and {count - 1}, got {labels.min()} to {labels.max()}")
 
 
 def check_cycles(max_cycles) -> int | None:
@@ -208,56 +198,37 @@ def check_cycles(max_cycles) -> int | None:
     if not isinstance(max_cycles, int | np.integer) or isinstance(max_cycles, bool):
         raise TypeError(f"max_cycles must be an integer or None, got {type(max_cycles).__name__}")
     if max_cycles < 1:
-        raise ValueError(f"max_cycles must be 1 or more (None: to the end), got {max_cycles}")
+        raise ValueError(f"max_cycles must be 1 or more (None: until convergence), got {max_cycles}")
     return int(max_cycles)
 
 
-def choose_device(device: str, unary, weights, expansions: bool) -> str:
-    """Where the moves are made: arrays on a GPU stay there, and "auto" takes one where it can, for expansions.
-
-    Swaps are thousands of moves of few pixels each, for which a CPU is as fast and faster.
-    """
-    there = on_device(unary) or (isinstance(weights, Mapping) and any(map(on_device, weights.values())))
-    if device == "cpu" and there:
-        raise TypeError("unary or weights lie on the GPU, but device='cpu' was asked for; copy them to the host first")
-    ran_on = resolve("cuda" if device == "auto" and there else device)
-    if device == "auto" and not there and not (expansions and _near(weights)):
-        return "cpu"
-    return ran_on
-
-
-def _near(weights) -> bool:
-    """Whether all edges lead to direct neighbours."""
-    return isinstance(weights, Mapping) and all(
-        abs(i) <= 1 for o in weights if isinstance(o, tuple) for i in o if isinstance(i, int)
-    )
-
-
-def numbers(name: str, value) -> np.ndarray:
+def as_numeric(name: str, value) -> np.ndarray:
     array = plain_array(name, value)
     if array.dtype.kind not in "biuf" or array.dtype == np.uint64:
         raise TypeError(f"{name} must hold integers up to 64 bits (signed) or floats, got {array.dtype}")
     return array.view(np.uint8) if array.dtype.kind == "b" else array
 
 
-def finite(name: str, array: np.ndarray, but: float = np.nan) -> None:
-    """ValueError for NaN and infinite costs; but: one that is taken."""
+def check_finite(name: str, array: np.ndarray, allowed: float = np.nan) -> None:
+    """Raise ValueError for NaN and infinite costs, except for the value `allowed`."""
     if array.dtype.kind == "f":
         bad = ~np.isfinite(array)
-        if not np.isnan(but):
-            bad &= array != but
+        if not np.isnan(allowed):
+            bad &= array != allowed
         if bad.any():
             where = tuple(int(i) for i in np.argwhere(bad)[0])
-            raise ValueError(f"{name} holds {array[where]} at {where}; costs must be finite; unary may be inf")
+            raise ValueError(
+                f"{name} holds {array[where]} at {where}; costs must be finite; unary may be inf to forbid a label"
+            )
 
 
 def scaled(array: np.ndarray, power: int) -> np.ndarray:
-    """Integers next to array * 2^power."""
+    """array * 2^power, rounded to the nearest integers."""
     return np.rint(np.ldexp(array.astype(np.float64), power)).astype(np.int64)
 
 
-def _inside(offset, weight, shape) -> np.ndarray:
-    """A weight at every pixel, 0 for edges that leave the grid; ValueError for what no weight may be."""
+def _inside_grid(offset, weight, shape) -> np.ndarray:
+    """The weight at every pixel, 0 for edges that leave the grid; ValueError for negative, NaN or infinite weights."""
     name = f"weights[{offset}]"
     if weight.ndim and weight.shape != shape:
         raise ValueError(f"{name} must be a scalar or have the grid's shape {shape}, got {weight.shape}")
@@ -273,11 +244,11 @@ def _inside(offset, weight, shape) -> np.ndarray:
 
 def _check_semimetric(cost, count) -> None:
     if cost.shape != (count, count):
-        raise ValueError(f"label_cost must have shape {(count, count)}, one row a label, got {cost.shape}")
-    finite("label_cost", cost)
+        raise ValueError(f"label_cost must have shape {(count, count)}, one row per label, got {cost.shape}")
+    check_finite("label_cost", cost)
     for bad, what in (
         (cost < 0, "is negative"),
-        (cost != cost.T, "differs from the same pair the other way round"),
+        (cost != cost.T, "differs from label_cost of the swapped pair"),
         (np.diag(np.diag(cost)) != 0, "is not 0 for equal labels"),
     ):
         if bad.any():
@@ -286,16 +257,16 @@ def _check_semimetric(cost, count) -> None:
 
 
 def _check_metric(cost, slack, given) -> np.ndarray:
-    """The costs, after rounding mended to keep the triangle inequality; ValueError for costs that break it."""
-    mended = cost.astype(np.int64)
+    """The metric closure of the costs, which repairs rounding errors; ValueError if they are not a metric."""
+    closure = cost.astype(np.int64)
     for c in range(len(cost)):
-        np.minimum(mended, mended[:, c, None] + mended[c], out=mended)
-    broken = cost - mended > slack
+        np.minimum(closure, closure[:, c, None] + closure[c], out=closure)
+    broken = cost - closure > slack
     if broken.any():
         a, b = np.argwhere(broken)[0]
         c = int(np.argmin(cost[a].astype(np.int64) + cost[:, b]))
         raise ValueError(
-            f"label_cost is no metric: label_cost[{a}, {b}] = {given[a, b]} is more than label_cost[{a}, {c}] + "
-            f"label_cost[{c}, {b}] = {given[a, c] + given[c, b]}; use alpha_beta_swap, or cut the costs off"
+            f"label_cost is not a metric: label_cost[{a}, {b}] = {given[a, b]} is more than label_cost[{a}, {c}] + "
+            f"label_cost[{c}, {b}] = {given[a, c] + given[c, b]}; use alpha_beta_swap, or truncate the costs"
         )
-    return mended
+    return closure

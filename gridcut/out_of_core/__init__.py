@@ -1,1 +1,1 @@
-"""Grids larger than memory: region push-relabel over blocks of lines that are kept on disk; see solve.py."""
+"""Grids larger than memory: region push-relabel over blocks of lines that are stored on disk; see sweeps.py."""

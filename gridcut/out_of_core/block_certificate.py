@@ -1,14 +1,13 @@
-"""The proof that a cut is minimal, a strip at a time, from the state on disk and the capacities passed in.
+"""Certificate of a minimum cut, one strip at a time, from the state on disk and the caller's capacities.
 
-Conditions (1) to (4) of gridcut/core/certificate.py look at a pixel and its neighbours only, so they are checked strip
-by strip with the lines around each.  (5), that a pixel is on the sink side if and only if it can reach the sink, needs
-numbers that prove it: the cells along the strips' borders claim a distance, and in every strip
+Conditions (1) to (4) of gridcut/core/certificate.py concern a pixel and its neighbours only.  They are checked strip by
+strip, with the adjacent lines loaded.  Condition (5), that a pixel is on the sink side if and only if it can reach the
+sink, needs a certificate of its own.  The cells along the boundaries of the strips claim a distance, and in every strip
 
-  (5a)  each cell on the sink side reaches a deficit of the strip, or a cell around it that claims a number
-  (5b)  each cell along a border that claims a number reaches a deficit, or a cell around it that claims a smaller one
+  (5a)  each cell on the sink side reaches a deficit of the strip, or a cell of the adjacent lines with a claim
+  (5b)  each cell with a claim reaches a deficit of the strip, or a cell of the adjacent lines with a smaller claim
 
-so following the claims down ends at a deficit.  No cell of the source side reaches one by (3).
-"""
+so following decreasing claims ends at a deficit.  No cell of the source side reaches a deficit, by (3)."""
 
 import numpy as np
 
@@ -36,12 +35,12 @@ from gridcut.out_of_core.sweeps import lines_of
 
 
 def certify(value, labels, capacities: Capacities, store: Store) -> None:
-    """Check a cut whose state is in a store; raises CertificateError naming the first condition that fails."""
+    """Check a cut whose state is in a store; raises CertificateError with the first condition that fails."""
     check_array("labels", labels, np.bool_, capacities.given)
     check_number("value", value, capacities.is_float)
     fits = tuple(capacities.shape) == store.shape and make_layout(store.shape, capacities.offsets) == store.layout
     if not fits or capacities.is_float != isinstance(store.unit, float):
-        raise CertificateError("the cut is of another problem")
+        raise CertificateError("the cut belongs to another problem: shape, offsets or dtype differ")
     relabeling = Relabeling(store, [(i, i + 1) for i in range(len(store.bounds) - 1)])
     relabeling.run()
     parts = []
@@ -53,7 +52,7 @@ def certify(value, labels, capacities: Capacities, store: Store) -> None:
         own = slice(block.first - block.low, block.last - block.low)
         parts.append(certify_lines(problem, grid, side, distance, own, block.low))
         begin, end = relabeling.cells(i, grid.layout)
-        size = store.reach * store.layout.stride[0]
+        size = store.halo_width * store.layout.stride[0]
         ends = distance[begin : begin + size], distance[end - size : end]
         for found, claimed in zip(ends, relabeling.claimed(i), strict=True):
             check_claims(found, claimed)
@@ -63,11 +62,11 @@ def certify(value, labels, capacities: Capacities, store: Store) -> None:
 
 
 def certify_lines(problem: Problem, grid: Grid, labels, distance, own: slice, line: int) -> Sums:
-    """Check (1) to (3) and (5a) on some lines; what (4) sums up there.
+    """Check (1) to (3) and (5a) on some lines; returns the sums of these lines for (4).
 
-    problem, grid, labels   of these lines and the lines around them; arcs that lead on from those do not matter
-    distance                claims of the cells around, INFINITY: none; those of the lines themselves are found
-    own, line               which lines to check, and where `problem` begins in the whole grid
+    problem, grid, labels   of these lines and the adjacent lines; arcs that leave those are ignored
+    distance                claims of the adjacent lines, INFINITY: none; those of the lines themselves are computed
+    own, line               the lines to check, and the line of the whole grid at which `problem` starts
     """
     layout = grid.layout
     stride = layout.stride[0]
@@ -83,9 +82,9 @@ def certify_lines(problem: Problem, grid: Grid, labels, distance, own: slice, li
 
 
 def check_claims(found: np.ndarray, claimed: np.ndarray | None) -> None:
-    """Check (5b): what the cells along a border were found to be from claims, and what they claim; None: nothing."""
+    """Check (5b): `found`, computed from the neighbours' claims, does not exceed `claimed` (None: no claims)."""
     if claimed is not None and np.any((claimed < INFINITY) & (found > claimed)):
-        raise CertificateError("a cell along a border claims to be nearer to the sink than it is")
+        raise CertificateError("a cell along a boundary claims a smaller distance to the sink than it has")
 
 
 def certify_sums(value, parts: list[Sums], unit) -> None:

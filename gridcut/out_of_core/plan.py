@@ -1,84 +1,84 @@
-"""How a grid is cut into strips so that a block of two of them is solved within a stated amount of memory.
+"""Division of a grid into strips, such that a block of two strips can be solved within a given amount of memory.
 
-Bytes of a cell while a block is solved, with A arcs and integers of E bytes; the lists are seldom filled:
+Bytes per cell while a block is solved, with A arcs and integers of E bytes; the lists are seldom full:
 
   state                     E (1 + A)
   excess that is set aside  E
   distances                 4
   forests                   10
-  lists of the searches     36
-"""
+  lists of the searches     36"""
 
 import math
 import os
 import re
 from numbers import Real
 
-DISTANCES = 4
-FORESTS = 10
-LISTS = 36
-BASE = 400 * 2**20  # the interpreter, libraries, kernels
-MODEST = 4 * 2**30
+DISTANCE_BYTES = 4
+FOREST_BYTES = 10
+LIST_BYTES = 36
+BASE_BYTES = 400 * 2**20  # interpreter, libraries, kernels
+DEFAULT_MEMORY = 4 * 2**30  # bytes, if the system does not report its memory
 UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
 
 def memory_bytes(memory) -> int:
-    """Bytes from a number of them or words such as "4 GB"; None: half of what is free on this machine."""
+    """Bytes from a number or a string such as "4 GB"; None: half of the free memory of this machine."""
     if memory is None:
-        return max(available_memory() // 2, BASE)
+        return max(available_memory() // 2, BASE_BYTES)
     if isinstance(memory, str):
         parts = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?i?B)\s*", memory, re.IGNORECASE)
         if parts is None:
-            raise ValueError(f"memory must be a number of bytes or words such as '4 GB', got {memory!r}")
+            raise ValueError(f"memory must be a number of bytes or a string such as '4 GB', got {memory!r}")
         return int(float(parts[1]) * UNITS[parts[2].upper()])
     if isinstance(memory, bool) or not isinstance(memory, Real):
-        raise TypeError(f"memory must be a number of bytes or words such as '4 GB', got {type(memory).__name__}")
+        raise TypeError(f"memory must be a number of bytes or a string such as '4 GB', got {type(memory).__name__}")
     if not 0 < memory < math.inf:
         raise ValueError(f"memory must be a positive number of bytes, got {memory!r}")
     return int(memory)
 
 
 def available_memory() -> int:
-    """Bytes of memory free on this machine; all it has, or MODEST, where the system does not say."""
+    """Free memory of this machine in bytes; if not reported, its total memory, or else DEFAULT_MEMORY."""
     try:
-        with open("/proc/meminfo", encoding="ascii") as file:  # counts what the system only keeps as a cache
+        with open("/proc/meminfo", encoding="ascii") as file:  # MemAvailable includes reclaimable caches
             return int(re.search(r"MemAvailable:\s+(\d+) kB", file.read())[1]) * 1024
     except (OSError, TypeError):
         pass
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
-        return MODEST
+        return DEFAULT_MEMORY
 
 
 def cell_bytes(arcs: int, itemsize: int, pixel_bytes: int) -> int:
-    """Bytes of a cell of a block; pixel_bytes: those of the capacities, read before the forests are made."""
-    return itemsize * (1 + arcs) + max(itemsize + DISTANCES + FORESTS + LISTS, pixel_bytes)
+    """Bytes per cell of a block; pixel_bytes: those of the capacities, which are released before the search starts."""
+    return itemsize * (1 + arcs) + max(itemsize + DISTANCE_BYTES + FOREST_BYTES + LIST_BYTES, pixel_bytes)
 
 
-def strips(lines: int, reach: int, line_bytes: int, memory: int) -> list[int]:
-    """The lines at which strips begin, and the last one's end; ValueError if the memory is too little for two.
+def strips(lines: int, halo_width: int, line_bytes: int, memory: int) -> list[int]:
+    """The lines at which strips start, and the end of the last; ValueError if two strips do not fit into `memory`.
 
-    reach: how many lines an arc leads on;  line_bytes: of all cells of a line
+    halo_width   largest number of lines that an arc spans
+    line_bytes   bytes per line
     """
-    least = max(1, 2 * reach)  # what the strips above and below look at must not overlap
-    room = (memory - BASE) // line_bytes
+    min_height = max(1, 2 * halo_width)  # the lines read by the strips above and below must not overlap
+    room = (memory - BASE_BYTES) // line_bytes
     if room >= lines:
         return [0, lines]
-    height = min((room - 2 * reach) // 2, lines // 2)
-    if height < least:
-        needed = BASE + min(2 * least + 2 * reach, lines) * line_bytes
+    height = min((room - 2 * halo_width) // 2, lines // 2)
+    if height < min_height:
+        needed = BASE_BYTES + min(2 * min_height + 2 * halo_width, lines) * line_bytes
         raise ValueError(
-            f"memory={memory} bytes is too little: {2 * least + 2 * reach} lines along the first axis take "
-            f"{needed} bytes; give at least that, or arrays whose longest axis comes first"
+            f"memory={memory} bytes is too little: {2 * min_height + 2 * halo_width} lines along the first axis need "
+            f"{needed} bytes; pass at least that, or transpose the arrays so that the longest axis comes first"
         )
-    count = min(-(-lines // height), lines // least)
+    count = min(-(-lines // height), lines // min_height)
     return [i * lines // count for i in range(count + 1)]
 
 
 def partition(bounds: list[int], shifted: bool) -> list[tuple[int, int]]:
-    """Blocks as pairs of neighbouring strips: (first, last) strip; shifted: beginning with a single one."""
+    """Blocks as half-open ranges of strips, two adjacent strips each; shifted: the first block is a single strip."""
     count = len(bounds) - 1
     starts = [0, *range(1 if shifted else 2, count, 2)]
     return list(zip(starts, [*starts[1:], count], strict=True)) if count > 2 or not shifted else [(0, count)]

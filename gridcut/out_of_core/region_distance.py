@@ -1,28 +1,27 @@
-"""How many borders a pixel's flow must cross to reach the sink: the region distance of Shekhovtsov and Hlaváč.
+"""The region distance [1]: the number of block boundaries that a pixel's flow must cross to reach the sink.
 
-Searched on bits, one integer a cell, which are a small part of a state and often all that has to be read:
+Computed from bits, one integer per cell, which are a small part of a state and often all that has to be read:
 
   bit k < A     residual of arc k > 0
-  bit A         the cell has a deficit: capacity to the sink left
+  bit A         the cell has a deficit: residual capacity to the sink
   bit A + 1     the cell holds excess
 
-Distances within a block follow from those that its neighbours claim for the cells along their borders: 0 where a
-deficit of the block itself can be reached, else one more than the least claim that can.
+Distances within a block follow from the distances that its neighbours claim for the cells along their boundaries: 0 if
+a deficit of the block itself can be reached, else one more than the smallest claim that can be reached.
 
 [1] Shekhovtsov, Hlaváč. "A distributed mincut/maxflow algorithm combining path augmentation and push-relabel." IJCV
-2013, section 5.
-"""
+2013, section 5."""
 
 import numpy as np
 
 from gridcut.core.grid import Grid, Layout, index_type
 from gridcut.device import kernel
 
-FAR = np.iinfo(np.int32).max
+INFINITY = np.iinfo(np.int32).max  # the sink cannot be reached
 
 
 def bits_type(arcs: int):
-    """The narrowest integer for the bits of a cell; ValueError if there is none."""
+    """The narrowest integer type for the bits of a cell; ValueError if there are too many arcs."""
     for kind in (np.uint8, np.uint16, np.uint32, np.uint64):
         if arcs + 2 <= 8 * np.dtype(kind).itemsize:
             return np.dtype(kind)
@@ -31,7 +30,7 @@ def bits_type(arcs: int):
 
 @kernel
 def bits_kernel(excess, residual, arcs, bits):
-    """The bits of all cells."""
+    """Write the bits of all cells."""
     one = np.uint64(1)
     for p in range(excess.size):
         found = np.uint64(0)
@@ -47,10 +46,10 @@ def bits_kernel(excess, residual, arcs, bits):
 
 @kernel
 def search_kernel(bits, step, first, last, claimed, distance, queue):
-    """Distances of the cells first..last; returns how many of them hold excess that can reach the sink.
+    """Breadth-first search of the cells first..last; returns the number of cells with excess that can reach the sink.
 
     claimed    cells outside first..last with a claim (their entry in `distance`), by ascending claim
-    distance   FAR in first..last when it begins
+    distance   INFINITY in first..last at the start
     """
     arcs = len(step)
     one = np.uint64(1)
@@ -72,7 +71,7 @@ def search_kernel(bits, step, first, last, claimed, distance, queue):
             active += np.int64((np.uint64(bits[p]) >> holds) & one)
             for k in range(arcs):
                 q = p + step[k]
-                if first <= q < last and distance[q] == FAR and (np.uint64(bits[q]) >> np.uint64(k ^ 1)) & one:
+                if first <= q < last and distance[q] == INFINITY and (np.uint64(bits[q]) >> np.uint64(k ^ 1)) & one:
                     distance[q] = here
                     queue[tail] = q
                     tail += 1
@@ -84,7 +83,7 @@ def search_kernel(bits, step, first, last, claimed, distance, queue):
             i += 1
             for k in range(arcs):
                 q = p + step[k]
-                if first <= q < last and distance[q] == FAR and (np.uint64(bits[q]) >> np.uint64(k ^ 1)) & one:
+                if first <= q < last and distance[q] == INFINITY and (np.uint64(bits[q]) >> np.uint64(k ^ 1)) & one:
                     distance[q] = claim + 1
                     queue[tail] = q
                     tail += 1
@@ -92,16 +91,18 @@ def search_kernel(bits, step, first, last, claimed, distance, queue):
 
 
 def search(bits, layout: Layout, first: int, last: int, distance) -> int:
-    """`search_kernel` from the claims that stand in `distance` outside first..last; FAR: none."""
-    distance[first:last] = FAR
-    outside = np.concatenate([np.flatnonzero(distance[:first] < FAR), last + np.flatnonzero(distance[last:] < FAR)])
+    """`search_kernel` from the claims in `distance` outside first..last; INFINITY: none."""
+    distance[first:last] = INFINITY
+    outside = np.concatenate(
+        [np.flatnonzero(distance[:first] < INFINITY), last + np.flatnonzero(distance[last:] < INFINITY)]
+    )
     claimed = outside[np.argsort(distance[outside], kind="stable")]
     queue = np.empty(last - first, index_type(layout.size))
     return search_kernel(bits, layout.step, first, last, claimed, distance, queue)
 
 
 def bits_of(grid: Grid) -> np.ndarray:
-    """The bits of a state."""
+    """The bits of all cells of a state."""
     bits = np.empty(grid.layout.size, bits_type(grid.layout.arcs))
     bits_kernel(grid.excess, grid.residual, grid.layout.arcs, bits)
     return bits

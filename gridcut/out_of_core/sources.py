@@ -1,8 +1,7 @@
-"""Capacities that are read some lines at a time, wherever they lie: on disk (memmap, zarr, h5py) or in memory.
+"""Capacities that are read a range of lines at a time, from disk (memmap, zarr, h5py) or from memory.
 
-A line is an index along the first axis: a row of a picture, a plane of a volume.  Grids with one axis are taken as
-pictures one pixel wide, so that their lines are short too.
-"""
+A line is an index along the first axis: a row of an image, a plane of a volume.  Grids with one axis are treated as
+images of width 1, so that their lines are short too."""
 
 import hashlib
 import mmap
@@ -16,11 +15,11 @@ from gridcut.core.problem import Offset, Problem, as_capacity, check_mapping, ch
 from gridcut.device.arguments import plain_array, refuse_masked
 from gridcut.device.arrays import on_device
 
-READ = 1 << 26  # bytes of capacities read at a time where the block does not matter
+READ_BYTES = 1 << 26  # capacities read at a time when they are scanned independently of blocks
 
 
-class Plane:
-    """One argument of `max_flow`, by lines; kind: the dtype its lines come in."""
+class LineArray:
+    """One argument of `max_flow`, read by lines; kind: the dtype of its lines."""
 
     def __init__(self, name: str, value):
         self.name = name
@@ -31,12 +30,16 @@ class Plane:
         self.kind = as_capacity(name, self._value[:0] if self.ndim else self._value).dtype
 
     def lines(self, first: int, last: int) -> np.ndarray:
-        """Lines first..last, or the scalar; of memory-mapped files a view."""
+        """Lines first..last, or the scalar; a view for memory-mapped files."""
         return as_capacity(self.name, self._value[first:last] if self.ndim else self._value)
 
     def release(self) -> None:
-        """Let go of the pages of a file that reading has mapped; they count as this process's memory."""
-        if getattr(self._value, "mode", None) not in ("r", "r+", "w+"):  # else changes made in memory would be lost
+        """Release the mapped pages of a memory-mapped file, which count as memory of this process."""
+        if getattr(self._value, "mode", None) not in (
+            "r",
+            "r+",
+            "w+",
+        ):  # else changes in memory would be lost
             return
         base = self._value
         while base is not None and not isinstance(base, mmap.mmap):
@@ -45,7 +48,9 @@ class Plane:
             base.madvise(mmap.MADV_DONTNEED)
 
 
-class Mask(Plane):
+class LineMask(LineArray):
+    """The mask of `max_flow`, read by lines."""
+
     def __init__(self, value):
         self.name = "mask"
         self._value = value if is_stored(value) else plain_array("mask", value)
@@ -60,10 +65,10 @@ class Mask(Plane):
 
 
 class Capacities:
-    """A problem by lines.
+    """A problem whose capacities are read by lines.
 
     shape, offsets   of the grid as it is solved: with at least two axes
-    given            the shape the caller's arrays have
+    given            shape of the caller's arrays
     bound            as in gridcut.core.problem.Problem
     """
 
@@ -74,21 +79,21 @@ class Capacities:
             if on_device(value):
                 label = name if isinstance(name, str) else f"edges[{name}]"
                 raise TypeError(f"{label} lies on the GPU; method 'out_of_core' takes arrays on disk or on the host")
-        self._source = Plane("source", source)
-        self._sink = Plane("sink", sink)
+        self._source = LineArray("source", source)
+        self._sink = LineArray("sink", sink)
         self.given = self._source.shape or self._sink.shape
         if not 1 <= len(self.given) <= 3:
             raise ValueError(f"source must have 1, 2 or 3 axes, got shape {self._source.shape}")
         check_shape("source", self._source, self.given)
         check_shape("sink", self._sink, self.given)
-        self._edges: dict[Offset, Plane] = {}
+        self._edges: dict[Offset, LineArray] = {}
         for key, value in edges.items():
             offset = check_offset(key, len(self.given))
             if offset in self._edges:
-                raise ValueError(f"edges names the offset {offset} twice")
-            self._edges[offset] = Plane(f"edges[{offset}]", value)
+                raise ValueError(f"edges contains the offset {offset} twice")
+            self._edges[offset] = LineArray(f"edges[{offset}]", value)
             check_shape(f"edges[{offset}]", self._edges[offset], self.given)
-        self._mask = None if mask is None else Mask(mask)
+        self._mask = None if mask is None else LineMask(mask)
         if mask is not None and self._mask.shape != self.given:
             raise ValueError(f"mask must have the grid's shape {self.given}, got shape {self._mask.shape}")
         flat = len(self.given) == 1
@@ -98,7 +103,7 @@ class Capacities:
         self.is_float = any(plane.kind.kind == "f" for plane in self._planes())
         self.bound = None
 
-    def _planes(self) -> list[Plane]:
+    def _planes(self) -> list[LineArray]:
         return [self._source, self._sink, *self._edges.values(), *([self._mask] if self._mask else [])]
 
     @property
@@ -107,11 +112,11 @@ class Capacities:
 
     @property
     def pixel_bytes(self) -> int:
-        """Bytes a pixel of all arrays that are not scalars."""
+        """Bytes per pixel of all arrays that are not scalars."""
         return sum(plane.kind.itemsize for plane in self._planes() if plane.ndim)
 
     def problem(self, first: int, last: int, as_given: bool = False) -> Problem:
-        """The problem on lines first..last alone; as_given: with the axes of the caller's arrays."""
+        """The problem restricted to lines first..last; as_given: with the axes of the caller's arrays."""
         tail = () if as_given else self._tail
         shape = (last - first, *(self.given[1:] if as_given else self.shape[1:]))
 
@@ -130,18 +135,20 @@ class Capacities:
     def ranges(self) -> Iterator[tuple[int, int]]:
         """Ranges of lines of about READ bytes."""
         line = self.pixel_bytes * int(np.prod(self.shape[1:])) or 1
-        height = max(1, READ // line)
+        height = max(1, READ_BYTES // line)
         for first in range(0, self.shape[0], height):
             yield first, min(self.shape[0], first + height)
 
-    def largest(self, reach: int) -> list:
-        """Largest capacities of source, sink and every arc, as gridcut.core.load.largest_capacities; one pass.
+    def largest(self, halo_width: int) -> list:
+        """Largest capacities of source, sink and every arc, as gridcut.core.load.largest_capacities, in one pass.
 
-        ValueError for a negative capacity or NaN.  reach: how many lines an arc leads on.
+        Raises ValueError for negative capacities and NaN.
+
+        halo_width   largest number of lines that an arc spans
         """
         total = None
         for first, last in self.ranges():
-            low, high = max(0, first - reach), min(self.shape[0], max(last, first + reach) + reach)
+            low, high = max(0, first - halo_width), min(self.shape[0], max(last, first + halo_width) + halo_width)
             part = self.problem(low, high, as_given=True)
             found = largest_capacities(part, reader(part, make_layout(part.shape, part.edges)), low)
             total = found if total is None else [max(pair) for pair in zip(total, found, strict=True)]
@@ -149,7 +156,7 @@ class Capacities:
         return total
 
     def digest(self) -> str:
-        """SHA-256 of everything that the minimum cut depends on; one pass."""
+        """SHA-256 of everything that the minimum cut depends on, in one pass."""
         total = hashlib.sha256(repr((self.given, list(self._edges), self._mask is not None)).encode())
         for plane in self._planes():
             total.update(f"{plane.kind} {plane.ndim}".encode())

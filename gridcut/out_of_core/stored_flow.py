@@ -1,4 +1,4 @@
-"""max_flow on grids larger than memory: what a caller sees of gridcut/blocks."""
+"""max_flow on grids larger than memory: the public result and driver of gridcut/out_of_core."""
 
 import time
 from dataclasses import dataclass, field, fields
@@ -26,12 +26,11 @@ LABELS = "labels.npy"
 class StoredCut(Cut):
     """A minimum cut whose labels and state are on disk.
 
-    labels    a memory-mapped array, or the caller's own; True on the source side
-    folder    where the state is; if the caller named none it is deleted with the cut
+    labels    a memory-mapped array, or the one passed by the caller; True on the source side
+    folder    path of the state; a temporary folder is deleted with the cut
 
-    `check` and `residual` read the state again, and the capacities where the caller's arrays lie.  A pickled or deep
-    copy has the labels in memory, the capacities as they pickle, and the folder the caller named, or a copy of a
-    temporary one.
+    `check` and `residual` read the state and the caller's capacities again.  A pickled or deep copy has the labels in
+    memory, a pickled copy of the capacities, and the folder passed by the caller, or a copy of a temporary folder.
     """
 
     _capacities: Capacities | None = field(repr=False, default=None)
@@ -42,7 +41,7 @@ class StoredCut(Cut):
         return self._store.folder
 
     def check(self) -> None:
-        """As `Cut.check`, a strip at a time, in the memory of a solve."""
+        """As `Cut.check`, one strip at a time, within the memory of a solve."""
         certify(self.value, self.labels, self._capacities, self._store)
 
     def _check_for(self, source, sink, edges) -> None:
@@ -55,7 +54,7 @@ class StoredCut(Cut):
         return type(self), [np.array(value) if isinstance(value, np.memmap) else value for value in values]
 
     def residual(self, offset: Offset) -> np.ndarray:
-        """As `Cut.residual`; in memory, so one array of the grid's shape must fit there."""
+        """As `Cut.residual`; the result, one array of the grid's shape, must fit into memory."""
         offset = known_offset(offset, len(self._capacities.given), self._capacities.offsets_given)
         arc = (*offset, 0) if len(offset) == 1 else offset
         bounds = self._store.bounds
@@ -63,16 +62,19 @@ class StoredCut(Cut):
         return np.concatenate(parts).reshape(self._capacities.given)
 
     def flow(self, offset: Offset) -> np.ndarray:
-        """Not to be had: completing the preflow takes the whole grid in memory.  Raises RuntimeError."""
-        raise RuntimeError("a cut made in blocks has no flow(): that takes the whole grid in memory; use method='ibfs'")
+        """Raises RuntimeError: completing the preflow needs the whole grid in memory."""
+        raise RuntimeError(
+            "flow() is not available for cuts computed with method='out_of_core', because it needs the whole grid in "
+            "memory; use method='ibfs'"
+        )
 
 
 def max_flow_in_blocks(source, sink, edges, mask, callback, *, memory=None, folder=None, labels=None) -> StoredCut:
     """`max_flow` with method="out_of_core".
 
-    memory   bytes, or words such as "4 GB": what a solve may take; None: half of what is free on this machine
-    folder   where the state is kept, and from where a run that was killed goes on; None: a temporary one
-    labels   a bool array of the grid's shape to be written by lines, such as zarr's; None: a file in the folder
+    memory   memory limit of the solve, in bytes or as a string such as "4 GB"; None: half of the free memory
+    folder   path of the state, from which a killed run resumes; None: a temporary folder
+    labels   bool output array of the grid's shape, written by lines, such as a zarr array; None: a file in the folder
     """
     start = time.perf_counter()
     capacities = Capacities(source, sink, edges, mask)
@@ -81,13 +83,13 @@ def max_flow_in_blocks(source, sink, edges, mask, callback, *, memory=None, fold
     memory = plan.memory_bytes(memory)
     if not isinstance(folder, str | PathLike | None):
         raise TypeError(f"folder must be the path of a folder or None, got {type(folder).__name__}")
-    check_labels(labels, capacities.given)
-    state = prepare(capacities, memory, folder)
+    check_output(labels, capacities.given)
+    state = open_store(capacities, memory, folder)
     scanned = time.perf_counter()
     while True:
         sweeps = Sweeps(capacities, state, callback)
         try:
-            value, found, bound = finished(sweeps, state, labels)
+            value, found, bound = solve_or_resume(sweeps, state, labels)
         except BaseException:
             state.abandon()
             raise
@@ -95,18 +97,17 @@ def max_flow_in_blocks(source, sink, edges, mask, callback, *, memory=None, fold
             break
         capacities.bound = bound
         state.abandon()
-        state = prepare(capacities, memory, folder, again=True)
+        state = open_store(capacities, memory, folder, fresh=True)
     state.unlock()
     stats = {**sweeps.stats, "strips": len(state.bounds) - 1, "dtype": state.dtype.name, "unit": state.unit}
     stats["seconds"] = {"scan": scanned - start, **stats["seconds"]}
     return StoredCut(value, found, "cpu", "out_of_core", stats, None, capacities, state)
 
 
-def finished(sweeps: Sweeps, state: Store, labels):
-    """Solve, or go on, or find that all is done.
+def solve_or_resume(sweeps: Sweeps, state: Store, labels):
+    """Solve or resume; returns at once if the folder holds a finished solve.
 
-    Returns the value, the labels in the caller's array or in the folder, and the bound for another solve if there is to
-    be one.
+    Returns the value, the labels in the caller's array or in the folder, and the bound for another solve, or None.
     """
     if labels is not None:
         value, bound = sweeps.run(labels)
@@ -124,26 +125,26 @@ def finished(sweeps: Sweeps, state: Store, labels):
     return state.progress["value"], np.load(path, mmap_mode="r"), None
 
 
-def check_labels(labels, shape) -> None:
+def check_output(labels, shape) -> None:
     if labels is None:
         return
     if not (hasattr(labels, "__setitem__") and hasattr(labels, "shape") and hasattr(labels, "dtype")):
-        raise TypeError(f"labels must be an array to be written, got {type(labels).__name__}")
+        raise TypeError(f"labels must be a writable array, got {type(labels).__name__}")
     if tuple(labels.shape) != shape or labels.dtype != np.bool_:
         raise ValueError(
             f"labels must be bool of the grid's shape {shape}, got {labels.dtype} of {tuple(labels.shape)}"
         )
 
 
-def prepare(capacities: Capacities, memory: int, folder, again: bool = False) -> Store:
-    """A new store for a problem, or the one that an earlier run has left unless `again`; the capacities are checked."""
+def open_store(capacities: Capacities, memory: int, folder, fresh: bool = False) -> Store:
+    """Check the capacities, and open the store of an earlier run unless `fresh`, or create one."""
     layout = make_layout(capacities.shape, capacities.offsets)
-    reach = max(offset[0] for offset in layout.offsets)
-    largest = capacities.largest(reach)
+    halo_width = max(offset[0] for offset in layout.offsets)
+    largest = capacities.largest(halo_width)
     identity = None
     if folder is not None:
         identity = capacities.digest()
-        found = None if again else store.reopen(folder, identity)
+        found = None if fresh else store.reopen(folder, identity)
         if found is not None:
             capacities.bound = found.bound
             return found
@@ -153,5 +154,5 @@ def prepare(capacities: Capacities, memory: int, folder, again: bool = False) ->
     else:
         dtype, unit = np.dtype(integer_type(largest)), 1
     each = plan.cell_bytes(layout.arcs, dtype.itemsize, capacities.pixel_bytes)
-    bounds = plan.strips(capacities.shape[0], reach, each * layout.stride[0], memory)
+    bounds = plan.strips(capacities.shape[0], halo_width, each * layout.stride[0], memory)
     return store.create(folder, identity, capacities.shape, layout.offsets, bounds, dtype, unit, capacities.bound)

@@ -1,31 +1,30 @@
-"""Blocks: region push-relabel on a grid that is kept on disk, for grids larger than memory.
+"""Region push-relabel on a grid that is stored on disk in blocks, for grids larger than memory.
 
-    load       each block's capacities are read, and the maximum flow among its own lines is found (gridcut/ibfs)
-    relabel    exact region distances to the sink, from one integer a cell (relabel.py)
-    sweep      blocks with excess that can reach the sink send it down: inside along augmenting paths, and over their
-               borders to what is nearer to the sink (discharge.py)
-    ...        the last two until after a relabeling no excess can reach the sink
-    labels     each block's are written
+    load       read each block's capacities, and compute the maximum flow among its own lines (gridcut/ibfs)
+    relabel    exact region distances to the sink, from one integer per cell (block_relabel.py)
+    sweep      each block with excess that can reach the sink discharges it: inside the block along augmenting paths,
+               and across its boundaries to cells of smaller distance (block_discharge.py)
+    ...        repeat the last two until, after a relabeling, no excess can reach the sink
+    labels     write the labels of each block
 
-Regions that are discharged whole and keep labels at their borders only are Delong and Boykov's [1]; augmenting inside
-them and counting borders instead of arcs is due to Shekhovtsov and Hlaváč [2].  Ours are the exact distances between
-sweeps, found on bits, and that a block is two strips which are paired anew from sweep to sweep, so that what was a
-border lies inside the next time:
+Discharging whole regions that keep labels along their boundaries only is due to Delong and Boykov [1].  Augmenting
+paths inside the regions, and distances that count boundaries instead of arcs, are due to Shekhovtsov and Hlaváč [2].
+Our additions are exact distances between sweeps, computed from bits, and blocks of two strips whose pairing alternates
+between sweeps, so that a boundary of one sweep is inside a block in the next:
 
       sweep 0, 2, ..    [ strip 0 | strip 1 ] [ strip 2 | strip 3 ]
       sweep 1, 3, ..    [ strip 0 ] [ strip 1 | strip 2 ] [ strip 3 ]
 
-From sweep MANY on the pairs stay.  Then distances only grow, and with b cells along borders there are at most 2 b^2 + 1
-sweeps [2]; few are needed, since distances are exact.
+From sweep FALLBACK_ROUND on, the pairing is fixed.  Then distances only increase, and with b cells along boundaries
+there are at most 2 b^2 + 1 sweeps [2].  In practice few sweeps are needed, because distances are exact.
 
-State in gridcut/core/grid.py's layout.  What is on disk is a legal pseudoflow after every block (store.py), so a run
-that is killed goes on from there.  Time: a maximum flow a block and sweep; memory: that of one block, see plan.py; on
-disk: the state and 1 to 8 bytes a cell.
+The state has the layout of gridcut/core/grid.py.  After every block, the state on disk is a legal pseudoflow
+(store.py), from which a killed run resumes.  Time: one maximum flow per block and sweep.  Memory: that of one block,
+see plan.py.  Disk: the state, plus 1 to 8 bytes per cell.
 
 [1] Delong, Boykov. "A scalable graph-cut algorithm for N-D grids." CVPR 2008.
 [2] Shekhovtsov, Hlaváč. "A distributed mincut/maxflow algorithm combining path augmentation and push-relabel." IJCV
-2013.
-"""
+2013."""
 
 import math
 import time
@@ -35,14 +34,14 @@ import numpy as np
 from gridcut.core.cut_capacity import Measured, add_up, cut_capacity, measure_cut
 from gridcut.core.float_refinement import next_bound
 from gridcut.core.load import fill, reader
-from gridcut.out_of_core.block_discharge import Border, discharge, solve_inside
+from gridcut.out_of_core.block_discharge import Boundary, discharge, solve_inside
 from gridcut.out_of_core.block_relabel import Relabeling
 from gridcut.out_of_core.plan import partition
-from gridcut.out_of_core.region_distance import FAR, bits_of
+from gridcut.out_of_core.region_distance import INFINITY, bits_of
 from gridcut.out_of_core.sources import Capacities
 from gridcut.out_of_core.store import Store
 
-MANY = 64  # sweeps
+FALLBACK_ROUND = 64  # sweep from which on blocks consist of the same strips, which guarantees termination
 NOT_FINITE = (
     "every cut has infinite capacity: infinite capacities lead from the source to the sink, or the smallest sum is "
     "more than a float holds; make them finite, or scale them down"
@@ -60,9 +59,9 @@ class Sweeps:
         self.stats = {"sweeps": 0, "discharges": 0, "searches": 0, "augmentations": 0, "seconds": {}} | kept
 
     def run(self, labels) -> tuple[int | float, float | None]:
-        """Solve, or go on with it; write the labels by blocks.
+        """Solve or resume, and write the labels by blocks.
 
-        Returns the value of the cut, and the bound for another solve if rounding lost too much of it.
+        Returns the value of the cut, and None, or the bound for another solve if rounding changed the value too much.
         """
         self._phase("load", self._load)
         while (relabeling := self._phase("relabel", self._relabel)) is not None:
@@ -72,7 +71,7 @@ class Sweeps:
         if self.capacities.is_float:
             if cut.value == math.inf:
                 raise ValueError(NOT_FINITE)
-            bound = next_bound(cut, self.store.unit, lambda: self.capacities.largest(self.store.reach))
+            bound = next_bound(cut, self.store.unit, lambda: self.capacities.largest(self.store.halo_width))
         if bound is None:
             self.store.commit(value=cut.value, stats=self.stats)
         return cut.value, bound
@@ -93,19 +92,19 @@ class Sweeps:
         self.stats["augmentations"] += stats["augmentations"]
 
     def _blocks(self):
-        shifted = self.stats["sweeps"] % 2 == 1 and self.stats["sweeps"] < MANY
+        shifted = self.stats["sweeps"] % 2 == 1 and self.stats["sweeps"] < FALLBACK_ROUND
         return partition(self.store.bounds, shifted)
 
     def _load(self) -> None:
-        """Read all capacities, and solve each block by itself."""
+        """Read all capacities, and solve each block separately."""
         store = self.store
         strips = partition(store.bounds, shifted=False)
         for i, (begin, end) in enumerate(strips):
             if i < store.progress.get("loaded", 0):
                 continue
             first, last = store.bounds[begin], store.bounds[end]
-            low, high = store.surroundings(first, last)
-            views = reader(self.capacities.problem(low, high), store.part(low, high))
+            low, high = store.with_halo(first, last)
+            views = reader(self.capacities.problem(low, high), store.layout_of(low, high))
             grid, _ = fill(views, store.dtype, store.unit)
             del views
             self.capacities.release()
@@ -115,57 +114,57 @@ class Sweeps:
             self._report(i + 1, len(strips))
 
     def _relabel(self) -> Relabeling | None:
-        """Exact distances for the next sweep; None if there is nothing left to send."""
+        """Exact distances for the next sweep; None if no excess can reach the sink."""
         relabeling = Relabeling(self.store, self._blocks())
         relabeling.run()
         self.stats["searches"] += relabeling.searches
         return relabeling if any(relabeling.active) else None
 
     def _sweep(self, relabeling: Relabeling) -> None:
-        """Discharge every block once, if it has work when its turn comes."""
+        """Visit every block once, and discharge it if it has active cells by then."""
         count = len(relabeling.blocks)
-        waiting = [active > 0 for active in relabeling.active]
+        has_work = [active > 0 for active in relabeling.active]
         order = range(count) if self.stats["sweeps"] % 2 == 0 else range(count - 1, -1, -1)
         for n, i in enumerate(order):
-            if waiting[i]:
+            if has_work[i]:
                 for neighbour in self._discharge(relabeling, i):
-                    waiting[neighbour] = True
+                    has_work[neighbour] = True
             self._report(n + 1, count)
         self.stats["sweeps"] += 1
         self.store.commit(stats=self.stats)
 
     def _discharge(self, relabeling: Relabeling, i: int) -> list[int]:
-        """Discharge a block, if it has excess that can reach the sink; the neighbours that got some."""
+        """Discharge a block if it has excess that can reach the sink; returns the neighbours that received excess."""
         store, block = self.store, relabeling.blocks[i]
         found = relabeling.search(i)
         if found.active:
             distance = found.distance
-            del found  # its bits
+            del found  # frees its bits
             grid = store.read(block.low, block.high)
-            border = Border(grid, block.first - block.low, block.high - block.last)
-            self._count(discharge(grid, border, distance))
+            boundary = Boundary(grid, block.first - block.low, block.high - block.last)
+            self._count(discharge(grid, boundary, distance))
             del distance
             bits = bits_of(grid)
             store.write(block.low, block.high, grid, bits, block.low)
-            got = [bool(np.any(grid.excess[begin:end] > 0)) for begin, end in border.ranges]
-            del grid, border
+            received = [bool(np.any(grid.excess[begin:end] > 0)) for begin, end in boundary.ranges]
+            del grid, boundary
             self.stats["discharges"] += 1
             store.commit(stats=self.stats)
             found = relabeling.search(i, bits)
         else:
-            got = [False, False]
+            received = [False, False]
         relabeling.claim(i, found)
-        return [j for j, some in zip((i - 1, i + 1), got, strict=True) if some]
+        return [j for j, has_excess in zip((i - 1, i + 1), received, strict=True) if has_excess]
 
     def _write(self, labels) -> Measured:
-        """Write the labels, which are shown by distances, and sum up the cut."""
+        """Write the labels, which follow from the distances, and measure the cut."""
         store, capacities = self.store, self.capacities
         relabeling = Relabeling(store, [(i, i + 1) for i in range(len(store.bounds) - 1)])
         relabeling.run()
         parts = []
         for i, block in enumerate(relabeling.blocks):
             found = relabeling.search(i)
-            side = np.ascontiguousarray(found.layout.interior(found.distance) == FAR)
+            side = np.ascontiguousarray(found.layout.interior(found.distance) == INFINITY)
             problem = capacities.problem(block.low, block.high)
             if problem.mask is not None:
                 side &= problem.mask
@@ -184,6 +183,6 @@ class Sweeps:
 
 
 def lines_of(layout, own: slice) -> tuple[int, int]:
-    """Lines of the first axis as lines of the last, which `Reader.bands` counts."""
+    """A range of the first axis as a range of lines along the last axis, as `Reader.bands` counts them."""
     each = math.prod(layout.shape[1:-1])
     return own.start * each, own.stop * each

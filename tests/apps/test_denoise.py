@@ -15,7 +15,7 @@ from PIL import Image
 from apps.common.images import InputError, read_image
 from apps.denoise import denoise_command as denoise
 from apps.denoise.restoration import noise_of, restore
-from apps.denoise.total_variation import total_variation
+from gridcut.multilabel.total_variation import total_variation
 
 SHAPE = (2, 3)
 

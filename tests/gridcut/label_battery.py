@@ -1,7 +1,6 @@
-"""Energies of several labels for every function that minimises them, and all labellings of small grids as the oracle.
+"""Random multi-label energies for every function that minimises them; the reference enumerates all labellings.
 
-Energies are Python integers or exact floats (multiples of a power of two), computed term by term.
-"""
+Energies are Python integers or exact floats (multiples of a power of two), computed term by term."""
 
 from itertools import product
 from typing import NamedTuple
@@ -69,7 +68,7 @@ def swaps(labels, one, other):
 
 
 def not_improved(labels, energies: dict, moves) -> str | None:
-    """Whether a move lowers the energy of a labelling; moves: functions labels -> labellings."""
+    """Describe a move that lowers the energy of a labelling, or None; moves: functions labels -> labellings."""
     for number, move in enumerate(moves):
         best = min(energies[x] for x in move(labels))
         if best < energies[labels]:
@@ -89,7 +88,7 @@ COSTS = {
     "Potts": lambda n: None,
     "linear": lambda n: np.abs(np.subtract.outer(range(n), range(n))),
     "truncated": lambda n: np.minimum(np.abs(np.subtract.outer(range(n), range(n))), 2),
-    "nothing": lambda n: np.zeros((n, n), int),
+    "zero": lambda n: np.zeros((n, n), int),
 }
 NOT_METRIC = {"squares": lambda n: np.subtract.outer(range(n), range(n)) ** 2}
 GRIDS = [  # labels, shape, offsets
@@ -108,7 +107,7 @@ GRIDS = [  # labels, shape, offsets
 ]
 
 
-def drawn(rng, count, shape, offsets, cost: str, is_float: bool) -> Energy:
+def random_instance(rng, count, shape, offsets, cost: str, is_float: bool) -> Energy:
     unary = rng.integers(-9, 20, (count, *shape))
     weights = {o: rng.integers(0, 8, shape) if rng.random() < 0.8 else int(rng.integers(0, 8)) for o in offsets}
     table = (COSTS | NOT_METRIC)[cost](count)
@@ -123,15 +122,15 @@ def random_energy(seed: int, convex=False) -> Energy:
     rng = np.random.default_rng(seed)
     grids = [grid for grid in GRIDS if grid[0] > 1] if convex else GRIDS
     count, shape, offsets = grids[rng.integers(len(grids))]
-    names = ["linear", "squares", "nothing"] if convex else list(COSTS | NOT_METRIC)
-    return drawn(rng, count, shape, offsets, rng.choice(names), rng.random() < 0.3)
+    names = ["linear", "squares", "zero"] if convex else list(COSTS | NOT_METRIC)
+    return random_instance(rng, count, shape, offsets, rng.choice(names), rng.random() < 0.3)
 
 
 def table():
     rng = np.random.default_rng(1998)
     for i, (count, shape, offsets) in enumerate(GRIDS):
         for j, cost in enumerate(COSTS):
-            yield drawn(rng, count, shape, offsets, cost, (i + j) % 3 == 0)
+            yield random_instance(rng, count, shape, offsets, cost, (i + j) % 3 == 0)
 
 
 # Binary energies

@@ -1,4 +1,4 @@
-"""contrast_edges against the formula, written out pair by pair."""
+"""contrast_edges against the formula, evaluated pair by pair."""
 
 import itertools
 import math
@@ -70,7 +70,7 @@ def test_anisotropic_volume():
     assert_like_reference(image, 26, 3, spacing=(5.0, 1.0, 1.0))
 
 
-def test_far_offsets_also_beyond_the_grid():
+def test_long_offsets_and_offsets_beyond_the_grid():
     image = np.random.default_rng(3).normal(size=(4, 5))
     edges = assert_like_reference(image, [(0, 1), (1, 2), (2, -3), (0, 9), (7, 0)], 2)
     assert not edges[0, 9].any()
@@ -137,13 +137,13 @@ def test_scaling_the_image_changes_nothing_when_beta_is_automatic():
         (TypeError, "weight must be a number, got '3'", dict(weight="3")),
         (TypeError, "beta must be a number", dict(beta=[1.0])),
         (TypeError, "spacing must be a number", dict(spacing="wide")),
-        (ValueError, "spacing must be a number, or one for each of 2 axes; got 3", dict(spacing=(1, 1, 1))),
+        (ValueError, r"spacing must be a number, or one per axis \(2\); got 3 values", dict(spacing=(1, 1, 1))),
         (TypeError, "connectivity must be a number of neighbours or a list", dict(connectivity=4.5)),
         (TypeError, "channel_axis must be an integer", dict(channel_axis=0.5)),
         (ValueError, "channel_axis must be at most 1, got 5", dict(channel_axis=5)),
         (ValueError, "weight must be", dict(weight=-1)),
         (ValueError, "weight must be", dict(weight=np.nan)),
-        (ValueError, "ends at 255", dict(weight=300, dtype=np.uint8)),
+        (ValueError, r"above the maximum of uint8 \(255\)", dict(weight=300, dtype=np.uint8)),
         (ValueError, "spacing must be", dict(spacing=(1, 0))),
         (ValueError, "beta must be", dict(beta="fast")),
         (ValueError, "beta must be", dict(beta=-1.0)),

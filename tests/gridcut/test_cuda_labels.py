@@ -1,7 +1,6 @@
-"""Several labels on a GPU: the pieces of a move against plain NumPy, and whole descents against the CPU's.
+"""Multi-label moves on a GPU: the parts of a move against plain NumPy, and whole descents against the CPU.
 
-Minimum cuts with our rule for ties are unique, so labels and the energy after every move are those of the CPU.
-"""
+The tie rule makes minimum cuts unique, so labels and the energy after every move equal those of the CPU."""
 
 import numpy as np
 import pytest
@@ -44,7 +43,7 @@ def device_problem(unary, weights, cost, metric=True):
     return DeviceProblem(unary, weights, cost, metric=metric)
 
 
-# The pieces
+# The parts of a move
 
 
 @sim
@@ -60,14 +59,14 @@ def test_loading(shape, neighbours):
     assert (raster(device, first) == cheapest(host.unary)).all()
     assert (device.votes() == host.votes()).all()
     paid = to_device(np.zeros(device.tiles.cells, device.number))
-    device.pay(first, paid)
+    device.update_paid(first, paid)
     assert device.energy(first, paid) == gridcut.energy_of(cheapest(unary), unary, weights, cost)
 
 
 @sim
 @pytest.mark.parametrize("seed", range(3))
-def test_flood_crosses_borders(seed):
-    """What open arcs lead to, from tile to tile, until nothing is added."""
+def test_flood_crosses_tile_boundaries(seed):
+    """The pixels reachable along open arcs, from tile to tile until convergence."""
     from gridcut.core.grid import make_layout
     from gridcut.device.cuda import cuda, cuda_kernel
     from gridcut.multilabel.flood_cuda import flood
@@ -85,7 +84,7 @@ def test_flood_crosses_borders(seed):
     bits[:, :arcs] = (open_arcs * powers).sum(-1, dtype=np.uint32)
     sets = (start * powers).sum(-1, dtype=np.uint32).reshape(-1)
     expected = to_image(tiled, start.reshape(-1, 1024)).reshape(tiled.extent).copy()
-    # Arcs out of the picture lead nowhere, as capacities there are 0.
+    # Arcs that leave the grid have capacity 0.
     grid = np.indices(tiled.extent)
     for k, offset in enumerate(tiled.offsets):
         far = grid + np.array(offset).reshape(3, 1, 1, 1)
@@ -113,12 +112,12 @@ def test_flood_crosses_borders(seed):
         if lane == 0:
             news[0] |= more
 
-    turn, news = 0, np.ones(1, np.int32)
+    flood_round, news = 0, np.ones(1, np.int32)
     while news[0]:
         news[0] = 0
         for t in range(tiled.count):
-            one[1, 32](t, turn == 0, tiles, offsets, bits.reshape(-1), sets, news)
-        turn += 1
+            one[1, 32](t, flood_round == 0, tiles, offsets, bits.reshape(-1), sets, news)
+        flood_round += 1
     found = (sets.reshape(-1, 32, 1) >> np.arange(32, dtype=np.uint32)) & np.uint32(1)
     image = to_image(tiled, found.reshape(-1, 1024).astype(bool))
     assert (image == expected).all()
@@ -128,7 +127,7 @@ def test_flood_crosses_borders(seed):
 @sim
 @pytest.mark.parametrize(("shape", "neighbours"), [((9, 40), 4), ((4, 5, 10), 26)])
 def test_fusion(shape, neighbours):
-    """The better of two labellings in each set of pixels where they differ."""
+    """The cheaper of two labellings on each component of the pixels where they differ."""
     from gridcut.multilabel.fusion_cuda import fuse
 
     unary, weights, cost = instance(shape, 4, 2, neighbours)
@@ -146,9 +145,9 @@ def test_fusion(shape, neighbours):
 
 
 @sim
-def test_exchange_of_labels():
-    """Pixels only: cells beyond the grid, which hold label 0, neither change nor count."""
-    from gridcut.multilabel.fusion_cuda import exchange
+def test_mapping_labels_through_a_table():
+    """Cells outside the grid, which have label 0, neither change nor count."""
+    from gridcut.multilabel.fusion_cuda import map_labels
 
     unary, weights, cost = instance((9, 40), 3, 4, 4)
     labels = np.random.default_rng(5).integers(0, 3, (9, 40)).astype(np.int32)
@@ -156,7 +155,7 @@ def test_exchange_of_labels():
     here = in_tiles(problem, labels)
     outside = np.count_nonzero(here.copy_to_host() == 0) - np.count_nonzero(labels == 0)
     table = np.array([2, 1, 0], np.int32)
-    assert exchange(problem, here, table) == np.count_nonzero(labels != 1)
+    assert map_labels(problem, here, table) == np.count_nonzero(labels != 1)
     assert (raster(problem, here) == table[labels]).all()
     assert np.count_nonzero(here.copy_to_host() == 0) - np.count_nonzero(labels == 2) == outside > 0
 
@@ -169,7 +168,7 @@ def votes(unary):
 
 
 def agree(solve, unary, weights, cost, seen=None, **options):
-    """The result on the GPU, which is that on the CPU, move for move, and proved."""
+    """The result on the GPU, which must equal that of the CPU move for move, and is certified."""
     ours = solve(unary, weights, cost, device="cuda", callback=None if seen is None else seen.append, **options)
     theirs = solve(unary, weights, cost, device="cpu", **options)
     assert ours.device == "cuda"
@@ -184,22 +183,22 @@ def agree(solve, unary, weights, cost, seen=None, **options):
 
 
 @sim
-def test_expansions_across_a_border():
-    """With a restart, whose moves are told of but not recorded."""
+def test_expansions_across_tile_boundaries():
+    """With a restart, whose moves are reported to the callback but not recorded."""
     unary, weights, cost = instance((3, 36), 3, 3, 4)
     seen = []
     start = np.zeros((3, 36), int)
     result = agree(alpha_expansion, unary, weights, cost, seen, start=start, restarts=1, max_cycles=1)
     energies = result.stats["energies"]
     assert energies[0] > result.energy
-    assert [told["energy"] for told in seen[:3]] == energies[1:4]
-    assert [told["labels"] for told in seen[:3]] == [(-1, int(i)) for i in np.argsort(-votes(unary), kind="stable")]
-    assert {told["cycle"] for told in seen} == {1, 2, 3}
+    assert [event["energy"] for event in seen[:3]] == energies[1:4]
+    assert [event["labels"] for event in seen[:3]] == [(-1, int(i)) for i in np.argsort(-votes(unary), kind="stable")]
+    assert {event["cycle"] for event in seen} == {1, 2, 3}
 
 
 @sim
-def test_a_restart_that_leads_back():
-    """Nothing has changed then, so no move is made once more."""
+def test_restart_that_returns_to_the_same_labels():
+    """Nothing has changed then, so no move is repeated."""
     unary, weights, cost = instance((3, 5), 4, 0, 4)
     result = agree(alpha_expansion, unary, weights, cost, restarts=2)
     assert result.energy == alpha_expansion(unary, weights, cost, restarts=0).energy
@@ -207,20 +206,20 @@ def test_a_restart_that_leads_back():
 
 @sim
 def test_swaps():
-    """Squares are no metric."""
+    """Squares are not a metric."""
     unary, weights, cost = instance((5, 9), 3, 4, 4)
     result = agree(alpha_beta_swap, unary, weights, cost**2, start=np.zeros((5, 9), int), max_cycles=1)
     assert result.stats["changed"] > 0
 
 
 @sim
-def test_arrays_on_the_card():
-    """Floats in a volume, with strides of their own; labels stay on the card."""
+def test_arrays_on_the_gpu():
+    """Floats in a volume, with transposed strides; the labels stay on the GPU."""
     unary, weights, cost = instance((2, 3, 4), 3, 5, 6)
     unary = unary * 0.1
     weights = {o: w.astype(np.float32) for o, w in weights.items()}
-    on_card = to_device(np.moveaxis(unary, 0, 3).copy())
-    moved = on_card.transpose((3, 0, 1, 2))
+    on_gpu = to_device(np.moveaxis(unary, 0, 3).copy())
+    moved = on_gpu.transpose((3, 0, 1, 2))
     result = alpha_expansion(moved, {o: to_device(w) for o, w in weights.items()}, cost, restarts=0)
     expected = alpha_expansion(unary, weights, cost, restarts=0, device="cpu")
     assert hasattr(result.labels, "copy_to_host")
@@ -258,13 +257,13 @@ def test_arrays_of_other_libraries(name, number, tools):
         result.check()
         later = solve(to(unary), there, cost, start=result.labels)
         assert later.energy <= result.energy
-    with pytest.raises(TypeError, match="device='cpu' was asked for"):
+    with pytest.raises(TypeError, match="device='cpu' was requested"):
         alpha_expansion(to(unary), weights, cost, device="cpu")
 
 
 @sim
 def test_the_benchmark_compares_with_the_cpu(monkeypatch):
-    """A row for each number of restarts; nothing is printed for labels that are not the CPU's."""
+    """One row per number of restarts; nothing is printed if the labels differ from those of the CPU."""
     from benchmarks import labels_cuda as benchmark
     from benchmarks.label_instances import LabelInstance
 
@@ -285,7 +284,7 @@ def test_the_benchmark_compares_with_the_cpu(monkeypatch):
         benchmark.compared("tiny", wrong, lambda **given: gridcut.alpha_expansion(*problem, restarts=0, **given))
 
 
-# The border
+# Validation
 
 
 @sim
@@ -299,15 +298,15 @@ def test_the_benchmark_compares_with_the_cpu(monkeypatch):
         ({"unary": np.full((2, 3, 4), np.nan)}, ValueError, r"unary holds nan at \(0, 0, 0\)"),
         ({"unary": np.full((2, 3, 4), 2**61), "weights": {}}, ValueError, "too large"),
         ({"unary": np.full((2, 3, 4), -(2**63)), "weights": {}}, ValueError, "too large"),
-        ({"start": np.full((3, 4), 2)}, ValueError, "start must lie between 0 and 1, got 2 to 2"),
+        ({"start": np.full((3, 4), 2)}, ValueError, "start must hold labels between 0 and 1, got 2 to 2"),
         ({"start": np.zeros((3, 4))}, TypeError, "start must hold integer labels"),
     ],
 )
-@pytest.mark.parametrize("where", ["host", "card"])
+@pytest.mark.parametrize("where", ["host", "gpu"])
 def test_bad_input(change, error, message, where):
     given = {"unary": np.zeros((2, 3, 4)), "weights": {(0, 1): np.ones((3, 4))}, "start": np.zeros((3, 4), int)}
     given |= change
-    if where == "card":
+    if where == "gpu":
         given["unary"], given["start"] = to_device(given["unary"]), to_device(given["start"])
         if isinstance(given["weights"], dict):
             given["weights"] = {o: to_device(w) if np.ndim(w) else w for o, w in given["weights"].items()}
@@ -318,7 +317,7 @@ def test_bad_input(change, error, message, where):
 @sim
 def test_devices():
     unary = to_device(np.zeros((2, 3, 4)))
-    with pytest.raises(TypeError, match="lie on the GPU, but device='cpu'"):
+    with pytest.raises(TypeError, match="are on the GPU, but device='cpu'"):
         alpha_expansion(unary, {}, device="cpu")
     far = alpha_expansion(np.zeros((2, 3, 4)), {(0, 2): 1})
     assert far.device == "cpu"

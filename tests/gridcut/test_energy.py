@@ -1,4 +1,4 @@
-"""Binary energies against brute force over all labelings, and the border."""
+"""Binary energies against enumeration of all labellings, and validation."""
 
 import itertools
 
@@ -111,11 +111,11 @@ def test_one_table_for_all_edges(device):
     assert_minimal(unary, pairwise, triple, device)
 
 
-def test_drawn_example(device):
-    """A line of five, Potts weight 4: the middle pixel (cheap to flip) follows its neighbours.
+def test_example_of_a_line(device):
+    """A line of five pixels, Potts weight 4: the middle pixel, although it prefers label 1, follows its neighbours.
 
     unary[0]   0  0  5  0  0
-    unary[1]   9  9  0  9  9     label 1 in the middle alone saves 5 and pays 8
+    unary[1]   9  9  0  9  9     label 1 in the middle only saves 5 and costs 8
     """
     unary = np.array([[0, 0, 5, 0, 0], [9, 9, 0, 9, 9]])
     result = binary_minimum(BinaryEnergy(unary, {(1,): [[0, 4], [4, 0]]}), device=device)
@@ -305,7 +305,7 @@ def test_energy_of_agrees_with_a_binary_energy():
         (ValueError, "more than a float holds", (UNARY[0], UNARY, {(0, 1): 1e308}, [[1e9, 1], [1, 0]])),
     ],
 )
-def test_energy_of_refuses(error, message, arguments):
+def test_energy_of_rejects_bad_arguments(error, message, arguments):
     with pytest.raises(error, match=message):
         energy_of(*arguments)
 
@@ -338,14 +338,14 @@ def test_energy_of_at_the_ends_of_int64():
     assert energy_of(np.zeros(200, bool), np.full((2, 200), 127, np.int8)) == 25400
 
 
-def test_energy_of_ignores_what_does_not_count():
+def test_energy_of_ignores_entries_outside_the_energy():
     unary = np.array([[1.0, 2.0], [np.nan, np.inf]])
     weight = np.array([3.0, np.nan])  # the second leads out of the grid
     assert energy_of(np.zeros(2, int), unary, {(1,): weight}) == 3
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_energies_next_to_the_limit_are_exact_or_refused(seed):
+def test_energies_next_to_the_limit_are_exact(seed):
     """Triples and pairs whose totals come close to 2**62, against all labellings in Python integers."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(3, 7))

@@ -1,4 +1,4 @@
-"""LabelSolver: after every update the moves are certified, and no expansion helps at the end."""
+"""LabelSolver: after every update the moves are certified, and no expansion helps after convergence."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ def noise(seed, shape=(11, 12)):
     return rng.integers(0, 30, (4, *shape)), {o: rng.integers(0, 9, shape) for o in neighbourhood(4)}
 
 
-def proved(solver, unary, weights, cost=LINEAR):
+def certified(solver, unary, weights, cost=LINEAR):
     result = solver.solve()
     result.check()
     assert result.stats["converged"]
@@ -37,16 +37,16 @@ def test_updates(restarts):
             y, x = rng.integers(0, 8, 2)
             unary[:, y : y + 3, x : x + 3] = rng.integers(0, 30, (4, 3, 3))
             solver.update(unary=unary)
-            last = proved(solver, unary, weights)
+            last = certified(solver, unary, weights)
         unary = unary + rng.integers(-2, 3, unary.shape)
         weights = noise(50 + seed)[1]
         solver.update(unary=unary)
         solver.update(weights=weights)
-        result = proved(solver, unary, weights)
+        result = certified(solver, unary, weights)
         assert result.stats["energies"][0] == energy_of(last.labels, unary, weights, LINEAR)
 
 
-def test_nothing_new_means_no_move():
+def test_no_change_means_no_move():
     unary, weights = noise(7)
     solver = LabelSolver(unary, weights, LINEAR)
     first = solver.solve()
@@ -56,7 +56,7 @@ def test_nothing_new_means_no_move():
     assert np.array_equal(first.labels, again.labels)
 
 
-def test_other_units_and_edges_begin_with_the_labels_alone():
+def test_other_units_and_edges_keep_only_the_labels():
     unary, weights = noise(8)
     solver = LabelSolver(unary, weights, LINEAR)
     solver.solve()
@@ -67,12 +67,12 @@ def test_other_units_and_edges_begin_with_the_labels_alone():
         assert result.stats["converged"]
     weights = {**weights, (1, 1): 3}
     solver.update(unary=unary, weights=weights)
-    proved(solver, unary, weights)
+    certified(solver, unary, weights)
 
 
 @pytest.mark.parametrize("shape", [(9,), (1, 9), (2, 3, 4)])
 def test_results_stay_as_they_are(shape):
-    """Also in grids whose rows lie one after the other in memory."""
+    """Also in grids without padding between rows in memory."""
     rng = np.random.default_rng(3)
     weights = dict.fromkeys(neighbourhood({1: 2, 2: 4, 3: 6}[len(shape)]), 2)
     solver = LabelSolver(rng.integers(0, 20, (4, *shape)), weights, restarts=2)
@@ -91,7 +91,7 @@ def test_the_callers_array_may_change():
     unary[:] = unary[::-1].copy()
     assert solver.solve().energy == result.energy
     solver.update(unary=unary)
-    proved(solver, unary, weights, 1 - np.eye(4, dtype=int))
+    certified(solver, unary, weights, 1 - np.eye(4, dtype=int))
 
 
 def test_an_error_changes_nothing():

@@ -45,7 +45,7 @@ CONVEX = [
 @pytest.mark.parametrize(
     ("shape", "offsets", "cost", "is_float"), [*((*problem, False) for problem in CONVEX), (*CONVEX[0], True)]
 )
-def test_convex_labels_are_the_least(shape, offsets, cost, is_float):
+def test_convex_labels_are_minimal(shape, offsets, cost, is_float):
     labellings = all_labellings(len(cost), shape)
     for seed in range(5):
         unary, weights = random_problem(shape, len(cost), seed, offsets)
@@ -70,7 +70,7 @@ def test_convex_labels_bound_expansions():
     assert energy_of(least.labels, unary, weights, distance(6)) == least.energy
 
 
-def test_convex_labels_refuses_other_costs():
+def test_convex_labels_rejects_other_costs():
     unary, weights = random_problem((4,), 4, 0, [(1,)])
     with pytest.raises(ValueError, match=r"not convex: \[1, 3\] \+ \[2, 2\] = 1 is less than \[1, 2\] \+ \[2, 3\] = 2"):
         convex_labels(unary, weights, [[0, 1, 3, 4], [1, 0, 1, 1], [3, 1, 0, 1], [4, 1, 1, 0]])
@@ -91,10 +91,10 @@ def test_roof_duality_labels_are_those_of_all_minima(shape, offsets, is_float):
     every = all_labellings(2, shape)
     for seed in range(12):
         rng = np.random.default_rng(seed)
-        scale = 0.25 if is_float else 1  # exact: floats that are not have no ties
-        reach = 3 + 2 * seed
+        scale = 0.25 if is_float else 1  # exact: inexact floats would have no ties
+        high = 3 + 2 * seed
         pairwise = {o: rng.integers(-9, 10, (2, 2, *shape)) * scale for o in offsets}
-        energy = BinaryEnergy(rng.integers(-reach, reach, (2, *shape)) * scale, pairwise)
+        energy = BinaryEnergy(rng.integers(-high, high, (2, *shape)) * scale, pairwise)
         roof = roof_duality(energy, method=METHOD)
         roof.check()
         values = np.array([energy.value(x) for x in every])
@@ -120,7 +120,7 @@ def test_roof_duality_of_submodular_energies_is_their_minimum():
 
 
 def test_roof_duality_leaves_a_frustrated_ring_open():
-    """Three of the four pixels of a square like to differ from the next, one does not: no label is certain."""
+    """Three of the four edges of a square prefer different labels, one prefers equal labels: no label is persistent."""
     differ, agree = np.array([[1, 0], [0, 1]]), np.array([[0, 1], [1, 0]])
     right = np.stack([differ, agree], -1)[..., None] * np.ones(2, int)
     roof = roof_duality(BinaryEnergy(np.zeros((2, 2, 2), int), {(0, 1): right, (1, 0): differ}), method=METHOD)
@@ -129,7 +129,7 @@ def test_roof_duality_leaves_a_frustrated_ring_open():
     assert roof.bound == 0
 
 
-def test_roof_duality_refuses():
+def test_roof_duality_rejects_bad_energies():
     with pytest.raises(TypeError, match="energy must be a BinaryEnergy"):
         roof_duality(np.zeros((2, 3)))
     triple = {((1,), (2,)): np.zeros((2, 2, 2))}

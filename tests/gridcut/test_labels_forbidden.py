@@ -1,4 +1,4 @@
-"""Labels that are forbidden by infinite or huge costs, which take no precision from the others."""
+"""Labels forbidden by infinite or huge costs, which must not reduce the precision of the others."""
 
 import itertools
 
@@ -9,11 +9,11 @@ import gridcut
 
 WEIGHTS = {(0, 1): 0.5, (1, 0): 0.25}
 LINEAR = np.abs(np.subtract.outer(np.arange(3), np.arange(3))).astype(float)
-HIGH = 1000.0  # more than all else of an energy here
+HIGH = 1000.0  # more than all other terms of an energy here
 
 
 def draw(rng, forbidden):
-    """Dyadic costs, some of them forbidden, at least one of each pixel not; the same with HIGH instead."""
+    """Dyadic costs, some of them forbidden but not all labels of a pixel; and the same with HIGH instead."""
     unary = rng.integers(-8, 9, (3, 2, 3)) / 4
     chosen = rng.random(unary.shape) < 0.4
     chosen[rng.integers(3)] = False
@@ -53,7 +53,7 @@ def test_without_edges_the_cheapest_label_is_found():
     assert result.labels.tolist() == [1, 1, 1]
 
 
-def test_a_solver_of_labels():
+def test_label_solver():
     rng = np.random.default_rng(523)
     unary, high = draw(rng, np.inf)
     solver, expected = gridcut.LabelSolver(unary, WEIGHTS), gridcut.LabelSolver(high, WEIGHTS)
@@ -64,10 +64,12 @@ def test_a_solver_of_labels():
         expected.update(unary=high)
 
 
-def test_what_no_cost_may_be():
+def test_invalid_costs():
     unary = np.ones((2, 2, 3))
     unary[:, 1, 2] = np.inf
-    with pytest.raises(ValueError, match=r"unary forbids every label at pixel \(1, 2\): one cost must be finite"):
+    with pytest.raises(
+        ValueError, match=r"unary forbids every label at pixel \(1, 2\): at least one cost per pixel must be finite"
+    ):
         gridcut.alpha_expansion(unary, WEIGHTS)
     for value in (np.nan, -np.inf):
         unary[:, 1, 2] = value
@@ -84,7 +86,7 @@ def test_what_no_cost_may_be():
 @pytest.mark.parametrize(
     "_where", [pytest.param("simulator", marks=pytest.mark.sim), pytest.param("gpu", marks=pytest.mark.gpu)]
 )
-@pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")  # NumPy says so in the simulator alone
+@pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")  # raised by NumPy in the simulator only
 @pytest.mark.parametrize("forbidden", [np.inf, 1e30])
 def test_on_a_gpu(forbidden, _where):
     from gridcut.device.cuda import cuda

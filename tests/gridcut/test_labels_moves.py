@@ -1,4 +1,4 @@
-"""Descent by expansions and swaps: every move certified, local minima against brute force, relations, the border."""
+"""Expansions and swaps: certified moves, local minima against enumeration, relations between results, validation."""
 
 from itertools import combinations, product
 
@@ -17,7 +17,7 @@ COSTS = {"potts": None, "linear": LINEAR, "truncated": np.minimum(LINEAR, 2), "a
 
 
 def stripes(shape, count, seed):
-    """A noisy picture of stripes: unary costs, 4 neighbours with uneven weights."""
+    """A noisy image of stripes: unary costs, nearest neighbours with uneven weights."""
     rng = np.random.default_rng(seed)
     truth = np.broadcast_to(np.arange(shape[-1]) * count // shape[-1], shape)
     level = np.arange(count).reshape(-1, *(1 for _ in shape))
@@ -43,8 +43,8 @@ def test_every_move_is_the_best_of_its_kind(solve, cost):
 
 
 @pytest.mark.parametrize("solve", [alpha_expansion, alpha_beta_swap])
-def test_at_the_end_no_move_helps(solve):
-    """Also none of those that were skipped or only looked at near changes."""
+def test_no_move_helps_after_convergence(solve):
+    """Including moves that were skipped or evaluated near changes only."""
     for seed in range(4):
         unary, weights = stripes((13, 12), 4, seed)
         result = solve(unary, weights, LINEAR, start=np.zeros((13, 12), int))
@@ -65,7 +65,7 @@ def test_grids(shape, neighbours):
 
 
 def test_two_labels_need_one_move():
-    """The first expansion finds the least energy of two labels, whatever the start."""
+    """The first expansion finds the minimum energy of two labels from any start."""
     unary, weights = stripes((8, 9), 2, 3)
     least = move_minimum(unary.argmin(0), 0, 1, check_labels(unary, weights, None, metric=True))
     for start in (None, np.zeros((8, 9), int), np.ones((8, 9), bool)):
@@ -84,8 +84,8 @@ def test_minimum_of_a_move_against_all_choices(first, second):
     assert move_minimum(labels, first, second, problem) == least
 
 
-def test_many_changes_far_and_near(monkeypatch):
-    """A picture of more than one strip, so that first cuts are joined and later ones are local."""
+def test_first_cuts_use_strips_and_later_ones_are_local(monkeypatch):
+    """An image of several strips, so that first cuts merge strips and later ones are local."""
     strips, whole = [], []
 
     class Spied(descent.Run):
@@ -105,17 +105,17 @@ def test_many_changes_far_and_near(monkeypatch):
     result = alpha_expansion(unary, dict.fromkeys(neighbourhood(4), 8), max_cycles=2, device="cpu")
     result.check()
     assert max(strips) > 1, "first cuts of several strips"
-    assert whole, "later expansions that load only what is near the changes"
+    assert whole, "later expansions that load only the cells near the changes"
 
 
 @pytest.mark.parametrize("cost", ["potts", "truncated"])
-def test_all_ways_to_a_cut_lead_to_the_same_moves(monkeypatch, cost):
-    """First cuts by searches or by feeding deficits, later ones of the whole grid or near the changes."""
+def test_every_path_to_a_cut_gives_the_same_moves(monkeypatch, cost):
+    """First cuts by gridcut/ibfs or by routing to deficits, later ones of the whole grid or near the changes."""
     unary, weights = stripes((40, 50), 4, 6)
     found = []
-    for few, many in ((0, 4), (10**9, 4), (30, 0), (30, 10**9)):
-        monkeypatch.setattr(descent, "FEW", few)
-        monkeypatch.setattr(descent, "MANY", many)
+    for per_deficit, per_change in ((0, 4), (10**9, 4), (30, 0), (30, 10**9)):
+        monkeypatch.setattr(descent, "MIN_CELLS_PER_DEFICIT", per_deficit)
+        monkeypatch.setattr(descent, "MIN_CELLS_PER_CHANGE", per_change)
         found.append(alpha_expansion(unary, weights, COSTS[cost], start=np.zeros((40, 50), int)))
         found[-1].check()
     for other in found[1:]:
@@ -139,7 +139,7 @@ def test_floats_agree_with_integers():
     scaled.check()
     assert np.array_equal(exact.labels, scaled.labels)
     assert scaled.energy == exact.energy / 8
-    # Tenths are no binary fractions: their rounding must not pass for a broken triangle inequality.
+    # Tenths are not binary fractions: their rounding must not be reported as a violated triangle inequality.
     tenths = alpha_expansion(unary * 0.1, {o: w * 0.3 for o, w in weights.items()}, LINEAR * 0.1)
     tenths.check()
     assert 0 < tenths.stats["unit"] < 1e-9
@@ -169,18 +169,18 @@ def test_order_cycles_and_callback():
     unary, weights = stripes((7, 8), 4, 8)
     seen = []
     result = alpha_expansion(unary, weights, order=[2, 0], restarts=0, max_cycles=1, callback=seen.append)
-    assert [told["labels"] for told in seen] == [(-1, 2), (-1, 0)]
-    assert [told["energy"] for told in seen] == result.stats["energies"][1:]
+    assert [event["labels"] for event in seen] == [(-1, 2), (-1, 0)]
+    assert [event["energy"] for event in seen] == result.stats["energies"][1:]
     assert result.stats["cycles"] == 1
 
-    def stop(told):
+    def stop(event):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         alpha_expansion(unary, weights, callback=stop)
 
 
-def test_restarts_never_lose():
+def test_restarts_never_raise_the_energy():
     gained = 0
     for seed in range(6):
         rng = np.random.default_rng(seed)
@@ -199,14 +199,14 @@ def test_restarts_never_lose():
             alpha_expansion(unary, weights, LINEAR, restarts=wrong)
 
 
-def test_labels_that_are_left_out_stay_out():
+def test_labels_not_in_order_are_never_assigned():
     unary, weights = stripes((8, 9), 4, 11)
     result = alpha_expansion(unary, weights, order=[3, 0, 2], start=np.zeros((8, 9), int), restarts=5)
     assert not (result.labels == 1).any()
 
 
-def test_swaps_of_many_labels_are_looked_at_where_labels_changed():
-    """Noise, so that there are many sets and many ties; all moves are proved, also those that changed nothing."""
+def test_swaps_of_many_labels_visit_only_changed_components():
+    """Noise, for many components and many ties; all moves are certified, including those without a change."""
     for seed in range(5):
         rng = np.random.default_rng(seed)
         unary = rng.integers(0, 12, (6, 12, 14))
@@ -222,8 +222,8 @@ def test_swaps_of_many_labels_are_looked_at_where_labels_changed():
             assert move_minimum(one.labels, *pair, one._history.problem) == one.energy
 
 
-def test_fusion_takes_the_best_of_all_choices():
-    """Against every choice of sets: energies add up over sets that no edge connects, also by long offsets."""
+def test_fusion_is_the_best_of_all_choices():
+    """Against every choice of components: energies add up over components, also with long offsets."""
     rng = np.random.default_rng(2)
     unary = rng.integers(0, 9, (3, 7, 8))
     weights = {(0, 1): rng.integers(0, 5, (7, 8)), (2, 1): 3}
@@ -234,14 +234,14 @@ def test_fusion_takes_the_best_of_all_choices():
     energy = energy_of(found, unary, weights)
     assert energy <= min(energy_of(here, unary, weights), energy_of(there, unary, weights))
     assert ((found == here) | (found == there)).all()
-    for where in np.argwhere(here != there):  # no single pixel chosen otherwise, with all it hangs together with
+    for where in np.argwhere(here != there):  # no single component chosen otherwise
         trial = found.copy()
         trial[tuple(where)] = here[tuple(where)] + there[tuple(where)] - found[tuple(where)]
         again = fused(found, trial, problem)
         assert energy_of(again, unary, weights) <= energy
 
 
-def test_weights_of_nothing_and_long_offsets():
+def test_no_edges_zero_weights_and_long_offsets():
     unary, _ = stripes((4, 5), 3, 9)
     for weights in ({}, {(0, 1): 0}, {(9, 0): 5}):
         result = alpha_expansion(unary, weights)
@@ -315,7 +315,7 @@ def test_only_expansions_need_a_metric():
         ValueError, match=r"label_cost\[0, 2\] = 4 is more than .*\[0, 1\].*\[1, 2\] = 2; use alpha_beta"
     ):
         alpha_expansion(**GOOD, label_cost=squares)
-    with pytest.raises(ValueError, match="no metric"):
+    with pytest.raises(ValueError, match="not a metric"):
         alpha_expansion(**GOOD, label_cost=squares * 0.1)
     alpha_beta_swap(**GOOD, label_cost=squares).check()
 

@@ -1,4 +1,4 @@
-"""What must happen to the cut when the problem is turned, scaled, split or joined."""
+"""Metamorphic relations: the cut after flipping, transposing, scaling, splitting or combining the problem."""
 
 import numpy as np
 import pytest
@@ -22,11 +22,11 @@ def full(edges):
 def test_flipped(axis, method, problem, tools):
     source, sink, edges = problem
     cut = tools.solve(source, sink, edges, method)
-    turned = {}
+    transformed = {}
     for offset, capacity in full(edges).items():
         mirrored = tuple(-i if a == axis else i for a, i in enumerate(offset))
-        turned[mirrored] = np.flip(capacity, axis)
-    flipped = tools.solve(np.flip(source, axis), np.flip(sink, axis), turned, method)
+        transformed[mirrored] = np.flip(capacity, axis)
+    flipped = tools.solve(np.flip(source, axis), np.flip(sink, axis), transformed, method)
     assert flipped.value == cut.value
     assert (np.flip(flipped.labels, axis) == cut.labels).all()
 
@@ -60,7 +60,7 @@ def test_scaled(factor, problem, device, tools):
     assert (scaled.labels == cut.labels).all()
 
 
-def test_the_same_added_to_both_terminals(problem, device, tools):
+def test_constant_added_to_both_terminals(problem, device, tools):
     source, sink, edges = problem
     more = np.random.default_rng(22).integers(0, 50, SHAPE)
     cut = tools.solve(source, sink, edges, device=device)
@@ -71,11 +71,11 @@ def test_the_same_added_to_both_terminals(problem, device, tools):
 
 def test_terminals_exchanged(problem, device, tools):
     source, sink, edges = problem
-    turned = {tuple(-i for i in o): c for o, c in full(edges).items()}
-    reversed_edges = {**turned, **{o: 0 for o in edges}}
+    transformed = {tuple(-i for i in o): c for o, c in full(edges).items()}
+    reversed_edges = {**transformed, **{o: 0 for o in edges}}
     directed = {**full(edges), **{tuple(-i for i in o): 0 for o in edges}}
     cut = tools.solve(source, sink, directed, device=device)
-    # An arc p -> q seen from the other terminal is q -> p: its capacity is stored at q.
+    # With terminals exchanged, arc p -> q becomes q -> p, whose capacity is stored at q.
     moved = {o: np.roll(c, tuple(-i for i in o), (0, 1)) for o, c in reversed_edges.items() if np.ndim(c)}
     other = tools.solve(sink, source, {**reversed_edges, **moved}, device=device)
     assert other.value == cut.value
@@ -99,7 +99,7 @@ def test_split_by_a_column_without_edges(method, problem, tools):
     assert (cut.labels == np.hstack([part.labels for part in parts])).all()
 
 
-def test_a_directed_pair_of_equals_is_an_undirected_edge(problem, device, tools):
+def test_two_equal_directed_arcs_are_an_undirected_edge(problem, device, tools):
     source, sink, edges = problem
     both = {}
     for offset, capacity in full(edges).items():

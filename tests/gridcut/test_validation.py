@@ -70,7 +70,7 @@ class OnGpu:
         ({"method": "lock_free", "device": "cpu", "global_every": "x"}, TypeError, r"global_every must be a number, got 'x'"),
         ({"method": "async_global", "threads": "2"}, TypeError, r"threads must be an integer, got '2'"),
         ({"method": "async_global", "global_every": np.nan}, ValueError, r"global_every must be a number, got nan"),
-        ({"method": "out_of_core", "memory": [1]}, TypeError, r"memory must be a number of bytes or words such as '4 GB', got list"),
+        ({"method": "out_of_core", "memory": [1]}, TypeError, r"memory must be a number of bytes or a string such as '4 GB', got list"),
         ({"method": "out_of_core", "folder": 3}, TypeError, r"folder must be the path of a folder or None, got int"),
         ({"callback": 3}, TypeError, r"callback must be callable or None, got int"),
         ({"method": "async_global", "threads": 1}, ValueError, r"threads must be 2 or more, .*; got 1"),

@@ -1,11 +1,11 @@
-"""The streaming certificate finds what is wrong."""
+"""The certificate by strips detects every kind of corruption."""
 
 import numpy as np
 import pytest
 
 from gridcut.device import CertificateError
 from gridcut.out_of_core.block_relabel import Relabeling
-from gridcut.out_of_core.region_distance import FAR
+from gridcut.out_of_core.region_distance import INFINITY
 
 
 @pytest.fixture
@@ -21,13 +21,13 @@ def changed_file(cut, kind, change):
     data.tofile(path)
 
 
-def test_a_residual_that_was_changed_is_found(stored):
+def test_changed_residual_is_found(stored):
     changed_file(stored, "state", lambda data: data.__setitem__(-40, data[-40] + 1))
     with pytest.raises(CertificateError):
         stored.check()
 
 
-def test_a_label_that_was_changed_is_found(problem, cut_in):
+def test_changed_label_is_found(problem, cut_in):
     source, sink, edges = problem
     labels = np.zeros(source.shape, bool)
     cut = cut_in(6)(source, sink, edges, labels=labels)
@@ -36,14 +36,14 @@ def test_a_label_that_was_changed_is_found(problem, cut_in):
         cut.check()
 
 
-def test_capacities_that_were_changed_are_found(stored, problem):
+def test_changed_capacities_are_found(stored, problem):
     problem[0][45, 3] += 1
     with pytest.raises(CertificateError, match=r"\(45, 3\)"):
         stored.check()
 
 
-def test_claims_that_nothing_supports_are_found(cut_in, monkeypatch):
-    """Cells that reach the sink over a border only, and claim to reach it at once: each could point at the other."""
+def test_unsupported_claims_are_found(cut_in, monkeypatch):
+    """Cells that reach the sink across a boundary only, but claim distance 0: two of them could support each other."""
     sink = np.zeros((24, 3), np.int32)
     sink[-1] = 5
     cut = cut_in(6)(0, sink, {(1, 0): 9})
@@ -53,17 +53,17 @@ def test_claims_that_nothing_supports_are_found(cut_in, monkeypatch):
     def run_and_lie(relabeling):
         run(relabeling)
         for claims in (*relabeling._before.values(), *relabeling._after.values()):
-            lies = (claims > 0) & (claims < FAR)
+            lies = (claims > 0) & (claims < INFINITY)
             lowered.append(lies.sum())
             claims[lies] = 0
 
     monkeypatch.setattr(Relabeling, "run", run_and_lie)
-    with pytest.raises(CertificateError, match="claims to be nearer"):
+    with pytest.raises(CertificateError, match="claims a smaller distance"):
         cut.check()
     assert sum(lowered) > 0
 
 
-def test_a_file_cut_short_is_reported(stored):
+def test_truncated_file_is_reported(stored):
     path = sorted(stored.folder.glob("*.state"))[2]
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(RuntimeError, match="shorter than it was written"):

@@ -1,4 +1,4 @@
-"""Runs that are stopped or killed go on and lose nothing; folders of others are left alone."""
+"""Stopped or killed runs resume without loss; folders with other content are left unchanged."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from gridcut.out_of_core import store
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def test_a_run_stopped_anywhere_goes_on(problem, cut_in, tools, tmp_path, assert_same):
+def test_run_stopped_anywhere_resumes(problem, cut_in, tools, tmp_path, assert_same):
     source, sink, edges = problem
     want = tools.solve(source, sink, edges)
     events = []
@@ -36,7 +36,7 @@ def test_a_run_stopped_anywhere_goes_on(problem, cut_in, tools, tmp_path, assert
         assert_same(cut, want)
 
 
-def test_resuming_repeats_nothing_that_was_done(problem, cut_in, tmp_path):
+def test_resuming_repeats_no_finished_work(problem, cut_in, tmp_path):
     source, sink, edges = problem
     cut_in(8)(source, sink, edges, folder=tmp_path / "a")
     events = []
@@ -49,7 +49,7 @@ KILLED = """
 import os, signal, sys
 import numpy as np
 import gridcut
-from gridcut.blocks import plan, store
+from gridcut.out_of_core import plan, store
 plan.strips = lambda lines, *_: [i * lines // 8 for i in range(9)]
 source, sink, right, down = np.load(sys.argv[1])
 left = [int(sys.argv[3])]
@@ -68,7 +68,7 @@ print(cut.value)
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no such signal")
-def test_a_process_killed_while_it_writes_loses_nothing(problem, tools, tmp_path):
+def test_process_killed_while_writing_loses_nothing(problem, tools, tmp_path):
     source, sink, edges = problem
     np.save(tmp_path / "capacities.npy", np.stack([source, sink, *edges.values()]))
     want = tools.solve(source, sink, edges).value
@@ -82,7 +82,7 @@ def test_a_process_killed_while_it_writes_loses_nothing(problem, tools, tmp_path
     assert int(done.stdout) == want
 
 
-def test_a_folder_of_something_else_is_refused(problem, cut_in, tmp_path):
+def test_folder_with_other_content_is_rejected(problem, cut_in, tmp_path):
     source, sink, edges = problem
     cut_in(4)(source, sink, edges, folder=tmp_path / "a")
     changed = sink.copy()
@@ -104,7 +104,7 @@ def test_a_folder_of_something_else_is_refused(problem, cut_in, tmp_path):
             gridcut.max_flow(source, sink, edges, folder=tmp_path / "a")
 
 
-def test_a_folder_in_use_is_refused(problem, cut_in, tmp_path, assert_same):
+def test_folder_in_use_is_rejected(problem, cut_in, tmp_path, assert_same):
     pytest.importorskip("fcntl")
     source, sink, edges = problem
     refused = []
@@ -119,7 +119,7 @@ def test_a_folder_in_use_is_refused(problem, cut_in, tmp_path, assert_same):
     assert_same(gridcut.max_flow(source, sink, edges, folder=tmp_path / "a"), cut)
 
 
-def test_a_folder_of_its_own_goes_with_the_cut(problem, cut_in):
+def test_temporary_folder_is_deleted_with_the_cut(problem, cut_in):
     source, sink, edges = problem
     cut = cut_in(4)(source, sink, edges)
     folder, labels = cut.folder, cut.labels

@@ -1,10 +1,10 @@
-"""Values and labels of grids in blocks: those of the solver in memory, on grids that borders cut badly too."""
+"""Out-of-core cuts equal those of the solver in memory, also on grids with much flow across block boundaries."""
 
 import numpy as np
 import pytest
 
 import gridcut
-from gridcut.out_of_core import sweeps as solve
+from gridcut.out_of_core import sweeps
 
 NEIGHBOURHOODS = {
     "4": ((40, 30), gridcut.neighbourhood(4)),
@@ -49,7 +49,7 @@ def test_large_integers_stay_exact(cut_in, tools, assert_same):
 
 
 def snake(height, width):
-    """A path that runs down and up the columns in turn: all flow crosses all borders `width` times."""
+    """A path alternately down and up the columns: all flow crosses all boundaries `width` times."""
     source, sink = np.zeros((2, height, width), np.int32)
     source[0, 0] = 7
     sink[0 if width % 2 == 0 else height - 1, width - 1] = 9
@@ -63,10 +63,10 @@ def snake(height, width):
 
 
 @pytest.mark.parametrize("count", [2, 5, 12])
-@pytest.mark.parametrize("many", [0, 64])
-def test_flow_that_crosses_every_border_many_times(count, many, cut_in, tools, monkeypatch, assert_same):
-    """many=0: blocks of the same strips throughout, on which the bound of sweeps rests."""
-    monkeypatch.setattr(solve, "MANY", many)
+@pytest.mark.parametrize("fallback", [0, 64])
+def test_flow_that_crosses_every_boundary_many_times(count, fallback, cut_in, tools, monkeypatch, assert_same):
+    """fallback=0: the same blocks in all sweeps, as the bound on the number of sweeps requires."""
+    monkeypatch.setattr(sweeps, "FALLBACK_ROUND", fallback)
     source, sink, edges = snake(24, 9)
     cut = cut_in(count)(source, sink, edges)
     assert cut.value == 5
@@ -74,8 +74,8 @@ def test_flow_that_crosses_every_border_many_times(count, many, cut_in, tools, m
     assert_same(cut, tools.solve(source, sink, edges))
 
 
-def test_flow_that_has_to_come_back(cut_in, tools, assert_same):
-    """The way down is wide but ends at a narrow exit; what does not fit returns and leaves at the top."""
+def test_flow_that_has_to_return(cut_in, tools, assert_same):
+    """The path down is wide but ends at a narrow exit; the remaining flow returns and leaves at the top."""
     source, sink = np.zeros((2, 40, 6), np.int32)
     source[20] = 50
     sink[-1, 0] = 3
@@ -85,8 +85,8 @@ def test_flow_that_has_to_come_back(cut_in, tools, assert_same):
         assert_same(cut_in(count)(source, sink, edges), tools.solve(source, sink, edges))
 
 
-def test_excess_without_a_way_out_ends(cut_in, tools, assert_same):
-    """A tie at every border: all arcs are filled, and what is cut off is not sent to and fro."""
+def test_excess_that_cannot_reach_the_sink_terminates(cut_in, tools, assert_same):
+    """A tie at every boundary: all arcs are saturated, and excess cut off from the sink does not oscillate."""
     source = np.full((30, 5), 3, np.int32)
     sink = np.zeros((30, 5), np.int32)
     sink[-1] = 1

@@ -1,4 +1,4 @@
-"""Solving small grids in several blocks, and a grid that is worth it."""
+"""Fixtures: small grids solved in several blocks, and a grid that needs several sweeps."""
 
 import numpy as np
 import pytest
@@ -9,12 +9,12 @@ from gridcut.out_of_core import plan
 
 @pytest.fixture
 def cut_in(monkeypatch):
-    """cut_in(n)(...) is max_flow in blocks of n strips, or of as many as there can be, certified."""
+    """cut_in(n)(...): a certified out-of-core max_flow with n strips, or the maximum number possible."""
 
     def solver(count):
-        def strips(lines, reach, line_bytes, memory):
-            least = max(1, 2 * reach)
-            n = max(1, min(count, lines // least))
+        def strips(lines, halo_width, line_bytes, memory):
+            min_height = max(1, 2 * halo_width)
+            n = max(1, min(count, lines // min_height))
             return [i * lines // n for i in range(n + 1)]
 
         def in_blocks(source, sink, edges, **keywords):
@@ -30,7 +30,7 @@ def cut_in(monkeypatch):
 
 @pytest.fixture
 def assert_same():
-    """Value and labels of two cuts."""
+    """Compare value and labels of two cuts."""
 
     def same(cut, want):
         assert cut.value == want.value
@@ -42,7 +42,7 @@ def assert_same():
 
 @pytest.fixture
 def problem(tools):
-    """A grid that takes a few sweeps in several blocks."""
+    """A grid that needs several sweeps in several blocks."""
     rng = np.random.default_rng(6)
     source, sink, edges, _ = tools.random_problem(rng, (60, 25), gridcut.neighbourhood(4), np.uint8, 90, 0.5)
     edges = {offset: rng.integers(0, 40, (60, 25), dtype=np.uint8) for offset in edges}

@@ -1,4 +1,4 @@
-"""Arrays on disk, read by slices; labels written by slices; when max_flow takes blocks by itself."""
+"""Arrays on disk, read by slices; labels written by slices; when max_flow selects out_of_core."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from gridcut.methods import is_out_of_core
 
 
 class Slices:
-    """An array that can be read by slices of lines only, as zarr's and h5py's are; notes the longest."""
+    """An array that can only be read by slices of lines, as in zarr and h5py; records the longest slice."""
 
     def __init__(self, array):
         self._array = array
@@ -28,9 +28,9 @@ class Slices:
 Slices.__module__ = "h5py.stand_in"
 
 
-def test_arrays_by_slices_choose_blocks_by_themselves(problem, cut_in, tools, monkeypatch, assert_same):
+def test_stored_arrays_select_out_of_core(problem, cut_in, tools, monkeypatch, assert_same):
     source, sink, edges = problem
-    monkeypatch.setattr("gridcut.out_of_core.sources.READ", 1000)
+    monkeypatch.setattr("gridcut.out_of_core.sources.READ_BYTES", 1000)
     cut_in(10)(source, sink, edges)  # for its strips
     stored = [Slices(a) for a in (source, sink, *edges.values())]
     labels = np.zeros(source.shape, bool)
@@ -56,7 +56,7 @@ def test_zarr_arrays(problem, tools):
     assert np.array_equal(labels[:], want.labels)
 
 
-def test_mapped_arrays_that_do_not_fit_choose_blocks(problem, tools, tmp_path, monkeypatch, assert_same):
+def test_mapped_arrays_larger_than_memory_select_out_of_core(problem, tools, tmp_path, monkeypatch, assert_same):
     source, sink, edges = problem
     np.save(tmp_path / "source.npy", source)
     mapped = np.load(tmp_path / "source.npy", mmap_mode="r")
