@@ -74,15 +74,15 @@ class Bottleneck:
         The gate: weights up to it, itself included, pass.  -inf if there is nothing to match.
     matching : Matching
         A maximum matching of the edges that pass.  The largest weight among its pairs is `threshold`.
-    wanted : int
+    required : int
         Pairs that the gate had to let through.
     stats : dict
-        "gates" tried and "seconds".
+        "thresholds" tried and "seconds".
     """
 
     threshold: int | float
     matching: Matching
-    wanted: int
+    required: int
     stats: dict
     _graph: scipy.sparse.sparray = field(repr=False)
     _cover: tuple = field(repr=False)
@@ -101,7 +101,7 @@ class Bottleneck:
         whole graph.  The graph is kept by reference: it answers for the graph solved only as long as that is left
         unchanged.  O(n + m + edges).
         """
-        certify(self._graph, self.threshold, self.matching, self.wanted, self._cover, self._largest)
+        certify(self._graph, self.threshold, self.matching, self.required, self._cover, self._largest)
 
     def __repr__(self) -> str:
         shape = tuple(self._graph.shape)
@@ -160,7 +160,7 @@ def bottleneck(graph, *, cardinality: int | None = None, **how) -> Bottleneck:
     best = maximum(edges.up_to(top), **how)
     wanted = _wanted(cardinality, best.cardinality)
     if not wanted:
-        stats = {"gates": 0, "seconds": {"total": time.perf_counter() - begin}}
+        stats = {"thresholds": 0, "seconds": {"total": time.perf_counter() - begin}}
         return Bottleneck(-np.inf, best, 0, stats, graph, _no_cover(edges), _no_cover(edges))
     largest = _flags(edges, best) if cardinality is None else None
     cover, below, gates = _no_cover(edges), np.full(edges.shape[0], -1, np.int32), 0
@@ -182,7 +182,7 @@ def bottleneck(graph, *, cardinality: int | None = None, **how) -> Bottleneck:
         gate = (least + most) // 2
     start = np.where(ranks <= most, match, -1).astype(np.int32)
     found = maximum(edges.up_to(most), start=start, **how)
-    stats = {"gates": gates, "seconds": {"total": time.perf_counter() - begin}}
+    stats = {"thresholds": gates, "seconds": {"total": time.perf_counter() - begin}}
     return Bottleneck(edges.levels[most].item(), found, wanted, stats, graph, cover, largest)
 
 

@@ -1,9 +1,9 @@
 """The proof of a coarser graph, from the finer one and the edges along which its vertices were merged.
 
-The merges are edges of the finer graph; `label` numbers the connected components they make, in the order of the lowest
+The merges are edges of the finer graph; `labels` numbers the connected components they make, in the order of the lowest
 vertex of each; weights of vertices and of edges between two components are added up.  No code is shared with the
 contraction.  Floats are compared exactly, since both add in the same order: entries (v, w) of the finer graph with
-label[v] < label[w], as they are stored.
+labels[v] < labels[w], as they are stored.
 
 O(n + m log m).
 """
@@ -26,15 +26,15 @@ class Level(NamedTuple):
     vertex_weight: np.ndarray
 
 
-def certify(fine: Level, merges, graph, label, vertex_weight) -> Level:
+def certify(fine: Level, merges, graph, labels, vertex_weight) -> Level:
     """Prove a coarser graph, whose `graph` may be None; returns what it must be, or raises CertificateError."""
     if not is_sound(fine.graph):
         raise CertificateError("the graph has changed since it was coarsened")
-    label = indices_field("label", label, fine.graph.n)
-    wrong = np.flatnonzero(label != _labels(fine.graph, *merges))
+    labels = indices_field("labels", labels, fine.graph.n)
+    wrong = np.flatnonzero(labels != _labels(fine.graph, *merges))
     if len(wrong):
-        raise CertificateError(f"label {label[wrong[0]]} of vertex {wrong[0]} is not that of its cluster")
-    coarse = contracted(fine, label)
+        raise CertificateError(f"label {labels[wrong[0]]} of vertex {wrong[0]} is not that of its cluster")
+    coarse = contracted(fine, labels)
     _compare("vertex_weight", vertex_weight, coarse.vertex_weight)
     if graph is not None:
         if not isinstance(graph, scipy.sparse.csr_array) or graph.shape != (coarse.graph.n,) * 2:
@@ -60,11 +60,11 @@ def _labels(graph: GeneralGraph, child, into) -> np.ndarray:
     return number[component]
 
 
-def contracted(fine: Level, label) -> Level:
+def contracted(fine: Level, labels) -> Level:
     """The coarser graph that labels make."""
-    count = int(label.max(initial=-1)) + 1
+    count = int(labels.max(initial=-1)) + 1
     graph, row = fine.graph, np.repeat(np.arange(fine.graph.n), np.diff(fine.graph.ptr))
-    low, high, weight = label[row].astype(np.int64), label[graph.adj], graph.weights()
+    low, high, weight = labels[row].astype(np.int64), labels[graph.adj], graph.weights()
     kept = low < high
     edge, place = np.unique((low * count + high)[kept], return_inverse=True)
     total = _sums(place, weight[kept], len(edge))
@@ -73,7 +73,7 @@ def contracted(fine: Level, label) -> Level:
     order = np.argsort(both)
     ptr = np.searchsorted(both[order], np.arange(count + 1) * count)
     adj = (both[order] % max(count, 1)).astype(np.int32)
-    return Level(GeneralGraph(ptr, adj, np.r_[total, total][order]), _sums(label, fine.vertex_weight, count))
+    return Level(GeneralGraph(ptr, adj, np.r_[total, total][order]), _sums(labels, fine.vertex_weight, count))
 
 
 def _sums(place, values, count: int) -> np.ndarray:

@@ -45,14 +45,14 @@ class CoarseGraph:
     graph : scipy.sparse.csr_array, shape (k, k)
         Symmetric; the values are sums of the weights of the finer edges (their number if there were no weights).  None
         where `hierarchy` was told not to keep it.
-    label : ndarray of int32, shape (n,)
+    labels : ndarray of int32, shape (n,)
         The coarse vertex of each vertex of the finer graph.
     vertex_weight : ndarray, shape (k,)
         Sum of the weights of the finer vertices (their number if there were no weights).
     """
 
     graph: scipy.sparse.csr_array | None
-    label: np.ndarray
+    labels: np.ndarray
     vertex_weight: np.ndarray
     _fine: Level | None = field(default=None, repr=False)
     _merges: tuple[np.ndarray, np.ndarray] | None = field(default=None, repr=False)
@@ -66,10 +66,10 @@ class CoarseGraph:
             raise ValueError("the finer graph was not kept; call check(graph) of the hierarchy")
         if self.graph is None:
             raise CertificateError("graph is None, but the finer graph was kept")
-        certify(self._fine, self._merges, self.graph, self.label, self.vertex_weight)
+        certify(self._fine, self._merges, self.graph, self.labels, self.vertex_weight)
 
     def __repr__(self) -> str:
-        return f"CoarseGraph(vertices={len(self.vertex_weight)}, of={len(self.label)})"
+        return f"CoarseGraph(vertices={len(self.vertex_weight)}, of={len(self.labels)})"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -80,14 +80,14 @@ class Hierarchy:
     ----------
     levels : tuple of CoarseGraph
         Empty if nothing was to be merged.
-    vertices : tuple of int
+    vertex_counts : tuple of int
         Number of vertices of the graph passed in, and of each level.
     stats : dict
         "seconds" by phase.
     """
 
     levels: tuple[CoarseGraph, ...]
-    vertices: tuple[int, ...]
+    vertex_counts: tuple[int, ...]
     stats: dict
     _merges: tuple[tuple[np.ndarray, np.ndarray, np.ndarray], ...] = field(repr=False)
     _fine: Level | None = field(default=None, repr=False)
@@ -119,37 +119,37 @@ class Hierarchy:
                 raise CertificateError(f"levels must hold CoarseGraphs, got {type(coarse).__name__}")
             if coarse.graph is None and (self._fine is not None or coarse is self.levels[-1]):
                 raise CertificateError("the graph of a level is None, but was to be kept")
-            level = certify(level, merges[:2], coarse.graph, coarse.label, coarse.vertex_weight)
+            level = certify(level, merges[:2], coarse.graph, coarse.labels, coarse.vertex_weight)
             counts.append(level.graph.n)
-        known = type(self.vertices) is tuple and all(type(count) is int for count in self.vertices)
-        if not known or self.vertices != tuple(counts):
-            raise CertificateError(f"vertices is {self.vertices!r}, but the levels have {tuple(counts)}")
+        known = type(self.vertex_counts) is tuple and all(type(count) is int for count in self.vertex_counts)
+        if not known or self.vertex_counts != tuple(counts):
+            raise CertificateError(f"vertex_counts is {self.vertex_counts!r}, but the levels have {tuple(counts)}")
 
     def __repr__(self) -> str:
-        return f"Hierarchy(vertices={self.vertices!r})"
+        return f"Hierarchy(vertex_counts={self.vertex_counts!r})"
 
     def labels(self, level: int = -1) -> np.ndarray:
         """The vertex of a level that each vertex of the graph passed in belongs to; int32, shape (n,)."""
         count = len(self.levels)
         level = check_count("level", level, -max(count, 1), count - 1)
-        label = np.arange(self.vertices[0], dtype=np.int32)
+        label = np.arange(self.vertex_counts[0], dtype=np.int32)
         for coarse in self.levels[: level % count + 1] if count else ():
-            label = coarse.label[label]
+            label = coarse.labels[label]
         return label
 
-    def at(self, vertices: int) -> np.ndarray:
+    def labels_at(self, vertices: int) -> np.ndarray:
         """The labels of any number of vertices: of the next level's merges only the heaviest are done.
 
         int32, shape (n,); O(n) time a level.  Labels of fewer vertices never divide what those of more have merged.
         """
-        vertices = check_count("vertices", vertices, self.vertices[-1], self.vertices[0])
-        whole = sum(count >= vertices for count in self.vertices) - 1
-        label = self.labels(whole - 1) if whole else np.arange(self.vertices[0], dtype=np.int32)
-        more = self.vertices[whole] - vertices
+        vertices = check_count("vertices", vertices, self.vertex_counts[-1], self.vertex_counts[0])
+        whole = sum(count >= vertices for count in self.vertex_counts) - 1
+        label = self.labels(whole - 1) if whole else np.arange(self.vertex_counts[0], dtype=np.int32)
+        more = self.vertex_counts[whole] - vertices
         if not more:
             return label
         child, into, _ = heaviest(self._merges[whole], more)
-        return cluster(self.vertices[whole], child, into)[0][label]
+        return cluster(self.vertex_counts[whole], child, into)[0][label]
 
 
 def coarsen(graph, matching=None, *, weight=None, vertex_weight=None, **parameters) -> CoarseGraph:
@@ -172,7 +172,7 @@ def coarsen(graph, matching=None, *, weight=None, vertex_weight=None, **paramete
     Returns
     -------
     CoarseGraph
-        ``graph``, ``label``, ``vertex_weight``.
+        ``graph``, ``labels``, ``vertex_weight``.
 
     Raises
     ------
@@ -191,7 +191,7 @@ def coarsen(graph, matching=None, *, weight=None, vertex_weight=None, **paramete
     >>> from scipy.sparse import csr_array
     >>> path = csr_array([[0, 5, 0, 0], [5, 0, 6, 0], [0, 6, 0, 5], [0, 0, 5, 0]])
     >>> coarse = coarsen(path)
-    >>> coarse.label.tolist(), coarse.graph.toarray().tolist()
+    >>> coarse.labels.tolist(), coarse.graph.toarray().tolist()
     ([0, 1, 1, 2], [[0, 5, 0], [5, 0, 5], [0, 5, 0]])
     """
     fine = check_graph(graph, weight)
@@ -257,7 +257,7 @@ def hierarchy(
     Returns
     -------
     Hierarchy
-        ``levels``, ``vertices``, ``labels(level)``.
+        ``levels``, ``vertex_counts``, ``labels(level)``, ``labels_at(vertices)``.
 
     Raises
     ------
@@ -281,7 +281,7 @@ def hierarchy(
     >>> from scipy.sparse import diags_array
     >>> path = diags_array([[1.0] * 7, [1.0] * 7], offsets=[-1, 1], format="csr")
     >>> found = hierarchy(path, 3)
-    >>> found.vertices, found.labels().tolist()
+    >>> found.vertex_counts, found.labels().tolist()
     ((8, 4, 3), [0, 0, 0, 0, 1, 1, 2, 2])
     """
     begin = time.perf_counter()

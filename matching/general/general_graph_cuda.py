@@ -167,15 +167,15 @@ def outcome(graph: DeviceGeneralGraph, partner) -> tuple:
 
     Floats are added in the order of vertices, as on the CPU, so that both find the same sum.
     """
-    size = matched(partner) // 2 if graph.edges else 0
-    weight = size
+    cardinality = matched(partner) // 2 if graph.edges else 0
+    weight = cardinality
     if graph.weighted:
         weight = 0
         if graph.edges:
             (picked,) = allocate((graph.n, graph.weight.dtype))
             launch(pick_kernel, -(-graph.n // THREADS), THREADS, graph.ptr, graph.adj, graph.weight, partner, picked)
             weight = np.add.accumulate(download(picked))[-1].item()
-    return handed(partner, graph.n, graph.library), size, weight
+    return handed(partner, graph.n, graph.library), cardinality, weight
 
 
 def kernels():

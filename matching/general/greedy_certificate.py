@@ -101,14 +101,14 @@ def weight_of(graph: GeneralGraph, partner) -> int | float:
     return total_kernel(graph.ptr, graph.adj, graph.weight, partner)
 
 
-def certify(graph: GeneralGraph, partner, size, weight, heaviest_first: bool) -> None:
+def certify(graph: GeneralGraph, partner, cardinality, weight, heaviest_first: bool) -> None:
     """All of it; raises CertificateError."""
     if not pointers_ascend(graph.ptr, len(graph.adj)):
         raise CertificateError("the graph has changed since the solve: its pointers do not ascend")
     partner = indices_field("partner", partner, graph.n)
     matched = weigh(graph, partner)
     for name, given, right in (
-        ("size", size, int(np.count_nonzero(partner >= 0)) // 2),
+        ("cardinality", cardinality, int(np.count_nonzero(partner >= 0)) // 2),
         ("weight", weight, weight_of(graph, partner)),
     ):
         kind = int | np.integer if isinstance(right, int) else float | np.floating

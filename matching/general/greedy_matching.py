@@ -39,10 +39,10 @@ class GreedyMatching:
     ----------
     partner : ndarray of int32, shape (n,)
         The partner of each vertex, -1: free.
-    size : int
+    cardinality : int
         Number of pairs.
     weight : int or float
-        Sum of the weights of their edges; `size` if the graph has none.
+        Sum of the weights of their edges; `cardinality` if the graph has none.
     device, method : str
         What ran.
     stats : dict
@@ -50,7 +50,7 @@ class GreedyMatching:
     """
 
     partner: np.ndarray
-    size: int
+    cardinality: int
     weight: int | float
     device: str
     method: str
@@ -59,7 +59,7 @@ class GreedyMatching:
 
     @property
     def pairs(self) -> np.ndarray:
-        """The pairs (lower vertex, upper vertex), lower ones ascending; shape (size, 2)."""
+        """The pairs (lower vertex, upper vertex), lower ones ascending; shape (cardinality, 2)."""
         partner = to_host(self.partner)
         lower = np.flatnonzero(partner > np.arange(len(partner)))
         return to_library(np.column_stack([lower, partner[lower]]), getattr(self._graph, "library", None))
@@ -73,10 +73,10 @@ class GreedyMatching:
         graph, partner = self._on_host()
         if self.method not in METHODS:
             raise CertificateError(f"method must be a name, which says what is to be proved; got {self.method!r}")
-        certify(graph, partner, self.size, self.weight, self.method in HEAVIEST_FIRST)
+        certify(graph, partner, self.cardinality, self.weight, self.method in HEAVIEST_FIRST)
 
     def __repr__(self) -> str:
-        counts = f"size={self.size!r}, weight={self.weight!r}, vertices={self._graph.n}"
+        counts = f"cardinality={self.cardinality!r}, weight={self.weight!r}, vertices={self._graph.n}"
         return f"GreedyMatching({counts}, method={self.method!r}, device={self.device!r})"
 
     def __copy__(self) -> "GreedyMatching":
@@ -85,7 +85,7 @@ class GreedyMatching:
     def __reduce__(self):
         """Pickles and deep copies are on the host: the memory of a GPU belongs to one process."""
         graph, partner = self._on_host()
-        return type(self), (partner, self.size, self.weight, self.device, self.method, self.stats, graph)
+        return type(self), (partner, self.cardinality, self.weight, self.device, self.method, self.stats, graph)
 
     def _on_host(self):
         """The graph and the partners."""
@@ -138,7 +138,7 @@ def greedy(
     Returns
     -------
     GreedyMatching
-        ``partner``, ``size``, ``weight``, ``pairs``, ``check()``.
+        ``partner``, ``cardinality``, ``weight``, ``pairs``, ``check()``.
 
     Raises
     ------
@@ -189,10 +189,10 @@ def greedy(
     end = time.perf_counter()
     stats["seconds"] = {**stats.get("seconds", {}), "check": start - begin, "solve": end - start}
     if there:
-        partner, size, weight = outcome(read, partner)
+        partner, cardinality, weight = outcome(read, partner)
     else:
-        size, weight = int(np.count_nonzero(partner >= 0)) // 2, weight_of(read, partner)
-    return GreedyMatching(partner, size, weight, ran_on, name, stats, read)
+        cardinality, weight = int(np.count_nonzero(partner >= 0)) // 2, weight_of(read, partner)
+    return GreedyMatching(partner, cardinality, weight, ran_on, name, stats, read)
 
 
 def choose(method: str, device: str, weighted: bool, parameters: dict):

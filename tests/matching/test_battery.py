@@ -103,7 +103,7 @@ def test_greedy(name, method):
         for pair in found.pairs.tolist():  # not by sum, which compensates for rounding from Python 3.12 on
             total += instance.weight[tuple(pair)]
         assert found.weight == total, form
-        battery.check_greedy(instance, found.partner, found.size, found.weight, in_order)
+        battery.check_greedy(instance, found.partner, found.cardinality, found.weight, in_order)
 
 
 @pytest.mark.parametrize("name", GENERAL)
@@ -113,11 +113,11 @@ def test_coarsen_and_hierarchy(name):
     for form, graph in battery.general_forms(instance).items():
         coarse = matching.coarsen(graph)
         coarse.check()
-        same_sums(coarse.graph, battery.contracted(instance, coarse.label))
+        same_sums(coarse.graph, battery.contracted(instance, coarse.labels))
         for join in (False, True):
             found = matching.hierarchy(graph, join=join)
             found.check()
-            assert found.vertices[-1] == len(parts), form
+            assert found.vertex_counts[-1] == len(parts), form
             label = found.labels()
             assert sorted(np.flatnonzero(label == k).tolist() for k in range(len(parts))) == sorted(parts)
 
@@ -237,23 +237,23 @@ def random_general(seed: int, tally) -> None:
     graph = forms[rng.choice(list(forms))]
     found = matching.greedy(graph, method=rng.choice(["auto", *GREEDY]), seed=seed)
     found.check()
-    battery.check_greedy(instance, found.partner, found.size, found.weight, found.method in HEAVIEST_FIRST)
+    battery.check_greedy(instance, found.partner, found.cardinality, found.weight, found.method in HEAVIEST_FIRST)
     tally["plain greedy checker"] += 1
     network = nx.Graph(list(instance.weight))
     assert nx.is_maximal_matching(network, {tuple(pair) for pair in found.pairs.tolist()})
     tally["networkx, maximal"] += 1
     if seed % 4 == 0:
-        assert 2 * found.size >= len(nx.max_weight_matching(network, maxcardinality=True))
+        assert 2 * found.cardinality >= len(nx.max_weight_matching(network, maxcardinality=True))
         tally["networkx, maximum"] += 1
     vertex_weight = rng.integers(1, 9, instance.n) if rng.random() < 0.5 else rng.random(instance.n) + 0.1
     coarse = matching.coarsen(graph, found, vertex_weight=vertex_weight)
     coarse.check()
-    same_sums(coarse.graph, battery.contracted(instance, coarse.label))
+    same_sums(coarse.graph, battery.contracted(instance, coarse.labels))
     tally["plain contraction"] += 1
     parts = battery.components(instance)
     levels = matching.hierarchy(graph, join=bool(rng.random() < 0.5), vertex_weight=vertex_weight)
     levels.check()
-    assert levels.vertices[-1] == len(parts)
+    assert levels.vertex_counts[-1] == len(parts)
     tally["networkx, components"] += 1
 
 

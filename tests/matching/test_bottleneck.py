@@ -34,7 +34,7 @@ def test_no_lower_gate_is_enough(tools, seed):
     largest = tools.best_cardinality(tools.pattern(graph.row, graph.col, graph.shape))
     found = matching.bottleneck(graph)
     found.check()
-    assert found.cardinality == found.wanted == largest
+    assert found.cardinality == found.required == largest
     if not largest:
         assert found.threshold == -np.inf
         return
@@ -62,7 +62,7 @@ def test_by_any_method(tools, method):
 def test_the_first_gate_is_mostly_the_answer():
     """On full random weights; there and elsewhere no more than bisection over the weights takes."""
     rng = np.random.default_rng(0)
-    gates = [matching.bottleneck(scipy.sparse.csr_array(rng.random((60, 60)))).stats["gates"] for _ in range(20)]
+    gates = [matching.bottleneck(scipy.sparse.csr_array(rng.random((60, 60)))).stats["thresholds"] for _ in range(20)]
     assert np.median(gates) <= 1
     assert max(gates) <= 12
 
@@ -105,8 +105,8 @@ def test_tampered_results_fail():
         ({"threshold": 4.5}, "threshold must be of type int"),
         ({"threshold": 6}, "an entry below the gate is not covered"),
         ({"threshold": 9}, "an entry below the gate is not covered"),
-        ({"wanted": 2}, "not covered by fewer vertices|more pairs than were wanted"),
-        ({"wanted": 4}, "and 4 were wanted"),
+        ({"required": 2}, "not covered by fewer vertices|more pairs than were wanted"),
+        ({"required": 4}, "and 4 were wanted"),
         ({"_cover": tuple(np.ones(3, bool) for _ in range(2))}, "not covered by fewer vertices"),
         ({"_largest": tuple(np.zeros(3, bool) for _ in range(2))}, "more pairs than were wanted may exist"),
     ]:

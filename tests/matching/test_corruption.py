@@ -153,7 +153,7 @@ def of_levels(levels, other):
     changes = {"reversed": levels[::-1], "shorter": levels[:-1], "none": (), "list": list(levels), "None": None}
     changes |= {"other problem's": other, "twice": levels * 2, "words": ("a",) * len(levels)}
     for k, level in enumerate(levels):
-        for field in ("graph", "label", "vertex_weight"):
+        for field in ("graph", "labels", "vertex_weight"):
             for name, value in changes_of(getattr(level, field), getattr(other[0], field)).items():
                 one = dataclasses.replace(level, **{field: value})
                 changes[f"level {k}, {field} {name}"] = (*levels[:k], one, *levels[k + 1 :])
@@ -207,13 +207,13 @@ def right(name, found) -> bool:
     """Whether a changed result is right all the same, by the plain checkers: another solution of equal cost."""
     if name.startswith("Bottleneck"):
         graph = FLOATS if "floats" in name else WEIGHTED
-        if type(found.wanted) is not int or not 1 <= found.wanted <= battery.kuhn(*PAIRS):
+        if type(found.required) is not int or not 1 <= found.required <= battery.kuhn(*PAIRS):
             return False
-        if "some" not in name and found.wanted != battery.kuhn(*PAIRS):
+        if "some" not in name and found.required != battery.kuhn(*PAIRS):
             return False
         if type(found.threshold) is not type(graph.data[0].item()):
             return False
-        if found.threshold != battery.least_threshold(graph, found.wanted):
+        if found.threshold != battery.least_threshold(graph, found.required):
             return False
         coo = graph.tocoo()
         edges = [(r, c) for r, c, x in zip(coo.row, coo.col, coo.data, strict=True) if x <= found.threshold]
@@ -222,7 +222,7 @@ def right(name, found) -> bool:
         weight = {e: x / 7 for e, x in GENERAL.weight.items()} if "floats" in name else GENERAL.weight
         try:
             battery.check_greedy(
-                battery.General(GENERAL.n, weight), found.partner, found.size, found.weight, "floats" not in name
+                battery.General(GENERAL.n, weight), found.partner, found.cardinality, found.weight, "floats" not in name
             )
         except (AssertionError, TypeError, IndexError):
             return False
@@ -268,10 +268,10 @@ def test_changed_fields_are_refused(name):
 
 FIELDS = {
     "Matching": {"row_match", "col_match", "cardinality"},
-    "Bottleneck": {"threshold", "matching", "wanted"},
-    "GreedyMatching": {"partner", "size", "weight"},
-    "CoarseGraph": {"graph", "label", "vertex_weight"},
-    "Hierarchy": {"levels", "vertices"},
+    "Bottleneck": {"threshold", "matching", "required"},
+    "GreedyMatching": {"partner", "cardinality", "weight"},
+    "CoarseGraph": {"graph", "labels", "vertex_weight"},
+    "Hierarchy": {"levels", "vertex_counts"},
 }
 
 

@@ -150,4 +150,4 @@ def test_graphs_beyond_the_limits_are_refused(monkeypatch, method):
         with pytest.raises(ValueError, match="5 vertices, more than the 4 that 'parallel' accepts on CUDA; use"):
             matching.greedy(graph, method=method, device="cuda")
         monkeypatch.setattr(limits, "LISTED", 5)
-    assert matching.greedy(graph, method=method, device="cuda").size == 2
+    assert matching.greedy(graph, method=method, device="cuda").cardinality == 2

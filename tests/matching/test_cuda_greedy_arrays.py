@@ -48,7 +48,7 @@ def agree(graph, matrix, **how):
     expected = matching.greedy(matrix, method=found.method, **{k: v for k, v in how.items() if k != "method"})
     assert found.device == "cuda"
     assert (found.partner.copy_to_host() == expected.partner).all()
-    assert (found.size, found.weight) == (expected.size, expected.weight)
+    assert (found.cardinality, found.weight) == (expected.cardinality, expected.weight)
     assert type(found.weight) is type(expected.weight)
     assert (found.pairs.copy_to_host() == expected.pairs).all()
     return found
@@ -151,7 +151,7 @@ def test_results_travel_to_the_host(where):
     assert copied.partner is found.partner
     assert "\n" not in repr(found)
     wrong = found.partner.copy_to_host() + 1
-    for changes in ({"partner": there(wrong)}, {"partner": [0]}, {"size": 99}, {"weight": -1.0}):
+    for changes in ({"partner": there(wrong)}, {"partner": [0]}, {"cardinality": 99}, {"weight": -1.0}):
         with pytest.raises(matching.CertificateError):
             dataclasses.replace(found, **changes).check()
     with pytest.raises(TypeError, match="graph lies on the GPU"):

@@ -193,8 +193,8 @@ def test_weights_of_vertices_up_to_the_limit():
 def test_light_vertices_do_not_stop_a_hierarchy():
     """The expansion of an edge between them is beyond floats, unless all are scaled."""
     path = sp.diags_array([[1e300] * 5, [1e300] * 5], offsets=[-1, 1], format="csr")
-    assert matching.hierarchy(path, vertex_weight=[1e-300] * 6).vertices[-1] == 1
-    assert matching.hierarchy(path, vertex_weight=[5e-324, 1e300] * 3).vertices[-1] == 1
+    assert matching.hierarchy(path, vertex_weight=[1e-300] * 6).vertex_counts[-1] == 1
+    assert matching.hierarchy(path, vertex_weight=[5e-324, 1e300] * 3).vertex_counts[-1] == 1
 
 
 def test_narrow_integers_add_up_exactly():
@@ -207,7 +207,7 @@ def test_narrow_integers_add_up_exactly():
         found = matching.greedy(graph)
         found.check()
         assert found.weight == total
-        assert matching.hierarchy(graph).vertices == (2, 1)
+        assert matching.hierarchy(graph).vertex_counts == (2, 1)
 
 
 def test_levels_of_a_hierarchy():

@@ -27,7 +27,7 @@ def test_random_graphs_are_matched_maximally(method, kind):
         assert isinstance(found, GreedyMatching)
         assert nx.is_maximal_matching(nx.from_scipy_sparse_array(graph), {tuple(pair) for pair in found.pairs.tolist()})
         assert found.weight == pytest.approx(sum(graph[v, w] for v, w in found.pairs), rel=1e-12)
-        assert found.size == len(found.pairs)
+        assert found.cardinality == len(found.pairs)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -46,7 +46,7 @@ def test_heaviest_first_is_half_of_the_best(kind):
         largest = len(nx.max_weight_matching(network, maxcardinality=True))
         for method in METHODS:
             found = greedy(graph, method=method)
-            assert 2 * found.size >= largest
+            assert 2 * found.cardinality >= largest
             if method in ("sorted", "locally_dominant"):
                 assert 2 * found.weight >= best * (1 - 1e-12)
 
@@ -95,7 +95,7 @@ def test_long_rising_path_takes_linear_time():
     n = 200_000
     found = greedy(path(np.arange(1, n)))
     found.check()
-    assert found.size == n // 2
+    assert found.cardinality == n // 2
     assert found.stats["edges"] < 20 * n
 
 
@@ -222,7 +222,7 @@ def test_parallel_is_the_algorithm_of_the_paper(select):
         expected, rounds = parallel_of_the_paper(graph, seed, select == "heaviest")
         assert found.partner.tolist() == expected
         assert found.stats["rounds"] == rounds
-        assert sum(found.stats["matched"]) == 2 * found.size
+        assert sum(found.stats["matched"]) == 2 * found.cardinality
 
 
 def test_parallel_is_maximal_whatever_its_parameters():
@@ -244,7 +244,7 @@ def test_relations():
 
 
 def wrong(found, **changes):
-    fields = {name: getattr(found, name) for name in ("partner", "size", "weight", "device", "method", "stats")}
+    fields = {name: getattr(found, name) for name in ("partner", "cardinality", "weight", "device", "method", "stats")}
     return GreedyMatching(**{**fields, **changes}, _graph=found._graph)
 
 
@@ -252,7 +252,7 @@ def test_check_finds_what_is_wrong():
     graph = path([5, 6, 5])
     found = greedy(graph, method="sorted")
     for partner, message in (
-        ([-1, -1, -1, -1], "size is 1"),
+        ([-1, -1, -1, -1], "cardinality is 1"),
         ([1, -1, -1, -1], "not matched to it"),
         ([2, -1, 0, -1], "no edge joins them"),
         ([9, -1, -1, -1], "not matched to it"),
@@ -262,8 +262,8 @@ def test_check_finds_what_is_wrong():
     with pytest.raises(CertificateError, match="weight is 7"):
         wrong(found, weight=7).check()
     with pytest.raises(CertificateError, match="two free vertices"):
-        wrong(found, partner=np.full(4, -1, np.int32), size=0, weight=0).check()
-    best = {"partner": np.array([1, 0, 3, 2], np.int32), "size": 2, "weight": 10}
+        wrong(found, partner=np.full(4, -1, np.int32), cardinality=0, weight=0).check()
+    best = {"partner": np.array([1, 0, 3, 2], np.int32), "cardinality": 2, "weight": 10}
     with pytest.raises(CertificateError, match="edge .* is heavier"):
         wrong(found, **best).check()
     wrong(found, **best, method="random").check()

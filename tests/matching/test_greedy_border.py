@@ -27,7 +27,7 @@ def test_graphs_in_every_form_give_the_same():
     triple = (graph.indptr, graph.indices, graph.shape)
     assert greedy(triple, graph.data).weight == expected.weight
     assert greedy(triple, list(graph.data)).weight == expected.weight
-    assert greedy(triple).weight == greedy(triple).size
+    assert greedy(triple).weight == greedy(triple).cardinality
     assert greedy(graph.astype(bool)).method == "random"
     assert greedy(graph != 0, method="sorted").partner.tolist() == greedy(triple, method="sorted").partner.tolist()
 
@@ -41,7 +41,7 @@ def test_rows_out_of_order_and_duplicates_are_put_right():
     assert (found.weight, found.partner.tolist()) == (5, [2, -1, 0])
     np.testing.assert_array_equal(twice.indices, before[0])
     np.testing.assert_array_equal(twice.data, before[1])
-    assert greedy((ptr, adj, (3, 3)), method="sorted").size == 1
+    assert greedy((ptr, adj, (3, 3)), method="sorted").cardinality == 1
 
 
 def test_border():
@@ -100,7 +100,7 @@ def test_both_ways_of_comparing_ends_agree():
         with pytest.raises(ValueError, match="have different weights"):
             check_graph(graph)
     zeros = scipy.sparse.csr_array((np.array([0.0, -0.0]), ([0, 1], [1, 0])), shape=(2, 2))
-    assert greedy(zeros, method="sorted").size == 1
+    assert greedy(zeros, method="sorted").cardinality == 1
 
 
 def test_survey_sees_all_wherever_it_stands():
@@ -143,7 +143,7 @@ def test_zeros_of_either_sign_are_zeros():
         for method in METHODS:
             found = greedy(graph, method=method)
             found.check()
-            assert found.size == 1
+            assert found.cardinality == 1
         assert greedy(graph).partner.tolist() == greedy(graph, method="sorted").partner.tolist()
 
 
