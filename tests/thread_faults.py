@@ -52,8 +52,8 @@ def uniform(n, degree):
 
 def solvers() -> dict:
     """Name -> a call whose value is always the same; sizes from which on threads are used are set down."""
-    portfolio.SMALL = portfolio.THREADED = general_graph.SMALLEST = 1
-    parallel.SMALLEST = locally_dominant.SMALLEST = 100
+    portfolio.SMALL = portfolio.THREADED = general_graph.PARALLEL_MIN_ENTRIES = 1
+    parallel.PARALLEL_MIN_VERTICES = locally_dominant.PARALLEL_MIN_VERTICES = 100
     trees.STRIP = 500
     lists.PARALLEL_FROM = prices.PARALLEL_FROM = 1000
 

@@ -41,7 +41,7 @@ DISORDERED, OUTSIDE, DESCENTS, EDGES = range(4)  # in found
 
 
 @cuda_kernel
-def read_kernel(ptr, ptr_start, ptr_step, adj, adj_start, adj_step, number, cols, copied, own_ptr, own_adj, found):
+def read_kernel(ptr, ptr_start, ptr_step, adj, adj_start, adj_step, number, cols, to_copy, own_ptr, own_adj, found):
     """Counts what is wrong; writes own_ptr (copied & 1) and own_adj (copied & 2)."""
     rows = own_ptr.size - 1
     thread = int64(cuda.grid(1))
@@ -50,27 +50,27 @@ def read_kernel(ptr, ptr_start, ptr_step, adj, adj_start, adj_step, number, cols
     disordered, outside, descents = int64(0), int64(0), int64(0)
     r = thread
     while r <= rows:
-        here = int64(ptr[ptr_start + r * ptr_step])
+        pointer = int64(ptr[ptr_start + r * ptr_step])
         following = int64(ptr[ptr_start + (r + 1) * ptr_step]) if r < rows else number
-        if following < here or (r == 0 and here != 0):
+        if following < pointer or (r == 0 and pointer != 0):
             disordered += 1
         # The step into a row's first entry may descend.
-        elif r < rows and 0 < here < following <= edges:
-            first = adj_start + here * adj_step
+        elif r < rows and 0 < pointer < following <= edges:
+            first = adj_start + pointer * adj_step
             if int64(adj[first]) <= int64(adj[first - adj_step]):
                 descents -= 1
-        if copied & 1:
-            own_ptr[r] = here
+        if to_copy & 1:
+            own_ptr[r] = pointer
         r += threads
     k = thread
     while k < edges:
-        place = adj_start + k * adj_step
-        c = int64(adj[place])
+        position = adj_start + k * adj_step
+        c = int64(adj[position])
         if c < 0 or c >= cols:
             outside += 1
-        if k > 0 and c <= int64(adj[place - adj_step]):
+        if k > 0 and c <= int64(adj[position - adj_step]):
             descents += 1
-        if copied & 2:
+        if to_copy & 2:
             own_adj[k] = int32(c)
         k += threads
     add_up(found, int32(DISORDERED), disordered)
@@ -87,7 +87,7 @@ def device_graph(graph) -> DeviceBipartiteGraph:
     """
     if isinstance(graph, DeviceBipartiteGraph):
         return graph
-    refuse_without_gpu()
+    require_gpu()
     by_col = False
     if isinstance(graph, tuple):
         if len(graph) != 3:
@@ -113,7 +113,7 @@ def device_graph(graph) -> DeviceBipartiteGraph:
         return DeviceBipartiteGraph(rows, cols, side[1].size, lists, indices.library)
 
 
-def refuse_without_gpu() -> None:
+def require_gpu() -> None:
     """A TypeError where numba has no GPU."""
     if not cuda_is_available():
         raise TypeError(
@@ -132,7 +132,7 @@ def integers(name: str, value) -> DeviceArray:
     return array if array.dtype in (np.int32, np.int64) else wrap_device_array(name, widened(value, np.dtype(np.int64)))
 
 
-def flat(array: DeviceArray, dtype) -> tuple:
+def contiguous_or_new(array: DeviceArray, dtype) -> tuple:
     """(array in one piece of this dtype, whether it must be filled): the caller's own if it is so, else a new one."""
     if array.size and array.dtype == dtype and array.strides == (1,):
         return array.data[array.start : array.start + array.size], False
@@ -144,7 +144,10 @@ def read_lists(indptr: DeviceArray, indices: DeviceArray, rows: int, cols: int) 
     if indptr.size != rows + 1:
         raise ValueError(f"indptr must have {rows + 1} entries, one for each row and the end, got {indptr.size}")
     number = indices.size
-    (ptr, new_ptr), (adj, new_adj) = flat(indptr, np.dtype(np.int64)), flat(indices, np.dtype(np.int32))
+    (ptr, new_ptr), (adj, new_adj) = (
+        contiguous_or_new(indptr, np.dtype(np.int64)),
+        contiguous_or_new(indices, np.dtype(np.int32)),
+    )
     given = indices if number else DeviceArray(adj, 0, (1,), (0,), np.dtype(np.int32), indices.library)
     found = upload(np.zeros(4, np.int64))
     blocks = max(1, min(BLOCKS, -(-max(rows + 1, number) // THREADS)))

@@ -27,130 +27,141 @@ than there is: it is for who needs a forest, and not the least number of levels.
 from numba import int32, int64
 
 from gridcut.device.cuda import SIMULATED, cuda, device_function
-from matching.core.grid_cuda import next_turn
+from matching.core.grid_cuda import next_grid_slot
 
-TOGETHER, EACH, ALONE = range(3)
+ALL_BLOCKS, PER_BLOCK, ONE_BLOCK = range(3)
 # In state.  PUSHED: three, by turns; GROWN likewise: all pushes of EACH, also those that were worked off since.
 # HEAD and TAIL: where one block alone has left off.
-PUSHED, GROWN, HEAD, TAIL, STATES = 0, 3, 6, 7, 8
+PUSHED, ALL_PUSHED, HEAD, TAIL, STATE_SIZE = 0, 3, 6, 7, 8
 
-NARROW = 4 if SIMULATED else 512  # frontier up to which one block goes on alone
-NEAR = 8 if SIMULATED else 1024  # frontier up to which it goes on once it has begun
-SHARE = 8 if SIMULATED else 512  # of the frontier that a block gets, up to which each goes on by itself; at most NEAR
-BUFFER = 2 * NEAR if SIMULATED else 4 * NEAR  # room in `near`, at least for two frontiers
-ENDLESS = int64(2**62)  # levels, for who does not count them
+NARROW_FRONTIER = 4 if SIMULATED else 512  # frontier up to which one block goes on alone
+SHARED_CAPACITY = 8 if SIMULATED else 1024  # frontier up to which it goes on once it has begun
+MAX_BLOCK_SHARE = (
+    8 if SIMULATED else 512
+)  # of the frontier that a block gets, up to which each goes on by itself; at most NEAR
+SHARED_SIZE = 2 * SHARED_CAPACITY if SIMULATED else 4 * SHARED_CAPACITY  # room in `near`, at least for two frontiers
+UNLIMITED_LEVELS = int64(2**62)  # levels, for who does not count them
 # In place: pushes of a level of this block (three, by turns), of all blocks together; room taken in the queue.
-COLLECTED, ROOM, PLACES = 3, 4, 5
+COLLECTED, RESERVED, BLOCK_COUNTS_SIZE = 3, 4, 5
 
 
 @device_function
-def together(near, place, turn, tail):
+def all_blocks_out(shared_frontier, block_counts, grid_slot, tail):
     """`out` of a level of all blocks."""
-    return near, place, int32(TOGETHER), turn, int32(0), int32(0), tail
+    return shared_frontier, block_counts, int32(ALL_BLOCKS), grid_slot, int32(0), int32(0), tail
 
 
 @device_function
-def next_counts(state, turn, thread):
+def next_level_slot(state, grid_slot, thread):
     """The turn after this one, for levels that may be of EACH; its counts are cleared."""
-    next_turn(state, int32(GROWN), turn, thread)
-    return next_turn(state, int32(PUSHED), turn, thread)
+    next_grid_slot(state, int32(ALL_PUSHED), grid_slot, thread)
+    return next_grid_slot(state, int32(PUSHED), grid_slot, thread)
 
 
 @device_function
 def push(queue, state, out, x):
     """Put x into the next frontier."""
-    near, place, way, turn, lap, half, tail = out
-    if way == TOGETHER:
-        i = cuda.atomic.add(place, int32(COLLECTED), int32(1))
-        if i < BUFFER:
-            near[i] = x
+    shared_frontier, block_counts, mode, grid_slot, slot, half, tail = out
+    if mode == ALL_BLOCKS:
+        i = cuda.atomic.add(block_counts, int32(COLLECTED), int32(1))
+        if i < SHARED_SIZE:
+            shared_frontier[i] = x
             return
     else:
-        i = cuda.atomic.add(place, lap, int32(1))
-        if i < NEAR:
-            near[half + i] = x
-        if way == ALONE:
+        i = cuda.atomic.add(block_counts, slot, int32(1))
+        if i < SHARED_CAPACITY:
+            shared_frontier[half + i] = x
+        if mode == ONE_BLOCK:
             queue[tail + i] = x
             return
-        if i < NEAR:
+        if i < SHARED_CAPACITY:
             return
-    queue[tail + cuda.atomic.add(state, int32(PUSHED + turn), int32(1))] = x
+    queue[tail + cuda.atomic.add(state, int32(PUSHED + grid_slot), int32(1))] = x
 
 
 @device_function
-def fetch(queue, near, place, first, number):
+def load_share(queue, shared_frontier, block_counts, first, count):
     """Begin the levels of a block by itself with queue[first : first + number]; all its threads take part."""
     i = int32(cuda.threadIdx.x)
     if i < COLLECTED:
-        place[i] = 0
-    while i < number:
-        near[i] = queue[first + i]
+        block_counts[i] = 0
+    while i < count:
+        shared_frontier[i] = queue[first + i]
         i = int32(i + cuda.blockDim.x)
     cuda.syncthreads()
 
 
 @device_function
-def deliver(queue, near, place, state, turn, tail, first, number):
+def append_to_queue(queue, shared_frontier, block_counts, state, grid_slot, tail, first, count):
     """Bring near[first : first + number] into the queue; all threads of the block take part, with the same numbers."""
     me = int32(cuda.threadIdx.x)
-    if me == 0 and number > 0:
-        place[ROOM] = cuda.atomic.add(state, int32(PUSHED + turn), number)
+    if me == 0 and count > 0:
+        block_counts[RESERVED] = cuda.atomic.add(state, int32(PUSHED + grid_slot), count)
     cuda.syncthreads()
-    if number > 0:
-        start = int32(tail + place[ROOM])
+    if count > 0:
+        start = int32(tail + block_counts[RESERVED])
         i = me
-        while i < number:
-            queue[start + i] = near[first + i]
+        while i < count:
+            queue[start + i] = shared_frontier[first + i]
             i = int32(i + cuda.blockDim.x)
 
 
 @device_function
-def flush(queue, near, place, state, turn, tail):
+def flush(queue, shared_frontier, block_counts, state, grid_slot, tail):
     """Bring what this block has pushed TOGETHER with others into the queue; all its threads take part."""
     cuda.syncthreads()
-    deliver(queue, near, place, state, turn, tail, int32(0), min(place[COLLECTED], int32(BUFFER)))
+    append_to_queue(
+        queue,
+        shared_frontier,
+        block_counts,
+        state,
+        grid_slot,
+        tail,
+        int32(0),
+        min(block_counts[COLLECTED], int32(SHARED_SIZE)),
+    )
     if cuda.threadIdx.x == 0:
-        place[COLLECTED] = 0
+        block_counts[COLLECTED] = 0
 
 
-def narrow_levels_of(level):
+def make_narrow_levels(level):
     """A function for one block, which works off levels as long as they are narrow.
 
     level   a device function: level(graph, work, out, head, thread, threads) -> edges looked at
     """
 
     @device_function
-    def narrow_levels(graph, work, queue, near, place, head, tail, most):
+    def narrow_levels(graph, work, queue, shared_frontier, block_counts, head, tail, max_levels):
         """At most `most` levels: (head, tail, levels, edges).  All threads of the block take part."""
         me = int32(cuda.threadIdx.x)
         threads = int32(cuda.blockDim.x)
-        fetch(queue, near, place, head, int32(tail - head))
-        lap = int32(0)
-        half = int32(NEAR)
+        load_share(queue, shared_frontier, block_counts, head, int32(tail - head))
+        slot = int32(0)
+        half = int32(SHARED_CAPACITY)
         levels = int64(0)
         edges = int64(0)
-        while head < tail <= head + NEAR and levels < most:
-            following = int32(lap + 1) if lap < 2 else int32(0)
+        while head < tail <= head + SHARED_CAPACITY and levels < max_levels:
+            following = int32(slot + 1) if slot < 2 else int32(0)
             if me == 0:
-                place[following] = 0
-            out = (near, place, int32(ALONE), int32(0), lap, half, tail)
+                block_counts[following] = 0
+            out = (shared_frontier, block_counts, int32(ONE_BLOCK), int32(0), slot, half, tail)
             edges += level(graph, work, out, head, me, threads)
             cuda.syncthreads()
             head = tail
-            tail = int32(tail + place[lap])
-            half = int32(NEAR - half)
-            lap = following
+            tail = int32(tail + block_counts[slot])
+            half = int32(SHARED_CAPACITY - half)
+            slot = following
             levels += 1
         return head, tail, levels, edges
 
     return narrow_levels
 
 
-def own_levels_of(level):
+def make_block_levels(level):
     """A function for each block of a grid, which works off levels from its share of the frontier; `level` as above."""
 
     @device_function
-    def block_levels(graph, work, queue, near, place, state, turn, head, tail, most):
+    def block_levels(graph, work, queue, shared_frontier, block_counts, state, grid_slot, head, tail, max_levels):
         """At most `most` levels: (levels, edges).  The share of a block is SHARE vertices at most.
 
         The frontier left over is in the queue behind `tail` after the next barrier of the grid, its length in
@@ -160,28 +171,30 @@ def own_levels_of(level):
         threads = int32(cuda.blockDim.x)
         share = int32((tail - head + cuda.gridDim.x - 1) // cuda.gridDim.x)
         first = int32(head + cuda.blockIdx.x * share)
-        number = max(int32(0), min(share, int32(tail - first)))
-        fetch(queue, near, place, first, number)
-        lap = int32(0)
-        half = int32(NEAR)
-        grown = int32(0)
+        count = max(int32(0), min(share, int32(tail - first)))
+        load_share(queue, shared_frontier, block_counts, first, count)
+        slot = int32(0)
+        half = int32(SHARED_CAPACITY)
+        pushed = int32(0)
         levels = int64(0)
         edges = int64(0)
-        while 0 < number <= SHARE and levels < most:
-            following = int32(lap + 1) if lap < 2 else int32(0)
+        while 0 < count <= MAX_BLOCK_SHARE and levels < max_levels:
+            following = int32(slot + 1) if slot < 2 else int32(0)
             if me == 0:
-                place[following] = 0
-            out = (near, place, int32(EACH), turn, lap, half, tail)
-            edges += level(graph, work, out, int32(tail - number), me, threads)
+                block_counts[following] = 0
+            out = (shared_frontier, block_counts, int32(PER_BLOCK), grid_slot, slot, half, tail)
+            edges += level(graph, work, out, int32(tail - count), me, threads)
             cuda.syncthreads()
-            grown = int32(grown + place[lap])
-            number = min(place[lap], int32(NEAR))
-            half = int32(NEAR - half)
-            lap = following
+            pushed = int32(pushed + block_counts[slot])
+            count = min(block_counts[slot], int32(SHARED_CAPACITY))
+            half = int32(SHARED_CAPACITY - half)
+            slot = following
             levels += 1
-        if me == 0 and grown > 0:
-            cuda.atomic.add(state, int32(GROWN + turn), grown)
-        deliver(queue, near, place, state, turn, tail, int32(NEAR - half), number)
+        if me == 0 and pushed > 0:
+            cuda.atomic.add(state, int32(ALL_PUSHED + grid_slot), pushed)
+        append_to_queue(
+            queue, shared_frontier, block_counts, state, grid_slot, tail, int32(SHARED_CAPACITY - half), count
+        )
         return levels, edges
 
     return block_levels

@@ -23,13 +23,13 @@ from numba import int32, int64
 
 from gridcut.device.arrays import allocate, download
 from gridcut.device.cuda import cuda, cuda_kernel, device_function, grid_sync
-from matching.core.grid_cuda import MAX_BLOCKS, SUMMED, places, run_kernel
+from matching.core.grid_cuda import MAX_BLOCKS, SCAN_THREADS, exclusive_scan, run_kernel
 
-LOWER = 0xFFFFFFFF  # the half of a key that holds the index
+INDEX_MASK = 0xFFFFFFFF  # the half of a key that holds the index
 
 
 @device_function
-def exchange(key, i, j):
+def compare_exchange(key, i, j):
     """The smaller to place i, the larger to place j, if there is one."""
     if j < key.size and key[i] > key[j]:
         key[i], key[j] = key[j], key[i]
@@ -59,7 +59,7 @@ def order_kernel(ptr, adj, key, own_ptr, own_adj, block_sums, total):
         while t < edges:
             within = t & (2 * size - 1)
             if within < size:
-                exchange(key, t, t - within + 2 * size - 1 - within)
+                compare_exchange(key, t, t - within + 2 * size - 1 - within)
             t += threads
         grid_sync()
         distance = size >> 1
@@ -67,38 +67,38 @@ def order_kernel(ptr, adj, key, own_ptr, own_adj, block_sums, total):
             t = thread
             while t < edges:
                 if t & distance == 0:
-                    exchange(key, t, t + distance)
+                    compare_exchange(key, t, t + distance)
                 t += threads
             grid_sync()
             distance >>= 1
         size *= 2
 
-    share = (edges + threads - 1) // threads
-    first = min(thread * share, edges)
-    last = min(first + share, edges)
+    per_thread = (edges + threads - 1) // threads
+    first = min(thread * per_thread, edges)
+    last = min(first + per_thread, edges)
     count = int64(0)
     k = first
     while k < last:
         if k == 0 or key[k] != key[k - 1]:
             count += 1
         k += 1
-    place, everything = places(count, block_sums)
+    position, total_kept = exclusive_scan(count, block_sums)
     k = first
     while k < last:
         if k == 0 or key[k] != key[k - 1]:
             r = key[k - 1] >> 32 if k > 0 else int64(-1)
             while r < key[k] >> 32:
                 r += 1
-                own_ptr[r] = place
-            own_adj[place] = int32(key[k] & LOWER)
-            place += 1
+                own_ptr[r] = position
+            own_adj[position] = int32(key[k] & INDEX_MASK)
+            position += 1
         k += 1
     if first < last == edges:
         r = key[edges - 1] >> 32
         while r < rows:
             r += 1
-            own_ptr[r] = everything
-        total[0] = everything
+            own_ptr[r] = total_kept
+        total[0] = total_kept
 
 
 def in_order(ptr, adj) -> tuple:
@@ -107,7 +107,7 @@ def in_order(ptr, adj) -> tuple:
     key, own_ptr, own_adj, block_sums, total = allocate(
         (edges, np.int64), (rows + 1, np.int64), (edges, np.int32), (MAX_BLOCKS, np.int64), (1, np.int64)
     )
-    run_kernel(order_kernel, (ptr, adj, key, own_ptr, own_adj, block_sums, total), SUMMED, edges)
+    run_kernel(order_kernel, (ptr, adj, key, own_ptr, own_adj, block_sums, total), SCAN_THREADS, edges)
     return own_ptr, own_adj[: int(download(total)[0])]
 
 

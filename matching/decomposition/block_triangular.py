@@ -13,9 +13,9 @@ from matching.decomposition.fine_blocks import (
     SQUARE,
     VERTICAL,
     connected_blocks,
+    fill_permutations,
     index_type,
-    place,
-    reach,
+    label_reachable,
     strong_blocks,
 )
 from matching.solving import maximum
@@ -129,25 +129,25 @@ def decompose(graph: BipartiteGraph, found: Matching) -> BlockTriangular:
     row_part, col_part = np.full(n, SQUARE, np.int8), np.full(m, SQUARE, np.int8)
     rows, cols = (graph.row_ptr, graph.row_adj), (graph.col_ptr, graph.col_adj)
     if not (
-        reach(*rows, row_match, col_match, row_part, col_part, np.int8(VERTICAL))
-        and reach(*cols, col_match, row_match, col_part, row_part, np.int8(HORIZONTAL))
+        label_reachable(*rows, row_match, col_match, row_part, col_part, np.int8(VERTICAL))
+        and label_reachable(*cols, col_match, row_match, col_part, row_part, np.int8(HORIZONTAL))
     ):
         raise CertificateError("the matching is not maximum")
 
-    number = index_type(n + m)
-    row_block, col_block = np.full(n, -1, number), np.full(m, -1, number)
-    wide = connected_blocks(graph, row_part, col_part, HORIZONTAL, 0, row_block, col_block)
+    dtype = index_type(n + m)
+    row_block, col_block = np.full(n, -1, dtype), np.full(m, -1, dtype)
+    n_horizontal = connected_blocks(graph, row_part, col_part, HORIZONTAL, 0, row_block, col_block)
     square_block = np.full(n, -1, np.int32)
-    square = strong_blocks(graph, row_part, col_part, row_match, col_match, square_block)
-    inside = row_part == SQUARE
-    row_block[inside] = wide + square - 1 - square_block[inside]
-    col_block[row_match[inside]] = row_block[inside]
-    blocks = connected_blocks(graph, row_part, col_part, VERTICAL, wide + square, row_block, col_block)
+    n_square = strong_blocks(graph, row_part, col_part, row_match, col_match, square_block)
+    is_square = row_part == SQUARE
+    row_block[is_square] = n_horizontal + n_square - 1 - square_block[is_square]
+    col_block[row_match[is_square]] = row_block[is_square]
+    n_blocks = connected_blocks(graph, row_part, col_part, VERTICAL, n_horizontal + n_square, row_block, col_block)
 
-    row_start, col_start = np.zeros(blocks + 1, np.int64), np.zeros(blocks + 1, np.int64)
-    np.cumsum(np.bincount(row_block, minlength=blocks), out=row_start[1:])
-    np.cumsum(np.bincount(col_block, minlength=blocks), out=col_start[1:])
+    row_start, col_start = np.zeros(n_blocks + 1, np.int64), np.zeros(n_blocks + 1, np.int64)
+    np.cumsum(np.bincount(row_block, minlength=n_blocks), out=row_start[1:])
+    np.cumsum(np.bincount(col_block, minlength=n_blocks), out=col_start[1:])
     row_perm, col_perm = np.empty(n, np.int32), np.empty(m, np.int32)
-    place(row_match, col_match, row_block, col_block, row_start, col_start, row_perm, col_perm)
-    parts = (wide, square, blocks - wide - square)
+    fill_permutations(row_match, col_match, row_block, col_block, row_start, col_start, row_perm, col_perm)
+    parts = (n_horizontal, n_square, n_blocks - n_horizontal - n_square)
     return BlockTriangular(row_perm, col_perm, row_start, col_start, parts, row_part, col_part, found, graph)

@@ -16,7 +16,7 @@ from matching.core.matching import Matching
 from matching.core.sparse import stored_entries
 
 
-def certify(graph, threshold, matching, wanted, cover, largest) -> None:
+def certify(graph, threshold, matching, required, cover, largest) -> None:
     """All of it; raises CertificateError."""
     try:
         row, col, value = stored_entries(graph)
@@ -24,34 +24,34 @@ def certify(graph, threshold, matching, wanted, cover, largest) -> None:
         raise CertificateError(f"the graph has changed since the solve: {error}") from None
     if not isinstance(matching, Matching):
         raise CertificateError(f"matching must be a Matching, got {type(matching).__name__}")
-    if type(wanted) is not int or wanted < 0:
-        raise CertificateError(f"wanted must be an integer from 0, got {wanted!r}")
-    _check_threshold(threshold, value, wanted)
-    passing = value <= threshold
+    if type(required) is not int or required < 0:
+        raise CertificateError(f"wanted must be an integer from 0, got {required!r}")
+    _check_threshold(threshold, value, required)
+    passes = value <= threshold
     if np.isnan(value).any():
         raise CertificateError("the graph has changed since the solve: it holds NaN")
-    pairs = certificate.certify(_pattern(graph, row, col, passing), *matching._on_host()[1:])
+    pairs = certificate.certify(_pattern(graph, row, col, passes), *matching._on_host()[1:])
     certificate.certify_cardinality(matching.cardinality, pairs)
-    if pairs < wanted:
-        raise CertificateError(f"{pairs} pairs pass the gate, and {wanted} were wanted")
+    if pairs < required:
+        raise CertificateError(f"{pairs} pairs pass the gate, and {required} were wanted")
     for sides in (cover, largest or cover):
         if tuple(map(len, sides)) != tuple(graph.shape):
             raise CertificateError(f"the graph has changed since the solve: its shape is {graph.shape}")
-    below = value < threshold
-    if wanted and _size(cover) >= wanted:
+    is_below = value < threshold
+    if required and _size(cover) >= required:
         raise CertificateError("the entries below the gate are not covered by fewer vertices than pairs are wanted")
-    if _uncovered(cover, row[below], col[below]):
+    if _uncovered(cover, row[is_below], col[is_below]):
         raise CertificateError("an entry below the gate is not covered")
-    if largest is not None and (_size(largest) != wanted or _uncovered(largest, row, col)):
+    if largest is not None and (_size(largest) != required or _uncovered(largest, row, col)):
         raise CertificateError("more pairs than were wanted may exist")
 
 
-def _check_threshold(threshold, value, wanted: int) -> None:
+def _check_threshold(threshold, value, required: int) -> None:
     """A number as the weights are; -inf where nothing is wanted, as in a graph without entries."""
-    kind = type(value.dtype.type(0).item()) if wanted else float
+    kind = type(value.dtype.type(0).item()) if required else float
     if type(threshold) is not kind:
         raise CertificateError(f"threshold must be of type {kind.__name__}, got {type(threshold).__name__}")
-    if not wanted and threshold != -np.inf:
+    if not required and threshold != -np.inf:
         raise CertificateError(f"threshold is {threshold}, but without pairs wanted it is -inf")
 
 

@@ -48,9 +48,9 @@ class Edges(NamedTuple):
     rank: np.ndarray
     levels: np.ndarray
 
-    def up_to(self, gate: int):
+    def up_to(self, threshold: int):
         """The graph of the edges of rank `gate` and less, in compressed rows."""
-        kept = self.rank <= gate
+        kept = self.rank <= threshold
         ptr = np.zeros(self.shape[0] + 1, np.int64)
         np.cumsum(np.bincount(self.row[kept], minlength=self.shape[0]), out=ptr[1:])
         return ptr, self.col[kept], self.shape
@@ -58,9 +58,9 @@ class Edges(NamedTuple):
     def ranks_of(self, row_match) -> np.ndarray:
         """The rank of each row's pair; as many as there are levels where it has none."""
         rows = np.flatnonzero(row_match >= 0)
-        wanted = rows * self.shape[1] + row_match[rows]
+        keys = rows * self.shape[1] + row_match[rows]
         ranks = np.full(self.shape[0], len(self.levels), np.int64)
-        ranks[rows] = self.rank[np.searchsorted(self.place, wanted)]
+        ranks[rows] = self.rank[np.searchsorted(self.place, keys)]
         return ranks
 
 
@@ -154,36 +154,36 @@ def bottleneck(graph, *, cardinality: int | None = None, **how) -> Bottleneck:
     """
     if "start" in how:
         raise TypeError("bottleneck has no parameter 'start'; each of its matchings starts from one before")
-    begin = time.perf_counter()
+    called = time.perf_counter()
     edges = _edges(graph)
     top = len(edges.levels)
     best = maximum(edges.up_to(top), **how)
-    wanted = _wanted(cardinality, best.cardinality)
-    if not wanted:
-        stats = {"thresholds": 0, "seconds": {"total": time.perf_counter() - begin}}
+    required = _checked_cardinality(cardinality, best.cardinality)
+    if not required:
+        stats = {"thresholds": 0, "seconds": {"total": time.perf_counter() - called}}
         return Bottleneck(-np.inf, best, 0, stats, graph, _no_cover(edges), _no_cover(edges))
-    largest = _flags(edges, best) if cardinality is None else None
-    cover, below, gates = _no_cover(edges), np.full(edges.shape[0], -1, np.int32), 0
+    largest = _cover_flags(edges, best) if cardinality is None else None
+    cover, failed, thresholds = _no_cover(edges), np.full(edges.shape[0], -1, np.int32), 0
     match, ranks = best.row_match, edges.ranks_of(best.row_match)
-    most = _smallest(ranks, wanted)
-    least, cover = _bound(edges, cover, wanted)
-    gate = least
-    while least < most:
-        passing = np.where(ranks <= gate, match, -1).astype(np.int32)
-        start = max(passing, below, key=lambda pairs: np.count_nonzero(pairs >= 0))
-        found = maximum(edges.up_to(gate), start=start, **how)
-        gates += 1
-        if found.cardinality >= wanted:
+    upper = _kth_smallest(ranks, required)
+    lower, cover = _lower_bound(edges, cover, required)
+    threshold = lower
+    while lower < upper:
+        kept = np.where(ranks <= threshold, match, -1).astype(np.int32)
+        start = max(kept, failed, key=lambda pairs: np.count_nonzero(pairs >= 0))
+        found = maximum(edges.up_to(threshold), start=start, **how)
+        thresholds += 1
+        if found.cardinality >= required:
             match, ranks = found.row_match, edges.ranks_of(found.row_match)
-            most = _smallest(ranks, wanted)
+            upper = _kth_smallest(ranks, required)
         else:
-            below = found.row_match
-            least, cover = _bound(edges, _flags(edges, found), wanted)
-        gate = (least + most) // 2
-    start = np.where(ranks <= most, match, -1).astype(np.int32)
-    found = maximum(edges.up_to(most), start=start, **how)
-    stats = {"thresholds": gates, "seconds": {"total": time.perf_counter() - begin}}
-    return Bottleneck(edges.levels[most].item(), found, wanted, stats, graph, cover, largest)
+            failed = found.row_match
+            lower, cover = _lower_bound(edges, _cover_flags(edges, found), required)
+        threshold = (lower + upper) // 2
+    start = np.where(ranks <= upper, match, -1).astype(np.int32)
+    found = maximum(edges.up_to(upper), start=start, **how)
+    stats = {"thresholds": thresholds, "seconds": {"total": time.perf_counter() - called}}
+    return Bottleneck(edges.levels[upper].item(), found, required, stats, graph, cover, largest)
 
 
 def _edges(graph) -> Edges:
@@ -203,25 +203,25 @@ def _edges(graph) -> Edges:
     return Edges(tuple(graph.shape), place[order], row[order], col[order], rank[order], levels)
 
 
-def _wanted(cardinality, largest: int) -> int:
+def _checked_cardinality(cardinality, largest: int) -> int:
     if cardinality is None:
         return largest
-    wanted = check_count("cardinality", cardinality)
-    if wanted > largest:
-        raise ValueError(f"cardinality must be 1 ... {largest}, what the graph has, got {wanted}")
-    return wanted
+    required = check_count("cardinality", cardinality)
+    if required > largest:
+        raise ValueError(f"cardinality must be 1 ... {largest}, what the graph has, got {required}")
+    return required
 
 
-def _smallest(values, number: int) -> int:
+def _kth_smallest(values, k: int) -> int:
     """The number-th smallest of some values."""
-    return int(np.partition(values, number - 1)[number - 1])
+    return int(np.partition(values, k - 1)[k - 1])
 
 
 def _no_cover(edges: Edges):
     return tuple(np.zeros(size, bool) for size in edges.shape)
 
 
-def _flags(edges: Edges, found: Matching):
+def _cover_flags(edges: Edges, found: Matching):
     """König's cover of a maximum matching, as flags of rows and of columns."""
     cover = _no_cover(edges)
     for flags, vertices in zip(cover, found.vertex_cover(), strict=True):
@@ -237,19 +237,19 @@ def _uncovered(edges: Edges, cover) -> np.ndarray:
     return ~(cover[0][edges.row] | cover[1][edges.col])
 
 
-def _bound(edges: Edges, cover, wanted: int):
+def _lower_bound(edges: Edges, cover, required: int):
     """The least gate that may let the wanted pairs through, from a cover of all edges up to a gate that does not; and
     a cover of all edges below that gate.
     """
     open_edges = _uncovered(edges, cover)
-    missing = wanted - _size(cover)
-    best, side, cheapest = -1, 0, None
+    missing = required - _size(cover)
+    bound, side, best_ranks = -1, 0, None
     for axis, vertex in enumerate((edges.row, edges.col)):
-        low = np.full(edges.shape[axis], len(edges.levels), np.int64)
-        np.minimum.at(low, vertex[open_edges], edges.rank[open_edges])
-        gate = _smallest(low, missing)
-        if gate > best:
-            best, side, cheapest = gate, axis, low
-    longer = list(cover)
-    longer[side] = cover[side] | (cheapest < best)
-    return best, tuple(longer)
+        cheapest_rank = np.full(edges.shape[axis], len(edges.levels), np.int64)
+        np.minimum.at(cheapest_rank, vertex[open_edges], edges.rank[open_edges])
+        candidate = _kth_smallest(cheapest_rank, missing)
+        if candidate > bound:
+            bound, side, best_ranks = candidate, axis, cheapest_rank
+    extended = list(cover)
+    extended[side] = cover[side] | (best_ranks < bound)
+    return bound, tuple(extended)

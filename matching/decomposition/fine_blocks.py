@@ -20,16 +20,16 @@ import numpy as np
 from gridcut.device import kernel
 
 HORIZONTAL, SQUARE, VERTICAL = range(3)
-LARGEST = 2**31 - 1  # vertices of both sides that int32 numbers
+MAX_INT32 = 2**31 - 1  # vertices of both sides that int32 numbers
 
 
 def index_type(vertices: int):
     """The type of numbers up to that of the vertices on both sides: of blocks, and of vertices in queues."""
-    return np.int32 if vertices <= LARGEST else np.int64
+    return np.int32 if vertices <= MAX_INT32 else np.int64
 
 
 @kernel
-def reach(ptr, adj, match, other_match, part, other_part, label):
+def label_reachable(ptr, adj, match, other_match, part, other_part, label):
     """Label what alternating paths from the free vertices of one side lead to; False: one of them is augmenting."""
     queue = np.empty(match.size, np.int32)
     tail = 0
@@ -109,21 +109,21 @@ def strong_blocks(graph, row_part, col_part, row_match, col_match, row_block):
 @kernel
 def _strong_blocks(graph, row_part, col_part, row_match, col_match, row_block):
     n = row_part.size
-    number = np.zeros(n, np.int32)
+    order_seen = np.zeros(n, np.int32)
     low = np.zeros(n, np.int32)
     at = np.empty(n, np.int64)
     stack = np.empty(n, np.int32)
-    above = np.empty(n, np.int32)
+    ancestors = np.empty(n, np.int32)
     seen, top, blocks = 0, 0, 0
     for root in range(n):
-        if row_part[root] != SQUARE or number[root] > 0:
+        if row_part[root] != SQUARE or order_seen[root] > 0:
             continue
         depth = 0
         r = root
         while True:
-            if number[r] == 0:
+            if order_seen[r] == 0:
                 seen += 1
-                number[r] = seen
+                order_seen[r] = seen
                 low[r] = seen
                 at[r] = graph.row_ptr[r]
                 stack[top] = r
@@ -135,17 +135,17 @@ def _strong_blocks(graph, row_part, col_part, row_match, col_match, row_block):
                 if col_part[c] != SQUARE:
                     continue
                 s = col_match[c]
-                if number[s] == 0:
+                if order_seen[s] == 0:
                     deeper = s
                     break
                 if row_block[s] < 0:
-                    low[r] = min(low[r], number[s])
+                    low[r] = min(low[r], order_seen[s])
             if deeper >= 0:
-                above[depth] = r
+                ancestors[depth] = r
                 depth += 1
                 r = deeper
                 continue
-            if low[r] == number[r]:
+            if low[r] == order_seen[r]:
                 s = -1
                 while s != r:
                     top -= 1
@@ -156,13 +156,13 @@ def _strong_blocks(graph, row_part, col_part, row_match, col_match, row_block):
                 break
             depth -= 1
             below = r
-            r = above[depth]
+            r = ancestors[depth]
             low[r] = min(low[r], low[below])
     return blocks
 
 
 @kernel
-def place(row_match, col_match, row_block, col_block, row_start, col_start, row_perm, col_perm):
+def fill_permutations(row_match, col_match, row_block, col_block, row_start, col_start, row_perm, col_perm):
     """Fill the permutations: in each block the matched pairs in order of their rows, then the free vertices."""
     row_next = row_start.copy()
     col_next = col_start.copy()

@@ -39,8 +39,8 @@ def certify(fine: Level, merges, graph, labels, vertex_weight) -> Level:
     if graph is not None:
         if not isinstance(graph, scipy.sparse.csr_array) or graph.shape != (coarse.graph.n,) * 2:
             raise CertificateError(f"graph must be a csr_array of {coarse.graph.n} vertices, got {graph!r:.60}")
-        for name, wanted in (("indptr", coarse.graph.ptr), ("indices", coarse.graph.adj)):
-            _compare(f"graph.{name}", getattr(graph, name), wanted, any_integer=True)
+        for name, expected in (("indptr", coarse.graph.ptr), ("indices", coarse.graph.adj)):
+            _compare(f"graph.{name}", getattr(graph, name), expected, any_integer=True)
         _compare("graph.data", graph.data, coarse.graph.weights())
     return coarse
 
@@ -66,8 +66,8 @@ def contracted(fine: Level, labels) -> Level:
     graph, row = fine.graph, np.repeat(np.arange(fine.graph.n), np.diff(fine.graph.ptr))
     low, high, weight = labels[row].astype(np.int64), labels[graph.adj], graph.weights()
     kept = low < high
-    edge, place = np.unique((low * count + high)[kept], return_inverse=True)
-    total = _sums(place, weight[kept], len(edge))
+    edge, group = np.unique((low * count + high)[kept], return_inverse=True)
+    total = _sums(group, weight[kept], len(edge))
     low, high = np.divmod(edge, max(count, 1))
     both = np.r_[edge, high * count + low]
     order = np.argsort(both)
@@ -76,23 +76,23 @@ def contracted(fine: Level, labels) -> Level:
     return Level(GeneralGraph(ptr, adj, np.r_[total, total][order]), _sums(labels, fine.vertex_weight, count))
 
 
-def _sums(place, values, count: int) -> np.ndarray:
+def _sums(group, values, count: int) -> np.ndarray:
     """The sums of the values at each place, one after the other; integers exactly."""
     if values.dtype.kind == "f":
-        return np.bincount(place, values, minlength=count).astype(np.float64)  # integers, where there are none
+        return np.bincount(group, values, minlength=count).astype(np.float64)  # integers, where there are none
     total = np.zeros(count, np.int64)
-    np.add.at(total, place, values)
+    np.add.at(total, group, values)
     return total
 
 
-def _compare(name: str, given, wanted, any_integer: bool = False) -> None:
+def _compare(name: str, given, expected, any_integer: bool = False) -> None:
     """SciPy chooses the dtype of indices."""
-    if not isinstance(given, np.ndarray) or isinstance(given, np.ma.MaskedArray) or given.shape != wanted.shape:
+    if not isinstance(given, np.ndarray) or isinstance(given, np.ma.MaskedArray) or given.shape != expected.shape:
         what = given.shape if isinstance(given, np.ndarray) else type(given).__name__
-        raise CertificateError(f"{name} must be an array of shape {wanted.shape}, got {what}")
-    if given.dtype.kind not in "iu" if any_integer else given.dtype != wanted.dtype:
-        raise CertificateError(f"{name} must have dtype {wanted.dtype}, got {given.dtype}")
-    wrong = np.flatnonzero(given != wanted)
+        raise CertificateError(f"{name} must be an array of shape {expected.shape}, got {what}")
+    if given.dtype.kind not in "iu" if any_integer else given.dtype != expected.dtype:
+        raise CertificateError(f"{name} must have dtype {expected.dtype}, got {given.dtype}")
+    wrong = np.flatnonzero(given != expected)
     if len(wrong):
         k = wrong[0]
-        raise CertificateError(f"{name}[{k}] is {given[k]}, but the finer graph makes it {wanted[k]}")
+        raise CertificateError(f"{name}[{k}] is {given[k]}, but the finer graph makes it {expected[k]}")

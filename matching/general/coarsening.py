@@ -30,8 +30,8 @@ from gridcut.device.arguments import check_count, check_real, plain_array
 from gridcut.device.arrays import to_host
 from matching.core.parameters import check_seed, switch
 from matching.general.coarse_certificate import Level, certify
-from matching.general.contraction import cluster, contract, expansion_kernel, heaviest, list_merges
-from matching.general.general_graph import INT64_MAX, LARGEST_FLOAT, GeneralGraph, check_graph
+from matching.general.contraction import cluster, contract, expansion_kernel, heaviest_merges, list_merges
+from matching.general.general_graph import INT64_MAX, MAX_FLOAT, GeneralGraph, check_graph
 from matching.general.greedy_certificate import weigh
 from matching.general.greedy_matching import GreedyMatching, greedy
 
@@ -143,13 +143,13 @@ class Hierarchy:
         int32, shape (n,); O(n) time a level.  Labels of fewer vertices never divide what those of more have merged.
         """
         vertices = check_count("vertices", vertices, self.vertex_counts[-1], self.vertex_counts[0])
-        whole = sum(count >= vertices for count in self.vertex_counts) - 1
-        label = self.labels(whole - 1) if whole else np.arange(self.vertex_counts[0], dtype=np.int32)
-        more = self.vertex_counts[whole] - vertices
-        if not more:
+        level = sum(count >= vertices for count in self.vertex_counts) - 1
+        label = self.labels(level - 1) if level else np.arange(self.vertex_counts[0], dtype=np.int32)
+        extra = self.vertex_counts[level] - vertices
+        if not extra:
             return label
-        child, into, _ = heaviest(self._merges[whole], more)
-        return cluster(self.vertex_counts[whole], child, into)[0][label]
+        child, into, _ = heaviest_merges(self._merges[level], extra)
+        return cluster(self.vertex_counts[level], child, into)[0][label]
 
 
 def coarsen(graph, matching=None, *, weight=None, vertex_weight=None, **parameters) -> CoarseGraph:
@@ -284,7 +284,7 @@ def hierarchy(
     >>> found.vertex_counts, found.labels().tolist()
     ((8, 4, 3), [0, 0, 0, 0, 1, 1, 2, 2])
     """
-    begin = time.perf_counter()
+    called = time.perf_counter()
     fine = check_graph(graph, weight)
     vertex_weight = _check_vertex_weight(vertex_weight, fine.n)
     vertices = check_count("vertices", vertices)
@@ -310,10 +310,10 @@ def hierarchy(
             rated = _rate(fine, vertex_weight, rating)
         middle = time.perf_counter()
         partner = greedy(rated, seed=(seed + len(found)) % 2**64, **parameters).partner
-        possible = list_merges(rated, partner, join, dominance)
-        if not len(possible[0]):  # a method that does not take the heaviest edges first
-            possible = list_merges(rated, partner, join, 0.0)
-        chosen = heaviest(possible, fine.n - vertices)
+        candidates = list_merges(rated, partner, join, dominance)
+        if not len(candidates[0]):  # a method that does not take the heaviest edges first
+            candidates = list_merges(rated, partner, join, 0.0)
+        chosen = heaviest_merges(candidates, fine.n - vertices)
         matched = time.perf_counter()
         if not len(chosen[0]):
             break
@@ -326,10 +326,10 @@ def hierarchy(
         found.append(CoarseGraph(fine.to_csr(), label, vertex_weight, before, chosen[:2]))
         merges.append(chosen)
         counts.append(n)
-        for phase, taken in (("rate", middle - start), ("match", matched - middle)):
-            seconds[phase] += taken
+        for phase, elapsed in (("rate", middle - start), ("match", matched - middle)):
+            seconds[phase] += elapsed
         seconds["merge"] += time.perf_counter() - matched
-    seconds["total"] = time.perf_counter() - begin
+    seconds["total"] = time.perf_counter() - called
     return Hierarchy(tuple(found), tuple(counts), {"seconds": seconds}, tuple(merges), given)
 
 
@@ -365,7 +365,7 @@ def _check_vertex_weight(vertex_weight, n: int) -> np.ndarray:
     if value.dtype.kind == "f":
         with np.errstate(over="ignore", invalid="ignore"):
             value = value.astype(np.float64)
-            if not value.sum() < LARGEST_FLOAT / 2:  # half, since another order may round a sum up
+            if not value.sum() < MAX_FLOAT / 2:  # half, since another order may round a sum up
                 raise ValueError("vertex_weight holds values that are not finite, or whose sum is not")
     elif n and int(value.max()) * n > INT64_MAX and (total := sum(map(int, value))) > INT64_MAX:
         raise ValueError(f"vertex_weight must add up to {INT64_MAX} or less, got {total}")

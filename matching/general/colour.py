@@ -58,10 +58,16 @@ def step_kernel(a, b, c, d, v, r, total, k, shift):
 
 
 @kernel
-def colour_sums(vertices, r, total, room):
+def colour_sums(vertices, r, total, workspace):
     """`colour_sum` of each of some vertices, which count from 0, into `total`; room (5, as many) is overwritten."""
     count = vertices.size
-    a, b, c, d, v = room[0, :count], room[1, :count], room[2, :count], room[3, :count], room[4, :count]
+    a, b, c, d, v = (
+        workspace[0, :count],
+        workspace[1, :count],
+        workspace[2, :count],
+        workspace[3, :count],
+        workspace[4, :count],
+    )
     a[:] = H[0]
     b[:] = H[1]
     c[:] = H[2]

@@ -15,9 +15,9 @@ from matching.core.device_graph import DeviceGeneralGraph
 from matching.core.limits_cuda import check_sides
 
 THREADS = 32 if SIMULATED else 512
-BLOCKS = 2  # most on a multiprocessor: with more, barriers cost what more threads save
-MANY = 2 if SIMULATED else 32  # neighbours a thread looks at alone; with more, its warp helps
-LIVE = 0  # in state, three: the lengths of lists, by turns, so that one is cleared while another is read
+BLOCKS_PER_SM = 2  # most on a multiprocessor: with more, barriers cost what more threads save
+WARP_DEGREE = 2 if SIMULATED else 32  # neighbours a thread looks at alone; with more, its warp helps
+LENGTHS = 0  # in state, three: the lengths of lists, by turns, so that one is cleared while another is read
 EDGES, ROUNDS = range(2)  # in counts
 
 
@@ -27,31 +27,31 @@ def device_code(function):
 
 
 @device_function
-def room_for(count, state, length):
+def reserve(count, state, slot):
     """Where this thread may write `count` entries of the list of state[length]; all threads of the block take part."""
-    place = cuda.shared.array(2, int32)
+    block = cuda.shared.array(2, int32)
     if cuda.threadIdx.x == 0:
-        place[0] = 0
+        block[0] = 0
     cuda.syncthreads()
-    mine = cuda.atomic.add(place, 0, count) if count > 0 else int32(0)
+    offset = cuda.atomic.add(block, 0, count) if count > 0 else int32(0)
     cuda.syncthreads()
-    if cuda.threadIdx.x == 0 and place[0] > 0:
-        place[1] = cuda.atomic.add(state, length, place[0])
+    if cuda.threadIdx.x == 0 and block[0] > 0:
+        block[1] = cuda.atomic.add(state, slot, block[0])
     cuda.syncthreads()
-    return int32(place[1] + mine)
+    return int32(block[1] + offset)
 
 
 @device_function
-def heaviest_of(best, most, lanes):
+def heaviest_of(best, weight, lanes):
     """Of the entries and weights of each `lanes` lanes the heaviest, the first of equal ones; -1: no lane has one."""
     distance = int32(lanes >> 1)
     lane = int32(cuda.threadIdx.x & 31)
     while distance > 0:
-        other = shuffle(best, lane ^ distance)
-        weight = shuffle(most, lane ^ distance)
-        if other >= 0 and (best < 0 or weight > most or (weight == most and other < best)):
-            best = other
-            most = weight
+        other_best = shuffle(best, lane ^ distance)
+        other_weight = shuffle(weight, lane ^ distance)
+        if other_best >= 0 and (best < 0 or other_weight > weight or (other_weight == weight and other_best < best)):
+            best = other_best
+            weight = other_weight
         distance = int32(distance >> 1)
     return best
 
@@ -65,20 +65,20 @@ def on_gpu(graph, partner, weighted: bool, run) -> dict:
         return {"edges": 0, "rounds": 0}
     check_sides(graph.n)
     with refusing():
-        there = isinstance(graph, DeviceGeneralGraph)
-        if there and weighted and graph.weighted:
+        on_device = isinstance(graph, DeviceGeneralGraph)
+        if on_device and weighted and graph.weighted:
             weight = graph.weight
         elif weighted:
-            weight = upload(np.ones(graph.adj.size, np.int64) if there else graph.weights())
+            weight = upload(np.ones(graph.adj.size, np.int64) if on_device else graph.weights())
         else:  # a kernel that asks for no weights is compiled for integers, and gets one
             weight = upload(np.zeros(1, np.int64))
-        arrays = [a if there else upload(a) for a in (graph.ptr, graph.adj, partner)]
+        arrays = [a if on_device else upload(a) for a in (graph.ptr, graph.adj, partner)]
         arrays.insert(2, weight)
         synchronize()
         start = time.perf_counter()
         stats = run(*arrays)
         stats["seconds"] = {"search": time.perf_counter() - start}
-        if not there:
+        if not on_device:
             partner[:] = download(arrays[-1])
     return stats
 

@@ -26,7 +26,7 @@ from matching.general.order import ONE
 
 
 @kernel
-def list_merges_kernel(ptr, adj, weight, partner, join, dominance, most, child, into, rate):
+def list_merges_kernel(ptr, adj, weight, partner, join, dominance, max_weight, child, into, rate):
     """The pairs of a matching, and where `join` is set each free vertex with the neighbour it is joined to by its
     heaviest edge; with the weights of these edges.  Returns their number.
 
@@ -39,7 +39,7 @@ def list_merges_kernel(ptr, adj, weight, partner, join, dominance, most, child, 
         heaviest = weight.dtype.type(0)
         for k in range(np.uint64(ptr[v]), np.uint64(ptr[v + ONE])):
             heaviest = max(heaviest, weight[k])
-        most[v] = heaviest
+        max_weight[v] = heaviest
     count = 0
     for v in range(np.uint64(partner.size)):
         w = np.int64(partner[v])
@@ -54,11 +54,11 @@ def list_merges_kernel(ptr, adj, weight, partner, join, dominance, most, child, 
                     best = np.int64(k)
         if best >= 0:
             other = adj[np.uint64(best)]
-            x = weight[np.uint64(best)]
-            if x >= dominance * max(most[v], most[np.uint64(other)]):
+            entry_weight = weight[np.uint64(best)]
+            if entry_weight >= dominance * max(max_weight[v], max_weight[np.uint64(other)]):
                 child[count] = w if w >= 0 else np.int64(v)
                 into[count] = np.int64(v) if w >= 0 else other
-                rate[count] = x
+                rate[count] = entry_weight
                 count += 1
     return count
 
@@ -87,11 +87,11 @@ def label_kernel(parent, number, last, label, following):
 
 
 @kernel
-def merge_kernel(ptr, adj, weight, label, following, place, upper_ptr, upper_adj, upper_weight, degree):
+def merge_kernel(ptr, adj, weight, label, following, position, upper_ptr, upper_adj, upper_weight, degree):
     """Edges from each coarse vertex to those of higher number, in any order, and the degrees of all."""
     count = np.int64(0)
     c = np.int64(0)
-    place[:] = -1
+    position[:] = -1
     degree[:] = 0
     for v in range(np.uint64(label.size)):
         if label[v] != c:  # done with the lowest of its cluster
@@ -104,11 +104,11 @@ def merge_kernel(ptr, adj, weight, label, following, place, upper_ptr, upper_adj
                 d = np.int64(label[np.uint64(adj[k])])
                 if d <= c:
                     continue
-                at = place[np.uint64(d)]
+                at = position[np.uint64(d)]
                 if at >= begin:
                     upper_weight[np.uint64(at)] += weight[k]
                 else:
-                    place[np.uint64(d)] = count
+                    position[np.uint64(d)] = count
                     upper_adj[np.uint64(count)] = d
                     upper_weight[np.uint64(count)] = weight[k]
                     count += 1
@@ -162,21 +162,21 @@ def list_merges(rated: GeneralGraph, partner, join: bool, dominance: float):
     child, into = np.empty(rated.n, np.int32), np.empty(rated.n, np.int32)
     weight = rated.weights()
     rate = np.empty(rated.n, weight.dtype)
-    most = np.empty(rated.n, weight.dtype)
-    count = list_merges_kernel(rated.ptr, rated.adj, weight, partner, join, dominance, most, child, into, rate)
+    max_weight = np.empty(rated.n, weight.dtype)
+    count = list_merges_kernel(rated.ptr, rated.adj, weight, partner, join, dominance, max_weight, child, into, rate)
     return child[:count], into[:count], rate[:count]
 
 
-def heaviest(merges, count: int):
+def heaviest_merges(merges, count: int):
     """The heaviest so many of the merges, in the order in which they are listed; of equal ones the first."""
     child, into, rate = merges
     if count >= len(rate):
         return merges
     if not count:
         return child[:0], into[:0], rate[:0]
-    least = np.partition(rate, len(rate) - count)[len(rate) - count]
-    kept = rate > least
-    kept[np.flatnonzero(rate == least)[: count - np.count_nonzero(kept)]] = True
+    lowest = np.partition(rate, len(rate) - count)[len(rate) - count]
+    kept = rate > lowest
+    kept[np.flatnonzero(rate == lowest)[: count - np.count_nonzero(kept)]] = True
     return child[kept], into[kept], rate[kept]
 
 
@@ -194,8 +194,10 @@ def contract(graph: GeneralGraph, label, following, n: int) -> GeneralGraph:
     upper_ptr = np.zeros(n + 1, np.int64)
     upper_adj = np.empty(graph.edges, np.int32)
     upper_weight = np.empty(graph.edges, fine_weight.dtype)
-    place, degree = np.empty(n, np.int64), np.empty(n, np.int64)
-    merge_kernel(graph.ptr, graph.adj, fine_weight, label, following, place, upper_ptr, upper_adj, upper_weight, degree)
+    position, degree = np.empty(n, np.int64), np.empty(n, np.int64)
+    merge_kernel(
+        graph.ptr, graph.adj, fine_weight, label, following, position, upper_ptr, upper_adj, upper_weight, degree
+    )
     ptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(degree)])
     adj, weight = np.empty(ptr[-1], np.int32), np.empty(ptr[-1], fine_weight.dtype)
     mirror_kernel(upper_ptr, upper_adj, upper_weight, ptr, ptr[:-1].copy(), adj, weight)

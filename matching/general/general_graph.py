@@ -23,18 +23,18 @@ from matching.core.sparse import (
     stored_lists,
 )
 from matching.general.order import GOLDEN, MIX_1, ONE, S27, S30
-from matching.general.parts import each, parts_of
+from matching.general.parts import parts_of, run_on_parts
 
 INT64_MAX = 2**63 - 1
-LARGEST_FLOAT = float(np.finfo(np.float64).max)
+MAX_FLOAT = float(np.finfo(np.float64).max)
 # What `survey` finds; the largest wins.
 CLEAN, LOOPS, UNSORTED, OUTSIDE = range(4)
 SYMMETRIC, ONE_WAY, TWO_WEIGHTS = range(3)
 SHIFT = np.uint64(32)
 NO_BITS = np.empty(0, np.uint64)
-ENTRIES = np.uint64(1024)  # looked at together
-WIDTH = np.uint64(8)  # entries of a row written without asking how many it has
-SMALLEST = 100_000  # entries below which starting threads costs more than it saves
+BATCH = np.uint64(1024)  # looked at together
+UNROLL = np.uint64(8)  # entries of a row written without asking how many it has
+PARALLEL_MIN_ENTRIES = 100_000  # entries below which starting threads costs more than it saves
 
 
 class GeneralGraph(NamedTuple):
@@ -87,9 +87,9 @@ def list_rows(ptr, v, first, last, row):
     k = first
     while k < last:
         end = max(k, min(np.uint64(ptr[v + ONE]), last))
-        for j in range(WIDTH):
+        for j in range(UNROLL):
             row[k - first + j] = v
-        k += WIDTH
+        k += UNROLL
         while k < end:
             row[k - first] = v
             k += ONE
@@ -98,28 +98,28 @@ def list_rows(ptr, v, first, last, row):
 
 
 @kernel
-def look_at(adj, bits, weighted, row, first, count, following):
+def scan_entries(adj, bits, weighted, row, first, count, following):
     """What `survey` returns, for `count` entries, and whether they and `following` more ascend in their rows."""
-    most = np.uint64(0)
-    loops = False
+    max_neighbour = np.uint64(0)
+    has_loops = False
     total = np.uint64(0)
-    largest = np.uint64(0)
+    max_bits = np.uint64(0)
     for i in range(count):
         v = np.uint64(row[i])
         w = np.uint64(np.uint32(adj[first + i]))
-        most = max(most, w)
-        loops |= w == v
+        max_neighbour = max(max_neighbour, w)
+        has_loops |= w == v
         key = (min(v, w) << SHIFT | max(v, w)) * GOLDEN
         if weighted:
             key += bits[first + i]
-            largest = max(largest, bits[first + i])
+            max_bits = max(max_bits, bits[first + i])
         key = (key ^ key >> S30) * MIX_1
         key ^= key >> S27
         total += key if v < w else ~key + ONE
-    unsorted = False
+    is_unsorted = False
     for i in range(ONE, count + following):
-        unsorted |= (row[i] == row[i - ONE]) & (adj[first + i] <= adj[first + i - ONE])
-    return most, loops, unsorted, total, largest
+        is_unsorted |= (row[i] == row[i - ONE]) & (adj[first + i] <= adj[first + i - ONE])
+    return max_neighbour, has_loops, is_unsorted, total, max_bits
 
 
 @kernel
@@ -131,32 +131,34 @@ def survey(ptr, adj, bits, weighted, first, last):
     bits of (lower end, upper end, weight) over the upper ends less that over the lower ones: 0 by chance almost never.
     Reads everything in a row, many entries at a time, so takes a fraction of the time of `compare_ends`.
     """
-    row = np.empty(ENTRIES + ONE + WIDTH, np.int32)
-    most = np.uint64(0)
-    loops, unsorted = False, False
+    row = np.empty(BATCH + ONE + UNROLL, np.int32)
+    max_neighbour = np.uint64(0)
+    has_loops, is_unsorted = False, False
     total = np.uint64(0)
-    largest = np.uint64(0)
+    max_bits = np.uint64(0)
     v = np.uint64(first)
     k = np.uint64(ptr[first])
     end = np.uint64(ptr[last])
     while k < end:
-        count = min(ENTRIES, end - k)
+        count = min(BATCH, end - k)
         following = np.uint64(k + count < end)
         list_rows(ptr, v, k, k + count + following, row)
-        high, with_loops, out_of_order, share, heavy = look_at(adj, bits, weighted, row, k, count, following)
-        most, largest = max(most, high), max(largest, heavy)
-        loops |= with_loops
-        unsorted |= out_of_order
-        total += share
+        batch_neighbour, batch_loops, batch_unsorted, batch_total, batch_bits = scan_entries(
+            adj, bits, weighted, row, k, count, following
+        )
+        max_neighbour, max_bits = max(max_neighbour, batch_neighbour), max(max_bits, batch_bits)
+        has_loops |= batch_loops
+        is_unsorted |= batch_unsorted
+        total += batch_total
         v = np.uint64(row[count])
         k += count
-    if most >= np.uint64(ptr.size - 1) and ptr[last] > ptr[first]:
-        return OUTSIDE, total, largest
-    return UNSORTED if unsorted else LOOPS if loops else CLEAN, total, largest
+    if max_neighbour >= np.uint64(ptr.size - 1) and ptr[last] > ptr[first]:
+        return OUTSIDE, total, max_bits
+    return UNSORTED if is_unsorted else LOOPS if has_loops else CLEAN, total, max_bits
 
 
 @kernel
-def compare_ends(ptr, adj, weight, weighted, seen):
+def compare_ends(ptr, adj, weight, weighted, next_entry):
     """Whether each edge is stored at both ends, with one weight; `seen` holds a copy of the starts of the rows.
 
     Rows ascend, so the rows that mention w come in the order of w's own list.
@@ -164,21 +166,21 @@ def compare_ends(ptr, adj, weight, weighted, seen):
     for v in range(ptr.size - 1):
         for k in range(ptr[v], ptr[v + 1]):
             w = adj[k]
-            back = seen[w]
-            if back == ptr[w + 1] or adj[back] != v:
+            mirror = next_entry[w]
+            if mirror == ptr[w + 1] or adj[mirror] != v:
                 return ONE_WAY, v, w
-            if weighted and weight[back] != weight[k]:
+            if weighted and weight[mirror] != weight[k]:
                 return TWO_WEIGHTS, v, w
-            seen[w] = back + 1
+            next_entry[w] = mirror + 1
     return SYMMETRIC, -1, -1
 
 
 def check_graph(graph, weight=None, threads: int = 1) -> GeneralGraph:
     """A caller's graph in the solvers' form."""
-    known = isinstance(graph, GeneralGraph)
-    if known and weight is None:
+    is_checked = isinstance(graph, GeneralGraph)
+    if is_checked and weight is None:
         return graph
-    ptr, adj, values = graph if known else _arrays_of(graph, weight)
+    ptr, adj, values = graph if is_checked else _arrays_of(graph, weight)
     if weight is not None:
         values = plain_array("weight", weight)
         if values.shape != adj.shape:
@@ -186,11 +188,11 @@ def check_graph(graph, weight=None, threads: int = 1) -> GeneralGraph:
     name = "graph" if weight is None else "weight"
     values = _as_weights(values, name)
 
-    found, total, largest = _survey(ptr, adj, values, threads)
+    found, total, max_bits = _survey(ptr, adj, values, threads)
     if found == OUTSIDE:
         raise ValueError(f"graph has a neighbour outside 0 ... {len(ptr) - 2}")
     if values is not None:
-        values = _check_range(values, name, largest)
+        values = _check_range(values, name, max_bits)
     if found == UNSORTED:
         ptr, adj, values = _without_duplicates(ptr, adj, values)
     if found >= LOOPS:
@@ -198,8 +200,8 @@ def check_graph(graph, weight=None, threads: int = 1) -> GeneralGraph:
         _, total, _ = _survey(ptr, adj, values, threads)
     if total == 0:
         return GeneralGraph(ptr, adj, values)
-    compared = adj if values is None else values
-    wrong, v, w = compare_ends(ptr, adj, compared, values is not None, ptr[:-1].copy())
+    values_or_adj = adj if values is None else values
+    wrong, v, w = compare_ends(ptr, adj, values_or_adj, values is not None, ptr[:-1].copy())
     if wrong == ONE_WAY:
         raise ValueError(
             f"graph must be symmetric, but only one of ({v}, {w}) and ({w}, {v}) is stored; pass graph + graph.T"
@@ -221,9 +223,9 @@ def is_sound(graph: GeneralGraph) -> bool:
 def _survey(ptr, adj, values, threads):
     """What the graph holds, 0 if both ends of every edge agree, and the largest of the bits of weights."""
     bits = NO_BITS if values is None else values.view(np.uint64)
-    parts = parts_of(len(ptr) - 1, threads if len(adj) >= SMALLEST else 1)
-    found, totals, largest = zip(*each(survey, (ptr, adj, bits, values is not None), parts), strict=True)
-    return max(found), sum(int(total) for total in totals) % 2**64, int(max(largest))
+    parts = parts_of(len(ptr) - 1, threads if len(adj) >= PARALLEL_MIN_ENTRIES else 1)
+    found, totals, max_bits = zip(*run_on_parts(survey, (ptr, adj, bits, values is not None), parts), strict=True)
+    return max(found), sum(int(total) for total in totals) % 2**64, int(max(max_bits))
 
 
 def _arrays_of(graph, weight):
@@ -273,17 +275,17 @@ def _as_weights(values, name):
         return plain(values, np.dtype(np.float64 if values.dtype.kind == "f" else np.int64))
 
 
-def _check_sum(largest: int, count: int) -> None:
-    if largest * count > INT64_MAX:
-        raise ValueError(f"integer weights must be within {INT64_MAX // count} here, got {largest}")
+def _check_sum(max_weight: int, count: int) -> None:
+    if max_weight * count > INT64_MAX:
+        raise ValueError(f"integer weights must be within {INT64_MAX // count} here, got {max_weight}")
 
 
-def _check_range(values, name, largest: int):
+def _check_range(values, name, max_bits: int):
     """Weights that are finite and not negative, nor -0.0; `largest` is that of their bits, which sees all of it."""
-    if largest < 2**63 and values.dtype == np.int64:
-        _check_sum(largest, len(values))
+    if max_bits < 2**63 and values.dtype == np.int64:
+        _check_sum(max_bits, len(values))
         return values
-    if largest < 2**63 and np.uint64(largest).view(np.float64) < LARGEST_FLOAT / max(len(values), 1):
+    if max_bits < 2**63 and np.uint64(max_bits).view(np.float64) < MAX_FLOAT / max(len(values), 1):
         return values
     with np.errstate(over="ignore"):
         if not np.isfinite(values.sum()):

@@ -30,7 +30,7 @@ from gridcut.device.arrays import (
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel, device_function
 from gridcut.device.launch import launch
 from matching.core.device_graph import DeviceGeneralGraph
-from matching.core.device_graph_cuda import flat, integers, read_lists, refuse_without_gpu
+from matching.core.device_graph_cuda import contiguous_or_new, integers, read_lists, require_gpu
 from matching.core.grid_cuda import add_up
 from matching.core.sparse import checked_shape
 from matching.general.general_graph import check_graph
@@ -42,7 +42,7 @@ BLOCKS = 1 if SIMULATED else 2048
 
 
 @device_function
-def entry_of(ptr, adj, v, w):
+def find_entry(ptr, adj, v, w):
     """Where v's list holds w; -1: nowhere."""
     low = ptr[v]
     end = ptr[v + 1]
@@ -57,25 +57,25 @@ def entry_of(ptr, adj, v, w):
 
 
 @cuda_kernel
-def survey_kernel(ptr, adj, weight, weighted, most, found):
+def survey_kernel(ptr, adj, weight, weighted, max_weight, found):
     """A warp for each vertex; counts in found."""
     n = ptr.size - 1
     thread = int64(cuda.grid(1))
     threads = int64(cuda.gridsize(1))
-    wrong = int64(0)
+    n_wrong = int64(0)
     v = thread >> 5
     while v < n:
         k = ptr[v] + (thread & 31)
         while k < ptr[v + 1]:
             w = int64(adj[k])
-            back = entry_of(ptr, adj, w, v) if w != v else int64(-1)
+            back = find_entry(ptr, adj, w, v) if w != v else int64(-1)
             if back < 0:
-                wrong += 1
-            elif weighted and not (weight[k] == weight[back] and 0 <= weight[k] <= most):
-                wrong += 1
+                n_wrong += 1
+            elif weighted and not (weight[k] == weight[back] and 0 <= weight[k] <= max_weight):
+                n_wrong += 1
             k += 32
         v += threads >> 5
-    add_up(found, int32(0), wrong)
+    add_up(found, int32(0), n_wrong)
 
 
 @cuda_kernel
@@ -84,14 +84,14 @@ def pick_kernel(ptr, adj, weight, partner, picked):
     v = int64(cuda.grid(1))
     if v < picked.size:
         w = partner[v]
-        picked[v] = weight[entry_of(ptr, adj, v, w)] if w > v else weight.dtype.type(0)
+        picked[v] = weight[find_entry(ptr, adj, v, w)] if w > v else weight.dtype.type(0)
 
 
 def general_graph(graph, weight=None) -> DeviceGeneralGraph:
     """matching.general.general_graph.check_graph for arrays on the GPU."""
     if isinstance(graph, DeviceGeneralGraph) and weight is None:
         return graph
-    refuse_without_gpu()
+    require_gpu()
     name = "weight"
     if isinstance(graph, tuple):
         if len(graph) != 3:
@@ -109,19 +109,19 @@ def general_graph(graph, weight=None) -> DeviceGeneralGraph:
         raise ValueError(f"graph must be square, one row for each vertex; got shape {(n, m)}")
     with refusing():
         indptr, indices = integers("indptr", indptr), integers("indices", indices)
-        weight = None if weight is None else weights(name, weight, indices.size)
+        weight = None if weight is None else checked_weights(name, weight, indices.size)
         synchronize()  # the caller's library may still be writing its arrays
         ptr, adj, ascending = read_lists(indptr, indices, n, n)
         if adj is None:
             return DeviceGeneralGraph(n, None, None, None if weight is None else weight.dtype, indices.library)
-        values = None if weight is None else in_one_piece(weight)[: adj.size]
+        values = None if weight is None else contiguous(weight)[: adj.size]
         if not ascending or not is_clean(ptr, adj, values):
             on_host = (download(ptr), download(adj), (n, n)), None if values is None else download(values)
             ptr, adj, values = (None if a is None else upload(a) for a in check_graph(*on_host))
         return DeviceGeneralGraph(n, ptr, adj, values, indices.library)
 
 
-def weights(name: str, value, number: int) -> DeviceArray | None:
+def checked_weights(name: str, value, number: int) -> DeviceArray | None:
     """One weight for each entry, int64 or float64; None for those of a boolean matrix."""
     if not on_device(value):
         raise TypeError(f"{name} lies on the host and graph on the GPU; copy one to the other")
@@ -136,10 +136,10 @@ def weights(name: str, value, number: int) -> DeviceArray | None:
     return array if array.dtype == kind else wrap_device_array(name, widened(value, kind))
 
 
-def in_one_piece(array: DeviceArray):
+def contiguous(array: DeviceArray):
     """A one-dimensional array without gaps; one that has gaps is put together on the host."""
-    data, missing = flat(array, array.dtype)
-    return upload(array.host()) if missing else data
+    data, is_new = contiguous_or_new(array, array.dtype)
+    return upload(array.host()) if is_new else data
 
 
 def is_clean(ptr, adj, values) -> bool:
@@ -147,15 +147,15 @@ def is_clean(ptr, adj, values) -> bool:
     found = upload(np.zeros(1, np.int64))
     weight = upload(np.zeros(1, np.int64)) if values is None else values
     if weight.dtype == np.int64:
-        most = np.int64(np.iinfo(np.int64).max // adj.size)
+        max_weight = np.int64(np.iinfo(np.int64).max // adj.size)
     else:
-        most = np.float64(np.finfo(np.float64).max / adj.size)
+        max_weight = np.float64(np.finfo(np.float64).max / adj.size)
     blocks = min(BLOCKS, -(-32 * (ptr.size - 1) // THREADS))
-    launch(survey_kernel, blocks, THREADS, ptr, adj, weight, np.int32(values is not None), most, found)
+    launch(survey_kernel, blocks, THREADS, ptr, adj, weight, np.int32(values is not None), max_weight, found)
     return not download(found)[0]
 
 
-def nobody_matched(graph: DeviceGeneralGraph):
+def all_unmatched(graph: DeviceGeneralGraph):
     """The partners before the first is found."""
     (partner,) = allocate((graph.n, np.int32))
     launch(free_kernel, -(-max(graph.n, 1) // THREADS), THREADS, partner, partner)

@@ -13,8 +13,8 @@ from matching.core.sparse import pointers_ascend
 from matching.general.general_graph import GeneralGraph
 from matching.general.order import ONE
 
-GOOD, NOT_MUTUAL, NO_EDGE, NOT_MAXIMAL, NOT_HEAVIEST, OUTSIDE = range(6)
-WHAT = {
+VALID, NOT_MUTUAL, NO_EDGE, NOT_MAXIMAL, NOT_HEAVIEST, OUTSIDE = range(6)
+MESSAGES = {
     NOT_MUTUAL: "vertex {0} is matched to {1}, which is not matched to it",
     NO_EDGE: "vertices {0} and {1} are matched, but no edge joins them",
     NOT_MAXIMAL: "edge ({0}, {1}) joins two free vertices",
@@ -47,7 +47,7 @@ def weigh_kernel(ptr, adj, weight, partner, matched):
             return NO_EDGE, v, w
         matched[v] = weight[low]
         matched[w] = weight[low]
-    return GOOD, -1, -1
+    return VALID, -1, -1
 
 
 @kernel
@@ -65,13 +65,13 @@ def total_kernel(ptr, adj, weight, partner):
 
 
 @kernel
-def beaten(matched, partner, v, w, weight):
+def is_dominated(matched, partner, v, w, weight):
     """Whether v is matched along an edge heavier than that to w."""
     return partner[v] >= 0 and (matched[v] > weight or (matched[v] == weight and partner[v] < w))
 
 
 @kernel
-def look_for_better_kernel(ptr, adj, weight, partner, matched, heaviest_first):
+def find_violation_kernel(ptr, adj, weight, partner, matched, heaviest_first):
     """An edge that should have been in the matching."""
     for v in range(partner.size):
         for k in range(ptr[v], ptr[v + 1]):
@@ -81,16 +81,18 @@ def look_for_better_kernel(ptr, adj, weight, partner, matched, heaviest_first):
             if partner[v] < 0 and partner[w] < 0:
                 return NOT_MAXIMAL, v, w
             if heaviest_first and partner[v] != w:
-                if not (beaten(matched, partner, v, w, weight[k]) or beaten(matched, partner, w, v, weight[k])):
+                if not (
+                    is_dominated(matched, partner, v, w, weight[k]) or is_dominated(matched, partner, w, v, weight[k])
+                ):
                     return NOT_HEAVIEST, v, w
-    return GOOD, -1, -1
+    return VALID, -1, -1
 
 
 def weigh(graph: GeneralGraph, partner) -> np.ndarray:
     """The weight of the edge each vertex is matched along, 0 for free ones; refuses what is no matching."""
     weight = graph.weights()
     matched = np.empty(graph.n, weight.dtype)
-    refuse(*weigh_kernel(graph.ptr, graph.adj, weight, partner, matched))
+    raise_unless_valid(*weigh_kernel(graph.ptr, graph.adj, weight, partner, matched))
     return matched
 
 
@@ -114,9 +116,9 @@ def certify(graph: GeneralGraph, partner, cardinality, weight, heaviest_first: b
         kind = int | np.integer if isinstance(right, int) else float | np.floating
         if not isinstance(given, kind) or isinstance(given, bool) or given != right:
             raise CertificateError(f"{name} is {given!r}, but that of the pairs is {right!r}")
-    refuse(*look_for_better_kernel(graph.ptr, graph.adj, graph.weights(), partner, matched, heaviest_first))
+    raise_unless_valid(*find_violation_kernel(graph.ptr, graph.adj, graph.weights(), partner, matched, heaviest_first))
 
 
-def refuse(what, v, w) -> None:
-    if what != GOOD:
-        raise CertificateError(WHAT[what].format(v, w))
+def raise_unless_valid(what, v, w) -> None:
+    if what != VALID:
+        raise CertificateError(MESSAGES[what].format(v, w))

@@ -167,28 +167,28 @@ def greedy(
     >>> found.weight, found.partner.tolist()
     (6, [-1, 2, 1, -1])
     """
-    begin = time.perf_counter()
+    called = time.perf_counter()
     threads, seed = check_threads(threads), check_seed(seed)
-    there = lies_on_gpu(graph)
-    ran_on = ("cuda" if there else "cpu") if device == "auto" else resolve(device)
-    if there:
+    on_device = lies_on_gpu(graph)
+    ran_on = ("cuda" if on_device else "cpu") if device == "auto" else resolve(device)
+    if on_device:
         if ran_on == "cpu":
             raise TypeError("graph lies on the GPU, but device='cpu' was asked for; copy its arrays to the host first")
-        from matching.general.general_graph_cuda import general_graph, nobody_matched, outcome
+        from matching.general.general_graph_cuda import all_unmatched, general_graph, outcome
 
         read = general_graph(graph, weight)
     else:
         read = check_graph(graph, weight, thread_count() if threads is None else threads)
-    name, solve = choose(method, ran_on, read.weighted if there else read.weight is not None, parameters)
+    name, solve = choose(method, ran_on, read.weighted if on_device else read.weight is not None, parameters)
     parameters = checked(parameters)
     takes = inspect.signature(solve).parameters
     common = {key: value for key, value in (("seed", seed), ("threads", threads)) if key in takes}
-    partner = nobody_matched(read) if there else np.full(read.n, -1, np.int32)
+    partner = all_unmatched(read) if on_device else np.full(read.n, -1, np.int32)
     start = time.perf_counter()
     stats = solve(read, partner, **common, **parameters)
     end = time.perf_counter()
-    stats["seconds"] = {**stats.get("seconds", {}), "check": start - begin, "solve": end - start}
-    if there:
+    stats["seconds"] = {**stats.get("seconds", {}), "check": start - called, "solve": end - start}
+    if on_device:
         partner, cardinality, weight = outcome(read, partner)
     else:
         cardinality, weight = int(np.count_nonzero(partner >= 0)) // 2, weight_of(read, partner)

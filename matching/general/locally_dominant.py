@@ -39,19 +39,19 @@ import numpy as np
 from gridcut.device import kernel, thread_count
 from matching.core.prefetch import prefetch
 from matching.general.order import CHUNK, ONE
-from matching.general.parts import each, packed, parts_of
-from matching.general.random import AHEAD
-from matching.general.weighted import fetch_list, heaviest_free
+from matching.general.parts import packed, parts_of, run_on_parts
+from matching.general.random import PREFETCH_DISTANCE
+from matching.general.weighted import heaviest_unmatched, prefetch_list
 
-NOBODY = np.int32(-1)
-LEAST = np.int64(-1)  # less than any weight
-MANY = 8  # searches of all entries before a vertex gets a heap
-ROUNDS = 6  # fewer than MANY, since they know no heaps
-SMALLEST = 20_000  # vertices below which starting threads costs more than it saves
+NONE = np.int32(-1)
+BELOW_ALL = np.int64(-1)  # less than any weight
+HEAP_AFTER = 8  # searches of all entries before a vertex gets a heap
+MAX_ROUNDS = 6  # fewer than MANY, since they know no heaps
+PARALLEL_MIN_VERTICES = 20_000  # vertices below which starting threads costs more than it saves
 
 
 @kernel
-def above(weight, base, a, b):
+def is_heavier(weight, base, a, b):
     """Whether v's entry a is heavier than its entry b; entries count from `base`, their neighbours ascend."""
     return weight[base + a] > weight[base + b] or (weight[base + a] == weight[base + b] and a < b)
 
@@ -62,9 +62,9 @@ def sift_down(heap, base, size, i, weight):
     entry = heap[base + i]
     while 2 * i + 1 < size:
         child = 2 * i + 1
-        if child + 1 < size and above(weight, base, heap[base + child + 1], heap[base + child]):
+        if child + 1 < size and is_heavier(weight, base, heap[base + child + 1], heap[base + child]):
             child += 1
-        if not above(weight, base, heap[base + child], entry):
+        if not is_heavier(weight, base, heap[base + child], entry):
             break
         heap[base + i] = heap[base + child]
         i = child
@@ -75,7 +75,7 @@ def sift_down(heap, base, size, i, weight):
 def search_heap(ptr, adj, weight, taken, searches, heap, size, v):
     """The neighbour along v's heaviest edge to a free one, by its heap; what is not free leaves the heap for good."""
     base = ptr[v]
-    if searches[v] == MANY:
+    if searches[v] == HEAP_AFTER:
         count = 0
         for k in range(base, ptr[v + 1]):
             if not taken[adj[k]]:
@@ -92,90 +92,90 @@ def search_heap(ptr, adj, weight, taken, searches, heap, size, v):
         if size[v] > 0:
             heap[base] = heap[base + size[v]]
             sift_down(heap, base, size[v], 0, weight)
-    return NOBODY
+    return NONE
 
 
 @kernel
-def best_two(best, second, most, less, w, x):
+def best_two(best, second, best_weight, second_weight, w, x):
     """The neighbours along the heaviest and the next heaviest edge so far, and their weights; w and x are one more.
 
     Of equal ones the first.  Without a branch, since which edges are heavier cannot be predicted.
     """
-    second = w if x > less else second
-    second = best if x > most else second
-    best = w if x > most else best
-    return best, second, max(x, most), max(less, min(x, most))
+    second = w if x > second_weight else second
+    second = best if x > best_weight else second
+    best = w if x > best_weight else best
+    return best, second, max(x, best_weight), max(second_weight, min(x, best_weight))
 
 
 @kernel
 def first_kernel(ptr, adj, weight, candidate, second, first, last):
     """The two heaviest edges of each vertex, all of them free; writes candidate and second."""
     for v in range(np.uint64(first), np.uint64(last)):
-        one, two, most, less = NOBODY, NOBODY, LEAST, LEAST
+        one, two, best_weight, second_weight = NONE, NONE, BELOW_ALL, BELOW_ALL
         for k in range(np.uint64(ptr[v]), np.uint64(ptr[v + ONE])):
-            one, two, most, less = best_two(one, two, most, less, adj[k], weight[k])
+            one, two, best_weight, second_weight = best_two(one, two, best_weight, second_weight, adj[k], weight[k])
         candidate[v], second[v] = one, two
 
 
 @kernel
-def search_kernel(ptr, adj, weight, taken, live, candidate, second, searches, first, last):
+def search_kernel(ptr, adj, weight, taken, active, candidate, second, searches, first, last):
     """The candidate of each live vertex whose own was taken; writes it and second, returns the entries looked at."""
-    looks = 0
-    search = np.empty(CHUNK, np.int32)
+    edges = 0
+    to_search = np.empty(CHUNK, np.int32)
     for begin in range(first, last, CHUNK):
         # Without a branch, since whether a candidate was taken cannot be predicted.
         count = np.uint64(0)
         for i in range(np.uint64(begin), np.uint64(min(begin + CHUNK, last))):
-            v = np.uint64(live[i])
+            v = np.uint64(active[i])
             c = candidate[v]
             s = second[v]
-            lost = taken[np.uint64(c)] != 0
-            c = s if lost else c
+            is_matched = taken[np.uint64(c)] != 0
+            c = s if is_matched else c
             candidate[v] = c
-            second[v] = c if lost and s != NOBODY else s
-            search[count] = v
-            count += np.uint64(lost & (s != NOBODY) & (taken[np.uint64(max(s, 0))] != 0))
+            second[v] = c if is_matched and s != NONE else s
+            to_search[count] = v
+            count += np.uint64(is_matched & (s != NONE) & (taken[np.uint64(max(s, 0))] != 0))
         for i in range(count):
-            if i + AHEAD < count:
-                fetch_list(ptr, adj, weight, np.uint64(search[i + AHEAD]))
-            v = np.uint64(search[i])
-            one, two, most, less = NOBODY, NOBODY, LEAST, LEAST
+            if i + PREFETCH_DISTANCE < count:
+                prefetch_list(ptr, adj, weight, np.uint64(to_search[i + PREFETCH_DISTANCE]))
+            v = np.uint64(to_search[i])
+            one, two, best_weight, second_weight = NONE, NONE, BELOW_ALL, BELOW_ALL
             for k in range(np.uint64(ptr[v]), np.uint64(ptr[v + ONE])):
-                x = LEAST if taken[np.uint64(adj[k])] else weight[k]
-                one, two, most, less = best_two(one, two, most, less, adj[k], x)
+                x = BELOW_ALL if taken[np.uint64(adj[k])] else weight[k]
+                one, two, best_weight, second_weight = best_two(one, two, best_weight, second_weight, adj[k], x)
             candidate[v], second[v] = one, two
             searches[v] += 1
-            looks += ptr[v + ONE] - ptr[v]
-    return looks
+            edges += ptr[v + ONE] - ptr[v]
+    return edges
 
 
 @kernel
-def take_kernel(live, candidate, partner, taken, first, last):
+def take_kernel(active, candidate, partner, taken, first, last):
     """Take the edges that are the heaviest at both ends, pack the live vertices to the front of the part; their number.
 
     Each end of an edge is written by the thread whose part it is in.  Without a branch, as above.
     """
-    left = np.uint64(first)
+    kept = np.uint64(first)
     end = np.uint64(last)
-    for i in range(left, end):
-        if i + AHEAD < end:
-            prefetch(candidate, candidate[np.uint64(live[i + AHEAD])])
-        v = np.uint64(live[i])
+    for i in range(kept, end):
+        if i + PREFETCH_DISTANCE < end:
+            prefetch(candidate, candidate[np.uint64(active[i + PREFETCH_DISTANCE])])
+        v = np.uint64(active[i])
         w = candidate[v]
-        mutual = candidate[np.uint64(w) if w != NOBODY else v] == live[i]
-        partner[v] = w if mutual else NOBODY
-        taken[v] = mutual
-        live[left] = v
-        left += np.uint64((w != NOBODY) & (not mutual))
-    return np.int64(left) - first
+        is_mutual = candidate[np.uint64(w) if w != NONE else v] == active[i]
+        partner[v] = w if is_mutual else NONE
+        taken[v] = is_mutual
+        active[kept] = v
+        kept += np.uint64((w != NONE) & (not is_mutual))
+    return np.int64(kept) - first
 
 
 @kernel
-def walk_kernel(ptr, adj, weight, live, candidate, searches, heap, size, path, partner, taken):
+def walk_kernel(ptr, adj, weight, active, candidate, searches, heap, size, path, partner, taken):
     """Walk from every live vertex; writes partner, returns the entries looked at and the heaps made."""
-    looks = 0
+    edges = 0
     heaps = 0
-    for start in live:
+    for start in active:
         if taken[start]:
             continue
         path[0] = start
@@ -183,17 +183,17 @@ def walk_kernel(ptr, adj, weight, live, candidate, searches, heap, size, path, p
         while top >= 0:
             v = path[top]
             w = candidate[v]
-            if w != NOBODY and taken[w]:
-                if searches[v] < MANY:
-                    best = heaviest_free(ptr, adj, weight, taken, np.uint64(v))
-                    w = adj[best] if best >= 0 else NOBODY
-                    looks += ptr[v + 1] - ptr[v]
+            if w != NONE and taken[w]:
+                if searches[v] < HEAP_AFTER:
+                    best = heaviest_unmatched(ptr, adj, weight, taken, np.uint64(v))
+                    w = adj[best] if best >= 0 else NONE
+                    edges += ptr[v + 1] - ptr[v]
                 else:
-                    heaps += searches[v] == MANY
+                    heaps += searches[v] == HEAP_AFTER
                     w = search_heap(ptr, adj, weight, taken, searches, heap, size, v)
                 candidate[v] = w
-                searches[v] = min(searches[v] + 1, MANY + 1)
-            if w == NOBODY:  # only the first of a path: the others can go back
+                searches[v] = min(searches[v] + 1, HEAP_AFTER + 1)
+            if w == NONE:  # only the first of a path: the others can go back
                 top -= 1
             elif top > 0 and w == path[top - 1]:
                 partner[v] = w
@@ -204,7 +204,7 @@ def walk_kernel(ptr, adj, weight, live, candidate, searches, heap, size, path, p
             else:
                 top += 1
                 path[top] = w
-    return looks, heaps
+    return edges, heaps
 
 
 def solve(graph, partner, *, threads=None):
@@ -217,21 +217,21 @@ def solve(graph, partner, *, threads=None):
     ptr, adj, weight = graph.ptr, graph.adj, graph.keys()
     candidate, second = np.empty(n, np.int32), np.empty(n, np.int32)
     taken, searches = np.zeros(n, np.uint8), np.zeros(n, np.uint8)
-    live = np.arange(n, dtype=np.int32)
+    active = np.arange(n, dtype=np.int32)
     stats = {"edges": len(adj), "rounds": 0, "threads": threads}
 
-    parts = parts_of(n, threads if n >= SMALLEST else 1)
-    each(first_kernel, (ptr, adj, weight, candidate, second), parts)
+    parts = parts_of(n, threads if n >= PARALLEL_MIN_VERTICES else 1)
+    run_on_parts(first_kernel, (ptr, adj, weight, candidate, second), parts)
     while True:
-        left = each(take_kernel, (live, candidate, partner, taken), parts)
-        live = packed(live, parts, left)
-        if stats["rounds"] == ROUNDS or not len(live):
+        left = run_on_parts(take_kernel, (active, candidate, partner, taken), parts)
+        active = packed(active, parts, left)
+        if stats["rounds"] == MAX_ROUNDS or not len(active):
             break
-        parts = parts_of(len(live), threads if len(live) >= SMALLEST else 1)
-        searched = each(search_kernel, (ptr, adj, weight, taken, live, candidate, second, searches), parts)
+        parts = parts_of(len(active), threads if len(active) >= PARALLEL_MIN_VERTICES else 1)
+        searched = run_on_parts(search_kernel, (ptr, adj, weight, taken, active, candidate, second, searches), parts)
         stats["edges"] += sum(searched)
         stats["rounds"] += 1
 
     heap, size, path = np.empty(len(adj), np.int32), np.empty(n, np.int32), np.empty(n, np.int32)
-    looks, heaps = walk_kernel(ptr, adj, weight, live, candidate, searches, heap, size, path, partner, taken)
-    return {**stats, "edges": stats["edges"] + looks, "heaps": heaps}
+    edges, heaps = walk_kernel(ptr, adj, weight, active, candidate, searches, heap, size, path, partner, taken)
+    return {**stats, "edges": stats["edges"] + edges, "heaps": heaps}

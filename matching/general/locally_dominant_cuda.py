@@ -34,71 +34,71 @@ from gridcut.device.cuda import (
     relaxed_load,
     shuffle,
 )
-from matching.core.grid_cuda import add_up, next_turn, run_kernel
+from matching.core.grid_cuda import add_up, next_grid_slot, run_kernel
 from matching.general.common_cuda import (
-    BLOCKS,
+    BLOCKS_PER_SM,
     EDGES,
     IDS,
-    LIVE,
+    LENGTHS,
     LONGS,
-    MANY,
     ROUNDS,
     THREADS,
+    WARP_DEGREE,
     heaviest_of,
     on_gpu,
-    room_for,
+    reserve,
 )
 
-NOBODY = -1
+NONE = -1
 
 
 @device_function
-def heaviest_free(adj, weight, partner, k, end, step):
+def heaviest_unmatched(adj, weight, partner, k, end, stride):
     """The heaviest entry with a free neighbour of every step-th from k on, and its weight; -1: none is free."""
     best = int64(-1)
-    most = weight[0]
+    best_weight = weight[0]
     while k < end:
-        heavy = weight[k]
-        if (best < 0 or heavy > most) and partner[adj[k]] < 0:
+        entry_weight = weight[k]
+        if (best < 0 or entry_weight > best_weight) and partner[adj[k]] < 0:
             best = k
-            most = heavy
-        k += step
-    return best, most
+            best_weight = entry_weight
+        k += stride
+    return best, best_weight
 
 
 @device_function
-def search(ptr, adj, weight, partner, candidate, lists, here, number, thread, threads):
+def search_all(ptr, adj, weight, partner, candidate, lists, source_list, n_active, thread, threads):
     """The candidate of each live vertex whose own was taken; writes candidate, returns the entries looked at."""
     lane = int32(thread & 31)
     first = int32(thread - lane)
     edges = int64(0)
-    while first < number:
+    while first < n_active:
         i = int32(first + lane)
         v = int32(0)
         k = int64(0)
         end = int64(0)
-        looking = False
-        if i < number:
-            v = lists[here + i]
-            known = candidate[v]
-            looking = known == NOBODY or partner[known] >= 0
-            if looking:
+        searching = False
+        if i < n_active:
+            v = lists[source_list + i]
+            present = candidate[v]
+            searching = present == NONE or partner[present] >= 0
+            if searching:
                 k = ptr[v]
                 end = ptr[v + 1]
                 edges += end - k
-        many = end - k > MANY
-        if looking and not many:
-            best, _ = heaviest_free(adj, weight, partner, k, end, int32(1))
-            candidate[v] = adj[best] if best >= 0 else int32(NOBODY)
-        hubs = ballot(many)
+        is_hub = end - k > WARP_DEGREE
+        if searching and not is_hub:
+            best, _ = heaviest_unmatched(adj, weight, partner, k, end, int32(1))
+            candidate[v] = adj[best] if best >= 0 else int32(NONE)
+        hubs = ballot(is_hub)
         while hubs != 0:
-            which = count_trailing_zeros(hubs)
+            source = count_trailing_zeros(hubs)
             hubs = hubs & (hubs - 1)
-            start, stop = shuffle(k, which), shuffle(end, which)
-            best, most = heaviest_free(adj, weight, partner, start + lane, stop, int32(32))
-            best = heaviest_of(best, most, int32(32))
-            if lane == which:
-                candidate[v] = adj[best] if best >= 0 else int32(NOBODY)
+            start, stop = shuffle(k, source), shuffle(end, source)
+            best, best_weight = heaviest_unmatched(adj, weight, partner, start + lane, stop, int32(32))
+            best = heaviest_of(best, best_weight, int32(32))
+            if lane == source:
+                candidate[v] = adj[best] if best >= 0 else int32(NONE)
         first = int32(first + threads)
     return edges
 
@@ -109,43 +109,43 @@ def dominant_kernel(ptr, adj, weight, partner, candidate, lists, state, counts):
     n = int32(partner.size)
     thread = int32(cuda.grid(1))
     threads = int32(cuda.gridsize(1))
-    here, there = int32(0), n
+    source, target = int32(0), n
     i = thread
     while i < n:
         lists[i] = i
-        candidate[i] = int32(NOBODY)
+        candidate[i] = int32(NONE)
         i = int32(i + threads)
-    number = n
-    turn = int32(0)
+    n_active = n
+    grid_slot = int32(0)
     rounds = int64(0)
     edges = int64(0)
-    while number > 0:
-        following = next_turn(state, int32(LIVE), turn, thread)
-        edges += search(ptr, adj, weight, partner, candidate, lists, here, number, thread, threads)
+    while n_active > 0:
+        following = next_grid_slot(state, int32(LENGTHS), grid_slot, thread)
+        edges += search_all(ptr, adj, weight, partner, candidate, lists, source, n_active, thread, threads)
         grid_sync()
         count = int32(0)
         i = thread
-        while i < number:
-            v = lists[here + i]
+        while i < n_active:
+            v = lists[source + i]
             w = candidate[v]
-            if w != NOBODY:
+            if w != NONE:
                 if candidate[w] == v:
                     partner[v] = w
                 else:
                     count = int32(count + 1)
             i = int32(i + threads)
-        place = room_for(count, state, int32(LIVE + turn))
+        position = reserve(count, state, int32(LENGTHS + grid_slot))
         i = thread
-        while i < number:
-            v = lists[here + i]
-            if candidate[v] != NOBODY and partner[v] < 0:
-                lists[there + place] = v
-                place = int32(place + 1)
+        while i < n_active:
+            v = lists[source + i]
+            if candidate[v] != NONE and partner[v] < 0:
+                lists[target + position] = v
+                position = int32(position + 1)
             i = int32(i + threads)
         grid_sync()
-        number = relaxed_load(state, int32(LIVE + turn))
-        here, there = there, here
-        turn = following
+        n_active = relaxed_load(state, int32(LENGTHS + grid_slot))
+        source, target = target, source
+        grid_slot = following
         rounds += 1
     add_up(counts, int32(EDGES), edges)
     if thread == 0:
@@ -155,12 +155,12 @@ def dominant_kernel(ptr, adj, weight, partner, candidate, lists, state, counts):
 def solve(graph, partner):
     """Match free vertices along edges that are the heaviest at both ends; counts of what was done."""
 
-    def run(ptr, adj, weight, there):
+    def run(ptr, adj, weight, on_device):
         n = len(partner)
         candidate, lists = allocate((n, np.int32), (2 * n, np.int32))
         state, counts = upload(np.zeros(3, np.int32)), upload(np.zeros(2, np.int64))
-        arguments = (ptr, adj, weight, there, candidate, lists, state, counts)
-        run_kernel(dominant_kernel, arguments, THREADS, n, BLOCKS)
+        arguments = (ptr, adj, weight, on_device, candidate, lists, state, counts)
+        run_kernel(dominant_kernel, arguments, THREADS, n, BLOCKS_PER_SM)
         counts = download(counts)
         return {"edges": int(counts[EDGES]), "rounds": int(counts[ROUNDS])}
 

@@ -32,7 +32,7 @@ S27, S30, S31, S32 = (np.uint64(shift) for shift in (27, 30, 31, 32))
 class Order(NamedTuple):
     """An order of vertices; arrays as above."""
 
-    places: np.ndarray
+    positions: np.ndarray
     blocks: np.ndarray
     flips: np.ndarray
     chunk: np.ndarray
@@ -58,25 +58,25 @@ def permute(order, state):
 
 
 @kernel
-def shuffle_kernel(places, blocks, flips, seed):
+def shuffle_kernel(positions, blocks, flips, seed):
     """Make an order random."""
-    state = permute(places, permute(blocks, mixed(seed + GOLDEN)))
+    state = permute(positions, permute(blocks, mixed(seed + GOLDEN)))
     for j in range(flips.size):
         state += GOLDEN
-        flips[j] = mixed(state) & np.uint64(places.size - 1)
+        flips[j] = mixed(state) & np.uint64(positions.size - 1)
 
 
 @kernel
-def free_kernel(places, block, flip, begin, chunk, taken):
+def unmatched_kernel(positions, block, flip, begin, chunk, taken):
     """Fill `chunk` with the free vertices among the next chunk.size of a block; their number.
 
     Without a branch, since whether a vertex is free cannot be predicted.
     """
     n = np.uint64(taken.size)
-    first = np.uint64(block) * np.uint64(places.size)
+    first = np.uint64(block) * np.uint64(positions.size)
     count = np.uint64(0)
     for i in range(np.uint64(begin), np.uint64(begin + chunk.size)):
-        v = first + np.uint64(places[i] ^ flip)
+        v = first + np.uint64(positions[i] ^ flip)
         if v < n:
             chunk[count] = v
             count += np.uint64(taken[v] == 0)
@@ -94,5 +94,5 @@ def vertex_order(n: int, seed: int, shuffled: bool) -> Order:
         np.empty(min(size, CHUNK), np.int32),
     )
     if shuffled:
-        shuffle_kernel(order.places, order.blocks, order.flips, np.uint64(seed))
+        shuffle_kernel(order.positions, order.blocks, order.flips, np.uint64(seed))
     return order

@@ -36,82 +36,85 @@ from numba import float64, int8, int32, int64, uint64
 
 from gridcut.device.arrays import allocate, download
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel, device_function, grid_sync, relaxed_load
-from matching.core.grid_cuda import add_up, next_turn, run_kernel
+from matching.core.grid_cuda import add_up, next_grid_slot, run_kernel
 from matching.core.limits_cuda import check_lists
 from matching.general import parallel
-from matching.general.common_cuda import BLOCKS, EDGES, IDS, LIVE, LONGS, ROUNDS, THREADS, device_code, on_gpu, on_host
+from matching.general.common_cuda import BLOCKS_PER_SM, EDGES, IDS, LONGS, ROUNDS, THREADS, device_code, on_gpu, on_host
 from matching.general.parallel import random_factor
-from matching.general.propose_cuda import choose_all
-from matching.general.recolour_cuda import REDS, STATES, deal
+from matching.general.propose_cuda import select_all
+from matching.general.recolour_cuda import ARRIVALS, BLUE_LENGTHS, RED_LENGTHS, STATE_SIZE, settle_and_recolour
 
 factor_of = device_code(random_factor)
 REGISTERS = 64  # so that two blocks fit on a multiprocessor
-FEW, FEW_LIVE = 16, 4096  # blocks that go on alone, and live vertices from which on they do
-TAIL = 5 if SIMULATED else 128  # live vertices from which on one block goes on alone
-ARRIVED, COUNTS = STATES, STATES + 1  # in state: how often a block has come to a barrier of FEW
+FEW_BLOCKS, FEW_BLOCKS_VERTICES = 16, 4096  # blocks that go on alone, and live vertices from which on they do
+ONE_BLOCK_VERTICES = 5 if SIMULATED else 128  # live vertices from which on one block goes on alone
 
 
 @device_function
-def meet(state, parties):
+def barrier(state, blocks):
     """Barrier of the first `parties` blocks: of all, of FEW, or of one.
 
     Blocks leave for good where fewer go on.  One that is slow may read the number of live ones when it is of a later
     round; that is not more, so it leaves as well.
     """
-    if parties == cuda.gridDim.x:
+    if blocks == cuda.gridDim.x:
         grid_sync()
         return
     cuda.syncthreads()
-    if parties > 1:
+    if blocks > 1:
         if cuda.threadIdx.x == 0:
             cuda.threadfence()
-            arrived = cuda.atomic.add(state, ARRIVED, 1)
-            everybody = int32(arrived - arrived % parties + parties)
-            while relaxed_load(state, int32(ARRIVED)) < everybody:
+            arrived = cuda.atomic.add(state, ARRIVALS, 1)
+            all_arrived = int32(arrived - arrived % blocks + blocks)
+            while relaxed_load(state, int32(ARRIVALS)) < all_arrived:
                 pass
             cuda.threadfence()
         cuda.syncthreads()
 
 
 @cuda_kernel(max_registers=REGISTERS)
-def rounds_kernel(ptr, adj, weight, partner, colour, choice, lists, state, counts, heaviest, threshold, seed, most):
+def rounds_kernel(
+    ptr, adj, weight, partner, colour, choice, lists, state, counts, heaviest, threshold, seed, max_rounds
+):
     """Algorithm 3: rounds until nobody is live, at most `most`."""
     n = int32(partner.size)
     thread = int32(cuda.grid(1))
-    parties = int32(cuda.gridDim.x)
-    here, there = n, int32(0)
-    blues, number = int32(0), n
-    turn = int32(0)
+    blocks = int32(cuda.gridDim.x)
+    source, target = n, int32(0)
+    n_blue, n_active = int32(0), n
+    grid_slot = int32(0)
     rounds = int32(0)
     edges = int64(0)
     while True:
-        threads = int32(parties * cuda.blockDim.x)
-        following = next_turn(state, int32(LIVE), turn, thread)
-        next_turn(state, int32(REDS), turn, thread)
+        threads = int32(blocks * cuda.blockDim.x)
+        following = next_grid_slot(state, int32(BLUE_LENGTHS), grid_slot, thread)
+        next_grid_slot(state, int32(RED_LENGTHS), grid_slot, thread)
         r = factor_of(seed, uint64(rounds))
-        of_before = (here, blues, number, rounds == 0)
-        deal(partner, colour, choice, lists, of_before, there, state, turn, r, threshold, thread, threads)
-        meet(state, parties)
-        here, there = there, here
-        blues = relaxed_load(state, int32(LIVE + turn))
-        reds = relaxed_load(state, int32(REDS + turn))
-        number = int32(blues + reds)
-        turn = following
-        if number == 0 or rounds == most:
+        previous = (source, n_blue, n_active, rounds == 0)
+        settle_and_recolour(
+            partner, colour, choice, lists, previous, target, state, grid_slot, r, threshold, thread, threads
+        )
+        barrier(state, blocks)
+        source, target = target, source
+        n_blue = relaxed_load(state, int32(BLUE_LENGTHS + grid_slot))
+        n_red = relaxed_load(state, int32(RED_LENGTHS + grid_slot))
+        n_active = int32(n_blue + n_red)
+        grid_slot = following
+        if n_active == 0 or rounds == max_rounds:
             break
-        if number <= FEW_LIVE and parties > FEW:
-            parties = int32(FEW)
-        if number <= TAIL:
-            parties = int32(1)
-        if cuda.blockIdx.x >= parties:
+        if n_active <= FEW_BLOCKS_VERTICES and blocks > FEW_BLOCKS:
+            blocks = int32(FEW_BLOCKS)
+        if n_active <= ONE_BLOCK_VERTICES:
+            blocks = int32(1)
+        if cuda.blockIdx.x >= blocks:
             break
-        threads = int32(parties * cuda.blockDim.x)
-        edges += choose_all(ptr, adj, weight, heaviest, colour, choice, lists, here, blues, True, thread, threads)
-        meet(state, parties)
+        threads = int32(blocks * cuda.blockDim.x)
+        edges += select_all(ptr, adj, weight, heaviest, colour, choice, lists, source, n_blue, True, thread, threads)
+        barrier(state, blocks)
         if heaviest:
-            last = int32(here + n - 1)
-            edges += choose_all(ptr, adj, weight, heaviest, colour, choice, lists, last, reds, False, thread, threads)
-            meet(state, parties)
+            last = int32(source + n - 1)
+            edges += select_all(ptr, adj, weight, heaviest, colour, choice, lists, last, n_red, False, thread, threads)
+            barrier(state, blocks)
         rounds = int32(rounds + 1)
     add_up(counts, int32(EDGES), edges)
     if thread == 0:
@@ -125,17 +128,17 @@ def solve(graph, partner, *, seed=0, p=0.53406, select=None, rounds=256):
     select    "first" neighbour or "heaviest" edge; None: "heaviest" where the graph has weights
     rounds    at most so many; what is left then is matched by algorithm 1, on the host
     """
-    parallel.check_options(p, select, rounds)
+    parallel.validate_options(p, select, rounds)
     check_lists("parallel", "vertices", graph.n, "'locally_dominant' or device='cpu'")
     heaviest = graph.weight is not None if select is None else select == "heaviest"
     threshold = np.int64(min(round(p * 2**32), 2**32 - 1))
 
-    def run(ptr, adj, weight, there):
+    def run(ptr, adj, weight, on_device):
         n = len(partner)
         colour, choice, lists = allocate((n, np.int8), (n, np.int32), (2 * n, np.int32))
-        state, counts = allocate((COUNTS, np.int32), (2, np.int64), zero=True)
+        state, counts = allocate((STATE_SIZE, np.int32), (2, np.int64), zero=True)
         work = (colour, choice, lists, state, counts, np.int32(heaviest), threshold, np.uint64(seed % 2**64))
-        run_kernel(rounds_kernel, (ptr, adj, weight, there, *work, np.int32(rounds)), THREADS, n, BLOCKS)
+        run_kernel(rounds_kernel, (ptr, adj, weight, on_device, *work, np.int32(rounds)), THREADS, n, BLOCKS_PER_SM)
         counts = download(counts)
         return {"edges": int(counts[EDGES]), "rounds": int(counts[ROUNDS])}
 

@@ -11,11 +11,11 @@ def parts_of(count: int, threads: int) -> list[tuple[int, int]]:
     return list(zip(bounds[:-1], bounds[1:], strict=True))
 
 
-def each(run, arguments, parts) -> list:
+def run_on_parts(run, arguments, parts) -> list:
     """A kernel on all parts at the same time; what it returns for each."""
     return run_threads(lambda i: run(*arguments, *parts[i]), len(parts))
 
 
-def packed(live, parts, left) -> np.ndarray:
+def packed(active, parts, counts) -> np.ndarray:
     """The first `left` entries of each part, in order."""
-    return np.concatenate([live[first : first + count] for (first, _), count in zip(parts, left, strict=True)])
+    return np.concatenate([active[first : first + count] for (first, _), count in zip(parts, counts, strict=True)])

@@ -22,9 +22,9 @@ import numpy as np
 
 from gridcut.device import kernel
 from matching.core.prefetch import prefetch
-from matching.general.order import ONE, free_kernel, vertex_order
+from matching.general.order import ONE, unmatched_kernel, vertex_order
 
-AHEAD = np.uint64(24)  # vertices from when a list is asked for to when it is read
+PREFETCH_DISTANCE = np.uint64(24)  # vertices from when a list is asked for to when it is read
 
 
 @kernel
@@ -34,12 +34,12 @@ def match_kernel(ptr, adj, chunk, partner, taken):
     Indices are unsigned, which spares numba the question whether they count from the end: half of the time.
     """
     n = np.uint64(chunk.size)
-    looks = 0
+    edges = 0
     for i in range(n):
-        if i + 2 * AHEAD < n:
-            prefetch(ptr, chunk[i + 2 * AHEAD])
-        if i + AHEAD < n:
-            prefetch(adj, ptr[np.uint64(chunk[i + AHEAD])])
+        if i + 2 * PREFETCH_DISTANCE < n:
+            prefetch(ptr, chunk[i + 2 * PREFETCH_DISTANCE])
+        if i + PREFETCH_DISTANCE < n:
+            prefetch(adj, ptr[np.uint64(chunk[i + PREFETCH_DISTANCE])])
         v = np.uint64(chunk[i])
         if taken[v]:
             continue
@@ -55,20 +55,20 @@ def match_kernel(ptr, adj, chunk, partner, taken):
                 taken[v] = 1
                 taken[w] = 1
                 break
-        looks += k - start
-    return looks
+        edges += k - start
+    return edges
 
 
 @kernel
 def match_all_kernel(ptr, adj, order, partner, taken):
     """Lines 4 to 9 for the vertices of an order; writes partner and taken, returns the number of entries looked at."""
-    places, blocks, flips, chunk = order
-    looks = 0
+    positions, blocks, flips, chunk = order
+    edges = 0
     for j in range(blocks.size):
-        for begin in range(0, places.size, chunk.size):
-            count = free_kernel(places, blocks[j], flips[j], begin, chunk, taken)
-            looks += match_kernel(ptr, adj, chunk[:count], partner, taken)
-    return looks
+        for begin in range(0, positions.size, chunk.size):
+            count = unmatched_kernel(positions, blocks[j], flips[j], begin, chunk, taken)
+            edges += match_kernel(ptr, adj, chunk[:count], partner, taken)
+    return edges
 
 
 def solve(graph, partner, *, seed=0, shuffled=True):

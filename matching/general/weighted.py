@@ -16,12 +16,12 @@ import numpy as np
 
 from gridcut.device import kernel
 from matching.core.prefetch import prefetch
-from matching.general.order import ONE, free_kernel, vertex_order
-from matching.general.random import AHEAD
+from matching.general.order import ONE, unmatched_kernel, vertex_order
+from matching.general.random import PREFETCH_DISTANCE
 
 
 @kernel
-def fetch_list(ptr, adj, weight, v):
+def prefetch_list(ptr, adj, weight, v):
     """Ask for v's entries: the lines they begin and end in, which is all of them for most vertices."""
     first = ptr[v]
     last = ptr[v + ONE] - 1
@@ -32,15 +32,15 @@ def fetch_list(ptr, adj, weight, v):
 
 
 @kernel
-def heaviest_free(ptr, adj, weight, taken, v):
+def heaviest_unmatched(ptr, adj, weight, taken, v):
     """The entry of v's heaviest edge to a free neighbour, the first of those that are equal; -1: none is free."""
     best = np.int64(-1)
-    most = weight.dtype.type(-1)  # less than any
+    best_weight = weight.dtype.type(-1)  # less than any
     for k in range(np.uint64(ptr[v]), np.uint64(ptr[v + ONE])):
         if not taken[np.uint64(adj[k])]:
             # No branch: whether an edge is heavier than the ones before cannot be predicted.
-            best = np.int64(k) if weight[k] > most else best
-            most = max(weight[k], most)
+            best = np.int64(k) if weight[k] > best_weight else best
+            best_weight = max(weight[k], best_weight)
     return best
 
 
@@ -48,35 +48,35 @@ def heaviest_free(ptr, adj, weight, taken, v):
 def match_kernel(ptr, adj, weight, chunk, partner, taken):
     """Lines 4 to 9 for some vertices; writes partner and taken, returns the number of entries looked at."""
     n = np.uint64(chunk.size)
-    looks = 0
+    edges = 0
     for i in range(n):
-        if i + 2 * AHEAD < n:
-            prefetch(ptr, chunk[i + 2 * AHEAD])
-        if i + AHEAD < n:
-            fetch_list(ptr, adj, weight, np.uint64(chunk[i + AHEAD]))
+        if i + 2 * PREFETCH_DISTANCE < n:
+            prefetch(ptr, chunk[i + 2 * PREFETCH_DISTANCE])
+        if i + PREFETCH_DISTANCE < n:
+            prefetch_list(ptr, adj, weight, np.uint64(chunk[i + PREFETCH_DISTANCE]))
         v = np.uint64(chunk[i])
         if not taken[v]:
-            looks += ptr[v + ONE] - ptr[v]
-            best = heaviest_free(ptr, adj, weight, taken, v)
+            edges += ptr[v + ONE] - ptr[v]
+            best = heaviest_unmatched(ptr, adj, weight, taken, v)
             if best >= 0:
                 w = np.uint64(adj[np.uint64(best)])
                 partner[v] = w
                 partner[w] = v
                 taken[v] = 1
                 taken[w] = 1
-    return looks
+    return edges
 
 
 @kernel
 def match_all_kernel(ptr, adj, weight, order, partner, taken):
     """Lines 4 to 9 for the vertices of an order; writes partner and taken, returns the number of entries looked at."""
-    places, blocks, flips, chunk = order
-    looks = 0
+    positions, blocks, flips, chunk = order
+    edges = 0
     for j in range(blocks.size):
-        for begin in range(0, places.size, chunk.size):
-            count = free_kernel(places, blocks[j], flips[j], begin, chunk, taken)
-            looks += match_kernel(ptr, adj, weight, chunk[:count], partner, taken)
-    return looks
+        for begin in range(0, positions.size, chunk.size):
+            count = unmatched_kernel(positions, blocks[j], flips[j], begin, chunk, taken)
+            edges += match_kernel(ptr, adj, weight, chunk[:count], partner, taken)
+    return edges
 
 
 def solve(graph, partner, *, seed=0, shuffled=True):

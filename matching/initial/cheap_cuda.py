@@ -20,21 +20,21 @@ from numba import int32, int64
 from gridcut.device.arrays import download, upload
 from gridcut.device.cuda import SIMULATED, ballot, count_trailing_zeros, cuda, cuda_kernel, device_function, shuffle
 from gridcut.device.launch import launch
-from matching.core.grid_cuda import add_up, from_somewhere
+from matching.core.grid_cuda import add_up, pseudo_random_neighbour
 from matching.core.problem_cuda import EDGES, DeviceGraph, for_host
 
 THREADS = 32 if SIMULATED else 256
-MANY = 2 if SIMULATED else 32  # columns a row looks at alone before its whole warp helps
+WARP_DEGREE = 2 if SIMULATED else 32  # columns a row looks at alone before its whole warp helps
 
 
 @device_function
-def take(col_match, c, r):
+def claim_column(col_match, c, r):
     """Whether row r gets column c."""
     return col_match[c] < 0 and cuda.atomic.cas(col_match, c, int32(-1), r) < 0
 
 
 @device_function
-def shuffled(i, bits):
+def pseudo_random_index(i, bits):
     """Where i goes in an order of 0 ... 2^bits - 1 that seems drawn.
 
     Threads begin in the order of their names.  Rows must not: where names say where things lie, all that come later
@@ -54,45 +54,45 @@ def shuffled(i, bits):
 def cheap_kernel(row_ptr, row_adj, row_match, col_match, counts, bits):
     """One row a thread, with the help of its warp where it has many columns."""
     rows = int32(row_match.size)
-    r = shuffled(int32(cuda.grid(1)), bits)
+    r = pseudo_random_index(int32(cuda.grid(1)), bits)
     lane = int32(cuda.threadIdx.x & 31)
-    begin = int64(0)
-    number = int64(0)
+    start = int64(0)
+    degree = int64(0)
     if r < rows and row_match[r] < 0:
-        begin = row_ptr[r]
-        number = row_ptr[r + 1] - begin
+        start = row_ptr[r]
+        degree = row_ptr[r + 1] - start
     j = int64(0)
     edges = int64(0)
-    stop = min(number, int64(MANY))
+    stop = min(degree, int64(WARP_DEGREE))
     while j < stop:
-        c = row_adj[begin + from_somewhere(r, j, number)]
+        c = row_adj[start + pseudo_random_neighbour(r, j, degree)]
         j += 1
         edges += 1
-        if take(col_match, c, r):
+        if claim_column(col_match, c, r):
             row_match[r] = c
-            number = j
+            degree = j
             stop = j
-    waiting = ballot(j < number)
-    while waiting != 0:
-        which = count_trailing_zeros(waiting)
-        waiting = waiting & (waiting - 1)
-        place = int64(MANY)
-        first = shuffle(begin, which)
-        last = shuffle(number, which)
-        owner = shuffle(r, which)
-        looking = True
-        while looking and place < last:
+    pending = ballot(j < degree)
+    while pending != 0:
+        source = count_trailing_zeros(pending)
+        pending = pending & (pending - 1)
+        position = int64(WARP_DEGREE)
+        owner_start = shuffle(start, source)
+        owner_degree = shuffle(degree, source)
+        owner = shuffle(r, source)
+        searching = True
+        while searching and position < owner_degree:
             c = int32(-1)
-            if place + lane < last:
-                c = row_adj[first + from_somewhere(owner, place + lane, last)]
+            if position + lane < owner_degree:
+                c = row_adj[owner_start + pseudo_random_neighbour(owner, position + lane, owner_degree)]
             free = ballot(c >= 0 and col_match[max(c, int32(0))] < 0)
-            while looking and free != 0:
-                lucky = lane == count_trailing_zeros(free) and take(col_match, c, owner)
-                if lucky:
+            while searching and free != 0:
+                claimed = lane == count_trailing_zeros(free) and claim_column(col_match, c, owner)
+                if claimed:
                     row_match[owner] = c
-                looking = ballot(lucky) == 0
+                searching = ballot(claimed) == 0
                 free = free & (free - 1)
-            place += 32
+            position += 32
             edges += 1
     add_up(counts, int32(EDGES), edges)
 

@@ -42,7 +42,7 @@ from numba import int32, int64
 
 from gridcut.device.arrays import allocate, download, upload
 from gridcut.device.cuda import cuda, cuda_kernel, device_function, grid_sync, relaxed_load
-from matching.core.grid_cuda import add_up, next_turn, run_kernel
+from matching.core.grid_cuda import add_up, next_grid_slot, run_kernel
 from matching.core.problem_cuda import EDGES, LEVELS, PATH_LENGTH, PHASES, as_stats
 
 DONE, UNVISITED, START = 0, 1, 2
@@ -54,7 +54,7 @@ SEARCHES, GRIDS = ("gpubfs", "gpubfs_wr"), ("ct", "mt")
 
 
 @device_function
-def expand(col_ptr, col_adj, row_match, level, before, counts, c, root_of_c, now, turn, with_root):
+def expand(col_ptr, col_adj, row_match, level, predecessor, counts, c, root_of_c, current_level, grid_slot, with_root):
     """Algorithms 2 and 4, for one column; the number of its edges."""
     k = col_ptr[c]
     end = col_ptr[c + 1]
@@ -63,37 +63,37 @@ def expand(col_ptr, col_adj, row_match, level, before, counts, c, root_of_c, now
         mate = row_match[r]
         if mate >= 0:
             if level[mate] == UNVISITED:
-                level[mate] = int32(now + 1)
-                before[r] = c
-                counts[INSERTED + turn] = 1
+                level[mate] = int32(current_level + 1)
+                predecessor[r] = c
+                counts[INSERTED + grid_slot] = 1
         elif mate == FREE:
             if with_root:
                 level[root_of_c] = int32(DONE)
             row_match[r] = int32(MET)
-            before[r] = c
-            counts[FOUND + turn] = 1
+            predecessor[r] = c
+            counts[FOUND + grid_slot] = 1
         k += 1
     return end - col_ptr[c]
 
 
 @device_function
-def walk(row_match, col_match, before, r):
+def walk(row_match, col_match, predecessor, r):
     """Algorithm 3, from one free row; how many edges changed sides."""
     changed = int64(-1)
     while r >= 0:
-        c = before[r]
-        above = relaxed_load(col_match, c)
-        if above >= 0 and before[above] == c:
+        c = predecessor[r]
+        previous_row = relaxed_load(col_match, c)
+        if previous_row >= 0 and predecessor[previous_row] == c:
             break
         col_match[c] = r
         row_match[r] = c
-        r = above
+        r = previous_row
         changed += 2
     return max(changed, int64(0))
 
 
 @cuda_kernel
-def alternate_kernel(col_ptr, col_adj, row_match, col_match, level, before, root, counts, shortest, with_root):
+def alternate_kernel(col_ptr, col_adj, row_match, col_match, level, predecessor, root, counts, shortest, with_root):
     """Algorithm 1: phases until a search finds nothing.  shortest: a search ends with the level of the first path."""
     rows = int32(row_match.size)
     cols = int32(col_match.size)
@@ -103,7 +103,7 @@ def alternate_kernel(col_ptr, col_adj, row_match, col_match, level, before, root
     length = int64(0)
     levels = int64(0)
     phases = int64(0)
-    turn = int32(0)
+    grid_slot = int32(0)
     while True:
         c = thread
         while c < cols:
@@ -112,49 +112,61 @@ def alternate_kernel(col_ptr, col_adj, row_match, col_match, level, before, root
             c = int32(c + threads)
         grid_sync()
 
-        now = int32(START)
+        current_level = int32(START)
         found = int64(0)
         going = True
         while going:
-            next_turn(counts, int32(INSERTED), turn, thread)
-            following = next_turn(counts, int32(FOUND), turn, thread)
+            next_grid_slot(counts, int32(INSERTED), grid_slot, thread)
+            following = next_grid_slot(counts, int32(FOUND), grid_slot, thread)
             c = thread
             while c < cols:
-                if level[c] == now:
+                if level[c] == current_level:
                     origin = c
                     if with_root:
-                        if now > START:
-                            origin = root[before[col_match[c]]]
+                        if current_level > START:
+                            origin = root[predecessor[col_match[c]]]
                             root[c] = origin
                         if level[origin] < UNVISITED:
                             c = int32(c + threads)
                             continue
-                    edges += expand(col_ptr, col_adj, row_match, level, before, counts, c, origin, now, turn, with_root)
+                    edges += expand(
+                        col_ptr,
+                        col_adj,
+                        row_match,
+                        level,
+                        predecessor,
+                        counts,
+                        c,
+                        origin,
+                        current_level,
+                        grid_slot,
+                        with_root,
+                    )
                 c = int32(c + threads)
             grid_sync()
-            going = relaxed_load(counts, int32(INSERTED + turn)) > 0
-            found += relaxed_load(counts, int32(FOUND + turn))
+            going = relaxed_load(counts, int32(INSERTED + grid_slot)) > 0
+            found += relaxed_load(counts, int32(FOUND + grid_slot))
             if shortest and found > 0:
                 going = False
-            turn = following
-            now = int32(now + 1)
+            grid_slot = following
+            current_level = int32(current_level + 1)
             levels += 1
         phases += 1
         if found == 0:
             break
 
-        recorded = shortest and with_root
-        if recorded:
+        by_record = shortest and with_root
+        if by_record:
             r = thread
             while r < rows:
                 if row_match[r] == MET:
-                    level[root[before[r]]] = int32(~r)
+                    level[root[predecessor[r]]] = int32(~r)
                 r = int32(r + threads)
             grid_sync()
         r = thread
         while r < rows:
-            if row_match[r] == MET and (not recorded or level[root[before[r]]] == ~r):
-                length += walk(row_match, col_match, before, r)
+            if row_match[r] == MET and (not by_record or level[root[predecessor[r]]] == ~r):
+                length += walk(row_match, col_match, predecessor, r)
             r = int32(r + threads)
         grid_sync()
         r = thread
@@ -176,9 +188,9 @@ def maximise(graph, row_match, col_match, search: str, grid: str, shortest: bool
         if value not in known:
             raise ValueError(f"{name} must be {known[0]!r} or {known[1]!r}, got {value!r}")
     rows, cols = row_match.size, col_match.size
-    level, before, root = allocate((cols, np.int32), (rows, np.int32), (cols, np.int32))
+    level, predecessor, root = allocate((cols, np.int32), (rows, np.int32), (cols, np.int32))
     counts = upload(np.zeros(10, np.int64))
-    arrays = (graph.col_ptr, graph.col_adj, row_match, col_match, level, before, root, counts)
+    arrays = (graph.col_ptr, graph.col_adj, row_match, col_match, level, predecessor, root, counts)
     flags = (np.int32(shortest), np.int32(search == "gpubfs_wr"))
     run_kernel(alternate_kernel, (*arrays, *flags), THREADS, CT_BLOCKS * THREADS if grid == "ct" else cols)
     return as_stats(download(counts))

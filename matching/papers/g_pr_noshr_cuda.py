@@ -11,7 +11,7 @@ O((n + m) passes (free columns + edges of active columns)); 4 n + 20 m bytes bes
 from matching.core.problem_cuda import DeviceGraph, for_host
 from matching.papers.active_lists_cuda import maximise
 
-NEVER = 2**31 - 1
+NEVER_SHRINK = 2**31 - 1
 
 
 def search(graph: DeviceGraph, row_match, col_match, *, relabel: tuple = ("adaptive", 0.7)) -> dict:
@@ -20,7 +20,7 @@ def search(graph: DeviceGraph, row_match, col_match, *, relabel: tuple = ("adapt
     relabel   ("adaptive", k): labels are renewed after k times as many passes as the last search had levels;
               ("fix", k): after k passes
     """
-    return maximise("g_pr_noshr", graph, row_match, col_match, relabel, NEVER)
+    return maximise("g_pr_noshr", graph, row_match, col_match, relabel, NEVER_SHRINK)
 
 
 solve = for_host(search)

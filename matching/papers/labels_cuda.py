@@ -34,10 +34,10 @@ import numpy as np
 from numba import int32, int64
 
 from gridcut.device.cuda import cuda, device_function, grid_sync, relaxed_load
-from matching.core.grid_cuda import next_turn
+from matching.core.grid_cuda import next_grid_slot
 from matching.core.problem_cuda import LEVELS
 
-FREE, GIVEN_UP = -1, -2
+FREE, ABANDONED = -1, -2
 ACTIVE = 4  # in counts, three: by turns, so that one is cleared while another is read
 PASSES = 7  # in counts
 THREADS = 256
@@ -45,27 +45,27 @@ ADAPTIVE, FIX = 0, 1
 
 
 @device_function
-def renew_labels(row_ptr, row_adj, row_match, col_match, row_label, col_label, counts, turn):
+def global_relabel(row_ptr, row_adj, row_match, col_match, row_label, col_label, counts, grid_slot):
     """Algorithms 4 and 5: exact labels; (the next turn, the largest level, edges looked at)."""
     rows = int32(row_match.size)
     cols = int32(col_match.size)
-    far = int32(rows + cols)
+    unreachable = int32(rows + cols)
     thread = int32(cuda.grid(1))
     threads = int32(cuda.gridsize(1))
     r = thread
     while r < rows:
-        row_label[r] = int32(0) if row_match[r] == FREE else far
+        row_label[r] = int32(0) if row_match[r] == FREE else unreachable
         r = int32(r + threads)
     c = thread
     while c < cols:
-        col_label[c] = far
+        col_label[c] = unreachable
         c = int32(c + threads)
     grid_sync()
     level = int32(0)
     edges = int64(0)
     going = True
     while going:
-        following = next_turn(counts, int32(ACTIVE), turn, thread)
+        following = next_grid_slot(counts, int32(ACTIVE), grid_slot, thread)
         r = thread
         while r < rows:
             if row_label[r] == level:
@@ -74,47 +74,47 @@ def renew_labels(row_ptr, row_adj, row_match, col_match, row_label, col_label, c
                 edges += end - k
                 while k < end:
                     c = row_adj[k]
-                    if col_label[c] == far:
+                    if col_label[c] == unreachable:
                         col_label[c] = int32(level + 1)
                         mate = col_match[c]
                         if mate >= 0 and row_match[mate] == c:
                             row_label[mate] = int32(level + 2)
-                            counts[ACTIVE + turn] = 1
+                            counts[ACTIVE + grid_slot] = 1
                     k += 1
             r = int32(r + threads)
         grid_sync()
-        going = relaxed_load(counts, int32(ACTIVE + turn)) > 0
-        turn = following
+        going = relaxed_load(counts, int32(ACTIVE + grid_slot)) > 0
+        grid_slot = following
         level = int32(level + 2)
     if thread == 0:
         counts[LEVELS] += level >> 1
-    return turn, level, edges
+    return grid_slot, level, edges
 
 
 @device_function
-def least_row(col_ptr, col_adj, row_label, c, enough, far):
+def min_label_row(col_ptr, col_adj, row_label, c, stop_label, unreachable):
     """Algorithm 6, lines 5 to 12: (row of least label or -1, its label, edges looked at); stops at `enough`."""
     k = col_ptr[c]
     end = col_ptr[c + 1]
-    least = far
+    min_label = unreachable
     best = int32(-1)
-    while k < end and least != enough:
+    while k < end and min_label != stop_label:
         r = col_adj[k]
         label = row_label[r]
-        if label < least:
-            least = label
+        if label < min_label:
+            min_label = label
             best = r
         k += 1
-    return best, least, k - col_ptr[c]
+    return best, min_label, k - col_ptr[c]
 
 
 @device_function
-def next_renewal(strategy, k, passes, levels, patience):
+def next_relabel(strategy, k, passes, levels, passes_left):
     """GETITERGR: the pass before which labels are renewed next."""
-    wait = int64(1)
-    if patience > 0:
-        wait = max(int64(1), int64(k * levels) if strategy == ADAPTIVE else int64(k))
-    return passes + wait
+    interval = int64(1)
+    if passes_left > 0:
+        interval = max(int64(1), int64(k * levels) if strategy == ADAPTIVE else int64(k))
+    return passes + interval
 
 
 def strategy_of(relabel) -> tuple:

@@ -28,7 +28,7 @@ from matching.portfolio import portfolio
 
 THREADS = 32 if SIMULATED else 256
 # Levels of one block alone before the CPU takes over, and one more for so many edges: a tenth of what a CPU takes.
-PATIENCE, EDGES_A_LEVEL = (3, 20) if SIMULATED else (1000, 2000)
+MAX_NARROW_LEVELS, EDGES_PER_LEVEL = (3, 20) if SIMULATED else (1000, 2000)
 ALPHA = 2.0  # of tree grafting: reading marks costs a GPU more than [1]'s 5 allows for, in skewed and in random graphs
 
 
@@ -49,12 +49,12 @@ def matched(match) -> int:
 def search(graph: DeviceGraph, row_match, col_match) -> dict:
     """Make a matching on the GPU maximum in place; stats, "steps" what ran."""
     given = matched(row_match)
-    done = cheap.fill(graph, row_match, col_match)
-    taken = matched(row_match) - given
-    patience = PATIENCE + graph.row_adj.size // EDGES_A_LEVEL
-    stats = ms_bfs_graft.search_for(graph, row_match, col_match, patience, ALPHA)
+    init_stats = cheap.fill(graph, row_match, col_match)
+    initial = matched(row_match) - given
+    max_narrow_levels = MAX_NARROW_LEVELS + graph.row_adj.size // EDGES_PER_LEVEL
+    stats = ms_bfs_graft.search_limited(graph, row_match, col_match, max_narrow_levels, ALPHA)
     if stats.pop("finished"):
-        edges, length = stats["edges"] + done["edges"], stats["path_length"] + taken  # paths of one edge
+        edges, length = stats["edges"] + init_stats["edges"], stats["path_length"] + initial  # paths of one edge
         return {**stats, "edges": edges, "path_length": length, "steps": ("cheap", "ms_bfs_graft")}
     return hand_over(graph, row_match, col_match, given)
 

@@ -141,13 +141,13 @@ def test_by_name(where):
 def test_graphs_beyond_the_limits_are_refused(monkeypatch, method):
     """The limits themselves: test_limits.py."""
     graph = scipy.sparse.csr_array(1 - np.eye(5))
-    monkeypatch.setattr(limits, "SIDE", 4)
+    monkeypatch.setattr(limits, "MAX_SIDE", 4)
     with pytest.raises(ValueError, match="graph has 5 vertices on one side, more than the 4 that CUDA"):
         matching.greedy(graph, method=method, device="cuda")
-    monkeypatch.setattr(limits, "SIDE", 5)
+    monkeypatch.setattr(limits, "MAX_SIDE", 5)
     if method == "parallel":
-        monkeypatch.setattr(limits, "LISTED", 4)
+        monkeypatch.setattr(limits, "MAX_LISTED", 4)
         with pytest.raises(ValueError, match="5 vertices, more than the 4 that 'parallel' accepts on CUDA; use"):
             matching.greedy(graph, method=method, device="cuda")
-        monkeypatch.setattr(limits, "LISTED", 5)
+        monkeypatch.setattr(limits, "MAX_LISTED", 5)
     assert matching.greedy(graph, method=method, device="cuda").cardinality == 2

@@ -117,10 +117,10 @@ def test_levels_of_each_block_by_itself(tools, grid, block_levels):
 
 def test_a_block_by_itself_that_reaches_more_than_it_has_room_for(tools, grid):
     """Free rows, two to a block, with six columns each; the rows matched with these are the next level."""
-    from matching.core.frontier_cuda import NEAR
+    from matching.core.frontier_cuda import SHARED_CAPACITY
 
     free, each = 2 * BLOCKS, 6
-    assert 2 * each > NEAR
+    assert 2 * each > SHARED_CAPACITY
     col = np.arange(free * each)
     matched = free + col
     last = matched[each - 1 :: each]

@@ -147,7 +147,16 @@ def test_threads_that_get_in_each_others_way(tools, variant, monkeypatch):
 
     for name in MODULES:
         # What is read between barriers, for all threads to go on alike, may be late, too.
-        for function in ("relaxed_load", "least_row", "join", "expand", "take", "is_alone", "push", "next_turn"):
+        for function in (
+            "relaxed_load",
+            "min_label_row",
+            "attach",
+            "expand",
+            "claim_column",
+            "is_unmatched",
+            "push",
+            "next_grid_slot",
+        ):
             if hasattr(module(name), function):
                 monkeypatch.setattr(module(name), function, late(getattr(module(name), function)))
     rng = np.random.default_rng(3)
@@ -339,23 +348,23 @@ def test_families_on_a_gpu(tools, family, variant):
 def test_graphs_beyond_the_limits_are_refused(monkeypatch, method):
     """The limits themselves: test_limits.py."""
     graph = bipartite_graph(scipy.sparse.csr_array(np.ones((3, 5))))
-    monkeypatch.setattr(limits, "SIDE", 4)
+    monkeypatch.setattr(limits, "MAX_SIDE", 4)
     for init in ("none", "cheap", "karp_sipser"):
         with pytest.raises(
             ValueError, match="graph has 5 vertices on one side, more than the 4 that CUDA methods accept"
         ):
             matching.maximum(graph, method=method, init=init, device="cuda")
-    monkeypatch.setattr(limits, "SIDE", 5)
+    monkeypatch.setattr(limits, "MAX_SIDE", 5)
     if method.startswith("g_pr"):
-        monkeypatch.setattr(limits, "LABELLED", 7)
+        monkeypatch.setattr(limits, "MAX_LABELLED", 7)
         with pytest.raises(ValueError, match="graph has 8 vertices, more than the 7 that labels can number"):
             matching.maximum(graph, method=method, device="cuda")
-        monkeypatch.setattr(limits, "LABELLED", 8)
+        monkeypatch.setattr(limits, "MAX_LABELLED", 8)
     if method in ("g_pr_noshr", "g_pr_shr"):
-        monkeypatch.setattr(limits, "LISTED", 4)
+        monkeypatch.setattr(limits, "MAX_LISTED", 4)
         with pytest.raises(
             ValueError, match=f"5 columns, more than the 4 that '{method}' accepts on CUDA; use 'g_pr_f"
         ):
             matching.maximum(graph, method=method, device="cuda")
-        monkeypatch.setattr(limits, "LISTED", 5)
+        monkeypatch.setattr(limits, "MAX_LISTED", 5)
     assert matching.maximum(graph, method=method, init="none", device="cuda").cardinality == 3

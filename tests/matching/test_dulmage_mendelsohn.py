@@ -356,9 +356,9 @@ def test_more_vertices_than_int32_numbers(monkeypatch):
     """Blocks and queues are numbered with int64 then; here for small graphs."""
     assert blocks.index_type(2**31 - 1) is np.int32
     assert blocks.index_type(2**31) is np.int64
-    want = [blocks_of(dulmage_mendelsohn(matrix)) for matrix in matrices(20)]
-    monkeypatch.setattr(blocks, "LARGEST", 0)
-    for matrix, expected in zip(matrices(20), want, strict=True):
+    expected_blocks = [blocks_of(dulmage_mendelsohn(matrix)) for matrix in matrices(20)]
+    monkeypatch.setattr(blocks, "MAX_INT32", 0)
+    for matrix, expected in zip(matrices(20), expected_blocks, strict=True):
         form = dulmage_mendelsohn(matrix)
         form.check()
         assert blocks_of(form) == expected

@@ -54,8 +54,8 @@ def test_heaviest_first_is_half_of_the_best(kind):
 @pytest.mark.parametrize("rounds", [0, 1, 6])
 @pytest.mark.parametrize("threads", [1, 3])
 def test_locally_dominant_is_the_sorted_matching(monkeypatch, rounds, threads):
-    monkeypatch.setattr(locally_dominant, "ROUNDS", rounds)
-    monkeypatch.setattr(locally_dominant, "SMALLEST", 1)
+    monkeypatch.setattr(locally_dominant, "MAX_ROUNDS", rounds)
+    monkeypatch.setattr(locally_dominant, "PARALLEL_MIN_VERTICES", 1)
     rng = np.random.default_rng(7)
     graphs = [random_graph(rng, int(rng.integers(1, 60)), rng.random(), kind) for kind in KINDS for _ in range(15)]
     for graph in [*graphs, *adversarial().values()]:
@@ -104,7 +104,7 @@ def test_parallel_does_not_depend_on_threads(monkeypatch, select):
     rng = np.random.default_rng(2)
     graph = random_graph(rng, 400, 0.02)
     expected = greedy(graph, method="parallel", seed=9, threads=1, select=select).partner
-    monkeypatch.setattr(parallel, "SMALLEST", 1)
+    monkeypatch.setattr(parallel, "PARALLEL_MIN_VERTICES", 1)
     for threads in (1, 2, 3, 8):
         for _ in range(5):
             found = greedy(graph, method="parallel", seed=9, threads=threads, select=select)
@@ -127,7 +127,7 @@ def listed(n, seed, shuffled=True, taken=()):
     marks[list(taken)] = 1
     for block, flip in zip(blocks, flips, strict=True):
         for begin in range(0, len(places), len(chunk)):
-            count = order.free_kernel(places, block, flip, begin, chunk, marks)
+            count = order.unmatched_kernel(places, block, flip, begin, chunk, marks)
             found += chunk[:count].tolist()
     return found
 

@@ -148,7 +148,7 @@ def test_zeros_of_either_sign_are_zeros():
 
 
 def test_checks_find_the_same_on_several_threads(monkeypatch):
-    monkeypatch.setattr(general_graph, "SMALLEST", 1)
+    monkeypatch.setattr(general_graph, "PARALLEL_MIN_ENTRIES", 1)
     rng = np.random.default_rng(21)
     for trial in range(20):
         graph = random_graph(rng, int(rng.integers(2, 60)), 0.3, KINDS[trial % len(KINDS)])
