@@ -1,27 +1,30 @@
-"""A queue of vertices that is worked off level by level, in one of three ways by how many there are.
+"""A queue of vertices that is processed level by level, in one of three modes chosen by the length of the frontier.
 
-The frontier is queue[head:tail]; what is pushed meanwhile comes behind.
+The frontier is queue[head:tail]; vertices pushed while it is processed are appended to the queue.
 
-  TOGETHER   more than SHARE for each block: all blocks work on one level.  A block collects what it pushes in shared
-             memory and takes room in the queue once.
-  EACH       fewer: a block takes its share of the frontier and goes on from there by itself, for some levels, its
-             frontier in shared memory; then what all have got is shared out anew.
-  ALONE      at most NARROW, which long paths have by the thousand: one block goes on, as long as that is so.
+  ALL_BLOCKS   more than MAX_BLOCK_SHARE vertices per block: all blocks work on one level. A block collects its pushes
+               in shared memory and reserves space in the queue once.
+  PER_BLOCK    fewer: each block takes its share of the frontier and continues from there independently, for several
+               levels, with its frontier in shared memory; then the frontiers of all blocks are redistributed.
+  ONE_BLOCK    at most NARROW_FRONTIER vertices, as on thousands of levels of long paths: one block continues while
+               frontiers stay narrow.
 
-A barrier of a block takes a fiftieth of the time of the grid's.  With EACH a vertex may be reached over a longer path
-than there is: it is for who needs a forest, and not the least number of levels.
+A barrier of a block takes a fiftieth of the time of the grid's. In mode PER_BLOCK a vertex may be reached along a path
+that is not shortest. Use it where any forest will do, not where the minimum number of levels matters.
 
 ::
 
-    TOGETHER   ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒│▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒│       EACH   ▒▒│▒▒│▒▒│▒▒│▒▒│▒▒│    ▒ a level of one block
+    ALL_BLOCKS ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒│▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒│  PER_BLOCK   ▒▒│▒▒│▒▒│▒▒│▒▒│▒▒│    ▒ a level of one block
                ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒│▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒│              ▒▒▒│▒▒│▒▒▒│▒│      │    │ barrier: of a block,
                ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒│▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒│              ▒▒│▒▒│▒▒│▒▒▒│▒▒│▒▒│      through all lines: of the grid
 
-`out`, which says where a level pushes to, is (near, place, way, turn, lap, half, tail)
-  near    shared memory: TOGETHER what the block has pushed; else two frontiers, by turns, `half` where the next begins
-  place   shared memory: counts of pushes
-  way     TOGETHER, EACH or ALONE
-  turn    which of three counts of the grid is in use: one is read and one cleared meanwhile;  lap: likewise of `place`
+`out`, the destination of a level's pushes, is (shared_frontier, block_counts, mode, grid_slot, slot, half, tail)
+  shared_frontier   shared memory. ALL_BLOCKS: the pushes of the block. Other modes: two frontiers, used alternately;
+                    the next one starts at `half`
+  block_counts      shared memory: counts of pushes, and offsets in the queue
+  mode              ALL_BLOCKS, PER_BLOCK or ONE_BLOCK
+  grid_slot         which of the grid's three counters is in use; one is read and one is cleared in the same step
+  slot              likewise for block_counts
 """
 
 from numba import int32, int64
@@ -30,37 +33,35 @@ from gridcut.device.cuda import SIMULATED, cuda, device_function
 from matching.core.grid_cuda import next_grid_slot
 
 ALL_BLOCKS, PER_BLOCK, ONE_BLOCK = range(3)
-# In state.  PUSHED: three, by turns; GROWN likewise: all pushes of EACH, also those that were worked off since.
-# HEAD and TAIL: where one block alone has left off.
+# Slots of state. PUSHED: three counters, one per grid slot. ALL_PUSHED: likewise, all pushes in mode PER_BLOCK, with
+# those already processed. HEAD, TAIL: the frontier where ONE_BLOCK ended.
 PUSHED, ALL_PUSHED, HEAD, TAIL, STATE_SIZE = 0, 3, 6, 7, 8
 
-NARROW_FRONTIER = 4 if SIMULATED else 512  # frontier up to which one block goes on alone
-SHARED_CAPACITY = 8 if SIMULATED else 1024  # frontier up to which it goes on once it has begun
-MAX_BLOCK_SHARE = (
-    8 if SIMULATED else 512
-)  # of the frontier that a block gets, up to which each goes on by itself; at most NEAR
-SHARED_SIZE = 2 * SHARED_CAPACITY if SIMULATED else 4 * SHARED_CAPACITY  # room in `near`, at least for two frontiers
-UNLIMITED_LEVELS = int64(2**62)  # levels, for who does not count them
-# In place: pushes of a level of this block (three, by turns), of all blocks together; room taken in the queue.
+NARROW_FRONTIER = 4 if SIMULATED else 512  # frontier up to which mode ONE_BLOCK starts
+SHARED_CAPACITY = 8 if SIMULATED else 1024  # vertices per frontier in shared memory, up to which a block continues
+MAX_BLOCK_SHARE = 8 if SIMULATED else 512  # vertices per block up to which mode PER_BLOCK runs; at most SHARED_CAPACITY
+SHARED_SIZE = 2 * SHARED_CAPACITY if SIMULATED else 4 * SHARED_CAPACITY  # of shared_frontier: at least two frontiers
+UNLIMITED_LEVELS = int64(2**62)  # max_levels without a limit
+# Slots of block_counts: three counters of pushes of a level of this block; pushes in mode ALL_BLOCKS; queue offset.
 COLLECTED, RESERVED, BLOCK_COUNTS_SIZE = 3, 4, 5
 
 
 @device_function
 def all_blocks_out(shared_frontier, block_counts, grid_slot, tail):
-    """`out` of a level of all blocks."""
+    """`out` for a level of all blocks."""
     return shared_frontier, block_counts, int32(ALL_BLOCKS), grid_slot, int32(0), int32(0), tail
 
 
 @device_function
 def next_level_slot(state, grid_slot, thread):
-    """The turn after this one, for levels that may be of EACH; its counts are cleared."""
+    """The grid slot after this one, for levels that may be in mode PER_BLOCK; its counters are cleared."""
     next_grid_slot(state, int32(ALL_PUSHED), grid_slot, thread)
     return next_grid_slot(state, int32(PUSHED), grid_slot, thread)
 
 
 @device_function
 def push(queue, state, out, x):
-    """Put x into the next frontier."""
+    """Append x to the next frontier."""
     shared_frontier, block_counts, mode, grid_slot, slot, half, tail = out
     if mode == ALL_BLOCKS:
         i = cuda.atomic.add(block_counts, int32(COLLECTED), int32(1))
@@ -81,7 +82,7 @@ def push(queue, state, out, x):
 
 @device_function
 def load_share(queue, shared_frontier, block_counts, first, count):
-    """Begin the levels of a block by itself with queue[first : first + number]; all its threads take part."""
+    """Load queue[first : first + count] as the first frontier of a block; all threads of the block must call this."""
     i = int32(cuda.threadIdx.x)
     if i < COLLECTED:
         block_counts[i] = 0
@@ -93,7 +94,7 @@ def load_share(queue, shared_frontier, block_counts, first, count):
 
 @device_function
 def append_to_queue(queue, shared_frontier, block_counts, state, grid_slot, tail, first, count):
-    """Bring near[first : first + number] into the queue; all threads of the block take part, with the same numbers."""
+    """Append shared_frontier[first : first + count] to the queue; all threads of the block call this alike."""
     me = int32(cuda.threadIdx.x)
     if me == 0 and count > 0:
         block_counts[RESERVED] = cuda.atomic.add(state, int32(PUSHED + grid_slot), count)
@@ -108,31 +109,23 @@ def append_to_queue(queue, shared_frontier, block_counts, state, grid_slot, tail
 
 @device_function
 def flush(queue, shared_frontier, block_counts, state, grid_slot, tail):
-    """Bring what this block has pushed TOGETHER with others into the queue; all its threads take part."""
+    """Append this block's pushes of an ALL_BLOCKS level to the queue; all threads of the block must call this."""
     cuda.syncthreads()
-    append_to_queue(
-        queue,
-        shared_frontier,
-        block_counts,
-        state,
-        grid_slot,
-        tail,
-        int32(0),
-        min(block_counts[COLLECTED], int32(SHARED_SIZE)),
-    )
+    collected = min(block_counts[COLLECTED], int32(SHARED_SIZE))
+    append_to_queue(queue, shared_frontier, block_counts, state, grid_slot, tail, int32(0), collected)
     if cuda.threadIdx.x == 0:
         block_counts[COLLECTED] = 0
 
 
 def make_narrow_levels(level):
-    """A function for one block, which works off levels as long as they are narrow.
+    """A device function for one block, which processes levels while they are narrow.
 
-    level   a device function: level(graph, work, out, head, thread, threads) -> edges looked at
+    level   a device function: level(graph, work, out, head, thread, threads) -> number of edges scanned
     """
 
     @device_function
     def narrow_levels(graph, work, queue, shared_frontier, block_counts, head, tail, max_levels):
-        """At most `most` levels: (head, tail, levels, edges).  All threads of the block take part."""
+        """At most `max_levels` levels: (head, tail, levels, edges). All threads of the block must call this."""
         me = int32(cuda.threadIdx.x)
         threads = int32(cuda.blockDim.x)
         load_share(queue, shared_frontier, block_counts, head, int32(tail - head))
@@ -158,14 +151,14 @@ def make_narrow_levels(level):
 
 
 def make_block_levels(level):
-    """A function for each block of a grid, which works off levels from its share of the frontier; `level` as above."""
+    """A device function for each block of a grid, which processes levels from its share of the frontier."""
 
     @device_function
     def block_levels(graph, work, queue, shared_frontier, block_counts, state, grid_slot, head, tail, max_levels):
-        """At most `most` levels: (levels, edges).  The share of a block is SHARE vertices at most.
+        """At most `max_levels` levels: (levels, edges). The share of a block is at most MAX_BLOCK_SHARE vertices.
 
-        The frontier left over is in the queue behind `tail` after the next barrier of the grid, its length in
-        state[PUSHED + turn], and in state[GROWN + turn] the number of all pushes.
+        After the next barrier of the grid, the remaining frontier is in the queue from `tail` on, its length is in
+        state[PUSHED + grid_slot], and the number of all pushes is in state[ALL_PUSHED + grid_slot].
         """
         me = int32(cuda.threadIdx.x)
         threads = int32(cuda.blockDim.x)

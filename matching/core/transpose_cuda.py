@@ -1,11 +1,11 @@
-"""The lists of columns from those of rows, on a GPU: counted, summed up and distributed by one kernel.
+"""The column adjacency lists of a graph from its row lists, on a GPU: count, prefix sum and scatter in one kernel.
 
 Arrays (n rows, m columns)
   ptr, adj               columns of row r: adj[ptr[r]:ptr[r + 1]]
   other_ptr, other_adj   rows of column c likewise, in any order
-  next_place[c]          where the next row of c goes; atomically
+  next_position[c]       position of the next row of c, updated atomically
 
-O(n + m + edges); 8 m bytes beside the result.
+O(n + m + edges); 8 m bytes in addition to the result.
 """
 
 import numpy as np
@@ -34,7 +34,7 @@ def transpose_kernel(ptr, adj, other_ptr, other_adj, next_position, block_sums):
         k += threads
     grid_sync()
 
-    # A thread sums up columns that lie together, so that its first place is that of the first.
+    # A thread sums contiguous columns, so that its offset is that of the first of them.
     per_thread = (cols + threads - 1) // threads
     first = min(thread * per_thread, cols)
     last = min(first + per_thread, cols)
@@ -54,7 +54,7 @@ def transpose_kernel(ptr, adj, other_ptr, other_adj, next_position, block_sums):
         other_ptr[cols] = total
     grid_sync()
 
-    # A warp for each row: some have many columns.
+    # One warp per row, since some rows have many columns.
     lane = thread & 31
     r = thread >> 5
     while r < rows:
@@ -67,7 +67,7 @@ def transpose_kernel(ptr, adj, other_ptr, other_adj, next_position, block_sums):
 
 
 def transposed(ptr, adj, cols: int) -> tuple:
-    """(other_ptr, other_adj) on the GPU, of at least one row and one column."""
+    """(other_ptr, other_adj) on the GPU, for at least one row and one column."""
     other_ptr, other_adj, next_position, block_sums = allocate(
         (cols + 1, np.int64), (adj.size, np.int32), (cols, np.int64), (MAX_BLOCKS, np.int64)
     )
@@ -76,6 +76,6 @@ def transposed(ptr, adj, cols: int) -> tuple:
 
 
 def kernels():
-    """Name, kernel and argument types of what is compiled."""
+    """Name, kernel and argument types of each compiled kernel."""
     ids, longs = int32[::1], int64[::1]
     return [("transpose", transpose_kernel, (longs, ids, longs, ids, longs, longs))]

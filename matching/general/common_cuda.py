@@ -1,7 +1,7 @@
-"""What the greedy methods on a GPU share: the way there and back, lists of live vertices, the heaviest edge of lanes.
+"""Shared by the greedy methods on a GPU: transfers, lists of active vertices, the heaviest edge over lanes.
 
-A round lets every live vertex do something and keeps those that are live still.  Lists are written anew each round, by
-turns into one of two arrays; their order is that of chance, on which no matching here depends.
+A round processes every active vertex and lists the ones that stay active. Lists are rebuilt each round, alternately in
+one of two arrays. Their order varies between runs; no matching here depends on it.
 """
 
 import time
@@ -15,20 +15,23 @@ from matching.core.device_graph import DeviceGeneralGraph
 from matching.core.limits_cuda import check_sides
 
 THREADS = 32 if SIMULATED else 512
-BLOCKS_PER_SM = 2  # most on a multiprocessor: with more, barriers cost what more threads save
-WARP_DEGREE = 2 if SIMULATED else 32  # neighbours a thread looks at alone; with more, its warp helps
-LENGTHS = 0  # in state, three: the lengths of lists, by turns, so that one is cleared while another is read
+BLOCKS_PER_SM = 2  # at most: with more blocks per multiprocessor, barriers cost what more threads save
+WARP_DEGREE = 2 if SIMULATED else 32  # neighbours that a thread scans by itself; above this degree its warp helps
+LENGTHS = 0  # first of three slots of state: length of the list, one slot per round, see next_grid_slot
 EDGES, ROUNDS = range(2)  # in counts
 
 
 def device_code(function):
-    """A function of the CPU's for kernels; in the simulator itself, as Python would warn of sums that do not fit."""
+    """A CPU function compiled for kernels; in the simulator the function itself, as Python warns of overflows."""
     return function if SIMULATED else device_function(getattr(function, "py_func", function))
 
 
 @device_function
 def reserve(count, state, slot):
-    """Where this thread may write `count` entries of the list of state[length]; all threads of the block take part."""
+    """Reserve `count` entries of the list with length state[slot]: offset of this thread's entries.
+
+    All threads of the block must call this.
+    """
     block = cuda.shared.array(2, int32)
     if cuda.threadIdx.x == 0:
         block[0] = 0
@@ -43,7 +46,10 @@ def reserve(count, state, slot):
 
 @device_function
 def heaviest_of(best, weight, lanes):
-    """Of the entries and weights of each `lanes` lanes the heaviest, the first of equal ones; -1: no lane has one."""
+    """Heaviest of the entries `best` with weights `weight` over each group of `lanes` lanes, the first of equal ones.
+
+    -1 if no lane of the group has an entry.
+    """
     distance = int32(lanes >> 1)
     lane = int32(cuda.threadIdx.x & 31)
     while distance > 0:
@@ -57,9 +63,9 @@ def heaviest_of(best, weight, lanes):
 
 
 def on_gpu(graph, partner, weighted: bool, run) -> dict:
-    """Match by run(ptr, adj, weight, partner) -> stats, all on the GPU; graph and partner lie there or on the host.
+    """Match by run(ptr, adj, weight, partner) -> stats with all arrays on the GPU.
 
-    Changes partner; "seconds" leaves the way there and back out.
+    Accepts graph and partner on the GPU or on the host, and changes partner; "seconds" excludes the transfers.
     """
     if not graph.edges:
         return {"edges": 0, "rounds": 0}
@@ -70,7 +76,7 @@ def on_gpu(graph, partner, weighted: bool, run) -> dict:
             weight = graph.weight
         elif weighted:
             weight = upload(np.ones(graph.adj.size, np.int64) if on_device else graph.weights())
-        else:  # a kernel that asks for no weights is compiled for integers, and gets one
+        else:  # a kernel that reads no weights is compiled for integers, and gets a dummy
             weight = upload(np.zeros(1, np.int64))
         arrays = [a if on_device else upload(a) for a in (graph.ptr, graph.adj, partner)]
         arrays.insert(2, weight)
@@ -84,7 +90,7 @@ def on_gpu(graph, partner, weighted: bool, run) -> dict:
 
 
 def on_host(graph, partner, run) -> dict:
-    """Match by run(graph, partner) -> stats on the host what is on the GPU, or there already."""
+    """Match by run(graph, partner) -> stats on the host; graph and partner are on the GPU or on the host."""
     if not isinstance(graph, DeviceGeneralGraph):
         return run(graph, partner)
     copy = download(partner)

@@ -1,23 +1,33 @@
-"""Locally dominant matching on a GPU: what algorithm 2 of Fagginger Auer and Bisseling finds, without a sort.
+"""Locally dominant matching on a GPU: the matching of algorithm 2 of Fagginger Auer and Bisseling, without a sort.
 
-Returns the very matching of matching/general/sorted.py, of at least half of the weight that any matching has; the
-order of edges, and why there is one such matching, are in matching/general/locally_dominant.py.  Each round every
-free vertex looks for its heaviest edge to a free one, unless the one it knows is free still, and edges found from both
-ends are taken.
+Returns the same matching as matching/general/sorted.py, with at least half of the maximum weight of any matching. The
+order of edges, and the proof that this matching is unique, are in matching/general/locally_dominant.py. In each round,
+every active vertex searches its heaviest edge to an unmatched vertex, unless its candidate is still unmatched. Edges
+that both ends have as candidate are matched.
 
 Arrays (n vertices)
-  partner[v]     -1: free; partner[partner[v]] == v
-  candidate[v]   the neighbour along v's heaviest edge to those that were free when it was looked for; NOBODY: none was
-  lists[here:here + number]   live vertices: free, with a candidate
+  partner[v]     partner, or -1
+  candidate[v]   the other end of v's heaviest edge to a vertex that was unmatched when v was searched; NONE: no such
+  lists[source:source + n_active]   active vertices: unmatched, with a candidate; `source` and `target` alternate
+  state[LENGTHS + s]   length of the list; s is the grid slot of the round, see `next_grid_slot`
 
-No races: a vertex is written by its own thread or warp; one step reads partner and writes candidate, the other the
-other way round, with barriers of the whole grid between.
+  array      written by                                         read by
+  partner    dominant_kernel, the thread of v                   search_all
+  candidate  search_all, the thread or the warp of v            dominant_kernel; search_all, the thread of v
+  lists      dominant_kernel, at positions from `reserve`       search_all, dominant_kernel, after the barrier
+  state      reserve: atomic add, one thread per block          all threads, after the barrier
+
+Races: none. The thread or the warp of v writes the entries of v. search_all reads partner and writes candidate, the
+rest of dominant_kernel reads candidate and writes partner, and barriers of the whole grid separate the two.
+
+Termination: the heaviest edge between unmatched vertices is the candidate of both ends after the search, so every round
+matches an edge until the remaining vertices have no candidate, and the list is empty.
 
 [1] Manne, Bisseling. "A parallel approximation algorithm for the weighted maximum matching problem." PPAM 2007.
 [2] Fagginger Auer, Bisseling. "A GPU algorithm for greedy graph matching." Facing the Multicore-Challenge II, 2012.
 
-O(n + m) time a round; as many rounds as a path has edges, if they get heavier all along it, few on other graphs.
-12 bytes a vertex beside the graph.
+O(n + m) time per round; as many rounds as a path has edges if their weights increase all along it, few on other graphs.
+12 bytes per vertex in addition to the graph.
 """
 
 import numpy as np
@@ -54,7 +64,7 @@ NONE = -1
 
 @device_function
 def heaviest_unmatched(adj, weight, partner, k, end, stride):
-    """The heaviest entry with a free neighbour of every step-th from k on, and its weight; -1: none is free."""
+    """Heaviest of every stride-th entry from k on with an unmatched neighbour, and its weight; -1: there is none."""
     best = int64(-1)
     best_weight = weight[0]
     while k < end:
@@ -68,7 +78,7 @@ def heaviest_unmatched(adj, weight, partner, k, end, stride):
 
 @device_function
 def search_all(ptr, adj, weight, partner, candidate, lists, source_list, n_active, thread, threads):
-    """The candidate of each live vertex whose own was taken; writes candidate, returns the entries looked at."""
+    """Search a new candidate for each active vertex whose candidate was matched; returns the entries scanned."""
     lane = int32(thread & 31)
     first = int32(thread - lane)
     edges = int64(0)
@@ -105,7 +115,7 @@ def search_all(ptr, adj, weight, partner, candidate, lists, source_list, n_activ
 
 @cuda_kernel
 def dominant_kernel(ptr, adj, weight, partner, candidate, lists, state, counts):
-    """Rounds until nobody is live."""
+    """Rounds until no vertex is active."""
     n = int32(partner.size)
     thread = int32(cuda.grid(1))
     threads = int32(cuda.gridsize(1))
@@ -153,7 +163,7 @@ def dominant_kernel(ptr, adj, weight, partner, candidate, lists, state, counts):
 
 
 def solve(graph, partner):
-    """Match free vertices along edges that are the heaviest at both ends; counts of what was done."""
+    """Match unmatched vertices along edges that are the heaviest at both ends; returns counts of the work done."""
 
     def run(ptr, adj, weight, on_device):
         n = len(partner)
@@ -168,7 +178,7 @@ def solve(graph, partner):
 
 
 def kernels():
-    """Name, kernel and argument types of what is compiled."""
+    """Name, kernel and argument types of each compiled kernel."""
     return [
         (f"dominant {name}", dominant_kernel, (LONGS, IDS, kind[::1], *(IDS,) * 4, LONGS))
         for name, kind in (("int64", int64), ("float64", float64))

@@ -1,32 +1,67 @@
 """Colour, propose, respond, match on a GPU: algorithms 3 and 4 of Fagginger Auer and Bisseling.
 
-Returns the maximal matching that matching/general/parallel.py finds with the same seed: colours are its colours, and
-what a vertex chooses depends on the step before only, between barriers of the whole grid.  All rounds are one kernel.
+Returns the same maximal matching as matching/general/parallel.py with the same seed: the colours are the same, and
+the choices of a step depend only on earlier steps, from which barriers of the whole grid separate it. A single
+cooperative kernel runs all rounds.
 
-Arrays (n vertices)                                     paper [1]
-  state[v]     BLUE, RED, DEAD or MATCHED               pi(v)
-  choice[v]    whom v chose this round; NOBODY; NO_HOPE  sigma(v), there infinity and dead
-  partner[v]   -1: free; partner[partner[v]] == v       pi(v), there min(v, partner of v)
-  lists[here:here + n]   the blue in front, the red behind   V in lines 7, 12, 21 and 28
+One round, by the line numbers of algorithm 3 in [1]; its r is random_factor(seed, round):
 
 ::
 
-    deal     settle the round before; the next colour of who is live still    ── barrier ──  two a round, and one more
-    propose  blue ones, who lie side by side, as many lanes as there are      ── barrier ──  with weights: respond
-                                                                              deal.py, propose.py
+    settle_and_recolour   lines 28-33 of the previous round, then lines 5-10   recolour_cuda.py; colour_r is algorithm 4
+    ── barrier ──         lines 3, 4, 6 and 9: the kernel ends without active vertices
+    select_all            lines 12-19, for the blue list                       propose_cuda.py
+    ── barrier ──
+    select_all            lines 21-26, for the red list, if `heaviest`         propose_cuda.py
+    ── barrier ──         if `heaviest`
 
-No races: in each step a vertex is written by its own thread or lanes, which read nothing that the step writes, but for
-two things.  Who is asked by several keeps the least of them, whoever writes last.  A red one that is live still is made
-ready for proposals while others ask who it chose: it did not choose them, and still has not.
+Arrays (n vertices)                                                            paper [1]
+  colour[v]      BLUE, RED, DEAD or MATCHED                                    pi(v)
+  choice[v]      the vertex that v chose in this round; NONE; NO_LIVE_NEIGHBOUR   sigma(v); infinity; dead
+                 (no neighbour is blue or red); NO_PROPOSAL (red vertices)
+  partner[v]     partner, or -1                                                pi(v), there min(v, partner of v)
+  lists[source:source + n]   active vertices, the blue ones from the front     V in lines 7, 12, 21 and 28
+                 and the red ones from the back; the halves of lists, `source` and `target`, alternate
 
-Deviates from [1] as the CPU's does, and: where edges have no weights, a red one does not look for blue ones that chose
-it; they leave it the least of their names, which is the first of its neighbours, as they choose.  That it has no hope
-it learns when it is blue.  The last vertices are left to a few blocks, then to one, whose barriers cost less.
+  array    written by                                                          read by
+  colour   settle_and_recolour, the thread with v in its share                 select_all
+  choice   blue v: select_all, the leader lane of v                            settle_and_recolour;
+           red v: settle_and_recolour stores NO_PROPOSAL; then propose, any    select_all of red vertices
+           leader lane, by atomic minimum, or if `heaviest` select_all
+  partner  settle_and_recolour, as colour                                      the host
+  lists    settle_and_recolour, in `target`, at positions of reserve_two       select_all, settle_and_recolour
+
+Slots of state[]; s is the grid slot of the round, 0, 1 or 2, see next_grid_slot
+  slot              meaning                        written by                            read by
+  BLUE_LENGTHS + s  length of the blue list        reserve_two: atomic add, one thread   all threads, after the first
+                                                   per block; next_grid_slot clears it   barrier of the round
+  RED_LENGTHS + s   length of the red list         likewise                              likewise
+  ARRIVALS          arrivals at barriers of        barrier: atomic add, thread 0 of      barrier: thread 0 of each block
+                    FEW_BLOCKS blocks, in total    each block                            spins until all have arrived
+counts[EDGES] and counts[ROUNDS]: entries in the lists of vertices that chose, and rounds; read by the host.
+
+Races
+  In each step, the thread or lanes of v write the entries of v, and no thread reads an entry that the step writes,
+  with two exceptions:
+  propose   The leader lanes of several blue vertices update choice[w] of the same red w. The atomic minimum keeps the
+            smallest vertex in any order of the updates, and no thread reads choice[w] before the next barrier.
+  settle_and_recolour   The thread of v compares choice[w] with v, where w = choice[v], while the thread of w may store
+            NO_PROPOSAL in choice[w]. It does so only if w stays active, hence if v and w did not choose each other.
+            Then choice[w] != v before the store, and NO_PROPOSAL != v after it: the comparison fails in both cases.
+
+Termination
+  All threads of the blocks that continue read the same n_active, the sum of the two lengths. It never increases, and
+  the kernel ends at 0, or after `max_rounds` rounds. Algorithm 1 then matches the remaining vertices on the host.
+
+Deviates from [1] as the CPU version does, and in three points. Without `heaviest`, a red vertex does not scan its list
+(line 26): blue vertices store themselves by atomic minimum, and the smallest proposer is the first in the list, which
+`select` returns. Such a red vertex detects only when it is blue that it has no active neighbour (lines 23 and 24).
+The last vertices are left to FEW_BLOCKS blocks, then to one, whose barriers are cheaper.
 
 [1] Fagginger Auer, Bisseling. "A GPU algorithm for greedy graph matching." Facing the Multicore-Challenge II, 2012.
     Algorithms 3 and 4; p in section 3.1.
 
-O(n + m) expected time a round, fewer vertices each round; 17 bytes a vertex beside the graph.
+O(n + m) expected time per round, with fewer active vertices each round; 17 bytes per vertex in addition to the graph.
 """
 
 from functools import partial
@@ -45,17 +80,18 @@ from matching.general.propose_cuda import select_all
 from matching.general.recolour_cuda import ARRIVALS, BLUE_LENGTHS, RED_LENGTHS, STATE_SIZE, settle_and_recolour
 
 factor_of = device_code(random_factor)
-REGISTERS = 64  # so that two blocks fit on a multiprocessor
-FEW_BLOCKS, FEW_BLOCKS_VERTICES = 16, 4096  # blocks that go on alone, and live vertices from which on they do
-ONE_BLOCK_VERTICES = 5 if SIMULATED else 128  # live vertices from which on one block goes on alone
+REGISTERS = 64  # per thread, so that two blocks fit on a multiprocessor
+FEW_BLOCKS, FEW_BLOCKS_VERTICES = 16, 4096  # up to that many active vertices, only FEW_BLOCKS blocks continue
+ONE_BLOCK_VERTICES = 5 if SIMULATED else 128  # up to that many active vertices, only one block continues
 
 
 @device_function
 def barrier(state, blocks):
-    """Barrier of the first `parties` blocks: of all, of FEW, or of one.
+    """Barrier of the first `blocks` blocks: all blocks of the grid, FEW_BLOCKS, or one.
 
-    Blocks leave for good where fewer go on.  One that is slow may read the number of live ones when it is of a later
-    round; that is not more, so it leaves as well.
+    Where fewer blocks continue, the others leave the kernel. A leaving block can be so late that it reads lengths of
+    a later round from state[BLUE_LENGTHS:ARRIVALS]. The number of active vertices never increases, so the block still
+    leaves.
     """
     if blocks == cuda.gridDim.x:
         grid_sync()
@@ -76,7 +112,7 @@ def barrier(state, blocks):
 def rounds_kernel(
     ptr, adj, weight, partner, colour, choice, lists, state, counts, heaviest, threshold, seed, max_rounds
 ):
-    """Algorithm 3: rounds until nobody is live, at most `most`."""
+    """Algorithm 3: rounds until no vertex is active, at most `max_rounds`."""
     n = int32(partner.size)
     thread = int32(cuda.grid(1))
     blocks = int32(cuda.gridDim.x)
@@ -122,11 +158,11 @@ def rounds_kernel(
 
 
 def solve(graph, partner, *, seed=0, p=0.53406, select=None, rounds=256):
-    """Match free vertices by rounds of proposals; counts of what was done.
+    """Match unmatched vertices by rounds of proposals; returns counts of the work done.
 
     p         probability of blue
-    select    "first" neighbour or "heaviest" edge; None: "heaviest" where the graph has weights
-    rounds    at most so many; what is left then is matched by algorithm 1, on the host
+    select    "first" neighbour or "heaviest" edge; None: "heaviest" if the graph has weights
+    rounds    maximum number of rounds; the remaining vertices are matched by algorithm 1 on the host
     """
     parallel.validate_options(p, select, rounds)
     check_lists("parallel", "vertices", graph.n, "'locally_dominant' or device='cpu'")
@@ -149,7 +185,7 @@ def solve(graph, partner, *, seed=0, p=0.53406, select=None, rounds=256):
 
 
 def kernels():
-    """Name, kernel and argument types of what is compiled."""
+    """Name, kernel and argument types of each compiled kernel."""
     listed = []
     for name, kind in (("int64", int64), ("float64", float64)):
         types = (LONGS, IDS, kind[::1], IDS, int8[::1], IDS, IDS, IDS, LONGS, int32, int64, uint64, int32)

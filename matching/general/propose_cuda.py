@@ -1,12 +1,14 @@
-"""Whom vertices choose in a round of `parallel` on a GPU: lines 12 to 26 of algorithm 3.  Arrays, races: parallel.py.
+"""Choices of vertices in one round of `parallel` on a GPU: lines 12 to 26 of algorithm 3; see parallel_cuda.py.
 
 ::
 
-    lanes      1 to 8 a vertex, as many as there are; AT_ONCE entries each, side by side: one after the other, each
-               would wait for two memory accesses
-    the rest   of a list longer than MANY for each lane is left to the warp, one vertex at a time
+    lanes      1 to 8 per vertex, by the number of idle threads; each loads UNROLL entries before it uses the first,
+               since each entry costs two dependent memory accesses
+    the rest   of a list with more than WARP_DEGREE entries per lane is scanned by the whole warp, one vertex at a time
 
-O(entries up to the first that suits, or all for the heaviest).
+O(entries up to the first eligible one, or all entries with "heaviest").
+
+[1] Fagginger Auer, Bisseling. "A GPU algorithm for greedy graph matching." Facing the Multicore-Challenge II, 2012.
 """
 
 from numba import int32, int64, uint32
@@ -15,16 +17,17 @@ from gridcut.device.cuda import SIMULATED, ballot, count_trailing_zeros, cuda, d
 from matching.general.common_cuda import WARP_DEGREE, heaviest_of
 from matching.general.parallel import BLUE, NO_LIVE_NEIGHBOUR, NONE, RED
 
-MAX_LANES = 2 if SIMULATED else 8  # of a vertex, where there are more threads than vertices
-UNROLL = 2  # neighbours that a lane looks at side by side
+MAX_LANES = 2 if SIMULATED else 8  # per vertex, if there are more threads than vertices
+UNROLL = 2  # independent loads of a lane in flight
 
 
 @device_function
 def select(adj, weight, heaviest, colour, choice, v, start, k, end, lanes, proposing):
-    """Whom v chooses of adj[start + k : start + end], for each `lanes` lanes of a warp, which get the same answer.
+    """Lines 14 to 17 (proposing) or 23 to 26 for v: its choice among adj[start + k : start + end].
 
-    NOBODY: only who does not suit; NO_HOPE: nobody who is live.  Each lane looks at AT_ONCE entries side by side: one
-    after the other, each would wait for two memory accesses.
+    Each group of `lanes` lanes scans the list of one v, and all its lanes return the same value: a neighbour; NONE
+    (sigma(v) = infinity) if none is eligible; NO_LIVE_NEIGHBOUR (dead) if no neighbour is blue or red. A lane loads
+    UNROLL entries before it uses the first, since each entry costs two dependent memory accesses.
     """
     lane = int32(cuda.threadIdx.x & 31)
     rank = int32(lane & (lanes - 1))
@@ -37,12 +40,12 @@ def select(adj, weight, heaviest, colour, choice, v, start, k, end, lanes, propo
         first = int32(k + UNROLL * rank)
         for j in range(UNROLL):
             in_list = searching and first + j < end
-            # Some entry in any case: a branch would keep the next from being read meanwhile.
+            # Load some entry in any case: with a branch, the next load would wait for this one.
             entry = start + first + j if in_list else int64(0)
             w = adj[entry]
             colour_of_w = colour[w]
             has_active = has_active | (in_list & (colour_of_w <= RED))
-            # Blues choose any red, reds a blue that chose them.
+            # A blue vertex may choose any red one, a red vertex a blue one that chose it.
             suits = colour_of_w == RED if proposing else (colour_of_w == BLUE) & (choice[w] == v)
             if in_list & suits:
                 if heaviest:
@@ -64,10 +67,11 @@ def select(adj, weight, heaviest, colour, choice, v, start, k, end, lanes, propo
 
 @device_function
 def propose(choice, v, w, proposes):
-    """Leave v's name with w, unless a lesser one is there; all lanes of a warp take part, those that ask.
+    """Propose from v to w: store v in choice[w] unless a smaller vertex is there.
 
-    Many ask for the same neighbour where degrees are skewed, and the memory takes them one after the other: of those in
-    a warp one goes, the first, whose name mostly is the least.
+    All lanes of the warp must call this; only lanes with `proposes` propose. With skewed degrees, many vertices
+    propose to the same w, and memory serialises their atomics. Therefore, of the lanes of a warp with the same w, only
+    the first issues the atomic, and any other lane whose v is smaller than that of the first.
     """
     lane = int32(cuda.threadIdx.x & 31)
     same_target = match_any(w if proposes else int32(-1 - lane))
@@ -78,9 +82,9 @@ def propose(choice, v, w, proposes):
 
 @device_function
 def select_all(ptr, adj, weight, heaviest, colour, choice, lists, first, count, proposing, thread, threads):
-    """Lines 12 to 19 (proposing) from lists[first] on, or 21 to 26 (responding) from there down, for `number` vertices.
+    """Lines 12 to 19 for `count` blue vertices from lists[first] up (proposing), or 21 to 26 for red ones from it down.
 
-    Writes choice, returns the entries that may have been looked at.
+    Writes choice; returns the number of entries in the lists of these vertices.
     """
     lane = int32(thread & 31)
     shift = int32(0)
@@ -101,7 +105,8 @@ def select_all(ptr, adj, weight, heaviest, colour, choice, lists, first, count, 
             end = int32(ptr[v + 1] - start)
         if is_leader:
             edges += end
-        # The first entries mostly hold somebody; of long lists a warp looks at the rest, or at all for the heaviest.
+        # Most vertices find a partner among the first entries. The warp scans the rest of a long list, or all of it if
+        # `heaviest`.
         own_end = min(end, int32(WARP_DEGREE * lanes))
         if heaviest and own_end < end:
             own_end = int32(0)

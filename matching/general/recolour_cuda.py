@@ -1,15 +1,17 @@
-"""Who is live and of which colour, round by round, of `parallel` on a GPU: lines 28 to 33 of algorithm 3, and 7 to 10.
+"""Settle a round of `parallel` on a GPU and colour vertices for the next: lines 28 to 33 and 7 to 10 of algorithm 3.
 
-A warp takes vertices that stand side by side in the list, and puts them side by side again: those that lie near each
-other in memory stay together, and their lines are read once.
+A warp reads vertices that are contiguous in the source list, and writes the ones that stay active contiguously into the
+target list. Vertices that are close in memory stay together, so that their cache lines are loaded once.
 
 ::
 
-    list     |  warp 0: share x 32   |  warp 1: share x 32   |  ...        a share: vertices of a thread, at most LISTED
-    lists    | blue | blue | ...                                 ... | red | red |
-              from the front, room taken once a block and share                from the back
+    source   |  warp 0: per_thread x 32   |  warp 1: per_thread x 32   |  ...     per_thread: at most MAX_PER_THREAD
+    target   | blue | blue | ...                                   ... | red | red |
+              from the front, space reserved once per block and share           from the back
 
-Arrays and races: parallel.py.  O(n) a round.
+Arrays, slots of state[], races: parallel_cuda.py. O(n) per round.
+
+[1] Fagginger Auer, Bisseling. "A GPU algorithm for greedy graph matching." Facing the Multicore-Challenge II, 2012.
 """
 
 from numba import int8, int32, uint32
@@ -20,18 +22,18 @@ from matching.general.common_cuda import LENGTHS, device_code
 from matching.general.parallel import BLUE, DEAD, MATCHED, NO_LIVE_NEIGHBOUR, RED
 
 colour_of = device_code(colour_sum)
-NO_PROPOSAL = 2**31 - 1  # choice of a red one until somebody proposes
-MAX_PER_THREAD = 8 if SIMULATED else 32  # vertices of a thread between two calls for room in the lists; at most 32
-UNROLL = 4  # vertices of a thread that wait for memory side by side; `settled` names each
-BLUE_LENGTHS, RED_LENGTHS, ARRIVALS, STATE_SIZE = LENGTHS, LENGTHS + 3, LENGTHS + 6, LENGTHS + 7  # in state
+NO_PROPOSAL = 2**31 - 1  # choice of a red vertex without a proposal; more than any vertex
+MAX_PER_THREAD = 8 if SIMULATED else 32  # vertices per thread between two reservations; at most 32 (bits)
+UNROLL = 4  # vertices per thread whose loads are in flight together; `settle_unrolled` spells them out
+BLUE_LENGTHS, RED_LENGTHS, ARRIVALS, STATE_SIZE = LENGTHS, LENGTHS + 3, LENGTHS + 6, LENGTHS + 7  # slots of state
 
 
 @device_function
 def vertex_at(lists, previous, i):
-    """The i-th of the live vertices: the blue ones lie in front, the red ones behind.
+    """The i-th active vertex: blue vertices are stored from the front of the source list, red ones from its back.
 
-    of_before   where the lists begin that were made last, how many blue ones they hold, how many of both colours, and
-                whether there are none yet, all vertices being live
+    previous   offset of the list of the previous round (the source), its number of blue and of active vertices, and
+               whether this is the first round, in which all vertices are active and no list exists
     """
     source, n_blue, _, first_round = previous
     if first_round:
@@ -41,15 +43,15 @@ def vertex_at(lists, previous, i):
 
 @device_function
 def read_choice(choice, v):
-    """Whom v chose, and whether that one chose v."""
+    """v's choice, and whether the chosen vertex chose v."""
     w = choice[v]
-    target = w if uint32(w) < NO_PROPOSAL else v  # nobody chooses himself
+    target = w if uint32(w) < NO_PROPOSAL else v  # choice[v] is never v, so this compares unequal
     return w, choice[target] == v
 
 
 @device_function
 def settle(partner, colour, v, w, is_mutual):
-    """Lines 28 to 33 for one vertex: whether it is live still."""
+    """Lines 28 to 33 for one vertex; returns whether it stays active."""
     if is_mutual:
         partner[v] = w
         colour[v] = int8(MATCHED)
@@ -60,13 +62,13 @@ def settle(partner, colour, v, w, is_mutual):
 
 @device_function
 def settle_unrolled(partner, colour, choice, lists, previous, first, stop):
-    """Settle those at first, first + 32, ..., ABREAST of them, but none from stop on; bits: who is live still."""
+    """Settle UNROLL vertices, at first, first + 32, ... up to stop - 1; bit k: whether the k-th stays active."""
     last = int32(stop - 1)
     a = vertex_at(lists, previous, min(first, last))
     b = vertex_at(lists, previous, min(int32(first + 32), last))
     c = vertex_at(lists, previous, min(int32(first + 64), last))
     d = vertex_at(lists, previous, min(int32(first + 96), last))
-    # All is read before any of it is written, so that the four wait for memory side by side.
+    # Read all four entries before any write, so that the four loads are in flight together.
     of_a, a_mutual = read_choice(choice, a)
     of_b, b_mutual = read_choice(choice, b)
     of_c, c_mutual = read_choice(choice, c)
@@ -85,7 +87,10 @@ def settle_unrolled(partner, colour, choice, lists, previous, first, stop):
 
 @device_function
 def reserve_two(n_blue, n_red, state, grid_slot):
-    """Where this warp may write so many; all threads of the block take part, all of a warp with the same counts."""
+    """Reserve space for the warp's n_blue and n_red vertices in the target list: (blue offset, red offset).
+
+    All threads of the block must call this, those of a warp with the same numbers.
+    """
     block = cuda.shared.array(4, int32)
     thread = int32(cuda.threadIdx.x)
     if thread < 2:
@@ -108,15 +113,15 @@ def reserve_two(n_blue, n_red, state, grid_slot):
 def settle_and_recolour(
     partner, colour, choice, lists, previous, target, state, grid_slot, r, threshold, thread, threads
 ):
-    """Lines 28 to 33, then 7 to 10 of the next round for those that are live still, who are listed by colour.
+    """Lines 28 to 33, then lines 7 to 10 of the next round for vertices that stay active, which are listed by colour.
 
-    of_before   see `listed`;  there: where lists go
+    previous   see `vertex_at`;  target: offset of the list to write;  r, threshold: colour_r and p 2^32 of algorithm 4
     """
     _, _, n_active, first_round = previous
     target_end = int32(target + partner.size - 1)
     lane = int32(thread & 31)
     lower_lanes = (uint32(1) << uint32(lane)) - uint32(1)
-    per_thread = min(int32(MAX_PER_THREAD), int32((n_active + threads - 1) // threads))  # of a thread
+    per_thread = min(int32(MAX_PER_THREAD), int32((n_active + threads - 1) // threads))
     base = int32(0)
     while base < n_active:
         start = int32(base + (thread >> 5) * 32 * per_thread)

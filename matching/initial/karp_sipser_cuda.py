@@ -1,29 +1,30 @@
 """Karp and Sipser's initial matching on a GPU: vertices with one free neighbour first, on both sides.
 
-Returns a maximal matching.  A vertex with one free neighbour may be matched with it without loss; that takes both from
-the graph, whereupon others have one free neighbour left, and so on (a cascade).  Where no such vertex is left, every
-STRIDE-th row takes a free column, one that has few free rows itself, and the cascades begin anew.
+Returns a maximal matching. A vertex with one free neighbour can be matched to it without loss. That removes both from
+the graph, so that other vertices have one free neighbour left, and so on (a cascade). When no such vertex is left,
+every STRIDE-th row takes a free column, preferably one with few free rows, and the cascades start again.
 
 Arrays (n rows, m columns)
-  row_match[r], col_match[c]   partner, or -1;  changed in place, pairs that exist are left alone
-  row_degree[r]                free columns among r's;  col_degree[c] likewise;  also of vertices that are matched
-  queue                        rows, or columns, that had one free neighbour when they were put there
+  row_match[r], col_match[c]   partner, or -1; changed in place, existing pairs are kept
+  row_degree[r]                number of r's free columns; col_degree[c] likewise; also kept for matched vertices
+  queue                        rows, or columns, that had one free neighbour when they were pushed
 
-Races, and why they do no harm
-  In one step only rows take columns, or only columns take rows.  Who exchanges -1 in the other side's match for its
-  own name has that vertex alone, and alone writes its own.  Who comes too late has one free neighbour less, which the
-  winner takes off its degree.  Degrees change by one for every neighbour that is matched, so they are right at every
-  barrier, and a vertex falls from 2 to 1 once: none is in the queue twice.  At the end no free row has a free column.
+Races
+  In each step only rows take columns, or only columns take rows. The thread whose compare-and-swap replaces -1 in the
+  other side's match entry of u by its vertex v owns u, and it alone writes v's match entry. A vertex whose
+  compare-and-swap fails has one free neighbour less; the winner subtracts it from that vertex's degree. Every
+  neighbour that is matched subtracts one from a degree atomically, so degrees are exact at every barrier, and a degree
+  falls from 2 to 1 only once: no vertex is in the queue twice. At the end no free row has a free column.
 
-Deviates from [1]: all vertices with one free neighbour at once instead of one after another, which changes nothing in
-how many are matched as long as there are such vertices; many rows take columns at once where there are none.
+Deviates from [1]: all vertices with one free neighbour are matched concurrently instead of one after another, which
+does not change the number of pairs while such vertices exist; many rows take columns concurrently if none exist.
 
 [1] Karp, Sipser. "Maximum matchings in sparse random graphs." FOCS 1981.
 [2] Azad, Halappanavar, Rajamanickam, Boman, Khan, Pothen. "Multithreaded algorithms for maximum matching in bipartite
     graphs." IPDPS 2012: in parallel, on CPUs.
 
-O(n + m + edges) and a sweep of the vertices for every STRIDE-th part of the rows; 8 n + 8 m bytes beside the graph and
-the matching.
+O(n + m + edges), and one sweep of the vertices per STRIDE-th part of the rows; 8 n + 8 m bytes in addition to the graph
+and the matching.
 """
 
 import numpy as np
@@ -62,15 +63,15 @@ from matching.core.grid_cuda import add_up, next_grid_slot, pseudo_random_neighb
 from matching.core.problem_cuda import EDGES, LEVELS, PHASES, DeviceGraph, for_host
 
 THREADS = 512
-BLOCKS_PER_SM = 1  # on a multiprocessor, for a kernel of many registers
+BLOCKS_PER_SM = 1  # since the kernel needs many registers
 REGISTERS = 128
-STRIDE = 32  # of the rows that take a column where nobody has to
-WARP_DEGREE = 2 if SIMULATED else 16  # neighbours a thread looks at alone; with more, its warp helps
+STRIDE = 32  # without single vertices, every STRIDE-th row takes a column
+WARP_DEGREE = 2 if SIMULATED else 16  # neighbours that a thread scans by itself; above this degree its warp helps
 
 
 @device_function
 def decrement(adj, k, end, step, degree, out, queue, state, pushing):
-    """One free neighbour less for every step-th of the vertices from k on; those that have one left are pushed."""
+    """Subtract one from the degree of every step-th vertex from adj[k] on; push those with one free neighbour left."""
     while k < end:
         w = adj[k]
         if cuda.atomic.add(degree, w, int32(-1)) == 2 and pushing:
@@ -80,7 +81,7 @@ def decrement(adj, k, end, step, degree, out, queue, state, pushing):
 
 @device_function
 def decrement_neighbours(ptr, adj, u, degree, out, queue, state, pushing, lane):
-    """`lower` for the neighbours of each lane's u, if it is not -1; edges."""
+    """`decrement` for the neighbours of each lane's u, unless it is -1; returns the number of edges."""
     k = int64(0)
     end = int64(0)
     if u >= 0:
@@ -100,7 +101,7 @@ def decrement_neighbours(ptr, adj, u, degree, out, queue, state, pushing, lane):
 
 @device_function
 def match_share(graph, work, out, head, count, stride_offset, thread, threads):
-    """Vertices take a free neighbour: those of the queue, or of every STRIDE-th those from `share` on; edges."""
+    """Vertices take a free neighbour: those of the queue, or every STRIDE-th from `stride_offset` on; returns edges."""
     ptr, adj, other_ptr, other_adj, match, other_match = graph
     degree, other_degree, queue, state = work
     shared_frontier, mode, half = out[0], out[2], out[5]
@@ -176,7 +177,7 @@ narrow_singles = make_narrow_levels(match_singles)
 
 @device_function
 def cascade(graph, work, shared_frontier, block_counts, grid_slot, thread, threads):
-    """Match vertices of one side with one free neighbour until there are none; (the next turn, edges, levels)."""
+    """Match vertices of one side that have one free neighbour until none is left: (next grid slot, edges, levels)."""
     match = graph[4]
     degree, _, queue, state = work
     following = next_grid_slot(state, int32(PUSHED), grid_slot, thread)
@@ -223,7 +224,7 @@ def cascade(graph, work, shared_frontier, block_counts, grid_slot, thread, threa
 
 @device_function
 def discount_matched(graph, work, out, thread, threads):
-    """Lower the degrees of the neighbours of vertices that are matched; `work` is that of the neighbours."""
+    """Decrement the degrees of the neighbours of matched vertices; `work` belongs to the neighbours' side."""
     ptr, adj, _, _, match, _ = graph
     degree, _, queue, state = work
     lane = int32(thread & 31)
@@ -239,7 +240,7 @@ def discount_matched(graph, work, out, thread, threads):
 def karp_sipser_kernel(
     row_ptr, row_adj, col_ptr, col_adj, row_match, col_match, row_degree, col_degree, queue, state, counts
 ):
-    """Cascades of rows and of columns, and rows that take columns, until nothing is left."""
+    """Cascades of rows and of columns alternate with rows that take columns, until no free row has a free column."""
     shared_frontier = cuda.shared.array(SHARED_SIZE, int32)
     block_counts = cuda.shared.array(BLOCK_COUNTS_SIZE, int32)
     by_row = (row_ptr, row_adj, col_ptr, col_adj, row_match, col_match)
@@ -273,7 +274,7 @@ def karp_sipser_kernel(
     grid_sync()
     stride_offset = int32(0)
     while True:
-        for side in range(2):  # written once, since it is long
+        for side in range(2):  # a loop, since inlining the cascade twice makes a long kernel
             graph = by_row if side == 0 else by_col
             work = of_rows if side == 0 else of_cols
             grid_slot, scanned, more_levels = cascade(
@@ -282,7 +283,7 @@ def karp_sipser_kernel(
             edges += scanned
             levels += more_levels
 
-        # Nothing is pushed here: the count says whether a row can still take a column.
+        # Nothing is pushed in this step: the counter indicates whether a row can still take a column.
         following = next_grid_slot(state, int32(PUSHED), grid_slot, thread)
         v = thread
         while v < rows:
@@ -306,7 +307,7 @@ def karp_sipser_kernel(
 
 
 def fill(graph: DeviceGraph, row_match, col_match) -> dict:
-    """Add pairs to a matching on the GPU in place; stats, of which "cycles" says how often rows had to choose."""
+    """Add pairs to a matching on the GPU in place; returns stats, "cycles" the number of sweeps in which rows chose."""
     rows, cols = row_match.size, col_match.size
     work = allocate(*((size, np.int32) for size in (rows, cols, max(rows, cols))))
     state, counts = upload(np.zeros(STATE_SIZE, np.int32)), upload(np.zeros(4, np.int64))
@@ -320,6 +321,6 @@ initialise = for_host(fill)
 
 
 def kernels():
-    """Name, kernel and argument types of what is compiled."""
+    """Name, kernel and argument types of each compiled kernel."""
     ids, longs = int32[::1], int64[::1]
     return [("karp_sipser", karp_sipser_kernel, (longs, ids, longs, ids, *(ids,) * 6, longs))]

@@ -1,26 +1,27 @@
-"""Push-relabel with lists of active columns: what g_pr_noshr.py and g_pr_shr.py share.
+"""Push-relabel with lists of active columns: shared by g_pr_noshr_cuda.py and g_pr_shr_cuda.py.
 
-A pass looks at the active columns only.  Slot i of two lists follows one unit of matching that is still to be placed:
-previous[i] pushed in the last pass and current[i] is the column it drove away, or none.  If the push was overwritten by
-another on the same row, previous[i] is active again and current[i] is forgotten (roll-back): the column driven away is
-in the slot of the push that stayed.
+A pass scans the active columns only. Slot i of two lists follows one unit of matching that is still to be placed:
+previous[i] pushed in the last pass, and current[i] is the column that it displaced, or none. If another push to the
+same row overwrote it, previous[i] is active again and current[i] is discarded (roll-back); the displaced column is in
+the slot of the push that won.
 
-Arrays (beside those of labels.py)                                   paper [1]
-  lists[p * m + i]        the two lists, p = 0, 1 by turns;           A_c, A_p
+Arrays (in addition to those of labels_cuda.py)                      paper [1]
+  lists[p * m + i]        the two lists, p = 0 and 1 alternately;     A_c, A_p
                           NONE: nothing left to do in this slot
   stamp[c]                the pass in which c is active               iA
 
-Races, and why they do no harm (beyond labels.py)
-  A push reads who has the row before it stores itself.  Active columns are stamped before the pass, and nobody pushes
-  on a row that an active column of this pass has; so all who push on one row have read the same partner, that of the
-  beginning, and after the roll-back it is in one slot, of the push that stayed.  A slot so ends with a column that is
-  active and in no other slot.
+Races (in addition to those of labels_cuda.py)
+  The thread of a push reads row_match[r] before it stores its own column there. Active columns are stamped before the
+  pass, and no thread pushes to a row whose partner is an active column of this pass. So all threads that push to one
+  row have read the same partner, that of the start of the pass, and after the roll-back this partner is in one slot
+  only, that of the push that won. Each slot thus ends with a column that is active and in no other slot.
 
 [1] Deveci, Kaya, Uçar, Çatalyürek. "A push-relabel-based maximum cardinality bipartite matching algorithm on GPUs."
-    ICPP 2013.  Algorithms 7 to 9, and section III.C for the shrinking of lists.
+    ICPP 2013. Algorithms 7 to 9, and section III.C for the shrinking of lists.
 
-Deviates from [1]: a slot that is empty empties the other list's too (the pseudocode would find in it, two passes later,
-a column that is matched).  Lists are shrunk in place of the initial kernel, as there, by a prefix sum over all threads.
+Deviates from [1]: an empty slot also empties the slot of the other list (the pseudocode would find a column there, two
+passes later, that is matched). As there, shrinking a list replaces the initial kernel, here by a prefix sum over all
+threads.
 """
 
 import numpy as np
@@ -55,7 +56,7 @@ def is_unmatched(row_match, col_match, c):
 
 @device_function
 def active_column(row_match, col_match, lists, previous, current):
-    """Algorithm 8, lines 3 to 8: the active column of a slot, NONE if there is none."""
+    """Algorithm 8, lines 3 to 8: the active column of a slot, or NONE."""
     c = lists[previous]
     if c != NONE and not is_unmatched(row_match, col_match, c):
         c = lists[current]
@@ -224,7 +225,7 @@ def lists_kernel(
 
 
 def maximise(method: str, graph, row_match, col_match, relabel, shrink_from: int) -> dict:
-    """Make a matching on the GPU maximum in place; counts of what was done."""
+    """Make a matching on the GPU maximum in place; returns counts of the work done."""
     strategy = strategy_of(relabel)
     rows, cols = row_match.size, col_match.size
     check_labels(rows + cols)
@@ -240,7 +241,7 @@ def maximise(method: str, graph, row_match, col_match, relabel, shrink_from: int
 
 
 def kernels():
-    """Name, kernel and argument types of what is compiled."""
+    """Name, kernel and argument types of each compiled kernel."""
     ids, longs = int32[::1], int64[::1]
     graph = (longs, ids, longs, ids)
     return [("lists", lists_kernel, (*graph, *(ids,) * 6, longs, longs, int32, float64, int32))]

@@ -1,12 +1,12 @@
-"""G-PR-First: push-relabel in which every pass looks at all columns.
+"""G-PR-First: push-relabel in which every pass scans all columns.
 
-Returns a maximum matching.  A pass is one push of every active column; labels are renewed by the strategy asked for.
-Arrays, races and why the result is exact: labels.py.
+Returns a maximum matching. A pass is one push of every active column; labels are recomputed by the given strategy.
+Arrays, races and the proof of exactness: labels_cuda.py.
 
 [1] Deveci, Kaya, Uçar, Çatalyürek. "A push-relabel-based maximum cardinality bipartite matching algorithm on GPUs."
-    ICPP 2013.  Algorithms 3 to 6.
+    ICPP 2013. Algorithms 3 to 6.
 
-O((n + m) passes (m + edges of active columns)); 4 n + 4 m bytes beside the graph and the matching.
+O((n + m) passes (m + edges of active columns)); 4 n + 4 m bytes in addition to the graph and the matching.
 """
 
 import numpy as np
@@ -117,10 +117,10 @@ def first_kernel(col_ptr, col_adj, row_ptr, row_adj, row_match, col_match, row_l
 
 
 def search(graph: DeviceGraph, row_match, col_match, *, relabel: tuple = ("adaptive", 0.7)) -> dict:
-    """Make a matching on the GPU maximum in place; stats: "phases" are renewals of labels, "path_length" the pushes.
+    """Make a matching on the GPU maximum in place; stats: "phases" counts global relabelings, "path_length" pushes.
 
-    relabel   ("adaptive", k): labels are renewed after k times as many passes as the last search had levels;
-              ("fix", k): after k passes
+    relabel   ("adaptive", k): relabel after k times as many passes as the last search had levels;
+              ("fix", k): relabel after k passes
     """
     strategy = strategy_of(relabel)
     rows, cols = row_match.size, col_match.size
@@ -139,7 +139,7 @@ solve = for_host(search)
 
 
 def kernels():
-    """Name, kernel and argument types of what is compiled."""
+    """Name, kernel and argument types of each compiled kernel."""
     ids, longs = int32[::1], int64[::1]
     types = (longs, ids, longs, ids, ids, ids, ids, ids, longs, int32, float64)
     return [("first", first_kernel, types)]

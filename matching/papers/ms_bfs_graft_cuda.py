@@ -1,22 +1,23 @@
 """Tree grafting on a GPU: breadth-first searches from all unmatched rows at once, whose trees are kept between phases.
 
-Returns a maximum matching.  Phases of algorithm 3: grow the forest level by level, top-down or bottom-up; augment in
-every tree that has found an unmatched column; let the vertices of those trees be grafted onto the trees that are left,
-or begin anew if that looks cheaper.  It ends when no tree has found anything; then the forest holds all that can be
-reached from unmatched rows, and none of it is an unmatched column, so the matching is maximum.
+Returns a maximum matching. Phases of algorithm 3: grow the forest level by level, top-down or bottom-up; augment in
+every tree that has found an unmatched column; then graft the vertices of those trees onto the remaining trees, or start
+again from all roots if that is expected to be cheaper. The method ends when no tree has found an unmatched column.
+The forest then contains all vertices that are reachable from unmatched rows, and no unmatched column, so the matching
+is maximum.
 
-Arrays, the growth of a level, and the races of it: forest.py.  Paths found in a phase lie in different trees, so each
-is changed by one thread, which meets no other.
+Arrays, the growth of a level, and its races: forest_cuda.py. The paths of a phase are in different trees, so one
+thread changes each path, and no other thread accesses its vertices.
 
 [1] Azad, Buluç, Pothen. "A parallel tree grafting algorithm for maximum cardinality matching in bipartite graphs."
-    IPDPS 2015.  Algorithms 3 to 7.
+    IPDPS 2015. Algorithms 3 to 7.
 
-Deviates from [1]: levels that are neither narrow nor wide are grown by each block by itself, BLOCK_LEVELS in a row, so
-trees may be deeper than those of breadth-first searches, which the end of the search does not depend on; who is first
-gives a tree its leaf, not who is last; renewed columns are marked, not listed, since a GPU reads all marks in less time
-than it counts a list; all phases are one kernel.
+Deviates from [1]: each block grows levels that are neither narrow nor wide independently, BLOCK_LEVELS in a row. Trees
+may then be deeper than those of breadth-first searches; the end of the search does not depend on their depth. The
+first thread that reaches an unmatched column gives a tree its leaf, not the last. Renewed columns are marked, not
+listed, since a GPU reads all marks in less time than it counts a list. All phases are one kernel.
 
-O(phases (n + m + edges)); 16 n + 8 m bytes, and a bit a column, beside the graph and the matching.
+O(phases (n + m + edges)); 16 n + 8 m bytes, and one bit per column, in addition to the graph and the matching.
 """
 
 from numbers import Integral, Real
@@ -61,15 +62,15 @@ from matching.papers.forest_cuda import (
 )
 
 THREADS = 512
-REGISTERS = 64  # so that two blocks fit on a multiprocessor
-BLOCKS_PER_SM = 2  # most on a multiprocessor: with more, barriers cost what more threads save
-BLOCK_LEVELS = 8  # of each block by itself, between two barriers of the grid
+REGISTERS = 64  # per thread, so that two blocks fit on a multiprocessor
+BLOCKS_PER_SM = 2  # at most: with more blocks per multiprocessor, barriers cost what more threads save
+BLOCK_LEVELS = 8  # that each block grows between two barriers of the grid
 LEVELS_BOTTOM_UP, GRAFTS, FINISHED, BLOCK_LEVELS_RUN, COUNTS_SIZE = 4, 5, 6, 7, 8  # in counts
 
 
 @device_function
 def make_roots(graph, forest, out, thread, threads):
-    """Algorithm 3, lines 1 to 5: every unmatched x with edges is a root and in the frontier, every y unseen."""
+    """Algorithm 3, lines 1 to 5: every unmatched x with edges is a root and in the frontier, every y is unseen."""
     x_ptr, mate_x = graph[0], graph[4]
     root_y, root_x, queue, state, seen = forest[0], forest[2], forest[4], forest[5], forest[6]
     x = thread
@@ -113,7 +114,7 @@ def graft_kernel(
     max_block_levels,
     narrow_left,
 ):
-    """Algorithm 3; given up, at a legal matching, after `patience` levels of one block alone."""
+    """Algorithm 3; abandoned, with a valid matching, after `narrow_left` levels in mode ONE_BLOCK."""
     shared_frontier = cuda.shared.array(SHARED_SIZE, int32)
     block_counts = cuda.shared.array(BLOCK_COUNTS_SIZE, int32)
     graph = (x_ptr, x_adj, y_ptr, y_adj, mate_x, mate_y)
@@ -246,7 +247,7 @@ def graft_kernel(
                         active = int32(active + 1)
             bits = ballot(renewed)
             if lane == 0:
-                seen[first >> 5] ^= bits  # they were set
+                seen[first >> 5] ^= bits  # all these bits were set, so this clears them
             first = int32(first + threads)
         add_up(state, int32(CHILDLESS_ROOTS), childless)
         add_up(state, int32(ACTIVE), active)
@@ -295,17 +296,17 @@ def search(
 ) -> dict:
     """Make a matching on the GPU maximum in place; stats, "levels" and "block_levels" as the first block counts them.
 
-    grafting               keep trees that have found nothing; False: every phase begins anew
-    direction_optimising   levels may be grown bottom-up, from the columns
-    alpha                  bottom-up if the frontier has more than 1 / alpha of the columns in no tree; grafting if the
-                           trees that are left have more than 1 / alpha of the columns to be grafted
-    block_levels             how many a block grows by itself between barriers of the grid where levels are neither
+    grafting               keep trees that have found no path; False: every phase starts from all roots
+    direction_optimising   allow levels to be grown bottom-up, from the columns
+    alpha                  bottom-up if the frontier has more than 1 / alpha times the columns in no tree; grafting if the
+                           remaining trees have more than 1 / alpha times the columns to be grafted
+    block_levels           levels that a block grows independently between barriers of the grid, if they are neither
                            narrow nor wide; 0: none
     """
     if isinstance(block_levels, bool) or not isinstance(block_levels, Integral) or not 0 <= block_levels < 2**31:
-        raise ValueError(f"block_levels must be a whole number from 0, got {block_levels!r}")
+        raise ValueError(f"block_levels must be an integer, 0 or more; got {block_levels!r}")
     if not isinstance(alpha, Real) or not 0 < alpha < np.inf:
-        raise ValueError(f"alpha must be a number above 0; got {alpha!r}")
+        raise ValueError(f"alpha must be a finite number above 0; got {alpha!r}")
     switches = (direction_optimising, grafting, int(block_levels))
     stats = search_limited(graph, row_match, col_match, UNLIMITED_LEVELS, alpha, *switches)
     del stats["finished"]
@@ -322,7 +323,7 @@ def search_limited(
     grafting=True,
     block_levels=BLOCK_LEVELS,
 ) -> dict:
-    """`search` that may give up after `patience` levels of one block alone; "finished": whether it has not."""
+    """`search` that may end after `max_narrow_levels` levels in mode ONE_BLOCK; "finished": whether it did not."""
     rows, cols = row_match.size, col_match.size
     work = allocate(*((size, np.int32) for size in (cols, cols, rows, rows, rows, rows)), (-(-cols // 32), np.uint32))
     state, counts = upload(np.zeros(FOREST_STATES, np.int32)), upload(np.zeros(COUNTS_SIZE, np.int64))
@@ -339,7 +340,7 @@ solve = for_host(search)
 
 
 def kernels():
-    """Name, kernel and argument types of what is compiled."""
+    """Name, kernel and argument types of each compiled kernel."""
     ids, longs = int32[::1], int64[::1]
     types = (longs, ids, longs, ids, *(ids,) * 8, uint32[::1], ids, longs, float64, int32, int32, int32, int64)
     return [("graft", graft_kernel, types)]

@@ -173,19 +173,19 @@ def test_starts(tools, where):
 def test_graphs_that_are_refused(tools, where):
     ptr, adj = there([0, 1, 2], np.int64), there([0, 1], np.int64)
     refused = [
-        ((ptr, adj), TypeError, "graph as a tuple must be .* got 2 parts"),
+        ((ptr, adj), TypeError, "graph as a tuple must be .* got 2 items"),
         ((ptr, adj, (3, 2)), ValueError, "indptr must have 4 entries, .* got 3"),
-        ((ptr, adj, (2, 1)), ValueError, "indices must lie in 0 ... 0, but 1 of them do not"),
-        ((ptr, there([0, -1]), (2, 2)), ValueError, "but 1 of them do not"),
+        ((ptr, adj, (2, 1)), ValueError, "indices must be 0 to 0, but 1 of them are not"),
+        ((ptr, there([0, -1]), (2, 2)), ValueError, "but 1 of them are not"),
         ((there([1, 1, 2]), adj, (2, 2)), ValueError, "indptr must ascend from 0 to at most 2"),
         ((there([0, 2, 1]), adj, (2, 2)), ValueError, "indptr must ascend"),
         ((there([0, 1, 3]), adj, (2, 2)), ValueError, "indptr must ascend"),
         ((there([0, -5, 2]), adj, (2, 2)), ValueError, "indptr must ascend"),
         ((ptr, there([0.0, 1.0]), (2, 2)), TypeError, "indices must be a one-dimensional array of integers"),
         ((there([[0, 1, 2]]), adj, (2, 2)), TypeError, "indptr must be a one-dimensional array of integers"),
-        ((ptr, np.array([0, 1]), (2, 2)), TypeError, "indices lies on the host and the other array of graph on the"),
+        ((ptr, np.array([0, 1]), (2, 2)), TypeError, "indices is on the host, but the other array of graph is on the"),
         ((ptr, adj, 2), TypeError, "shape must be two whole numbers"),
-        (SimpleNamespace(format="bsr", indptr=ptr, indices=adj, shape=(2, 2)), TypeError, "CSR or CSC, got bsr"),
+        (SimpleNamespace(format="bsr", indptr=ptr, indices=adj, shape=(2, 2)), TypeError, "CSR or CSC format, got bsr"),
     ]
     for graph, kind, message in refused:
         with pytest.raises(kind, match=message):

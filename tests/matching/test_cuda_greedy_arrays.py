@@ -99,15 +99,15 @@ def test_what_is_refused(where):
     graph = (ptr, adj, (2, 2))
     refused = [
         ((there([0, 1, 1]), there([1]), (2, 2)), None, ValueError, r"only one of \(0, 1\) and \(1, 0\) is stored"),
-        ((ptr, there([1, 2]), (2, 2)), None, ValueError, "indices must lie in 0 ... 1, but 1 of them do not"),
+        ((ptr, there([1, 2]), (2, 2)), None, ValueError, "indices must be 0 to 1, but 1 of them are not"),
         ((ptr, adj, (2, 3)), None, ValueError, r"graph must be square, .* got shape \(2, 3\)"),
         (graph, there([1, 2]), ValueError, "have different weights"),
         (graph, there([-1, -1]), ValueError, "weight holds a negative weight, -1"),
         (graph, there([np.nan, np.nan]), ValueError, "weights that are not finite"),
         (graph, there([2**62, 2**62]), ValueError, "integer weights must be within"),
         (graph, there([1j, 1j]), TypeError, "weight must hold real numbers, got complex128"),
-        (graph, there([1, 2, 3]), ValueError, "weight must have one value for each stored entry"),
-        (graph, np.ones(2), TypeError, "weight lies on the host and graph on the GPU"),
+        (graph, there([1, 2, 3]), ValueError, "weight must have one value per stored entry"),
+        (graph, np.ones(2), TypeError, "weight is on the host, but graph is on the GPU"),
     ]
     for given, weight, kind, message in refused:
         with pytest.raises(kind, match=message):
