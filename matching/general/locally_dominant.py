@@ -1,37 +1,37 @@
-"""Locally dominant matching: what algorithm 2 of Fagginger Auer and Bisseling finds, without sorting the edges.
+"""Locally dominant matching: the matching of algorithm 2 of Fagginger Auer and Bisseling, without sorting the edges.
 
-Returns the very matching of sorted.py, of at least half of the weight that any matching has.  An edge is heavier than
-another if its weight is larger or, between equal ones, if it comes first in the order of (lower end, upper end); of
-two edges at one vertex that is the one to the neighbour of lower number.  So no two edges are equal, and an edge that
-is the heaviest at both of its ends is in the matching of algorithm 2 [1]: it may be taken at once, and so on without
-its ends.
+Returns the same matching as sorted.py, with at least half of the maximum weight of any matching. An edge is heavier
+than another if its weight is larger or, for equal weights, if it comes first in the order of (lower end, upper end); of
+two edges at one vertex that is the one to the neighbour of lower index. So no two edges are equal, and an edge that is
+the heaviest at both of its ends is in the matching of algorithm 2 [1]: it can be taken immediately, and the same holds
+for the graph without its ends.
 
-Rounds first, in which threads look for the heaviest edge of each free vertex and take those that were found from both
-ends [2].  Then one thread walks: from a vertex along its heaviest edge, from there along the heaviest one, and so on,
-each heavier than the last, until one is the heaviest at both ends; it is taken, and the walk goes on from what is left
-of the path [3].  Rounds read memory in a row and share it among threads; the walk needs no more steps where edges
-get heavier along long paths, on which a round takes one edge.
+Rounds first: threads search the heaviest edge of each unmatched vertex and take the edges that both ends found [2].
+Then one thread walks: from a vertex along its heaviest edge, from there along the heaviest one, and so on, each heavier
+than the last, until one is the heaviest at both ends. That edge is taken, and the walk continues from the rest of the
+path [3]. Rounds read memory sequentially and divide it among threads. The walk needs no more steps where weights
+increase along long paths, on which a round takes one edge.
 
 Arrays (n vertices, entries k as in graph.adj)
-  partner[v]     -1: free; partner[partner[v]] == v
-  taken[v]       1 if partner[v] >= 0: a quarter of the memory, which is read at random
+  partner[v]     partner, or -1
+  taken[v]       1 if partner[v] >= 0: a quarter of the memory of partner, which is read at random
   weight[k]      as integers, see GeneralGraph.keys
-  candidate[v]   the neighbour along v's heaviest edge to those that were free when it was looked for; NOBODY: none was
-  second[v]      the one along the next heaviest of these edges; candidate[v]: not known; the walk does not use it
-  searches[v]    how often v was searched; from MANY on it has a heap
-  heap[ptr[v] : ptr[v] + size[v]]   v's entries that may be free, counted from ptr[v], heaviest first
-  live[i]        vertices that are free and have a candidate
-  path[0 .. top] the walk; candidate[path[i]] == path[i + 1], all are free
+  candidate[v]   the other end of v's heaviest edge to a vertex that was unmatched when v was searched; NONE: no such
+  second[v]      the same for the next heaviest of these edges; candidate[v]: unknown; not used by the walk
+  searches[v]    number of searches of v; from HEAP_AFTER on it has a heap
+  heap[ptr[v] : ptr[v] + size[v]]   v's entries that may be unmatched, relative to ptr[v], heaviest first
+  active[i]      vertices that are unmatched and have a candidate
+  path[0 .. top] the walk; candidate[path[i]] == path[i + 1], all are unmatched
 
-Ours: the second candidates, which spare half of the searches, and the heaps.  A vertex whose neighbours are taken one
-after another is searched MANY times and then has its entries in a heap, where a search costs O(log degree); so the
-worst case is O(n + m log(largest degree)), and there hardly ever is a heap.
+Not in the papers: the second candidates, which save half of the searches, and the heaps. A vertex whose neighbours are
+matched one after another is searched HEAP_AFTER times and then has its entries in a heap, where a search costs
+O(log degree). So the worst case is O(n + m log(maximum degree)), and heaps are rare.
 
 [1] Fagginger Auer, Bisseling. "A GPU algorithm for greedy graph matching." Facing the Multicore-Challenge II, 2012.
 [2] Manne, Bisseling. "A parallel approximation algorithm for the weighted maximum matching problem." PPAM 2007.
 [3] Preis. "Linear time 1/2-approximation algorithm for maximum weighted matching in general graphs." STACS 1999.
 
-O(n + m log(largest degree)) time; 26 bytes a vertex, and 4 an entry where there are heaps.
+O(n + m log(maximum degree)) time; 26 bytes per vertex, and 4 per entry if there are heaps.
 """
 
 import numpy as np
@@ -44,21 +44,21 @@ from matching.general.random import PREFETCH_DISTANCE
 from matching.general.weighted import heaviest_unmatched, prefetch_list
 
 NONE = np.int32(-1)
-BELOW_ALL = np.int64(-1)  # less than any weight
-HEAP_AFTER = 8  # searches of all entries before a vertex gets a heap
-MAX_ROUNDS = 6  # fewer than MANY, since they know no heaps
-PARALLEL_MIN_VERTICES = 20_000  # vertices below which starting threads costs more than it saves
+BELOW_ALL = np.int64(-1)  # below all weights
+HEAP_AFTER = 8  # scans of all entries before a vertex gets a heap
+MAX_ROUNDS = 6  # fewer than HEAP_AFTER, since rounds do not use heaps
+PARALLEL_MIN_VERTICES = 20_000  # below that many vertices, starting threads costs more than it saves
 
 
 @kernel
 def is_heavier(weight, base, a, b):
-    """Whether v's entry a is heavier than its entry b; entries count from `base`, their neighbours ascend."""
+    """Whether v's entry a is heavier than its entry b; entries are relative to `base`, their neighbours ascend."""
     return weight[base + a] > weight[base + b] or (weight[base + a] == weight[base + b] and a < b)
 
 
 @kernel
 def sift_down(heap, base, size, i, weight):
-    """Let the entry at place i of a heap sink to where it belongs."""
+    """Move the entry at position i of a heap down until the heap order holds."""
     entry = heap[base + i]
     while 2 * i + 1 < size:
         child = 2 * i + 1
@@ -73,7 +73,7 @@ def sift_down(heap, base, size, i, weight):
 
 @kernel
 def search_heap(ptr, adj, weight, taken, searches, heap, size, v):
-    """The neighbour along v's heaviest edge to a free one, by its heap; what is not free leaves the heap for good."""
+    """The neighbour along v's heaviest edge to an unmatched vertex, by its heap; matched neighbours leave the heap."""
     base = ptr[v]
     if searches[v] == HEAP_AFTER:
         count = 0
@@ -97,9 +97,9 @@ def search_heap(ptr, adj, weight, taken, searches, heap, size, v):
 
 @kernel
 def best_two(best, second, best_weight, second_weight, w, x):
-    """The neighbours along the heaviest and the next heaviest edge so far, and their weights; w and x are one more.
+    """The neighbours along the two heaviest edges so far, and their weights, after an edge to w of weight x.
 
-    Of equal ones the first.  Without a branch, since which edges are heavier cannot be predicted.
+    Of equal ones the first. Branch-free, since whether an edge is heavier cannot be predicted.
     """
     second = w if x > second_weight else second
     second = best if x > best_weight else second
@@ -109,7 +109,7 @@ def best_two(best, second, best_weight, second_weight, w, x):
 
 @kernel
 def first_kernel(ptr, adj, weight, candidate, second, first, last):
-    """The two heaviest edges of each vertex, all of them free; writes candidate and second."""
+    """The two heaviest edges of each vertex, when all are unmatched; writes candidate and second."""
     for v in range(np.uint64(first), np.uint64(last)):
         one, two, best_weight, second_weight = NONE, NONE, BELOW_ALL, BELOW_ALL
         for k in range(np.uint64(ptr[v]), np.uint64(ptr[v + ONE])):
@@ -119,11 +119,11 @@ def first_kernel(ptr, adj, weight, candidate, second, first, last):
 
 @kernel
 def search_kernel(ptr, adj, weight, taken, active, candidate, second, searches, first, last):
-    """The candidate of each live vertex whose own was taken; writes it and second, returns the entries looked at."""
+    """New candidates of active vertices whose candidate was matched; writes candidate and second, returns entries read."""
     edges = 0
     to_search = np.empty(CHUNK, np.int32)
     for begin in range(first, last, CHUNK):
-        # Without a branch, since whether a candidate was taken cannot be predicted.
+        # Branch-free, since whether a candidate was matched cannot be predicted.
         count = np.uint64(0)
         for i in range(np.uint64(begin), np.uint64(min(begin + CHUNK, last))):
             v = np.uint64(active[i])
@@ -151,9 +151,9 @@ def search_kernel(ptr, adj, weight, taken, active, candidate, second, searches, 
 
 @kernel
 def take_kernel(active, candidate, partner, taken, first, last):
-    """Take the edges that are the heaviest at both ends, pack the live vertices to the front of the part; their number.
+    """Take the edges that are the heaviest at both ends, and pack the active vertices to the front of the part.
 
-    Each end of an edge is written by the thread whose part it is in.  Without a branch, as above.
+    Returns their number. The thread of its part writes each end of an edge. Branch-free, as above.
     """
     kept = np.uint64(first)
     end = np.uint64(last)
@@ -172,7 +172,7 @@ def take_kernel(active, candidate, partner, taken, first, last):
 
 @kernel
 def walk_kernel(ptr, adj, weight, active, candidate, searches, heap, size, path, partner, taken):
-    """Walk from every live vertex; writes partner, returns the entries looked at and the heaps made."""
+    """Walk from every active vertex; writes partner, returns the entries scanned and the number of heaps built."""
     edges = 0
     heaps = 0
     for start in active:
@@ -193,7 +193,7 @@ def walk_kernel(ptr, adj, weight, active, candidate, searches, heap, size, path,
                     w = search_heap(ptr, adj, weight, taken, searches, heap, size, v)
                 candidate[v] = w
                 searches[v] = min(searches[v] + 1, HEAP_AFTER + 1)
-            if w == NONE:  # only the first of a path: the others can go back
+            if w == NONE:  # only the first vertex of a path: each other one can be matched to its predecessor
                 top -= 1
             elif top > 0 and w == path[top - 1]:
                 partner[v] = w
@@ -208,9 +208,9 @@ def walk_kernel(ptr, adj, weight, active, candidate, searches, heap, size, path,
 
 
 def solve(graph, partner, *, threads=None):
-    """Match free vertices along edges that are the heaviest at both ends; counts of what was done.
+    """Match unmatched vertices along edges that are the heaviest at both ends; returns counts of the work done.
 
-    threads   workers; None: numba's number of threads.  The matching is the same with any number
+    threads   number of threads; None: numba's number of threads. The matching does not depend on it
     """
     n = graph.n
     threads = thread_count() if threads is None else threads

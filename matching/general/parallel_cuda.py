@@ -42,9 +42,11 @@ counts[EDGES] and counts[ROUNDS]: entries in the lists of vertices that chose, a
 
 Races
   In each step, the thread or lanes of v write the entries of v, and no thread reads an entry that the step writes,
-  with two exceptions:
+  with three exceptions:
   propose   The leader lanes of several blue vertices update choice[w] of the same red w. The atomic minimum keeps the
             smallest vertex in any order of the updates, and no thread reads choice[w] before the next barrier.
+  respond   select loads choice[w] for each neighbour w of a red v, also for red w, whose leader lane may be storing it.
+            The value is used only if colour[w] is BLUE, and this step stores only choices of red vertices.
   settle_and_recolour   The thread of v compares choice[w] with v, where w = choice[v], while the thread of w may store
             NO_PROPOSAL in choice[w]. It does so only if w stays active, hence if v and w did not choose each other.
             Then choice[w] != v before the store, and NO_PROPOSAL != v after it: the comparison fails in both cases.

@@ -1,21 +1,22 @@
 """Greedy random matching: algorithm 1 of Fagginger Auer and Bisseling.
 
-Returns a maximal matching.  Vertices come in random order; each that is still free takes its first free neighbour.
+Returns a maximal matching. Vertices are visited in random order; each unmatched vertex is matched to its first
+unmatched neighbour.
 
 Arrays (n vertices)                              paper [1]
-  partner[v]   -1: free; partner[partner[v]] == v  pi(v), there min(v, partner of v)
-  taken[v]     1 if partner[v] >= 0: a quarter of the memory, which is read at random
+  partner[v]   partner, or -1                      pi(v), there min(v, partner of v)
+  taken[v]     1 if partner[v] >= 0: a quarter of the memory of partner, which is read at random
   order        see order.py                        V after line 1
-  chunk[i]     vertices that come next             V in line 4, those taken long ago left out
+  chunk[i]     the next vertices                   V in line 4, without those matched long before
 
 Deviates from [1]: the order is shuffled here, not the graph, and in blocks of 16384 vertices, so that the graph is read
-block by block; vertices are asked whether they are free a thousand at a time and again when it is their turn, and their
-lists are asked for some vertices ahead.  With shuffled=False the numbering of the graph is the order.
+block by block. A thousand vertices at a time are tested for being unmatched, and each again when it is visited; their
+lists are prefetched some vertices in advance. With shuffled=False the order is the index order.
 
 [1] Fagginger Auer, Bisseling. "A GPU algorithm for greedy graph matching." Facing the Multicore-Challenge II, 2012.
     Algorithm 1 with the random `select`.
 
-O(n + m) time, 5 bytes a vertex.
+O(n + m) time, 5 bytes per vertex.
 """
 
 import numpy as np
@@ -24,14 +25,14 @@ from gridcut.device import kernel
 from matching.core.prefetch import prefetch
 from matching.general.order import ONE, unmatched_kernel, vertex_order
 
-PREFETCH_DISTANCE = np.uint64(24)  # vertices from when a list is asked for to when it is read
+PREFETCH_DISTANCE = np.uint64(24)  # vertices between the prefetch of a list and its use
 
 
 @kernel
 def match_kernel(ptr, adj, chunk, partner, taken):
-    """Lines 4 to 9 for some vertices; writes partner and taken, returns the number of entries looked at.
+    """Lines 4 to 9 for some vertices; writes partner and taken, returns the number of entries scanned.
 
-    Indices are unsigned, which spares numba the question whether they count from the end: half of the time.
+    Indices are unsigned: numba then omits its test for negative indices, which takes half of the time.
     """
     n = np.uint64(chunk.size)
     edges = 0
@@ -61,7 +62,7 @@ def match_kernel(ptr, adj, chunk, partner, taken):
 
 @kernel
 def match_all_kernel(ptr, adj, order, partner, taken):
-    """Lines 4 to 9 for the vertices of an order; writes partner and taken, returns the number of entries looked at."""
+    """Lines 4 to 9 for the vertices of an order; writes partner and taken, returns the number of entries scanned."""
     positions, blocks, flips, chunk = order
     edges = 0
     for j in range(blocks.size):
@@ -72,9 +73,9 @@ def match_all_kernel(ptr, adj, order, partner, taken):
 
 
 def solve(graph, partner, *, seed=0, shuffled=True):
-    """Match free vertices with their first free neighbour; counts of what was done.
+    """Match unmatched vertices to their first unmatched neighbour; returns counts of the work done.
 
-    shuffled   vertices come in random order; False: in the order of their numbers
+    shuffled   visit vertices in random order; False: in index order
     """
     order = vertex_order(graph.n, seed, shuffled)
     return {"edges": match_all_kernel(graph.ptr, graph.adj, order, partner, np.zeros(graph.n, np.uint8))}

@@ -1,15 +1,15 @@
 """Greedy weighted matching, one-sided: algorithm 1 of Fagginger Auer and Bisseling.
 
-Returns a maximal matching.  Vertices come in random order; each that is still free takes the free neighbour to which
-its edge is heaviest, the first of those that are equal.  That neighbour may have had a heavier edge elsewhere: the
-weight is bounded by nothing, see sorted.py and locally_dominant.py for half of the best.
+Returns a maximal matching. Vertices are visited in random order; each unmatched vertex is matched to the unmatched
+neighbour along its heaviest edge, the first of equal ones. That neighbour may have a heavier edge elsewhere, so the
+weight has no lower bound; sorted.py and locally_dominant.py reach half of the maximum.
 
 Arrays and order as in random.py.
 
 [1] Fagginger Auer, Bisseling. "A GPU algorithm for greedy graph matching." Facing the Multicore-Challenge II, 2012.
     Algorithm 1 with the weighted `select`.
 
-O(n + m) time, 5 bytes a vertex.
+O(n + m) time, 5 bytes per vertex.
 """
 
 import numpy as np
@@ -22,7 +22,7 @@ from matching.general.random import PREFETCH_DISTANCE
 
 @kernel
 def prefetch_list(ptr, adj, weight, v):
-    """Ask for v's entries: the lines they begin and end in, which is all of them for most vertices."""
+    """Prefetch v's entries: the cache lines of the first and the last entry, which is all of them for most vertices."""
     first = ptr[v]
     last = ptr[v + ONE] - 1
     prefetch(adj, first)
@@ -33,12 +33,12 @@ def prefetch_list(ptr, adj, weight, v):
 
 @kernel
 def heaviest_unmatched(ptr, adj, weight, taken, v):
-    """The entry of v's heaviest edge to a free neighbour, the first of those that are equal; -1: none is free."""
+    """The entry of v's heaviest edge to an unmatched neighbour, the first of equal ones; -1: there is none."""
     best = np.int64(-1)
-    best_weight = weight.dtype.type(-1)  # less than any
+    best_weight = weight.dtype.type(-1)  # below all weights
     for k in range(np.uint64(ptr[v]), np.uint64(ptr[v + ONE])):
         if not taken[np.uint64(adj[k])]:
-            # No branch: whether an edge is heavier than the ones before cannot be predicted.
+            # Branch-free: whether an edge is heavier than the ones before cannot be predicted.
             best = np.int64(k) if weight[k] > best_weight else best
             best_weight = max(weight[k], best_weight)
     return best
@@ -46,7 +46,7 @@ def heaviest_unmatched(ptr, adj, weight, taken, v):
 
 @kernel
 def match_kernel(ptr, adj, weight, chunk, partner, taken):
-    """Lines 4 to 9 for some vertices; writes partner and taken, returns the number of entries looked at."""
+    """Lines 4 to 9 for some vertices; writes partner and taken, returns the number of entries scanned."""
     n = np.uint64(chunk.size)
     edges = 0
     for i in range(n):
@@ -69,7 +69,7 @@ def match_kernel(ptr, adj, weight, chunk, partner, taken):
 
 @kernel
 def match_all_kernel(ptr, adj, weight, order, partner, taken):
-    """Lines 4 to 9 for the vertices of an order; writes partner and taken, returns the number of entries looked at."""
+    """Lines 4 to 9 for the vertices of an order; writes partner and taken, returns the number of entries scanned."""
     positions, blocks, flips, chunk = order
     edges = 0
     for j in range(blocks.size):
@@ -80,9 +80,9 @@ def match_all_kernel(ptr, adj, weight, order, partner, taken):
 
 
 def solve(graph, partner, *, seed=0, shuffled=True):
-    """Match free vertices along their heaviest edge; counts of what was done.
+    """Match unmatched vertices along their heaviest edge; returns counts of the work done.
 
-    shuffled   vertices come in random order; False: in the order of their numbers
+    shuffled   visit vertices in random order; False: in index order
     """
     order = vertex_order(graph.n, seed, shuffled)
     taken = np.zeros(graph.n, np.uint8)

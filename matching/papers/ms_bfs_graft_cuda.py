@@ -298,8 +298,8 @@ def search(
 
     grafting               keep trees that have found no path; False: every phase starts from all roots
     direction_optimising   allow levels to be grown bottom-up, from the columns
-    alpha                  bottom-up if the frontier has more than 1 / alpha times the columns in no tree; grafting if the
-                           remaining trees have more than 1 / alpha times the columns to be grafted
+    alpha                  bottom-up if the frontier has more than 1 / alpha of the columns in no tree; grafting if the
+                           remaining trees have more than 1 / alpha of the columns to be grafted
     block_levels           levels that a block grows independently between barriers of the grid, if they are neither
                            narrow nor wide; 0: none
     """

@@ -77,7 +77,7 @@ def test_border():
         ({"method": 3}, TypeError, "method must be a name"),
         ({"method": "sorted", "p": 0.5}, TypeError, "no parameters of its own; got 'p'"),
         ({"method": "parallel", "q": 0.5}, TypeError, "takes p, select, rounds; got 'q'"),
-        ({"method": "parallel", "p": 1.0}, ValueError, "p must lie between 0 and 1"),
+        ({"method": "parallel", "p": 1.0}, ValueError, "p must be between 0 and 1"),
         ({"method": "parallel", "select": "last"}, ValueError, "select must be"),
         ({"method": "parallel", "rounds": -1}, ValueError, "rounds must be 0 or more, got -1"),
         ({"seed": -1}, ValueError, "seed must be 0 or more"),
