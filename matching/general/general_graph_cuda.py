@@ -95,7 +95,7 @@ def general_graph(graph, weight=None) -> DeviceGeneralGraph:
     name = "weight"
     if isinstance(graph, tuple):
         if len(graph) != 3:
-            raise TypeError(f"graph as a tuple must be (indptr, indices, shape), got {len(graph)} items")
+            raise TypeError(f"graph as a tuple must be (indptr, indices, shape), got {len(graph)} parts")
         indptr, indices, shape = graph
     else:
         form = getattr(graph, "format", "csr")

@@ -27,24 +27,24 @@ for name in ("parallel", "locally_dominant"):
     METHODS[name]["cuda"] = f"matching.general.{name}_cuda"
 # What method="auto" runs, by whether the graph has weights.
 DEFAULTS = {"cpu": {True: "locally_dominant", False: "random"}, "cuda": {True: "locally_dominant", False: "parallel"}}
-# Their matching is the one of the edges taken heaviest first, and check() proves that.
+# These methods take the heaviest edges first; check() certifies that.
 HEAVIEST_FIRST = ("sorted", "locally_dominant")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class GreedyMatching:
-    """A maximal matching of a general graph: pairs of neighbours, and no edge left between two free vertices.
+    """A maximal matching of a general graph: pairs of neighbours, such that no edge joins two unmatched vertices.
 
     Attributes
     ----------
     partner : ndarray of int32, shape (n,)
-        The partner of each vertex, -1: free.
+        The partner of each vertex, or -1 if it is unmatched.
     cardinality : int
         Number of pairs.
     weight : int or float
-        Sum of the weights of their edges; `cardinality` if the graph has none.
+        Sum of the weights of the matched edges; `cardinality` if the graph has no weights.
     device, method : str
-        What ran.
+        The device and the method that ran.
     stats : dict
         Counts of the method, and "seconds" by phase.
     """
@@ -59,20 +59,25 @@ class GreedyMatching:
 
     @property
     def pairs(self) -> np.ndarray:
-        """The pairs (lower vertex, upper vertex), lower ones ascending; shape (cardinality, 2)."""
+        """The pairs (lower vertex, upper vertex), in ascending order of lower; shape (cardinality, 2)."""
         partner = to_host(self.partner)
         lower = np.flatnonzero(partner > np.arange(len(partner)))
         return to_library(np.column_stack([lower, partner[lower]]), getattr(self._graph, "library", None))
 
     def check(self) -> None:
-        """Prove that this is a maximal matching of this weight; raises CertificateError.
+        """Certify that this is a maximal matching with this weight.
 
-        For "sorted" and "locally_dominant" also that it is the one of the edges taken heaviest first, which has at
-        least half of the weight of any matching.  O(n + m).
+        For "sorted" and "locally_dominant", also certify that it is the matching that takes the heaviest edges first,
+        which has at least half of the maximum weight of any matching. O(n + m).
+
+        Raises
+        ------
+        CertificateError
+            If a field is inconsistent with the graph, or the graph has been modified since.
         """
         graph, partner = self._on_host()
         if self.method not in METHODS:
-            raise CertificateError(f"method must be a name, which says what is to be proved; got {self.method!r}")
+            raise CertificateError(f"method must be the name of a greedy method; got {self.method!r}")
         certify(graph, partner, self.cardinality, self.weight, self.method in HEAVIEST_FIRST)
 
     def __repr__(self) -> str:
@@ -83,12 +88,12 @@ class GreedyMatching:
         return replace(self)
 
     def __reduce__(self):
-        """Pickles and deep copies are on the host: the memory of a GPU belongs to one process."""
+        """Pickles and deep copies are on the host, since GPU memory belongs to one process."""
         graph, partner = self._on_host()
         return type(self), (partner, self.cardinality, self.weight, self.device, self.method, self.stats, graph)
 
     def _on_host(self):
-        """The graph and the partners."""
+        """The graph and the partner array on the host."""
         if isinstance(self._graph, DeviceGeneralGraph):
             return self._graph.host(), to_host(self.partner)
         return self._graph, self.partner
@@ -104,35 +109,35 @@ def greedy(
     device: DeviceName = "auto",
     **parameters,
 ) -> GreedyMatching:
-    """A maximal matching of a general graph, in about the time it takes to read it.
+    """Compute a maximal matching of a general graph, in time comparable to reading the graph once.
 
     ::
 
-        0 --5-- 1 --6-- 2 --5-- 3      heaviest first takes (1, 2), weight 6: no edge joins two free vertices;
-                                       the best are (0, 1) and (2, 3), weight 10
+        0 --5-- 1 --6-- 2 --5-- 3      heaviest first takes (1, 2), weight 6: no edge joins two unmatched vertices;
+                                       the maximum is (0, 1) and (2, 3), weight 10
 
     Parameters
     ----------
     graph : SciPy sparse matrix or array (n, n), or a tuple (indptr, indices, shape)
-        Symmetric; every entry that is stored is an edge, also a zero, those on the diagonal aside.  Its values are
-        the weights, except those of a boolean matrix.  Entries stored twice are added.  Arrays on a GPU (CuPy,
-        PyTorch, numba), also those of a CSR matrix there, are matched there; `partner` is one of their library's.
+        Symmetric. Every stored entry off the diagonal is an edge, including explicit zeros. Its values are the weights,
+        except for a boolean matrix. Duplicate entries are added. Arrays on a GPU (CuPy, PyTorch, numba), including
+        those of a CSR matrix, are matched on that GPU, and `partner` is an array of the same library.
     weight : array_like, optional
-        Weights of the entries as they are stored in `graph`, which is in CSR or a tuple then.  Not negative.
+        Nonnegative weights of the entries in the order in which `graph`, a CSR matrix or a tuple, stores them.
     method : {"auto", "random", "weighted", "sorted", "parallel", "locally_dominant"}
-        "random": each vertex, in random order, takes its first free neighbour.  "weighted": its heaviest edge.
-        "sorted": the edges in order of weight, at least half of the best weight.  "locally_dominant": the same
-        matching, faster.  "parallel": rounds of proposals, made for many threads.  "auto": "locally_dominant" if there
-        are weights, "random" if not.
+        "random": each vertex, in random order, takes its first unmatched neighbour. "weighted": the same along its
+        heaviest edge. "sorted": edges by decreasing weight, which reaches at least half of the maximum weight.
+        "locally_dominant": the same matching, faster. "parallel": rounds of proposals, for many threads. "auto":
+        "locally_dominant" with weights; without, "random" on the CPU and "parallel" on a GPU.
     seed : int
-        Of what is random, 0 to 2^64 - 1.  A seed has one result, on any machine and with any number of threads.
+        Seed of the pseudo-random choices, 0 to 2^64 - 1. The result depends only on the seed, not on the machine or the
+        number of threads.
     threads : int, optional
-        Most threads to use; numba's number by default.
+        Maximum number of threads; by default numba's number of threads.
     device : {"auto", "cpu", "cuda"}
-        "cuda", for "parallel" and "locally_dominant", is obeyed or refused; "auto" is the CPU, but for graphs that lie
-        on a GPU.
+        "auto" uses the CPU, or the GPU for graphs stored on it; "cuda" requires "parallel" or "locally_dominant".
     **parameters
-        Of the method: ``shuffled=False`` for "random" and "weighted" (vertices come as numbered), ``p``, ``select``
+        Of the method: ``shuffled=False`` for "random" and "weighted" (visit vertices in index order), ``p``, ``select``
         ("first" or "heaviest") and ``rounds`` for "parallel".
 
     Returns
@@ -143,21 +148,27 @@ def greedy(
     Raises
     ------
     TypeError
-        An argument of the wrong kind, or a parameter the method does not take.
+        If an argument has the wrong type, or the method does not accept a parameter.
     ValueError
-        A graph that is not symmetric, wrong shapes, weights that are negative or not finite.
+        If the graph is not symmetric, shapes do not match, or a weight is negative or not finite.
     RuntimeError
-        A device that cannot be had.
+        If the requested device is not available, or the method does not run on it.
+
+    See Also
+    --------
+    coarsen : Merge the pairs of a matching.
+    hierarchy : Coarsen a graph repeatedly.
 
     Notes
     -----
-    Any maximal matching has at least half of the pairs of a maximum one.  Integer weights are exact, floats are added
-    as float64.  Equal edges are taken in the order of (lower vertex, upper vertex).  O(n + m) time, "sorted"
-    O(n + m log m), "locally_dominant" O(n + m log(largest degree)).
+    Any maximal matching has at least half of the pairs of a maximum one. Integer weights are exact; floats are added
+    as float64. Equal edges are ordered by (lower vertex, upper vertex). O(n + m) time, "sorted" O(n + m log m),
+    "locally_dominant" O(n + m log(maximum degree)).
 
     References
     ----------
-    Fagginger Auer, Bisseling. "A GPU algorithm for greedy graph matching." Facing the Multicore-Challenge II, 2012.
+    .. [1] Fagginger Auer, Bisseling. "A GPU algorithm for greedy graph matching." Facing the Multicore-Challenge II,
+       2012.
 
     Examples
     --------
@@ -167,11 +178,11 @@ def greedy(
     >>> found.weight, found.partner.tolist()
     (6, [-1, 2, 1, -1])
     """
-    called = time.perf_counter()
+    begin = time.perf_counter()
     threads, seed = check_threads(threads), check_seed(seed)
-    on_device = lies_on_gpu(graph)
-    ran_on = ("cuda" if on_device else "cpu") if device == "auto" else resolve(device)
-    if on_device:
+    there = lies_on_gpu(graph)
+    ran_on = ("cuda" if there else "cpu") if device == "auto" else resolve(device)
+    if there:
         if ran_on == "cpu":
             raise TypeError("graph lies on the GPU, but device='cpu' was asked for; copy its arrays to the host first")
         from matching.general.general_graph_cuda import all_unmatched, general_graph, outcome
@@ -179,16 +190,16 @@ def greedy(
         read = general_graph(graph, weight)
     else:
         read = check_graph(graph, weight, thread_count() if threads is None else threads)
-    name, solve = choose(method, ran_on, read.weighted if on_device else read.weight is not None, parameters)
+    name, solve = choose(method, ran_on, read.weighted if there else read.weight is not None, parameters)
     parameters = checked(parameters)
     takes = inspect.signature(solve).parameters
     common = {key: value for key, value in (("seed", seed), ("threads", threads)) if key in takes}
-    partner = all_unmatched(read) if on_device else np.full(read.n, -1, np.int32)
+    partner = all_unmatched(read) if there else np.full(read.n, -1, np.int32)
     start = time.perf_counter()
     stats = solve(read, partner, **common, **parameters)
     end = time.perf_counter()
-    stats["seconds"] = {**stats.get("seconds", {}), "check": start - called, "solve": end - start}
-    if on_device:
+    stats["seconds"] = {**stats.get("seconds", {}), "check": start - begin, "solve": end - start}
+    if there:
         partner, cardinality, weight = outcome(read, partner)
     else:
         cardinality, weight = int(np.count_nonzero(partner >= 0)) // 2, weight_of(read, partner)

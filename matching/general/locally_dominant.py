@@ -119,7 +119,7 @@ def first_kernel(ptr, adj, weight, candidate, second, first, last):
 
 @kernel
 def search_kernel(ptr, adj, weight, taken, active, candidate, second, searches, first, last):
-    """New candidates of active vertices whose candidate was matched; writes candidate and second, returns entries read."""
+    """New candidates of active vertices whose candidate was matched; writes candidate and second, returns entries."""
     edges = 0
     to_search = np.empty(CHUNK, np.int32)
     for begin in range(first, last, CHUNK):

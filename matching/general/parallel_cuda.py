@@ -1,5 +1,7 @@
 """Colour, propose, respond, match on a GPU: algorithms 3 and 4 of Fagginger Auer and Bisseling.
 
+plain_parallel.py is the algorithm without the tricks of this file; read it first.
+
 Returns the same maximal matching as matching/general/parallel.py with the same seed: the colours are the same, and
 the choices of a step depend only on earlier steps, from which barriers of the whole grid separate it. A single
 cooperative kernel runs all rounds.

@@ -1,4 +1,4 @@
-"""Coarser graphs: merged vertices, summed weights, against a product of matrices."""
+"""Coarse graphs: merged vertices and summed weights, compared with a triple matrix product."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ def random_graph(rng, n, density, floats=False):
 
 
 def grid(rows, columns):
-    """Weights 1; in CSR throughout, since kron stores zeros otherwise, which would be edges."""
+    """Weights 1; in CSR throughout, since kron otherwise stores zeros, which would be edges."""
     across = scipy.sparse.kron(scipy.sparse.eye_array(rows), neighbours(columns), format="csr")
     return across + scipy.sparse.kron(neighbours(rows), scipy.sparse.eye_array(columns), format="csr")
 
@@ -25,7 +25,7 @@ def neighbours(n):
 
 
 def merged(graph, label):
-    """The same by a triple product."""
+    """The coarse graph by a triple product."""
     k = label.max(initial=-1) + 1
     choose = scipy.sparse.csr_array(
         (np.ones(len(label), graph.dtype), label, np.arange(len(label) + 1)), (len(label), k)
@@ -58,7 +58,7 @@ def test_weights_are_summed(method, floats):
         assert all(coarse.labels[v] == coarse.labels[w] for v, w in found.pairs)
 
 
-def test_a_drawn_graph():
+def test_example_of_the_docstring():
     lower, upper, weight = [0, 1, 1, 2, 3], [1, 2, 3, 4, 4], [4, 1, 2, 3, 9]
     graph = scipy.sparse.coo_array((weight, (lower, upper)), shape=(5, 5))
     graph = scipy.sparse.csr_array(graph + graph.T)
@@ -97,7 +97,7 @@ def test_hierarchy_ends_at_the_number_of_vertices(method, vertices):
         assert coarse.graph.shape[0] == found.vertex_counts[level + 1]
         assert coarse.vertex_weight.sum() == 204
         np.testing.assert_allclose(coarse.graph.toarray(), merged(graph, found.labels(level)), rtol=1e-12)
-    # Every region hangs together.
+    # Every region is connected.
     for region in range(found.vertex_counts[-1]):
         inside = np.flatnonzero(label == region)
         assert connected_components(graph[inside][:, inside])[0] == 1
@@ -131,19 +131,19 @@ def test_rating_decides_what_is_matched_next():
     graph = grid(8, 8)
     seen = []
 
-    def small_ones_first(coarse):
+    def light_first(coarse):
         seen.append(coarse.graph.shape[0])
         row = np.repeat(np.arange(coarse.graph.shape[0]), np.diff(coarse.graph.indptr))
         return 1.0 / (coarse.vertex_weight[row] + coarse.vertex_weight[coarse.graph.indices])
 
-    found = hierarchy(graph, 8, rating=small_ones_first)
+    found = hierarchy(graph, 8, rating=light_first)
     assert tuple(seen) == found.vertex_counts[:-1]
     assert found.levels[-1].vertex_weight.max() <= 16
     np.testing.assert_allclose(found.levels[-1].graph.toarray(), merged(graph, found.labels()))
 
 
-def test_expansion_keeps_levels_few_and_vertices_alike():
-    """By weight alone one region swallows its neighbours, and a star is left."""
+def test_expansion_limits_levels_and_vertex_weights():
+    """By weight alone one region absorbs its neighbours, and a star remains."""
     rng = np.random.default_rng(1)
     graph = grid(64, 64)
     weight = np.exp(-rng.random((64 * 64, 64 * 64)))
@@ -152,7 +152,7 @@ def test_expansion_keeps_levels_few_and_vertices_alike():
     assert found.vertex_counts[-1] == 40
     assert len(found.levels) < 20
     assert found.levels[-1].vertex_weight.max() < 10 * 64 * 64 / 40
-    # Where all vertices weigh the same it is the matching of the weights.
+    # With equal vertex weights it is the matching by weight.
     plain = hierarchy(graph, 40, weight=weight, rating="weight")
     np.testing.assert_array_equal(found.labels(0), plain.labels(0))
 
@@ -190,7 +190,7 @@ def symmetric_weight(rng, graph):
     return (weight + weight.T)[graph.nonzero()]
 
 
-def test_joining_empties_stars_at_once():
+def test_join_merges_a_star_in_one_level():
     star = scipy.sparse.coo_array((np.arange(1.0, 400), (np.zeros(399, int), np.arange(1, 400))), shape=(400, 400))
     star = scipy.sparse.csr_array(star + star.T)
     assert hierarchy(star, rating="weight", join=True).vertex_counts == (400, 1)
@@ -201,7 +201,7 @@ def test_joining_empties_stars_at_once():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_dominance_merges_only_what_suits_both_ends(method):
+def test_dominance_requires_heavy_edges_at_both_ends(method):
     rng = np.random.default_rng(9)
     graph = grid(10, 10)
     weight = symmetric_weight(rng, graph)
@@ -212,7 +212,7 @@ def test_dominance_merges_only_what_suits_both_ends(method):
         label = found.labels(0)
         for v, w in zip(*np.nonzero(np.triu(label[:, None] == label[None], 1)), strict=True):
             assert values[v, w] == values[v].max() == values[w].max()
-    # Heavier and heavier along a path: only its end is the best for both.
+    # Weights increase along a path: only its last edge is the heaviest at both ends.
     path = scipy.sparse.diags_array([np.arange(1.0, 10), np.arange(1.0, 10)], offsets=[-1, 1], format="csr")
     once = hierarchy(path, levels=1, rating="weight", dominance=1.0, method="sorted")
     assert once.labels().tolist() == [0, 1, 2, 3, 4, 5, 6, 7, 8, 8]
@@ -236,16 +236,16 @@ def test_inputs_are_not_changed():
     assert vertex_weight.tolist() == [1.0] * 25
 
 
-def test_border():
+def test_invalid_input():
     graph = grid(2, 2)
     for arguments, kind, message in (
         ({"matching": [1, 0, -1]}, ValueError, "for each of 4 vertices"),
-        ({"matching": [1, 0, -1, 9]}, ValueError, "outside -1 ... 3"),
-        ({"matching": [3, -1, -1, 0]}, ValueError, "none of this graph: .* no edge joins them"),
-        ({"matching": [1, -1, -1, -1]}, ValueError, "none of this graph: .* not matched to it"),
-        ({"matching": [0, -1, -1, -1]}, ValueError, "none of this graph"),
+        ({"matching": [1, 0, -1, 9]}, ValueError, "outside -1 to 3"),
+        ({"matching": [3, -1, -1, 0]}, ValueError, "not a valid matching of `graph`: .* no edge joins them"),
+        ({"matching": [1, -1, -1, -1]}, ValueError, "not a valid matching of `graph`: .* not matched to it"),
+        ({"matching": [0, -1, -1, -1]}, ValueError, "not a valid matching of `graph`"),
         ({"matching": [0.5, 1, 2, 3]}, TypeError, "integers"),
-        ({"matching": [1, 0, 3, 2], "seed": 3}, TypeError, "'seed' is for matching.greedy"),
+        ({"matching": [1, 0, 3, 2], "seed": 3}, TypeError, "'seed' is a parameter of matching.greedy"),
         ({"vertex_weight": [1, 2]}, ValueError, "vertex_weight must have shape"),
         ({"vertex_weight": ["a"] * 4}, TypeError, "real numbers"),
         ({"method": "best"}, ValueError, "method must be one of"),
@@ -255,11 +255,11 @@ def test_border():
     for arguments, message in (
         ({"vertices": 0}, "vertices must be"),
         ({"levels": -1}, "levels must be"),
-        ({"dominance": 1.5}, "dominance must lie between 0 and 1"),
+        ({"dominance": 1.5}, "dominance must be 0 to 1"),
         ({"rating": "size"}, "rating must be"),
         ({"vertex_weight": [1, 1, 0, 1]}, "vertex_weight must be positive"),
     ):
         with pytest.raises(ValueError, match=message):
             hierarchy(graph, **arguments)
-    with pytest.raises(ValueError, match="one value for each stored entry"):
+    with pytest.raises(ValueError, match="one value per stored entry"):
         hierarchy(graph, rating=lambda coarse: np.ones(3))

@@ -132,7 +132,7 @@ WRONG = [
     ("bottleneck", {"cardinality": "3"}, TypeError, "cardinality must be an integer"),
     ("bottleneck", {"method": "p_hk", "wide": "a"}, TypeError, "wide must be an integer"),
     ("greedy", {"method": "parallel", "p": "x"}, TypeError, "p must be a number"),
-    ("greedy", {"method": "parallel", "p": 0}, ValueError, "p must be between 0 and 1"),
+    ("greedy", {"method": "parallel", "p": 0}, ValueError, "p must lie between 0 and 1"),
     ("greedy", {"method": "parallel", "rounds": 1.5}, TypeError, "rounds must be an integer"),
     ("greedy", {"method": "parallel", "rounds": 10**30}, ValueError, "rounds must be at most"),
     ("greedy", {"method": "parallel", "select": 1}, TypeError, "select must be a string"),

@@ -1,4 +1,4 @@
-"""What matching.greedy accepts and refuses, and how it checks a graph."""
+"""Input validation of matching.greedy."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from matching.general.greedy_matching import METHODS, greedy
 from tests.matching.greedy_graphs import KINDS, complete, path, random_graph, star
 
 
-def test_graphs_in_every_form_give_the_same():
+def test_all_graph_formats_give_the_same_result():
     rng = np.random.default_rng(3)
     graph = random_graph(rng, 50, 0.2, "wide")
     expected = greedy(graph)
@@ -32,7 +32,7 @@ def test_graphs_in_every_form_give_the_same():
     assert greedy(graph != 0, method="sorted").partner.tolist() == greedy(triple, method="sorted").partner.tolist()
 
 
-def test_rows_out_of_order_and_duplicates_are_put_right():
+def test_unsorted_and_duplicate_entries():
     ptr, adj = np.array([0, 3, 5, 6]), np.array([2, 1, 1, 0, 0, 0])
     twice = scipy.sparse.csr_array((np.array([5, 2, 2, 2, 2, 5]), adj, ptr), shape=(3, 3))
     before = twice.indices.copy(), twice.data.copy()
@@ -44,7 +44,7 @@ def test_rows_out_of_order_and_duplicates_are_put_right():
     assert greedy((ptr, adj, (3, 3)), method="sorted").cardinality == 1
 
 
-def test_border():
+def test_invalid_input():
     graph = path([1, 2, 3])
     triple = (graph.indptr, graph.indices, graph.shape)
     one_way = scipy.sparse.csr_array(np.triu(graph.toarray()))
@@ -57,17 +57,17 @@ def test_border():
         ((-graph,), ValueError, "negative weight"),
         ((graph * np.nan,), ValueError, "not finite"),
         ((graph * 1j,), TypeError, "real numbers"),
-        ((graph * 2**61,), ValueError, "integer weights must be within"),
-        ((triple, np.full(6, 2**63, np.uint64)), ValueError, "integer weights must be within"),
+        ((graph * 2**61,), ValueError, "integer weights must be at most"),
+        ((triple, np.full(6, 2**63, np.uint64)), ValueError, "integer weights must be at most"),
         ((triple, np.full(6, 1e308)), ValueError, "not finite, or whose sum is not"),
-        ((graph, np.ones(5)), ValueError, "one value for each stored entry"),
-        ((graph.tocoo(), np.ones(6)), TypeError, "needs a graph in CSR"),
+        ((graph, np.ones(5)), ValueError, "one value per stored entry"),
+        ((graph.tocoo(), np.ones(6)), TypeError, "requires graph in CSR"),
         (((graph.indptr, graph.indices, (4, 5)),), ValueError, "square"),
         (((graph.indptr, graph.indices, 4),), TypeError, "shape must be two whole numbers"),
         (((graph.indptr[:-1], graph.indices, (4, 4)),), ValueError, "must have 5 entries"),
         (((graph.indptr + 1, graph.indices, (4, 4)),), ValueError, "must ascend from 0"),
-        (((graph.indptr, graph.indices + 2, (4, 4)),), ValueError, "outside 0 ... 3"),
-        (((graph.indptr, graph.indices.astype(np.int64) - 2, (4, 4)),), ValueError, "outside 0 ... 3"),
+        (((graph.indptr, graph.indices + 2, (4, 4)),), ValueError, "outside 0 to 3"),
+        (((graph.indptr, graph.indices.astype(np.int64) - 2, (4, 4)),), ValueError, "outside 0 to 3"),
         (((graph.indptr, graph.indices + 0.5, (4, 4)),), TypeError, "one-dimensional array of integers"),
     ):
         with pytest.raises(kind, match=message):
@@ -77,7 +77,7 @@ def test_border():
         ({"method": 3}, TypeError, "method must be a name"),
         ({"method": "sorted", "p": 0.5}, TypeError, "no parameters of its own; got 'p'"),
         ({"method": "parallel", "q": 0.5}, TypeError, "takes p, select, rounds; got 'q'"),
-        ({"method": "parallel", "p": 1.0}, ValueError, "p must be between 0 and 1"),
+        ({"method": "parallel", "p": 1.0}, ValueError, "p must lie between 0 and 1"),
         ({"method": "parallel", "select": "last"}, ValueError, "select must be"),
         ({"method": "parallel", "rounds": -1}, ValueError, "rounds must be 0 or more, got -1"),
         ({"seed": -1}, ValueError, "seed must be 0 or more"),
@@ -90,7 +90,7 @@ def test_border():
             greedy(triple, **parameters)
 
 
-def test_both_ways_of_comparing_ends_agree():
+def test_checksum_and_comparison_of_ends_agree():
     rng = np.random.default_rng(1)
     for _ in range(30):
         graph = random_graph(rng, 12, 0.4, "few")
@@ -103,8 +103,8 @@ def test_both_ways_of_comparing_ends_agree():
     assert greedy(zeros, method="sorted").cardinality == 1
 
 
-def test_survey_sees_all_wherever_it_stands():
-    """Entries are looked at 1024 at a time, across the ends of rows."""
+def test_survey_detects_errors_at_every_position():
+    """Entries are scanned 1024 at a time, across the ends of rows."""
     rng = np.random.default_rng(23)
     hubs = scipy.sparse.block_diag([complete(90, rng.random(4005)), star(1500), scipy.sparse.csr_array((40, 40))])
     graph = scipy.sparse.csr_array(hubs)
@@ -135,7 +135,7 @@ def test_survey_sees_all_wherever_it_stands():
         assert general_graph.survey(ptr, adj, changed, True, 0, len(ptr) - 1)[1] != 0
 
 
-def test_zeros_of_either_sign_are_zeros():
+def test_negative_zeros_are_zeros():
     pairs = ([0, 1, 1, 2], [1, 0, 2, 1])
     for zeros in ([-0.0, -0.0, 1.0, 1.0], [0.0, -0.0, 1.0, 1.0], [-0.0, -0.0, -0.0, -0.0]):
         graph = scipy.sparse.csr_array((np.array(zeros), pairs), shape=(3, 3))
@@ -147,7 +147,7 @@ def test_zeros_of_either_sign_are_zeros():
         assert greedy(graph).partner.tolist() == greedy(graph, method="sorted").partner.tolist()
 
 
-def test_checks_find_the_same_on_several_threads(monkeypatch):
+def test_validation_does_not_depend_on_threads(monkeypatch):
     monkeypatch.setattr(general_graph, "PARALLEL_MIN_ENTRIES", 1)
     rng = np.random.default_rng(21)
     for trial in range(20):
