@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 
 import numpy as np
+import scipy.sparse
+from numpy.typing import ArrayLike
 
 from gridcut.device import CertificateError
 from matching.core.graph import BipartiteGraph, bipartite_graph
@@ -72,7 +74,12 @@ class BlockTriangular:
         certify_blocks(self._graph, self)
 
 
-def dulmage_mendelsohn(graph, *, start=None, **how) -> BlockTriangular:
+def dulmage_mendelsohn(
+    graph: scipy.sparse.sparray | scipy.sparse.spmatrix | tuple | BipartiteGraph,
+    *,
+    start: Matching | ArrayLike | None = None,
+    **how,
+) -> BlockTriangular:
     """Permute a matrix to block upper triangular form with the smallest possible square blocks.
 
     ::

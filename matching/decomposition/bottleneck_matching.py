@@ -112,7 +112,9 @@ class Bottleneck:
         return f"Bottleneck(threshold={self.threshold!r}, cardinality={self.cardinality}, shape={shape})"
 
 
-def bottleneck(graph, *, cardinality: int | None = None, **how) -> Bottleneck:
+def bottleneck(
+    graph: scipy.sparse.sparray | scipy.sparse.spmatrix, *, cardinality: int | None = None, **how
+) -> Bottleneck:
     """Match as many rows and columns as possible such that the largest weight among the pairs is minimum.
 
     ::

@@ -19,11 +19,13 @@ section 1: coarsening is the purpose of greedy matchings.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 import scipy.sparse
+from numpy.typing import ArrayLike
 
 from gridcut.device import CertificateError
 from gridcut.device.arguments import check_count, check_real, plain_array
@@ -31,7 +33,7 @@ from gridcut.device.arrays import to_host
 from matching.core.parameters import check_seed, switch
 from matching.general.coarse_certificate import Level, certify
 from matching.general.contraction import cluster, contract, expansion_kernel, heaviest_merges, list_merges
-from matching.general.general_graph import INT64_MAX, MAX_FLOAT, GeneralGraph, check_graph
+from matching.general.general_graph import INT64_MAX, MAX_FLOAT, GeneralGraph, GraphLike, check_graph
 from matching.general.greedy_certificate import weigh
 from matching.general.greedy_matching import GreedyMatching, greedy
 
@@ -92,7 +94,13 @@ class Hierarchy:
     _merges: tuple[tuple[np.ndarray, np.ndarray, np.ndarray], ...] = field(repr=False)
     _fine: Level | None = field(default=None, repr=False)
 
-    def check(self, graph=None, *, weight=None, vertex_weight=None) -> None:
+    def check(
+        self,
+        graph: GraphLike | None = None,
+        *,
+        weight: ArrayLike | None = None,
+        vertex_weight: ArrayLike | None = None,
+    ) -> None:
         """Certify every level against the previous one.
 
         Parameters
@@ -182,7 +190,14 @@ class Hierarchy:
         return cluster(self.vertex_counts[level], child, into)[0][label]
 
 
-def coarsen(graph, matching=None, *, weight=None, vertex_weight=None, **parameters) -> CoarseGraph:
+def coarsen(
+    graph: GraphLike,
+    matching: GreedyMatching | ArrayLike | None = None,
+    *,
+    weight: ArrayLike | None = None,
+    vertex_weight: ArrayLike | None = None,
+    **parameters,
+) -> CoarseGraph:
     """Merge the pairs of a matching; the weights of parallel edges and of merged vertices are added.
 
     Parameters
@@ -243,13 +258,13 @@ def coarsen(graph, matching=None, *, weight=None, vertex_weight=None, **paramete
 
 
 def hierarchy(
-    graph,
+    graph: GraphLike,
     vertices: int = 1,
     *,
-    weight=None,
-    vertex_weight=None,
+    weight: ArrayLike | None = None,
+    vertex_weight: ArrayLike | None = None,
     levels: int | None = None,
-    rating="expansion",
+    rating: Literal["expansion", "weight"] | Callable[[CoarseGraph], ArrayLike] = "expansion",
     dominance: float = 0.0,
     join: bool = False,
     graphs: bool = True,
@@ -409,7 +424,7 @@ def _check_vertex_weight(vertex_weight, n: int) -> np.ndarray:
     return value.astype(np.int64) if value.dtype.kind != "f" else value
 
 
-def _check_partner(matching: GreedyMatching | Sequence[int] | np.ndarray, graph: GeneralGraph) -> np.ndarray:
+def _check_partner(matching: GreedyMatching | ArrayLike, graph: GeneralGraph) -> np.ndarray:
     """The partners as int32; raises ValueError for an array that is not a matching of the graph."""
     partner = plain_array("matching", to_host(matching.partner) if isinstance(matching, GreedyMatching) else matching)
     if partner.size and partner.dtype.kind not in "iu":

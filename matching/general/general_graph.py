@@ -36,6 +36,9 @@ BATCH = np.uint64(1024)  # entries per batch
 UNROLL = np.uint64(8)  # entries of a row written at once, whatever its length
 PARALLEL_MIN_ENTRIES = 100_000  # below that many entries, starting threads costs more than it saves
 
+# A tuple is (indptr, indices, shape).
+GraphLike = scipy.sparse.sparray | scipy.sparse.spmatrix | tuple
+
 
 class GeneralGraph(NamedTuple):
     """An undirected graph, in which every edge is stored at both of its ends.

@@ -10,12 +10,13 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from gridcut.device import CertificateError, DeviceName, resolve, thread_count
 from gridcut.device.arrays import to_host, to_library
 from matching.core.device_graph import DeviceGeneralGraph, lies_on_gpu
 from matching.core.parameters import check_seed, check_threads, checked
-from matching.general.general_graph import GeneralGraph, check_graph
+from matching.general.general_graph import GeneralGraph, GraphLike, check_graph
 from matching.general.greedy_certificate import certify, weight_of
 
 # name -> device -> module
@@ -100,8 +101,8 @@ class GreedyMatching:
 
 
 def greedy(
-    graph,
-    weight=None,
+    graph: GraphLike,
+    weight: ArrayLike | None = None,
     *,
     method: str = "auto",
     seed: int = 0,
