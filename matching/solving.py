@@ -6,13 +6,13 @@ import numpy as np
 import scipy.sparse
 
 from gridcut.device import DeviceName, resolve
-from gridcut.device.arguments import plain_array
-from gridcut.device.arrays import to_host
 from matching import methods
-from matching.core.certificate import CertificateError, certify_pairs
-from matching.core.graph import BipartiteGraph, bipartite_graph
+from matching.core.dispatch import check_gpu_graph_device
+from matching.core.graph import BipartiteGraph
+from matching.core.graph_input import bipartite_graph
 from matching.core.matching import Matching
 from matching.core.sparse import not_a_graph
+from matching.core.start import start_on_host
 
 
 def maximum(
@@ -87,50 +87,28 @@ def maximum(
     begin = time.perf_counter()
     checked = bipartite_graph(graph)
     if type(checked) is not BipartiteGraph:
-        from matching.solving_cuda import maximum as maximum_there
+        check_gpu_graph_device(device)
+        chosen = methods.choose(method, init, "cuda", threads, parameters)
+        from matching.solving_cuda import match
 
-        return maximum_there(checked, method, init, device, start, threads, parameters, begin)
+        return match(checked, chosen, start, begin)
     if device == "auto" and method == "auto" and threads is None and checked.edges >= methods.GPU_MIN_EDGES:
         device = resolve("auto")
     device, method, init, keywords = methods.choose(method, init, device, threads, parameters)
-    row_match, col_match = start_of(start, checked)
+    row_match, col_match = start_on_host(start, checked)
     ready = time.perf_counter()
     seconds = {"check": ready - begin}
-    first = methods.initialiser(init, device)
-    init_stats = first(checked, row_match, col_match) if first else {}
+    initialise = methods.initialiser(init, device)
+    init_stats = initialise(checked, row_match, col_match) if initialise else {}
     initialised = time.perf_counter()
     seconds["init"] = initialised - ready
-    initial = 0 if start is None and first is None else int(np.count_nonzero(row_match >= 0))
+    initial = 0 if start is None and initialise is None else int(np.count_nonzero(row_match >= 0))
     stats = methods.solver(method, device)(checked, row_match, col_match, **keywords)
     seconds.update(stats["seconds"])
     seconds["solve"] = time.perf_counter() - initialised
     stats["initial"], stats["init"], stats["seconds"] = initial, init_stats, seconds
     cardinality = initial + stats["augmentations"]
     return Matching(row_match, col_match, cardinality, method, init, device, stats, checked)
-
-
-def start_of(start, graph: BipartiteGraph) -> tuple[np.ndarray, np.ndarray]:
-    """(row_match, col_match) to begin with, own copies; raises ValueError for what is no matching in the graph."""
-    row_match, col_match = np.empty(graph.rows, np.int32), np.empty(graph.cols, np.int32)
-    row_match.fill(-1)
-    col_match.fill(-1)
-    if start is None:
-        return row_match, col_match
-    given = plain_array("start", to_host(getattr(start, "row_match", start)))
-    if given.shape != (graph.rows,):
-        raise ValueError(f"start must hold the column of each of the {graph.rows} rows, got shape {given.shape}")
-    if given.dtype.kind not in "iu" and given.size:
-        raise TypeError(f"start must hold integers, the column of each row or -1, got dtype {given.dtype}")
-    if given.size and not (given.min() >= -1 and given.max() < graph.cols):
-        raise ValueError(f"start must hold columns in 0 ... {graph.cols - 1}, or -1 for none")
-    row_match[:] = given
-    rows = np.flatnonzero(row_match >= 0)
-    col_match[row_match[rows]] = rows
-    try:
-        certify_pairs(graph, row_match, col_match)
-    except CertificateError as error:
-        raise ValueError(f"start must be a matching in the graph: {error}") from None
-    return row_match, col_match
 
 
 def maximum_bipartite_matching(graph, perm_type="row"):
@@ -162,8 +140,8 @@ def maximum_bipartite_matching(graph, perm_type="row"):
         raise ValueError(f"perm_type must be 'row' or 'column', got {perm_type!r}")
     # Not by maximum, whose stats would cost as much as to match a small graph.
     checked = bipartite_graph(graph)
-    row_match, col_match = start_of(None, checked)
-    methods.solver(methods.DEFAULT, "cpu")(checked, row_match, col_match)
+    row_match, col_match = start_on_host(None, checked)
+    methods.solver(methods.DEFAULT_METHOD, "cpu")(checked, row_match, col_match)
     return col_match if perm_type == "row" else row_match
 
 

@@ -15,20 +15,16 @@ where there are many columns; sorting is two transpositions: O(n + m + edges), n
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse
 
 from gridcut.device import kernel, run_threads
-from matching.core.device_graph import lies_on_gpu
 from matching.core.sparse import (
     INT32,
     INT64,
     checked_shape,
     disordered,
     integers,
-    not_a_graph,
     plain,
     pointers_ascend,
-    stored_lists,
 )
 
 FINE, UNSORTED, OUTSIDE, DISORDERED = range(4)  # what `_inspect` finds
@@ -67,7 +63,7 @@ class BipartiteGraph:
             if lists is not None:
                 if not isinstance(lists, tuple | list) or len(lists) != 2:
                     raise TypeError(f"{name} must be a pair of arrays, pointers and indices; got {lists!r}")
-                sides.append(_from_lists(*lists, shape))
+                sides.append(graph_of_rows(*lists, shape))
         given = sides[0] if by_row is not None else sides[0].transposed
         if len(sides) == 2 and not all(map(np.array_equal, given.by_col, sides[1].by_row)):
             raise ValueError("by_row and by_col must hold the same edges")
@@ -154,61 +150,8 @@ class BipartiteGraph:
         return self._by_col
 
 
-def bipartite_graph(graph) -> BipartiteGraph:
-    """Check a graph and bring it into the form of the solvers.
-
-    Parameters
-    ----------
-    graph : SciPy sparse matrix or array (n, m), a tuple (indptr, indices, shape), or a BipartiteGraph
-        Stored entries are edges, explicit zeros too.  Indices need not be sorted and may repeat.  The arrays of a
-        tuple, and those of a CSR or CSC matrix of another library, may lie on a GPU.
-
-    Returns
-    -------
-    BipartiteGraph, or DeviceBipartiteGraph for arrays on a GPU
-        May be passed wherever a graph is asked for, which saves this work when a graph is used again.
-
-    Raises
-    ------
-    TypeError
-        The graph is of another kind, or its indices are not integers.
-    ValueError
-        Indices or pointers that do not fit the shape, or a side of 2**31 - 1 vertices or more.
-
-    Notes
-    -----
-    The result may share memory with the arrays passed in, which must not be changed while it is used.
-    O(n + edges) for sorted indices without duplicates, else O(n + m + edges).
-    """
-    if isinstance(graph, BipartiteGraph):
-        return graph
-    if isinstance(graph, tuple):
-        if len(graph) != 3:
-            raise TypeError(f"graph as a tuple must be (indptr, indices, shape), got {len(graph)} parts")
-        if lies_on_gpu(graph):
-            return _from_gpu(graph)
-        return _from_lists(*graph)
-    if scipy.sparse.issparse(graph):
-        if graph.format == "csr" and graph.ndim == 2:  # a small graph is matched in little more time than this takes
-            return _from_lists(graph.indptr, graph.indices, graph.shape)
-        indptr, indices, _, by_col = stored_lists(graph, with_values=False)
-        if by_col:
-            return _from_lists(indptr, indices, graph.shape[::-1]).transposed
-        return _from_lists(indptr, indices, graph.shape)
-    if lies_on_gpu(graph):
-        return _from_gpu(graph)
-    raise not_a_graph(graph, "a SciPy sparse matrix, a tuple (indptr, indices, shape) or a BipartiteGraph")
-
-
-def _from_gpu(graph):
-    """A DeviceBipartiteGraph; numba.cuda is imported only here."""
-    from matching.core.device_graph_cuda import device_graph
-
-    return device_graph(graph)
-
-
-def _from_lists(indptr, indices, shape) -> BipartiteGraph:
-    """The graph of compressed rows."""
+def graph_of_rows(indptr, indices, shape) -> BipartiteGraph:
+    """The graph whose rows are compressed in `indptr` and `indices`, checked."""
     rows, cols = checked_shape(shape)
     indptr, indices = integers("indptr", indptr), integers("indices", indices)
     if len(indptr) != rows + 1:

@@ -12,6 +12,7 @@ import numpy as np
 
 from gridcut.device import kernel
 from gridcut.device.arguments import plain_array
+from gridcut.device.arrays import on_device
 from gridcut.device.sparse import check_matrix
 
 INT32, INT64 = np.dtype(np.int32), np.dtype(np.int64)
@@ -22,6 +23,20 @@ CONVERSIONS = {
     "pandas": "scipy.sparse.csr_array(graph.to_numpy()) converts it",
     "sparse": "graph.to_scipy_sparse() converts it",
 }
+
+
+class GraphOnGpu:
+    """Base of the checked graphs whose arrays are on a GPU."""
+
+    __slots__ = ()
+
+
+def is_on_gpu(graph) -> bool:
+    """Whether the arrays of a graph are on a GPU: those of a tuple, or `indptr` and `indices` of a matrix."""
+    if isinstance(graph, GraphOnGpu):
+        return True
+    parts = graph[:2] if isinstance(graph, tuple) else (getattr(graph, name, None) for name in ("indptr", "indices"))
+    return any(map(on_device, parts))
 
 
 def not_a_graph(graph, accepted: str) -> TypeError:

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gridcut.device import CertificateError
-from matching.core.graph import BipartiteGraph, bipartite_graph
+from matching.core.graph import BipartiteGraph
+from matching.core.graph_input import bipartite_graph
 from matching.core.matching import Matching
 from matching.decomposition.block_certificate import certify_blocks
 from matching.decomposition.fine_blocks import (

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse
 
 import matching
-from matching.core.graph import bipartite_graph
+from matching.core.graph_input import bipartite_graph
 
 sim = pytest.mark.sim
 gpu = pytest.mark.gpu
@@ -191,7 +191,7 @@ def test_graphs_that_are_refused(tools, where):
         with pytest.raises(kind, match=message):
             matching.maximum(graph)
     graph = (ptr, adj, (2, 2))
-    with pytest.raises(TypeError, match="graph lies on the GPU, but device='cpu' was asked for"):
+    with pytest.raises(TypeError, match="graph is on the GPU, but device='cpu' was requested"):
         matching.maximum(graph, device="cpu")
     with pytest.raises(ValueError, match="device must be 'auto'"):
         matching.maximum(graph, device="gpu")
@@ -203,15 +203,15 @@ def test_graphs_that_are_refused(tools, where):
 
 @sim
 def test_what_is_seen_to_lie_on_a_gpu(tools):
-    from matching.core.device_graph import lies_on_gpu
+    from matching.core.sparse import is_on_gpu
 
     matrix = tools.path(3)
     ptr, adj = there(matrix.indptr), there(matrix.indices)
-    assert lies_on_gpu((ptr, adj, (3, 3)))
-    assert lies_on_gpu((matrix.indptr, adj, (3, 3)))
-    assert lies_on_gpu(SimpleNamespace(indptr=ptr, indices=adj, shape=(3, 3)))
+    assert is_on_gpu((ptr, adj, (3, 3)))
+    assert is_on_gpu((matrix.indptr, adj, (3, 3)))
+    assert is_on_gpu(SimpleNamespace(indptr=ptr, indices=adj, shape=(3, 3)))
     for graph in (matrix, bipartite_graph(matrix), (matrix.indptr, matrix.indices, (3, 3)), [[1]], None, 3, ()):
-        assert not lies_on_gpu(graph)
+        assert not is_on_gpu(graph)
 
 
 # On a GPU, with the libraries it is used from

@@ -9,7 +9,7 @@ import scipy.sparse
 import matching
 from matching.core import limits_cuda as limits
 from matching.core.certificate import certify, certify_pairs
-from matching.core.graph import bipartite_graph
+from matching.core.graph_input import bipartite_graph
 
 sim = pytest.mark.sim
 gpu = pytest.mark.gpu

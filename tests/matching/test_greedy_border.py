@@ -6,7 +6,8 @@ import scipy.sparse
 
 from matching.general import general_graph
 from matching.general.general_graph import check_graph, compare_ends
-from matching.general.greedy_matching import METHODS, greedy
+from matching.general.greedy_matching import greedy
+from matching.general.greedy_methods import GREEDY_METHODS
 from tests.matching.greedy_graphs import KINDS, complete, path, random_graph, star
 
 
@@ -74,9 +75,9 @@ def test_border():
             greedy(*arguments)
     for parameters, kind, message in (
         ({"method": "blossom"}, ValueError, "method must be one of 'auto', 'random'"),
-        ({"method": 3}, TypeError, "method must be a name"),
-        ({"method": "sorted", "p": 0.5}, TypeError, "no parameters of its own; got 'p'"),
-        ({"method": "parallel", "q": 0.5}, TypeError, "takes p, select, rounds; got 'q'"),
+        ({"method": 3}, TypeError, "method must be a string"),
+        ({"method": "sorted", "p": 0.5}, TypeError, "unexpected parameter 'p'; it accepts no parameters"),
+        ({"method": "parallel", "q": 0.5}, TypeError, "unexpected parameter 'q'; it accepts p, select, rounds"),
         ({"method": "parallel", "p": 1.0}, ValueError, "p must lie between 0 and 1"),
         ({"method": "parallel", "select": "last"}, ValueError, "select must be"),
         ({"method": "parallel", "rounds": -1}, ValueError, "rounds must be 0 or more, got -1"),
@@ -140,7 +141,7 @@ def test_zeros_of_either_sign_are_zeros():
     for zeros in ([-0.0, -0.0, 1.0, 1.0], [0.0, -0.0, 1.0, 1.0], [-0.0, -0.0, -0.0, -0.0]):
         graph = scipy.sparse.csr_array((np.array(zeros), pairs), shape=(3, 3))
         assert not np.signbit(check_graph(graph).weight).any()
-        for method in METHODS:
+        for method in GREEDY_METHODS:
             found = greedy(graph, method=method)
             found.check()
             assert found.size == 1

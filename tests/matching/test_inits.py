@@ -5,10 +5,10 @@ import pytest
 
 import matching
 from matching.core.certificate import certify_pairs
-from matching.core.graph import bipartite_graph
+from matching.core.graph_input import bipartite_graph
 from matching.methods import INITS, initialiser
 
-NAMES = [name for name, module in INITS.items() if module]
+NAMES = [name for name, entry in INITS.items() if entry.cpu]
 
 
 def run(graph, init, start=None):

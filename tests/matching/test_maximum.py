@@ -7,7 +7,7 @@ import scipy.sparse
 import matching
 from matching.methods import INITS, METHODS
 
-ON_CPU = [name for name, modules in METHODS.items() if "cpu" in modules]
+ON_CPU = [name for name, entry in METHODS.items() if entry.cpu]
 NAMES = ["auto", *ON_CPU]
 
 

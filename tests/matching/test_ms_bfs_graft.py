@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from matching.core.certificate import certify
-from matching.core.graph import bipartite_graph
+from matching.core.graph_input import bipartite_graph
 from matching.papers import ms_bfs, ms_bfs_graft
 from matching.papers.forest.forest import (
     ACTIVE,

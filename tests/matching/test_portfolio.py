@@ -7,7 +7,7 @@ import scipy.sparse as sp
 import matching
 from matching.core.certificate import certify, certify_pairs
 from matching.core.counts import AUGMENTATIONS, EDGES, PATH_LENGTH, new_counts
-from matching.core.graph import bipartite_graph
+from matching.core.graph_input import bipartite_graph
 from matching.initial import karp_sipser
 from matching.initial.cheap import take_first_free
 from matching.portfolio import portfolio
