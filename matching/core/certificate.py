@@ -16,7 +16,7 @@ vertex_cover: O(n + m + edges).
 import numpy as np
 
 from gridcut.device import CertificateError, kernel
-from matching.core.graph import BipartiteGraph, rows_can_be_made
+from matching.core.graph import BipartiteGraph, columns_are_valid
 from matching.core.sparse import INT32, plain, pointers_ascend
 
 # What `inspect_pairs` and `uncovered` find first; -1: nothing
@@ -110,7 +110,7 @@ def certify_pairs(graph: BipartiteGraph, row_match, col_match) -> None:
 
 def certify(graph: BipartiteGraph, row_match, col_match) -> int:
     """A matching, and maximum; its cardinality, or raises CertificateError."""
-    if not graph.rows_are_made and not rows_can_be_made(graph):
+    if not graph.has_rows and not columns_are_valid(graph):
         raise CertificateError("the graph has changed since the solve: its indices do not ascend within its shape")
     if len(graph.row_ptr) != graph.rows + 1 or not pointers_ascend(graph.row_ptr, len(graph.row_adj)):
         raise CertificateError("the graph has changed since the solve: its pointers do not ascend")

@@ -29,7 +29,7 @@ from matching.core.sparse import (
 
 FINE, UNSORTED, OUTSIDE, DISORDERED = range(4)  # what `_inspect` finds
 BLOCK_BITS = 13  # columns of a block, when transposing; their counters take 64 kB
-FEW_COLUMNS = 1 << 17  # whose counters stay in the cache without blocks
+ONE_PASS_COLUMNS = 1 << 17  # whose counters stay in the cache without blocks
 
 
 class Lists(NamedTuple):
@@ -126,12 +126,12 @@ class BipartiteGraph:
         return len((self._by_row or self._by_col)[1])
 
     @property
-    def rows_are_made(self) -> bool:
+    def has_rows(self) -> bool:
         """Whether the neighbours of the rows are there, or would have to be found by transposing."""
         return self._by_row is not None
 
     @property
-    def cols_are_made(self) -> bool:
+    def has_cols(self) -> bool:
         return self._by_col is not None
 
     @property
@@ -177,7 +177,7 @@ def graph_of_rows(indptr, indices, shape) -> BipartiteGraph:
     return BipartiteGraph.of_checked(rows, cols, (ptr, adj))
 
 
-def rows_can_be_made(graph: BipartiteGraph) -> bool:
+def columns_are_valid(graph: BipartiteGraph) -> bool:
     """Whether the lists of the columns still are as the head of this file says: they may share a caller's memory."""
     col_ptr, col_adj = graph.by_col
     return len(col_ptr) == graph.cols + 1 and _inspect(col_ptr, col_adj, graph.rows) == FINE
@@ -225,11 +225,13 @@ def _narrow(ptr, adj, size, narrow):
 
 def _transpose(ptr, adj, size, threads=1):
     """The lists of the other side; each ascends, and holds an index as often as it was stored."""
-    return _transpose_by_blocks(ptr, adj, size, threads) if size > FEW_COLUMNS else _transpose_at_once(ptr, adj, size)
+    if size > ONE_PASS_COLUMNS:
+        return _transpose_by_blocks(ptr, adj, size, threads)
+    return _transpose_in_one_pass(ptr, adj, size)
 
 
 @kernel
-def _transpose_at_once(ptr, adj, size):
+def _transpose_in_one_pass(ptr, adj, size):
     other_ptr = np.zeros(size + 1, np.int64)
     other_adj = np.empty(adj.size, np.int32)
     for k in range(adj.size):
@@ -253,7 +255,9 @@ def _transpose_by_blocks(ptr, adj, size, threads):
     start = np.zeros(blocks * threads + 1, np.int64)
     np.cumsum(np.transpose(numbers), out=start[1:])
     within, entry = np.empty(len(adj), np.int16), np.empty(len(adj), np.int32)
-    run_threads(lambda i: _deal(ptr, adj, rows[i], rows[i + 1], start[i:-1:threads].copy(), within, entry), threads)
+    run_threads(
+        lambda i: _distribute(ptr, adj, rows[i], rows[i + 1], start[i:-1:threads].copy(), within, entry), threads
+    )
     other_ptr, other_adj = np.zeros(size + 1, np.int64), np.empty(len(adj), np.int32)
     start = start[::threads].copy()
     ends = [blocks * i // threads for i in range(threads + 1)]
@@ -271,7 +275,7 @@ def _count_blocks(ptr, adj, first, last, blocks):
 
 
 @kernel
-def _deal(ptr, adj, first, last, place, within, entry):
+def _distribute(ptr, adj, first, last, place, within, entry):
     """Put the entries of the rows first ... last where their blocks go on: column in the block, and row."""
     for i in range(first, last):
         for k in range(ptr[i], ptr[i + 1]):

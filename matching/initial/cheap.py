@@ -17,8 +17,8 @@ from gridcut.device import atomic_add, atomic_cas, kernel
 from matching.core.graph import BipartiteGraph
 from matching.core.prefetch import prefetch
 
-AHEAD = 16  # rows whose first column is fetched before it is asked
-PIECE = 64  # rows that a thread takes at a time
+PREFETCH_DISTANCE = 16  # rows whose first column is fetched before it is asked
+CHUNK_ROWS = 64  # rows that a thread takes at a time
 
 
 @kernel
@@ -47,10 +47,10 @@ def take_first_free_shared(row_ptr, row_adj, row_match, col_match, shared):
     """
     n = row_match.size
     edges = 0
-    begin = atomic_add(shared, 0, PIECE)
+    begin = atomic_add(shared, 0, CHUNK_ROWS)
     while begin < n:
-        for r in range(begin, min(n, begin + PIECE)):
-            prefetch(col_match, row_adj[row_ptr[min(r + AHEAD, n - 1)]])
+        for r in range(begin, min(n, begin + CHUNK_ROWS)):
+            prefetch(col_match, row_adj[row_ptr[min(r + PREFETCH_DISTANCE, n - 1)]])
             if row_match[r] >= 0:
                 continue
             for k in range(row_ptr[r], row_ptr[r + 1]):
@@ -59,7 +59,7 @@ def take_first_free_shared(row_ptr, row_adj, row_match, col_match, shared):
                 if col_match[c] < 0 and atomic_cas(col_match, c, -1, r) == -1:
                     row_match[r] = c
                     break
-        begin = atomic_add(shared, 0, PIECE)
+        begin = atomic_add(shared, 0, CHUNK_ROWS)
     return edges
 
 

@@ -18,7 +18,7 @@ Arrays
             vertices whose neighbours are to be told, or numbers below 0: nothing to do
 
 Lists and counts of entries to come are fetched ahead, or memory would be waited for at every step.  That takes several
-entries, so where no vertex is forced, several rows take a column before they are told about each other (`together`, one
+entries, so where no vertex is forced, several rows take a column before they are told about each other (`picks`, 1
 for small graphs): on random graphs this leaves some 30 rows of a million instead of 2, in a third of the time.
 
 Several threads share `left`, and have a queue each: who takes away the last neighbour but one of a vertex has it in its
@@ -45,23 +45,23 @@ from matching.core.graph import BipartiteGraph
 from matching.core.prefetch import prefetch
 
 ONE = 1 << 32
-NAME = ONE - 1
+INDEX_MASK = ONE - 1
 MATCHED = -(1 << 62)
-AHEAD = 4  # entries between two steps of fetching
-LONGEST = 16  # neighbours of a vertex that are fetched ahead
+PREFETCH_DISTANCE = 4  # entries between two steps of fetching
+MAX_PREFETCHED = 16  # neighbours of a vertex that are fetched ahead
 ROWS_PER_PICK = 1 << 14  # graphs with so many rows more let one row more take a column at a time ...
 MAX_PICKS = 64  # ... up to this
 OUTSIDE = -2  # in a match: free, and not in the core
-LARGEST = 2**31 - 1  # vertices of both sides: they are numbered through with int32
-PIECE = 256  # rows that a thread takes to let them take columns
+MAX_VERTICES = 2**31 - 1  # vertices of both sides: they are numbered through with int32
+CHUNK_ROWS = 256  # rows that a thread takes to let them take columns
 
 
 @kernel
-def count_free(ptr, adj, match, other_match, anyone, first, other_first, left, begin, end):
+def count_free(ptr, adj, match, other_match, has_pairs, first, other_first, left, begin, end):
     """Numbers and names of the free neighbours of the vertices begin ... end of one side, whose first is `first`."""
     for i in range(begin, end):
         total = 0
-        if anyone:
+        if has_pairs:
             for k in range(ptr[i], ptr[i + 1]):
                 if other_match[adj[k]] < 0:
                     total += ONE + other_first + np.int64(adj[k])
@@ -99,13 +99,13 @@ def take(left, v, shared):
 
 
 @kernel
-def pick(row, end, together, row_ptr, row_adj, row_match, col_match, left, queue, tail, shared):
+def pick(row, end, picks, row_ptr, row_adj, row_match, col_match, left, queue, tail, shared):
     """The next rows take their first free column and are to be told of; (row to go on with, end of the queue)."""
     n = row_match.size
     picked = 0
-    while row < end and picked < together:
-        ahead = min(row + 2 * AHEAD, n - 1)
-        for k in range(row_ptr[ahead], min(row_ptr[ahead] + LONGEST, row_ptr[ahead + 1])):
+    while row < end and picked < picks:
+        ahead = min(row + 2 * PREFETCH_DISTANCE, n - 1)
+        for k in range(row_ptr[ahead], min(row_ptr[ahead] + MAX_PREFETCHED, row_ptr[ahead + 1])):
             prefetch(left, n + np.int64(row_adj[k]))
         if left[row] >= ONE and take(left, row, shared):
             for k in range(row_ptr[row], row_ptr[row + 1]):
@@ -123,8 +123,8 @@ def pick(row, end, together, row_ptr, row_adj, row_match, col_match, left, queue
 
 
 @kernel
-def match_greedily(row_ptr, row_adj, col_ptr, col_adj, row_match, col_match, left, queue, tail, together, shared):
-    """Match what is forced, from queue[:tail] on, then rows, `together` at a time, if that is not 0.
+def match_greedily(row_ptr, row_adj, col_ptr, col_adj, row_match, col_match, left, queue, tail, picks, shared):
+    """Match what is forced, from queue[:tail] on, then rows, `picks` at a time, if that is not 0.
 
     Returns the edges looked at and the pairs that were forced.
     shared: the next row that takes a column, of all threads; None: there is but one thread.
@@ -133,41 +133,41 @@ def match_greedily(row_ptr, row_adj, col_ptr, col_adj, row_match, col_match, lef
     edges, forced, row, end = 0, 0, 0, 0
     if shared is None:
         end = n
-    at, asked, named, settled = 0, 0, 0, 0
+    at, fetched, decoded, settled = 0, 0, 0, 0
     while True:
         if at == tail:
-            if together == 0:
+            if picks == 0:
                 return edges, forced
             while at == tail:
                 if row == end and shared is not None:
-                    row = min(n, atomic_add(shared, 0, PIECE))
-                    end = min(n, row + PIECE)
+                    row = min(n, atomic_add(shared, 0, CHUNK_ROWS))
+                    end = min(n, row + CHUNK_ROWS)
                 if row == end:
                     return edges, forced
-                row, tail = pick(row, end, together, row_ptr, row_adj, row_match, col_match, left, queue, tail, shared)
-        while asked < min(tail, at + 4 * AHEAD):
-            if queue[asked] >= 0:
-                prefetch(left, queue[asked])
-            asked += 1
-        while named < min(tail, at + 3 * AHEAD):
-            v = np.int64(queue[named])
-            u = left[v] & NAME if v >= 0 else -1 - v
-            # Of more than one name together there is no such vertex, and asking for strange addresses takes long.
+                row, tail = pick(row, end, picks, row_ptr, row_adj, row_match, col_match, left, queue, tail, shared)
+        while fetched < min(tail, at + 4 * PREFETCH_DISTANCE):
+            if queue[fetched] >= 0:
+                prefetch(left, queue[fetched])
+            fetched += 1
+        while decoded < min(tail, at + 3 * PREFETCH_DISTANCE):
+            v = np.int64(queue[decoded])
+            u = left[v] & INDEX_MASK if v >= 0 else -1 - v
+            # of more than one name together there is no such vertex, and asking for strange addresses takes long.
             if v < 0 or left[v] >> 32 == 1:
                 prefetch(left, u)
                 if u < n:
                     prefetch(row_ptr, u)
                 else:
                     prefetch(col_ptr, u - n)
-            named += 1
-        while settled < min(tail, at + 2 * AHEAD):
+            decoded += 1
+        while settled < min(tail, at + 2 * PREFETCH_DISTANCE):
             v = np.int64(queue[settled])
             u = -1 - v
             if v >= 0:
                 single = left[v]
                 u = np.int64(-1)
                 if single >> 32 == 1:
-                    other = single & NAME
+                    other = single & INDEX_MASK
                     r, c = (v, other - n) if v < n else (other, v - n)
                     # Its neighbours may not have been told yet that the other one is matched.
                     if left[other] >= 0 and take(left, r, shared) and take(left, n + c, shared):
@@ -182,13 +182,13 @@ def match_greedily(row_ptr, row_adj, col_ptr, col_adj, row_match, col_match, lef
                 prefetch(row_adj, row_ptr[u])
             settled += 1
         # The same for rows and for columns: a kernel would cost as much to call as three neighbours to tell.
-        if at + AHEAD < settled:
-            u = np.int64(queue[at + AHEAD])
+        if at + PREFETCH_DISTANCE < settled:
+            u = np.int64(queue[at + PREFETCH_DISTANCE])
             if u >= n:
-                for k in range(col_ptr[u - n], min(col_ptr[u - n] + LONGEST, col_ptr[u - n + 1])):
+                for k in range(col_ptr[u - n], min(col_ptr[u - n] + MAX_PREFETCHED, col_ptr[u - n + 1])):
                     prefetch(left, col_adj[k])
             elif u >= 0:
-                for k in range(row_ptr[u], min(row_ptr[u] + LONGEST, row_ptr[u + 1])):
+                for k in range(row_ptr[u], min(row_ptr[u] + MAX_PREFETCHED, row_ptr[u + 1])):
                     prefetch(left, n + np.int64(row_adj[k]))
         u = np.int64(queue[at])
         at += 1
@@ -217,7 +217,7 @@ def match_greedily(row_ptr, row_adj, col_ptr, col_adj, row_match, col_match, lef
 
 
 @kernel
-def leave_out(match, left, first, begin, end):
+def mark_outside_core(match, left, first, begin, end):
     """Mark the free vertices begin ... end of one side that have no free neighbour; how many free ones are left."""
     free = 0
     for i in range(begin, end):
@@ -232,22 +232,22 @@ def leave_out(match, left, first, begin, end):
 def initialise(graph: BipartiteGraph, row_match, col_match) -> dict:
     """Add pairs to a matching in place; stats, "forced" the pairs made where a vertex had one free neighbour."""
     begin = time.perf_counter()
-    anyone = bool((row_match >= 0).any())
-    edges, forced = match(graph, row_match, col_match, anyone, 1)
+    has_pairs = bool((row_match >= 0).any())
+    edges, forced = match(graph, row_match, col_match, has_pairs, 1)
     for side in (row_match, col_match):
         np.maximum(side, -1, out=side)
     return {"edges": int(edges), "forced": int(forced), "seconds": {"init": time.perf_counter() - begin}}
 
 
-def match(graph: BipartiteGraph, row_match, col_match, anyone: bool, threads: int) -> tuple[int, int]:
-    """Add pairs to a matching in place; (edges looked at, pairs that were forced).  anyone: there are pairs.
+def match(graph: BipartiteGraph, row_match, col_match, has_pairs: bool, threads: int) -> tuple[int, int]:
+    """Add pairs to a matching in place; (edges looked at, pairs that were forced).  has_pairs: there are pairs.
 
     Free vertices outside the core are left with OUTSIDE in place of -1.
     """
     n, m = graph.shape
-    if n + m > LARGEST:
+    if n + m > MAX_VERTICES:
         raise ValueError(
-            f"graph has {n + m} vertices, more than the {LARGEST} that 'karp_sipser' accepts; use init='cheap'"
+            f"graph has {n + m} vertices, more than the {MAX_VERTICES} that 'karp_sipser' accepts; use init='cheap'"
         )
     lists = graph.lists_by(threads)
     row_ptr, row_adj, col_ptr, col_adj = lists
@@ -255,11 +255,11 @@ def match(graph: BipartiteGraph, row_match, col_match, anyone: bool, threads: in
     queues = [np.empty(3 * n + m + 1, np.int32) for _ in range(threads)]
     rows, cols, both = ([size * i // threads for i in range(threads + 1)] for size in (n, m, n + m))
     shared = None if threads == 1 else np.zeros(1, np.int64)
-    together = min(1 + n // ROWS_PER_PICK, MAX_PICKS)
+    picks = min(1 + n // ROWS_PER_PICK, MAX_PICKS)
 
     def count(i):
-        count_free(row_ptr, row_adj, row_match, col_match, anyone, 0, n, left, rows[i], rows[i + 1])
-        count_free(col_ptr, col_adj, col_match, row_match, anyone, n, 0, left, cols[i], cols[i + 1])
+        count_free(row_ptr, row_adj, row_match, col_match, has_pairs, 0, n, left, rows[i], rows[i + 1])
+        count_free(col_ptr, col_adj, col_match, row_match, has_pairs, n, 0, left, cols[i], cols[i + 1])
 
     def list_forced(i):
         return list_single(left, both[i], both[i + 1], queues[i])
@@ -268,11 +268,11 @@ def match(graph: BipartiteGraph, row_match, col_match, anyone: bool, threads: in
         return match_greedily(*lists, row_match, col_match, left, queues[i], tails[i], 0, shared)
 
     def find_core(i):
-        leave_out(row_match, left, 0, rows[i], rows[i + 1])
-        leave_out(col_match, left, n, cols[i], cols[i + 1])
+        mark_outside_core(row_match, left, 0, rows[i], rows[i + 1])
+        mark_outside_core(col_match, left, n, cols[i], cols[i + 1])
 
     def pick_and_follow(i):
-        return match_greedily(*lists, row_match, col_match, left, queues[i], 0, together, shared)
+        return match_greedily(*lists, row_match, col_match, left, queues[i], 0, picks, shared)
 
     run_threads(count, threads)
     tails = run_threads(list_forced, threads)

@@ -19,11 +19,11 @@ from gridcut.device import atomic_cas, atomic_load, atomic_store, kernel, run_th
 from matching.core.counts import AUGMENTATIONS, EDGES, PATH_LENGTH, PHASES, as_stats, new_counts
 from matching.papers.hopcroft_karp import free_rows, still_free
 
-FEW = 64  # free rows for which starting threads does not pay
+PARALLEL_MIN_ROWS = 64  # free rows for which starting threads does not pay
 
 
 @kernel
-def take(visited, c, phase):
+def claim(visited, c, phase):
     """Take column c for this search; False if one has had it in this phase."""
     seen = atomic_load(visited, c)
     return seen != phase and atomic_cas(visited, c, seen, phase) == seen
@@ -43,7 +43,7 @@ def augment_stack(row_match, col_match, stack, top, c):
     return length
 
 
-def workers(threads) -> int:
+def worker_count(threads) -> int:
     """The number asked for, or numba's."""
     if threads is None:
         return thread_count()
@@ -52,11 +52,11 @@ def workers(threads) -> int:
     return int(threads)
 
 
-def run_phases(graph, row_match, threads, search, prepare=None, few=FEW) -> dict:
+def run_phases(graph, row_match, threads, search, prepare=None, parallel_min_rows=PARALLEL_MIN_ROWS) -> dict:
     """Search from all free rows, phase after phase, until none finds a path; stats.
 
     search(free, number, visited, phase, shared) is one worker, who takes its free rows at shared[0]; it returns edges,
-    paths and their length.  With fewer than `few` free rows there is but one worker.  prepare(free, number, counts)
+    paths and their length.  With fewer than `parallel_min_rows` free rows there is but one worker.  prepare(free, number, counts)
     comes before each phase and says whether there is a path.
     """
     counts = new_counts()
@@ -77,7 +77,7 @@ def run_phases(graph, row_match, threads, search, prepare=None, few=FEW) -> dict
         shared[0] = 0
         found = run_threads(
             lambda i, count=number, phase=int(counts[PHASES]): search(free, count, visited, phase, shared),
-            threads if number >= few else 1,
+            threads if number >= parallel_min_rows else 1,
         )
         edges, paths, length = np.sum(found, axis=0)
         counts[EDGES] += edges

@@ -17,7 +17,7 @@ O(n edges); memory 4 bytes a row for each thread.
 import numpy as np
 
 from gridcut.device import atomic_add, atomic_load, atomic_store, kernel
-from matching.papers.disjoint import run_phases, take, workers
+from matching.papers.disjoint import claim, run_phases, worker_count
 
 
 @kernel
@@ -35,7 +35,7 @@ def search_part(row_ptr, row_adj, row_match, col_match, by, free, number, visite
             for a in range(row_ptr[r], row_ptr[r + 1]):
                 c = row_adj[a]
                 edges += 1
-                if not take(visited, c, phase):
+                if not claim(visited, c, phase):
                     continue
                 by[c] = r
                 mate = atomic_load(col_match, c)
@@ -63,7 +63,7 @@ def solve(graph, row_match, col_match, *, threads=1) -> dict:
 
     threads   workers; None: numba's number of threads
     """
-    threads = workers(threads)
+    threads = worker_count(threads)
     by = np.empty(graph.cols, np.int32)
 
     def search(free, number, visited, phase, shared):

@@ -24,10 +24,10 @@ import numpy as np
 
 from gridcut.device import atomic_add, atomic_cas, atomic_load, kernel, run_threads
 from matching.core.counts import EDGES
-from matching.papers.disjoint import augment_stack, run_phases, take, workers
-from matching.papers.forest.threads import NEXT, PIECE, PRIVATE, QUEUE_END, flush
+from matching.papers.disjoint import augment_stack, claim, run_phases, worker_count
+from matching.papers.forest.threads import CHUNK_ENTRIES, NEXT, PRIVATE_ENTRIES, QUEUE_END, flush
 
-WIDE = 8192  # rows of a level from which on several threads share it
+PARALLEL_MIN_ROWS = 8192  # rows of a level from which on several threads share it
 
 
 @kernel
@@ -41,13 +41,13 @@ def start_levels(row_ptr, free, number, level, queue):
 @kernel
 def level_part(row_ptr, row_adj, col_match, level, queue, tail, depth, shared):
     """One worker's pieces of queue[shared[NEXT]:tail]; (edges, whether a free column was seen)."""
-    private = np.empty(PRIVATE, np.int32)
+    private = np.empty(PRIVATE_ENTRIES, np.int32)
     waiting = 0
     edges = 0
     found = False
-    first = atomic_add(shared, NEXT, PIECE)
+    first = atomic_add(shared, NEXT, CHUNK_ENTRIES)
     while first < tail:
-        for k in range(first, min(first + PIECE, tail)):
+        for k in range(first, min(first + CHUNK_ENTRIES, tail)):
             r = queue[k]
             edges += row_ptr[r + 1] - row_ptr[r]
             for a in range(row_ptr[r], row_ptr[r + 1]):
@@ -57,10 +57,10 @@ def level_part(row_ptr, row_adj, col_match, level, queue, tail, depth, shared):
                 elif atomic_load(level, mate) < 0 and atomic_cas(level, mate, -1, depth) == -1:
                     private[waiting] = mate
                     waiting += 1
-                    if waiting == PRIVATE:
+                    if waiting == PRIVATE_ENTRIES:
                         flush(private, waiting, queue, shared, QUEUE_END)
                         waiting = 0
-        first = atomic_add(shared, NEXT, PIECE)
+        first = atomic_add(shared, NEXT, CHUNK_ENTRIES)
     flush(private, waiting, queue, shared, QUEUE_END)
     return edges, found
 
@@ -102,7 +102,7 @@ def search_part(row_ptr, row_adj, row_match, col_match, level, at, free, number,
                 tried += 1
                 mate = atomic_load(col_match, c)
                 # The mate may change until the column is taken, but then it cannot be taken any more.
-                if (mate < 0 or level[mate] == below) and take(visited, c, phase):
+                if (mate < 0 or level[mate] == below) and claim(visited, c, phase):
                     column, deeper = c, mate
             at[r] = tried
             edges += tried
@@ -120,13 +120,13 @@ def search_part(row_ptr, row_adj, row_match, col_match, level, at, free, number,
     return edges, paths, length
 
 
-def solve(graph, row_match, col_match, *, threads=1, wide=WIDE) -> dict:
+def solve(graph, row_match, col_match, *, threads=1, wide=PARALLEL_MIN_ROWS) -> dict:
     """Make a matching maximum in place; stats.
 
     threads   workers; None: numba's number of threads
     wide      rows of a level from which on several threads share it
     """
-    threads = workers(threads)
+    threads = worker_count(threads)
     ptr, adj = graph.row_ptr, graph.row_adj
     level = np.empty(graph.rows, np.int32)
     at = np.zeros(graph.rows, np.int64)

@@ -24,7 +24,7 @@ O(n edges); memory 16 bytes a row and 4 more for each thread.
 import numpy as np
 
 from gridcut.device import atomic_add, atomic_load, kernel
-from matching.papers.disjoint import augment_stack, run_phases, take, workers
+from matching.papers.disjoint import augment_stack, claim, run_phases, worker_count
 
 
 @kernel
@@ -47,7 +47,7 @@ def search_part(row_ptr, row_adj, row_match, col_match, look, at, backwards, fre
             while a < last and last_column < 0:
                 c = row_adj[a]
                 a += 1
-                if atomic_load(col_match, c) < 0 and take(visited, c, phase):
+                if atomic_load(col_match, c) < 0 and claim(visited, c, phase):
                     last_column = c
             look[r] = a
             edges += a
@@ -61,7 +61,7 @@ def search_part(row_ptr, row_adj, row_match, col_match, look, at, backwards, fre
             while tried < last - first and deeper < 0:
                 c = row_adj[last - 1 - tried if backwards else first + tried]
                 tried += 1
-                if take(visited, c, phase):
+                if claim(visited, c, phase):
                     deeper = atomic_load(col_match, c)
             at[r] = tried
             edges += tried
@@ -81,7 +81,7 @@ def solve(graph, row_match, col_match, *, fairness=True, threads=1) -> dict:
     fairness  every second phase goes through neighbours backwards
     threads   workers; None: numba's number of threads
     """
-    threads = workers(threads)
+    threads = worker_count(threads)
     look = graph.row_ptr[:-1].copy()
     at = np.zeros(graph.rows, np.int64)
 

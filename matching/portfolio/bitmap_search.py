@@ -6,7 +6,7 @@ no column is free.
 
 If the neighbours of the columns are at hand, wide levels go bottom-up, from the columns in no tree; and if the trees
 that found nothing are large they stay, and columns of the other trees are grafted onto them.  Else the next phase
-begins anew.
+begins rebuild.
 
 Arrays (n rows, m columns)
   seen, open    bitmaps of the columns: in a tree;  free.  Tests of edges stay within the second-level cache
@@ -40,9 +40,9 @@ from matching.core.counts import AUGMENTATIONS, EDGES, PATH_LENGTH, PHASES
 from matching.core.prefetch import prefetch
 
 ALPHA = 5  # a level goes bottom-up if its frontier has 1/ALPHA of the columns in no tree
-AHEAD = 8  # entries of the queue between two steps of fetching
+PREFETCH_DISTANCE = 8  # entries of the queue between two steps of fetching
 ONE = np.uint64(1)
-EVER = 2**62
+UNLIMITED = 2**62
 
 
 class Trees(NamedTuple):
@@ -64,7 +64,7 @@ def bit(c):
 
 
 @kernel
-def plant(row_ptr, row_match, col_match, trees):
+def make_roots(row_ptr, row_match, col_match, trees):
     """List the free rows that have neighbours and mark the free columns; the numbers of both."""
     number, free = 0, 0
     for c in range(col_match.size):
@@ -103,16 +103,16 @@ def scan_roots(row_ptr, row_adj, number, trees, counts):
     """The first level of all trees; the end of the queue."""
     tail = 0
     for k in range(number):
-        if k + 2 * AHEAD < number:
-            prefetch(row_ptr, trees.root[k + 2 * AHEAD])
-        if k + AHEAD < number:
-            prefetch(row_adj, row_ptr[trees.root[k + AHEAD]])
+        if k + 2 * PREFETCH_DISTANCE < number:
+            prefetch(row_ptr, trees.root[k + 2 * PREFETCH_DISTANCE])
+        if k + PREFETCH_DISTANCE < number:
+            prefetch(row_adj, row_ptr[trees.root[k + PREFETCH_DISTANCE]])
         tail = scan(row_ptr, row_adj, np.int64(trees.root[k]), k, tail, trees, counts)
     return tail
 
 
 @kernel
-def take_rows(col_match, mated, end, owner, trees):
+def replace_by_mates(col_match, mated, end, owner, trees):
     """Replace the columns queue[mated:end] by the rows they are matched with, and note whose these are."""
     for i in range(mated, end):
         r = col_match[trees.queue[i]]
@@ -131,7 +131,7 @@ def top_down(row_ptr, row_adj, col_match, head, mated, tail, owner, trees, count
     Returns how far the queue was worked off, how far it holds rows, and its end.
     """
     queue = trees.queue
-    asked, edge = mated, tail
+    fetched, edge = mated, tail
     while head < tail:
         if head == edge:
             if owner.size and (tail - head) * ALPHA >= col_match.size - tail:
@@ -139,11 +139,11 @@ def top_down(row_ptr, row_adj, col_match, head, mated, tail, owner, trees, count
             if tail - head >= wide:
                 break
             edge = tail
-        end = min(tail, head + 3 * AHEAD)
-        while asked < end:
-            prefetch(col_match, queue[asked])
-            asked += 1
-        end = min(tail, head + 2 * AHEAD)
+        end = min(tail, head + 3 * PREFETCH_DISTANCE)
+        while fetched < end:
+            prefetch(col_match, queue[fetched])
+            fetched += 1
+        end = min(tail, head + 2 * PREFETCH_DISTANCE)
         while mated < end:
             r = col_match[queue[mated]]
             queue[mated] = r
@@ -151,8 +151,8 @@ def top_down(row_ptr, row_adj, col_match, head, mated, tail, owner, trees, count
             if owner.size:
                 owner[r] = trees.tree[mated]
             mated += 1
-        if head + AHEAD < mated:
-            prefetch(row_adj, row_ptr[queue[head + AHEAD]])
+        if head + PREFETCH_DISTANCE < mated:
+            prefetch(row_adj, row_ptr[queue[head + PREFETCH_DISTANCE]])
         k = trees.tree[head]
         if trees.leaf[k] < 0:
             tail = scan(row_ptr, row_adj, np.int64(queue[head]), k, tail, trees, counts)
@@ -166,7 +166,7 @@ def bottom_up(col_ptr, col_adj, col_match, tail, owner, trees, counts):
     for word in range(trees.seen.size):
         if trees.seen[word] == ~np.uint64(0):
             continue
-        # Most columns that find a row find it among the first two; those of the next word are asked for.
+        # Most columns that find a row find it among the first two; those of the next word are fetched for.
         for c in range((word + 1) << 6, min((word + 2) << 6, col_match.size)):
             for a in range(col_ptr[c], min(col_ptr[c] + 2, col_ptr[c + 1])):
                 prefetch(owner, col_adj[a])
@@ -196,9 +196,9 @@ def bottom_up(col_ptr, col_adj, col_match, tail, owner, trees, counts):
 def grow(row_ptr, row_adj, col_ptr, col_adj, col_match, head, tail, owner, trees, counts):
     """All further levels, from queue[head:tail] on; the end of the queue, which then holds rows."""
     while head < tail:
-        head, mated, tail = top_down(row_ptr, row_adj, col_match, head, head, tail, owner, trees, counts, EVER)
+        head, mated, tail = top_down(row_ptr, row_adj, col_match, head, head, tail, owner, trees, counts, UNLIMITED)
         while head < tail:
-            head = take_rows(col_match, mated, tail, owner, trees)
+            head = replace_by_mates(col_match, mated, tail, owner, trees)
             tail = bottom_up(col_ptr, col_adj, col_match, tail, owner, trees, counts)
             mated = head
             if (tail - head) * ALPHA < col_match.size - tail:
@@ -211,11 +211,11 @@ def augment(row_match, col_match, number, trees, counts):
     """Alternate the paths of all trees that have one; how many there are."""
     found = 0
     for k in range(number):
-        if k + 2 * AHEAD < number and trees.leaf[k + 2 * AHEAD] >= 0:
-            prefetch(trees.parent, trees.leaf[k + 2 * AHEAD])
-            prefetch(col_match, trees.leaf[k + 2 * AHEAD])
-        if k + AHEAD < number and trees.leaf[k + AHEAD] >= 0:
-            prefetch(row_match, trees.parent[trees.leaf[k + AHEAD]])
+        if k + 2 * PREFETCH_DISTANCE < number and trees.leaf[k + 2 * PREFETCH_DISTANCE] >= 0:
+            prefetch(trees.parent, trees.leaf[k + 2 * PREFETCH_DISTANCE])
+            prefetch(col_match, trees.leaf[k + 2 * PREFETCH_DISTANCE])
+        if k + PREFETCH_DISTANCE < number and trees.leaf[k + PREFETCH_DISTANCE] >= 0:
+            prefetch(row_match, trees.parent[trees.leaf[k + PREFETCH_DISTANCE]])
         c = np.int64(trees.leaf[k])
         if c < 0:
             continue
@@ -235,7 +235,7 @@ def augment(row_match, col_match, number, trees, counts):
 
 
 @kernel
-def forget(number, trees):
+def drop_matched_roots(number, trees):
     """Drop the roots that are matched by now; how many are left."""
     left = 0
     for k in range(number):
@@ -246,7 +246,7 @@ def forget(number, trees):
 
 
 @kernel
-def in_resting_trees(tail, trees):
+def entries_in_finished_trees(tail, trees):
     """How many entries of the queue are in trees that have found a column."""
     total = 0
     for i in range(tail):
@@ -291,10 +291,10 @@ def graft(col_ptr, col_adj, row_match, col_match, number, tail, owner, trees, co
         trees.seen[word] &= ~mask
     end = kept
     for i in range(freed):
-        if i + 2 * AHEAD < freed:
-            prefetch(col_ptr, released[i + 2 * AHEAD])
-            prefetch(col_adj, col_ptr[released[i + AHEAD]])
-            prefetch(owner, col_adj[col_ptr[released[i + AHEAD // 2]]])
+        if i + 2 * PREFETCH_DISTANCE < freed:
+            prefetch(col_ptr, released[i + 2 * PREFETCH_DISTANCE])
+            prefetch(col_adj, col_ptr[released[i + PREFETCH_DISTANCE]])
+            prefetch(owner, col_adj[col_ptr[released[i + PREFETCH_DISTANCE // 2]]])
         c = np.int64(released[i])
         for a in range(col_ptr[c], col_ptr[c + 1]):
             counts[EDGES] += 1
@@ -330,15 +330,15 @@ def search(row_ptr, row_adj, col_ptr, col_adj, row_match, col_match, counts, bud
         np.empty(m, np.int32),
     )
     owner = np.full(n if col_ptr.size else 0, -1, np.int32)
-    number, free = plant(row_ptr, row_match, col_match, trees)
+    number, free = make_roots(row_ptr, row_match, col_match, trees)
     free = min(free, missing)
     head, tail = 0, 0
-    anew = True
+    rebuild = True
     while number > 0 and free > 0:
         if counts[EDGES] > budget:
             return False
         counts[PHASES] += 1
-        if anew:
+        if rebuild:
             trees.seen[:] = 0
             trees.leaf[:number] = -1
             if owner.size:
@@ -351,9 +351,9 @@ def search(row_ptr, row_adj, col_ptr, col_adj, row_match, col_match, counts, bud
         if found == 0:
             return True
         free -= found
-        anew = col_ptr.size == 0 or 2 * in_resting_trees(tail, trees) > tail
-        if anew:
-            number = forget(number, trees)
+        rebuild = col_ptr.size == 0 or 2 * entries_in_finished_trees(tail, trees) > tail
+        if rebuild:
+            number = drop_matched_roots(number, trees)
         else:
             head, tail, number = graft(col_ptr, col_adj, row_match, col_match, number, tail, owner, trees, counts)
             if head == tail:

@@ -4,7 +4,7 @@ In a mesh the vertices within d steps grow with a power of d, in random and in s
 do, searches from many free vertices go over the whole graph again and again, and an initial matching that leaves few
 free vertices pays for itself; in meshes the paths are near and the plain one does.
 
-O(SAMPLES * MOST) steps, each the neighbours of a row.
+O(SAMPLES * MAX_ROWS) steps, each the neighbours of a row.
 """
 
 import numpy as np
@@ -12,14 +12,14 @@ import numpy as np
 from gridcut.device import kernel
 
 SAMPLES = 3  # rows that are searched from
-FEW, MOST = 128, 4096  # rows between which the growth is measured
+MIN_ROWS, MAX_ROWS = 128, 4096  # rows between which the growth is measured
 
 
 @kernel
-def growth(row_ptr, row_adj, col_match):
-    """Mean factor by which a level multiplies the rows reached; 1 where no search reaches FEW rows."""
+def frontier_growth(row_ptr, row_adj, col_match):
+    """Mean factor by which a level multiplies the rows reached; 1 where no search reaches MIN_ROWS rows."""
     n = row_ptr.size - 1
-    most = min(MOST, n // 4)
+    limit = min(MAX_ROWS, n // 4)
     seen = np.zeros(n, np.bool_)
     queue = np.empty(n, np.int32)
     total, measured = 0.0, 0
@@ -27,7 +27,7 @@ def growth(row_ptr, row_adj, col_match):
         queue[0] = (2 * sample + 1) * n // (2 * SAMPLES)
         seen[queue[0]] = True
         head, tail, levels, first = 0, 1, 0, 0
-        while head < tail and tail < most:
+        while head < tail and tail < limit:
             end = tail
             while head < end:
                 r = queue[head]
@@ -40,7 +40,7 @@ def growth(row_ptr, row_adj, col_match):
                         tail += 1
             if first > 0:
                 levels += 1
-            elif tail >= FEW:
+            elif tail >= MIN_ROWS:
                 first = tail
         if levels > 0:
             total += np.log(tail / first) / levels

@@ -47,7 +47,7 @@ def matched(match) -> int:
 
 
 def search(graph: DeviceGraph, row_match, col_match) -> dict:
-    """Make a matching on the GPU maximum in place; stats, "steps" what ran."""
+    """Make a matching on the GPU maximum in place; stats, "stages" what ran."""
     given = matched(row_match)
     done = cheap.fill(graph, row_match, col_match)
     taken = matched(row_match) - given
@@ -55,7 +55,7 @@ def search(graph: DeviceGraph, row_match, col_match) -> dict:
     stats = ms_bfs_graft.search_for(graph, row_match, col_match, patience, ALPHA)
     if stats.pop("finished"):
         edges, length = stats["edges"] + done["edges"], stats["path_length"] + taken  # paths of one edge
-        return {**stats, "edges": edges, "path_length": length, "steps": ("cheap", "ms_bfs_graft")}
+        return {**stats, "edges": edges, "path_length": length, "stages": ("cheap", "ms_bfs_graft")}
     return hand_over(graph, row_match, col_match, given)
 
 
@@ -67,7 +67,7 @@ def hand_over(graph: DeviceGraph, row_match, col_match, given: int) -> dict:
     stats = portfolio.solve(on_host, rows, cols, threads=1)  # threads match otherwise at first, and in ropes worse
     overwrite(row_match, rows)
     overwrite(col_match, cols)
-    return {**stats, "steps": ("cheap", "ms_bfs_graft", "cpu")}
+    return {**stats, "stages": ("cheap", "ms_bfs_graft", "cpu")}
 
 
 solve = for_host(search)

@@ -188,16 +188,16 @@ def test_arguments_refused(arguments, error, says):
 @pytest.mark.parametrize("local", [True, False])
 def test_maxima_do_not_depend_on_threads(tools, monkeypatch, local):
     """Steps of the default method that threads share, with the sizes from which on they do set down."""
-    monkeypatch.setattr(portfolio, "SMALL", 1)
-    monkeypatch.setattr(portfolio, "THREADED", 1)
+    monkeypatch.setattr(portfolio, "ONE_KERNEL_EDGES", 1)
+    monkeypatch.setattr(portfolio, "PARALLEL_MIN_EDGES", 1)
     rng, used = np.random.default_rng(4), []
 
     def watch(name, position):
         step = getattr(portfolio, name)
         monkeypatch.setattr(portfolio, name, lambda *given: used.append((name, given[position])) or step(*given))
 
-    watch("search_together", -1)
-    watch("begin_cheaply", -1)
+    watch("search_parallel", -1)
+    watch("match_cheap", -1)
     graph = tools.road(130, rng) if local else tools.permuted(tools.road(130, rng), rng)
     sizes = set()
     for threads in (1, 2, 3):
@@ -205,7 +205,7 @@ def test_maxima_do_not_depend_on_threads(tools, monkeypatch, local):
         found.check()
         sizes.add(found.cardinality)
     assert sizes == {tools.best_cardinality(graph)}
-    assert {count for name, count in used if name == ("search_together" if local else "begin_cheaply")} >= {2, 3}
+    assert {count for name, count in used if name == ("search_parallel" if local else "match_cheap")} >= {2, 3}
 
 
 def test_pickled_and_reused():

@@ -276,7 +276,7 @@ def test_the_default_hands_long_thin_graphs_to_the_cpu(tools, where, begun):
         size = tools.best_cardinality(graph)
         start = np.r_[np.arange(1, size), -1] if begun and last == "cpu" else None  # one path through all that there is
         stats, row_match, _ = solved(graph, "portfolio", size, start=start)
-        assert stats["steps"][-1] == last
+        assert stats["stages"][-1] == last
         assert start is None or stats["path_length"] == 2 * size - 1
 
 

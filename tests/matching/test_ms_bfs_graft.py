@@ -20,7 +20,7 @@ from matching.papers.forest.forest import (
     Problem,
     make_forest,
 )
-from matching.papers.forest.serial import augment, finished, grow, next_frontier, run_phases
+from matching.papers.forest.serial import augment, grow, is_finished, next_frontier, run_phases
 
 FORMS = {
     "plain": (ms_bfs, {}),
@@ -271,7 +271,7 @@ def test_spare_columns_are_offered_again(alpha):
             spare += count[SPARE]
             count[UNLINKED] = 1  # as after a level of several threads
             augment(problem, forest, 0, count[FOUND])
-            if finished(forest):
+            if is_finished(forest):
                 break
             next_frontier(problem, forest, alpha, True)
             assert count[SPARE] == 0

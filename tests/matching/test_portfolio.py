@@ -11,9 +11,9 @@ from matching.core.graph_input import bipartite_graph
 from matching.initial import karp_sipser
 from matching.initial.cheap import take_first_free
 from matching.portfolio import portfolio
-from matching.portfolio.bitmap_search import EVER, search
-from matching.portfolio.bitmap_search_parallel import search_together
-from matching.portfolio.frontier_growth import growth
+from matching.portfolio.bitmap_search import UNLIMITED, search
+from matching.portfolio.bitmap_search_parallel import search_parallel
+from matching.portfolio.frontier_growth import frontier_growth
 from matching.portfolio.portfolio import NO_LISTS
 
 
@@ -36,7 +36,7 @@ def test_search(tools, with_columns):
         if trial % 2:
             take_first_free(graph.row_ptr, graph.row_adj, *match)
         before, counts = np.count_nonzero(match[0] >= 0), new_counts()
-        assert search(*sides(graph, with_columns), *match, counts, EVER, EVER)
+        assert search(*sides(graph, with_columns), *match, counts, UNLIMITED, UNLIMITED)
         certify(graph, *match)
         size = np.count_nonzero(match[0] >= 0)
         assert size == tools.best_cardinality(matrix)
@@ -60,7 +60,7 @@ def test_search_of_larger_graphs(tools, with_columns):
         graph = bipartite_graph(graph)
         match = empty_matching(graph)
         take_first_free(graph.row_ptr, graph.row_adj, *match)
-        assert search(*sides(graph, with_columns), *match, new_counts(), EVER, EVER)
+        assert search(*sides(graph, with_columns), *match, new_counts(), UNLIMITED, UNLIMITED)
         certify(graph, *match)
         assert np.count_nonzero(match[0] >= 0) == size
 
@@ -68,10 +68,10 @@ def test_search_of_larger_graphs(tools, with_columns):
 def test_a_search_out_of_budget_leaves_a_matching_to_go_on_from(tools):
     graph = bipartite_graph(tools.uniform(20_000, 3, np.random.default_rng(3)))
     match, counts = empty_matching(graph), new_counts()
-    assert not search(*sides(graph, False), *match, counts, graph.edges, EVER)
+    assert not search(*sides(graph, False), *match, counts, graph.edges, UNLIMITED)
     assert counts[EDGES] > graph.edges
     certify_pairs(graph, *match)
-    assert search(*sides(graph, True), *match, counts, EVER, EVER)
+    assert search(*sides(graph, True), *match, counts, UNLIMITED, UNLIMITED)
     certify(graph, *match)
 
 
@@ -82,7 +82,7 @@ def test_growth_tells_meshes_from_random_graphs(tools):
         graph = bipartite_graph(matrix)
         match = empty_matching(graph)
         take_first_free(graph.row_ptr, graph.row_adj, *match)
-        return growth(graph.row_ptr, graph.row_adj, match[1])
+        return frontier_growth(graph.row_ptr, graph.row_adj, match[1])
 
     assert after_cheap(tools.uniform(50_000, 5, rng)) > portfolio.WIDENS
     for mesh in (tools.road(200, rng), tools.path(40_000), sp.eye_array(1000, format="csr")):
@@ -102,16 +102,16 @@ def test_what_it_begins_with(tools, kind, first):
     found = matching.maximum(matrix)
     found.check()
     assert found.method == "portfolio"
-    assert found.stats["steps"] == (first, "search")
+    assert found.stats["stages"] == (first, "search")
     assert found.cardinality == matching.maximum(matrix, method="push_relabel").cardinality
 
 
 def test_it_goes_on_with_the_lists_of_the_columns(tools, monkeypatch):
-    monkeypatch.setattr(portfolio, "BUDGET", 0)
+    monkeypatch.setattr(portfolio, "MAX_SWEEPS", 0)
     graph = bipartite_graph(tools.permuted(tools.road(150, np.random.default_rng(6)), np.random.default_rng(7)))
     found = matching.maximum(graph)
     found.check()
-    assert graph.cols_are_made
+    assert graph.has_cols
 
 
 def test_lists_that_nobody_needs_are_not_made(tools):
@@ -121,7 +121,7 @@ def test_lists_that_nobody_needs_are_not_made(tools):
     for graph in (by_row, by_col, by_row.transposed):
         found = matching.maximum(graph)
         sizes.add(found.cardinality)
-        assert graph.rows_are_made != graph.cols_are_made
+        assert graph.has_rows != graph.has_cols
         found.check()
     assert len(sizes) == 1
 
@@ -176,7 +176,7 @@ def graphs_for_threads(tools, rng):
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("wide", [1, 64])
-def test_search_together(tools, threads, wide):
+def test_search_parallel(tools, threads, wide):
     rng = np.random.default_rng(12)
     for matrix in graphs_for_threads(tools, rng):
         if wide == 1 and matrix.nnz < 50_000 and threads > 1:
@@ -187,7 +187,7 @@ def test_search_together(tools, threads, wide):
             row_match, col_match = empty_matching(graph)
             take_first_free(graph.row_ptr, graph.row_adj, row_match, col_match)
             before, counts = np.count_nonzero(row_match >= 0), new_counts()
-            assert search_together(*graph.by_row, row_match, col_match, counts, EVER, threads, wide)
+            assert search_parallel(*graph.by_row, row_match, col_match, counts, UNLIMITED, threads, wide)
             certify(graph, row_match, col_match)
             assert np.count_nonzero(row_match >= 0) == before + counts[AUGMENTATIONS] == size
 
@@ -195,17 +195,17 @@ def test_search_together(tools, threads, wide):
 def test_threads_out_of_budget_leave_a_matching(tools):
     graph = bipartite_graph(tools.uniform(20_000, 3, np.random.default_rng(13)))
     match = empty_matching(graph)
-    assert not search_together(*graph.by_row, *match, new_counts(), graph.edges, 2)
+    assert not search_parallel(*graph.by_row, *match, new_counts(), graph.edges, 2)
     certify_pairs(graph, *match)
-    assert search_together(*graph.by_row, *match, new_counts(), EVER, 2)
+    assert search_parallel(*graph.by_row, *match, new_counts(), UNLIMITED, 2)
     certify(graph, *match)
 
 
 @pytest.mark.parametrize("threads", [2, 3])
 def test_threads(tools, monkeypatch, threads):
     """Small graphs and larger ones, again and again."""
-    monkeypatch.setattr(portfolio, "SMALL", 1)
-    monkeypatch.setattr(portfolio, "THREADED", 1)
+    monkeypatch.setattr(portfolio, "ONE_KERNEL_EDGES", 1)
+    monkeypatch.setattr(portfolio, "PARALLEL_MIN_EDGES", 1)
     rng = np.random.default_rng(14)
     for matrix in [tools.random_graph(rng, 40) for _ in range(60)]:
         found = matching.maximum(matrix, threads=threads)

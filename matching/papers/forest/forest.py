@@ -84,12 +84,12 @@ def make_forest(problem: Problem) -> Forest:
         np.empty(m, np.int32),
         np.zeros(COUNTS, np.int64),
     )
-    plant(problem, forest)
+    make_roots(problem, forest)
     return forest
 
 
 @kernel
-def plant(problem, forest):
+def make_roots(problem, forest):
     """Algorithm 3, lines 1 to 5: every unmatched x is a root, every y is unvisited; no lists of those without edges."""
     count = forest.count
     for x in range(len(problem.mate_x)):

@@ -30,8 +30,8 @@ from matching.papers.forest.forest import (
     UNVISITED,
 )
 
-FEW = 16  # following links costs as much for a vertex as a scan does for so many, roughly
-LINKED_BELOW = 64  # a level links what it visits if its frontier is smaller than this part of all y
+SCANS_PER_LINK = 16  # following links costs as much for a vertex as a scan does for so many, roughly
+MIN_UNLINKED_RATIO = 64  # a level links what it visits if its frontier is smaller than this part of all y
 
 
 @kernel
@@ -108,7 +108,7 @@ def grow(problem, forest, head, alpha, both_ways, wide):
     while head < count[TAIL] and count[TAIL] - head < wide:
         tail = count[TAIL]
         before = count[FOUND]
-        linking = (tail - head) * LINKED_BELOW < len(forest.root_y)
+        linking = (tail - head) * MIN_UNLINKED_RATIO < len(forest.root_y)
         if not linking:
             count[UNLINKED] = 1
         if both_ways and (tail - head) * alpha >= count[UNVISITED]:
@@ -185,7 +185,7 @@ def list_unvisited(forest, candidates, number):
 
 
 @kernel
-def forget_found(problem, forest, number):
+def update_counts(problem, forest, number):
     """Bring the counts up to date when `number` y have been taken out of renewable trees."""
     count = forest.count
     # A renewable tree has as many x as it has matched y now; spare y came to no x.
@@ -205,7 +205,7 @@ def forget_found(problem, forest, number):
 
 
 @kernel
-def replant_by_scan(problem, forest):
+def reroot_by_scan(problem, forest):
     """Clear all roots, and list every y with neighbours in order again."""
     forest.root_x[:] = -1
     forest.root_y[:] = -1
@@ -219,14 +219,14 @@ def replant_by_scan(problem, forest):
 
 
 @kernel
-def replant(problem, forest):
+def reroot(problem, forest):
     """Algorithm 7, lines 11 to 15: destroy the active trees too and begin with their roots."""
     count = forest.count
     count[UNVISITED] += count[ACTIVE] - count[FREE]
-    most = count[UNLINKED] == 1 or count[ACTIVE] * FEW > len(forest.root_x)
+    most = count[UNLINKED] == 1 or count[ACTIVE] * SCANS_PER_LINK > len(forest.root_x)
     count[UNLINKED] = 0
     if most:
-        replant_by_scan(problem, forest)
+        reroot_by_scan(problem, forest)
     for k in range(count[FREE]):
         r = forest.free[k]
         forest.root_x[r] = r
@@ -247,16 +247,16 @@ def replant(problem, forest):
 
 
 @kernel
-def grafting_pays(forest, number, alpha):
+def prefer_grafting(forest, number, alpha):
     """Algorithm 7, line 8."""
     return forest.count[ACTIVE] * alpha > number
 
 
 @kernel
-def go_on(problem, forest, number, alpha, grafting):
+def graft_or_reroot(problem, forest, number, alpha, grafting):
     """Algorithm 7, lines 8 to 15: graft renewable[:number], or begin anew."""
     count = forest.count
-    if grafting and grafting_pays(forest, number, alpha):
+    if grafting and prefer_grafting(forest, number, alpha):
         end, left, edges = bottom_up(problem, forest, forest.renewable, number, 0, False, count[UNLINKED] == 0)
         count[TAIL] = end
         count[ACTIVE] += end
@@ -266,7 +266,7 @@ def go_on(problem, forest, number, alpha, grafting):
         list_unvisited(forest, forest.renewable, left)
     else:
         list_unvisited(forest, forest.renewable, number)
-        replant(problem, forest)
+        reroot(problem, forest)
 
 
 @kernel
@@ -274,16 +274,16 @@ def next_frontier(problem, forest, alpha, grafting):
     """Algorithm 7."""
     count = forest.count
     expected = count[ACTIVE] * count[FOUND] // count[FREE]
-    if count[UNLINKED] == 1 or expected * FEW > len(forest.root_y):
+    if count[UNLINKED] == 1 or expected * SCANS_PER_LINK > len(forest.root_y):
         number = collect_by_scan(forest)
     else:
         number = collect(problem, forest, 0, count[FOUND], 0)
-    forget_found(problem, forest, number)
-    go_on(problem, forest, number, alpha, grafting)
+    update_counts(problem, forest, number)
+    graft_or_reroot(problem, forest, number, alpha, grafting)
 
 
 @kernel
-def finished(forest):
+def is_finished(forest):
     """Whether the paths found, augmented by now, were all there can be; counts them then."""
     count = forest.count
     found = count[FOUND]
@@ -303,7 +303,7 @@ def run_phases(problem, forest, alpha, both_ways, grafting, budget):
         grow(problem, forest, 0, alpha, both_ways, len(forest.queue) + 1)
         count[PHASES] += 1
         count[LENGTH] += augment(problem, forest, 0, count[FOUND])
-        if finished(forest):
+        if is_finished(forest):
             return True
         next_frontier(problem, forest, alpha, grafting)
         budget -= 1

@@ -37,10 +37,10 @@ from matching.papers.forest.forest import (
     Forest,
     Problem,
 )
-from matching.papers.forest.serial import augment, forget_found, go_on, grafting_pays, list_unvisited
+from matching.papers.forest.serial import augment, graft_or_reroot, list_unvisited, prefer_grafting, update_counts
 
-PIECE = 64  # entries a worker takes at once
-PRIVATE = 1024  # entries of a private queue; 4 kB
+CHUNK_ENTRIES = 64  # entries a worker takes at once
+PRIVATE_ENTRIES = 1024  # entries of a private queue; 4 kB
 NEXT, QUEUE_END, FOUND_END, LEFT_END, SPARE_END = range(0, 80, 16)  # in different cache lines
 
 
@@ -71,12 +71,12 @@ def flush(private, number, target, shared, end):
 @kernel
 def top_down_part(problem, forest, tail, shared):
     """Algorithm 4, one worker's pieces of queue[shared[NEXT]:tail]; edges looked at."""
-    private = np.empty(PRIVATE, np.int32)
+    private = np.empty(PRIVATE_ENTRIES, np.int32)
     waiting = 0
     edges = 0
-    first = atomic_add(shared, NEXT, PIECE)
+    first = atomic_add(shared, NEXT, CHUNK_ENTRIES)
     while first < tail:
-        for k in range(first, min(first + PIECE, tail)):
+        for k in range(first, min(first + CHUNK_ENTRIES, tail)):
             x = forest.queue[k]
             r = forest.root_x[x]
             for a in range(problem.x_ptr[x], problem.x_ptr[x + 1]):
@@ -92,14 +92,14 @@ def top_down_part(problem, forest, tail, shared):
                     atomic_store(forest.root_x, next_x, r)
                     private[waiting] = next_x
                     waiting += 1
-                    if waiting == PRIVATE:
+                    if waiting == PRIVATE_ENTRIES:
                         flush(private, waiting, forest.queue, shared, QUEUE_END)
                         waiting = 0
                 elif atomic_cas(forest.leaf, r, -1, y) < 0:
                     forest.found[atomic_add(shared, FOUND_END, 1)] = r
                 else:
                     atomic_add(shared, SPARE_END, 1)
-        first = atomic_add(shared, NEXT, PIECE)
+        first = atomic_add(shared, NEXT, CHUNK_ENTRIES)
     flush(private, waiting, forest.queue, shared, QUEUE_END)
     return edges
 
@@ -107,14 +107,14 @@ def top_down_part(problem, forest, tail, shared):
 @kernel
 def bottom_up_part(problem, forest, candidates, number, left, shared, unlist):
     """Algorithm 6, one worker's pieces of candidates[:number]; edges looked at.  Those in no tree go to `left`."""
-    private = np.empty(PRIVATE, np.int32)
+    private = np.empty(PRIVATE_ENTRIES, np.int32)
     waiting = 0
-    lonely = np.empty(PIECE, np.int32)
+    unreached_y = np.empty(CHUNK_ENTRIES, np.int32)
     edges = 0
-    first = atomic_add(shared, NEXT, PIECE)
+    first = atomic_add(shared, NEXT, CHUNK_ENTRIES)
     while first < number:
         alone = 0
-        for k in range(first, min(first + PIECE, number)):
+        for k in range(first, min(first + CHUNK_ENTRIES, number)):
             y = candidates[k]
             if forest.root_y[y] < 0:
                 for a in range(problem.y_ptr[y], problem.y_ptr[y + 1]):
@@ -131,7 +131,7 @@ def bottom_up_part(problem, forest, candidates, number, left, shared, unlist):
                         atomic_store(forest.root_x, next_x, r)
                         private[waiting] = next_x
                         waiting += 1
-                        if waiting == PRIVATE:
+                        if waiting == PRIVATE_ENTRIES:
                             flush(private, waiting, forest.queue, shared, QUEUE_END)
                             waiting = 0
                         break
@@ -140,12 +140,12 @@ def bottom_up_part(problem, forest, candidates, number, left, shared, unlist):
                         forest.found[atomic_add(shared, FOUND_END, 1)] = r
                         break
             if forest.root_y[y] < 0:
-                lonely[alone] = y
+                unreached_y[alone] = y
                 alone += 1
             elif unlist:
                 forest.listed[y] = 0
-        flush(lonely, alone, left, shared, LEFT_END)
-        first = atomic_add(shared, NEXT, PIECE)
+        flush(unreached_y, alone, left, shared, LEFT_END)
+        first = atomic_add(shared, NEXT, CHUNK_ENTRIES)
     flush(private, waiting, forest.queue, shared, QUEUE_END)
     return edges
 
@@ -154,29 +154,29 @@ def bottom_up_part(problem, forest, candidates, number, left, shared, unlist):
 def augment_part(problem, forest, last, shared):
     """One worker's pieces of found[:last]; edges of their paths."""
     length = 0
-    first = atomic_add(shared, NEXT, PIECE)
+    first = atomic_add(shared, NEXT, CHUNK_ENTRIES)
     while first < last:
-        length += augment(problem, forest, first, min(first + PIECE, last))
-        first = atomic_add(shared, NEXT, PIECE)
+        length += augment(problem, forest, first, min(first + CHUNK_ENTRIES, last))
+        first = atomic_add(shared, NEXT, CHUNK_ENTRIES)
     return length
 
 
 @kernel
 def collect_part(forest, shared):
     """collect_by_scan, one worker's pieces of all y."""
-    private = np.empty(PRIVATE, np.int32)
+    private = np.empty(PRIVATE_ENTRIES, np.int32)
     m = len(forest.root_y)
-    first = atomic_add(shared, NEXT, PRIVATE)
+    first = atomic_add(shared, NEXT, PRIVATE_ENTRIES)
     while first < m:
         number = 0
-        for y in range(first, min(first + PRIVATE, m)):
+        for y in range(first, min(first + PRIVATE_ENTRIES, m)):
             r = forest.root_y[y]
             if r >= 0 and forest.leaf[r] >= 0:
                 forest.root_y[y] = -1
                 private[number] = y
                 number += 1
         flush(private, number, forest.renewable, shared, LEFT_END)
-        first = atomic_add(shared, NEXT, PRIVATE)
+        first = atomic_add(shared, NEXT, PRIVATE_ENTRIES)
 
 
 def grow_level(pool, head, alpha, both_ways):
@@ -188,7 +188,7 @@ def grow_level(pool, head, alpha, both_ways):
     shared[QUEUE_END] = tail
     shared[FOUND_END] = before = count[FOUND]
     if both_ways and (tail - head) * alpha >= count[UNVISITED]:
-        edges = bottom_up_together(pool, forest.unvisited, int(count[LISTED]), True)
+        edges = bottom_up_parallel(pool, forest.unvisited, int(count[LISTED]), True)
         count[LISTED] = number = int(shared[LEFT_END])
         forest.unvisited[:number] = left[:number]
         count[EDGES_UP] += edges
@@ -207,7 +207,7 @@ def grow_level(pool, head, alpha, both_ways):
     return tail
 
 
-def bottom_up_together(pool, candidates, number, unlist):
+def bottom_up_parallel(pool, candidates, number, unlist):
     """bottom_up by all workers, who put what they find at the ends in `shared`."""
     problem, forest, left, shared, threads = pool
     shared[NEXT] = 0
@@ -228,7 +228,7 @@ def augment_all(pool):
     return sum(run_threads(lambda i: augment_part(problem, forest, last, shared), threads))
 
 
-def next_frontier_together(pool, alpha, grafting, wide):
+def next_frontier_parallel(pool, alpha, grafting, wide):
     """Algorithm 7 by all workers."""
     problem, forest, left, shared, threads = pool
     count = forest.count
@@ -236,14 +236,14 @@ def next_frontier_together(pool, alpha, grafting, wide):
     shared[LEFT_END] = 0
     run_threads(lambda i: collect_part(forest, shared), threads)
     number = int(shared[LEFT_END])
-    forget_found(problem, forest, number)
-    if number < wide or not grafting or not grafting_pays(forest, number, alpha):
-        go_on(problem, forest, number, alpha, grafting)
+    update_counts(problem, forest, number)
+    if number < wide or not grafting or not prefer_grafting(forest, number, alpha):
+        graft_or_reroot(problem, forest, number, alpha, grafting)
         return
     shared[QUEUE_END] = 0
     shared[FOUND_END] = 0
     count[UNLINKED] = 1
-    count[EDGES_GRAFT] += bottom_up_together(pool, forest.renewable, number, False)
+    count[EDGES_GRAFT] += bottom_up_parallel(pool, forest.renewable, number, False)
     unreached = int(shared[LEFT_END])
     count[TAIL] = shared[QUEUE_END]
     count[FOUND] = shared[FOUND_END]
