@@ -1,15 +1,15 @@
-"""A bipartite graph as every solver here reads it: the neighbours of the rows and those of the columns.
+"""A bipartite graph in the form that all solvers read: the neighbours of the rows and those of the columns.
 
 Arrays (n rows, m columns)
-  row_adj[row_ptr[r] : row_ptr[r + 1]]   columns that row r may be matched with, ascending, each once
-  col_adj[col_ptr[c] : col_ptr[c + 1]]   rows that column c may be matched with, ascending, each once
+  row_adj[row_ptr[r] : row_ptr[r + 1]]   neighbouring columns of row r, ascending, each once
+  col_adj[col_ptr[c] : col_ptr[c + 1]]   neighbouring rows of column c, ascending, each once
 
 A stored entry is an edge whatever its value, zero included, as in SciPy's function; entries stored twice are one edge.
-A graph is given by one of the two sides.  The other is made when it is asked for, as many solvers never do: that takes
-longer than to solve many a mesh.
+A graph is given by one of its two sides.  The other side is built when it is first used.  Many solvers never use it,
+and building it takes longer than solving many a mesh.
 
 Reading is one pass over the entries.  Transposing counts and distributes, by blocks of columns that fit into the cache
-where there are many columns; sorting is two transpositions: O(n + m + edges), no comparison.
+if there are many columns; sorting is two transpositions: O(n + m + edges), no comparison.
 """
 
 from typing import NamedTuple
@@ -27,13 +27,13 @@ from matching.core.sparse import (
     pointers_ascend,
 )
 
-FINE, UNSORTED, OUTSIDE, DISORDERED = range(4)  # what `_inspect` finds
-BLOCK_BITS = 13  # columns of a block, when transposing; their counters take 64 kB
-ONE_PASS_COLUMNS = 1 << 17  # whose counters stay in the cache without blocks
+FINE, UNSORTED, OUTSIDE, DISORDERED = range(4)  # results of `_inspect`
+BLOCK_BITS = 13  # transposing uses blocks of 2^13 columns, whose counters take 64 kB
+ONE_PASS_COLUMNS = 1 << 17  # the counters of this number of columns stay in the cache without blocks
 
 
 class Lists(NamedTuple):
-    """Both sides of a graph, for kernels."""
+    """The adjacency lists of both sides of a graph, for kernels."""
 
     row_ptr: np.ndarray
     row_adj: np.ndarray
@@ -42,22 +42,27 @@ class Lists(NamedTuple):
 
 
 class BipartiteGraph:
-    """Rows, columns and their edges; see the head of this file.
+    """A bipartite graph between rows and columns, as adjacency lists of both sides.
+
+    `matching.bipartite_graph` converts other forms to this one.
 
     Attributes
     ----------
     rows, cols, edges : int
-        How many there are.
-    row_ptr, row_adj, col_ptr, col_adj : ndarray
-        Neighbours, int64 pointers and int32 names.  Each side is made on first use if it was not given.
+        Numbers of rows, columns and edges.
+    row_ptr, col_ptr : ndarray of int64
+        Pointers of the adjacency lists, shapes (rows + 1,) and (cols + 1,).
+    row_adj, col_adj : ndarray of int32, shape (edges,)
+        Neighbours of each row, and of each column, in ascending order.  A side that was not given is built on first
+        use.
     """
 
     __slots__ = ("_by_col", "_by_row", "cols", "rows")
 
     def __init__(self, rows: int, cols: int, by_row=None, by_col=None):
-        """From (row_ptr, row_adj), (col_ptr, col_adj) or both, checked as `bipartite_graph` checks a tuple."""
+        """From (row_ptr, row_adj), (col_ptr, col_adj) or both, checked like a tuple by `bipartite_graph`."""
         if by_row is None and by_col is None:
-            raise TypeError("BipartiteGraph needs by_row or by_col; matching.bipartite_graph(graph) finds them")
+            raise TypeError("BipartiteGraph needs by_row or by_col; matching.bipartite_graph(graph) computes them")
         sides = []
         for name, lists, shape in (("by_row", by_row, (rows, cols)), ("by_col", by_col, (cols, rows))):
             if lists is not None:
@@ -72,7 +77,7 @@ class BipartiteGraph:
 
     @classmethod
     def of_checked(cls, rows: int, cols: int, by_row=None, by_col=None) -> "BipartiteGraph":
-        """From lists that are known to be as the head of this file says."""
+        """From lists that are known to satisfy the invariants of the file header."""
         graph = cls.__new__(cls)
         graph.rows, graph.cols = rows, cols
         graph._by_row, graph._by_col = by_row, by_col
@@ -106,11 +111,11 @@ class BipartiteGraph:
 
     @property
     def lists(self) -> Lists:
-        """Both sides."""
+        """The lists of both sides."""
         return Lists(*self._rows(), *self._cols())
 
     def lists_by(self, threads: int) -> Lists:
-        """Both sides, made by several threads if one is missing."""
+        """The lists of both sides; several threads build a missing one."""
         if self._by_row is None:
             self._by_row = _transpose(*self._by_col, self.rows, threads)
         if self._by_col is None:
@@ -127,16 +132,17 @@ class BipartiteGraph:
 
     @property
     def has_rows(self) -> bool:
-        """Whether the neighbours of the rows are there, or would have to be found by transposing."""
+        """Whether the lists of the rows exist; otherwise they have to be built by transposing."""
         return self._by_row is not None
 
     @property
     def has_cols(self) -> bool:
+        """The same for the lists of the columns."""
         return self._by_col is not None
 
     @property
     def transposed(self) -> "BipartiteGraph":
-        """The same graph, rows and columns exchanged; nothing is copied."""
+        """The same graph with rows and columns exchanged; nothing is copied."""
         return BipartiteGraph.of_checked(self.cols, self.rows, self._by_col, self._by_row)
 
     def _rows(self):
@@ -178,14 +184,14 @@ def graph_of_rows(indptr, indices, shape) -> BipartiteGraph:
 
 
 def columns_are_valid(graph: BipartiteGraph) -> bool:
-    """Whether the lists of the columns still are as the head of this file says: they may share a caller's memory."""
+    """Whether the lists of the columns still satisfy the invariants: they may share the caller's memory."""
     col_ptr, col_adj = graph.by_col
     return len(col_ptr) == graph.cols + 1 and _inspect(col_ptr, col_adj, graph.rows) == FINE
 
 
 @kernel
 def _inspect(ptr, adj, size):
-    """FINE; UNSORTED: a list does not strictly ascend; OUTSIDE: an index beyond `size`; DISORDERED pointers."""
+    """FINE; UNSORTED: a list does not ascend strictly; OUTSIDE: an index is not in [0, size); DISORDERED pointers."""
     if not pointers_ascend(ptr, adj.size):
         return DISORDERED
     edges = ptr[-1]
@@ -197,7 +203,7 @@ def _inspect(ptr, adj, size):
         most = max(most, adj[k])
     if least < 0 or most >= size:
         return OUTSIDE
-    # All steps that do not ascend, less those between one list and the next: two loops without a branch.
+    # Entries not above their predecessors, minus those that begin a list: two loops without a branch.
     descents = 0
     for k in range(1, edges):
         descents += adj[k] <= adj[k - 1]
@@ -210,7 +216,7 @@ def _inspect(ptr, adj, size):
 
 @kernel
 def _narrow(ptr, adj, size, narrow):
-    """_inspect of int64 indices, which become int32."""
+    """_inspect of int64 indices, which are copied to `narrow` as int32."""
     if not pointers_ascend(ptr, adj.size):
         return DISORDERED
     least, most = np.int64(0), np.int64(-1)
@@ -224,7 +230,7 @@ def _narrow(ptr, adj, size, narrow):
 
 
 def _transpose(ptr, adj, size, threads=1):
-    """The lists of the other side; each ascends, and holds an index as often as it was stored."""
+    """The lists of the other side; each ascends and holds an index as many times as it was stored."""
     if size > ONE_PASS_COLUMNS:
         return _transpose_by_blocks(ptr, adj, size, threads)
     return _transpose_in_one_pass(ptr, adj, size)
@@ -248,7 +254,7 @@ def _transpose_in_one_pass(ptr, adj, size):
 
 
 def _transpose_by_blocks(ptr, adj, size, threads):
-    """Sort entries by blocks of columns first, then within each: counters of a block stay in the cache."""
+    """Sort entries by blocks of columns, then within each block, whose counters stay in the cache."""
     blocks = ((size - 1) >> BLOCK_BITS) + 1
     rows = [(len(ptr) - 1) * i // threads for i in range(threads + 1)]
     numbers = run_threads(lambda i: _count_blocks(ptr, adj, rows[i], rows[i + 1], blocks), threads)
@@ -267,7 +273,7 @@ def _transpose_by_blocks(ptr, adj, size, threads):
 
 @kernel
 def _count_blocks(ptr, adj, first, last, blocks):
-    """Entries of the rows first ... last in each block of columns."""
+    """Number of entries of the rows [first, last) in each block of columns."""
     numbers = np.zeros(blocks, np.int64)
     for k in range(ptr[first], ptr[last]):
         numbers[np.int64(adj[k]) >> BLOCK_BITS] += 1
@@ -276,7 +282,7 @@ def _count_blocks(ptr, adj, first, last, blocks):
 
 @kernel
 def _distribute(ptr, adj, first, last, place, within, entry):
-    """Put the entries of the rows first ... last where their blocks go on: column in the block, and row."""
+    """Append the entries of the rows [first, last) to their blocks: column in the block, and row."""
     for i in range(first, last):
         for k in range(ptr[i], ptr[i + 1]):
             j = np.int64(adj[k])
@@ -288,7 +294,7 @@ def _distribute(ptr, adj, first, last, place, within, entry):
 
 @kernel
 def _sort_blocks(start, begin, end, within, entry, other_ptr, other_adj):
-    """Sort the entries of the blocks begin ... end by column."""
+    """Sort the entries of the blocks [begin, end) by column."""
     size = other_ptr.size - 1
     counter = np.empty((1 << BLOCK_BITS) + 1, np.int64)
     for b in range(begin, end):
@@ -308,7 +314,7 @@ def _sort_blocks(start, begin, end, within, entry, other_ptr, other_adj):
 
 @kernel
 def _without_duplicates(ptr, adj):
-    """Ascending lists, each index once."""
+    """The same lists with each index once."""
     once_ptr = np.zeros(ptr.size, np.int64)
     once = np.empty(adj.size, np.int32)
     kept = 0

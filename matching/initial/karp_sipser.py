@@ -154,7 +154,7 @@ def match_greedily(row_ptr, row_adj, col_ptr, col_adj, row_match, col_match, lef
         while decoded < min(tail, at + 3 * PREFETCH_DISTANCE):
             v = np.int64(queue[decoded])
             u = left[v] & INDEX_MASK if v >= 0 else -1 - v
-            # of more than one name together there is no such vertex, and asking for strange addresses takes long.
+            # With several neighbours the sum is not a vertex, and prefetching arbitrary addresses is slow.
             if v < 0 or left[v] >> 32 == 1:
                 prefetch(left, u)
                 if u < n:

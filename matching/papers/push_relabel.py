@@ -1,14 +1,15 @@
-"""Push-relabel for cardinality matching: free columns push on rows, guided by lower bounds on distances.
+"""Push-relabel for cardinality matching: free columns push to rows, guided by lower bounds on distances.
 
-Returns a maximum matching.  An active column takes the neighbouring row with the least label, driving away the column
-that has it, which becomes active.  Labels become exact distances by a breadth-first search from all free rows: at the
-start, and after every `frequency` * (n + m) pushes.  Rows that no free row can be reached from are left alone.  In the
-end, columns that were matched at the start and were displaced away for good get a row again, in place of others [4].
+Returns a maximum matching.  An active column takes the neighbouring row with the minimum label and displaces the column
+that is matched with it, which becomes active.  A breadth-first search from all free rows makes labels exact distances:
+at the start, and after every `frequency` * (n + m) pushes.  Rows without a path to a free row are not processed.  In
+the end, columns that were matched at the start and have lost their row permanently get one again, instead of other
+columns [4].
 
-Arrays (n rows, m columns; unreachable = n + m, the label of what can reach no free row)
+Arrays (n rows, m columns; unreachable = n + m, the label of vertices without a path to a free row)
   row_label[r]   lower bound on the length of an alternating path from row r to a free row; even, 0 for free rows
-  col_label[c]   the same for columns; odd, at most 1 above the least label of its rows
-  at_label[d]    matched rows with label 2 d; when one runs empty, rows with larger labels are cut off (gap): unreachable
+  col_label[c]   the same for columns; odd, at most 1 above the minimum label of its rows
+  at_label[d]    number of matched rows with label 2 d; if it becomes 0, larger labels are set to unreachable (gap)
   ring           active columns, first in first out
 
 [1] Deveci, Kaya, Uçar, Çatalyürek. "A push-relabel-based maximum cardinality bipartite matching algorithm on GPUs."
@@ -20,9 +21,9 @@ Arrays (n rows, m columns; unreachable = n + m, the label of what can reach no f
 [4] Mendelsohn, Dulmage. "Some generalizations of the problem of distinct representatives." Canadian Journal of
     Mathematics 10, 1958.
 
-Deviations from [1]: labels are exact at the start too ([3]); a column whose label is 3 modulo 4 looks at its rows in
-falling order; a gap ([2]) is acted upon only if as many edges as there are rows were looked at since the last sweep of
-all rows, so that these sweeps do not dominate; the exchange at the end ([4]).
+Deviations from [1]: labels are exact at the start too ([3]); a column with a label of 3 modulo 4 scans its rows in
+descending order; a gap ([2]) is used only if at least n edges were scanned since the last sweep of all rows, so that
+these sweeps do not dominate; the exchange at the end ([4]).
 
 O((n + m) * edges).
 """
@@ -42,7 +43,7 @@ MAX_VERTICES = 2**31 - 4  # labels are int32
 def relabel_all(
     col_ptr, col_adj, row_ptr, row_adj, row_match, col_match, row_label, col_label, at_label, queue, counts
 ):
-    """Algorithm 2, global relabelling: exact distances to the free rows."""
+    """Algorithm 2, global relabeling: exact distances to the free rows."""
     unreachable = row_match.size + col_match.size
     head, tail, edges = 0, 0, 0
     at_label[:] = 0
@@ -75,7 +76,7 @@ def relabel_all(
 
 @kernel
 def min_label_row(col_ptr, col_adj, c, lowest, falling, row_label):
-    """(row of least label, edges looked at) of column c; stops at `lowest`, below which none can be."""
+    """The row with the minimum label of column c, and the scanned edges; stops at `lowest`, a lower bound."""
     first, end = col_ptr[c], col_ptr[c + 1]
     best, least = -1, np.int64(0)
     for i in range(end - first):
@@ -164,11 +165,11 @@ def push_all(
 
 @kernel
 def restore_columns(before, row_match, col_match):
-    """Match the columns again that had a row `before` and lost it.
+    """Match the columns again that had a row in `before` and have lost it.
 
-    Rows never lose their partner.  So from such a column a path leads along its old pair to a row, along the row's new
-    pair to a column, and so on, until that column had no row before.  All old pairs of the path are restored, and only
-    the last column loses its row.
+    Rows never lose their partner.  So from such a column a path alternates between its old pair to a row and the row's
+    new pair to a column, until it reaches a column without an old pair.  All old pairs of the path are restored, and
+    only the last column loses its row.
     """
     for c in range(col_match.size):
         if before[c] >= 0 and col_match[c] < 0:
@@ -183,10 +184,10 @@ def restore_columns(before, row_match, col_match):
 
 
 def solve(graph: BipartiteGraph, row_match, col_match, *, frequency: float = 0.5, gap: bool = True) -> dict:
-    """Make a matching maximum in place; stats, of which "phases" are the global relabellings.
+    """Make a matching maximum in place; returns stats, with the number of global relabelings as "phases".
 
-    frequency   global relabelling after this many pushes per vertex
-    gap         cut off rows above a label that no row has
+    frequency   number of pushes per vertex between global relabelings
+    gap         set larger labels to unreachable when no row has a label
     """
     if not frequency > 0:
         raise ValueError(f"frequency must be a positive number of pushes per vertex, got {frequency!r}")

@@ -184,7 +184,7 @@ def test_graphs_that_are_refused(tools, where):
         ((ptr, there([0.0, 1.0]), (2, 2)), TypeError, "indices must be a one-dimensional array of integers"),
         ((there([[0, 1, 2]]), adj, (2, 2)), TypeError, "indptr must be a one-dimensional array of integers"),
         ((ptr, np.array([0, 1]), (2, 2)), TypeError, "indices lies on the host and the other array of graph on the"),
-        ((ptr, adj, 2), TypeError, "shape must be two whole numbers"),
+        ((ptr, adj, 2), TypeError, "shape must be two integers"),
         (SimpleNamespace(format="bsr", indptr=ptr, indices=adj, shape=(2, 2)), TypeError, "CSR or CSC, got bsr"),
     ]
     for graph, kind, message in refused:

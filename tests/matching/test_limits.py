@@ -60,8 +60,8 @@ def test_limits_of_cuda(check, limit, message):
 def test_limits_of_the_cpu(monkeypatch, module, how, instead):
     assert fits(module.LARGEST)
     graph = scipy.sparse.csr_array(np.ones((3, 4)))
-    monkeypatch.setattr(module, "LARGEST", 6)
+    monkeypatch.setattr(module, "MAX_VERTICES", 6)
     with pytest.raises(ValueError, match=f"graph has 7 vertices, more than the 6 that '[a-z_]+' accepts; {instead}"):
         matching.maximum(graph, device="cpu", **{"method": "hopcroft_karp", **how})
-    monkeypatch.setattr(module, "LARGEST", 7)
+    monkeypatch.setattr(module, "MAX_VERTICES", 7)
     assert matching.maximum(graph, device="cpu", **{"method": "hopcroft_karp", **how}).cardinality == 3

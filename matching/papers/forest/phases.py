@@ -1,8 +1,8 @@
-"""Algorithm 3 of Azad, Buluç, Pothen (IPDPS 2015): forest, augmentation, next frontier, until nothing is found.
+"""Algorithm 3 of Azad, Buluç, Pothen (IPDPS 2015): forest, augmentation, next frontier, until a phase finds no path.
 
-One thread runs all phases in one kernel, unless it is asked for seconds by step.  With more, a level is shared out if
-its frontier is wide enough to pay for starting threads; narrow levels, which long paths have by the thousand, are left
-to one thread, as many in a row as there are.
+One thread runs all phases in one kernel, unless the seconds of each step are requested.  Several threads share a level
+if its frontier is wide enough to be worth starting threads.  One thread searches each sequence of narrow levels, of
+which long paths have thousands.
 """
 
 from numbers import Integral, Real
@@ -33,13 +33,13 @@ from matching.papers.forest.forest import (
 from matching.papers.forest.serial import augment, grow, is_finished, next_frontier, run_phases
 
 UNLIMITED = 2**62
-SCANS_PER_VISIT = 16  # a scan of this many y costs what visiting one does, roughly
+SCANS_PER_VISIT = 16  # scanning this many y takes about as long as visiting one
 
 
 def maximise(
     graph, row_match, col_match, *, grafting, direction_optimising, alpha, side, threads, wide, by_step
 ) -> dict:
-    """Make the matching maximum; counts and seconds of what was done."""
+    """Make the matching maximum; returns stats."""
     if threads is None:
         threads = thread_count()
     for name, value in (("threads", threads), ("wide", wide)):
@@ -72,7 +72,7 @@ def maximise(
 
 
 def run_steps(problem, forest, alpha, both_ways, grafting, threads, wide, seconds):
-    """run_phases step by step, with several threads where that pays."""
+    """run_phases step by step, with several threads for wide levels."""
     count = forest.count
     seconds |= {"forest": 0.0, "augment": 0.0, "frontier": 0.0}
     pool = parallel.make_pool(problem, forest, threads)
@@ -104,7 +104,7 @@ def run_steps(problem, forest, alpha, both_ways, grafting, threads, wide, second
 
 
 def stats_of(forest, seconds, threads):
-    """What the counts say, by name."""
+    """The counts by name."""
     count = forest.count.tolist()
     return {
         "edges": count[EDGES_DOWN] + count[EDGES_UP] + count[EDGES_GRAFT],

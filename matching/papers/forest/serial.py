@@ -1,8 +1,8 @@
-"""The steps of a phase, for one thread: Azad, Buluç, Pothen, algorithms 4 to 7 (arrays in forest.py).
+"""The steps of a phase for one thread: Azad, Buluç, Pothen, algorithms 4 to 7 (arrays in forest.py).
 
-Deviates from the paper: a tree that has found a leaf is left at once, not after the rest of its vertex's neighbours;
-members of a tree are linked and unvisited y listed, so that a phase touches only renewable trees and what it visits,
-not all vertices; searching ends without a last phase when no y or no x is unmatched.
+Deviations from the paper: a tree that has found a leaf is left immediately, not after the other neighbours of the
+vertex; members of a tree are linked and unvisited y are listed, so that a phase accesses only renewable trees and the
+vertices it visits; the search ends without a last phase if no y or no x is unmatched.
 
 Azad, Buluç, Pothen. "A parallel tree grafting algorithm for maximum cardinality matching in bipartite graphs."
 IPDPS 2015.
@@ -30,13 +30,13 @@ from matching.papers.forest.forest import (
     UNVISITED,
 )
 
-SCANS_PER_LINK = 16  # following links costs as much for a vertex as a scan does for so many, roughly
-MIN_UNLINKED_RATIO = 64  # a level links what it visits if its frontier is smaller than this part of all y
+SCANS_PER_LINK = 16  # following the link of a vertex takes about as long as scanning this many vertices
+MIN_UNLINKED_RATIO = 64  # a level links the vertices it visits if its frontier has less than 1/64 of all y
 
 
 @kernel
 def adopt(problem, forest, x, y, end, linking):
-    """Algorithm 5: y, which is in no tree, becomes a child of x; the new end of the queue."""
+    """Algorithm 5: y, which is in no tree, becomes a child of x; returns the new end of the queue."""
     r = forest.root_x[x]
     forest.parent[y] = x
     forest.root_y[y] = r
@@ -56,7 +56,7 @@ def adopt(problem, forest, x, y, end, linking):
 
 @kernel
 def top_down(problem, forest, head, tail, linking):
-    """Algorithm 4 on F = queue[head:tail]; the end of Q, which follows it."""
+    """Algorithm 4 on F = queue[head:tail]; returns the end of Q, which follows F in the queue."""
     end = tail
     edges = 0
     for k in range(head, tail):
@@ -77,9 +77,9 @@ def top_down(problem, forest, head, tail, linking):
 
 @kernel
 def bottom_up(problem, forest, candidates, number, end, unlist, linking):
-    """Algorithm 6 on R = candidates[:number]; those still in no tree move to the front.
+    """Algorithm 6 on R = candidates[:number]; candidates that remain in no tree move to the front.
 
-    Returns the new end of the queue, how many are in no tree, and the edges looked at.
+    Returns the new end of the queue, the number of candidates in no tree, and the number of scanned edges.
     """
     left = 0
     edges = 0
@@ -103,7 +103,7 @@ def bottom_up(problem, forest, candidates, number, end, unlist, linking):
 
 @kernel
 def grow(problem, forest, head, alpha, both_ways, wide):
-    """Algorithm 3, lines 8 to 13, until the frontier is empty or has `wide` vertices; where it begins in the queue."""
+    """Algorithm 3, lines 8 to 13, until the frontier is empty or has `wide` vertices; returns its queue index."""
     count = forest.count
     while head < count[TAIL] and count[TAIL] - head < wide:
         tail = count[TAIL]
@@ -127,7 +127,7 @@ def grow(problem, forest, head, alpha, both_ways, wide):
 
 @kernel
 def augment(problem, forest, first, last):
-    """Alternate the paths of found[first:last]; how many edges they have."""
+    """Augment along the paths of found[first:last]; returns their number of edges."""
     length = 0
     for k in range(first, last):
         y = forest.leaf[forest.found[k]]
@@ -144,9 +144,9 @@ def augment(problem, forest, first, last):
 
 @kernel
 def collect(problem, forest, first, last, number):
-    """Algorithm 7, lines 4 to 7: take all y out of the trees of found[first:last]; renewable[:number] grows by them.
+    """Algorithm 7, lines 4 to 7: move all y of the trees of found[first:last] to the end of renewable[:number].
 
-    After the augmentation the mates of a tree's x are all its y, the leaf among them.
+    After the augmentation the mates of a tree's x are all its y, including the leaf.
     """
     for k in range(first, last):
         x = forest.found[k]
@@ -161,7 +161,7 @@ def collect(problem, forest, first, last, number):
 
 @kernel
 def collect_by_scan(forest):
-    """collect of all trees found, before or after the augmentation: in order of y, faster if there are many."""
+    """`collect` for all trees in `found`, before or after the augmentation: in order of y, faster for many trees."""
     number = 0
     for y in range(len(forest.root_y)):
         r = forest.root_y[y]
@@ -174,7 +174,7 @@ def collect_by_scan(forest):
 
 @kernel
 def list_unvisited(forest, candidates, number):
-    """Note y that have come into no tree."""
+    """Add the candidates to the list of unvisited y."""
     count = forest.count
     for k in range(number):
         y = candidates[k]
@@ -186,9 +186,9 @@ def list_unvisited(forest, candidates, number):
 
 @kernel
 def update_counts(problem, forest, number):
-    """Bring the counts up to date when `number` y have been taken out of renewable trees."""
+    """Update the counts after `number` y have been removed from renewable trees."""
     count = forest.count
-    # A renewable tree has as many x as it has matched y now; spare y came to no x.
+    # A renewable tree has as many x as it has matched y now; a spare y added no x.
     count[ACTIVE] -= number - count[SPARE]
     count[UNVISITED] += number
     count[AUGMENTATIONS] += count[FOUND]
@@ -206,7 +206,7 @@ def update_counts(problem, forest, number):
 
 @kernel
 def reroot_by_scan(problem, forest):
-    """Clear all roots, and list every y with neighbours in order again."""
+    """Clear all roots, and list every y with neighbours again, in order."""
     forest.root_x[:] = -1
     forest.root_y[:] = -1
     number = 0
@@ -220,7 +220,7 @@ def reroot_by_scan(problem, forest):
 
 @kernel
 def reroot(problem, forest):
-    """Algorithm 7, lines 11 to 15: destroy the active trees too and begin with their roots."""
+    """Algorithm 7, lines 11 to 15: destroy the active trees too, and restart from their roots."""
     count = forest.count
     count[UNVISITED] += count[ACTIVE] - count[FREE]
     most = count[UNLINKED] == 1 or count[ACTIVE] * SCANS_PER_LINK > len(forest.root_x)
@@ -254,7 +254,7 @@ def prefer_grafting(forest, number, alpha):
 
 @kernel
 def graft_or_reroot(problem, forest, number, alpha, grafting):
-    """Algorithm 7, lines 8 to 15: graft renewable[:number], or begin anew."""
+    """Algorithm 7, lines 8 to 15: graft renewable[:number], or restart from the roots."""
     count = forest.count
     if grafting and prefer_grafting(forest, number, alpha):
         end, left, edges = bottom_up(problem, forest, forest.renewable, number, 0, False, count[UNLINKED] == 0)
@@ -284,7 +284,7 @@ def next_frontier(problem, forest, alpha, grafting):
 
 @kernel
 def is_finished(forest):
-    """Whether the paths found, augmented by now, were all there can be; counts them then."""
+    """Whether no further paths exist after the augmentations of this phase; if so, updates the counts."""
     count = forest.count
     found = count[FOUND]
     if found > 0 and found < count[FREE] and found < count[OPEN]:
@@ -297,7 +297,7 @@ def is_finished(forest):
 
 @kernel
 def run_phases(problem, forest, alpha, both_ways, grafting, budget):
-    """Algorithm 3, until the matching is maximum or `budget` phases are done; whether it is maximum."""
+    """Algorithm 3, until the matching is maximum or `budget` phases have run; returns whether it is maximum."""
     count = forest.count
     while count[FREE] > 0 and count[OPEN] > 0 and budget > 0:
         grow(problem, forest, 0, alpha, both_ways, len(forest.queue) + 1)

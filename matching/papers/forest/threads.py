@@ -1,15 +1,15 @@
 """The steps of a phase on several threads: Azad, Buluç, Pothen, algorithms 4 to 7 (arrays in forest.py).
 
-A worker takes pieces of the frontier, or of the y looked at, from a shared counter and keeps a private queue, which it
-copies to the shared one when it is full.  What workers share while a level runs
-  root_y[y]   top-down: who exchanges -1 for a root has y alone; bottom-up: y has one worker anyway
-  root_x[x]   written by the worker that has the mate of x, after parent[] of that mate
-  leaf[r]     who exchanges -1 for an unmatched y gives r its path.  The paper lets the last writer win; here the first
-              does, so that trees go into `found` once
-Levels of several threads are wide ones, so they set no links.
+A worker claims chunks of the frontier, or of the candidate y, by a shared counter.  It has a private queue, which it
+copies to the shared one when it is full.  Shared arrays during a level
+  root_y[y]   top-down: the worker whose compare-and-swap replaces -1 by a root owns y; bottom-up: one worker has y
+  root_x[x]   written by the worker that owns the mate of x, after parent[] of that mate
+  leaf[r]     the worker whose compare-and-swap replaces -1 by an unmatched y gives r its path.  In the paper the last
+              writer wins; here the first one does, so that each tree enters `found` once
+Levels of several threads are wide, so they set no links.
 
-A y that was claimed top-down and came too late to be its tree's leaf is spare: others have passed it by as visited, so
-it counts as renewable, which its root says, and is offered to active trees in the next phase.
+An unmatched y that was claimed top-down after its tree had got another leaf is *spare*.  Other workers have skipped it
+as visited.  So it counts as renewable, as its root indicates, and active trees can adopt it in the next phase.
 
 Azad, Buluç, Pothen. "A parallel tree grafting algorithm for maximum cardinality matching in bipartite graphs."
 IPDPS 2015.
@@ -39,13 +39,13 @@ from matching.papers.forest.forest import (
 )
 from matching.papers.forest.serial import augment, graft_or_reroot, list_unvisited, prefer_grafting, update_counts
 
-CHUNK_ENTRIES = 64  # entries a worker takes at once
+CHUNK_ENTRIES = 64  # entries that a worker claims at a time
 PRIVATE_ENTRIES = 1024  # entries of a private queue; 4 kB
 NEXT, QUEUE_END, FOUND_END, LEFT_END, SPARE_END = range(0, 80, 16)  # in different cache lines
 
 
 class Pool(NamedTuple):
-    """What the workers need beside the forest: those left over by a bottom-up level, shared counters."""
+    """The data of the workers: left, the y that a bottom-up level has not reached; shared, counters."""
 
     problem: Problem
     forest: Forest
@@ -55,7 +55,7 @@ class Pool(NamedTuple):
 
 
 def make_pool(problem, forest, threads):
-    """Room for `threads` workers; none if there is but one."""
+    """Allocate the arrays of `threads` workers; `left` is empty for one."""
     m = len(problem.mate_y) if threads > 1 else 0
     return Pool(problem, forest, np.empty(m, np.int32), np.zeros(80, np.int64), threads)
 
@@ -70,7 +70,7 @@ def flush(private, number, target, shared, end):
 
 @kernel
 def top_down_part(problem, forest, tail, shared):
-    """Algorithm 4, one worker's pieces of queue[shared[NEXT]:tail]; edges looked at."""
+    """Algorithm 4, one worker's chunks of queue[shared[NEXT]:tail]; returns the number of scanned edges."""
     private = np.empty(PRIVATE_ENTRIES, np.int32)
     waiting = 0
     edges = 0
@@ -106,7 +106,10 @@ def top_down_part(problem, forest, tail, shared):
 
 @kernel
 def bottom_up_part(problem, forest, candidates, number, left, shared, unlist):
-    """Algorithm 6, one worker's pieces of candidates[:number]; edges looked at.  Those in no tree go to `left`."""
+    """Algorithm 6, one worker's chunks of candidates[:number]; returns the number of scanned edges.
+
+    Candidates that remain in no tree are copied to `left`.
+    """
     private = np.empty(PRIVATE_ENTRIES, np.int32)
     waiting = 0
     unreached_y = np.empty(CHUNK_ENTRIES, np.int32)
@@ -127,7 +130,7 @@ def bottom_up_part(problem, forest, candidates, number, left, shared, unlist):
                     next_x = problem.mate_y[y]
                     if next_x >= 0:
                         forest.root_y[y] = r
-                        # After parent[y], so that whoever sees next_x in an active tree finds all in place.
+                        # After parent[y]: a worker that reads next_x in an active tree can follow parent[y].
                         atomic_store(forest.root_x, next_x, r)
                         private[waiting] = next_x
                         waiting += 1
@@ -152,7 +155,7 @@ def bottom_up_part(problem, forest, candidates, number, left, shared, unlist):
 
 @kernel
 def augment_part(problem, forest, last, shared):
-    """One worker's pieces of found[:last]; edges of their paths."""
+    """One worker's chunks of found[:last]; returns the number of edges of their paths."""
     length = 0
     first = atomic_add(shared, NEXT, CHUNK_ENTRIES)
     while first < last:
@@ -163,7 +166,7 @@ def augment_part(problem, forest, last, shared):
 
 @kernel
 def collect_part(forest, shared):
-    """collect_by_scan, one worker's pieces of all y."""
+    """collect_by_scan, one worker's chunks of all y."""
     private = np.empty(PRIVATE_ENTRIES, np.int32)
     m = len(forest.root_y)
     first = atomic_add(shared, NEXT, PRIVATE_ENTRIES)
@@ -180,7 +183,7 @@ def collect_part(forest, shared):
 
 
 def grow_level(pool, head, alpha, both_ways):
-    """One level of Algorithm 3, lines 9 to 13, by all workers; where the next frontier begins in the queue."""
+    """One level of Algorithm 3, lines 9 to 13, by all workers; returns the start of the next frontier in the queue."""
     problem, forest, left, shared, threads = pool
     count = forest.count
     count[UNLINKED] = 1
@@ -208,7 +211,7 @@ def grow_level(pool, head, alpha, both_ways):
 
 
 def bottom_up_parallel(pool, candidates, number, unlist):
-    """bottom_up by all workers, who put what they find at the ends in `shared`."""
+    """bottom_up by all workers, which update the ends in `shared`; returns the number of scanned edges."""
     problem, forest, left, shared, threads = pool
     shared[NEXT] = 0
     shared[LEFT_END] = 0
@@ -221,7 +224,7 @@ def bottom_up_parallel(pool, candidates, number, unlist):
 
 
 def augment_all(pool):
-    """Augment along all paths found; their length."""
+    """Augment along all paths; returns their total length."""
     problem, forest, _, shared, threads = pool
     shared[NEXT] = 0
     last = int(forest.count[FOUND])
