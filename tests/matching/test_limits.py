@@ -1,4 +1,4 @@
-"""How many vertices are too many: asked for by number, without a graph of that size."""
+"""Limits on the number of vertices, checked by number, without graphs of that size."""
 
 import re
 
@@ -16,7 +16,7 @@ def fits(*values) -> bool:
     return all(-(2**31) <= value < 2**31 for value in values)
 
 
-def test_the_largest_index_of_an_allowed_graph_fits_int32():
+def test_largest_index_fits_int32():
     last = SIDE - 1
     assert fits(last + MAX_THREADS)  # v = int32(v + threads), before v < n is tested
     assert not fits(last + MAX_THREADS + 2)
