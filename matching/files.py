@@ -75,7 +75,7 @@ def read_graph(path: str | os.PathLike) -> scipy.sparse.csr_array:
         return _read_matrix_market(path)
     if name.lower().endswith(NUMPY):
         return _read_npz(path)
-    raise ValueError(f"cannot tell what {name!r} holds; name it {', '.join(MATRIX_MARKET)} or {NUMPY}")
+    raise ValueError(f"unknown file format of {name!r}; the name must end in {', '.join(MATRIX_MARKET)} or {NUMPY}")
 
 
 def _read_matrix_market(path):
@@ -89,7 +89,7 @@ def _read_matrix_market(path):
             # process.  So the reader gets a path, or a stream that cannot seek.
             return _as_graph(scipy.io.mmread(_Unseekable(file) if zipped else os.fspath(path), **_ARRAYS))
         except Exception as error:  # the exception type depends on the part of the file that is broken
-            raise _as_value_error(error, f"{str(path)!r} is no complete MatrixMarket file") from None
+            raise _as_value_error(error, f"{str(path)!r} is not a complete MatrixMarket file") from None
 
 
 # SciPy 1.15 added this argument, a matrix or an array; SciPy 1.18 and later warn if it is missing.
@@ -112,9 +112,9 @@ def _check_head(file, size: int) -> None:
     if not head or head[0] != MAGIC:
         raise ValueError(f"it does not begin with {MAGIC.decode()}")
     if len(head) > 2 and head[2].lower() == b"array":
-        raise ValueError("a dense matrix; write it in coordinate form, with scipy.io.mmwrite of a sparse one")
+        raise ValueError("it contains a dense matrix; save a sparse matrix with scipy.io.mmwrite, in coordinate format")
     if len(head) < 2 or head[1].lower() != b"matrix":
-        raise ValueError("it holds no matrix")
+        raise ValueError("its header does not declare a matrix")
     line = file.readline(MAX_LINE_BYTES)
     while line and (line.startswith(b"%") or not line.strip()):
         while line and not line.endswith(b"\n"):  # a long comment
@@ -125,12 +125,12 @@ def _check_head(file, size: int) -> None:
     except ValueError:
         return  # SciPy's reader reports the error
     if max(rows, cols) >= INT32_MAX:
-        raise ValueError(f"its shape is {(rows, cols)}, and a graph has {INT32_MAX - 1} vertices a side at most")
+        raise ValueError(f"its shape is {(rows, cols)}, but a graph has at most {INT32_MAX - 1} vertices per side")
     if MIN_ENTRY_BYTES * entries > size + 1:  # the last line may lack its end
-        raise ValueError(f"Truncated file: {entries} entries are announced, more than it has room for")
-    needed, there = MIN_MEMORY_BYTES * entries + 4 * rows, _memory()
-    if needed > there:
-        raise ValueError(f"it takes {needed} bytes of memory or more, and this machine has {there}")
+        raise ValueError(f"Truncated file: its header declares {entries} entries, more than its size allows")
+    needed, available = MIN_MEMORY_BYTES * entries + 4 * rows, _memory()
+    if needed > available:
+        raise ValueError(f"it needs at least {needed} bytes of memory, but this machine has {available}")
 
 
 def _memory() -> int:
@@ -145,14 +145,14 @@ def _read_npz(path):
     with open(path, "rb") as file:
         try:
             if not zipfile.is_zipfile(file):
-                raise ValueError("it is no archive, or not all of one")
+                raise ValueError("it is not a complete zip archive")
             file.seek(0)
             matrix = scipy.sparse.load_npz(file)
             if matrix.ndim != 2:
-                raise ValueError(f"its shape is {matrix.shape}, and a matrix has rows and columns")
+                raise ValueError(f"its shape is {matrix.shape}, but a matrix has 2 axes")
             return _as_graph(matrix)
         except Exception as error:  # SciPy, NumPy and zipfile raise various exceptions
-            what = "is no complete sparse matrix as scipy.sparse.save_npz writes it"
+            what = "is not a complete sparse matrix in the format of scipy.sparse.save_npz"
             raise _as_value_error(error, f"{str(path)!r} {what}") from None
 
 
@@ -166,7 +166,7 @@ def _as_graph(matrix) -> scipy.sparse.csr_array:
         total.sum_duplicates()
         # An overflowing sum is off by a multiple of 2^bits, far above any rounding error.
         if (np.abs(total.data - graph.data) > 2.0 ** (8 * graph.dtype.itemsize - 1)).any():
-            raise ValueError(f"entries stored twice add up to more than {graph.dtype} holds")
+            raise ValueError(f"the sum of entries stored twice does not fit {graph.dtype}")
     return graph
 
 
@@ -175,6 +175,6 @@ def _as_value_error(error: Exception, what: str) -> Exception:
     if isinstance(error, OSError) and error.errno is not None:
         return error
     if isinstance(error, MemoryError):
-        return ValueError(f"{what} for this machine: it needs more memory than there is")
+        return ValueError(f"{what}: it needs more memory than is available")
     reason = (str(error).splitlines() or [type(error).__name__])[0]
     return ValueError(f"{what}: {reason}")

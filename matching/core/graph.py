@@ -197,11 +197,11 @@ def _inspect(ptr, adj, size):
     edges = ptr[-1]
     if edges == 0:
         return FINE
-    least, most = adj[0], adj[0]
+    smallest, largest = adj[0], adj[0]
     for k in range(edges):
-        least = min(least, adj[k])
-        most = max(most, adj[k])
-    if least < 0 or most >= size:
+        smallest = min(smallest, adj[k])
+        largest = max(largest, adj[k])
+    if smallest < 0 or largest >= size:
         return OUTSIDE
     # Entries not above their predecessors, minus those that begin a list: two loops without a branch.
     descents = 0
@@ -219,12 +219,12 @@ def _narrow(ptr, adj, size, narrow):
     """_inspect of int64 indices, which are copied to `narrow` as int32."""
     if not pointers_ascend(ptr, adj.size):
         return DISORDERED
-    least, most = np.int64(0), np.int64(-1)
+    smallest, largest = np.int64(0), np.int64(-1)
     for k in range(ptr[-1]):
-        least = min(least, adj[k])
-        most = max(most, adj[k])
+        smallest = min(smallest, adj[k])
+        largest = max(largest, adj[k])
         narrow[k] = adj[k]
-    if least < 0 or most >= size:
+    if smallest < 0 or largest >= size:
         return OUTSIDE
     return _inspect(ptr, narrow, size)
 
@@ -244,12 +244,12 @@ def _transpose_in_one_pass(ptr, adj, size):
         other_ptr[adj[k] + 1] += 1
     for j in range(size):
         other_ptr[j + 1] += other_ptr[j]
-    place = other_ptr[:size].copy()
+    position = other_ptr[:size].copy()
     for i in range(ptr.size - 1):
         for k in range(ptr[i], ptr[i + 1]):
             j = adj[k]
-            other_adj[place[j]] = i
-            place[j] += 1
+            other_adj[position[j]] = i
+            position[j] += 1
     return other_ptr, other_adj
 
 
@@ -281,13 +281,13 @@ def _count_blocks(ptr, adj, first, last, blocks):
 
 
 @kernel
-def _distribute(ptr, adj, first, last, place, within, entry):
+def _distribute(ptr, adj, first, last, position, within, entry):
     """Append the entries of the rows [first, last) to their blocks: column in the block, and row."""
     for i in range(first, last):
         for k in range(ptr[i], ptr[i + 1]):
             j = np.int64(adj[k])
-            p = place[j >> BLOCK_BITS]
-            place[j >> BLOCK_BITS] = p + 1
+            p = position[j >> BLOCK_BITS]
+            position[j >> BLOCK_BITS] = p + 1
             within[p] = j & ((1 << BLOCK_BITS) - 1)
             entry[p] = i
 

@@ -1,6 +1,6 @@
 """The matching that `start=` gives to a search: checked, as two arrays on the host.
 
-start.py also has the errors that the GPU's version, matching/solving_cuda.py, raises for the same reasons.
+matching/solving_cuda.py checks starts on the GPU and raises the same errors.
 
 O(n + m + edges of the rows that are matched in it).
 """

@@ -77,7 +77,7 @@ def free_rows(row_ptr, row_match):
 
 
 def solve(graph: BipartiteGraph, row_match, col_match, *, threads: int | None = None) -> dict:
-    """Make a matching maximum in place; stats, with the names of the stages that ran in "stages".
+    """Make a matching maximum in place; returns stats, with the names of the stages that ran in "stages".
 
     threads   number of workers for graphs of PARALLEL_MIN_EDGES edges or more; None: numba's number of threads
     """
