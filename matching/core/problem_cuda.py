@@ -67,7 +67,7 @@ def on_gpu(graph: BipartiteGraph, row_match, col_match, run) -> dict:
 
 def uploaded(graph: BipartiteGraph) -> DeviceGraph:
     """Both sides of a graph on the GPU."""
-    if graph.rows_are_made:
+    if graph.has_rows:
         rows = upload(graph.row_ptr), upload(graph.row_adj)
         return DeviceGraph(*rows, *transposed(*rows, graph.cols))
     cols = upload(graph.col_ptr), upload(graph.col_adj)

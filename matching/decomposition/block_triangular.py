@@ -7,7 +7,8 @@ import scipy.sparse
 from numpy.typing import ArrayLike
 
 from gridcut.device import CertificateError
-from matching.core.graph import BipartiteGraph, bipartite_graph
+from matching.core.graph import BipartiteGraph
+from matching.core.graph_input import bipartite_graph
 from matching.core.matching import Matching
 from matching.decomposition.block_certificate import certify_blocks
 from matching.decomposition.fine_blocks import (

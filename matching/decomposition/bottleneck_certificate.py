@@ -11,7 +11,7 @@ import numpy as np
 
 from gridcut.device import CertificateError
 from matching.core import certificate
-from matching.core.graph import bipartite_graph
+from matching.core.graph_input import bipartite_graph
 from matching.core.matching import Matching
 from matching.core.sparse import stored_entries
 

@@ -11,8 +11,8 @@ from numba import int32, int64
 
 from gridcut.device.arrays import download, overwrite, refusing, synchronize, upload
 from gridcut.device.cuda import SIMULATED, cuda, device_function, shuffle
-from matching.core.device_graph import DeviceGeneralGraph
 from matching.core.limits_cuda import check_sides
+from matching.general.device_general_graph import DeviceGeneralGraph
 
 THREADS = 32 if SIMULATED else 512
 BLOCKS_PER_SM = 2  # at most: with more blocks per multiprocessor, barriers cost what more threads save

@@ -10,13 +10,13 @@ import scipy.sparse
 
 from gridcut.device import kernel
 from gridcut.device.arguments import plain_array
-from matching.core.device_graph import lies_on_gpu
 from matching.core.sparse import (
     INT32,
     check_axes,
     checked_pointers,
     checked_shape,
     integers,
+    is_on_gpu,
     not_a_graph,
     plain,
     pointers_ascend,
@@ -232,7 +232,7 @@ def _survey(ptr, adj, values, threads):
 
 def _arrays_of(graph, weight):
     """indptr (int64), indices (int32) and values (or None) of a caller's graph; pointers are validated."""
-    if lies_on_gpu(graph):
+    if is_on_gpu(graph):
         raise TypeError("graph is on the GPU, but this function runs on the CPU; copy its arrays to the host first")
     if scipy.sparse.issparse(graph):
         if weight is not None and graph.format != "csr":

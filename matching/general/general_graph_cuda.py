@@ -29,13 +29,13 @@ from gridcut.device.arrays import (
 )
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel, device_function
 from gridcut.device.launch import launch
-from matching.core.device_graph import DeviceGeneralGraph
 from matching.core.device_graph_cuda import contiguous_or_new, integers, read_lists, require_gpu
 from matching.core.grid_cuda import add_up
 from matching.core.sparse import checked_shape
+from matching.general.device_general_graph import DeviceGeneralGraph
 from matching.general.general_graph import check_graph
 from matching.portfolio.portfolio_cuda import matched
-from matching.solving_cuda import free_kernel, handed
+from matching.solving_cuda import as_library_array, clear_kernel
 
 THREADS = 32 if SIMULATED else 256
 BLOCKS = 1 if SIMULATED else 2048
@@ -158,7 +158,7 @@ def is_clean(ptr, adj, values) -> bool:
 def all_unmatched(graph: DeviceGeneralGraph):
     """The partner array of the empty matching."""
     (partner,) = allocate((graph.n, np.int32))
-    launch(free_kernel, -(-max(graph.n, 1) // THREADS), THREADS, partner, partner)
+    launch(clear_kernel, -(-max(graph.n, 1) // THREADS), THREADS, partner, partner)
     return partner
 
 
@@ -175,7 +175,7 @@ def outcome(graph: DeviceGeneralGraph, partner) -> tuple:
             (picked,) = allocate((graph.n, graph.weight.dtype))
             launch(pick_kernel, -(-graph.n // THREADS), THREADS, graph.ptr, graph.adj, graph.weight, partner, picked)
             weight = np.add.accumulate(download(picked))[-1].item()
-    return handed(partner, graph.n, graph.library), cardinality, weight
+    return as_library_array(partner, graph.n, graph.library), cardinality, weight
 
 
 def kernels():

@@ -1,33 +1,21 @@
-"""greedy: maximal matchings of general graphs, fast instead of maximum.
+"""greedy: maximal matchings of general graphs, fast instead of maximum."""
 
-To add a method: a file in matching/general or matching/general that exports solve(graph, partner, *, ...), and a
-line in METHODS.
-"""
-
-import inspect
 import time
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gridcut.device import CertificateError, DeviceName, resolve, thread_count
+from gridcut.device import CertificateError, DeviceName, thread_count
 from gridcut.device.arrays import to_host, to_library
-from matching.core.device_graph import DeviceGeneralGraph, lies_on_gpu
-from matching.core.parameters import check_seed, check_threads, checked
+from matching.core.dispatch import check_gpu_graph_device
+from matching.core.parameters import check_seed, check_threads
+from matching.core.sparse import is_on_gpu
+from matching.general.device_general_graph import DeviceGeneralGraph
 from matching.general.general_graph import GeneralGraph, GraphLike, check_graph
 from matching.general.greedy_certificate import certify, weight_of
+from matching.general.greedy_methods import GREEDY_METHODS, choose
 
-# name -> device -> module
-METHODS = {
-    name: {"cpu": f"matching.general.{name}"}
-    for name in ("random", "weighted", "sorted", "parallel", "locally_dominant")
-}
-for name in ("parallel", "locally_dominant"):
-    METHODS[name]["cuda"] = f"matching.general.{name}_cuda"
-# What method="auto" runs, by whether the graph has weights.
-DEFAULTS = {"cpu": {True: "locally_dominant", False: "random"}, "cuda": {True: "locally_dominant", False: "parallel"}}
 # These methods take the heaviest edges first; check() certifies that.
 HEAVIEST_FIRST = ("sorted", "locally_dominant")
 
@@ -77,7 +65,7 @@ class GreedyMatching:
             If a field is inconsistent with the graph, or the graph has been modified since.
         """
         graph, partner = self._on_host()
-        if self.method not in METHODS:
+        if self.method not in GREEDY_METHODS:
             raise CertificateError(f"method must be the name of a greedy method; got {self.method!r}")
         certify(graph, partner, self.cardinality, self.weight, self.method in HEAVIEST_FIRST)
 
@@ -181,46 +169,23 @@ def greedy(
     """
     begin = time.perf_counter()
     threads, seed = check_threads(threads), check_seed(seed)
-    there = lies_on_gpu(graph)
-    ran_on = ("cuda" if there else "cpu") if device == "auto" else resolve(device)
-    if there:
-        if ran_on == "cpu":
-            raise TypeError("graph lies on the GPU, but device='cpu' was asked for; copy its arrays to the host first")
+    on_gpu = is_on_gpu(graph)
+    if on_gpu:
+        check_gpu_graph_device(device)
         from matching.general.general_graph_cuda import all_unmatched, general_graph, outcome
 
-        read = general_graph(graph, weight)
+        device, read = "cuda", general_graph(graph, weight)
+        weighted, partner = read.weighted, all_unmatched(read)
     else:
         read = check_graph(graph, weight, thread_count() if threads is None else threads)
-    name, solve = choose(method, ran_on, read.weighted if there else read.weight is not None, parameters)
-    parameters = checked(parameters)
-    takes = inspect.signature(solve).parameters
-    common = {key: value for key, value in (("seed", seed), ("threads", threads)) if key in takes}
-    partner = all_unmatched(read) if there else np.full(read.n, -1, np.int32)
+        weighted, partner = read.weight is not None, np.full(read.n, -1, np.int32)
+    device, method, solve, keywords = choose(method, device, weighted, seed, threads, parameters)
     start = time.perf_counter()
-    stats = solve(read, partner, **common, **parameters)
+    stats = solve(read, partner, **keywords)
     end = time.perf_counter()
     stats["seconds"] = {**stats.get("seconds", {}), "check": start - begin, "solve": end - start}
-    if there:
+    if on_gpu:
         partner, cardinality, weight = outcome(read, partner)
     else:
         cardinality, weight = int(np.count_nonzero(partner >= 0)) // 2, weight_of(read, partner)
-    return GreedyMatching(partner, cardinality, weight, ran_on, name, stats, read)
-
-
-def choose(method: str, device: str, weighted: bool, parameters: dict):
-    """The method's name and its function; refuses what it does not take."""
-    if not isinstance(method, str):
-        raise TypeError(f"method must be a name, got {type(method).__name__}")
-    if method != "auto" and method not in METHODS:
-        known = ", ".join(repr(name) for name in ("auto", *METHODS))
-        raise ValueError(f"method must be one of {known}; got {method!r}")
-    name = DEFAULTS[device][weighted] if method == "auto" else method
-    if device not in METHODS[name]:
-        raise RuntimeError(f"method {name!r} does not run on device={device!r}; use device='cpu'")
-    solve = import_module(METHODS[name][device]).solve
-    known = [key for key in inspect.signature(solve).parameters if key not in ("graph", "partner", "seed", "threads")]
-    for key in parameters:
-        if key not in known:
-            takes = ", ".join(known) or "no parameters of its own"
-            raise TypeError(f"method {name!r} takes {takes}; got {key!r}")
-    return name, solve
+    return GreedyMatching(partner, cardinality, weight, device, method, stats, read)

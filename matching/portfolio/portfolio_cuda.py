@@ -48,7 +48,7 @@ def matched(match) -> int:
 
 
 def search(graph: DeviceGraph, row_match, col_match) -> dict:
-    """Make a matching on the GPU maximum in place; returns stats, with the stages that ran as "steps"."""
+    """Make a matching on the GPU maximum in place; returns stats, with the stages that ran as "stages"."""
     given = matched(row_match)
     init_stats = cheap.fill(graph, row_match, col_match)
     initial = matched(row_match) - given
@@ -56,7 +56,7 @@ def search(graph: DeviceGraph, row_match, col_match) -> dict:
     stats = ms_bfs_graft.search_limited(graph, row_match, col_match, max_narrow_levels, ALPHA)
     if stats.pop("finished"):
         edges, length = stats["edges"] + init_stats["edges"], stats["path_length"] + initial  # paths of one edge each
-        return {**stats, "edges": edges, "path_length": length, "steps": ("cheap", "ms_bfs_graft")}
+        return {**stats, "edges": edges, "path_length": length, "stages": ("cheap", "ms_bfs_graft")}
     return hand_over(graph, row_match, col_match, given)
 
 
@@ -68,7 +68,7 @@ def hand_over(graph: DeviceGraph, row_match, col_match, given: int) -> dict:
     stats = portfolio.solve(on_host, rows, cols, threads=1)  # with more threads, the initial matching is worse on ropes
     overwrite(row_match, rows)
     overwrite(col_match, cols)
-    return {**stats, "steps": ("cheap", "ms_bfs_graft", "cpu")}
+    return {**stats, "stages": ("cheap", "ms_bfs_graft", "cpu")}
 
 
 solve = for_host(search)

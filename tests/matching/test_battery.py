@@ -15,12 +15,12 @@ import scipy.sparse as sp
 
 import matching
 from matching.general.greedy_matching import HEAVIEST_FIRST
-from matching.general.greedy_matching import METHODS as GREEDY
+from matching.general.greedy_methods import GREEDY_METHODS
 from matching.methods import INITS, METHODS
 from tests.matching import battery
 
 BIPARTITE, GENERAL = battery.bipartite_instances(), battery.general_instances()
-ON_CPU = ["auto", *(name for name, modules in METHODS.items() if "cpu" in modules)]
+ON_CPU = ["auto", *(name for name, entry in METHODS.items() if entry.cpu)]
 RANDOM = 10_000  # instances of the long form
 PARTS = 10
 
@@ -91,7 +91,7 @@ def test_bottleneck(name, kind):
             battery.check_maximum(part, pairs.row_match, pairs.col_match, found.cardinality, pairs.vertex_cover())
 
 
-@pytest.mark.parametrize("method", ["auto", *GREEDY])
+@pytest.mark.parametrize("method", ["auto", *GREEDY_METHODS])
 @pytest.mark.parametrize("name", GENERAL)
 def test_greedy(name, method):
     instance = GENERAL[name]
@@ -235,7 +235,7 @@ def random_general(seed: int, tally) -> None:
     instance = battery.random_general(rng)
     forms = battery.general_forms(instance)
     graph = forms[rng.choice(list(forms))]
-    found = matching.greedy(graph, method=rng.choice(["auto", *GREEDY]), seed=seed)
+    found = matching.greedy(graph, method=rng.choice(["auto", *GREEDY_METHODS]), seed=seed)
     found.check()
     battery.check_greedy(instance, found.partner, found.cardinality, found.weight, found.method in HEAVIEST_FIRST)
     tally["plain greedy checker"] += 1

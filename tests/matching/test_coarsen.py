@@ -6,7 +6,8 @@ import scipy.sparse
 from scipy.sparse.csgraph import connected_components
 
 from matching.general.coarsening import coarsen, hierarchy
-from matching.general.greedy_matching import METHODS, greedy
+from matching.general.greedy_matching import greedy
+from matching.general.greedy_methods import GREEDY_METHODS
 
 
 def random_graph(rng, n, density, floats=False):
@@ -36,7 +37,7 @@ def merged(graph, label):
 
 
 @pytest.mark.parametrize("floats", [False, True])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", GREEDY_METHODS)
 def test_weights_are_summed(method, floats):
     rng = np.random.default_rng(len(method))
     for seed in range(30):
@@ -84,7 +85,7 @@ def test_empty():
     assert hierarchy(scipy.sparse.csr_array((3, 3))).labels().tolist() == [0, 1, 2]
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", GREEDY_METHODS)
 @pytest.mark.parametrize("vertices", [1, 2, 7, 40, 1000])
 def test_hierarchy_ends_at_the_number_of_vertices(method, vertices):
     graph = grid(12, 17)
@@ -200,7 +201,7 @@ def test_join_merges_a_star_in_one_level():
     assert len(hierarchy(star, 7, rating="weight").levels) == 393
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", GREEDY_METHODS)
 def test_dominance_requires_heavy_edges_at_both_ends(method):
     rng = np.random.default_rng(9)
     graph = grid(10, 10)

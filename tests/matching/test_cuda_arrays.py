@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse
 
 import matching
-from matching.core.graph import bipartite_graph
+from matching.core.graph_input import bipartite_graph
 
 sim = pytest.mark.sim
 gpu = pytest.mark.gpu
@@ -184,14 +184,14 @@ def test_invalid_graphs(tools, where):
         ((ptr, there([0.0, 1.0]), (2, 2)), TypeError, "indices must be a one-dimensional array of integers"),
         ((there([[0, 1, 2]]), adj, (2, 2)), TypeError, "indptr must be a one-dimensional array of integers"),
         ((ptr, np.array([0, 1]), (2, 2)), TypeError, "indices is on the host, but the other array of graph is on the"),
-        ((ptr, adj, 2), TypeError, "shape must be two whole numbers"),
+        ((ptr, adj, 2), TypeError, "shape must be two integers"),
         (SimpleNamespace(format="bsr", indptr=ptr, indices=adj, shape=(2, 2)), TypeError, "CSR or CSC format, got bsr"),
     ]
     for graph, kind, message in invalid:
         with pytest.raises(kind, match=message):
             matching.maximum(graph)
     graph = (ptr, adj, (2, 2))
-    with pytest.raises(TypeError, match="graph lies on the GPU, but device='cpu' was asked for"):
+    with pytest.raises(TypeError, match="graph is on the GPU, but device='cpu' was requested"):
         matching.maximum(graph, device="cpu")
     with pytest.raises(ValueError, match="device must be 'auto'"):
         matching.maximum(graph, device="gpu")
@@ -202,16 +202,16 @@ def test_invalid_graphs(tools, where):
 
 
 @sim
-def test_lies_on_gpu(tools):
-    from matching.core.device_graph import lies_on_gpu
+def test_is_on_gpu(tools):
+    from matching.core.sparse import is_on_gpu
 
     matrix = tools.path(3)
     ptr, adj = there(matrix.indptr), there(matrix.indices)
-    assert lies_on_gpu((ptr, adj, (3, 3)))
-    assert lies_on_gpu((matrix.indptr, adj, (3, 3)))
-    assert lies_on_gpu(SimpleNamespace(indptr=ptr, indices=adj, shape=(3, 3)))
+    assert is_on_gpu((ptr, adj, (3, 3)))
+    assert is_on_gpu((matrix.indptr, adj, (3, 3)))
+    assert is_on_gpu(SimpleNamespace(indptr=ptr, indices=adj, shape=(3, 3)))
     for graph in (matrix, bipartite_graph(matrix), (matrix.indptr, matrix.indices, (3, 3)), [[1]], None, 3, ()):
-        assert not lies_on_gpu(graph)
+        assert not is_on_gpu(graph)
 
 
 # On a GPU, with array libraries

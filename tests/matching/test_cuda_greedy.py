@@ -98,7 +98,7 @@ def test_graphs_without_edges(where, name):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"p": 1}, "p must lie between 0 and 1"),
+        ({"p": 1}, "p must be between 0 and 1"),
         ({"select": "any"}, "select must be"),
         ({"rounds": -1}, "rounds must be 0 or more"),
     ],

@@ -112,7 +112,7 @@ def test_invalid_input(where):
     for given, weight, kind, message in invalid:
         with pytest.raises(kind, match=message):
             matching.greedy(given, weight)
-    with pytest.raises(TypeError, match="graph lies on the GPU, but device='cpu' was asked for"):
+    with pytest.raises(TypeError, match="graph is on the GPU, but device='cpu' was requested"):
         matching.greedy(graph, device="cpu")
     with pytest.raises(RuntimeError, match="method 'sorted' does not run on device='cuda'"):
         matching.greedy(graph, method="sorted")

@@ -15,7 +15,7 @@ import pytest
 
 import matching
 from matching.core.certificate import certify
-from matching.core.graph import bipartite_graph
+from matching.core.graph_input import bipartite_graph
 from matching.general import parallel, sorted
 from matching.general.general_graph import check_graph
 

@@ -9,7 +9,7 @@ import scipy.sparse
 import matching
 from matching.core import limits_cuda as limits
 from matching.core.certificate import certify, certify_pairs
-from matching.core.graph import bipartite_graph
+from matching.core.graph_input import bipartite_graph
 
 sim = pytest.mark.sim
 gpu = pytest.mark.gpu
@@ -286,7 +286,7 @@ def test_default_hands_long_thin_graphs_to_the_cpu(tools, where, begun):
         size = tools.best_cardinality(graph)
         start = np.r_[np.arange(1, size), -1] if begun and last == "cpu" else None  # one path through all vertices
         stats, row_match, _ = solved(graph, "portfolio", size, start=start)
-        assert stats["steps"][-1] == last
+        assert stats["stages"][-1] == last
         assert start is None or stats["path_length"] == 2 * size - 1
 
 

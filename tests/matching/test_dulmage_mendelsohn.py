@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import connected_components
 
 import matching
 from gridcut.device import CertificateError
-from matching.core.graph import bipartite_graph
+from matching.core.graph_input import bipartite_graph
 from matching.decomposition import fine_blocks as blocks
 from matching.decomposition.block_triangular import BlockTriangular, decompose, dulmage_mendelsohn
 from matching.decomposition.fine_blocks import HORIZONTAL, SQUARE, VERTICAL

@@ -11,12 +11,13 @@ from benchmarks import greedy as benchmark
 from gridcut.device import CertificateError
 from matching.general import locally_dominant, order, parallel
 from matching.general.colour import colour_sum, colour_sums
-from matching.general.greedy_matching import METHODS, GreedyMatching, greedy
+from matching.general.greedy_matching import GreedyMatching, greedy
+from matching.general.greedy_methods import GREEDY_METHODS
 from matching.general.order import vertex_order
 from tests.matching.greedy_graphs import KINDS, adversarial, graph_of, path, random_graph
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", GREEDY_METHODS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_random_graphs_are_matched_maximally(method, kind):
     rng = np.random.default_rng(len(kind))
@@ -30,7 +31,7 @@ def test_random_graphs_are_matched_maximally(method, kind):
         assert found.cardinality == len(found.pairs)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", GREEDY_METHODS)
 @pytest.mark.parametrize("name", adversarial())
 def test_adversarial_graphs_are_matched_maximally(method, name):
     greedy(adversarial()[name], method=method, seed=3).check()
@@ -44,7 +45,7 @@ def test_heaviest_first_has_half_of_the_maximum_weight(kind):
         network = nx.from_scipy_sparse_array(graph)
         best = sum(network.edges[edge]["weight"] for edge in nx.max_weight_matching(network))
         largest = len(nx.max_weight_matching(network, maxcardinality=True))
-        for method in METHODS:
+        for method in GREEDY_METHODS:
             found = greedy(graph, method=method)
             assert 2 * found.cardinality >= largest
             if method in ("sorted", "locally_dominant"):

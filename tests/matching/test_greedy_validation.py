@@ -6,7 +6,8 @@ import scipy.sparse
 
 from matching.general import general_graph
 from matching.general.general_graph import check_graph, compare_ends
-from matching.general.greedy_matching import METHODS, greedy
+from matching.general.greedy_matching import greedy
+from matching.general.greedy_methods import GREEDY_METHODS
 from tests.matching.greedy_graphs import KINDS, complete, path, random_graph, star
 
 
@@ -63,7 +64,7 @@ def test_invalid_input():
         ((graph, np.ones(5)), ValueError, "one value per stored entry"),
         ((graph.tocoo(), np.ones(6)), TypeError, "requires graph in CSR"),
         (((graph.indptr, graph.indices, (4, 5)),), ValueError, "square"),
-        (((graph.indptr, graph.indices, 4),), TypeError, "shape must be two whole numbers"),
+        (((graph.indptr, graph.indices, 4),), TypeError, "shape must be two integers"),
         (((graph.indptr[:-1], graph.indices, (4, 4)),), ValueError, "must have 5 entries"),
         (((graph.indptr + 1, graph.indices, (4, 4)),), ValueError, "must ascend from 0"),
         (((graph.indptr, graph.indices + 2, (4, 4)),), ValueError, "outside 0 to 3"),
@@ -74,10 +75,10 @@ def test_invalid_input():
             greedy(*arguments)
     for parameters, kind, message in (
         ({"method": "blossom"}, ValueError, "method must be one of 'auto', 'random'"),
-        ({"method": 3}, TypeError, "method must be a name"),
-        ({"method": "sorted", "p": 0.5}, TypeError, "no parameters of its own; got 'p'"),
-        ({"method": "parallel", "q": 0.5}, TypeError, "takes p, select, rounds; got 'q'"),
-        ({"method": "parallel", "p": 1.0}, ValueError, "p must lie between 0 and 1"),
+        ({"method": 3}, TypeError, "method must be a string"),
+        ({"method": "sorted", "p": 0.5}, TypeError, "unexpected parameter 'p'; it accepts no parameters"),
+        ({"method": "parallel", "q": 0.5}, TypeError, "unexpected parameter 'q'; it accepts p, select, rounds"),
+        ({"method": "parallel", "p": 1.0}, ValueError, "p must be between 0 and 1"),
         ({"method": "parallel", "select": "last"}, ValueError, "select must be"),
         ({"method": "parallel", "rounds": -1}, ValueError, "rounds must be 0 or more, got -1"),
         ({"seed": -1}, ValueError, "seed must be 0 or more"),
@@ -140,7 +141,7 @@ def test_negative_zeros_are_zeros():
     for zeros in ([-0.0, -0.0, 1.0, 1.0], [0.0, -0.0, 1.0, 1.0], [-0.0, -0.0, -0.0, -0.0]):
         graph = scipy.sparse.csr_array((np.array(zeros), pairs), shape=(3, 3))
         assert not np.signbit(check_graph(graph).weight).any()
-        for method in METHODS:
+        for method in GREEDY_METHODS:
             found = greedy(graph, method=method)
             found.check()
             assert found.cardinality == 1

@@ -1,4 +1,4 @@
-"""How many vertices are too many: asked for by number, without a graph of that size."""
+"""Limits on the number of vertices, checked by number, without graphs of that size."""
 
 import re
 
@@ -24,7 +24,7 @@ def fits(*values) -> bool:
     return all(-(2**31) <= value < 2**31 for value in values)
 
 
-def test_the_largest_index_of_an_allowed_graph_fits_int32():
+def test_largest_index_fits_int32():
     last = MAX_SIDE - 1
     assert fits(last + MAX_THREADS)  # v = int32(v + threads), before v < n is tested
     assert not fits(last + MAX_THREADS + 2)
@@ -66,10 +66,10 @@ def test_limits_of_cuda(check, limit, message):
     ],
 )
 def test_limits_of_the_cpu(monkeypatch, module, how, instead):
-    assert fits(module.LARGEST)
+    assert fits(module.MAX_VERTICES)
     graph = scipy.sparse.csr_array(np.ones((3, 4)))
-    monkeypatch.setattr(module, "LARGEST", 6)
+    monkeypatch.setattr(module, "MAX_VERTICES", 6)
     with pytest.raises(ValueError, match=f"graph has 7 vertices, more than the 6 that '[a-z_]+' accepts; {instead}"):
         matching.maximum(graph, device="cpu", **{"method": "hopcroft_karp", **how})
-    monkeypatch.setattr(module, "LARGEST", 7)
+    monkeypatch.setattr(module, "MAX_VERTICES", 7)
     assert matching.maximum(graph, device="cpu", **{"method": "hopcroft_karp", **how}).cardinality == 3
