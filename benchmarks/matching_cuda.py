@@ -165,10 +165,10 @@ def detail(measured, names):
                 rows.append([*row, "-", "-", m.state.get(who, "not run"), *["-"] * 14])
                 continue
             card = m.seconds[who]
-            steps = ran.stats.get("steps", [ran.init_name])
+            stages = ran.stats.get("stages", [ran.init_name])
             row += [
-                ran.method + " → CPU" * ("cpu" in steps),
-                steps[0],
+                ran.method + " → CPU" * ("cpu" in stages),
+                stages[0],
                 "✓",
                 milliseconds(ran.init),
                 milliseconds(ran.search),

@@ -16,7 +16,6 @@ first.
 
 import argparse
 import time
-from importlib import import_module
 from statistics import median
 from types import SimpleNamespace
 from typing import NamedTuple
@@ -32,7 +31,8 @@ from benchmarks.table import header, markdown, save
 from gridcut.device import CertificateError
 from matching.general.general_graph import check_graph
 from matching.general.greedy_certificate import certify, weight_of
-from matching.general.greedy_matching import HEAVIEST_FIRST, METHODS
+from matching.general.greedy_matching import HEAVIEST_FIRST
+from matching.general.greedy_methods import GREEDY_METHODS
 
 SERIAL = "random, CPU"
 TINY = 9  # vertices of a graph to compile on
@@ -99,7 +99,8 @@ class GreedyBench:
         program = PROGRAMS[who]
         graph = self.graphs[program.weighted]
         partner = np.full(graph.n, -1, np.int32)
-        solve = import_module(METHODS[program.method][program.device]).solve
+        method = GREEDY_METHODS[program.method]
+        solve = method.cuda if program.device == "cuda" else method.cpu
         if program.device == "cuda":
             from gridcut.device.arrays import synchronize
 

@@ -7,7 +7,6 @@ costs one row.  Rounds in which every program runs once begin after each has bee
 import multiprocessing
 import time
 from dataclasses import dataclass, field
-from importlib import import_module
 from statistics import median
 from typing import NamedTuple
 
@@ -18,7 +17,7 @@ from benchmarks.matching_cuda_instances import read
 from benchmarks.matching_instances import uniform
 from benchmarks.matching_runs import STOPPED
 from matching.core.certificate import CertificateError, certify
-from matching.methods import INITS, METHODS
+from matching.methods import DEFAULT_METHOD, INITS, METHODS, default_init
 
 PATIENCE = 300.0  # seconds for reading a graph and bringing it to the GPU
 COMPILING = 120.0
@@ -55,9 +54,9 @@ VARIANTS |= {
 def program_of(text: str, init: str = "auto") -> Program:
     """VARIANT or VARIANT+INIT, or a method with its own parameters, as a program; ValueError if there is none."""
     name, _, own = text.partition("+")
-    on_cuda = {method: (method, {}) for method, devices in METHODS.items() if "cuda" in devices}
+    on_cuda = {name: (name, {}) for name, entry in METHODS.items() if entry.cuda}
     method, parameters = (on_cuda | VARIANTS).get(name, (None, None))
-    inits = ("auto", "none", *(known for known, devices in INITS.items() if "cuda" in devices))
+    inits = ("auto", "none", *(known for known, entry in INITS.items() if entry.on_gpu))
     for kind, asked, there in (("method", name, (*VARIANTS, *on_cuda)), ("init", own or init, inits)):
         if asked not in there:
             raise ValueError(f"no {kind} {asked!r} on CUDA; there are {', '.join(dict.fromkeys(there))}")
@@ -144,16 +143,15 @@ class Bench:
     def calls(self, program: Program) -> tuple[float, float]:
         """Seconds of whole calls: arrays on the GPU to arrays there, and on the host to the host."""
         from gridcut.device.arrays import synchronize, upload
-        from matching.solving_cuda import maximum
 
         ptr, adj = self.graph.by_row
         there = (upload(ptr.astype(np.int32 if adj.size < 2**31 else np.int64)), upload(adj), self.graph.shape)
         synchronize()
+        how = {"method": program.method, "init": program.init, "device": "cuda", **program.parameters}
         begin = time.perf_counter()
-        maximum(there, program.method, program.init, "cuda", None, None, program.parameters)
+        matching.maximum(there, **how)
         synchronize()
         call = time.perf_counter() - begin
-        how = {"method": program.method, "init": program.init, "device": "cuda", **program.parameters}
         begin = time.perf_counter()
         matching.maximum(self.graph, **how)
         return call, time.perf_counter() - begin
@@ -169,14 +167,9 @@ class Bench:
 
 def steps_of(program: Program):
     """(method, function of its initial matching or None, name of that, function of the search), all on the GPU."""
-    from matching.methods import DEFAULT, DEFAULT_INIT, ITS_INIT
-
-    method = DEFAULT if program.method == "auto" else program.method
-    init = program.init
-    if init == "auto":
-        init = ITS_INIT if method == DEFAULT else DEFAULT_INIT["cuda"]
-    fill = import_module(INITS[init]["cuda"]).fill if INITS[init] else None
-    return method, fill, init, import_module(METHODS[method]["cuda"]).search
+    method = DEFAULT_METHOD if program.method == "auto" else program.method
+    init = default_init(method, "cuda") if program.init == "auto" else program.init
+    return method, INITS[init].on_gpu, init, METHODS[method].on_gpu
 
 
 class Worker:

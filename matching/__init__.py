@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gridcut.device import CertificateError
-    from matching.core.graph import BipartiteGraph, bipartite_graph
+    from matching.core.graph import BipartiteGraph
+    from matching.core.graph_input import bipartite_graph
     from matching.core.matching import Matching
     from matching.decomposition.block_triangular import BlockTriangular, dulmage_mendelsohn
     from matching.decomposition.bottleneck_matching import Bottleneck, bottleneck
@@ -26,7 +27,7 @@ _MODULE_OF = {
     "GreedyMatching": "matching.general.greedy_matching",
     "Hierarchy": "matching.general.coarsening",
     "Matching": "matching.core.matching",
-    "bipartite_graph": "matching.core.graph",
+    "bipartite_graph": "matching.core.graph_input",
     "bottleneck": "matching.decomposition.bottleneck_matching",
     "coarsen": "matching.general.coarsening",
     "dulmage_mendelsohn": "matching.decomposition.block_triangular",

@@ -1,7 +1,6 @@
-"""Read graphs from files: MatrixMarket, as matrix collections hand it out, and SciPy's .npz.
+"""Read graphs from files: MatrixMarket (.mtx, .mtx.gz), the format of matrix collections, and SciPy's .npz.
 
-Values are kept, since `matching.bottleneck` has a use for them; `matching.maximum` takes stored entries as edges and
-looks at no value.
+Values are kept for `matching.bottleneck`; `matching.maximum` uses stored entries as edges and reads no values.
 """
 
 import gzip
@@ -18,66 +17,87 @@ from matching.core.sparse import INT32_MAX
 
 MATRIX_MARKET, NUMPY = (".mtx", ".mtx.gz"), ".npz"
 MAGIC = b"%%MatrixMarket"
-LONGEST = 1 << 16  # bytes of a line that is looked at
-SHORTEST = 4  # bytes of an entry, "1 1\n"
-DEFLATED = 1032  # bytes of which zlib makes one at best
-IN_MEMORY = 12  # bytes of an entry at least: row, column and a value
+MAX_LINE_BYTES = 1 << 16  # bytes that are read of a line
+MIN_ENTRY_BYTES = 4  # bytes of an entry in a file, "1 1\n"
+MAX_COMPRESSION = 1032  # largest ratio of zlib
+MIN_MEMORY_BYTES = 12  # bytes of an entry in memory: row, column and a value
 
 
-def read_graph(path) -> scipy.sparse.csr_array:
-    """Read a sparse matrix, whose entries are the edges of a bipartite graph of its rows and columns.
+def read_graph(path: str | os.PathLike) -> scipy.sparse.csr_array:
+    """Read a sparse matrix, whose entries are the edges of a bipartite graph between its rows and columns.
 
     Parameters
     ----------
-    path : str or Path
-        A MatrixMarket file in coordinate form, .mtx or .mtx.gz, or what `scipy.sparse.save_npz` wrote, .npz.
+    path : str or os.PathLike
+        A MatrixMarket file in coordinate format, .mtx or .mtx.gz, or an .npz file written by
+        `scipy.sparse.save_npz`.
 
     Returns
     -------
-    csr_array (n, m)
-        Every entry stored in the file, zeros too; of symmetric files both halves.  Entries stored twice are added up.
-        Files of patterns get ones.
+    csr_array of shape (n, m)
+        Every entry stored in the file, including zeros, and both halves of symmetric files.  Entries stored twice are
+        summed.  The values of pattern files are ones.
 
     Raises
     ------
     OSError
-        There is no such file, or it may not be read.
+        If the file does not exist or cannot be read.
     ValueError
-        Another kind of file, a dense matrix, a file that is broken or incomplete, one that needs more memory than there
-        is, or integers stored twice whose sum does not fit their dtype.
+        If the file has another format, contains a dense matrix, is broken or incomplete, or needs more memory than the
+        machine has; or if integers stored twice have a sum that does not fit their dtype.
+
+    See Also
+    --------
+    maximum : Maximum matching of the graph.
 
     Notes
     -----
     O(entries) time and memory.
+
+    References
+    ----------
+    .. [1] Boisvert, Pozo, Remington. "The Matrix Market exchange formats: initial design." NIST IR 5935, 1996.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import scipy.sparse
+    >>> from matching import read_graph
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "graph.npz")
+    ...     scipy.sparse.save_npz(path, scipy.sparse.csr_array([[1, 0, 2], [0, 3, 0]]))
+    ...     graph = read_graph(path)
+    >>> graph.shape, graph.nnz
+    ((2, 3), 3)
     """
     name = str(path)
     if name.lower().endswith(MATRIX_MARKET):
         return _read_matrix_market(path)
     if name.lower().endswith(NUMPY):
         return _read_npz(path)
-    raise ValueError(f"cannot tell what {name!r} holds; name it {', '.join(MATRIX_MARKET)} or {NUMPY}")
+    raise ValueError(f"unknown file format of {name!r}; the name must end in {', '.join(MATRIX_MARKET)} or {NUMPY}")
 
 
 def _read_matrix_market(path):
     zipped = str(path).lower().endswith(".gz")
     with (gzip.open if zipped else open)(path, "rb") as file:
         try:
-            _check_head(file, os.path.getsize(path) * (DEFLATED if zipped else 1))
+            _check_head(file, os.path.getsize(path) * (MAX_COMPRESSION if zipped else 1))
             if zipped:
                 file.seek(0)
-            # SciPy's reader may outlive the file, when an error keeps it, and would then end the process by seeking in
-            # a closed one: it gets a name, or a stream that cannot seek.
+            # An error can keep SciPy's reader alive longer than the file; seeking in the closed file would then end the
+            # process.  So the reader gets a path, or a stream that cannot seek.
             return _as_graph(scipy.io.mmread(_Unseekable(file) if zipped else os.fspath(path), **_ARRAYS))
-        except Exception as error:  # what is raised depends on which part of a foreign file is broken
-            raise _refused(error, f"{str(path)!r} is no complete MatrixMarket file") from None
+        except Exception as error:  # the exception type depends on the part of the file that is broken
+            raise _as_value_error(error, f"{str(path)!r} is not a complete MatrixMarket file") from None
 
 
-# From 1.15 on SciPy asks whether to return a matrix or an array, and warns of its default from 1.18 on.
+# SciPy 1.15 added this argument, a matrix or an array; SciPy 1.18 and later warn if it is missing.
 _ARRAYS = {"spmatrix": False} if "spmatrix" in inspect.signature(scipy.io.mmread).parameters else {}
 
 
 class _Unseekable:
-    """The bytes of a file, one after the other."""
+    """A file that can only be read sequentially."""
 
     def __init__(self, file):
         self._file = file
@@ -87,34 +107,34 @@ class _Unseekable:
 
 
 def _check_head(file, size: int) -> None:
-    """Refuse other kinds of files, and counts of entries that a file of `size` bytes, or this machine, cannot hold."""
-    head = file.readline(LONGEST).split()
+    """Raise ValueError for other formats, and for more entries than `size` bytes or this machine can hold."""
+    head = file.readline(MAX_LINE_BYTES).split()
     if not head or head[0] != MAGIC:
         raise ValueError(f"it does not begin with {MAGIC.decode()}")
     if len(head) > 2 and head[2].lower() == b"array":
-        raise ValueError("a dense matrix; write it in coordinate form, with scipy.io.mmwrite of a sparse one")
+        raise ValueError("it contains a dense matrix; save a sparse matrix with scipy.io.mmwrite, in coordinate format")
     if len(head) < 2 or head[1].lower() != b"matrix":
-        raise ValueError("it holds no matrix")
-    line = file.readline(LONGEST)
+        raise ValueError("its header does not declare a matrix")
+    line = file.readline(MAX_LINE_BYTES)
     while line and (line.startswith(b"%") or not line.strip()):
         while line and not line.endswith(b"\n"):  # a long comment
-            line = file.readline(LONGEST)
-        line = file.readline(LONGEST)
+            line = file.readline(MAX_LINE_BYTES)
+        line = file.readline(MAX_LINE_BYTES)
     try:
         rows, cols, entries = map(int, line.split())
     except ValueError:
-        return  # SciPy's reader says what is wrong
+        return  # SciPy's reader reports the error
     if max(rows, cols) >= INT32_MAX:
-        raise ValueError(f"its shape is {(rows, cols)}, and a graph has {INT32_MAX - 1} vertices a side at most")
-    if SHORTEST * entries > size + 1:  # the last line may lack its end
-        raise ValueError(f"Truncated file: {entries} entries are announced, more than it has room for")
-    needed, there = IN_MEMORY * entries + 4 * rows, _memory()
-    if needed > there:
-        raise ValueError(f"it takes {needed} bytes of memory or more, and this machine has {there}")
+        raise ValueError(f"its shape is {(rows, cols)}, but a graph has at most {INT32_MAX - 1} vertices per side")
+    if MIN_ENTRY_BYTES * entries > size + 1:  # the last line may lack its end
+        raise ValueError(f"Truncated file: its header declares {entries} entries, more than its size allows")
+    needed, available = MIN_MEMORY_BYTES * entries + 4 * rows, _memory()
+    if needed > available:
+        raise ValueError(f"it needs at least {needed} bytes of memory, but this machine has {available}")
 
 
 def _memory() -> int:
-    """Bytes of this machine; where that is not known more than any file needs."""
+    """Memory of this machine in bytes; if unknown, more than any file needs."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
@@ -125,36 +145,36 @@ def _read_npz(path):
     with open(path, "rb") as file:
         try:
             if not zipfile.is_zipfile(file):
-                raise ValueError("it is no archive, or not all of one")
+                raise ValueError("it is not a complete zip archive")
             file.seek(0)
             matrix = scipy.sparse.load_npz(file)
             if matrix.ndim != 2:
-                raise ValueError(f"its shape is {matrix.shape}, and a matrix has rows and columns")
+                raise ValueError(f"its shape is {matrix.shape}, but a matrix has 2 axes")
             return _as_graph(matrix)
-        except Exception as error:  # SciPy, NumPy and the archive raise what their parts do
-            what = "is no complete sparse matrix as scipy.sparse.save_npz writes it"
-            raise _refused(error, f"{str(path)!r} {what}") from None
+        except Exception as error:  # SciPy, NumPy and zipfile raise various exceptions
+            what = "is not a complete sparse matrix in the format of scipy.sparse.save_npz"
+            raise _as_value_error(error, f"{str(path)!r} {what}") from None
 
 
 def _as_graph(matrix) -> scipy.sparse.csr_array:
-    """Compressed rows, each entry once."""
-    check_matrix("the matrix", matrix)  # or indices beyond the shape would be followed
+    """A CSR array with each entry once."""
+    check_matrix("the matrix", matrix)  # before compiled code follows indices outside the shape
     graph = scipy.sparse.csr_array(matrix)
     graph.sum_duplicates()
     if graph.nnz < matrix.nnz and graph.dtype.kind in "iu":
         total = scipy.sparse.csr_array(matrix.astype(np.float64))
         total.sum_duplicates()
-        # A sum that does not fit is off by a multiple of 2^bits, which rounding never comes near.
+        # An overflowing sum is off by a multiple of 2^bits, far above any rounding error.
         if (np.abs(total.data - graph.data) > 2.0 ** (8 * graph.dtype.itemsize - 1)).any():
-            raise ValueError(f"entries stored twice add up to more than {graph.dtype} holds")
+            raise ValueError(f"the sum of entries stored twice does not fit {graph.dtype}")
     return graph
 
 
-def _refused(error: Exception, what: str) -> Exception:
-    """A ValueError of one line; errors of the system, which have a number, stay what they are."""
+def _as_value_error(error: Exception, what: str) -> Exception:
+    """A ValueError with a one-line message; errors of the operating system, which have an errno, are unchanged."""
     if isinstance(error, OSError) and error.errno is not None:
         return error
     if isinstance(error, MemoryError):
-        return ValueError(f"{what} for this machine: it needs more memory than there is")
+        return ValueError(f"{what}: it needs more memory than is available")
     reason = (str(error).splitlines() or [type(error).__name__])[0]
     return ValueError(f"{what}: {reason}")

@@ -1,60 +1,277 @@
-"""The solvers and the initial matchings by name, and what "auto" stands for.
+"""The maximum matching methods and the initial matchings by name, and the choices of "auto".
 
-To add a solver: a file that exports solve(graph, row_match, col_match, *, ...) -> stats, which changes a legal
-matching in place into a maximum one; to add an initial matching: one that exports initialise(...) likewise, which
-leaves the pairs it is given and adds to them.  Then a line here, a row in the README, and one in parameters.py for
-each parameter with a new name.
+To add a method, write a file that exports solve(graph, row_match, col_match, *, ...) -> stats, which turns a valid
+matching into a maximum one in place.  Then add a function and an entry of METHODS here, a row in the README, and a
+check in core/parameters.py for each parameter with a new name.  An initial matching exports initialise(...) instead,
+which keeps the given pairs and adds to them.
 
-Keywords of a solver are its parameters; the one named `threads` is filled from that of `matching.maximum`.
+Functions below whose names end in _cpu and _cuda accept a graph and a matching on the host, those in _on_gpu a
+`DeviceGraph` and a matching on the GPU.
 """
 
-import inspect
+from collections.abc import Callable
 from functools import cache
-from importlib import import_module
+from typing import NamedTuple
 
-from gridcut.device import DeviceName, resolve
-from matching.core.parameters import check_threads, checked
+from gridcut.device import DeviceName
+from matching.core.dispatch import Method, check_name, device_for, keywords_for
+from matching.core.parameters import check_threads
 
-# name -> device -> module
-METHODS = {"portfolio": {"cpu": "matching.portfolio.portfolio"}} | {
-    name: {"cpu": f"matching.papers.{name}"}
-    for name in (
-        "ss_bfs",
-        "ss_dfs",
-        "pothen_fan",
-        "hopcroft_karp",
-        "hkdw",
-        "push_relabel",
-        "ms_bfs",
-        "ms_bfs_graft",
-        "p_dbfs",
-        "p_pf",
-        "p_hk",
-    )
+
+class InitialMatching(NamedTuple):
+    """Functions of an initial matching, None if it has none: for a graph on the host, and for one on the GPU."""
+
+    cpu: Callable[..., dict] | None = None
+    cuda: Callable[..., dict] | None = None
+    on_gpu: Callable[..., dict] | None = None
+
+
+def portfolio_cpu(graph, row_match, col_match, **parameters) -> dict:
+    from matching.portfolio.portfolio import solve
+
+    return solve(graph, row_match, col_match, **parameters)
+
+
+def portfolio_cuda(graph, row_match, col_match) -> dict:
+    from matching.portfolio.portfolio_cuda import solve
+
+    return solve(graph, row_match, col_match)
+
+
+def portfolio_on_gpu(graph, row_match, col_match) -> dict:
+    from matching.portfolio.portfolio_cuda import search
+
+    return search(graph, row_match, col_match)
+
+
+def ss_bfs_cpu(graph, row_match, col_match) -> dict:
+    from matching.papers.ss_bfs import solve
+
+    return solve(graph, row_match, col_match)
+
+
+def ss_dfs_cpu(graph, row_match, col_match, **parameters) -> dict:
+    from matching.papers.ss_dfs import solve
+
+    return solve(graph, row_match, col_match, **parameters)
+
+
+def pothen_fan_cpu(graph, row_match, col_match, **parameters) -> dict:
+    from matching.papers.pothen_fan import solve
+
+    return solve(graph, row_match, col_match, **parameters)
+
+
+def hopcroft_karp_cpu(graph, row_match, col_match) -> dict:
+    from matching.papers.hopcroft_karp import solve
+
+    return solve(graph, row_match, col_match)
+
+
+def hkdw_cpu(graph, row_match, col_match) -> dict:
+    from matching.papers.hkdw import solve
+
+    return solve(graph, row_match, col_match)
+
+
+def push_relabel_cpu(graph, row_match, col_match, **parameters) -> dict:
+    from matching.papers.push_relabel import solve
+
+    return solve(graph, row_match, col_match, **parameters)
+
+
+def ms_bfs_cpu(graph, row_match, col_match, **parameters) -> dict:
+    from matching.papers.ms_bfs import solve
+
+    return solve(graph, row_match, col_match, **parameters)
+
+
+def ms_bfs_graft_cpu(graph, row_match, col_match, **parameters) -> dict:
+    from matching.papers.ms_bfs_graft import solve
+
+    return solve(graph, row_match, col_match, **parameters)
+
+
+def ms_bfs_graft_cuda(graph, row_match, col_match, **parameters) -> dict:
+    from matching.papers.ms_bfs_graft_cuda import solve
+
+    return solve(graph, row_match, col_match, **parameters)
+
+
+def ms_bfs_graft_on_gpu(graph, row_match, col_match, **parameters) -> dict:
+    from matching.papers.ms_bfs_graft_cuda import search
+
+    return search(graph, row_match, col_match, **parameters)
+
+
+def p_dbfs_cpu(graph, row_match, col_match, **parameters) -> dict:
+    from matching.papers.p_dbfs import solve
+
+    return solve(graph, row_match, col_match, **parameters)
+
+
+def p_pf_cpu(graph, row_match, col_match, **parameters) -> dict:
+    from matching.papers.p_pf import solve
+
+    return solve(graph, row_match, col_match, **parameters)
+
+
+def p_hk_cpu(graph, row_match, col_match, **parameters) -> dict:
+    from matching.papers.p_hk import solve
+
+    return solve(graph, row_match, col_match, **parameters)
+
+
+def apfb_cuda(graph, row_match, col_match, **parameters) -> dict:
+    from matching.papers.apfb_cuda import solve
+
+    return solve(graph, row_match, col_match, **parameters)
+
+
+def apfb_on_gpu(graph, row_match, col_match, **parameters) -> dict:
+    from matching.papers.apfb_cuda import search
+
+    return search(graph, row_match, col_match, **parameters)
+
+
+def apsb_cuda(graph, row_match, col_match, **parameters) -> dict:
+    from matching.papers.apsb_cuda import solve
+
+    return solve(graph, row_match, col_match, **parameters)
+
+
+def apsb_on_gpu(graph, row_match, col_match, **parameters) -> dict:
+    from matching.papers.apsb_cuda import search
+
+    return search(graph, row_match, col_match, **parameters)
+
+
+def g_pr_first_cuda(graph, row_match, col_match, **parameters) -> dict:
+    from matching.papers.g_pr_first_cuda import solve
+
+    return solve(graph, row_match, col_match, **parameters)
+
+
+def g_pr_first_on_gpu(graph, row_match, col_match, **parameters) -> dict:
+    from matching.papers.g_pr_first_cuda import search
+
+    return search(graph, row_match, col_match, **parameters)
+
+
+def g_pr_noshr_cuda(graph, row_match, col_match, **parameters) -> dict:
+    from matching.papers.g_pr_noshr_cuda import solve
+
+    return solve(graph, row_match, col_match, **parameters)
+
+
+def g_pr_noshr_on_gpu(graph, row_match, col_match, **parameters) -> dict:
+    from matching.papers.g_pr_noshr_cuda import search
+
+    return search(graph, row_match, col_match, **parameters)
+
+
+def g_pr_shr_cuda(graph, row_match, col_match, **parameters) -> dict:
+    from matching.papers.g_pr_shr_cuda import solve
+
+    return solve(graph, row_match, col_match, **parameters)
+
+
+def g_pr_shr_on_gpu(graph, row_match, col_match, **parameters) -> dict:
+    from matching.papers.g_pr_shr_cuda import search
+
+    return search(graph, row_match, col_match, **parameters)
+
+
+def cheap_cpu(graph, row_match, col_match) -> dict:
+    from matching.initial.cheap import initialise
+
+    return initialise(graph, row_match, col_match)
+
+
+def cheap_cuda(graph, row_match, col_match) -> dict:
+    from matching.initial.cheap_cuda import initialise
+
+    return initialise(graph, row_match, col_match)
+
+
+def cheap_on_gpu(graph, row_match, col_match) -> dict:
+    from matching.initial.cheap_cuda import fill
+
+    return fill(graph, row_match, col_match)
+
+
+def karp_sipser_cpu(graph, row_match, col_match) -> dict:
+    from matching.initial.karp_sipser import initialise
+
+    return initialise(graph, row_match, col_match)
+
+
+def karp_sipser_cuda(graph, row_match, col_match) -> dict:
+    from matching.initial.karp_sipser_cuda import initialise
+
+    return initialise(graph, row_match, col_match)
+
+
+def karp_sipser_on_gpu(graph, row_match, col_match) -> dict:
+    from matching.initial.karp_sipser_cuda import fill
+
+    return fill(graph, row_match, col_match)
+
+
+def karp_sipser_one_sided_cpu(graph, row_match, col_match) -> dict:
+    from matching.initial.karp_sipser_one_sided import initialise
+
+    return initialise(graph, row_match, col_match)
+
+
+METHODS = {
+    "portfolio": Method(cpu=portfolio_cpu, cuda=portfolio_cuda, on_gpu=portfolio_on_gpu, parameters=("threads",)),
+    "ss_bfs": Method(cpu=ss_bfs_cpu),
+    "ss_dfs": Method(cpu=ss_dfs_cpu, parameters=("lookahead",)),
+    "pothen_fan": Method(cpu=pothen_fan_cpu, parameters=("fairness", "lookahead")),
+    "hopcroft_karp": Method(cpu=hopcroft_karp_cpu),
+    "hkdw": Method(cpu=hkdw_cpu),
+    "push_relabel": Method(cpu=push_relabel_cpu, parameters=("frequency", "gap")),
+    "ms_bfs": Method(
+        cpu=ms_bfs_cpu, parameters=("direction_optimising", "alpha", "side", "threads", "wide", "by_step")
+    ),
+    "ms_bfs_graft": Method(
+        cpu=ms_bfs_graft_cpu,
+        cuda=ms_bfs_graft_cuda,
+        on_gpu=ms_bfs_graft_on_gpu,
+        parameters=("grafting", "direction_optimising", "alpha", "side", "threads", "wide", "by_step"),
+        cuda_parameters=("grafting", "direction_optimising", "alpha", "block_levels"),
+    ),
+    "p_dbfs": Method(cpu=p_dbfs_cpu, parameters=("threads",)),
+    "p_pf": Method(cpu=p_pf_cpu, parameters=("fairness", "threads")),
+    "p_hk": Method(cpu=p_hk_cpu, parameters=("threads", "wide")),
+    "apfb": Method(cuda=apfb_cuda, on_gpu=apfb_on_gpu, cuda_parameters=("search", "grid")),
+    "apsb": Method(cuda=apsb_cuda, on_gpu=apsb_on_gpu, cuda_parameters=("search", "grid")),
+    "g_pr_first": Method(cuda=g_pr_first_cuda, on_gpu=g_pr_first_on_gpu, cuda_parameters=("relabel",)),
+    "g_pr_noshr": Method(cuda=g_pr_noshr_cuda, on_gpu=g_pr_noshr_on_gpu, cuda_parameters=("relabel",)),
+    "g_pr_shr": Method(cuda=g_pr_shr_cuda, on_gpu=g_pr_shr_on_gpu, cuda_parameters=("relabel", "shrink_from")),
 }
-METHODS["portfolio"]["cuda"] = "matching.portfolio.portfolio_cuda"
-for name in ("ms_bfs_graft", "apfb", "apsb", "g_pr_first", "g_pr_noshr", "g_pr_shr"):
-    METHODS.setdefault(name, {})["cuda"] = f"matching.papers.{name}_cuda"
-# The same; on a device that has none of its own, the CPU's is taken.
-INITS = {"none": {}} | {
-    name: {"cpu": f"matching.initial.{name}"} for name in ("cheap", "karp_sipser", "karp_sipser_one_sided")
-}
-for name in ("cheap", "karp_sipser"):
-    INITS[name]["cuda"] = f"matching.initial.{name}_cuda"
 
-# What method="auto" takes, and the initial matching before it.  It has its own.
-DEFAULT, ITS_INIT = "portfolio", "none"
-# Edges on the host from which method="auto" takes a GPU where device="auto" finds one, the way there and back included.
-# On six families of 2^16 to 2^24 edges the rule costs 1.18 times the time of the faster device in geometric mean, one
-# H200 and 16 cores beside it.  2^17 would cost 1.15 times, but 5.7 instead of 4.6 times on the worst graph, a scan of
-# points that the CPU matches in a millisecond.  Table: benchmarks/results/matching-cuda-auto.md.
+INITS = {
+    "none": InitialMatching(),
+    "cheap": InitialMatching(cpu=cheap_cpu, cuda=cheap_cuda, on_gpu=cheap_on_gpu),
+    "karp_sipser": InitialMatching(cpu=karp_sipser_cpu, cuda=karp_sipser_cuda, on_gpu=karp_sipser_on_gpu),
+    "karp_sipser_one_sided": InitialMatching(cpu=karp_sipser_one_sided_cpu),
+}
+
+# The method of method="auto".  It computes its own initial matching.
+DEFAULT_METHOD = "portfolio"
+# The initial matching of init="auto" before any other method, by device; on CUDA that of the papers.
+DEFAULT_INITS = {"cpu": "karp_sipser", "cuda": "cheap"}
+# Edges of a graph on the host from which method="auto" uses a GPU if device="auto" finds one, transfers included.
+# On six families of 2^16 to 2^24 edges this rule takes 1.18 times the time of the faster device in geometric mean (one
+# H200, 16 cores).  2^17 would take 1.15 times, but 5.7 instead of 4.6 times on the worst graph, points in raster order
+# that the CPU matches in a millisecond.  Table: benchmarks/results/matching-cuda-auto.md.
 GPU_MIN_EDGES = 1 << 18
-# What init="auto" runs before a method asked for by name; on CUDA that of the papers.
-DEFAULT_INIT = {"cpu": "karp_sipser", "cuda": "cheap"}
 
 
-def choose(method: str, init: str, device: DeviceName, threads, parameters: dict):
-    """(device, method, init, keywords) of what can be had; the rest is refused.  threads=None stays as it is."""
+def choose(method: str, init: str, device: DeviceName, threads: int | None, parameters: dict):
+    """(device, method, init, keywords of the method) with "auto" replaced; raises an error if they do not fit."""
     if parameters or threads is not None or not type(method) is type(init) is type(device) is str:
         return _choose(method, init, device, threads, parameters)
     return _choose_names(method, init, device)
@@ -62,74 +279,47 @@ def choose(method: str, init: str, device: DeviceName, threads, parameters: dict
 
 @cache
 def _choose_names(method: str, init: str, device: str):
-    """The usual call, which for a small graph takes as long as to solve it."""
+    """The usual call.  For a small graph, choosing without a cache takes as long as matching."""
     return _choose(method, init, device, None, {})
 
 
 def _choose(method, init, device, threads, parameters):
-    _check_name("method", method, METHODS)
-    _check_name("init", init, INITS)
+    check_name("method", method, METHODS)
+    check_name("init", init, INITS)
     threads = check_threads(threads)
     if method == "auto":
         if parameters:
-            raise TypeError(f"method 'auto' takes no parameters, got {next(iter(parameters))!r}; name a method")
-        method = DEFAULT
-    if device == "auto":  # a GPU only by request, or if the method has nothing else
-        device = "cpu" if "cpu" in METHODS[method] else "cuda"
-    ran_on = resolve(device)
-    if ran_on not in METHODS[method]:
-        raise RuntimeError(f"method {method!r} does not run on device={ran_on!r}; use {next(iter(METHODS[method]))!r}")
+            given = next(iter(parameters))
+            raise TypeError(f"method 'auto' accepts no parameters, got {given!r}; select a method by name")
+        method = DEFAULT_METHOD
+    entry = METHODS[method]
+    device = device_for(method, entry, device)
     if init == "auto":
-        init = ITS_INIT if method == DEFAULT else DEFAULT_INIT[ran_on]
-    known = _keywords(method, ran_on)
-    if unknown := [name for name in parameters if name not in known or name == "threads"]:
-        takes = ", ".join(name for name in known if name != "threads") or "no parameters"
-        raise TypeError(f"method {method!r} takes {takes}; got {unknown[0]!r}")
-    parameters = checked(parameters)
-    if "threads" in known:
-        parameters = {**parameters, "threads": threads}
-    return ran_on, method, init, parameters
+        init = default_init(method, device)
+    return device, method, init, keywords_for(method, entry, device, parameters, threads=threads)
 
 
-@cache
-def solver(method: str, device: str):
-    """The function of a method."""
-    return import_module(METHODS[method][device]).solve
+def default_init(method: str, device: str) -> str:
+    """The initial matching of init="auto"."""
+    return "none" if method == DEFAULT_METHOD else DEFAULT_INITS[device]
 
 
-@cache
-def initialiser(init: str, device: str):
-    """The function of an initial matching; None for "none"."""
-    modules = INITS[init]
-    return import_module(modules.get(device, modules["cpu"])).initialise if modules else None
+def solver(method: str, device: str) -> Callable[..., dict]:
+    """The function of a method for a graph on the host."""
+    entry = METHODS[method]
+    return entry.cuda if device == "cuda" else entry.cpu
 
 
-@cache
-def search_on_gpu(method: str):
-    """The function of a method, for a graph and a matching that lie on the GPU."""
-    return import_module(METHODS[method]["cuda"]).search
+def initialiser(init: str, device: str) -> Callable[..., dict] | None:
+    """The function of an initial matching for a graph on the host, by default that of the CPU; None for "none"."""
+    entry = INITS[init]
+    return entry.cuda if device == "cuda" and entry.cuda else entry.cpu
 
 
-@cache
-def fill_on_gpu(init: str):
-    """The function of an initial matching, likewise; None for "none"."""
-    if not INITS[init]:
-        return None
-    if "cuda" not in INITS[init]:
-        known = ", ".join(repr(name) for name, modules in INITS.items() if not modules or "cuda" in modules)
-        raise ValueError(f"init {init!r} runs on the CPU only; for a graph that lies on the GPU take one of {known}")
-    return import_module(INITS[init]["cuda"]).fill
-
-
-def _check_name(argument: str, name: str, table: dict) -> None:
-    if not isinstance(name, str):
-        raise TypeError(f"{argument} must be a name, got {type(name).__name__}")
-    if name != "auto" and name not in table:
-        known = ", ".join(repr(known) for known in ("auto", *table))
-        raise ValueError(f"{argument} must be one of {known}; got {name!r}")
-
-
-@cache
-def _keywords(method: str, device: str) -> tuple[str, ...]:
-    parameters = inspect.signature(solver(method, device)).parameters.values()
-    return tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
+def initialiser_on_gpu(init: str) -> Callable[..., dict] | None:
+    """The function of an initial matching for a graph on the GPU; None for "none"."""
+    entry = INITS[init]
+    if entry.cpu and not entry.on_gpu:
+        known = ", ".join(repr(name) for name, other in INITS.items() if other.on_gpu or not other.cpu)
+        raise ValueError(f"init {init!r} runs on the CPU only; for a graph on the GPU use one of {known}")
+    return entry.on_gpu

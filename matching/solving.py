@@ -1,31 +1,33 @@
-"""maximum: a matching of largest cardinality, from a graph to pairs with their proof."""
+"""maximum: a maximum matching of a bipartite graph, on the CPU or on a GPU, with its certificate."""
 
 import time
+from typing import Literal
 
 import numpy as np
 import scipy.sparse
+from numpy.typing import ArrayLike
 
 from gridcut.device import DeviceName, resolve
-from gridcut.device.arguments import plain_array
-from gridcut.device.arrays import to_host
 from matching import methods
-from matching.core.certificate import CertificateError, certify_pairs
-from matching.core.graph import BipartiteGraph, bipartite_graph
+from matching.core.dispatch import check_gpu_graph_device
+from matching.core.graph import BipartiteGraph
+from matching.core.graph_input import GraphLike, bipartite_graph
 from matching.core.matching import Matching
 from matching.core.sparse import not_a_graph
+from matching.core.start import start_on_host
 
 
 def maximum(
-    graph,
+    graph: GraphLike,
     *,
     method: str = "auto",
     init: str = "auto",
     device: DeviceName = "auto",
-    start=None,
+    start: Matching | ArrayLike | None = None,
     threads: int | None = None,
     **parameters,
 ) -> Matching:
-    """The largest set of edges of a bipartite graph in which no two share a vertex.
+    """Find a maximum matching: a largest set of edges of a bipartite graph in which no two share a vertex.
 
     ::
 
@@ -38,25 +40,27 @@ def maximum(
 
     Parameters
     ----------
-    graph : SciPy sparse matrix or array (n, m), a tuple (indptr, indices, shape), or a BipartiteGraph
-        Stored entries are edges whatever their value, zeros included; entries stored twice are one edge.  Arrays on a
-        GPU (CuPy, PyTorch, numba), also those of a CSR or CSC matrix there, are matched there, and the matching comes
-        back as arrays of their library.
-    method : str
-        "auto", or one of `matching.methods.METHODS`.
-    init : str
-        The matching to start the search from: one of `matching.methods.INITS`, or "auto", what suits the method.
+    graph : sparse matrix or array of shape (n, m), tuple (indptr, indices, shape), or BipartiteGraph
+        Stored entries are edges whatever their value, including zeros; entries stored twice are one edge.  If the
+        arrays of a tuple, or of a CSR or CSC matrix, are on a GPU (CuPy, PyTorch, numba), the graph is matched on the
+        GPU and the matching is returned as arrays of their library.
+    method : str, default "auto"
+        "auto" or a key of `matching.methods.METHODS`.
+    init : str, default "auto"
+        The initial matching from which the search starts: a key of `matching.methods.INITS`, or "auto", which depends
+        on the method.
     device : {"auto", "cpu", "cuda"}
-        An explicit device is obeyed or refused.  "auto" takes a GPU where there is one for graphs that lie on it, for
-        methods of CUDA alone, and from 2^18 edges on if neither a method nor threads are asked for.
-    start : Matching or array_like of int (n,), optional
-        A matching to begin with: the column of each row, -1 for none.  Every row matched in it stays matched,
-        perhaps to another column; the same holds for columns.  CUDA's "apfb", "apsb" and "g_pr_..." may exchange
-        some for others.
+        "cpu" and "cuda" are used, or an error is raised.  "auto" uses a GPU, if one is available, for graphs on the
+        GPU, for methods that run only on CUDA, and for graphs with at least 2^18 edges if neither `method` nor
+        `threads` is given.
+    start : Matching or array_like of int, shape (n,), optional
+        A matching to start from: the column of each row, or -1.  Every row matched in it stays matched, possibly with
+        another column; the same holds for columns.  The CUDA methods "apfb", "apsb" and "g_pr_..." may replace some
+        vertices by others.
     threads : int, optional
-        For methods that use them; numba's number by default.
+        Number of threads for parallel methods; numba's default if None.
     **parameters
-        Of the named method, e.g. ``fairness=False`` for "pothen_fan".
+        Parameters of the selected method, e.g. ``fairness=False`` for "pothen_fan".
 
     Returns
     -------
@@ -66,18 +70,27 @@ def maximum(
     Raises
     ------
     TypeError
-        An argument of the wrong kind, or a parameter the method does not take.
+        If an argument has the wrong type, or the method does not accept a parameter.
     ValueError
-        A malformed graph, an unknown name, or a `start` that is no matching in the graph.
+        If the graph is malformed, a name is unknown, or `start` is not a matching in the graph.
     RuntimeError
-        A device that cannot be had.
+        If the device is not available, or the method does not run on it.
+
+    See Also
+    --------
+    maximum_bipartite_matching : The same with the interface of SciPy.
+    structural_rank : Only the cardinality.
+    dulmage_mendelsohn : The block triangular form that follows from a maximum matching.
 
     Notes
     -----
-    Each method's file names the source of its algorithm and its complexity.  Memory beyond the graph is O(n + m).
+    The file of each method cites the source of its algorithm and states its complexity.  Memory in addition to the
+    graph is O(n + m).
 
     Examples
     --------
+    >>> import scipy.sparse
+    >>> from matching import maximum
     >>> graph = scipy.sparse.csr_array([[1, 1, 0], [1, 1, 0], [0, 0, 1], [1, 0, 0]])
     >>> found = maximum(graph)
     >>> found.cardinality
@@ -87,20 +100,22 @@ def maximum(
     begin = time.perf_counter()
     checked = bipartite_graph(graph)
     if type(checked) is not BipartiteGraph:
-        from matching.solving_cuda import maximum as maximum_there
+        check_gpu_graph_device(device)
+        chosen = methods.choose(method, init, "cuda", threads, parameters)
+        from matching.solving_cuda import match
 
-        return maximum_there(checked, method, init, device, start, threads, parameters, begin)
+        return match(checked, chosen, start, begin)
     if device == "auto" and method == "auto" and threads is None and checked.edges >= methods.GPU_MIN_EDGES:
         device = resolve("auto")
     device, method, init, keywords = methods.choose(method, init, device, threads, parameters)
-    row_match, col_match = start_of(start, checked)
+    row_match, col_match = start_on_host(start, checked)
     ready = time.perf_counter()
     seconds = {"check": ready - begin}
-    first = methods.initialiser(init, device)
-    init_stats = first(checked, row_match, col_match) if first else {}
+    initialise = methods.initialiser(init, device)
+    init_stats = initialise(checked, row_match, col_match) if initialise else {}
     initialised = time.perf_counter()
     seconds["init"] = initialised - ready
-    initial = 0 if start is None and first is None else int(np.count_nonzero(row_match >= 0))
+    initial = 0 if start is None and initialise is None else int(np.count_nonzero(row_match >= 0))
     stats = methods.solver(method, device)(checked, row_match, col_match, **keywords)
     seconds.update(stats["seconds"])
     seconds["solve"] = time.perf_counter() - initialised
@@ -109,80 +124,82 @@ def maximum(
     return Matching(row_match, col_match, cardinality, method, init, device, stats, checked)
 
 
-def start_of(start, graph: BipartiteGraph) -> tuple[np.ndarray, np.ndarray]:
-    """(row_match, col_match) to begin with, own copies; raises ValueError for what is no matching in the graph."""
-    row_match, col_match = np.empty(graph.rows, np.int32), np.empty(graph.cols, np.int32)
-    row_match.fill(-1)
-    col_match.fill(-1)
-    if start is None:
-        return row_match, col_match
-    given = plain_array("start", to_host(getattr(start, "row_match", start)))
-    if given.shape != (graph.rows,):
-        raise ValueError(f"start must hold the column of each of the {graph.rows} rows, got shape {given.shape}")
-    if given.dtype.kind not in "iu" and given.size:
-        raise TypeError(f"start must hold integers, the column of each row or -1, got dtype {given.dtype}")
-    if given.size and not (given.min() >= -1 and given.max() < graph.cols):
-        raise ValueError(f"start must hold columns in 0 ... {graph.cols - 1}, or -1 for none")
-    row_match[:] = given
-    rows = np.flatnonzero(row_match >= 0)
-    col_match[row_match[rows]] = rows
-    try:
-        certify_pairs(graph, row_match, col_match)
-    except CertificateError as error:
-        raise ValueError(f"start must be a matching in the graph: {error}") from None
-    return row_match, col_match
-
-
-def maximum_bipartite_matching(graph, perm_type="row"):
-    """SciPy's function of this name: the same arguments and results.
+def maximum_bipartite_matching(
+    graph: scipy.sparse.sparray | scipy.sparse.spmatrix, perm_type: Literal["row", "column"] = "row"
+) -> np.ndarray:
+    """Find a maximum matching; arguments and results as `scipy.sparse.csgraph.maximum_bipartite_matching`.
 
     Parameters
     ----------
-    graph : SciPy sparse matrix or array (n, m)
-        Stored entries are edges, explicit zeros too.
+    graph : SciPy sparse matrix or array of shape (n, m)
+        Stored entries are edges, including explicit zeros.
     perm_type : {"row", "column"}
-        Which partition the result is in terms of.
+        The side whose partners are returned.
 
     Returns
     -------
     perm : ndarray of int32
         For "row", the row matched to each column, shape (m,); for "column", the column matched to each row, shape
-        (n,).  -1: unmatched.  Where several matchings are largest, SciPy may return another one.
+        (n,).  -1: unmatched.  If there are several maximum matchings, SciPy may return another one.
 
     Raises
     ------
     TypeError
-        The graph is not a sparse matrix.
+        If the graph is not a sparse matrix.
     ValueError
-        `perm_type` is neither "row" nor "column".
+        If `perm_type` is neither "row" nor "column".
+
+    See Also
+    --------
+    maximum : With a choice of methods and devices, statistics and a certificate.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> from matching import maximum_bipartite_matching
+    >>> maximum_bipartite_matching(scipy.sparse.csr_array([[1, 1], [1, 0]]), perm_type="column").tolist()
+    [1, 0]
     """
     if not scipy.sparse.issparse(graph):
         raise not_a_graph(graph, "a SciPy sparse matrix or array")
     if perm_type not in ("row", "column"):
         raise ValueError(f"perm_type must be 'row' or 'column', got {perm_type!r}")
-    # Not by maximum, whose stats would cost as much as to match a small graph.
+    # Not by `maximum`, whose statistics take as long as matching a small graph.
     checked = bipartite_graph(graph)
-    row_match, col_match = start_of(None, checked)
-    methods.solver(methods.DEFAULT, "cpu")(checked, row_match, col_match)
+    row_match, col_match = start_on_host(None, checked)
+    methods.solver(methods.DEFAULT_METHOD, "cpu")(checked, row_match, col_match)
     return col_match if perm_type == "row" else row_match
 
 
-def structural_rank(graph) -> int:
-    """The largest rank a matrix with these stored entries can have: the cardinality of a maximum matching.
+def structural_rank(graph: GraphLike) -> int:
+    """The structural rank of a sparse matrix: the cardinality of a maximum matching of its rows and columns.
+
+    No matrix with the same stored entries has a larger rank, whatever their values.
 
     Parameters
     ----------
-    graph : SciPy sparse matrix or array (n, m), a tuple (indptr, indices, shape), or a BipartiteGraph
+    graph : sparse matrix or array of shape (n, m), tuple (indptr, indices, shape), or BipartiteGraph
         Stored entries count whatever their value.
 
     Returns
     -------
     int
-        At most min(n, m); less means that the matrix is singular whatever the values.
+        At most min(n, m).  If it is less, the matrix does not have full rank for any values.
 
     Raises
     ------
     TypeError, ValueError
         As for `maximum`.
+
+    See Also
+    --------
+    maximum : The matching itself.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> from matching import structural_rank
+    >>> structural_rank(scipy.sparse.csr_array([[1, 1, 0], [0, 0, 1], [0, 0, 1]]))
+    2
     """
     return maximum(graph).cardinality

@@ -1,16 +1,16 @@
-"""The device path of matching.maximum: a graph on the GPU in, a matching on the GPU out; a few numbers come back.
+"""matching.maximum for a graph on the GPU: the matching stays on the GPU, and only a few counts are copied to the host.
 
 Returns a Matching whose arrays are those of the caller's library.
 
 Arrays (n rows, m columns)
   row_match[r], col_match[c]   partner, or -1
-  given                        a caller's matching to begin with: the column of each row, or -1
-  found                        what was counted
+  given                        the caller's initial matching: the column of each row, or -1
+  found                        numbers of rows of `given` with an invalid entry, by kind
 
-No races but one: rows of `given` that want the same column exchange -1 for their name there, so one gets it and the
-others are counted.
+One race: threads whose rows of `given` hold the same column c exchange -1 for their row in col_match[c] by
+compare-and-swap.  One of them succeeds, and the others are counted in found[TWICE].
 
-O(n + m + edges of the rows matched in `given`), and what the initial matching and the search take.
+O(n + m + edges of the rows matched in `given`), in addition to the initial matching and the search.
 """
 
 import time
@@ -18,7 +18,6 @@ import time
 import numpy as np
 from numba import int32, int64
 
-from gridcut.device import resolve
 from gridcut.device.arrays import (
     allocate,
     download,
@@ -35,10 +34,10 @@ from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel
 from gridcut.device.launch import launch
 from matching import methods
 from matching.core.device_graph import DeviceBipartiteGraph
-from matching.core.device_graph_cuda import device_graph
 from matching.core.grid_cuda import add_up
 from matching.core.limits_cuda import check_sides
 from matching.core.matching import Matching
+from matching.core.start import wrong_columns, wrong_dtype, wrong_shape
 from matching.portfolio.portfolio_cuda import matched
 
 THREADS = 32 if SIMULATED else 256
@@ -46,8 +45,8 @@ OUTSIDE, NO_EDGE, TWICE = range(3)  # in found
 
 
 @cuda_kernel
-def free_kernel(row_match, col_match):
-    """Nobody is matched."""
+def clear_kernel(row_match, col_match):
+    """Mark all rows and columns as unmatched."""
     v = int64(cuda.grid(1))
     if v < row_match.size:
         row_match[v] = int32(-1)
@@ -56,12 +55,12 @@ def free_kernel(row_match, col_match):
 
 
 @cuda_kernel
-def start_kernel(given, start, step, row_ptr, row_adj, row_match, col_match, found):
-    """Writes both sides of a given matching, and counts what is none."""
+def start_kernel(given, start, stride, row_ptr, row_adj, row_match, col_match, found):
+    """Write both sides of a given matching, and count the rows that violate it."""
     r = int64(cuda.grid(1))
     outside, missing, twice = int64(0), int64(0), int64(0)
     if r < row_match.size:
-        c = int64(given[start + r * step])
+        c = int64(given[start + r * stride])
         if c < -1 or c >= col_match.size:
             outside = int64(1)
         elif c >= 0:
@@ -80,53 +79,51 @@ def start_kernel(given, start, step, row_ptr, row_adj, row_match, col_match, fou
     add_up(found, int32(TWICE), twice)
 
 
-def maximum(graph, method, init, device, start, threads, parameters, begin=None) -> Matching:
-    """matching.maximum for a graph on the GPU, with all its arguments; begin: when the call did."""
-    begin = time.perf_counter() if begin is None else begin
-    if device != "auto" and resolve(device) == "cpu":
-        raise TypeError("graph lies on the GPU, but device='cpu' was asked for; copy its arrays to the host first")
-    checked = device_graph(graph)
-    check_sides(*checked.shape)
-    device, method, init, keywords = methods.choose(method, init, "cuda", threads, parameters)
-    fill, search = methods.fill_on_gpu(init), methods.search_on_gpu(method)
+def match(graph: DeviceBipartiteGraph, chosen: tuple, start, begin: float) -> Matching:
+    """Match a graph on the GPU; chosen: the result of `methods.choose`, begin: the time at which the call began."""
+    device, method, init, keywords = chosen
+    check_sides(*graph.shape)
+    fill, search = methods.initialiser_on_gpu(init), methods.METHODS[method].on_gpu
     with refusing():
-        row_match, col_match = start_of(start, checked)
-        initial = pairs_of(row_match, checked) if start is not None else 0
+        row_match, col_match = start_on_gpu(start, graph)
+        initial = pairs_of(row_match, graph) if start is not None else 0
         ready = time.perf_counter()
         init_stats, initialised = {}, ready
         stats = {"edges": 0, "phases": 0, "path_length": 0}
         cardinality = initial
-        if checked.edges:
+        if graph.edges:
             if fill is not None:
-                init_stats = fill(checked.lists, row_match, col_match)
-                initial = pairs_of(row_match, checked)
+                init_stats = fill(graph.lists, row_match, col_match)
+                initial = pairs_of(row_match, graph)
                 initialised = time.perf_counter()
-            stats = search(checked.lists, row_match, col_match, **keywords)
-            cardinality = pairs_of(row_match, checked)
+            stats = search(graph.lists, row_match, col_match, **keywords)
+            cardinality = pairs_of(row_match, graph)
         end = time.perf_counter()
         stats["seconds"] = {"check": ready - begin, "init": initialised - ready, "solve": end - initialised}
         stats |= {"initial": initial, "init": init_stats, "augmentations": cardinality - initial}
-        matches = (handed(a, n, checked.library) for a, n in zip((row_match, col_match), checked.shape, strict=True))
-        return Matching(*matches, cardinality, method, init, device, stats, checked)
+        matches = (
+            as_library_array(a, n, graph.library) for a, n in zip((row_match, col_match), graph.shape, strict=True)
+        )
+        return Matching(*matches, cardinality, method, init, device, stats, graph)
 
 
-def start_of(start, graph: DeviceBipartiteGraph):
-    """(row_match, col_match) to begin with, on the GPU; raises ValueError for what is no matching in the graph."""
+def start_on_gpu(start, graph: DeviceBipartiteGraph):
+    """(row_match, col_match) on the GPU, all -1 if start is None; raises ValueError if it is not a matching."""
     rows, cols = graph.shape
     row_match, col_match = allocate((rows, np.int32), (cols, np.int32))
-    launch(free_kernel, -(-max(rows, cols, 1) // THREADS), THREADS, row_match, col_match)
+    launch(clear_kernel, -(-max(rows, cols, 1) // THREADS), THREADS, row_match, col_match)
     if start is None:
         return row_match, col_match
     start = getattr(start, "row_match", start)
     if not on_device(start):
         start = np.asarray(start)
     if tuple(start.shape) != (rows,):
-        raise ValueError(f"start must hold the column of each of the {rows} rows, got shape {tuple(start.shape)}")
+        raise wrong_shape(start.shape, rows)
     if not rows:
         return row_match, col_match
     given = wrap_device_array("start", to_library(start, "numba") if isinstance(start, np.ndarray) else start)
     if given.dtype.kind not in "iu":
-        raise TypeError(f"start must hold integers, the column of each row or -1, got dtype {given.dtype}")
+        raise wrong_dtype(given.dtype)
     if given.dtype not in (np.int32, np.int64):
         given = wrap_device_array(
             "start", widened(start if on_device(start) else to_library(start, "numba"), np.dtype(np.int64))
@@ -137,11 +134,11 @@ def start_of(start, graph: DeviceBipartiteGraph):
     else:
         ptr, adj = upload(np.zeros(rows + 1, np.int64)), upload(np.zeros(1, np.int32))
     found = upload(np.zeros(3, np.int64))
-    place = (given.data, np.int64(given.start), np.int64(given.strides[0]))
-    launch(start_kernel, -(-rows // THREADS), THREADS, *place, ptr, adj, row_match, col_match, found)
+    array = (given.data, np.int64(given.start), np.int64(given.strides[0]))
+    launch(start_kernel, -(-rows // THREADS), THREADS, *array, ptr, adj, row_match, col_match, found)
     counts = download(found)
     if counts[OUTSIDE]:
-        raise ValueError(f"start must hold columns in 0 ... {cols - 1}, or -1 for none")
+        raise wrong_columns(cols)
     for wrong, what in ((NO_EDGE, "are matched along no edge"), (TWICE, "share a column with another")):
         if counts[wrong]:
             raise ValueError(f"start must be a matching in the graph: {counts[wrong]} rows {what}")
@@ -149,20 +146,20 @@ def start_of(start, graph: DeviceBipartiteGraph):
 
 
 def pairs_of(row_match, graph: DeviceBipartiteGraph) -> int:
-    """How many rows are matched."""
+    """The number of matched rows."""
     return matched(row_match) if graph.edges else 0
 
 
-def handed(match, size: int, library: str):
-    """A match as an array of the caller's library; one without elements has no memory to share."""
-    return return_as(match, library) if size else to_library(np.zeros(0, np.int32), library)
+def as_library_array(partners, size: int, library: str):
+    """Partners as an array of the caller's library; an empty array has no memory to share."""
+    return return_as(partners, library) if size else to_library(np.zeros(0, np.int32), library)
 
 
 def kernels():
-    """Name, kernel and argument types of what is compiled."""
+    """Name, kernel and argument types of each compiled kernel."""
     ids, longs = int32[::1], int64[::1]
     starts = [
         (f"start {kind}", start_kernel, (kind[::1], int64, int64, longs, ids, ids, ids, longs))
         for kind in (int32, int64)
     ]
-    return [("free", free_kernel, (ids, ids)), *starts]
+    return [("clear", clear_kernel, (ids, ids)), *starts]

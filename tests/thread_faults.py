@@ -52,8 +52,8 @@ def uniform(n, degree):
 
 def solvers() -> dict:
     """Name -> a call whose value is always the same; sizes from which on threads are used are set down."""
-    portfolio.SMALL = portfolio.THREADED = general_graph.SMALLEST = 1
-    parallel.SMALLEST = locally_dominant.SMALLEST = 100
+    portfolio.ONE_KERNEL_EDGES = portfolio.PARALLEL_MIN_EDGES = general_graph.PARALLEL_MIN_ENTRIES = 1
+    parallel.PARALLEL_MIN_VERTICES = locally_dominant.PARALLEL_MIN_VERTICES = 100
     ibfs.STRIP_CELLS = 500
     lists.PARALLEL_FROM = prices.PARALLEL_FROM = 1000
 
@@ -219,9 +219,9 @@ def interrupts(solve, value, rng):
 
 
 def large() -> dict:
-    """A graph that is matched by threads as it is: portfolio.THREADED edges and more, local numbering."""
+    """A graph that is matched by threads as it is: portfolio.PARALLEL_MIN_EDGES edges and more, local numbering."""
     graph = matching.bipartite_graph(road(850))
-    assert graph.edges > portfolio.THREADED
+    assert graph.edges > portfolio.PARALLEL_MIN_EDGES
     return {"matching, large": lambda: matching.maximum(graph, threads=2, device="cpu").cardinality}
 
 

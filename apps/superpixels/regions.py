@@ -63,7 +63,7 @@ class Superpixels:
         Regions of a smaller number are unions of those of a larger one.
         """
         check_regions(regions, self.labels.shape)
-        return self._hierarchy.at(regions).reshape(self.labels.shape)
+        return self._hierarchy.labels_at(regions).reshape(self.labels.shape)
 
 
 @kernel
@@ -125,7 +125,7 @@ class _Rating:
         graph, size = level.graph, level.vertex_weight
         if len(size) < len(self.sums):
             fine, self.sums = self.sums, np.empty((len(size), 3))
-            sum_kernel(level.label, fine, self.sums)
+            sum_kernel(level.labels, fine, self.sums)
         rate = np.empty(graph.nnz)
         share = 1.0 / size
         mean = self.sums * share[:, None]

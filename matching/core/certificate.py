@@ -1,31 +1,31 @@
-"""The proof that a matching is maximum: a vertex cover as small as the matching is large.
+"""The certificate that a matching is maximum: a vertex cover with as many vertices as the matching has pairs.
 
-Every cover holds an end of each matched edge, so no cover is smaller than any matching; where the two are equal, the
-cover is least and the matching largest.  König's construction: search along alternating paths from all free rows; the
-rows not reached and the columns reached cover every edge.  If the matching is maximum no free column is reached, and
-the cover holds one vertex of each pair and no other.
+Every cover contains an end of each matched edge, so no cover is smaller than any matching.  If a cover and a matching
+have equal size, the cover is minimum and the matching is maximum.  König's construction: search along alternating paths
+from all free rows.  The rows not visited and the columns visited cover every edge.  If the matching is maximum, no free
+column is visited, and the cover contains exactly one vertex of each pair and no other.
 
-The rows reached are also a Hall violator: all their neighbours are columns reached, of which there are fewer by the
+The visited rows are also a Hall violator: all their neighbours are visited columns, of which there are fewer, by the
 number of free rows.
 
 König. "Graphok és matrixok." Matematikai és Fizikai Lapok 38, 1931.
 
-vertex_cover: O(n + m + edges).
+koenig_cover: O(n + m + edges).
 """
 
 import numpy as np
 
 from gridcut.device import CertificateError, kernel
-from matching.core.graph import BipartiteGraph, rows_can_be_made
+from matching.core.graph import BipartiteGraph, columns_are_valid
 from matching.core.sparse import INT32, plain, pointers_ascend
 
-# What `inspect_pairs` and `uncovered` find first; -1: nothing
+# Result of `inspect_pairs` and `uncovered` if nothing is wrong.
 FINE = -1
 
 
 @kernel
 def inspect_pairs(row_ptr, row_adj, row_match, col_match):
-    """The first row or (n + column) whose partner does not exist, is not a neighbour, or does not agree; or FINE."""
+    """The first row, or n + column, with an invalid partner: out of range, not a neighbour, or not mutual; or FINE."""
     n, m = row_match.size, col_match.size
     for r in range(n):
         c = row_match[r]
@@ -51,7 +51,7 @@ def inspect_pairs(row_ptr, row_adj, row_match, col_match):
 
 @kernel
 def koenig_cover(row_ptr, row_adj, row_match, col_match):
-    """(rows, columns) of König's cover, as flags.  Columns that do not exist are left to `uncovered`."""
+    """(rows, columns) of König's cover as boolean arrays.  `uncovered` detects columns that do not exist."""
     in_rows = np.ones(row_match.size, np.bool_)
     in_cols = np.zeros(col_match.size, np.bool_)
     queue = np.empty(row_match.size, np.int32)
@@ -79,7 +79,7 @@ def koenig_cover(row_ptr, row_adj, row_match, col_match):
 
 @kernel
 def uncovered(row_ptr, row_adj, in_rows, in_cols):
-    """A row with an edge that the cover misses, or to a column that does not exist; or FINE."""
+    """A row with an edge that is not covered, or to a column that does not exist; or FINE."""
     for r in range(in_rows.size):
         if not in_rows[r]:
             for k in range(row_ptr[r], row_ptr[r + 1]):
@@ -90,7 +90,7 @@ def uncovered(row_ptr, row_adj, in_rows, in_cols):
 
 
 def indices_field(name: str, array, size: int) -> np.ndarray:
-    """A field of a result that holds vertices, as kernels take it; raises CertificateError for any other object."""
+    """A field of a result that holds vertices, in the form for kernels; raises CertificateError for other objects."""
     if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
         raise CertificateError(f"{name} must be an array of int32, got {type(array).__name__}")
     if array.dtype != INT32 or array.shape != (size,):
@@ -99,7 +99,7 @@ def indices_field(name: str, array, size: int) -> np.ndarray:
 
 
 def certify_pairs(graph: BipartiteGraph, row_match, col_match) -> None:
-    """Pairs are edges, and no vertex has two partners; raises CertificateError."""
+    """Raise CertificateError unless pairs are edges and no vertex has two partners."""
     row_match = indices_field("row_match", row_match, graph.rows)
     col_match = indices_field("col_match", col_match, graph.cols)
     wrong = inspect_pairs(graph.row_ptr, graph.row_adj, row_match, col_match)
@@ -109,8 +109,8 @@ def certify_pairs(graph: BipartiteGraph, row_match, col_match) -> None:
 
 
 def certify(graph: BipartiteGraph, row_match, col_match) -> int:
-    """A matching, and maximum; its cardinality, or raises CertificateError."""
-    if not graph.rows_are_made and not rows_can_be_made(graph):
+    """The cardinality of a maximum matching; raises CertificateError if it is not a matching, or not maximum."""
+    if not graph.has_rows and not columns_are_valid(graph):
         raise CertificateError("the graph has changed since the solve: its indices do not ascend within its shape")
     if len(graph.row_ptr) != graph.rows + 1 or not pointers_ascend(graph.row_ptr, len(graph.row_adj)):
         raise CertificateError("the graph has changed since the solve: its pointers do not ascend")
@@ -127,6 +127,6 @@ def certify(graph: BipartiteGraph, row_match, col_match) -> int:
 
 
 def certify_cardinality(cardinality, pairs: int) -> None:
-    """The number that a result tells is that of its pairs; raises CertificateError."""
+    """Raise CertificateError unless `cardinality` is the number of pairs."""
     if type(cardinality) is not int or cardinality != pairs:
         raise CertificateError(f"cardinality is {cardinality!r}, but there are {pairs} pairs")

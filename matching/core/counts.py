@@ -1,9 +1,9 @@
-"""What every search counts, after Azad, Buluç, Pothen (IPDPS 2015), section II-E.
+"""The counters of every search, after Azad, Buluç, Pothen (IPDPS 2015), section II-E.
 
-counts[EDGES]          adjacency entries looked at
-counts[PHASES]         passes over the free vertices; searches, where each starts from one vertex
-counts[AUGMENTATIONS]  augmenting paths used
-counts[PATH_LENGTH]    edges of all of them together
+counts[EDGES]          scanned adjacency entries
+counts[PHASES]         passes over the free vertices; the number of searches if each starts from one vertex
+counts[AUGMENTATIONS]  augmenting paths
+counts[PATH_LENGTH]    total number of edges of these paths
 """
 
 import numpy as np

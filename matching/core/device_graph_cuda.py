@@ -1,14 +1,14 @@
-"""A bipartite graph from a caller's arrays on a GPU: read where it lies, checked there, the other side made there.
+"""A bipartite graph from a caller's arrays on a GPU: read in place, validated on the GPU, the other side built there.
 
 Arrays (n rows, m columns)
-  ptr, adj           the caller's, of any stride, int32 or int64;  row r has adj[ptr[r]:ptr[r + 1]]
-  own_ptr, own_adj   the same as the solvers read it, int64 and int32, in one piece; the caller's own if they are so
-  found              what was counted, by the names below
+  ptr, adj           the caller's, with any stride, int32 or int64; row r has adj[ptr[r]:ptr[r + 1]]
+  own_ptr, own_adj   the same as the solvers read them, contiguous int64 and int32; the caller's own arrays if possible
+  found              counts, by the names below
 
-Entries that ascend everywhere but between one row and the next are sorted and there once: all steps that do not ascend
-are counted, less those where a row begins.  Others are put in order (ordering.py).
+Lists in which every entry is larger than the one before are sorted and without duplicates. All entries not larger than
+their predecessor are counted, except at the start of a row. Other lists are sorted (ordering_cuda.py).
 
-O(n + m + edges), and what ordering takes; nothing beside the graph, or a copy of it.
+O(n + m + edges), plus sorting; no memory in addition to the graph, or one copy of it.
 """
 
 import numpy as np
@@ -41,8 +41,8 @@ DISORDERED, OUTSIDE, DESCENTS, EDGES = range(4)  # in found
 
 
 @cuda_kernel
-def read_kernel(ptr, ptr_start, ptr_step, adj, adj_start, adj_step, number, cols, copied, own_ptr, own_adj, found):
-    """Counts what is wrong; writes own_ptr (copied & 1) and own_adj (copied & 2)."""
+def read_kernel(ptr, ptr_start, ptr_step, adj, adj_start, adj_step, number, cols, to_copy, own_ptr, own_adj, found):
+    """Count invalid entries in `found`; write own_ptr (to_copy & 1) and own_adj (to_copy & 2)."""
     rows = own_ptr.size - 1
     thread = int64(cuda.grid(1))
     threads = int64(cuda.gridsize(1))
@@ -50,27 +50,27 @@ def read_kernel(ptr, ptr_start, ptr_step, adj, adj_start, adj_step, number, cols
     disordered, outside, descents = int64(0), int64(0), int64(0)
     r = thread
     while r <= rows:
-        here = int64(ptr[ptr_start + r * ptr_step])
+        pointer = int64(ptr[ptr_start + r * ptr_step])
         following = int64(ptr[ptr_start + (r + 1) * ptr_step]) if r < rows else number
-        if following < here or (r == 0 and here != 0):
+        if following < pointer or (r == 0 and pointer != 0):
             disordered += 1
-        # The step into a row's first entry may descend.
-        elif r < rows and 0 < here < following <= edges:
-            first = adj_start + here * adj_step
+        # The first entry of a row may be smaller than its predecessor.
+        elif r < rows and 0 < pointer < following <= edges:
+            first = adj_start + pointer * adj_step
             if int64(adj[first]) <= int64(adj[first - adj_step]):
                 descents -= 1
-        if copied & 1:
-            own_ptr[r] = here
+        if to_copy & 1:
+            own_ptr[r] = pointer
         r += threads
     k = thread
     while k < edges:
-        place = adj_start + k * adj_step
-        c = int64(adj[place])
+        position = adj_start + k * adj_step
+        c = int64(adj[position])
         if c < 0 or c >= cols:
             outside += 1
-        if k > 0 and c <= int64(adj[place - adj_step]):
+        if k > 0 and c <= int64(adj[position - adj_step]):
             descents += 1
-        if copied & 2:
+        if to_copy & 2:
             own_adj[k] = int32(c)
         k += threads
     add_up(found, int32(DISORDERED), disordered)
@@ -81,13 +81,13 @@ def read_kernel(ptr, ptr_start, ptr_step, adj, adj_start, adj_step, number, cols
 
 
 def device_graph(graph) -> DeviceBipartiteGraph:
-    """A checked graph of a tuple (indptr, indices, shape), or of a CSR or CSC matrix, with arrays on the GPU.
+    """A validated graph from a tuple (indptr, indices, shape), or from a CSR or CSC matrix, with arrays on the GPU.
 
-    Raises TypeError for what is no graph on this GPU, ValueError for pointers and indices that do not fit.
+    Raises TypeError for an argument that is not a graph on this GPU, ValueError for invalid pointers and indices.
     """
     if isinstance(graph, DeviceBipartiteGraph):
         return graph
-    refuse_without_gpu()
+    require_gpu()
     by_col = False
     if isinstance(graph, tuple):
         if len(graph) != 3:
@@ -96,7 +96,7 @@ def device_graph(graph) -> DeviceBipartiteGraph:
     else:
         form = getattr(graph, "format", "csr")
         if form not in ("csr", "csc"):
-            raise TypeError(f"graph on the GPU must be in CSR or CSC, got {form}; pass graph.tocsr()")
+            raise TypeError(f"graph on the GPU must be in CSR or CSC format, got {form}; pass graph.tocsr()")
         by_col = form == "csc"
         indptr, indices, shape = graph.indptr, graph.indices, graph.shape
     rows, cols = checked_shape(shape)
@@ -113,38 +113,41 @@ def device_graph(graph) -> DeviceBipartiteGraph:
         return DeviceBipartiteGraph(rows, cols, side[1].size, lists, indices.library)
 
 
-def refuse_without_gpu() -> None:
-    """A TypeError where numba has no GPU."""
+def require_gpu() -> None:
+    """Raise TypeError if numba has no GPU."""
     if not cuda_is_available():
         raise TypeError(
-            "graph has its arrays on a GPU; copy them to the host first: no solver here can reach them "
-            "(cutmatch's extra cuda13 or cuda12 brings numba-cuda)"
+            "graph has its arrays on a GPU, but no CUDA solver is available; copy them to the host, or install "
+            "numba-cuda (cutmatch's extra cuda13 or cuda12)"
         )
 
 
 def integers(name: str, value) -> DeviceArray:
     """A one-dimensional array of int32 or int64 on the GPU."""
     if not on_device(value):
-        raise TypeError(f"{name} lies on the host and the other array of graph on the GPU; copy one to the other")
+        raise TypeError(f"{name} is on the host, but the other array of graph is on the GPU; copy one of them")
     array = wrap_device_array(name, value)
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise TypeError(f"{name} must be a one-dimensional array of integers, got {array.dtype}, {array.shape}")
     return array if array.dtype in (np.int32, np.int64) else wrap_device_array(name, widened(value, np.dtype(np.int64)))
 
 
-def flat(array: DeviceArray, dtype) -> tuple:
-    """(array in one piece of this dtype, whether it must be filled): the caller's own if it is so, else a new one."""
+def contiguous_or_new(array: DeviceArray, dtype) -> tuple:
+    """(contiguous array of this dtype, whether it must be filled): the caller's own if possible, else a new one."""
     if array.size and array.dtype == dtype and array.strides == (1,):
         return array.data[array.start : array.start + array.size], False
     return allocate((array.size, dtype))[0], True
 
 
 def read_lists(indptr: DeviceArray, indices: DeviceArray, rows: int, cols: int) -> tuple:
-    """(ptr, adj, whether each list ascends), checked; adj is None if there are no entries."""
+    """(ptr, adj, whether each list ascends), validated; adj is None if there are no entries."""
     if indptr.size != rows + 1:
-        raise ValueError(f"indptr must have {rows + 1} entries, one for each row and the end, got {indptr.size}")
+        raise ValueError(f"indptr must have {rows + 1} entries, one per row and one for the end, got {indptr.size}")
     number = indices.size
-    (ptr, new_ptr), (adj, new_adj) = flat(indptr, np.dtype(np.int64)), flat(indices, np.dtype(np.int32))
+    (ptr, new_ptr), (adj, new_adj) = (
+        contiguous_or_new(indptr, np.dtype(np.int64)),
+        contiguous_or_new(indices, np.dtype(np.int32)),
+    )
     given = indices if number else DeviceArray(adj, 0, (1,), (0,), np.dtype(np.int32), indices.library)
     found = upload(np.zeros(4, np.int64))
     blocks = max(1, min(BLOCKS, -(-max(rows + 1, number) // THREADS)))
@@ -160,13 +163,13 @@ def read_lists(indptr: DeviceArray, indices: DeviceArray, rows: int, cols: int) 
     if counts[DISORDERED]:
         raise ValueError(f"indptr must ascend from 0 to at most {number}, the number of indices")
     if counts[OUTSIDE]:
-        raise ValueError(f"indices must lie in 0 ... {cols - 1}, but {counts[OUTSIDE]} of them do not")
+        raise ValueError(f"indices must be 0 to {cols - 1}, but {counts[OUTSIDE]} of them are not")
     edges = int(counts[EDGES])
     return ptr[: rows + 1], adj[:edges] if edges else None, not counts[DESCENTS]
 
 
 def kernels():
-    """Name, kernel and argument types of what is compiled."""
+    """Name, kernel and argument types of each compiled kernel."""
     longs, own = int64[::1], (int64, int64, int64, int64[::1], int32[::1])
     return [
         (f"read {ptr} {adj}", read_kernel, (ptr[::1], int64, int64, adj[::1], int64, int64, *own, longs))

@@ -1,187 +1,193 @@
-"""A queue of vertices that is worked off level by level, in one of three ways by how many there are.
+"""A queue of vertices that is processed level by level, in one of three modes chosen by the length of the frontier.
 
-The frontier is queue[head:tail]; what is pushed meanwhile comes behind.
+The frontier is queue[head:tail]; vertices pushed while it is processed are appended to the queue.
 
-  TOGETHER   more than SHARE for each block: all blocks work on one level.  A block collects what it pushes in shared
-             memory and takes room in the queue once.
-  EACH       fewer: a block takes its share of the frontier and goes on from there by itself, for some levels, its
-             frontier in shared memory; then what all have got is shared out anew.
-  ALONE      at most NARROW, which long paths have by the thousand: one block goes on, as long as that is so.
+  ALL_BLOCKS   more than MAX_BLOCK_SHARE vertices per block: all blocks work on one level. A block collects its pushes
+               in shared memory and reserves space in the queue once.
+  PER_BLOCK    fewer: each block takes its share of the frontier and continues from there independently, for several
+               levels, with its frontier in shared memory; then the frontiers of all blocks are redistributed.
+  ONE_BLOCK    at most NARROW_FRONTIER vertices, as on thousands of levels of long paths: one block continues while
+               frontiers stay narrow.
 
-A barrier of a block takes a fiftieth of the time of the grid's.  With EACH a vertex may be reached over a longer path
-than there is: it is for who needs a forest, and not the least number of levels.
+A barrier of a block takes a fiftieth of the time of the grid's. In mode PER_BLOCK a vertex may be reached along a path
+that is not shortest. Use it where any forest will do, not where the minimum number of levels matters.
 
 ::
 
-    TOGETHER   ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒│▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒│       EACH   ▒▒│▒▒│▒▒│▒▒│▒▒│▒▒│    ▒ a level of one block
+    ALL_BLOCKS ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒│▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒│  PER_BLOCK   ▒▒│▒▒│▒▒│▒▒│▒▒│▒▒│    ▒ a level of one block
                ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒│▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒│              ▒▒▒│▒▒│▒▒▒│▒│      │    │ barrier: of a block,
                ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒│▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒│              ▒▒│▒▒│▒▒│▒▒▒│▒▒│▒▒│      through all lines: of the grid
 
-`out`, which says where a level pushes to, is (near, place, way, turn, lap, half, tail)
-  near    shared memory: TOGETHER what the block has pushed; else two frontiers, by turns, `half` where the next begins
-  place   shared memory: counts of pushes
-  way     TOGETHER, EACH or ALONE
-  turn    which of three counts of the grid is in use: one is read and one cleared meanwhile;  lap: likewise of `place`
+`out`, the destination of a level's pushes, is (shared_frontier, block_counts, mode, grid_slot, slot, half, tail)
+  shared_frontier   shared memory. ALL_BLOCKS: the pushes of the block. Other modes: two frontiers, used alternately;
+                    the next one starts at `half`
+  block_counts      shared memory: counts of pushes, and offsets in the queue
+  mode              ALL_BLOCKS, PER_BLOCK or ONE_BLOCK
+  grid_slot         which of the grid's three counters is in use; one is read and one is cleared in the same step
+  slot              likewise for block_counts
 """
 
 from numba import int32, int64
 
 from gridcut.device.cuda import SIMULATED, cuda, device_function
-from matching.core.grid_cuda import next_turn
+from matching.core.grid_cuda import next_grid_slot
 
-TOGETHER, EACH, ALONE = range(3)
-# In state.  PUSHED: three, by turns; GROWN likewise: all pushes of EACH, also those that were worked off since.
-# HEAD and TAIL: where one block alone has left off.
-PUSHED, GROWN, HEAD, TAIL, STATES = 0, 3, 6, 7, 8
+ALL_BLOCKS, PER_BLOCK, ONE_BLOCK = range(3)
+# Slots of state. PUSHED: three counters, one per grid slot. ALL_PUSHED: likewise, all pushes in mode PER_BLOCK, with
+# those already processed. HEAD, TAIL: the frontier where ONE_BLOCK ended.
+PUSHED, ALL_PUSHED, HEAD, TAIL, STATE_SIZE = 0, 3, 6, 7, 8
 
-NARROW = 4 if SIMULATED else 512  # frontier up to which one block goes on alone
-NEAR = 8 if SIMULATED else 1024  # frontier up to which it goes on once it has begun
-SHARE = 8 if SIMULATED else 512  # of the frontier that a block gets, up to which each goes on by itself; at most NEAR
-BUFFER = 2 * NEAR if SIMULATED else 4 * NEAR  # room in `near`, at least for two frontiers
-ENDLESS = int64(2**62)  # levels, for who does not count them
-# In place: pushes of a level of this block (three, by turns), of all blocks together; room taken in the queue.
-COLLECTED, ROOM, PLACES = 3, 4, 5
-
-
-@device_function
-def together(near, place, turn, tail):
-    """`out` of a level of all blocks."""
-    return near, place, int32(TOGETHER), turn, int32(0), int32(0), tail
+NARROW_FRONTIER = 4 if SIMULATED else 512  # frontier up to which mode ONE_BLOCK starts
+SHARED_CAPACITY = 8 if SIMULATED else 1024  # vertices per frontier in shared memory, up to which a block continues
+MAX_BLOCK_SHARE = 8 if SIMULATED else 512  # vertices per block up to which mode PER_BLOCK runs; at most SHARED_CAPACITY
+SHARED_SIZE = 2 * SHARED_CAPACITY if SIMULATED else 4 * SHARED_CAPACITY  # of shared_frontier: at least two frontiers
+UNLIMITED_LEVELS = int64(2**62)  # max_levels without a limit
+# Slots of block_counts: three counters of pushes of a level of this block; pushes in mode ALL_BLOCKS; queue offset.
+COLLECTED, RESERVED, BLOCK_COUNTS_SIZE = 3, 4, 5
 
 
 @device_function
-def next_counts(state, turn, thread):
-    """The turn after this one, for levels that may be of EACH; its counts are cleared."""
-    next_turn(state, int32(GROWN), turn, thread)
-    return next_turn(state, int32(PUSHED), turn, thread)
+def all_blocks_out(shared_frontier, block_counts, grid_slot, tail):
+    """`out` for a level of all blocks."""
+    return shared_frontier, block_counts, int32(ALL_BLOCKS), grid_slot, int32(0), int32(0), tail
+
+
+@device_function
+def next_level_slot(state, grid_slot, thread):
+    """The grid slot after this one, for levels that may be in mode PER_BLOCK; its counters are cleared."""
+    next_grid_slot(state, int32(ALL_PUSHED), grid_slot, thread)
+    return next_grid_slot(state, int32(PUSHED), grid_slot, thread)
 
 
 @device_function
 def push(queue, state, out, x):
-    """Put x into the next frontier."""
-    near, place, way, turn, lap, half, tail = out
-    if way == TOGETHER:
-        i = cuda.atomic.add(place, int32(COLLECTED), int32(1))
-        if i < BUFFER:
-            near[i] = x
+    """Append x to the next frontier."""
+    shared_frontier, block_counts, mode, grid_slot, slot, half, tail = out
+    if mode == ALL_BLOCKS:
+        i = cuda.atomic.add(block_counts, int32(COLLECTED), int32(1))
+        if i < SHARED_SIZE:
+            shared_frontier[i] = x
             return
     else:
-        i = cuda.atomic.add(place, lap, int32(1))
-        if i < NEAR:
-            near[half + i] = x
-        if way == ALONE:
+        i = cuda.atomic.add(block_counts, slot, int32(1))
+        if i < SHARED_CAPACITY:
+            shared_frontier[half + i] = x
+        if mode == ONE_BLOCK:
             queue[tail + i] = x
             return
-        if i < NEAR:
+        if i < SHARED_CAPACITY:
             return
-    queue[tail + cuda.atomic.add(state, int32(PUSHED + turn), int32(1))] = x
+    queue[tail + cuda.atomic.add(state, int32(PUSHED + grid_slot), int32(1))] = x
 
 
 @device_function
-def fetch(queue, near, place, first, number):
-    """Begin the levels of a block by itself with queue[first : first + number]; all its threads take part."""
+def load_share(queue, shared_frontier, block_counts, first, count):
+    """Load queue[first : first + count] as the first frontier of a block; all threads of the block must call this."""
     i = int32(cuda.threadIdx.x)
     if i < COLLECTED:
-        place[i] = 0
-    while i < number:
-        near[i] = queue[first + i]
+        block_counts[i] = 0
+    while i < count:
+        shared_frontier[i] = queue[first + i]
         i = int32(i + cuda.blockDim.x)
     cuda.syncthreads()
 
 
 @device_function
-def deliver(queue, near, place, state, turn, tail, first, number):
-    """Bring near[first : first + number] into the queue; all threads of the block take part, with the same numbers."""
+def append_to_queue(queue, shared_frontier, block_counts, state, grid_slot, tail, first, count):
+    """Append shared_frontier[first : first + count] to the queue; all threads of the block call this alike."""
     me = int32(cuda.threadIdx.x)
-    if me == 0 and number > 0:
-        place[ROOM] = cuda.atomic.add(state, int32(PUSHED + turn), number)
+    if me == 0 and count > 0:
+        block_counts[RESERVED] = cuda.atomic.add(state, int32(PUSHED + grid_slot), count)
     cuda.syncthreads()
-    if number > 0:
-        start = int32(tail + place[ROOM])
+    if count > 0:
+        start = int32(tail + block_counts[RESERVED])
         i = me
-        while i < number:
-            queue[start + i] = near[first + i]
+        while i < count:
+            queue[start + i] = shared_frontier[first + i]
             i = int32(i + cuda.blockDim.x)
 
 
 @device_function
-def flush(queue, near, place, state, turn, tail):
-    """Bring what this block has pushed TOGETHER with others into the queue; all its threads take part."""
+def flush(queue, shared_frontier, block_counts, state, grid_slot, tail):
+    """Append this block's pushes of an ALL_BLOCKS level to the queue; all threads of the block must call this."""
     cuda.syncthreads()
-    deliver(queue, near, place, state, turn, tail, int32(0), min(place[COLLECTED], int32(BUFFER)))
+    collected = min(block_counts[COLLECTED], int32(SHARED_SIZE))
+    append_to_queue(queue, shared_frontier, block_counts, state, grid_slot, tail, int32(0), collected)
     if cuda.threadIdx.x == 0:
-        place[COLLECTED] = 0
+        block_counts[COLLECTED] = 0
 
 
-def narrow_levels_of(level):
-    """A function for one block, which works off levels as long as they are narrow.
+def make_narrow_levels(level):
+    """A device function for one block, which processes levels while they are narrow.
 
-    level   a device function: level(graph, work, out, head, thread, threads) -> edges looked at
+    level   a device function: level(graph, work, out, head, thread, threads) -> number of edges scanned
     """
 
     @device_function
-    def narrow_levels(graph, work, queue, near, place, head, tail, most):
-        """At most `most` levels: (head, tail, levels, edges).  All threads of the block take part."""
+    def narrow_levels(graph, work, queue, shared_frontier, block_counts, head, tail, max_levels):
+        """At most `max_levels` levels: (head, tail, levels, edges). All threads of the block must call this."""
         me = int32(cuda.threadIdx.x)
         threads = int32(cuda.blockDim.x)
-        fetch(queue, near, place, head, int32(tail - head))
-        lap = int32(0)
-        half = int32(NEAR)
+        load_share(queue, shared_frontier, block_counts, head, int32(tail - head))
+        slot = int32(0)
+        half = int32(SHARED_CAPACITY)
         levels = int64(0)
         edges = int64(0)
-        while head < tail <= head + NEAR and levels < most:
-            following = int32(lap + 1) if lap < 2 else int32(0)
+        while head < tail <= head + SHARED_CAPACITY and levels < max_levels:
+            following = int32(slot + 1) if slot < 2 else int32(0)
             if me == 0:
-                place[following] = 0
-            out = (near, place, int32(ALONE), int32(0), lap, half, tail)
+                block_counts[following] = 0
+            out = (shared_frontier, block_counts, int32(ONE_BLOCK), int32(0), slot, half, tail)
             edges += level(graph, work, out, head, me, threads)
             cuda.syncthreads()
             head = tail
-            tail = int32(tail + place[lap])
-            half = int32(NEAR - half)
-            lap = following
+            tail = int32(tail + block_counts[slot])
+            half = int32(SHARED_CAPACITY - half)
+            slot = following
             levels += 1
         return head, tail, levels, edges
 
     return narrow_levels
 
 
-def own_levels_of(level):
-    """A function for each block of a grid, which works off levels from its share of the frontier; `level` as above."""
+def make_block_levels(level):
+    """A device function for each block of a grid, which processes levels from its share of the frontier."""
 
     @device_function
-    def block_levels(graph, work, queue, near, place, state, turn, head, tail, most):
-        """At most `most` levels: (levels, edges).  The share of a block is SHARE vertices at most.
+    def block_levels(graph, work, queue, shared_frontier, block_counts, state, grid_slot, head, tail, max_levels):
+        """At most `max_levels` levels: (levels, edges). The share of a block is at most MAX_BLOCK_SHARE vertices.
 
-        The frontier left over is in the queue behind `tail` after the next barrier of the grid, its length in
-        state[PUSHED + turn], and in state[GROWN + turn] the number of all pushes.
+        After the next barrier of the grid, the remaining frontier is in the queue from `tail` on, its length is in
+        state[PUSHED + grid_slot], and the number of all pushes is in state[ALL_PUSHED + grid_slot].
         """
         me = int32(cuda.threadIdx.x)
         threads = int32(cuda.blockDim.x)
         share = int32((tail - head + cuda.gridDim.x - 1) // cuda.gridDim.x)
         first = int32(head + cuda.blockIdx.x * share)
-        number = max(int32(0), min(share, int32(tail - first)))
-        fetch(queue, near, place, first, number)
-        lap = int32(0)
-        half = int32(NEAR)
-        grown = int32(0)
+        count = max(int32(0), min(share, int32(tail - first)))
+        load_share(queue, shared_frontier, block_counts, first, count)
+        slot = int32(0)
+        half = int32(SHARED_CAPACITY)
+        pushed = int32(0)
         levels = int64(0)
         edges = int64(0)
-        while 0 < number <= SHARE and levels < most:
-            following = int32(lap + 1) if lap < 2 else int32(0)
+        while 0 < count <= MAX_BLOCK_SHARE and levels < max_levels:
+            following = int32(slot + 1) if slot < 2 else int32(0)
             if me == 0:
-                place[following] = 0
-            out = (near, place, int32(EACH), turn, lap, half, tail)
-            edges += level(graph, work, out, int32(tail - number), me, threads)
+                block_counts[following] = 0
+            out = (shared_frontier, block_counts, int32(PER_BLOCK), grid_slot, slot, half, tail)
+            edges += level(graph, work, out, int32(tail - count), me, threads)
             cuda.syncthreads()
-            grown = int32(grown + place[lap])
-            number = min(place[lap], int32(NEAR))
-            half = int32(NEAR - half)
-            lap = following
+            pushed = int32(pushed + block_counts[slot])
+            count = min(block_counts[slot], int32(SHARED_CAPACITY))
+            half = int32(SHARED_CAPACITY - half)
+            slot = following
             levels += 1
-        if me == 0 and grown > 0:
-            cuda.atomic.add(state, int32(GROWN + turn), grown)
-        deliver(queue, near, place, state, turn, tail, int32(NEAR - half), number)
+        if me == 0 and pushed > 0:
+            cuda.atomic.add(state, int32(ALL_PUSHED + grid_slot), pushed)
+        append_to_queue(
+            queue, shared_frontier, block_counts, state, grid_slot, tail, int32(SHARED_CAPACITY - half), count
+        )
         return levels, edges
 
     return block_levels

@@ -1,43 +1,39 @@
-"""A bipartite graph as every solver here reads it: the neighbours of the rows and those of the columns.
+"""A bipartite graph in the form that all solvers read: the neighbours of the rows and those of the columns.
 
 Arrays (n rows, m columns)
-  row_adj[row_ptr[r] : row_ptr[r + 1]]   columns that row r may be matched with, ascending, each once
-  col_adj[col_ptr[c] : col_ptr[c + 1]]   rows that column c may be matched with, ascending, each once
+  row_adj[row_ptr[r] : row_ptr[r + 1]]   neighbouring columns of row r, ascending, each once
+  col_adj[col_ptr[c] : col_ptr[c + 1]]   neighbouring rows of column c, ascending, each once
 
 A stored entry is an edge whatever its value, zero included, as in SciPy's function; entries stored twice are one edge.
-A graph is given by one of the two sides.  The other is made when it is asked for, as many solvers never do: that takes
-longer than to solve many a mesh.
+A graph is given by one of its two sides.  The other side is built when it is first used.  Many solvers never use it,
+and building it takes longer than solving many a mesh.
 
 Reading is one pass over the entries.  Transposing counts and distributes, by blocks of columns that fit into the cache
-where there are many columns; sorting is two transpositions: O(n + m + edges), no comparison.
+if there are many columns; sorting is two transpositions: O(n + m + edges), no comparison.
 """
 
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse
 
 from gridcut.device import kernel, run_threads
-from matching.core.device_graph import lies_on_gpu
 from matching.core.sparse import (
     INT32,
     INT64,
     checked_shape,
     disordered,
     integers,
-    not_a_graph,
     plain,
     pointers_ascend,
-    stored_lists,
 )
 
-FINE, UNSORTED, OUTSIDE, DISORDERED = range(4)  # what `_inspect` finds
-BLOCK_BITS = 13  # columns of a block, when transposing; their counters take 64 kB
-FEW_COLUMNS = 1 << 17  # whose counters stay in the cache without blocks
+FINE, UNSORTED, OUTSIDE, DISORDERED = range(4)  # results of `_inspect`
+BLOCK_BITS = 13  # transposing uses blocks of 2^13 columns, whose counters take 64 kB
+ONE_PASS_COLUMNS = 1 << 17  # the counters of this number of columns stay in the cache without blocks
 
 
 class Lists(NamedTuple):
-    """Both sides of a graph, for kernels."""
+    """The adjacency lists of both sides of a graph, for kernels."""
 
     row_ptr: np.ndarray
     row_adj: np.ndarray
@@ -46,28 +42,33 @@ class Lists(NamedTuple):
 
 
 class BipartiteGraph:
-    """Rows, columns and their edges; see the head of this file.
+    """A bipartite graph between rows and columns, as adjacency lists of both sides.
+
+    `matching.bipartite_graph` converts other forms to this one.
 
     Attributes
     ----------
     rows, cols, edges : int
-        How many there are.
-    row_ptr, row_adj, col_ptr, col_adj : ndarray
-        Neighbours, int64 pointers and int32 names.  Each side is made on first use if it was not given.
+        Numbers of rows, columns and edges.
+    row_ptr, col_ptr : ndarray of int64
+        Pointers of the adjacency lists, shapes (rows + 1,) and (cols + 1,).
+    row_adj, col_adj : ndarray of int32, shape (edges,)
+        Neighbours of each row, and of each column, in ascending order.  A side that was not given is built on first
+        use.
     """
 
     __slots__ = ("_by_col", "_by_row", "cols", "rows")
 
     def __init__(self, rows: int, cols: int, by_row=None, by_col=None):
-        """From (row_ptr, row_adj), (col_ptr, col_adj) or both, checked as `bipartite_graph` checks a tuple."""
+        """From (row_ptr, row_adj), (col_ptr, col_adj) or both, checked like a tuple by `bipartite_graph`."""
         if by_row is None and by_col is None:
-            raise TypeError("BipartiteGraph needs by_row or by_col; matching.bipartite_graph(graph) finds them")
+            raise TypeError("BipartiteGraph needs by_row or by_col; matching.bipartite_graph(graph) computes them")
         sides = []
         for name, lists, shape in (("by_row", by_row, (rows, cols)), ("by_col", by_col, (cols, rows))):
             if lists is not None:
                 if not isinstance(lists, tuple | list) or len(lists) != 2:
                     raise TypeError(f"{name} must be a pair of arrays, pointers and indices; got {lists!r}")
-                sides.append(_from_lists(*lists, shape))
+                sides.append(graph_of_rows(*lists, shape))
         given = sides[0] if by_row is not None else sides[0].transposed
         if len(sides) == 2 and not all(map(np.array_equal, given.by_col, sides[1].by_row)):
             raise ValueError("by_row and by_col must hold the same edges")
@@ -76,7 +77,7 @@ class BipartiteGraph:
 
     @classmethod
     def of_checked(cls, rows: int, cols: int, by_row=None, by_col=None) -> "BipartiteGraph":
-        """From lists that are known to be as the head of this file says."""
+        """From lists that are known to satisfy the invariants of the file header."""
         graph = cls.__new__(cls)
         graph.rows, graph.cols = rows, cols
         graph._by_row, graph._by_col = by_row, by_col
@@ -110,11 +111,11 @@ class BipartiteGraph:
 
     @property
     def lists(self) -> Lists:
-        """Both sides."""
+        """The lists of both sides."""
         return Lists(*self._rows(), *self._cols())
 
     def lists_by(self, threads: int) -> Lists:
-        """Both sides, made by several threads if one is missing."""
+        """The lists of both sides; several threads build a missing one."""
         if self._by_row is None:
             self._by_row = _transpose(*self._by_col, self.rows, threads)
         if self._by_col is None:
@@ -130,17 +131,18 @@ class BipartiteGraph:
         return len((self._by_row or self._by_col)[1])
 
     @property
-    def rows_are_made(self) -> bool:
-        """Whether the neighbours of the rows are there, or would have to be found by transposing."""
+    def has_rows(self) -> bool:
+        """Whether the lists of the rows exist; otherwise they have to be built by transposing."""
         return self._by_row is not None
 
     @property
-    def cols_are_made(self) -> bool:
+    def has_cols(self) -> bool:
+        """The same for the lists of the columns."""
         return self._by_col is not None
 
     @property
     def transposed(self) -> "BipartiteGraph":
-        """The same graph, rows and columns exchanged; nothing is copied."""
+        """The same graph with rows and columns exchanged; nothing is copied."""
         return BipartiteGraph.of_checked(self.cols, self.rows, self._by_col, self._by_row)
 
     def _rows(self):
@@ -154,61 +156,8 @@ class BipartiteGraph:
         return self._by_col
 
 
-def bipartite_graph(graph) -> BipartiteGraph:
-    """Check a graph and bring it into the form of the solvers.
-
-    Parameters
-    ----------
-    graph : SciPy sparse matrix or array (n, m), a tuple (indptr, indices, shape), or a BipartiteGraph
-        Stored entries are edges, explicit zeros too.  Indices need not be sorted and may repeat.  The arrays of a
-        tuple, and those of a CSR or CSC matrix of another library, may lie on a GPU.
-
-    Returns
-    -------
-    BipartiteGraph, or DeviceBipartiteGraph for arrays on a GPU
-        May be passed wherever a graph is asked for, which saves this work when a graph is used again.
-
-    Raises
-    ------
-    TypeError
-        The graph is of another kind, or its indices are not integers.
-    ValueError
-        Indices or pointers that do not fit the shape, or a side of 2**31 - 1 vertices or more.
-
-    Notes
-    -----
-    The result may share memory with the arrays passed in, which must not be changed while it is used.
-    O(n + edges) for sorted indices without duplicates, else O(n + m + edges).
-    """
-    if isinstance(graph, BipartiteGraph):
-        return graph
-    if isinstance(graph, tuple):
-        if len(graph) != 3:
-            raise TypeError(f"graph as a tuple must be (indptr, indices, shape), got {len(graph)} parts")
-        if lies_on_gpu(graph):
-            return _from_gpu(graph)
-        return _from_lists(*graph)
-    if scipy.sparse.issparse(graph):
-        if graph.format == "csr" and graph.ndim == 2:  # a small graph is matched in little more time than this takes
-            return _from_lists(graph.indptr, graph.indices, graph.shape)
-        indptr, indices, _, by_col = stored_lists(graph, with_values=False)
-        if by_col:
-            return _from_lists(indptr, indices, graph.shape[::-1]).transposed
-        return _from_lists(indptr, indices, graph.shape)
-    if lies_on_gpu(graph):
-        return _from_gpu(graph)
-    raise not_a_graph(graph, "a SciPy sparse matrix, a tuple (indptr, indices, shape) or a BipartiteGraph")
-
-
-def _from_gpu(graph):
-    """A DeviceBipartiteGraph; numba.cuda is imported only here."""
-    from matching.core.device_graph_cuda import device_graph
-
-    return device_graph(graph)
-
-
-def _from_lists(indptr, indices, shape) -> BipartiteGraph:
-    """The graph of compressed rows."""
+def graph_of_rows(indptr, indices, shape) -> BipartiteGraph:
+    """The graph whose rows are compressed in `indptr` and `indices`, checked."""
     rows, cols = checked_shape(shape)
     indptr, indices = integers("indptr", indptr), integers("indices", indices)
     if len(indptr) != rows + 1:
@@ -234,27 +183,27 @@ def _from_lists(indptr, indices, shape) -> BipartiteGraph:
     return BipartiteGraph.of_checked(rows, cols, (ptr, adj))
 
 
-def rows_can_be_made(graph: BipartiteGraph) -> bool:
-    """Whether the lists of the columns still are as the head of this file says: they may share a caller's memory."""
+def columns_are_valid(graph: BipartiteGraph) -> bool:
+    """Whether the lists of the columns still satisfy the invariants: they may share the caller's memory."""
     col_ptr, col_adj = graph.by_col
     return len(col_ptr) == graph.cols + 1 and _inspect(col_ptr, col_adj, graph.rows) == FINE
 
 
 @kernel
 def _inspect(ptr, adj, size):
-    """FINE; UNSORTED: a list does not strictly ascend; OUTSIDE: an index beyond `size`; DISORDERED pointers."""
+    """FINE; UNSORTED: a list does not ascend strictly; OUTSIDE: an index is not in [0, size); DISORDERED pointers."""
     if not pointers_ascend(ptr, adj.size):
         return DISORDERED
     edges = ptr[-1]
     if edges == 0:
         return FINE
-    least, most = adj[0], adj[0]
+    smallest, largest = adj[0], adj[0]
     for k in range(edges):
-        least = min(least, adj[k])
-        most = max(most, adj[k])
-    if least < 0 or most >= size:
+        smallest = min(smallest, adj[k])
+        largest = max(largest, adj[k])
+    if smallest < 0 or largest >= size:
         return OUTSIDE
-    # All steps that do not ascend, less those between one list and the next: two loops without a branch.
+    # Entries not above their predecessors, minus those that begin a list: two loops without a branch.
     descents = 0
     for k in range(1, edges):
         descents += adj[k] <= adj[k - 1]
@@ -267,50 +216,54 @@ def _inspect(ptr, adj, size):
 
 @kernel
 def _narrow(ptr, adj, size, narrow):
-    """_inspect of int64 indices, which become int32."""
+    """_inspect of int64 indices, which are copied to `narrow` as int32."""
     if not pointers_ascend(ptr, adj.size):
         return DISORDERED
-    least, most = np.int64(0), np.int64(-1)
+    smallest, largest = np.int64(0), np.int64(-1)
     for k in range(ptr[-1]):
-        least = min(least, adj[k])
-        most = max(most, adj[k])
+        smallest = min(smallest, adj[k])
+        largest = max(largest, adj[k])
         narrow[k] = adj[k]
-    if least < 0 or most >= size:
+    if smallest < 0 or largest >= size:
         return OUTSIDE
     return _inspect(ptr, narrow, size)
 
 
 def _transpose(ptr, adj, size, threads=1):
-    """The lists of the other side; each ascends, and holds an index as often as it was stored."""
-    return _transpose_by_blocks(ptr, adj, size, threads) if size > FEW_COLUMNS else _transpose_at_once(ptr, adj, size)
+    """The lists of the other side; each ascends and holds an index as many times as it was stored."""
+    if size > ONE_PASS_COLUMNS:
+        return _transpose_by_blocks(ptr, adj, size, threads)
+    return _transpose_in_one_pass(ptr, adj, size)
 
 
 @kernel
-def _transpose_at_once(ptr, adj, size):
+def _transpose_in_one_pass(ptr, adj, size):
     other_ptr = np.zeros(size + 1, np.int64)
     other_adj = np.empty(adj.size, np.int32)
     for k in range(adj.size):
         other_ptr[adj[k] + 1] += 1
     for j in range(size):
         other_ptr[j + 1] += other_ptr[j]
-    place = other_ptr[:size].copy()
+    position = other_ptr[:size].copy()
     for i in range(ptr.size - 1):
         for k in range(ptr[i], ptr[i + 1]):
             j = adj[k]
-            other_adj[place[j]] = i
-            place[j] += 1
+            other_adj[position[j]] = i
+            position[j] += 1
     return other_ptr, other_adj
 
 
 def _transpose_by_blocks(ptr, adj, size, threads):
-    """Sort entries by blocks of columns first, then within each: counters of a block stay in the cache."""
+    """Sort entries by blocks of columns, then within each block, whose counters stay in the cache."""
     blocks = ((size - 1) >> BLOCK_BITS) + 1
     rows = [(len(ptr) - 1) * i // threads for i in range(threads + 1)]
     numbers = run_threads(lambda i: _count_blocks(ptr, adj, rows[i], rows[i + 1], blocks), threads)
     start = np.zeros(blocks * threads + 1, np.int64)
     np.cumsum(np.transpose(numbers), out=start[1:])
     within, entry = np.empty(len(adj), np.int16), np.empty(len(adj), np.int32)
-    run_threads(lambda i: _deal(ptr, adj, rows[i], rows[i + 1], start[i:-1:threads].copy(), within, entry), threads)
+    run_threads(
+        lambda i: _distribute(ptr, adj, rows[i], rows[i + 1], start[i:-1:threads].copy(), within, entry), threads
+    )
     other_ptr, other_adj = np.zeros(size + 1, np.int64), np.empty(len(adj), np.int32)
     start = start[::threads].copy()
     ends = [blocks * i // threads for i in range(threads + 1)]
@@ -320,7 +273,7 @@ def _transpose_by_blocks(ptr, adj, size, threads):
 
 @kernel
 def _count_blocks(ptr, adj, first, last, blocks):
-    """Entries of the rows first ... last in each block of columns."""
+    """Number of entries of the rows [first, last) in each block of columns."""
     numbers = np.zeros(blocks, np.int64)
     for k in range(ptr[first], ptr[last]):
         numbers[np.int64(adj[k]) >> BLOCK_BITS] += 1
@@ -328,20 +281,20 @@ def _count_blocks(ptr, adj, first, last, blocks):
 
 
 @kernel
-def _deal(ptr, adj, first, last, place, within, entry):
-    """Put the entries of the rows first ... last where their blocks go on: column in the block, and row."""
+def _distribute(ptr, adj, first, last, position, within, entry):
+    """Append the entries of the rows [first, last) to their blocks: column in the block, and row."""
     for i in range(first, last):
         for k in range(ptr[i], ptr[i + 1]):
             j = np.int64(adj[k])
-            p = place[j >> BLOCK_BITS]
-            place[j >> BLOCK_BITS] = p + 1
+            p = position[j >> BLOCK_BITS]
+            position[j >> BLOCK_BITS] = p + 1
             within[p] = j & ((1 << BLOCK_BITS) - 1)
             entry[p] = i
 
 
 @kernel
 def _sort_blocks(start, begin, end, within, entry, other_ptr, other_adj):
-    """Sort the entries of the blocks begin ... end by column."""
+    """Sort the entries of the blocks [begin, end) by column."""
     size = other_ptr.size - 1
     counter = np.empty((1 << BLOCK_BITS) + 1, np.int64)
     for b in range(begin, end):
@@ -361,7 +314,7 @@ def _sort_blocks(start, begin, end, within, entry, other_ptr, other_adj):
 
 @kernel
 def _without_duplicates(ptr, adj):
-    """Ascending lists, each index once."""
+    """The same lists with each index once."""
     once_ptr = np.zeros(ptr.size, np.int64)
     once = np.empty(adj.size, np.int32)
     kept = 0

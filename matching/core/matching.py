@@ -1,4 +1,4 @@
-"""The result of a maximum matching: partners, counts, and the proof."""
+"""The result of a maximum matching: partners, counts and the certificate."""
 
 from dataclasses import dataclass, field, replace
 
@@ -14,23 +14,23 @@ __all__ = ["CertificateError", "Matching"]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Matching:
-    """A matching of largest cardinality in a bipartite graph.
+    """A maximum matching of a bipartite graph.
 
-    Arrays are those of the caller's library on the GPU if the graph lay there.
+    If the graph is on a GPU, so are the arrays, as arrays of the caller's library.
 
     Attributes
     ----------
     row_match : ndarray of int32, shape (n,)
-        The column of each row, -1: unmatched.
+        The column matched to each row; -1: unmatched.
     col_match : ndarray of int32, shape (m,)
-        The row of each column, -1: unmatched.
+        The row matched to each column; -1: unmatched.
     cardinality : int
         Number of pairs.
     method, init, device : str
-        What ran.
+        The method, the initial matching and the device that were used.
     stats : dict
         "edges" traversed, "phases", "augmentations", "path_length" (edges of all augmenting paths), "initial" (pairs
-        before the first search), and "seconds" by step.
+        before the first search), "init" (of the initial matching), "seconds" by step, and counts of the method.
     """
 
     row_match: np.ndarray
@@ -43,11 +43,19 @@ class Matching:
     _graph: BipartiteGraph | DeviceBipartiteGraph = field(repr=False)
 
     def check(self) -> None:
-        """Prove the matching maximum, by a vertex cover of as many vertices; raises CertificateError.
+        """Certify that the matching is maximum, by a vertex cover of equal size.
 
-        Read are `row_match`, `col_match`, `cardinality` and the counts of pairs in `stats`.
-        The graph is kept by reference: it answers for the graph solved only as long as that is left unchanged.
-        The proof is found on the host, for a graph on the GPU, too.  O(n + m + edges).
+        Checks `row_match`, `col_match`, `cardinality` and the counts of pairs in `stats`.
+
+        Raises
+        ------
+        CertificateError
+            If the pairs are not a maximum matching of the graph, or a count is wrong.
+
+        Notes
+        -----
+        The graph is stored by reference, so the certificate refers to its present content.
+        The check runs on the host, also for a graph on a GPU.  O(n + m + edges).
         """
         certify_cardinality(self.cardinality, certify(*self._on_host()))
         counted = [self.stats.get(name) for name in ("initial", "augmentations")] if type(self.stats) is dict else []
@@ -57,17 +65,23 @@ class Matching:
             )
 
     def vertex_cover(self) -> tuple[np.ndarray, np.ndarray]:
-        """A least vertex cover: the rows and the columns in it, ascending; as many as there are pairs."""
+        """A minimum vertex cover, which has as many vertices as the matching has pairs.
+
+        Returns
+        -------
+        rows, cols : ndarray of int64
+            Indices of the rows and of the columns in the cover, ascending.
+        """
         graph, row_match, col_match = self._on_host()
         cover = koenig_cover(graph.row_ptr, graph.row_adj, row_match, col_match)
-        return self._given_back(*map(np.flatnonzero, cover))
+        return self._as_library_arrays(*map(np.flatnonzero, cover))
 
     @property
     def pairs(self) -> tuple[np.ndarray, np.ndarray]:
-        """The rows matched, ascending, and their columns."""
+        """Indices of the matched rows, ascending, and of their columns: two arrays of shape (cardinality,)."""
         row_match = to_host(self.row_match)
         rows = np.flatnonzero(row_match >= 0)
-        return self._given_back(rows, row_match[rows].astype(np.int64))
+        return self._as_library_arrays(rows, row_match[rows].astype(np.int64))
 
     def __repr__(self) -> str:
         names = f"method={self.method!r}, init={self.init!r}, device={self.device!r}"
@@ -77,7 +91,7 @@ class Matching:
         return replace(self)
 
     def __reduce__(self):
-        """Pickles and deep copies are on the host: the memory of a GPU belongs to one process."""
+        """Pickles and deep copies are on the host, since the memory of a GPU belongs to one process."""
         graph, row_match, col_match = self._on_host()
         return type(self), (
             *(row_match, col_match, self.cardinality, self.method, self.init, self.device, self.stats, graph),
@@ -90,6 +104,6 @@ class Matching:
             return graph, self.row_match, self.col_match
         return graph.host(), to_host(self.row_match), to_host(self.col_match)
 
-    def _given_back(self, *arrays):
-        """Arrays on the host as the caller wants them."""
+    def _as_library_arrays(self, *arrays):
+        """Arrays of the host as arrays of the caller's library."""
         return tuple(to_library(a, getattr(self._graph, "library", None)) for a in arrays)

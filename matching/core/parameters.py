@@ -1,6 +1,6 @@
-"""What parameters of methods may be: one check for each name, for solvers on either device.
+"""Checks of the methods' parameters: one check per parameter name, for solvers on either device.
 
-What is returned is a plain bool, int, float or str, so that kernels are compiled once.
+A check returns a plain bool, int, float or str, so that kernels are compiled once.
 """
 
 import math
@@ -15,29 +15,29 @@ MAX_SEED = 2**64 - 1
 
 
 def positive(name: str, value) -> int | float:
-    """A finite number above 0; integers stay integers."""
+    """A finite positive number; integers remain integers."""
     if math.isinf(check_positive(name, value)):
         raise ValueError(f"{name} must be finite, got {value!r}")
     return int(value) if isinstance(value, Integral) else float(value)
 
 
 def fraction(name: str, value) -> float:
-    """A number between 0 and 1, neither of them."""
+    """A number strictly between 0 and 1."""
     value = check_real(name, value)
     if not 0 < value < 1:
-        raise ValueError(f"{name} must lie between 0 and 1, got {value!r}")
+        raise ValueError(f"{name} must be between 0 and 1, exclusive; got {value!r}")
     return value
 
 
 def switch(name: str, value) -> bool:
-    """True or False; words would count as True."""
+    """A bool; strings, which would count as True, raise TypeError."""
     if not isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} must be True or False, got {value!r:.60} ({type(value).__name__})")
     return bool(value)
 
 
 def one_of(name: str, value, known: tuple):
-    """One of some words, None among them where it stands for a default."""
+    """One of the strings in `known`, or None if `known` contains it as a default."""
     if not (value is None or isinstance(value, str)):
         raise TypeError(f"{name} must be a string, got {value!r:.60} ({type(value).__name__})")
     if value not in known:
@@ -51,11 +51,11 @@ def check_seed(seed) -> int:
 
 
 def check_threads(threads) -> int | None:
-    """A number of threads, or None for numba's."""
+    """A number of threads, or None for numba's default."""
     return None if threads is None else check_count("threads", threads)
 
 
-# By the name of the parameter.  "relabel" is a pair, which its methods read.
+# By the name of the parameter.  "relabel" is a pair, which its methods check themselves.
 CHECKS = {
     "alpha": positive,
     "by_step": switch,
@@ -79,5 +79,5 @@ CHECKS = {
 
 
 def checked(parameters: dict) -> dict:
-    """Parameters that their method has, each as its check returns it."""
+    """The parameters of a method, each as its check returns it."""
     return {name: CHECKS[name](name, value) if name in CHECKS else value for name, value in parameters.items()}

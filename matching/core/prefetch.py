@@ -1,7 +1,7 @@
-"""prefetch(array, i): ask for an element's cache line before it is needed.
+"""prefetch(array, i): load an element's cache line before it is needed.
 
-A search in a large graph waits for memory at almost every vertex.  Where a queue says what comes next, the lines of
-later entries can be on their way while earlier ones are worked on.
+A search in a large graph waits for memory at almost every vertex.  If a queue holds the next vertices, the cache lines
+of later entries can be loaded while earlier entries are processed.
 """
 
 from llvmlite import ir
@@ -13,7 +13,7 @@ READ, KEEP, DATA = 0, 3, 1  # the constants of llvm.prefetch: for reading, into 
 
 
 def prefetch(array, i):
-    """Fetch array[i] into the cache; harmless where there is no such element."""
+    """Load array[i] into the cache; has no effect if the element does not exist."""
 
 
 @intrinsic

@@ -1,9 +1,9 @@
-"""The way of a matching problem to the GPU and back: the one place that copies graphs and matchings.
+"""Transfer of matching problems to the GPU and back: the only module that copies graphs and matchings.
 
 Arrays on the GPU, as in matching/core/graph.py: row_ptr and col_ptr int64; row_adj, col_adj, row_match and col_match
 int32.
 
-Only the side of the graph that is there goes up; the other one is made on the GPU, faster than it could be copied.
+Only the side of the graph that exists on the host is uploaded; building the other on the GPU is faster than copying it.
 """
 
 import time
@@ -17,7 +17,7 @@ from matching.core.graph import BipartiteGraph
 from matching.core.limits_cuda import check_sides
 from matching.core.transpose_cuda import transposed
 
-# What `counts` holds after a kernel; what a solver counts beyond these comes behind.
+# Entries of `counts` after a kernel; a solver's further counts follow.
 EDGES, PHASES, PATH_LENGTH, LEVELS = range(4)
 
 
@@ -31,19 +31,19 @@ class DeviceGraph(NamedTuple):
 
 
 def for_host(function):
-    """A function of a graph and a matching on the GPU for those on the host, with the same keywords."""
+    """Wrap a function of a graph and a matching on the GPU for arguments on the host, with the same keywords."""
 
     @wraps(function)
     def of_host(graph, row_match, col_match, **parameters):
-        return on_gpu(graph, row_match, col_match, lambda *there: function(*there, **parameters))
+        return on_gpu(graph, row_match, col_match, lambda *on_device: function(*on_device, **parameters))
 
     return of_host
 
 
 def on_gpu(graph: BipartiteGraph, row_match, col_match, run) -> dict:
-    """Change a matching on the host in place by run(graph, row_match, col_match) -> stats, all three on the GPU.
+    """Change a matching on the host in place by run(graph, row_match, col_match) -> stats, with all three on the GPU.
 
-    A graph without edges is not worth the way.
+    A graph without edges is not transferred.
     """
     if not graph.edges:
         return {"edges": 0, "phases": 0, "augmentations": 0, "path_length": 0, "seconds": {}}
@@ -51,11 +51,11 @@ def on_gpu(graph: BipartiteGraph, row_match, col_match, run) -> dict:
     times = [time.perf_counter()]
     before = int(np.count_nonzero(row_match >= 0))
     with refusing():
-        there = uploaded(graph)
+        on_device = uploaded(graph)
         matches = upload(row_match), upload(col_match)
         synchronize()
         times.append(time.perf_counter())
-        stats = run(there, *matches)
+        stats = run(on_device, *matches)
         synchronize()
         times.append(time.perf_counter())
         row_match[:], col_match[:] = (download(a) for a in matches)
@@ -67,7 +67,7 @@ def on_gpu(graph: BipartiteGraph, row_match, col_match, run) -> dict:
 
 def uploaded(graph: BipartiteGraph) -> DeviceGraph:
     """Both sides of a graph on the GPU."""
-    if graph.rows_are_made:
+    if graph.has_rows:
         rows = upload(graph.row_ptr), upload(graph.row_adj)
         return DeviceGraph(*rows, *transposed(*rows, graph.cols))
     cols = upload(graph.col_ptr), upload(graph.col_adj)

@@ -1,8 +1,8 @@
-"""The entry of every graph: index arrays are checked before any code follows them.
+"""Validation of sparse input: index arrays are checked before any code follows them.
 
-SciPy's constructors test the first and the last pointer of a compressed matrix, neither the pointers between them nor
+SciPy's constructors test the first and the last pointer of a compressed matrix, but not the pointers between them or
 any index, and its conversions follow both in compiled code without bounds checks.  So a matrix is tested before it is
-converted (`gridcut.device.sparse`), and the lists of one that needs no conversion in the pass that reads them.
+converted (`gridcut.device.sparse`); lists that need no conversion are tested in the pass that reads them.
 """
 
 import operator
@@ -12,11 +12,12 @@ import numpy as np
 
 from gridcut.device import kernel
 from gridcut.device.arguments import plain_array
+from gridcut.device.arrays import on_device
 from gridcut.device.sparse import check_matrix
 
 INT32, INT64 = np.dtype(np.int32), np.dtype(np.int64)
 INT32_MAX = np.iinfo(np.int32).max
-# How graphs of other libraries become sparse arrays, by the package that their class is from.
+# Conversions of other libraries' graphs to sparse arrays, by the package of their class.
 CONVERSIONS = {
     "networkx": "networkx.bipartite.biadjacency_matrix or networkx.to_scipy_sparse_array converts it",
     "pandas": "scipy.sparse.csr_array(graph.to_numpy()) converts it",
@@ -24,13 +25,27 @@ CONVERSIONS = {
 }
 
 
+class GraphOnGpu:
+    """Base of the checked graphs whose arrays are on a GPU."""
+
+    __slots__ = ()
+
+
+def is_on_gpu(graph) -> bool:
+    """Whether the arrays of a graph are on a GPU: those of a tuple, or `indptr` and `indices` of a matrix."""
+    if isinstance(graph, GraphOnGpu):
+        return True
+    parts = graph[:2] if isinstance(graph, tuple) else (getattr(graph, name, None) for name in ("indptr", "indices"))
+    return any(map(on_device, parts))
+
+
 def not_a_graph(graph, accepted: str) -> TypeError:
-    """The error for an object of another kind, with the conversion that helps."""
+    """The error for an object of another type, with a conversion."""
     package = type(graph).__module__.partition(".")[0]
     if isinstance(graph, np.ma.MaskedArray):
-        hint = "scipy.sparse.csr_array(graph.filled(0)) makes one from a masked array"
+        hint = "scipy.sparse.csr_array(graph.filled(0)) converts a masked array"
     else:
-        hint = CONVERSIONS.get(package, "scipy.sparse.csr_array(graph) makes one from a dense matrix")
+        hint = CONVERSIONS.get(package, "scipy.sparse.csr_array(graph) converts a dense matrix")
     return TypeError(f"graph must be {accepted}, got {type(graph).__name__}; {hint}")
 
 
@@ -45,7 +60,7 @@ def integers(name: str, array) -> np.ndarray:
 
 
 def plain(array, dtype):
-    """Contiguous, writable, aligned, native: numba would compile every kernel once more for other arrays."""
+    """A contiguous, writable, aligned, native array: numba would compile each kernel again for other arrays."""
     if array.dtype != dtype:
         return array.astype(dtype, order="C")
     return array if array.flags.carray else np.require(array, dtype, "CAW")
@@ -56,7 +71,7 @@ def checked_shape(shape) -> tuple[int, int]:
         rows, cols = shape
         rows, cols = operator.index(rows), operator.index(cols)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"shape must be two whole numbers, got {shape!r}") from error
+        raise TypeError(f"shape must be two integers, got {shape!r}") from error
     if not (0 <= rows < INT32_MAX and 0 <= cols < INT32_MAX):
         raise ValueError(f"shape must lie in 0 ... {INT32_MAX - 1}, as vertices are int32, got {(rows, cols)}")
     return rows, cols
@@ -64,7 +79,7 @@ def checked_shape(shape) -> tuple[int, int]:
 
 @kernel
 def pointers_ascend(ptr, most):
-    """Whether pointers ascend from 0 to at most `most`; SciPy allows arrays longer than the last one says."""
+    """Whether pointers ascend from 0 to at most `most`; SciPy allows more indices than the last pointer."""
     if ptr[0] != 0 or ptr[-1] > most:
         return False
     fine = True
@@ -74,7 +89,7 @@ def pointers_ascend(ptr, most):
 
 
 def checked_pointers(indptr, lists: int, indices: int) -> np.ndarray:
-    """int64 pointers of so many lists, which ascend from 0 to the number of indices or less."""
+    """The int64 pointers of `lists` lists, checked to ascend from 0 to at most the number of indices."""
     indptr = integers("indptr", indptr)
     if len(indptr) != lists + 1:
         raise ValueError(f"indptr must have {lists + 1} entries, one for each row and the end, got {len(indptr)}")
@@ -89,7 +104,7 @@ def disordered(indices: int) -> ValueError:
 
 
 def check_axes(graph) -> None:
-    """Two axes; SciPy has sparse arrays of one, and coordinates of more."""
+    """Raise ValueError unless there are two axes: SciPy has sparse arrays with one, and COO arrays with more."""
     if graph.ndim != 2:
         raise ValueError(f"graph must have 2 axes, rows and columns, got shape {graph.shape}")
     checked_shape(graph.shape)
@@ -98,8 +113,8 @@ def check_axes(graph) -> None:
 def stored_lists(graph, with_values: bool = True):
     """(indptr, indices, values, whether they are lists of columns) of a SciPy matrix; duplicates are kept.
 
-    The caller checks the lists: those of a compressed matrix are returned as they are.  A conversion by SciPy would
-    add duplicates up in the dtype of the matrix, which may be too narrow for the sum.
+    The caller checks the lists, as those of a compressed matrix are returned unchanged.  A conversion by SciPy would
+    sum duplicates in the dtype of the matrix, which may be too narrow for the sum.
     """
     check_axes(graph)
     if graph.format not in ("csr", "csc"):
@@ -111,7 +126,7 @@ def stored_lists(graph, with_values: bool = True):
             ptr = np.zeros(graph.shape[0] + 1, np.int64)
             np.cumsum(np.bincount(row, minlength=graph.shape[0]), out=ptr[1:])
             return ptr, col[order], graph.data[order] if with_values else None, False
-        if graph.format == "lil":  # whose read-only arrays SciPy does not convert
+        if graph.format == "lil":  # SciPy does not convert read-only LIL arrays
             ptr = np.cumsum([0, *map(len, graph.rows)])
             adj = np.fromiter(chain.from_iterable(graph.rows), np.int32, ptr[-1])
             return ptr, adj, np.fromiter(chain.from_iterable(graph.data), graph.dtype, ptr[-1]), False

@@ -1,11 +1,11 @@
-"""The lists of columns from those of rows, on a GPU: counted, summed up and distributed by one kernel.
+"""The column adjacency lists of a graph from its row lists, on a GPU: count, prefix sum and scatter in one kernel.
 
 Arrays (n rows, m columns)
   ptr, adj               columns of row r: adj[ptr[r]:ptr[r + 1]]
   other_ptr, other_adj   rows of column c likewise, in any order
-  next_place[c]          where the next row of c goes; atomically
+  next_position[c]       position of the next row of c, updated atomically
 
-O(n + m + edges); 8 m bytes beside the result.
+O(n + m + edges); 8 m bytes in addition to the result.
 """
 
 import numpy as np
@@ -13,11 +13,11 @@ from numba import int32, int64
 
 from gridcut.device.arrays import allocate
 from gridcut.device.cuda import cuda, cuda_kernel, grid_sync
-from matching.core.grid_cuda import MAX_BLOCKS, SUMMED, places, run_kernel
+from matching.core.grid_cuda import MAX_BLOCKS, SCAN_THREADS, exclusive_scan, run_kernel
 
 
 @cuda_kernel
-def transpose_kernel(ptr, adj, other_ptr, other_adj, next_place, block_sums):
+def transpose_kernel(ptr, adj, other_ptr, other_adj, next_position, block_sums):
     """Writes other_ptr and other_adj."""
     rows = ptr.size - 1
     cols = other_ptr.size - 1
@@ -25,57 +25,57 @@ def transpose_kernel(ptr, adj, other_ptr, other_adj, next_place, block_sums):
     threads = int64(cuda.gridsize(1))
     c = thread
     while c < cols:
-        next_place[c] = 0
+        next_position[c] = 0
         c += threads
     grid_sync()
     k = thread
     while k < adj.size:
-        cuda.atomic.add(next_place, adj[k], int64(1))
+        cuda.atomic.add(next_position, adj[k], int64(1))
         k += threads
     grid_sync()
 
-    # A thread sums up columns that lie together, so that its first place is that of the first.
-    share = (cols + threads - 1) // threads
-    first = min(thread * share, cols)
-    last = min(first + share, cols)
+    # A thread sums contiguous columns, so that its offset is that of the first of them.
+    per_thread = (cols + threads - 1) // threads
+    first = min(thread * per_thread, cols)
+    last = min(first + per_thread, cols)
     count = int64(0)
     c = first
     while c < last:
-        count += next_place[c]
+        count += next_position[c]
         c += 1
-    place, total = places(count, block_sums)
+    position, total = exclusive_scan(count, block_sums)
     c = first
     while c < last:
-        other_ptr[c] = place
-        place += next_place[c]
-        next_place[c] = other_ptr[c]
+        other_ptr[c] = position
+        position += next_position[c]
+        next_position[c] = other_ptr[c]
         c += 1
     if thread == 0:
         other_ptr[cols] = total
     grid_sync()
 
-    # A warp for each row: some have many columns.
+    # One warp per row, since some rows have many columns.
     lane = thread & 31
     r = thread >> 5
     while r < rows:
         k = ptr[r] + lane
         end = ptr[r + 1]
         while k < end:
-            other_adj[cuda.atomic.add(next_place, adj[k], int64(1))] = int32(r)
+            other_adj[cuda.atomic.add(next_position, adj[k], int64(1))] = int32(r)
             k += 32
         r += threads >> 5
 
 
 def transposed(ptr, adj, cols: int) -> tuple:
-    """(other_ptr, other_adj) on the GPU, of at least one row and one column."""
-    other_ptr, other_adj, next_place, block_sums = allocate(
+    """(other_ptr, other_adj) on the GPU, for at least one row and one column."""
+    other_ptr, other_adj, next_position, block_sums = allocate(
         (cols + 1, np.int64), (adj.size, np.int32), (cols, np.int64), (MAX_BLOCKS, np.int64)
     )
-    run_kernel(transpose_kernel, (ptr, adj, other_ptr, other_adj, next_place, block_sums), SUMMED, adj.size)
+    run_kernel(transpose_kernel, (ptr, adj, other_ptr, other_adj, next_position, block_sums), SCAN_THREADS, adj.size)
     return other_ptr, other_adj
 
 
 def kernels():
-    """Name, kernel and argument types of what is compiled."""
+    """Name, kernel and argument types of each compiled kernel."""
     ids, longs = int32[::1], int64[::1]
     return [("transpose", transpose_kernel, (longs, ids, longs, ids, longs, longs))]

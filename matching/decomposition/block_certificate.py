@@ -1,14 +1,16 @@
-"""The proof that blocks are those of the Dulmage-Mendelsohn decomposition, from the fields of the result alone.
+"""Certificate of a Dulmage-Mendelsohn decomposition, from the fields of the result alone.
 
-  the matching     is maximum (matching/core/certificate.py), and lies on the main diagonals of the blocks
-  coarse parts     are what alternating paths reach: from the free columns horizontal, from the free rows vertical.  The
-                   searches are those of König's vertex cover, from either side
-  order            no entry lies below the blocks, nor in the rows and columns of two horizontal or two vertical blocks
-  fine blocks      horizontal and vertical ones are connected; in a square one a search from its first row reaches all
-                   rows, and a search against the direction too, so it is strongly connected
+  matching       is maximum (matching/core/certificate.py), and on the main diagonals of the blocks
+  coarse parts   are the vertices reachable by alternating paths: horizontal from the unmatched columns, vertical from
+                 the unmatched rows. The searches are those of König's vertex cover, from either side
+  order          no entry is below the blocks, nor in the rows and columns of two horizontal or two vertical blocks
+  fine blocks    horizontal and vertical blocks are connected; in a square block, a search from its first row reaches
+                 all rows, and so does a search along reversed edges, so it is strongly connected
 
-With the order, each of these blocks is a whole component.  The searches share no code with those that found the blocks
+With the order, each block is a whole component. The searches share no code with those that found the blocks
 (matching/decomposition/fine_blocks.py).
+
+[1] Dulmage, Mendelsohn. "Coverings of bipartite graphs." Canadian Journal of Mathematics 10, 1958.
 
 O(n + m + edges).
 """
@@ -38,7 +40,7 @@ def misplaced(row_ptr, row_adj, row_block, col_block, row_part, col_part):
 
 @kernel
 def disconnected(lists, row_perm, col_perm, row_start, col_start, row_block, col_block, first, last):
-    """One of the blocks first ... last - 1 that is not connected; -1: none."""
+    """One of the blocks first to last - 1 that is not connected; -1: none."""
     row_ptr, row_adj, col_ptr, col_adj = lists
     row_seen, col_seen = np.zeros(row_perm.size, np.bool_), np.zeros(col_perm.size, np.bool_)
     row_queue, col_queue = np.empty(row_perm.size, np.int32), np.empty(col_perm.size, np.int32)
@@ -78,10 +80,10 @@ def disconnected(lists, row_perm, col_perm, row_start, col_start, row_block, col
 
 
 @kernel
-def not_reached(ptr, adj, other_match, other_block, perm, start, first, last):
-    """One of the square blocks first ... last - 1 of which a search from the first vertex misses some; -1: none.
+def not_strongly_connected(ptr, adj, other_match, other_block, perm, start, first, last):
+    """One of the square blocks first to last - 1 in which a search from the first vertex misses a vertex; -1: none.
 
-    An entry leads from the row to the row that is matched with its column; with rows and columns exchanged, back.
+    An entry is an edge from its row to the row matched to its column; with rows and columns exchanged, reversed.
     """
     seen = np.zeros(perm.size, np.bool_)
     queue = np.empty(perm.size, np.int32)
@@ -106,33 +108,39 @@ def not_reached(ptr, adj, other_match, other_block, perm, start, first, last):
 
 
 def certify_blocks(graph, form) -> None:
-    """Prove all fields of a BlockTriangular; raises CertificateError."""
+    """Certify all fields of a BlockTriangular; raises CertificateError."""
     n, m = graph.shape
-    parts = _three_counts(form.parts)
+    parts = _checked_counts(form.parts)
     blocks = sum(parts)
-    row_perm, row_start = _division("row", form.row_perm, form.row_start, n, blocks)
-    col_perm, col_start = _division("col", form.col_perm, form.col_start, m, blocks)
-    row_part, col_part = _integers("row_part", form.row_part, n), _integers("col_part", form.col_part, m)
-    row_match, col_match = _maximum(graph, form.matching)
+    row_perm, row_start = _checked_partition("row", form.row_perm, form.row_start, n, blocks)
+    col_perm, col_start = _checked_partition("col", form.col_perm, form.col_start, m, blocks)
+    row_part, col_part = (
+        _checked_integers("row_part", form.row_part, n),
+        _checked_integers("col_part", form.col_part, m),
+    )
+    row_match, col_match = _certified_matching(graph, form.matching)
 
-    rows, cols = np.diff(row_start), np.diff(col_start)
+    n_rows, n_cols = np.diff(row_start), np.diff(col_start)
     part = np.repeat(np.arange(3, dtype=np.int8), parts)
-    if not np.array_equal(np.sign(rows - cols), part - 1):
+    if not np.array_equal(np.sign(n_rows - n_cols), part - 1):
         raise CertificateError("a block has a shape that its part does not allow")
-    number = index_type(n + m)
-    row_block, col_block = np.empty(n, number), np.empty(m, number)
-    row_block[row_perm] = np.repeat(np.arange(blocks, dtype=number), rows)
-    col_block[col_perm] = np.repeat(np.arange(blocks, dtype=number), cols)
+    dtype = index_type(n + m)
+    row_block, col_block = np.empty(n, dtype), np.empty(m, dtype)
+    row_block[row_perm] = np.repeat(np.arange(blocks, dtype=dtype), n_rows)
+    col_block[col_perm] = np.repeat(np.arange(blocks, dtype=dtype), n_cols)
     if not np.array_equal(row_part, part[row_block]) or not np.array_equal(col_part, part[col_block]):
         raise CertificateError("a vertex is in a block of another part than its own")
-    _coarse(graph, row_match, col_match, row_part, col_part)
+    _certify_coarse(graph, row_match, col_match, row_part, col_part)
 
     row_part, col_part = part[row_block], part[col_block]
     wrong = misplaced(graph.row_ptr, graph.row_adj, row_block, col_block, row_part, col_part)
     if wrong >= 0:
         raise CertificateError(f"row {wrong} has an entry outside the block triangle")
-    length = np.minimum(rows, cols)
-    first, second = _diagonal(row_perm, row_start[:-1], length), _diagonal(col_perm, col_start[:-1], length)
+    length = np.minimum(n_rows, n_cols)
+    first, second = (
+        _diagonal_vertices(row_perm, row_start[:-1], length),
+        _diagonal_vertices(col_perm, col_start[:-1], length),
+    )
     if len(first) != form.matching.cardinality or not np.array_equal(row_match[first], second):
         raise CertificateError("the main diagonals of the blocks are not the matching")
     square = parts[0], parts[0] + parts[1]
@@ -141,72 +149,75 @@ def certify_blocks(graph, form) -> None:
         if (wrong := disconnected(graph.lists, *ends)) >= 0:
             raise CertificateError(f"block {wrong} is not connected")
     for wrong in (
-        not_reached(graph.row_ptr, graph.row_adj, col_match, col_block, row_perm, row_start, *square),
-        not_reached(graph.col_ptr, graph.col_adj, row_match, row_block, col_perm, col_start, *square),
+        not_strongly_connected(graph.row_ptr, graph.row_adj, col_match, col_block, row_perm, row_start, *square),
+        not_strongly_connected(graph.col_ptr, graph.col_adj, row_match, row_block, col_perm, col_start, *square),
     ):
         if wrong >= 0:
             raise CertificateError(f"the square block {wrong} can be split further")
 
 
-def _three_counts(parts) -> tuple[int, int, int]:
-    """`parts`, if it is what it should be."""
+def _checked_counts(parts) -> tuple[int, int, int]:
+    """`parts`, if it contains three counts."""
     good = isinstance(parts, tuple) and len(parts) == 3
     if not good or not all(isinstance(count, Integral) and count >= 0 for count in parts):
-        raise CertificateError(f"parts must hold three counts, got {parts!r}")
+        raise CertificateError(f"parts must be a tuple of three counts, got {parts!r}")
     return parts
 
 
-def _integers(name: str, array, size: int) -> np.ndarray:
-    """An array of integers of this length."""
+def _checked_integers(name: str, array, size: int) -> np.ndarray:
+    """The array, if it contains integers and has this length."""
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "iu" or array.shape != (size,):
         raise CertificateError(f"{name} is not an array of {size} integers")
     return array
 
 
-def _division(side: str, perm, start, size: int, blocks: int) -> tuple[np.ndarray, np.ndarray]:
-    """The order of the vertices of one side and where blocks begin in it."""
-    perm = _integers(f"{side}_perm", perm, size)
-    start = _integers(f"{side}_start", start, blocks + 1)
+def _checked_partition(side: str, perm, start, size: int, blocks: int) -> tuple[np.ndarray, np.ndarray]:
+    """The permutation of the vertices of one side, and the starts of the blocks in it."""
+    perm = _checked_integers(f"{side}_perm", perm, size)
+    start = _checked_integers(f"{side}_start", start, blocks + 1)
     if size and (perm.min() < 0 or perm.max() >= size or np.any(np.bincount(perm, minlength=size) != 1)):
-        raise CertificateError(f"{side}_perm is not a permutation of 0 ... {size - 1}")
+        raise CertificateError(f"{side}_perm is not a permutation of 0 to {size - 1}")
     if start[0] != 0 or start[-1] != size or np.any(start[1:] < start[:-1]):
-        raise CertificateError(f"{side}_start does not divide {size}")
+        raise CertificateError(f"{side}_start does not partition {size} vertices")
     return perm.astype(np.int32, copy=False), start.astype(np.int64, copy=False)
 
 
-def _maximum(graph, found) -> tuple[np.ndarray, np.ndarray]:
-    """Both sides of a matching that is maximum in this graph, whatever graph it refers to itself."""
+def _certified_matching(graph, found) -> tuple[np.ndarray, np.ndarray]:
+    """Both sides of a matching that is maximum in this graph, whatever graph the matching refers to."""
     if not isinstance(found, Matching):
         raise CertificateError(f"matching is a {type(found).__name__}, not a Matching")
     n, m = graph.shape
-    row_match, col_match = _integers("row_match", found.row_match, n), _integers("col_match", found.col_match, m)
+    row_match, col_match = (
+        _checked_integers("row_match", found.row_match, n),
+        _checked_integers("col_match", found.col_match, m),
+    )
     certify(graph, row_match, col_match)
     found.check()
     return row_match, col_match
 
 
-def _coarse(graph, row_match, col_match, row_part, col_part) -> None:
-    """The parts are what alternating paths from the free columns, and from the free rows, lead to."""
+def _certify_coarse(graph, row_match, col_match, row_part, col_part) -> None:
+    """The parts are the vertices reachable from the unmatched columns, and from the unmatched rows."""
     col_left, row_right = koenig_cover(graph.col_ptr, graph.col_adj, col_match, row_match)
     row_left, col_right = koenig_cover(graph.row_ptr, graph.row_adj, row_match, col_match)
     for name, part, found in (
-        ("row_part", row_part, _parts(horizontal=row_right, vertical=~row_left)),
-        ("col_part", col_part, _parts(horizontal=~col_left, vertical=col_right)),
+        ("row_part", row_part, _parts_of(horizontal=row_right, vertical=~row_left)),
+        ("col_part", col_part, _parts_of(horizontal=~col_left, vertical=col_right)),
     ):
         wrong = np.flatnonzero(part != found)
         if len(wrong):
             v = wrong[0]
-            raise CertificateError(f"{name}[{v}] is {part[v]}, but alternating paths make it {found[v]}")
+            raise CertificateError(f"{name}[{v}] is {part[v]}, but alternating paths give {found[v]}")
 
 
-def _parts(horizontal, vertical) -> np.ndarray:
+def _parts_of(horizontal, vertical) -> np.ndarray:
     part = np.full(len(horizontal), SQUARE, np.int8)
     part[horizontal] = HORIZONTAL
     part[vertical] = VERTICAL
     return part
 
 
-def _diagonal(perm, start, length):
-    """perm[start[k] : start[k] + length[k]] for all k, one after the other."""
+def _diagonal_vertices(perm, start, length):
+    """perm[start[k] : start[k] + length[k]] for all k, concatenated."""
     before = np.cumsum(length) - length
     return perm[np.repeat(start - before, length) + np.arange(length.sum())]

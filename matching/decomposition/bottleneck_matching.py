@@ -1,23 +1,23 @@
-"""bottleneck: the least gate on weights that still lets a matching of the size wanted through.
+"""bottleneck: the smallest threshold on edge weights that admits a matching of the required cardinality.
 
-Returns a maximum matching of the edges that pass the gate, and the proof that no lower gate would do.
+Returns a maximum matching of the edges up to the threshold, and the certificate that no smaller threshold suffices.
 
-Weights are replaced by their ranks, and gates tried by bisection between two bounds:
+Weights are replaced by their ranks, and thresholds are tried by bisection between two bounds on the rank:
 
-    most     the wanted-th smallest rank among the pairs of the best matching yet: that gate is enough
-    least    no gate below it is: a cover of fewer vertices than pairs are wanted, say `missing` fewer, holds all edges
-             up to the gate that failed, so that pairs in `missing` rows, and as many columns, must be found among the
-             others; `least` is the gate that opens so many of them
+    upper    the required-th smallest rank among the pairs of the best matching so far: that threshold suffices
+    lower    no smaller threshold suffices. A cover with `missing` vertices fewer than the required pairs covers all
+             edges up to the threshold that failed. So at least `missing` pairs are uncovered edges, in different rows
+             and columns; `lower` is the smallest rank at which that many rows, and columns, have an uncovered edge
 
-With the empty cover, `least` is the wanted-th smallest of the rows' cheapest edges, and of the columns': on random
-weights it is the answer more often than not, so it is the first gate tried.  Each search starts from the larger of two
-matchings: that of the last gate that failed, and the best one, less its pairs beyond the gate.
+With the empty cover, `lower` is the required-th smallest of the rows' cheapest edges, and of the columns'. On random
+weights it is the answer in most cases, so it is the first threshold tried. Each search starts from the larger of two
+matchings: that of the last threshold that failed, and the best one without its pairs above the threshold.
 
-Deviations from [1]: its threshold algorithm bisects between the extreme weights and starts each matching anew.
+Deviates from [1]: its threshold algorithm bisects between the extreme weights and starts each matching from scratch.
 
 [1] Burkard, Dell'Amico, Martello. "Assignment Problems." SIAM 2009, section 6.2 (linear bottleneck assignment).
 
-O(edges log edges) and a maximum matching for each of at most log2(edges) gates.
+O(edges log edges), plus a maximum matching for each of at most log2(edges) thresholds.
 """
 
 import time
@@ -37,52 +37,52 @@ __all__ = ["Bottleneck", "bottleneck"]
 
 
 class Edges(NamedTuple):
-    """Edges by rows and then columns, each once: edge k is (row[k], col[k]) at weight levels[rank[k]], and
-    place[k] = row[k] * columns + col[k] ascends.
+    """Distinct edges by rows and then columns: edge k is (row[k], col[k]) with weight levels[rank[k]]; the keys
+    key[k] = row[k] * columns + col[k] ascend.
     """
 
     shape: tuple[int, int]
-    place: np.ndarray
+    key: np.ndarray
     row: np.ndarray
     col: np.ndarray
     rank: np.ndarray
     levels: np.ndarray
 
-    def up_to(self, gate: int):
-        """The graph of the edges of rank `gate` and less, in compressed rows."""
-        kept = self.rank <= gate
+    def up_to(self, max_rank: int):
+        """The graph of the edges of rank at most `max_rank`, in compressed rows."""
+        kept = self.rank <= max_rank
         ptr = np.zeros(self.shape[0] + 1, np.int64)
         np.cumsum(np.bincount(self.row[kept], minlength=self.shape[0]), out=ptr[1:])
         return ptr, self.col[kept], self.shape
 
     def ranks_of(self, row_match) -> np.ndarray:
-        """The rank of each row's pair; as many as there are levels where it has none."""
+        """The rank of each row's pair; the number of levels for an unmatched row."""
         rows = np.flatnonzero(row_match >= 0)
-        wanted = rows * self.shape[1] + row_match[rows]
+        keys = rows * self.shape[1] + row_match[rows]
         ranks = np.full(self.shape[0], len(self.levels), np.int64)
-        ranks[rows] = self.rank[np.searchsorted(self.place, wanted)]
+        ranks[rows] = self.rank[np.searchsorted(self.key, keys)]
         return ranks
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Bottleneck:
-    """A largest matching under the least gate that suffices.
+    """A maximum matching among the edges up to the smallest threshold that admits the required cardinality.
 
     Attributes
     ----------
     threshold : int or float
-        The gate: weights up to it, itself included, pass.  -inf if there is nothing to match.
+        The largest weight among the matched edges; -inf if there is nothing to match.
     matching : Matching
-        A maximum matching of the edges that pass.  The largest weight among its pairs is `threshold`.
-    wanted : int
-        Pairs that the gate had to let through.
+        A maximum matching of the edges with weights up to `threshold`.
+    required : int
+        Number of pairs that the threshold had to admit.
     stats : dict
-        "gates" tried and "seconds".
+        Number of "thresholds" tried, and "seconds".
     """
 
     threshold: int | float
     matching: Matching
-    wanted: int
+    required: int
     stats: dict
     _graph: scipy.sparse.sparray = field(repr=False)
     _cover: tuple = field(repr=False)
@@ -90,61 +90,75 @@ class Bottleneck:
 
     @property
     def cardinality(self) -> int:
-        """Number of pairs, at least as many as were wanted."""
+        """Number of pairs, at least `required`."""
         return self.matching.cardinality
 
     def check(self) -> None:
-        """Prove that the gate is the least; raises CertificateError.
+        """Certify that the threshold is the smallest one.
 
-        The pairs are a maximum matching of the entries that pass the gate and are enough; fewer vertices than pairs
-        wanted cover all entries below the gate; and where the largest matching was wanted, as many vertices cover the
-        whole graph.  The graph is kept by reference: it answers for the graph solved only as long as that is left
-        unchanged.  O(n + m + edges).
+        The pairs are a maximum matching of the entries up to the threshold, and at least `required`. Fewer vertices
+        than `required` cover all entries below the threshold. If the maximum cardinality was required, that many
+        vertices cover the whole graph. The graph is kept by reference and must not be modified. O(n + m + edges).
+
+        Raises
+        ------
+        CertificateError
+            If a field is inconsistent with the graph, or the graph has been modified since.
         """
-        certify(self._graph, self.threshold, self.matching, self.wanted, self._cover, self._largest)
+        certify(self._graph, self.threshold, self.matching, self.required, self._cover, self._largest)
 
     def __repr__(self) -> str:
         shape = tuple(self._graph.shape)
         return f"Bottleneck(threshold={self.threshold!r}, cardinality={self.cardinality}, shape={shape})"
 
 
-def bottleneck(graph, *, cardinality: int | None = None, **how) -> Bottleneck:
-    """Match as many rows and columns as possible so that the largest weight among the pairs is as small as it can be.
+def bottleneck(
+    graph: scipy.sparse.sparray | scipy.sparse.spmatrix, *, cardinality: int | None = None, **how
+) -> Bottleneck:
+    """Match as many rows and columns as possible such that the largest weight among the pairs is minimum.
 
     ::
 
            columns
            0  1  2
-      rows 0 4 (2) 9        3 pairs; none of them weighs more than 5, and without the 5 there are no 3 pairs,
-           1 (5) .  .       since row 1 has no other
+      rows 0 4 (2) 9        3 pairs with weights of at most 5; without the 5 there are no 3 pairs, since row 1 has no
+           1 (5) .  .       other entry
            2 .  3 (1)
 
     Parameters
     ----------
     graph : SciPy sparse matrix or array (n, m) of int, uint, bool or float
-        Stored entries are edges and their values weights, of any unit and sign, zeros included.  Of entries stored
-        twice the smaller one counts.
+        Stored entries are edges and their values weights, in any unit and of any sign, including explicit zeros. Of
+        duplicate entries the smallest counts.
     cardinality : int, optional
-        Pairs wanted; by default as many as the graph has.
+        Required number of pairs; by default the maximum cardinality.
     **how
-        Further keywords of `maximum`, but `start`.
+        Further keywords of `maximum`, except `start`.
 
     Returns
     -------
     Bottleneck
-        ``threshold``, ``matching``, ``check()``.
+        ``threshold``, ``matching``, ``required``, ``check()``.
 
     Raises
     ------
     TypeError
-        The graph is not sparse or its values are not real; keywords as for `maximum`.
+        If the graph is not sparse, its values are not real, or a keyword is not accepted by `maximum`.
     ValueError
-        NaN among the weights; more pairs wanted than the graph has, or less than one.
+        If a weight is NaN, or `cardinality` is not 1 to the maximum cardinality.
+
+    See Also
+    --------
+    maximum : Maximum-cardinality matching.
 
     Notes
     -----
-    For the largest smallest weight, as pivots of a linear system want it, pass the weights negated.  At most
-    log2(edges) maximum matchings, each but the first starting from one before.
+    To maximise the smallest weight, as for pivots of a linear system, negate the weights. At most log2(edges) maximum
+    matchings, each except the first warm-started from a previous one.
+
+    References
+    ----------
+    .. [1] Burkard, Dell'Amico, Martello. "Assignment Problems." SIAM 2009, section 6.2.
 
     Examples
     --------
@@ -153,37 +167,37 @@ def bottleneck(graph, *, cardinality: int | None = None, **how) -> Bottleneck:
     (5, 3)
     """
     if "start" in how:
-        raise TypeError("bottleneck has no parameter 'start'; each of its matchings starts from one before")
-    begin = time.perf_counter()
+        raise TypeError("bottleneck has no parameter 'start'; its matchings are warm-started from one another")
+    called = time.perf_counter()
     edges = _edges(graph)
     top = len(edges.levels)
     best = maximum(edges.up_to(top), **how)
-    wanted = _wanted(cardinality, best.cardinality)
-    if not wanted:
-        stats = {"gates": 0, "seconds": {"total": time.perf_counter() - begin}}
+    required = _checked_cardinality(cardinality, best.cardinality)
+    if not required:
+        stats = {"thresholds": 0, "seconds": {"total": time.perf_counter() - called}}
         return Bottleneck(-np.inf, best, 0, stats, graph, _no_cover(edges), _no_cover(edges))
-    largest = _flags(edges, best) if cardinality is None else None
-    cover, below, gates = _no_cover(edges), np.full(edges.shape[0], -1, np.int32), 0
+    largest = _cover_flags(edges, best) if cardinality is None else None
+    cover, failed, thresholds = _no_cover(edges), np.full(edges.shape[0], -1, np.int32), 0
     match, ranks = best.row_match, edges.ranks_of(best.row_match)
-    most = _smallest(ranks, wanted)
-    least, cover = _bound(edges, cover, wanted)
-    gate = least
-    while least < most:
-        passing = np.where(ranks <= gate, match, -1).astype(np.int32)
-        start = max(passing, below, key=lambda pairs: np.count_nonzero(pairs >= 0))
-        found = maximum(edges.up_to(gate), start=start, **how)
-        gates += 1
-        if found.cardinality >= wanted:
+    upper = _kth_smallest(ranks, required)
+    lower, cover = _lower_bound(edges, cover, required)
+    rank_limit = lower
+    while lower < upper:
+        kept = np.where(ranks <= rank_limit, match, -1).astype(np.int32)
+        start = max(kept, failed, key=lambda pairs: np.count_nonzero(pairs >= 0))
+        found = maximum(edges.up_to(rank_limit), start=start, **how)
+        thresholds += 1
+        if found.cardinality >= required:
             match, ranks = found.row_match, edges.ranks_of(found.row_match)
-            most = _smallest(ranks, wanted)
+            upper = _kth_smallest(ranks, required)
         else:
-            below = found.row_match
-            least, cover = _bound(edges, _flags(edges, found), wanted)
-        gate = (least + most) // 2
-    start = np.where(ranks <= most, match, -1).astype(np.int32)
-    found = maximum(edges.up_to(most), start=start, **how)
-    stats = {"gates": gates, "seconds": {"total": time.perf_counter() - begin}}
-    return Bottleneck(edges.levels[most].item(), found, wanted, stats, graph, cover, largest)
+            failed = found.row_match
+            lower, cover = _lower_bound(edges, _cover_flags(edges, found), required)
+        rank_limit = (lower + upper) // 2
+    start = np.where(ranks <= upper, match, -1).astype(np.int32)
+    found = maximum(edges.up_to(upper), start=start, **how)
+    stats = {"thresholds": thresholds, "seconds": {"total": time.perf_counter() - called}}
+    return Bottleneck(edges.levels[upper].item(), found, required, stats, graph, cover, largest)
 
 
 def _edges(graph) -> Edges:
@@ -193,35 +207,35 @@ def _edges(graph) -> Edges:
         raise TypeError(f"the values of graph must be integers or floats, got {graph.dtype}")
     row, col, value = stored_entries(graph)
     if np.isnan(value).any():
-        raise ValueError("graph holds NaN; every weight must be a number, and pairs that are not allowed left out")
+        raise ValueError("graph holds NaN; every weight must be a number; do not store entries for forbidden pairs")
     levels, rank = np.unique(value, return_inverse=True)
-    place = row.astype(np.int64) * graph.shape[1] + col
-    if (np.diff(place) > 0).all():
-        return Edges(tuple(graph.shape), place, row, col, rank, levels)
-    order = np.lexsort((rank, place))
-    order = order[np.diff(place[order], prepend=-1) != 0]
-    return Edges(tuple(graph.shape), place[order], row[order], col[order], rank[order], levels)
+    key = row.astype(np.int64) * graph.shape[1] + col
+    if (np.diff(key) > 0).all():
+        return Edges(tuple(graph.shape), key, row, col, rank, levels)
+    order = np.lexsort((rank, key))
+    order = order[np.diff(key[order], prepend=-1) != 0]
+    return Edges(tuple(graph.shape), key[order], row[order], col[order], rank[order], levels)
 
 
-def _wanted(cardinality, largest: int) -> int:
+def _checked_cardinality(cardinality, largest: int) -> int:
     if cardinality is None:
         return largest
-    wanted = check_count("cardinality", cardinality)
-    if wanted > largest:
-        raise ValueError(f"cardinality must be 1 ... {largest}, what the graph has, got {wanted}")
-    return wanted
+    required = check_count("cardinality", cardinality)
+    if required > largest:
+        raise ValueError(f"cardinality must be 1 to {largest}, the maximum for this graph; got {required}")
+    return required
 
 
-def _smallest(values, number: int) -> int:
-    """The number-th smallest of some values."""
-    return int(np.partition(values, number - 1)[number - 1])
+def _kth_smallest(values, k: int) -> int:
+    """The k-th smallest of some values, from 1."""
+    return int(np.partition(values, k - 1)[k - 1])
 
 
 def _no_cover(edges: Edges):
     return tuple(np.zeros(size, bool) for size in edges.shape)
 
 
-def _flags(edges: Edges, found: Matching):
+def _cover_flags(edges: Edges, found: Matching):
     """König's cover of a maximum matching, as flags of rows and of columns."""
     cover = _no_cover(edges)
     for flags, vertices in zip(cover, found.vertex_cover(), strict=True):
@@ -237,19 +251,20 @@ def _uncovered(edges: Edges, cover) -> np.ndarray:
     return ~(cover[0][edges.row] | cover[1][edges.col])
 
 
-def _bound(edges: Edges, cover, wanted: int):
-    """The least gate that may let the wanted pairs through, from a cover of all edges up to a gate that does not; and
-    a cover of all edges below that gate.
+def _lower_bound(edges: Edges, cover, required: int):
+    """(lower bound on the rank that admits the required pairs, cover of all edges below it).
+
+    cover   of all edges up to a rank that does not admit the required pairs
     """
     open_edges = _uncovered(edges, cover)
-    missing = wanted - _size(cover)
-    best, side, cheapest = -1, 0, None
+    missing = required - _size(cover)
+    bound, side, best_ranks = -1, 0, None
     for axis, vertex in enumerate((edges.row, edges.col)):
-        low = np.full(edges.shape[axis], len(edges.levels), np.int64)
-        np.minimum.at(low, vertex[open_edges], edges.rank[open_edges])
-        gate = _smallest(low, missing)
-        if gate > best:
-            best, side, cheapest = gate, axis, low
-    longer = list(cover)
-    longer[side] = cover[side] | (cheapest < best)
-    return best, tuple(longer)
+        cheapest_rank = np.full(edges.shape[axis], len(edges.levels), np.int64)
+        np.minimum.at(cheapest_rank, vertex[open_edges], edges.rank[open_edges])
+        candidate = _kth_smallest(cheapest_rank, missing)
+        if candidate > bound:
+            bound, side, best_ranks = candidate, axis, cheapest_rank
+    extended = list(cover)
+    extended[side] = cover[side] | (best_ranks < bound)
+    return bound, tuple(extended)

@@ -1,11 +1,12 @@
-"""The searches behind the Dulmage-Mendelsohn decomposition, given a maximum matching: coarse, then fine.
+"""The searches of the Dulmage-Mendelsohn decomposition for a given maximum matching: coarse, then fine.
 
 Arrays (n rows, m columns)
   row_part[r], col_part[c]     HORIZONTAL, SQUARE or VERTICAL
-  row_block[r], col_block[c]   number of the block, in the order of the block triangular form
-  stack, above                 Tarjan's stack of rows, and the path of rows that are being searched
-  number[r], low[r]            when row r was first seen, from 1, 0: not yet;  the earliest row on the stack it leads to
-  at[r]                        next entry of row r to look at
+  row_block[r], col_block[c]   block index, in the order of the block triangular form
+  stack, ancestors             Tarjan's stack of rows, and the path of rows whose search is unfinished
+  order_seen[r]                when row r was first seen, from 1; 0: not yet
+  low[r]                       the earliest row on the stack that r reaches
+  at[r]                        next entry of row r to scan
 
 [1] Dulmage, Mendelsohn. "Coverings of bipartite graphs." Canadian Journal of Mathematics 10, 1958.
 [2] Pothen, Fan. "Computing the block triangular form of a sparse matrix." ACM Transactions on Mathematical Software 16,
@@ -20,17 +21,17 @@ import numpy as np
 from gridcut.device import kernel
 
 HORIZONTAL, SQUARE, VERTICAL = range(3)
-LARGEST = 2**31 - 1  # vertices of both sides that int32 numbers
+MAX_INT32 = 2**31 - 1  # vertices of both sides up to which int32 suffices
 
 
 def index_type(vertices: int):
-    """The type of numbers up to that of the vertices on both sides: of blocks, and of vertices in queues."""
-    return np.int32 if vertices <= LARGEST else np.int64
+    """The dtype of indices of the vertices on both sides, as for blocks and for vertices in queues."""
+    return np.int32 if vertices <= MAX_INT32 else np.int64
 
 
 @kernel
-def reach(ptr, adj, match, other_match, part, other_part, label):
-    """Label what alternating paths from the free vertices of one side lead to; False: one of them is augmenting."""
+def label_reachable(ptr, adj, match, other_match, part, other_part, label):
+    """Label the vertices on alternating paths from unmatched vertices of one side; False: a path is augmenting."""
     queue = np.empty(match.size, np.int32)
     tail = 0
     for u in range(match.size):
@@ -57,7 +58,7 @@ def reach(ptr, adj, match, other_match, part, other_part, label):
 
 
 def connected_blocks(graph, row_part, col_part, label, blocks, row_block, col_block):
-    """Number the connected components of one part, from `blocks` on; how many blocks there are then."""
+    """Number the connected components of one part, from `blocks` on; returns the total number of blocks."""
     return _connected_blocks(graph.lists, row_part, col_part, label, blocks, row_block, col_block)
 
 
@@ -98,10 +99,10 @@ def _connected_blocks(graph, row_part, col_part, label, blocks, row_block, col_b
 
 
 def strong_blocks(graph, row_part, col_part, row_match, col_match, row_block):
-    """Number the strongly connected components of the square part from 0; how many there are.
+    """Number the strongly connected components of the square part from 0; returns their number.
 
-    An entry (r, c) leads from row r to the row matched with c.  Tarjan's search is done with a component after all that
-    it leads to, so the last one comes first in an upper triangular form.
+    An entry (r, c) is an edge from row r to the row matched to c. Tarjan's search completes a component after all that
+    it reaches, so the last component comes first in an upper triangular form.
     """
     return _strong_blocks(graph.lists, row_part, col_part, row_match, col_match, row_block)
 
@@ -109,21 +110,21 @@ def strong_blocks(graph, row_part, col_part, row_match, col_match, row_block):
 @kernel
 def _strong_blocks(graph, row_part, col_part, row_match, col_match, row_block):
     n = row_part.size
-    number = np.zeros(n, np.int32)
+    order_seen = np.zeros(n, np.int32)
     low = np.zeros(n, np.int32)
     at = np.empty(n, np.int64)
     stack = np.empty(n, np.int32)
-    above = np.empty(n, np.int32)
+    ancestors = np.empty(n, np.int32)
     seen, top, blocks = 0, 0, 0
     for root in range(n):
-        if row_part[root] != SQUARE or number[root] > 0:
+        if row_part[root] != SQUARE or order_seen[root] > 0:
             continue
         depth = 0
         r = root
         while True:
-            if number[r] == 0:
+            if order_seen[r] == 0:
                 seen += 1
-                number[r] = seen
+                order_seen[r] = seen
                 low[r] = seen
                 at[r] = graph.row_ptr[r]
                 stack[top] = r
@@ -135,17 +136,17 @@ def _strong_blocks(graph, row_part, col_part, row_match, col_match, row_block):
                 if col_part[c] != SQUARE:
                     continue
                 s = col_match[c]
-                if number[s] == 0:
+                if order_seen[s] == 0:
                     deeper = s
                     break
                 if row_block[s] < 0:
-                    low[r] = min(low[r], number[s])
+                    low[r] = min(low[r], order_seen[s])
             if deeper >= 0:
-                above[depth] = r
+                ancestors[depth] = r
                 depth += 1
                 r = deeper
                 continue
-            if low[r] == number[r]:
+            if low[r] == order_seen[r]:
                 s = -1
                 while s != r:
                     top -= 1
@@ -156,14 +157,14 @@ def _strong_blocks(graph, row_part, col_part, row_match, col_match, row_block):
                 break
             depth -= 1
             below = r
-            r = above[depth]
+            r = ancestors[depth]
             low[r] = min(low[r], low[below])
     return blocks
 
 
 @kernel
-def place(row_match, col_match, row_block, col_block, row_start, col_start, row_perm, col_perm):
-    """Fill the permutations: in each block the matched pairs in order of their rows, then the free vertices."""
+def fill_permutations(row_match, col_match, row_block, col_block, row_start, col_start, row_perm, col_perm):
+    """Fill the permutations: in each block the matched pairs in row order, then the unmatched vertices."""
     row_next = row_start.copy()
     col_next = col_start.copy()
     for r in range(row_match.size):

@@ -1,5 +1,5 @@
-"""Greedy matchings of general graphs on the CPU, one algorithm a file.
+"""Greedy matchings of general graphs and coarsening: the public functions, and one file per algorithm.
 
-Each exports solve(graph, partner, *, ...), which matches vertices in `partner` (int32, -1: free, all free at first)
-until no edge joins two free ones, and returns counts of what it did.
+Each algorithm exports solve(graph, partner, *, ...). It matches vertices in `partner` (int32, -1: unmatched, initially
+all) until no edge joins two unmatched vertices, and returns counts of the work done.
 """

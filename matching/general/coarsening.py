@@ -1,4 +1,4 @@
-"""coarsen and hierarchy: graphs made smaller by merging the pairs of a matching, once and again and again.
+"""coarsen and hierarchy: reduce a graph by merging the pairs of a matching, once or repeatedly.
 
     fine            0 --4-- 1 --1-- 2         pairs (0, 1) and (3, 4)
                             |       |
@@ -12,97 +12,112 @@
                        \\      |
                         {3, 4}
 
-Coarse vertices are numbered in the order of the lowest of their fine ones.
+Coarse vertices are numbered in the order of their lowest fine vertices.
 
 Fagginger Auer, Bisseling. "A GPU algorithm for greedy graph matching." Facing the Multicore-Challenge II, 2012,
-section 1: this is what greedy matchings are for.
+section 1: coarsening is the purpose of greedy matchings.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 import scipy.sparse
+from numpy.typing import ArrayLike
 
 from gridcut.device import CertificateError
 from gridcut.device.arguments import check_count, check_real, plain_array
 from gridcut.device.arrays import to_host
 from matching.core.parameters import check_seed, switch
 from matching.general.coarse_certificate import Level, certify
-from matching.general.contraction import cluster, contract, expansion_kernel, heaviest, list_merges
-from matching.general.general_graph import INT64_MAX, LARGEST_FLOAT, GeneralGraph, check_graph
+from matching.general.contraction import cluster, contract, expansion_kernel, heaviest_merges, list_merges
+from matching.general.general_graph import INT64_MAX, MAX_FLOAT, GeneralGraph, GraphLike, check_graph
 from matching.general.greedy_certificate import weigh
 from matching.general.greedy_matching import GreedyMatching, greedy
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CoarseGraph:
-    """A graph whose vertices are those of a finer one, some of them merged.
+    """A graph whose vertices are clusters of the vertices of a finer graph.
 
     Attributes
     ----------
     graph : scipy.sparse.csr_array, shape (k, k)
-        Symmetric; the values are sums of the weights of the finer edges (their number if there were no weights).  None
-        where `hierarchy` was told not to keep it.
-    label : ndarray of int32, shape (n,)
+        Symmetric; the values are sums of the weights of the finer edges (their number, if these have no weights). None
+        for a level of ``hierarchy(..., graphs=False)`` that was not kept.
+    labels : ndarray of int32, shape (n,)
         The coarse vertex of each vertex of the finer graph.
     vertex_weight : ndarray, shape (k,)
-        Sum of the weights of the finer vertices (their number if there were no weights).
+        Sum of the weights of the finer vertices (their number, if these have no weights).
     """
 
     graph: scipy.sparse.csr_array | None
-    label: np.ndarray
+    labels: np.ndarray
     vertex_weight: np.ndarray
     _fine: Level | None = field(default=None, repr=False)
     _merges: tuple[np.ndarray, np.ndarray] | None = field(default=None, repr=False)
 
     def check(self) -> None:
-        """Prove that this is the finer graph with the pairs merged; raises CertificateError.
+        """Certify that this is the finer graph with its pairs merged; raises CertificateError.
 
-        Not for a level of `hierarchy(..., graphs=False)`, which does not keep the finer graph.  O(n + m log m).
+        Not available for levels of ``hierarchy(..., graphs=False)``, which do not keep the finer graph. O(n + m log m).
         """
         if self._fine is None:
-            raise ValueError("the finer graph was not kept; call check(graph) of the hierarchy")
+            raise ValueError("the finer graph was not kept; call check(graph) of the hierarchy instead")
         if self.graph is None:
             raise CertificateError("graph is None, but the finer graph was kept")
-        certify(self._fine, self._merges, self.graph, self.label, self.vertex_weight)
+        certify(self._fine, self._merges, self.graph, self.labels, self.vertex_weight)
 
     def __repr__(self) -> str:
-        return f"CoarseGraph(vertices={len(self.vertex_weight)}, of={len(self.label)})"
+        return f"CoarseGraph(vertices={len(self.vertex_weight)}, of={len(self.labels)})"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Hierarchy:
-    """Coarser and coarser graphs; ``levels[0]`` is made from the graph passed in, each other one from that before it.
+    """A sequence of ever coarser graphs; ``levels[0]`` coarsens the caller's graph, each other level the previous one.
 
     Attributes
     ----------
     levels : tuple of CoarseGraph
-        Empty if nothing was to be merged.
-    vertices : tuple of int
-        Number of vertices of the graph passed in, and of each level.
+        Empty if there was nothing to merge.
+    vertex_counts : tuple of int
+        Number of vertices of the caller's graph and of each level.
     stats : dict
         "seconds" by phase.
     """
 
     levels: tuple[CoarseGraph, ...]
-    vertices: tuple[int, ...]
+    vertex_counts: tuple[int, ...]
     stats: dict
     _merges: tuple[tuple[np.ndarray, np.ndarray, np.ndarray], ...] = field(repr=False)
     _fine: Level | None = field(default=None, repr=False)
 
-    def check(self, graph=None, *, weight=None, vertex_weight=None) -> None:
-        """Prove every level from the one before it; raises CertificateError.
+    def check(
+        self,
+        graph: GraphLike | None = None,
+        *,
+        weight: ArrayLike | None = None,
+        vertex_weight: ArrayLike | None = None,
+    ) -> None:
+        """Certify every level against the previous one.
 
         Parameters
         ----------
         graph, weight, vertex_weight : optional
-            What `hierarchy` got.  Needed only if it was told ``graphs=False``, and so kept no graph.
+            The arguments of `hierarchy`. Required only after ``hierarchy(..., graphs=False)``, which keeps no graph.
+
+        Raises
+        ------
+        CertificateError
+            If a level is inconsistent with the previous one, or the graph has been modified since.
+        ValueError
+            If no graph was kept and `graph` is None.
 
         Notes
         -----
-        O(n + m log m) time a level.
+        O(n + m log m) time per level.
         """
         if graph is not None:
             fine = check_graph(graph, weight)
@@ -110,88 +125,122 @@ class Hierarchy:
         elif self._fine is not None:
             level = self._fine
         else:
-            raise ValueError("no graph was kept, as graphs=False asked; pass it: check(graph, weight=weight)")
+            raise ValueError("no graph was kept because of graphs=False; call check(graph, weight=weight)")
         if type(self.levels) is not tuple or len(self.levels) != len(self._merges):
             raise CertificateError(f"levels must be a tuple of {len(self._merges)} graphs")
         counts = [level.graph.n]
         for coarse, merges in zip(self.levels, self._merges, strict=True):
             if not isinstance(coarse, CoarseGraph):
-                raise CertificateError(f"levels must hold CoarseGraphs, got {type(coarse).__name__}")
+                raise CertificateError(f"levels must contain CoarseGraphs, got {type(coarse).__name__}")
             if coarse.graph is None and (self._fine is not None or coarse is self.levels[-1]):
-                raise CertificateError("the graph of a level is None, but was to be kept")
-            level = certify(level, merges[:2], coarse.graph, coarse.label, coarse.vertex_weight)
+                raise CertificateError("the graph of a level is None, but should have been kept")
+            level = certify(level, merges[:2], coarse.graph, coarse.labels, coarse.vertex_weight)
             counts.append(level.graph.n)
-        known = type(self.vertices) is tuple and all(type(count) is int for count in self.vertices)
-        if not known or self.vertices != tuple(counts):
-            raise CertificateError(f"vertices is {self.vertices!r}, but the levels have {tuple(counts)}")
+        known = type(self.vertex_counts) is tuple and all(type(count) is int for count in self.vertex_counts)
+        if not known or self.vertex_counts != tuple(counts):
+            raise CertificateError(f"vertex_counts is {self.vertex_counts!r}, but the levels have {tuple(counts)}")
 
     def __repr__(self) -> str:
-        return f"Hierarchy(vertices={self.vertices!r})"
+        return f"Hierarchy(vertex_counts={self.vertex_counts!r})"
 
     def labels(self, level: int = -1) -> np.ndarray:
-        """The vertex of a level that each vertex of the graph passed in belongs to; int32, shape (n,)."""
+        """Return the vertex of a level to which each vertex of the caller's graph belongs.
+
+        Parameters
+        ----------
+        level : int
+            Index in ``levels``; negative values count from the end.
+
+        Returns
+        -------
+        ndarray of int32, shape (n,)
+        """
         count = len(self.levels)
         level = check_count("level", level, -max(count, 1), count - 1)
-        label = np.arange(self.vertices[0], dtype=np.int32)
+        label = np.arange(self.vertex_counts[0], dtype=np.int32)
         for coarse in self.levels[: level % count + 1] if count else ():
-            label = coarse.label[label]
+            label = coarse.labels[label]
         return label
 
-    def at(self, vertices: int) -> np.ndarray:
-        """The labels of any number of vertices: of the next level's merges only the heaviest are done.
+    def labels_at(self, vertices: int) -> np.ndarray:
+        """Return labels for exactly `vertices` clusters: a whole level, plus only the heaviest merges of the next one.
 
-        int32, shape (n,); O(n) time a level.  Labels of fewer vertices never divide what those of more have merged.
+        Labels with fewer clusters never split the clusters of labels with more.
+
+        Parameters
+        ----------
+        vertices : int
+            Number of clusters, between the last and the first of ``vertex_counts``.
+
+        Returns
+        -------
+        ndarray of int32, shape (n,)
+
+        Notes
+        -----
+        O(n) time per level.
         """
-        vertices = check_count("vertices", vertices, self.vertices[-1], self.vertices[0])
-        whole = sum(count >= vertices for count in self.vertices) - 1
-        label = self.labels(whole - 1) if whole else np.arange(self.vertices[0], dtype=np.int32)
-        more = self.vertices[whole] - vertices
-        if not more:
+        vertices = check_count("vertices", vertices, self.vertex_counts[-1], self.vertex_counts[0])
+        level = sum(count >= vertices for count in self.vertex_counts) - 1
+        label = self.labels(level - 1) if level else np.arange(self.vertex_counts[0], dtype=np.int32)
+        extra = self.vertex_counts[level] - vertices
+        if not extra:
             return label
-        child, into, _ = heaviest(self._merges[whole], more)
-        return cluster(self.vertices[whole], child, into)[0][label]
+        child, into, _ = heaviest_merges(self._merges[level], extra)
+        return cluster(self.vertex_counts[level], child, into)[0][label]
 
 
-def coarsen(graph, matching=None, *, weight=None, vertex_weight=None, **parameters) -> CoarseGraph:
-    """Merge the pairs of a matching; weights of edges that fall together, and of merged vertices, are added.
+def coarsen(
+    graph: GraphLike,
+    matching: GreedyMatching | ArrayLike | None = None,
+    *,
+    weight: ArrayLike | None = None,
+    vertex_weight: ArrayLike | None = None,
+    **parameters,
+) -> CoarseGraph:
+    """Merge the pairs of a matching; the weights of parallel edges and of merged vertices are added.
 
     Parameters
     ----------
     graph : SciPy sparse matrix or array (n, n), or a tuple (indptr, indices, shape)
-        As `matching.greedy` takes it.
+        As in `matching.greedy`.
     matching : GreedyMatching or array_like (n,), optional
-        The matching, or the partner of each vertex, -1: free.  Need not be maximal.  By default `matching.greedy` finds
-        one.
+        The matching, or the partner of each vertex, -1 if unmatched. Need not be maximal. By default it is computed by
+        `matching.greedy`.
     weight : array_like, optional
         Weights of the entries of `graph`, as in `matching.greedy`.
     vertex_weight : array_like (n,), optional
-        Weights of the vertices, integers or floats, not negative; ones by default.
+        Nonnegative weights of the vertices, integers or floats; ones by default.
     **parameters
-        Of `matching.greedy`, if it is to find the matching: ``method``, ``seed``, ...
+        Of `matching.greedy`, if `matching` is None: ``method``, ``seed``, ...
 
     Returns
     -------
     CoarseGraph
-        ``graph``, ``label``, ``vertex_weight``.
+        ``graph``, ``labels``, ``vertex_weight``.
 
     Raises
     ------
     TypeError
-        An argument of the wrong kind, or parameters for `matching.greedy` beside a matching.
+        If an argument has the wrong type, or if both a matching and parameters of `matching.greedy` are given.
     ValueError
-        A graph that is not symmetric, wrong shapes, a matching that is none, weights that are negative, not finite,
-        or whose sum is not an int64 or not finite.
+        If the graph is not symmetric, shapes do not match, `matching` is not a matching of `graph`, or weights are
+        negative, not finite, or have a sum that is not finite or exceeds int64.
+
+    See Also
+    --------
+    hierarchy : Coarsen repeatedly.
 
     Notes
     -----
-    The weights of the edges of the coarse graph add up to those of the fine one less those of the pairs.  O(n + m).
+    The edge weights of the coarse graph sum to those of the fine graph minus those of the pairs. O(n + m).
 
     Examples
     --------
     >>> from scipy.sparse import csr_array
     >>> path = csr_array([[0, 5, 0, 0], [5, 0, 6, 0], [0, 6, 0, 5], [0, 0, 5, 0]])
     >>> coarse = coarsen(path)
-    >>> coarse.label.tolist(), coarse.graph.toarray().tolist()
+    >>> coarse.labels.tolist(), coarse.graph.toarray().tolist()
     ([0, 1, 1, 2], [[0, 5, 0], [5, 0, 5], [0, 5, 0]])
     """
     fine = check_graph(graph, weight)
@@ -199,7 +248,7 @@ def coarsen(graph, matching=None, *, weight=None, vertex_weight=None, **paramete
     if matching is None:
         partner = greedy(fine, **parameters).partner
     elif parameters:
-        raise TypeError(f"{next(iter(parameters))!r} is for matching.greedy, but a matching was passed in")
+        raise TypeError(f"{next(iter(parameters))!r} is a parameter of matching.greedy, but a matching was passed")
     else:
         partner = _check_partner(matching, fine)
     lower = np.flatnonzero(partner > np.arange(fine.n))
@@ -209,82 +258,83 @@ def coarsen(graph, matching=None, *, weight=None, vertex_weight=None, **paramete
 
 
 def hierarchy(
-    graph,
+    graph: GraphLike,
     vertices: int = 1,
     *,
-    weight=None,
-    vertex_weight=None,
+    weight: ArrayLike | None = None,
+    vertex_weight: ArrayLike | None = None,
     levels: int | None = None,
-    rating="expansion",
+    rating: Literal["expansion", "weight"] | Callable[[CoarseGraph], ArrayLike] = "expansion",
     dominance: float = 0.0,
     join: bool = False,
     graphs: bool = True,
     seed: int = 0,
     **parameters,
 ) -> Hierarchy:
-    """Coarsen again and again, down to a number of vertices.
+    """Coarsen a graph repeatedly, down to a given number of vertices.
 
     Parameters
     ----------
     graph : SciPy sparse matrix or array (n, n), or a tuple (indptr, indices, shape)
-        As `matching.greedy` takes it.
+        As in `matching.greedy`.
     vertices : int
-        Stop at this number, exactly: of the last matching only the heaviest pairs are merged.  There are more if
+        Stop at exactly this number: only the heaviest pairs of the last matching are merged. More vertices remain if
         the graph has more connected components.
     weight, vertex_weight : array_like, optional
         As in `coarsen`.
     levels : int, optional
-        At most so many.
+        Maximum number of levels.
     rating : {"expansion", "weight"} or callable
-        What each matching is made by.  "expansion": the weight of an edge over the geometric mean of the weights of
-        its ends, which lets small vertices go first [1].  "weight": the weight alone; a vertex that has grown attracts
-        others, and what is left is often a star, which loses one vertex a level.  A callable gets each CoarseGraph and
-        returns a value for each stored entry of its ``graph``, the same for (v, w) and (w, v); it is asked about the
-        graph passed in first.
+        Edge weights of the matchings. "expansion": the weight of an edge divided by the geometric mean of the weights
+        of its ends, which favours light vertices [1]_. "weight": the weight alone. A vertex that has grown then
+        attracts others, and often a star remains, which loses one vertex per level. A callable receives each
+        CoarseGraph, first one for the caller's graph, and returns a value for each stored entry of its ``graph``, the
+        same for (v, w) and (w, v).
     dominance : float
-        Pairs are merged only if their edge weighs at least this times the heaviest edge at either end, 0 to 1; others
-        may find better partners on the next level.  1: only edges that are the heaviest at both ends.
+        Merge a pair only if its edge weighs at least this factor, 0 to 1, times the heaviest edge at either end; other
+        pairs may find better partners on the next level. 1: only edges that are the heaviest at both ends.
     join : bool
-        Vertices that stay free are merged as well, into the neighbour along their heaviest edge: so stars vanish in one
-        level.
+        Also merge each unmatched vertex into the neighbour along its heaviest edge; a star vanishes in one level.
     graphs : bool
-        Keep the graph of every level; False: of the last one only, which takes far less memory.
+        Keep the graph of every level; False: only of the last one, which needs far less memory.
     seed : int
-        Of the first matching; each level has the next one.
+        Seed of the first matching; each further level uses the next integer.
     **parameters
         Of `matching.greedy`: ``method``, ``threads``, ...
 
     Returns
     -------
     Hierarchy
-        ``levels``, ``vertices``, ``labels(level)``.
+        ``levels``, ``vertex_counts``, ``labels(level)``, ``labels_at(vertices)``.
 
     Raises
     ------
     TypeError
-        An argument of the wrong kind.
+        If an argument has the wrong type.
     ValueError
-        A graph that is not symmetric, wrong shapes or ranges.
+        If the graph is not symmetric, shapes do not match, or an argument is out of range.
 
-    Notes
-    -----
-    Levels have a little more than half of the vertices of the one before, where the graph is no star; with `join` at
-    most half.  All of them are kept: without `join` a star of n vertices would fill memory for n^2 / 2, so bound
-    `levels` where there may be one.
+    See Also
+    --------
+    coarsen : One level, by a given matching.
+
+    Notes ----- A level has slightly more than half of the vertices of the previous one unless the graph is like a star;
+    with `join` at most half. All levels are kept: without `join`, those of a star of n vertices fill memory for n^2 / 2
+    labels, so limit `levels` where stars may occur.
 
     References
     ----------
-    [1] Holtgrewe, Sanders, Schulz. "Engineering a scalable high quality graph partitioner." IPDPS 2010: expansion*2.
+    .. [1] Holtgrewe, Sanders, Schulz. "Engineering a scalable high quality graph partitioner." IPDPS 2010: expansion*2.
 
     Examples
     --------
     >>> from scipy.sparse import diags_array
     >>> path = diags_array([[1.0] * 7, [1.0] * 7], offsets=[-1, 1], format="csr")
     >>> found = hierarchy(path, 3)
-    >>> found.vertices, found.labels().tolist()
+    >>> found.vertex_counts, found.labels().tolist()
     ((8, 4, 3), [0, 0, 0, 0, 1, 1, 2, 2])
     """
-    begin = time.perf_counter()
+    called = time.perf_counter()
     fine = check_graph(graph, weight)
     vertex_weight = _check_vertex_weight(vertex_weight, fine.n)
     vertices = check_count("vertices", vertices)
@@ -292,7 +342,7 @@ def hierarchy(
     dominance, seed = check_real("dominance", dominance), check_seed(seed)
     join, graphs = switch("join", join), switch("graphs", graphs)
     if not 0 <= dominance <= 1:
-        raise ValueError(f"dominance must lie between 0 and 1, got {dominance!r}")
+        raise ValueError(f"dominance must be 0 to 1, got {dominance!r}")
     given = Level(fine, vertex_weight) if graphs else None
     found, counts, merges = [], [fine.n], []
     seconds = {"rate": 0.0, "match": 0.0, "merge": 0.0}
@@ -310,10 +360,10 @@ def hierarchy(
             rated = _rate(fine, vertex_weight, rating)
         middle = time.perf_counter()
         partner = greedy(rated, seed=(seed + len(found)) % 2**64, **parameters).partner
-        possible = list_merges(rated, partner, join, dominance)
-        if not len(possible[0]):  # a method that does not take the heaviest edges first
-            possible = list_merges(rated, partner, join, 0.0)
-        chosen = heaviest(possible, fine.n - vertices)
+        candidates = list_merges(rated, partner, join, dominance)
+        if not len(candidates[0]):  # as methods that do not take the heaviest edges first may yield no such pair
+            candidates = list_merges(rated, partner, join, 0.0)
+        chosen = heaviest_merges(candidates, fine.n - vertices)
         matched = time.perf_counter()
         if not len(chosen[0]):
             break
@@ -326,19 +376,19 @@ def hierarchy(
         found.append(CoarseGraph(fine.to_csr(), label, vertex_weight, before, chosen[:2]))
         merges.append(chosen)
         counts.append(n)
-        for phase, taken in (("rate", middle - start), ("match", matched - middle)):
-            seconds[phase] += taken
+        for phase, elapsed in (("rate", middle - start), ("match", matched - middle)):
+            seconds[phase] += elapsed
         seconds["merge"] += time.perf_counter() - matched
-    seconds["total"] = time.perf_counter() - begin
+    seconds["total"] = time.perf_counter() - called
     return Hierarchy(tuple(found), tuple(counts), {"seconds": seconds}, tuple(merges), given)
 
 
 def _rate(graph: GeneralGraph, vertex_weight, rating: str) -> GeneralGraph:
-    """The same edges, with the weights that the matching is made by."""
+    """The same edges, with the weights by which they are matched."""
     if rating == "weight":
         return graph
     rated, root = np.empty(len(graph.adj), np.float64), np.sqrt(vertex_weight)
-    # Vertices lighter than 1 raise the ratings, possibly beyond floats; a common factor of all changes no order.
+    # Vertices lighter than 1 increase the ratings, possibly beyond floats; a common factor does not change their order.
     if root.min(initial=1) < 1:
         with np.errstate(over="ignore"):
             root *= 2.0 ** -np.floor(np.log2(root.min()))
@@ -347,25 +397,25 @@ def _rate(graph: GeneralGraph, vertex_weight, rating: str) -> GeneralGraph:
 
 
 def _sum_by(label, value, count: int) -> np.ndarray:
-    """The sum of the values with each label, integers exactly."""
+    """The sum of the values with each label; exact for integers."""
     total = np.zeros(count, value.dtype)
     np.add.at(total, label, value)
     return total
 
 
 def _check_vertex_weight(vertex_weight, n: int) -> np.ndarray:
-    """Weights of vertices as int64 or float64, whose sum is one, too: that of a coarse vertex never is larger."""
+    """Vertex weights as int64 or float64, with a sum in range: no coarse vertex is heavier."""
     if vertex_weight is None:
         return np.ones(n, np.int64)
     value = plain_array("vertex_weight", vertex_weight)
     if value.dtype.kind not in "biuf":
         raise TypeError(f"vertex_weight must hold real numbers, got {value.dtype}")
     if value.shape != (n,):
-        raise ValueError(f"vertex_weight must have shape {(n,)}, one for each vertex; got {value.shape}")
+        raise ValueError(f"vertex_weight must have shape {(n,)}, one value per vertex; got {value.shape}")
     if value.dtype.kind == "f":
         with np.errstate(over="ignore", invalid="ignore"):
             value = value.astype(np.float64)
-            if not value.sum() < LARGEST_FLOAT / 2:  # half, since another order may round a sum up
+            if not value.sum() < MAX_FLOAT / 2:  # half, since another summation order may round up
                 raise ValueError("vertex_weight holds values that are not finite, or whose sum is not")
     elif n and int(value.max()) * n > INT64_MAX and (total := sum(map(int, value))) > INT64_MAX:
         raise ValueError(f"vertex_weight must add up to {INT64_MAX} or less, got {total}")
@@ -374,18 +424,20 @@ def _check_vertex_weight(vertex_weight, n: int) -> np.ndarray:
     return value.astype(np.int64) if value.dtype.kind != "f" else value
 
 
-def _check_partner(matching: GreedyMatching | Sequence[int] | np.ndarray, graph: GeneralGraph) -> np.ndarray:
-    """The partners as int32; refuses what is no matching of the graph."""
+def _check_partner(matching: GreedyMatching | ArrayLike, graph: GeneralGraph) -> np.ndarray:
+    """The partners as int32; raises ValueError for an array that is not a matching of the graph."""
     partner = plain_array("matching", to_host(matching.partner) if isinstance(matching, GreedyMatching) else matching)
     if partner.size and partner.dtype.kind not in "iu":
         raise TypeError(f"matching must be a GreedyMatching or integers, got {partner.dtype}")
     if partner.shape != (graph.n,):
-        raise ValueError(f"matching must have a partner, or -1, for each of {graph.n} vertices; got {partner.shape}")
+        raise ValueError(
+            f"matching must have a partner, or -1, for each of {graph.n} vertices; got shape {partner.shape}"
+        )
     if partner.size and not (partner.min() >= -1 and partner.max() < graph.n):
-        raise ValueError(f"matching holds a vertex outside -1 ... {graph.n - 1}")
+        raise ValueError(f"matching holds a vertex outside -1 to {graph.n - 1}")
     partner = np.ascontiguousarray(partner, np.int32)
     try:
         weigh(graph, partner)
     except CertificateError as error:
-        raise ValueError(f"matching is none of this graph: {error}") from None
+        raise ValueError(f"`matching` is not a valid matching of `graph`: {error}") from None
     return partner

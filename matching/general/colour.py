@@ -1,14 +1,14 @@
 """Blue or red by the first quarter of the MD5 digest: algorithm 4 of Fagginger Auer and Bisseling.
 
 colour_r(v): the 16 words v, r v, r^2 v ... are digested by the first 16 of MD5's 64 steps [2]; v is blue if the sum
-of the four words of the digest is below p 2^32.  As in [1], the words are added up after every step, not only after
-the last.
+of the four words of the digest is below p 2^32. As in [1], the words are added after every step, not only after the
+last.
 
-`colour_sum` does it for one vertex, `colour_sums` for many, a step of all of them after the other, which the CPU does
-for several at a time.
+`colour_sum` computes the sum for one vertex, `colour_sums` for many, one step for all of them before the next, which
+the CPU vectorises.
 
-Deviates from [1]: vertices count from 1, since 0 = r 0 would have one colour for ever; r is odd, so that r^i v does
-not run out of bits.
+Deviates from [1]: vertices are numbered from 1, since 0 = r 0 would always have the same colour; r is odd, so that
+r^i v keeps all its bits.
 
 [1] Fagginger Auer, Bisseling. "A GPU algorithm for greedy graph matching." Facing the Multicore-Challenge II, 2012.
     Algorithm 4.
@@ -49,7 +49,7 @@ def colour_sum(v, r):
 
 @kernel
 def step_kernel(a, b, c, d, v, r, total, k, shift):
-    """One of MD5's steps for many vertices: a becomes what stands in the place of b then, b in that of c, and so on."""
+    """One of MD5's steps for many vertices: a becomes the new b, b the new c, and so on."""
     for i in range(np.uint64(a.size)):
         x = np.uint32(a[i] + ((b[i] & c[i]) | (~b[i] & d[i])) + k + v[i])
         a[i] = np.uint32(b[i] + ((x << shift) | (x >> np.uint32(32 - shift))))
@@ -58,10 +58,16 @@ def step_kernel(a, b, c, d, v, r, total, k, shift):
 
 
 @kernel
-def colour_sums(vertices, r, total, room):
-    """`colour_sum` of each of some vertices, which count from 0, into `total`; room (5, as many) is overwritten."""
+def colour_sums(vertices, r, total, workspace):
+    """`colour_sum` of some vertices, numbered from 0, into `total`; overwrites workspace, shape (5, >= count)."""
     count = vertices.size
-    a, b, c, d, v = room[0, :count], room[1, :count], room[2, :count], room[3, :count], room[4, :count]
+    a, b, c, d, v = (
+        workspace[0, :count],
+        workspace[1, :count],
+        workspace[2, :count],
+        workspace[3, :count],
+        workspace[4, :count],
+    )
     a[:] = H[0]
     b[:] = H[1]
     c[:] = H[2]

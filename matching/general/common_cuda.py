@@ -1,7 +1,7 @@
-"""What the greedy methods on a GPU share: the way there and back, lists of live vertices, the heaviest edge of lanes.
+"""Shared by the greedy methods on a GPU: transfers, lists of active vertices, the heaviest edge over lanes.
 
-A round lets every live vertex do something and keeps those that are live still.  Lists are written anew each round, by
-turns into one of two arrays; their order is that of chance, on which no matching here depends.
+A round processes every active vertex and lists the ones that stay active. Lists are rebuilt each round, alternately in
+one of two arrays. Their order varies between runs; no matching here depends on it.
 """
 
 import time
@@ -11,80 +11,86 @@ from numba import int32, int64
 
 from gridcut.device.arrays import download, overwrite, refusing, synchronize, upload
 from gridcut.device.cuda import SIMULATED, cuda, device_function, shuffle
-from matching.core.device_graph import DeviceGeneralGraph
 from matching.core.limits_cuda import check_sides
+from matching.general.device_general_graph import DeviceGeneralGraph
 
 THREADS = 32 if SIMULATED else 512
-BLOCKS = 2  # most on a multiprocessor: with more, barriers cost what more threads save
-MANY = 2 if SIMULATED else 32  # neighbours a thread looks at alone; with more, its warp helps
-LIVE = 0  # in state, three: the lengths of lists, by turns, so that one is cleared while another is read
+BLOCKS_PER_SM = 2  # at most: with more blocks per multiprocessor, barriers cost what more threads save
+WARP_DEGREE = 2 if SIMULATED else 32  # neighbours that a thread scans by itself; above this degree its warp helps
+LENGTHS = 0  # first of three slots of state: length of the list, one slot per round, see next_grid_slot
 EDGES, ROUNDS = range(2)  # in counts
 
 
 def device_code(function):
-    """A function of the CPU's for kernels; in the simulator itself, as Python would warn of sums that do not fit."""
+    """A CPU function compiled for kernels; in the simulator the function itself, as Python warns of overflows."""
     return function if SIMULATED else device_function(getattr(function, "py_func", function))
 
 
 @device_function
-def room_for(count, state, length):
-    """Where this thread may write `count` entries of the list of state[length]; all threads of the block take part."""
-    place = cuda.shared.array(2, int32)
+def reserve(count, state, slot):
+    """Reserve `count` entries of the list with length state[slot]: offset of this thread's entries.
+
+    All threads of the block must call this.
+    """
+    block = cuda.shared.array(2, int32)
     if cuda.threadIdx.x == 0:
-        place[0] = 0
+        block[0] = 0
     cuda.syncthreads()
-    mine = cuda.atomic.add(place, 0, count) if count > 0 else int32(0)
+    offset = cuda.atomic.add(block, 0, count) if count > 0 else int32(0)
     cuda.syncthreads()
-    if cuda.threadIdx.x == 0 and place[0] > 0:
-        place[1] = cuda.atomic.add(state, length, place[0])
+    if cuda.threadIdx.x == 0 and block[0] > 0:
+        block[1] = cuda.atomic.add(state, slot, block[0])
     cuda.syncthreads()
-    return int32(place[1] + mine)
+    return int32(block[1] + offset)
 
 
 @device_function
-def heaviest_of(best, most, lanes):
-    """Of the entries and weights of each `lanes` lanes the heaviest, the first of equal ones; -1: no lane has one."""
+def heaviest_of(best, weight, lanes):
+    """Heaviest of the entries `best` with weights `weight` over each group of `lanes` lanes, the first of equal ones.
+
+    -1 if no lane of the group has an entry.
+    """
     distance = int32(lanes >> 1)
     lane = int32(cuda.threadIdx.x & 31)
     while distance > 0:
-        other = shuffle(best, lane ^ distance)
-        weight = shuffle(most, lane ^ distance)
-        if other >= 0 and (best < 0 or weight > most or (weight == most and other < best)):
-            best = other
-            most = weight
+        other_best = shuffle(best, lane ^ distance)
+        other_weight = shuffle(weight, lane ^ distance)
+        if other_best >= 0 and (best < 0 or other_weight > weight or (other_weight == weight and other_best < best)):
+            best = other_best
+            weight = other_weight
         distance = int32(distance >> 1)
     return best
 
 
 def on_gpu(graph, partner, weighted: bool, run) -> dict:
-    """Match by run(ptr, adj, weight, partner) -> stats, all on the GPU; graph and partner lie there or on the host.
+    """Match by run(ptr, adj, weight, partner) -> stats with all arrays on the GPU.
 
-    Changes partner; "seconds" leaves the way there and back out.
+    Accepts graph and partner on the GPU or on the host, and changes partner; "seconds" excludes the transfers.
     """
     if not graph.edges:
         return {"edges": 0, "rounds": 0}
     check_sides(graph.n)
     with refusing():
-        there = isinstance(graph, DeviceGeneralGraph)
-        if there and weighted and graph.weighted:
+        on_device = isinstance(graph, DeviceGeneralGraph)
+        if on_device and weighted and graph.weighted:
             weight = graph.weight
         elif weighted:
-            weight = upload(np.ones(graph.adj.size, np.int64) if there else graph.weights())
-        else:  # a kernel that asks for no weights is compiled for integers, and gets one
+            weight = upload(np.ones(graph.adj.size, np.int64) if on_device else graph.weights())
+        else:  # a kernel that reads no weights is compiled for integers, and gets a dummy
             weight = upload(np.zeros(1, np.int64))
-        arrays = [a if there else upload(a) for a in (graph.ptr, graph.adj, partner)]
+        arrays = [a if on_device else upload(a) for a in (graph.ptr, graph.adj, partner)]
         arrays.insert(2, weight)
         synchronize()
         start = time.perf_counter()
         stats = run(*arrays)
         stats["seconds"] = {"search": time.perf_counter() - start}
-        if not there:
+        if not on_device:
             partner[:] = download(arrays[-1])
     return stats
 
 
 def on_host(graph, partner, run) -> dict:
-    """Match by run(graph, partner) -> stats on the host what is on the GPU, or there already."""
+    """Match by run(graph, partner) -> stats on the host; graph and partner are on the GPU or on the host."""
     if not isinstance(graph, DeviceGeneralGraph):
         return run(graph, partner)
     copy = download(partner)

@@ -1,19 +1,19 @@
-"""Contraction: the coarse graph of a graph whose vertices fall into clusters, and the merges that make the clusters.
+"""Contraction: the coarse graph of a clustered graph, and the merges that create the clusters.
 
-Returns a GeneralGraph: each cluster is a coarse vertex, numbered in the order of the lowest of its vertices; edges
-between the same two clusters become one, their weights are added; edges within a cluster vanish.
+Returns a GeneralGraph: each cluster is a coarse vertex, numbered in the order of its lowest vertex; edges between the
+same two clusters become one, with the sum of their weights; edges within a cluster vanish.
 
-Arrays (n fine vertices, c coarse ones)
-  parent[v]      v's cluster is that of parent[parent[v]], and of parent[v]; v: nothing takes it further
-  label[v]       the coarse vertex that v belongs to
+Arrays (n fine vertices, c coarse vertices)
+  parent[v]      v belongs to the cluster of parent[v] and of parent[parent[v]]; v: a root
+  label[v]       the coarse vertex of v
   following[v]   the next vertex of v's cluster in ascending order, -1: v is the last
-  place[d]       where the edge to coarse vertex d stands, if that is within what belongs to the present one
+  position[d]    position of the edge to coarse vertex d, if it is in the range of the current cluster
 
-Fagginger Auer, Bisseling. "A GPU algorithm for greedy graph matching." Facing the Multicore-Challenge II, 2012,
-section 1: coarsening merges the pairs of a matching.
-Holtgrewe, Sanders, Schulz. "Engineering a scalable high quality graph partitioner." IPDPS 2010: expansion*2.
+[1] Fagginger Auer, Bisseling. "A GPU algorithm for greedy graph matching." Facing the Multicore-Challenge II, 2012,
+    section 1: coarsening merges the pairs of a matching.
+[2] Holtgrewe, Sanders, Schulz. "Engineering a scalable high quality graph partitioner." IPDPS 2010: expansion*2.
 
-Indices are unsigned, which spares numba the question whether they count from the end.
+Indices are unsigned: numba then omits its test for negative indices.
 
 O(n + m) time.
 """
@@ -26,20 +26,21 @@ from matching.general.order import ONE
 
 
 @kernel
-def list_merges_kernel(ptr, adj, weight, partner, join, dominance, most, child, into, rate):
-    """The pairs of a matching, and where `join` is set each free vertex with the neighbour it is joined to by its
-    heaviest edge; with the weights of these edges.  Returns their number.
+def list_merges_kernel(ptr, adj, weight, partner, join, dominance, max_weight, child, into, rate):
+    """List the pairs of a matching, and with `join` each unmatched vertex with the neighbour along its heaviest edge.
 
-    most[v]   weight of v's heaviest edge; those that are not at least `dominance` times it at both ends are left out
+    Also lists the weights of these edges; returns their number.
 
-    The neighbours of free vertices are matched, so the edges form a forest in which no path is longer than three: any
-    choice of them merges as many vertices as it has edges.
+    max_weight[v]   weight of v's heaviest edge; edges below `dominance` times it at either end are omitted
+
+    The neighbours of unmatched vertices are matched, so the edges form a forest without paths of more than three edges:
+    any subset of them merges as many vertices as it has edges.
     """
     for v in range(np.uint64(partner.size)):
         heaviest = weight.dtype.type(0)
         for k in range(np.uint64(ptr[v]), np.uint64(ptr[v + ONE])):
             heaviest = max(heaviest, weight[k])
-        most[v] = heaviest
+        max_weight[v] = heaviest
     count = 0
     for v in range(np.uint64(partner.size)):
         w = np.int64(partner[v])
@@ -54,20 +55,20 @@ def list_merges_kernel(ptr, adj, weight, partner, join, dominance, most, child, 
                     best = np.int64(k)
         if best >= 0:
             other = adj[np.uint64(best)]
-            x = weight[np.uint64(best)]
-            if x >= dominance * max(most[v], most[np.uint64(other)]):
+            entry_weight = weight[np.uint64(best)]
+            if entry_weight >= dominance * max(max_weight[v], max_weight[np.uint64(other)]):
                 child[count] = w if w >= 0 else np.int64(v)
                 into[count] = np.int64(v) if w >= 0 else other
-                rate[count] = x
+                rate[count] = entry_weight
                 count += 1
     return count
 
 
 @kernel
 def label_kernel(parent, number, last, label, following):
-    """Number the clusters and chain their vertices; returns how many clusters there are.
+    """Number the clusters and link their vertices; returns the number of clusters.
 
-    number[v]   of the cluster whose vertices lead to v; last[c]   the highest vertex of cluster c so far
+    number[v]   cluster whose root is v; last[c]   highest vertex of cluster c so far
     """
     count = 0
     number[:] = -1
@@ -87,11 +88,11 @@ def label_kernel(parent, number, last, label, following):
 
 
 @kernel
-def merge_kernel(ptr, adj, weight, label, following, place, upper_ptr, upper_adj, upper_weight, degree):
+def merge_kernel(ptr, adj, weight, label, following, position, upper_ptr, upper_adj, upper_weight, degree):
     """Edges from each coarse vertex to those of higher number, in any order, and the degrees of all."""
     count = np.int64(0)
     c = np.int64(0)
-    place[:] = -1
+    position[:] = -1
     degree[:] = 0
     for v in range(np.uint64(label.size)):
         if label[v] != c:  # done with the lowest of its cluster
@@ -104,11 +105,11 @@ def merge_kernel(ptr, adj, weight, label, following, place, upper_ptr, upper_adj
                 d = np.int64(label[np.uint64(adj[k])])
                 if d <= c:
                     continue
-                at = place[np.uint64(d)]
+                at = position[np.uint64(d)]
                 if at >= begin:
                     upper_weight[np.uint64(at)] += weight[k]
                 else:
-                    place[np.uint64(d)] = count
+                    position[np.uint64(d)] = count
                     upper_adj[np.uint64(count)] = d
                     upper_weight[np.uint64(count)] = weight[k]
                     count += 1
@@ -148,7 +149,7 @@ def mirror_kernel(upper_ptr, upper_adj, upper_weight, ptr, free, adj, weight):
 
 @kernel
 def expansion_kernel(ptr, adj, weight, root, rated):
-    """weight / sqrt(product of the weights of the ends), which is the same at both ends to the last bit.
+    """weight / sqrt(product of the weights of the ends), bitwise equal at both ends.
 
     root[v]   the square root of v's weight
     """
@@ -158,30 +159,30 @@ def expansion_kernel(ptr, adj, weight, root, rated):
 
 
 def list_merges(rated: GeneralGraph, partner, join: bool, dominance: float):
-    """What may be merged: children, no two of them the same, what each goes into, and the weights of these edges."""
+    """The possible merges: distinct children, the vertex each is merged into, and the weights of these edges."""
     child, into = np.empty(rated.n, np.int32), np.empty(rated.n, np.int32)
     weight = rated.weights()
     rate = np.empty(rated.n, weight.dtype)
-    most = np.empty(rated.n, weight.dtype)
-    count = list_merges_kernel(rated.ptr, rated.adj, weight, partner, join, dominance, most, child, into, rate)
+    max_weight = np.empty(rated.n, weight.dtype)
+    count = list_merges_kernel(rated.ptr, rated.adj, weight, partner, join, dominance, max_weight, child, into, rate)
     return child[:count], into[:count], rate[:count]
 
 
-def heaviest(merges, count: int):
-    """The heaviest so many of the merges, in the order in which they are listed; of equal ones the first."""
+def heaviest_merges(merges, count: int):
+    """The `count` heaviest merges, in the order in which they are listed; of equal ones the first."""
     child, into, rate = merges
     if count >= len(rate):
         return merges
     if not count:
         return child[:0], into[:0], rate[:0]
-    least = np.partition(rate, len(rate) - count)[len(rate) - count]
-    kept = rate > least
-    kept[np.flatnonzero(rate == least)[: count - np.count_nonzero(kept)]] = True
+    lowest = np.partition(rate, len(rate) - count)[len(rate) - count]
+    kept = rate > lowest
+    kept[np.flatnonzero(rate == lowest)[: count - np.count_nonzero(kept)]] = True
     return child[kept], into[kept], rate[kept]
 
 
 def cluster(n: int, child, into):
-    """(label, following, number of clusters) of n vertices after merges."""
+    """(label, following, number of clusters) of n vertices after the given merges."""
     parent = np.arange(n, dtype=np.int32)
     parent[child] = into
     number, last, label, following = (np.empty(n, np.int32) for _ in range(4))
@@ -194,8 +195,10 @@ def contract(graph: GeneralGraph, label, following, n: int) -> GeneralGraph:
     upper_ptr = np.zeros(n + 1, np.int64)
     upper_adj = np.empty(graph.edges, np.int32)
     upper_weight = np.empty(graph.edges, fine_weight.dtype)
-    place, degree = np.empty(n, np.int64), np.empty(n, np.int64)
-    merge_kernel(graph.ptr, graph.adj, fine_weight, label, following, place, upper_ptr, upper_adj, upper_weight, degree)
+    position, degree = np.empty(n, np.int64), np.empty(n, np.int64)
+    merge_kernel(
+        graph.ptr, graph.adj, fine_weight, label, following, position, upper_ptr, upper_adj, upper_weight, degree
+    )
     ptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(degree)])
     adj, weight = np.empty(ptr[-1], np.int32), np.empty(ptr[-1], fine_weight.dtype)
     mirror_kernel(upper_ptr, upper_adj, upper_weight, ptr, ptr[:-1].copy(), adj, weight)

@@ -1,6 +1,6 @@
-"""The border of greedy matching: an undirected graph, checked once and brought to one form.
+"""Input validation of greedy matching: an undirected graph, validated once and converted to one form.
 
-Below this file nothing is checked again.
+The code below this layer does not validate again.
 """
 
 from typing import NamedTuple
@@ -10,35 +10,38 @@ import scipy.sparse
 
 from gridcut.device import kernel
 from gridcut.device.arguments import plain_array
-from matching.core.device_graph import lies_on_gpu
 from matching.core.sparse import (
     INT32,
     check_axes,
     checked_pointers,
     checked_shape,
     integers,
+    is_on_gpu,
     not_a_graph,
     plain,
     pointers_ascend,
     stored_lists,
 )
 from matching.general.order import GOLDEN, MIX_1, ONE, S27, S30
-from matching.general.parts import each, parts_of
+from matching.general.parts import parts_of, run_on_parts
 
 INT64_MAX = 2**63 - 1
-LARGEST_FLOAT = float(np.finfo(np.float64).max)
-# What `survey` finds; the largest wins.
+MAX_FLOAT = float(np.finfo(np.float64).max)
+# Results of `survey`; the largest takes precedence.
 CLEAN, LOOPS, UNSORTED, OUTSIDE = range(4)
 SYMMETRIC, ONE_WAY, TWO_WEIGHTS = range(3)
 SHIFT = np.uint64(32)
 NO_BITS = np.empty(0, np.uint64)
-ENTRIES = np.uint64(1024)  # looked at together
-WIDTH = np.uint64(8)  # entries of a row written without asking how many it has
-SMALLEST = 100_000  # entries below which starting threads costs more than it saves
+BATCH = np.uint64(1024)  # entries per batch
+UNROLL = np.uint64(8)  # entries of a row written at once, whatever its length
+PARALLEL_MIN_ENTRIES = 100_000  # below that many entries, starting threads costs more than it saves
+
+# A tuple is (indptr, indices, shape).
+GraphLike = scipy.sparse.sparray | scipy.sparse.spmatrix | tuple
 
 
 class GeneralGraph(NamedTuple):
-    """An undirected graph: every edge is stored at both of its ends.
+    """An undirected graph, in which every edge is stored at both of its ends.
 
     ::
 
@@ -47,10 +50,9 @@ class GeneralGraph(NamedTuple):
               | /
               3
 
-    ptr     int64 (n + 1): vertex v's neighbours are adj[ptr[v] : ptr[v + 1]], ascending, none twice, v not among them
+    ptr     int64 (n + 1): vertex v's neighbours are adj[ptr[v] : ptr[v + 1]], ascending, each once, without v
     adj     int32
-    weight  int64 or float64, one for each entry of adj, the same at both ends, neither negative nor -0.0; None: no
-            weights
+    weight  int64 or float64, one per entry of adj, equal at both ends, nonnegative and not -0.0; None: no weights
     """
 
     ptr: np.ndarray
@@ -66,11 +68,11 @@ class GeneralGraph(NamedTuple):
         return len(self.adj) // 2
 
     def weights(self) -> np.ndarray:
-        """The weights, ones where the graph has none."""
+        """The weights, or ones for a graph without weights."""
         return np.ones(len(self.adj), np.int64) if self.weight is None else self.weight
 
     def keys(self) -> np.ndarray:
-        """Integers that compare as the weights do: themselves, or their bits."""
+        """Integers in the order of the weights: the weights themselves, or their bits."""
         return self.weights().view(np.int64)
 
     def to_csr(self) -> scipy.sparse.csr_array:
@@ -80,16 +82,16 @@ class GeneralGraph(NamedTuple):
 
 @kernel
 def list_rows(ptr, v, first, last, row):
-    """The rows of the entries from `first` to `last`, the first of which is in row v.
+    """The rows of the entries `first` to `last` - 1; entry `first` is in row v.
 
-    Short rows are written at full width and what is too much is overwritten: their lengths cannot be predicted.
+    Short rows are written at full width and the surplus is overwritten, since their lengths cannot be predicted.
     """
     k = first
     while k < last:
         end = max(k, min(np.uint64(ptr[v + ONE]), last))
-        for j in range(WIDTH):
+        for j in range(UNROLL):
             row[k - first + j] = v
-        k += WIDTH
+        k += UNROLL
         while k < end:
             row[k - first] = v
             k += ONE
@@ -98,99 +100,101 @@ def list_rows(ptr, v, first, last, row):
 
 
 @kernel
-def look_at(adj, bits, weighted, row, first, count, following):
-    """What `survey` returns, for `count` entries, and whether they and `following` more ascend in their rows."""
-    most = np.uint64(0)
-    loops = False
+def scan_entries(adj, bits, weighted, row, first, count, following):
+    """The results of `survey` for `count` entries, with the order of these and of `following` entries after them."""
+    max_neighbour = np.uint64(0)
+    has_loops = False
     total = np.uint64(0)
-    largest = np.uint64(0)
+    max_bits = np.uint64(0)
     for i in range(count):
         v = np.uint64(row[i])
         w = np.uint64(np.uint32(adj[first + i]))
-        most = max(most, w)
-        loops |= w == v
+        max_neighbour = max(max_neighbour, w)
+        has_loops |= w == v
         key = (min(v, w) << SHIFT | max(v, w)) * GOLDEN
         if weighted:
             key += bits[first + i]
-            largest = max(largest, bits[first + i])
+            max_bits = max(max_bits, bits[first + i])
         key = (key ^ key >> S30) * MIX_1
         key ^= key >> S27
         total += key if v < w else ~key + ONE
-    unsorted = False
+    is_unsorted = False
     for i in range(ONE, count + following):
-        unsorted |= (row[i] == row[i - ONE]) & (adj[first + i] <= adj[first + i - ONE])
-    return most, loops, unsorted, total, largest
+        is_unsorted |= (row[i] == row[i - ONE]) & (adj[first + i] <= adj[first + i - ONE])
+    return max_neighbour, has_loops, is_unsorted, total, max_bits
 
 
 @kernel
 def survey(ptr, adj, bits, weighted, first, last):
-    """What rows `first` to `last` hold, their share of a sum that is 0 where both ends of every edge agree, and the
-    largest of the bits of weights.
+    """Survey rows `first` to `last` - 1: (what they contain, their checksum, maximum of the bits of the weights).
 
-    What they hold: whether they are in range, ascend without duplicates, and hold no loops.  The sum is that of random
-    bits of (lower end, upper end, weight) over the upper ends less that over the lower ones: 0 by chance almost never.
-    Reads everything in a row, many entries at a time, so takes a fraction of the time of `compare_ends`.
+    What they contain: whether indices are in range, ascend without duplicates, and include loops. The checksums of all
+    rows sum to 0 if both ends of every edge agree: each is a sum of random bits of (lower end, upper end, weight) over
+    the upper ends, minus that over the lower ends. Other graphs have a sum of 0 almost never. All arrays are read
+    sequentially, many entries at a time, in a fraction of the time of `compare_ends`.
     """
-    row = np.empty(ENTRIES + ONE + WIDTH, np.int32)
-    most = np.uint64(0)
-    loops, unsorted = False, False
+    row = np.empty(BATCH + ONE + UNROLL, np.int32)
+    max_neighbour = np.uint64(0)
+    has_loops, is_unsorted = False, False
     total = np.uint64(0)
-    largest = np.uint64(0)
+    max_bits = np.uint64(0)
     v = np.uint64(first)
     k = np.uint64(ptr[first])
     end = np.uint64(ptr[last])
     while k < end:
-        count = min(ENTRIES, end - k)
+        count = min(BATCH, end - k)
         following = np.uint64(k + count < end)
         list_rows(ptr, v, k, k + count + following, row)
-        high, with_loops, out_of_order, share, heavy = look_at(adj, bits, weighted, row, k, count, following)
-        most, largest = max(most, high), max(largest, heavy)
-        loops |= with_loops
-        unsorted |= out_of_order
-        total += share
+        batch_neighbour, batch_loops, batch_unsorted, batch_total, batch_bits = scan_entries(
+            adj, bits, weighted, row, k, count, following
+        )
+        max_neighbour, max_bits = max(max_neighbour, batch_neighbour), max(max_bits, batch_bits)
+        has_loops |= batch_loops
+        is_unsorted |= batch_unsorted
+        total += batch_total
         v = np.uint64(row[count])
         k += count
-    if most >= np.uint64(ptr.size - 1) and ptr[last] > ptr[first]:
-        return OUTSIDE, total, largest
-    return UNSORTED if unsorted else LOOPS if loops else CLEAN, total, largest
+    if max_neighbour >= np.uint64(ptr.size - 1) and ptr[last] > ptr[first]:
+        return OUTSIDE, total, max_bits
+    return UNSORTED if is_unsorted else LOOPS if has_loops else CLEAN, total, max_bits
 
 
 @kernel
-def compare_ends(ptr, adj, weight, weighted, seen):
-    """Whether each edge is stored at both ends, with one weight; `seen` holds a copy of the starts of the rows.
+def compare_ends(ptr, adj, weight, weighted, next_entry):
+    """Whether each edge is stored at both ends with the same weight; `next_entry` holds a copy of the row starts.
 
-    Rows ascend, so the rows that mention w come in the order of w's own list.
+    Rows ascend, so the rows that contain w are met in the order of w's own list.
     """
     for v in range(ptr.size - 1):
         for k in range(ptr[v], ptr[v + 1]):
             w = adj[k]
-            back = seen[w]
-            if back == ptr[w + 1] or adj[back] != v:
+            mirror = next_entry[w]
+            if mirror == ptr[w + 1] or adj[mirror] != v:
                 return ONE_WAY, v, w
-            if weighted and weight[back] != weight[k]:
+            if weighted and weight[mirror] != weight[k]:
                 return TWO_WEIGHTS, v, w
-            seen[w] = back + 1
+            next_entry[w] = mirror + 1
     return SYMMETRIC, -1, -1
 
 
 def check_graph(graph, weight=None, threads: int = 1) -> GeneralGraph:
-    """A caller's graph in the solvers' form."""
-    known = isinstance(graph, GeneralGraph)
-    if known and weight is None:
+    """Convert a caller's graph to a validated GeneralGraph."""
+    is_checked = isinstance(graph, GeneralGraph)
+    if is_checked and weight is None:
         return graph
-    ptr, adj, values = graph if known else _arrays_of(graph, weight)
+    ptr, adj, values = graph if is_checked else _arrays_of(graph, weight)
     if weight is not None:
         values = plain_array("weight", weight)
         if values.shape != adj.shape:
-            raise ValueError(f"weight must have one value for each stored entry, {adj.shape}; got {values.shape}")
+            raise ValueError(f"weight must have one value per stored entry, shape {adj.shape}; got {values.shape}")
     name = "graph" if weight is None else "weight"
     values = _as_weights(values, name)
 
-    found, total, largest = _survey(ptr, adj, values, threads)
+    found, total, max_bits = _survey(ptr, adj, values, threads)
     if found == OUTSIDE:
-        raise ValueError(f"graph has a neighbour outside 0 ... {len(ptr) - 2}")
+        raise ValueError(f"graph has a neighbour outside 0 to {len(ptr) - 2}")
     if values is not None:
-        values = _check_range(values, name, largest)
+        values = _check_range(values, name, max_bits)
     if found == UNSORTED:
         ptr, adj, values = _without_duplicates(ptr, adj, values)
     if found >= LOOPS:
@@ -198,8 +202,8 @@ def check_graph(graph, weight=None, threads: int = 1) -> GeneralGraph:
         _, total, _ = _survey(ptr, adj, values, threads)
     if total == 0:
         return GeneralGraph(ptr, adj, values)
-    compared = adj if values is None else values
-    wrong, v, w = compare_ends(ptr, adj, compared, values is not None, ptr[:-1].copy())
+    values_or_adj = adj if values is None else values
+    wrong, v, w = compare_ends(ptr, adj, values_or_adj, values is not None, ptr[:-1].copy())
     if wrong == ONE_WAY:
         raise ValueError(
             f"graph must be symmetric, but only one of ({v}, {w}) and ({w}, {v}) is stored; pass graph + graph.T"
@@ -210,7 +214,7 @@ def check_graph(graph, weight=None, threads: int = 1) -> GeneralGraph:
 
 
 def is_sound(graph: GeneralGraph) -> bool:
-    """Whether the arrays still are what `check_graph` left: they may share memory with the caller's."""
+    """Whether the arrays are still valid: they may share memory with the caller's."""
     ptr, adj, values = graph
     if not pointers_ascend(ptr, len(adj)) or ptr[-1] != len(adj):
         return False
@@ -219,23 +223,23 @@ def is_sound(graph: GeneralGraph) -> bool:
 
 
 def _survey(ptr, adj, values, threads):
-    """What the graph holds, 0 if both ends of every edge agree, and the largest of the bits of weights."""
+    """What the graph contains, its checksum (0 if both ends of every edge agree), and the maximum of weight bits."""
     bits = NO_BITS if values is None else values.view(np.uint64)
-    parts = parts_of(len(ptr) - 1, threads if len(adj) >= SMALLEST else 1)
-    found, totals, largest = zip(*each(survey, (ptr, adj, bits, values is not None), parts), strict=True)
-    return max(found), sum(int(total) for total in totals) % 2**64, int(max(largest))
+    parts = parts_of(len(ptr) - 1, threads if len(adj) >= PARALLEL_MIN_ENTRIES else 1)
+    found, totals, max_bits = zip(*run_on_parts(survey, (ptr, adj, bits, values is not None), parts), strict=True)
+    return max(found), sum(int(total) for total in totals) % 2**64, int(max(max_bits))
 
 
 def _arrays_of(graph, weight):
-    """indptr (int64), indices (int32) and values (or None) of what the caller passed; pointers are checked."""
-    if lies_on_gpu(graph):
-        raise TypeError("graph lies on the GPU, but is read on the CPU here; copy its arrays to the host first")
+    """indptr (int64), indices (int32) and values (or None) of a caller's graph; pointers are validated."""
+    if is_on_gpu(graph):
+        raise TypeError("graph is on the GPU, but this function runs on the CPU; copy its arrays to the host first")
     if scipy.sparse.issparse(graph):
         if weight is not None and graph.format != "csr":
-            raise TypeError(f"weight needs a graph in CSR, whose entries it follows; got {graph.format.upper()}")
+            raise TypeError(f"weight requires graph in CSR format, whose order it follows; got {graph.format.upper()}")
         check_axes(graph)
         n = _check_square(graph.shape)
-        # Lists of columns serve as well: they are those of the rows, or the graph is refused.
+        # CSC lists serve as well: they equal the row lists, or the graph is rejected.
         ptr, adj, values, _ = stored_lists(graph)
         adj = integers("indices", adj)
         ptr = checked_pointers(ptr, n, len(adj))
@@ -245,11 +249,11 @@ def _arrays_of(graph, weight):
         adj = integers("indices", graph[1])
         ptr = checked_pointers(graph[0], n, len(adj))
         if ptr[-1] != len(adj):
-            raise ValueError(f"indptr must rise from 0 to the number of indices, {len(adj)}; got {ptr[-1]}")
+            raise ValueError(f"indptr must ascend from 0 to the number of indices, {len(adj)}; got {ptr[-1]}")
     else:
         raise not_a_graph(graph, "a symmetric SciPy sparse matrix or a tuple (indptr, indices, shape)")
     if adj.dtype != INT32 and adj.size and not (adj.min() >= 0 and adj.max() < n):
-        raise ValueError(f"graph has a neighbour outside 0 ... {n - 1}")
+        raise ValueError(f"graph has a neighbour outside 0 to {n - 1}")
     return ptr, plain(adj, INT32), values
 
 
@@ -257,7 +261,7 @@ def _check_square(shape) -> int:
     """The number of vertices."""
     n, m = checked_shape(shape)
     if n != m:
-        raise ValueError(f"graph must be square, one row for each vertex; got shape {(n, m)}")
+        raise ValueError(f"graph must be square, with one row per vertex; got shape {(n, m)}")
     return n
 
 
@@ -269,21 +273,21 @@ def _as_weights(values, name):
         raise TypeError(f"{name} must hold real numbers, got {values.dtype}")
     if values.dtype == np.uint64 and values.size:
         _check_sum(int(values.max()), len(values))
-    with np.errstate(over="ignore"):  # long doubles may become infinite, which is refused like other infinities
+    with np.errstate(over="ignore"):  # long doubles may become infinite, which is rejected as other infinities are
         return plain(values, np.dtype(np.float64 if values.dtype.kind == "f" else np.int64))
 
 
-def _check_sum(largest: int, count: int) -> None:
-    if largest * count > INT64_MAX:
-        raise ValueError(f"integer weights must be within {INT64_MAX // count} here, got {largest}")
+def _check_sum(max_weight: int, count: int) -> None:
+    if max_weight * count > INT64_MAX:
+        raise ValueError(f"integer weights must be at most {INT64_MAX // count} here, got {max_weight}; use floats")
 
 
-def _check_range(values, name, largest: int):
-    """Weights that are finite and not negative, nor -0.0; `largest` is that of their bits, which sees all of it."""
-    if largest < 2**63 and values.dtype == np.int64:
-        _check_sum(largest, len(values))
+def _check_range(values, name, max_bits: int):
+    """Weights that are finite, nonnegative and not -0.0; `max_bits`, the maximum of their bits, shows all of it."""
+    if max_bits < 2**63 and values.dtype == np.int64:
+        _check_sum(max_bits, len(values))
         return values
-    if largest < 2**63 and np.uint64(largest).view(np.float64) < LARGEST_FLOAT / max(len(values), 1):
+    if max_bits < 2**63 and np.uint64(max_bits).view(np.float64) < MAX_FLOAT / max(len(values), 1):
         return values
     with np.errstate(over="ignore"):
         if not np.isfinite(values.sum()):
@@ -294,7 +298,7 @@ def _check_range(values, name, largest: int):
 
 
 def _without_duplicates(ptr, adj, values):
-    """Rows that ascend; weights of an edge that is stored more than once are added."""
+    """Ascending rows; weights of duplicate edges are added."""
     n = len(ptr) - 1
     data = np.ones(len(adj), np.int64) if values is None else values.copy()
     matrix = scipy.sparse.csr_array((data, adj.copy(), ptr.copy()), shape=(n, n))
@@ -304,7 +308,7 @@ def _without_duplicates(ptr, adj, values):
 
 
 def _without_loops(ptr, adj, values):
-    """No vertex is its own neighbour."""
+    """The graph without entries on the diagonal."""
     row = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
     kept = row != adj
     ptr = np.concatenate([[0], np.cumsum(kept)])[ptr]

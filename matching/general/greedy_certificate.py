@@ -1,8 +1,10 @@
-"""What proves a greedy matching: pairs are edges, no edge joins two free vertices, and heavier edges came first.
+"""Certificate of a greedy matching: pairs are edges, no edge joins two unmatched vertices, heavier edges came first.
 
-A matching is the one of the edges taken heaviest first (algorithm 2 of Fagginger Auer and Bisseling) if and only if
-every edge that is not in it meets one that is, and is heavier: by weight, or between equal edges at one vertex by the
-lower number of the other end.
+A matching takes the heaviest edges first (algorithm 2 of Fagginger Auer and Bisseling [1]) if and only if every edge
+outside the matching shares an end with a heavier edge in it. An edge is heavier by weight, or for equal edges at one
+vertex by the lower index of the other end.
+
+[1] Fagginger Auer, Bisseling. "A GPU algorithm for greedy graph matching." Facing the Multicore-Challenge II, 2012.
 """
 
 import numpy as np
@@ -13,19 +15,19 @@ from matching.core.sparse import pointers_ascend
 from matching.general.general_graph import GeneralGraph
 from matching.general.order import ONE
 
-GOOD, NOT_MUTUAL, NO_EDGE, NOT_MAXIMAL, NOT_HEAVIEST, OUTSIDE = range(6)
-WHAT = {
+VALID, NOT_MUTUAL, NO_EDGE, NOT_MAXIMAL, NOT_HEAVIEST, OUTSIDE = range(6)
+MESSAGES = {
     NOT_MUTUAL: "vertex {0} is matched to {1}, which is not matched to it",
     NO_EDGE: "vertices {0} and {1} are matched, but no edge joins them",
-    NOT_MAXIMAL: "edge ({0}, {1}) joins two free vertices",
+    NOT_MAXIMAL: "edge ({0}, {1}) joins two unmatched vertices",
     OUTSIDE: "the graph has changed since the solve: vertex {0} has the neighbour {1}, which does not exist",
-    NOT_HEAVIEST: "edge ({0}, {1}) is heavier than the edges that its ends are matched along",
+    NOT_HEAVIEST: "edge ({0}, {1}) is heavier than the matched edges of its ends",
 }
 
 
 @kernel
 def weigh_kernel(ptr, adj, weight, partner, matched):
-    """The weight of the edge each vertex is matched along, 0: free; whether all of them are edges."""
+    """The weight of each vertex's matched edge, 0 if unmatched; returns the first violation of a matching, or VALID."""
     for v in range(partner.size):
         w = partner[v]
         if w == -1:
@@ -47,7 +49,7 @@ def weigh_kernel(ptr, adj, weight, partner, matched):
             return NO_EDGE, v, w
         matched[v] = weight[low]
         matched[w] = weight[low]
-    return GOOD, -1, -1
+    return VALID, -1, -1
 
 
 @kernel
@@ -65,14 +67,14 @@ def total_kernel(ptr, adj, weight, partner):
 
 
 @kernel
-def beaten(matched, partner, v, w, weight):
+def is_dominated(matched, partner, v, w, weight):
     """Whether v is matched along an edge heavier than that to w."""
     return partner[v] >= 0 and (matched[v] > weight or (matched[v] == weight and partner[v] < w))
 
 
 @kernel
-def look_for_better_kernel(ptr, adj, weight, partner, matched, heaviest_first):
-    """An edge that should have been in the matching."""
+def find_violation_kernel(ptr, adj, weight, partner, matched, heaviest_first):
+    """An edge that should be in the matching."""
     for v in range(partner.size):
         for k in range(ptr[v], ptr[v + 1]):
             w = adj[k]
@@ -81,42 +83,44 @@ def look_for_better_kernel(ptr, adj, weight, partner, matched, heaviest_first):
             if partner[v] < 0 and partner[w] < 0:
                 return NOT_MAXIMAL, v, w
             if heaviest_first and partner[v] != w:
-                if not (beaten(matched, partner, v, w, weight[k]) or beaten(matched, partner, w, v, weight[k])):
+                if not (
+                    is_dominated(matched, partner, v, w, weight[k]) or is_dominated(matched, partner, w, v, weight[k])
+                ):
                     return NOT_HEAVIEST, v, w
-    return GOOD, -1, -1
+    return VALID, -1, -1
 
 
 def weigh(graph: GeneralGraph, partner) -> np.ndarray:
-    """The weight of the edge each vertex is matched along, 0 for free ones; refuses what is no matching."""
+    """The weight of each vertex's matched edge, 0 if unmatched; raises CertificateError unless it is a matching."""
     weight = graph.weights()
     matched = np.empty(graph.n, weight.dtype)
-    refuse(*weigh_kernel(graph.ptr, graph.adj, weight, partner, matched))
+    raise_unless_valid(*weigh_kernel(graph.ptr, graph.adj, weight, partner, matched))
     return matched
 
 
 def weight_of(graph: GeneralGraph, partner) -> int | float:
-    """The weight of a matching, whose pairs are edges; the number of them in a graph without weights."""
+    """The weight of a matching whose pairs are edges; their number for a graph without weights."""
     if graph.weight is None:
         return int(np.count_nonzero(partner >= 0)) // 2
     return total_kernel(graph.ptr, graph.adj, graph.weight, partner)
 
 
-def certify(graph: GeneralGraph, partner, size, weight, heaviest_first: bool) -> None:
-    """All of it; raises CertificateError."""
+def certify(graph: GeneralGraph, partner, cardinality, weight, heaviest_first: bool) -> None:
+    """Certify all fields; raises CertificateError."""
     if not pointers_ascend(graph.ptr, len(graph.adj)):
         raise CertificateError("the graph has changed since the solve: its pointers do not ascend")
     partner = indices_field("partner", partner, graph.n)
     matched = weigh(graph, partner)
     for name, given, right in (
-        ("size", size, int(np.count_nonzero(partner >= 0)) // 2),
+        ("cardinality", cardinality, int(np.count_nonzero(partner >= 0)) // 2),
         ("weight", weight, weight_of(graph, partner)),
     ):
         kind = int | np.integer if isinstance(right, int) else float | np.floating
         if not isinstance(given, kind) or isinstance(given, bool) or given != right:
-            raise CertificateError(f"{name} is {given!r}, but that of the pairs is {right!r}")
-    refuse(*look_for_better_kernel(graph.ptr, graph.adj, graph.weights(), partner, matched, heaviest_first))
+            raise CertificateError(f"{name} is {given!r}, but the pairs give {right!r}")
+    raise_unless_valid(*find_violation_kernel(graph.ptr, graph.adj, graph.weights(), partner, matched, heaviest_first))
 
 
-def refuse(what, v, w) -> None:
-    if what != GOOD:
-        raise CertificateError(WHAT[what].format(v, w))
+def raise_unless_valid(what, v, w) -> None:
+    if what != VALID:
+        raise CertificateError(MESSAGES[what].format(v, w))

@@ -1,56 +1,45 @@
-"""greedy: maximal matchings of general graphs, fast instead of maximum.
+"""greedy: maximal matchings of general graphs, fast instead of maximum."""
 
-To add a method: a file in matching/general or matching/general that exports solve(graph, partner, *, ...), and a
-line in METHODS.
-"""
-
-import inspect
 import time
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from gridcut.device import CertificateError, DeviceName, resolve, thread_count
+from gridcut.device import CertificateError, DeviceName, thread_count
 from gridcut.device.arrays import to_host, to_library
-from matching.core.device_graph import DeviceGeneralGraph, lies_on_gpu
-from matching.core.parameters import check_seed, check_threads, checked
-from matching.general.general_graph import GeneralGraph, check_graph
+from matching.core.dispatch import check_gpu_graph_device
+from matching.core.parameters import check_seed, check_threads
+from matching.core.sparse import is_on_gpu
+from matching.general.device_general_graph import DeviceGeneralGraph
+from matching.general.general_graph import GeneralGraph, GraphLike, check_graph
 from matching.general.greedy_certificate import certify, weight_of
+from matching.general.greedy_methods import GREEDY_METHODS, choose
 
-# name -> device -> module
-METHODS = {
-    name: {"cpu": f"matching.general.{name}"}
-    for name in ("random", "weighted", "sorted", "parallel", "locally_dominant")
-}
-for name in ("parallel", "locally_dominant"):
-    METHODS[name]["cuda"] = f"matching.general.{name}_cuda"
-# What method="auto" runs, by whether the graph has weights.
-DEFAULTS = {"cpu": {True: "locally_dominant", False: "random"}, "cuda": {True: "locally_dominant", False: "parallel"}}
-# Their matching is the one of the edges taken heaviest first, and check() proves that.
+# These methods take the heaviest edges first; check() certifies that.
 HEAVIEST_FIRST = ("sorted", "locally_dominant")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class GreedyMatching:
-    """A maximal matching of a general graph: pairs of neighbours, and no edge left between two free vertices.
+    """A maximal matching of a general graph: pairs of neighbours, such that no edge joins two unmatched vertices.
 
     Attributes
     ----------
     partner : ndarray of int32, shape (n,)
-        The partner of each vertex, -1: free.
-    size : int
+        The partner of each vertex, or -1 if it is unmatched.
+    cardinality : int
         Number of pairs.
     weight : int or float
-        Sum of the weights of their edges; `size` if the graph has none.
+        Sum of the weights of the matched edges; `cardinality` if the graph has no weights.
     device, method : str
-        What ran.
+        The device and the method that ran.
     stats : dict
         Counts of the method, and "seconds" by phase.
     """
 
     partner: np.ndarray
-    size: int
+    cardinality: int
     weight: int | float
     device: str
     method: str
@@ -59,44 +48,49 @@ class GreedyMatching:
 
     @property
     def pairs(self) -> np.ndarray:
-        """The pairs (lower vertex, upper vertex), lower ones ascending; shape (size, 2)."""
+        """The pairs (lower vertex, upper vertex), in ascending order of lower; shape (cardinality, 2)."""
         partner = to_host(self.partner)
         lower = np.flatnonzero(partner > np.arange(len(partner)))
         return to_library(np.column_stack([lower, partner[lower]]), getattr(self._graph, "library", None))
 
     def check(self) -> None:
-        """Prove that this is a maximal matching of this weight; raises CertificateError.
+        """Certify that this is a maximal matching with this weight.
 
-        For "sorted" and "locally_dominant" also that it is the one of the edges taken heaviest first, which has at
-        least half of the weight of any matching.  O(n + m).
+        For "sorted" and "locally_dominant", also certify that it is the matching that takes the heaviest edges first,
+        which has at least half of the maximum weight of any matching. O(n + m).
+
+        Raises
+        ------
+        CertificateError
+            If a field is inconsistent with the graph, or the graph has been modified since.
         """
         graph, partner = self._on_host()
-        if self.method not in METHODS:
-            raise CertificateError(f"method must be a name, which says what is to be proved; got {self.method!r}")
-        certify(graph, partner, self.size, self.weight, self.method in HEAVIEST_FIRST)
+        if self.method not in GREEDY_METHODS:
+            raise CertificateError(f"method must be the name of a greedy method; got {self.method!r}")
+        certify(graph, partner, self.cardinality, self.weight, self.method in HEAVIEST_FIRST)
 
     def __repr__(self) -> str:
-        counts = f"size={self.size!r}, weight={self.weight!r}, vertices={self._graph.n}"
+        counts = f"cardinality={self.cardinality!r}, weight={self.weight!r}, vertices={self._graph.n}"
         return f"GreedyMatching({counts}, method={self.method!r}, device={self.device!r})"
 
     def __copy__(self) -> "GreedyMatching":
         return replace(self)
 
     def __reduce__(self):
-        """Pickles and deep copies are on the host: the memory of a GPU belongs to one process."""
+        """Pickles and deep copies are on the host, since GPU memory belongs to one process."""
         graph, partner = self._on_host()
-        return type(self), (partner, self.size, self.weight, self.device, self.method, self.stats, graph)
+        return type(self), (partner, self.cardinality, self.weight, self.device, self.method, self.stats, graph)
 
     def _on_host(self):
-        """The graph and the partners."""
+        """The graph and the partner array on the host."""
         if isinstance(self._graph, DeviceGeneralGraph):
             return self._graph.host(), to_host(self.partner)
         return self._graph, self.partner
 
 
 def greedy(
-    graph,
-    weight=None,
+    graph: GraphLike,
+    weight: ArrayLike | None = None,
     *,
     method: str = "auto",
     seed: int = 0,
@@ -104,60 +98,66 @@ def greedy(
     device: DeviceName = "auto",
     **parameters,
 ) -> GreedyMatching:
-    """A maximal matching of a general graph, in about the time it takes to read it.
+    """Compute a maximal matching of a general graph, in time comparable to reading the graph once.
 
     ::
 
-        0 --5-- 1 --6-- 2 --5-- 3      heaviest first takes (1, 2), weight 6: no edge joins two free vertices;
-                                       the best are (0, 1) and (2, 3), weight 10
+        0 --5-- 1 --6-- 2 --5-- 3      heaviest first takes (1, 2), weight 6: no edge joins two unmatched vertices;
+                                       the maximum is (0, 1) and (2, 3), weight 10
 
     Parameters
     ----------
     graph : SciPy sparse matrix or array (n, n), or a tuple (indptr, indices, shape)
-        Symmetric; every entry that is stored is an edge, also a zero, those on the diagonal aside.  Its values are
-        the weights, except those of a boolean matrix.  Entries stored twice are added.  Arrays on a GPU (CuPy,
-        PyTorch, numba), also those of a CSR matrix there, are matched there; `partner` is one of their library's.
+        Symmetric. Every stored entry off the diagonal is an edge, including explicit zeros. Its values are the weights,
+        except for a boolean matrix. Duplicate entries are added. Arrays on a GPU (CuPy, PyTorch, numba), including
+        those of a CSR matrix, are matched on that GPU, and `partner` is an array of the same library.
     weight : array_like, optional
-        Weights of the entries as they are stored in `graph`, which is in CSR or a tuple then.  Not negative.
+        Nonnegative weights of the entries in the order in which `graph`, a CSR matrix or a tuple, stores them.
     method : {"auto", "random", "weighted", "sorted", "parallel", "locally_dominant"}
-        "random": each vertex, in random order, takes its first free neighbour.  "weighted": its heaviest edge.
-        "sorted": the edges in order of weight, at least half of the best weight.  "locally_dominant": the same
-        matching, faster.  "parallel": rounds of proposals, made for many threads.  "auto": "locally_dominant" if there
-        are weights, "random" if not.
+        "random": each vertex, in random order, takes its first unmatched neighbour. "weighted": the same along its
+        heaviest edge. "sorted": edges by decreasing weight, which reaches at least half of the maximum weight.
+        "locally_dominant": the same matching, faster. "parallel": rounds of proposals, for many threads. "auto":
+        "locally_dominant" with weights; without, "random" on the CPU and "parallel" on a GPU.
     seed : int
-        Of what is random, 0 to 2^64 - 1.  A seed has one result, on any machine and with any number of threads.
+        Seed of the pseudo-random choices, 0 to 2^64 - 1. The result depends only on the seed, not on the machine or the
+        number of threads.
     threads : int, optional
-        Most threads to use; numba's number by default.
+        Maximum number of threads; by default numba's number of threads.
     device : {"auto", "cpu", "cuda"}
-        "cuda", for "parallel" and "locally_dominant", is obeyed or refused; "auto" is the CPU, but for graphs that lie
-        on a GPU.
+        "auto" uses the CPU, or the GPU for graphs stored on it; "cuda" requires "parallel" or "locally_dominant".
     **parameters
-        Of the method: ``shuffled=False`` for "random" and "weighted" (vertices come as numbered), ``p``, ``select``
+        Of the method: ``shuffled=False`` for "random" and "weighted" (visit vertices in index order), ``p``, ``select``
         ("first" or "heaviest") and ``rounds`` for "parallel".
 
     Returns
     -------
     GreedyMatching
-        ``partner``, ``size``, ``weight``, ``pairs``, ``check()``.
+        ``partner``, ``cardinality``, ``weight``, ``pairs``, ``check()``.
 
     Raises
     ------
     TypeError
-        An argument of the wrong kind, or a parameter the method does not take.
+        If an argument has the wrong type, or the method does not accept a parameter.
     ValueError
-        A graph that is not symmetric, wrong shapes, weights that are negative or not finite.
+        If the graph is not symmetric, shapes do not match, or a weight is negative or not finite.
     RuntimeError
-        A device that cannot be had.
+        If the requested device is not available, or the method does not run on it.
+
+    See Also
+    --------
+    coarsen : Merge the pairs of a matching.
+    hierarchy : Coarsen a graph repeatedly.
 
     Notes
     -----
-    Any maximal matching has at least half of the pairs of a maximum one.  Integer weights are exact, floats are added
-    as float64.  Equal edges are taken in the order of (lower vertex, upper vertex).  O(n + m) time, "sorted"
-    O(n + m log m), "locally_dominant" O(n + m log(largest degree)).
+    Any maximal matching has at least half of the pairs of a maximum one. Integer weights are exact; floats are added
+    as float64. Equal edges are ordered by (lower vertex, upper vertex). O(n + m) time, "sorted" O(n + m log m),
+    "locally_dominant" O(n + m log(maximum degree)).
 
     References
     ----------
-    Fagginger Auer, Bisseling. "A GPU algorithm for greedy graph matching." Facing the Multicore-Challenge II, 2012.
+    .. [1] Fagginger Auer, Bisseling. "A GPU algorithm for greedy graph matching." Facing the Multicore-Challenge II,
+       2012.
 
     Examples
     --------
@@ -169,46 +169,23 @@ def greedy(
     """
     begin = time.perf_counter()
     threads, seed = check_threads(threads), check_seed(seed)
-    there = lies_on_gpu(graph)
-    ran_on = ("cuda" if there else "cpu") if device == "auto" else resolve(device)
-    if there:
-        if ran_on == "cpu":
-            raise TypeError("graph lies on the GPU, but device='cpu' was asked for; copy its arrays to the host first")
-        from matching.general.general_graph_cuda import general_graph, nobody_matched, outcome
+    on_gpu = is_on_gpu(graph)
+    if on_gpu:
+        check_gpu_graph_device(device)
+        from matching.general.general_graph_cuda import all_unmatched, general_graph, outcome
 
-        read = general_graph(graph, weight)
+        device, read = "cuda", general_graph(graph, weight)
+        weighted, partner = read.weighted, all_unmatched(read)
     else:
         read = check_graph(graph, weight, thread_count() if threads is None else threads)
-    name, solve = choose(method, ran_on, read.weighted if there else read.weight is not None, parameters)
-    parameters = checked(parameters)
-    takes = inspect.signature(solve).parameters
-    common = {key: value for key, value in (("seed", seed), ("threads", threads)) if key in takes}
-    partner = nobody_matched(read) if there else np.full(read.n, -1, np.int32)
+        weighted, partner = read.weight is not None, np.full(read.n, -1, np.int32)
+    device, method, solve, keywords = choose(method, device, weighted, seed, threads, parameters)
     start = time.perf_counter()
-    stats = solve(read, partner, **common, **parameters)
+    stats = solve(read, partner, **keywords)
     end = time.perf_counter()
     stats["seconds"] = {**stats.get("seconds", {}), "check": start - begin, "solve": end - start}
-    if there:
-        partner, size, weight = outcome(read, partner)
+    if on_gpu:
+        partner, cardinality, weight = outcome(read, partner)
     else:
-        size, weight = int(np.count_nonzero(partner >= 0)) // 2, weight_of(read, partner)
-    return GreedyMatching(partner, size, weight, ran_on, name, stats, read)
-
-
-def choose(method: str, device: str, weighted: bool, parameters: dict):
-    """The method's name and its function; refuses what it does not take."""
-    if not isinstance(method, str):
-        raise TypeError(f"method must be a name, got {type(method).__name__}")
-    if method != "auto" and method not in METHODS:
-        known = ", ".join(repr(name) for name in ("auto", *METHODS))
-        raise ValueError(f"method must be one of {known}; got {method!r}")
-    name = DEFAULTS[device][weighted] if method == "auto" else method
-    if device not in METHODS[name]:
-        raise RuntimeError(f"method {name!r} does not run on device={device!r}; use device='cpu'")
-    solve = import_module(METHODS[name][device]).solve
-    known = [key for key in inspect.signature(solve).parameters if key not in ("graph", "partner", "seed", "threads")]
-    for key in parameters:
-        if key not in known:
-            takes = ", ".join(known) or "no parameters of its own"
-            raise TypeError(f"method {name!r} takes {takes}; got {key!r}")
-    return name, solve
+        cardinality, weight = int(np.count_nonzero(partner >= 0)) // 2, weight_of(read, partner)
+    return GreedyMatching(partner, cardinality, weight, device, method, stats, read)

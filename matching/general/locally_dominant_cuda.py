@@ -1,23 +1,33 @@
-"""Locally dominant matching on a GPU: what algorithm 2 of Fagginger Auer and Bisseling finds, without a sort.
+"""Locally dominant matching on a GPU: the matching of algorithm 2 of Fagginger Auer and Bisseling, without a sort.
 
-Returns the very matching of matching/general/sorted.py, of at least half of the weight that any matching has; the
-order of edges, and why there is one such matching, are in matching/general/locally_dominant.py.  Each round every
-free vertex looks for its heaviest edge to a free one, unless the one it knows is free still, and edges found from both
-ends are taken.
+Returns the same matching as matching/general/sorted.py, with at least half of the maximum weight of any matching. The
+order of edges, and the proof that this matching is unique, are in matching/general/locally_dominant.py. In each round,
+every active vertex searches its heaviest edge to an unmatched vertex, unless its candidate is still unmatched. Edges
+that both ends have as candidate are matched.
 
 Arrays (n vertices)
-  partner[v]     -1: free; partner[partner[v]] == v
-  candidate[v]   the neighbour along v's heaviest edge to those that were free when it was looked for; NOBODY: none was
-  lists[here:here + number]   live vertices: free, with a candidate
+  partner[v]     partner, or -1
+  candidate[v]   the other end of v's heaviest edge to a vertex that was unmatched when v was searched; NONE: no such
+  lists[source:source + n_active]   active vertices: unmatched, with a candidate; `source` and `target` alternate
+  state[LENGTHS + s]   length of the list; s is the grid slot of the round, see `next_grid_slot`
 
-No races: a vertex is written by its own thread or warp; one step reads partner and writes candidate, the other the
-other way round, with barriers of the whole grid between.
+  array      written by                                         read by
+  partner    dominant_kernel, the thread of v                   search_all
+  candidate  search_all, the thread or the warp of v            dominant_kernel; search_all, the thread of v
+  lists      dominant_kernel, at positions from `reserve`       search_all, dominant_kernel, after the barrier
+  state      reserve: atomic add, one thread per block          all threads, after the barrier
+
+Races: none. The thread or the warp of v writes the entries of v. search_all reads partner and writes candidate, the
+rest of dominant_kernel reads candidate and writes partner, and barriers of the whole grid separate the two.
+
+Termination: the heaviest edge between unmatched vertices is the candidate of both ends after the search, so every round
+matches an edge until the remaining vertices have no candidate, and the list is empty.
 
 [1] Manne, Bisseling. "A parallel approximation algorithm for the weighted maximum matching problem." PPAM 2007.
 [2] Fagginger Auer, Bisseling. "A GPU algorithm for greedy graph matching." Facing the Multicore-Challenge II, 2012.
 
-O(n + m) time a round; as many rounds as a path has edges, if they get heavier all along it, few on other graphs.
-12 bytes a vertex beside the graph.
+O(n + m) time per round; as many rounds as a path has edges if their weights increase all along it, few on other graphs.
+12 bytes per vertex in addition to the graph.
 """
 
 import numpy as np
@@ -34,118 +44,118 @@ from gridcut.device.cuda import (
     relaxed_load,
     shuffle,
 )
-from matching.core.grid_cuda import add_up, next_turn, run_kernel
+from matching.core.grid_cuda import add_up, next_grid_slot, run_kernel
 from matching.general.common_cuda import (
-    BLOCKS,
+    BLOCKS_PER_SM,
     EDGES,
     IDS,
-    LIVE,
+    LENGTHS,
     LONGS,
-    MANY,
     ROUNDS,
     THREADS,
+    WARP_DEGREE,
     heaviest_of,
     on_gpu,
-    room_for,
+    reserve,
 )
 
-NOBODY = -1
+NONE = -1
 
 
 @device_function
-def heaviest_free(adj, weight, partner, k, end, step):
-    """The heaviest entry with a free neighbour of every step-th from k on, and its weight; -1: none is free."""
+def heaviest_unmatched(adj, weight, partner, k, end, stride):
+    """Heaviest of every stride-th entry from k on with an unmatched neighbour, and its weight; -1: there is none."""
     best = int64(-1)
-    most = weight[0]
+    best_weight = weight[0]
     while k < end:
-        heavy = weight[k]
-        if (best < 0 or heavy > most) and partner[adj[k]] < 0:
+        entry_weight = weight[k]
+        if (best < 0 or entry_weight > best_weight) and partner[adj[k]] < 0:
             best = k
-            most = heavy
-        k += step
-    return best, most
+            best_weight = entry_weight
+        k += stride
+    return best, best_weight
 
 
 @device_function
-def search(ptr, adj, weight, partner, candidate, lists, here, number, thread, threads):
-    """The candidate of each live vertex whose own was taken; writes candidate, returns the entries looked at."""
+def search_all(ptr, adj, weight, partner, candidate, lists, source_list, n_active, thread, threads):
+    """Search a new candidate for each active vertex whose candidate was matched; returns the entries scanned."""
     lane = int32(thread & 31)
     first = int32(thread - lane)
     edges = int64(0)
-    while first < number:
+    while first < n_active:
         i = int32(first + lane)
         v = int32(0)
         k = int64(0)
         end = int64(0)
-        looking = False
-        if i < number:
-            v = lists[here + i]
-            known = candidate[v]
-            looking = known == NOBODY or partner[known] >= 0
-            if looking:
+        searching = False
+        if i < n_active:
+            v = lists[source_list + i]
+            present = candidate[v]
+            searching = present == NONE or partner[present] >= 0
+            if searching:
                 k = ptr[v]
                 end = ptr[v + 1]
                 edges += end - k
-        many = end - k > MANY
-        if looking and not many:
-            best, _ = heaviest_free(adj, weight, partner, k, end, int32(1))
-            candidate[v] = adj[best] if best >= 0 else int32(NOBODY)
-        hubs = ballot(many)
+        is_hub = end - k > WARP_DEGREE
+        if searching and not is_hub:
+            best, _ = heaviest_unmatched(adj, weight, partner, k, end, int32(1))
+            candidate[v] = adj[best] if best >= 0 else int32(NONE)
+        hubs = ballot(is_hub)
         while hubs != 0:
-            which = count_trailing_zeros(hubs)
+            source = count_trailing_zeros(hubs)
             hubs = hubs & (hubs - 1)
-            start, stop = shuffle(k, which), shuffle(end, which)
-            best, most = heaviest_free(adj, weight, partner, start + lane, stop, int32(32))
-            best = heaviest_of(best, most, int32(32))
-            if lane == which:
-                candidate[v] = adj[best] if best >= 0 else int32(NOBODY)
+            start, stop = shuffle(k, source), shuffle(end, source)
+            best, best_weight = heaviest_unmatched(adj, weight, partner, start + lane, stop, int32(32))
+            best = heaviest_of(best, best_weight, int32(32))
+            if lane == source:
+                candidate[v] = adj[best] if best >= 0 else int32(NONE)
         first = int32(first + threads)
     return edges
 
 
 @cuda_kernel
 def dominant_kernel(ptr, adj, weight, partner, candidate, lists, state, counts):
-    """Rounds until nobody is live."""
+    """Rounds until no vertex is active."""
     n = int32(partner.size)
     thread = int32(cuda.grid(1))
     threads = int32(cuda.gridsize(1))
-    here, there = int32(0), n
+    source, target = int32(0), n
     i = thread
     while i < n:
         lists[i] = i
-        candidate[i] = int32(NOBODY)
+        candidate[i] = int32(NONE)
         i = int32(i + threads)
-    number = n
-    turn = int32(0)
+    n_active = n
+    grid_slot = int32(0)
     rounds = int64(0)
     edges = int64(0)
-    while number > 0:
-        following = next_turn(state, int32(LIVE), turn, thread)
-        edges += search(ptr, adj, weight, partner, candidate, lists, here, number, thread, threads)
+    while n_active > 0:
+        following = next_grid_slot(state, int32(LENGTHS), grid_slot, thread)
+        edges += search_all(ptr, adj, weight, partner, candidate, lists, source, n_active, thread, threads)
         grid_sync()
         count = int32(0)
         i = thread
-        while i < number:
-            v = lists[here + i]
+        while i < n_active:
+            v = lists[source + i]
             w = candidate[v]
-            if w != NOBODY:
+            if w != NONE:
                 if candidate[w] == v:
                     partner[v] = w
                 else:
                     count = int32(count + 1)
             i = int32(i + threads)
-        place = room_for(count, state, int32(LIVE + turn))
+        position = reserve(count, state, int32(LENGTHS + grid_slot))
         i = thread
-        while i < number:
-            v = lists[here + i]
-            if candidate[v] != NOBODY and partner[v] < 0:
-                lists[there + place] = v
-                place = int32(place + 1)
+        while i < n_active:
+            v = lists[source + i]
+            if candidate[v] != NONE and partner[v] < 0:
+                lists[target + position] = v
+                position = int32(position + 1)
             i = int32(i + threads)
         grid_sync()
-        number = relaxed_load(state, int32(LIVE + turn))
-        here, there = there, here
-        turn = following
+        n_active = relaxed_load(state, int32(LENGTHS + grid_slot))
+        source, target = target, source
+        grid_slot = following
         rounds += 1
     add_up(counts, int32(EDGES), edges)
     if thread == 0:
@@ -153,14 +163,14 @@ def dominant_kernel(ptr, adj, weight, partner, candidate, lists, state, counts):
 
 
 def solve(graph, partner):
-    """Match free vertices along edges that are the heaviest at both ends; counts of what was done."""
+    """Match unmatched vertices along edges that are the heaviest at both ends; returns counts of the work done."""
 
-    def run(ptr, adj, weight, there):
+    def run(ptr, adj, weight, on_device):
         n = len(partner)
         candidate, lists = allocate((n, np.int32), (2 * n, np.int32))
         state, counts = upload(np.zeros(3, np.int32)), upload(np.zeros(2, np.int64))
-        arguments = (ptr, adj, weight, there, candidate, lists, state, counts)
-        run_kernel(dominant_kernel, arguments, THREADS, n, BLOCKS)
+        arguments = (ptr, adj, weight, on_device, candidate, lists, state, counts)
+        run_kernel(dominant_kernel, arguments, THREADS, n, BLOCKS_PER_SM)
         counts = download(counts)
         return {"edges": int(counts[EDGES]), "rounds": int(counts[ROUNDS])}
 
@@ -168,7 +178,7 @@ def solve(graph, partner):
 
 
 def kernels():
-    """Name, kernel and argument types of what is compiled."""
+    """Name, kernel and argument types of each compiled kernel."""
     return [
         (f"dominant {name}", dominant_kernel, (LONGS, IDS, kind[::1], *(IDS,) * 4, LONGS))
         for name, kind in (("int64", int64), ("float64", float64))

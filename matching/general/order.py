@@ -1,15 +1,16 @@
-"""Random orders of vertices that depend on a seed alone: the same on every machine and in every version of NumPy.
+"""Pseudo-random orders of vertices that depend on a seed only: the same on every machine and with every NumPy version.
 
-An order goes through blocks of consecutive vertices, whose part of a graph fits into a cache: blocks in random order,
-the vertices of a block in random order.  All blocks share one permutation of their places, whose entries each of them
-takes exclusive or with a random number of its own; so an order is made as it is used, and takes no memory.
+An order visits blocks of consecutive vertices, whose part of a graph fits into a cache: the blocks in random order, and
+the vertices of a block in random order. All blocks share one permutation of the positions in a block; each applies
+exclusive or with a random number of its own to its entries. An order is thus generated while it is used, and needs no
+memory.
 
-Arrays (n vertices, blocks of `places.size`, which is a power of two)
-  places[i]   a permutation of 0 ... places.size - 1
-  blocks[j]   the block that comes j-th; flips[j]   what its places are flipped by
-  chunk[:]    some of the vertices that come next
+Arrays (n vertices, blocks of `positions.size`, a power of two)
+  positions[i]   a permutation of 0 to positions.size - 1
+  blocks[j]      the j-th block;  flips[j]   exclusive-or mask of its positions
+  chunk[:]       some of the next vertices
 
-The i-th vertex of the j-th block is blocks[j] * places.size + (places[i] ^ flips[j]), if that is below n.
+The i-th vertex of the j-th block is blocks[j] * positions.size + (positions[i] ^ flips[j]), if that is below n.
 
 splitmix64: Steele, Lea, Flood. "Fast splittable pseudorandom number generators." OOPSLA 2014.
 """
@@ -24,15 +25,15 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 MIX_2 = np.uint64(0x94D049BB133111EB)
 ONE = np.uint64(1)
-BLOCK = 1 << 14  # vertices of a block
-CHUNK = 1 << 10  # places looked at before vertices are matched: few, so that those found free mostly still are
+BLOCK = 1 << 14  # vertices per block
+CHUNK = 1 << 10  # positions tested before vertices are matched: few, so that most vertices found unmatched still are
 S27, S30, S31, S32 = (np.uint64(shift) for shift in (27, 30, 31, 32))
 
 
 class Order(NamedTuple):
     """An order of vertices; arrays as above."""
 
-    places: np.ndarray
+    positions: np.ndarray
     blocks: np.ndarray
     flips: np.ndarray
     chunk: np.ndarray
@@ -40,7 +41,7 @@ class Order(NamedTuple):
 
 @kernel
 def mixed(state):
-    """64 random bits from a state that goes up by GOLDEN each time."""
+    """64 random bits from a state that increases by GOLDEN each time."""
     z = (state ^ (state >> S30)) * MIX_1
     z = (z ^ (z >> S27)) * MIX_2
     return z ^ (z >> S31)
@@ -48,7 +49,7 @@ def mixed(state):
 
 @kernel
 def permute(order, state):
-    """Fill `order` with a random permutation, by Fisher and Yates, inside out; the state after it."""
+    """Fill `order` with a random permutation (inside-out Fisher-Yates shuffle); returns the state after it."""
     for i in range(np.uint64(order.size)):
         state += GOLDEN
         j = ((mixed(state) >> S32) * (i + ONE)) >> S32
@@ -58,25 +59,25 @@ def permute(order, state):
 
 
 @kernel
-def shuffle_kernel(places, blocks, flips, seed):
-    """Make an order random."""
-    state = permute(places, permute(blocks, mixed(seed + GOLDEN)))
+def shuffle_kernel(positions, blocks, flips, seed):
+    """Randomise an order."""
+    state = permute(positions, permute(blocks, mixed(seed + GOLDEN)))
     for j in range(flips.size):
         state += GOLDEN
-        flips[j] = mixed(state) & np.uint64(places.size - 1)
+        flips[j] = mixed(state) & np.uint64(positions.size - 1)
 
 
 @kernel
-def free_kernel(places, block, flip, begin, chunk, taken):
-    """Fill `chunk` with the free vertices among the next chunk.size of a block; their number.
+def unmatched_kernel(positions, block, flip, begin, chunk, taken):
+    """Fill `chunk` with the unmatched vertices among the next chunk.size of a block; returns their number.
 
-    Without a branch, since whether a vertex is free cannot be predicted.
+    Branch-free, since whether a vertex is unmatched cannot be predicted.
     """
     n = np.uint64(taken.size)
-    first = np.uint64(block) * np.uint64(places.size)
+    first = np.uint64(block) * np.uint64(positions.size)
     count = np.uint64(0)
     for i in range(np.uint64(begin), np.uint64(begin + chunk.size)):
-        v = first + np.uint64(places[i] ^ flip)
+        v = first + np.uint64(positions[i] ^ flip)
         if v < n:
             chunk[count] = v
             count += np.uint64(taken[v] == 0)
@@ -84,7 +85,7 @@ def free_kernel(places, block, flip, begin, chunk, taken):
 
 
 def vertex_order(n: int, seed: int, shuffled: bool) -> Order:
-    """The vertices in random order, or as they are numbered."""
+    """The vertices in random order, or in index order."""
     size = 1 << max(min(n, BLOCK) - 1, 0).bit_length()
     count = -(-n // size)
     order = Order(
@@ -94,5 +95,5 @@ def vertex_order(n: int, seed: int, shuffled: bool) -> Order:
         np.empty(min(size, CHUNK), np.int32),
     )
     if shuffled:
-        shuffle_kernel(order.places, order.blocks, order.flips, np.uint64(seed))
+        shuffle_kernel(order.positions, order.blocks, order.flips, np.uint64(seed))
     return order

@@ -1,24 +1,26 @@
 """Colour, propose, respond, match: algorithms 3 and 4 of Fagginger Auer and Bisseling, on threads.
 
-Returns a maximal matching.  In each round every free vertex becomes blue or red by chance; blue ones propose to a red
-neighbour, red ones respond to one of the proposals, and pairs that chose each other are matched.  Vertices without
-a free neighbour are dead.  All vertices of one step are independent of each other, so the matching depends on the seed
-and not on the number of threads.
+Returns a maximal matching. In each round every unmatched vertex becomes blue or red at random; blue vertices propose to
+a red neighbour, red ones respond to one of the proposals, and pairs that chose each other are matched. Vertices without
+an unmatched neighbour are dead. Within a step all vertices are independent, so the matching depends on the seed and not
+on the number of threads.
 
 Arrays (n vertices)                                     paper [1]
   state[v]     BLUE, RED, DEAD or MATCHED               pi(v)
-  choice[v]    whom v chose this round; NOBODY; NO_HOPE  sigma(v), there infinity and dead; NOBODY between rounds
-  partner[v]   -1: free; partner[partner[v]] == v       pi(v), there min(v, partner of v)
-  live[i]      the vertices that are blue or red        V in lines 7, 12, 21 and 28
+  choice[v]    the vertex that v chose in this round;   sigma(v); NONE also between rounds
+               NONE; NO_LIVE_NEIGHBOUR                  infinity; dead
+  partner[v]   partner, or -1                           pi(v), there min(v, partner of v)
+  active[i]    the vertices that are blue or red        V in lines 7, 12, 21 and 28
 
-Deviates from [1]: rounds go over the vertices that are still free, not over all; what came to nothing is forgotten, so
-a red one need not ask who is blue, only who chose it; r of a round is the splitmix64 of the seed and the round; after
-`rounds` rounds what is left is matched by algorithm 1, as numbered (it never came to that with p = 0.53406).
+Deviates from [1]: rounds visit only the vertices that are still unmatched. Choices without a match are cleared, so a
+red vertex tests only which neighbours chose it, not which are blue. r of a round is the splitmix64 of the seed and the
+round. After `rounds` rounds, algorithm 1 matches the remaining vertices in index order (this never happened with
+p = 0.53406).
 
 [1] Fagginger Auer, Bisseling. "A GPU algorithm for greedy graph matching." Facing the Multicore-Challenge II, 2012.
     Algorithms 3 and 4; p in section 3.1.
 
-O(n + m) expected time a round, fewer vertices each round; 13 bytes a vertex.
+O(n + m) expected time per round, with fewer vertices each round; 13 bytes per vertex.
 """
 
 import numpy as np
@@ -28,145 +30,145 @@ from matching.core.prefetch import prefetch
 from matching.general import random
 from matching.general.colour import colour_sums
 from matching.general.order import CHUNK, GOLDEN, ONE, S32, mixed
-from matching.general.parts import each, packed, parts_of
-from matching.general.random import AHEAD
+from matching.general.parts import packed, parts_of, run_on_parts
+from matching.general.random import PREFETCH_DISTANCE
 
 BLUE, RED, DEAD, MATCHED = (np.int8(i) for i in range(4))
-NOBODY = -1
-NO_HOPE = -2
-SMALLEST = 10_000  # live vertices below which starting threads costs more than it saves
+NONE = -1
+NO_LIVE_NEIGHBOUR = -2
+PARALLEL_MIN_VERTICES = 10_000  # active vertices; below, starting threads costs more than it saves
 
 
 @kernel
-def colour_kernel(live, state, r, threshold, first, last):
+def colour_kernel(active, state, r, threshold, first, last):
     """Lines 7 to 10; writes state."""
-    sums, room = np.empty(CHUNK, np.uint32), np.empty((5, CHUNK), np.uint32)
+    sums, workspace = np.empty(CHUNK, np.uint32), np.empty((5, CHUNK), np.uint32)
     for begin in range(first, last, CHUNK):
-        some = live[begin : min(begin + CHUNK, last)]
-        colour_sums(some, r, sums, room)
-        for i in range(np.uint64(some.size)):
-            state[np.uint64(some[i])] = BLUE if sums[i] < threshold else RED
+        batch = active[begin : min(begin + CHUNK, last)]
+        colour_sums(batch, r, sums, workspace)
+        for i in range(np.uint64(batch.size)):
+            state[np.uint64(batch[i])] = BLUE if sums[i] < threshold else RED
 
 
 @kernel
-def fits(state, choice, v, w, proposing):
-    """Whether v may choose w: blue ones any red one, red ones who chose them."""
+def is_eligible(state, choice, v, w, proposing):
+    """Whether v may choose w: blue vertices any red one, red vertices those that chose them."""
     return state[w] == RED if proposing else np.uint64(choice[w]) == v
 
 
 @kernel
-def choose_kernel(ptr, adj, weight, heaviest, live, state, choice, proposing, first, last):
-    """Lines 12 to 19 (proposing) or 21 to 26 (responding); writes choice, returns the entries looked at.
+def choose_kernel(ptr, adj, weight, heaviest, active, state, choice, proposing, first, last):
+    """Lines 12 to 19 (proposing) or 21 to 26 (responding); writes choice, returns the number of entries scanned.
 
-    Red ones look for themselves in what blue ones have written before; what other red ones write meanwhile is a blue
-    one, or nobody.
+    Responding: the thread of a red v compares choice[w] with v for its neighbours w. Another thread may be storing
+    choice[w] if w is red; before and after that store choice[w] is not v, since red vertices choose blue ones or none.
     """
-    looks = 0
+    edges = 0
     mine = BLUE if proposing else RED
     chunk = np.empty(CHUNK, np.int32)
     for begin in range(first, last, CHUNK):
-        # Without a branch, since colours cannot be predicted.
+        # Branch-free, since colours cannot be predicted.
         count = np.uint64(0)
         for i in range(np.uint64(begin), np.uint64(min(begin + CHUNK, last))):
-            chunk[count] = live[i]
-            count += np.uint64(state[np.uint64(live[i])] == mine)
+            chunk[count] = active[i]
+            count += np.uint64(state[np.uint64(active[i])] == mine)
         for i in range(count):
-            if i + AHEAD < count:
-                prefetch(adj, ptr[np.uint64(chunk[i + AHEAD])])
+            if i + PREFETCH_DISTANCE < count:
+                prefetch(adj, ptr[np.uint64(chunk[i + PREFETCH_DISTANCE])])
             v = np.uint64(chunk[i])
             start, end = np.uint64(ptr[v]), np.uint64(ptr[v + ONE])
             k = start
             best = end
             while k < end and (heaviest or best == end):
-                if fits(state, choice, v, np.uint64(adj[k]), proposing):
+                if is_eligible(state, choice, v, np.uint64(adj[k]), proposing):
                     if best == end or heaviest and weight[k] > weight[best]:
                         best = k
                 k += ONE
-            looks += k - start
+            edges += k - start
             if best < end:
                 choice[v] = adj[best]
             else:
                 k = start
                 while k < end and state[np.uint64(adj[k])] > RED:
                     k += ONE
-                choice[v] = NOBODY if k < end else NO_HOPE
-    return looks
+                choice[v] = NONE if k < end else NO_LIVE_NEIGHBOUR
+    return edges
 
 
 @kernel
-def match_kernel(live, state, choice, partner, first, last):
-    """Lines 28 to 33; writes state and partner, packs the live vertices to the front of its part.
+def match_kernel(active, state, choice, partner, first, last):
+    """Lines 28 to 33; writes state and partner, and packs the active vertices to the front of the part.
 
-    Forgets what came to nothing; who asks for it meanwhile is not matched either way.  Returns how many are live, and
-    how many were matched.
+    Choices without a match are cleared: a thread that reads choice[w] before or after that store finds no mutual
+    choice. Returns the number of active vertices, and the number that were matched.
     """
-    left = np.uint64(first)
+    kept = np.uint64(first)
     end = np.uint64(last)
     matched = 0
-    for i in range(left, end):
-        if i + AHEAD < end:
-            prefetch(choice, choice[np.uint64(live[i + AHEAD])])
-        v = np.uint64(live[i])
+    for i in range(kept, end):
+        if i + PREFETCH_DISTANCE < end:
+            prefetch(choice, choice[np.uint64(active[i + PREFETCH_DISTANCE])])
+        v = np.uint64(active[i])
         w = choice[v]
-        # Without a branch, as above.
-        mutual = choice[np.uint64(w) if w >= 0 else v] == live[i]
-        dead = w == NO_HOPE
-        partner[v] = w if mutual else NOBODY
-        state[v] = MATCHED if mutual else DEAD if dead else state[v]
-        choice[v] = w if mutual | dead else NOBODY
-        live[left] = v
-        left += np.uint64(not (mutual | dead))
-        matched += mutual
-    return np.int64(left) - first, matched
+        # Branch-free, as above.
+        is_mutual = choice[np.uint64(w) if w >= 0 else v] == active[i]
+        is_dead = w == NO_LIVE_NEIGHBOUR
+        partner[v] = w if is_mutual else NONE
+        state[v] = MATCHED if is_mutual else DEAD if is_dead else state[v]
+        choice[v] = w if is_mutual | is_dead else NONE
+        active[kept] = v
+        kept += np.uint64(not (is_mutual | is_dead))
+        matched += is_mutual
+    return np.int64(kept) - first, matched
 
 
-def check_options(p, select, rounds) -> None:
-    """Refuse what the method cannot do, on either device."""
+def validate_options(p, select, rounds) -> None:
+    """Raise ValueError for invalid parameters of the method, on either device."""
     if not 0 < p < 1:
         raise ValueError(f"p must lie between 0 and 1, got {p!r}")
     if select not in (None, "first", "heaviest"):
         raise ValueError(f"select must be 'first', 'heaviest' or None, got {select!r}")
     if rounds < 0:
-        raise ValueError(f"rounds must not be negative, got {rounds!r}")
+        raise ValueError(f"rounds must be 0 or more, got {rounds!r}")
 
 
 def solve(graph, partner, *, seed=0, threads=None, p=0.53406, select=None, rounds=256):
-    """Match free vertices by rounds of proposals; counts of what was done, among them vertices matched by round.
+    """Match unmatched vertices by rounds of proposals; returns counts of the work done, with matched vertices by round.
 
-    threads   workers; None: numba's number of threads
+    threads   number of threads; None: numba's number of threads
     p         probability of blue
-    select    "first" neighbour or "heaviest" edge; None: "heaviest" where the graph has weights
-    rounds    at most so many
+    select    "first" neighbour or "heaviest" edge; None: "heaviest" if the graph has weights
+    rounds    maximum number of rounds
     """
-    check_options(p, select, rounds)
+    validate_options(p, select, rounds)
     threads = thread_count() if threads is None else threads
     heaviest = graph.weight is not None if select is None else select == "heaviest"
     ptr, adj = graph.ptr, graph.adj
     weight = graph.keys() if heaviest else np.empty(0, np.int64)
     state = np.zeros(graph.n, np.int8)
-    choice = np.full(graph.n, NOBODY, np.int32)
-    live = np.arange(graph.n, dtype=np.int32)
+    choice = np.full(graph.n, NONE, np.int32)
+    active = np.arange(graph.n, dtype=np.int32)
     seed = np.uint64(seed % 2**64)
     threshold = np.uint32(min(round(p * 2**32), 2**32 - 1))
     stats = {"edges": 0, "rounds": 0, "threads": threads, "matched": []}
 
-    while len(live) and stats["rounds"] < rounds:
+    while len(active) and stats["rounds"] < rounds:
         r = random_factor(seed, np.uint64(stats["rounds"]))
-        parts = parts_of(len(live), threads if len(live) >= SMALLEST else 1)
-        each(colour_kernel, (live, state, r, threshold), parts)
+        parts = parts_of(len(active), threads if len(active) >= PARALLEL_MIN_VERTICES else 1)
+        run_on_parts(colour_kernel, (active, state, r, threshold), parts)
         for proposing in (True, False):
-            looks = each(choose_kernel, (ptr, adj, weight, heaviest, live, state, choice, proposing), parts)
-            stats["edges"] += sum(looks)
-        done = each(match_kernel, (live, state, choice, partner), parts)
-        live = packed(live, parts, [left for left, _ in done])
+            edges = run_on_parts(choose_kernel, (ptr, adj, weight, heaviest, active, state, choice, proposing), parts)
+            stats["edges"] += sum(edges)
+        done = run_on_parts(match_kernel, (active, state, choice, partner), parts)
+        active = packed(active, parts, [left for left, _ in done])
         stats["rounds"] += 1
         stats["matched"].append(sum(matched for _, matched in done))
-    if len(live):
-        stats["edges"] += random.match_kernel(ptr, adj, live, partner, (partner >= 0).view(np.uint8))
+    if len(active):
+        stats["edges"] += random.match_kernel(ptr, adj, active, partner, (partner >= 0).view(np.uint8))
     return stats
 
 
 @kernel
 def random_factor(seed, i):
-    """The r of round i of a seed: odd, else random; both are uint64."""
+    """The r of round i for a seed, both uint64: random and odd."""
     return np.uint32(mixed(seed + (i + ONE) * GOLDEN) >> S32 | ONE)

@@ -1,32 +1,71 @@
 """Colour, propose, respond, match on a GPU: algorithms 3 and 4 of Fagginger Auer and Bisseling.
 
-Returns the maximal matching that matching/general/parallel.py finds with the same seed: colours are its colours, and
-what a vertex chooses depends on the step before only, between barriers of the whole grid.  All rounds are one kernel.
+plain_parallel.py is the algorithm without the tricks of this file; read it first.
 
-Arrays (n vertices)                                     paper [1]
-  state[v]     BLUE, RED, DEAD or MATCHED               pi(v)
-  choice[v]    whom v chose this round; NOBODY; NO_HOPE  sigma(v), there infinity and dead
-  partner[v]   -1: free; partner[partner[v]] == v       pi(v), there min(v, partner of v)
-  lists[here:here + n]   the blue in front, the red behind   V in lines 7, 12, 21 and 28
+Returns the same maximal matching as matching/general/parallel.py with the same seed: the colours are the same, and
+the choices of a step depend only on earlier steps, from which barriers of the whole grid separate it. A single
+cooperative kernel runs all rounds.
+
+One round, by the line numbers of algorithm 3 in [1]; its r is random_factor(seed, round):
 
 ::
 
-    deal     settle the round before; the next colour of who is live still    ── barrier ──  two a round, and one more
-    propose  blue ones, who lie side by side, as many lanes as there are      ── barrier ──  with weights: respond
-                                                                              deal.py, propose.py
+    settle_and_recolour   lines 28-33 of the previous round, then lines 5-10   recolour_cuda.py; colour_r is algorithm 4
+    ── barrier ──         lines 3, 4, 6 and 9: the kernel ends without active vertices
+    select_all            lines 12-19, for the blue list                       propose_cuda.py
+    ── barrier ──
+    select_all            lines 21-26, for the red list, if `heaviest`         propose_cuda.py
+    ── barrier ──         if `heaviest`
 
-No races: in each step a vertex is written by its own thread or lanes, which read nothing that the step writes, but for
-two things.  Who is asked by several keeps the least of them, whoever writes last.  A red one that is live still is made
-ready for proposals while others ask who it chose: it did not choose them, and still has not.
+Arrays (n vertices)                                                            paper [1]
+  colour[v]      BLUE, RED, DEAD or MATCHED                                    pi(v)
+  choice[v]      the vertex that v chose in this round; NONE; NO_LIVE_NEIGHBOUR   sigma(v); infinity; dead
+                 (no neighbour is blue or red); NO_PROPOSAL (red vertices)
+  partner[v]     partner, or -1                                                pi(v), there min(v, partner of v)
+  lists[source:source + n]   active vertices, the blue ones from the front     V in lines 7, 12, 21 and 28
+                 and the red ones from the back; the halves of lists, `source` and `target`, alternate
 
-Deviates from [1] as the CPU's does, and: where edges have no weights, a red one does not look for blue ones that chose
-it; they leave it the least of their names, which is the first of its neighbours, as they choose.  That it has no hope
-it learns when it is blue.  The last vertices are left to a few blocks, then to one, whose barriers cost less.
+  array    written by                                                          read by
+  colour   settle_and_recolour, the thread with v in its share                 select_all
+  choice   blue v: select_all, the leader lane of v                            settle_and_recolour;
+           red v: settle_and_recolour stores NO_PROPOSAL; then propose, any    select_all of red vertices
+           leader lane, by atomic minimum, or if `heaviest` select_all
+  partner  settle_and_recolour, as colour                                      the host
+  lists    settle_and_recolour, in `target`, at positions of reserve_two       select_all, settle_and_recolour
+
+Slots of state[]; s is the grid slot of the round, 0, 1 or 2, see next_grid_slot
+  slot              meaning                        written by                            read by
+  BLUE_LENGTHS + s  length of the blue list        reserve_two: atomic add, one thread   all threads, after the first
+                                                   per block; next_grid_slot clears it   barrier of the round
+  RED_LENGTHS + s   length of the red list         likewise                              likewise
+  ARRIVALS          arrivals at barriers of        barrier: atomic add, thread 0 of      barrier: thread 0 of each block
+                    FEW_BLOCKS blocks, in total    each block                            spins until all have arrived
+counts[EDGES] and counts[ROUNDS]: entries in the lists of vertices that chose, and rounds; read by the host.
+
+Races
+  In each step, the thread or lanes of v write the entries of v, and no thread reads an entry that the step writes,
+  with three exceptions:
+  propose   The leader lanes of several blue vertices update choice[w] of the same red w. The atomic minimum keeps the
+            smallest vertex in any order of the updates, and no thread reads choice[w] before the next barrier.
+  respond   select loads choice[w] for each neighbour w of a red v, also for red w, whose leader lane may be storing it.
+            The value is used only if colour[w] is BLUE, and this step stores only choices of red vertices.
+  settle_and_recolour   The thread of v compares choice[w] with v, where w = choice[v], while the thread of w may store
+            NO_PROPOSAL in choice[w]. It does so only if w stays active, hence if v and w did not choose each other.
+            Then choice[w] != v before the store, and NO_PROPOSAL != v after it: the comparison fails in both cases.
+
+Termination
+  All threads of the blocks that continue read the same n_active, the sum of the two lengths. It never increases, and
+  the kernel ends at 0, or after `max_rounds` rounds. Algorithm 1 then matches the remaining vertices on the host.
+
+Deviates from [1] as the CPU version does, and in three points. Without `heaviest`, a red vertex does not scan its list
+(line 26): blue vertices store themselves by atomic minimum, and the smallest proposer is the first in the list, which
+`select` returns. Such a red vertex detects only when it is blue that it has no active neighbour (lines 23 and 24).
+The last vertices are left to FEW_BLOCKS blocks, then to one, whose barriers are cheaper.
 
 [1] Fagginger Auer, Bisseling. "A GPU algorithm for greedy graph matching." Facing the Multicore-Challenge II, 2012.
     Algorithms 3 and 4; p in section 3.1.
 
-O(n + m) expected time a round, fewer vertices each round; 17 bytes a vertex beside the graph.
+O(n + m) expected time per round, with fewer active vertices each round; 17 bytes per vertex in addition to the graph.
 """
 
 from functools import partial
@@ -36,82 +75,86 @@ from numba import float64, int8, int32, int64, uint64
 
 from gridcut.device.arrays import allocate, download
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel, device_function, grid_sync, relaxed_load
-from matching.core.grid_cuda import add_up, next_turn, run_kernel
+from matching.core.grid_cuda import add_up, next_grid_slot, run_kernel
 from matching.core.limits_cuda import check_lists
 from matching.general import parallel
-from matching.general.common_cuda import BLOCKS, EDGES, IDS, LIVE, LONGS, ROUNDS, THREADS, device_code, on_gpu, on_host
+from matching.general.common_cuda import BLOCKS_PER_SM, EDGES, IDS, LONGS, ROUNDS, THREADS, device_code, on_gpu, on_host
 from matching.general.parallel import random_factor
-from matching.general.propose_cuda import choose_all
-from matching.general.recolour_cuda import REDS, STATES, deal
+from matching.general.propose_cuda import select_all
+from matching.general.recolour_cuda import ARRIVALS, BLUE_LENGTHS, RED_LENGTHS, STATE_SIZE, settle_and_recolour
 
 factor_of = device_code(random_factor)
-REGISTERS = 64  # so that two blocks fit on a multiprocessor
-FEW, FEW_LIVE = 16, 4096  # blocks that go on alone, and live vertices from which on they do
-TAIL = 5 if SIMULATED else 128  # live vertices from which on one block goes on alone
-ARRIVED, COUNTS = STATES, STATES + 1  # in state: how often a block has come to a barrier of FEW
+REGISTERS = 64  # per thread, so that two blocks fit on a multiprocessor
+FEW_BLOCKS, FEW_BLOCKS_VERTICES = 16, 4096  # up to that many active vertices, only FEW_BLOCKS blocks continue
+ONE_BLOCK_VERTICES = 5 if SIMULATED else 128  # up to that many active vertices, only one block continues
 
 
 @device_function
-def meet(state, parties):
-    """Barrier of the first `parties` blocks: of all, of FEW, or of one.
+def barrier(state, blocks):
+    """Barrier of the first `blocks` blocks: all blocks of the grid, FEW_BLOCKS, or one.
 
-    Blocks leave for good where fewer go on.  One that is slow may read the number of live ones when it is of a later
-    round; that is not more, so it leaves as well.
+    Where fewer blocks continue, the others leave the kernel. A leaving block can be so late that it reads lengths of
+    a later round from state[BLUE_LENGTHS:ARRIVALS]. The number of active vertices never increases, so the block still
+    leaves.
     """
-    if parties == cuda.gridDim.x:
+    if blocks == cuda.gridDim.x:
         grid_sync()
         return
     cuda.syncthreads()
-    if parties > 1:
+    if blocks > 1:
         if cuda.threadIdx.x == 0:
             cuda.threadfence()
-            arrived = cuda.atomic.add(state, ARRIVED, 1)
-            everybody = int32(arrived - arrived % parties + parties)
-            while relaxed_load(state, int32(ARRIVED)) < everybody:
+            arrived = cuda.atomic.add(state, ARRIVALS, 1)
+            all_arrived = int32(arrived - arrived % blocks + blocks)
+            while relaxed_load(state, int32(ARRIVALS)) < all_arrived:
                 pass
             cuda.threadfence()
         cuda.syncthreads()
 
 
 @cuda_kernel(max_registers=REGISTERS)
-def rounds_kernel(ptr, adj, weight, partner, colour, choice, lists, state, counts, heaviest, threshold, seed, most):
-    """Algorithm 3: rounds until nobody is live, at most `most`."""
+def rounds_kernel(
+    ptr, adj, weight, partner, colour, choice, lists, state, counts, heaviest, threshold, seed, max_rounds
+):
+    """Algorithm 3: rounds until no vertex is active, at most `max_rounds`."""
     n = int32(partner.size)
     thread = int32(cuda.grid(1))
-    parties = int32(cuda.gridDim.x)
-    here, there = n, int32(0)
-    blues, number = int32(0), n
-    turn = int32(0)
+    blocks = int32(cuda.gridDim.x)
+    source, target = n, int32(0)
+    n_blue, n_active = int32(0), n
+    grid_slot = int32(0)
     rounds = int32(0)
     edges = int64(0)
     while True:
-        threads = int32(parties * cuda.blockDim.x)
-        following = next_turn(state, int32(LIVE), turn, thread)
-        next_turn(state, int32(REDS), turn, thread)
+        threads = int32(blocks * cuda.blockDim.x)
+        following = next_grid_slot(state, int32(BLUE_LENGTHS), grid_slot, thread)
+        next_grid_slot(state, int32(RED_LENGTHS), grid_slot, thread)
         r = factor_of(seed, uint64(rounds))
-        of_before = (here, blues, number, rounds == 0)
-        deal(partner, colour, choice, lists, of_before, there, state, turn, r, threshold, thread, threads)
-        meet(state, parties)
-        here, there = there, here
-        blues = relaxed_load(state, int32(LIVE + turn))
-        reds = relaxed_load(state, int32(REDS + turn))
-        number = int32(blues + reds)
-        turn = following
-        if number == 0 or rounds == most:
+        previous = (source, n_blue, n_active, rounds == 0)
+        settle_and_recolour(
+            partner, colour, choice, lists, previous, target, state, grid_slot, r, threshold, thread, threads
+        )
+        barrier(state, blocks)
+        source, target = target, source
+        n_blue = relaxed_load(state, int32(BLUE_LENGTHS + grid_slot))
+        n_red = relaxed_load(state, int32(RED_LENGTHS + grid_slot))
+        n_active = int32(n_blue + n_red)
+        grid_slot = following
+        if n_active == 0 or rounds == max_rounds:
             break
-        if number <= FEW_LIVE and parties > FEW:
-            parties = int32(FEW)
-        if number <= TAIL:
-            parties = int32(1)
-        if cuda.blockIdx.x >= parties:
+        if n_active <= FEW_BLOCKS_VERTICES and blocks > FEW_BLOCKS:
+            blocks = int32(FEW_BLOCKS)
+        if n_active <= ONE_BLOCK_VERTICES:
+            blocks = int32(1)
+        if cuda.blockIdx.x >= blocks:
             break
-        threads = int32(parties * cuda.blockDim.x)
-        edges += choose_all(ptr, adj, weight, heaviest, colour, choice, lists, here, blues, True, thread, threads)
-        meet(state, parties)
+        threads = int32(blocks * cuda.blockDim.x)
+        edges += select_all(ptr, adj, weight, heaviest, colour, choice, lists, source, n_blue, True, thread, threads)
+        barrier(state, blocks)
         if heaviest:
-            last = int32(here + n - 1)
-            edges += choose_all(ptr, adj, weight, heaviest, colour, choice, lists, last, reds, False, thread, threads)
-            meet(state, parties)
+            last = int32(source + n - 1)
+            edges += select_all(ptr, adj, weight, heaviest, colour, choice, lists, last, n_red, False, thread, threads)
+            barrier(state, blocks)
         rounds = int32(rounds + 1)
     add_up(counts, int32(EDGES), edges)
     if thread == 0:
@@ -119,23 +162,23 @@ def rounds_kernel(ptr, adj, weight, partner, colour, choice, lists, state, count
 
 
 def solve(graph, partner, *, seed=0, p=0.53406, select=None, rounds=256):
-    """Match free vertices by rounds of proposals; counts of what was done.
+    """Match unmatched vertices by rounds of proposals; returns counts of the work done.
 
     p         probability of blue
-    select    "first" neighbour or "heaviest" edge; None: "heaviest" where the graph has weights
-    rounds    at most so many; what is left then is matched by algorithm 1, on the host
+    select    "first" neighbour or "heaviest" edge; None: "heaviest" if the graph has weights
+    rounds    maximum number of rounds; the remaining vertices are matched by algorithm 1 on the host
     """
-    parallel.check_options(p, select, rounds)
+    parallel.validate_options(p, select, rounds)
     check_lists("parallel", "vertices", graph.n, "'locally_dominant' or device='cpu'")
     heaviest = graph.weight is not None if select is None else select == "heaviest"
     threshold = np.int64(min(round(p * 2**32), 2**32 - 1))
 
-    def run(ptr, adj, weight, there):
+    def run(ptr, adj, weight, on_device):
         n = len(partner)
         colour, choice, lists = allocate((n, np.int8), (n, np.int32), (2 * n, np.int32))
-        state, counts = allocate((COUNTS, np.int32), (2, np.int64), zero=True)
+        state, counts = allocate((STATE_SIZE, np.int32), (2, np.int64), zero=True)
         work = (colour, choice, lists, state, counts, np.int32(heaviest), threshold, np.uint64(seed % 2**64))
-        run_kernel(rounds_kernel, (ptr, adj, weight, there, *work, np.int32(rounds)), THREADS, n, BLOCKS)
+        run_kernel(rounds_kernel, (ptr, adj, weight, on_device, *work, np.int32(rounds)), THREADS, n, BLOCKS_PER_SM)
         counts = download(counts)
         return {"edges": int(counts[EDGES]), "rounds": int(counts[ROUNDS])}
 
@@ -146,7 +189,7 @@ def solve(graph, partner, *, seed=0, p=0.53406, select=None, rounds=256):
 
 
 def kernels():
-    """Name, kernel and argument types of what is compiled."""
+    """Name, kernel and argument types of each compiled kernel."""
     listed = []
     for name, kind in (("int64", int64), ("float64", float64)):
         types = (LONGS, IDS, kind[::1], IDS, int8[::1], IDS, IDS, IDS, LONGS, int32, int64, uint64, int32)

@@ -1,18 +1,18 @@
 """Greedy matching by proposals without tricks: algorithms 3 and 4 of Fagginger Auer and Bisseling, in plain Python.
 
-Read this first.  `parallel.py` (threads) and `parallel_cuda.py` (GPU) compute the same matching for the same seed, and
-tests compare all three.  A round:
+Read this first. `parallel.py` (threads) and `parallel_cuda.py` (GPU) compute the same matching for the same seed, and
+tests compare all three. A round:
 
     colour     every active vertex becomes blue or red, at random (line 7 to 10)
     propose    a blue vertex chooses a red neighbour; without an active neighbour it is dead (line 12 to 19)
     respond    a red vertex chooses one of the blue vertices that chose it, likewise (line 21 to 26)
     match      two vertices that chose each other are matched (line 28 to 33)
 
-Every vertex of a step reads only what the step before has written, so all of them may be processed in parallel: a blue
-vertex reads colours, a red vertex reads the choices of blue vertices, and the last step reads choices only.
+In each step, a vertex reads only values that earlier steps have written, so all vertices of a step can be processed in
+parallel: a blue vertex reads colours, a red vertex the choices of blue vertices, and the last step choices only.
 
-What the others add: lists of the vertices that are still active, chunks without unpredictable branches, a warp per long
-neighbour list, all rounds in one launch.
+The other two files add lists of the active vertices, chunks without unpredictable branches, a warp per long neighbour
+list, and a single launch for all rounds.
 
 [1] Fagginger Auer, Bisseling. "A GPU algorithm for greedy graph matching." Facing the Multicore-Challenge II, 2012.
     Algorithms 3 and 4.
@@ -27,17 +27,17 @@ from matching.general.parallel import random_factor
 
 
 def match(ptr, adj, weight=None, *, seed=0, p=0.53406, rounds=256):
-    """The partner of each vertex, -1 without one: a maximal matching.
+    """Compute a maximal matching; returns the partner of each vertex, or -1.
 
     ptr, adj   adjacency lists: the neighbours of v are adj[ptr[v]:ptr[v + 1]]
-    weight     of the entries of adj, or None: the first neighbour counts, otherwise the heaviest edge
+    weight     of the entries of adj: a vertex chooses its heaviest edge; None: its first neighbour
     """
     partner = [-1] * (len(ptr) - 1)
     active = set(range(len(partner)))
-    for number in range(rounds):
+    for i in range(rounds):
         if not active:
             break
-        blue = coloured_blue(active, seed, number, p)
+        blue = blue_vertices(active, seed, i, p)
         chosen = {v: best(v, active - blue, ptr, adj, weight) for v in sorted(blue)}
         for v in sorted(active - blue):
             proposals = {w for w in blue if chosen[w] == v}
@@ -47,22 +47,22 @@ def match(ptr, adj, weight=None, *, seed=0, p=0.53406, rounds=256):
         for v in matched:
             partner[v] = int(chosen[v])
         active -= matched | dead
-    for v in sorted(active):  # algorithm 1, for what `rounds` rounds have left
-        free = [w for w in adj[ptr[v] : ptr[v + 1]] if partner[w] < 0]
-        if partner[v] < 0 and free:
-            partner[v], partner[free[0]] = int(free[0]), v
+    for v in sorted(active):  # algorithm 1, for the vertices that remain after `rounds` rounds
+        unmatched = [w for w in adj[ptr[v] : ptr[v + 1]] if partner[w] < 0]
+        if partner[v] < 0 and unmatched:
+            partner[v], partner[unmatched[0]] = int(unmatched[0]), v
     return partner
 
 
-def coloured_blue(active, seed, number, p):
-    """The blue ones of the active vertices in a round (algorithm 4)."""
-    r = random_factor(np.uint64(seed), np.uint64(number))
+def blue_vertices(active, seed, i, p):
+    """The active vertices that are blue in a round (algorithm 4)."""
+    r = random_factor(np.uint64(seed), np.uint64(i))
     threshold = min(round(p * 2**32), 2**32 - 1)
     return {v for v in active if int(colour_sum(np.uint32(v + 1), np.uint32(r))) < threshold}
 
 
 def best(v, eligible, ptr, adj, weight):
-    """The first eligible neighbour of v, or with weights that of the heaviest edge; None without one."""
+    """The first eligible neighbour of v, or with weights the one along the heaviest edge; None if there is none."""
     entries = [k for k in range(ptr[v], ptr[v + 1]) if adj[k] in eligible]
     if not entries:
         return None

@@ -1,163 +1,172 @@
-"""Who is live and of which colour, round by round, of `parallel` on a GPU: lines 28 to 33 of algorithm 3, and 7 to 10.
+"""Settle a round of `parallel` on a GPU and colour vertices for the next: lines 28 to 33 and 7 to 10 of algorithm 3.
 
-A warp takes vertices that stand side by side in the list, and puts them side by side again: those that lie near each
-other in memory stay together, and their lines are read once.
+A warp reads vertices that are contiguous in the source list, and writes the ones that stay active contiguously into the
+target list. Vertices that are close in memory stay together, so that their cache lines are loaded once.
 
 ::
 
-    list     |  warp 0: share x 32   |  warp 1: share x 32   |  ...        a share: vertices of a thread, at most LISTED
-    lists    | blue | blue | ...                                 ... | red | red |
-              from the front, room taken once a block and share                from the back
+    source   |  warp 0: per_thread x 32   |  warp 1: per_thread x 32   |  ...     per_thread: at most MAX_PER_THREAD
+    target   | blue | blue | ...                                   ... | red | red |
+              from the front, space reserved once per block and share           from the back
 
-Arrays and races: parallel.py.  O(n) a round.
+Arrays, slots of state[], races: parallel_cuda.py. O(n) per round.
+
+[1] Fagginger Auer, Bisseling. "A GPU algorithm for greedy graph matching." Facing the Multicore-Challenge II, 2012.
 """
 
 from numba import int8, int32, uint32
 
 from gridcut.device.cuda import SIMULATED, ballot, cuda, device_function, popcount, shuffle
 from matching.general.colour import colour_sum
-from matching.general.common_cuda import LIVE, device_code
-from matching.general.parallel import BLUE, DEAD, MATCHED, NO_HOPE, RED
+from matching.general.common_cuda import LENGTHS, device_code
+from matching.general.parallel import BLUE, DEAD, MATCHED, NO_LIVE_NEIGHBOUR, RED
 
 colour_of = device_code(colour_sum)
-NOT_ASKED = 2**31 - 1  # choice of a red one until somebody proposes
-LISTED = 8 if SIMULATED else 32  # vertices of a thread between two calls for room in the lists; at most 32
-ABREAST = 4  # vertices of a thread that wait for memory side by side; `settled` names each
-REDS, STATES = LIVE + 3, LIVE + 6  # in state: lengths of the lists of blue (LIVE) and of red ones, three of each
+NO_PROPOSAL = 2**31 - 1  # choice of a red vertex without a proposal; more than any vertex
+MAX_PER_THREAD = 8 if SIMULATED else 32  # vertices per thread between two reservations; at most 32 (bits)
+UNROLL = 4  # vertices per thread whose loads are in flight together; `settle_unrolled` spells them out
+BLUE_LENGTHS, RED_LENGTHS, ARRIVALS, STATE_SIZE = LENGTHS, LENGTHS + 3, LENGTHS + 6, LENGTHS + 7  # slots of state
 
 
 @device_function
-def listed(lists, of_before, i):
-    """The i-th of the live vertices: the blue ones lie in front, the red ones behind.
+def vertex_at(lists, previous, i):
+    """The i-th active vertex: blue vertices are stored from the front of the source list, red ones from its back.
 
-    of_before   where the lists begin that were made last, how many blue ones they hold, how many of both colours, and
-                whether there are none yet, all vertices being live
+    previous   offset of the list of the previous round (the source), its number of blue and of active vertices, and
+               whether this is the first round, in which all vertices are active and no list exists
     """
-    here, blues, _, none_yet = of_before
-    if none_yet:
+    source, n_blue, _, first_round = previous
+    if first_round:
         return i
-    return lists[here + i] if i < blues else lists[here + lists.size // 2 - 1 - (i - blues)]
+    return lists[source + i] if i < n_blue else lists[source + lists.size // 2 - 1 - (i - n_blue)]
 
 
 @device_function
-def answer(choice, v):
-    """Whom v chose, and whether that one chose v."""
+def read_choice(choice, v):
+    """v's choice, and whether the chosen vertex chose v."""
     w = choice[v]
-    asked = w if uint32(w) < NOT_ASKED else v  # nobody chooses himself
-    return w, choice[asked] == v
+    target = w if uint32(w) < NO_PROPOSAL else v  # choice[v] is never v, so this compares unequal
+    return w, choice[target] == v
 
 
 @device_function
-def settle(partner, colour, v, w, agreed):
-    """Lines 28 to 33 for one vertex: whether it is live still."""
-    if agreed:
+def settle(partner, colour, v, w, is_mutual):
+    """Lines 28 to 33 for one vertex; returns whether it stays active."""
+    if is_mutual:
         partner[v] = w
         colour[v] = int8(MATCHED)
-    elif w == NO_HOPE:
+    elif w == NO_LIVE_NEIGHBOUR:
         colour[v] = int8(DEAD)
-    return not agreed and w != NO_HOPE
+    return not is_mutual and w != NO_LIVE_NEIGHBOUR
 
 
 @device_function
-def settled(partner, colour, choice, lists, of_before, first, stop):
-    """Settle those at first, first + 32, ..., ABREAST of them, but none from stop on; bits: who is live still."""
+def settle_unrolled(partner, colour, choice, lists, previous, first, stop):
+    """Settle UNROLL vertices, at first, first + 32, ... up to stop - 1; bit k: whether the k-th stays active."""
     last = int32(stop - 1)
-    a = listed(lists, of_before, min(first, last))
-    b = listed(lists, of_before, min(int32(first + 32), last))
-    c = listed(lists, of_before, min(int32(first + 64), last))
-    d = listed(lists, of_before, min(int32(first + 96), last))
-    # All is read before any of it is written, so that the four wait for memory side by side.
-    of_a, a_agreed = answer(choice, a)
-    of_b, b_agreed = answer(choice, b)
-    of_c, c_agreed = answer(choice, c)
-    of_d, d_agreed = answer(choice, d)
-    live = int32(0)
-    if first < stop and settle(partner, colour, a, of_a, a_agreed):
-        live |= int32(1)
-    if first + 32 < stop and settle(partner, colour, b, of_b, b_agreed):
-        live |= int32(2)
-    if first + 64 < stop and settle(partner, colour, c, of_c, c_agreed):
-        live |= int32(4)
-    if first + 96 < stop and settle(partner, colour, d, of_d, d_agreed):
-        live |= int32(8)
-    return live
+    a = vertex_at(lists, previous, min(first, last))
+    b = vertex_at(lists, previous, min(int32(first + 32), last))
+    c = vertex_at(lists, previous, min(int32(first + 64), last))
+    d = vertex_at(lists, previous, min(int32(first + 96), last))
+    # Read all four entries before any write, so that the four loads are in flight together.
+    of_a, a_mutual = read_choice(choice, a)
+    of_b, b_mutual = read_choice(choice, b)
+    of_c, c_mutual = read_choice(choice, c)
+    of_d, d_mutual = read_choice(choice, d)
+    active = int32(0)
+    if first < stop and settle(partner, colour, a, of_a, a_mutual):
+        active |= int32(1)
+    if first + 32 < stop and settle(partner, colour, b, of_b, b_mutual):
+        active |= int32(2)
+    if first + 64 < stop and settle(partner, colour, c, of_c, c_mutual):
+        active |= int32(4)
+    if first + 96 < stop and settle(partner, colour, d, of_d, d_mutual):
+        active |= int32(8)
+    return active
 
 
 @device_function
-def rooms_for(blues, reds, state, turn):
-    """Where this warp may write so many; all threads of the block take part, all of a warp with the same counts."""
-    place = cuda.shared.array(4, int32)
-    me = int32(cuda.threadIdx.x)
-    if me < 2:
-        place[me] = 0
-    cuda.syncthreads()
-    front = int32(0)
-    back = int32(0)
-    if me & 31 == 0:
-        front = cuda.atomic.add(place, 0, blues)
-        back = cuda.atomic.add(place, 1, reds)
-    cuda.syncthreads()
-    if me < 2:
-        length = int32((REDS if me > 0 else LIVE) + turn)
-        place[me + 2] = cuda.atomic.add(state, length, place[me]) if place[me] > 0 else int32(0)
-    cuda.syncthreads()
-    return int32(shuffle(front, int32(0)) + place[2]), int32(shuffle(back, int32(0)) + place[3])
+def reserve_two(n_blue, n_red, state, grid_slot):
+    """Reserve space for the warp's n_blue and n_red vertices in the target list: (blue offset, red offset).
 
-
-@device_function
-def deal(partner, colour, choice, lists, of_before, there, state, turn, r, limit, thread, threads):
-    """Lines 28 to 33, then 7 to 10 of the next round for those that are live still, who are listed by colour.
-
-    of_before   see `listed`;  there: where lists go
+    All threads of the block must call this, those of a warp with the same numbers.
     """
-    _, _, number, first_round = of_before
-    back_end = int32(there + partner.size - 1)
+    block = cuda.shared.array(4, int32)
+    thread = int32(cuda.threadIdx.x)
+    if thread < 2:
+        block[thread] = 0
+    cuda.syncthreads()
+    blue_offset = int32(0)
+    red_offset = int32(0)
+    if thread & 31 == 0:
+        blue_offset = cuda.atomic.add(block, 0, n_blue)
+        red_offset = cuda.atomic.add(block, 1, n_red)
+    cuda.syncthreads()
+    if thread < 2:
+        counter = int32((RED_LENGTHS if thread > 0 else BLUE_LENGTHS) + grid_slot)
+        block[thread + 2] = cuda.atomic.add(state, counter, block[thread]) if block[thread] > 0 else int32(0)
+    cuda.syncthreads()
+    return int32(shuffle(blue_offset, int32(0)) + block[2]), int32(shuffle(red_offset, int32(0)) + block[3])
+
+
+@device_function
+def settle_and_recolour(
+    partner, colour, choice, lists, previous, target, state, grid_slot, r, threshold, thread, threads
+):
+    """Lines 28 to 33, then lines 7 to 10 of the next round for vertices that stay active, which are listed by colour.
+
+    previous   see `vertex_at`;  target: offset of the list to write;  r, threshold: colour_r and p 2^32 of algorithm 4
+    """
+    _, _, n_active, first_round = previous
+    target_end = int32(target + partner.size - 1)
     lane = int32(thread & 31)
-    below = (uint32(1) << uint32(lane)) - uint32(1)
-    share = min(int32(LISTED), int32((number + threads - 1) // threads))  # of a thread
-    around = int32(0)
-    while around < number:
-        start = int32(around + (thread >> 5) * 32 * share)
-        stop = min(number, int32(start + 32 * share))
-        live = int32(0)
+    lower_lanes = (uint32(1) << uint32(lane)) - uint32(1)
+    per_thread = min(int32(MAX_PER_THREAD), int32((n_active + threads - 1) // threads))
+    base = int32(0)
+    while base < n_active:
+        start = int32(base + (thread >> 5) * 32 * per_thread)
+        stop = min(n_active, int32(start + 32 * per_thread))
+        active = int32(0)
         blue = int32(0)
-        blues, reds = int32(0), int32(0)
+        n_blue, n_red = int32(0), int32(0)
         j = int32(0)
         while start + 32 * j < stop:
             first = int32(start + 32 * j + lane)
-            here = int32(15) if first_round else settled(partner, colour, choice, lists, of_before, first, stop)
-            for k in range(ABREAST):
-                is_live = first + 32 * k < stop and here >> k & 1 != 0
+            still_active = (
+                int32(15) if first_round else settle_unrolled(partner, colour, choice, lists, previous, first, stop)
+            )
+            for k in range(UNROLL):
+                is_active = first + 32 * k < stop and still_active >> k & 1 != 0
                 is_blue = False
-                if is_live:
-                    v = listed(lists, of_before, int32(first + 32 * k))
-                    is_blue = colour_of(uint32(v + 1), r) < limit
+                if is_active:
+                    v = vertex_at(lists, previous, int32(first + 32 * k))
+                    is_blue = colour_of(uint32(v + 1), r) < threshold
                     if is_blue:
                         colour[v] = int8(BLUE)
                     else:
                         colour[v] = int8(RED)
-                        choice[v] = int32(NOT_ASKED)
-                live |= int32(is_live) << (j + k)
+                        choice[v] = int32(NO_PROPOSAL)
+                active |= int32(is_active) << (j + k)
                 blue |= int32(is_blue) << (j + k)
-                blues = int32(blues + popcount(ballot(is_blue)))
-                reds = int32(reds + popcount(ballot(is_live and not is_blue)))
-            j = int32(j + ABREAST)
-        front, back = rooms_for(blues, reds, state, turn)
-        front = int32(there + front)
-        back = int32(back_end - back)
+                n_blue = int32(n_blue + popcount(ballot(is_blue)))
+                n_red = int32(n_red + popcount(ballot(is_active and not is_blue)))
+            j = int32(j + UNROLL)
+        blue_at, red_at = reserve_two(n_blue, n_red, state, grid_slot)
+        blue_at = int32(target + blue_at)
+        red_at = int32(target_end - red_at)
         j = int32(0)
         while start + 32 * j < stop:
-            is_live = live >> j & 1 != 0
+            is_active = active >> j & 1 != 0
             is_blue = blue >> j & 1 != 0
-            all_blue = ballot(is_blue)
-            all_red = ballot(is_live and not is_blue)
-            if is_live:
-                v = listed(lists, of_before, int32(start + 32 * j + lane))
+            blue_lanes = ballot(is_blue)
+            red_lanes = ballot(is_active and not is_blue)
+            if is_active:
+                v = vertex_at(lists, previous, int32(start + 32 * j + lane))
                 if is_blue:
-                    lists[front + popcount(all_blue & below)] = v
+                    lists[blue_at + popcount(blue_lanes & lower_lanes)] = v
                 else:
-                    lists[back - popcount(all_red & below)] = v
-            front = int32(front + popcount(all_blue))
-            back = int32(back - popcount(all_red))
+                    lists[red_at - popcount(red_lanes & lower_lanes)] = v
+            blue_at = int32(blue_at + popcount(blue_lanes))
+            red_at = int32(red_at - popcount(red_lanes))
             j = int32(j + 1)
-        around = int32(around + share * threads)
+        base = int32(base + per_thread * threads)

@@ -1,19 +1,19 @@
 """Greedy matching by decreasing edge weights: algorithm 2 of Fagginger Auer and Bisseling.
 
-Returns a maximal matching of at least half of the weight that any matching has.  Edges come in order of decreasing
-weight; each that joins two free vertices is taken.  Equal edges come in the order of (lower end, upper end), which
-makes the matching unique: locally_dominant.py finds the same one without sorting the edges.
+Returns a maximal matching with at least half of the maximum weight of any matching. Edges are visited by decreasing
+weight; each edge that joins two unmatched vertices is taken. Equal edges are visited in the order of (lower end, upper
+end), which makes the matching unique: locally_dominant.py finds the same one without sorting the edges.
 
 Arrays (n vertices, m edges)                     paper [1]
-  partner[v]   -1: free; partner[partner[v]] == v  pi(v), there min(v, partner of v)
+  partner[v]   partner, or -1                      pi(v), there min(v, partner of v)
   lower[e], upper[e]   the ends of edge e          v, w; both ascend with e
-  order[i]     the edge that comes i-th
+  order[i]     the i-th edge to be visited
 
 [1] Fagginger Auer, Bisseling. "A GPU algorithm for greedy graph matching." Facing the Multicore-Challenge II, 2012.
     Algorithm 2.
-[2] Avis. "A survey of heuristics for the weighted matching problem." Networks 13, 1983: half of the best.
+[2] Avis. "A survey of heuristics for the weighted matching problem." Networks 13, 1983: half of the maximum weight.
 
-O(n + m log m) time, 32 bytes an edge.
+O(n + m log m) time, 32 bytes per edge.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ from gridcut.device import kernel
 
 @kernel
 def list_edges_kernel(ptr, adj, weight, lower, upper, key):
-    """Each edge once, with minus its weight."""
+    """Each edge once, with its negated weight."""
     e = 0
     for v in range(ptr.size - 1):
         for k in range(ptr[v], ptr[v + 1]):
@@ -46,7 +46,7 @@ def match_kernel(lower, upper, order, partner):
 
 
 def solve(graph, partner):
-    """Match free vertices along the heaviest edge there is; counts of what was done."""
+    """Match unmatched vertices along the heaviest remaining edge; returns counts of the work done."""
     weight = graph.keys()
     lower, upper = (np.empty(graph.edges, np.int32) for _ in range(2))
     key = np.empty(graph.edges, np.int64)

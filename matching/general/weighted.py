@@ -1,28 +1,28 @@
 """Greedy weighted matching, one-sided: algorithm 1 of Fagginger Auer and Bisseling.
 
-Returns a maximal matching.  Vertices come in random order; each that is still free takes the free neighbour to which
-its edge is heaviest, the first of those that are equal.  That neighbour may have had a heavier edge elsewhere: the
-weight is bounded by nothing, see sorted.py and locally_dominant.py for half of the best.
+Returns a maximal matching. Vertices are visited in random order; each unmatched vertex is matched to the unmatched
+neighbour along its heaviest edge, the first of equal ones. That neighbour may have a heavier edge elsewhere, so the
+weight has no lower bound; sorted.py and locally_dominant.py reach half of the maximum.
 
 Arrays and order as in random.py.
 
 [1] Fagginger Auer, Bisseling. "A GPU algorithm for greedy graph matching." Facing the Multicore-Challenge II, 2012.
     Algorithm 1 with the weighted `select`.
 
-O(n + m) time, 5 bytes a vertex.
+O(n + m) time, 5 bytes per vertex.
 """
 
 import numpy as np
 
 from gridcut.device import kernel
 from matching.core.prefetch import prefetch
-from matching.general.order import ONE, free_kernel, vertex_order
-from matching.general.random import AHEAD
+from matching.general.order import ONE, unmatched_kernel, vertex_order
+from matching.general.random import PREFETCH_DISTANCE
 
 
 @kernel
-def fetch_list(ptr, adj, weight, v):
-    """Ask for v's entries: the lines they begin and end in, which is all of them for most vertices."""
+def prefetch_list(ptr, adj, weight, v):
+    """Prefetch v's entries: the cache lines of the first and the last entry, which is all of them for most vertices."""
     first = ptr[v]
     last = ptr[v + ONE] - 1
     prefetch(adj, first)
@@ -32,57 +32,57 @@ def fetch_list(ptr, adj, weight, v):
 
 
 @kernel
-def heaviest_free(ptr, adj, weight, taken, v):
-    """The entry of v's heaviest edge to a free neighbour, the first of those that are equal; -1: none is free."""
+def heaviest_unmatched(ptr, adj, weight, taken, v):
+    """The entry of v's heaviest edge to an unmatched neighbour, the first of equal ones; -1: there is none."""
     best = np.int64(-1)
-    most = weight.dtype.type(-1)  # less than any
+    best_weight = weight.dtype.type(-1)  # below all weights
     for k in range(np.uint64(ptr[v]), np.uint64(ptr[v + ONE])):
         if not taken[np.uint64(adj[k])]:
-            # No branch: whether an edge is heavier than the ones before cannot be predicted.
-            best = np.int64(k) if weight[k] > most else best
-            most = max(weight[k], most)
+            # Branch-free: whether an edge is heavier than the ones before cannot be predicted.
+            best = np.int64(k) if weight[k] > best_weight else best
+            best_weight = max(weight[k], best_weight)
     return best
 
 
 @kernel
 def match_kernel(ptr, adj, weight, chunk, partner, taken):
-    """Lines 4 to 9 for some vertices; writes partner and taken, returns the number of entries looked at."""
+    """Lines 4 to 9 for some vertices; writes partner and taken, returns the number of entries scanned."""
     n = np.uint64(chunk.size)
-    looks = 0
+    edges = 0
     for i in range(n):
-        if i + 2 * AHEAD < n:
-            prefetch(ptr, chunk[i + 2 * AHEAD])
-        if i + AHEAD < n:
-            fetch_list(ptr, adj, weight, np.uint64(chunk[i + AHEAD]))
+        if i + 2 * PREFETCH_DISTANCE < n:
+            prefetch(ptr, chunk[i + 2 * PREFETCH_DISTANCE])
+        if i + PREFETCH_DISTANCE < n:
+            prefetch_list(ptr, adj, weight, np.uint64(chunk[i + PREFETCH_DISTANCE]))
         v = np.uint64(chunk[i])
         if not taken[v]:
-            looks += ptr[v + ONE] - ptr[v]
-            best = heaviest_free(ptr, adj, weight, taken, v)
+            edges += ptr[v + ONE] - ptr[v]
+            best = heaviest_unmatched(ptr, adj, weight, taken, v)
             if best >= 0:
                 w = np.uint64(adj[np.uint64(best)])
                 partner[v] = w
                 partner[w] = v
                 taken[v] = 1
                 taken[w] = 1
-    return looks
+    return edges
 
 
 @kernel
 def match_all_kernel(ptr, adj, weight, order, partner, taken):
-    """Lines 4 to 9 for the vertices of an order; writes partner and taken, returns the number of entries looked at."""
-    places, blocks, flips, chunk = order
-    looks = 0
+    """Lines 4 to 9 for the vertices of an order; writes partner and taken, returns the number of entries scanned."""
+    positions, blocks, flips, chunk = order
+    edges = 0
     for j in range(blocks.size):
-        for begin in range(0, places.size, chunk.size):
-            count = free_kernel(places, blocks[j], flips[j], begin, chunk, taken)
-            looks += match_kernel(ptr, adj, weight, chunk[:count], partner, taken)
-    return looks
+        for begin in range(0, positions.size, chunk.size):
+            count = unmatched_kernel(positions, blocks[j], flips[j], begin, chunk, taken)
+            edges += match_kernel(ptr, adj, weight, chunk[:count], partner, taken)
+    return edges
 
 
 def solve(graph, partner, *, seed=0, shuffled=True):
-    """Match free vertices along their heaviest edge; counts of what was done.
+    """Match unmatched vertices along their heaviest edge; returns counts of the work done.
 
-    shuffled   vertices come in random order; False: in the order of their numbers
+    shuffled   visit vertices in random order; False: in index order
     """
     order = vertex_order(graph.n, seed, shuffled)
     taken = np.zeros(graph.n, np.uint8)

@@ -1,9 +1,9 @@
 """The cheap initial matching: each row takes its first free column.
 
-Returns a maximal matching, so at least half as many pairs as there can be.
+Returns a maximal matching, which has at least half as many pairs as a maximum one.
 
 Arrays
-  row_match[r], col_match[c]   partner, or -1;  changed in place, pairs that exist are left alone
+  row_match[r], col_match[c]   partner, or -1;  changed in place; existing pairs are kept
 
 [1] Duff, Kaya, Uçar. "Design, implementation, and analysis of maximum transversal algorithms." ACM Transactions on
     Mathematical Software 38, 2011, section 3.3.1 ("simple greedy matching").
@@ -17,13 +17,13 @@ from gridcut.device import atomic_add, atomic_cas, kernel
 from matching.core.graph import BipartiteGraph
 from matching.core.prefetch import prefetch
 
-AHEAD = 16  # rows whose first column is fetched before it is asked
-PIECE = 64  # rows that a thread takes at a time
+PREFETCH_DISTANCE = 16  # rows between prefetching the match of a row's first column and reading it
+CHUNK_ROWS = 64  # rows that a thread claims at a time
 
 
 @kernel
 def take_first_free(row_ptr, row_adj, row_match, col_match):
-    """Match every row that has a free column; the number of edges looked at."""
+    """Match every row that has a free column; returns the number of scanned edges."""
     edges = 0
     for r in range(row_match.size):
         if row_match[r] >= 0:
@@ -40,17 +40,17 @@ def take_first_free(row_ptr, row_adj, row_match, col_match):
 
 @kernel
 def take_first_free_shared(row_ptr, row_adj, row_match, col_match, shared):
-    """take_first_free for some of the rows, beside other threads; shared: the next row that nobody has come to.
+    """take_first_free on one of several threads, for chunks of the rows; shared[0]: the first row of the next chunk.
 
-    Threads stay close together, in pieces of few rows: what is left free is then much the same as with one thread.
-    Far apart in a mesh they would leave matchings that are shifted against each other, and long paths between them.
+    Small chunks keep the threads close to each other, so that about the same rows stay free as with one thread.  In a
+    mesh, distant threads would compute matchings that are shifted against each other, with long paths between them.
     """
     n = row_match.size
     edges = 0
-    begin = atomic_add(shared, 0, PIECE)
+    begin = atomic_add(shared, 0, CHUNK_ROWS)
     while begin < n:
-        for r in range(begin, min(n, begin + PIECE)):
-            prefetch(col_match, row_adj[row_ptr[min(r + AHEAD, n - 1)]])
+        for r in range(begin, min(n, begin + CHUNK_ROWS)):
+            prefetch(col_match, row_adj[row_ptr[min(r + PREFETCH_DISTANCE, n - 1)]])
             if row_match[r] >= 0:
                 continue
             for k in range(row_ptr[r], row_ptr[r + 1]):
@@ -59,12 +59,12 @@ def take_first_free_shared(row_ptr, row_adj, row_match, col_match, shared):
                 if col_match[c] < 0 and atomic_cas(col_match, c, -1, r) == -1:
                     row_match[r] = c
                     break
-        begin = atomic_add(shared, 0, PIECE)
+        begin = atomic_add(shared, 0, CHUNK_ROWS)
     return edges
 
 
 def initialise(graph: BipartiteGraph, row_match, col_match) -> dict:
-    """Add pairs to a matching in place; stats."""
+    """Add pairs to a matching in place; returns stats."""
     begin = time.perf_counter()
     edges = take_first_free(graph.row_ptr, graph.row_adj, row_match, col_match)
     return {"edges": int(edges), "seconds": {"init": time.perf_counter() - begin}}

@@ -1,12 +1,14 @@
-"""The cheap initial matching on a GPU: each row takes the first free column, counted from one drawn at random.
+"""The cheap initial matching on a GPU: each row takes its first unmatched column, from a pseudo-random position on.
 
-Returns a maximal matching, so at least half as many pairs as there can be.  Which one depends on who is first.
+Returns a maximal matching, so at least half as many pairs as a maximum one. The matching depends on the timing of
+threads.
 
 Arrays
-  row_match[r], col_match[c]   partner, or -1;  changed in place, pairs that exist are left alone
+  row_match[r], col_match[c]   partner, or -1; changed in place, existing pairs are kept
 
-Who exchanges -1 in col_match[c] for its row has c alone, and alone writes its own row_match: no other races.  A row
-gives up when it has seen all its columns taken, and columns stay taken; so the matching is maximal.
+Races: the thread whose compare-and-swap replaces -1 in col_match[c] owns column c, and it alone writes its row_match
+entry. There are no other races. A row stays unmatched only if all its columns were matched when its thread read them,
+and columns stay matched, so the matching is maximal.
 
 [1] Duff, Kaya, Uçar. "Design, implementation, and analysis of maximum transversal algorithms." ACM Transactions on
     Mathematical Software 38, 2011, section 3.3.1 ("simple greedy matching").
@@ -20,25 +22,25 @@ from numba import int32, int64
 from gridcut.device.arrays import download, upload
 from gridcut.device.cuda import SIMULATED, ballot, count_trailing_zeros, cuda, cuda_kernel, device_function, shuffle
 from gridcut.device.launch import launch
-from matching.core.grid_cuda import add_up, from_somewhere
+from matching.core.grid_cuda import add_up, pseudo_random_neighbour
 from matching.core.problem_cuda import EDGES, DeviceGraph, for_host
 
 THREADS = 32 if SIMULATED else 256
-MANY = 2 if SIMULATED else 32  # columns a row looks at alone before its whole warp helps
+WARP_DEGREE = 2 if SIMULATED else 32  # columns that a thread scans by itself; above this degree its warp helps
 
 
 @device_function
-def take(col_match, c, r):
-    """Whether row r gets column c."""
+def claim_column(col_match, c, r):
+    """Try to match column c with row r; returns whether it succeeded."""
     return col_match[c] < 0 and cuda.atomic.cas(col_match, c, int32(-1), r) < 0
 
 
 @device_function
-def shuffled(i, bits):
-    """Where i goes in an order of 0 ... 2^bits - 1 that seems drawn.
+def pseudo_random_index(i, bits):
+    """Position of i in a pseudo-random permutation of 0 to 2^bits - 1.
 
-    Threads begin in the order of their names.  Rows must not: where names say where things lie, all that come later
-    would find taken what lies behind them, and the free columns would gather at the far end.
+    Threads start in index order. Rows must not: where indices encode positions, all later rows would find the columns
+    behind them matched, and the unmatched columns would gather at the far end.
     """
     if i >> bits:
         return i
@@ -52,53 +54,53 @@ def shuffled(i, bits):
 
 @cuda_kernel
 def cheap_kernel(row_ptr, row_adj, row_match, col_match, counts, bits):
-    """One row a thread, with the help of its warp where it has many columns."""
+    """One row per thread; its warp helps if the row has many columns."""
     rows = int32(row_match.size)
-    r = shuffled(int32(cuda.grid(1)), bits)
+    r = pseudo_random_index(int32(cuda.grid(1)), bits)
     lane = int32(cuda.threadIdx.x & 31)
-    begin = int64(0)
-    number = int64(0)
+    start = int64(0)
+    degree = int64(0)
     if r < rows and row_match[r] < 0:
-        begin = row_ptr[r]
-        number = row_ptr[r + 1] - begin
+        start = row_ptr[r]
+        degree = row_ptr[r + 1] - start
     j = int64(0)
     edges = int64(0)
-    stop = min(number, int64(MANY))
+    stop = min(degree, int64(WARP_DEGREE))
     while j < stop:
-        c = row_adj[begin + from_somewhere(r, j, number)]
+        c = row_adj[start + pseudo_random_neighbour(r, j, degree)]
         j += 1
         edges += 1
-        if take(col_match, c, r):
+        if claim_column(col_match, c, r):
             row_match[r] = c
-            number = j
+            degree = j
             stop = j
-    waiting = ballot(j < number)
-    while waiting != 0:
-        which = count_trailing_zeros(waiting)
-        waiting = waiting & (waiting - 1)
-        place = int64(MANY)
-        first = shuffle(begin, which)
-        last = shuffle(number, which)
-        owner = shuffle(r, which)
-        looking = True
-        while looking and place < last:
+    pending = ballot(j < degree)
+    while pending != 0:
+        source = count_trailing_zeros(pending)
+        pending = pending & (pending - 1)
+        position = int64(WARP_DEGREE)
+        owner_start = shuffle(start, source)
+        owner_degree = shuffle(degree, source)
+        owner = shuffle(r, source)
+        searching = True
+        while searching and position < owner_degree:
             c = int32(-1)
-            if place + lane < last:
-                c = row_adj[first + from_somewhere(owner, place + lane, last)]
+            if position + lane < owner_degree:
+                c = row_adj[owner_start + pseudo_random_neighbour(owner, position + lane, owner_degree)]
             free = ballot(c >= 0 and col_match[max(c, int32(0))] < 0)
-            while looking and free != 0:
-                lucky = lane == count_trailing_zeros(free) and take(col_match, c, owner)
-                if lucky:
+            while searching and free != 0:
+                claimed = lane == count_trailing_zeros(free) and claim_column(col_match, c, owner)
+                if claimed:
                     row_match[owner] = c
-                looking = ballot(lucky) == 0
+                searching = ballot(claimed) == 0
                 free = free & (free - 1)
-            place += 32
+            position += 32
             edges += 1
     add_up(counts, int32(EDGES), edges)
 
 
 def fill(graph: DeviceGraph, row_match, col_match) -> dict:
-    """Add pairs to a matching on the GPU in place; stats."""
+    """Add pairs to a matching on the GPU in place; returns stats."""
     counts = upload(np.zeros(1, np.int64))
     bits = max(1, (row_match.size - 1).bit_length())
     arguments = graph.row_ptr, graph.row_adj, row_match, col_match, counts, np.int32(bits)
@@ -110,6 +112,6 @@ initialise = for_host(fill)
 
 
 def kernels():
-    """Name, kernel and argument types of what is compiled."""
+    """Name, kernel and argument types of each compiled kernel."""
     ids, longs = int32[::1], int64[::1]
     return [("cheap", cheap_kernel, (longs, ids, ids, ids, longs, int32))]

@@ -1,39 +1,40 @@
-"""Karp and Sipser's initial matching, with the degree-one vertices of both sides.
+"""The Karp-Sipser initial matching, with the degree-one vertices of both sides.
 
-Returns a maximal matching, usually a few vertices short of maximum on sparse random graphs.  A vertex with one free
-neighbour is matched with it, which some maximum matching does too; only when there is no such vertex the next rows
-take their first free column.
+Returns a maximal matching, usually a few pairs short of maximum on sparse random graphs.  A vertex with one free
+neighbour is matched with it, as in some maximum matching.  Only if there is no such vertex, the next rows are matched
+with their first free columns.
 
-Until the first row does so, all that is matched can stay.  What is left then is the core: free vertices that have free
-neighbours.  Free vertices outside it can stay free, and in the end no more pairs are missing than the core has free
-vertices on either side [1].
+All pairs matched before the first such row belong to some maximum matching.  The free vertices that still have free
+neighbours then form the *core*.  Free vertices outside the core can stay free, and in the end the number of missing
+pairs is at most the number of free core vertices on either side [1].
 
-Vertices are numbered through: row r is r, column c of n rows is n + c.
+Vertices have consecutive indices: row r is r, column c of a graph with n rows is n + c.
 
 Arrays
-  left[v]   free vertex: sum over its free neighbours of 2^32 + name: when there is but one, the rest is the neighbour
-            itself, and no list is searched for it.  Matched vertex: below 0
-  queue     in order: v, a vertex left with one free neighbour (once each), or -1 - v, a matched one whose neighbours
-            have not been told.  Who is matched is settled some entries ahead: from `at` to `settled` stand matched
-            vertices whose neighbours are to be told, or numbers below 0: nothing to do
+  left[v]   free vertex v: sum over its free neighbours u of 2^32 + u.  If there is only one, the low 32 bits are the
+            neighbour itself, and no list is searched for it.  Matched vertex: negative
+  queue     in order: v, a vertex left with one free neighbour (once each), or -1 - v, a matched vertex whose neighbours
+            have not been updated.  Vertices are matched a few entries in advance: the entries `at` to `settled` are
+            matched vertices whose neighbours will be updated, or negative: nothing to do
 
-Lists and counts of entries to come are fetched ahead, or memory would be waited for at every step.  That takes several
-entries, so where no vertex is forced, several rows take a column before they are told about each other (`together`, one
-for small graphs): on random graphs this leaves some 30 rows of a million instead of 2, in a third of the time.
+Lists and counts of later entries are prefetched, since otherwise every step would wait for memory.  Prefetching needs
+several entries in the queue.  So if no vertex is forced, several rows take a column before their neighbours are updated
+(`picks`, 1 for small graphs): on random graphs this leaves about 30 rows of a million instead of 2, in a third of the
+time.
 
-Several threads share `left`, and have a queue each: who takes away the last neighbour but one of a vertex has it in its
-queue.  A pair is made by who sets left below 0, first of the row, then of the column.  A row taken so whose column is
-gone has no free neighbour left.
+Threads share `left`, and each has its own queue.  The thread whose atomic addition leaves a vertex with one free
+neighbour puts it into its queue.  The thread whose compare-and-swap sets left[r] and then left[n + c] to a negative
+value makes the pair (r, c).  If it gets r but not c, then r has no free neighbour left.
 
 [1] Karp, Sipser. "Maximum matchings in sparse random graphs." FOCS 1981.
 [2] Duff, Kaya, Uçar. "Design, implementation, and analysis of maximum transversal algorithms." ACM Transactions on
     Mathematical Software 38, 2011, section 3.3.2.
 
-Deviations: [1] takes a random edge where no vertex is forced; the order here keeps what is good in the numbering of
-meshes (1 of 2.6e5 rows of a geometric graph was left, 4988 with rows and columns permuted).  Counts carry the names
-of the neighbours.  All other neighbours of a vertex with one free neighbour are matched, so nobody is told of it.
+Deviations: if no vertex is forced, [1] takes a random edge; the order here preserves a good numbering of meshes (1 of
+2.6e5 rows of a geometric graph was left, 4988 with rows and columns permuted).  Counts include the indices of the
+neighbours.  All neighbours of a vertex with one free neighbour, except that one, are matched; so they need no update.
 
-O(n + m + edges); memory 20 bytes a row and 12 bytes a column, and 12 and 4 for each further thread.
+O(n + m + edges); 20 bytes per row and 12 bytes per column, and 12 and 4 for each further thread.
 """
 
 import time
@@ -45,23 +46,23 @@ from matching.core.graph import BipartiteGraph
 from matching.core.prefetch import prefetch
 
 ONE = 1 << 32
-NAME = ONE - 1
+INDEX_MASK = ONE - 1
 MATCHED = -(1 << 62)
-AHEAD = 4  # entries between two steps of fetching
-LONGEST = 16  # neighbours of a vertex that are fetched ahead
-ROWS_PER_PICK = 1 << 14  # graphs with so many rows more let one row more take a column at a time ...
-MAX_PICKS = 64  # ... up to this
-OUTSIDE = -2  # in a match: free, and not in the core
-LARGEST = 2**31 - 1  # vertices of both sides: they are numbered through with int32
-PIECE = 256  # rows that a thread takes to let them take columns
+PREFETCH_DISTANCE = 4  # entries of the queue between two steps of prefetching
+MAX_PREFETCHED = 16  # prefetched neighbours per vertex
+ROWS_PER_PICK = 1 << 14  # one more row takes a column at a time for every 2^14 rows of the graph ...
+MAX_PICKS = 64  # ... up to this number
+OUTSIDE = -2  # in row_match and col_match: free, and not in the core
+MAX_VERTICES = 2**31 - 1  # vertices of both sides, whose indices are int32
+CHUNK_ROWS = 256  # rows that a thread claims at a time
 
 
 @kernel
-def count_free(ptr, adj, match, other_match, anyone, first, other_first, left, begin, end):
-    """Numbers and names of the free neighbours of the vertices begin ... end of one side, whose first is `first`."""
+def count_free(ptr, adj, match, other_match, has_pairs, first, other_first, left, begin, end):
+    """Set `left` for the vertices [begin, end) of one side; `first` is the index of its first vertex."""
     for i in range(begin, end):
         total = 0
-        if anyone:
+        if has_pairs:
             for k in range(ptr[i], ptr[i + 1]):
                 if other_match[adj[k]] < 0:
                     total += ONE + other_first + np.int64(adj[k])
@@ -73,7 +74,7 @@ def count_free(ptr, adj, match, other_match, anyone, first, other_first, left, b
 
 @kernel
 def list_single(left, begin, end, queue):
-    """Vertices with one free neighbour among begin ... end; how many."""
+    """List the vertices in [begin, end) with one free neighbour; returns their number."""
     tail = 0
     for v in range(begin, end):
         if left[v] >> 32 == 1:
@@ -84,7 +85,7 @@ def list_single(left, begin, end, queue):
 
 @kernel
 def take(left, v, shared):
-    """Set a free vertex to MATCHED; False if it is not free."""
+    """Set a free vertex to MATCHED; returns False if it is not free."""
     if shared is None:
         if left[v] < 0:
             return False
@@ -99,13 +100,13 @@ def take(left, v, shared):
 
 
 @kernel
-def pick(row, end, together, row_ptr, row_adj, row_match, col_match, left, queue, tail, shared):
-    """The next rows take their first free column and are to be told of; (row to go on with, end of the queue)."""
+def pick(row, end, picks, row_ptr, row_adj, row_match, col_match, left, queue, tail, shared):
+    """Match the next rows with their first free columns; returns (next row, end of the queue)."""
     n = row_match.size
     picked = 0
-    while row < end and picked < together:
-        ahead = min(row + 2 * AHEAD, n - 1)
-        for k in range(row_ptr[ahead], min(row_ptr[ahead] + LONGEST, row_ptr[ahead + 1])):
+    while row < end and picked < picks:
+        ahead = min(row + 2 * PREFETCH_DISTANCE, n - 1)
+        for k in range(row_ptr[ahead], min(row_ptr[ahead] + MAX_PREFETCHED, row_ptr[ahead + 1])):
             prefetch(left, n + np.int64(row_adj[k]))
         if left[row] >= ONE and take(left, row, shared):
             for k in range(row_ptr[row], row_ptr[row + 1]):
@@ -123,53 +124,54 @@ def pick(row, end, together, row_ptr, row_adj, row_match, col_match, left, queue
 
 
 @kernel
-def match_greedily(row_ptr, row_adj, col_ptr, col_adj, row_match, col_match, left, queue, tail, together, shared):
-    """Match what is forced, from queue[:tail] on, then rows, `together` at a time, if that is not 0.
+def match_greedily(row_ptr, row_adj, col_ptr, col_adj, row_match, col_match, left, queue, tail, picks, shared):
+    """Match the forced pairs that follow from queue[:tail], then rows, `picks` at a time, unless `picks` is 0.
 
-    Returns the edges looked at and the pairs that were forced.
-    shared: the next row that takes a column, of all threads; None: there is but one thread.
+    shared   shared[0]: the next row of all threads that takes a column; None: there is only one thread
+
+    Returns the numbers of scanned edges and of forced pairs.
     """
     n = row_match.size
     edges, forced, row, end = 0, 0, 0, 0
     if shared is None:
         end = n
-    at, asked, named, settled = 0, 0, 0, 0
+    at, fetched, decoded, settled = 0, 0, 0, 0
     while True:
         if at == tail:
-            if together == 0:
+            if picks == 0:
                 return edges, forced
             while at == tail:
                 if row == end and shared is not None:
-                    row = min(n, atomic_add(shared, 0, PIECE))
-                    end = min(n, row + PIECE)
+                    row = min(n, atomic_add(shared, 0, CHUNK_ROWS))
+                    end = min(n, row + CHUNK_ROWS)
                 if row == end:
                     return edges, forced
-                row, tail = pick(row, end, together, row_ptr, row_adj, row_match, col_match, left, queue, tail, shared)
-        while asked < min(tail, at + 4 * AHEAD):
-            if queue[asked] >= 0:
-                prefetch(left, queue[asked])
-            asked += 1
-        while named < min(tail, at + 3 * AHEAD):
-            v = np.int64(queue[named])
-            u = left[v] & NAME if v >= 0 else -1 - v
-            # Of more than one name together there is no such vertex, and asking for strange addresses takes long.
+                row, tail = pick(row, end, picks, row_ptr, row_adj, row_match, col_match, left, queue, tail, shared)
+        while fetched < min(tail, at + 4 * PREFETCH_DISTANCE):
+            if queue[fetched] >= 0:
+                prefetch(left, queue[fetched])
+            fetched += 1
+        while decoded < min(tail, at + 3 * PREFETCH_DISTANCE):
+            v = np.int64(queue[decoded])
+            u = left[v] & INDEX_MASK if v >= 0 else -1 - v
+            # With several neighbours the sum is not a vertex, and prefetching arbitrary addresses is slow.
             if v < 0 or left[v] >> 32 == 1:
                 prefetch(left, u)
                 if u < n:
                     prefetch(row_ptr, u)
                 else:
                     prefetch(col_ptr, u - n)
-            named += 1
-        while settled < min(tail, at + 2 * AHEAD):
+            decoded += 1
+        while settled < min(tail, at + 2 * PREFETCH_DISTANCE):
             v = np.int64(queue[settled])
             u = -1 - v
             if v >= 0:
                 single = left[v]
                 u = np.int64(-1)
                 if single >> 32 == 1:
-                    other = single & NAME
+                    other = single & INDEX_MASK
                     r, c = (v, other - n) if v < n else (other, v - n)
-                    # Its neighbours may not have been told yet that the other one is matched.
+                    # `left` may not have been updated yet although the other vertex is matched.
                     if left[other] >= 0 and take(left, r, shared) and take(left, n + c, shared):
                         row_match[r] = c
                         col_match[c] = r
@@ -181,14 +183,14 @@ def match_greedily(row_ptr, row_adj, col_ptr, col_adj, row_match, col_match, lef
             elif u >= 0:
                 prefetch(row_adj, row_ptr[u])
             settled += 1
-        # The same for rows and for columns: a kernel would cost as much to call as three neighbours to tell.
-        if at + AHEAD < settled:
-            u = np.int64(queue[at + AHEAD])
+        # Written twice, for rows and for columns: a call of a kernel takes the time of three updates of neighbours.
+        if at + PREFETCH_DISTANCE < settled:
+            u = np.int64(queue[at + PREFETCH_DISTANCE])
             if u >= n:
-                for k in range(col_ptr[u - n], min(col_ptr[u - n] + LONGEST, col_ptr[u - n + 1])):
+                for k in range(col_ptr[u - n], min(col_ptr[u - n] + MAX_PREFETCHED, col_ptr[u - n + 1])):
                     prefetch(left, col_adj[k])
             elif u >= 0:
-                for k in range(row_ptr[u], min(row_ptr[u] + LONGEST, row_ptr[u + 1])):
+                for k in range(row_ptr[u], min(row_ptr[u] + MAX_PREFETCHED, row_ptr[u + 1])):
                     prefetch(left, n + np.int64(row_adj[k]))
         u = np.int64(queue[at])
         at += 1
@@ -217,8 +219,8 @@ def match_greedily(row_ptr, row_adj, col_ptr, col_adj, row_match, col_match, lef
 
 
 @kernel
-def leave_out(match, left, first, begin, end):
-    """Mark the free vertices begin ... end of one side that have no free neighbour; how many free ones are left."""
+def mark_outside_core(match, left, first, begin, end):
+    """Mark the free vertices in [begin, end) of one side without free neighbours; returns the number of the others."""
     free = 0
     for i in range(begin, end):
         if match[i] < 0:
@@ -230,24 +232,26 @@ def leave_out(match, left, first, begin, end):
 
 
 def initialise(graph: BipartiteGraph, row_match, col_match) -> dict:
-    """Add pairs to a matching in place; stats, "forced" the pairs made where a vertex had one free neighbour."""
+    """Add pairs to a matching in place; returns stats; "forced": pairs of a vertex with a single free neighbour."""
     begin = time.perf_counter()
-    anyone = bool((row_match >= 0).any())
-    edges, forced = match(graph, row_match, col_match, anyone, 1)
+    has_pairs = bool((row_match >= 0).any())
+    edges, forced = match(graph, row_match, col_match, has_pairs, 1)
     for side in (row_match, col_match):
         np.maximum(side, -1, out=side)
     return {"edges": int(edges), "forced": int(forced), "seconds": {"init": time.perf_counter() - begin}}
 
 
-def match(graph: BipartiteGraph, row_match, col_match, anyone: bool, threads: int) -> tuple[int, int]:
-    """Add pairs to a matching in place; (edges looked at, pairs that were forced).  anyone: there are pairs.
+def match(graph: BipartiteGraph, row_match, col_match, has_pairs: bool, threads: int) -> tuple[int, int]:
+    """Add pairs to a matching in place; returns the numbers of scanned edges and of forced pairs.
 
-    Free vertices outside the core are left with OUTSIDE in place of -1.
+    has_pairs   whether the given matching has pairs
+
+    Free vertices outside the core are marked OUTSIDE instead of -1.
     """
     n, m = graph.shape
-    if n + m > LARGEST:
+    if n + m > MAX_VERTICES:
         raise ValueError(
-            f"graph has {n + m} vertices, more than the {LARGEST} that 'karp_sipser' accepts; use init='cheap'"
+            f"graph has {n + m} vertices, more than the {MAX_VERTICES} that 'karp_sipser' accepts; use init='cheap'"
         )
     lists = graph.lists_by(threads)
     row_ptr, row_adj, col_ptr, col_adj = lists
@@ -255,11 +259,11 @@ def match(graph: BipartiteGraph, row_match, col_match, anyone: bool, threads: in
     queues = [np.empty(3 * n + m + 1, np.int32) for _ in range(threads)]
     rows, cols, both = ([size * i // threads for i in range(threads + 1)] for size in (n, m, n + m))
     shared = None if threads == 1 else np.zeros(1, np.int64)
-    together = min(1 + n // ROWS_PER_PICK, MAX_PICKS)
+    picks = min(1 + n // ROWS_PER_PICK, MAX_PICKS)
 
     def count(i):
-        count_free(row_ptr, row_adj, row_match, col_match, anyone, 0, n, left, rows[i], rows[i + 1])
-        count_free(col_ptr, col_adj, col_match, row_match, anyone, n, 0, left, cols[i], cols[i + 1])
+        count_free(row_ptr, row_adj, row_match, col_match, has_pairs, 0, n, left, rows[i], rows[i + 1])
+        count_free(col_ptr, col_adj, col_match, row_match, has_pairs, n, 0, left, cols[i], cols[i + 1])
 
     def list_forced(i):
         return list_single(left, both[i], both[i + 1], queues[i])
@@ -268,11 +272,11 @@ def match(graph: BipartiteGraph, row_match, col_match, anyone: bool, threads: in
         return match_greedily(*lists, row_match, col_match, left, queues[i], tails[i], 0, shared)
 
     def find_core(i):
-        leave_out(row_match, left, 0, rows[i], rows[i + 1])
-        leave_out(col_match, left, n, cols[i], cols[i + 1])
+        mark_outside_core(row_match, left, 0, rows[i], rows[i + 1])
+        mark_outside_core(col_match, left, n, cols[i], cols[i + 1])
 
     def pick_and_follow(i):
-        return match_greedily(*lists, row_match, col_match, left, queues[i], 0, together, shared)
+        return match_greedily(*lists, row_match, col_match, left, queues[i], 0, picks, shared)
 
     run_threads(count, threads)
     tails = run_threads(list_forced, threads)

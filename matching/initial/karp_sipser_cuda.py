@@ -1,29 +1,30 @@
 """Karp and Sipser's initial matching on a GPU: vertices with one free neighbour first, on both sides.
 
-Returns a maximal matching.  A vertex with one free neighbour may be matched with it without loss; that takes both from
-the graph, whereupon others have one free neighbour left, and so on (a cascade).  Where no such vertex is left, every
-STRIDE-th row takes a free column, one that has few free rows itself, and the cascades begin anew.
+Returns a maximal matching. A vertex with one free neighbour can be matched to it without loss. That removes both from
+the graph, so that other vertices have one free neighbour left, and so on (a cascade). When no such vertex is left,
+every STRIDE-th row takes a free column, preferably one with few free rows, and the cascades start again.
 
 Arrays (n rows, m columns)
-  row_match[r], col_match[c]   partner, or -1;  changed in place, pairs that exist are left alone
-  row_degree[r]                free columns among r's;  col_degree[c] likewise;  also of vertices that are matched
-  queue                        rows, or columns, that had one free neighbour when they were put there
+  row_match[r], col_match[c]   partner, or -1; changed in place, existing pairs are kept
+  row_degree[r]                number of r's free columns; col_degree[c] likewise; also kept for matched vertices
+  queue                        rows, or columns, that had one free neighbour when they were pushed
 
-Races, and why they do no harm
-  In one step only rows take columns, or only columns take rows.  Who exchanges -1 in the other side's match for its
-  own name has that vertex alone, and alone writes its own.  Who comes too late has one free neighbour less, which the
-  winner takes off its degree.  Degrees change by one for every neighbour that is matched, so they are right at every
-  barrier, and a vertex falls from 2 to 1 once: none is in the queue twice.  At the end no free row has a free column.
+Races
+  In each step only rows take columns, or only columns take rows. The thread whose compare-and-swap replaces -1 in the
+  other side's match entry of u by its vertex v owns u, and it alone writes v's match entry. A vertex whose
+  compare-and-swap fails has one free neighbour less; the winner subtracts it from that vertex's degree. Every
+  neighbour that is matched subtracts one from a degree atomically, so degrees are exact at every barrier, and a degree
+  falls from 2 to 1 only once: no vertex is in the queue twice. At the end no free row has a free column.
 
-Deviates from [1]: all vertices with one free neighbour at once instead of one after another, which changes nothing in
-how many are matched as long as there are such vertices; many rows take columns at once where there are none.
+Deviates from [1]: all vertices with one free neighbour are matched concurrently instead of one after another, which
+does not change the number of pairs while such vertices exist; many rows take columns concurrently if none exist.
 
 [1] Karp, Sipser. "Maximum matchings in sparse random graphs." FOCS 1981.
 [2] Azad, Halappanavar, Rajamanickam, Boman, Khan, Pothen. "Multithreaded algorithms for maximum matching in bipartite
     graphs." IPDPS 2012: in parallel, on CPUs.
 
-O(n + m + edges) and a sweep of the vertices for every STRIDE-th part of the rows; 8 n + 8 m bytes beside the graph and
-the matching.
+O(n + m + edges), and one sweep of the vertices per STRIDE-th part of the rows; 8 n + 8 m bytes in addition to the graph
+and the matching.
 """
 
 import numpy as np
@@ -42,35 +43,35 @@ from gridcut.device.cuda import (
     shuffle,
 )
 from matching.core.frontier_cuda import (
-    BUFFER,
+    ALL_BLOCKS,
+    BLOCK_COUNTS_SIZE,
     COLLECTED,
-    ENDLESS,
     HEAD,
-    NARROW,
-    NEAR,
-    PLACES,
+    NARROW_FRONTIER,
     PUSHED,
-    STATES,
+    SHARED_CAPACITY,
+    SHARED_SIZE,
+    STATE_SIZE,
     TAIL,
-    TOGETHER,
+    UNLIMITED_LEVELS,
+    all_blocks_out,
     flush,
-    narrow_levels_of,
+    make_narrow_levels,
     push,
-    together,
 )
-from matching.core.grid_cuda import add_up, from_somewhere, next_turn, run_kernel
+from matching.core.grid_cuda import add_up, next_grid_slot, pseudo_random_neighbour, run_kernel
 from matching.core.problem_cuda import EDGES, LEVELS, PHASES, DeviceGraph, for_host
 
 THREADS = 512
-BLOCKS = 1  # on a multiprocessor, for a kernel of many registers
+BLOCKS_PER_SM = 1  # since the kernel needs many registers
 REGISTERS = 128
-STRIDE = 32  # of the rows that take a column where nobody has to
-MANY = 2 if SIMULATED else 16  # neighbours a thread looks at alone; with more, its warp helps
+STRIDE = 32  # without single vertices, every STRIDE-th row takes a column
+WARP_DEGREE = 2 if SIMULATED else 16  # neighbours that a thread scans by itself; above this degree its warp helps
 
 
 @device_function
-def lower(adj, k, end, step, degree, out, queue, state, pushing):
-    """One free neighbour less for every step-th of the vertices from k on; those that have one left are pushed."""
+def decrement(adj, k, end, step, degree, out, queue, state, pushing):
+    """Subtract one from the degree of every step-th vertex from adj[k] on; push those with one free neighbour left."""
     while k < end:
         w = adj[k]
         if cuda.atomic.add(degree, w, int32(-1)) == 2 and pushing:
@@ -79,84 +80,88 @@ def lower(adj, k, end, step, degree, out, queue, state, pushing):
 
 
 @device_function
-def lower_all(ptr, adj, u, degree, out, queue, state, pushing, lane):
-    """`lower` for the neighbours of each lane's u, if it is not -1; edges."""
+def decrement_neighbours(ptr, adj, u, degree, out, queue, state, pushing, lane):
+    """`decrement` for the neighbours of each lane's u, unless it is -1; returns the number of edges."""
     k = int64(0)
     end = int64(0)
     if u >= 0:
         k = ptr[u]
         end = ptr[u + 1]
-    many = end - k > MANY
-    if not many:
-        lower(adj, k, end, int32(1), degree, out, queue, state, pushing)
-    hubs = ballot(many)
+    is_hub = end - k > WARP_DEGREE
+    if not is_hub:
+        decrement(adj, k, end, int32(1), degree, out, queue, state, pushing)
+    hubs = ballot(is_hub)
     while hubs != 0:
-        which = count_trailing_zeros(hubs)
+        source = count_trailing_zeros(hubs)
         hubs = hubs & (hubs - 1)
-        start, stop = shuffle(k, which), shuffle(end, which)
-        lower(adj, start + lane, stop, int32(32), degree, out, queue, state, pushing)
+        start, stop = shuffle(k, source), shuffle(end, source)
+        decrement(adj, start + lane, stop, int32(32), degree, out, queue, state, pushing)
     return end - k
 
 
 @device_function
-def match_some(graph, work, out, head, number, share, thread, threads):
-    """Vertices take a free neighbour: those of the queue, or of every STRIDE-th those from `share` on; edges."""
+def match_share(graph, work, out, head, count, stride_offset, thread, threads):
+    """Vertices take a free neighbour: those of the queue, or every STRIDE-th from `stride_offset` on; returns edges."""
     ptr, adj, other_ptr, other_adj, match, other_match = graph
     degree, other_degree, queue, state = work
-    near, way, half = out[0], out[2], out[5]
+    shared_frontier, mode, half = out[0], out[2], out[5]
     lane = int32(thread & 31)
     first = int32(thread - lane)
     edges = int64(0)
-    while first < number:
+    while first < count:
         i = int32(first + lane)
         v = int32(-1)
         u = int32(-1)
-        begin = int64(0)
-        most = int64(0)
-        if i < number:
-            if share >= 0:
-                v = int32(i * STRIDE + share)
+        start = int64(0)
+        length = int64(0)
+        if i < count:
+            if stride_offset >= 0:
+                v = int32(i * STRIDE + stride_offset)
             else:
-                v = queue[head + i] if way == TOGETHER else near[NEAR - half + i]
+                v = queue[head + i] if mode == ALL_BLOCKS else shared_frontier[SHARED_CAPACITY - half + i]
             if match[v] < 0 and degree[v] > 0:
-                begin = ptr[v]
-                most = ptr[v + 1] - begin
-        stop = min(most, int64(MANY))
+                start = ptr[v]
+                length = ptr[v + 1] - start
+        stop = min(length, int64(WARP_DEGREE))
         edges += stop
         fewest = int32(0)
         j = int64(0)
         while j < stop:
-            c = adj[begin + from_somewhere(v, j, most)]
-            rivals = other_degree[c]
-            if other_match[c] < 0 and (u < 0 or rivals < fewest):
+            c = adj[start + pseudo_random_neighbour(v, j, length)]
+            other_free = other_degree[c]
+            if other_match[c] < 0 and (u < 0 or other_free < fewest):
                 u = c
-                fewest = rivals
+                fewest = other_free
             j += 1
-        waiting = ballot(u < 0 and j < most)
-        while waiting != 0:
-            which = count_trailing_zeros(waiting)
-            waiting = waiting & (waiting - 1)
-            first_of, last = shuffle(begin, which), shuffle(most, which)
-            owner = shuffle(v, which)
-            place = int64(MANY)
+        pending = ballot(u < 0 and j < length)
+        while pending != 0:
+            source = count_trailing_zeros(pending)
+            pending = pending & (pending - 1)
+            first_of, last = shuffle(start, source), shuffle(length, source)
+            owner = shuffle(v, source)
+            position = int64(WARP_DEGREE)
             found = int32(-1)
-            while found < 0 and place < last:
-                c = adj[first_of + from_somewhere(owner, place + lane, last)] if place + lane < last else int32(-1)
+            while found < 0 and position < last:
+                c = (
+                    adj[first_of + pseudo_random_neighbour(owner, position + lane, last)]
+                    if position + lane < last
+                    else int32(-1)
+                )
                 free = ballot(c >= 0 and other_match[max(c, int32(0))] < 0)
                 if free != 0:
                     found = shuffle(c, count_trailing_zeros(free))
-                place += 32
+                position += 32
                 edges += 1
-            if lane == which:
+            if lane == source:
                 u = found
         if u >= 0:
             if cuda.atomic.cas(other_match, u, int32(-1), v) < 0:
                 match[v] = u
             else:
                 u = int32(-1)
-        edges += lower_all(other_ptr, other_adj, u, degree, out, queue, state, share < 0, lane)
-        if share >= 0:
-            edges += lower_all(ptr, adj, v if u >= 0 else u, other_degree, out, queue, state, False, lane)
+        edges += decrement_neighbours(other_ptr, other_adj, u, degree, out, queue, state, stride_offset < 0, lane)
+        if stride_offset >= 0:
+            edges += decrement_neighbours(ptr, adj, v if u >= 0 else u, other_degree, out, queue, state, False, lane)
         first = int32(first + threads)
     return edges
 
@@ -164,37 +169,39 @@ def match_some(graph, work, out, head, number, share, thread, threads):
 @device_function
 def match_singles(graph, work, out, head, thread, threads):
     """A level of a cascade."""
-    return match_some(graph, work, out, head, int32(out[6] - head), int32(-1), thread, threads)
+    return match_share(graph, work, out, head, int32(out[6] - head), int32(-1), thread, threads)
 
 
-narrow_singles = narrow_levels_of(match_singles)
+narrow_singles = make_narrow_levels(match_singles)
 
 
 @device_function
-def cascade(graph, work, near, place, turn, thread, threads):
-    """Match vertices of one side with one free neighbour until there are none; (the next turn, edges, levels)."""
+def cascade(graph, work, shared_frontier, block_counts, grid_slot, thread, threads):
+    """Match vertices of one side that have one free neighbour until none is left: (next grid slot, edges, levels)."""
     match = graph[4]
     degree, _, queue, state = work
-    following = next_turn(state, int32(PUSHED), turn, thread)
-    out = together(near, place, turn, int32(0))
+    following = next_grid_slot(state, int32(PUSHED), grid_slot, thread)
+    out = all_blocks_out(shared_frontier, block_counts, grid_slot, int32(0))
     v = thread
     while v < match.size:
         if match[v] < 0 and degree[v] == 1:
             push(queue, state, out, v)
         v = int32(v + threads)
-    flush(queue, near, place, state, turn, int32(0))
+    flush(queue, shared_frontier, block_counts, state, grid_slot, int32(0))
     grid_sync()
     head = int32(0)
-    tail = int32(relaxed_load(state, int32(PUSHED + turn)))
-    turn = following
+    tail = int32(relaxed_load(state, int32(PUSHED + grid_slot)))
+    grid_slot = following
     edges = int64(0)
     levels = int64(0)
     while head < tail:
-        if tail - head <= NARROW:
+        if tail - head <= NARROW_FRONTIER:
             if cuda.blockIdx.x == 0:
-                head, tail, more, looked = narrow_singles(graph, work, queue, near, place, head, tail, ENDLESS)
-                edges += looked
-                levels += more
+                head, tail, more_levels, scanned = narrow_singles(
+                    graph, work, queue, shared_frontier, block_counts, head, tail, UNLIMITED_LEVELS
+                )
+                edges += scanned
+                levels += more_levels
                 if thread == 0:
                     state[HEAD] = head
                     state[TAIL] = tail
@@ -202,20 +209,22 @@ def cascade(graph, work, near, place, turn, thread, threads):
             head = relaxed_load(state, int32(HEAD))
             tail = relaxed_load(state, int32(TAIL))
         else:
-            following = next_turn(state, int32(PUSHED), turn, thread)
-            edges += match_singles(graph, work, together(near, place, turn, tail), head, thread, threads)
-            flush(queue, near, place, state, turn, tail)
+            following = next_grid_slot(state, int32(PUSHED), grid_slot, thread)
+            edges += match_singles(
+                graph, work, all_blocks_out(shared_frontier, block_counts, grid_slot, tail), head, thread, threads
+            )
+            flush(queue, shared_frontier, block_counts, state, grid_slot, tail)
             grid_sync()
             head = tail
-            tail = int32(tail + relaxed_load(state, int32(PUSHED + turn)))
-            turn = following
+            tail = int32(tail + relaxed_load(state, int32(PUSHED + grid_slot)))
+            grid_slot = following
             levels += 1
-    return turn, edges, levels
+    return grid_slot, edges, levels
 
 
 @device_function
-def take_off(graph, work, out, thread, threads):
-    """Lower the degrees of the neighbours of vertices that are matched; `work` is that of the neighbours."""
+def discount_matched(graph, work, out, thread, threads):
+    """Decrement the degrees of the neighbours of matched vertices; `work` belongs to the neighbours' side."""
     ptr, adj, _, _, match, _ = graph
     degree, _, queue, state = work
     lane = int32(thread & 31)
@@ -223,7 +232,7 @@ def take_off(graph, work, out, thread, threads):
     while first < match.size:
         v = int32(first + lane)
         matched = v < match.size and match[min(v, int32(match.size - 1))] >= 0
-        lower_all(ptr, adj, v if matched else int32(-1), degree, out, queue, state, False, lane)
+        decrement_neighbours(ptr, adj, v if matched else int32(-1), degree, out, queue, state, False, lane)
         first = int32(first + threads)
 
 
@@ -231,9 +240,9 @@ def take_off(graph, work, out, thread, threads):
 def karp_sipser_kernel(
     row_ptr, row_adj, col_ptr, col_adj, row_match, col_match, row_degree, col_degree, queue, state, counts
 ):
-    """Cascades of rows and of columns, and rows that take columns, until nothing is left."""
-    near = cuda.shared.array(BUFFER, int32)
-    place = cuda.shared.array(PLACES, int32)
+    """Cascades of rows and of columns alternate with rows that take columns, until no free row has a free column."""
+    shared_frontier = cuda.shared.array(SHARED_SIZE, int32)
+    block_counts = cuda.shared.array(BLOCK_COUNTS_SIZE, int32)
     by_row = (row_ptr, row_adj, col_ptr, col_adj, row_match, col_match)
     by_col = (col_ptr, col_adj, row_ptr, row_adj, col_match, row_match)
     of_rows = (row_degree, col_degree, queue, state)
@@ -241,12 +250,12 @@ def karp_sipser_kernel(
     rows = int32(row_match.size)
     thread = int32(cuda.grid(1))
     threads = int32(cuda.gridsize(1))
-    turn = int32(0)
+    grid_slot = int32(0)
     edges = int64(0)
     levels = int64(0)
     cycles = int64(0)
     if cuda.threadIdx.x == 0:
-        place[COLLECTED] = 0
+        block_counts[COLLECTED] = 0
     cuda.syncthreads()
     v = thread
     while v < rows:
@@ -257,37 +266,39 @@ def karp_sipser_kernel(
         col_degree[v] = int32(col_ptr[v + 1] - col_ptr[v])
         v = int32(v + threads)
     grid_sync()
-    nowhere = together(near, place, turn, int32(0))
+    no_pushes = all_blocks_out(shared_frontier, block_counts, grid_slot, int32(0))
     for side in range(2):
         graph = by_row if side == 0 else by_col
         work = of_cols if side == 0 else of_rows
-        take_off(graph, work, nowhere, thread, threads)
+        discount_matched(graph, work, no_pushes, thread, threads)
     grid_sync()
-    share = int32(0)
+    stride_offset = int32(0)
     while True:
-        for side in range(2):  # written once, since it is long
+        for side in range(2):  # a loop, since inlining the cascade twice makes a long kernel
             graph = by_row if side == 0 else by_col
             work = of_rows if side == 0 else of_cols
-            turn, looked, more = cascade(graph, work, near, place, turn, thread, threads)
-            edges += looked
-            levels += more
+            grid_slot, scanned, more_levels = cascade(
+                graph, work, shared_frontier, block_counts, grid_slot, thread, threads
+            )
+            edges += scanned
+            levels += more_levels
 
-        # Nothing is pushed here: the count says whether a row can still take a column.
-        following = next_turn(state, int32(PUSHED), turn, thread)
+        # Nothing is pushed in this step: the counter indicates whether a row can still take a column.
+        following = next_grid_slot(state, int32(PUSHED), grid_slot, thread)
         v = thread
         while v < rows:
             if row_match[v] < 0 and row_degree[v] > 0:
-                state[PUSHED + turn] = 1
+                state[PUSHED + grid_slot] = 1
             v = int32(v + threads)
-        out = together(near, place, turn, int32(0))
-        number = int32((rows - share + STRIDE - 1) // STRIDE)
-        edges += match_some(by_row, of_rows, out, int32(0), number, share, thread, threads)
+        out = all_blocks_out(shared_frontier, block_counts, grid_slot, int32(0))
+        count = int32((rows - stride_offset + STRIDE - 1) // STRIDE)
+        edges += match_share(by_row, of_rows, out, int32(0), count, stride_offset, thread, threads)
         grid_sync()
-        going = relaxed_load(state, int32(PUSHED + turn)) > 0
-        turn = following
+        going = relaxed_load(state, int32(PUSHED + grid_slot)) > 0
+        grid_slot = following
         if not going:
             break
-        share = int32((share + 1) % STRIDE)
+        stride_offset = int32((stride_offset + 1) % STRIDE)
         cycles += 1
     add_up(counts, int32(EDGES), edges)
     if thread == 0:
@@ -296,12 +307,12 @@ def karp_sipser_kernel(
 
 
 def fill(graph: DeviceGraph, row_match, col_match) -> dict:
-    """Add pairs to a matching on the GPU in place; stats, of which "cycles" says how often rows had to choose."""
+    """Add pairs to a matching on the GPU in place; returns stats, "cycles" the number of sweeps in which rows chose."""
     rows, cols = row_match.size, col_match.size
     work = allocate(*((size, np.int32) for size in (rows, cols, max(rows, cols))))
-    state, counts = upload(np.zeros(STATES, np.int32)), upload(np.zeros(4, np.int64))
+    state, counts = upload(np.zeros(STATE_SIZE, np.int32)), upload(np.zeros(4, np.int64))
     arguments = (*graph, row_match, col_match, *work, state, counts)
-    run_kernel(karp_sipser_kernel, arguments, THREADS, max(rows, cols), BLOCKS)
+    run_kernel(karp_sipser_kernel, arguments, THREADS, max(rows, cols), BLOCKS_PER_SM)
     counts = download(counts)
     return {"edges": int(counts[EDGES]), "cycles": int(counts[PHASES]), "levels": int(counts[LEVELS])}
 
@@ -310,6 +321,6 @@ initialise = for_host(fill)
 
 
 def kernels():
-    """Name, kernel and argument types of what is compiled."""
+    """Name, kernel and argument types of each compiled kernel."""
     ids, longs = int32[::1], int64[::1]
     return [("karp_sipser", karp_sipser_kernel, (longs, ids, longs, ids, *(ids,) * 6, longs))]

@@ -1,15 +1,15 @@
-"""Karp and Sipser's initial matching as published with tree grafting: only the degrees of the rows are followed.
+"""The Karp-Sipser initial matching as published with tree grafting: only the degrees of the rows are updated.
 
-Returns a maximal matching.  Rows with one free column are matched first, and those that become such; then the other
-rows in order, each followed by the rows it leaves with one free column.
+Returns a maximal matching.  Rows with one free column are matched first, including those that reach this state
+in the process; then the other rows in order, each followed by the rows that it leaves with one free column.
 
 Arrays (n rows, m columns)
   left[r]   number of free columns of row r
-  single    rows left with one free column, last in first out; a row comes in once
+  single    rows left with one free column, last in first out; each row is pushed once
 
 [1] Karp, Sipser. "Maximum matchings in sparse random graphs." FOCS 1981.
 [2] Azad, Buluç, Pothen. "A parallel tree grafting algorithm for maximum cardinality matching in bipartite graphs."
-    IPDPS 2015, section II-B and the authors' program, which recurses where there is a stack here.
+    IPDPS 2015, section II-B and the authors' program, which uses recursion instead of a stack.
 
 O(n + m + edges).
 """
@@ -34,7 +34,7 @@ def count_free(row_ptr, row_adj, col_match, left):
 
 @kernel
 def match_greedily(row_ptr, row_adj, col_ptr, col_adj, row_match, col_match, left, single):
-    """Match all it can; (edges looked at, pairs that were forced)."""
+    """Match until no free row has a free column; returns the numbers of scanned edges and of forced pairs."""
     edges, forced = 0, 0
     top = 0
     for r in range(row_match.size):
@@ -67,7 +67,7 @@ def match_greedily(row_ptr, row_adj, col_ptr, col_adj, row_match, col_match, lef
 
 
 def initialise(graph: BipartiteGraph, row_match, col_match) -> dict:
-    """Add pairs to a matching in place; stats."""
+    """Add pairs to a matching in place; returns stats."""
     begin = time.perf_counter()
     row_ptr, row_adj, col_ptr, col_adj = graph.lists
     left = np.empty(graph.rows, np.int32)

@@ -1,10 +1,11 @@
-"""What searches that run at the same time, each from its own free row, share: p_pf, p_dbfs and p_hk.
+"""The shared parts of p_pf, p_dbfs and p_hk: concurrent searches, each from its own free row.
 
-visited[c] is the last phase in which a search took column c.  A column belongs to the search that took it until the
-phase ends, and so does the row it is matched with; so paths have nothing in common, and a search augments at once,
-while others go on.  Whoever reads the mate of a column it has taken reads what nobody else changes.
+visited[c] is the last phase in which a search claimed column c.  Until the phase ends, the column and the row that it
+is matched with belong to the search that claimed it.  So paths have no vertex in common, and a search can augment
+immediately, while others are running.  After a search has claimed a column, no other thread changes the mate of the
+column in this phase.
 
-A phase in which no search found a path has explored all that free rows lead to: then the matching is maximum.
+A phase without a path has explored everything that is reachable from the free rows; then the matching is maximum.
 
 Azad, Halappanavar, Rajamanickam, Boman, Khan, Pothen. "Multithreaded algorithms for maximum matching in bipartite
 graphs." IPDPS 2012.
@@ -19,19 +20,19 @@ from gridcut.device import atomic_cas, atomic_load, atomic_store, kernel, run_th
 from matching.core.counts import AUGMENTATIONS, EDGES, PATH_LENGTH, PHASES, as_stats, new_counts
 from matching.papers.hopcroft_karp import free_rows, still_free
 
-FEW = 64  # free rows for which starting threads does not pay
+PARALLEL_MIN_ROWS = 64  # with fewer free rows, one thread is faster
 
 
 @kernel
-def take(visited, c, phase):
-    """Take column c for this search; False if one has had it in this phase."""
+def claim(visited, c, phase):
+    """Claim column c for this search; returns False if a search has claimed it in this phase."""
     seen = atomic_load(visited, c)
     return seen != phase and atomic_cas(visited, c, seen, phase) == seen
 
 
 @kernel
 def augment_stack(row_match, col_match, stack, top, c):
-    """Match the rows of a path, the last of them with the free column c; edges of the path."""
+    """Match the rows of a path, the last one with the free column c; returns the number of edges of the path."""
     length = 2 * top + 1
     while top >= 0:
         r = stack[top]
@@ -43,8 +44,8 @@ def augment_stack(row_match, col_match, stack, top, c):
     return length
 
 
-def workers(threads) -> int:
-    """The number asked for, or numba's."""
+def worker_count(threads) -> int:
+    """The requested number of threads, by default numba's."""
     if threads is None:
         return thread_count()
     if not isinstance(threads, Integral) or threads < 1:
@@ -52,12 +53,13 @@ def workers(threads) -> int:
     return int(threads)
 
 
-def run_phases(graph, row_match, threads, search, prepare=None, few=FEW) -> dict:
-    """Search from all free rows, phase after phase, until none finds a path; stats.
+def run_phases(graph, row_match, threads, search, prepare=None, parallel_min_rows=PARALLEL_MIN_ROWS) -> dict:
+    """Search from all free rows, in phases, until a phase finds no path; returns stats.
 
-    search(free, number, visited, phase, shared) is one worker, who takes its free rows at shared[0]; it returns edges,
-    paths and their length.  With fewer than `few` free rows there is but one worker.  prepare(free, number, counts)
-    comes before each phase and says whether there is a path.
+    search(free, number, visited, phase, shared)   one worker, which claims free rows by the counter shared[0]; returns
+                                                   the numbers of scanned edges and of paths, and the paths' length
+    prepare(free, number, counts)                  runs before each phase; returns whether there is a path
+    parallel_min_rows                              with fewer free rows, there is only one worker
     """
     counts = new_counts()
     visited = np.zeros(graph.cols, np.int32)
@@ -77,7 +79,7 @@ def run_phases(graph, row_match, threads, search, prepare=None, few=FEW) -> dict
         shared[0] = 0
         found = run_threads(
             lambda i, count=number, phase=int(counts[PHASES]): search(free, count, visited, phase, shared),
-            threads if number >= few else 1,
+            threads if number >= parallel_min_rows else 1,
         )
         edges, paths, length = np.sum(found, axis=0)
         counts[EDGES] += edges

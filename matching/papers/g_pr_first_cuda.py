@@ -1,12 +1,12 @@
-"""G-PR-First: push-relabel in which every pass looks at all columns.
+"""G-PR-First: push-relabel in which every pass scans all columns.
 
-Returns a maximum matching.  A pass is one push of every active column; labels are renewed by the strategy asked for.
-Arrays, races and why the result is exact: labels.py.
+Returns a maximum matching. A pass is one push of every active column; labels are recomputed by the given strategy.
+Arrays, races and the proof of exactness: labels_cuda.py.
 
 [1] Deveci, Kaya, Uçar, Çatalyürek. "A push-relabel-based maximum cardinality bipartite matching algorithm on GPUs."
-    ICPP 2013.  Algorithms 3 to 6.
+    ICPP 2013. Algorithms 3 to 6.
 
-O((n + m) passes (m + edges of active columns)); 4 n + 4 m bytes beside the graph and the matching.
+O((n + m) passes (m + edges of active columns)); 4 n + 4 m bytes in addition to the graph and the matching.
 """
 
 import numpy as np
@@ -14,18 +14,18 @@ from numba import float64, int32, int64
 
 from gridcut.device.arrays import allocate, download, upload
 from gridcut.device.cuda import cuda, cuda_kernel, grid_sync, relaxed_load
-from matching.core.grid_cuda import add_up, next_turn, run_kernel
+from matching.core.grid_cuda import add_up, next_grid_slot, run_kernel
 from matching.core.limits_cuda import check_labels
 from matching.core.problem_cuda import EDGES, PATH_LENGTH, PHASES, DeviceGraph, as_stats, for_host
 from matching.papers.labels_cuda import (
+    ABANDONED,
     ACTIVE,
     FREE,
-    GIVEN_UP,
     PASSES,
     THREADS,
-    least_row,
-    next_renewal,
-    renew_labels,
+    global_relabel,
+    min_label_row,
+    next_relabel,
     strategy_of,
 )
 
@@ -35,68 +35,72 @@ def first_kernel(col_ptr, col_adj, row_ptr, row_adj, row_match, col_match, row_l
     """Algorithm 3."""
     rows = int32(row_match.size)
     cols = int32(col_match.size)
-    far = int32(rows + cols)
+    unreachable = int32(rows + cols)
     thread = int32(cuda.grid(1))
     threads = int32(cuda.gridsize(1))
-    turn = int32(0)
-    patience = int64(far)
+    grid_slot = int32(0)
+    passes_left = int64(unreachable)
     passes = int64(0)
-    renewals = int64(0)
+    relabels = int64(0)
     edges = int64(0)
     pushes = int64(0)
     while True:
-        turn, levels, looked = renew_labels(row_ptr, row_adj, row_match, col_match, row_label, col_label, counts, turn)
-        edges += looked
-        renewals += 1
-        renewal = next_renewal(strategy, k, passes, levels, patience)
+        grid_slot, levels, scanned = global_relabel(
+            row_ptr, row_adj, row_match, col_match, row_label, col_label, counts, grid_slot
+        )
+        edges += scanned
+        relabels += 1
+        next_relabel_pass = next_relabel(strategy, k, passes, levels, passes_left)
 
-        following = next_turn(counts, int32(ACTIVE), turn, thread)
+        following = next_grid_slot(counts, int32(ACTIVE), grid_slot, thread)
         c = thread
         while c < cols:
             r = col_match[c]
             if r < 0 or row_match[r] != c:
-                reached = col_label[c] < far
-                col_match[c] = int32(FREE if reached else GIVEN_UP)
-                if reached:
-                    counts[ACTIVE + turn] = 1
+                is_reachable = col_label[c] < unreachable
+                col_match[c] = int32(FREE if is_reachable else ABANDONED)
+                if is_reachable:
+                    counts[ACTIVE + grid_slot] = 1
             c = int32(c + threads)
         grid_sync()
-        going = relaxed_load(counts, int32(ACTIVE + turn)) > 0
-        turn = following
+        going = relaxed_load(counts, int32(ACTIVE + grid_slot)) > 0
+        grid_slot = following
         if not going:
             break
 
         while going:
-            if passes == renewal:
-                turn, levels, looked = renew_labels(
-                    row_ptr, row_adj, row_match, col_match, row_label, col_label, counts, turn
+            if passes == next_relabel_pass:
+                grid_slot, levels, scanned = global_relabel(
+                    row_ptr, row_adj, row_match, col_match, row_label, col_label, counts, grid_slot
                 )
-                edges += looked
-                renewals += 1
-                renewal = next_renewal(strategy, k, passes, levels, patience)
-            following = next_turn(counts, int32(ACTIVE), turn, thread)
+                edges += scanned
+                relabels += 1
+                next_relabel_pass = next_relabel(strategy, k, passes, levels, passes_left)
+            following = next_grid_slot(counts, int32(ACTIVE), grid_slot, thread)
             c = thread
             while c < cols:
                 r = col_match[c]
                 if r == FREE or (r >= 0 and relaxed_load(row_match, r) != c):
-                    counts[ACTIVE + turn] = 1
-                    best, least, looked = least_row(col_ptr, col_adj, row_label, c, int32(col_label[c] - 1), far)
-                    edges += looked
-                    if least < far:
+                    counts[ACTIVE + grid_slot] = 1
+                    best, min_label, scanned = min_label_row(
+                        col_ptr, col_adj, row_label, c, int32(col_label[c] - 1), unreachable
+                    )
+                    edges += scanned
+                    if min_label < unreachable:
                         row_match[best] = c
                         col_match[c] = best
-                        col_label[c] = int32(least + 1)
-                        row_label[best] = int32(least + 2)
+                        col_label[c] = int32(min_label + 1)
+                        row_label[best] = int32(min_label + 2)
                         pushes += 1
                     else:
-                        col_match[c] = int32(GIVEN_UP)
+                        col_match[c] = int32(ABANDONED)
                 c = int32(c + threads)
             grid_sync()
-            going = relaxed_load(counts, int32(ACTIVE + turn)) > 0
-            turn = following
+            going = relaxed_load(counts, int32(ACTIVE + grid_slot)) > 0
+            grid_slot = following
             passes += 1
-            patience -= 1
-        patience = int64(0)
+            passes_left -= 1
+        passes_left = int64(0)
 
     # FIXMATCHING
     c = thread
@@ -108,15 +112,15 @@ def first_kernel(col_ptr, col_adj, row_ptr, row_adj, row_match, col_match, row_l
     add_up(counts, int32(EDGES), edges)
     add_up(counts, int32(PATH_LENGTH), pushes)
     if thread == 0:
-        counts[PHASES] = renewals
+        counts[PHASES] = relabels
         counts[PASSES] = passes
 
 
 def search(graph: DeviceGraph, row_match, col_match, *, relabel: tuple = ("adaptive", 0.7)) -> dict:
-    """Make a matching on the GPU maximum in place; stats: "phases" are renewals of labels, "path_length" the pushes.
+    """Make a matching on the GPU maximum in place; stats: "phases" counts global relabelings, "path_length" pushes.
 
-    relabel   ("adaptive", k): labels are renewed after k times as many passes as the last search had levels;
-              ("fix", k): after k passes
+    relabel   ("adaptive", k): relabel after k times as many passes as the last search had levels;
+              ("fix", k): relabel after k passes
     """
     strategy = strategy_of(relabel)
     rows, cols = row_match.size, col_match.size
@@ -135,7 +139,7 @@ solve = for_host(search)
 
 
 def kernels():
-    """Name, kernel and argument types of what is compiled."""
+    """Name, kernel and argument types of each compiled kernel."""
     ids, longs = int32[::1], int64[::1]
     types = (longs, ids, longs, ids, ids, ids, ids, ids, longs, int32, float64)
     return [("first", first_kernel, types)]

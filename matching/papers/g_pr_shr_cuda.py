@@ -1,11 +1,11 @@
-"""G-PR-Shr: push-relabel with lists of active columns, which are shrunk after every renewal of labels.
+"""G-PR-Shr: push-relabel with lists of active columns, which are shrunk after every global relabeling.
 
-Returns a maximum matching.  Arrays, races and why the result is exact: active_lists.py and labels.py.
+Returns a maximum matching. Arrays, races and the proof of exactness: active_lists_cuda.py and labels_cuda.py.
 
 [1] Deveci, Kaya, Uçar, Çatalyürek. "A push-relabel-based maximum cardinality bipartite matching algorithm on GPUs."
-    ICPP 2013.  Algorithms 7 to 9; shrinking in section III.C.
+    ICPP 2013. Algorithms 7 to 9; shrinking in section III.C.
 
-O((n + m) passes (free columns + edges of active columns)); 4 n + 20 m bytes beside the graph and the matching.
+O((n + m) passes (free columns + edges of active columns)); 4 n + 20 m bytes in addition to the graph and the matching.
 """
 
 from numbers import Integral
@@ -22,14 +22,14 @@ def search(
     relabel: tuple = ("adaptive", 0.7),
     shrink_from: int = 512,
 ) -> dict:
-    """Make a matching on the GPU maximum in place; stats: "phases" are renewals of labels, "path_length" the pushes.
+    """Make a matching on the GPU maximum in place; stats: "phases" counts global relabelings, "path_length" pushes.
 
-    relabel       ("adaptive", k): labels are renewed after k times as many passes as the last search had levels;
-                  ("fix", k): after k passes
-    shrink_from   lists with fewer slots are left as they are
+    relabel       ("adaptive", k): relabel after k times as many passes as the last search had levels;
+                  ("fix", k): relabel after k passes
+    shrink_from   minimum number of slots of a list that is shrunk
     """
     if not isinstance(shrink_from, Integral) or not 1 <= shrink_from < 2**31:
-        raise ValueError(f"shrink_from must be an integer, 1 ... 2^31 - 1; got {shrink_from!r}")
+        raise ValueError(f"shrink_from must be an integer, 1 to 2^31 - 1; got {shrink_from!r}")
     return maximise("g_pr_shr", graph, row_match, col_match, relabel, shrink_from)
 
 

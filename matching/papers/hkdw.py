@@ -1,8 +1,8 @@
 """Hopcroft and Karp's algorithm with the extra searches of Duff and Wiberg.
 
-Returns a maximum matching.  After the shortest augmenting paths of a phase, one more depth-first search starts from
-each row that is still free, along any edges; these searches are disjoint from each other.  They find many of the
-longer paths early, which saves phases.
+Returns a maximum matching.  After the shortest augmenting paths of a phase, another depth-first search starts
+from each row that is still free, along any edges; these searches are disjoint.  They find many of the longer paths
+early, which saves phases.
 
 Arrays: those of hopcroft_karp.py and pothen_fan.py.
 
@@ -11,7 +11,7 @@ Arrays: those of hopcroft_karp.py and pothen_fan.py.
 [2] Duff, Kaya, Uçar. "Design, implementation, and analysis of maximum transversal algorithms." ACM Transactions on
     Mathematical Software 38, 2011, section 3.1.7.
 
-Deviation from [1]: the extra searches start from rows, as the levels do, with lookahead.
+Deviation from [1]: the extra searches start from rows, like the levels, and use lookahead.
 
 O(sqrt(n + m) * edges).
 """
@@ -27,7 +27,7 @@ from matching.papers.pothen_fan import search_disjoint
 
 
 def solve(graph: BipartiteGraph, row_match, col_match) -> dict:
-    """Make a matching maximum in place; stats."""
+    """Make a matching maximum in place; returns stats."""
     rows, counts = graph.rows, new_counts()
     row_ptr, row_adj = graph.row_ptr, graph.row_adj
     level, seen = np.full(rows, -1, np.int32), np.zeros(rows, np.int32)

@@ -1,24 +1,24 @@
 """Hopcroft and Karp's algorithm: phases of shortest augmenting paths, a maximal disjoint set of them in each.
 
-Returns a maximum matching.  A phase is a breadth-first search from all free rows, which ends with the level where the
-first free column is seen, and depth-first searches from the free rows along edges from one level to the next.
+Returns a maximum matching.  A phase is a breadth-first search from all free rows, which ends with the first level that
+reaches a free column, and depth-first searches from the free rows along edges from one level to the next.
 
 Arrays (n rows, m columns)
   level[r]    number of matched edges between row r and the nearest free row;  -1: not reached in this phase
-  arc[r]      first edge of row r that no depth-first search of this phase has looked at; never steps back, so that
-              rows that lead nowhere are not searched again, and a phase is linear in the edges
-  free        rows that are free, those that became matched weeded out after each phase
-  queue       rows reached in this phase, by level
-  stack       rows of the path that is being searched
+  arc[r]      first edge of row r that no depth-first search of this phase has scanned; never decreases, so that dead
+              ends are not searched again and a phase takes time linear in the edges
+  free        free rows; rows that became matched are removed after each phase
+  queue       visited rows of this phase, by level
+  stack       rows of the current path
 
-Once a path is augmented, the columns it enters at level k + 1 belong to rows of level k, so that no other search of
-the phase takes them: no marks for used paths are needed.
+After augmentation, the columns of a path at level k + 1 are matched with rows of level k.  So no other search of the
+phase enters them, and no marks for used paths are needed.
 
 [1] Hopcroft, Karp. "An n^(5/2) algorithm for maximum matchings in bipartite graphs." SIAM Journal on Computing 2, 1973.
 [2] Duff, Kaya, Uçar. "Design, implementation, and analysis of maximum transversal algorithms." ACM Transactions on
     Mathematical Software 38, 2011, section 3.1.6.
 
-Deviation from [1]: levels start at the free rows, and the depth-first searches too.
+Deviation from [1]: both the levels and the depth-first searches start at the free rows.
 
 O(sqrt(n + m) * edges).
 """
@@ -34,7 +34,7 @@ from matching.core.graph import BipartiteGraph
 
 @kernel
 def free_rows(row_ptr, row_match, free):
-    """List the free rows that have edges; their number."""
+    """List the free rows that have edges; returns their number."""
     number = 0
     for r in range(row_match.size):
         if row_match[r] < 0 and row_ptr[r + 1] > row_ptr[r]:
@@ -45,7 +45,7 @@ def free_rows(row_ptr, row_match, free):
 
 @kernel
 def still_free(row_match, free, number):
-    """Weed out the rows that are matched by now."""
+    """Remove the rows that are matched from the list; returns its new length."""
     kept = 0
     for i in range(number):
         if row_match[free[i]] < 0:
@@ -56,9 +56,9 @@ def still_free(row_match, free, number):
 
 @kernel
 def find_levels(row_ptr, row_adj, col_match, free, number, level, arc, queue, counts):
-    """Breadth-first search; (rows reached, whether a free column was).
+    """Breadth-first search; returns the number of visited rows and whether a free column was reached.
 
-    Rows below the level of the first free column do not count as reached: no shortest path leads to them.
+    Rows below the level of the first free column do not count as visited, as no shortest path contains them.
     """
     for i in range(number):
         r = free[i]
@@ -93,7 +93,7 @@ def find_levels(row_ptr, row_adj, col_match, free, number, level, arc, queue, co
 
 @kernel
 def augment_level_paths(row_ptr, row_adj, row_match, col_match, free, number, level, arc, stack, counts):
-    """Depth-first searches from all free rows, each followed by its augmentation."""
+    """Search depth-first from each free row, and augment along the path found."""
     edges = 0
     for i in range(number):
         stack[0] = free[i]
@@ -133,13 +133,13 @@ def augment_level_paths(row_ptr, row_adj, row_match, col_match, free, number, le
 
 @kernel
 def clear(level, queue, reached):
-    """Forget the levels of a phase, in the time it took to find them."""
+    """Reset the levels of the visited rows."""
     for i in range(reached):
         level[queue[i]] = -1
 
 
 def solve(graph: BipartiteGraph, row_match, col_match) -> dict:
-    """Make a matching maximum in place; stats."""
+    """Make a matching maximum in place; returns stats."""
     rows, counts = graph.rows, new_counts()
     level = np.full(rows, -1, np.int32)
     arc = np.empty(rows, np.int64)

@@ -1,29 +1,33 @@
-"""What the push-relabel methods g_pr_* share: labels, when to renew them, and how one column pushes.
+"""Shared by the push-relabel methods g_pr_*_cuda.py: labels, when to recompute them, and the row a column pushes to.
 
-Columns without a row are active: each takes the neighbouring row of least label, whoever has it, and the column that
-had it becomes active.  Labels are lower bounds on the distance to a free row along alternating paths, odd for columns,
-even for rows; a column whose rows all have label n + m is given up.
+Columns without a row are active. Each takes its neighbouring row of minimum label, even if that row is matched, and
+the column that had the row becomes active. Labels are lower bounds on the distance to a free row along alternating
+paths, odd for columns, even for rows. A column whose rows all have label n + m is abandoned.
 
-Arrays (n rows, m columns; far = n + m)                              paper [1]
-  row_match[r]   the column of r, -1: free; always true               mu(u)
+Arrays (n rows, m columns; unreachable = n + m)                      paper [1]
+  row_match[r]   the column of r, -1: free; always consistent         mu(u)
   col_match[c]   the row of c if row_match[] of that row is c;        mu(v)
-                 else c has none; -1: none; GIVEN_UP: none to be had
+                 else c has no row; -1: no row; ABANDONED: no row
+                 can be reached
   row_label[r], col_label[c]                                          psi(u), psi(v)
 
-Races, and why they do no harm
-  Columns that push on one row at once all store themselves there and the last one stays; the others find out that
-  row_match[] of their row is somebody else, and are active still.  A row never loses its partner without another, so
-  the matching never gets smaller.  The label of a row that is pushed on rises by 2 at least from one launch (here:
-  pass) to the next, whatever the order of the writes.  It may rise too far, so that a column is given up too early.
-  Therefore the methods end only when exact labels, which a breadth-first search from all free rows has found anew,
-  reach no free column: no augmenting path, so the matching is maximum.  If they reach one, those columns are active
-  again, and from then on labels are renewed before every pass.  So the methods end: from exact labels, let d be the
-  least label of an active column; nobody pushes on rows of less than d - 1, and all rows of d - 1 that this column
-  sees are free or drive away a column of label d - 2.  So after d / 2 passes at most a row is matched that was free.
-  The same is done after n + m passes, which bounds the number of them in any case.
+Races
+  If several columns push to the same row in one pass, all of them write row_match[r] and the last write wins. The
+  others find a different column in row_match[r] and remain active. A row never loses its partner without getting
+  another, so the matching never gets smaller. The label of a row that is pushed to increases by at least 2 from one
+  launch (here: pass) to the next, in any order of the writes. It may increase too far, so that a column is abandoned
+  too early.
+
+Termination
+  Therefore the methods end only when exact labels, recomputed by a breadth-first search from all free rows, reach no
+  free column: then there is no augmenting path, and the matching is maximum. If they reach one, the free columns with
+  finite labels become active again, and from then on labels are recomputed before every pass. This terminates: from
+  exact labels, let d be the minimum label of an active column. No column pushes to a row of label less than d - 1, and
+  all rows of label d - 1 adjacent to this column are free or displace a column of label d - 2. So after at most d / 2
+  passes, a row is matched that was free. The same is done after n + m passes, which bounds their number in any case.
 
 [1] Deveci, Kaya, Uçar, Çatalyürek. "A push-relabel-based maximum cardinality bipartite matching algorithm on GPUs."
-    ICPP 2013.  Algorithms 3 to 6.
+    ICPP 2013. Algorithms 3 to 6.
 
 Deviates from [1]: the loops over passes and levels are inside one kernel, separated by barriers; the last search.
 """
@@ -34,38 +38,38 @@ import numpy as np
 from numba import int32, int64
 
 from gridcut.device.cuda import cuda, device_function, grid_sync, relaxed_load
-from matching.core.grid_cuda import next_turn
+from matching.core.grid_cuda import next_grid_slot
 from matching.core.problem_cuda import LEVELS
 
-FREE, GIVEN_UP = -1, -2
-ACTIVE = 4  # in counts, three: by turns, so that one is cleared while another is read
+FREE, ABANDONED = -1, -2
+ACTIVE = 4  # in counts, three: one per grid slot, see next_grid_slot
 PASSES = 7  # in counts
 THREADS = 256
 ADAPTIVE, FIX = 0, 1
 
 
 @device_function
-def renew_labels(row_ptr, row_adj, row_match, col_match, row_label, col_label, counts, turn):
-    """Algorithms 4 and 5: exact labels; (the next turn, the largest level, edges looked at)."""
+def global_relabel(row_ptr, row_adj, row_match, col_match, row_label, col_label, counts, grid_slot):
+    """Algorithms 4 and 5: exact labels; returns (next grid slot, maximum level, edges scanned)."""
     rows = int32(row_match.size)
     cols = int32(col_match.size)
-    far = int32(rows + cols)
+    unreachable = int32(rows + cols)
     thread = int32(cuda.grid(1))
     threads = int32(cuda.gridsize(1))
     r = thread
     while r < rows:
-        row_label[r] = int32(0) if row_match[r] == FREE else far
+        row_label[r] = int32(0) if row_match[r] == FREE else unreachable
         r = int32(r + threads)
     c = thread
     while c < cols:
-        col_label[c] = far
+        col_label[c] = unreachable
         c = int32(c + threads)
     grid_sync()
     level = int32(0)
     edges = int64(0)
     going = True
     while going:
-        following = next_turn(counts, int32(ACTIVE), turn, thread)
+        following = next_grid_slot(counts, int32(ACTIVE), grid_slot, thread)
         r = thread
         while r < rows:
             if row_label[r] == level:
@@ -74,51 +78,51 @@ def renew_labels(row_ptr, row_adj, row_match, col_match, row_label, col_label, c
                 edges += end - k
                 while k < end:
                     c = row_adj[k]
-                    if col_label[c] == far:
+                    if col_label[c] == unreachable:
                         col_label[c] = int32(level + 1)
                         mate = col_match[c]
                         if mate >= 0 and row_match[mate] == c:
                             row_label[mate] = int32(level + 2)
-                            counts[ACTIVE + turn] = 1
+                            counts[ACTIVE + grid_slot] = 1
                     k += 1
             r = int32(r + threads)
         grid_sync()
-        going = relaxed_load(counts, int32(ACTIVE + turn)) > 0
-        turn = following
+        going = relaxed_load(counts, int32(ACTIVE + grid_slot)) > 0
+        grid_slot = following
         level = int32(level + 2)
     if thread == 0:
         counts[LEVELS] += level >> 1
-    return turn, level, edges
+    return grid_slot, level, edges
 
 
 @device_function
-def least_row(col_ptr, col_adj, row_label, c, enough, far):
-    """Algorithm 6, lines 5 to 12: (row of least label or -1, its label, edges looked at); stops at `enough`."""
+def min_label_row(col_ptr, col_adj, row_label, c, stop_label, unreachable):
+    """Algorithm 6, lines 5 to 12: (row of minimum label or -1, its label, edges scanned); stops at `stop_label`."""
     k = col_ptr[c]
     end = col_ptr[c + 1]
-    least = far
+    min_label = unreachable
     best = int32(-1)
-    while k < end and least != enough:
+    while k < end and min_label != stop_label:
         r = col_adj[k]
         label = row_label[r]
-        if label < least:
-            least = label
+        if label < min_label:
+            min_label = label
             best = r
         k += 1
-    return best, least, k - col_ptr[c]
+    return best, min_label, k - col_ptr[c]
 
 
 @device_function
-def next_renewal(strategy, k, passes, levels, patience):
-    """GETITERGR: the pass before which labels are renewed next."""
-    wait = int64(1)
-    if patience > 0:
-        wait = max(int64(1), int64(k * levels) if strategy == ADAPTIVE else int64(k))
-    return passes + wait
+def next_relabel(strategy, k, passes, levels, passes_left):
+    """GETITERGR: the pass before which labels are recomputed next."""
+    interval = int64(1)
+    if passes_left > 0:
+        interval = max(int64(1), int64(k * levels) if strategy == ADAPTIVE else int64(k))
+    return passes + interval
 
 
 def strategy_of(relabel) -> tuple:
-    """Number and factor of ("adaptive", k) or ("fix", k)."""
+    """Code and factor of ("adaptive", k) or ("fix", k)."""
     try:
         name, k = relabel
         strategy = {"adaptive": ADAPTIVE, "fix": FIX}[name]

@@ -1,10 +1,10 @@
-"""Multi-source breadth-first search: the algorithm that Azad, Buluç, Pothen (section II-D) graft trees onto.
+"""Multi-source breadth-first search: the algorithm to which Azad, Buluç, Pothen (section II-D) add tree grafting.
 
-Makes a matching maximum.  A phase grows an alternating forest from all unmatched rows level by level, a tree resting
-once it has found an unmatched column; then it augments along one path of each such tree, forgets the forest and begins
-anew.  This is ms_bfs_graft without grafting, so arrays are described in forest/forest.py.
+Makes a matching maximum.  A phase grows an alternating forest from all unmatched rows level by level; a tree stops
+growing when it has found an unmatched column.  Then it augments along one path of each such tree and discards the
+forest.  This is ms_bfs_graft without grafting; forest/forest.py describes the arrays.
 
-Deviates from [1]: a tree that has found its path is left at once; no last phase when one side is matched whole.
+Deviations from [1]: a tree that has found its path is left immediately; no last phase if one side is fully matched.
 
 [1] Azad, Halappanavar, Rajamanickam, Boman, Khan, Pothen. "Multithreaded algorithms for maximum matching in bipartite
 graphs." IPDPS 2012.
@@ -27,14 +27,14 @@ def solve(
     wide=8192,
     by_step=False,
 ):
-    """Make a matching maximum, in place; counts of what was done, and seconds.
+    """Make a matching maximum in place; returns stats.
 
     direction_optimising  allow bottom-up levels, from unvisited columns
     alpha                 a level goes bottom-up if its frontier has 1/alpha of the unvisited vertices
-    side                  whose unmatched vertices are the roots: "rows" or "columns"
-    threads               workers; None: numba's number of threads
-    wide                  vertices of a frontier, or paths, from which on several threads share them
-    by_step               seconds by step with one thread too, which costs some microseconds a phase
+    side                  the side whose unmatched vertices are the roots: "rows" or "columns"
+    threads               number of workers; None: numba's number of threads
+    wide                  number of vertices of a frontier, or of paths, from which several threads share them
+    by_step               measure the seconds of each step with one thread too, a few microseconds per phase
     """
     return maximise(
         graph,

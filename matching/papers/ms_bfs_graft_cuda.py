@@ -1,22 +1,23 @@
 """Tree grafting on a GPU: breadth-first searches from all unmatched rows at once, whose trees are kept between phases.
 
-Returns a maximum matching.  Phases of algorithm 3: grow the forest level by level, top-down or bottom-up; augment in
-every tree that has found an unmatched column; let the vertices of those trees be grafted onto the trees that are left,
-or begin anew if that looks cheaper.  It ends when no tree has found anything; then the forest holds all that can be
-reached from unmatched rows, and none of it is an unmatched column, so the matching is maximum.
+Returns a maximum matching. Phases of algorithm 3: grow the forest level by level, top-down or bottom-up; augment in
+every tree that has found an unmatched column; then graft the vertices of those trees onto the remaining trees, or start
+again from all roots if that is expected to be cheaper. The method ends when no tree has found an unmatched column.
+The forest then contains all vertices that are reachable from unmatched rows, and no unmatched column, so the matching
+is maximum.
 
-Arrays, the growth of a level, and the races of it: forest.py.  Paths found in a phase lie in different trees, so each
-is changed by one thread, which meets no other.
+Arrays, the growth of a level, and its races: forest_cuda.py. The paths of a phase are in different trees, so one
+thread changes each path, and no other thread accesses its vertices.
 
 [1] Azad, Buluç, Pothen. "A parallel tree grafting algorithm for maximum cardinality matching in bipartite graphs."
-    IPDPS 2015.  Algorithms 3 to 7.
+    IPDPS 2015. Algorithms 3 to 7.
 
-Deviates from [1]: levels that are neither narrow nor wide are grown by each block by itself, BLOCK_LEVELS in a row, so
-trees may be deeper than those of breadth-first searches, which the end of the search does not depend on; who is first
-gives a tree its leaf, not who is last; renewed columns are marked, not listed, since a GPU reads all marks in less time
-than it counts a list; all phases are one kernel.
+Deviates from [1]: each block grows levels that are neither narrow nor wide independently, BLOCK_LEVELS in a row. Trees
+may then be deeper than those of breadth-first searches; the end of the search does not depend on their depth. The
+first thread that reaches an unmatched column gives a tree its leaf, not the last. Renewed columns are marked, not
+listed, since a GPU reads all marks in less time than it counts a list. All phases are one kernel.
 
-O(phases (n + m + edges)); 16 n + 8 m bytes, and a bit a column, beside the graph and the matching.
+O(phases (n + m + edges)); 16 n + 8 m bytes, and one bit per column, in addition to the graph and the matching.
 """
 
 from numbers import Integral, Real
@@ -27,49 +28,49 @@ from numba import float64, int32, int64, uint32
 from gridcut.device.arrays import allocate, download, upload
 from gridcut.device.cuda import ballot, cuda, cuda_kernel, device_function, grid_sync, relaxed_load
 from matching.core.frontier_cuda import (
-    BUFFER,
+    ALL_PUSHED,
+    BLOCK_COUNTS_SIZE,
     COLLECTED,
-    ENDLESS,
-    GROWN,
     HEAD,
-    NARROW,
-    PLACES,
+    MAX_BLOCK_SHARE,
+    NARROW_FRONTIER,
     PUSHED,
-    SHARE,
+    SHARED_SIZE,
     TAIL,
+    UNLIMITED_LEVELS,
+    all_blocks_out,
     flush,
-    next_counts,
+    next_level_slot,
     push,
-    together,
 )
 from matching.core.grid_cuda import add_up, run_kernel
 from matching.core.problem_cuda import EDGES, LEVELS, PATH_LENGTH, PHASES, DeviceGraph, as_stats, for_host
 from matching.papers.forest_cuda import (
+    ABANDONED,
     ACTIVE,
-    ALONE,
+    CHILDLESS_ROOTS,
     FOREST_STATES,
     FOUND,
-    FRESH,
     RENEWED,
-    TIRED,
+    RENEWED_COUNT,
     UNSEEN,
+    augment,
     block_levels,
     bottom_up,
-    extend,
     narrow_levels,
     top_down,
 )
 
 THREADS = 512
-REGISTERS = 64  # so that two blocks fit on a multiprocessor
-BLOCKS = 2  # most on a multiprocessor: with more, barriers cost what more threads save
-BLOCK_LEVELS = 8  # of each block by itself, between two barriers of the grid
-LEVELS_UP, GRAFTS, FINISHED, LEVELS_APART, COUNTED = 4, 5, 6, 7, 8  # in counts
+REGISTERS = 64  # per thread, so that two blocks fit on a multiprocessor
+BLOCKS_PER_SM = 2  # at most: with more blocks per multiprocessor, barriers cost what more threads save
+BLOCK_LEVELS = 8  # that each block grows between two barriers of the grid
+LEVELS_BOTTOM_UP, GRAFTS, FINISHED, BLOCK_LEVELS_RUN, COUNTS_SIZE = 4, 5, 6, 7, 8  # in counts
 
 
 @device_function
-def plant(graph, forest, out, thread, threads):
-    """Algorithm 3, lines 1 to 5: every unmatched x with edges is a root and in the frontier, every y unseen."""
+def make_roots(graph, forest, out, thread, threads):
+    """Algorithm 3, lines 1 to 5: every unmatched x with edges is a root and in the frontier, every y is unseen."""
     x_ptr, mate_x = graph[0], graph[4]
     root_y, root_x, queue, state, seen = forest[0], forest[2], forest[4], forest[5], forest[6]
     x = thread
@@ -110,35 +111,35 @@ def graft_kernel(
     alpha,
     both_ways,
     grafting,
-    own,
-    patience,
+    max_block_levels,
+    narrow_left,
 ):
-    """Algorithm 3; given up, at a legal matching, after `patience` levels of one block alone."""
-    near = cuda.shared.array(BUFFER, int32)
-    place = cuda.shared.array(PLACES, int32)
+    """Algorithm 3; abandoned, with a valid matching, after `narrow_left` levels in mode ONE_BLOCK."""
+    shared_frontier = cuda.shared.array(SHARED_SIZE, int32)
+    block_counts = cuda.shared.array(BLOCK_COUNTS_SIZE, int32)
     graph = (x_ptr, x_adj, y_ptr, y_adj, mate_x, mate_y)
     forest = (root_y, parent, root_x, leaf, queue, state, seen)
     thread = int32(cuda.grid(1))
     threads = int32(cuda.gridsize(1))
     cols = int32(mate_y.size)
-    turn = int32(0)
+    grid_slot = int32(0)
     edges = int64(0)
     length = int64(0)
-    phases, levels, levels_up, apart, grafts = int64(0), int64(0), int64(0), int64(0), int64(0)
+    phases, levels, levels_bottom_up, block_run, grafts = int64(0), int64(0), int64(0), int64(0), int64(0)
     if cuda.threadIdx.x == 0:
-        place[COLLECTED] = 0
+        block_counts[COLLECTED] = 0
     cuda.syncthreads()
 
     x = thread
     while x < leaf.size:
         leaf[x] = int32(-1)
         x = int32(x + threads)
-    following = next_counts(state, turn, thread)
-    plant(graph, forest, together(near, place, turn, int32(0)), thread, threads)
-    flush(queue, near, place, state, turn, int32(0))
+    following = next_level_slot(state, grid_slot, thread)
+    make_roots(graph, forest, all_blocks_out(shared_frontier, block_counts, grid_slot, int32(0)), thread, threads)
+    flush(queue, shared_frontier, block_counts, state, grid_slot, int32(0))
     grid_sync()
-    tail = relaxed_load(state, int32(PUSHED + turn))
-    turn = following
+    tail = relaxed_load(state, int32(PUSHED + grid_slot))
+    grid_slot = following
     number_of_roots = tail
     i = thread
     while i < tail:
@@ -146,75 +147,90 @@ def graft_kernel(
         i = int32(i + threads)
     unseen = cols
     finished = False
-    tired = False
+    abandoned = False
     while True:
         head = int32(0)
-        while head < tail and not tired:
-            if tail - head <= NARROW:
+        while head < tail and not abandoned:
+            if tail - head <= NARROW_FRONTIER:
                 before = tail
                 if cuda.blockIdx.x == 0:
-                    head, tail, more, looked = narrow_levels(graph, forest, queue, near, place, head, tail, patience)
-                    edges += looked
-                    levels += more
-                    patience -= more
+                    head, tail, more_levels, scanned = narrow_levels(
+                        graph, forest, queue, shared_frontier, block_counts, head, tail, narrow_left
+                    )
+                    edges += scanned
+                    levels += more_levels
+                    narrow_left -= more_levels
                     if thread == 0:
                         state[HEAD] = head
                         state[TAIL] = tail
-                        state[TIRED] = int32(patience <= 0)
+                        state[ABANDONED] = int32(narrow_left <= 0)
                 grid_sync()
                 head = relaxed_load(state, int32(HEAD))
                 tail = relaxed_load(state, int32(TAIL))
-                tired = relaxed_load(state, int32(TIRED)) != 0
+                abandoned = relaxed_load(state, int32(ABANDONED)) != 0
                 unseen = int32(unseen - (tail - before))
             else:
-                following = next_counts(state, turn, thread)
-                upwards = both_ways and (tail - head) * alpha >= unseen
-                each = not upwards and own > 0 and tail - head <= cuda.gridDim.x * SHARE
-                if each:
-                    more, looked = block_levels(graph, forest, queue, near, place, state, turn, head, tail, own)
-                    edges += looked
-                    levels += max(more, int64(1))
-                    apart += more
+                following = next_level_slot(state, grid_slot, thread)
+                bottom_up_level = both_ways and (tail - head) * alpha >= unseen
+                per_block = (
+                    not bottom_up_level and max_block_levels > 0 and tail - head <= cuda.gridDim.x * MAX_BLOCK_SHARE
+                )
+                if per_block:
+                    more_levels, scanned = block_levels(
+                        graph,
+                        forest,
+                        queue,
+                        shared_frontier,
+                        block_counts,
+                        state,
+                        grid_slot,
+                        head,
+                        tail,
+                        max_block_levels,
+                    )
+                    edges += scanned
+                    levels += max(more_levels, int64(1))
+                    block_run += more_levels
                 else:
-                    out = together(near, place, turn, tail)
-                    if upwards:
+                    out = all_blocks_out(shared_frontier, block_counts, grid_slot, tail)
+                    if bottom_up_level:
                         edges += bottom_up(graph, forest, out, int32(UNSEEN), thread, threads)
-                        levels_up += 1
+                        levels_bottom_up += 1
                     else:
                         edges += top_down(graph, forest, out, head, thread, threads)
-                    flush(queue, near, place, state, turn, tail)
+                    flush(queue, shared_frontier, block_counts, state, grid_slot, tail)
                     levels += 1
                 grid_sync()
                 head = tail
-                pushed = relaxed_load(state, int32(PUSHED + turn))
-                unseen = int32(unseen - (relaxed_load(state, int32(GROWN + turn)) if each else pushed))
+                pushed = relaxed_load(state, int32(PUSHED + grid_slot))
+                unseen = int32(unseen - (relaxed_load(state, int32(ALL_PUSHED + grid_slot)) if per_block else pushed))
                 tail = int32(tail + pushed)
-                turn = following
+                grid_slot = following
         phases += 1
-        finished = not tired and relaxed_load(state, int32(FOUND)) == 0
-        if finished or tired:
+        finished = not abandoned and relaxed_load(state, int32(FOUND)) == 0
+        if finished or abandoned:
             break
 
         if thread == 0:
             state[ACTIVE] = 0
-            state[FRESH] = 0
-            state[ALONE] = 0
-        alone = int32(0)
+            state[RENEWED_COUNT] = 0
+            state[CHILDLESS_ROOTS] = 0
+        childless = int32(0)
         i = thread
         while i < number_of_roots:
             r = roots[i]
             if mate_x[r] < 0:
                 if leaf[r] >= 0:
-                    length += extend(mate_x, mate_y, parent, r, leaf[r])
+                    length += augment(mate_x, mate_y, parent, r, leaf[r])
                 else:
-                    alone = int32(alone + 1)
+                    childless = int32(childless + 1)
             i = int32(i + threads)
         grid_sync()
 
         if thread == 0:
             state[FOUND] = 0
         active = int32(0)
-        fresh = int32(0)
+        renewed_count = int32(0)
         lane = int32(thread & 31)
         first = int32(thread - lane)
         while first < cols:
@@ -226,34 +242,34 @@ def graft_kernel(
                     if leaf[r] >= 0:
                         root_y[y] = int32(RENEWED)
                         renewed = True
-                        fresh = int32(fresh + 1)
+                        renewed_count = int32(renewed_count + 1)
                     else:
                         active = int32(active + 1)
             bits = ballot(renewed)
             if lane == 0:
-                seen[first >> 5] ^= bits  # they were set
+                seen[first >> 5] ^= bits  # all these bits were set, so this clears them
             first = int32(first + threads)
-        add_up(state, int32(ALONE), alone)
+        add_up(state, int32(CHILDLESS_ROOTS), childless)
         add_up(state, int32(ACTIVE), active)
-        add_up(state, int32(FRESH), fresh)
+        add_up(state, int32(RENEWED_COUNT), renewed_count)
         grid_sync()
 
         active = relaxed_load(state, int32(ACTIVE))
-        fresh = relaxed_load(state, int32(FRESH))
-        alone = relaxed_load(state, int32(ALONE))
-        following = next_counts(state, turn, thread)
-        out = together(near, place, turn, int32(0))
-        if grafting and (active + alone) * alpha > fresh:
+        renewed_count = relaxed_load(state, int32(RENEWED_COUNT))
+        childless = relaxed_load(state, int32(CHILDLESS_ROOTS))
+        following = next_level_slot(state, grid_slot, thread)
+        out = all_blocks_out(shared_frontier, block_counts, grid_slot, int32(0))
+        if grafting and (active + childless) * alpha > renewed_count:
             edges += bottom_up(graph, forest, out, int32(RENEWED), thread, threads)
             grafts += 1
             unseen = int32(cols - active)
         else:
-            plant(graph, forest, out, thread, threads)
+            make_roots(graph, forest, out, thread, threads)
             unseen = cols
-        flush(queue, near, place, state, turn, int32(0))
+        flush(queue, shared_frontier, block_counts, state, grid_slot, int32(0))
         grid_sync()
-        tail = relaxed_load(state, int32(PUSHED + turn))
-        turn = following
+        tail = relaxed_load(state, int32(PUSHED + grid_slot))
+        grid_slot = following
         if unseen < cols:
             unseen = int32(unseen - tail)
 
@@ -262,8 +278,8 @@ def graft_kernel(
     if thread == 0:
         counts[PHASES] = phases
         counts[LEVELS] = levels
-        counts[LEVELS_UP] = levels_up
-        counts[LEVELS_APART] = apart
+        counts[LEVELS_BOTTOM_UP] = levels_bottom_up
+        counts[BLOCK_LEVELS_RUN] = block_run
         counts[GRAFTS] = grafts
         counts[FINISHED] = int64(finished)
 
@@ -280,42 +296,42 @@ def search(
 ) -> dict:
     """Make a matching on the GPU maximum in place; stats, "levels" and "block_levels" as the first block counts them.
 
-    grafting               keep trees that have found nothing; False: every phase begins anew
-    direction_optimising   levels may be grown bottom-up, from the columns
+    grafting               keep trees that have found no path; False: every phase starts from all roots
+    direction_optimising   allow levels to be grown bottom-up, from the columns
     alpha                  bottom-up if the frontier has more than 1 / alpha of the columns in no tree; grafting if the
-                           trees that are left have more than 1 / alpha of the columns to be grafted
-    block_levels             how many a block grows by itself between barriers of the grid where levels are neither
+                           remaining trees have more than 1 / alpha of the columns to be grafted
+    block_levels           levels that a block grows independently between barriers of the grid, if they are neither
                            narrow nor wide; 0: none
     """
     if isinstance(block_levels, bool) or not isinstance(block_levels, Integral) or not 0 <= block_levels < 2**31:
-        raise ValueError(f"block_levels must be a whole number from 0, got {block_levels!r}")
+        raise ValueError(f"block_levels must be an integer, 0 or more; got {block_levels!r}")
     if not isinstance(alpha, Real) or not 0 < alpha < np.inf:
-        raise ValueError(f"alpha must be a number above 0; got {alpha!r}")
+        raise ValueError(f"alpha must be a finite number above 0; got {alpha!r}")
     switches = (direction_optimising, grafting, int(block_levels))
-    stats = search_for(graph, row_match, col_match, ENDLESS, alpha, *switches)
+    stats = search_limited(graph, row_match, col_match, UNLIMITED_LEVELS, alpha, *switches)
     del stats["finished"]
     return stats
 
 
-def search_for(
+def search_limited(
     graph,
     row_match,
     col_match,
-    patience,
+    max_narrow_levels,
     alpha=5.0,
     direction_optimising=True,
     grafting=True,
     block_levels=BLOCK_LEVELS,
 ) -> dict:
-    """`search` that may give up after `patience` levels of one block alone; "finished": whether it has not."""
+    """`search` that may end after `max_narrow_levels` levels in mode ONE_BLOCK; "finished": whether it did not."""
     rows, cols = row_match.size, col_match.size
     work = allocate(*((size, np.int32) for size in (cols, cols, rows, rows, rows, rows)), (-(-cols // 32), np.uint32))
-    state, counts = upload(np.zeros(FOREST_STATES, np.int32)), upload(np.zeros(COUNTED, np.int64))
-    switches = (*map(np.int32, (direction_optimising, grafting, block_levels)), np.int64(patience))
+    state, counts = upload(np.zeros(FOREST_STATES, np.int32)), upload(np.zeros(COUNTS_SIZE, np.int64))
+    switches = (*map(np.int32, (direction_optimising, grafting, block_levels)), np.int64(max_narrow_levels))
     arguments = (*graph, row_match, col_match, *work, state, counts, np.float64(alpha), *switches)
-    run_kernel(graft_kernel, arguments, THREADS, max(rows, cols), BLOCKS)
+    run_kernel(graft_kernel, arguments, THREADS, max(rows, cols), BLOCKS_PER_SM)
     counts = download(counts)
-    names = {"levels_bottom_up": LEVELS_UP, "block_levels": LEVELS_APART, "grafts": GRAFTS}
+    names = {"levels_bottom_up": LEVELS_BOTTOM_UP, "block_levels": BLOCK_LEVELS_RUN, "grafts": GRAFTS}
     more = {name: int(counts[i]) for name, i in names.items()}
     return {**as_stats(counts), **more, "finished": bool(counts[FINISHED])}
 
@@ -324,7 +340,7 @@ solve = for_host(search)
 
 
 def kernels():
-    """Name, kernel and argument types of what is compiled."""
+    """Name, kernel and argument types of each compiled kernel."""
     ids, longs = int32[::1], int64[::1]
     types = (longs, ids, longs, ids, *(ids,) * 8, uint32[::1], ids, longs, float64, int32, int32, int32, int64)
     return [("graft", graft_kernel, types)]

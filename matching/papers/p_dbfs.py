@@ -1,28 +1,28 @@
 """Disjoint breadth-first searches on threads: P-DBFS of Azad et al.
 
-Makes a matching maximum.  In a phase every free row starts a breadth-first search of its own, which takes each column
-it sees for itself and ends at the first free one, along whose path it augments.  The searches, and so the paths, have
-nothing in common (disjoint.py).
+Makes a matching maximum.  In a phase a breadth-first search starts from each free row.  It claims each column that it
+reaches and ends at the first free one, along whose path it augments.  The searches, and so the paths, are
+vertex-disjoint (disjoint.py).
 
 Arrays (n rows, m columns)
-  by[c]     the row that column c was reached from; the search that took c in this phase writes and reads it
+  by[c]     the row from which column c was reached; only the search that has claimed c in this phase accesses it
   queue     rows of one search
 
 [1] Azad, Halappanavar, Rajamanickam, Boman, Khan, Pothen. "Multithreaded algorithms for maximum matching in bipartite
 graphs." IPDPS 2012.
 
-O(n edges); memory 4 bytes a row for each thread.
+O(n edges); 4 bytes per row and thread.
 """
 
 import numpy as np
 
 from gridcut.device import atomic_add, atomic_load, atomic_store, kernel
-from matching.papers.disjoint import run_phases, take, workers
+from matching.papers.disjoint import claim, run_phases, worker_count
 
 
 @kernel
 def search_part(row_ptr, row_adj, row_match, col_match, by, free, number, visited, phase, shared):
-    """One worker's searches; (edges, paths, length of the paths)."""
+    """One worker's searches; returns the numbers of scanned edges and of paths, and the paths' total length."""
     queue = np.empty(row_match.size, np.int32)
     edges, paths, length = 0, 0, 0
     k = atomic_add(shared, 0, 1)
@@ -35,7 +35,7 @@ def search_part(row_ptr, row_adj, row_match, col_match, by, free, number, visite
             for a in range(row_ptr[r], row_ptr[r + 1]):
                 c = row_adj[a]
                 edges += 1
-                if not take(visited, c, phase):
+                if not claim(visited, c, phase):
                     continue
                 by[c] = r
                 mate = atomic_load(col_match, c)
@@ -59,11 +59,11 @@ def search_part(row_ptr, row_adj, row_match, col_match, by, free, number, visite
 
 
 def solve(graph, row_match, col_match, *, threads=1) -> dict:
-    """Make a matching maximum in place; stats.
+    """Make a matching maximum in place; returns stats.
 
-    threads   workers; None: numba's number of threads
+    threads   number of workers; None: numba's number of threads
     """
-    threads = workers(threads)
+    threads = worker_count(threads)
     by = np.empty(graph.cols, np.int32)
 
     def search(free, number, visited, phase, shared):

@@ -1,33 +1,33 @@
 """Hopcroft and Karp's algorithm on threads: P-HK of Azad et al.
 
 Makes a matching maximum.  A phase is a breadth-first search from all free rows, level by level, which ends with the
-level where a free column is seen; then every free row starts a depth-first search of its own along edges from one level
-to the next, which takes each column it enters for itself and augments as soon as it is at a free one (disjoint.py).
+level that reaches a free column.  Then a depth-first search starts from each free row, along edges from one level to
+the next.  It claims each column it enters, and augments as soon as it reaches a free one (disjoint.py).
 
 Arrays (n rows, m columns)
   level[r]   matched edges between row r and the nearest free row; -1: not reached in this phase
-  at[r]      neighbours of row r tried in this phase, by the search that has r
+  at[r]      number of neighbours of row r tried in this phase, by the search that has claimed r
   queue      rows reached in this phase, by level
-  stack      rows of the path that one worker is searching
+  stack      rows of the current path of one worker
 
-Deviates from [1]: levels with few rows are left to one thread.
+Deviation from [1]: one thread searches levels with few rows.
 
 [1] Azad, Halappanavar, Rajamanickam, Boman, Khan, Pothen. "Multithreaded algorithms for maximum matching in bipartite
 graphs." IPDPS 2012.
 [2] Hopcroft, Karp. "An n^(5/2) algorithm for maximum matchings in bipartite graphs." SIAM Journal on Computing 2, 1973.
 
-O(sqrt(n + m) edges) with one thread; several may leave more paths to the next phase.  Memory 20 bytes a row and 4 more
-for each thread.
+O(sqrt(n + m) edges) with one thread; several may leave more paths to the next phase.  20 bytes per row, and 4 more
+per row and thread.
 """
 
 import numpy as np
 
 from gridcut.device import atomic_add, atomic_cas, atomic_load, kernel, run_threads
 from matching.core.counts import EDGES
-from matching.papers.disjoint import augment_stack, run_phases, take, workers
-from matching.papers.forest.threads import NEXT, PIECE, PRIVATE, QUEUE_END, flush
+from matching.papers.disjoint import augment_stack, claim, run_phases, worker_count
+from matching.papers.forest.threads import CHUNK_ENTRIES, NEXT, PRIVATE_ENTRIES, QUEUE_END, flush
 
-WIDE = 8192  # rows of a level from which on several threads share it
+PARALLEL_MIN_ROWS = 8192  # number of rows of a level from which several threads share it
 
 
 @kernel
@@ -40,14 +40,14 @@ def start_levels(row_ptr, free, number, level, queue):
 
 @kernel
 def level_part(row_ptr, row_adj, col_match, level, queue, tail, depth, shared):
-    """One worker's pieces of queue[shared[NEXT]:tail]; (edges, whether a free column was seen)."""
-    private = np.empty(PRIVATE, np.int32)
+    """One worker's chunks of queue[shared[NEXT]:tail]; returns scanned edges and whether a free column was reached."""
+    private = np.empty(PRIVATE_ENTRIES, np.int32)
     waiting = 0
     edges = 0
     found = False
-    first = atomic_add(shared, NEXT, PIECE)
+    first = atomic_add(shared, NEXT, CHUNK_ENTRIES)
     while first < tail:
-        for k in range(first, min(first + PIECE, tail)):
+        for k in range(first, min(first + CHUNK_ENTRIES, tail)):
             r = queue[k]
             edges += row_ptr[r + 1] - row_ptr[r]
             for a in range(row_ptr[r], row_ptr[r + 1]):
@@ -57,17 +57,17 @@ def level_part(row_ptr, row_adj, col_match, level, queue, tail, depth, shared):
                 elif atomic_load(level, mate) < 0 and atomic_cas(level, mate, -1, depth) == -1:
                     private[waiting] = mate
                     waiting += 1
-                    if waiting == PRIVATE:
+                    if waiting == PRIVATE_ENTRIES:
                         flush(private, waiting, queue, shared, QUEUE_END)
                         waiting = 0
-        first = atomic_add(shared, NEXT, PIECE)
+        first = atomic_add(shared, NEXT, CHUNK_ENTRIES)
     flush(private, waiting, queue, shared, QUEUE_END)
     return edges, found
 
 
 @kernel
 def narrow_levels(row_ptr, row_adj, col_match, level, queue, head, tail, depth, wide, shared):
-    """Levels by one worker while they have fewer than `wide` rows; (head, tail, depth, edges, found) then."""
+    """Search levels on one worker while they have fewer than `wide` rows; returns (head, tail, depth, edges, found)."""
     edges = 0
     found = False
     while head < tail and tail - head < wide and not found:
@@ -82,7 +82,7 @@ def narrow_levels(row_ptr, row_adj, col_match, level, queue, head, tail, depth, 
 
 @kernel
 def search_part(row_ptr, row_adj, row_match, col_match, level, at, free, number, visited, phase, shared):
-    """One worker's searches; (edges, paths, length of the paths)."""
+    """One worker's searches; returns the numbers of scanned edges and of paths, and the paths' total length."""
     stack = np.empty(row_match.size, np.int32)
     edges, paths, length = 0, 0, 0
     k = atomic_add(shared, 0, 1)
@@ -101,8 +101,8 @@ def search_part(row_ptr, row_adj, row_match, col_match, level, at, free, number,
                 c = row_adj[first + tried]
                 tried += 1
                 mate = atomic_load(col_match, c)
-                # The mate may change until the column is taken, but then it cannot be taken any more.
-                if (mate < 0 or level[mate] == below) and take(visited, c, phase):
+                # Another search may change the mate before this one claims the column; then the claim fails.
+                if (mate < 0 or level[mate] == below) and claim(visited, c, phase):
                     column, deeper = c, mate
             at[r] = tried
             edges += tried
@@ -120,13 +120,13 @@ def search_part(row_ptr, row_adj, row_match, col_match, level, at, free, number,
     return edges, paths, length
 
 
-def solve(graph, row_match, col_match, *, threads=1, wide=WIDE) -> dict:
-    """Make a matching maximum in place; stats.
+def solve(graph, row_match, col_match, *, threads=1, wide=PARALLEL_MIN_ROWS) -> dict:
+    """Make a matching maximum in place; returns stats.
 
-    threads   workers; None: numba's number of threads
-    wide      rows of a level from which on several threads share it
+    threads   number of workers; None: numba's number of threads
+    wide      number of rows of a level from which several threads share it
     """
-    threads = workers(threads)
+    threads = worker_count(threads)
     ptr, adj = graph.row_ptr, graph.row_adj
     level = np.empty(graph.rows, np.int32)
     at = np.zeros(graph.rows, np.int64)
@@ -154,7 +154,7 @@ def solve(graph, row_match, col_match, *, threads=1, wide=WIDE) -> dict:
                 edges, found = sum(looked for looked, _ in done), any(seen for _, seen in done)
                 head, tail = tail, int(ends[QUEUE_END])
             counts[EDGES] += edges
-        level[queue[head:tail]] = -1  # they lie below the free columns seen, and no shortest path leads there
+        level[queue[head:tail]] = -1  # below the free columns reached: no shortest path contains them
         return found
 
     def search(free, number, visited, phase, shared):

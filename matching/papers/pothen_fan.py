@@ -1,24 +1,24 @@
 """Pothen and Fan's algorithm: phases of disjoint depth-first searches with lookahead, from all free rows.
 
-Returns a maximum matching.  In a phase each free row is searched from once, and no row is visited twice; phases go on
-until one finds no augmenting path.  Before a search goes deeper it looks for a free column among all neighbours of the
-row (lookahead).  With `fairness`, every other phase takes the neighbours in falling order, which keeps searches out of
-the same long dead ends.
+Returns a maximum matching.  In a phase one search starts from each free row, and no row is visited twice; the last
+phase is the one without an augmenting path.  Before a search goes deeper, it looks for a free column among all
+neighbours of the row (lookahead).  With `fairness`, every other phase scans the neighbours in descending order, which
+keeps searches out of the same long dead ends.
 
 Arrays (n rows, m columns)
-  ahead[r]    first edge of row r not yet looked at for a free column; never steps back, in any phase, as columns stay
-              matched: all lookahead together is linear in the edges
-  seen[r]     number of the phase in which row r was visited last
-  next[r]     edges of row r looked at by the search of this phase
-  stack       rows of the path that is being searched
-  free        rows that are free, those that became matched weeded out after each phase
+  ahead[r]    first edge of row r not yet scanned by lookahead; never decreases, in any phase, as columns stay matched,
+              so that all lookahead takes time linear in the edges
+  seen[r]     last phase in which row r was visited
+  next[r]     number of edges of row r scanned by the search of this phase
+  stack       rows of the current path
+  free        free rows; rows that became matched are removed after each phase
 
 [1] Pothen, Fan. "Computing the block triangular form of a sparse matrix." ACM Transactions on Mathematical Software 16,
     1990.
 [2] Duff, Kaya, Uçar. "Design, implementation, and analysis of maximum transversal algorithms." ACM Transactions on
     Mathematical Software 38, 2011, sections 3.1.4 and 3.2 (fairness).
 
-O(n * edges) at worst; a phase is linear.
+O(n * edges) in the worst case; a phase takes linear time.
 """
 
 import time
@@ -48,7 +48,7 @@ def search_disjoint(
     stack,
     counts,
 ):
-    """One depth-first search from each free row, augmented at once; number of paths."""
+    """Search depth-first from each free row, and augment along the path found; returns the number of paths."""
     edges, paths = 0, 0
     for i in range(number):
         if row_match[free[i]] >= 0 or seen[free[i]] == phase:
@@ -139,9 +139,9 @@ def run_phases(
 
 
 def solve(graph: BipartiteGraph, row_match, col_match, *, fairness: bool = True, lookahead: bool = True) -> dict:
-    """Make a matching maximum in place; stats.
+    """Make a matching maximum in place; returns stats.
 
-    fairness    take the neighbours in rising and in falling order by turns
+    fairness    scan the neighbours alternately in ascending and in descending order
     lookahead   look for a free column before going deeper
     """
     begin = time.perf_counter()

@@ -1,14 +1,15 @@
-"""Push-relabel for cardinality matching: free columns push on rows, guided by lower bounds on distances.
+"""Push-relabel for cardinality matching: free columns push to rows, guided by lower bounds on distances.
 
-Returns a maximum matching.  An active column takes the neighbouring row with the least label, driving away the column
-that has it, which becomes active.  Labels become exact distances by a breadth-first search from all free rows: at the
-start, and after every `frequency` * (n + m) pushes.  Rows that no free row can be reached from are left alone.  In the
-end, columns that were matched at the start and were driven away for good get a row again, in place of others [4].
+Returns a maximum matching.  An active column takes the neighbouring row with the minimum label and displaces the column
+that is matched with it, which becomes active.  A breadth-first search from all free rows makes labels exact distances:
+at the start, and after every `frequency` * (n + m) pushes.  Rows without a path to a free row are not processed.  In
+the end, columns that were matched at the start and have lost their row permanently get one again, instead of other
+columns [4].
 
-Arrays (n rows, m columns; far = n + m, the label of what can reach no free row)
+Arrays (n rows, m columns; unreachable = n + m, the label of vertices without a path to a free row)
   row_label[r]   lower bound on the length of an alternating path from row r to a free row; even, 0 for free rows
-  col_label[c]   the same for columns; odd, at most 1 above the least label of its rows
-  at_label[d]    matched rows with label 2 d; when one runs empty, rows with larger labels are cut off (gap): far
+  col_label[c]   the same for columns; odd, at most 1 above the minimum label of its rows
+  at_label[d]    number of matched rows with label 2 d; if it becomes 0, larger labels are set to unreachable (gap)
   ring           active columns, first in first out
 
 [1] Deveci, Kaya, Uçar, Çatalyürek. "A push-relabel-based maximum cardinality bipartite matching algorithm on GPUs."
@@ -20,9 +21,9 @@ Arrays (n rows, m columns; far = n + m, the label of what can reach no free row)
 [4] Mendelsohn, Dulmage. "Some generalizations of the problem of distinct representatives." Canadian Journal of
     Mathematics 10, 1958.
 
-Deviations from [1]: labels are exact at the start too ([3]); a column whose label is 3 modulo 4 looks at its rows in
-falling order; a gap ([2]) is acted upon only if as many edges as there are rows were looked at since the last sweep of
-all rows, so that these sweeps do not dominate; the exchange at the end ([4]).
+Deviations from [1]: labels are exact at the start too ([3]); a column with a label of 3 modulo 4 scans its rows in
+descending order; a gap ([2]) is used only if at least n edges were scanned since the last sweep of all rows, so that
+these sweeps do not dominate; the exchange at the end ([4]).
 
 O((n + m) * edges).
 """
@@ -35,21 +36,21 @@ from gridcut.device import kernel
 from matching.core.counts import AUGMENTATIONS, EDGES, PATH_LENGTH, PHASES, as_stats, new_counts
 from matching.core.graph import BipartiteGraph
 
-LARGEST = 2**31 - 4  # labels are int32
+MAX_VERTICES = 2**31 - 4  # labels are int32
 
 
 @kernel
 def relabel_all(
     col_ptr, col_adj, row_ptr, row_adj, row_match, col_match, row_label, col_label, at_label, queue, counts
 ):
-    """Algorithm 2, global relabelling: exact distances to the free rows."""
-    far = row_match.size + col_match.size
+    """Algorithm 2, global relabeling: exact distances to the free rows."""
+    unreachable = row_match.size + col_match.size
     head, tail, edges = 0, 0, 0
     at_label[:] = 0
     for c in range(col_match.size):
-        col_label[c] = far
+        col_label[c] = unreachable
     for r in range(row_match.size):
-        row_label[r] = far
+        row_label[r] = unreachable
         if row_match[r] < 0:
             row_label[r] = 0
             queue[tail] = r
@@ -61,7 +62,7 @@ def relabel_all(
         edges += row_ptr[r + 1] - row_ptr[r]
         for k in range(row_ptr[r], row_ptr[r + 1]):
             c = row_adj[k]
-            if col_label[c] == far:
+            if col_label[c] == unreachable:
                 col_label[c] = below
                 mate = col_match[c]
                 if mate >= 0:
@@ -74,8 +75,8 @@ def relabel_all(
 
 
 @kernel
-def least_row(col_ptr, col_adj, c, lowest, falling, row_label):
-    """(row of least label, edges looked at) of column c; stops at `lowest`, below which none can be."""
+def min_label_row(col_ptr, col_adj, c, lowest, falling, row_label):
+    """The row with the minimum label of column c, and the scanned edges; stops at `lowest`, a lower bound."""
     first, end = col_ptr[c], col_ptr[c + 1]
     best, least = -1, np.int64(0)
     for i in range(end - first):
@@ -105,7 +106,7 @@ def push_all(
     counts,
 ):
     """Algorithm 1, until no column is active."""
-    far = row_match.size + col_match.size
+    unreachable = row_match.size + col_match.size
     size = ring.size
     head, active = 0, 0
     for c in range(col_match.size):
@@ -125,74 +126,74 @@ def push_all(
         c = np.int64(ring[head])
         head = head + 1 if head + 1 < size else 0
         active -= 1
-        if col_label[c] >= far:
+        if col_label[c] >= unreachable:
             continue
         label = np.int64(col_label[c])
-        r, looked = least_row(col_ptr, col_adj, c, label - 1, label % 4 == 3, row_label)
+        r, looked = min_label_row(col_ptr, col_adj, c, label - 1, label % 4 == 3, row_label)
         edges += looked
         since_sweep += looked
         least = np.int64(row_label[r])
-        if least >= far:
+        if least >= unreachable:
             continue
-        driven = np.int64(row_match[r])
+        displaced = np.int64(row_match[r])
         row_match[r] = c
         col_match[c] = r
         col_label[c] = least + 1
         row_label[r] = least + 2
-        if least + 2 < far:
+        if least + 2 < unreachable:
             at_label[(least + 2) >> 1] += 1
         pushes += 1
-        if driven < 0:
+        if displaced < 0:
             counts[AUGMENTATIONS] += 1
             counts[PATH_LENGTH] += 1
             continue
         counts[PATH_LENGTH] += 2
-        col_match[driven] = -1
+        col_match[displaced] = -1
         last = head + active
-        ring[last if last < size else last - size] = driven
+        ring[last if last < size else last - size] = displaced
         active += 1
         at_label[least >> 1] -= 1
         if gap and at_label[least >> 1] == 0 and since_sweep >= row_match.size:
             since_sweep = 0
             for i in range(row_match.size):
                 if row_label[i] > least:
-                    row_label[i] = far
+                    row_label[i] = unreachable
             for d in range((least >> 1) + 1, at_label.size):
                 at_label[d] = 0
     counts[EDGES] += edges
 
 
 @kernel
-def keep_columns(before, row_match, col_match):
-    """Match the columns again that had a row `before` and lost it.
+def restore_columns(before, row_match, col_match):
+    """Match the columns again that had a row in `before` and have lost it.
 
-    Rows never lose their partner.  So from such a column a path leads along its old pair to a row, along the row's new
-    pair to a column, and so on, until that column had no row before.  All old pairs of the path are restored, and only
-    the last column loses its row.
+    Rows never lose their partner.  So from such a column a path alternates between its old pair to a row and the row's
+    new pair to a column, until it reaches a column without an old pair.  All old pairs of the path are restored, and
+    only the last column loses its row.
     """
     for c in range(col_match.size):
         if before[c] >= 0 and col_match[c] < 0:
             last = np.int64(c)
             while before[last] >= 0:
                 r = before[last]
-                driven = np.int64(row_match[r])
+                displaced = np.int64(row_match[r])
                 row_match[r] = last
                 col_match[last] = r
-                last = driven
+                last = displaced
             col_match[last] = -1
 
 
 def solve(graph: BipartiteGraph, row_match, col_match, *, frequency: float = 0.5, gap: bool = True) -> dict:
-    """Make a matching maximum in place; stats, of which "phases" are the global relabellings.
+    """Make a matching maximum in place; returns stats, with the number of global relabelings as "phases".
 
-    frequency   global relabelling after this many pushes per vertex
-    gap         cut off rows above a label that no row has
+    frequency   number of pushes per vertex between global relabelings
+    gap         set larger labels to unreachable when no row has a label
     """
     if not frequency > 0:
         raise ValueError(f"frequency must be a positive number of pushes per vertex, got {frequency!r}")
-    if graph.rows + graph.cols > LARGEST:
+    if graph.rows + graph.cols > MAX_VERTICES:
         raise ValueError(
-            f"graph has {graph.rows + graph.cols} vertices, more than the {LARGEST} that 'push_relabel' accepts; "
+            f"graph has {graph.rows + graph.cols} vertices, more than the {MAX_VERTICES} that 'push_relabel' accepts; "
             "use 'pothen_fan'"
         )
     begin = time.perf_counter()
@@ -220,5 +221,5 @@ def solve(graph: BipartiteGraph, row_match, col_match, *, frequency: float = 0.5
         bool(gap),
         counts,
     )
-    keep_columns(before, row_match, col_match)
+    restore_columns(before, row_match, col_match)
     return as_stats(counts, {"push": time.perf_counter() - begin})

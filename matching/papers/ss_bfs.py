@@ -1,11 +1,11 @@
 """Breadth-first augmentation from one free row at a time.
 
-Returns a maximum matching.  Each search grows one tree until it meets a free column.  A tree that meets none is hidden
-for good: no later augmenting path enters it, so that all failing searches together are linear in the edges.
+Returns a maximum matching.  Each search grows one tree until it reaches a free column.  A tree that reaches none is
+hidden permanently: no later augmenting path enters it, so that all failing searches together take linear time.
 
 Arrays (n rows, m columns)
-  seen[r]     number of the last search that reached row r;  HIDDEN: in the tree of one that failed
-  parent[r]   row that row r was reached from;  the column between them is row_match[r]
+  seen[r]     last search that visited row r;  HIDDEN: row r is in the tree of a search that failed
+  parent[r]   row from which row r was reached;  the column between them is row_match[r]
   queue       rows of the tree, in order
 
 [1] Duff, Kaya, Uçar. "Design, implementation, and analysis of maximum transversal algorithms." ACM Transactions on
@@ -13,7 +13,7 @@ Arrays (n rows, m columns)
 [2] Azad, Buluç, Pothen. "A parallel tree grafting algorithm for maximum cardinality matching in bipartite graphs."
     IPDPS 2015, section II-B and Algorithm 1 (SS-BFS).
 
-O(n * edges) at worst.
+O(n * edges) in the worst case.
 """
 
 import time
@@ -29,7 +29,7 @@ HIDDEN = np.iinfo(np.int32).max
 
 @kernel
 def augment_each(row_ptr, row_adj, row_match, col_match, seen, parent, queue, counts):
-    """One search from each free row."""
+    """Search from each free row."""
     edges, searches = 0, 0
     for root in range(row_match.size):
         if row_match[root] >= 0 or row_ptr[root] == row_ptr[root + 1]:
@@ -74,7 +74,7 @@ def augment_each(row_ptr, row_adj, row_match, col_match, seen, parent, queue, co
 
 
 def solve(graph: BipartiteGraph, row_match, col_match) -> dict:
-    """Make a matching maximum in place; stats."""
+    """Make a matching maximum in place; returns stats."""
     begin = time.perf_counter()
     rows, counts = graph.rows, new_counts()
     seen, parent, queue = np.zeros(rows, np.int32), np.empty(rows, np.int32), np.empty(rows, np.int32)

@@ -1,19 +1,19 @@
 """Depth-first augmentation from one free row at a time; with lookahead it is Duff's MC21.
 
-Returns a maximum matching.  A search goes on until it meets a free column; one that meets none hides all it visited for
-good, as no later augmenting path enters there.
+Returns a maximum matching.  A search ends when it reaches a free column.  A search that reaches none hides all visited
+rows permanently, as no later augmenting path enters them.
 
 Arrays (n rows, m columns)
-  seen[r]     number of the last search that visited row r;  HIDDEN: visited by one that failed
-  ahead[r]    first edge of row r not yet looked at for a free column; never steps back
-  next[r]     edge of row r where the present search goes on
-  stack       rows of the path;  visited   rows of this search
+  seen[r]     last search that visited row r;  HIDDEN: visited by a search that failed
+  ahead[r]    first edge of row r not yet scanned by lookahead; never decreases
+  next[r]     edge of row r at which the current search resumes
+  stack       rows of the current path;  visited   rows of the current search
 
 [1] Duff. "On algorithms for obtaining a maximum transversal." ACM Transactions on Mathematical Software 7, 1981.
 [2] Duff, Kaya, Uçar. "Design, implementation, and analysis of maximum transversal algorithms." ACM Transactions on
     Mathematical Software 38, 2011, sections 3.1.1 and 3.1.3.
 
-O(n * edges) at worst.
+O(n * edges) in the worst case.
 """
 
 import time
@@ -28,7 +28,7 @@ from matching.papers.ss_bfs import HIDDEN
 
 @kernel
 def augment_each(row_ptr, row_adj, row_match, col_match, lookahead, ahead, seen, next_edge, stack, visited, counts):
-    """One search from each free row."""
+    """Search from each free row."""
     edges, searches = 0, 0
     for root in range(row_match.size):
         if row_match[root] >= 0 or row_ptr[root] == row_ptr[root + 1]:
@@ -94,7 +94,7 @@ def augment_each(row_ptr, row_adj, row_match, col_match, lookahead, ahead, seen,
 
 
 def solve(graph: BipartiteGraph, row_match, col_match, *, lookahead: bool = True) -> dict:
-    """Make a matching maximum in place; stats.
+    """Make a matching maximum in place; returns stats.
 
     lookahead   look for a free column before going deeper
     """

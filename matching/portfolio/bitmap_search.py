@@ -1,34 +1,34 @@
-"""Breadth-first search from all free rows at once, made for the cache: what the portfolio finds its paths with.
+"""Cache-friendly breadth-first search from all free rows simultaneously; finds the paths of the portfolio.
 
-Makes a matching maximum.  A phase grows alternating trees from all free rows, a tree resting once it has found a free
-column, and augments along one path of each such tree.  The matching is maximum when a phase finds nothing, or no row or
-no column is free.
+Makes a matching maximum.  A phase grows alternating trees from all free rows and augments along one path of each tree
+that has found a free column; such a tree stops growing.  The matching is maximum when a phase finds no path, or no row
+or no column is free.
 
-If the neighbours of the columns are at hand, wide levels go bottom-up, from the columns in no tree; and if the trees
-that found nothing are large they stay, and columns of the other trees are grafted onto them.  Else the next phase
-begins anew.
+With the adjacency lists of the columns, wide levels go bottom-up, from the columns that are in no tree.  If the trees
+without a path are large, they are kept and columns of the other trees are grafted onto them.  Otherwise the next phase
+builds new trees.
 
 Arrays (n rows, m columns)
-  seen, open    bitmaps of the columns: in a tree;  free.  Tests of edges stay within the second-level cache
-  parent[c]     row that column c was reached from, if seen
-  root[k]       the free rows, without those that have no neighbours
+  seen, open    bitmaps of the columns that are in a tree, and that are free; they fit into the second-level cache
+  parent[c]     row from which column c was reached, if seen
+  root[k]       the free rows that have neighbours
   leaf[k]       free column that the tree of root[k] has found;  -1: none yet
-  queue, tree   what was reached, in order, and the number of its root: rows up to the mark `mated`, then columns that
-                wait to be replaced by the rows they are matched with
-  owner[r]      number of the root whose tree row r is in;  -1: none.  Empty without the columns' neighbours
+  queue, tree   visited vertices in order, and the index of the root of each: rows up to the index `mated`, then columns
+                that will be replaced by the rows they are matched with
+  owner[r]      index of the root whose tree contains row r;  -1: none.  Empty without the lists of the columns
 
-What comes next stands in the queue, so lines are fetched ahead of their use, in three steps: the mate of a column, the
-pointer of that row, its list.
+The queue holds the next vertices, so cache lines are prefetched in three steps: the mate of a column, the pointer of
+that row, its list.
 
 [1] Azad, Halappanavar, Rajamanickam, Boman, Khan, Pothen. "Multithreaded algorithms for maximum matching in bipartite
     graphs." IPDPS 2012 (MS-BFS).
 [2] Azad, Buluç, Pothen. "A parallel tree grafting algorithm for maximum cardinality matching in bipartite graphs."
     IPDPS 2015.
 
-Deviations: a tree is left at once when it has found its column; an edge asks two bitmaps, and the mate only of columns
-that are new; trees stay if they hold half of all that was reached.
+Deviations: a tree is left as soon as it has found its column; an edge reads two bitmaps, and the mate only of columns
+that are new; trees are kept if they hold half of all visited vertices.
 
-O(n * edges), usually a few sweeps over the edges; memory 12 bytes a column and 16 bytes a row.
+O(n * edges), usually a few sweeps over the edges; 12 bytes per column and 16 bytes per row.
 """
 
 from typing import NamedTuple
@@ -40,13 +40,13 @@ from matching.core.counts import AUGMENTATIONS, EDGES, PATH_LENGTH, PHASES
 from matching.core.prefetch import prefetch
 
 ALPHA = 5  # a level goes bottom-up if its frontier has 1/ALPHA of the columns in no tree
-AHEAD = 8  # entries of the queue between two steps of fetching
+PREFETCH_DISTANCE = 8  # entries of the queue between two steps of prefetching
 ONE = np.uint64(1)
-EVER = 2**62
+UNLIMITED = 2**62
 
 
 class Trees(NamedTuple):
-    """See above."""
+    """The arrays of the file header."""
 
     seen: np.ndarray
     open: np.ndarray
@@ -64,8 +64,8 @@ def bit(c):
 
 
 @kernel
-def plant(row_ptr, row_match, col_match, trees):
-    """List the free rows that have neighbours and mark the free columns; the numbers of both."""
+def make_roots(row_ptr, row_match, col_match, trees):
+    """List the free rows that have neighbours and mark the free columns; returns the numbers of both."""
     number, free = 0, 0
     for c in range(col_match.size):
         if col_match[c] < 0:
@@ -81,7 +81,7 @@ def plant(row_ptr, row_match, col_match, trees):
 
 @kernel
 def scan(row_ptr, row_adj, r, k, tail, trees, counts):
-    """Look at the neighbours of row r of tree k, until one is free; the new end of the queue."""
+    """Scan the neighbours of row r of tree k until one is free; returns the new end of the queue."""
     for a in range(row_ptr[r], row_ptr[r + 1]):
         counts[EDGES] += 1
         c = np.int64(row_adj[a])
@@ -100,20 +100,20 @@ def scan(row_ptr, row_adj, r, k, tail, trees, counts):
 
 @kernel
 def scan_roots(row_ptr, row_adj, number, trees, counts):
-    """The first level of all trees; the end of the queue."""
+    """Scan the roots of all trees; returns the end of the queue."""
     tail = 0
     for k in range(number):
-        if k + 2 * AHEAD < number:
-            prefetch(row_ptr, trees.root[k + 2 * AHEAD])
-        if k + AHEAD < number:
-            prefetch(row_adj, row_ptr[trees.root[k + AHEAD]])
+        if k + 2 * PREFETCH_DISTANCE < number:
+            prefetch(row_ptr, trees.root[k + 2 * PREFETCH_DISTANCE])
+        if k + PREFETCH_DISTANCE < number:
+            prefetch(row_adj, row_ptr[trees.root[k + PREFETCH_DISTANCE]])
         tail = scan(row_ptr, row_adj, np.int64(trees.root[k]), k, tail, trees, counts)
     return tail
 
 
 @kernel
-def take_rows(col_match, mated, end, owner, trees):
-    """Replace the columns queue[mated:end] by the rows they are matched with, and note whose these are."""
+def replace_by_mates(col_match, mated, end, owner, trees):
+    """Replace the columns queue[mated:end] by the rows they are matched with, and set the owners of these rows."""
     for i in range(mated, end):
         r = col_match[trees.queue[i]]
         trees.queue[i] = r
@@ -123,15 +123,15 @@ def take_rows(col_match, mated, end, owner, trees):
 
 @kernel
 def top_down(row_ptr, row_adj, col_match, head, mated, tail, owner, trees, counts, wide):
-    """Search on from queue[head:tail] and all that leads to, until a level is wide enough for bottom-up.
+    """Search from queue[head:tail], level by level, until one is wide enough for bottom-up.
 
-    The queue holds rows up to `mated`.  Without owners there is no bottom-up, and it stops before a level of `wide`
-    columns or more.
+    The queue holds rows up to the index `mated`.  Without owners there are no bottom-up levels, and the search stops
+    before a level of `wide` columns or more.
 
-    Returns how far the queue was worked off, how far it holds rows, and its end.
+    Returns the indices of the first unprocessed entry, of the first column, and of the end of the queue.
     """
     queue = trees.queue
-    asked, edge = mated, tail
+    fetched, edge = mated, tail
     while head < tail:
         if head == edge:
             if owner.size and (tail - head) * ALPHA >= col_match.size - tail:
@@ -139,11 +139,11 @@ def top_down(row_ptr, row_adj, col_match, head, mated, tail, owner, trees, count
             if tail - head >= wide:
                 break
             edge = tail
-        end = min(tail, head + 3 * AHEAD)
-        while asked < end:
-            prefetch(col_match, queue[asked])
-            asked += 1
-        end = min(tail, head + 2 * AHEAD)
+        end = min(tail, head + 3 * PREFETCH_DISTANCE)
+        while fetched < end:
+            prefetch(col_match, queue[fetched])
+            fetched += 1
+        end = min(tail, head + 2 * PREFETCH_DISTANCE)
         while mated < end:
             r = col_match[queue[mated]]
             queue[mated] = r
@@ -151,8 +151,8 @@ def top_down(row_ptr, row_adj, col_match, head, mated, tail, owner, trees, count
             if owner.size:
                 owner[r] = trees.tree[mated]
             mated += 1
-        if head + AHEAD < mated:
-            prefetch(row_adj, row_ptr[queue[head + AHEAD]])
+        if head + PREFETCH_DISTANCE < mated:
+            prefetch(row_adj, row_ptr[queue[head + PREFETCH_DISTANCE]])
         k = trees.tree[head]
         if trees.leaf[k] < 0:
             tail = scan(row_ptr, row_adj, np.int64(queue[head]), k, tail, trees, counts)
@@ -162,11 +162,11 @@ def top_down(row_ptr, row_adj, col_match, head, mated, tail, owner, trees, count
 
 @kernel
 def bottom_up(col_ptr, col_adj, col_match, tail, owner, trees, counts):
-    """Columns in no tree look for a row in a tree that has found nothing; the new end of the queue."""
+    """Search from each column in no tree for a row in a tree without a path; returns the new end of the queue."""
     for word in range(trees.seen.size):
         if trees.seen[word] == ~np.uint64(0):
             continue
-        # Most columns that find a row find it among the first two; those of the next word are asked for.
+        # Most columns that find a row find it among their first two; those of the next word are prefetched.
         for c in range((word + 1) << 6, min((word + 2) << 6, col_match.size)):
             for a in range(col_ptr[c], min(col_ptr[c] + 2, col_ptr[c + 1])):
                 prefetch(owner, col_adj[a])
@@ -194,11 +194,11 @@ def bottom_up(col_ptr, col_adj, col_match, tail, owner, trees, counts):
 
 @kernel
 def grow(row_ptr, row_adj, col_ptr, col_adj, col_match, head, tail, owner, trees, counts):
-    """All further levels, from queue[head:tail] on; the end of the queue, which then holds rows."""
+    """Grow all further levels from queue[head:tail]; returns the end of the queue, which then holds rows."""
     while head < tail:
-        head, mated, tail = top_down(row_ptr, row_adj, col_match, head, head, tail, owner, trees, counts, EVER)
+        head, mated, tail = top_down(row_ptr, row_adj, col_match, head, head, tail, owner, trees, counts, UNLIMITED)
         while head < tail:
-            head = take_rows(col_match, mated, tail, owner, trees)
+            head = replace_by_mates(col_match, mated, tail, owner, trees)
             tail = bottom_up(col_ptr, col_adj, col_match, tail, owner, trees, counts)
             mated = head
             if (tail - head) * ALPHA < col_match.size - tail:
@@ -208,14 +208,14 @@ def grow(row_ptr, row_adj, col_ptr, col_adj, col_match, head, tail, owner, trees
 
 @kernel
 def augment(row_match, col_match, number, trees, counts):
-    """Alternate the paths of all trees that have one; how many there are."""
+    """Augment along the paths of all trees that have one; returns their number."""
     found = 0
     for k in range(number):
-        if k + 2 * AHEAD < number and trees.leaf[k + 2 * AHEAD] >= 0:
-            prefetch(trees.parent, trees.leaf[k + 2 * AHEAD])
-            prefetch(col_match, trees.leaf[k + 2 * AHEAD])
-        if k + AHEAD < number and trees.leaf[k + AHEAD] >= 0:
-            prefetch(row_match, trees.parent[trees.leaf[k + AHEAD]])
+        if k + 2 * PREFETCH_DISTANCE < number and trees.leaf[k + 2 * PREFETCH_DISTANCE] >= 0:
+            prefetch(trees.parent, trees.leaf[k + 2 * PREFETCH_DISTANCE])
+            prefetch(col_match, trees.leaf[k + 2 * PREFETCH_DISTANCE])
+        if k + PREFETCH_DISTANCE < number and trees.leaf[k + PREFETCH_DISTANCE] >= 0:
+            prefetch(row_match, trees.parent[trees.leaf[k + PREFETCH_DISTANCE]])
         c = np.int64(trees.leaf[k])
         if c < 0:
             continue
@@ -235,8 +235,8 @@ def augment(row_match, col_match, number, trees, counts):
 
 
 @kernel
-def forget(number, trees):
-    """Drop the roots that are matched by now; how many are left."""
+def drop_matched_roots(number, trees):
+    """Remove the roots that are matched; returns the number of the others."""
     left = 0
     for k in range(number):
         if trees.leaf[k] < 0:
@@ -246,8 +246,8 @@ def forget(number, trees):
 
 
 @kernel
-def in_resting_trees(tail, trees):
-    """How many entries of the queue are in trees that have found a column."""
+def entries_in_finished_trees(tail, trees):
+    """The number of entries of the queue that are in trees with a path."""
     total = 0
     for i in range(tail):
         total += trees.leaf[trees.tree[i]] >= 0
@@ -256,13 +256,13 @@ def in_resting_trees(tail, trees):
 
 @kernel
 def graft(col_ptr, col_adj, row_match, col_match, number, tail, owner, trees, counts):
-    """Take the trees apart that have found a column and hang what can be onto the others.
+    """Dissolve the trees that have found a path, and graft their columns onto the other trees where possible.
 
-    Returns where the grafted columns begin in the queue, its end, and the number of roots left.
+    Returns the index of the first grafted column in the queue, the end of the queue, and the number of roots left.
     """
     released = np.empty(tail + number, np.int32)
     freed, kept, left = 0, 0, 0
-    # Roots get new numbers; the leaf of a tree that has none says the new one.
+    # Roots get new indices; the leaf of a tree without a path encodes the new one.
     for k in range(number):
         r = trees.root[k]
         if trees.leaf[k] >= 0:
@@ -291,10 +291,10 @@ def graft(col_ptr, col_adj, row_match, col_match, number, tail, owner, trees, co
         trees.seen[word] &= ~mask
     end = kept
     for i in range(freed):
-        if i + 2 * AHEAD < freed:
-            prefetch(col_ptr, released[i + 2 * AHEAD])
-            prefetch(col_adj, col_ptr[released[i + AHEAD]])
-            prefetch(owner, col_adj[col_ptr[released[i + AHEAD // 2]]])
+        if i + 2 * PREFETCH_DISTANCE < freed:
+            prefetch(col_ptr, released[i + 2 * PREFETCH_DISTANCE])
+            prefetch(col_adj, col_ptr[released[i + PREFETCH_DISTANCE]])
+            prefetch(owner, col_adj[col_ptr[released[i + PREFETCH_DISTANCE // 2]]])
         c = np.int64(released[i])
         for a in range(col_ptr[c], col_ptr[c + 1]):
             counts[EDGES] += 1
@@ -313,10 +313,10 @@ def graft(col_ptr, col_adj, row_match, col_match, number, tail, owner, trees, co
 
 @kernel
 def search(row_ptr, row_adj, col_ptr, col_adj, row_match, col_match, counts, budget, missing):
-    """Phases until the matching is maximum, or more than `budget` edges were looked at; whether it is maximum.
+    """Run phases until the matching is maximum, or more than `budget` edges were scanned; whether it is maximum.
 
-    The lists of the columns may be missing, of size 0; then there is no grafting.  missing: there are at most so many
-    paths.  Rows with -2 in row_match are free, and no path need begin there.
+    The lists of the columns may have size 0; then there is no grafting.  missing: an upper bound on the number of
+    paths.  Rows with -2 in row_match are free, and no path needs to start from them.
     """
     n, m = row_match.size, col_match.size
     words = (m >> 6) + 1
@@ -330,15 +330,15 @@ def search(row_ptr, row_adj, col_ptr, col_adj, row_match, col_match, counts, bud
         np.empty(m, np.int32),
     )
     owner = np.full(n if col_ptr.size else 0, -1, np.int32)
-    number, free = plant(row_ptr, row_match, col_match, trees)
+    number, free = make_roots(row_ptr, row_match, col_match, trees)
     free = min(free, missing)
     head, tail = 0, 0
-    anew = True
+    rebuild = True
     while number > 0 and free > 0:
         if counts[EDGES] > budget:
             return False
         counts[PHASES] += 1
-        if anew:
+        if rebuild:
             trees.seen[:] = 0
             trees.leaf[:number] = -1
             if owner.size:
@@ -351,9 +351,9 @@ def search(row_ptr, row_adj, col_ptr, col_adj, row_match, col_match, counts, bud
         if found == 0:
             return True
         free -= found
-        anew = col_ptr.size == 0 or 2 * in_resting_trees(tail, trees) > tail
-        if anew:
-            number = forget(number, trees)
+        rebuild = col_ptr.size == 0 or 2 * entries_in_finished_trees(tail, trees) > tail
+        if rebuild:
+            number = drop_matched_roots(number, trees)
         else:
             head, tail, number = graft(col_ptr, col_adj, row_match, col_match, number, tail, owner, trees, counts)
             if head == tail:

@@ -1,24 +1,25 @@
-"""bitmap_search on several threads, top-down: every column belongs to one of them.
+"""bitmap_search on several threads, top-down: each column belongs to one of them.
 
-Makes a matching maximum.  All threads search a level of all trees together: each scans the rows that are matched with
-its own columns, and takes those of its own columns that are in no tree.  A column of another thread is sent to it, at
-most once a phase, and the letters are read when the level ends.  So no two threads write to a bitmap, or wait for each
-other's cache lines; only free columns, one for each tree, are taken in one atomic step by whoever finds them.
+Makes a matching maximum.  All threads search a level of all trees together.  Each thread scans the rows that are
+matched with its own columns, and adds its own columns that are in no tree.  It sends a column of another thread to that
+thread, at most once per phase; the messages are read at the end of the level.  So no two threads write to the same
+bitmap or wait for the same cache lines.  Only free columns, one per tree, are claimed by an atomic operation of the
+thread that finds them.
 
-Narrow levels are left to one thread, and so is the rest if threads wait for each other much of the time.
+One thread searches narrow levels, and all further levels if threads spend much of the time waiting for each other.
 
-Arrays (n rows, m columns), else as in bitmap_search.py
-  first_col[i]   thread i has the columns from here to first_col[i + 1]
-  first_root[i]  and begins with the roots in root from here to first_root[i + 1]
-  seen[i]        bitmap: own columns, in a tree;  others, sent to their thread
-  queue, tree    those of thread i begin at first_col[i]
-  letters[i, j]  from thread i to thread j: column, row it was reached from, number of the root, and so on
+Arrays (n rows, m columns), in addition to those of bitmap_search.py
+  first_col[i]   thread i owns the columns first_col[i] to first_col[i + 1] - 1
+  first_root[i]  and starts with the roots at these indices of root
+  seen[i]        bitmap of thread i: its own columns that are in a tree, and the others that it has sent
+  queue, tree    the entries of thread i start at first_col[i]
+  messages[i, j] from thread i to thread j, in triples: column, row from which it was reached, index of the root
   col_match      TAKEN: a free column that a tree has found
 
-Sources: as bitmap_search.py; owners: Buluç, Madduri. "Parallel breadth-first search on distributed memory systems."
-SC 2011 (one-dimensional partition).
+Sources: those of bitmap_search.py; owners: Buluç, Madduri. "Parallel breadth-first search on distributed memory
+systems." SC 2011 (one-dimensional partition).
 
-O(n * edges), usually a few sweeps; memory as bitmap_search, 8 bytes a row and column, 12 a column for each thread.
+O(n * edges), usually a few sweeps; memory of bitmap_search, 8 bytes per row and column, and 12 per column and thread.
 """
 
 import os
@@ -30,26 +31,27 @@ import numpy as np
 from gridcut.device import atomic_cas, atomic_load, atomic_store, kernel, run_threads
 from matching.core.counts import AUGMENTATIONS, EDGES, PATH_LENGTH, PHASES, new_counts
 from matching.core.prefetch import prefetch
-from matching.portfolio.bitmap_search import AHEAD, Trees, bit, top_down
+from matching.portfolio.bitmap_search import PREFETCH_DISTANCE, Trees, bit, top_down
 
-BLOCK = 12  # columns are dealt out in blocks of 2^BLOCK
-WIDE = 1024  # rows of a level from which on all threads search it
+BLOCK_BITS = 12  # columns are distributed over the threads in blocks of 2^BLOCK_BITS
+PARALLEL_MIN_ROWS = 1024  # rows of a level from which all threads search it
 MAX_THREADS = 8
-PATIENCE = 20_000  # looks at what others have done, some 40 us, before a thread lets others run
-LONG, MUCH = 3e-3, 0.35  # seconds, and share of the time, that a thread may wait
-LEARN = 128  # threads look at each other's bitmaps after a level with this part of the columns
-LINE = 8  # int64 of a cache line
-HEAD, TAIL, LEVEL, WAITING, TIRED = range(5)  # what a worker keeps from call to call
-EVER, TAKEN = 2**40, -2
-NOBODY = np.empty(0, np.int32)
-let_others_run = getattr(os, "sched_yield", lambda: time.sleep(0))
+SPIN_LIMIT = 20_000  # reads of another thread's level, about 40 us, before a thread yields its core
+MAX_WAIT_SECONDS, MAX_WAIT_SHARE = 3e-3, 0.35  # waiting time after which a thread gives up: seconds, share of its time
+EXCHANGE_RATIO = 128  # threads read each other's bitmaps after a level with 1/128 of the columns or more
+LINE_ENTRIES = 8  # int64 per cache line
+HEAD, TAIL, LEVEL, WAITING, TIMED_OUT = range(5)  # state of a worker between calls
+UNLIMITED, TAKEN = 2**40, -2
+NO_OWNERS = np.empty(0, np.int32)
+yield_processor = getattr(os, "sched_yield", lambda: time.sleep(0))
 
 
 class Shared(NamedTuple):
-    """What all threads see; owner[b]: thread of the columns of block b.
+    """Arrays that all threads read; owner[b]: the thread that owns the columns of block b.
 
-    cells, a cache line each: letters sent by i to j; levels done by i; what was new in i's last even, last odd level
-    abort: set when a thread has failed, for which the others must not wait (gridcut/device/threads.py)
+    cells   counters, one per cache line: messages sent by i to j; levels finished by i; columns that i has found in its
+            last even and in its last odd level
+    abort   set when a thread has failed; the others must not wait for it (gridcut/device/threads.py)
     """
 
     first_col: np.ndarray
@@ -60,25 +62,25 @@ class Shared(NamedTuple):
     leaf: np.ndarray
     queue: np.ndarray
     tree: np.ndarray
-    letters: np.ndarray
+    messages: np.ndarray
     cells: np.ndarray
     abort: np.ndarray
 
 
 @kernel
-def read_letters(i, shared, seen, read, tail):
-    """Take the columns that others have sent; the new end of the queue."""
+def read_messages(i, shared, seen, read, tail):
+    """Add the columns that other threads have sent; returns the new end of the queue."""
     threads = shared.first_col.size - 1
     for s in range(threads):
-        end = atomic_load(shared.cells, (s * threads + i) * LINE)
-        box = shared.letters[s, i]
+        end = atomic_load(shared.cells, (s * threads + i) * LINE_ENTRIES)
+        buffer = shared.messages[s, i]
         for a in range(3 * read[s], 3 * end, 3):
-            prefetch(shared.parent, box[min(a + 3 * AHEAD, 3 * end - 3)])
-            c, k = np.int64(box[a]), box[a + 2]
+            prefetch(shared.parent, buffer[min(a + 3 * PREFETCH_DISTANCE, 3 * end - 3)])
+            c, k = np.int64(buffer[a]), buffer[a + 2]
             word, mask = bit(c)
             if seen[word] & mask == 0 and atomic_load(shared.leaf, k) < 0:
                 seen[word] |= mask
-                shared.parent[c] = box[a + 1]
+                shared.parent[c] = buffer[a + 1]
                 shared.queue[tail] = c
                 shared.tree[tail] = k
                 tail += 1
@@ -88,26 +90,29 @@ def read_letters(i, shared, seen, read, tail):
 
 @kernel
 def search_level(row_ptr, row_adj, col_match, i, shared, seen, sent, source, head, edge, tail, counts):
-    """Scan source[head:edge], the roots or columns of the queue; the new end of the queue.  sent: letters by thread."""
+    """Scan source[head:edge], the roots or the columns of the queue; returns the new end of the queue.
+
+    sent   number of messages to each thread
+    """
     first, last = shared.first_col[i], shared.first_col[i + 1]
     open, parent, leaf, queue, tree = shared.open, shared.parent, shared.leaf, shared.queue, shared.tree
     at_roots = source.ctypes.data == shared.root.ctypes.data
-    asked = edge if at_roots else head
+    fetched = edge if at_roots else head
     mated = head
     edges = 0
     while head < edge:
-        end = min(edge, head + 3 * AHEAD)
-        while asked < end:
-            prefetch(col_match, queue[asked])
-            asked += 1
-        end = min(edge, head + 2 * AHEAD)
+        end = min(edge, head + 3 * PREFETCH_DISTANCE)
+        while fetched < end:
+            prefetch(col_match, queue[fetched])
+            fetched += 1
+        end = min(edge, head + 2 * PREFETCH_DISTANCE)
         while mated < end:
             if not at_roots:
                 queue[mated] = col_match[queue[mated]]
             prefetch(row_ptr, source[mated])
             mated += 1
-        if head + AHEAD < mated:
-            prefetch(row_adj, row_ptr[source[head + AHEAD]])
+        if head + PREFETCH_DISTANCE < mated:
+            prefetch(row_adj, row_ptr[source[head + PREFETCH_DISTANCE]])
         k = head if at_roots else np.int64(tree[head])
         if atomic_load(leaf, k) < 0:
             r = np.int64(source[head])
@@ -129,12 +134,12 @@ def search_level(row_ptr, row_adj, col_match, i, shared, seen, sent, source, hea
                         tree[tail] = k
                         tail += 1
                     else:
-                        to = shared.owner[c >> BLOCK]
+                        to = shared.owner[c >> BLOCK_BITS]
                         b = 3 * sent[to]
-                        box = shared.letters[i, to]
-                        box[b] = c
-                        box[b + 1] = r
-                        box[b + 2] = k
+                        buffer = shared.messages[i, to]
+                        buffer[b] = c
+                        buffer[b + 1] = r
+                        buffer[b + 2] = k
                         sent[to] += 1
         head += 1
     counts[EDGES] += edges
@@ -143,10 +148,10 @@ def search_level(row_ptr, row_adj, col_match, i, shared, seen, sent, source, hea
 
 @kernel
 def run_levels(row_ptr, row_adj, col_match, i, shared, seen, read, sent, state, from_roots, wide, counts):
-    """Thread i's part of all levels, from source[state[HEAD]:state[TAIL]] on, until one has less than `wide` rows.
+    """Thread i's part of all levels, from source[state[HEAD]:state[TAIL]], until one has fewer than `wide` rows.
 
-    A thread tired of waiting says that there are far less.
-    False if the others let it wait too long; then it is to be called again.
+    A thread with state[TIMED_OUT] reports a large negative number of rows, which ends the loop in all threads.
+    Returns False if another thread does not finish its level within SPIN_LIMIT reads; then call it again.
     """
     threads, cells = shared.first_col.size - 1, shared.cells
     own = seen[i]
@@ -167,28 +172,28 @@ def run_levels(row_ptr, row_adj, col_match, i, shared, seen, read, sent, state, 
                 )
             head = edge
             for s in range(threads):
-                atomic_store(cells, (i * threads + s) * LINE, sent[s])
+                atomic_store(cells, (i * threads + s) * LINE_ENTRIES, sent[s])
             level += 1
-            new = tail - edge + sent.sum() - before - state[TIRED] * EVER
-            atomic_store(cells, (done + (1 + level % 2) * threads + i) * LINE, new)
-            atomic_store(cells, (done + i) * LINE, level)
-        looks, behind = 0, 0
+            new = tail - edge + sent.sum() - before - state[TIMED_OUT] * UNLIMITED
+            atomic_store(cells, (done + (1 + level % 2) * threads + i) * LINE_ENTRIES, new)
+            atomic_store(cells, (done + i) * LINE_ENTRIES, level)
+        spins, behind = 0, 0
         while behind < threads:
-            if atomic_load(cells, (done + behind) * LINE) >= level:
+            if atomic_load(cells, (done + behind) * LINE_ENTRIES) >= level:
                 behind += 1
                 continue
-            looks += 1
-            if looks > PATIENCE:
+            spins += 1
+            if spins > SPIN_LIMIT:
                 state[HEAD], state[TAIL], state[LEVEL], state[WAITING] = head, tail, level, 1
                 return False
         state[WAITING] = 0
-        # All threads find the same sum: nobody can be two levels ahead.
+        # All threads compute the same sum, as no thread can be two levels in advance of another.
         new = 0
         for s in range(threads):
-            new += atomic_load(cells, (done + (1 + level % 2) * threads + s) * LINE)
-        tail = read_letters(i, shared, own, read, tail)
-        if new * LEARN > col_match.size:
-            # What others have need not be sent to them.
+            new += atomic_load(cells, (done + (1 + level % 2) * threads + s) * LINE_ENTRIES)
+        tail = read_messages(i, shared, own, read, tail)
+        if new * EXCHANGE_RATIO > col_match.size:
+            # Columns that their owners have already found need not be sent.
             for s in range(threads):
                 if s != i:
                     for word in range(shared.first_col[s] >> 6, (shared.first_col[s + 1] + 63) >> 6):
@@ -199,8 +204,8 @@ def run_levels(row_ptr, row_adj, col_match, i, shared, seen, read, sent, state, 
 
 
 @kernel
-def gather(shared, seen, states, number, trees):
-    """Bring the queues of all threads together in `trees`, for one to go on; the end of its queue."""
+def gather_queues(shared, seen, states, number, trees):
+    """Concatenate the queues of all threads in `trees`, where one thread continues; returns the end of its queue."""
     tail = 0
     for i in range(states.shape[0]):
         for a in range(states[i, HEAD], states[i, TAIL]):
@@ -218,22 +223,25 @@ def gather(shared, seen, states, number, trees):
 
 
 @kernel
-def scatter(shared, seen, states, row_match, head, mated, tail, trees):
-    """The reverse, for a frontier that has become wide."""
+def scatter_queues(shared, seen, states, row_match, head, mated, tail, trees):
+    """Distribute the frontier of `trees` to the queues of the threads that own its columns."""
     for i in range(states.shape[0]):
         states[i, HEAD] = states[i, TAIL]
         seen[i] = trees.seen
     for a in range(head, tail):
         c = trees.queue[a] if a >= mated else row_match[trees.queue[a]]
-        i = shared.owner[c >> BLOCK]
+        i = shared.owner[c >> BLOCK_BITS]
         shared.queue[states[i, TAIL]] = c
         shared.tree[states[i, TAIL]] = trees.tree[a]
         states[i, TAIL] += 1
 
 
 @kernel
-def plant_part(row_ptr, row_match, col_match, first_row, last_row, i, shared):
-    """Mark thread i's free columns and list the free rows first_row ... last_row at root[first_row:]; both numbers."""
+def make_roots_part(row_ptr, row_match, col_match, first_row, last_row, i, shared):
+    """Mark thread i's free columns, and list the free rows in [first_row, last_row) at root[first_row:].
+
+    Returns the numbers of rows and columns.
+    """
     free = 0
     for c in range(shared.first_col[i], shared.first_col[i + 1]):
         if col_match[c] < 0:
@@ -250,9 +258,9 @@ def plant_part(row_ptr, row_match, col_match, first_row, last_row, i, shared):
 
 @kernel
 def augment_part(row_match, col_match, i, shared, first, last, number, counts):
-    """Alternate the paths of trees first ... last, and forget their roots; how many are left.
+    """Augment along the paths of the trees [first, last) and remove their roots; returns the number of roots left.
 
-    Thread i's columns among the leaves of all trees are free no more.
+    Also mark thread i's columns among the leaves of all trees as no longer free.
     """
     open, parent, root, leaf = shared.open, shared.parent, shared.root, shared.leaf
     for k in range(number):
@@ -263,11 +271,11 @@ def augment_part(row_match, col_match, i, shared, first, last, number, counts):
     end = first
     length = 0
     for k in range(first, last):
-        ahead = leaf[min(k + 2 * AHEAD, last - 1)]
+        ahead = leaf[min(k + 2 * PREFETCH_DISTANCE, last - 1)]
         if ahead >= 0:
             prefetch(parent, ahead)
             prefetch(col_match, ahead)
-        ahead = leaf[min(k + AHEAD, last - 1)]
+        ahead = leaf[min(k + PREFETCH_DISTANCE, last - 1)]
         if ahead >= 0:
             prefetch(row_match, parent[ahead])
         c = np.int64(leaf[k])
@@ -289,21 +297,21 @@ def augment_part(row_match, col_match, i, shared, first, last, number, counts):
 
 
 def shared_arrays(n, m, threads) -> Shared:
-    first_col = np.array([*((m * i // threads) >> BLOCK << BLOCK for i in range(threads)), m])
-    owner = np.searchsorted(first_col[:-1], np.arange((m >> BLOCK) + 1) << BLOCK, side="right") - 1
+    first_col = np.array([*((m * i // threads) >> BLOCK_BITS << BLOCK_BITS for i in range(threads)), m])
+    owner = np.searchsorted(first_col[:-1], np.arange((m >> BLOCK_BITS) + 1) << BLOCK_BITS, side="right") - 1
     return Shared(
         first_col,
         owner,
         np.zeros((m >> 6) + 1, np.uint64),
         *(np.empty(size, np.int32) for size in (m, n, n, m, m)),
         np.empty((threads, threads, 3 * int(np.diff(first_col).max())), np.int32),
-        np.zeros((threads + 3) * threads * LINE, np.int64),
+        np.zeros((threads + 3) * threads * LINE_ENTRIES, np.int64),
         np.zeros(1, np.int64),
     )
 
 
-def search_together(row_ptr, row_adj, row_match, col_match, counts, budget, threads, wide=WIDE) -> bool:
-    """Phases until the matching is maximum, or more than `budget` edges were looked at; whether it is maximum."""
+def search_parallel(row_ptr, row_adj, row_match, col_match, counts, budget, threads, wide=PARALLEL_MIN_ROWS) -> bool:
+    """Run phases until the matching is maximum, or more than `budget` edges were scanned; whether it is maximum."""
     n, m = len(row_match), len(col_match)
     threads = min(threads, MAX_THREADS)
     shared = shared_arrays(n, m, threads)
@@ -311,18 +319,18 @@ def search_together(row_ptr, row_adj, row_match, col_match, counts, budget, thre
     seen = np.empty((threads, words), np.uint64)
     narrow = Trees(np.empty(words, np.uint64), *shared[2:6], np.empty(n + m, np.int32), np.empty(n + m, np.int32))
     looked = [new_counts() for _ in range(threads)]
-    first = shares(n, threads)
-    planted = run_threads(
-        lambda i: plant_part(row_ptr, row_match, col_match, first[i], first[i + 1], i, shared), threads
+    first = partition(n, threads)
+    roots_and_free = run_threads(
+        lambda i: make_roots_part(row_ptr, row_match, col_match, first[i], first[i + 1], i, shared), threads
     )
-    number = close_gaps(shared.root, first, [roots for roots, _ in planted])
-    free = sum(number for _, number in planted)
+    number = close_gaps(shared.root, first, [roots for roots, _ in roots_and_free])
+    free = sum(number for _, number in roots_and_free)
     found = 1
     while number > 0 and free > 0 and found > 0:
         if sum(int(part[EDGES]) for part in looked) > budget:
             break
         counts[PHASES] += 1
-        first = shares(number, threads)
+        first = partition(number, threads)
         shared.leaf[:number] = -1
         wide = grow(row_ptr, row_adj, row_match, col_match, shared, seen, narrow, first, wide, looked)
         left = run_threads(
@@ -339,13 +347,13 @@ def search_together(row_ptr, row_adj, row_match, col_match, counts, budget, thre
     return not (number > 0 and free > 0 and found > 0)
 
 
-def shares(number: int, threads: int) -> list[int]:
-    """Where the share of each thread begins, and the end."""
+def partition(number: int, threads: int) -> list[int]:
+    """Boundaries of the equal parts of range(number), one part per thread."""
     return [number * i // threads for i in range(threads + 1)]
 
 
 def close_gaps(array, first, lengths) -> int:
-    """Move the entries array[first[i] : first[i] + lengths[i]] of all i together; how many they are."""
+    """Make the entries array[first[i] : first[i] + lengths[i]] of all i contiguous; returns their number."""
     end = 0
     for begin, length in zip(first, lengths, strict=False):
         array[end : end + length] = array[begin : begin + length]
@@ -354,7 +362,7 @@ def close_gaps(array, first, lengths) -> int:
 
 
 def grow(row_ptr, row_adj, row_match, col_match, shared, seen, narrow, first, wide, looked):
-    """The trees of one phase: wide levels by all threads, narrow ones by this; what is wide from now on."""
+    """Grow the trees of one phase: wide levels on all threads, narrow ones on this; returns the new value of `wide`."""
     threads, number = len(first) - 1, first[-1]
     states = np.zeros((threads, 8), np.int64)
     from_roots = number >= wide
@@ -370,26 +378,28 @@ def grow(row_ptr, row_adj, row_match, col_match, shared, seen, narrow, first, wi
     while True:
         if from_roots or number == 0:
             shared.cells[:] = 0
-            states[:, LEVEL:TIRED] = 0
+            states[:, LEVEL:TIMED_OUT] = 0
             run_threads(
-                lambda i, from_roots=from_roots, wide=wide: work(
+                lambda i, from_roots=from_roots, wide=wide: run_worker(
                     row_ptr, row_adj, col_match, i, shared, seen, states[i], from_roots, wide, looked[i]
                 ),
                 threads,
                 shared.abort,
             )
-            if states[:, TIRED].any():
-                wide = EVER
-            mated, tail = 0, gather(shared, seen, states, first[-1], narrow)
-        head, mated, tail = top_down(row_ptr, row_adj, col_match, 0, mated, tail, NOBODY, narrow, looked[0], 2 * wide)
+            if states[:, TIMED_OUT].any():
+                wide = UNLIMITED
+            mated, tail = 0, gather_queues(shared, seen, states, first[-1], narrow)
+        head, mated, tail = top_down(
+            row_ptr, row_adj, col_match, 0, mated, tail, NO_OWNERS, narrow, looked[0], 2 * wide
+        )
         if head == tail:
             return wide
-        scatter(shared, seen, states, row_match, head, mated, tail, narrow)
+        scatter_queues(shared, seen, states, row_match, head, mated, tail, narrow)
         from_roots, number = False, 0
 
 
-def work(row_ptr, row_adj, col_match, i, shared, seen, state, from_roots, wide, counts):
-    """What thread i does: wide levels, and waiting for others."""
+def run_worker(row_ptr, row_adj, col_match, i, shared, seen, state, from_roots, wide, counts):
+    """Run thread i: search wide levels, and yield the core while other threads are late."""
     read, sent = np.zeros((2, len(shared.first_col) - 1), np.int64)
     begin = last = time.perf_counter()
     waited, level = 0.0, -1
@@ -399,7 +409,7 @@ def work(row_ptr, row_adj, col_match, i, shared, seen, state, from_roots, wide, 
         now = time.perf_counter()
         if state[LEVEL] == level:
             waited += now - last
-            if waited > LONG and waited > MUCH * (now - begin):
-                state[TIRED] = 1
+            if waited > MAX_WAIT_SECONDS and waited > MAX_WAIT_SHARE * (now - begin):
+                state[TIMED_OUT] = 1
         last, level = now, state[LEVEL]
-        let_others_run()
+        yield_processor()

@@ -1,25 +1,25 @@
-"""How fast alternating searches widen: what tells random and skewed graphs from meshes, in some thousand steps.
+"""The growth of alternating searches per level, measured in a few thousand steps; it distinguishes meshes.
 
-In a mesh the vertices within d steps grow with a power of d, in random and in skewed graphs exponentially.  Where they
-do, searches from many free vertices go over the whole graph again and again, and an initial matching that leaves few
-free vertices pays for itself; in meshes the paths are near and the plain one does.
+In a mesh the number of vertices within d steps grows like a power of d, in random and in skewed graphs exponentially.
+If growth is exponential, searches from many free vertices traverse the whole graph many times, and an initial matching
+that leaves few free vertices is worth its time.  In meshes the paths are short and the cheap matching suffices.
 
-O(SAMPLES * MOST) steps, each the neighbours of a row.
+O(SAMPLES * MAX_ROWS) steps, each of which scans the neighbours of a row.
 """
 
 import numpy as np
 
 from gridcut.device import kernel
 
-SAMPLES = 3  # rows that are searched from
-FEW, MOST = 128, 4096  # rows between which the growth is measured
+SAMPLES = 3  # start rows
+MIN_ROWS, MAX_ROWS = 128, 4096  # numbers of visited rows between which the growth is measured
 
 
 @kernel
-def growth(row_ptr, row_adj, col_match):
-    """Mean factor by which a level multiplies the rows reached; 1 where no search reaches FEW rows."""
+def frontier_growth(row_ptr, row_adj, col_match):
+    """Mean factor by which a level multiplies the number of visited rows; 1 if no search visits MIN_ROWS rows."""
     n = row_ptr.size - 1
-    most = min(MOST, n // 4)
+    limit = min(MAX_ROWS, n // 4)
     seen = np.zeros(n, np.bool_)
     queue = np.empty(n, np.int32)
     total, measured = 0.0, 0
@@ -27,7 +27,7 @@ def growth(row_ptr, row_adj, col_match):
         queue[0] = (2 * sample + 1) * n // (2 * SAMPLES)
         seen[queue[0]] = True
         head, tail, levels, first = 0, 1, 0, 0
-        while head < tail and tail < most:
+        while head < tail and tail < limit:
             end = tail
             while head < end:
                 r = queue[head]
@@ -40,7 +40,7 @@ def growth(row_ptr, row_adj, col_match):
                         tail += 1
             if first > 0:
                 levels += 1
-            elif tail >= FEW:
+            elif tail >= MIN_ROWS:
                 first = tail
         if levels > 0:
             total += np.log(tail / first) / levels

@@ -1,24 +1,24 @@
-"""What method="auto" runs on the CPU: the plain initial matching or Karp and Sipser's, and a search made for the cache.
+"""The CPU method of method="auto": a cheap or a Karp-Sipser initial matching, then a cache-friendly search.
 
 Returns a maximum matching.
 
-  few edges   every row takes its first free column; search
-  many        the same, without the lists of the columns, for whose making there would be time to solve most meshes; a
-              search that has looked at BUDGET times the edges goes on with them
-  but         if alternating searches widen fast from the plain matching (`expansion`), as they do in random and in
-              skewed graphs, begin again with Karp and Sipser's matching, which leaves next to no paths to find.  Not if
-              so many rows are free that most of them have to be
+  few edges     each row takes its first free column; then the search
+  many edges    the same, without the adjacency lists of the columns: in the time to build them, most meshes are solved.
+                A search that has scanned MAX_SWEEPS times the edges continues with these lists
+  fast growth   if the frontier of alternating searches grows fast from the cheap matching (frontier_growth.py), as in
+                random and in skewed graphs, start again with the Karp-Sipser matching, which leaves very few augmenting
+                paths.  Not if most of the free rows have to stay free
 
-A matching that is given is kept, and added to in the plain way.  From THREADED edges on, threads share each step, the
-plain matching only where the columns of a row lie anywhere.
+A given matching is kept and extended by the cheap one.  With PARALLEL_MIN_EDGES edges or more, threads share each
+stage; they share the cheap matching only if the columns of a row are far from the row.
 
-Several methods under one name, as the best one differs from graph to graph [1]; more in cheap.py, karp_sipser.py,
-bitmap_search.py, bitmap_search_threads.py and expansion.py, with their references.
+The best method differs from graph to graph [1], hence several under one name.  References for the parts: cheap.py,
+karp_sipser.py, bitmap_search.py, bitmap_search_parallel.py and frontier_growth.py.
 
 [1] Duff, Kaya, Uçar. "Design, implementation, and analysis of maximum transversal algorithms." ACM Transactions on
     Mathematical Software 38, 2011.
 
-O(n * edges); memory at most 28 bytes a row and 28 bytes a column, and the lists of the columns where they are made.
+O(n * edges); at most 28 bytes per row and 28 bytes per column, and the lists of the columns where they are built.
 """
 
 import time
@@ -30,22 +30,25 @@ from matching.core.counts import AUGMENTATIONS, EDGES, PATH_LENGTH, as_stats, ne
 from matching.core.graph import BipartiteGraph
 from matching.initial import karp_sipser
 from matching.initial.cheap import take_first_free, take_first_free_shared
-from matching.portfolio.bitmap_search import EVER, search
-from matching.portfolio.bitmap_search_parallel import search_together
-from matching.portfolio.frontier_growth import growth
+from matching.portfolio.bitmap_search import UNLIMITED, search
+from matching.portfolio.bitmap_search_parallel import search_parallel
+from matching.portfolio.frontier_growth import frontier_growth
 
-SMALL = 20_000  # edges for which one kernel does all
-FEW_FREE, MANY_FREE = 1 / 64, 1 / 4  # share of rows that are free, between which Karp and Sipser's matching may pay
-WIDENS = 1.5  # growth of a level from which searches from many rows would see everything many times; meshes: below 1.35
-SAMPLE, NEAR = 512, 1 / 32  # rows looked at, and how near their columns are in a numbering that is local
-THREADED = 1_000_000  # edges from which on threads pay
-BUDGET = 8  # sweeps over the edges
+ONE_KERNEL_EDGES = 20_000  # with fewer edges, one kernel does everything
+# Free rows per row between which the Karp-Sipser matching can be faster.
+MIN_FREE_SHARE, MAX_FREE_SHARE = 1 / 64, 1 / 4
+# Growth per level above which searches from many rows visit most of the graph many times; meshes: below 1.35.
+MIN_GROWTH = 1.5
+# Sampled rows, and the distance of row and column, per side, in a local numbering.
+SAMPLED_ROWS, LOCAL_DISTANCE = 512, 1 / 32
+PARALLEL_MIN_EDGES = 1_000_000  # from this number of edges on, threads are faster
+MAX_SWEEPS = 8  # scanned edges, per edge, before the search gets the lists of the columns
 NO_LISTS = np.empty(0, np.int64), np.empty(0, np.int32)
 
 
 @kernel
 def solve_small(row_ptr, row_adj, row_match, col_match, counts):
-    """First free columns, then all paths; pairs of the first step are paths of one edge."""
+    """The cheap matching, whose pairs count as paths of one edge, and all augmenting paths."""
     before = pairs(row_match)
     counts[EDGES] += take_first_free(row_ptr, row_adj, row_match, col_match)
     taken = pairs(row_match) - before
@@ -53,7 +56,7 @@ def solve_small(row_ptr, row_adj, row_match, col_match, counts):
     counts[PATH_LENGTH] += taken
     if before + taken < min(row_match.size, col_match.size):
         no_ptr, no_adj = np.empty(0, np.int64), np.empty(0, np.int32)
-        search(row_ptr, row_adj, no_ptr, no_adj, row_match, col_match, counts, EVER, EVER)
+        search(row_ptr, row_adj, no_ptr, no_adj, row_match, col_match, counts, UNLIMITED, UNLIMITED)
 
 
 @kernel
@@ -66,7 +69,7 @@ def pairs(row_match):
 
 @kernel
 def free_rows(row_ptr, row_match):
-    """How many rows are free though they have columns."""
+    """The number of free rows that have neighbours."""
     number = 0
     for r in range(row_match.size):
         number += row_match[r] < 0 and row_ptr[r] < row_ptr[r + 1]
@@ -74,39 +77,39 @@ def free_rows(row_ptr, row_match):
 
 
 def solve(graph: BipartiteGraph, row_match, col_match, *, threads: int | None = None) -> dict:
-    """Make a matching maximum in place; stats, "steps" what ran.
+    """Make a matching maximum in place; returns stats, with the names of the stages that ran in "stages".
 
-    threads   workers, for graphs of THREADED edges and more; None: numba's number of threads
+    threads   number of workers for graphs of PARALLEL_MIN_EDGES edges or more; None: numba's number of threads
     """
     begin = time.perf_counter()
-    if not graph.rows_are_made:
+    if not graph.has_rows:
         graph, row_match, col_match = graph.transposed, col_match, row_match
     counts = new_counts()
     row_ptr, row_adj = graph.by_row
-    if len(row_adj) < SMALL:
+    if len(row_adj) < ONE_KERNEL_EDGES:
         solve_small(row_ptr, row_adj, row_match, col_match, counts)
-        steps, seconds = ("cheap", "search"), {"search": time.perf_counter() - begin}
+        stages, seconds = ("cheap", "search"), {"search": time.perf_counter() - begin}
     else:
-        workers = 1 if len(row_adj) < THREADED else threads or thread_count()
-        steps, seconds = solve_large(graph, row_match, col_match, counts, workers)
+        workers = 1 if len(row_adj) < PARALLEL_MIN_EDGES else threads or thread_count()
+        stages, seconds = solve_large(graph, row_match, col_match, counts, workers)
     stats = as_stats(counts, seconds)
-    stats["steps"] = steps
+    stats["stages"] = stages
     return stats
 
 
 def solve_large(graph, row_match, col_match, counts, threads):
-    """(steps, their seconds)."""
+    """(names of the stages, seconds of each)."""
     times = [time.perf_counter()]
     given = pairs(row_match)
-    far = threads > 1 and scattered(*graph.by_row, graph.cols)
-    counts[EDGES] += begin_cheaply(graph.by_row, row_match, col_match, threads if far else 1)
+    scattered = threads > 1 and is_scattered(*graph.by_row, graph.cols)
+    counts[EDGES] += match_cheap(graph.by_row, row_match, col_match, threads if scattered else 1)
     first = "cheap"
-    if given == 0 and wants_karp_sipser(graph, row_match, col_match):
+    if given == 0 and prefer_karp_sipser(graph, row_match, col_match):
         first = "karp_sipser"
         row_match.fill(-1)
         col_match.fill(-1)
         counts[EDGES] += karp_sipser.match(graph, row_match, col_match, False, threads)[0]
-    # Paths of one edge.
+    # Initial pairs count as paths of one edge.
     taken = pairs(row_match) - given
     counts[AUGMENTATIONS] += taken
     counts[PATH_LENGTH] += taken
@@ -114,56 +117,56 @@ def solve_large(graph, row_match, col_match, counts, threads):
     if first == "karp_sipser":
         search_core(graph, row_match, col_match, counts)
     else:
-        search_all(graph, row_match, col_match, counts, 1 if far else threads)
+        search_all(graph, row_match, col_match, counts, 1 if scattered else threads)
     times.append(time.perf_counter())
     return (first, "search"), {first: times[1] - times[0], "search": times[2] - times[1]}
 
 
-def begin_cheaply(rows, row_match, col_match, threads):
-    """Each row takes its first free column; the edges looked at."""
+def match_cheap(rows, row_match, col_match, threads):
+    """Match each row with its first free column; returns the number of scanned edges."""
     if threads == 1:
         return take_first_free(*rows, row_match, col_match)
     shared = np.zeros(1, np.int64)
     return sum(run_threads(lambda i: take_first_free_shared(*rows, row_match, col_match, shared), threads))
 
 
-def scattered(row_ptr, row_adj, cols) -> bool:
-    """Whether the columns of rows lie anywhere, not near the row.
+def is_scattered(row_ptr, row_adj, cols) -> bool:
+    """Whether the columns of a row are far from the row in the numbering.
 
-    Then taking them is waiting for memory, which threads do side by side; but half of what a search comes to belongs to
-    another thread and has to be sent, which costs more than sharing saves.
+    The cheap matching of such a graph waits for memory, which threads do concurrently.  In a search with two threads
+    half of the columns found belong to the other thread; sending them costs more than sharing the search saves.
     """
-    rows = np.linspace(0, len(row_ptr) - 2, SAMPLE).astype(np.int64)
+    rows = np.linspace(0, len(row_ptr) - 2, SAMPLED_ROWS).astype(np.int64)
     rows = rows[row_ptr[rows] < row_ptr[rows + 1]]
-    place, column = rows / (len(row_ptr) - 1), row_adj[row_ptr[rows]] / cols
-    return len(rows) > 0 and float(np.median(np.abs(place - column))) > NEAR
+    position, column = rows / (len(row_ptr) - 1), row_adj[row_ptr[rows]] / cols
+    return len(rows) > 0 and float(np.median(np.abs(position - column))) > LOCAL_DISTANCE
 
 
 def search_all(graph, row_match, col_match, counts, threads):
-    """All paths, without the lists of the columns as long as that does not take too long."""
-    budget = BUDGET * graph.edges
+    """All augmenting paths; with the lists of the columns only if the search exceeds its budget of edges."""
+    budget = MAX_SWEEPS * graph.edges
     if threads == 1:
-        done = search(*graph.by_row, *NO_LISTS, row_match, col_match, counts, budget, EVER)
+        done = search(*graph.by_row, *NO_LISTS, row_match, col_match, counts, budget, UNLIMITED)
     else:
-        done = search_together(*graph.by_row, row_match, col_match, counts, budget, threads)
+        done = search_parallel(*graph.by_row, row_match, col_match, counts, budget, threads)
     if not done:
-        search(*graph.by_row, *graph.by_col, row_match, col_match, counts, EVER, EVER)
+        search(*graph.by_row, *graph.by_col, row_match, col_match, counts, UNLIMITED, UNLIMITED)
 
 
 def search_core(graph, row_match, col_match, counts):
-    """The paths that Karp and Sipser's matching leaves, from the side of the core that has fewer free vertices."""
+    """The paths that the Karp-Sipser matching leaves, from the side of the core with fewer free vertices."""
     rows, cols = (int(np.count_nonzero(match == -1)) for match in (row_match, col_match))
     if 0 < rows <= cols:
-        search(*graph.by_row, *graph.by_col, row_match, col_match, counts, EVER, rows)
+        search(*graph.by_row, *graph.by_col, row_match, col_match, counts, UNLIMITED, rows)
     elif cols > 0:
-        search(*graph.by_col, *graph.by_row, col_match, row_match, counts, EVER, cols)
+        search(*graph.by_col, *graph.by_row, col_match, row_match, counts, UNLIMITED, cols)
     for match in (row_match, col_match):
         np.maximum(match, -1, out=match)
 
 
-def wants_karp_sipser(graph, row_match, col_match) -> bool:
-    """Whether paths from the plain initial matching would be costly, and another one would save most of them."""
+def prefer_karp_sipser(graph, row_match, col_match) -> bool:
+    """Whether paths from the cheap matching would be expensive and the Karp-Sipser matching would save most of them."""
     share = free_rows(graph.row_ptr, row_match) / graph.rows
-    if graph.rows + graph.cols > karp_sipser.LARGEST or not FEW_FREE < share < MANY_FREE:
+    if graph.rows + graph.cols > karp_sipser.MAX_VERTICES or not MIN_FREE_SHARE < share < MAX_FREE_SHARE:
         return False
-    return growth(graph.row_ptr, graph.row_adj, col_match) > WIDENS
+    return frontier_growth(graph.row_ptr, graph.row_adj, col_match) > MIN_GROWTH

@@ -98,9 +98,9 @@ def test_quiet(files, capsys):
 
 BAD = {
     "no such file": ("gone.mtx", [], "file: no file .*gone.mtx'; check the path"),
-    "no matrix": ("words.mtx", [], "file: .*words.mtx' is no complete MatrixMarket file"),
-    "dense": ("dense.mtx", [], "a dense matrix; write it in coordinate form"),
-    "kind": ("a.csv", [], r"file: cannot tell what .* name it \.mtx, \.mtx\.gz or \.npz"),
+    "no matrix": ("words.mtx", [], "file: .*words.mtx' is not a complete MatrixMarket file"),
+    "dense": ("dense.mtx", [], "a dense matrix; save a sparse matrix"),
+    "kind": ("a.csv", [], r"file: unknown file format .* must end in \.mtx, \.mtx\.gz or \.npz"),
     "folder": ("folder.mtx", [], "file: cannot read .*folder.mtx"),
     "table": ("a.mtx", ["--table", "p.xlsx"], "--table: 'p.xlsx' must end in .csv or .npy"),
     "threads": ("a.mtx", ["--threads", "0"], "--threads must be 1 or more, got 0"),

@@ -1,8 +1,8 @@
-"""Instances, checkers and oracles that every solver of matching is run against.
+"""Instances, checkers and oracles for every solver of matching.
 
-A bipartite instance is a shape and a list of edges (row, column), in which edges may be stored twice; a general one a
-number of vertices and {(lower, higher): weight}.  The checkers are plain Python over these lists, and share no code
-with the product.
+A bipartite instance is a shape and a list of edges (row, column), in which edges may occur twice.  A general instance
+is a number of vertices and {(lower, higher): weight}.  The checkers are plain Python over these lists and share no
+code with the package.
 """
 
 from collections import Counter
@@ -28,7 +28,7 @@ class General(NamedTuple):
 
 
 def bipartite_instances() -> dict:
-    """Small graphs of every shape that has been hard for a matching algorithm."""
+    """Small graphs of all structures that have been hard for matching algorithms."""
     steps = range(12)
     ladder = [(2 * i + a, 2 * i + b) for i in range(6) for a in (0, 1) for b in (0, 1, 2, 3) if 2 * i + b < 12]
     rope = [(r, r) for r in range(18)] + [(r, (r // 6 + 1) * 6 + k) for r in range(12) for k in range(6)]
@@ -61,7 +61,7 @@ def bipartite_instances() -> dict:
 
 
 def general_instances() -> dict:
-    """Small undirected graphs with weights, of all ranges that the two dtypes of weights have."""
+    """Small undirected graphs with weights over the whole ranges of both dtypes of weights."""
     path = [(i, i + 1) for i in range(15)]
     complete = [(v, w) for v in range(8) for w in range(v + 1, 8)]
     star = [(0, v) for v in range(1, 12)]
@@ -150,7 +150,7 @@ def bipartite_forms(instance: Bipartite) -> dict:
 
 
 def general_forms(instance: General) -> dict:
-    """A weighted graph in all formats of SciPy; DIA drops stored zeros and is left out where there are any."""
+    """A weighted graph in all formats of SciPy; DIA drops stored zeros and is omitted if there are any."""
     csr = csr_of(instance)
     forms = {form: csr.asformat(form) for form in ("csr", "csc", "coo", "lil", "dok")}
     forms["bsr"] = sp.bsr_array(csr, blocksize=(1, 1))
@@ -180,7 +180,7 @@ def csr_of(instance: General) -> sp.csr_array:
 
 
 def weighted_csr(instance: Bipartite, rng, kind: str | None = None) -> sp.csr_array:
-    """A bipartite instance with weights; of edges stored twice each has its own."""
+    """A bipartite instance with weights; each copy of an edge stored twice has its own weight."""
     weigh = WEIGHTS[kind or rng.choice(list(WEIGHTS))]
     edges = sorted(instance.edges)
     ptr = np.searchsorted([r for r, _ in edges], np.arange(instance.shape[0] + 1))
@@ -242,7 +242,7 @@ def malformed() -> dict:
 
 
 def check_maximum(instance: Bipartite, row_match, col_match, cardinality, cover) -> None:
-    """A matching of the instance, and König's cover of the same size."""
+    """Check a matching of the instance, and König's cover of the same size."""
     edges = set(instance.edges)
     row_match, col_match = np.asarray(row_match).tolist(), np.asarray(col_match).tolist()
     assert (len(row_match), len(col_match)) == instance.shape
@@ -283,7 +283,7 @@ def largest_by_scipy(instance: Bipartite) -> int:
 
 
 def least_threshold(graph: sp.csr_array, wanted: int):
-    """By trying the weights from the lowest up."""
+    """The minimum threshold, by trying the weights in ascending order."""
     entries = [
         (r, int(graph.indices[k]), graph.data[k].item())
         for r in range(graph.shape[0])
@@ -305,7 +305,7 @@ def heaviest_first(instance: General) -> dict:
 
 
 def check_greedy(instance: General, partner, size, weight, in_order: bool) -> None:
-    """A maximal matching with this size and weight; `in_order`: the one of the heaviest edges first."""
+    """Check a maximal matching of this size and weight; `in_order`: the one that takes the heaviest edges first."""
     partner = np.asarray(partner).tolist()
     assert len(partner) == instance.n
     assert all(w == -1 or (0 <= w < instance.n and w != v and partner[w] == v) for v, w in enumerate(partner))
@@ -322,7 +322,7 @@ def check_greedy(instance: General, partner, size, weight, in_order: bool) -> No
 
 
 def contracted(instance: General, label) -> dict:
-    """Sums of the weights between clusters; floats by math, not by order."""
+    """The weights of the edges between each pair of clusters."""
     edges = {}
     for (v, w), x in sorted(instance.weight.items()):
         if label[v] != label[w]:
@@ -338,7 +338,7 @@ def components(instance: General) -> list:
 
 
 def check_block_form(instance: Bipartite, found) -> None:
-    """A permutation into block upper triangular form, whose coarse parts are those of the definition."""
+    """Check a permutation to block upper triangular form, whose coarse parts follow the definition."""
     n, m = instance.shape
     rows, cols = found.row_perm.tolist(), found.col_perm.tolist()
     assert (sorted(rows), sorted(cols)) == (list(range(n)), list(range(m)))
@@ -347,7 +347,7 @@ def check_block_form(instance: Bipartite, found) -> None:
     assert all(block_of_row[r] <= block_of_col[c] for r, c in instance.edges)
     largest = kuhn(instance.shape, instance.edges)
     assert found.structural_rank == largest
-    for r in range(n):  # in the vertical part: some maximum matching leaves its row free
+    for r in range(n):  # in the vertical part: some maximum matching leaves this row free
         without = kuhn(instance.shape, [e for e in instance.edges if e[0] != r]) == largest
         assert (found.row_part[r] == 2) == without
     for c in range(m):
@@ -356,7 +356,7 @@ def check_block_form(instance: Bipartite, found) -> None:
 
 
 class Tally(Counter):
-    """How many results were compared with each oracle."""
+    """The number of results compared with each oracle."""
 
     def __str__(self):
         return ", ".join(f"{oracle}: {number}" for oracle, number in sorted(self.items()))

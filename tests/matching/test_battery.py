@@ -15,12 +15,12 @@ import scipy.sparse as sp
 
 import matching
 from matching.general.greedy_matching import HEAVIEST_FIRST
-from matching.general.greedy_matching import METHODS as GREEDY
+from matching.general.greedy_methods import GREEDY_METHODS
 from matching.methods import INITS, METHODS
 from tests.matching import battery
 
 BIPARTITE, GENERAL = battery.bipartite_instances(), battery.general_instances()
-ON_CPU = ["auto", *(name for name, modules in METHODS.items() if "cpu" in modules)]
+ON_CPU = ["auto", *(name for name, entry in METHODS.items() if entry.cpu)]
 RANDOM = 10_000  # instances of the long form
 PARTS = 10
 
@@ -91,7 +91,7 @@ def test_bottleneck(name, kind):
             battery.check_maximum(part, pairs.row_match, pairs.col_match, found.cardinality, pairs.vertex_cover())
 
 
-@pytest.mark.parametrize("method", ["auto", *GREEDY])
+@pytest.mark.parametrize("method", ["auto", *GREEDY_METHODS])
 @pytest.mark.parametrize("name", GENERAL)
 def test_greedy(name, method):
     instance = GENERAL[name]
@@ -103,7 +103,7 @@ def test_greedy(name, method):
         for pair in found.pairs.tolist():  # not by sum, which compensates for rounding from Python 3.12 on
             total += instance.weight[tuple(pair)]
         assert found.weight == total, form
-        battery.check_greedy(instance, found.partner, found.size, found.weight, in_order)
+        battery.check_greedy(instance, found.partner, found.cardinality, found.weight, in_order)
 
 
 @pytest.mark.parametrize("name", GENERAL)
@@ -113,11 +113,11 @@ def test_coarsen_and_hierarchy(name):
     for form, graph in battery.general_forms(instance).items():
         coarse = matching.coarsen(graph)
         coarse.check()
-        same_sums(coarse.graph, battery.contracted(instance, coarse.label))
+        same_sums(coarse.graph, battery.contracted(instance, coarse.labels))
         for join in (False, True):
             found = matching.hierarchy(graph, join=join)
             found.check()
-            assert found.vertices[-1] == len(parts), form
+            assert found.vertex_counts[-1] == len(parts), form
             label = found.labels()
             assert sorted(np.flatnonzero(label == k).tolist() for k in range(len(parts))) == sorted(parts)
 
@@ -235,25 +235,25 @@ def random_general(seed: int, tally) -> None:
     instance = battery.random_general(rng)
     forms = battery.general_forms(instance)
     graph = forms[rng.choice(list(forms))]
-    found = matching.greedy(graph, method=rng.choice(["auto", *GREEDY]), seed=seed)
+    found = matching.greedy(graph, method=rng.choice(["auto", *GREEDY_METHODS]), seed=seed)
     found.check()
-    battery.check_greedy(instance, found.partner, found.size, found.weight, found.method in HEAVIEST_FIRST)
+    battery.check_greedy(instance, found.partner, found.cardinality, found.weight, found.method in HEAVIEST_FIRST)
     tally["plain greedy checker"] += 1
     network = nx.Graph(list(instance.weight))
     assert nx.is_maximal_matching(network, {tuple(pair) for pair in found.pairs.tolist()})
     tally["networkx, maximal"] += 1
     if seed % 4 == 0:
-        assert 2 * found.size >= len(nx.max_weight_matching(network, maxcardinality=True))
+        assert 2 * found.cardinality >= len(nx.max_weight_matching(network, maxcardinality=True))
         tally["networkx, maximum"] += 1
     vertex_weight = rng.integers(1, 9, instance.n) if rng.random() < 0.5 else rng.random(instance.n) + 0.1
     coarse = matching.coarsen(graph, found, vertex_weight=vertex_weight)
     coarse.check()
-    same_sums(coarse.graph, battery.contracted(instance, coarse.label))
+    same_sums(coarse.graph, battery.contracted(instance, coarse.labels))
     tally["plain contraction"] += 1
     parts = battery.components(instance)
     levels = matching.hierarchy(graph, join=bool(rng.random() < 0.5), vertex_weight=vertex_weight)
     levels.check()
-    assert levels.vertices[-1] == len(parts)
+    assert levels.vertex_counts[-1] == len(parts)
     tally["networkx, components"] += 1
 
 

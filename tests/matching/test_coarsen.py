@@ -1,4 +1,4 @@
-"""Coarser graphs: merged vertices, summed weights, against a product of matrices."""
+"""Coarse graphs: merged vertices and summed weights, compared with a triple matrix product."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,8 @@ import scipy.sparse
 from scipy.sparse.csgraph import connected_components
 
 from matching.general.coarsening import coarsen, hierarchy
-from matching.general.greedy_matching import METHODS, greedy
+from matching.general.greedy_matching import greedy
+from matching.general.greedy_methods import GREEDY_METHODS
 
 
 def random_graph(rng, n, density, floats=False):
@@ -15,7 +16,7 @@ def random_graph(rng, n, density, floats=False):
 
 
 def grid(rows, columns):
-    """Weights 1; in CSR throughout, since kron stores zeros otherwise, which would be edges."""
+    """Weights 1; in CSR throughout, since kron otherwise stores zeros, which would be edges."""
     across = scipy.sparse.kron(scipy.sparse.eye_array(rows), neighbours(columns), format="csr")
     return across + scipy.sparse.kron(neighbours(rows), scipy.sparse.eye_array(columns), format="csr")
 
@@ -25,7 +26,7 @@ def neighbours(n):
 
 
 def merged(graph, label):
-    """The same by a triple product."""
+    """The coarse graph by a triple product."""
     k = label.max(initial=-1) + 1
     choose = scipy.sparse.csr_array(
         (np.ones(len(label), graph.dtype), label, np.arange(len(label) + 1)), (len(label), k)
@@ -36,7 +37,7 @@ def merged(graph, label):
 
 
 @pytest.mark.parametrize("floats", [False, True])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", GREEDY_METHODS)
 def test_weights_are_summed(method, floats):
     rng = np.random.default_rng(len(method))
     for seed in range(30):
@@ -44,29 +45,29 @@ def test_weights_are_summed(method, floats):
         graph = random_graph(rng, n, rng.random(), floats)
         found = greedy(graph, method=method, seed=seed)
         coarse = coarsen(graph, found)
-        assert coarse.graph.shape[0] == n - found.size
-        np.testing.assert_allclose(coarse.graph.toarray(), merged(graph, coarse.label), rtol=1e-12)
+        assert coarse.graph.shape[0] == n - found.cardinality
+        np.testing.assert_allclose(coarse.graph.toarray(), merged(graph, coarse.labels), rtol=1e-12)
         assert coarse.graph.sum() / 2 == pytest.approx(graph.sum() / 2 - found.weight)
         assert (coarse.graph != coarse.graph.T).nnz == 0
         assert coarse.graph.has_canonical_format
         assert coarse.graph.diagonal().sum() == 0
         assert coarse.vertex_weight.sum() == n
-        np.testing.assert_array_equal(coarse.vertex_weight, np.bincount(coarse.label, minlength=n - found.size))
+        np.testing.assert_array_equal(coarse.vertex_weight, np.bincount(coarse.labels, minlength=n - found.cardinality))
         # Numbered by the lowest fine vertex; pairs have one label, no others.
-        first = np.unique(coarse.label, return_index=True)[1]
+        first = np.unique(coarse.labels, return_index=True)[1]
         assert (np.diff(first) > 0).all()
-        assert all(coarse.label[v] == coarse.label[w] for v, w in found.pairs)
+        assert all(coarse.labels[v] == coarse.labels[w] for v, w in found.pairs)
 
 
-def test_a_drawn_graph():
+def test_example_of_the_docstring():
     lower, upper, weight = [0, 1, 1, 2, 3], [1, 2, 3, 4, 4], [4, 1, 2, 3, 9]
     graph = scipy.sparse.coo_array((weight, (lower, upper)), shape=(5, 5))
     graph = scipy.sparse.csr_array(graph + graph.T)
     coarse = coarsen(graph, [1, 0, -1, 4, 3], vertex_weight=[1, 2, 3, 4, 5])
-    assert coarse.label.tolist() == [0, 0, 1, 2, 2]
+    assert coarse.labels.tolist() == [0, 0, 1, 2, 2]
     assert coarse.graph.toarray().tolist() == [[0, 1, 2], [1, 0, 3], [2, 3, 0]]
     assert coarse.vertex_weight.tolist() == [3, 3, 9]
-    assert coarsen(graph).label.tolist() == [0, 0, 1, 2, 2]
+    assert coarsen(graph).labels.tolist() == [0, 0, 1, 2, 2]
     assert coarsen(graph, method="sorted").graph.dtype == np.int64
     assert coarsen(graph, np.full(5, -1)).graph.toarray().tolist() == graph.toarray().tolist()
 
@@ -80,25 +81,25 @@ def test_parallel_edges_without_weights_are_counted():
 def test_empty():
     coarse = coarsen(scipy.sparse.csr_array((0, 0)))
     assert coarse.graph.shape == (0, 0)
-    assert hierarchy(scipy.sparse.csr_array((3, 3))).vertices == (3,)
+    assert hierarchy(scipy.sparse.csr_array((3, 3))).vertex_counts == (3,)
     assert hierarchy(scipy.sparse.csr_array((3, 3))).labels().tolist() == [0, 1, 2]
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", GREEDY_METHODS)
 @pytest.mark.parametrize("vertices", [1, 2, 7, 40, 1000])
 def test_hierarchy_ends_at_the_number_of_vertices(method, vertices):
     graph = grid(12, 17)
     found = hierarchy(graph, vertices, method=method, seed=5)
-    assert found.vertices[-1] == min(vertices, 204)
-    assert all(a > b for a, b in zip(found.vertices, found.vertices[1:], strict=False))
+    assert found.vertex_counts[-1] == min(vertices, 204)
+    assert all(a > b for a, b in zip(found.vertex_counts, found.vertex_counts[1:], strict=False))
     label = found.labels()
-    assert len(np.unique(label)) == found.vertices[-1]
+    assert len(np.unique(label)) == found.vertex_counts[-1]
     for level, coarse in enumerate(found.levels):
-        assert coarse.graph.shape[0] == found.vertices[level + 1]
+        assert coarse.graph.shape[0] == found.vertex_counts[level + 1]
         assert coarse.vertex_weight.sum() == 204
         np.testing.assert_allclose(coarse.graph.toarray(), merged(graph, found.labels(level)), rtol=1e-12)
-    # Every region hangs together.
-    for region in range(found.vertices[-1]):
+    # Every region is connected.
+    for region in range(found.vertex_counts[-1]):
         inside = np.flatnonzero(label == region)
         assert connected_components(graph[inside][:, inside])[0] == 1
 
@@ -109,14 +110,14 @@ def test_hierarchy_of_disconnected_graphs_keeps_the_components():
         graph = random_graph(rng, 30, 0.05)
         found = hierarchy(graph, 1)
         count, component = connected_components(graph)
-        assert found.vertices[-1] == count
+        assert found.vertex_counts[-1] == count
         np.testing.assert_array_equal(found.labels(), np.unique(component, return_inverse=True)[1])
 
 
 def test_hierarchy_stops_after_its_levels():
     found = hierarchy(grid(20, 20), levels=2)
     assert len(found.levels) == 2
-    np.testing.assert_array_equal(found.labels(0), found.levels[0].label)
+    np.testing.assert_array_equal(found.labels(0), found.levels[0].labels)
     np.testing.assert_array_equal(found.labels(-1), found.labels(1))
     assert hierarchy(grid(3, 3), levels=0).levels == ()
 
@@ -131,28 +132,28 @@ def test_rating_decides_what_is_matched_next():
     graph = grid(8, 8)
     seen = []
 
-    def small_ones_first(coarse):
+    def light_first(coarse):
         seen.append(coarse.graph.shape[0])
         row = np.repeat(np.arange(coarse.graph.shape[0]), np.diff(coarse.graph.indptr))
         return 1.0 / (coarse.vertex_weight[row] + coarse.vertex_weight[coarse.graph.indices])
 
-    found = hierarchy(graph, 8, rating=small_ones_first)
-    assert tuple(seen) == found.vertices[:-1]
+    found = hierarchy(graph, 8, rating=light_first)
+    assert tuple(seen) == found.vertex_counts[:-1]
     assert found.levels[-1].vertex_weight.max() <= 16
     np.testing.assert_allclose(found.levels[-1].graph.toarray(), merged(graph, found.labels()))
 
 
-def test_expansion_keeps_levels_few_and_vertices_alike():
-    """By weight alone one region swallows its neighbours, and a star is left."""
+def test_expansion_limits_levels_and_vertex_weights():
+    """By weight alone one region absorbs its neighbours, and a star remains."""
     rng = np.random.default_rng(1)
     graph = grid(64, 64)
     weight = np.exp(-rng.random((64 * 64, 64 * 64)))
     weight = (weight + weight.T)[graph.nonzero()]
     found = hierarchy(graph, 40, weight=weight)
-    assert found.vertices[-1] == 40
+    assert found.vertex_counts[-1] == 40
     assert len(found.levels) < 20
     assert found.levels[-1].vertex_weight.max() < 10 * 64 * 64 / 40
-    # Where all vertices weigh the same it is the matching of the weights.
+    # With equal vertex weights it is the matching by weight.
     plain = hierarchy(graph, 40, weight=weight, rating="weight")
     np.testing.assert_array_equal(found.labels(0), plain.labels(0))
 
@@ -164,7 +165,7 @@ def test_any_number_of_vertices_between_the_levels():
         found = hierarchy(graph, 3, weight=symmetric_weight(rng, graph), join=join)
         last = np.arange(99)
         for vertices in range(99, 2, -4):
-            label = found.at(vertices)
+            label = found.labels_at(vertices)
             first = np.unique(label, return_index=True)
             np.testing.assert_array_equal(first[0], np.arange(vertices))
             assert (np.diff(first[1]) > 0).all()
@@ -173,8 +174,8 @@ def test_any_number_of_vertices_between_the_levels():
             for region in range(vertices):
                 inside = np.flatnonzero(label == region)
                 assert connected_components(graph[inside][:, inside])[0] == 1
-        for level, vertices in enumerate(found.vertices[1:]):
-            np.testing.assert_array_equal(found.at(vertices), found.labels(level))
+        for level, vertices in enumerate(found.vertex_counts[1:]):
+            np.testing.assert_array_equal(found.labels_at(vertices), found.labels(level))
         for wrong, kind, message in (
             (2, ValueError, "must be 3 or more, got 2"),
             (100, ValueError, "must be at most 99, got 100"),
@@ -182,7 +183,7 @@ def test_any_number_of_vertices_between_the_levels():
             (True, TypeError, "must be an integer"),
         ):
             with pytest.raises(kind, match=f"vertices {message}"):
-                found.at(wrong)
+                found.labels_at(wrong)
 
 
 def symmetric_weight(rng, graph):
@@ -190,29 +191,29 @@ def symmetric_weight(rng, graph):
     return (weight + weight.T)[graph.nonzero()]
 
 
-def test_joining_empties_stars_at_once():
+def test_join_merges_a_star_in_one_level():
     star = scipy.sparse.coo_array((np.arange(1.0, 400), (np.zeros(399, int), np.arange(1, 400))), shape=(400, 400))
     star = scipy.sparse.csr_array(star + star.T)
-    assert hierarchy(star, rating="weight", join=True).vertices == (400, 1)
+    assert hierarchy(star, rating="weight", join=True).vertex_counts == (400, 1)
     found = hierarchy(star, 7, rating="weight", join=True)
-    assert found.vertices == (400, 7)
+    assert found.vertex_counts == (400, 7)
     assert found.labels().tolist() == [0, 1, 2, 3, 4, 5, 6] + [0] * 393
     assert len(hierarchy(star, 7, rating="weight").levels) == 393
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_dominance_merges_only_what_suits_both_ends(method):
+@pytest.mark.parametrize("method", GREEDY_METHODS)
+def test_dominance_requires_heavy_edges_at_both_ends(method):
     rng = np.random.default_rng(9)
     graph = grid(10, 10)
     weight = symmetric_weight(rng, graph)
     found = hierarchy(graph, 5, weight=weight, rating="weight", dominance=1.0, join=True, method=method)
-    assert found.vertices[-1] == 5
+    assert found.vertex_counts[-1] == 5
     if method in ("sorted", "locally_dominant"):
         values = scipy.sparse.csr_array((weight, graph.indices, graph.indptr), shape=graph.shape).toarray()
         label = found.labels(0)
         for v, w in zip(*np.nonzero(np.triu(label[:, None] == label[None], 1)), strict=True):
             assert values[v, w] == values[v].max() == values[w].max()
-    # Heavier and heavier along a path: only its end is the best for both.
+    # Weights increase along a path: only its last edge is the heaviest at both ends.
     path = scipy.sparse.diags_array([np.arange(1.0, 10), np.arange(1.0, 10)], offsets=[-1, 1], format="csr")
     once = hierarchy(path, levels=1, rating="weight", dominance=1.0, method="sorted")
     assert once.labels().tolist() == [0, 1, 2, 3, 4, 5, 6, 7, 8, 8]
@@ -236,16 +237,16 @@ def test_inputs_are_not_changed():
     assert vertex_weight.tolist() == [1.0] * 25
 
 
-def test_border():
+def test_invalid_input():
     graph = grid(2, 2)
     for arguments, kind, message in (
         ({"matching": [1, 0, -1]}, ValueError, "for each of 4 vertices"),
-        ({"matching": [1, 0, -1, 9]}, ValueError, "outside -1 ... 3"),
-        ({"matching": [3, -1, -1, 0]}, ValueError, "none of this graph: .* no edge joins them"),
-        ({"matching": [1, -1, -1, -1]}, ValueError, "none of this graph: .* not matched to it"),
-        ({"matching": [0, -1, -1, -1]}, ValueError, "none of this graph"),
+        ({"matching": [1, 0, -1, 9]}, ValueError, "outside -1 to 3"),
+        ({"matching": [3, -1, -1, 0]}, ValueError, "not a valid matching of `graph`: .* no edge joins them"),
+        ({"matching": [1, -1, -1, -1]}, ValueError, "not a valid matching of `graph`: .* not matched to it"),
+        ({"matching": [0, -1, -1, -1]}, ValueError, "not a valid matching of `graph`"),
         ({"matching": [0.5, 1, 2, 3]}, TypeError, "integers"),
-        ({"matching": [1, 0, 3, 2], "seed": 3}, TypeError, "'seed' is for matching.greedy"),
+        ({"matching": [1, 0, 3, 2], "seed": 3}, TypeError, "'seed' is a parameter of matching.greedy"),
         ({"vertex_weight": [1, 2]}, ValueError, "vertex_weight must have shape"),
         ({"vertex_weight": ["a"] * 4}, TypeError, "real numbers"),
         ({"method": "best"}, ValueError, "method must be one of"),
@@ -255,11 +256,11 @@ def test_border():
     for arguments, message in (
         ({"vertices": 0}, "vertices must be"),
         ({"levels": -1}, "levels must be"),
-        ({"dominance": 1.5}, "dominance must lie between 0 and 1"),
+        ({"dominance": 1.5}, "dominance must be 0 to 1"),
         ({"rating": "size"}, "rating must be"),
         ({"vertex_weight": [1, 1, 0, 1]}, "vertex_weight must be positive"),
     ):
         with pytest.raises(ValueError, match=message):
             hierarchy(graph, **arguments)
-    with pytest.raises(ValueError, match="one value for each stored entry"):
+    with pytest.raises(ValueError, match="one value per stored entry"):
         hierarchy(graph, rating=lambda coarse: np.ones(3))

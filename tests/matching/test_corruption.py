@@ -1,4 +1,4 @@
-"""Every visible field of every result, changed in every way: check() refuses it, or the result still is a right one."""
+"""Every visible field of every result, changed in many ways: check() raises, or the result is still correct."""
 
 import copy
 import dataclasses
@@ -14,7 +14,7 @@ import scipy.sparse as sp
 import matching
 from tests.matching import battery
 
-# What ran and how long it took is told, not proved: no graph answers for it.
+# Methods and times are reported, not certified.
 NOT_PROVED = {"method", "init", "device", "stats"}
 
 
@@ -41,7 +41,7 @@ def fine(n):
 
 
 def made():
-    """Each kind of result, and one of the same kind for another problem."""
+    """Each type of result, and one of the same type for another problem."""
     graph, other = battery.csr_of(GENERAL), battery.csr_of(OTHER_GENERAL)
     pattern, other_pattern = (battery.bipartite_forms(i)["coo with duplicates"] for i in (PAIRS, OTHER_PAIRS))
     return {
@@ -76,7 +76,7 @@ def provable(found):
     return [f.name for f in dataclasses.fields(found) if not f.name.startswith("_") and f.name not in NOT_PROVED]
 
 
-# Changes of a field, by its kind; they may leave it as it was.
+# Changes of a field, by its type; some may have no effect.
 
 
 def of_array(array, other):
@@ -134,7 +134,7 @@ def of_number(value, other):
 
 
 def of_matrix(matrix, other):
-    """A csr_array, one of whose arrays is changed."""
+    """A csr_array with one array changed."""
     changes = {"other problem's": other, "dense": matrix.toarray(), "None": None, "spmatrix": sp.csr_matrix(matrix)}
     changes |= {"transposed pattern": sp.csr_array((matrix.data[::-1], matrix.indices, matrix.indptr), matrix.shape)}
     changes |= {"scaled": 2 * matrix, "no edges": sp.csr_array(matrix.shape, dtype=matrix.dtype), "CSC": matrix.tocsc()}
@@ -153,7 +153,7 @@ def of_levels(levels, other):
     changes = {"reversed": levels[::-1], "shorter": levels[:-1], "none": (), "list": list(levels), "None": None}
     changes |= {"other problem's": other, "twice": levels * 2, "words": ("a",) * len(levels)}
     for k, level in enumerate(levels):
-        for field in ("graph", "label", "vertex_weight"):
+        for field in ("graph", "labels", "vertex_weight"):
             for name, value in changes_of(getattr(level, field), getattr(other[0], field)).items():
                 one = dataclasses.replace(level, **{field: value})
                 changes[f"level {k}, {field} {name}"] = (*levels[:k], one, *levels[k + 1 :])
@@ -187,7 +187,7 @@ def changes_of(value, other):
 
 
 def same(one, other) -> bool:
-    """Whether a change left everything as it was."""
+    """Whether a change has no effect."""
     if type(one) is not type(other):
         return False
     if sp.issparse(one):
@@ -204,16 +204,16 @@ def same(one, other) -> bool:
 
 
 def right(name, found) -> bool:
-    """Whether a changed result is right all the same, by the plain checkers: another solution of equal cost."""
+    """Whether a changed result is still correct by the plain checkers: another solution of equal value."""
     if name.startswith("Bottleneck"):
         graph = FLOATS if "floats" in name else WEIGHTED
-        if type(found.wanted) is not int or not 1 <= found.wanted <= battery.kuhn(*PAIRS):
+        if type(found.required) is not int or not 1 <= found.required <= battery.kuhn(*PAIRS):
             return False
-        if "some" not in name and found.wanted != battery.kuhn(*PAIRS):
+        if "some" not in name and found.required != battery.kuhn(*PAIRS):
             return False
         if type(found.threshold) is not type(graph.data[0].item()):
             return False
-        if found.threshold != battery.least_threshold(graph, found.wanted):
+        if found.threshold != battery.least_threshold(graph, found.required):
             return False
         coo = graph.tocoo()
         edges = [(r, c) for r, c, x in zip(coo.row, coo.col, coo.data, strict=True) if x <= found.threshold]
@@ -222,7 +222,7 @@ def right(name, found) -> bool:
         weight = {e: x / 7 for e, x in GENERAL.weight.items()} if "floats" in name else GENERAL.weight
         try:
             battery.check_greedy(
-                battery.General(GENERAL.n, weight), found.partner, found.size, found.weight, "floats" not in name
+                battery.General(GENERAL.n, weight), found.partner, found.cardinality, found.weight, "floats" not in name
             )
         except (AssertionError, TypeError, IndexError):
             return False
@@ -239,12 +239,12 @@ def right_pairs(instance, found) -> bool:
     return found.row_match.dtype == found.col_match.dtype == np.int32
 
 
-# How many changes were tried of each result; all of them differ from what the solver found.
+# Number of tried changes of each result, without those that have no effect.
 TRIED = {}
 
 
 @pytest.mark.parametrize("name", RESULTS)
-def test_changed_fields_are_refused(name):
+def test_changed_fields_are_rejected(name):
     found, other = made()[name]
     found.check()
     exchanges = 0
@@ -268,15 +268,15 @@ def test_changed_fields_are_refused(name):
 
 FIELDS = {
     "Matching": {"row_match", "col_match", "cardinality"},
-    "Bottleneck": {"threshold", "matching", "wanted"},
-    "GreedyMatching": {"partner", "size", "weight"},
-    "CoarseGraph": {"graph", "label", "vertex_weight"},
-    "Hierarchy": {"levels", "vertices"},
+    "Bottleneck": {"threshold", "matching", "required"},
+    "GreedyMatching": {"partner", "cardinality", "weight"},
+    "CoarseGraph": {"graph", "labels", "vertex_weight"},
+    "Hierarchy": {"levels", "vertex_counts"},
 }
 
 
 def test_all_fields_of_all_results_were_changed():
-    """A field that is added to a result fails here until it is proved, or named as not provable."""
+    """A new field of a result fails here until check() certifies it, or it is listed as not certified."""
     for name, (found, _) in made().items():
         assert set(provable(found)) == FIELDS[name.partition(",")[0]], name
     classes = {name for name in matching.__all__ if isinstance(getattr(matching, name), type)}
@@ -286,8 +286,8 @@ def test_all_fields_of_all_results_were_changed():
         assert sum(TRIED.values()) > 1500, TRIED
 
 
-def test_two_fields_that_agree_are_an_exchange():
-    """Another maximum matching is as good; one pair less is not."""
+def test_consistent_changes_of_two_fields():
+    """Another maximum matching is accepted; one pair less is not."""
     square = sp.csr_array(np.ones((2, 2)))
     found = matching.maximum(square)
     other = dataclasses.replace(found, row_match=found.row_match[::-1].copy(), col_match=found.col_match[::-1].copy())
@@ -306,7 +306,7 @@ def test_counts_of_pairs_in_stats():
             dataclasses.replace(found, stats=stats).check()
 
 
-def test_an_unknown_method_proves_nothing():
+def test_unknown_method_is_rejected():
     found = made()["GreedyMatching"][0]
     with pytest.raises(matching.CertificateError, match="method must be a name"):
         dataclasses.replace(found, method="best").check()
@@ -314,8 +314,8 @@ def test_an_unknown_method_proves_nothing():
 
 @pytest.mark.parametrize("change", ["indices", "indptr", "data"])
 @pytest.mark.parametrize("form", ["csr", "csc"])
-def test_a_graph_that_changed_is_noticed(change, form):
-    """The arrays are shared: indices out of range must not be followed either."""
+def test_changed_graph_is_detected(change, form):
+    """The arrays are shared with the caller, so indices out of range must not be followed."""
     for find in (matching.maximum, matching.bottleneck, matching.greedy, matching.coarsen, matching.hierarchy):
         if change == "data" and find is matching.maximum:
             continue
@@ -328,7 +328,7 @@ def test_a_graph_that_changed_is_noticed(change, form):
             found.check()
         except matching.CertificateError:
             continue
-        # Only what had been copied may be unchanged: SciPy and the contraction copy what has another dtype.
+        # Only copied arrays may be unchanged: SciPy and the contraction copy arrays of another dtype.
         fine_graph = getattr(found, "_fine", None) or getattr(found, "_graph", None)
         fine_graph = getattr(fine_graph, "graph", fine_graph)
         if isinstance(fine_graph, matching.BipartiteGraph):
@@ -338,7 +338,7 @@ def test_a_graph_that_changed_is_noticed(change, form):
         assert not any(np.shares_memory(array, part) for part in kept if part is not None), find.__name__
 
 
-def test_python_without_asserts_refuses_too():
+def test_check_without_asserts():
     code = """
 import dataclasses
 from tests.matching.test_corruption import made, changes_of, provable
@@ -361,7 +361,7 @@ print(refused)
 
 @pytest.mark.parametrize("name", RESULTS)
 @pytest.mark.parametrize("way", ["pickle", "copy", "deepcopy"])
-def test_results_travel(name, way):
+def test_results_can_be_copied_and_pickled(name, way):
     found = made()[name][0]
     again = {"pickle": lambda r: pickle.loads(pickle.dumps(r)), "copy": copy.copy, "deepcopy": copy.deepcopy}[way](
         found
@@ -374,7 +374,7 @@ def test_results_travel(name, way):
 
 
 @pytest.mark.parametrize("name", RESULTS)
-def test_results_show_themselves_in_one_line(name):
+def test_repr_is_one_line(name):
     found = made()[name][0]
     assert repr(found).startswith(f"{type(found).__name__}(")
     assert "\n" not in repr(found)

@@ -1,4 +1,4 @@
-"""Graphs whose arrays lie on a GPU, in numba's simulator and on a GPU: read, checked and matched there."""
+"""Graphs with arrays on a GPU, in numba's simulator and on a GPU: read, validated and matched there."""
 
 import copy
 import dataclasses
@@ -10,12 +10,12 @@ import pytest
 import scipy.sparse
 
 import matching
-from matching.core.graph import bipartite_graph
+from matching.core.graph_input import bipartite_graph
 
 sim = pytest.mark.sim
 gpu = pytest.mark.gpu
 WHERE = [pytest.param("simulator", marks=sim), pytest.param("gpu", marks=gpu)]
-# The default of CUDA and a method of the papers; each compiles for seconds.
+# The CUDA default and methods of the papers; each takes seconds to compile.
 HOW = [{}, {"method": "ms_bfs_graft", "init": "karp_sipser"}, {"method": "g_pr_shr", "relabel": ("fix", 5)}]
 
 
@@ -27,12 +27,12 @@ def there(array, dtype=None):
 
 
 def strided(array, rng):
-    """The same values with another stride, on the GPU."""
+    """The same values with a different stride, on the GPU."""
     return there(np.repeat(array, 2))[::2] if rng.random() < 0.5 else there(array)
 
 
 def certified(graph, size, start=None, **how):
-    """A matching found on the GPU; it has `size` pairs, and is proved maximum on the host."""
+    """A matching computed on the GPU; it has `size` pairs, and is certified on the host."""
     found = matching.maximum(graph, start=start, **how)
     found.check()
     assert found.device == "cuda"
@@ -44,8 +44,8 @@ def certified(graph, size, start=None, **how):
     return found, row_match
 
 
-def drawn(tools, rng, where):
-    """Matrices with canonical lists, and without: unsorted, and with entries that are stored more than once."""
+def random_matrices(tools, rng, where):
+    """Matrices in canonical CSR form, and others: unsorted, and with duplicate entries."""
     largest = 12 if where == "simulator" else 300
     for _ in range(6 if where == "simulator" else 40):
         matrix = scipy.sparse.csr_array(tools.random_graph(rng, largest))
@@ -66,7 +66,7 @@ def drawn(tools, rng, where):
 @pytest.mark.parametrize("how", HOW, ids=lambda how: how.get("method", "auto"))
 def test_arrays_of_any_kind(tools, where, how):
     rng = np.random.default_rng(1)
-    for matrix in drawn(tools, rng, where):
+    for matrix in random_matrices(tools, rng, where):
         size = tools.best_cardinality(matrix)
         kinds = rng.choice(["int32", "int64", "uint16"], 2)
         arrays = [strided(a.astype(kind), rng) for a, kind in zip((matrix.indptr, matrix.indices), kinds, strict=True)]
@@ -78,13 +78,13 @@ def test_arrays_of_any_kind(tools, where, how):
 
 
 @pytest.mark.parametrize("where", WHERE)
-def test_what_is_read_is_the_graph(tools, where):
-    """Both sides, and the way back to the host, whatever the order of the entries."""
+def test_both_sides_equal_the_input(tools, where):
+    """Both sides, and their copies on the host, in any order of the entries."""
     from gridcut.device.arrays import download
     from matching.core.device_graph_cuda import device_graph
 
     rng = np.random.default_rng(2)
-    for matrix in drawn(tools, rng, where):
+    for matrix in random_matrices(tools, rng, where):
         expected = bipartite_graph((matrix.indptr, matrix.indices, matrix.shape))
         for form in ("csr", "csc"):
             given = matrix if form == "csr" else scipy.sparse.csc_array(matrix)
@@ -105,14 +105,14 @@ def test_what_is_read_is_the_graph(tools, where):
 
 
 @pytest.mark.parametrize("where", WHERE)
-def test_arrays_may_be_longer_than_the_pointers_say(tools, where):
+def test_indices_longer_than_the_last_pointer(tools, where):
     ptr, adj = there([0, 2, 3], np.int64), there([0, 1, 1, 7, 7], np.int32)
     certified((ptr, adj, (2, 2)), 2)
     certified((there([0, 0, 0], np.int32), adj, (2, 2)), 0)
 
 
 @pytest.mark.parametrize("where", WHERE)
-def test_a_graph_made_once(tools, where):
+def test_prepared_graph_is_reused(tools, where):
     from matching.core.device_graph_cuda import device_graph
 
     matrix = tools.uniform(12 if where == "simulator" else 5000, 3, np.random.default_rng(3))
@@ -127,13 +127,13 @@ def test_a_graph_made_once(tools, where):
     assert matching.structural_rank(graph) == size
     on_host = matching.maximum(matrix, device="cpu", start=first)
     assert on_host.stats["initial"] == size
-    with pytest.raises(TypeError, match="graph lies on the GPU, but is decomposed on the CPU"):
+    with pytest.raises(TypeError, match="graph is on the GPU, but dulmage_mendelsohn runs on the CPU"):
         matching.dulmage_mendelsohn(graph)
 
 
 @pytest.mark.parametrize("where", WHERE)
 def test_starts(tools, where):
-    """A matching, an array on the GPU, one on the host: who is matched stays so."""
+    """A Matching, an array on the GPU, one on the host: matched vertices stay matched."""
     rng = np.random.default_rng(4)
     matrix = tools.uniform(12 if where == "simulator" else 5000, 3, rng)
     size = tools.best_cardinality(matrix)
@@ -170,28 +170,28 @@ def test_starts(tools, where):
 
 
 @pytest.mark.parametrize("where", WHERE)
-def test_graphs_that_are_refused(tools, where):
+def test_invalid_graphs(tools, where):
     ptr, adj = there([0, 1, 2], np.int64), there([0, 1], np.int64)
-    refused = [
+    invalid = [
         ((ptr, adj), TypeError, "graph as a tuple must be .* got 2 parts"),
         ((ptr, adj, (3, 2)), ValueError, "indptr must have 4 entries, .* got 3"),
-        ((ptr, adj, (2, 1)), ValueError, "indices must lie in 0 ... 0, but 1 of them do not"),
-        ((ptr, there([0, -1]), (2, 2)), ValueError, "but 1 of them do not"),
+        ((ptr, adj, (2, 1)), ValueError, "indices must be 0 to 0, but 1 of them are not"),
+        ((ptr, there([0, -1]), (2, 2)), ValueError, "but 1 of them are not"),
         ((there([1, 1, 2]), adj, (2, 2)), ValueError, "indptr must ascend from 0 to at most 2"),
         ((there([0, 2, 1]), adj, (2, 2)), ValueError, "indptr must ascend"),
         ((there([0, 1, 3]), adj, (2, 2)), ValueError, "indptr must ascend"),
         ((there([0, -5, 2]), adj, (2, 2)), ValueError, "indptr must ascend"),
         ((ptr, there([0.0, 1.0]), (2, 2)), TypeError, "indices must be a one-dimensional array of integers"),
         ((there([[0, 1, 2]]), adj, (2, 2)), TypeError, "indptr must be a one-dimensional array of integers"),
-        ((ptr, np.array([0, 1]), (2, 2)), TypeError, "indices lies on the host and the other array of graph on the"),
-        ((ptr, adj, 2), TypeError, "shape must be two whole numbers"),
-        (SimpleNamespace(format="bsr", indptr=ptr, indices=adj, shape=(2, 2)), TypeError, "CSR or CSC, got bsr"),
+        ((ptr, np.array([0, 1]), (2, 2)), TypeError, "indices is on the host, but the other array of graph is on the"),
+        ((ptr, adj, 2), TypeError, "shape must be two integers"),
+        (SimpleNamespace(format="bsr", indptr=ptr, indices=adj, shape=(2, 2)), TypeError, "CSR or CSC format, got bsr"),
     ]
-    for graph, kind, message in refused:
+    for graph, kind, message in invalid:
         with pytest.raises(kind, match=message):
             matching.maximum(graph)
     graph = (ptr, adj, (2, 2))
-    with pytest.raises(TypeError, match="graph lies on the GPU, but device='cpu' was asked for"):
+    with pytest.raises(TypeError, match="graph is on the GPU, but device='cpu' was requested"):
         matching.maximum(graph, device="cpu")
     with pytest.raises(ValueError, match="device must be 'auto'"):
         matching.maximum(graph, device="gpu")
@@ -202,19 +202,19 @@ def test_graphs_that_are_refused(tools, where):
 
 
 @sim
-def test_what_is_seen_to_lie_on_a_gpu(tools):
-    from matching.core.device_graph import lies_on_gpu
+def test_is_on_gpu(tools):
+    from matching.core.sparse import is_on_gpu
 
     matrix = tools.path(3)
     ptr, adj = there(matrix.indptr), there(matrix.indices)
-    assert lies_on_gpu((ptr, adj, (3, 3)))
-    assert lies_on_gpu((matrix.indptr, adj, (3, 3)))
-    assert lies_on_gpu(SimpleNamespace(indptr=ptr, indices=adj, shape=(3, 3)))
+    assert is_on_gpu((ptr, adj, (3, 3)))
+    assert is_on_gpu((matrix.indptr, adj, (3, 3)))
+    assert is_on_gpu(SimpleNamespace(indptr=ptr, indices=adj, shape=(3, 3)))
     for graph in (matrix, bipartite_graph(matrix), (matrix.indptr, matrix.indices, (3, 3)), [[1]], None, 3, ()):
-        assert not lies_on_gpu(graph)
+        assert not is_on_gpu(graph)
 
 
-# On a GPU, with the libraries it is used from
+# On a GPU, with array libraries
 
 
 @gpu
@@ -247,7 +247,7 @@ def test_arrays_of_other_libraries(tools, name):
 
 
 @gpu
-def test_large_graphs_in_disorder(tools):
+def test_large_unsorted_graphs(tools):
     rng = np.random.default_rng(6)
     n = 200_000
     matrix = tools.uniform(n, 5, rng)
@@ -261,8 +261,8 @@ def test_large_graphs_in_disorder(tools):
 
 
 @pytest.mark.parametrize("where", WHERE)
-def test_results_travel_to_the_host(tools, where):
-    """Pickles and deep copies are on the host, copies where the result is; a changed field is refused."""
+def test_pickles_and_copies(tools, where):
+    """Pickles and deep copies are on the host, copies on the GPU; a changed field fails the check."""
     matrix = tools.random_graph(np.random.default_rng(3), 9)
     found = matching.maximum((there(matrix.indptr), there(matrix.indices), matrix.shape))
     for again in (pickle.loads(pickle.dumps(found)), copy.deepcopy(found)):

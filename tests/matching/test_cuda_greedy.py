@@ -1,4 +1,4 @@
-"""Greedy matching on CUDA: the CPU's matchings, in numba's simulator and on a GPU."""
+"""Greedy matching on CUDA equals that of the CPU, in numba's simulator and on a GPU."""
 
 import importlib
 
@@ -38,7 +38,7 @@ def symmetric(rng, n, degree, kind):
 
 
 def matched(graph, solve, **parameters):
-    """The partners a method finds; they are certified to be a maximal matching."""
+    """The partners computed by a method, certified to be a maximal matching."""
     partner = np.full(graph.n, -1, np.int32)
     stats = solve(graph, partner, **parameters)
     heaviest_first = solve.__module__.rpartition(".")[2] in ("sorted", "locally_dominant")
@@ -52,7 +52,7 @@ def sizes(where):
 
 @pytest.mark.parametrize("where", WHERE)
 @pytest.mark.parametrize("kind", KINDS)
-def test_parallel_finds_what_the_cpu_finds(where, kind):
+def test_parallel_equals_cpu(where, kind):
     for seed, n in enumerate(sizes(where)):
         graph = symmetric(np.random.default_rng(seed), n, 4, kind)
         for parameters in ({}, {"select": "first"}, {"select": "heaviest", "p": 0.4}, {"rounds": 1}, {"rounds": 0}):
@@ -64,7 +64,7 @@ def test_parallel_finds_what_the_cpu_finds(where, kind):
 
 @pytest.mark.parametrize("where", WHERE)
 @pytest.mark.parametrize("kind", KINDS)
-def test_locally_dominant_finds_what_sorting_finds(where, kind):
+def test_locally_dominant_equals_sorted(where, kind):
     for seed, n in enumerate(sizes(where)):
         graph = symmetric(np.random.default_rng(seed), n, 4, kind)
         expected, _ = matched(graph, sorted.solve)
@@ -74,8 +74,8 @@ def test_locally_dominant_finds_what_sorting_finds(where, kind):
 
 
 @pytest.mark.parametrize("where", WHERE)
-def test_edges_that_get_heavier_along_a_path(where):
-    """One edge a round, from the heavy end."""
+def test_weights_increasing_along_a_path(where):
+    """One edge per round, from the heavy end."""
     n = 12 if where == "simulator" else 2000
     k = np.arange(n - 1)
     both = np.r_[k, k + 1], np.r_[k + 1, k]
@@ -98,9 +98,9 @@ def test_graphs_without_edges(where, name):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"p": 1}, "p must lie between 0 and 1"),
+        ({"p": 1}, "p must be between 0 and 1"),
         ({"select": "any"}, "select must be"),
-        ({"rounds": -1}, "rounds must not be negative"),
+        ({"rounds": -1}, "rounds must be 0 or more"),
     ],
 )
 def test_bad_parameters(wrong, message):
@@ -111,7 +111,7 @@ def test_bad_parameters(wrong, message):
 
 @gpu
 @pytest.mark.parametrize("kind", KINDS)
-def test_ten_runs_on_a_gpu_are_one(kind):
+def test_ten_runs_on_a_gpu_agree(kind):
     graph = symmetric(np.random.default_rng(10), 200_000, 10, kind)
     for name, cpu in (("parallel", parallel), ("locally_dominant", sorted)):
         expected, _ = matched(graph, cpu.solve)
@@ -138,16 +138,16 @@ def test_by_name(where):
 
 @pytest.mark.sim
 @pytest.mark.parametrize("method", ["parallel", "locally_dominant"])
-def test_graphs_beyond_the_limits_are_refused(monkeypatch, method):
-    """The limits themselves: test_limits.py."""
+def test_too_large_graphs_are_rejected(monkeypatch, method):
+    """The limits themselves are tested in test_limits.py."""
     graph = scipy.sparse.csr_array(1 - np.eye(5))
-    monkeypatch.setattr(limits, "SIDE", 4)
+    monkeypatch.setattr(limits, "MAX_SIDE", 4)
     with pytest.raises(ValueError, match="graph has 5 vertices on one side, more than the 4 that CUDA"):
         matching.greedy(graph, method=method, device="cuda")
-    monkeypatch.setattr(limits, "SIDE", 5)
+    monkeypatch.setattr(limits, "MAX_SIDE", 5)
     if method == "parallel":
-        monkeypatch.setattr(limits, "LISTED", 4)
+        monkeypatch.setattr(limits, "MAX_LISTED", 4)
         with pytest.raises(ValueError, match="5 vertices, more than the 4 that 'parallel' accepts on CUDA; use"):
             matching.greedy(graph, method=method, device="cuda")
-        monkeypatch.setattr(limits, "LISTED", 5)
-    assert matching.greedy(graph, method=method, device="cuda").size == 2
+        monkeypatch.setattr(limits, "MAX_LISTED", 5)
+    assert matching.greedy(graph, method=method, device="cuda").cardinality == 2

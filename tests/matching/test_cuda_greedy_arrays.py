@@ -1,4 +1,4 @@
-"""Greedy matching of graphs whose arrays lie on a GPU, in numba's simulator and on a GPU: the CPU's matchings."""
+"""Greedy matching of graphs with arrays on a GPU, in numba's simulator and on a GPU: the CPU's matchings."""
 
 import copy
 import dataclasses
@@ -24,7 +24,7 @@ def there(array, dtype=None):
 
 
 def held(matrix):
-    """What a CSR matrix of another library looks like."""
+    """A stand-in for a CSR matrix of another library."""
     arrays = {name: there(getattr(matrix, name)) for name in ("indptr", "indices", "data")}
     return SimpleNamespace(format="csr", shape=matrix.shape, **arrays)
 
@@ -42,13 +42,13 @@ def symmetric(rng, n, kind):
 
 
 def agree(graph, matrix, **how):
-    """The matching found on the GPU is certified, and that of the CPU."""
+    """The matching computed on the GPU is certified, and equals that of the CPU."""
     found = matching.greedy(graph, device="auto", **how)
     found.check()
     expected = matching.greedy(matrix, method=found.method, **{k: v for k, v in how.items() if k != "method"})
     assert found.device == "cuda"
     assert (found.partner.copy_to_host() == expected.partner).all()
-    assert (found.size, found.weight) == (expected.size, expected.weight)
+    assert (found.cardinality, found.weight) == (expected.cardinality, expected.weight)
     assert type(found.weight) is type(expected.weight)
     assert (found.pairs.copy_to_host() == expected.pairs).all()
     return found
@@ -69,15 +69,15 @@ def test_lists_and_weights(where):
     matrix = symmetric(np.random.default_rng(4), 12 if where == "simulator" else 3000, "floats")
     plain = (there(matrix.indptr, np.int64), there(matrix.indices, np.int64), matrix.shape)
     agree(plain, matrix.astype(bool), seed=5)
-    on_card = matching.greedy(plain, weight=there(matrix.data, np.float32))
-    on_card.check()
-    assert on_card.weight == matching.greedy(matrix.astype(np.float32)).weight
+    on_gpu = matching.greedy(plain, weight=there(matrix.data, np.float32))
+    on_gpu.check()
+    assert on_gpu.weight == matching.greedy(matrix.astype(np.float32)).weight
     strided = there(np.repeat(matrix.data, 2))[::2]
     assert matching.greedy(plain, weight=strided).weight == matching.greedy(matrix).weight
 
 
 @pytest.mark.parametrize("where", WHERE)
-def test_what_is_not_in_order_is_put_in_order(where):
+def test_unsorted_and_duplicate_entries(where):
     """Loops, rows that do not ascend, entries that are stored twice."""
     ptr, adj = [0, 3, 6, 9, 10], [0, 2, 1, 2, 0, 2, 1, 0, 1, 3]
     weight = [9, 4, 5, 3, 5, 3, 3, 4, 3, 1]
@@ -94,25 +94,25 @@ def test_graphs_without_edges(where):
 
 
 @pytest.mark.parametrize("where", WHERE)
-def test_what_is_refused(where):
+def test_invalid_input(where):
     ptr, adj = there([0, 1, 2]), there([1, 0])
     graph = (ptr, adj, (2, 2))
-    refused = [
+    invalid = [
         ((there([0, 1, 1]), there([1]), (2, 2)), None, ValueError, r"only one of \(0, 1\) and \(1, 0\) is stored"),
-        ((ptr, there([1, 2]), (2, 2)), None, ValueError, "indices must lie in 0 ... 1, but 1 of them do not"),
+        ((ptr, there([1, 2]), (2, 2)), None, ValueError, "indices must be 0 to 1, but 1 of them are not"),
         ((ptr, adj, (2, 3)), None, ValueError, r"graph must be square, .* got shape \(2, 3\)"),
         (graph, there([1, 2]), ValueError, "have different weights"),
         (graph, there([-1, -1]), ValueError, "weight holds a negative weight, -1"),
         (graph, there([np.nan, np.nan]), ValueError, "weights that are not finite"),
-        (graph, there([2**62, 2**62]), ValueError, "integer weights must be within"),
+        (graph, there([2**62, 2**62]), ValueError, "integer weights must be at most"),
         (graph, there([1j, 1j]), TypeError, "weight must hold real numbers, got complex128"),
-        (graph, there([1, 2, 3]), ValueError, "weight must have one value for each stored entry"),
-        (graph, np.ones(2), TypeError, "weight lies on the host and graph on the GPU"),
+        (graph, there([1, 2, 3]), ValueError, "weight must have one value per stored entry"),
+        (graph, np.ones(2), TypeError, "weight is on the host, but graph is on the GPU"),
     ]
-    for given, weight, kind, message in refused:
+    for given, weight, kind, message in invalid:
         with pytest.raises(kind, match=message):
             matching.greedy(given, weight)
-    with pytest.raises(TypeError, match="graph lies on the GPU, but device='cpu' was asked for"):
+    with pytest.raises(TypeError, match="graph is on the GPU, but device='cpu' was requested"):
         matching.greedy(graph, device="cpu")
     with pytest.raises(RuntimeError, match="method 'sorted' does not run on device='cuda'"):
         matching.greedy(graph, method="sorted")
@@ -140,8 +140,8 @@ def test_arrays_of_other_libraries(name):
 
 
 @pytest.mark.parametrize("where", WHERE)
-def test_results_travel_to_the_host(where):
-    """Pickles and deep copies are on the host, copies where the result is; a changed field is refused."""
+def test_pickles_and_copies(where):
+    """Pickles and deep copies are on the host, copies on the GPU; a changed field fails the check."""
     found = matching.greedy(held(symmetric(np.random.default_rng(3), 9, "floats")), device="auto")
     for again in (pickle.loads(pickle.dumps(found)), copy.deepcopy(found)):
         again.check()
@@ -151,8 +151,8 @@ def test_results_travel_to_the_host(where):
     assert copied.partner is found.partner
     assert "\n" not in repr(found)
     wrong = found.partner.copy_to_host() + 1
-    for changes in ({"partner": there(wrong)}, {"partner": [0]}, {"size": 99}, {"weight": -1.0}):
+    for changes in ({"partner": there(wrong)}, {"partner": [0]}, {"cardinality": 99}, {"weight": -1.0}):
         with pytest.raises(matching.CertificateError):
             dataclasses.replace(found, **changes).check()
-    with pytest.raises(TypeError, match="graph lies on the GPU"):
+    with pytest.raises(TypeError, match="graph is on the GPU"):
         matching.coarsen(held(symmetric(np.random.default_rng(3), 9, "floats")))

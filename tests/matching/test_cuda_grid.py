@@ -1,7 +1,7 @@
-"""Kernels on grids of several blocks, which numba's simulator cannot run: one block of it stands for the whole grid.
+"""Kernels on grids of several blocks, which numba's simulator cannot run: one simulated block represents the grid.
 
-Its warps play the blocks.  What a block has of its own, shared memory and a barrier, each warp gets here; the barrier
-of the simulator is that of the grid.  So flags, queues and barriers between blocks are tested, and that blocks agree.
+Its warps play the blocks. Each warp gets its own shared memory and its own block barrier here; the simulator's block
+barrier is the grid barrier. This tests flags, queues and barriers between blocks, and the agreement of blocks.
 """
 
 import importlib
@@ -15,7 +15,7 @@ import pytest
 
 import matching
 from matching.core.certificate import certify
-from matching.core.graph import bipartite_graph
+from matching.core.graph_input import bipartite_graph
 from matching.general import parallel, sorted
 from matching.general.general_graph import check_graph
 
@@ -32,7 +32,7 @@ def thread_id():
 
 
 class Shared:
-    """Arrays of each block, by where they are asked for."""
+    """Arrays of each block, keyed by the line that requests them."""
 
     def __init__(self):
         self.arrays = {}
@@ -72,7 +72,7 @@ def grid(monkeypatch):
     blocks = Blocks(room)
     for found in pkgutil.walk_packages(matching.__path__, "matching."):
         module = importlib.import_module(found.name)
-        # Kernels that are launched otherwise know no grid.
+        # Kernels that are launched otherwise do not use the grid.
         if getattr(module, "cuda", None) is room.cuda and not hasattr(module, "launch"):
             monkeypatch.setattr(module, "cuda", blocks)
     module = importlib.import_module("matching.core.grid_cuda")
@@ -87,7 +87,7 @@ def grid(monkeypatch):
     monkeypatch.setattr(module, "launch", on_all_blocks)
 
 
-def drawn(tools, rng):
+def permuted_graphs(tools, rng):
     """Wide and narrow levels; more vertices than threads."""
     return [tools.permuted(graph, rng) for graph in (tools.uniform(110, 3, rng), tools.rope(9, rng), tools.path(60))]
 
@@ -95,7 +95,7 @@ def drawn(tools, rng):
 @pytest.mark.parametrize("method", METHODS)
 def test_searches(tools, grid, method):
     parameters = {"shrink_from": 1} if method == "g_pr_shr" else {}
-    for graph in drawn(tools, np.random.default_rng(1)):
+    for graph in permuted_graphs(tools, np.random.default_rng(1)):
         checked = bipartite_graph(graph)
         row_match, col_match = np.full(checked.rows, -1, np.int32), np.full(checked.cols, -1, np.int32)
         importlib.import_module(f"matching.{METHODS[method]}").solve(checked, row_match, col_match, **parameters)
@@ -103,8 +103,8 @@ def test_searches(tools, grid, method):
 
 
 @pytest.mark.parametrize("block_levels", [0, 1, 8])
-def test_levels_of_each_block_by_itself(tools, grid, block_levels):
-    """A frontier of as many rows as all blocks take, then one that each of them works off."""
+def test_block_levels(tools, grid, block_levels):
+    """A frontier in mode ALL_BLOCKS, then one that the blocks process independently."""
     rng = np.random.default_rng(4)
     graph = bipartite_graph(tools.permuted(tools.road(9, rng), rng))
     row_match, col_match = np.full(graph.rows, -1, np.int32), np.full(graph.cols, -1, np.int32)
@@ -115,12 +115,12 @@ def test_levels_of_each_block_by_itself(tools, grid, block_levels):
     assert (stats["block_levels"] > 0) == (block_levels > 0)
 
 
-def test_a_block_by_itself_that_reaches_more_than_it_has_room_for(tools, grid):
-    """Free rows, two to a block, with six columns each; the rows matched with these are the next level."""
-    from matching.core.frontier_cuda import NEAR
+def test_block_level_overflows_shared_memory(tools, grid):
+    """Two free rows per block, with six columns each; the rows matched to these are the next level."""
+    from matching.core.frontier_cuda import SHARED_CAPACITY
 
     free, each = 2 * BLOCKS, 6
-    assert 2 * each > NEAR
+    assert 2 * each > SHARED_CAPACITY
     col = np.arange(free * each)
     matched = free + col
     last = matched[each - 1 :: each]
@@ -137,7 +137,7 @@ def test_a_block_by_itself_that_reaches_more_than_it_has_room_for(tools, grid):
 
 
 def test_karp_and_sipser(tools, grid):
-    for graph in drawn(tools, np.random.default_rng(2)):
+    for graph in permuted_graphs(tools, np.random.default_rng(2)):
         checked = bipartite_graph(graph)
         row_match, col_match = np.full(checked.rows, -1, np.int32), np.full(checked.cols, -1, np.int32)
         importlib.import_module("matching.initial.karp_sipser_cuda").initialise(checked, row_match, col_match)

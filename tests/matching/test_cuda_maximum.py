@@ -1,4 +1,4 @@
-"""Maximum matching on CUDA: tiny graphs in numba's simulator, larger ones on a GPU; all certified."""
+"""Maximum matching on CUDA: tiny graphs in numba's simulator, larger ones on a GPU; all results certified."""
 
 import importlib
 
@@ -9,7 +9,7 @@ import scipy.sparse
 import matching
 from matching.core import limits_cuda as limits
 from matching.core.certificate import certify, certify_pairs
-from matching.core.graph import bipartite_graph
+from matching.core.graph_input import bipartite_graph
 
 sim = pytest.mark.sim
 gpu = pytest.mark.gpu
@@ -34,7 +34,7 @@ VARIANTS |= {
     "ms_bfs_graft-top_down": ("ms_bfs_graft", {"direction_optimising": False, "alpha": 100}),
     "ms_bfs_graft-anew": ("ms_bfs_graft", {"grafting": False, "alpha": 100}),
 }
-# In the simulator "mt" is as many threads as "ct".
+# In the simulator "mt" has as many threads as "ct".
 FEWER = [name for name in VARIANTS if not name.endswith("-mt")]
 EVERYWHERE = [pytest.param("simulator", name, marks=sim) for name in FEWER]
 EVERYWHERE += [pytest.param("gpu", name, marks=gpu) for name in VARIANTS]
@@ -59,7 +59,7 @@ def module(name):
 
 
 def solved(graph, variant, size, *, cheap=False, start=None):
-    """Stats and the matching found; it is certified and has `size` pairs."""
+    """Stats and the matching; it is certified and has `size` pairs."""
     name, parameters = VARIANTS[variant]
     graph = bipartite_graph(graph)
     row_match, col_match = np.full(graph.rows, -1, np.int32), np.full(graph.cols, -1, np.int32)
@@ -76,8 +76,8 @@ def solved(graph, variant, size, *, cheap=False, start=None):
     return stats, row_match, col_match
 
 
-def drawn(tools, rng, where):
-    """Graphs on which searches go wrong somewhere, with their permutations."""
+def hard_graphs(tools, rng, where):
+    """Graphs on which searches are prone to errors, and permutations of them."""
     tiny = where == "simulator"
     graphs = [
         tools.path(6 if tiny else 3000),
@@ -103,9 +103,9 @@ def test_random_graphs(tools, where, variant):
 
 
 @pytest.mark.parametrize(("where", "variant"), EVERYWHERE)
-def test_drawn_graphs(tools, where, variant):
+def test_hard_graphs(tools, where, variant):
     rng = np.random.default_rng(1)
-    for i, graph in enumerate(drawn(tools, rng, where)):
+    for i, graph in enumerate(hard_graphs(tools, rng, where)):
         solved(graph, variant, tools.best_cardinality(graph), cheap=i % 4 < 2)
 
 
@@ -130,8 +130,8 @@ def test_the_default_of_cuda(tools, where):
 
 @sim
 @pytest.mark.parametrize("variant", FEWER)
-def test_threads_that_get_in_each_others_way(tools, variant, monkeypatch):
-    """Threads give way between what they read and what they write next, so that others write meanwhile."""
+def test_threads_yield_between_loads_and_stores(tools, variant, monkeypatch):
+    """Threads yield between their loads and the stores that follow, so that other threads store in between."""
     from gridcut.device.cuda_simulator import yield_turn
 
     chance = np.random.default_rng(2)
@@ -146,8 +146,17 @@ def test_threads_that_get_in_each_others_way(tools, variant, monkeypatch):
         return call
 
     for name in MODULES:
-        # What is read between barriers, for all threads to go on alike, may be late, too.
-        for function in ("relaxed_load", "least_row", "join", "expand", "take", "is_alone", "push", "next_turn"):
+        # Loads between barriers, by which all threads take the same branch, may be delayed as well.
+        for function in (
+            "relaxed_load",
+            "min_label_row",
+            "attach",
+            "expand",
+            "claim_column",
+            "is_unmatched",
+            "push",
+            "next_grid_slot",
+        ):
             if hasattr(module(name), function):
                 monkeypatch.setattr(module(name), function, late(getattr(module(name), function)))
     rng = np.random.default_rng(3)
@@ -158,14 +167,15 @@ def test_threads_that_get_in_each_others_way(tools, variant, monkeypatch):
 
 
 @pytest.mark.parametrize(("where", "variant"), EVERYWHERE)
-def test_a_start_is_kept_and_a_maximum_matching_left_alone(tools, where, variant):
+def test_start_is_kept_and_maximum_matching_unchanged(tools, where, variant):
     rng = np.random.default_rng(4)
     graph = tools.uniform(9 if where == "simulator" else 500, 3, rng)
     size = tools.best_cardinality(graph)
     _, full, _ = solved(graph, variant, size)
     start = np.where(rng.random(len(full)) < 0.6, full, -1)
     _, again, again_cols = solved(graph, variant, size, start=start)
-    if variant.startswith(("portfolio", "ms_bfs")):  # paths keep what is matched; labels and mended races exchange it
+    # Augmenting paths keep vertices matched; labels and repaired races may exchange them.
+    if variant.startswith(("portfolio", "ms_bfs")):
         assert (again[start >= 0] >= 0).all()
         assert (again_cols[start[start >= 0]] >= 0).all()
     stats, same, _ = solved(graph, variant, size, start=full)
@@ -178,7 +188,7 @@ def test_a_start_is_kept_and_a_maximum_matching_left_alone(tools, where, variant
 def test_initial_matchings_are_maximal(tools, where, init):
     rng = np.random.default_rng(5)
     larger = tools.uniform(12 if where == "simulator" else 20_000, 4, rng)
-    for i, graph in enumerate((*drawn(tools, rng, where), larger)):
+    for i, graph in enumerate((*hard_graphs(tools, rng, where), larger)):
         checked = bipartite_graph(graph)
         row_match, col_match = np.full(checked.rows, -1, np.int32), np.full(checked.cols, -1, np.int32)
         pairs = graph.tocoo()
@@ -192,8 +202,8 @@ def test_initial_matchings_are_maximal(tools, where, init):
 
 
 @pytest.mark.parametrize("where", WHERE)
-def test_karp_and_sipser_lose_nothing_on_trees(tools, where):
-    """As long as there is a vertex with one free neighbour, every choice is right; longer and wider than one block."""
+def test_karp_sipser_is_optimal_on_trees(tools, where):
+    """Matching single vertices is always optimal; cascades longer and wider than one block."""
     rng = np.random.default_rng(10)
     n = 40 if where == "simulator" else 40_000
     child = np.arange(1, n)
@@ -211,7 +221,7 @@ def test_karp_and_sipser_lose_nothing_on_trees(tools, where):
 
 
 @pytest.mark.parametrize("where", WHERE)
-def test_the_side_that_is_missing_is_made_on_the_gpu(tools, where):
+def test_missing_side_is_built_on_the_gpu(tools, where):
     from gridcut.device.arrays import download
 
     rng = np.random.default_rng(9)
@@ -235,8 +245,8 @@ def test_the_side_that_is_missing_is_made_on_the_gpu(tools, where):
 
 
 @pytest.mark.parametrize("where", WHERE)
-def test_steps_follow_each_other_on_the_gpu(tools, where):
-    """One way there and back for an initial matching and a search."""
+def test_stages_run_without_transfers(tools, where):
+    """One round trip for an initial matching and a search."""
     graph = bipartite_graph(tools.road(3 if where == "simulator" else 40, np.random.default_rng(6)))
     row_match, col_match = np.full(graph.rows, -1, np.int32), np.full(graph.cols, -1, np.int32)
 
@@ -252,10 +262,10 @@ def test_steps_follow_each_other_on_the_gpu(tools, where):
 
 @pytest.mark.parametrize("where", WHERE)
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_what_is_counted(tools, where, variant):
+def test_counts(tools, where, variant):
     graph = tools.path(5 if where == "simulator" else 500)
     size = graph.shape[0]
-    # All rows but the last take the column behind: the one augmenting path has all edges.
+    # All rows except the last have the next column: the only augmenting path has all edges.
     start = np.r_[np.arange(1, size), -1]
     stats, _, _ = solved(graph, variant, size, start=start)
     assert stats["phases"] >= 1
@@ -266,7 +276,7 @@ def test_what_is_counted(tools, where, variant):
 
 @pytest.mark.parametrize("where", WHERE)
 @pytest.mark.parametrize("begun", [False, True])
-def test_the_default_hands_long_thin_graphs_to_the_cpu(tools, where, begun):
+def test_default_hands_long_thin_graphs_to_the_cpu(tools, where, begun):
     few, many = (6, 20) if where == "simulator" else (300, 10_000)
     rng = np.random.default_rng(11)
     for graph, last in (
@@ -274,9 +284,9 @@ def test_the_default_hands_long_thin_graphs_to_the_cpu(tools, where, begun):
         (tools.path(many) if begun else tools.ladder(many), "cpu"),
     ):
         size = tools.best_cardinality(graph)
-        start = np.r_[np.arange(1, size), -1] if begun and last == "cpu" else None  # one path through all that there is
+        start = np.r_[np.arange(1, size), -1] if begun and last == "cpu" else None  # one path through all vertices
         stats, row_match, _ = solved(graph, "portfolio", size, start=start)
-        assert stats["steps"][-1] == last
+        assert stats["stages"][-1] == last
         assert start is None or stats["path_length"] == 2 * size - 1
 
 
@@ -300,9 +310,9 @@ def test_lists_are_shrunk(tools):
         ("g_pr_noshr", {"relabel": ("often", 1)}, "relabel must be"),
         ("g_pr_shr", {"relabel": ("adaptive", -1)}, "relabel must be"),
         ("g_pr_shr", {"shrink_from": 0}, "shrink_from must be an integer"),
-        ("ms_bfs_graft", {"alpha": 0}, "alpha must be a number above 0"),
-        ("ms_bfs_graft", {"block_levels": -1}, "block_levels must be a whole number from 0, got -1"),
-        ("ms_bfs_graft", {"block_levels": 1.5}, "block_levels must be a whole number from 0, got 1.5"),
+        ("ms_bfs_graft", {"alpha": 0}, "alpha must be a finite number above 0"),
+        ("ms_bfs_graft", {"block_levels": -1}, "block_levels must be an integer, 0 or more; got -1"),
+        ("ms_bfs_graft", {"block_levels": 1.5}, "block_levels must be an integer, 0 or more; got 1.5"),
     ],
 )
 def test_bad_parameters(tools, name, parameters, message):
@@ -316,14 +326,14 @@ def test_bad_parameters(tools, name, parameters, message):
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("family", ["road", "uniform 2", "uniform 3", "uniform 5", "rope", "ladder", "wide", "tall"])
 def test_families_on_a_gpu(tools, family, variant):
-    """Ten runs each, of which no two see the same races."""
+    """Ten runs each, since the races differ between runs."""
     rng = np.random.default_rng(8)
     graph = {
         "road": lambda: tools.road(300, rng),
         "uniform 2": lambda: tools.uniform(100_000, 2, rng),
         "uniform 3": lambda: tools.uniform(100_000, 3, rng),
         "uniform 5": lambda: tools.uniform(100_000, 5, rng),
-        "rope": lambda: tools.rope(100 if "fix" in variant else 1000, rng),  # "fix" labels all levels anew each time
+        "rope": lambda: tools.rope(100 if "fix" in variant else 1000, rng),  # "fix" relabels all levels each time
         "ladder": lambda: tools.ladder(100 if "fix" in variant else 1000),
         "wide": lambda: tools.uniform(50_000, 4, rng)[:30_000],
         "tall": lambda: tools.uniform(50_000, 4, rng)[:, :30_000],
@@ -336,26 +346,26 @@ def test_families_on_a_gpu(tools, family, variant):
 
 @sim
 @pytest.mark.parametrize("method", sorted({name for name, _ in VARIANTS.values()}))
-def test_graphs_beyond_the_limits_are_refused(monkeypatch, method):
-    """The limits themselves: test_limits.py."""
+def test_too_large_graphs_are_rejected(monkeypatch, method):
+    """The limits themselves are tested in test_limits.py."""
     graph = bipartite_graph(scipy.sparse.csr_array(np.ones((3, 5))))
-    monkeypatch.setattr(limits, "SIDE", 4)
+    monkeypatch.setattr(limits, "MAX_SIDE", 4)
     for init in ("none", "cheap", "karp_sipser"):
         with pytest.raises(
             ValueError, match="graph has 5 vertices on one side, more than the 4 that CUDA methods accept"
         ):
             matching.maximum(graph, method=method, init=init, device="cuda")
-    monkeypatch.setattr(limits, "SIDE", 5)
+    monkeypatch.setattr(limits, "MAX_SIDE", 5)
     if method.startswith("g_pr"):
-        monkeypatch.setattr(limits, "LABELLED", 7)
+        monkeypatch.setattr(limits, "MAX_LABELLED", 7)
         with pytest.raises(ValueError, match="graph has 8 vertices, more than the 7 that labels can number"):
             matching.maximum(graph, method=method, device="cuda")
-        monkeypatch.setattr(limits, "LABELLED", 8)
+        monkeypatch.setattr(limits, "MAX_LABELLED", 8)
     if method in ("g_pr_noshr", "g_pr_shr"):
-        monkeypatch.setattr(limits, "LISTED", 4)
+        monkeypatch.setattr(limits, "MAX_LISTED", 4)
         with pytest.raises(
             ValueError, match=f"5 columns, more than the 4 that '{method}' accepts on CUDA; use 'g_pr_f"
         ):
             matching.maximum(graph, method=method, device="cuda")
-        monkeypatch.setattr(limits, "LISTED", 5)
+        monkeypatch.setattr(limits, "MAX_LISTED", 5)
     assert matching.maximum(graph, method=method, init="none", device="cuda").cardinality == 3

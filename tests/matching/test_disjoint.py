@@ -1,4 +1,4 @@
-"""p_dbfs, p_pf and p_hk: searches that run at the same time and must have nothing in common."""
+"""p_dbfs, p_pf and p_hk: concurrent searches, which must be vertex-disjoint."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from matching.core.certificate import certify
-from matching.core.graph import bipartite_graph
+from matching.core.graph_input import bipartite_graph
 from matching.papers import disjoint, p_dbfs, p_hk, p_pf
 
 FORMS = {
@@ -30,7 +30,7 @@ def path(n):
 
 
 def ladder(levels):
-    """Layers of two rows that both see both columns of the next and lead nowhere, beside a long chain that does."""
+    """Layers of two rows, adjacent to both columns of the next layer, that are dead ends; and a long chain."""
     dead = sp.kron(sp.eye_array(levels + 1, k=1), np.ones((2, 2))) + sp.eye_array(2 * levels + 2)
     joined = sp.lil_array(sp.block_diag([sp.csr_array(dead)[:, 2:], path(levels)]))
     joined[0, joined.shape[1] - 1] = 1
@@ -74,7 +74,7 @@ def solve(form, graph, start=None):
 
 @pytest.fixture
 def threads_at_once(monkeypatch):
-    """Also for a handful of free rows."""
+    """Use threads for any number of free rows."""
     monkeypatch.setattr(disjoint.run_phases, "__defaults__", (None, 1))
 
 
@@ -92,7 +92,7 @@ def test_cardinality_certificate_and_counts(form):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_larger_graphs_where_threads_meet(form):
+def test_larger_graphs(form):
     rng = np.random.default_rng(2)
     for matrix in (random_graph(rng, 20_000, 20_000, 60_000), random_graph(rng, 9_000, 20_000, 50_000)):
         best = np.count_nonzero(maximum_bipartite_matching(matrix) >= 0)
@@ -102,7 +102,7 @@ def test_larger_graphs_where_threads_meet(form):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_one_long_path_from_a_given_matching(form):
-    n = 1000 if "wide" in FORMS[form][1] else 50_000  # a level that is shared takes 0.1 ms
+    n = 1000 if "wide" in FORMS[form][1] else 50_000  # a level on several threads takes 0.1 ms
     graph = bipartite_graph(path(n))
     start = empty_matching(graph)
     start[0][1:] = np.arange(n - 1)
@@ -113,7 +113,7 @@ def test_one_long_path_from_a_given_matching(form):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_dead_ends_are_searched_once(form):
-    """A search that forgot where it had been would take 2^levels steps."""
+    """A search without marks on visited vertices would take 2^levels steps."""
     matrix = ladder(2_000)
     graph = bipartite_graph(matrix)
     _, stats = solve(form, graph)
@@ -128,7 +128,7 @@ def test_empty_sides_and_no_edges(form):
 
 
 def test_shortest_paths_first():
-    """One thread: the phases of Hopcroft and Karp are few, and their paths as short as can be."""
+    """One thread: the Hopcroft-Karp algorithm has few phases, and its paths are shortest paths."""
     matrix = random_graph(np.random.default_rng(0), 3000, 3000, 9000)
     graph = bipartite_graph(matrix)
     lengths = {form: solve(form, graph)[1]["path_length"] for form in ("p_hk", "p_pf")}
@@ -137,7 +137,7 @@ def test_shortest_paths_first():
 
 @pytest.mark.parametrize("module", [p_dbfs, p_pf, p_hk])
 @pytest.mark.parametrize("threads", [0, -1, 1.5])
-def test_bad_threads(module, threads):
+def test_invalid_threads(module, threads):
     graph = bipartite_graph(path(3))
     with pytest.raises(ValueError, match="threads must be an integer, 1 or more"):
         module.solve(graph, *empty_matching(graph), threads=threads)

@@ -1,4 +1,4 @@
-"""The Dulmage-Mendelsohn decomposition: form, coarse parts by definition, fine blocks against SciPy, independence."""
+"""The Dulmage-Mendelsohn decomposition: form, coarse parts by definition, fine blocks by SciPy, uniqueness."""
 
 import dataclasses
 import pickle
@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import connected_components
 
 import matching
 from gridcut.device import CertificateError
-from matching.core.graph import bipartite_graph
+from matching.core.graph_input import bipartite_graph
 from matching.decomposition import fine_blocks as blocks
 from matching.decomposition.block_triangular import BlockTriangular, decompose, dulmage_mendelsohn
 from matching.decomposition.fine_blocks import HORIZONTAL, SQUARE, VERTICAL
@@ -25,7 +25,7 @@ def random_matrix(rng, n, m, edges):
 
 
 def matrices(count):
-    """Square and not, empty rows, components, permuted triangular ones."""
+    """Square and rectangular matrices, empty rows, components, permuted triangular ones."""
     rng = np.random.default_rng(7)
     for trial in range(count):
         n, m = rng.integers(1, 40, 2)
@@ -44,14 +44,14 @@ def matrices(count):
 
 
 def blocks_of(form):
-    """Every block as (rows, columns), in no order."""
+    """Every block as (rows, columns), in any order."""
     rows = np.split(form.row_perm, form.row_start[1:-1])
     cols = np.split(form.col_perm, form.col_start[1:-1])
     return {(frozenset(r.tolist()), frozenset(c.tolist())) for r, c in zip(rows, cols, strict=True)}
 
 
 def reached(matrix, free, match_of_reached):
-    """Vertices of both sides on alternating paths from `free`, as the definition says it, slowly."""
+    """Vertices of both sides on alternating paths from `free`, directly by the definition, slowly."""
     own, other = set(free), set()
     waiting = list(free)
     while waiting:
@@ -63,7 +63,7 @@ def reached(matrix, free, match_of_reached):
     return own, other
 
 
-def test_drawn():
+def test_example():
     """Two square blocks, one column too many on the left, one row too many on the right."""
     matrix = np.array(
         [
@@ -87,7 +87,7 @@ def test_drawn():
     assert form.structural_rank == 5
 
 
-def test_form_parts_and_blocks_of_many():
+def test_form_parts_and_blocks():
     for matrix in matrices(120):
         form = dulmage_mendelsohn(matrix)
         form.check()
@@ -128,7 +128,7 @@ def test_blocks_do_not_depend_on_the_matching():
 
 
 def test_long_chain_of_blocks_and_long_cycle():
-    """Searches as deep as the matrix: nothing may recurse."""
+    """Searches as deep as the matrix: no search may recurse."""
     n = 30_000
     chain = sp.diags_array([np.ones(n), np.ones(n - 1)], offsets=[0, -1], format="csr")
     form = dulmage_mendelsohn(chain)
@@ -149,7 +149,7 @@ def test_without_edges(shape):
     assert form.structural_rank == 0
 
 
-def test_a_matching_that_is_not_maximum_is_refused():
+def test_matching_that_is_not_maximum_is_rejected():
     graph = bipartite_graph(sp.csr_array([[1, 1], [1, 0]]))
     found = matching.maximum(graph)
     short = dataclasses.replace(
@@ -164,7 +164,7 @@ def test_a_matching_that_is_not_maximum_is_refused():
     [
         (lambda form: {"row_perm": form.row_perm[::-1]}, "another part|triangle"),
         (lambda form: {"col_perm": np.zeros_like(form.col_perm)}, "not a permutation"),
-        (lambda form: {"row_start": form.row_start + 1}, "does not divide"),
+        (lambda form: {"row_start": form.row_start + 1}, "does not partition"),
         (lambda form: {"parts": form.parts[::-1]}, "shape"),
         (lambda form: {"parts": (1, -1, 2)}, "three counts"),
         (lambda form: {"parts": [1, 2, 0]}, "three counts"),
@@ -173,14 +173,14 @@ def test_a_matching_that_is_not_maximum_is_refused():
         (lambda form: {"matching": None}, "NoneType"),
     ],
 )
-def test_the_check_sees_what_is_wrong(change, message):
+def test_check_rejects_wrong_fields(change, message):
     form = dulmage_mendelsohn(sp.csr_array([[1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 0, 1]]))
     with pytest.raises(CertificateError, match=message):
         dataclasses.replace(form, **change(form)).check()
 
 
 def form_of(matrix, parts, row_start, col_start, row_perm=None, col_perm=None):
-    """A form with these blocks, and a matching on their main diagonals; its parts are what the blocks say."""
+    """A form with these blocks, and a matching on their main diagonals; its parts are those of the blocks."""
     graph = bipartite_graph(sp.csr_array(matrix))
     n, m = graph.shape
     row_perm = np.arange(n, dtype=np.int32) if row_perm is None else np.array(row_perm, np.int32)
@@ -204,26 +204,26 @@ def form_of(matrix, parts, row_start, col_start, row_perm=None, col_perm=None):
 @pytest.mark.parametrize(
     ("matrix", "right", "merged", "message"),
     [
-        # Row 1 and column 2 are square, but lie in one horizontal block with the rest.
+        # Row 1 and column 2 are square, but are in one horizontal block with the rest.
         (
             [[1, 1, 0], [0, 0, 1]],
             ((1, 1, 0), [0, 1, 2], [0, 2, 3]),
             ((1, 0, 0), [0, 2], [0, 3], None, [0, 2, 1]),
-            r"row_part\[1\] is 0, but alternating paths make it 1",
+            r"row_part\[1\] is 0, but alternating paths give 1",
         ),
-        # The same on its side: row 2 and column 1 are square.
+        # The same transposed: row 2 and column 1 are square.
         (
             [[0, 1], [1, 0], [1, 0]],
             ((0, 1, 1), [0, 1, 3], [0, 1, 2], [0, 1, 2], [1, 0]),
             ((0, 0, 1), [0, 3], [0, 2], [0, 1, 2], [1, 0]),
-            r"row_part\[0\] is 2, but alternating paths make it 1",
+            r"row_part\[0\] is 2, but alternating paths give 1",
         ),
-        # A connected block of which a part is square: column 2 leads to all, but nothing leads from 0 and 1 to it.
+        # A connected block with a square part: all vertices are reachable from column 2, but not column 2 from 0 and 1.
         (
             [[1, 1, 1], [0, 0, 1]],
             ((1, 1, 0), [0, 1, 2], [0, 2, 3]),
             ((1, 0, 0), [0, 2], [0, 3], None, [0, 2, 1]),
-            "but alternating paths make it 1",
+            "but alternating paths give 1",
         ),
         # Two horizontal blocks as one.
         (
@@ -261,15 +261,15 @@ def form_of(matrix, parts, row_start, col_start, row_perm=None, col_perm=None):
         ),
     ],
 )
-def test_blocks_that_are_several(matrix, right, merged, message):
-    """What the form has room for, but is not the decomposition."""
+def test_check_rejects_merged_blocks(matrix, right, merged, message):
+    """A valid form, and one that is consistent but not the decomposition."""
     form_of(matrix, *right).check()
     with pytest.raises(CertificateError, match=message):
         form_of(matrix, *merged).check()
 
 
 def changes(value, rng):
-    """Fields that are not as they were."""
+    """Fields with wrong values."""
     if isinstance(value, int):
         return [value + 1, value - 1, 2 * value + 1]
     if isinstance(value, tuple):
@@ -301,7 +301,7 @@ def same(a, b) -> bool:
     return type(a) is type(b) and a == b
 
 
-def exchanges_equals(form, other) -> bool:
+def is_equivalent_order(form, other) -> bool:
     """Whether another order of rows or columns gives the same blocks, with pairs on their diagonals."""
     for name in ("row_perm", "col_perm"):
         before, after = getattr(form, name), getattr(other, name)
@@ -314,7 +314,7 @@ def exchanges_equals(form, other) -> bool:
     return all(form.matching.row_match[r] == c for r, c in pairs)
 
 
-def test_the_check_proves_every_visible_field():
+def test_check_certifies_every_public_field():
     rng, refused = np.random.default_rng(3), dict.fromkeys(FIELDS, 0)
     for matrix in matrices(24):
         form = dulmage_mendelsohn(matrix)
@@ -326,7 +326,7 @@ def test_the_check_proves_every_visible_field():
                     continue
                 other = dataclasses.replace(owner, **{name: changed})
                 other = dataclasses.replace(form, matching=other) if owner is not form else other
-                if name in ("row_perm", "col_perm") and exchanges_equals(form, other):
+                if name in ("row_perm", "col_perm") and is_equivalent_order(form, other):
                     other.check()
                     continue
                 with pytest.raises(CertificateError):  # noqa: PT012
@@ -336,7 +336,7 @@ def test_the_check_proves_every_visible_field():
     assert min(refused.values()) > 60, refused
 
 
-def test_a_matching_of_another_graph_proves_nothing():
+def test_matching_of_another_graph_is_rejected():
     form = dulmage_mendelsohn(sp.csr_array([[1, 1], [0, 1]]))
     other = matching.maximum(sp.csr_array([[0, 1], [1, 0]]))
     with pytest.raises(CertificateError, match="matched along no edge"):
@@ -353,12 +353,12 @@ def test_results_can_be_pickled():
 
 
 def test_more_vertices_than_int32_numbers(monkeypatch):
-    """Blocks and queues are numbered with int64 then; here for small graphs."""
+    """Blocks and queues then use int64; tested on small graphs."""
     assert blocks.index_type(2**31 - 1) is np.int32
     assert blocks.index_type(2**31) is np.int64
-    want = [blocks_of(dulmage_mendelsohn(matrix)) for matrix in matrices(20)]
-    monkeypatch.setattr(blocks, "LARGEST", 0)
-    for matrix, expected in zip(matrices(20), want, strict=True):
+    expected_blocks = [blocks_of(dulmage_mendelsohn(matrix)) for matrix in matrices(20)]
+    monkeypatch.setattr(blocks, "MAX_INT32", 0)
+    for matrix, expected in zip(matrices(20), expected_blocks, strict=True):
         form = dulmage_mendelsohn(matrix)
         form.check()
         assert blocks_of(form) == expected

@@ -1,4 +1,4 @@
-"""Wrong arguments: a TypeError for a wrong kind, a ValueError for a wrong value, with the name of the argument."""
+"""Invalid arguments: TypeError for a wrong type, ValueError for a wrong value, with the name of the argument."""
 
 import networkx as nx
 import numpy as np
@@ -29,7 +29,7 @@ READERS = {
 
 
 class DataFrame:
-    """As pandas's class says of itself, where pandas is not installed."""
+    """A stand-in for the class of pandas, which need not be installed."""
 
     __module__ = "pandas.core.frame"
 
@@ -42,14 +42,14 @@ class DataFrame:
         (DataFrame(), r"got DataFrame; scipy.sparse.csr_array\(graph.to_numpy\(\)\) converts it"),
         (np.eye(3), r"got ndarray; scipy.sparse.csr_array\(graph\) makes one"),
         (np.eye(3).tolist(), r"got list; scipy.sparse.csr_array\(graph\)"),
-        (np.ma.masked_array(np.eye(3), np.eye(3)), r"csr_array\(graph.filled\(0\)\) makes one from a masked array"),
+        (np.ma.masked_array(np.eye(3), np.eye(3)), r"csr_array\(graph.filled\(0\)\) converts a masked array"),
         (None, "got NoneType"),
         (3, "got int"),
         ("a.mtx", "got str"),
     ],
     ids=["networkx", "DataFrame", "ndarray", "list", "masked", "None", "int", "str"],
 )
-def test_other_kinds_of_graphs(name, graph, hint):
+def test_other_types_of_graphs(name, graph, hint):
     with pytest.raises(TypeError, match=f"graph must be a .*SciPy sparse matrix.*{hint}"):
         READERS[name](graph)
 
@@ -65,14 +65,14 @@ def test_shapes(name):
 
 
 @pytest.mark.parametrize("name", ["maximum", "greedy", "coarsen", "hierarchy"])
-def test_masked_indices_are_no_indices(name):
+def test_masked_indices_are_rejected(name):
     masked = (GENERAL.indptr, np.ma.masked_array(GENERAL.indices, GENERAL.indices == 2), GENERAL.shape)
     with pytest.raises(TypeError, match="indices is a masked array"):
         READERS[name](masked)
 
 
 @pytest.mark.parametrize("kind", [np.uint64, np.uint8, np.int8, ">u4"])
-def test_indices_of_any_integers(kind):
+def test_indices_of_any_integer_dtype(kind):
     good = (GENERAL.indptr.astype(kind), GENERAL.indices.astype(kind), GENERAL.shape)
     assert matching.maximum(good).cardinality == 8
     matching.greedy(good).check()
@@ -123,16 +123,16 @@ WRONG = [
     ("maximum", {"method": "ms_bfs_graft", "alpha": np.inf}, ValueError, "alpha must be finite"),
     ("maximum", {"method": "ms_bfs_graft", "side": "left"}, ValueError, "side must be 'rows' or 'columns'"),
     ("maximum", {"method": "ms_bfs_graft", "side": 1}, TypeError, "side must be a string"),
-    ("maximum", {"callback": 3}, TypeError, "method 'auto' takes no parameters, got 'callback'"),
+    ("maximum", {"callback": 3}, TypeError, "method 'auto' accepts no parameters, got 'callback'"),
     ("maximum", {"start": np.ma.masked_array([0, 1], [True, False])}, TypeError, "start is a masked array"),
     ("maximum", {"start": "a"}, ValueError, "start must hold"),
-    ("maximum", {"init": 3}, TypeError, "init must be a name"),
+    ("maximum", {"init": 3}, TypeError, "init must be a string"),
     ("bottleneck", {"start": [0, 1, 2]}, TypeError, "bottleneck has no parameter 'start'"),
     ("bottleneck", {"cardinality": True}, TypeError, "cardinality must be an integer"),
     ("bottleneck", {"cardinality": "3"}, TypeError, "cardinality must be an integer"),
     ("bottleneck", {"method": "p_hk", "wide": "a"}, TypeError, "wide must be an integer"),
     ("greedy", {"method": "parallel", "p": "x"}, TypeError, "p must be a number"),
-    ("greedy", {"method": "parallel", "p": 0}, ValueError, "p must lie between 0 and 1"),
+    ("greedy", {"method": "parallel", "p": 0}, ValueError, "p must be between 0 and 1"),
     ("greedy", {"method": "parallel", "rounds": 1.5}, TypeError, "rounds must be an integer"),
     ("greedy", {"method": "parallel", "rounds": 10**30}, ValueError, "rounds must be at most"),
     ("greedy", {"method": "parallel", "select": 1}, TypeError, "select must be a string"),
@@ -167,7 +167,7 @@ def test_parameters(name, keywords, kind, message):
 
 
 def test_every_parameter_of_a_method_is_checked():
-    """On both devices, by the sources: CUDA's modules cannot be imported everywhere."""
+    """On both devices, from the sources, since CUDA modules cannot be imported everywhere."""
     import ast
     from pathlib import Path
 
@@ -190,14 +190,14 @@ def test_weights_of_vertices_up_to_the_limit():
     assert matching.coarsen(path, vertex_weight=[True, True]).vertex_weight.tolist() == [2]
 
 
-def test_light_vertices_do_not_stop_a_hierarchy():
+def test_hierarchy_of_light_vertices():
     """The expansion of an edge between them is beyond floats, unless all are scaled."""
     path = sp.diags_array([[1e300] * 5, [1e300] * 5], offsets=[-1, 1], format="csr")
-    assert matching.hierarchy(path, vertex_weight=[1e-300] * 6).vertices[-1] == 1
-    assert matching.hierarchy(path, vertex_weight=[5e-324, 1e300] * 3).vertices[-1] == 1
+    assert matching.hierarchy(path, vertex_weight=[1e-300] * 6).vertex_counts[-1] == 1
+    assert matching.hierarchy(path, vertex_weight=[5e-324, 1e300] * 3).vertex_counts[-1] == 1
 
 
-def test_narrow_integers_add_up_exactly():
+def test_sums_of_narrow_integers_are_exact():
     """Of entries stored twice, in any format that can hold them."""
     row, col = [0, 0, 1, 1], [1, 1, 0, 0]
     coo = sp.coo_array((np.full(4, 100, np.int8), (row, col)), shape=(2, 2))
@@ -207,7 +207,7 @@ def test_narrow_integers_add_up_exactly():
         found = matching.greedy(graph)
         found.check()
         assert found.weight == total
-        assert matching.hierarchy(graph).vertices == (2, 1)
+        assert matching.hierarchy(graph).vertex_counts == (2, 1)
 
 
 def test_levels_of_a_hierarchy():
@@ -224,7 +224,7 @@ def test_levels_of_a_hierarchy():
         empty.labels(0)
 
 
-def test_hierarchies_without_graphs_need_theirs():
+def test_check_of_hierarchies_without_graphs():
     found = matching.hierarchy(GENERAL, 2, graphs=False)
     with pytest.raises(ValueError, match=r"no graph was kept.*check\(graph"):
         found.check()

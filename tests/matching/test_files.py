@@ -1,4 +1,4 @@
-"""Graphs from files: what the formats allow, and one clear error for everything else."""
+"""Graphs from files: all variants of the formats, and one clear error for everything else."""
 
 import gzip
 import subprocess
@@ -27,7 +27,7 @@ def write(tmp_path):
 
 @pytest.fixture
 def saved(tmp_path):
-    """One matrix, as a file of each kind."""
+    """One matrix in a file of each format."""
     matrix = scipy.sparse.csr_array(DENSE)
     scipy.io.mmwrite(tmp_path / "a.mtx", matrix)
     (tmp_path / "a.mtx.gz").write_bytes(gzip.compress((tmp_path / "a.mtx").read_bytes()))
@@ -36,7 +36,7 @@ def saved(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["a.mtx", "a.mtx.gz", "a.npz"])
-def test_every_kind_of_file(saved, name):
+def test_file_formats(saved, name):
     graph = matching.read_graph(saved / name)
     assert graph.format == "csr"
     assert graph.has_canonical_format
@@ -47,7 +47,7 @@ def test_every_kind_of_file(saved, name):
 
 
 @pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr", "dia"])
-def test_every_form_that_scipy_saves(tmp_path, form):
+def test_sparse_formats_in_npz(tmp_path, form):
     scipy.sparse.save_npz(tmp_path / "a.npz", scipy.sparse.csr_matrix(DENSE).asformat(form))
     np.testing.assert_array_equal(matching.read_graph(tmp_path / "a.npz").toarray(), DENSE)
 
@@ -61,7 +61,7 @@ def test_patterns_and_symmetric_files(write):
     assert matching.maximum(matching.read_graph(write("b.mtx", text))).cardinality == 2
 
 
-def test_zeros_and_what_adds_up_to_zero_stay_edges(write):
+def test_stored_zeros_and_zero_sums_are_edges(write):
     graph = matching.read_graph(write("a.mtx", GENERAL + "2 2 3\n1 1 1\n1 1 -1\n2 2 0\n"))
     assert graph.nnz == 2
     assert matching.maximum(graph).cardinality == 2
@@ -74,20 +74,23 @@ def test_no_entries(write):
 BROKEN = {
     "words.mtx": ("a b c\n", "does not begin with %%MatrixMarket"),
     "empty.mtx": ("", "does not begin"),
-    "half.mtx": (GENERAL + "2 2 2\n1 1 1\n", "no complete MatrixMarket file: Truncated"),
-    "head.mtx": (GENERAL, "no complete MatrixMarket file"),
+    "half.mtx": (GENERAL + "2 2 2\n1 1 1\n", "not a complete MatrixMarket file: Truncated"),
+    "head.mtx": (GENERAL, "not a complete MatrixMarket file"),
     "dense.mtx": (
         "%%MatrixMarket matrix array real general\n1 1\n1.0\n",
-        "a dense matrix; write it in coordinate form",
+        "a dense matrix; save a sparse matrix",
     ),
     "row.mtx": (GENERAL + "2 2 1\n3 1 1\n", "out of bounds"),
     "zeroth.mtx": (GENERAL + "2 2 1\n0 1 1\n", "out of bounds"),
-    "letters.mtx": (GENERAL + "2 2 1\n1 x 1\n", "no complete MatrixMarket file"),
+    "letters.mtx": (GENERAL + "2 2 1\n1 x 1\n", "not a complete MatrixMarket file"),
     "huge.mtx": ("%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 " + "9" * 30 + "\n", "out of range"),
-    "plain.mtx.gz": (GENERAL, "no complete MatrixMarket file: Not a gzipped file"),
+    "plain.mtx.gz": (GENERAL, "not a complete MatrixMarket file: Not a gzipped file"),
     "half.mtx.gz": (gzip.compress(GENERAL.encode() + b"1 1 1\n1 1 1\n")[:-12], "ended before the end"),
-    "words.npz": ("a b c", "no complete sparse matrix as scipy.sparse.save_npz writes it: it is no archive"),
-    "empty.npz": ("", "it is no archive"),
+    "words.npz": (
+        "a b c",
+        "not a complete sparse matrix in the format of scipy.sparse.save_npz: it is not a complete zip archive",
+    ),
+    "empty.npz": ("", "it is not a complete zip archive"),
 }
 
 
@@ -101,17 +104,17 @@ def test_broken_files(write, name):
 
 
 PATTERN = "%%MatrixMarket matrix coordinate pattern general\n"
-# Counts that no file of this size, or no memory, holds; SciPy's reader would end the process after its error.
+# Counts that exceed a file of this size, or the memory; SciPy's reader would end the process after its error.
 HOSTILE = {
-    "entries": (PATTERN + "2 2 99999999999\n1 1\n", "Truncated file: 99999999999 entries are announced"),
-    "more entries": (PATTERN + "% a comment\n\n2 2 1000000000000000000\n1 1\n", "entries are announced"),
-    "columns": (PATTERN + "2 1000000000000 1\n1 1\n", "a graph has 2147483646 vertices a side at most"),
-    "rows": (PATTERN + "1000000000000 2 1\n1 1\n", "a graph has 2147483646 vertices a side at most"),
-    "vector": ("%%MatrixMarket vector coordinate real general\n2 1\n1 1\n", "it holds no matrix"),
+    "entries": (PATTERN + "2 2 99999999999\n1 1\n", "Truncated file: its header declares 99999999999 entries"),
+    "more entries": (PATTERN + "% a comment\n\n2 2 1000000000000000000\n1 1\n", "more than its size allows"),
+    "columns": (PATTERN + "2 1000000000000 1\n1 1\n", "a graph has at most 2147483646 vertices per side"),
+    "rows": (PATTERN + "1000000000000 2 1\n1 1\n", "a graph has at most 2147483646 vertices per side"),
+    "vector": ("%%MatrixMarket vector coordinate real general\n2 1\n1 1\n", "its header does not declare a matrix"),
     "negative": (PATTERN + "2 2 -1\n1 1\n", "can't be negative"),
-    "words": (PATTERN + "2 2 many\n1 1\n", "no complete MatrixMarket file"),
-    "digits": (PATTERN + "2 2 " + "9" * 5000 + "\n1 1\n", "no complete MatrixMarket file"),
-    "no size": (PATTERN + "%" + "x" * 200_000 + "\n", "no complete MatrixMarket file"),
+    "words": (PATTERN + "2 2 many\n1 1\n", "not a complete MatrixMarket file"),
+    "digits": (PATTERN + "2 2 " + "9" * 5000 + "\n1 1\n", "not a complete MatrixMarket file"),
+    "no size": (PATTERN + "%" + "x" * 200_000 + "\n", "not a complete MatrixMarket file"),
     "no end": (PATTERN + "2 2 2\n1 1\n", "Truncated"),
 }
 READ = """
@@ -126,7 +129,7 @@ for path in sys.argv[1:]:
 
 
 @pytest.mark.parametrize("suffix", [".mtx", ".mtx.gz"])
-def test_hostile_counts_end_no_process(write, suffix):
+def test_hostile_counts_do_not_end_the_process(write, suffix):
     names = list(HOSTILE)
     zipped = suffix.endswith("gz")
     paths = [
@@ -140,8 +143,8 @@ def test_hostile_counts_end_no_process(write, suffix):
         assert path.name in line
 
 
-def test_a_reader_without_memory_ends_no_process(write):
-    """More rows than the memory given: the error of whichever allocation fails is one line."""
+def test_out_of_memory_does_not_end_the_process(write):
+    """More rows than fit into memory: the error is one line, whichever allocation fails."""
     path = write("a.mtx", PATTERN + "2000000000 2 2\n1 1\n2 2\n")
     code = "import resource; resource.setrlimit(resource.RLIMIT_AS, (1 << 31, 1 << 31))\n" + READ
     run = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, timeout=300)
@@ -155,10 +158,10 @@ def test_comments_of_any_length(write):
     assert matching.read_graph(write("a.mtx.gz", gzip.compress(text.encode()))).nnz == 1
 
 
-def test_sums_of_entries_stored_twice_fit_or_are_refused(write, tmp_path):
+def test_overflowing_sums_of_duplicates_are_rejected(write, tmp_path):
     head = "%%MatrixMarket matrix coordinate integer general\n1 1 2\n"
     assert matching.read_graph(write("a.mtx", head + f"1 1 {2**62}\n1 1 {2**62 - 1}\n")).data.tolist() == [2**63 - 1]
-    with pytest.raises(ValueError, match="entries stored twice add up to more than int64 holds"):
+    with pytest.raises(ValueError, match="the sum of entries stored twice does not fit int64"):
         matching.read_graph(write("a.mtx", head + f"1 1 {2**62}\n1 1 {2**62}\n"))
     for value, good in ((63, True), (64, False), (-64, True), (-65, False)):
         twice = scipy.sparse.coo_array((np.full(2, value, np.int8), ([0, 0], [0, 0])), shape=(1, 1))
@@ -166,11 +169,11 @@ def test_sums_of_entries_stored_twice_fit_or_are_refused(write, tmp_path):
         if good:
             assert matching.read_graph(tmp_path / "a.npz").data.tolist() == [2 * value]
         else:
-            with pytest.raises(ValueError, match="more than int8 holds"):
+            with pytest.raises(ValueError, match="does not fit int8"):
                 matching.read_graph(tmp_path / "a.npz")
 
 
-def test_archives_with_indices_that_do_not_fit(tmp_path):
+def test_archives_with_invalid_indices(tmp_path):
     for format, parts in {
         "csr": {"indptr": [0, 9, 2], "indices": [0, 1]},
         "csc": {"indptr": [0, 1, 2], "indices": [0, 10**6]},
@@ -180,32 +183,32 @@ def test_archives_with_indices_that_do_not_fit(tmp_path):
         np.savez(
             tmp_path / "a.npz", **{"format": np.array(format.encode()), "shape": [2, 2], "data": [1.0, 2.0]} | parts
         )
-        with pytest.raises(ValueError, match="no complete sparse matrix") as raised:
+        with pytest.raises(ValueError, match="not a complete sparse matrix") as raised:
             matching.read_graph(tmp_path / "a.npz")
         assert "\n" not in str(raised.value)
 
 
-def test_archives_of_something_else(tmp_path, saved):
+def test_archives_of_other_content(tmp_path, saved):
     path = tmp_path / "b.npz"
     whole = (saved / "a.npz").read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(ValueError, match="it is no archive, or not all of one"):
+    with pytest.raises(ValueError, match="it is not a complete zip archive"):
         matching.read_graph(path)
     np.savez(path, x=np.ones(3))
     with pytest.raises(ValueError, match="does not contain a sparse"):
         matching.read_graph(path)
     parts = {"format": np.array(b"csr"), "shape": [2, 2], "data": [1.0], "indptr": [0, 1, 1]}
     np.savez(path, **parts, indices=[7])
-    with pytest.raises(ValueError, match="no complete sparse matrix"):
+    with pytest.raises(ValueError, match="not a complete sparse matrix"):
         matching.read_graph(path)
     np.savez(path, **parts, indices=np.array([None], object))
     with pytest.raises(ValueError, match="Object arrays cannot be loaded"):
         matching.read_graph(path)
 
 
-def test_names_and_missing_files(tmp_path):
+def test_unknown_suffixes_and_missing_files(tmp_path):
     for name in ("a.npy", "a.txt", "a.gz", "mtx"):
-        with pytest.raises(ValueError, match=r"name it \.mtx, \.mtx\.gz or \.npz"):
+        with pytest.raises(ValueError, match=r"must end in \.mtx, \.mtx\.gz or \.npz"):
             matching.read_graph(tmp_path / name)
     for name in ("gone.mtx", "gone.mtx.gz", "gone.npz"):
         with pytest.raises(FileNotFoundError, match=name):

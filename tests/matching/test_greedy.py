@@ -1,4 +1,4 @@
-"""Greedy matchings of general graphs: certified, compared with networkx, and the same for every number of threads."""
+"""Greedy matchings of general graphs: certified, compared with networkx, and independent of the number of threads."""
 
 import math
 
@@ -11,12 +11,13 @@ from benchmarks import greedy as benchmark
 from gridcut.device import CertificateError
 from matching.general import locally_dominant, order, parallel
 from matching.general.colour import colour_sum, colour_sums
-from matching.general.greedy_matching import METHODS, GreedyMatching, greedy
+from matching.general.greedy_matching import GreedyMatching, greedy
+from matching.general.greedy_methods import GREEDY_METHODS
 from matching.general.order import vertex_order
 from tests.matching.greedy_graphs import KINDS, adversarial, graph_of, path, random_graph
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", GREEDY_METHODS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_random_graphs_are_matched_maximally(method, kind):
     rng = np.random.default_rng(len(kind))
@@ -27,26 +28,26 @@ def test_random_graphs_are_matched_maximally(method, kind):
         assert isinstance(found, GreedyMatching)
         assert nx.is_maximal_matching(nx.from_scipy_sparse_array(graph), {tuple(pair) for pair in found.pairs.tolist()})
         assert found.weight == pytest.approx(sum(graph[v, w] for v, w in found.pairs), rel=1e-12)
-        assert found.size == len(found.pairs)
+        assert found.cardinality == len(found.pairs)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", GREEDY_METHODS)
 @pytest.mark.parametrize("name", adversarial())
 def test_adversarial_graphs_are_matched_maximally(method, name):
     greedy(adversarial()[name], method=method, seed=3).check()
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_heaviest_first_is_half_of_the_best(kind):
+def test_heaviest_first_has_half_of_the_maximum_weight(kind):
     rng = np.random.default_rng(11)
     for _ in range(15):
         graph = random_graph(rng, int(rng.integers(2, 13)), rng.random(), kind)
         network = nx.from_scipy_sparse_array(graph)
         best = sum(network.edges[edge]["weight"] for edge in nx.max_weight_matching(network))
         largest = len(nx.max_weight_matching(network, maxcardinality=True))
-        for method in METHODS:
+        for method in GREEDY_METHODS:
             found = greedy(graph, method=method)
-            assert 2 * found.size >= largest
+            assert 2 * found.cardinality >= largest
             if method in ("sorted", "locally_dominant"):
                 assert 2 * found.weight >= best * (1 - 1e-12)
 
@@ -54,8 +55,8 @@ def test_heaviest_first_is_half_of_the_best(kind):
 @pytest.mark.parametrize("rounds", [0, 1, 6])
 @pytest.mark.parametrize("threads", [1, 3])
 def test_locally_dominant_is_the_sorted_matching(monkeypatch, rounds, threads):
-    monkeypatch.setattr(locally_dominant, "ROUNDS", rounds)
-    monkeypatch.setattr(locally_dominant, "SMALLEST", 1)
+    monkeypatch.setattr(locally_dominant, "MAX_ROUNDS", rounds)
+    monkeypatch.setattr(locally_dominant, "PARALLEL_MIN_VERTICES", 1)
     rng = np.random.default_rng(7)
     graphs = [random_graph(rng, int(rng.integers(1, 60)), rng.random(), kind) for kind in KINDS for _ in range(15)]
     for graph in [*graphs, *adversarial().values()]:
@@ -65,12 +66,12 @@ def test_locally_dominant_is_the_sorted_matching(monkeypatch, rounds, threads):
         np.testing.assert_array_equal(found.partner, expected.partner)
 
 
-def test_heaps_are_used_and_right():
-    """A hub whose neighbours are taken one after another."""
+def test_heaps_are_used_and_correct():
+    """A hub whose neighbours are matched one after another."""
     k = 300
     hub, near, far = 0, np.arange(1, k + 1), np.arange(k + 1, 2 * k + 1)
     # Along a path near[0], far[0], near[1], far[1] ... weights rise, so it is taken from its end; the hub, which the
-    # walk comes to first, prefers the near ones in the order in which they are taken.
+    # walk comes to first, prefers the near ones in the order in which they are matched.
     spine = np.column_stack([near, far]).ravel()
     graph = graph_of(
         2 * k + 1,
@@ -95,7 +96,7 @@ def test_long_rising_path_takes_linear_time():
     n = 200_000
     found = greedy(path(np.arange(1, n)))
     found.check()
-    assert found.size == n // 2
+    assert found.cardinality == n // 2
     assert found.stats["edges"] < 20 * n
 
 
@@ -104,7 +105,7 @@ def test_parallel_does_not_depend_on_threads(monkeypatch, select):
     rng = np.random.default_rng(2)
     graph = random_graph(rng, 400, 0.02)
     expected = greedy(graph, method="parallel", seed=9, threads=1, select=select).partner
-    monkeypatch.setattr(parallel, "SMALLEST", 1)
+    monkeypatch.setattr(parallel, "PARALLEL_MIN_VERTICES", 1)
     for threads in (1, 2, 3, 8):
         for _ in range(5):
             found = greedy(graph, method="parallel", seed=9, threads=threads, select=select)
@@ -113,35 +114,35 @@ def test_parallel_does_not_depend_on_threads(monkeypatch, select):
 
 
 @pytest.mark.parametrize("method", ["random", "weighted", "parallel"])
-def test_a_seed_has_one_result(method):
+def test_results_depend_on_the_seed_only(method):
     graph = random_graph(np.random.default_rng(4), 200, 0.05, "equal")
     results = [greedy(graph, method=method, seed=seed).partner.tolist() for seed in (1, 1, 2, 2**64 - 1)]
     assert results[0] == results[1]
     assert len({tuple(result) for result in results}) == 3
 
 
-def listed(n, seed, shuffled=True, taken=()):
-    """The vertices of an order that are not taken, one after another."""
+def order_of(n, seed, shuffled=True, taken=()):
+    """The vertices of an order that are not taken, in sequence."""
     places, blocks, flips, chunk = vertex_order(n, seed, shuffled)
     marks, found = np.zeros(n, np.uint8), []
     marks[list(taken)] = 1
     for block, flip in zip(blocks, flips, strict=True):
         for begin in range(0, len(places), len(chunk)):
-            count = order.free_kernel(places, block, flip, begin, chunk, marks)
+            count = order.unmatched_kernel(places, block, flip, begin, chunk, marks)
             found += chunk[:count].tolist()
     return found
 
 
-def test_random_order_is_a_permutation_that_stays_what_it_is():
+def test_random_order_is_a_reproducible_permutation():
     for n in (0, 1, 5, 1000, order.BLOCK + 3000):
-        assert sorted(listed(n, 5)) == list(range(n))
-        assert listed(n, 5, shuffled=False) == list(range(n))
-    assert listed(8, 1) == listed(8, 1)
-    assert [v for v in listed(3000, 2) if v % 7] == listed(3000, 2, taken=range(0, 3000, 7))
-    # Every permutation of three comes up about as often as the others.
+        assert sorted(order_of(n, 5)) == list(range(n))
+        assert order_of(n, 5, shuffled=False) == list(range(n))
+    assert order_of(8, 1) == order_of(8, 1)
+    assert [v for v in order_of(3000, 2) if v % 7] == order_of(3000, 2, taken=range(0, 3000, 7))
+    # All permutations of three are about equally frequent.
     counts = {}
     for seed in range(3000):
-        found = tuple(listed(3, seed))
+        found = tuple(order_of(3, seed))
         counts[found] = counts.get(found, 0) + 1
     assert len(counts) == 6
     assert min(counts.values()) > 400
@@ -222,7 +223,7 @@ def test_parallel_is_the_algorithm_of_the_paper(select):
         expected, rounds = parallel_of_the_paper(graph, seed, select == "heaviest")
         assert found.partner.tolist() == expected
         assert found.stats["rounds"] == rounds
-        assert sum(found.stats["matched"]) == 2 * found.size
+        assert sum(found.stats["matched"]) == 2 * found.cardinality
 
 
 def test_parallel_is_maximal_whatever_its_parameters():
@@ -232,7 +233,7 @@ def test_parallel_is_maximal_whatever_its_parameters():
 
 
 def test_relations():
-    """Weights multiplied do not change the matching; two graphs side by side are matched as they are alone."""
+    """Scaling the weights does not change the matching; two components are matched as separate graphs are."""
     rng = np.random.default_rng(12)
     one, other = random_graph(rng, 40, 0.2, "few"), random_graph(rng, 30, 0.2, "few")
     for method in ("sorted", "locally_dominant"):
@@ -244,15 +245,15 @@ def test_relations():
 
 
 def wrong(found, **changes):
-    fields = {name: getattr(found, name) for name in ("partner", "size", "weight", "device", "method", "stats")}
+    fields = {name: getattr(found, name) for name in ("partner", "cardinality", "weight", "device", "method", "stats")}
     return GreedyMatching(**{**fields, **changes}, _graph=found._graph)
 
 
-def test_check_finds_what_is_wrong():
+def test_check_rejects_wrong_fields():
     graph = path([5, 6, 5])
     found = greedy(graph, method="sorted")
     for partner, message in (
-        ([-1, -1, -1, -1], "size is 1"),
+        ([-1, -1, -1, -1], "cardinality is 1"),
         ([1, -1, -1, -1], "not matched to it"),
         ([2, -1, 0, -1], "no edge joins them"),
         ([9, -1, -1, -1], "not matched to it"),
@@ -261,9 +262,9 @@ def test_check_finds_what_is_wrong():
             wrong(found, partner=np.array(partner, np.int32)).check()
     with pytest.raises(CertificateError, match="weight is 7"):
         wrong(found, weight=7).check()
-    with pytest.raises(CertificateError, match="two free vertices"):
-        wrong(found, partner=np.full(4, -1, np.int32), size=0, weight=0).check()
-    best = {"partner": np.array([1, 0, 3, 2], np.int32), "size": 2, "weight": 10}
+    with pytest.raises(CertificateError, match="two unmatched vertices"):
+        wrong(found, partner=np.full(4, -1, np.int32), cardinality=0, weight=0).check()
+    best = {"partner": np.array([1, 0, 3, 2], np.int32), "cardinality": 2, "weight": 10}
     with pytest.raises(CertificateError, match="edge .* is heavier"):
         wrong(found, **best).check()
     wrong(found, **best, method="random").check()
@@ -272,9 +273,9 @@ def test_check_finds_what_is_wrong():
 def test_orders_of_several_blocks(monkeypatch):
     monkeypatch.setattr(order, "BLOCK", 16)
     graph = random_graph(np.random.default_rng(22), 90, 0.1)
-    places = np.array(listed(90, 4))
+    places = np.array(order_of(90, 4))
     assert sorted(places) == list(range(90))
-    # Blocks stay together, and none is as it was.
+    # Blocks stay contiguous, and each one is permuted.
     assert np.count_nonzero(np.diff(places // 16)) == 5
     assert all((np.diff(places[places // 16 == block]) < 0).any() for block in range(6))
     for method in ("random", "weighted"):

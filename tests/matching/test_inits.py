@@ -1,14 +1,14 @@
-"""Initial matchings: legal, maximal, and what Karp and Sipser's promises."""
+"""Initial matchings: valid, maximal, and the guarantees of the Karp-Sipser matching."""
 
 import numpy as np
 import pytest
 
 import matching
 from matching.core.certificate import certify_pairs
-from matching.core.graph import bipartite_graph
+from matching.core.graph_input import bipartite_graph
 from matching.methods import INITS, initialiser
 
-NAMES = [name for name, module in INITS.items() if module]
+NAMES = [name for name, entry in INITS.items() if entry.cpu]
 
 
 def run(graph, init, start=None):
@@ -33,7 +33,7 @@ def test_is_maximal(tools, init):
 
 
 @pytest.mark.parametrize("init", NAMES)
-def test_leaves_pairs_alone(tools, init):
+def test_given_pairs_are_kept(tools, init):
     rng = np.random.default_rng(2)
     for _ in range(100):
         graph = tools.random_graph(rng)
@@ -59,7 +59,7 @@ def test_two_sided_is_exact_on_forests(tools, length):
     assert (row_match >= 0).sum() == tools.best_cardinality(tree) == stats["forced"]
 
 
-def test_two_sided_leaves_little_of_random_graphs(tools):
+def test_two_sided_is_nearly_maximum_on_random_graphs(tools):
     graph = tools.uniform(20_000, 3, np.random.default_rng(4))
     size = matching.maximum(graph).cardinality
     left = {init: size - (run(graph, init)[0] >= 0).sum() for init in NAMES}

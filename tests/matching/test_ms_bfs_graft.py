@@ -1,4 +1,4 @@
-"""Forests with and without grafting, one thread and several: values, certificates, and what is special about them."""
+"""Forests with and without grafting, on one thread and on several: cardinalities, certificates, special cases."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from matching.core.certificate import certify
-from matching.core.graph import bipartite_graph
+from matching.core.graph_input import bipartite_graph
 from matching.papers import ms_bfs, ms_bfs_graft
 from matching.papers.forest.forest import (
     ACTIVE,
@@ -20,7 +20,7 @@ from matching.papers.forest.forest import (
     Problem,
     make_forest,
 )
-from matching.papers.forest.serial import augment, finished, grow, next_frontier, run_phases
+from matching.papers.forest.serial import augment, grow, is_finished, next_frontier, run_phases
 
 FORMS = {
     "plain": (ms_bfs, {}),
@@ -48,7 +48,7 @@ def path(n):
 
 
 def rope(blocks, rng):
-    """Blocks of 6 in a line; each row sees its own twin and all of the next block."""
+    """Blocks of 6 in a line; each row is adjacent to its own column and to all of the next block."""
     near = sp.eye_array(6 * blocks)
     onward = sp.kron(sp.eye_array(blocks, k=1), np.ones((6, 6)))
     return sp.csr_array(near + onward)[:, rng.permutation(6 * blocks)]
@@ -112,7 +112,7 @@ def test_cardinality_certificate_and_counts(form):
 
 
 @pytest.mark.parametrize("form", ["graft", "threads", "threads, top-down"])
-def test_larger_graphs_where_threads_meet(form):
+def test_larger_graphs(form):
     module, keywords = FORMS[form]
     rng = np.random.default_rng(2)
     for matrix in (random_graph(rng, 20_000, 20_000, 60_000), random_graph(rng, 9_000, 20_000, 50_000)):
@@ -126,8 +126,8 @@ def test_larger_graphs_where_threads_meet(form):
 
 
 @pytest.mark.parametrize("form", ["graft", "graft, always", "graft, seldom", "threads, now and then"])
-def test_narrow_and_wide_levels_by_turns(form):
-    """Only graphs of some size have levels narrow enough to link what they visit."""
+def test_alternating_narrow_and_wide_levels(form):
+    """Only larger graphs have levels narrow enough to link the vertices they visit."""
     module, keywords = FORMS[form]
     rng = np.random.default_rng(4)
     for trial in range(30):
@@ -148,8 +148,8 @@ def test_narrow_and_wide_levels_by_turns(form):
 
 
 @pytest.mark.parametrize("threads", [2, 7])
-def test_few_trees_and_many_paths_to_each(threads):
-    """Several threads find leaves of one tree in one level: all but one of them are spare."""
+def test_few_trees_with_many_paths(threads):
+    """Several threads find leaves of the same tree in one level: all of them except one are spare."""
     rng = np.random.default_rng(3)
     hubs = sp.hstack([sp.csr_array(np.ones((4, 3000))), sp.csr_array((4, 4000))])
     spokes = sp.hstack([sp.eye_array(3000), random_graph(rng, 3000, 4000, 9000)])
@@ -173,7 +173,7 @@ def test_few_trees_and_many_paths_to_each(threads):
         assert np.count_nonzero(row_match >= 0) == best
 
 
-def test_the_drawn_example_of_the_paper():
+def test_example_of_figure_2():
     """Figure 2: T(x2) finds a path first, its columns are grafted onto T(x1), which finds one in the second phase.
 
     x2 is row 0 and x1 row 1; columns are numbered from y6, so that y3 comes before y2.
@@ -192,7 +192,7 @@ def test_the_drawn_example_of_the_paper():
     assert stats["path_length"] in (3 + 5, 3 + 9)  # y2 is grafted onto x1 as drawn, or onto x2 after y3
 
 
-def test_grafting_saves_edges_where_many_rows_stay_unmatched():
+def test_grafting_scans_fewer_edges_if_many_rows_stay_unmatched():
     """The claim of the paper, on a graph of low matching number."""
     rng = np.random.default_rng(0)
     graph = bipartite_graph(random_graph(rng, 30_000, 20_000, 60_000))
@@ -219,8 +219,8 @@ def test_a_long_path_takes_one_phase():
 
 
 @pytest.mark.parametrize("form", ["graft", "graft, always", "graft, seldom", "plain, both ways"])
-def test_counts_stay_true_from_phase_to_phase(form):
-    """What the counts say after every phase, counted anew."""
+def test_counts_are_right_after_every_phase(form):
+    """The counts after every phase, compared with a recount."""
     _, keywords = FORMS[form]
     alpha = float(keywords.get("alpha", 5))
     for matrix in graphs(60):
@@ -247,7 +247,7 @@ def test_counts_stay_true_from_phase_to_phase(form):
 
 
 @pytest.mark.parametrize("alpha", [0.5, 5.0, 1e9])
-def test_spare_columns_are_offered_again(alpha):
+def test_spare_columns_are_adopted_later(alpha):
     """What is left when several threads find leaves of one tree at the same instant, made by hand.
 
     Free columns that a renewable tree would see are claimed for it; none may be lost to the next phases.
@@ -271,7 +271,7 @@ def test_spare_columns_are_offered_again(alpha):
             spare += count[SPARE]
             count[UNLINKED] = 1  # as after a level of several threads
             augment(problem, forest, 0, count[FOUND])
-            if finished(forest):
+            if is_finished(forest):
                 break
             next_frontier(problem, forest, alpha, True)
             assert count[SPARE] == 0
@@ -299,7 +299,7 @@ def test_empty_sides_and_no_edges():
         ({"side": "both"}, "side must be 'rows' or 'columns'"),
     ],
 )
-def test_bad_parameters(wrong, message):
+def test_invalid_parameters(wrong, message):
     graph = bipartite_graph(path(3))
     with pytest.raises(ValueError, match=message):
         ms_bfs_graft.solve(graph, *empty_matching(graph), **wrong)

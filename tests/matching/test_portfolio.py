@@ -1,4 +1,4 @@
-"""The default method: its search, its choice of an initial matching, and what it leaves unmade."""
+"""The default method: its search, its choice of an initial matching, and the lists that it does not build."""
 
 import numpy as np
 import pytest
@@ -7,13 +7,13 @@ import scipy.sparse as sp
 import matching
 from matching.core.certificate import certify, certify_pairs
 from matching.core.counts import AUGMENTATIONS, EDGES, PATH_LENGTH, new_counts
-from matching.core.graph import bipartite_graph
+from matching.core.graph_input import bipartite_graph
 from matching.initial import karp_sipser
 from matching.initial.cheap import take_first_free
 from matching.portfolio import portfolio
-from matching.portfolio.bitmap_search import EVER, search
-from matching.portfolio.bitmap_search_parallel import search_together
-from matching.portfolio.frontier_growth import growth
+from matching.portfolio.bitmap_search import UNLIMITED, search
+from matching.portfolio.bitmap_search_parallel import search_parallel
+from matching.portfolio.frontier_growth import frontier_growth
 from matching.portfolio.portfolio import NO_LISTS
 
 
@@ -36,7 +36,7 @@ def test_search(tools, with_columns):
         if trial % 2:
             take_first_free(graph.row_ptr, graph.row_adj, *match)
         before, counts = np.count_nonzero(match[0] >= 0), new_counts()
-        assert search(*sides(graph, with_columns), *match, counts, EVER, EVER)
+        assert search(*sides(graph, with_columns), *match, counts, UNLIMITED, UNLIMITED)
         certify(graph, *match)
         size = np.count_nonzero(match[0] >= 0)
         assert size == tools.best_cardinality(matrix)
@@ -46,7 +46,7 @@ def test_search(tools, with_columns):
 
 @pytest.mark.parametrize("with_columns", [False, True])
 def test_search_of_larger_graphs(tools, with_columns):
-    """Long queues, wide levels, many phases; where trees that found nothing are large, grafting."""
+    """Long queues, wide levels and many phases; grafting if the trees without a path are large."""
     rng = np.random.default_rng(2)
     for graph in (
         tools.uniform(20_000, 3, rng),
@@ -60,38 +60,38 @@ def test_search_of_larger_graphs(tools, with_columns):
         graph = bipartite_graph(graph)
         match = empty_matching(graph)
         take_first_free(graph.row_ptr, graph.row_adj, *match)
-        assert search(*sides(graph, with_columns), *match, new_counts(), EVER, EVER)
+        assert search(*sides(graph, with_columns), *match, new_counts(), UNLIMITED, UNLIMITED)
         certify(graph, *match)
         assert np.count_nonzero(match[0] >= 0) == size
 
 
-def test_a_search_out_of_budget_leaves_a_matching_to_go_on_from(tools):
+def test_search_resumes_after_its_budget(tools):
     graph = bipartite_graph(tools.uniform(20_000, 3, np.random.default_rng(3)))
     match, counts = empty_matching(graph), new_counts()
-    assert not search(*sides(graph, False), *match, counts, graph.edges, EVER)
+    assert not search(*sides(graph, False), *match, counts, graph.edges, UNLIMITED)
     assert counts[EDGES] > graph.edges
     certify_pairs(graph, *match)
-    assert search(*sides(graph, True), *match, counts, EVER, EVER)
+    assert search(*sides(graph, True), *match, counts, UNLIMITED, UNLIMITED)
     certify(graph, *match)
 
 
-def test_growth_tells_meshes_from_random_graphs(tools):
+def test_growth_distinguishes_meshes_from_random_graphs(tools):
     rng = np.random.default_rng(4)
 
     def after_cheap(matrix):
         graph = bipartite_graph(matrix)
         match = empty_matching(graph)
         take_first_free(graph.row_ptr, graph.row_adj, *match)
-        return growth(graph.row_ptr, graph.row_adj, match[1])
+        return frontier_growth(graph.row_ptr, graph.row_adj, match[1])
 
-    assert after_cheap(tools.uniform(50_000, 5, rng)) > portfolio.WIDENS
+    assert after_cheap(tools.uniform(50_000, 5, rng)) > portfolio.MIN_GROWTH
     for mesh in (tools.road(200, rng), tools.path(40_000), sp.eye_array(1000, format="csr")):
         assert after_cheap(mesh) < 1.3
         assert after_cheap(tools.permuted(mesh, rng)) < 1.3
 
 
 @pytest.mark.parametrize(("kind", "first"), [("uniform", "karp_sipser"), ("road", "cheap"), ("path", "cheap")])
-def test_what_it_begins_with(tools, kind, first):
+def test_initial_matching(tools, kind, first):
     rng = np.random.default_rng(5)
     make = {
         "uniform": lambda: tools.uniform(20_000, 5, rng),
@@ -102,26 +102,26 @@ def test_what_it_begins_with(tools, kind, first):
     found = matching.maximum(matrix)
     found.check()
     assert found.method == "portfolio"
-    assert found.stats["steps"] == (first, "search")
+    assert found.stats["stages"] == (first, "search")
     assert found.cardinality == matching.maximum(matrix, method="push_relabel").cardinality
 
 
-def test_it_goes_on_with_the_lists_of_the_columns(tools, monkeypatch):
-    monkeypatch.setattr(portfolio, "BUDGET", 0)
+def test_search_beyond_its_budget_uses_column_lists(tools, monkeypatch):
+    monkeypatch.setattr(portfolio, "MAX_SWEEPS", 0)
     graph = bipartite_graph(tools.permuted(tools.road(150, np.random.default_rng(6)), np.random.default_rng(7)))
     found = matching.maximum(graph)
     found.check()
-    assert graph.cols_are_made
+    assert graph.has_cols
 
 
-def test_lists_that_nobody_needs_are_not_made(tools):
+def test_unused_lists_are_not_built(tools):
     matrix = tools.road(150, np.random.default_rng(8))
     by_row, by_col = bipartite_graph(matrix), bipartite_graph(matrix.tocsc())
     sizes = set()
     for graph in (by_row, by_col, by_row.transposed):
         found = matching.maximum(graph)
         sizes.add(found.cardinality)
-        assert graph.rows_are_made != graph.cols_are_made
+        assert graph.has_rows != graph.has_cols
         found.check()
     assert len(sizes) == 1
 
@@ -136,8 +136,8 @@ def test_many_columns_are_transposed_by_blocks():
     np.testing.assert_array_equal(graph.col_adj, want.indices)
 
 
-def test_rows_that_take_a_column_at_a_time(tools, monkeypatch):
-    """Karp and Sipser's matching is maximal however many do."""
+def test_number_of_picks(tools, monkeypatch):
+    """The Karp-Sipser matching is maximal for any number of rows that take a column at a time."""
     monkeypatch.setattr(karp_sipser, "ROWS_PER_PICK", 1)
     rng = np.random.default_rng(10)
     for trial in range(300):
@@ -150,8 +150,8 @@ def test_rows_that_take_a_column_at_a_time(tools, monkeypatch):
         assert ((row_match[rows] >= 0) | (col_match[graph.row_adj] >= 0)).all()
 
 
-def test_it_ends_where_no_column_is_free(tools):
-    """Most of these rows have to stay free, and no search has to show it."""
+def test_search_ends_if_no_column_is_free(tools):
+    """Most of these rows have to stay free, and no search is needed to find out."""
     rng = np.random.default_rng(11)
     matrix = tools.pattern(rng.integers(0, 30_000, 60_000), rng.integers(0, 50, 60_000), (30_000, 50))
     found = matching.maximum(matrix)
@@ -161,7 +161,7 @@ def test_it_ends_where_no_column_is_free(tools):
 
 
 def graphs_for_threads(tools, rng):
-    """Larger than a block of columns; wide levels and narrow ones, local numberings and none."""
+    """More than one block of columns; wide and narrow levels, local and random numberings."""
     return (
         tools.uniform(20_000, 2, rng),
         tools.uniform(20_000, 5, rng)[:17_000],
@@ -176,36 +176,36 @@ def graphs_for_threads(tools, rng):
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("wide", [1, 64])
-def test_search_together(tools, threads, wide):
+def test_search_parallel(tools, threads, wide):
     rng = np.random.default_rng(12)
     for matrix in graphs_for_threads(tools, rng):
         if wide == 1 and matrix.nnz < 50_000 and threads > 1:
-            continue  # a path has levels of one row each, by the thousand
+            continue  # a path has thousands of levels of one row
         size = matching.maximum(matrix, method="push_relabel", threads=1).cardinality
         graph = bipartite_graph(matrix)
         for _ in range(3):
             row_match, col_match = empty_matching(graph)
             take_first_free(graph.row_ptr, graph.row_adj, row_match, col_match)
             before, counts = np.count_nonzero(row_match >= 0), new_counts()
-            assert search_together(*graph.by_row, row_match, col_match, counts, EVER, threads, wide)
+            assert search_parallel(*graph.by_row, row_match, col_match, counts, UNLIMITED, threads, wide)
             certify(graph, row_match, col_match)
             assert np.count_nonzero(row_match >= 0) == before + counts[AUGMENTATIONS] == size
 
 
-def test_threads_out_of_budget_leave_a_matching(tools):
+def test_parallel_search_resumes_after_its_budget(tools):
     graph = bipartite_graph(tools.uniform(20_000, 3, np.random.default_rng(13)))
     match = empty_matching(graph)
-    assert not search_together(*graph.by_row, *match, new_counts(), graph.edges, 2)
+    assert not search_parallel(*graph.by_row, *match, new_counts(), graph.edges, 2)
     certify_pairs(graph, *match)
-    assert search_together(*graph.by_row, *match, new_counts(), EVER, 2)
+    assert search_parallel(*graph.by_row, *match, new_counts(), UNLIMITED, 2)
     certify(graph, *match)
 
 
 @pytest.mark.parametrize("threads", [2, 3])
 def test_threads(tools, monkeypatch, threads):
-    """Small graphs and larger ones, again and again."""
-    monkeypatch.setattr(portfolio, "SMALL", 1)
-    monkeypatch.setattr(portfolio, "THREADED", 1)
+    """Small and larger graphs, repeatedly."""
+    monkeypatch.setattr(portfolio, "ONE_KERNEL_EDGES", 1)
+    monkeypatch.setattr(portfolio, "PARALLEL_MIN_EDGES", 1)
     rng = np.random.default_rng(14)
     for matrix in [tools.random_graph(rng, 40) for _ in range(60)]:
         found = matching.maximum(matrix, threads=threads)
@@ -224,8 +224,8 @@ def test_threads(tools, monkeypatch, threads):
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
-def test_what_karp_and_sipser_leave_outside_the_core(tools, threads):
-    """Free vertices outside it can stay free: as many as without them are missing."""
+def test_vertices_outside_the_core(tools, threads):
+    """Free vertices outside the core can stay free: the number of missing pairs does not depend on them."""
     rng = np.random.default_rng(15)
     for trial in range(150):
         matrix = tools.uniform(3000, 2 + trial % 3, rng) if trial % 10 == 0 else tools.random_graph(rng, 40)

@@ -14,7 +14,7 @@ METHODS = ("hopcroft_karp", "hkdw", "p_hk")
 
 
 def shortest(row_ptr, row_adj, row_match):
-    """Edges of the shortest augmenting path, by a plain breadth-first search; None: there is none."""
+    """Edges of the shortest augmenting path, by a plain breadth-first search; None if there is none."""
     row_of = {int(c): r for r, c in enumerate(row_match) if c >= 0}
     waiting = deque((int(r), 1) for r in np.flatnonzero(row_match < 0))
     seen = set()
@@ -48,7 +48,7 @@ def watch_kernel(monkeypatch, module, phases):
 
 
 def watch_phases(monkeypatch, phases):
-    """The same for p_hk, each worker's paths by themselves; several workers may leave some for the next phase."""
+    """The same for p_hk, for the paths of each worker; several workers may leave paths to the next phase."""
     honest = p_hk.run_phases
 
     def run_phases(graph, row_match, threads, search, find_levels):
@@ -77,8 +77,8 @@ def watch(monkeypatch, method, phases):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_free_column_ends_the_levels(method):
-    """Row 0 sees a free column and one that leads to another; the other one comes first in its list."""
+def test_levels_end_at_a_free_column(method):
+    """Row 0 is adjacent to a free column and to a matched one, first in its list, that leads to another free column."""
     graph = sp.csr_array([[1, 1, 0], [1, 0, 1]])
     found = matching.maximum(graph, method=method, init="none", start=[-1, 0])
     found.check()
@@ -86,7 +86,7 @@ def test_a_free_column_ends_the_levels(method):
 
 
 @pytest.mark.parametrize(("method", "threads"), [*((method, 1) for method in METHODS), ("p_hk", 3)])
-def test_all_paths_of_a_phase_are_as_short_as_the_shortest(tools, monkeypatch, method, threads):
+def test_all_paths_of_a_phase_are_shortest(tools, monkeypatch, method, threads):
     how = {"threads": threads, "wide": 1} if method == "p_hk" else {}
     phases, longest = [], 0
     watch(monkeypatch, method, phases)

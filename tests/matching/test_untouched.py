@@ -1,4 +1,4 @@
-"""No public function of matching writes into an argument, whatever its format, and read-only arrays serve as well."""
+"""No public function of matching writes to an argument of any format, and all accept read-only arrays."""
 
 import copy
 
@@ -16,7 +16,7 @@ GRAPHS = ["complete", "neighbouring floats", "two parts"]
 
 
 def arrays_of(value) -> list:
-    """The arrays of an argument, whichever attributes and parts hold them."""
+    """The arrays in the attributes and parts of an argument."""
     if isinstance(value, np.ndarray):
         return [value]
     if isinstance(value, tuple | list):
@@ -42,12 +42,12 @@ def contents(value):
 
 
 def run(function, *arguments, locked: bool, **keywords):
-    """Call, and compare all arguments with what they were before."""
+    """Call a function, and compare all arguments with copies."""
     passed = [*arguments, *keywords.values()]
     before = [contents(value) for value in passed]
     writeable = [(array, array.flags.writeable) for value in passed for array in arrays_of(value)]
     for array, _ in writeable:
-        # Lists made here are not locked: kernels would be compiled once more for them.
+        # Lists built by the package are not locked: kernels would be compiled again for them.
         if locked and not isinstance(arguments[0], matching.BipartiteGraph):
             array.setflags(write=False)
     try:

@@ -1,5 +1,5 @@
-"""Alternating forests grown from all free rows at once: what ms_bfs and ms_bfs_graft are made of.
+"""Alternating forests that grow from all free rows simultaneously: the parts of ms_bfs and ms_bfs_graft.
 
-`forest.py` says what the arrays hold, `serial.py` has the steps of a phase for one thread, `threads.py` the same for
-several, and `phases.py` calls them until the matching is maximum.
+`forest.py` describes the arrays, `serial.py` has the steps of a phase for one thread and `threads.py` those for several
+threads, and `phases.py` calls them until the matching is maximum.
 """

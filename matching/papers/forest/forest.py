@@ -1,26 +1,26 @@
-"""Arrays of an alternating forest, as invariants.  X: the side of the roots, Y: the other one.
+"""Arrays of an alternating forest, and their invariants.  X: the side of the roots, Y: the other side.
 
 Problem
   x_ptr, x_adj   neighbours in Y of x: x_adj[x_ptr[x]:x_ptr[x + 1]];  y_ptr, y_adj likewise
   mate_x, mate_y partner, or -1: unmatched
 
 Forest                                                                              paper [1]
-  root_y[y]      root of the tree that y is in;  -1: in none                        root[y], visited[y]
-  parent[y]      the x that y was reached from, if root_y[y] >= 0                   parent[y]
-  root_x[x]      root of the tree that x is in, or was in when it was destroyed;    root[x]
-                 -1: in none.  A matched x is in a tree exactly if its mate is
+  root_y[y]      root of the tree that contains y;  -1: none                        root[y], visited[y]
+  parent[y]      the x from which y was reached, if root_y[y] >= 0                  parent[y]
+  root_x[x]      root of the tree that contains x, or contained it when destroyed;    root[x]
+                 -1: none.  A matched x is in a tree if and only if its mate is
   leaf[r]        unmatched y where an augmenting path from r ends;  -1: none yet    leaf[r]
-  link[x]        next member of x's tree, in any order; link[r] is the first after the root;  -1: no more.  Wide levels
-                 leave the links out and set count[UNLINKED]: then members are found by a scan until all trees are new
+  link[x]        next member of x's tree, in any order; link[r] is the first after the root;  -1: end.  Wide levels set
+                 no links but count[UNLINKED]; then a scan finds the members until all trees have been rebuilt
   queue          F and Q: queue[:count[TAIL]] is the frontier when a phase begins
   unvisited      the first count[LISTED] entries hold every y with neighbours that is in no tree, and perhaps some that
-                 have got into one since;  listed[y]: y is among them
+                 have been added to one since;  listed[y]: y is among them
   free           the first count[FREE] entries are the unmatched x
   found          the first count[FOUND] entries are roots with a leaf: renewable trees
-  renewable      the y taken out of renewable trees
+  renewable      the y removed from renewable trees
 
-A tree is active while leaf[root] is -1.  A root that has got a leaf is matched at the end of the phase and never is a
-root again, so leaf[root] >= 0 goes on saying that its tree is no more, and root_x of its members need not be cleared.
+A tree is active while leaf[root] is -1.  A root with a leaf is matched at the end of the phase and never becomes a root
+again.  So leaf[root] >= 0 continues to mark its tree as destroyed, and root_x of the members need not be cleared.
 
 [1] Azad, Buluç, Pothen. "A parallel tree grafting algorithm for maximum cardinality matching in bipartite graphs."
 IPDPS 2015.
@@ -32,7 +32,7 @@ import numpy as np
 
 from gridcut.device import kernel
 
-# In count: sizes, then what was done.
+# Indices of count: sizes, then counters.
 TAIL, LISTED, FREE, FOUND, SPARE, OPEN, UNVISITED, ACTIVE = range(8)
 EDGES_DOWN, EDGES_UP, EDGES_GRAFT, PHASES, AUGMENTATIONS, LENGTH, LEVELS, LEVELS_UP, GRAFTS = range(8, 17)
 UNLINKED = 17
@@ -40,7 +40,7 @@ COUNTS = 18
 
 
 class Problem(NamedTuple):
-    """The graph from both sides, and the matching."""
+    """The adjacency lists of both sides, and the matching."""
 
     x_ptr: np.ndarray
     x_adj: np.ndarray
@@ -51,7 +51,7 @@ class Problem(NamedTuple):
 
 
 class Forest(NamedTuple):
-    """See above."""
+    """The arrays of the file header."""
 
     root_y: np.ndarray
     parent: np.ndarray
@@ -68,7 +68,7 @@ class Forest(NamedTuple):
 
 
 def make_forest(problem: Problem) -> Forest:
-    """A forest of roots alone."""
+    """A forest in which each tree is a root."""
     n, m = len(problem.mate_x), len(problem.mate_y)
     forest = Forest(
         np.full(m, -1, np.int32),
@@ -84,13 +84,13 @@ def make_forest(problem: Problem) -> Forest:
         np.empty(m, np.int32),
         np.zeros(COUNTS, np.int64),
     )
-    plant(problem, forest)
+    make_roots(problem, forest)
     return forest
 
 
 @kernel
-def plant(problem, forest):
-    """Algorithm 3, lines 1 to 5: every unmatched x is a root, every y is unvisited; no lists of those without edges."""
+def make_roots(problem, forest):
+    """Algorithm 3, lines 1 to 5: each unmatched x is a root, each y unvisited; vertices without edges are omitted."""
     count = forest.count
     for x in range(len(problem.mate_x)):
         if problem.mate_x[x] < 0 and problem.x_ptr[x] < problem.x_ptr[x + 1]:

@@ -1,8 +1,8 @@
-"""Algorithm 3 of Azad, Buluç, Pothen (IPDPS 2015): forest, augmentation, next frontier, until nothing is found.
+"""Algorithm 3 of Azad, Buluç, Pothen (IPDPS 2015): forest, augmentation, next frontier, until a phase finds no path.
 
-One thread runs all phases in one kernel, unless it is asked for seconds by step.  With more, a level is shared out if
-its frontier is wide enough to pay for starting threads; narrow levels, which long paths have by the thousand, are left
-to one thread, as many in a row as there are.
+One thread runs all phases in one kernel, unless the seconds of each step are requested.  Several threads share a level
+if its frontier is wide enough to be worth starting threads.  One thread searches each sequence of narrow levels, of
+which long paths have thousands.
 """
 
 from numbers import Integral, Real
@@ -11,7 +11,7 @@ from time import perf_counter
 import numpy as np
 
 from gridcut.device import thread_count
-from matching.papers.forest import threads as shared_out
+from matching.papers.forest import threads as parallel
 from matching.papers.forest.forest import (
     AUGMENTATIONS,
     EDGES_DOWN,
@@ -30,16 +30,16 @@ from matching.papers.forest.forest import (
     Problem,
     make_forest,
 )
-from matching.papers.forest.serial import augment, finished, grow, next_frontier, run_phases
+from matching.papers.forest.serial import augment, grow, is_finished, next_frontier, run_phases
 
-EVER = 2**62
-SCAN = 16  # a scan of this many y costs what visiting one does, roughly
+UNLIMITED = 2**62
+SCANS_PER_VISIT = 16  # scanning this many y takes about as long as visiting one
 
 
 def maximise(
     graph, row_match, col_match, *, grafting, direction_optimising, alpha, side, threads, wide, by_step
 ) -> dict:
-    """Make the matching maximum; counts and seconds of what was done."""
+    """Make the matching maximum; returns stats."""
     if threads is None:
         threads = thread_count()
     for name, value in (("threads", threads), ("wide", wide)):
@@ -64,7 +64,7 @@ def maximise(
 
     if threads == 1 and not by_step:
         start = perf_counter()
-        run_phases(problem, forest, alpha, both_ways, bool(grafting), EVER)
+        run_phases(problem, forest, alpha, both_ways, bool(grafting), UNLIMITED)
         seconds["phases"] = perf_counter() - start
     else:
         run_steps(problem, forest, alpha, both_ways, bool(grafting), int(threads), int(wide), seconds)
@@ -72,28 +72,28 @@ def maximise(
 
 
 def run_steps(problem, forest, alpha, both_ways, grafting, threads, wide, seconds):
-    """run_phases step by step, with several threads where that pays."""
+    """run_phases step by step, with several threads for wide levels."""
     count = forest.count
     seconds |= {"forest": 0.0, "augment": 0.0, "frontier": 0.0}
-    pool = shared_out.make_pool(problem, forest, threads)
+    pool = parallel.make_pool(problem, forest, threads)
     while count[FREE] > 0 and count[OPEN] > 0:
         times = [perf_counter()]
         head = 0
         while head < count[TAIL]:
             if threads > 1 and count[TAIL] - head >= wide:
-                head = shared_out.grow_level(pool, head, alpha, both_ways)
+                head = parallel.grow_level(pool, head, alpha, both_ways)
             else:
-                head = grow(problem, forest, head, alpha, both_ways, EVER if threads == 1 else wide)
+                head = grow(problem, forest, head, alpha, both_ways, UNLIMITED if threads == 1 else wide)
         count[PHASES] += 1
         times.append(perf_counter())
         found = int(count[FOUND])
-        together = threads > 1 and found >= wide
-        count[LENGTH] += shared_out.augment_all(pool) if together else augment(problem, forest, 0, found)
+        in_parallel = threads > 1 and found >= wide
+        count[LENGTH] += parallel.augment_all(pool) if in_parallel else augment(problem, forest, 0, found)
         times.append(perf_counter())
-        done = finished(forest)
+        done = is_finished(forest)
         if not done:
-            if threads > 1 and (together or count[UNLINKED] and len(forest.root_y) >= SCAN * wide):
-                shared_out.next_frontier_together(pool, alpha, grafting, wide)
+            if threads > 1 and (in_parallel or count[UNLINKED] and len(forest.root_y) >= SCANS_PER_VISIT * wide):
+                parallel.next_frontier_parallel(pool, alpha, grafting, wide)
             else:
                 next_frontier(problem, forest, alpha, grafting)
         times.append(perf_counter())
@@ -104,7 +104,7 @@ def run_steps(problem, forest, alpha, both_ways, grafting, threads, wide, second
 
 
 def stats_of(forest, seconds, threads):
-    """What the counts say, by name."""
+    """The counts by name."""
     count = forest.count.tolist()
     return {
         "edges": count[EDGES_DOWN] + count[EDGES_UP] + count[EDGES_GRAFT],

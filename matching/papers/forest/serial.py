@@ -1,8 +1,8 @@
-"""The steps of a phase, for one thread: Azad, Buluç, Pothen, algorithms 4 to 7 (arrays in forest.py).
+"""The steps of a phase for one thread: Azad, Buluç, Pothen, algorithms 4 to 7 (arrays in forest.py).
 
-Deviates from the paper: a tree that has found a leaf is left at once, not after the rest of its vertex's neighbours;
-members of a tree are linked and unvisited y listed, so that a phase touches only renewable trees and what it visits,
-not all vertices; searching ends without a last phase when no y or no x is unmatched.
+Deviations from the paper: a tree that has found a leaf is left immediately, not after the other neighbours of the
+vertex; members of a tree are linked and unvisited y are listed, so that a phase accesses only renewable trees and the
+vertices it visits; the search ends without a last phase if no y or no x is unmatched.
 
 Azad, Buluç, Pothen. "A parallel tree grafting algorithm for maximum cardinality matching in bipartite graphs."
 IPDPS 2015.
@@ -30,13 +30,13 @@ from matching.papers.forest.forest import (
     UNVISITED,
 )
 
-FEW = 16  # following links costs as much for a vertex as a scan does for so many, roughly
-LINKED_BELOW = 64  # a level links what it visits if its frontier is smaller than this part of all y
+SCANS_PER_LINK = 16  # following the link of a vertex takes about as long as scanning this many vertices
+MIN_UNLINKED_RATIO = 64  # a level links the vertices it visits if its frontier has less than 1/64 of all y
 
 
 @kernel
 def adopt(problem, forest, x, y, end, linking):
-    """Algorithm 5: y, which is in no tree, becomes a child of x; the new end of the queue."""
+    """Algorithm 5: y, which is in no tree, becomes a child of x; returns the new end of the queue."""
     r = forest.root_x[x]
     forest.parent[y] = x
     forest.root_y[y] = r
@@ -56,7 +56,7 @@ def adopt(problem, forest, x, y, end, linking):
 
 @kernel
 def top_down(problem, forest, head, tail, linking):
-    """Algorithm 4 on F = queue[head:tail]; the end of Q, which follows it."""
+    """Algorithm 4 on F = queue[head:tail]; returns the end of Q, which follows F in the queue."""
     end = tail
     edges = 0
     for k in range(head, tail):
@@ -77,9 +77,9 @@ def top_down(problem, forest, head, tail, linking):
 
 @kernel
 def bottom_up(problem, forest, candidates, number, end, unlist, linking):
-    """Algorithm 6 on R = candidates[:number]; those still in no tree move to the front.
+    """Algorithm 6 on R = candidates[:number]; candidates that remain in no tree move to the front.
 
-    Returns the new end of the queue, how many are in no tree, and the edges looked at.
+    Returns the new end of the queue, the number of candidates in no tree, and the number of scanned edges.
     """
     left = 0
     edges = 0
@@ -103,12 +103,12 @@ def bottom_up(problem, forest, candidates, number, end, unlist, linking):
 
 @kernel
 def grow(problem, forest, head, alpha, both_ways, wide):
-    """Algorithm 3, lines 8 to 13, until the frontier is empty or has `wide` vertices; where it begins in the queue."""
+    """Algorithm 3, lines 8 to 13, until the frontier is empty or has `wide` vertices; returns its queue index."""
     count = forest.count
     while head < count[TAIL] and count[TAIL] - head < wide:
         tail = count[TAIL]
         before = count[FOUND]
-        linking = (tail - head) * LINKED_BELOW < len(forest.root_y)
+        linking = (tail - head) * MIN_UNLINKED_RATIO < len(forest.root_y)
         if not linking:
             count[UNLINKED] = 1
         if both_ways and (tail - head) * alpha >= count[UNVISITED]:
@@ -127,7 +127,7 @@ def grow(problem, forest, head, alpha, both_ways, wide):
 
 @kernel
 def augment(problem, forest, first, last):
-    """Alternate the paths of found[first:last]; how many edges they have."""
+    """Augment along the paths of found[first:last]; returns their number of edges."""
     length = 0
     for k in range(first, last):
         y = forest.leaf[forest.found[k]]
@@ -144,9 +144,9 @@ def augment(problem, forest, first, last):
 
 @kernel
 def collect(problem, forest, first, last, number):
-    """Algorithm 7, lines 4 to 7: take all y out of the trees of found[first:last]; renewable[:number] grows by them.
+    """Algorithm 7, lines 4 to 7: move all y of the trees of found[first:last] to the end of renewable[:number].
 
-    After the augmentation the mates of a tree's x are all its y, the leaf among them.
+    After the augmentation the mates of a tree's x are all its y, including the leaf.
     """
     for k in range(first, last):
         x = forest.found[k]
@@ -161,7 +161,7 @@ def collect(problem, forest, first, last, number):
 
 @kernel
 def collect_by_scan(forest):
-    """collect of all trees found, before or after the augmentation: in order of y, faster if there are many."""
+    """`collect` for all trees in `found`, before or after the augmentation: in order of y, faster for many trees."""
     number = 0
     for y in range(len(forest.root_y)):
         r = forest.root_y[y]
@@ -174,7 +174,7 @@ def collect_by_scan(forest):
 
 @kernel
 def list_unvisited(forest, candidates, number):
-    """Note y that have come into no tree."""
+    """Add the candidates to the list of unvisited y."""
     count = forest.count
     for k in range(number):
         y = candidates[k]
@@ -185,10 +185,10 @@ def list_unvisited(forest, candidates, number):
 
 
 @kernel
-def forget_found(problem, forest, number):
-    """Bring the counts up to date when `number` y have been taken out of renewable trees."""
+def update_counts(problem, forest, number):
+    """Update the counts after `number` y have been removed from renewable trees."""
     count = forest.count
-    # A renewable tree has as many x as it has matched y now; spare y came to no x.
+    # A renewable tree has as many x as it has matched y now; a spare y added no x.
     count[ACTIVE] -= number - count[SPARE]
     count[UNVISITED] += number
     count[AUGMENTATIONS] += count[FOUND]
@@ -205,8 +205,8 @@ def forget_found(problem, forest, number):
 
 
 @kernel
-def replant_by_scan(problem, forest):
-    """Clear all roots, and list every y with neighbours in order again."""
+def reroot_by_scan(problem, forest):
+    """Clear all roots, and list every y with neighbours again, in order."""
     forest.root_x[:] = -1
     forest.root_y[:] = -1
     number = 0
@@ -219,14 +219,14 @@ def replant_by_scan(problem, forest):
 
 
 @kernel
-def replant(problem, forest):
-    """Algorithm 7, lines 11 to 15: destroy the active trees too and begin with their roots."""
+def reroot(problem, forest):
+    """Algorithm 7, lines 11 to 15: destroy the active trees too, and restart from their roots."""
     count = forest.count
     count[UNVISITED] += count[ACTIVE] - count[FREE]
-    most = count[UNLINKED] == 1 or count[ACTIVE] * FEW > len(forest.root_x)
+    most = count[UNLINKED] == 1 or count[ACTIVE] * SCANS_PER_LINK > len(forest.root_x)
     count[UNLINKED] = 0
     if most:
-        replant_by_scan(problem, forest)
+        reroot_by_scan(problem, forest)
     for k in range(count[FREE]):
         r = forest.free[k]
         forest.root_x[r] = r
@@ -247,16 +247,16 @@ def replant(problem, forest):
 
 
 @kernel
-def grafting_pays(forest, number, alpha):
+def prefer_grafting(forest, number, alpha):
     """Algorithm 7, line 8."""
     return forest.count[ACTIVE] * alpha > number
 
 
 @kernel
-def go_on(problem, forest, number, alpha, grafting):
-    """Algorithm 7, lines 8 to 15: graft renewable[:number], or begin anew."""
+def graft_or_reroot(problem, forest, number, alpha, grafting):
+    """Algorithm 7, lines 8 to 15: graft renewable[:number], or restart from the roots."""
     count = forest.count
-    if grafting and grafting_pays(forest, number, alpha):
+    if grafting and prefer_grafting(forest, number, alpha):
         end, left, edges = bottom_up(problem, forest, forest.renewable, number, 0, False, count[UNLINKED] == 0)
         count[TAIL] = end
         count[ACTIVE] += end
@@ -266,7 +266,7 @@ def go_on(problem, forest, number, alpha, grafting):
         list_unvisited(forest, forest.renewable, left)
     else:
         list_unvisited(forest, forest.renewable, number)
-        replant(problem, forest)
+        reroot(problem, forest)
 
 
 @kernel
@@ -274,17 +274,17 @@ def next_frontier(problem, forest, alpha, grafting):
     """Algorithm 7."""
     count = forest.count
     expected = count[ACTIVE] * count[FOUND] // count[FREE]
-    if count[UNLINKED] == 1 or expected * FEW > len(forest.root_y):
+    if count[UNLINKED] == 1 or expected * SCANS_PER_LINK > len(forest.root_y):
         number = collect_by_scan(forest)
     else:
         number = collect(problem, forest, 0, count[FOUND], 0)
-    forget_found(problem, forest, number)
-    go_on(problem, forest, number, alpha, grafting)
+    update_counts(problem, forest, number)
+    graft_or_reroot(problem, forest, number, alpha, grafting)
 
 
 @kernel
-def finished(forest):
-    """Whether the paths found, augmented by now, were all there can be; counts them then."""
+def is_finished(forest):
+    """Whether no further paths exist after the augmentations of this phase; if so, updates the counts."""
     count = forest.count
     found = count[FOUND]
     if found > 0 and found < count[FREE] and found < count[OPEN]:
@@ -297,13 +297,13 @@ def finished(forest):
 
 @kernel
 def run_phases(problem, forest, alpha, both_ways, grafting, budget):
-    """Algorithm 3, until the matching is maximum or `budget` phases are done; whether it is maximum."""
+    """Algorithm 3, until the matching is maximum or `budget` phases have run; returns whether it is maximum."""
     count = forest.count
     while count[FREE] > 0 and count[OPEN] > 0 and budget > 0:
         grow(problem, forest, 0, alpha, both_ways, len(forest.queue) + 1)
         count[PHASES] += 1
         count[LENGTH] += augment(problem, forest, 0, count[FOUND])
-        if finished(forest):
+        if is_finished(forest):
             return True
         next_frontier(problem, forest, alpha, grafting)
         budget -= 1

@@ -1,4 +1,4 @@
-"""What matching.greedy accepts and refuses, and how it checks a graph."""
+"""Input validation of matching.greedy."""
 
 import numpy as np
 import pytest
@@ -6,11 +6,12 @@ import scipy.sparse
 
 from matching.general import general_graph
 from matching.general.general_graph import check_graph, compare_ends
-from matching.general.greedy_matching import METHODS, greedy
+from matching.general.greedy_matching import greedy
+from matching.general.greedy_methods import GREEDY_METHODS
 from tests.matching.greedy_graphs import KINDS, complete, path, random_graph, star
 
 
-def test_graphs_in_every_form_give_the_same():
+def test_all_graph_formats_give_the_same_result():
     rng = np.random.default_rng(3)
     graph = random_graph(rng, 50, 0.2, "wide")
     expected = greedy(graph)
@@ -27,12 +28,12 @@ def test_graphs_in_every_form_give_the_same():
     triple = (graph.indptr, graph.indices, graph.shape)
     assert greedy(triple, graph.data).weight == expected.weight
     assert greedy(triple, list(graph.data)).weight == expected.weight
-    assert greedy(triple).weight == greedy(triple).size
+    assert greedy(triple).weight == greedy(triple).cardinality
     assert greedy(graph.astype(bool)).method == "random"
     assert greedy(graph != 0, method="sorted").partner.tolist() == greedy(triple, method="sorted").partner.tolist()
 
 
-def test_rows_out_of_order_and_duplicates_are_put_right():
+def test_unsorted_and_duplicate_entries():
     ptr, adj = np.array([0, 3, 5, 6]), np.array([2, 1, 1, 0, 0, 0])
     twice = scipy.sparse.csr_array((np.array([5, 2, 2, 2, 2, 5]), adj, ptr), shape=(3, 3))
     before = twice.indices.copy(), twice.data.copy()
@@ -41,10 +42,10 @@ def test_rows_out_of_order_and_duplicates_are_put_right():
     assert (found.weight, found.partner.tolist()) == (5, [2, -1, 0])
     np.testing.assert_array_equal(twice.indices, before[0])
     np.testing.assert_array_equal(twice.data, before[1])
-    assert greedy((ptr, adj, (3, 3)), method="sorted").size == 1
+    assert greedy((ptr, adj, (3, 3)), method="sorted").cardinality == 1
 
 
-def test_border():
+def test_invalid_input():
     graph = path([1, 2, 3])
     triple = (graph.indptr, graph.indices, graph.shape)
     one_way = scipy.sparse.csr_array(np.triu(graph.toarray()))
@@ -57,27 +58,27 @@ def test_border():
         ((-graph,), ValueError, "negative weight"),
         ((graph * np.nan,), ValueError, "not finite"),
         ((graph * 1j,), TypeError, "real numbers"),
-        ((graph * 2**61,), ValueError, "integer weights must be within"),
-        ((triple, np.full(6, 2**63, np.uint64)), ValueError, "integer weights must be within"),
+        ((graph * 2**61,), ValueError, "integer weights must be at most"),
+        ((triple, np.full(6, 2**63, np.uint64)), ValueError, "integer weights must be at most"),
         ((triple, np.full(6, 1e308)), ValueError, "not finite, or whose sum is not"),
-        ((graph, np.ones(5)), ValueError, "one value for each stored entry"),
-        ((graph.tocoo(), np.ones(6)), TypeError, "needs a graph in CSR"),
+        ((graph, np.ones(5)), ValueError, "one value per stored entry"),
+        ((graph.tocoo(), np.ones(6)), TypeError, "requires graph in CSR"),
         (((graph.indptr, graph.indices, (4, 5)),), ValueError, "square"),
-        (((graph.indptr, graph.indices, 4),), TypeError, "shape must be two whole numbers"),
+        (((graph.indptr, graph.indices, 4),), TypeError, "shape must be two integers"),
         (((graph.indptr[:-1], graph.indices, (4, 4)),), ValueError, "must have 5 entries"),
         (((graph.indptr + 1, graph.indices, (4, 4)),), ValueError, "must ascend from 0"),
-        (((graph.indptr, graph.indices + 2, (4, 4)),), ValueError, "outside 0 ... 3"),
-        (((graph.indptr, graph.indices.astype(np.int64) - 2, (4, 4)),), ValueError, "outside 0 ... 3"),
+        (((graph.indptr, graph.indices + 2, (4, 4)),), ValueError, "outside 0 to 3"),
+        (((graph.indptr, graph.indices.astype(np.int64) - 2, (4, 4)),), ValueError, "outside 0 to 3"),
         (((graph.indptr, graph.indices + 0.5, (4, 4)),), TypeError, "one-dimensional array of integers"),
     ):
         with pytest.raises(kind, match=message):
             greedy(*arguments)
     for parameters, kind, message in (
         ({"method": "blossom"}, ValueError, "method must be one of 'auto', 'random'"),
-        ({"method": 3}, TypeError, "method must be a name"),
-        ({"method": "sorted", "p": 0.5}, TypeError, "no parameters of its own; got 'p'"),
-        ({"method": "parallel", "q": 0.5}, TypeError, "takes p, select, rounds; got 'q'"),
-        ({"method": "parallel", "p": 1.0}, ValueError, "p must lie between 0 and 1"),
+        ({"method": 3}, TypeError, "method must be a string"),
+        ({"method": "sorted", "p": 0.5}, TypeError, "unexpected parameter 'p'; it accepts no parameters"),
+        ({"method": "parallel", "q": 0.5}, TypeError, "unexpected parameter 'q'; it accepts p, select, rounds"),
+        ({"method": "parallel", "p": 1.0}, ValueError, "p must be between 0 and 1"),
         ({"method": "parallel", "select": "last"}, ValueError, "select must be"),
         ({"method": "parallel", "rounds": -1}, ValueError, "rounds must be 0 or more, got -1"),
         ({"seed": -1}, ValueError, "seed must be 0 or more"),
@@ -90,7 +91,7 @@ def test_border():
             greedy(triple, **parameters)
 
 
-def test_both_ways_of_comparing_ends_agree():
+def test_checksum_and_comparison_of_ends_agree():
     rng = np.random.default_rng(1)
     for _ in range(30):
         graph = random_graph(rng, 12, 0.4, "few")
@@ -100,11 +101,11 @@ def test_both_ways_of_comparing_ends_agree():
         with pytest.raises(ValueError, match="have different weights"):
             check_graph(graph)
     zeros = scipy.sparse.csr_array((np.array([0.0, -0.0]), ([0, 1], [1, 0])), shape=(2, 2))
-    assert greedy(zeros, method="sorted").size == 1
+    assert greedy(zeros, method="sorted").cardinality == 1
 
 
-def test_survey_sees_all_wherever_it_stands():
-    """Entries are looked at 1024 at a time, across the ends of rows."""
+def test_survey_detects_errors_at_every_position():
+    """Entries are scanned 1024 at a time, across the ends of rows."""
     rng = np.random.default_rng(23)
     hubs = scipy.sparse.block_diag([complete(90, rng.random(4005)), star(1500), scipy.sparse.csr_array((40, 40))])
     graph = scipy.sparse.csr_array(hubs)
@@ -135,20 +136,20 @@ def test_survey_sees_all_wherever_it_stands():
         assert general_graph.survey(ptr, adj, changed, True, 0, len(ptr) - 1)[1] != 0
 
 
-def test_zeros_of_either_sign_are_zeros():
+def test_negative_zeros_are_zeros():
     pairs = ([0, 1, 1, 2], [1, 0, 2, 1])
     for zeros in ([-0.0, -0.0, 1.0, 1.0], [0.0, -0.0, 1.0, 1.0], [-0.0, -0.0, -0.0, -0.0]):
         graph = scipy.sparse.csr_array((np.array(zeros), pairs), shape=(3, 3))
         assert not np.signbit(check_graph(graph).weight).any()
-        for method in METHODS:
+        for method in GREEDY_METHODS:
             found = greedy(graph, method=method)
             found.check()
-            assert found.size == 1
+            assert found.cardinality == 1
         assert greedy(graph).partner.tolist() == greedy(graph, method="sorted").partner.tolist()
 
 
-def test_checks_find_the_same_on_several_threads(monkeypatch):
-    monkeypatch.setattr(general_graph, "SMALLEST", 1)
+def test_validation_does_not_depend_on_threads(monkeypatch):
+    monkeypatch.setattr(general_graph, "PARALLEL_MIN_ENTRIES", 1)
     rng = np.random.default_rng(21)
     for trial in range(20):
         graph = random_graph(rng, int(rng.integers(2, 60)), 0.3, KINDS[trial % len(KINDS)])

@@ -1,4 +1,4 @@
-"""What may be passed in, what comes out, and what is refused."""
+"""Accepted forms of graphs, results, and rejected arguments."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def test_forms(form, kind):
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint16, ">i4"])
-def test_parts(dtype):
+def test_tuples(dtype):
     matrix = scipy.sparse.csr_array(DENSE)
     graph = (matrix.indptr.astype(dtype), matrix.indices.astype(dtype), matrix.shape)
     assert matching.maximum(graph).cardinality == 3
@@ -33,7 +33,7 @@ def test_parts(dtype):
 
 
 def test_the_form_of_the_solvers():
-    """Unsorted lists and duplicates come out sorted and single, in both directions."""
+    """Lists of both sides are sorted and without duplicates."""
     graph = matching.bipartite_graph((np.array([0, 5, 5, 7]), np.array([3, 1, 3, 0, 1, 2, 2]), (3, 4)))
     assert graph.row_ptr.tolist() == [0, 3, 3, 4]
     assert graph.row_adj.tolist() == [0, 1, 3, 2]
@@ -46,7 +46,7 @@ def test_the_form_of_the_solvers():
     assert graph.edges == 4
 
 
-def test_random_parts(tools):
+def test_random_tuples(tools):
     rng = np.random.default_rng(1)
     for _ in range(100):
         n, m = (int(size) for size in rng.integers(1, 10, 2))
@@ -104,7 +104,7 @@ def test_vertex_cover(tools):
         assert not left.any()
 
 
-def test_a_wrong_matching_is_found_out():
+def test_wrong_matching_is_detected():
     graph = matching.bipartite_graph(scipy.sparse.csr_array(DENSE))
 
     def pair(row_match, col_match):
@@ -154,7 +154,7 @@ def test_as_scipy(tools):
         (([0, 1], [2**32], (1, 1)), ValueError, "indices"),
     ],
 )
-def test_graphs_refused(graph, error, says):
+def test_invalid_graphs(graph, error, says):
     with pytest.raises(error, match=says):
         matching.maximum(graph)
 
@@ -167,7 +167,7 @@ def test_graphs_refused(graph, error, says):
         ({"init": "best"}, ValueError, "karp_sipser"),
         ({"device": "tpu"}, ValueError, "device"),
         ({"device": "cuda", "method": "ss_bfs"}, RuntimeError, "device='cuda'"),
-        ({"device": "cpu", "method": "apfb"}, RuntimeError, "use 'cuda'"),
+        ({"device": "cpu", "method": "apfb"}, RuntimeError, "use device='cuda'"),
         ({"threads": 0}, ValueError, "threads"),
         ({"fairness": True}, TypeError, "auto"),
         ({"method": "pothen_fan", "gap": True}, TypeError, "fairness"),
@@ -180,24 +180,24 @@ def test_graphs_refused(graph, error, says):
         ({"start": [2, -1, -1, -1]}, ValueError, "start"),
     ],
 )
-def test_arguments_refused(arguments, error, says):
+def test_invalid_arguments(arguments, error, says):
     with pytest.raises(error, match=says):
         matching.maximum(scipy.sparse.csr_array(DENSE), **arguments)
 
 
 @pytest.mark.parametrize("local", [True, False])
-def test_maxima_do_not_depend_on_threads(tools, monkeypatch, local):
-    """Steps of the default method that threads share, with the sizes from which on they do set down."""
-    monkeypatch.setattr(portfolio, "SMALL", 1)
-    monkeypatch.setattr(portfolio, "THREADED", 1)
+def test_cardinality_does_not_depend_on_threads(tools, monkeypatch, local):
+    """The parallel stages of the default method, with their minimum sizes lowered."""
+    monkeypatch.setattr(portfolio, "ONE_KERNEL_EDGES", 1)
+    monkeypatch.setattr(portfolio, "PARALLEL_MIN_EDGES", 1)
     rng, used = np.random.default_rng(4), []
 
     def watch(name, position):
         step = getattr(portfolio, name)
         monkeypatch.setattr(portfolio, name, lambda *given: used.append((name, given[position])) or step(*given))
 
-    watch("search_together", -1)
-    watch("begin_cheaply", -1)
+    watch("search_parallel", -1)
+    watch("match_cheap", -1)
     graph = tools.road(130, rng) if local else tools.permuted(tools.road(130, rng), rng)
     sizes = set()
     for threads in (1, 2, 3):
@@ -205,7 +205,7 @@ def test_maxima_do_not_depend_on_threads(tools, monkeypatch, local):
         found.check()
         sizes.add(found.cardinality)
     assert sizes == {tools.best_cardinality(graph)}
-    assert {count for name, count in used if name == ("search_together" if local else "begin_cheaply")} >= {2, 3}
+    assert {count for name, count in used if name == ("search_parallel" if local else "match_cheap")} >= {2, 3}
 
 
 def test_pickled_and_reused():

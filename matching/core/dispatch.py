@@ -1,0 +1,67 @@
+"""The rules by which `maximum` and `greedy` choose a method and a device; each has its own table of methods.
+
+A method is found by name in a dictionary of `Method`.  Its functions import the solver when they are called, so that
+importing a table imports no solver, and numba.cuda is imported only for CUDA methods.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from gridcut.device import DeviceName, resolve
+from matching.core.parameters import checked
+
+# Keywords of `maximum` and `greedy` themselves.  They are passed to the methods that accept them.
+SHARED = ("seed", "threads")
+
+
+class Method(NamedTuple):
+    """Functions of a method, None for a device on which it does not run, and the keywords they accept.
+
+    cpu, cuda         for a graph on the host
+    on_gpu            for a graph on the GPU, if that is a function other than `cuda`
+    parameters        keywords of `cpu`
+    cuda_parameters   keywords of `cuda` and `on_gpu`
+    """
+
+    cpu: Callable[..., dict] | None = None
+    cuda: Callable[..., dict] | None = None
+    on_gpu: Callable[..., dict] | None = None
+    parameters: tuple[str, ...] = ()
+    cuda_parameters: tuple[str, ...] = ()
+
+
+def check_name(argument: str, name: str, known: Iterable[str]) -> None:
+    """Raise an error unless `name` is "auto" or one of the known names."""
+    if not isinstance(name, str):
+        raise TypeError(f"{argument} must be a string, got {type(name).__name__}")
+    if name != "auto" and name not in known:
+        names = ", ".join(repr(known_name) for known_name in ("auto", *known))
+        raise ValueError(f"{argument} must be one of {names}; got {name!r}")
+
+
+def check_gpu_graph_device(device: DeviceName) -> None:
+    """Raise an error for device="cpu" and a graph on the GPU."""
+    if device != "auto" and resolve(device) == "cpu":
+        raise TypeError("graph is on the GPU, but device='cpu' was requested; copy its arrays to the host first")
+
+
+def device_for(name: str, method: Method, device: DeviceName) -> str:
+    """The device on which a method runs: for "auto" the CPU, or CUDA if the method has no CPU version."""
+    if device == "auto":
+        device = "cpu" if method.cpu else "cuda"
+    device = resolve(device)
+    if (method.cuda if device == "cuda" else method.cpu) is None:
+        other = "cpu" if method.cpu else "cuda"
+        raise RuntimeError(f"method {name!r} does not run on device={device!r}; use device={other!r}")
+    return device
+
+
+def keywords_for(name: str, method: Method, device: str, given: dict, **shared) -> dict:
+    """Checked keywords of a method on a device: the caller's parameters, and those of `shared` that it accepts."""
+    accepted = method.cuda_parameters if device == "cuda" else method.parameters
+    own = [parameter for parameter in accepted if parameter not in SHARED]
+    for parameter in given:
+        if parameter not in own:
+            known = ", ".join(own) or "no parameters"
+            raise TypeError(f"method {name!r} got an unexpected parameter {parameter!r}; it accepts {known}")
+    return checked(given) | {key: value for key, value in shared.items() if key in accepted}

@@ -1,0 +1,75 @@
+"""bipartite_graph: any accepted form of a bipartite graph, on the host or on a GPU, as the solvers read it."""
+
+import scipy.sparse
+
+from matching.core.device_graph import DeviceBipartiteGraph
+from matching.core.graph import BipartiteGraph, graph_of_rows
+from matching.core.sparse import is_on_gpu, not_a_graph, stored_lists
+
+# Accepted graphs; matrices of other libraries with arrays on a GPU are accepted, too.
+GraphLike = scipy.sparse.sparray | scipy.sparse.spmatrix | tuple | BipartiteGraph | DeviceBipartiteGraph
+
+
+def bipartite_graph(graph: GraphLike) -> BipartiteGraph | DeviceBipartiteGraph:
+    """Check a bipartite graph and convert it to the form of the solvers.
+
+    Parameters
+    ----------
+    graph : sparse matrix or array of shape (n, m), tuple (indptr, indices, shape), or BipartiteGraph
+        Stored entries are edges, including explicit zeros.  Indices may be unsorted and may repeat.  The arrays of a
+        tuple, and those of a CSR or CSC matrix of another library, may be on a GPU.
+
+    Returns
+    -------
+    BipartiteGraph or DeviceBipartiteGraph
+        The checked graph, a DeviceBipartiteGraph if its arrays are on a GPU.  All functions of this package accept it
+        as `graph` and then skip the check.
+
+    Raises
+    ------
+    TypeError
+        If `graph` has another type, or its indices are not integers.
+    ValueError
+        If indices or pointers do not fit the shape, or a side has 2**31 - 1 vertices or more.
+
+    See Also
+    --------
+    maximum : Maximum matching of the graph.
+
+    Notes
+    -----
+    The result may share memory with the arguments, which must not be changed while it is in use.
+    O(n + edges) for sorted indices without duplicates, otherwise O(n + m + edges).
+
+    Examples
+    --------
+    >>> from matching import bipartite_graph
+    >>> graph = bipartite_graph(([0, 2, 3], [0, 1, 1], (2, 2)))
+    >>> graph.shape, graph.edges, graph.col_adj.tolist()
+    ((2, 2), 3, [0, 0, 1])
+    """
+    if isinstance(graph, BipartiteGraph):
+        return graph
+    if isinstance(graph, tuple):
+        if len(graph) != 3:
+            raise TypeError(f"graph as a tuple must be (indptr, indices, shape), got {len(graph)} parts")
+        if is_on_gpu(graph):
+            return _on_gpu(graph)
+        return graph_of_rows(*graph)
+    if scipy.sparse.issparse(graph):
+        if graph.format == "csr" and graph.ndim == 2:  # fast path: matching a small graph takes little longer than this
+            return graph_of_rows(graph.indptr, graph.indices, graph.shape)
+        indptr, indices, _, by_col = stored_lists(graph, with_values=False)
+        if by_col:
+            return graph_of_rows(indptr, indices, graph.shape[::-1]).transposed
+        return graph_of_rows(indptr, indices, graph.shape)
+    if is_on_gpu(graph):
+        return _on_gpu(graph)
+    raise not_a_graph(graph, "a SciPy sparse matrix, a tuple (indptr, indices, shape) or a BipartiteGraph")
+
+
+def _on_gpu(graph) -> DeviceBipartiteGraph:
+    """The same for a graph on a GPU; only this function imports numba.cuda."""
+    from matching.core.device_graph_cuda import device_graph
+
+    return device_graph(graph)
