@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import import_module
 
 import numpy as np
 
@@ -15,7 +14,6 @@ from gridcut.device.arguments import check_count
 from gridcut.device.arrays import on_device, return_as, to_host, to_library, wrap_device_array
 from gridcut.device.result import Result
 
-MODULES = {"cpu": "assign.batch.batch", "cuda": "assign.batch.batch_cuda"}
 # Costs on the host from which device="auto" takes a GPU.  Timed on an H200 with copies: from there on as fast as 16
 # threads or faster, and from a tenth of that faster than one.
 GPU_MIN_COSTS = 1_000_000
@@ -152,9 +150,15 @@ def solve_batch(
         if limit is None
         else (-limit if maximize else limit).astype(np.int64 if work.dtype.kind == "i" else np.float64)
     )
-    options = {"threads": threads} if ran_on == "cpu" else {}
-    found = import_module(MODULES[ran_on]).solve(work, rows=rows, cols=cols, limit=limit, **options)
-    col_of_row, u, v, status, stats = (*map(to_host, found[:4]), found[4])
+    if ran_on == "cpu":
+        from assign.batch.batch import solve
+
+        col_of_row, u, v, status, stats = solve(work, rows=rows, cols=cols, limit=limit, threads=threads)
+    else:
+        from assign.batch.batch_cuda import solve
+
+        *found, stats = solve(work, rows=rows, cols=cols, limit=limit)
+        col_of_row, u, v, status = map(to_host, found)
     if maximize:
         u, v = -u, -v
     return BatchAssignment(col_of_row, u, v, status == 0, ran_on, stats, given, None)

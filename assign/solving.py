@@ -4,13 +4,14 @@ import time
 
 import numpy as np
 
-from assign import methods
 from assign.assignment import Assignment
 from assign.core.given import Given
 from assign.core.infeasible import InfeasibleError
-from assign.core.problem import INT64_MAX, Dense, Problem, check_problem, largest_limit
+from assign.core.problem import INT64_MAX, Problem, check_problem, largest_limit
 from assign.core.start import fitted, start_of
-from gridcut.device import DeviceName, kernel
+from assign.methods import choose
+from assign.packing import pack
+from gridcut.device import DeviceName
 from gridcut.device.arguments import check_callback, refuse_masked
 
 
@@ -104,28 +105,29 @@ def solve(
     check_callback(callback)
     problem = check_problem(cost, mask=mask, maximize=maximize, max_cost=max_cost)
     given = Given(cost, mask, max_cost, bool(maximize))
-    ran_on, name, module, function = methods.choose(device, method, problem, parameters)
+    chosen = choose(device, method, problem, parameters)
+    solver = chosen.implementation
     library = problem.library
-    if library and not getattr(module, "ON_DEVICE", False):
+    if library and not solver.stays_on_device:
         problem = check_problem(problem.given.host(), mask=None, maximize=maximize, max_cost=None)
     prices = start_of(start, problem)
-    if getattr(module, "MULTIPLIES", False):
-        check_multiplied(problem, name)
+    if chosen.method.scales_costs:
+        check_scaled(problem, chosen.name)
     checked = time.perf_counter()
     if 0 in problem.costs.shape:
-        found = _empty(problem, given, ran_on, name)
-    elif getattr(module, "ON_DEVICE", False):
+        found = _empty(problem, given, chosen.device, chosen.name)
+    elif solver.stays_on_device:
         from assign.solving_cuda import solve_on_device
 
-        return solve_on_device(problem, given, name, function, parameters, callback, prices, begin)
+        return solve_on_device(problem, given, chosen.name, solver.solve, parameters, callback, prices, begin)
     else:
         prices = fitted(prices, problem.costs.shape, problem.largest_cost, problem.limit is not None)
         try:
-            col_of_row, u, v, stats = methods.run(function, problem, prices, parameters, callback)
+            col_of_row, u, v, stats = solver.solve(problem.costs, problem.limit, prices, callback, **parameters)
         except InfeasibleError as error:
             raise (error.exchanged() if problem.transposed else error) from None
         stats = {**stats, "seconds": {"check": checked - begin, "solve": time.perf_counter() - checked}}
-        found = pack(problem, given, col_of_row, u, v, ran_on, name, stats)
+        found = pack(problem, given, col_of_row, u, v, chosen.device, chosen.name, stats)
     if library:
         from assign.solving_cuda import with_library_arrays
 
@@ -133,56 +135,7 @@ def solve(
     return found
 
 
-def pack(problem: Problem, given: Given, col_of_row, u, v, device: str, name: str, stats, cost=None) -> Assignment:
-    """The result as the caller sees it, from a solver's arrays on the host; the cost is summed if not given."""
-    row = np.flatnonzero(col_of_row >= 0)
-    col = col_of_row[row].astype(np.int64)
-    row_price, col_price = u, v
-    if problem.transposed:
-        order = np.argsort(col)
-        row, col = col[order], row[order]
-        row_price, col_price = v, u
-    if problem.level:
-        row_price, col_price = row_price + problem.level, col_price - problem.level
-    if problem.negated:
-        row_price, col_price = -row_price, -col_price
-    if problem.shift is not None:
-        row_price = row_price + (-problem.shift if problem.negated else problem.shift)
-    if problem.integral:
-        row_price, col_price = (np.rint(a).astype(np.int64) for a in (row_price, col_price))
-    cost = total(problem, row, col) if cost is None else cost
-    return Assignment(row, col, cost, row_price, col_price, device, name, stats, given)
-
-
-def total(problem: Problem, row, col) -> int | float:
-    """The sum of the caller's costs over the pairs."""
-    given = problem.given
-    if isinstance(given, Dense):
-        costs = given.cost[row, col]
-    else:
-        costs = given.cost[find_pairs(given.indptr, given.indices, row, col)]
-    if costs.dtype.kind == "f":
-        return float(costs.sum(dtype=np.float64))
-    return int(costs.sum(dtype=np.int64))
-
-
-@kernel
-def find_pairs(indptr, indices, row, col):
-    """Where each pair is stored; indices ascend in each row."""
-    place = np.empty(row.size, np.int64)
-    for k in range(row.size):
-        low, high = indptr[row[k]], indptr[row[k] + 1]
-        while low < high:
-            middle = (low + high) // 2
-            if indices[middle] < col[k]:
-                low = middle + 1
-            else:
-                high = middle
-        place[k] = low
-    return place
-
-
-def check_multiplied(problem: Problem, name: str) -> None:
+def check_scaled(problem: Problem, name: str) -> None:
     """Methods that scale costs need them smaller."""
     cost = problem.costs.cost
     if cost.dtype.kind == "f" or not cost.size:
@@ -191,7 +144,9 @@ def check_multiplied(problem: Problem, name: str) -> None:
     nodes = sum(problem.costs.shape) + 1
     if nodes * nodes * 4 * largest > INT64_MAX:
         most = INT64_MAX // (4 * nodes * nodes)
-        raise ValueError(f"method {name!r} takes costs within {most} for this matrix, got {largest}; use 'auto'")
+        raise ValueError(
+            f"method {name!r} requires |cost| <= {most} for a matrix of this size, got {largest}; use method='auto'"
+        )
 
 
 def _empty(problem: Problem, given: Given, device: str, name: str) -> Assignment:

@@ -9,13 +9,12 @@ from dataclasses import replace
 import numpy as np
 from numba import float32, float64, int32, int64
 
-from assign import methods
 from assign.assignment import Assignment
 from assign.core.given import Given
 from assign.core.infeasible import InfeasibleError
 from assign.core.problem import INT64_MAX, Dense, Problem, largest_limit
 from assign.core.start import fitted
-from assign.solving import pack
+from assign.packing import pack
 from gridcut.device.arrays import DeviceArray, allocate, download, refusing, synchronize, to_library, upload
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel
 from gridcut.device.launch import launch
@@ -74,7 +73,7 @@ def pair_kernel(data, m, col_of_row, out):
 
 
 def solve_on_device(
-    problem: Problem, given: Given, name: str, function, parameters: dict, callback, start, begin
+    problem: Problem, given: Given, name: str, solve, parameters: dict, callback, start, begin
 ) -> Assignment:
     """The assignment of a checked problem with at least one pair."""
     synchronize()  # the caller's library may still be writing its arrays
@@ -93,7 +92,7 @@ def solve_on_device(
         start = fitted(start, cost.shape, largest, limited)
         ready = time.perf_counter()
         try:
-            col, u, v, stats = methods.run(function, problem, start, parameters, callback)
+            col, u, v, stats = solve(problem.costs, problem.limit, start, callback, **parameters)
         except InfeasibleError as error:
             raise (error.exchanged() if problem.transposed else error) from None
         (paid,) = allocate((cost.shape[0], cost.dtype))

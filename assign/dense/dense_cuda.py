@@ -58,7 +58,6 @@ from gridcut.device.arrays import DeviceArray, Moment, allocate, download, to_ho
 from gridcut.device.cuda import WARP, multiprocessors
 from gridcut.device.launch import launch, most_blocks
 
-ON_DEVICE = True
 CHAINS = 8  # blocks a multiprocessor in the auction
 SQUARE = 8  # rows are many if n * (SQUARE + 1) > m * SQUARE
 ONE_PHASE = 0.05  # eps where there is but one phase, as `first`

@@ -28,7 +28,6 @@ O(n^2 m min(log(nC), m log n)) operations; memory 34 bytes a pair.
 import numpy as np
 
 from assign.papers.scaling.arc_fixing import fix_arcs
-from assign.papers.scaling.load import for_dense
 from assign.papers.scaling.price_update import update_prices
 from assign.papers.scaling.refine import FAR, FLOOR, empty, refuse_prices, saturate
 from assign.papers.scaling.rules import UNMODIFIED
@@ -37,7 +36,6 @@ from assign.papers.scaling.shared_queue import NOBODY, make_queue, put, put_acti
 from gridcut.device import atomic_add, atomic_cas, atomic_load, atomic_store, kernel, run_threads, thread_count
 from gridcut.device.arguments import check_count
 
-MULTIPLIES = True
 RULES = UNMODIFIED
 COUNTS = ("rounds", "repairs")
 PATIENCE = 20_000  # looks into an empty ring before a thread goes home; about 20 microseconds
@@ -135,7 +133,7 @@ def refine(network, eps, stats, price_updates=True, threads=1, cycle=500_000):
         done = run_round(network, eps, stats, threads, cycle)
 
 
-def solve_sparse(
+def solve(
     indptr,
     indices,
     cost,
@@ -173,6 +171,3 @@ def solve_sparse(
         fix=fix_arcs if arc_fixing else None,
         counts=COUNTS,
     )
-
-
-solve = for_dense(solve_sparse)

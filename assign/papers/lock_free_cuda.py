@@ -22,13 +22,10 @@ it is not, what is too low is saturated and the host finishes the Refine, where 
 O(n^2 m min(log(nC), m log n)) operations; memory 40 bytes a pair on the GPU, 34 on the host.
 """
 
-from functools import wraps
-
 import numpy as np
 from numba import int32, int64
 
 from assign.papers.scaling.arc_fixing import GONE, take_out
-from assign.papers.scaling.load import for_dense
 from assign.papers.scaling.price_update import update_prices
 from assign.papers.scaling.refine import FAR, FLOOR, refuse_prices, saturate, until_flow
 from assign.papers.scaling.rules import UNMODIFIED
@@ -38,7 +35,6 @@ from gridcut.device.arrays import download, upload
 from gridcut.device.cuda import cuda, cuda_kernel, device_function, relaxed_load
 from gridcut.device.launch import launch, most_blocks
 
-MULTIPLIES = True
 RULES = UNMODIFIED
 COUNTS = ("launches", "repairs")
 MAX_THREADS = 1024  # of a block, on all GPUs
@@ -292,7 +288,7 @@ def refine(device: Device, network, eps: int, stats: dict, price_updates: bool) 
         stats["repairs"] += 1
 
 
-def solve_sparse(
+def solve(
     indptr,
     indices,
     cost,
@@ -339,21 +335,6 @@ def solve_sparse(
         fix=(lambda network, threshold: device.fix(network, threshold) if device else 0) if arc_fixing else None,
         counts=COUNTS,
     )
-
-
-solve_of_host = for_dense(solve_sparse)
-
-
-@wraps(solve_sparse, assigned=())
-def solve(cost, **options):
-    """The same of a dense matrix.
-
-    Costs on the GPU come through the host, where the network is made; then results are on the GPU too.
-    """
-    if isinstance(cost, np.ndarray):
-        return solve_of_host(cost, **options)
-    *found, stats = solve_of_host(cost.host(), **options)
-    return *map(upload, found), stats
 
 
 def kernels():

@@ -93,7 +93,7 @@ def test_bad_values_on_the_gpu(where):
         certified(on_gpu(np.full((2, 2), 2**61)))
     with pytest.raises(ValueError, match="mask is for costs on the host"):
         certified(on_gpu(np.ones((2, 2))), mask=np.ones((2, 2), bool))
-    with pytest.raises(TypeError, match="device='cpu' was asked for"):
+    with pytest.raises(TypeError, match="device='cpu' was requested"):
         assign.solve(on_gpu(np.ones((2, 2))), device="cpu")
 
 

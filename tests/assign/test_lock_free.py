@@ -49,7 +49,7 @@ def test_default_threads(tools):
 def test_bad_parameters(wrong):
     (name,) = wrong
     with pytest.raises((TypeError, ValueError), match=f"{name} must be (an integer|1 or more)"):
-        lock_free.solve(np.eye(3), **wrong)
+        lock_free.solve(*rows_of_dense(np.eye(3)), 3, **wrong)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4])
@@ -137,7 +137,7 @@ def test_solves_at_the_same_time(tools):
     found = [None] * len(costs)
 
     def work(i):
-        col, u, v, _ = lock_free.solve(costs[i], threads=2)
+        col, u, v, _ = lock_free.solve(*rows_of_dense(costs[i]), costs[i].shape[1], threads=2)
         found[i] = costs[i][np.arange(25), col].sum()
 
     workers = [threading.Thread(target=work, args=(i,)) for i in range(len(costs))]

@@ -16,7 +16,6 @@ than the certificate allows.
 [1] Goldberg, Tarjan. "Finding minimum-cost circulations by successive approximation." Math. Oper. Res. 15, 1990.
 """
 
-from functools import wraps
 from typing import NamedTuple
 
 import numpy as np
@@ -49,16 +48,6 @@ def rows_of_dense(cost):
         np.cumsum(np.count_nonzero(allowed, axis=1), out=indptr[1:])
         return indptr, np.nonzero(allowed)[1].astype(np.int32), cost[allowed]
     return np.arange(n + 1, dtype=np.int64) * m, np.tile(np.arange(m, dtype=np.int32), n), cost.reshape(-1)
-
-
-def for_dense(solve_sparse):
-    """A method for rows in CSR as one for a dense matrix, with the same options."""
-
-    @wraps(solve_sparse, assigned=())
-    def solve(cost, **options):
-        return solve_sparse(*rows_of_dense(cost), cost.shape[1], **options)
-
-    return solve
 
 
 def load(indptr, indices, cost, m: int, limit, rules, alpha: int, ceiling: float = np.inf) -> Task:
