@@ -8,7 +8,7 @@ import numpy as np
 
 from assign.core.arrays import DTYPES, as_array, check_sides, supported
 from assign.core.batch_certificate import GivenBatch
-from assign.core.problem import INT64_MAX, check_limit, extremes, in_floats, largest_limit
+from assign.core.problem import INT64_MAX, as_floats, check_limit, extremes, largest_limit
 from gridcut.device import DeviceName, resolve, thread_count
 from gridcut.device.arguments import check_count
 from gridcut.device.arrays import on_device, return_as, to_host, to_library, wrap_device_array
@@ -138,7 +138,7 @@ def solve_batch(
     limit = _limits(max_cost, items, n)
     real = np.result_type(costs.dtype, np.int64 if limit is None else limit.dtype)
     if real.kind == "f" and costs.dtype.kind == "i":
-        in_floats(_inside(costs, rows, cols))
+        as_floats(_inside(costs, rows, cols))
         costs = costs.astype(np.float64)
     _check_values(costs, rows, cols, limit, bool(maximize))
     ran_on = resolve(device)
@@ -207,8 +207,8 @@ def _stacked(costs, rows, cols):
             rows = np.array([c.shape[0] for c in matrices])
             cols = np.array([c.shape[1] for c in matrices])
             stacked = np.zeros((len(matrices), rows.max(), cols.max()), np.result_type(*matrices))
-            for room, c in zip(stacked, matrices, strict=True):
-                room[: c.shape[0], : c.shape[1]] = c
+            for slot, c in zip(stacked, matrices, strict=True):
+                slot[: c.shape[0], : c.shape[1]] = c
             costs = stacked
         else:
             costs = matrices
@@ -224,14 +224,14 @@ def _stacked(costs, rows, cols):
     return supported("costs", array), rows, cols
 
 
-def _sizes(name: str, sizes, items: int, most: int) -> np.ndarray | None:
+def _sizes(name: str, sizes, items: int, side: int) -> np.ndarray | None:
     if sizes is None:
         return None
     sizes = as_array(name, to_host(sizes))
     if sizes.dtype.kind not in "iu":
         raise TypeError(f"{name} must be integers, got dtype {sizes.dtype}")
-    if sizes.shape != (items,) or (items and not (sizes.min() >= 0 and sizes.max() <= most)):
-        raise ValueError(f"{name} must be {items} numbers in 0 ... {most}, one for each matrix; got {sizes!r:.60}")
+    if sizes.shape != (items,) or (items and not (sizes.min() >= 0 and sizes.max() <= side)):
+        raise ValueError(f"{name} must be {items} numbers in 0 ... {side}, one for each matrix; got {sizes!r:.60}")
     return sizes.astype(np.int32)
 
 
@@ -269,9 +269,9 @@ def _inside(costs, rows, cols) -> np.ndarray:
 
 def _check_integers(shape, largest: int) -> None:
     """Refuse integers of which sums along a path might leave int64."""
-    most = INT64_MAX // (4 * (sum(shape[1:]) + 1))
-    if largest > most:
-        raise ValueError(f"costs and max_cost must stay within {most}, so that prices fit int64; got {largest}")
+    bound = INT64_MAX // (4 * (sum(shape[1:]) + 1))
+    if largest > bound:
+        raise ValueError(f"costs and max_cost must stay within {bound}, so that prices fit int64; got {largest}")
 
 
 def _negative_kind(costs) -> np.dtype:

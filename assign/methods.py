@@ -123,12 +123,12 @@ LOCK_FREE_CUDA = Implementation(lock_free_cuda, ("alpha", "cycle", "block", "pri
 
 METHODS = {
     "shortest_paths": Method(
-        dense_cpu=Implementation(shortest_paths_dense, ("length", "auctions", "coarse")),
+        dense_cpu=Implementation(shortest_paths_dense, ("list_length", "auction", "coarse_start")),
         sparse_cpu=Implementation(shortest_paths_sparse, ("alpha", "fine")),
     ),
     "auction": Method(
         dense_cuda=Implementation(
-            auction_cuda, ("first", "last", "alpha", "stop", "patience", "threads"), stays_on_device=True
+            auction_cuda, ("first_eps", "last_eps", "alpha", "stop_share", "timeout", "threads"), stays_on_device=True
         )
     ),
     "cost_scaling": _scaling(cost_scaling),

@@ -15,7 +15,7 @@ from gridcut.device.arguments import check_callback
 
 METRICS = ("euclidean", "sqeuclidean", "cityblock")
 # Extents of the points whose squares, and sums of them over many points, are ordinary floats.
-NEAREST, FURTHEST = 1e-140, 1e140
+MIN_EXTENT, MAX_EXTENT = 1e-140, 1e140
 
 
 def solve_points(
@@ -87,8 +87,8 @@ def solve_points(
     limit = check_limit(max_cost, n)
     limit = None if limit is None else limit.astype(np.float64)
     prices = None if start is None else tuple(a.astype(np.float64) for a in prices_of(start, (n, m)))
-    exchanged = n > m
-    if exchanged:
+    transposed = n > m
+    if transposed:
         if limit is not None and limit.min() != limit.max():
             raise ValueError("max_cost for each point needs the smaller set as x; exchange x and y, or pass one number")
         # One limit for all of x is made one for y: prices of x are then too low by it, those of y too high.
@@ -123,7 +123,7 @@ def solve_points(
     paid = pair_distances(x[row], y[col], metric)
     stats = {**stats, "seconds": {"solve": time.perf_counter() - begin}}
 
-    if exchanged:
+    if transposed:
         order = np.argsort(col)
         shown = v + level, u - level
         return Assignment(col[order], row[order], float(paid.sum()), *shown, ran_on, method, stats, given)
@@ -132,10 +132,10 @@ def solve_points(
 
 def pair_distances(x, y, metric: str) -> np.ndarray:
     """Distances of points from points, one by one."""
-    apart = x - y
+    difference = x - y
     if metric == "cityblock":
-        return np.abs(apart).sum(axis=1)
-    squares = (apart * apart).sum(axis=1)
+        return np.abs(difference).sum(axis=1)
+    squares = (difference * difference).sum(axis=1)
     return np.sqrt(squares) if metric == "euclidean" else squares
 
 
@@ -158,15 +158,15 @@ def largest_distance(x, y, metric: str) -> float:
         gaps = np.maximum(x.max(axis=0), y.max(axis=0)) - np.minimum(x.min(axis=0), y.min(axis=0))
         largest = float(pair_distances(gaps[None], np.zeros((1, len(gaps))), metric)[0])
         total = largest * (len(x) + len(y))
-    apart = float(gaps.max())
+    extent = float(gaps.max())
     if not total < np.inf or not largest < np.inf:
         raise ValueError(
-            f"x and y reach over {apart:.3g}, and sums of metric {metric!r} over that are beyond float64; "
-            f"divide the coordinates by a constant, so that they stay within {FURTHEST:.0e}"
+            f"x and y reach over {extent:.3g}, and sums of metric {metric!r} over that are beyond float64; "
+            f"divide the coordinates by a constant, so that they stay within {MAX_EXTENT:.0e}"
         )
-    if metric != "cityblock" and 0 < apart < NEAREST:
+    if metric != "cityblock" and 0 < extent < MIN_EXTENT:
         raise ValueError(
-            f"x and y reach over no more than {apart:.3g}, whose square float64 cannot hold; multiply the coordinates "
-            f"by a constant, so that they reach over {NEAREST:.0e} at least"
+            f"x and y reach over no more than {extent:.3g}, whose square float64 cannot hold; multiply the coordinates "
+            f"by a constant, so that they reach over {MIN_EXTENT:.0e} at least"
         )
     return largest

@@ -125,7 +125,7 @@ def solve(
         try:
             col_of_row, u, v, stats = solver.solve(problem.costs, problem.limit, prices, callback, **parameters)
         except InfeasibleError as error:
-            raise (error.exchanged() if problem.transposed else error) from None
+            raise (error.transposed() if problem.transposed else error) from None
         stats = {**stats, "seconds": {"check": checked - begin, "solve": time.perf_counter() - checked}}
         found = pack(problem, given, col_of_row, u, v, chosen.device, chosen.name, stats)
     if library:
@@ -143,9 +143,9 @@ def check_scaled(problem: Problem, name: str) -> None:
     largest = max(abs(int(cost.min())), abs(int(cost.max())), largest_limit(problem.limit))
     nodes = sum(problem.costs.shape) + 1
     if nodes * nodes * 4 * largest > INT64_MAX:
-        most = INT64_MAX // (4 * nodes * nodes)
+        bound = INT64_MAX // (4 * nodes * nodes)
         raise ValueError(
-            f"method {name!r} requires |cost| <= {most} for a matrix of this size, got {largest}; use method='auto'"
+            f"method {name!r} requires |cost| <= {bound} for a matrix of this size, got {largest}; use method='auto'"
         )
 
 

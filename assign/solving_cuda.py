@@ -20,7 +20,7 @@ from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel
 from gridcut.device.launch import launch
 
 BLOCKS, THREADS = (1, 32) if SIMULATED else (1024, 256)
-NAN, WRONG, LOW, HIGH = range(4)  # places in `found` of bounds_kernel
+NAN, INFINITE, LOW, HIGH = range(4)  # places in `found` of bounds_kernel
 MIN_INT = -(1 << 63)
 
 
@@ -56,7 +56,7 @@ def float_bounds_kernel(data, found, largest):
         if value != value:
             cuda.atomic.add(found, NAN, int64(1))
         elif value == -np.inf:
-            cuda.atomic.add(found, WRONG, int64(1))
+            cuda.atomic.add(found, INFINITE, int64(1))
         elif value < np.inf:
             high = max(high, abs(value))
         t += cuda.gridsize(1)
@@ -79,10 +79,10 @@ def solve_on_device(
     synchronize()  # the caller's library may still be writing its arrays
     with refusing():
         cost = _ordered(problem)
-        turn = problem.negated and problem.library is not None  # costs on the host come negated
-        if turn and cost.dtype == np.int32:
-            _refuse_least(cost)
-        if turn:
+        negate = problem.negated and problem.library is not None  # costs on the host come negated
+        if negate and cost.dtype == np.int32:
+            _reject_minimum(cost)
+        if negate:
             cost = _copied(cost, cost.shape, cost.strides, -1)
         largest = _largest(cost, problem.negated)
         limited = problem.limit is not None
@@ -94,7 +94,7 @@ def solve_on_device(
         try:
             col, u, v, stats = solve(problem.costs, problem.limit, start, callback, **parameters)
         except InfeasibleError as error:
-            raise (error.exchanged() if problem.transposed else error) from None
+            raise (error.transposed() if problem.transposed else error) from None
         (paid,) = allocate((cost.shape[0], cost.dtype))
         launch(pair_kernel, -(-cost.shape[0] // THREADS), THREADS, cost.data, np.int64(cost.shape[1]), col, paid)
         paid, col, u, v = (download(a) for a in (paid, col, u, v))
@@ -136,7 +136,7 @@ def _extremes(cost: DeviceArray) -> list[int]:
     return download(found)[LOW:].tolist()
 
 
-def _refuse_least(cost: DeviceArray) -> None:
+def _reject_minimum(cost: DeviceArray) -> None:
     if _extremes(cost)[0] == -(2**31):
         raise ValueError("cost holds -2^31, which int32 cannot negate; pass int64 costs to maximise")
 
@@ -147,15 +147,15 @@ def _largest(cost: DeviceArray, negated: bool) -> int | float:
         low, high = _extremes(cost)
         largest = max(-low, high)
         if (sum(cost.shape) + 1) * largest * 4 > INT64_MAX:
-            most = INT64_MAX // (4 * (sum(cost.shape) + 1))
-            raise ValueError(f"cost must stay within {most} for this matrix, so that prices fit int64; got {largest}")
+            bound = INT64_MAX // (4 * (sum(cost.shape) + 1))
+            raise ValueError(f"cost must stay within {bound} for this matrix, so that prices fit int64; got {largest}")
         return largest
     found, largest = upload(np.zeros(4, np.int64)), upload(np.zeros(1, np.float64))
     launch(float_bounds_kernel, BLOCKS, THREADS, cost.data, found, largest)
     counts = download(found)
     if counts[NAN]:
         raise ValueError("cost must not hold NaN; forbid a pair with " + ("-inf" if negated else "+inf"))
-    if counts[WRONG]:
+    if counts[INFINITE]:
         raise ValueError(
             f"cost must not hold {'+inf when it is maximised' if negated else '-inf when it is minimised'}"
         )

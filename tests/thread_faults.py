@@ -55,7 +55,7 @@ def solvers() -> dict:
     portfolio.SMALL = portfolio.THREADED = general_graph.SMALLEST = 1
     parallel.SMALLEST = locally_dominant.SMALLEST = 100
     trees.STRIP = 500
-    lists.PARALLEL_FROM = prices.PARALLEL_FROM = 1000
+    lists.PARALLEL_MIN_COSTS = prices.PARALLEL_MIN_COSTS = 1000
 
     local, scattered = matching.bipartite_graph(road(200)), matching.bipartite_graph(uniform(20_000, 4))
     symmetric = uniform(2000, 6) + uniform(2000, 6).T

@@ -12,17 +12,17 @@ import numpy as np
 import scipy.sparse
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from assign.core.certificate import certify, certify_deficient, exactly, resolved, tolerance
+from assign.core.certificate import certify, certify_deficient, exact_integers, resolved, tolerance
 from assign.core.certificate_costs import DenseCosts, signed
-from assign.core.given import WHOLE_BELOW, Kept, read_again, shown
+from assign.core.given import MAX_INT_LIMIT, Arguments, checked_field, reread
 from gridcut.device import CertificateError
 from gridcut.device.arrays import on_device, to_host
 
-AT_ONCE = 1 << 20  # costs
+COSTS_PER_PASS = 1 << 20  # costs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GivenBatch(Kept):
+class GivenBatch(Arguments):
     """The arguments of `assign.solve_batch`."""
 
     costs: object
@@ -34,20 +34,20 @@ class GivenBatch(Kept):
     def certify(self, found) -> None:
         """Prove a BatchAssignment, or raise CertificateError that names the item."""
         with np.errstate(all="ignore"):
-            batch = read_again(self.read)
+            batch = reread(self.read)
             items, n, m = batch.costs.shape
             kind = np.int64 if batch.exact else np.float64
-            col = shown("col_of_row", found.col_of_row, np.int32, (items, n))
-            u = shown("row_price", found.row_price, kind, (items, n))
-            v = shown("col_price", found.col_price, kind, (items, m))
-            feasible = shown("feasible", found.feasible, np.bool_, (items,))
-            total = shown("cost", found.cost, kind, (items,)) if "cost" in vars(found) else None
-            step = max(1, AT_ONCE // max(1, n * m))
+            col = checked_field("col_of_row", found.col_of_row, np.int32, (items, n))
+            u = checked_field("row_price", found.row_price, kind, (items, n))
+            v = checked_field("col_price", found.col_price, kind, (items, m))
+            feasible = checked_field("feasible", found.feasible, np.bool_, (items,))
+            total = checked_field("cost", found.cost, kind, (items,)) if "cost" in vars(found) else None
+            step = max(1, COSTS_PER_PASS // max(1, n * m))
             for first in range(0, items, step):
                 part = slice(first, first + step)
                 fields = [a[part] for a in (col, u, v, feasible)]
-                proved = _proved(batch.of(part), *fields, None if total is None else total[part])
-                for b in first + np.flatnonzero(~proved):
+                certified = _certified(batch.of(part), *fields, None if total is None else total[part])
+                for b in first + np.flatnonzero(~certified):
                     try:
                         _certify_item(batch.of(b), col[b], u[b], v[b], feasible[b], None if total is None else total[b])
                     except CertificateError as error:
@@ -55,7 +55,7 @@ class GivenBatch(Kept):
 
     def totals(self, col_of_row) -> np.ndarray:
         """The sum of each item's costs over its pairs; raises CertificateError for a column that does not exist."""
-        batch = read_again(self.read)
+        batch = reread(self.read)
         kind = np.int64 if batch.exact else np.float64
         items, n, m = batch.costs.shape
         if col_of_row.shape != (items, n) or not ((col_of_row >= -1) & (col_of_row < m)).all():
@@ -90,7 +90,7 @@ class GivenBatch(Kept):
         if self.max_cost is not None:
             limit = np.asarray(to_host(self.max_cost))
             limit = np.broadcast_to(limit[:, None] if limit.ndim == 1 else limit, (items, n))
-            whole = bool(((limit == np.rint(limit)) & (np.abs(limit.astype(np.float64)) < WHOLE_BELOW)).all())
+            whole = bool(((limit == np.rint(limit)) & (np.abs(limit.astype(np.float64)) < MAX_INT_LIMIT)).all())
         exact = whole and costs.dtype.kind != "f"
         limit = None if limit is None else limit.astype(np.int64 if exact else np.float64)
         costs = costs if exact else costs.astype(np.float64, copy=False)
@@ -112,7 +112,7 @@ class Batch(NamedTuple):
         return Batch(self.costs[part], self.rows[part], self.cols[part], limit, self.sign, self.exact)
 
 
-def _proved(batch: Batch, col, u, v, feasible, total) -> np.ndarray:
+def _certified(batch: Batch, col, u, v, feasible, total) -> np.ndarray:
     """Which items are proved by what they hold, at the tolerance of the costs they pay; nothing is said of others."""
     items, n, m = batch.costs.shape
     if not items * n * m:
@@ -120,21 +120,21 @@ def _proved(batch: Batch, col, u, v, feasible, total) -> np.ndarray:
     limit, sign = batch.limit, batch.sign
     cost = signed(batch.costs, sign)
     cost = cost if batch.exact else cost.astype(np.float64, copy=False)
-    u, v = sign * exactly(u), sign * exactly(v)
-    limit = None if limit is None else sign * exactly(limit)
+    u, v = sign * exact_integers(u), sign * exact_integers(v)
+    limit = None if limit is None else sign * exact_integers(limit)
     if object in (cost.dtype, u.dtype, v.dtype) or (limit is not None and limit.dtype == object):
         return np.zeros(items, bool)
-    real_row, real_col = np.arange(n) < batch.rows[:, None], np.arange(m) < batch.cols[:, None]
-    real = real_row[:, :, None] & real_col[:, None, :]
+    valid_row, valid_col = np.arange(n) < batch.rows[:, None], np.arange(m) < batch.cols[:, None]
+    valid = valid_row[:, :, None] & valid_col[:, None, :]
     slack = cost - u[:, :, None] - v[:, None, :]
     matched = col >= 0
-    row_ok = (col >= -1) & (col < m) & (real_row | (~matched & (u == 0)))
+    row_ok = (col >= -1) & (col < m) & (valid_row | (~matched & (u == 0)))
     place = np.clip(col, 0, m - 1)[:, :, None].astype(np.intp)
     paid = np.where(matched, np.take_along_axis(cost, place, axis=2)[:, :, 0], 0)
     gap = np.where(matched, np.take_along_axis(slack, place, axis=2)[:, :, 0], 0)
     taken = np.zeros((items, m + 1), np.int64)
     np.add.at(taken, (np.arange(items)[:, None], np.where(matched, np.clip(col, 0, m - 1), m)), 1)
-    alone_row, alone_col = real_row & ~matched, taken[:, :m] == 0
+    alone_row, alone_col = valid_row & ~matched, taken[:, :m] == 0
     allowed = np.zeros(items)
     if not batch.exact:
         held = np.abs(paid).max(axis=1)
@@ -143,25 +143,25 @@ def _proved(batch: Batch, col, u, v, feasible, total) -> np.ndarray:
         allowed = tolerance((1, 0), held) * (batch.rows + batch.cols)
     allowed = allowed[:, None]
     row_ok &= np.abs(gap) <= allowed
-    row_ok &= ~matched | np.take_along_axis(real_col, place[:, :, 0], axis=1)
-    col_ok = (taken[:, :m] <= 1) & (real_col | (v == 0))
+    row_ok &= ~matched | np.take_along_axis(valid_col, place[:, :, 0], axis=1)
+    col_ok = (taken[:, :m] <= 1) & (valid_col | (v == 0))
     free_cols = (batch.rows < batch.cols)[:, None] if limit is None else np.ones((items, 1), bool)
-    col_ok &= ~(free_cols & real_col) | ((v <= allowed) & (~alone_col | (np.abs(v) <= allowed)))
+    col_ok &= ~(free_cols & valid_col) | ((v <= allowed) & (~alone_col | (np.abs(v) <= allowed)))
     if limit is None:
         free_rows = (batch.rows > batch.cols)[:, None]
-        row_ok &= ~(free_rows & real_row) | ((u <= allowed) & (~alone_row | (np.abs(u) <= allowed)))
+        row_ok &= ~(free_rows & valid_row) | ((u <= allowed) & (~alone_row | (np.abs(u) <= allowed)))
         complete = matched.sum(axis=1) == np.minimum(batch.rows, batch.cols)
     else:
-        row_ok &= ~real_row | ((u - limit <= allowed) & (~alone_row | (np.abs(u - limit) <= allowed)))
+        row_ok &= ~valid_row | ((u - limit <= allowed) & (~alone_row | (np.abs(u - limit) <= allowed)))
         complete = np.ones(items, bool)
-    fits = ((slack >= -allowed[:, :, None]) | ~real).all(axis=(1, 2))
-    proved = feasible & fits & complete & row_ok.all(axis=1) & col_ok.all(axis=1)
+    fits = ((slack >= -allowed[:, :, None]) | ~valid).all(axis=(1, 2))
+    certified = feasible & fits & complete & row_ok.all(axis=1) & col_ok.all(axis=1)
     if not batch.exact:
         prices = np.maximum(np.abs(u).max(axis=1), np.abs(v).max(axis=1))
-        proved &= np.isfinite(paid).all(axis=1) & np.isfinite(prices) & resolved(prices, allowed[:, 0])
+        certified &= np.isfinite(paid).all(axis=1) & np.isfinite(prices) & resolved(prices, allowed[:, 0])
     if total is not None:
-        proved &= sign * total == paid.sum(axis=1)
-    return proved
+        certified &= sign * total == paid.sum(axis=1)
+    return certified
 
 
 def _certify_item(batch: Batch, col_of_row, u, v, feasible, total) -> None:
@@ -181,9 +181,9 @@ def _certify_item(batch: Batch, col_of_row, u, v, feasible, total) -> None:
     row = np.flatnonzero(col_of_row != -1)
     col = col_of_row[row].astype(np.int64)
     sign = batch.sign
-    limit = None if batch.limit is None else sign * exactly(batch.limit[:n])
+    limit = None if batch.limit is None else sign * exact_integers(batch.limit[:n])
     paid = None if total is None else sign * total.item()
-    certify(costs, row, col, paid, sign * exactly(u), sign * exactly(v), limit)
+    certify(costs, row, col, paid, sign * exact_integers(u), sign * exact_integers(v), limit)
 
 
 def _certify_infeasible(costs) -> None:

@@ -20,39 +20,40 @@ import numpy as np
 from assign.core.certificate import tolerance
 from gridcut.device import kernel
 
-UNITS = 3  # a pair costs as much more than its prices at most: its rounding, and two of flows that are 1-optimal
+# A pair exceeds its prices by at most this many units: its own rounding, and two of a flow that is 1-optimal.
+ROUNDING_UNITS = 3
 SUM_ULPS = 64  # of a sum of floats
 
 
 @kernel
-def paid_and_least(indptr, indices, cost, limit, col_of, paid, least):
+def paid_and_minimum(indptr, indices, cost, limit, col_of, paid, minimum):
     """What each row pays, and the least it could."""
     for i in range(col_of.size):
         low = np.inf
-        mine = np.inf
+        current = np.inf
         for k in range(indptr[i], indptr[i + 1]):
             value = cost[k]
             low = min(low, value)
             if indices[k] == col_of[i]:
-                mine = value
+                current = value
         if limit.size:
             low = min(low, limit[i])
             if col_of[i] < 0:
-                mine = limit[i]
-        paid[i] = mine
-        least[i] = low
+                current = limit[i]
+        paid[i] = current
+        minimum[i] = low
 
 
 def lower_ceiling(indptr, indices, cost, m: int, limit, col_of, unit: float) -> float | None:
     """What costs are to be cut off at, from an assignment found with costs rounded to units; None: it will do."""
-    paid, least = np.empty(len(col_of)), np.empty(len(col_of))
+    paid, minimum = np.empty(len(col_of)), np.empty(len(col_of))
     limit = np.empty(0) if limit is None else np.asarray(limit, np.float64)
-    paid_and_least(indptr, indices, cost.astype(np.float64, copy=False), limit, col_of, paid, least)
-    rounding = SUM_ULPS * np.finfo(np.float64).eps * (np.abs(paid).sum() + np.abs(least).sum())
-    spare = paid.sum() - least.sum()
+    paid_and_minimum(indptr, indices, cost.astype(np.float64, copy=False), limit, col_of, paid, minimum)
+    rounding = SUM_ULPS * np.finfo(np.float64).eps * (np.abs(paid).sum() + np.abs(minimum).sum())
+    spare = paid.sum() - minimum.sum()
     if not spare > rounding:
         return None  # nothing can cost less
-    matters = max(np.abs(paid).max(), np.abs(least).max() + spare + rounding)
-    if UNITS * unit <= tolerance((len(col_of), m), matters):
+    matters = max(np.abs(paid).max(), np.abs(minimum).max() + spare + rounding)
+    if ROUNDING_UNITS * unit <= tolerance((len(col_of), m), matters):
         return None
     return 2 * matters

@@ -28,8 +28,8 @@ from gridcut.device import CertificateError
 ULPS = 16
 SUM_ULPS = 64  # of a sum of floats, whatever the order of the additions
 EPS, FLOAT_MAX = float(np.finfo(np.float64).eps), float(np.finfo(np.float64).max)
-SAFE = 2**61  # sums of three integers below this fit int64
-NOT_BEST = "the prices have lost their digits, and no others prove the pairs: another assignment costs less"
+MAX_SAFE = 2**61  # sums of three integers below this fit int64
+NOT_OPTIMAL = "the prices have lost their digits, and no others prove the pairs: another assignment costs less"
 
 
 def tolerance(shape, largest: float) -> float:
@@ -37,11 +37,11 @@ def tolerance(shape, largest: float) -> float:
     return ULPS * EPS * sum(shape) * largest
 
 
-def exactly(values: np.ndarray) -> np.ndarray:
+def exact_integers(values: np.ndarray) -> np.ndarray:
     """Integers as int64 while sums of three of them fit, else as Python's; floats as they are."""
     if values.dtype.kind == "f":
         return values
-    if values.size and not (-SAFE < int(values.min()) and int(values.max()) < SAFE):
+    if values.size and not (-MAX_SAFE < int(values.min()) and int(values.max()) < MAX_SAFE):
         return values.astype(object)
     return values.astype(np.int64, copy=False)
 
@@ -63,7 +63,7 @@ def certify(costs, row, col, total, u, v, limit) -> None:
     if total is not None:
         certify_total(total, paid)
     if costs.exact:
-        u, v, limit = exactly(u), exactly(v), None if limit is None else exactly(limit)
+        u, v, limit = exact_integers(u), exact_integers(v), None if limit is None else exact_integers(limit)
         least = costs.reduced(v, 1) - u
         certify_prices(shape, row, col, u, v, pair_cost=paid, least_slack=least, limit=limit, slack=0)
         return
@@ -116,24 +116,24 @@ def certify_prices(shape, row, col, u, v, *, pair_cost, least_slack, limit, slac
     matched_row[row], matched_col[col] = True, True
     if limit is None and len(row) != min(n, m):
         raise CertificateError(f"{len(row)} pairs where there are {min(n, m)} rows or columns to match")
-    _demand("a pair is cheaper than its prices", least_slack >= -slack)
-    _demand("a matched pair costs more than its prices", np.abs(pair_cost - u[row] - v[col]) <= slack)
+    _require("a pair is cheaper than its prices", least_slack >= -slack)
+    _require("a matched pair costs more than its prices", np.abs(pair_cost - u[row] - v[col]) <= slack)
     if limit is not None:
-        _demand("a row price is above the cost of staying unmatched", u - limit <= slack)
-        _demand("an unmatched row has a price below that", (np.abs(u - limit) <= slack) | matched_row)
+        _require("a row price is above the cost of staying unmatched", u - limit <= slack)
+        _require("an unmatched row has a price below that", (np.abs(u - limit) <= slack) | matched_row)
     if limit is not None or n < m:
-        _demand("a column price is positive", v <= slack)
-        _demand("an unmatched column has a price", (np.abs(v) <= slack) | matched_col)
+        _require("a column price is positive", v <= slack)
+        _require("an unmatched column has a price", (np.abs(v) <= slack) | matched_col)
     elif n > m:
-        _demand("a row price is positive", u <= slack)
-        _demand("an unmatched row has a price", (np.abs(u) <= slack) | matched_row)
+        _require("a row price is positive", u <= slack)
+        _require("an unmatched row has a price", (np.abs(u) <= slack) | matched_row)
 
 
-def _demand(what: str, right) -> None:
+def _require(what: str, right) -> None:
     """Raises where something is not right; comparisons with NaN are not."""
     if not np.all(right):
-        wrong = ~np.asarray(right, bool)
-        raise CertificateError(f"{what} ({int(np.count_nonzero(wrong))} times, first at {int(np.argmax(wrong))})")
+        failed = ~np.asarray(right, bool)
+        raise CertificateError(f"{what} ({int(np.count_nonzero(failed))} times, first at {int(np.argmax(failed))})")
 
 
 def _certify_floats(costs, row, col, paid, u, v, limit) -> None:
@@ -157,7 +157,7 @@ def _certify_floats(costs, row, col, paid, u, v, limit) -> None:
     conditions(u, v, least_slack=least, slack=tolerance(shape, digits))
     u, v = _derived(costs, row, col, paid, limit, spare, slack)
     if not _holds(conditions, u, v, least_slack=costs.reduced(v, 1) - u, slack=slack):
-        raise CertificateError(NOT_BEST)
+        raise CertificateError(NOT_OPTIMAL)
 
 
 def resolved(prices, slack):
@@ -217,7 +217,7 @@ def _derived(costs, row, col, paid, limit, spare: float, slack: float):
         if not (low >= -spare - sum(costs.shape) * slack).all():
             break
         price = low
-    raise CertificateError(NOT_BEST)
+    raise CertificateError(NOT_OPTIMAL)
 
 
 def certify_deficient(costs, rows, cols, side: str) -> None:

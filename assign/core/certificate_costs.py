@@ -16,10 +16,10 @@ import numpy as np
 import scipy.sparse
 from scipy.spatial.distance import cdist
 
-from assign.core.certificate import SAFE, exactly
+from assign.core.certificate import MAX_SAFE, exact_integers
 
-BLOCK = 1 << 17
-NONE = 2 * SAFE  # of integers where no pair is allowed; less any int64 price in use it is still positive
+BLOCK_COSTS = 1 << 17
+NONE = 2 * MAX_SAFE  # of integers where no pair is allowed; less any int64 price in use it is still positive
 
 
 class DenseCosts:
@@ -75,7 +75,7 @@ class DenseCosts:
 
     def _parts(self):
         n, m = self.shape
-        step = max(1, BLOCK // max(m, 1))
+        step = max(1, BLOCK_COSTS // max(m, 1))
         return [slice(first, min(first + step, n)) for first in range(0, n, step)]
 
     def _block(self, part: slice):
@@ -125,7 +125,7 @@ class SparseCosts:
         twice = self.whole and len(self._keys) < len(values)
         self._values = np.zeros(len(self._keys), object if twice else values.dtype)
         np.add.at(self._values, place, values)
-        self._values = exactly(self._values)
+        self._values = exact_integers(self._values)
         self._row, self._col = np.divmod(self._keys, max(m, 1))
 
     def pairs(self, row, col):
@@ -149,9 +149,9 @@ class SparseCosts:
         return float(np.abs(values[values <= bound[self._row if axis else self._col]]).max(initial=0))
 
     def partners(self, part, axis: int) -> np.ndarray:
-        here, there = (self._col, self._row) if axis else (self._row, self._col)
+        own, other = (self._col, self._row) if axis else (self._row, self._col)
         found = np.zeros(self.shape[1 - axis], bool)
-        found[there[np.isin(here, part)]] = True
+        found[other[np.isin(own, part)]] = True
         return found
 
     def _numbers(self):
@@ -160,5 +160,5 @@ class SparseCosts:
 
 def signed(values: np.ndarray, sign: int) -> np.ndarray:
     """Numbers of any kind times 1 or -1, as int64 (as objects if they are very large) or as float64."""
-    wide = values.astype(np.float64, copy=False) if values.dtype.kind == "f" else exactly(values)
+    wide = values.astype(np.float64, copy=False) if values.dtype.kind == "f" else exact_integers(values)
     return wide if sign == 1 else -wide

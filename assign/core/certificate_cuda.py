@@ -8,7 +8,7 @@ cases of floats take, are left to the host, which copies some rows at a time.
 import numpy as np
 from numba import float32, float64, int32, int64
 
-from assign.core.certificate import SAFE
+from assign.core.certificate import MAX_SAFE
 from assign.core.certificate_costs import DenseCosts
 from gridcut.device.arrays import DeviceArray, allocate, download, synchronize, upload, widened, wrap_device_array
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel, shuffle
@@ -20,7 +20,7 @@ KINDS = ("int32", "int64", "float32", "float64")
 
 
 @cuda_kernel
-def reduced_kernel(cost, start, stride, across, sign, price, nan, bound, low, beyond):
+def reduced_kernel(cost, start, stride, across, sign, price, nan, bound, low, overflow):
     """low[i]: the least of sign * cost - price[j] over j, `low` before where nothing is less, `nan` if one is NaN.
 
     cost[start + i * stride + j * across]; beyond[0]: 1 if a cost is `bound` or more, for integers.
@@ -32,10 +32,10 @@ def reduced_kernel(cost, start, stride, across, sign, price, nan, bound, low, be
         least = low[i]
         j = np.int64(cuda.threadIdx.x)
         while j < m:
-            here = sign * cost[start + i * stride + j * across]
-            if here >= bound or here <= -bound:
-                cuda.atomic.max(beyond, 0, int32(1))
-            left = here - price[j]
+            value = sign * cost[start + i * stride + j * across]
+            if value >= bound or value <= -bound:
+                cuda.atomic.max(overflow, 0, int32(1))
+            left = value - price[j]
             least = min(least, left) if left == left else nan
             j += cuda.blockDim.x
         step = 16
@@ -84,13 +84,13 @@ class DeviceCosts(DenseCosts):
         if 0 in self.shape or price.dtype == object or self.exact != self.whole:
             return super().reduced(price, axis)
         kind = np.int64 if self.whole else np.float64
-        most = np.iinfo(np.int64).max if self.whole else np.inf
-        nan, bound = (kind(0), kind(SAFE)) if self.whole else (-np.inf, np.inf)
+        largest = np.iinfo(np.int64).max if self.whole else np.inf
+        nan, bound = (kind(0), kind(MAX_SAFE)) if self.whole else (-np.inf, np.inf)
         size = self.shape[1 - axis]
-        low, beyond = upload(np.full(size, most, kind)), upload(np.zeros(1, np.int32))
+        low, overflow = upload(np.full(size, largest, kind)), upload(np.zeros(1, np.int32))
         numbers = (*self._place(axis), kind(self._sign), upload(price.astype(kind)), nan, bound)
-        launch(reduced_kernel, min(size, MAX_BLOCKS), THREADS, *numbers, low, beyond)
-        if self.whole and download(beyond)[0]:
+        launch(reduced_kernel, min(size, MAX_BLOCKS), THREADS, *numbers, low, overflow)
+        if self.whole and download(overflow)[0]:
             return super().reduced(price, axis)
         return download(low)
 

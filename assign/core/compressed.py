@@ -13,7 +13,9 @@ import scipy.sparse
 from assign.core.arrays import as_array, check_sides, supported, supported_type
 from gridcut.device.sparse import check_compressed, check_matrix
 
-FOUR = "a tuple of four is read as (indptr, indices, cost, shape); pass a list or an array for a matrix of four rows"
+TUPLE_HINT = (
+    "a tuple of four is read as (indptr, indices, cost, shape); pass a list or an array for a matrix of four rows"
+)
 
 
 def rows_of(cost):
@@ -31,7 +33,7 @@ def rows_of(cost):
         except (TypeError, ValueError) as error:
             if _is_ragged(cost):
                 raise
-            raise type(error)(f"{error}; {FOUR}") from error
+            raise type(error)(f"{error}; {TUPLE_HINT}") from error
     return None
 
 

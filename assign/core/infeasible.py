@@ -4,7 +4,7 @@ import numpy as np
 
 from assign.sparse import feasible
 
-SHOWN = 8  # rows and columns named in the message
+MAX_LISTED = 8  # rows and columns named in the message
 
 
 class InfeasibleError(ValueError):
@@ -38,7 +38,7 @@ class InfeasibleError(ValueError):
 
         certify_infeasible(cost, mask, self.rows, self.cols, self.side)
 
-    def exchanged(self) -> "InfeasibleError":
+    def transposed(self) -> "InfeasibleError":
         """The same for the transposed matrix."""
         return InfeasibleError(self.rows, self.cols, "columns" if self.side == "rows" else "rows")
 
@@ -67,5 +67,5 @@ def _counted(numbers, noun: str) -> str:
     """Such as "2 rows (0, 3)"."""
     if not len(numbers):
         return f"no {noun}"
-    shown = ", ".join(map(str, numbers[:SHOWN])) + (", ..." if len(numbers) > SHOWN else "")
+    shown = ", ".join(map(str, numbers[:MAX_LISTED])) + (", ..." if len(numbers) > MAX_LISTED else "")
     return f"{len(numbers)} {noun}{'s' if len(numbers) > 1 else ''} ({shown})"

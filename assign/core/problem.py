@@ -14,8 +14,8 @@ from assign.core.compressed import rows_of
 from gridcut.device import cuda_is_available
 from gridcut.device.arrays import DeviceArray, on_device, widened, wrap_device_array
 
-SPARSE_BELOW = 0.25  # share of pairs allowed below which a matrix with forbidden pairs is solved as a sparse one
-EXACT_FLOATS = 2**52  # float64 holds integers up to here, and sums and differences of two of them
+MAX_SPARSE_SHARE = 0.25  # share of pairs allowed below which a matrix with forbidden pairs is solved as a sparse one
+MAX_EXACT_FLOAT = 2**52  # float64 holds integers up to here, and sums and differences of two of them
 INT64_MAX = 2**63 - 1
 
 
@@ -103,7 +103,7 @@ def check_problem(cost, *, mask, maximize, max_cost) -> Problem:
     if limit is not None and limit.dtype.kind == "f":
         integral = False
         if cost.dtype.kind == "i":
-            cost = in_floats(cost)
+            cost = as_floats(cost)
     low, high = extremes(cost, maximize, isinstance(costs, Sparse))
     if maximize:
         cost = np.negative(cost, dtype=np.int64 if cost.dtype == np.int32 and low == -(2**31) else cost.dtype)
@@ -143,17 +143,17 @@ def _masked(dense: Dense, mask, maximize: bool, limit) -> tuple[Dense | Sparse, 
     cost = dense.cost
     if mask.all():
         return dense, False
-    whole = cost.dtype.kind == "i"
-    largest = max((abs(int(cost.min())), abs(int(cost.max()))) if whole and cost.size else (0,))
+    is_integer = cost.dtype.kind == "i"
+    largest = max((abs(int(cost.min())), abs(int(cost.max()))) if is_integer and cost.size else (0,))
     if limit is not None and limit.dtype.kind == "i":
         largest = max(largest, largest_limit(limit))
-    exact = not whole or (sum(cost.shape) + 1) * largest * 4 < EXACT_FLOATS
-    if not exact or np.count_nonzero(mask) < SPARSE_BELOW * mask.size:
+    exact = not is_integer or (sum(cost.shape) + 1) * largest * 4 < MAX_EXACT_FLOAT
+    if not exact or np.count_nonzero(mask) < MAX_SPARSE_SHARE * mask.size:
         rows, cols = np.nonzero(mask)
         indptr = np.zeros(cost.shape[0] + 1, np.int64)
         np.cumsum(np.count_nonzero(mask, axis=1), out=indptr[1:])
         return Sparse(indptr, cols.astype(np.int32), cost[rows, cols], cost.shape), False
-    return Dense(np.where(mask, cost, -np.inf if maximize else np.inf)), whole
+    return Dense(np.where(mask, cost, -np.inf if maximize else np.inf)), is_integer
 
 
 def _shifted(costs: Dense | Sparse, limit: np.ndarray):
@@ -185,12 +185,12 @@ def check_limit(max_cost, rows: int, negated: bool = False) -> np.ndarray | None
     if not np.isfinite(array).all():
         raise ValueError("max_cost must be finite; pass None to match as many pairs as there can be")
     # As floats: the absolute value of the least integer is no int64.
-    whole = (array == np.rint(array)).all() and (np.abs(array.astype(np.float64)) < 2.0**62).all()
-    array = np.broadcast_to(array.astype(np.int64 if whole else np.float64), rows)
+    is_integer = (array == np.rint(array)).all() and (np.abs(array.astype(np.float64)) < 2.0**62).all()
+    array = np.broadcast_to(array.astype(np.int64 if is_integer else np.float64), rows)
     return -array if negated else array.copy()
 
 
-def in_floats(cost: np.ndarray) -> np.ndarray:
+def as_floats(cost: np.ndarray) -> np.ndarray:
     """Integers as float64; ValueError where that would round them."""
     largest = max(abs(int(cost.min())), abs(int(cost.max()))) if cost.size else 0
     if largest > 2**53:

@@ -11,9 +11,9 @@ import numpy as np
 
 from assign.core.arrays import prices_of
 
-REACH = 16  # largest price, as a multiple of the largest cost
-LOSSLESS = 4
-HUGE = 2**45  # the largest of integers; sums of them and of costs stay far below 2^62
+MAX_PRICE_RATIO = 16  # largest price, as a multiple of the largest cost
+MAX_EXACT_RATIO = 4
+MAX_INT_PRICE = 2**45  # the largest of integers; sums of them and of costs stay far below 2^62
 
 
 def start_of(start, problem):
@@ -21,8 +21,8 @@ def start_of(start, problem):
     if start is None:
         return None
     u, v = prices_of(start, problem.shape)
-    whole = problem.costs.cost.dtype.kind == "i"
-    u, v = (_whole(a) if whole else np.clip(a.astype(np.float64), -1e300, 1e300) for a in (u, v))
+    is_integer = problem.costs.cost.dtype.kind == "i"
+    u, v = (_as_integers(a) if is_integer else np.clip(a.astype(np.float64), -1e300, 1e300) for a in (u, v))
     if problem.shift is not None:
         u = u - problem.shift
     if problem.negated:
@@ -41,9 +41,9 @@ def fitted(prices, shape, largest, limited: bool):
     if prices is None:
         return None
     u, v = prices
-    bound = min(REACH, sum(shape)) * largest
+    bound = min(MAX_PRICE_RATIO, sum(shape)) * largest
     if v.dtype.kind == "i":
-        bound = min(int(bound), HUGE)
+        bound = min(int(bound), MAX_INT_PRICE)
     if shape[0] == shape[1] and not limited and np.abs(v).max(initial=0) > bound:
         middle = np.median(v).astype(v.dtype)
         u, v = u + middle, v - middle
@@ -61,10 +61,10 @@ def lost_digits(start, u, v, col_of) -> bool:
         return False
     row = np.flatnonzero(col_of >= 0)
     paid = max(np.abs(u[row] + v[col_of[row]]).max(initial=0.0), np.abs(u[col_of < 0]).max(initial=0.0))
-    return bool(np.abs(start[1]).max(initial=0.0) > LOSSLESS * (len(u) + len(v)) * paid)
+    return bool(np.abs(start[1]).max(initial=0.0) > MAX_EXACT_RATIO * (len(u) + len(v)) * paid)
 
 
-def _whole(prices: np.ndarray) -> np.ndarray:
+def _as_integers(prices: np.ndarray) -> np.ndarray:
     """Rounded, and clipped so that none wraps."""
     if prices.dtype.kind == "f":
         return np.rint(np.clip(prices.astype(np.float64), -(2.0**61), 2.0**61)).astype(np.int64)

@@ -13,24 +13,24 @@ All 32 lanes must take part in the last two.
 
 import numpy as np
 
-from gridcut.device import cuda as room
+from gridcut.device import cuda as device_cuda
 from gridcut.device.cuda import SIMULATED, device_function
 
-LAST = -1  # larger than all others
+MAX_UNSIGNED = -1  # larger than all others
 
 if SIMULATED:
 
-    def lesser(a, b):
+    def unsigned_min(a, b):
         """The lesser of two int32 or int64."""
         return min(a, b, key=_unsigned)
 
-    def greater(a, b):
+    def unsigned_max(a, b):
         """The greater of two int32 or int64."""
         return max(a, b, key=_unsigned)
 
-    def least(number):
+    def warp_min(number):
         """The least int32 of the warp."""
-        return min(room.exchange(np.int32(number)), key=_unsigned)
+        return min(device_cuda.exchange(np.int32(number)), key=_unsigned)
 
     def bits_of(number):
         """The bits of a float64."""
@@ -58,12 +58,12 @@ else:
         return build
 
     @intrinsic
-    def lesser(typingctx, a, b):
+    def unsigned_min(typingctx, a, b):
         """The lesser of two int32 or int64."""
         return a(a, a), _select("<")
 
     @intrinsic
-    def greater(typingctx, a, b):
+    def unsigned_max(typingctx, a, b):
         """The greater of two int32 or int64."""
         return a(a, a), _select(">")
 
@@ -78,15 +78,15 @@ else:
         return types.float64(types.int64), lambda context, builder, sig, args: builder.bitcast(args[0], ir.DoubleType())
 
     @intrinsic
-    def least(typingctx, number):
+    def warp_min(typingctx, number):
         """The least int32 of the warp."""
 
         def build(context, builder, sig, args):
             # Devices from 8.0 on have an instruction for it; which one this is, is known when the code is linked.
-            modern = builder.icmp_signed(">=", _architecture(builder), ir.Constant(WORD, 800))
-            with builder.if_else(modern) as (then, otherwise):
+            has_redux = builder.icmp_signed(">=", _architecture(builder), ir.Constant(WORD, 800))
+            with builder.if_else(has_redux) as (then, otherwise):
                 with then:
-                    at_once = _assembly(builder, "redux.sync.min.u32 $0, $1, 0xffffffff;", args[0])
+                    reduced = _assembly(builder, "redux.sync.min.u32 $0, $1, 0xffffffff;", args[0])
                     first = builder.block
                 with otherwise:
                     halved = args[0]
@@ -96,7 +96,7 @@ else:
                         halved = builder.select(builder.icmp_unsigned("<", other, halved), other, halved)
                     second = builder.block
             result = builder.phi(WORD)
-            result.add_incoming(at_once, first)
+            result.add_incoming(reduced, first)
             result.add_incoming(halved, second)
             return result
 
@@ -114,16 +114,16 @@ else:
         if name is None:
             name = ir.GlobalVariable(module, text.type, "assign_cuda_arch", addrspace=4)
             name.global_constant, name.initializer, name.linkage = True, text, "internal"
-        ask = module.globals.get("__nvvm_reflect") or ir.Function(
+        reflect = module.globals.get("__nvvm_reflect") or ir.Function(
             module, ir.FunctionType(WORD, [BYTES]), "__nvvm_reflect"
         )
-        return builder.call(ask, [builder.addrspacecast(builder.bitcast(name, ir.IntType(8).as_pointer(4)), BYTES)])
+        return builder.call(reflect, [builder.addrspacecast(builder.bitcast(name, ir.IntType(8).as_pointer(4)), BYTES)])
 
 
 @device_function
-def least_long(number):
+def warp_min_long(number):
     """The least int64 of the warp."""
     high, low = np.int32(number >> 32), np.int32(number)
-    top = least(high)
-    bottom = least(low if high == top else np.int32(LAST))
+    top = warp_min(high)
+    bottom = warp_min(low if high == top else np.int32(MAX_UNSIGNED))
     return np.int64((np.int64(top) << 32) | (np.int64(bottom) & 0xFFFFFFFF))

@@ -28,7 +28,7 @@ BELOW, EQUAL = 0, 1  # places in `count`
 
 
 @cache
-def list_maker(form, threads: int, width: int, rank: int, enough: int, shift: int):
+def list_maker(form, threads: int, width: int, rank: int, max_full: int, shift: int):
     """Device function make_list(...) for a block of so many threads; see the head of this file.
 
     Rows of at most `enough` columns are listed whole.  Prices are `shift` bits up in their words.
@@ -66,19 +66,19 @@ def list_maker(form, threads: int, width: int, rank: int, enough: int, shift: in
         q1 = quantity(c1, scale)
         q2 = quantity(c2, scale)
         q3 = quantity(c3, scale)
-        far = np.int64(FORBIDDEN)
+        infinity = np.int64(FORBIDDEN)
         return (
-            far if q0 >= FORBIDDEN else q0 - (w0 >> shift),
-            far if q1 >= FORBIDDEN else q1 - (w1 >> shift),
-            far if q2 >= FORBIDDEN else q2 - (w2 >> shift),
-            far if q3 >= FORBIDDEN else q3 - (w3 >> shift),
+            infinity if q0 >= FORBIDDEN else q0 - (w0 >> shift),
+            infinity if q1 >= FORBIDDEN else q1 - (w1 >> shift),
+            infinity if q2 >= FORBIDDEN else q2 - (w2 >> shift),
+            infinity if q3 >= FORBIDDEN else q3 - (w3 >> shift),
             j1,
             j2,
             j3,
         )
 
     @device_function
-    def offer(key, j, bound, count, cols, keys, ties):
+    def collect(key, j, bound, count, cols, keys, ties):
         if key < bound:
             p = cuda.atomic.add(count, BELOW, np.int32(1))
             if p < width:
@@ -94,45 +94,45 @@ def list_maker(form, threads: int, width: int, rank: int, enough: int, shift: in
         """The list of row i in cols and keys, unordered; its length and bound (FORBIDDEN: all are listed)."""
         tid = np.int64(cuda.threadIdx.x)
         # Rows begin at different columns, lest all list the same ones among equals.
-        turn = (np.int64(i) * 40503 % m) // 32 * 32
-        wanted = np.int64(rank)
-        low = np.int64(FORBIDDEN)
+        rotation = (np.int64(i) * 40503 % m) // 32 * 32
+        required = np.int64(rank)
+        minimum = np.int64(FORBIDDEN)
         if tid == 0:
             ends[0] = FORBIDDEN
             ends[1] = -FORBIDDEN
         cuda.syncthreads()
-        if m > enough:
+        if m > max_full:
             t = tid
             while t + 3 * threads < m:
-                j = t + turn
+                j = t + rotation
                 if j >= m:
                     j -= m
                 k0, k1, k2, k3, j1, j2, j3 = four_keys(data, word, n, m, scale, i, j)
-                low = min(low, min(min(k0, k1), min(k2, k3)))
+                minimum = min(minimum, min(min(k0, k1), min(k2, k3)))
                 t += 4 * threads
             while t < m:
-                j = t + turn
+                j = t + rotation
                 if j >= m:
                     j -= m
-                low = min(low, key_of(data, word, n, m, scale, i, j))
+                minimum = min(minimum, key_of(data, word, n, m, scale, i, j))
                 t += threads
-            if low < FORBIDDEN:
-                cuda.atomic.min(ends, 0, low)
-                cuda.atomic.max(ends, 1, low)
+            if minimum < FORBIDDEN:
+                cuda.atomic.min(ends, 0, minimum)
+                cuda.atomic.max(ends, 1, minimum)
         cuda.syncthreads()
         first = np.int64(ends[0])
         high = np.int64(ends[1])
         bound = np.int64(FORBIDDEN)
         total = np.int32(0)
         # Where few pairs are allowed, a list of all of them is tried first.
-        finite = np.int64(cuda.syncthreads_count(np.int32(1 if low < FORBIDDEN else 0)))
-        whole = finite < wanted
+        finite = np.int64(cuda.syncthreads_count(np.int32(1 if minimum < FORBIDDEN else 0)))
+        list_all = finite < required
         while True:
-            if not whole:
+            if not list_all:
                 left = first
                 while left < high:
                     middle = (left + high) >> 1
-                    if cuda.syncthreads_count(np.int32(1 if low <= middle else 0)) >= wanted:
+                    if cuda.syncthreads_count(np.int32(1 if minimum <= middle else 0)) >= required:
                         high = middle
                     else:
                         left = middle + 1
@@ -143,21 +143,21 @@ def list_maker(form, threads: int, width: int, rank: int, enough: int, shift: in
             cuda.syncthreads()
             t = tid
             while t + 3 * threads < m:
-                j = t + turn
+                j = t + rotation
                 if j >= m:
                     j -= m
                 k0, k1, k2, k3, j1, j2, j3 = four_keys(data, word, n, m, scale, i, j)
                 if min(min(k0, k1), min(k2, k3)) <= bound:
-                    offer(k0, j, bound, count, cols, keys, ties)
-                    offer(k1, j1, bound, count, cols, keys, ties)
-                    offer(k2, j2, bound, count, cols, keys, ties)
-                    offer(k3, j3, bound, count, cols, keys, ties)
+                    collect(k0, j, bound, count, cols, keys, ties)
+                    collect(k1, j1, bound, count, cols, keys, ties)
+                    collect(k2, j2, bound, count, cols, keys, ties)
+                    collect(k3, j3, bound, count, cols, keys, ties)
                 t += 4 * threads
             while t < m:
-                j = t + turn
+                j = t + rotation
                 if j >= m:
                     j -= m
-                offer(key_of(data, word, n, m, scale, i, j), j, bound, count, cols, keys, ties)
+                collect(key_of(data, word, n, m, scale, i, j), j, bound, count, cols, keys, ties)
                 t += threads
             cuda.syncthreads()
             below = np.int32(count[BELOW])
@@ -173,10 +173,10 @@ def list_maker(form, threads: int, width: int, rank: int, enough: int, shift: in
                 if below + equal <= width and bound < FORBIDDEN:
                     bound += 1
                 break
-            if whole:
-                whole = False
-                wanted = finite
-            wanted = max(np.int64(1), wanted >> 1)
+            if list_all:
+                list_all = False
+                required = finite
+            required = max(np.int64(1), required >> 1)
         cuda.syncthreads()
         return total, bound
 
@@ -190,7 +190,7 @@ def lists_kernel_for(form):
     make_list = list_maker(form, THREADS, WIDTH, RANK, WIDTH, 0)
 
     @cuda_kernel
-    def lists_kernel(data, price, n, m, scale, rows, chosen, wanted, col, key, cost, bound):
+    def lists_kernel(data, price, n, m, scale, rows, use_rows, required, col, key, cost, bound):
         """List b is that of rows[b] if they are chosen, else of row b."""
         count = cuda.shared.array(2, int32)
         cols = cuda.shared.array(WIDTH, int32)
@@ -199,14 +199,14 @@ def lists_kernel_for(form):
         ends = cuda.shared.array(2, int64)
         tid = np.int64(cuda.threadIdx.x)
         b = np.int64(cuda.blockIdx.x)
-        while b < wanted:
+        while b < required:
             i = b
-            if chosen != 0:
+            if use_rows != 0:
                 i = rows[b]
-            total, low = make_list(data, price, n, m, scale, i, count, cols, keys, ties, ends)
+            total, minimum = make_list(data, price, n, m, scale, i, count, cols, keys, ties, ends)
             t = tid
             while t < WIDTH:
-                place = b * WIDTH + t
+                slot = b * WIDTH + t
                 if t < total:
                     mine = keys[t]
                     rank = np.int64(0)
@@ -214,15 +214,15 @@ def lists_kernel_for(form):
                         other = keys[k]
                         if other < mine or (other == mine and k < t):
                             rank += 1
-                    place = b * WIDTH + rank
-                    col[place] = cols[t]
-                    key[place] = mine
-                    cost[place] = cost_at(data, n, m, i, cols[t])
+                    slot = b * WIDTH + rank
+                    col[slot] = cols[t]
+                    key[slot] = mine
+                    cost[slot] = cost_at(data, n, m, i, cols[t])
                 else:
-                    col[place] = -1
+                    col[slot] = -1
                 t += THREADS
             if tid == 0:
-                bound[b] = low
+                bound[b] = minimum
             cuda.syncthreads()
             b += cuda.gridDim.x
 
@@ -235,10 +235,10 @@ def row_kernel_for(form):
     cost_at, _ = functions_of(form)
 
     @cuda_kernel
-    def row_kernel(data, n, m, i, line):
+    def row_kernel(data, n, m, i, out):
         j = np.int64(cuda.grid(1))
         if j < m:
-            line[j] = cost_at(data, n, m, i, j)
+            out[j] = cost_at(data, n, m, i, j)
 
     return row_kernel
 

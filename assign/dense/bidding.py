@@ -19,28 +19,28 @@ from gridcut.device import kernel
 
 
 @kernel
-def bid(cost, v, u, limit, col_of, row_of, far, column, price, low, bound, reach, free, waiting, most):
+def bid(cost, v, u, limit, col_of, row_of, infinity, column, price, low, bound, width, free, waiting, max_bids):
     """Bid for the `waiting` rows in `free`; returns how many are left in it, bids made and rows read."""
     n, m = cost.shape
     k = column.shape[1]
     limited = limit.size > 0
     minima = np.empty(group_count(m), v.dtype)
-    nobody = np.empty(0, v.dtype)
-    scans = 0
+    no_dist = np.empty(0, v.dtype)
+    rows_read = 0
     bids = 0
     left = 0
     at = 0
     while at < waiting:
         i = free[at]
-        if bids >= most:
+        if bids >= max_bids:
             free[left] = i
             left += 1
             at += 1
             continue
         bids += 1
         for attempt in range(2):
-            first = far
-            second = far
+            first = infinity
+            second = infinity
             j1 = -1
             j2 = -1
             for e in range(k):
@@ -57,12 +57,12 @@ def bid(cost, v, u, limit, col_of, row_of, far, column, price, low, bound, reach
                     second = w
                     j2 = j
             # Where ties reach beyond a list that has aged, a fresh one may show a free column.
-            if attempt == 1 or first < bound[i] or bound[i] >= far:
+            if attempt == 1 or first < bound[i] or bound[i] >= infinity:
                 break
-            if first == low[i, 0] and not (is_thin(i, low, bound, far) and j1 >= 0 and row_of[j1] >= 0):
+            if first == low[i, 0] and not (is_thin(i, low, bound, infinity) and j1 >= 0 and row_of[j1] >= 0):
                 break
-            refresh(cost, i, v, bids, far, minima, nobody, column, price, low, bound, reach)
-            scans += 1
+            refresh(cost, i, v, bids, infinity, minima, no_dist, column, price, low, bound, width)
+            rows_read += 1
         if bound[i] < second:
             second = bound[i]
             j2 = -1
@@ -79,7 +79,7 @@ def bid(cost, v, u, limit, col_of, row_of, far, column, price, low, bound, reach
             second = limit[i]
             j2 = -1
         gain = second - first
-        if second >= far:  # the only column: there is no price it is not worth, so the search decides
+        if second >= infinity:  # the only column: there is no price it is not worth, so the search decides
             gain = first - first
             second = first
         u[i] = second
@@ -102,4 +102,4 @@ def bid(cost, v, u, limit, col_of, row_of, far, column, price, low, bound, reach
             free[at] = holder
         else:
             at += 1
-    return left, bids, scans
+    return left, bids, rows_read

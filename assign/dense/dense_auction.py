@@ -22,7 +22,9 @@ from gridcut.device import kernel
 
 
 @kernel
-def auction(cost, v, u, limit, col_of, row_of, far, column, price, low, bound, reach, free, waiting, step, most):
+def run_phase(
+    cost, v, u, limit, col_of, row_of, infinity, column, price, low, bound, width, free, waiting, step, max_bids
+):
     """Bid until nobody is free, or `most` bids are made, or a row has one column only and so no highest bid.
 
     Returns how many rows are left in `free`, bids made and rows read.
@@ -30,18 +32,18 @@ def auction(cost, v, u, limit, col_of, row_of, far, column, price, low, bound, r
     n, m = cost.shape
     k = column.shape[1]
     minima = np.empty(group_count(m), v.dtype)
-    nobody = np.empty(0, v.dtype)
-    scans = 0
+    no_dist = np.empty(0, v.dtype)
+    rows_read = 0
     bids = 0
-    while waiting > 0 and bids < most:
+    while waiting > 0 and bids < max_bids:
         i = free[waiting - 1]
         bids += 1
-        first = far
-        second = far
+        first = infinity
+        second = infinity
         j1 = -1
         for attempt in range(2):
-            first = far
-            second = far
+            first = infinity
+            second = infinity
             j1 = -1
             for e in range(k):
                 if low[i, e] >= second:
@@ -55,13 +57,13 @@ def auction(cost, v, u, limit, col_of, row_of, far, column, price, low, bound, r
                         j1 = j
                     else:
                         second = w
-            if attempt == 1 or (first <= bound[i] and not is_thin(i, low, bound, far)):
+            if attempt == 1 or (first <= bound[i] and not is_thin(i, low, bound, infinity)):
                 break
-            refresh(cost, i, v, bids, far, minima, nobody, column, price, low, bound, reach)
-            scans += 1
+            refresh(cost, i, v, bids, infinity, minima, no_dist, column, price, low, bound, width)
+            rows_read += 1
         if bound[i] < second:
             second = bound[i]
-        if second >= far:
+        if second >= infinity:
             break
         v[j1] -= second - first + step
         holder = row_of[j1]
@@ -72,11 +74,11 @@ def auction(cost, v, u, limit, col_of, row_of, far, column, price, low, bound, r
             free[waiting - 1] = holder
         else:
             waiting -= 1
-    return waiting, bids, scans
+    return waiting, bids, rows_read
 
 
 @kernel
-def release(cost, v, u, limit, col_of, row_of, far, column, price, low, bound, reach, free, step):
+def release(cost, v, u, limit, col_of, row_of, infinity, column, price, low, bound, width, free, step):
     """u = the least of each row; pairs more than `step` above it are parted.
 
     Returns how many rows are free (in `free`) and rows read.
@@ -84,13 +86,13 @@ def release(cost, v, u, limit, col_of, row_of, far, column, price, low, bound, r
     n, m = cost.shape
     k = column.shape[1]
     minima = np.empty(group_count(m), v.dtype)
-    nobody = np.empty(0, v.dtype)
-    scans = 0
+    no_dist = np.empty(0, v.dtype)
+    rows_read = 0
     waiting = 0
     for i in range(n):
-        first = far
+        first = infinity
         for attempt in range(2):
-            first = far
+            first = infinity
             for e in range(k):
                 if low[i, e] >= first:
                     break
@@ -98,9 +100,9 @@ def release(cost, v, u, limit, col_of, row_of, far, column, price, low, bound, r
                 first = min(first, w)
             if attempt == 1 or first <= bound[i]:
                 break
-            refresh(cost, i, v, 0, far, minima, nobody, column, price, low, bound, reach)
-            scans += 1
-        u[i] = first if first < far else u[i]
+            refresh(cost, i, v, 0, infinity, minima, no_dist, column, price, low, bound, width)
+            rows_read += 1
+        u[i] = first if first < infinity else u[i]
         j = col_of[i]
         if j >= 0 and cost[i, j] - v[j] > first + step:
             col_of[i] = -1
@@ -109,4 +111,4 @@ def release(cost, v, u, limit, col_of, row_of, far, column, price, low, bound, r
         if j < 0:
             free[waiting] = i
             waiting += 1
-    return waiting, scans
+    return waiting, rows_read

@@ -26,11 +26,11 @@ import numpy as np
 from assign.dense.cheap_columns import group_count, group_minima_nearer, refresh, select
 from gridcut.device import kernel
 
-READING = 8  # rows looked at on their list in the time that one is read in full
+SCANS_PER_ROW_READ = 8  # rows looked at on their list in the time that one is read in full
 
 
 @kernel
-def push(key, what, size, new_key, new_what):
+def push(key, item, size, new_key, new_item):
     """Add one entry to the heap; returns its size."""
     at = size
     while at > 0:
@@ -38,19 +38,19 @@ def push(key, what, size, new_key, new_what):
         if key[up] <= new_key:
             break
         key[at] = key[up]
-        what[at] = what[up]
+        item[at] = item[up]
         at = up
     key[at] = new_key
-    what[at] = new_what
+    item[at] = new_item
     return size + 1
 
 
 @kernel
-def pop(key, what, size):
+def pop(key, item, size):
     """Remove the first entry; returns the size."""
     size -= 1
     moved = key[size]
-    moved_what = what[size]
+    moved_item = item[size]
     at = 0
     down = 1
     while down < size:
@@ -59,16 +59,16 @@ def pop(key, what, size):
         if key[down] >= moved:
             break
         key[at] = key[down]
-        what[at] = what[down]
+        item[at] = item[down]
         at = down
         down = 2 * at + 1
     key[at] = moved
-    what[at] = moved_what
+    item[at] = moved_item
     return size
 
 
 @kernel
-def augment(cost, v, u, limit, col_of, row_of, far, column, price, low, bound, reach, free, waiting, most):
+def augment(cost, v, u, limit, col_of, row_of, infinity, column, price, low, bound, width, free, waiting, budget):
     """Match the rows of free[:waiting]; after `most` rows looked at no further search is begun.
 
     Returns rows reached, rows read, the number of rows left (in `free`), and -1; or, where a search finds no way out,
@@ -78,43 +78,43 @@ def augment(cost, v, u, limit, col_of, row_of, far, column, price, low, bound, r
     k = column.shape[1]
     limited = limit.size > 0
     minima = np.empty(group_count(m), v.dtype)
-    nobody = np.empty(0, v.dtype)
-    dist = np.full(m, far, v.dtype)
+    no_dist = np.empty(0, v.dtype)
+    dist = np.full(m, infinity, v.dtype)
     pred = np.empty(m, np.int32)
     touched = np.empty(m, np.int32)
     order = np.empty(m, np.int32)
     ready = np.empty(m, np.int32)
     reached_at = np.empty(n, v.dtype)
-    made = np.full(n, -1, np.int32)
+    rebuilt_in = np.full(n, -1, np.int32)
     capacity = 4 * (n + m) + 64
     key = np.empty(capacity, v.dtype)
-    what = np.empty(capacity, np.int32)
-    more_column = np.empty(k, np.int32)
-    more_price = np.empty(k, v.dtype)
-    more_low = np.empty(k, v.dtype)
-    reached = 0
-    scans = 0
+    item = np.empty(capacity, np.int32)
+    extra_column = np.empty(k, np.int32)
+    extra_price = np.empty(k, v.dtype)
+    extra_low = np.empty(k, v.dtype)
+    rows_reached = 0
+    rows_read = 0
     for search in range(waiting):
-        if reached + READING * scans > most:
+        if rows_reached + SCANS_PER_ROW_READ * rows_read > budget:
             for e in range(search, waiting):
                 free[e - search] = free[e]
-            return reached, scans, waiting - search, -1
+            return rows_reached, rows_read, waiting - search, -1
         start = free[search]
-        heap = 0
-        at_hand = 0
-        finals = 0
-        touches = 0
-        best = far
+        heap_size = 0
+        n_ready = 0
+        n_final = 0
+        n_touched = 0
+        best = infinity
         end = -1  # a free column, or -2 - row: that row stays unmatched
         i = start
-        here = u[start] - u[start]
-        i_dist = here
-        whole = False  # read row i in full
+        current = u[start] - u[start]
+        i_dist = current
+        in_full = False  # read row i in full
         while True:
             # Look at row i, reached at distance i_dist.
             base = i_dist - u[i]
-            if not whole:
-                reached += 1
+            if not in_full:
+                rows_reached += 1
                 reached_at[i] = i_dist
                 if limited and base + limit[i] < best:
                     best = base + limit[i]
@@ -123,103 +123,104 @@ def augment(cost, v, u, limit, col_of, row_of, far, column, price, low, bound, r
             next_column = column[i]
             next_price = price[i]
             next_low = low[i]
-            if whole:
-                scans += 1
-                if made[i] != search:
-                    made[i] = search
-                    refresh(cost, i, v, search, far, minima, nobody, column, price, low, bound, reach)
+            if in_full:
+                rows_read += 1
+                if rebuilt_in[i] != search:
+                    rebuilt_in[i] = search
+                    refresh(cost, i, v, search, infinity, minima, no_dist, column, price, low, bound, width)
                     rest = bound[i]
                 else:
-                    group_minima_nearer(cost[i], v, base, here, dist, far, minima)
+                    group_minima_nearer(cost[i], v, base, current, dist, infinity, minima)
                     rest, _ = select(
-                        cost[i], v, minima, i * 7, reach[i], far, base, here, dist, more_column, more_price, more_low
-                    )
-                    next_column = more_column
-                    next_price = more_price
-                    next_low = more_low
+                        cost[i], v, minima, i * 7, width[i], infinity, base, current, dist, extra_column, extra_price,
+                        extra_low,
+                    )  # fmt: skip
+                    next_column = extra_column
+                    next_price = extra_price
+                    next_low = extra_low
             for e in range(k):
-                if next_low[e] >= far:
+                if next_low[e] >= infinity:
                     break
                 if base + next_low[e] >= best:
-                    rest = far
+                    rest = infinity
                     break
                 j = next_column[e]
                 d = base + (next_price[e] - v[j])  # as in group_minima_nearer, to the last bit
-                if d < here:
-                    d = here  # rounding
+                if d < current:
+                    d = current  # rounding
                 if d < dist[j] and d < best:
-                    if dist[j] >= far:
-                        touched[touches] = j
-                        touches += 1
+                    if dist[j] >= infinity:
+                        touched[n_touched] = j
+                        n_touched += 1
                     dist[j] = d
                     pred[j] = i
                     if row_of[j] < 0:
                         best = d
                         end = j
-                    elif d == here:
-                        ready[at_hand] = j
-                        at_hand += 1
+                    elif d == current:
+                        ready[n_ready] = j
+                        n_ready += 1
                     else:
-                        if heap == capacity:
+                        if heap_size == capacity:
                             capacity *= 2
                             key = grown(key, capacity)
-                            what = grown(what, capacity)
-                        heap = push(key, what, heap, d, j)
-            if rest < far and base + rest < best:
-                if heap == capacity:
+                            item = grown(item, capacity)
+                        heap_size = push(key, item, heap_size, d, j)
+            if rest < infinity and base + rest < best:
+                if heap_size == capacity:
                     capacity *= 2
                     key = grown(key, capacity)
-                    what = grown(what, capacity)
-                heap = push(key, what, heap, max(base + rest, here), -1 - i)
+                    item = grown(item, capacity)
+                heap_size = push(key, item, heap_size, max(base + rest, current), -1 - i)
             # The next row.
-            if best <= here:
+            if best <= current:
                 break
             found = False
             while not found:
-                if at_hand > 0:
-                    at_hand -= 1
-                    j = ready[at_hand]
-                    whole = False
+                if n_ready > 0:
+                    n_ready -= 1
+                    j = ready[n_ready]
+                    in_full = False
                     found = True
-                elif heap > 0:
+                elif heap_size > 0:
                     d = key[0]
-                    j = what[0]
+                    j = item[0]
                     if d >= best:
                         break
-                    heap = pop(key, what, heap)
+                    heap_size = pop(key, item, heap_size)
                     if j >= 0:
                         if d > dist[j]:
                             continue
-                        whole = False
+                        in_full = False
                     else:
-                        whole = True
-                    here = d
+                        in_full = True
+                    current = d
                     found = True
                 else:
                     break
             if not found:
                 break
-            if whole:
+            if in_full:
                 i = -1 - j
                 i_dist = reached_at[i]
             else:
-                order[finals] = j
-                finals += 1
+                order[n_final] = j
+                n_final += 1
                 i = row_of[j]
-                i_dist = here
-        if best >= far:
+                i_dist = current
+        if best >= infinity:
             free[0] = start
-            for e in range(finals):
+            for e in range(n_final):
                 free[1 + e] = row_of[order[e]]
-            return reached, scans, 0, finals + 1
-        for e in range(finals):
+            return rows_reached, rows_read, 0, n_final + 1
+        for e in range(n_final):
             j = order[e]
             shift = best - dist[j]
             v[j] -= shift
             u[row_of[j]] += shift
         u[start] += best
-        for e in range(touches):
-            dist[touched[e]] = far
+        for e in range(n_touched):
+            dist[touched[e]] = infinity
         if end < 0:
             i = -2 - end
             j = col_of[i]
@@ -233,7 +234,7 @@ def augment(cost, v, u, limit, col_of, row_of, far, column, price, low, bound, r
             next_j = col_of[i]
             col_of[i] = j
             j = next_j
-    return reached, scans, 0, -1
+    return rows_reached, rows_read, 0, -1
 
 
 @kernel

@@ -39,13 +39,13 @@ from assign.dense.auction_cuda import (
     COUNTS,
     DROPPED,
     LAST_EPS,
-    LATE,
-    MADE,
-    MANY,
+    LISTS_BUILT,
+    MANY_COLUMNS,
     PHASES,
     PROFILE,
     RETRIES,
     ROW,
+    TIMED_OUT,
     auction_kernel_for,
 )
 from assign.dense.auction_cuda import THREADS as AUCTION_THREADS
@@ -58,13 +58,13 @@ from gridcut.device.arrays import DeviceArray, Moment, allocate, download, to_ho
 from gridcut.device.cuda import WARP, multiprocessors
 from gridcut.device.launch import launch, most_blocks
 
-CHAINS = 8  # blocks a multiprocessor in the auction
-SQUARE = 8  # rows are many if n * (SQUARE + 1) > m * SQUARE
-ONE_PHASE = 0.05  # eps where there is but one phase, as `first`
-MOST = 1 << SHIFT
+BLOCKS_PER_SM = 8  # blocks a multiprocessor in the auction
+SQUARENESS = 8  # rows are many if n * (SQUARE + 1) > m * SQUARE
+SINGLE_PHASE_EPS = 0.05  # eps where there is but one phase, as `first`
+MAX_ROWS = 1 << SHIFT
 # Seconds, for each row and at least: four to ten times what auctions took on costs they are good for.  One that takes
 # longer is a price war of rows that want the same few columns, and the search ends it sooner.
-PATIENCE, MIN_PATIENCE = 40e-6, 0.02
+SECONDS_PER_ROW, MIN_TIMEOUT = 40e-6, 0.02
 
 
 def solve(
@@ -73,11 +73,11 @@ def solve(
     limit=None,
     start=None,
     callback=None,
-    first=1.0,
-    last=-10,
+    first_eps=1.0,
+    last_eps=-10,
     alpha=5.0,
-    stop=0.0005,
-    patience=None,
+    stop_share=0.0005,
+    timeout=None,
     threads=None,
 ):
     """col_of_row (int32), u and v, flat arrays on the GPU, and counts of what was done.
@@ -99,13 +99,13 @@ def solve(
     data = array.data
     if array.start or data.size != array.size:
         data = data[array.start : array.start + array.size]
-    options = (first, last, alpha, stop, patience, threads)
+    options = (first_eps, last_eps, alpha, stop_share, timeout, threads)
     return _solve(form, data, *array.shape, limit, start, callback, options)
 
 
 def solve_points(
     x, y, *, squared=False, factor=1.0, whole=False, limit=None, start=None, callback=None,
-    first=1.0, last=-10, alpha=5.0, stop=0.0005, patience=None, threads=None,
+    first_eps=1.0, last_eps=-10, alpha=5.0, stop_share=0.0005, timeout=None, threads=None,
 ):  # fmt: skip
     """The same for costs from coordinates: x (n, d) and y (m, d) on the host, distances times a factor.
 
@@ -113,15 +113,15 @@ def solve_points(
     """
     x, y = np.asarray(x, np.float64), np.asarray(y, np.float64)
     data = upload(np.concatenate([x.reshape(-1), y.reshape(-1), [factor]]))
-    options = (first, last, alpha, stop, patience, threads)
+    options = (first_eps, last_eps, alpha, stop_share, timeout, threads)
     form = Points(int(x.shape[1]), bool(squared), bool(whole))
     return _solve(form, data, len(x), len(y), limit, start, callback, options)
 
 
 def _solve(form, data, n, m, limit, start, callback, options):
-    if n >= MOST - 1:
-        raise ValueError(f"at most {MOST - 2} rows, got {n}")
-    first, last, alpha, stop, patience, threads = options
+    if n >= MAX_ROWS - 1:
+        raise ValueError(f"at most {MAX_ROWS - 2} rows, got {n}")
+    first_eps, last_eps, alpha, stop_share, timeout, threads = options
     problem = Problem(form, data, n, m)
     stats = {}
     clock = Moment()
@@ -135,10 +135,10 @@ def _solve(form, data, n, m, limit, start, callback, options):
     else:
         if n == m:
             problem.reduce()
-        single = n * (SQUARE + 1) <= m * SQUARE
+        single = n * (SQUARENESS + 1) <= m * SQUARENESS
         if single:
-            first, last = ONE_PHASE, int(-1e6 * ONE_PHASE)
-        counts = problem.auction(first, last, alpha, stop, patience, threads)
+            first_eps, last_eps = SINGLE_PHASE_EPS, int(-1e6 * SINGLE_PHASE_EPS)
+        counts = problem.auction(first_eps, last_eps, alpha, stop_share, timeout, threads)
         stats |= counts
     stats["auction_seconds"] = clock.until_now()
     if callback is not None:
@@ -148,9 +148,9 @@ def _solve(form, data, n, m, limit, start, callback, options):
     stats["search_seconds"] = time.perf_counter() - begin
     if lost_digits(start if limit is None else None, s.u, s.v, s.col_of):
         return _solve(form, data, n, m, None, None, callback, options)
-    names = {"augmentations": paths.AUGMENTED, "looks": paths.SCANS, "lists_rebuilt": paths.RENEWED}
-    names |= {"stops": paths.STOPS, "full_rows": paths.WHOLE}
-    stats |= {name: int(s.at[place]) for name, place in names.items()}
+    names = {"augmentations": paths.AUGMENTED, "list_scans": paths.SCANS, "lists_rebuilt": paths.LISTS_REBUILT}
+    names |= {"host_requests": paths.HOST_REQUESTS, "full_rows": paths.FULL_ROWS}
+    stats |= {name: int(s.state[slot]) for name, slot in names.items()}
     return upload(s.col_of), upload(s.u), upload(s.v), stats
 
 
@@ -164,7 +164,7 @@ class Problem:
         self.largest_kernel, self.columns_kernel, self.rows_kernel = kernels_of(form)
         (self.word,) = allocate((m, np.int64), zero=True)
         bits = upload(np.full(1, NO_BITS, np.int64))
-        launch(self.largest_kernel, min(n, CHAINS * multiprocessors()), REDUCE_THREADS, *self.front, bits)
+        launch(self.largest_kernel, min(n, BLOCKS_PER_SM * multiprocessors()), REDUCE_THREADS, *self.front, bits)
         self.scale = scale_for(int(download(bits)[0]), form.whole)
 
     def reduce(self) -> None:
@@ -180,27 +180,27 @@ class Problem:
         prices[prices >= FORBIDDEN // 2] = 0
         self.word = upload(prices << SHIFT)
 
-    def auction(self, first, last, alpha, stop, patience, threads) -> dict:
+    def auction(self, first_eps, last_eps, alpha, stop_share, timeout, threads) -> dict:
         n = self.n
         col, cost, bound, counts = allocate(
             (n * AUCTION_WIDTH, np.int32), (n * AUCTION_WIDTH, np.int64), (n, np.int64), (COUNTS, np.int64), zero=True
         )
-        if patience is None:
-            patience = max(MIN_PATIENCE, PATIENCE * n)
-        threads = threads or AUCTION_THREADS[self.m >= MANY]
+        if timeout is None:
+            timeout = max(MIN_TIMEOUT, SECONDS_PER_ROW * n)
+        threads = threads or AUCTION_THREADS[self.m >= MANY_COLUMNS]
         auction_kernel = auction_kernel_for(self.form, threads)
         args = (
-            self.data, self.word, np.int64(n), np.int64(self.m), self.scale, np.float64(first), np.int64(last),
-            np.float64(alpha), np.int64(max(1, int(stop * n)) if stop > 0 else 0), np.int64(coprime(n)),
-            np.int64(patience * 1e9), col, cost, bound, counts,
+            self.data, self.word, np.int64(n), np.int64(self.m), self.scale, np.float64(first_eps), np.int64(last_eps),
+            np.float64(alpha), np.int64(max(1, int(stop_share * n)) if stop_share > 0 else 0), np.int64(coprime(n)),
+            np.int64(timeout * 1e9), col, cost, bound, counts,
         )  # fmt: skip
-        blocks = min(n, CHAINS * multiprocessors(), most_blocks(auction_kernel, args, threads))
+        blocks = min(n, BLOCKS_PER_SM * multiprocessors(), most_blocks(auction_kernel, args, threads))
         launch(auction_kernel, blocks, threads, *args)
         done = download(counts)
-        names = {"phases": PHASES, "bids": BIDS, "lists": MADE, "dropped": DROPPED, "retries": RETRIES}
-        return {name: int(done[place]) for name, place in names.items()} | {
+        names = {"phases": PHASES, "bids": BIDS, "lists": LISTS_BUILT, "dropped": DROPPED, "retries": RETRIES}
+        return {name: int(done[slot]) for name, slot in names.items()} | {
             "last_eps": int(done[LAST_EPS]),
-            "timed_out": bool(done[LATE]),
+            "timed_out": bool(done[TIMED_OUT]),
             "blocks": blocks,
             "profile": done[PROFILE:].reshape(-1, 4)[: done[PHASES]].tolist(),  # of each phase, see auction.py
         }
@@ -218,64 +218,67 @@ class Problem:
 
     def lists(self, rows: np.ndarray | None) -> paths.Lists:
         """Lists of some rows, None: of all; for the prices set."""
-        wanted = self.n if rows is None else len(rows)
-        size = wanted * WIDTH
+        requested = self.n if rows is None else len(rows)
+        size = requested * WIDTH
         # One piece, since each copy takes as long as the lists of many rows.
-        (piece,) = allocate((2 * size + wanted + size // 2, np.int64))
-        out = self._split(piece, size, wanted)
+        (buffer,) = allocate((2 * size + requested + size // 2, np.int64))
+        out = self._split(buffer, size, requested)
         chosen = upload(np.zeros(1, np.int64) if rows is None else rows.astype(np.int64))
         sizes = (np.int64(self.n), np.int64(self.m), self.scale)
-        args = (self.data, self.price, *sizes, chosen, np.int64(rows is not None), np.int64(wanted), *out)
-        launch(lists_kernel_for(self.form), wanted, LIST_THREADS, *args)
-        col, key, cost, bound = self._split(download(piece), size, wanted)
+        args = (self.data, self.price, *sizes, chosen, np.int64(rows is not None), np.int64(requested), *out)
+        launch(lists_kernel_for(self.form), requested, LIST_THREADS, *args)
+        col, key, cost, bound = self._split(download(buffer), size, requested)
         key = key.reshape(-1, WIDTH)
-        far = paths.far_of(self.kind)
+        infinity = paths.infinity_of(self.kind)
         if self.form.whole:
             if self.scale:
                 key <<= -int(self.scale)
-            bounds = np.where(bound >= FORBIDDEN, far, bound << -int(self.scale))
+            bounds = np.where(bound >= FORBIDDEN, infinity, bound << -int(self.scale))
         else:
             # A cost is rounded to the nearest quantity, a price up, so that a unit less is a bound.
             key = lowered(key.reshape(-1), key.reshape(-1).view(np.float64), float(self.scale)).reshape(-1, WIDTH)
-            bounds = np.where(bound >= FORBIDDEN, far, (bound - 1) / self.scale)
+            bounds = np.where(bound >= FORBIDDEN, infinity, (bound - 1) / self.scale)
         return paths.Lists(col.reshape(-1, WIDTH), cost.reshape(-1, WIDTH), key, bounds)
 
-    def _split(self, piece, size: int, wanted: int):
+    def _split(self, buffer, size: int, requested: int):
         key, cost, bound, col = (
-            piece[:size], piece[size : 2 * size], piece[2 * size : 2 * size + wanted], piece[2 * size + wanted :]
-        )  # fmt: skip
+            buffer[:size],
+            buffer[size : 2 * size],
+            buffer[2 * size : 2 * size + requested],
+            buffer[2 * size + requested :],
+        )
         return col.view(np.int32), key, cost.view(self.kind), bound
 
     def row(self, i: int) -> np.ndarray:
         """One row of costs."""
-        (line,) = allocate((self.m, self.kind))
-        launch(row_kernel_for(self.form), -(-self.m // LIST_THREADS), LIST_THREADS, *self.front, np.int64(i), line)
-        return download(line)
+        (full_row,) = allocate((self.m, self.kind))
+        launch(row_kernel_for(self.form), -(-self.m // LIST_THREADS), LIST_THREADS, *self.front, np.int64(i), full_row)
+        return download(full_row)
 
 
-def search(problem: Problem, first, limit, callback, stats) -> paths.Search:
+def search(problem: Problem, prices, limit, callback, stats) -> paths.Search:
     """The exact end, from prices `first`, None: those of the auction."""
-    v, owner = problem.auctioned() if first is None else (first, np.full(problem.m, -1, np.int32))
+    v, owner = problem.auctioned() if prices is None else (prices, np.full(problem.m, -1, np.int32))
     problem.set_prices(v)
-    known = problem.lists(None)
+    lists = problem.lists(None)
     s = paths.make_search(np.empty(problem.n, problem.kind), v, limit)
-    paths.row_prices(known, s)
-    paths.match_tight(known, s, owner)
+    paths.row_prices(lists, s)
+    paths.match_tight(lists, s, owner)
     while True:
-        status = paths.augment(known, s)
+        status = paths.augment(lists, s)
         if status == paths.DONE:
             return s
         if status == paths.INFEASIBLE:
-            raise InfeasibleError(s.rows[: s.at[paths.SCANNED]], s.touched[: s.at[paths.TOUCHED]])
-        rows = s.wanted[: s.at[paths.WANTED]]
+            raise InfeasibleError(s.rows[: s.state[paths.SCANNED]], s.touched[: s.state[paths.TOUCHED]])
+        rows = s.requested[: s.state[paths.REQUESTED]]
         if status == paths.NEED_LISTS:
             problem.set_prices(s.v)
-            for kept, lists_rebuilt in zip(known, problem.lists(rows), strict=True):
-                kept[rows] = lists_rebuilt
+            for old, new in zip(lists, problem.lists(rows), strict=True):
+                old[rows] = new
             if callback is not None:
-                callback({**stats, "augmentations": int(s.at[paths.AUGMENTED])})
+                callback({**stats, "augmentations": int(s.state[paths.AUGMENTED])})
         else:
-            s.line[:] = problem.row(rows[0])
+            s.full_row[:] = problem.row(rows[0])
 
 
 @kernel

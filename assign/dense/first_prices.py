@@ -7,14 +7,14 @@ raise_to_zero      old prices made fit to begin with where unmatched columns mus
 
 import numpy as np
 
-from assign.dense.cheap_columns import PARALLEL_FROM
+from assign.dense.cheap_columns import PARALLEL_MIN_COSTS
 from gridcut.device import atomic_add, kernel, run_threads, thread_count
 
 BANDS = 32
 
 
 @kernel
-def least_of_columns(cost, v):
+def min_of_columns(cost, v):
     """v[j] = the least of column j."""
     n, m = cost.shape
     v[:] = cost[0]
@@ -25,19 +25,19 @@ def least_of_columns(cost, v):
 
 
 @kernel
-def least_of_bands(cost, least, next_band):
+def min_of_bands(cost, minimum, next_band):
     """least[b, j] = the least of column j in band b of the rows, while next_band[0] says that there are more."""
     n = cost.shape[0]
-    bands = least.shape[0]
+    bands = minimum.shape[0]
     while True:
         b = atomic_add(next_band, 0, 1)
         if b >= bands:
             break
-        least_of_columns(cost[n * b // bands : n * (b + 1) // bands], least[b])
+        min_of_columns(cost[n * b // bands : n * (b + 1) // bands], minimum[b])
 
 
 @kernel
-def least_slack_of_columns(cost, rows, u, v):
+def min_slack_of_columns(cost, rows, u, v):
     """v[j] = the least of cost[i, j] - u over the rows i listed."""
     m = cost.shape[1]
     for e in range(rows.size):
@@ -55,20 +55,20 @@ def least_slack_of_columns(cost, rows, u, v):
 def column_minima(cost, kind):
     """The least cost of each column; 0 for a column that nobody may have."""
     v = np.empty(cost.shape[1], cost.dtype)
-    if cost.size < PARALLEL_FROM or thread_count() == 1:
-        least_of_columns(cost, v)
+    if cost.size < PARALLEL_MIN_COSTS or thread_count() == 1:
+        min_of_columns(cost, v)
     else:
-        least = np.empty((BANDS, len(v)), cost.dtype)
+        minimum = np.empty((BANDS, len(v)), cost.dtype)
         next_band = np.zeros(1, np.int64)
-        run_threads(lambda _: least_of_bands(cost, least, next_band), thread_count())
-        least_of_columns(least, v)
+        run_threads(lambda _: min_of_bands(cost, minimum, next_band), thread_count())
+        min_of_columns(minimum, v)
     return _finite(v.astype(kind))
 
 
 def prices_from_rows(cost, rows, u):
     """Prices for all columns, from those of some rows: the highest that keep their pairs feasible."""
     v = np.empty(cost.shape[1], u.dtype)
-    least_slack_of_columns(cost, rows, u, v)
+    min_slack_of_columns(cost, rows, u, v)
     return _finite(v)
 
 
@@ -84,17 +84,17 @@ def raised_rows(cost, v, limit, u, match):
     n, m = cost.shape
     match[:] = -1
     for i in range(n):
-        least = cost[i, 0] - v[0]
+        minimum = cost[i, 0] - v[0]
         for j in range(1, m):
             w = cost[i, j] - v[j]
-            least = w if w < least else least
-        if limit.size > 0 and limit[i] < least:
-            least = limit[i]
-        u[i] = least
-        if not least < np.inf:
+            minimum = w if w < minimum else minimum
+        if limit.size > 0 and limit[i] < minimum:
+            minimum = limit[i]
+        u[i] = minimum
+        if not minimum < np.inf:
             continue  # nothing is allowed: no pair is tight, though inf <= inf
         for j in range(m):
-            if match[j] < 0 and cost[i, j] - v[j] <= least:
+            if match[j] < 0 and cost[i, j] - v[j] <= minimum:
                 match[j] = i
                 break
 

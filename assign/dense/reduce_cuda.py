@@ -26,20 +26,20 @@ def kernels_of(form):
 
     @cuda_kernel
     def largest_kernel(data, n, m, bits):
-        most = 0.0
+        largest = 0.0
         i = np.int64(cuda.blockIdx.x)
         while i < n:
             j = np.int64(cuda.threadIdx.x)
             while j < m:
                 size = abs(np.float64(cost_at(data, n, m, i, j)))
                 if size < np.inf:
-                    most = max(most, size)
+                    largest = max(largest, size)
                 j += cuda.blockDim.x
             i += cuda.gridDim.x
-        if most > 0:
-            mine = np.int64(math.frexp(most)[1])
-            if mine > relaxed_load(bits, 0):
-                cuda.atomic.max(bits, 0, mine)
+        if largest > 0:
+            my_bits = np.int64(math.frexp(largest)[1])
+            if my_bits > relaxed_load(bits, 0):
+                cuda.atomic.max(bits, 0, my_bits)
 
     @cuda_kernel
     def columns_kernel(data, n, m, scale, high, low):
@@ -49,13 +49,13 @@ def kernels_of(form):
         if j >= m:
             return
         end = min(n, i + STRIP)
-        least = np.int64(FORBIDDEN)
+        minimum = np.int64(FORBIDDEN)
         while i < end:
             q = quantity(cost_at(data, n, m, i, j), scale)
             if q < FORBIDDEN:
-                least = min(least, q - high[i])
+                minimum = min(minimum, q - high[i])
             i += 1
-        cuda.atomic.min(low, j, least)
+        cuda.atomic.min(low, j, minimum)
 
     @cuda_kernel
     def rows_kernel(data, n, m, scale, low, high):
@@ -64,18 +64,18 @@ def kernels_of(form):
         i = (np.int64(cuda.blockIdx.x) * cuda.blockDim.x + cuda.threadIdx.x) // WARP
         if i >= n:
             return
-        least = np.int64(FORBIDDEN)
+        minimum = np.int64(FORBIDDEN)
         j = lane
         while j < m:
             q = quantity(cost_at(data, n, m, i, j), scale)
             if q < FORBIDDEN:
-                least = min(least, q - low[j])
+                minimum = min(minimum, q - low[j])
             j += WARP
         step = 16
         while step > 0:
-            least = min(least, shuffle(least, lane ^ step))
+            minimum = min(minimum, shuffle(minimum, lane ^ step))
             step >>= 1
-        high[i] = least
+        high[i] = minimum
 
     return largest_kernel, columns_kernel, rows_kernel
 

@@ -19,8 +19,8 @@ import numpy as np
 
 from gridcut.device import kernel
 
-SAMPLE = 48  # rows and columns of the sample
-AGREE = 0.9  # of its squares of neighbours must have the same sign; costs without this order have half
+SAMPLE_SIZE = 48  # rows and columns of the sample
+MIN_AGREEMENT = 0.9  # of its squares of neighbours must have the same sign; costs without this order have half
 
 
 @kernel
@@ -33,12 +33,12 @@ def sums(cost, row_sum, col_sum):
         for j in range(m):
             col_sum[j] += row[j]
         parts = np.zeros(8)
-        whole = m // 8 * 8
-        for start in range(0, whole, 8):
+        aligned = m // 8 * 8
+        for start in range(0, aligned, 8):
             for lane in range(8):
                 parts[lane] += row[start + lane]
         total = parts.sum()
-        for j in range(whole, m):
+        for j in range(aligned, m):
             total += row[j]
         row_sum[i] = total
 
@@ -51,17 +51,17 @@ def sorted_prices(cost, kind):
     if not (np.isfinite(row_sum).all() and np.isfinite(col_sum).all()):
         return None
     rows, cols = np.argsort(row_sum, kind="stable"), np.argsort(col_sum, kind="stable")
-    at = np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(int))
+    at = np.unique(np.linspace(0, n - 1, min(n, SAMPLE_SIZE)).astype(int))
     square = np.diff(np.diff(cost[np.ix_(rows[at], cols[at])].astype(np.float64), axis=0), axis=1)
     falling, rising = np.count_nonzero(square < 0), np.count_nonzero(square > 0)
-    if max(falling, rising) < AGREE * (falling + rising):
+    if max(falling, rising) < MIN_AGREEMENT * (falling + rising):
         return None
     if rising > falling:
         cols = cols[::-1]
-    here, there = rows[:-1], rows[1:]
-    most = cost[here, cols[1:]].astype(kind) - cost[here, cols[:-1]]
-    least = cost[there, cols[1:]].astype(kind) - cost[there, cols[:-1]]
-    step = least + (most - least) // 2 if kind is np.int64 else (least + most) / 2
+    upper, lower = rows[:-1], rows[1:]
+    upper_step = cost[upper, cols[1:]].astype(kind) - cost[upper, cols[:-1]]
+    lower_step = cost[lower, cols[1:]].astype(kind) - cost[lower, cols[:-1]]
+    step = lower_step + (upper_step - lower_step) // 2 if kind is np.int64 else (lower_step + upper_step) / 2
     v, holder = np.empty(n, kind), np.empty(n, np.int32)
     v[cols] = np.concatenate([[0], np.cumsum(step)])
     holder[cols] = rows

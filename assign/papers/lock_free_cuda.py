@@ -25,9 +25,9 @@ O(n^2 m min(log(nC), m log n)) operations; memory 40 bytes a pair on the GPU, 34
 import numpy as np
 from numba import int32, int64
 
-from assign.papers.scaling.arc_fixing import GONE, take_out
+from assign.papers.scaling.arc_fixing import REMOVED, take_out
 from assign.papers.scaling.price_update import update_prices
-from assign.papers.scaling.refine import FAR, FLOOR, refuse_prices, saturate, until_flow
+from assign.papers.scaling.refine import INFINITY, MIN_PRICE, raise_price_range, saturate, until_flow
 from assign.papers.scaling.rules import UNMODIFIED
 from assign.papers.scaling.scale import solve_rows
 from gridcut.device.arguments import check_count
@@ -38,7 +38,7 @@ from gridcut.device.launch import launch, most_blocks
 RULES = UNMODIFIED
 COUNTS = ("launches", "repairs")
 MAX_THREADS = 1024  # of a block, on all GPUs
-NAP = 200  # nanoseconds a thread rests that has nothing to do
+SLEEP_NANOSECONDS = 200  # nanoseconds a thread rests that has nothing to do
 WAITING, FIXED, LOW, PUSHES, RELABELS = range(5)  # in state
 
 
@@ -57,8 +57,8 @@ def push(head, mate, u_f, e, state, x, a):
 @device_function
 def operate(first, last, head, mate, c, u_f, e, p, state, x, left, x_nodes, eps):
     """Lines 3 to 17, for an active node: the numbers of pushes and relabels done."""
-    here = p[x]
-    least = int64(FAR)
+    price = p[x]
+    least = int64(INFINITY)
     lowest = int32(-1)
     pushes = int32(0)
     relabels = int32(0)
@@ -69,7 +69,7 @@ def operate(first, last, head, mate, c, u_f, e, p, state, x, left, x_nodes, eps)
         residual = relaxed_load(u_f, a)
         partly = int64(c[a] - relaxed_load(p, head[a]))
         if residual > 0:
-            if left > 1 and x < x_nodes and partly < -here:
+            if left > 1 and x < x_nodes and partly < -price:
                 push(head, mate, u_f, e, state, x, a)
                 left = int32(left - 1)
                 pushes = int32(pushes + 1)
@@ -79,7 +79,7 @@ def operate(first, last, head, mate, c, u_f, e, p, state, x, left, x_nodes, eps)
         a = int32(a + 1)
     if lowest < 0:  # the unit was seen before its edge back
         return pushes, relabels
-    if least >= -here:
+    if least >= -price:
         p[x] = -(least + eps)
         relabels = int32(1)
     push(head, mate, u_f, e, state, x, lowest)
@@ -99,12 +99,12 @@ def lock_free_kernel(first, last, head, mate, c, u_f, e, p, state, x_nodes, eps,
     relabels = int64(0)
     while cycle > 0 and relaxed_load(state, int32(WAITING)) > 0:
         left = relaxed_load(e, x)
-        if left > 0 and p[x] > FLOOR:
+        if left > 0 and p[x] > MIN_PRICE:
             pushed, relabeled = operate(first, last, head, mate, c, u_f, e, p, state, x, left, x_nodes, eps)
             pushes += pushed
             relabels += relabeled
         else:
-            cuda.nanosleep(np.uint32(NAP))
+            cuda.nanosleep(np.uint32(SLEEP_NANOSECONDS))
             x = int32(x + threads)
             if x >= nodes:
                 x = thread
@@ -120,7 +120,7 @@ def empty_kernel(first, last, head, c, u_f, d, e, p, x_nodes, eps):
     x = int32(cuda.grid(1))
     if x >= int32(e.size):
         return
-    least = int64(FAR)
+    least = int64(INFINITY)
     a = first[x]
     end = last[x]
     while a < end:
@@ -131,7 +131,7 @@ def empty_kernel(first, last, head, c, u_f, d, e, p, x_nodes, eps):
             u_f[a] = int32(0)
         a = int32(a + 1)
     e[x] = d[x]
-    if x < x_nodes and least < FAR:
+    if x < x_nodes and least < INFINITY:
         p[x] = -(least + eps)
 
 
@@ -163,8 +163,8 @@ def mark_kernel(first, last, head, mate, c, u_f, p, state, x_nodes, threshold):
     end = last[x]
     while a < end:
         if u_f[a] == 1 and c[a] + p[x] - p[head[a]] > threshold:
-            u_f[a] = int32(GONE)
-            u_f[mate[a]] = int32(GONE)
+            u_f[a] = int32(REMOVED)
+            u_f[mate[a]] = int32(REMOVED)
             found += 1
         a = int32(a + 1)
     if found > 0:
@@ -181,7 +181,7 @@ def take_out_kernel(first, last, head, mate, c, u_f, begin, end_node, kept):
     a = first[x]
     stop = last[x]
     while a < stop:
-        if u_f[a] == GONE:
+        if u_f[a] == REMOVED:
             u_f[a] = kept
         else:
             if a != end:
@@ -274,8 +274,8 @@ def refine(device: Device, network, eps: int, stats: dict, price_updates: bool) 
         waiting = int(state[WAITING])
         if waiting:
             device.fetch(network)
-            if network.p.min() <= FLOOR:
-                refuse_prices()
+            if network.p.min() <= MIN_PRICE:
+                raise_price_range()
             if price_updates and launches == 1:
                 stats["price_updates"] += update_prices(network, RULES, eps)
                 device.send(network)

@@ -344,7 +344,7 @@ def test_every_field_of_an_infeasible_error():
     sparse = scipy.sparse.csr_array(np.where(np.isfinite(cost), cost, 0))
     for given, options in ((cost, {}), (np.ones((5, 6), int), {"mask": np.isfinite(cost)}), (sparse, {})):
         error.check(given, **options)
-        error.exchanged().check(given.T, **{name: mask.T for name, mask in options.items()})
+        error.transposed().check(given.T, **{name: mask.T for name, mask in options.items()})
         tried = 0
         for name, values in {
             "rows": ([0, 1], [0, 1, 3], [0, 1, 2, 3], [0, 0, 1], [5, 6, 7], [-1, 0, 1], [], [[0, 1, 2]]),

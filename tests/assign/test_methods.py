@@ -87,7 +87,7 @@ def test_unavailable_methods_are_rejected(method, message):
         assign.solve(scipy.sparse.eye_array(2), method=method)
 
 
-@pytest.mark.parametrize("options", [{"matched": [0, 1]}, {"limit": 3}, {"length": 4}])
+@pytest.mark.parametrize("options", [{"matched": [0, 1]}, {"limit": 3}, {"list_length": 4}])
 def test_internal_keywords_are_rejected(options):
     with pytest.raises(TypeError, match="got an unexpected parameter .*; it accepts alpha, fine"):
         assign.solve(scipy.sparse.eye_array(2), **options)

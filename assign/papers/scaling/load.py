@@ -21,9 +21,9 @@ from typing import NamedTuple
 import numpy as np
 
 from assign.papers.scaling.exact_prices import exact_prices, tighten
-from assign.papers.scaling.network import Network, make_network, partner_of, restore_edges, with_own_columns
+from assign.papers.scaling.network import Network, make_network, partner_of, restore_edges, with_dummy_columns
 
-MOST = 2**60  # of a cost in the network
+MAX_COST = 2**60  # of a cost in the network
 
 
 class Task(NamedTuple):
@@ -57,7 +57,7 @@ def load(indptr, indices, cost, m: int, limit, rules, alpha: int, ceiling: float
     if cost.dtype.kind == "f" or (limit is not None and limit.dtype.kind == "f"):
         cost = cost.astype(np.float64, copy=False)
     if limit is not None:
-        indptr, indices, cost, columns = with_own_columns(indptr, indices, cost, m, limit)
+        indptr, indices, cost, columns = with_dummy_columns(indptr, indices, cost, m, limit)
     if len(indices) < rows * m and not (limit is not None and np.isfinite(limit).all()):
         from assign.core.infeasible import check_feasible
 
@@ -68,12 +68,12 @@ def load(indptr, indices, cost, m: int, limit, rules, alpha: int, ceiling: float
     multiplier, exponent = rules.losses(x_nodes) + 1, None
     floats = cost.dtype.kind == "f"
     largest = max(cost.max(initial=0).item(), -cost.min(initial=0).item())
-    if not floats and largest * multiplier > MOST:
+    if not floats and largest * multiplier > MAX_COST:
         raise ValueError(
-            f"costs up to {largest} are too large for cost scaling, which takes at most {MOST // multiplier} here; "
+            f"costs up to {largest} are too large for cost scaling, which takes at most {MAX_COST // multiplier} here; "
             f"use method='auto'"
         )
-    if floats and (largest * multiplier > MOST or (cost != np.rint(cost)).any()):
+    if floats and (largest * multiplier > MAX_COST or (cost != np.rint(cost)).any()):
         multiplier = 1
         paths = 2 * x_nodes * (alpha + 1) // (alpha - 1) + 2 * x_nodes + 3
         # frexp: largest < 2^its second result
