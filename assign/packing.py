@@ -9,7 +9,7 @@ from gridcut.device import kernel
 
 
 def pack(problem: Problem, given: Given, col_of_row, u, v, device: str, name: str, stats, cost=None) -> Assignment:
-    """The result as the caller sees it, from a solver's arrays on the host; the cost is summed if not given."""
+    """Build the Assignment of the caller's problem from a solver's host arrays; the cost is summed if not given."""
     row = np.flatnonzero(col_of_row >= 0)
     col = col_of_row[row].astype(np.int64)
     row_price, col_price = u, v
@@ -30,7 +30,7 @@ def pack(problem: Problem, given: Given, col_of_row, u, v, device: str, name: st
 
 
 def total(problem: Problem, row, col) -> int | float:
-    """The sum of the caller's costs over the pairs."""
+    """Sum of the caller's costs over the pairs."""
     given = problem.given
     if isinstance(given, Dense):
         costs = given.cost[row, col]
@@ -43,8 +43,8 @@ def total(problem: Problem, row, col) -> int | float:
 
 @kernel
 def find_pairs(indptr, indices, row, col):
-    """Where each pair is stored; indices ascend in each row."""
-    place = np.empty(row.size, np.int64)
+    """Position of each pair in `indices`, which ascend in each row."""
+    position = np.empty(row.size, np.int64)
     for k in range(row.size):
         low, high = indptr[row[k]], indptr[row[k] + 1]
         while low < high:
@@ -53,5 +53,5 @@ def find_pairs(indptr, indices, row, col):
                 low = middle + 1
             else:
                 high = middle
-        place[k] = low
-    return place
+        position[k] = low
+    return position

@@ -25,14 +25,14 @@ NONE = 2 * MAX_SAFE  # of integers where no pair is allowed; less any int64 pric
 class DenseCosts:
     """A matrix; +inf (-inf to maximise) and what a mask leaves out are forbidden."""
 
-    def __init__(self, matrix: np.ndarray, mask, sign: int, whole_limit: bool):
+    def __init__(self, matrix: np.ndarray, mask, sign: int, integer_limit: bool):
         if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
             raise ValueError(f"the costs have shape {matrix.shape} and dtype {matrix.dtype}")
         if mask is not None and (mask.shape != matrix.shape or mask.dtype != np.bool_):
             raise ValueError(f"the mask has shape {mask.shape} and dtype {mask.dtype}")
         self.shape = matrix.shape
-        self.whole = matrix.dtype.kind != "f"
-        self.exact = self.whole and whole_limit
+        self.is_integer = matrix.dtype.kind != "f"
+        self.exact = self.is_integer and integer_limit
         self._matrix, self._mask, self._sign = matrix, mask, sign
 
     def pairs(self, row, col):
@@ -94,7 +94,7 @@ class PointCosts(DenseCosts):
 
     def __init__(self, x: np.ndarray, y: np.ndarray, metric: str):
         self.shape = len(x), len(y)
-        self.whole = self.exact = False
+        self.is_integer = self.exact = False
         self._x, self._y, self._metric, self._mask, self._sign = x, y, metric, None, 1
 
     def pairs(self, row, col):
@@ -113,16 +113,16 @@ class PointCosts(DenseCosts):
 class SparseCosts:
     """Stored pairs, all others forbidden; what is stored twice is added."""
 
-    def __init__(self, row, col, values, shape, sign: int, whole_limit: bool):
+    def __init__(self, row, col, values, shape, sign: int, integer_limit: bool):
         self.shape = n, m = tuple(map(int, shape))
         matrix = scipy.sparse.coo_array((values, (row, col)), shape=(n, m))  # checks the indices
         if values.dtype.kind not in "biuf":
             raise ValueError(f"the costs have dtype {values.dtype}")
-        self.whole = values.dtype.kind != "f"
-        self.exact = self.whole and whole_limit
+        self.is_integer = values.dtype.kind != "f"
+        self.exact = self.is_integer and integer_limit
         self._keys, place = np.unique(matrix.row.astype(np.int64) * m + matrix.col, return_inverse=True)
         values = signed(values, sign)
-        twice = self.whole and len(self._keys) < len(values)
+        twice = self.is_integer and len(self._keys) < len(values)
         self._values = np.zeros(len(self._keys), object if twice else values.dtype)
         np.add.at(self._values, place, values)
         self._values = exact_integers(self._values)

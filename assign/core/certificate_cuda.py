@@ -58,7 +58,7 @@ def pairs_kernel(cost, start, stride, across, row, col, out):
 class DeviceCosts(DenseCosts):
     """A matrix on the GPU, in any order of its axes."""
 
-    def __init__(self, matrix, sign: int, whole_limit: bool):
+    def __init__(self, matrix, sign: int, integer_limit: bool):
         synchronize()  # the caller's library may still be writing it
         array = wrap_device_array("cost", matrix)
         if len(array.shape) != 2 or array.dtype.kind not in "biuf":
@@ -67,8 +67,8 @@ class DeviceCosts(DenseCosts):
             kind = np.float32 if array.dtype.kind == "f" else np.int64
             array = wrap_device_array("cost", widened(matrix, np.dtype(kind)))
         self.shape = array.shape
-        self.whole = array.dtype.kind != "f"
-        self.exact = self.whole and whole_limit
+        self.is_integer = array.dtype.kind != "f"
+        self.exact = self.is_integer and integer_limit
         self._array, self._sign, self._mask = array, sign, None
 
     def pairs(self, row, col):
@@ -81,16 +81,16 @@ class DeviceCosts(DenseCosts):
         return self._signed_pairs(values)
 
     def reduced(self, price, axis: int) -> np.ndarray:
-        if 0 in self.shape or price.dtype == object or self.exact != self.whole:
+        if 0 in self.shape or price.dtype == object or self.exact != self.is_integer:
             return super().reduced(price, axis)
-        kind = np.int64 if self.whole else np.float64
-        largest = np.iinfo(np.int64).max if self.whole else np.inf
-        nan, bound = (kind(0), kind(MAX_SAFE)) if self.whole else (-np.inf, np.inf)
+        kind = np.int64 if self.is_integer else np.float64
+        largest = np.iinfo(np.int64).max if self.is_integer else np.inf
+        nan, bound = (kind(0), kind(MAX_SAFE)) if self.is_integer else (-np.inf, np.inf)
         size = self.shape[1 - axis]
         low, overflow = upload(np.full(size, largest, kind)), upload(np.zeros(1, np.int32))
         numbers = (*self._place(axis), kind(self._sign), upload(price.astype(kind)), nan, bound)
         launch(reduced_kernel, min(size, MAX_BLOCKS), THREADS, *numbers, low, overflow)
-        if self.whole and download(overflow)[0]:
+        if self.is_integer and download(overflow)[0]:
             return super().reduced(price, axis)
         return download(low)
 

@@ -33,11 +33,11 @@ def list_maker(form, threads: int, width: int, rank: int, max_full: int, shift: 
 
     Rows of at most `enough` columns are listed whole.  Prices are `shift` bits up in their words.
     """
-    cost_at, quantity = functions_of(form)
+    cost_at, scaled_cost = functions_of(form)
 
     @device_function
     def key_of(data, word, n, m, scale, i, j):
-        q = quantity(cost_at(data, n, m, i, j), scale)
+        q = scaled_cost(cost_at(data, n, m, i, j), scale)
         if q >= FORBIDDEN:
             return np.int64(FORBIDDEN)
         return q - (relaxed_load(word, j) >> shift)
@@ -62,10 +62,10 @@ def list_maker(form, threads: int, width: int, rank: int, max_full: int, shift: 
         w1 = relaxed_load(word, j1)
         w2 = relaxed_load(word, j2)
         w3 = relaxed_load(word, j3)
-        q0 = quantity(c0, scale)
-        q1 = quantity(c1, scale)
-        q2 = quantity(c2, scale)
-        q3 = quantity(c3, scale)
+        q0 = scaled_cost(c0, scale)
+        q1 = scaled_cost(c1, scale)
+        q2 = scaled_cost(c2, scale)
+        q3 = scaled_cost(c3, scale)
         infinity = np.int64(FORBIDDEN)
         return (
             infinity if q0 >= FORBIDDEN else q0 - (w0 >> shift),

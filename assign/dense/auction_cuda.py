@@ -26,7 +26,7 @@ import numpy as np
 from numba import float32, float64, int32, int64
 
 from assign.dense.arc_lists_cuda import SHIFT, list_maker
-from assign.dense.costs_cuda import FORBIDDEN, LARGEST, Matrix, Points, functions_of
+from assign.dense.costs_cuda import FORBIDDEN, MAX_COST_BITS, Matrix, Points, functions_of
 from gridcut.device.cuda import (
     SIMULATED,
     WARP,
@@ -46,7 +46,7 @@ LISTED_ARCS = 7 if SIMULATED else 45  # of them in use on average, so that hardl
 MAX_FULL_LIST = 8 if SIMULATED else WIDTH
 ROW = (1 << SHIFT) - 1
 REGISTERS = 128  # 512 threads on a multiprocessor; nothing spills on sm_90, 64 bytes on sm_75
-MIN_PRICE = -(1 << (LARGEST + 5))  # of prices; below, the auction gives up: there may be no assignment at all
+MIN_PRICE = -(1 << (MAX_COST_BITS + 5))  # of prices; below, the auction gives up: there may be no assignment at all
 # places in `counts`
 TAKEN, ACTIVE, BIDS, LISTS_BUILT, DROPPED, RETRIES, TIMED_OUT, PHASES, SPREAD, LISTED, LAST_EPS = range(11)
 PROFILE = 16  # eps, nanoseconds, bids and lists made of each phase
@@ -64,7 +64,7 @@ def second_minimum(best, second, other_best, other_second):
 @cache
 def auction_kernel_for(form, threads: int):
     """The cooperative kernel for one form of costs and blocks of so many threads."""
-    cost_at, quantity = functions_of(form)
+    cost_at, scaled_cost = functions_of(form)
     rank = round(threads * (1 - math.exp(-LISTED_ARCS / threads)))
     make_list = list_maker(form, threads, WIDTH, rank, MAX_FULL_LIST, SHIFT)
     block_threads = threads
@@ -111,7 +111,7 @@ def auction_kernel_for(form, threads: int):
             step >>= 1
         if best > limit or best >= FORBIDDEN:
             return np.int32(END)
-        gap = min(min(second, limit) - best, np.int64(1) << (LARGEST + 1)) + eps
+        gap = min(min(second, limit) - best, np.int64(1) << (MAX_COST_BITS + 1)) + eps
         found = was + 1
         if lane == 0:
             price = (was >> SHIFT) - gap
@@ -132,7 +132,7 @@ def auction_kernel_for(form, threads: int):
             slot = np.int64(i) * WIDTH + t
             if t < total:
                 col[slot] = cols[t]
-                cost[slot] = quantity(cost_at(data, n, m, i, cols[t]), scale)
+                cost[slot] = scaled_cost(cost_at(data, n, m, i, cols[t]), scale)
             else:
                 col[slot] = -1
             t += block_threads

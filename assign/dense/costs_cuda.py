@@ -18,7 +18,7 @@ import numpy as np
 from gridcut.device.cuda import device_function
 
 FORBIDDEN = 1 << 60  # quantity of a pair that is not allowed
-LARGEST = 36  # bits of the greatest quantity
+MAX_COST_BITS = 36  # bits of the greatest quantity
 
 
 class Matrix(NamedTuple):
@@ -27,7 +27,7 @@ class Matrix(NamedTuple):
     kind: str
 
     @property
-    def whole(self) -> bool:
+    def is_integer(self) -> bool:
         return self.kind == "i"
 
 
@@ -36,14 +36,14 @@ class Points(NamedTuple):
 
     axes: int
     squared: bool
-    whole: bool
+    is_integer: bool
 
 
 @cache
 def functions_of(form):
     """Device functions cost_at(data, n, m, i, j), an int64 or a float64, and quantity(cost, scale)."""
     if isinstance(form, Points):
-        axes, squared, whole = form
+        axes, squared, is_integer = form
 
         @device_function
         def cost_at(data, n, m, i, j):
@@ -56,11 +56,11 @@ def functions_of(form):
             if not squared:
                 total = math.sqrt(total)
             total *= data[(np.int64(n) + m) * axes]
-            if whole:
+            if is_integer:
                 return np.int64(math.floor(total + 0.5))
             return total
 
-    elif form.whole:
+    elif form.is_integer:
 
         @device_function
         def cost_at(data, n, m, i, j):
@@ -72,25 +72,25 @@ def functions_of(form):
         def cost_at(data, n, m, i, j):
             return np.float64(data[np.int64(i) * m + j])
 
-    if form.whole:
+    if form.is_integer:
 
         @device_function
-        def quantity(cost, scale):
+        def scaled_cost(cost, scale):
             return np.int64(cost) >> np.int64(-scale)
 
     else:
 
         @device_function
-        def quantity(cost, scale):
+        def scaled_cost(cost, scale):
             if cost == math.inf:
                 return np.int64(FORBIDDEN)
             return np.int64(math.floor(cost * scale + 0.5))
 
-    return cost_at, quantity
+    return cost_at, scaled_cost
 
 
-def scale_for(bits: int, whole: bool):
+def scale_for(bits: int, is_integer: bool):
     """A scale under which costs below 2^bits in size have at most LARGEST bits."""
-    if whole:
-        return np.int64(min(0, LARGEST - bits))
-    return np.float64(2.0 ** min(LARGEST - bits, 1000))
+    if is_integer:
+        return np.int64(min(0, MAX_COST_BITS - bits))
+    return np.float64(2.0 ** min(MAX_COST_BITS - bits, 1000))

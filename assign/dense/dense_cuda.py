@@ -104,7 +104,7 @@ def solve(
 
 
 def solve_points(
-    x, y, *, squared=False, factor=1.0, whole=False, limit=None, start=None, callback=None,
+    x, y, *, squared=False, factor=1.0, is_integer=False, limit=None, start=None, callback=None,
     first_eps=1.0, last_eps=-10, alpha=5.0, stop_share=0.0005, timeout=None, threads=None,
 ):  # fmt: skip
     """The same for costs from coordinates: x (n, d) and y (m, d) on the host, distances times a factor.
@@ -114,7 +114,7 @@ def solve_points(
     x, y = np.asarray(x, np.float64), np.asarray(y, np.float64)
     data = upload(np.concatenate([x.reshape(-1), y.reshape(-1), [factor]]))
     options = (first_eps, last_eps, alpha, stop_share, timeout, threads)
-    form = Points(int(x.shape[1]), bool(squared), bool(whole))
+    form = Points(int(x.shape[1]), bool(squared), bool(is_integer))
     return _solve(form, data, len(x), len(y), limit, start, callback, options)
 
 
@@ -160,12 +160,12 @@ class Problem:
     def __init__(self, form, data, n: int, m: int):
         self.form, self.data, self.n, self.m = form, data, n, m
         self.front = (data, np.int64(n), np.int64(m))
-        self.kind = np.dtype(np.int64 if form.whole else np.float64)
+        self.kind = np.dtype(np.int64 if form.is_integer else np.float64)
         self.largest_kernel, self.columns_kernel, self.rows_kernel = kernels_of(form)
         (self.word,) = allocate((m, np.int64), zero=True)
         bits = upload(np.full(1, NO_BITS, np.int64))
         launch(self.largest_kernel, min(n, BLOCKS_PER_SM * multiprocessors()), REDUCE_THREADS, *self.front, bits)
-        self.scale = scale_for(int(download(bits)[0]), form.whole)
+        self.scale = scale_for(int(download(bits)[0]), form.is_integer)
 
     def reduce(self) -> None:
         """First prices of a square matrix."""
@@ -207,13 +207,15 @@ class Problem:
 
     def set_prices(self, v: np.ndarray) -> None:
         """For the lists, in quantities, rounded up."""
-        self.price = upload(-(-v >> -int(self.scale)) if self.form.whole else np.ceil(v * self.scale).astype(np.int64))
+        self.price = upload(
+            -(-v >> -int(self.scale)) if self.form.is_integer else np.ceil(v * self.scale).astype(np.int64)
+        )
 
     def auctioned(self):
         """The prices in the words, and the row that has each column, or -1."""
         words = download(self.word)
-        quantities = words >> SHIFT
-        prices = quantities << -int(self.scale) if self.form.whole else quantities / self.scale
+        scaled = words >> SHIFT
+        prices = scaled << -int(self.scale) if self.form.is_integer else scaled / self.scale
         return prices, ((words & ROW) - 1).astype(np.int32)
 
     def lists(self, rows: np.ndarray | None) -> paths.Lists:
@@ -230,7 +232,7 @@ class Problem:
         col, key, cost, bound = self._split(download(buffer), size, requested)
         key = key.reshape(-1, WIDTH)
         infinity = paths.infinity_of(self.kind)
-        if self.form.whole:
+        if self.form.is_integer:
             if self.scale:
                 key <<= -int(self.scale)
             bounds = np.where(bound >= FORBIDDEN, infinity, bound << -int(self.scale))

@@ -22,7 +22,7 @@ STRIP = 64  # rows whose least costs a thread finds for its column
 @cache
 def kernels_of(form):
     """largest_kernel, columns_kernel, rows_kernel."""
-    cost_at, quantity = functions_of(form)
+    cost_at, scaled_cost = functions_of(form)
 
     @cuda_kernel
     def largest_kernel(data, n, m, bits):
@@ -51,7 +51,7 @@ def kernels_of(form):
         end = min(n, i + STRIP)
         minimum = np.int64(FORBIDDEN)
         while i < end:
-            q = quantity(cost_at(data, n, m, i, j), scale)
+            q = scaled_cost(cost_at(data, n, m, i, j), scale)
             if q < FORBIDDEN:
                 minimum = min(minimum, q - high[i])
             i += 1
@@ -67,7 +67,7 @@ def kernels_of(form):
         minimum = np.int64(FORBIDDEN)
         j = lane
         while j < m:
-            q = quantity(cost_at(data, n, m, i, j), scale)
+            q = scaled_cost(cost_at(data, n, m, i, j), scale)
             if q < FORBIDDEN:
                 minimum = min(minimum, q - low[j])
             j += WARP

@@ -30,7 +30,7 @@ The paths take O(n a log a) for a arcs; memory O(n + m + a).
 
 import numpy as np
 
-from assign.core.ceiling import UNITS, lower_ceiling
+from assign.core.ceiling import ROUNDING_UNITS, lower_ceiling
 from assign.core.certificate import tolerance
 from assign.core.infeasible import InfeasibleError, check_feasible, deficiency
 from assign.sparse.sparse_auction import bid, mean_gap, release
@@ -88,7 +88,7 @@ def _lost_unit(m: int, col_of, u, v, stats) -> float | None:
     prices = max(np.abs(u).max(initial=0.0), np.abs(v).max(initial=0.0))
     paid = np.abs(u[row] + v[col_of[row]]).max(initial=0.0)
     unit = 2 * float(np.finfo(np.float64).eps) * prices
-    return unit if UNITS * unit > tolerance((len(u), m), paid) else None
+    return unit if ROUNDING_UNITS * unit > tolerance((len(u), m), paid) else None
 
 
 def _solve(indptr, indices, cost, m, limit, start, matched, callback, alpha, fine):

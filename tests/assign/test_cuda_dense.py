@@ -160,9 +160,9 @@ def test_simulated_options(options):
 
 
 @pytest.mark.sim
-@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("is_integer", [False, True])
 @pytest.mark.parametrize("squared", [False, True])
-def test_simulated_points(whole, squared):
+def test_simulated_points(is_integer, squared):
     from assign.dense.dense_cuda import solve_points
     from gridcut.device.arrays import download
 
@@ -170,8 +170,8 @@ def test_simulated_points(whole, squared):
     x, y = rng.random((10, 3)), rng.random((12, 3))
     cost = ((x[:, None] - y) ** 2).sum(-1)
     cost = (cost if squared else np.sqrt(cost)) * 1000
-    cost = np.floor(cost + 0.5).astype(np.int64) if whole else cost
-    *arrays, _ = solve_points(x, y, squared=squared, factor=1000.0, whole=whole)
+    cost = np.floor(cost + 0.5).astype(np.int64) if is_integer else cost
+    *arrays, _ = solve_points(x, y, squared=squared, factor=1000.0, is_integer=is_integer)
     col_of, u, v = map(download, arrays)
     certified(cost, col_of, u, v)
 
