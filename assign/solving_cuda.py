@@ -149,7 +149,7 @@ def _largest(cost: DeviceArray, negated: bool) -> int | float:
         if (sum(cost.shape) + 1) * largest * 4 > INT64_MAX:
             bound = INT64_MAX // (4 * (sum(cost.shape) + 1))
             raise ValueError(
-                f"|cost| must be at most {bound} for a matrix of this size, so that prices fit int64; got {largest}"
+                f"cost must be at most {bound} in absolute value here, so that prices fit int64; got {largest}"
             )
         return largest
     found, largest = upload(np.zeros(4, np.int64)), upload(np.zeros(1, np.float64))

@@ -1,4 +1,4 @@
-"""The problem as the caller passed it, kept with a result so that `check()` can prove this from it."""
+"""The caller's arguments, kept with a result so that `check()` can certify the result from them."""
 
 from dataclasses import dataclass, fields
 
@@ -10,11 +10,11 @@ from assign.core.certificate_costs import DenseCosts, PointCosts, SparseCosts
 from gridcut.device import CertificateError
 from gridcut.device.arrays import on_device, to_host
 
-MAX_INT_LIMIT = 2.0**62  # whole numbers of `max_cost` from there on are computed with as floats
+MAX_INT_LIMIT = 2.0**62  # integers in `max_cost` from this size on are treated as floats
 
 
 class Arguments:
-    """Base: keeps references to the caller's arguments; a pickled or deep copy has those on a GPU on the host."""
+    """Base class: references to the caller's arguments; pickled and deep copies hold GPU arrays on the host."""
 
     __slots__ = ()
 
@@ -33,7 +33,7 @@ class Given(Arguments):
     maximize: bool
 
     def certify(self, found) -> None:
-        """Prove an Assignment, or raise CertificateError."""
+        """Certify an Assignment, or raise CertificateError."""
         _certify(found, self._costs, self.max_cost, self.maximize)
 
     def _costs(self, is_integer: bool):
@@ -50,7 +50,7 @@ class GivenPoints(Arguments):
     max_cost: object
 
     def certify(self, found) -> None:
-        """Prove an Assignment, or raise CertificateError."""
+        """Certify an Assignment, or raise CertificateError."""
         _certify(found, self._costs, self.max_cost, False)
 
     def _costs(self, is_integer: bool) -> PointCosts:
@@ -58,13 +58,13 @@ class GivenPoints(Arguments):
 
 
 def certify_infeasible(cost, mask, rows, cols, side: str) -> None:
-    """Prove an InfeasibleError, or raise CertificateError."""
+    """Certify an InfeasibleError, or raise CertificateError."""
     with np.errstate(all="ignore"):
         certify_deficient(reread(lambda: costs_of(cost, mask, False, True)), rows, cols, side)
 
 
 def costs_of(cost, mask, maximize: bool, is_integer: bool):
-    """What `certify` reads of a matrix in any form that `assign.solve` accepts."""
+    """The costs that `certify` reads, from a matrix in any form that `assign.solve` accepts."""
     sign = -1 if maximize else 1
     if on_device(cost):
         from assign.core.certificate_cuda import DeviceCosts
@@ -79,10 +79,10 @@ def costs_of(cost, mask, maximize: bool, is_integer: bool):
 
 def entries_of(matrix):
     """Row, column and cost of each stored entry of a SciPy matrix, in any order."""
-    if matrix.format in ("csr", "csc"):  # not by SciPy, which refuses what may be stored behind the last entry
+    if matrix.format in ("csr", "csc"):  # not by SciPy, which rejects unused storage after the last entry
         major, minor, values = entries_of_rows(matrix.indptr, matrix.indices, matrix.data)
         return (major, minor, values) if matrix.format == "csr" else (minor, major, values)
-    coo = (matrix.copy() if matrix.format == "lil" else matrix).tocoo()  # SciPy converts no read-only lists
+    coo = (matrix.copy() if matrix.format == "lil" else matrix).tocoo()  # SciPy cannot convert read-only lists
     return coo.row, coo.col, coo.data
 
 
@@ -94,7 +94,7 @@ def entries_of_rows(indptr, indices, values):
 
 
 def limits_of(max_cost, shape):
-    """`max_cost` for each row, and whether all are whole numbers."""
+    """`max_cost` per row, and whether all are integers."""
     if max_cost is None:
         return None, True
     array = np.asarray(to_host(max_cost))
@@ -103,7 +103,7 @@ def limits_of(max_cost, shape):
 
 
 def checked_field(name: str, value, dtype, shape=None) -> np.ndarray:
-    """A field of a result as an array on the host; CertificateError if it is not one of this dtype and shape."""
+    """A field of a result as a host array; raises CertificateError if its dtype or shape differs."""
     array = to_host(value) if on_device(value) else value
     if not isinstance(array, np.ndarray) or array.dtype != dtype:
         kind = getattr(array, "dtype", type(array).__name__)
@@ -134,7 +134,7 @@ def _with_limits(costs, max_cost):
 
 
 def reread(read):
-    """What the caller passed, read again."""
+    """Read the caller's arguments again; raises CertificateError if that fails."""
     try:
         return read()
     except (TypeError, ValueError, IndexError) as error:

@@ -1,14 +1,14 @@
-"""What the threads of a warp find out together: the least of their numbers, and where it is.
+"""Warp reductions: the minimum over the lanes of a warp, with unsigned comparisons.
 
-Numbers are compared by their bits: as if they had no sign, in containers that have one.  Non-negative integers and
-floats keep their order, and whatever has its sign bit set counts as larger than all of them.
+Signed integers are compared as unsigned ones.  Non-negative integers and the bits of non-negative floats keep their
+order, and values whose sign bit is set compare as larger than all of them.
 
-    lesser, greater    of two numbers
-    least              of an int32 of each lane
-    least_long         of an int64 of each lane
-    bits_of, float_of  a float64 as an int64 and back
+    unsigned_min, unsigned_max    of two integers
+    warp_min                      of an int32 per lane
+    warp_min_long                 of an int64 per lane
+    bits_of, float_of             a float64 as an int64, and back
 
-All 32 lanes must take part in the last two.
+All 32 lanes of a warp must call warp_min and warp_min_long.
 """
 
 import numpy as np
@@ -16,20 +16,20 @@ import numpy as np
 from gridcut.device import cuda as device_cuda
 from gridcut.device.cuda import SIMULATED, device_function
 
-MAX_UNSIGNED = -1  # larger than all others
+MAX_UNSIGNED = -1  # all bits set: larger than all others
 
 if SIMULATED:
 
     def unsigned_min(a, b):
-        """The lesser of two int32 or int64."""
+        """Minimum of two int32 or int64, compared as unsigned."""
         return min(a, b, key=_unsigned)
 
     def unsigned_max(a, b):
-        """The greater of two int32 or int64."""
+        """Maximum of two int32 or int64, compared as unsigned."""
         return max(a, b, key=_unsigned)
 
     def warp_min(number):
-        """The least int32 of the warp."""
+        """Minimum int32 of the warp, compared as unsigned."""
         return min(device_cuda.exchange(np.int32(number)), key=_unsigned)
 
     def bits_of(number):
@@ -37,7 +37,7 @@ if SIMULATED:
         return np.float64(number).view(np.int64)
 
     def float_of(bits):
-        """The float64 of these bits."""
+        """The float64 with these bits."""
         return np.int64(bits).view(np.float64)
 
     def _unsigned(number):
@@ -59,12 +59,12 @@ else:
 
     @intrinsic
     def unsigned_min(typingctx, a, b):
-        """The lesser of two int32 or int64."""
+        """Minimum of two int32 or int64, compared as unsigned."""
         return a(a, a), _select("<")
 
     @intrinsic
     def unsigned_max(typingctx, a, b):
-        """The greater of two int32 or int64."""
+        """Maximum of two int32 or int64, compared as unsigned."""
         return a(a, a), _select(">")
 
     @intrinsic
@@ -74,15 +74,15 @@ else:
 
     @intrinsic
     def float_of(typingctx, bits):
-        """The float64 of these bits."""
+        """The float64 with these bits."""
         return types.float64(types.int64), lambda context, builder, sig, args: builder.bitcast(args[0], ir.DoubleType())
 
     @intrinsic
     def warp_min(typingctx, number):
-        """The least int32 of the warp."""
+        """Minimum int32 of the warp, compared as unsigned."""
 
         def build(context, builder, sig, args):
-            # Devices from 8.0 on have an instruction for it; which one this is, is known when the code is linked.
+            # Compute capability 8.0 and later has an instruction for it; the architecture is known at link time.
             has_redux = builder.icmp_signed(">=", _architecture(builder), ir.Constant(WORD, 800))
             with builder.if_else(has_redux) as (then, otherwise):
                 with then:
@@ -107,7 +107,7 @@ else:
         return builder.call(ir.InlineAsm(kind, line, "=r,r", side_effect=True), [number])
 
     def _architecture(builder):
-        """What __CUDA_ARCH__ is in CUDA C++."""
+        """The value of __CUDA_ARCH__ in CUDA C++."""
         module = builder.module
         text = ir.Constant(ir.ArrayType(ir.IntType(8), 12), bytearray(b"__CUDA_ARCH\0"))
         name = module.globals.get("assign_cuda_arch")
@@ -122,7 +122,7 @@ else:
 
 @device_function
 def warp_min_long(number):
-    """The least int64 of the warp."""
+    """Minimum int64 of the warp, compared as unsigned."""
     high, low = np.int32(number >> 32), np.int32(number)
     top = warp_min(high)
     bottom = warp_min(low if high == top else np.int32(MAX_UNSIGNED))
