@@ -1,7 +1,7 @@
-"""The proof of a batch: the conditions of assign/core/certificate.py for many small problems at a time.
+"""Certificate of a batch: the conditions of assign/core/certificate.py for many small problems at a time.
 
-Most items satisfy them at once, in one pass of NumPy over some items; the others, and those without an assignment, are
-looked at one by one, which also finds what is wrong with them.
+One NumPy pass over some items certifies most of them.  The remaining items, and infeasible ones, are checked one by
+one, which also finds their errors.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from assign.core.given import MAX_INT_LIMIT, Arguments, checked_field, reread
 from gridcut.device import CertificateError
 from gridcut.device.arrays import on_device, to_host
 
-COSTS_PER_PASS = 1 << 20  # costs
+COSTS_PER_PASS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,7 +32,7 @@ class GivenBatch(Arguments):
     maximize: bool
 
     def certify(self, found) -> None:
-        """Prove a BatchAssignment, or raise CertificateError that names the item."""
+        """Certify a BatchAssignment, or raise a CertificateError that names the item."""
         with np.errstate(all="ignore"):
             batch = reread(self.read)
             items, n, m = batch.costs.shape
@@ -54,7 +54,7 @@ class GivenBatch(Arguments):
                         raise CertificateError(f"item {b}: {error}") from None
 
     def totals(self, col_of_row) -> np.ndarray:
-        """The sum of each item's costs over its pairs; raises CertificateError for a column that does not exist."""
+        """Sum of the costs of each item's pairs; raises CertificateError for a column index out of range."""
         batch = reread(self.read)
         kind = np.int64 if batch.exact else np.float64
         items, n, m = batch.costs.shape
@@ -67,7 +67,7 @@ class GivenBatch(Arguments):
         return np.where(col_of_row >= 0, pairs, 0).sum(axis=1, dtype=kind)
 
     def read(self) -> "Batch":
-        """Everything on the host, in arrays."""
+        """The arguments as host arrays."""
         costs, rows, cols = self.costs, self.rows, self.cols
         if on_device(costs):
             costs = to_host(costs)
@@ -98,7 +98,7 @@ class GivenBatch(Arguments):
 
 
 class Batch(NamedTuple):
-    """Costs (items, n, m), true sizes (items,), limits (items, n) or None, all on the host; or those of one item."""
+    """Costs (items, n, m), true sizes (items,), limits (items, n) or None, as host arrays; or those of one item."""
 
     costs: np.ndarray
     rows: np.ndarray
@@ -113,7 +113,7 @@ class Batch(NamedTuple):
 
 
 def _certified(batch: Batch, col, u, v, feasible, total) -> np.ndarray:
-    """Which items are proved by what they hold, at the tolerance of the costs they pay; nothing is said of others."""
+    """Items that satisfy all conditions at the tolerance of the costs they pay; others may still be optimal."""
     items, n, m = batch.costs.shape
     if not items * n * m:
         return np.zeros(items, bool)
@@ -165,17 +165,17 @@ def _certified(batch: Batch, col, u, v, feasible, total) -> np.ndarray:
 
 
 def _certify_item(batch: Batch, col_of_row, u, v, feasible, total) -> None:
-    """Prove one item, or raise CertificateError."""
+    """Certify one item, or raise CertificateError."""
     n, m = int(batch.rows), int(batch.cols)
     if (col_of_row[n:] != -1).any() or u[n:].any() or v[m:].any():
-        raise CertificateError("something is matched, or has a price, beyond the true size")
+        raise CertificateError("a row or column outside the problem's true size is matched or has a nonzero price")
     costs = DenseCosts(batch.costs[:n, :m], None, batch.sign, batch.exact)
     col_of_row, u, v = col_of_row[:n], u[:n], v[:m]
     if not feasible:
         if (col_of_row != -1).any() or u.any() or v.any() or (total is not None and total != 0):
-            raise CertificateError("it is infeasible, but something is matched, or has a price or a cost")
+            raise CertificateError("it is infeasible, but a row or column is matched, or has a price or a cost")
         if batch.limit is not None or min(n, m) == 0:
-            raise CertificateError("said to be infeasible, but there is an assignment")
+            raise CertificateError("reported as infeasible, but a feasible assignment exists")
         _certify_infeasible(costs)
         return
     row = np.flatnonzero(col_of_row != -1)
@@ -187,7 +187,7 @@ def _certify_item(batch: Batch, col_of_row, u, v, feasible, total) -> None:
 
 
 def _certify_infeasible(costs) -> None:
-    """Prove that no assignment exists: a largest matching shows rows with too few partners, which are then counted."""
+    """Certify that no assignment exists: a maximum matching yields a deficient set of rows, which is then checked."""
     n, m = costs.shape
     allowed = np.stack([costs.partners(np.array([i]), 0) for i in range(n)])
     if n > m:
@@ -195,8 +195,8 @@ def _certify_infeasible(costs) -> None:
     col_of = maximum_bipartite_matching(scipy.sparse.csr_array(allowed), perm_type="column")
     rows = col_of < 0
     if not rows.any():
-        raise CertificateError("said to be infeasible, but there is an assignment")
-    while True:  # rows whose columns are taken by rows that are in already
+        raise CertificateError("reported as infeasible, but a feasible assignment exists")
+    while True:  # add the rows matched with columns of the set
         cols = allowed[rows].any(axis=0)
         more = rows | np.isin(col_of, np.flatnonzero(cols))
         if (more == rows).all():

@@ -1,8 +1,8 @@
-"""What the proof of an assignment needs of costs on a GPU: reduced costs and the costs of pairs, read where they lie.
+"""Costs on a GPU as `certify` reads them: reduced costs and costs of pairs, computed in place.
 
-The conditions are those of assign/core/certificate.py, which judges what is found here; the interface is that of
-assign/core/certificate_costs.py.  Integers that int64 might not hold, and the few looks at the costs that only hard
-cases of floats take, are left to the host, which copies some rows at a time.
+assign/core/certificate.py checks the conditions; the interface is that of assign/core/certificate_costs.py.  The host
+handles integers that int64 might not hold, and the additional passes that only hard float cases need.  It copies some
+rows at a time.
 """
 
 import numpy as np
@@ -21,9 +21,10 @@ KINDS = ("int32", "int64", "float32", "float64")
 
 @cuda_kernel
 def reduced_kernel(cost, start, stride, across, sign, price, nan, bound, low, overflow):
-    """low[i]: the least of sign * cost - price[j] over j, `low` before where nothing is less, `nan` if one is NaN.
+    """low[i] = minimum of low[i] and sign * cost - price[j] over j; a NaN counts as `nan`.
 
-    cost[start + i * stride + j * across]; beyond[0]: 1 if a cost is `bound` or more, for integers.
+    The cost of (i, j) is cost[start + i * stride + j * across].  overflow[0] = 1 if an absolute cost is at least
+    `bound` (integers only).
     """
     m = price.size
     lane = cuda.threadIdx.x & 31
@@ -49,17 +50,17 @@ def reduced_kernel(cost, start, stride, across, sign, price, nan, bound, low, ov
 
 @cuda_kernel
 def pairs_kernel(cost, start, stride, across, row, col, out):
-    """The costs of pairs."""
+    """out[k] = cost of pair (row[k], col[k])."""
     k = np.int64(cuda.grid(1))
     if k < row.size:
         out[k] = cost[start + row[k] * stride + col[k] * across]
 
 
 class DeviceCosts(DenseCosts):
-    """A matrix on the GPU, in any order of its axes."""
+    """A matrix on the GPU with any strides."""
 
     def __init__(self, matrix, sign: int, integer_limit: bool):
-        synchronize()  # the caller's library may still be writing it
+        synchronize()  # the caller's library may still be writing to it
         array = wrap_device_array("cost", matrix)
         if len(array.shape) != 2 or array.dtype.kind not in "biuf":
             raise ValueError(f"the costs have shape {array.shape} and dtype {array.dtype}")
@@ -98,7 +99,7 @@ class DeviceCosts(DenseCosts):
         return DenseCosts(self._array.host(), None, self._sign, True).partners(part, axis)
 
     def _place(self, axis: int):
-        """The memory and the strides of rows and columns, exchanged for axis 0."""
+        """Memory, start, and row and column strides, exchanged for axis 0."""
         array = self._array
         strides = array.strides if axis else array.strides[::-1]
         return array.data, np.int64(array.start), *(np.int64(s) for s in strides)
@@ -111,7 +112,7 @@ class DeviceCosts(DenseCosts):
 
 
 def kernels():
-    """The kernels for some dtypes, with the argument types they are launched with."""
+    """The kernels for some dtypes, with the argument types of their launches."""
     listed = []
     for cost, kind in ((int32, int64), (int64, int64), (float32, float64), (float64, float64)):
         place = (cost[::1], int64, int64, int64)

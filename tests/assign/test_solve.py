@@ -281,7 +281,7 @@ def test_certificate_finds_faults(tools):
         twice[1] = twice[0]
         with pytest.raises(assign.CertificateError, match="a column is matched twice"):
             replace(found, col=twice).check()
-        with pytest.raises(assign.CertificateError, match="5 pairs where there are 6"):
+        with pytest.raises(assign.CertificateError, match="5 pairs, but 6 rows or columns"):
             replace(found, row=row[1:], col=col[1:], cost=int(paid[1:].sum())).check()
         alone = int(np.setdiff1d(np.arange(8), col)[0])
         lower = v.copy()

@@ -87,7 +87,7 @@ def test_certificate_names_the_item():
     found.row_price[3, 1] -= 1
     found.check()
     found.feasible[2] = False
-    with pytest.raises(assign.CertificateError, match="item 2: it is infeasible, but something is matched"):
+    with pytest.raises(assign.CertificateError, match="item 2: it is infeasible, but a row or column is matched"):
         found.check()
 
 
