@@ -1,32 +1,35 @@
-"""Shortest augmenting paths over short lists of arcs: the exact end of an assignment, on the CPU.
+"""Shortest augmenting paths over short lists of arcs, on the CPU: the exact last step of the GPU's solver.
 
-Finds the pairs and prices from any column prices v with u = min(c - v) in each row.  A search is Dijkstra's over
-reduced costs c - u - v, as in Jonker and Volgenant [1], but a row is known by the list of its cheapest arcs
-only [2].  Prices of columns never rise, so what was not listed stays at or above the bound of its row: a row scanned
-at distance d is looked at again when the search comes to d + bound - u, and by then somebody has made it a new list, or
-shows the whole row if a list made in this search is at its end.  That somebody is the caller: `augment` stops with
-NEED_LISTS or NEED_ROW, and goes on where it was when it is called again.
+Finds the pairs and prices from any column prices v, with u = min(c - v) in each row.  A search is Dijkstra's algorithm
+over the reduced costs c - u - v, as in Jonker and Volgenant [1], but only a list of the cheapest arcs of each row is
+available [2].  Column prices never rise, so unlisted arcs stay at or above the bound of their row.  A row scanned at
+distance d is scanned again when the search reaches d + bound - u.  By then the caller must have rebuilt its list, or
+must supply the whole row if a list built during this search is exhausted: `augment` returns NEED_LISTS or NEED_ROW, and
+resumes when it is called again.
 
-Arrays, i of n rows, j of m columns, t a place in a list of `width`
-  col[i, t]       the listed arcs, by ascending key; -1: there is no more
-  cost[i, t]      their costs
-  key[i, t]       at most cost - v, as it was or is
-  bound[i]        at most c - v of every arc not listed; FAR: all are listed
-  u, v            prices: c - u - v >= 0, and 0 where matched
-  col_of, row_of  the matching, -1: unmatched
-  distance[j]     FAR: not reached;  before[j]: the row it was reached from, ROOT: from a row of zeros
-  start[i]        distance at which row i was scanned;  again[i]: at which its bound counts, FAR: never
-  lists_rebuilt[i]      search in which the list was made anew;  fresh[i]: since then not looked at
-  place[node]     in the heap, -1: not there; node j: column j;  node m + i: row i is to be looked at again
+Arrays, i of n rows, j of m columns, t a position in a list
+  col[i, t]         the listed arcs, by ascending key; -1: end of the list
+  cost[i, t]        their costs
+  key[i, t]         lower bound of cost - v
+  bound[i]          lower bound of c - v of every unlisted arc; infinity: all arcs are listed
+  u, v              prices: c - u - v >= 0, and == 0 for matched pairs
+  col_of, row_of    the matching, -1: unmatched
+  distance[j]       infinity: column j is not reached;  pred[j]: row from which it was reached, ROOT: a zero row
+  scan_distance[i]  distance at which row i was reached
+  rescan_at[i]      distance at which its bound requires another scan, infinity: never
+  rebuilt_in[i]     search in which the list was last rebuilt;  is_fresh[i]: not scanned since then
+  position[node]    in the heap, -1: not in it;  node j: column j;  node m + i: row i must be scanned again
+  state             positions STAGE ... below;  best[0]: length of the shortest path found, best[1]: infinity
 
-Fewer rows than columns: m - n more rows of zeros are thought of, which are alike and take what the others leave.  Where
-all free columns have the greatest price they have nothing to do; for each other free column one more path is searched.
-Then the greatest price is made 0.   Rows with a limit may end a path: unmatched, at that price.
+With fewer rows than columns, the problem has m - n additional, identical zero rows, which take the columns that the
+others leave.  They are only implicit.  If all free columns have the highest price, nothing remains to be done; for each
+other free column, one more path is searched.  Then the highest price is shifted to 0.  A row with a limit may end a
+path: it stays unmatched at that cost.
 
 [1] Jonker, Volgenant. "A shortest augmenting path algorithm for dense and sparse linear assignment problems."
     Computing 38, 1987.  [2] Volgenant. "Linear and semi-assignment problems: a core oriented approach." 1996.
 
-O(n) searches of O(arcs seen log n).
+O(n) searches of O(arcs scanned * log n).
 """
 
 from typing import NamedTuple
@@ -36,16 +39,16 @@ import numpy as np
 from gridcut.device import kernel
 
 DONE, NEED_LISTS, NEED_ROW, INFEASIBLE = 0, 1, 2, 3
-MAX_REQUESTS = 256  # rows whose lists are asked for at once
+MAX_REQUESTS = 256  # maximum number of lists requested at a time
 ROOT = -1
-# places in `at`
+# positions in `state`
 STAGE, NEXT, HEAP, TOUCHED, SCANNED, END_COLUMN, END_ROW, REQUESTED = range(8)
 AUGMENTED, SCANS, LISTS_REBUILT, FULL_ROWS, HOST_REQUESTS = range(8, 13)  # counts
 IDLE, SEARCHING, LISTS_REQUESTED, ROW_REQUESTED = range(4)  # stages
 
 
 class Lists(NamedTuple):
-    """The arcs known of each row."""
+    """The listed arcs of each row."""
 
     col: np.ndarray
     cost: np.ndarray
@@ -54,7 +57,7 @@ class Lists(NamedTuple):
 
 
 class Search(NamedTuple):
-    """Prices, the matching, and where a search is."""
+    """Prices, the matching, and the state of the search."""
 
     u: np.ndarray
     v: np.ndarray
@@ -80,7 +83,7 @@ class Search(NamedTuple):
 
 
 def make_search(u, v, limit=None) -> Search:
-    """Nothing matched, no search begun."""
+    """A Search with an empty matching."""
     n, m = len(u), len(v)
     kind = v.dtype
     infinity = infinity_of(kind)
@@ -96,13 +99,13 @@ def make_search(u, v, limit=None) -> Search:
 
 
 def infinity_of(kind):
-    """Further than any distance."""
+    """Larger than any distance."""
     return kind.type(np.inf) if kind.kind == "f" else kind.type(np.iinfo(kind).max // 2)
 
 
 @kernel
 def row_prices(lists, s):
-    """u, as great as the lists and limits allow."""
+    """Set u to the highest prices that the lists and limits allow."""
     infinity = s.distance[0]
     for i in range(s.u.size):
         minimum = lists.bound[i]
@@ -118,7 +121,7 @@ def row_prices(lists, s):
 
 @kernel
 def match_tight(lists, s, owner):
-    """Match along arcs whose reduced cost is 0: those of `owner`, the row a column had last, first."""
+    """Match along arcs with reduced cost 0, preferring the previous owner (row) of a column."""
     n = s.u.size
     infinity = s.distance[0]
     limited = s.limit.size > 0
@@ -144,7 +147,7 @@ def match_tight(lists, s, owner):
 
 @kernel
 def augment(lists, s):
-    """Match all rows; DONE, or what is needed to go on."""
+    """Match all rows; returns DONE, INFEASIBLE, or what the caller must supply."""
     n, m = s.u.size, s.v.size
     state = s.state
     infinity = s.best[1]
@@ -176,7 +179,7 @@ def augment(lists, s):
             scan_full_row(s, s.requested[0])
             state[STAGE] = SEARCHING
 
-        # Here a search goes on until its path is found or a list is at its end.
+        # Continue the search until its path is found or a list is exhausted.
         while state[HEAP] > 0 and s.heap_key[0] < s.best[0]:
             node = s.heap[0]
             if node < m:
@@ -210,7 +213,7 @@ def augment(lists, s):
 
 @kernel
 def reach_row(lists, s, i, d):
-    """Row i is reached at distance d."""
+    """Reach row i at distance d, and scan its list."""
     s.scan_distance[i] = d
     s.rows[s.state[SCANNED]] = i
     s.state[SCANNED] += 1
@@ -226,7 +229,7 @@ def reach_row(lists, s, i, d):
 
 @kernel
 def scan_list(lists, s, i):
-    """Relax the listed arcs of a row that has been reached."""
+    """Relax the listed arcs of a reached row."""
     s.state[SCANS] += 1
     s.is_fresh[i] = False
     base = s.scan_distance[i] - s.u[i]
@@ -248,7 +251,7 @@ def scan_list(lists, s, i):
 
 @kernel
 def scan_full_row(s, i):
-    """Relax all arcs of a row, which is in `line`."""
+    """Relax all arcs of a row, whose costs are in `full_row`."""
     base = s.scan_distance[i] - s.u[i]
     for j in range(s.v.size):
         if s.full_row[j] != s.best[1]:
@@ -261,7 +264,7 @@ def scan_full_row(s, i):
 
 @kernel
 def relax(s, i, j, x):
-    """Column j can be reached from row i at distance x."""
+    """Update column j, which row i reaches at distance x."""
     x = max(x, s.scan_distance[i])
     if x >= s.best[0] or x >= s.distance[j] or s.has_zero_row[j]:
         return
@@ -280,7 +283,7 @@ def relax(s, i, j, x):
 
 @kernel
 def search_from_zeros(s):
-    """A path from one more row of zeros: all columns are as far below the greatest price as they are away."""
+    """Start a search from another zero row; its distance to each column is the highest price minus the column's."""
     m = s.v.size
     top = s.v.max()
     end = -1
@@ -309,7 +312,7 @@ def search_from_zeros(s):
 
 @kernel
 def apply_path(s):
-    """Change prices by what the search has found, then the matching along the path; forget the search."""
+    """Update prices, augment the matching along the path, and reset the search."""
     state = s.state
     length = s.best[0]
     for k in range(state[SCANNED]):
@@ -341,7 +344,7 @@ def apply_path(s):
 
 @kernel
 def collect_requests(s):
-    """The rows whose lists will be at their end next, the nearest first and the others nearly in order."""
+    """Collect the rows whose lists are exhausted next: the nearest first, the others in heap order."""
     m = s.v.size
     count = 0
     for k in range(s.state[HEAP]):
@@ -356,7 +359,7 @@ def collect_requests(s):
 
 @kernel
 def push_or_decrease(s, node, x):
-    """Put a node into the heap, or move it up."""
+    """Insert a node into the heap, or decrease its key."""
     p = s.position[node]
     if p < 0:
         p = s.state[HEAP]
@@ -366,7 +369,7 @@ def push_or_decrease(s, node, x):
 
 @kernel
 def sift_up(s, p, node, x):
-    """A node goes up from place p."""
+    """Move a node up from position p."""
     while p > 0:
         q = (p - 1) >> 1
         if s.heap_key[q] <= x:
@@ -382,7 +385,7 @@ def sift_up(s, p, node, x):
 
 @kernel
 def sift_down(s, p, node, x):
-    """A node goes down from place p."""
+    """Move a node down from position p."""
     size = s.state[HEAP]
     while True:
         q = 2 * p + 1
@@ -403,7 +406,7 @@ def sift_down(s, p, node, x):
 
 @kernel
 def pop(s):
-    """Take the nearest node out of the heap."""
+    """Remove the nearest node from the heap."""
     s.position[s.heap[0]] = -1
     s.state[HEAP] -= 1
     last = s.state[HEAP]
@@ -413,7 +416,7 @@ def pop(s):
 
 @kernel
 def remove(s, node):
-    """Take any node out of the heap."""
+    """Remove a node from the heap."""
     p = s.position[node]
     s.position[node] = -1
     s.state[HEAP] -= 1

@@ -1,15 +1,16 @@
-"""The cheapest arcs of a row, found by a block of threads.
+"""Lists of the cheapest arcs of a row, built by a thread block.
 
-A list holds every arc whose key, quantity - price, is below `bound`, and some of those that equal it.  Prices never
-rise, so it stays true for ever that arcs not listed have a key of at least `bound`.
+A list holds every arc whose key, scaled cost - price, is below `bound`, and some of the arcs whose key equals it.
+Prices never rise, so the keys of unlisted arcs stay at or above `bound`.
 
-    1  each thread finds the least key among its own columns (every THREADS-th)
-    2  the rank-th of these least keys, found by bisection, is the bound: with equal chances for all threads,
-       THREADS * log(THREADS / (THREADS - rank)) arcs are below it
-    3  those below it are collected, then as many as there is room for of those that equal it; if the room is
-       not enough, the rank is halved, and at rank 1 nothing is below
+    1  Each thread finds the minimum key of its own columns (every THREADS-th).
+    2  The rank-th smallest of these minima, found by bisection, is the bound.  For randomly placed arcs,
+       THREADS * log(THREADS / (THREADS - rank)) arcs are expected below it.
+    3  The arcs below the bound are collected, then as many of those that equal it as fit.  If the arcs below it do not
+       fit, the rank is halved; at rank 1 no arc is below the bound.
 
-    word[j] = price << SHIFT | (row that has column j) + 1, 0: nobody;  in the auction.  Later prices are by themselves
+In the auction, word[j] = price << SHIFT | (row that owns column j) + 1, or 0 in the low bits for no row.  After it,
+prices are stored alone.
 """
 
 from functools import cache
@@ -20,18 +21,18 @@ from numba import float32, float64, int32, int64
 from assign.dense.costs_cuda import FORBIDDEN, Matrix, Points, functions_of
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel, device_function, relaxed_load
 
-SHIFT = 20  # bits of a word for the row
+SHIFT = 20  # bits of a word that hold the row
 THREADS = 32 if SIMULATED else 256
-WIDTH = 8 if SIMULATED else 128  # arcs in a list for the search on the host
+WIDTH = 8 if SIMULATED else 128  # arcs per list for the search on the host
 RANK = 6 if SIMULATED else 88
-BELOW, EQUAL = 0, 1  # places in `count`
+BELOW, EQUAL = 0, 1  # positions in `count`
 
 
 @cache
 def list_maker(form, threads: int, width: int, rank: int, max_full: int, shift: int):
-    """Device function make_list(...) for a block of so many threads; see the head of this file.
+    """Device function make_list(...) for a block of `threads` threads; see the file header.
 
-    Rows of at most `enough` columns are listed whole.  Prices are `shift` bits up in their words.
+    Rows of at most `max_full` columns are listed completely.  Prices are stored in words shifted left by `shift`.
     """
     cost_at, scaled_cost = functions_of(form)
 
@@ -44,7 +45,7 @@ def list_maker(form, threads: int, width: int, rank: int, max_full: int, shift: 
 
     @device_function
     def four_keys(data, word, n, m, scale, i, j):
-        # All loads before the first use, so that they are under way together.
+        # Issue all loads before the first use, so that they are in flight together.
         j1 = j + threads
         j2 = j1 + threads
         j3 = j2 + threads
@@ -91,9 +92,9 @@ def list_maker(form, threads: int, width: int, rank: int, max_full: int, shift: 
 
     @device_function
     def make_list(data, word, n, m, scale, i, count, cols, keys, ties, ends):
-        """The list of row i in cols and keys, unordered; its length and bound (FORBIDDEN: all are listed)."""
+        """Write the unordered list of row i to cols, keys; returns its length and bound (FORBIDDEN: all listed)."""
         tid = np.int64(cuda.threadIdx.x)
-        # Rows begin at different columns, lest all list the same ones among equals.
+        # Rows start at different columns, so that not all rows list the same ones among ties.
         rotation = (np.int64(i) * 40503 % m) // 32 * 32
         required = np.int64(rank)
         minimum = np.int64(FORBIDDEN)
@@ -124,7 +125,7 @@ def list_maker(form, threads: int, width: int, rank: int, max_full: int, shift: 
         high = np.int64(ends[1])
         bound = np.int64(FORBIDDEN)
         total = np.int32(0)
-        # Where few pairs are allowed, a list of all of them is tried first.
+        # If few pairs are allowed, try a list of all of them first.
         finite = np.int64(cuda.syncthreads_count(np.int32(1 if minimum < FORBIDDEN else 0)))
         list_all = finite < required
         while True:
@@ -185,13 +186,13 @@ def list_maker(form, threads: int, width: int, rank: int, max_full: int, shift: 
 
 @cache
 def lists_kernel_for(form):
-    """The kernel that makes lists, in order, for the host."""
+    """The kernel that builds sorted lists for the host."""
     cost_at, _ = functions_of(form)
     make_list = list_maker(form, THREADS, WIDTH, RANK, WIDTH, 0)
 
     @cuda_kernel
     def lists_kernel(data, price, n, m, scale, rows, use_rows, required, col, key, cost, bound):
-        """List b is that of rows[b] if they are chosen, else of row b."""
+        """Build list b of row rows[b] if use_rows is nonzero, else of row b."""
         count = cuda.shared.array(2, int32)
         cols = cuda.shared.array(WIDTH, int32)
         keys = cuda.shared.array(WIDTH, int64)
@@ -244,7 +245,7 @@ def row_kernel_for(form):
 
 
 def kernels():
-    """The kernels for some costs, with the argument types they are launched with."""
+    """The kernels for some costs, with the argument types of their launches."""
     listed = []
     for name, form, data, scale, cost in (
         ("int32", Matrix("i"), int32, int64, int64),

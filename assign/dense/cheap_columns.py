@@ -1,25 +1,26 @@
-"""Short lists of a row's cheapest columns, with a bound on all the others that never expires.
+"""Short lists of each row's cheapest columns, with a bound on all other columns that stays valid.
 
-Column prices only ever fall, so cost - price of a pair only ever grows.  A list of the k least of them, made
-once, therefore goes on telling the truth about the rest of its row however old it is:
+Column prices only decrease, so cost - price of a pair only increases.  A list of the k smallest values therefore
+bounds the rest of its row however old it is:
 
-    cost[i, j] - v[j] >= low[i, e]    for the e-th listed column j (equal when the list was made)
-    cost[i, j] - v[j] >= bound[i]     for every column j not listed (the (k + 1)-th least when it was made)
+    cost[i, j] - v[j] >= low[i, e]    for the e-th listed column j (equal when the list was built)
+    cost[i, j] - v[j] >= bound[i]     for every unlisted column j (the (k + 1)-th smallest when it was built)
 
-Searches look at k columns instead of m, and read the whole row again only where `bound` is too small to decide.
+Searches scan k columns instead of m, and read the whole row again only if `bound` is too small to decide.
 
 Arrays
   column[i, e], price[i, e]    the listed pairs (i, column) and their costs, by ascending `low`
-  low[i, e]                    `far` beyond the end of a list that is shorter than k
-  bound[i]                     `far`: nothing allowed is left out
+  low[i, e]                    `infinity` after the end of a list that is shorter than k
+  bound[i]                     `infinity`: all allowed columns are listed
+  width[i]                     estimate of bound[i] - low[i, 0] for the next list of row i, see `select`
 
-A row is read once for the least of each of its groups, which compiles to vector instructions, and then only in
-the groups that hold a listed column.  Group g is the columns g, g + groups, g + 2 groups, ...: minima over groups
-laid out like this need no shuffling inside a register.  Groups are visited from a place that depends on the row,
-because where many pairs tie, lists that all named the same leftmost columns would be useless.
+A row is read once for the minimum of each of its groups, which compiles to vector instructions, and then again only in
+the groups that contain a listed column.  Group g consists of the columns g, g + groups, g + 2 groups, ..., so that the
+minima need no shuffles inside a vector register.  The first group visited depends on the row: if many pairs tie, lists
+that all contain the same leftmost columns would be useless.
 
 Volgenant. "Linear and semi-assignment problems: a core oriented approach." Computers & Operations Research 1996
-(short lists; there they are checked at the end, here the bound makes that needless).
+(short lists; there they are checked at the end, which the bound makes unnecessary here).
 """
 
 import numpy as np
@@ -28,16 +29,16 @@ from numba.extending import overload
 
 from gridcut.device import atomic_add, kernel, run_threads, thread_count
 
-GROUP_SIZE = 16  # columns in a group; 8 and 32 are slower by up to a tenth and a quarter
-MAX_SHORT_ROW = 2048  # rows up to this length have groups of half the size, which saves them a tenth
-MIN_ROWS_PER_CONTEST = 10  # thin lists are made while no more than one row in so many wants a column that is taken
+GROUP_SIZE = 16  # columns per group; 8 and 32 are slower by up to a tenth and a quarter
+MAX_SHORT_ROW = 2048  # rows up to this length use groups of half the size, which saves a tenth of the time
+MIN_ROWS_PER_CONTEST = 10  # thin lists are built while at most one row in ten prefers a column that is taken
 # Rows that a thread takes at a time: on a busy machine, running threads take over the share of a waiting one.
 ROWS_PER_CHUNK = 64
-PARALLEL_MIN_COSTS = 8_000_000  # costs: smaller passes take little longer than the threads take to start
+PARALLEL_MIN_COSTS = 8_000_000  # smaller passes take little longer than starting the threads
 
 
 def infinity_of(dtype):
-    """More than any price or distance; of integers half of int64's range, as (n + 1) max|cost| is below a quarter."""
+    """Larger than any price or distance; 2^62 for integers, because (n + 1) max|cost| is below 2^61."""
     return np.inf if np.dtype(dtype).kind == "f" else np.int64(2**62)
 
 
@@ -50,7 +51,7 @@ def group_count(m):
 
 @kernel
 def group_minima(row, v, minima):
-    """minima[g] = the least of row - v over group g."""
+    """minima[g] = minimum of row - v over group g."""
     groups = minima.size
     for g in range(groups):
         minima[g] = row[g] - v[g]
@@ -66,7 +67,7 @@ def group_minima(row, v, minima):
 
 
 def first_minima(row, v, base, shift, narrow, minima):
-    """The same in the costs' own 32 bits where `base` (not empty) says how, see `narrowed`; twice as fast."""
+    """The same in the 32 bits of the costs if `base` is not empty, see `narrowed`; twice as fast."""
     raise NotImplementedError
 
 
@@ -99,10 +100,10 @@ def _first_minima(row, v, base, shift, narrow, minima):
 
 
 def narrowed(cost, v, from_minima):
-    """(base, shift, room for groups) such that cost - v is cost - base + shift for all pairs, 32 bits for the first.
+    """(base, shift, array for the groups) such that cost - v == (cost - base) + shift, with cost - base in 32 bits.
 
-    Of integers the difference is taken as one without a sign, so it must not be negative: where v is the least cost of
-    each column (`lowest`), or 0 and the base the least int32.  Empty where there is no such thing.
+    Integer differences are unsigned, so they must not be negative: v is the minimum of each column (`from_minima`), or
+    v is 0 and the base is the smallest int32.  Otherwise `base` is empty.
     """
     groups = group_count(cost.shape[1])
     if cost.dtype == np.int32:
@@ -120,9 +121,10 @@ def narrowed(cost, v, from_minima):
 
 @kernel
 def group_minima_nearer(row, v, base, current, dist, infinity, minima):
-    """The same over the columns that this row would bring nearer: base + row - v < dist; `far` where there are none.
+    """Group minima over the columns that this row would bring closer: base + row - v < dist; `infinity` if none.
 
-    Columns at the distance `here` cannot come nearer; without saying so, rounding might claim it of them for ever.
+    Columns at distance `current` cannot come closer.  Without this condition, rounding might select them again and
+    again, and the search would not terminate.
     """
     groups = minima.size
     for g in range(groups):
@@ -142,11 +144,11 @@ def group_minima_nearer(row, v, base, current, dist, infinity, minima):
 
 @kernel
 def select(row, v, minima, rotation, width, infinity, base, current, dist, column, price, low):
-    """Fill one list from the group minima with pairs below the least + `reach`; returns its bound and a better reach.
+    """Fill one list from the group minima with the pairs below minimum + `width`; returns its bound and a new width.
 
-    A list need not be full: a reach that lets about three quarters of it in saves most of the sorting, and the
-    reach itself is then the bound.  `turn` chooses the group to begin with.  With `dist` (not empty) only columns
-    that come nearer are listed, see group_minima_nearer.
+    A list need not be full: a width that admits about three quarters of it saves most of the sorting, and
+    minimum + width is then the bound.  `rotation` selects the first group.  If `dist` is not empty, only columns that
+    come closer are listed, see group_minima_nearer.
     """
     k = low.size
     groups = minima.size
@@ -207,7 +209,7 @@ def select(row, v, minima, rotation, width, infinity, base, current, dist, colum
 
 
 def shrunk_width(width, bound):
-    """Seven eighths of a reach, but not 0, which would let nobody in where many tie."""
+    """Seven eighths of a width, but never 0, which would admit no column if many tie."""
     return max(0.875 * width, 1e-12 * abs(bound), 1e-300)
 
 
@@ -220,7 +222,7 @@ def _shrunk_width(width, bound):
 
 @kernel
 def sort(low, column, size):
-    """Sort by insertion."""
+    """Insertion sort by `low`."""
     for at in range(1, size):
         w = low[at]
         j = column[at]
@@ -235,7 +237,7 @@ def sort(low, column, size):
 
 @kernel
 def refresh(cost, i, v, rotation, infinity, minima, no_dist, column, price, low, bound, width):
-    """Make the list of row i anew."""
+    """Rebuild the list of row i."""
     group_minima(cost[i], v, minima)
     bound[i], width[i] = select(
         cost[i], v, minima, i * 7 + rotation, width[i], infinity, infinity, infinity, no_dist, column[i], price[i],
@@ -245,11 +247,11 @@ def refresh(cost, i, v, rotation, infinity, minima, no_dist, column, price, low,
 
 @kernel
 def build_some(cost, first, last, v, base, shift, narrow, infinity, column, price, low, bound, width, taken):
-    """The lists of rows first ... last - 1.  With `taken` (not empty, all False), thin ones as long as that pays.
+    """Build the lists of rows first to last - 1; some of them thin, if `taken` (all False) is not empty.
 
-    base, shift, narrow: see `narrowed`.
-    A row whose cheapest column no earlier row wants gets a list of that column alone, its cost also being the bound.
-    Such a row often needs no more, but if it does it is read again: so only while few rows want the same column.
+    A row whose cheapest column is not the cheapest of an earlier row gets a thin list: that column alone, with its cost
+    as the bound.  Such a row often needs no more columns, but is read again if it does.  Therefore thin lists are built
+    only while few rows prefer the same column.  base, shift, narrow: see `narrowed`.
     """
     minima = np.empty(group_count(cost.shape[1]), v.dtype)
     no_dist = np.empty(0, v.dtype)
@@ -277,7 +279,7 @@ def build_some(cost, first, last, v, base, shift, narrow, infinity, column, pric
 
 @kernel
 def cheapest(row, v, minima, rotation, infinity):
-    """The column of the least row - v; -1 if nothing is allowed."""
+    """The column of the minimum of row - v; -1 if no column is allowed."""
     groups = minima.size
     minimum = infinity
     at = -1
@@ -294,13 +296,13 @@ def cheapest(row, v, minima, rotation, infinity):
 
 @kernel
 def is_thin(i, low, bound, infinity):
-    """Whether row i has a list of one column, and more that it could list."""
+    """Whether the list of row i has one column, although more columns are allowed."""
     return low.shape[1] > 1 and low[i, 1] >= infinity and bound[i] < infinity
 
 
 @kernel
 def build_chunks(cost, v, base, shift, narrow, infinity, column, price, low, bound, width, next_chunk):
-    """Lists of CHUNK rows at a time, for as long as next_chunk[0] says that there are more."""
+    """Build the lists of ROWS_PER_CHUNK rows at a time; the atomic counter next_chunk[0] distributes them."""
     n = cost.shape[0]
     no_taken = np.empty(0, np.bool_)
     own = np.empty_like(narrow)
@@ -315,7 +317,7 @@ def build_chunks(cost, v, base, shift, narrow, infinity, column, price, low, bou
 
 
 def build(cost, v, from_minima, infinity, column, price, low, bound, width):
-    """All lists.  lowest: v is the least cost of each column."""
+    """Build all lists; `from_minima`: v is the minimum cost of each column."""
     front = (v, *narrowed(cost, v, from_minima), infinity)
     if cost.size < PARALLEL_MIN_COSTS or thread_count() == 1:
         taken = np.zeros(cost.shape[1] if column.shape[1] > 1 else 0, np.bool_)

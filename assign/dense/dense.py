@@ -1,23 +1,23 @@
-"""Dense costs, the default: shortest augmenting paths on short lists, with an auction where searches grow long.
+"""Dense costs, the CPU default: shortest augmenting paths on short lists, with an auction if searches grow long.
 
-Returns the column of each row (-1: unmatched) and prices that prove it optimal; n <= m.
+Returns the column of each row (-1: unmatched) and prices that certify it optimal; n <= m.
 
     start prices  ->  lists  ->  bids  ->  searches  ->  (auction  ->  bids  ->  searches)
 
-Every step leaves the same state (Work): prices that are feasible, lists that are true for them, and a matching of
-tight pairs.  The next step only ever has fewer rows to match, so that the end is exact whatever the steps before
-the last achieved: how well prices start, how long bids go on and what the auction's step is are matters of time.
+Every step leaves a valid state (Work): feasible prices, lists that are valid for them, and a matching of tight pairs.
+Each step only reduces the number of unmatched rows, and the last step is exact, so the result is optimal whatever the
+earlier steps achieve.  Start prices, the number of bids and the auction's step size affect only the running time.
 
-Which steps are taken is decided by measuring the work at hand, all in this file:
+The steps are chosen by measurements during the solve, all in this file:
 
-start      Column minima suit most costs.  Where rows mostly want the same few columns (costs like a sum or product of a
-           row's and a column's own value) the bids leave most rows unmatched; prices taken over from a quarter of
-           the rows and columns, solved first, are then tens of times better.
-searches   go on while they get through their rows quickly: uniform costs, two costs, fixed charges, tracks.
-auction    with a falling step takes over otherwise: geometric costs, low rank.
+start      Column minima suit most costs.  If most rows prefer the same few columns (costs like a sum or product of a
+           row's and a column's own value), the bids leave most rows unmatched.  Then prices from a quarter of the
+           rows and columns, solved first, are tens of times better.
+searches   continue while they match rows quickly: uniform costs, two costs, fixed charges, tracks.
+auction    with a decreasing step takes over otherwise: geometric costs, low rank.
 
-Where columns may stay unmatched (n < m, `limit`) prices start at 0 and only bids and searches lower them, because an
-unmatched column's price has to be 0 at the end; there is no auction and no coarse start.
+If columns may stay unmatched (n < m, or `limit`), prices start at 0 and only bids and searches lower them, because an
+unmatched column must have price 0 at the end.  There is no auction and no coarse start.
 
 [1] Jonker, Volgenant. "A shortest augmenting path algorithm for dense and sparse linear assignment problems." Computing
 38, 1987.
@@ -26,7 +26,7 @@ unmatched column's price has to be 0 at the end; there is no auction and no coar
 [3] Bertsekas. "The auction algorithm: a distributed relaxation method for the assignment problem." Annals of Operations
 Research 14, 1988.
 
-O(n^2 m) at worst; memory beyond the costs O(n) times the length of lists.
+O(n^2 m) in the worst case; memory in addition to the costs is O(n) times the list length.
 """
 
 from typing import NamedTuple
@@ -43,30 +43,30 @@ from assign.dense.first_prices import column_minima, prices_from_rows, raise_to_
 from assign.dense.sorting import sorted_prices
 from gridcut.device.arguments import check_count
 
-LIST_LENGTH = 16  # of lists; 8 and 32 were slower on most families
-BIDS_PER_ROW = 10  # bids a row, at most, in one step
-COARSE_STRIDE = 4  # one row and column in this many is in the coarse problem
-COARSE_MIN_ROWS = 128  # smaller problems take longer to look at than to solve
+LIST_LENGTH = 16  # columns per list; 8 and 32 were slower on most families
+BIDS_PER_ROW = 10  # maximum number of bids in one step, per row
+COARSE_STRIDE = 4  # every fourth row and column is in the coarse problem
+COARSE_MIN_ROWS = 128  # smaller problems are solved faster than they are examined
 # Share of rows unmatched after the bids above which a coarse start is tried: uniform and geometric costs leave a
 # quarter, others half and more.
 MAX_UNMATCHED_SHARE = 0.4
-# Searches are judged when they have looked at this many rows (in units of n): an auction takes over if they have left
-# more than this share of what they began with.  Geometric and low-rank costs leave 0.6 and 0.4 and would go on for 150
-# to 400 n, at three times the auction's time; two-cost matrices leave 0.5 and 0.25 and are done by 60 n, a fifth of it.
+# (rows scanned / n, share): after that many row scans, an auction takes over if more than this share of the rows that
+# the searches started with is unmatched.  Geometric and low-rank costs leave 0.6 and 0.4 and would continue to 150 to
+# 400 n, in three times the auction's time; two-cost matrices leave 0.5 and 0.25 and finish by 60 n, in a fifth of it.
 AUCTION_CHECKPOINTS = ((4, 0.58), (10, 0.33), (60, 0.1))
-STEP_DIVISOR = 4  # the auction's step falls by this factor
-PHASES = 8  # the first step is the mean reach of the lists, the last one a sixteen-thousandth of that
-AUCTION_BIDS_PER_ROW = 50  # a row, at most, in one phase
-MAX_AUCTION_PRICE = 2**45  # prices from which there is no auction: its steps could add up to more than int64 holds
+STEP_DIVISOR = 4  # of the auction's step, from phase to phase
+PHASES = 8  # the first step is the mean width of the lists, the last one a sixteen-thousandth of that
+AUCTION_BIDS_PER_ROW = 50  # maximum number of bids in one phase, per row
+MAX_AUCTION_PRICE = 2**45  # no auction with larger prices: the sum of its steps might not fit int64
 
 
 class Work(NamedTuple):
-    """One problem being solved; see lists.py for the lists."""
+    """The state of one solve; see cheap_columns.py for the lists."""
 
     cost: np.ndarray
     v: np.ndarray
     u: np.ndarray
-    limit: np.ndarray  # empty: rows must be matched
+    limit: np.ndarray  # empty: every row must be matched
     col_of: np.ndarray
     row_of: np.ndarray
     infinity: object
@@ -75,14 +75,15 @@ class Work(NamedTuple):
     low: np.ndarray
     bound: np.ndarray
     width: np.ndarray
-    free: np.ndarray  # rows to match, and room for one more
+    free: np.ndarray  # rows to match, with space for one more
 
 
 def solve(cost, *, limit=None, start=None, callback=None, list_length=LIST_LENGTH, auction=None, coarse_start=None):
-    """Columns of the rows, prices u and v, and counts of what was done.
+    """Column of each row, prices u and v, and counters.
 
-    `length` of the lists; `auctions`: True (before any search), False (never) or None (where searches grow long);
-    `coarse` start prices: True, False or None (where bids leave many rows).
+    list_length    columns per list
+    auction        True: before any search; False: never; None: if searches grow long
+    coarse_start   start prices from a quarter of the rows and columns: True, False, or None: if bids leave many rows
     """
     list_length = check_count("list_length", list_length)
     n, m = cost.shape
@@ -114,7 +115,7 @@ def solve(cost, *, limit=None, start=None, callback=None, list_length=LIST_LENGT
 
 
 def square(cost, v, list_length, auction, coarse_start, stats, report) -> Work:
-    """Match all rows and columns, from column prices v or, if None, from prices found here."""
+    """Match all rows and columns of a square matrix, from column prices v, or from computed prices if v is None."""
     n = len(cost)
     kind = np.float64 if cost.dtype.kind == "f" else np.int64
     nothing = np.empty(0, kind)
@@ -140,7 +141,7 @@ def square(cost, v, list_length, auction, coarse_start, stats, report) -> Work:
         part = cost[chosen][:, chosen]
         try:
             v = prices_from_rows(cost, chosen, square(part, None, list_length, auction, True, stats, report).u)
-        except InfeasibleError:  # says nothing about the whole problem
+        except InfeasibleError:  # does not imply that the whole problem is infeasible
             v = column_minima(cost, kind)
         stats["coarse"] += 1
         work = prepare(cost, v, nothing, list_length)
@@ -150,14 +151,17 @@ def square(cost, v, list_length, auction, coarse_start, stats, report) -> Work:
 
 
 def bounded_prices(v, kind):
-    """Old prices as new ones that can be added up."""
+    """A copy of the start prices without NaN and infinities, or within MAX_AUCTION_PRICE for integers."""
     if kind is np.float64:
         return np.nan_to_num(np.array(v, np.float64), nan=0.0, posinf=0.0, neginf=0.0)
     return np.clip(np.array(v), -MAX_AUCTION_PRICE, MAX_AUCTION_PRICE).astype(np.int64)
 
 
 def prepare(cost, v, limit, list_length, from_minima=False) -> Work:
-    """Lists for the prices v (lowest: the least of each column); nobody is matched."""
+    """Work with lists for the prices v and an empty matching.
+
+    from_minima   v is the minimum of each column
+    """
     n, m = cost.shape
     k = min(list_length, m)
     infinity = infinity_of(v.dtype)
@@ -175,14 +179,14 @@ def prepare(cost, v, limit, list_length, from_minima=False) -> Work:
 
 
 def match_known_pairs(work, holder):
-    """Match tight pairs that are known: column j with row holder[j], -1 for none."""
+    """Match known tight pairs: column j with row holder[j], or -1 for none."""
     matched = np.flatnonzero(holder >= 0)
     work.row_of[matched] = holder[matched]
     work.col_of[holder[matched]] = matched
 
 
 def bid_all(work, stats, report):
-    """Bids of all unmatched rows; returns how many are left, in `free`."""
+    """Bid for all unmatched rows; returns the number of rows still unmatched, which are in `free`."""
     waiting = np.flatnonzero(work.col_of < 0)
     work.free[: len(waiting)] = waiting
     left, bids, read = bid(*work, len(waiting), BIDS_PER_ROW * len(work.cost))
@@ -193,7 +197,7 @@ def bid_all(work, stats, report):
 
 
 def search(work, left, auction, stats, report):
-    """Searches from the rows in `free`, after an auction where that is the faster way."""
+    """Augment from the rows in `free`; run an auction first, or in between, if that is faster."""
     n = len(work.cost)
     if auction and left > 0:
         left = run_auction(work, left, stats, report)
@@ -216,9 +220,9 @@ def search(work, left, auction, stats, report):
 
 
 def run_auction(work, left, stats, report):
-    """The auction, from any matching of tight pairs; then bids of rows whose pair it has left not tight.
+    """Run the auction from any matching of tight pairs, release pairs that are not tight, and bid for their rows.
 
-    Returns how many rows are left.
+    Returns the number of rows still unmatched.
     """
     n = len(work.cost)
     known = work.bound < work.infinity

@@ -1,14 +1,15 @@
-"""Auction with a price step: every row takes its cheapest column, and overbids by one step.
+"""Auction with a price step: every row takes its cheapest column and overbids by one step.
 
-Augmenting row reduction (bidding.py) stalls where two rows can outbid each other only in minute steps.  A bid that is
-`step` higher than needed cannot stall, and leaves each matched pair within `step` of tight.  Steps fall from the
-reach of the lists, by a constant factor, to nearly nothing; what is then not tight is released and left to the bids
-and searches, which make the result exact.  So the last step need not be below 1/n, and no cost is multiplied.
+Augmenting row reduction (bidding.py) is slow if two rows outbid each other in tiny steps.  A bid that exceeds the
+necessary amount by `step` avoids this, and leaves each matched pair within `step` of tight.  The steps decrease by a
+constant factor, from the mean width of the lists to nearly 0.  Pairs that are not tight in the end are released and
+left to the bids and searches, which make the result exact.  So the last step need not be below 1/n, and no cost is
+multiplied.
 
-Prices only fall, within a phase and from one to the next, so the lists stay true throughout.  A row whose second
-cheapest is not known bids up to its bound, which is a lower bid and as valid.
+Prices only decrease, within a phase and between phases, so the lists stay valid.  A row whose second cheapest column is
+unknown bids up to its bound, which is a lower and equally valid bid.
 
-Rows are taken last in, first out: the row just outbid bids next, while its list is still in the cache.
+Rows are processed last in, first out: the row just outbid bids next, while its list is still in the cache.
 
 Bertsekas. "The auction algorithm: a distributed relaxation method for the assignment problem." Annals of Operations
 Research 1988.  Goldberg, Kennedy. "An efficient cost scaling algorithm for the assignment problem." Mathematical
@@ -25,9 +26,9 @@ from gridcut.device import kernel
 def run_phase(
     cost, v, u, limit, col_of, row_of, infinity, column, price, low, bound, width, free, waiting, step, max_bids
 ):
-    """Bid until nobody is free, or `most` bids are made, or a row has one column only and so no highest bid.
+    """Bid until no row is free, after `max_bids` bids, or if a row has a single column and thus no highest bid.
 
-    Returns how many rows are left in `free`, bids made and rows read.
+    Returns how many rows are left in `free`, the number of bids and of rows read.
     """
     n, m = cost.shape
     k = column.shape[1]
@@ -79,9 +80,9 @@ def run_phase(
 
 @kernel
 def release(cost, v, u, limit, col_of, row_of, infinity, column, price, low, bound, width, free, step):
-    """u = the least of each row; pairs more than `step` above it are parted.
+    """Set u to the minimum of each row, and unmatch pairs that exceed it by more than `step`.
 
-    Returns how many rows are free (in `free`) and rows read.
+    Returns the number of free rows (in `free`) and of rows read.
     """
     n, m = cost.shape
     k = column.shape[1]

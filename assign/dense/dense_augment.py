@@ -1,24 +1,41 @@
-"""Shortest augmenting paths on the lists: one search from each row that is still free.
+"""Shortest augmenting paths on short lists: one search from each row that is still unmatched.
 
-Dijkstra's algorithm over reduced costs.  A row that is reached looks at its list only; what is not on the list
-costs at least `bound`, so the rest of the row stands in the heap as one more entry, at the distance
+This is the augmentation of Jonker and Volgenant [1], in the form of Crouse [2], with one difference: a row is scanned
+by its list of cheap columns (cheap_columns.py) instead of its whole row of costs.
 
-    dist(row) + bound[row] - u[row],
+Lists       The list of row i holds k columns with their costs.  For every column j that is not listed,
+            cost[i, j] - v[j] >= bound[i].  Prices v only decrease, so a bound stays valid after any price update.
+Invariant   Before and after each search: cost[i, j] - u[i] - v[j] >= 0 for all pairs, and == 0 for matched pairs.
+            With a limit, u[i] <= limit[i].
+Search      Dijkstra's algorithm with the reduced costs as arc lengths.  dist[j] is the length of the shortest known
+            alternating path from the start row to column j.  The heap holds two kinds of entries:
+                (dist[j], j)                              column j: scan the list of its row row_of[j]
+                (dist(row) + bound[i] - u[i], -1 - i)     row i: read its whole row of costs
+            The second key is a lower bound of the distance to all unlisted columns of row i, because no reduced cost
+            of these is below bound[i] - u[i].  So row i is read only if the search reaches that distance.  The first
+            read in a search rebuilds the list for the current prices.  Later reads in the same search select the
+            next k columns that row i would bring closer (group_minima_nearer).
+End         The search stops at the first distance `best` at which a free column, or a row that may stay unmatched, is
+            the nearest node.  A row i may end the path at dist(row) + limit[i] - u[i].
+Prices      Final columns are those whose rows were scanned; they have dist[j] <= best.  Each final column j and its row
+            change by v[j] -= best - dist[j] and u[row_of[j]] += best - dist[j], and u[start] += best.  This is the
+            usual dual update: it keeps the invariant and makes all pairs on the path tight.  Then the matching is
+            exchanged along `pred`.
 
-and the row is read in full only if the search gets that far.  The first such reading makes the list anew at the
-prices of today; another one in the same search takes the next k columns that it would bring nearer.
+Arrays of one search
+  dist[j]        `infinity`: column j not reached (also between searches)
+  pred[j]        the row from which column j was reached
+  touched        columns with a finite distance, to be reset
+  order          final columns, in the order of their distance
+  ready          columns at the current distance; they bypass the heap
+  rows_reached   lists scanned;  rows_read: rows read in full
+  rebuilt_in[i]  the search in which the list of row i was last rebuilt
 
-Arrays, for one search
-  dist[j]        `far`: column j not reached (also between searches)
-  pred[j]        the row it was reached from
-  touched        columns with a distance, to be reset
-  order          columns in the order they became final; they have dist <= the length of the path found
-  ready          columns at the distance being looked at, that need not pass through the heap
+[1] Jonker, Volgenant. "A shortest augmenting path algorithm for dense and sparse linear assignment problems." Computing
+38, 1987.
+[2] Crouse. "On implementing 2D rectangular assignment algorithms." IEEE TAES 52, 2016.
 
-Prices: afterwards final columns fall by length - dist and their rows rise by it; nothing else changes.
-
-Jonker, Volgenant. Computing 1987. Crouse. "On implementing 2D rectangular assignment algorithms." IEEE TAES 2016.
-Time O(n m + (n k + reached rows) log n) for a search, usually far less.
+Time O(n m + (n k + reached rows) log n) per search, usually far less.
 """
 
 import numpy as np
@@ -26,12 +43,12 @@ import numpy as np
 from assign.dense.cheap_columns import group_count, group_minima_nearer, refresh, select
 from gridcut.device import kernel
 
-SCANS_PER_ROW_READ = 8  # rows looked at on their list in the time that one is read in full
+SCANS_PER_ROW_READ = 8  # lists scanned in the time that one row is read in full
 
 
 @kernel
 def push(key, item, size, new_key, new_item):
-    """Add one entry to the heap; returns its size."""
+    """Insert an entry into the heap; returns the new size."""
     at = size
     while at > 0:
         up = (at - 1) >> 1
@@ -47,7 +64,7 @@ def push(key, item, size, new_key, new_item):
 
 @kernel
 def pop(key, item, size):
-    """Remove the first entry; returns the size."""
+    """Remove the first entry; returns the new size."""
     size -= 1
     moved = key[size]
     moved_item = item[size]
@@ -69,10 +86,10 @@ def pop(key, item, size):
 
 @kernel
 def augment(cost, v, u, limit, col_of, row_of, infinity, column, price, low, bound, width, free, waiting, budget):
-    """Match the rows of free[:waiting]; after `most` rows looked at no further search is begun.
+    """Match the rows free[:waiting]; no search starts after `budget` list scans.
 
-    Returns rows reached, rows read, the number of rows left (in `free`), and -1; or, where a search finds no way out,
-    instead of -1 the number of rows it reached (in `free`), which have fewer allowed columns than they are.
+    Returns rows reached, rows read, the number of rows still unmatched (in `free`), and -1.  If a search finds no path,
+    the last value is the number of rows it reached instead (in `free`).  They have fewer allowed columns than rows.
     """
     n, m = cost.shape
     k = column.shape[1]
@@ -111,7 +128,7 @@ def augment(cost, v, u, limit, col_of, row_of, infinity, column, price, low, bou
         i_dist = current
         in_full = False  # read row i in full
         while True:
-            # Look at row i, reached at distance i_dist.
+            # Scan row i, reached at distance i_dist.
             base = i_dist - u[i]
             if not in_full:
                 rows_reached += 1
@@ -145,7 +162,7 @@ def augment(cost, v, u, limit, col_of, row_of, infinity, column, price, low, bou
                     rest = infinity
                     break
                 j = next_column[e]
-                d = base + (next_price[e] - v[j])  # as in group_minima_nearer, to the last bit
+                d = base + (next_price[e] - v[j])  # the same rounding as in group_minima_nearer
                 if d < current:
                     d = current  # rounding
                 if d < dist[j] and d < best:
@@ -239,7 +256,7 @@ def augment(cost, v, u, limit, col_of, row_of, infinity, column, price, low, bou
 
 @kernel
 def grown(array, size):
-    """A longer copy."""
+    """A copy with the given size."""
     longer = np.empty(size, array.dtype)
     longer[: array.size] = array
     return longer

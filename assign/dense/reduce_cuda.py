@@ -1,8 +1,8 @@
-"""Passes over all costs: the greatest, and the reduced minima of rows and of columns.
+"""Passes over all costs: their magnitude, and the reduced minima of rows and columns.
 
-bits[0]      such that |cost| < 2^bits for all but infinite ones; NO_BITS: all are 0
-low[j]       least quantity - high[i] of column j
-high[i]      least quantity - price of row i
+bits[0]      smallest number with |cost| < 2^bits for all finite costs; NO_BITS: all are 0
+low[j]       minimum of scaled cost - high[i] in column j
+high[i]      minimum of scaled cost - low[j] in row i
 """
 
 import math
@@ -16,7 +16,7 @@ from gridcut.device.cuda import SIMULATED, WARP, cuda, cuda_kernel, relaxed_load
 
 THREADS = 32 if SIMULATED else 256
 NO_BITS = -2000
-STRIP = 64  # rows whose least costs a thread finds for its column
+STRIP = 64  # rows of which one thread finds the minimum of its column
 
 
 @cache
@@ -43,7 +43,7 @@ def kernels_of(form):
 
     @cuda_kernel
     def columns_kernel(data, n, m, scale, high, low):
-        """Blocks in x: columns; in y: strips of rows."""
+        """Blocks along x: columns; along y: strips of rows."""
         j = np.int64(cuda.blockIdx.x) * cuda.blockDim.x + cuda.threadIdx.x
         i = np.int64(cuda.blockIdx.y) * STRIP
         if j >= m:
@@ -59,7 +59,7 @@ def kernels_of(form):
 
     @cuda_kernel
     def rows_kernel(data, n, m, scale, low, high):
-        """A warp a row."""
+        """One warp per row."""
         lane = np.int64(cuda.threadIdx.x & 31)
         i = (np.int64(cuda.blockIdx.x) * cuda.blockDim.x + cuda.threadIdx.x) // WARP
         if i >= n:
@@ -81,7 +81,7 @@ def kernels_of(form):
 
 
 def kernels():
-    """The kernels for some costs, with the argument types they are launched with."""
+    """The kernels for some costs, with the argument types of their launches."""
     listed = []
     for name, form, data, scale in (
         ("int32", Matrix("i"), int32, int64),
