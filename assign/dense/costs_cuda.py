@@ -5,7 +5,7 @@ one word (arc_lists_cuda.py).  Integer costs are their own scaled form, unless t
 those lose their last bits.
 
     Matrix(kind)                       data: the flat matrix;  kind: "i" or "f"
-    Points(axes, squared, is_integer)  data: float64, `axes` coordinates per point of the rows, the columns, then a factor
+    Points(axes, squared, is_integer)  data: float64, `axes` coordinates per point, rows first, then a factor
 
 `scale` is an int64 for integer costs, minus the number of bits they lose, and a float64 factor for others.
 """
