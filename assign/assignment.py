@@ -1,4 +1,4 @@
-"""The result of a solve: pairs, cost, prices, and the certificate that proves it."""
+"""The result of a solve: pairs, cost, prices, and a certificate of optimality."""
 
 from dataclasses import dataclass, field
 
@@ -14,28 +14,29 @@ __all__ = ["Assignment", "CertificateError"]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Assignment(Result):
-    """A cheapest (or, maximising, dearest) assignment, and the prices that prove it.
+    """An assignment of minimum (or maximum) total cost, with dual prices that certify it.
 
     Attributes
     ----------
     row, col : ndarray of int64, shape (k,)
-        The pairs, rows ascending; k is the smaller side of the matrix unless pairs could stay unmatched.
-        Arrays of the caller's library on the GPU if the costs lay there; so are the prices.
+        The pairs, by ascending row; k = min(n, m) unless rows could stay unmatched.  If the costs were on a GPU, these
+        and the prices are GPU arrays of the same library.
     cost : int or float
-        Sum of the costs passed in over the pairs; what staying unmatched costs is not in it.
+        Sum of the caller's costs over the pairs, without the cost of unmatched rows.
     row_price, col_price : ndarray, shapes (n,) and (m,), int64 or float64
-        Minimising: ``cost[i, j] - row_price[i] - col_price[j] >= 0`` for every allowed pair, 0 for those matched;
-        the price of a column (or row) that may stay unmatched is at most 0, and 0 if it does; with ``max_cost``
-        the price of a row is at most that, and equal if it stays unmatched.  Maximising: all the signs turned.
+        Dual prices.  When minimising, ``cost[i, j] - row_price[i] - col_price[j] >= 0`` for every allowed pair, and
+        == 0 for matched pairs.  Columns (or rows) that may stay unmatched have a price of at most 0, and exactly 0 if
+        unmatched.  With ``max_cost``, the price of a row is at most that, and equal to it if the row is unmatched.
+        When maximising, all signs are reversed.
     device, method : str
-        What ran.
+        The device and method that were used.
     stats : dict
-        Counts of the solver, and "seconds" by phase.
+        Counters of the solver, and "seconds" per phase.
 
     Notes
     -----
-    The costs are kept by reference, and with them `mask` and `max_cost`.  Copies made by `pickle` and `copy.deepcopy`
-    hold copies of them, on the host.
+    The result keeps references to the costs, `mask` and `max_cost`.  `pickle` and `copy.deepcopy` copy them too, to
+    the host.
     """
 
     row: np.ndarray
@@ -49,22 +50,29 @@ class Assignment(Result):
     _given: Given | GivenPoints = field(repr=False)
 
     def check(self) -> None:
-        """Prove the assignment optimal from its pairs, cost and prices and from the costs passed in.
+        """Certify that the assignment is optimal, from its pairs, cost and prices and from the caller's costs.
 
-        Raises CertificateError if a field does not fit the others or the costs.  Exact for integers; for floats see
-        `assign.core.certificate`.  The costs are read again: if they have been changed since, the assignment is proved
-        for the changed ones, or refused.  O(n m) for dense costs; costs on a GPU are read there.
+        Raises
+        ------
+        CertificateError
+            If a field is inconsistent with the others or with the costs.
+
+        Notes
+        -----
+        The check is exact for integers; see `assign.core.certificate` for floats.  It reads the costs again, so costs
+        that were modified since the solve are certified as they are now, or rejected.  O(n m) for dense costs; costs
+        on a GPU are read on the GPU.
         """
         self._given.certify(self)
 
     @property
     def col_of_row(self) -> np.ndarray:
-        """The column of each row, -1: unmatched; shape (n,)."""
+        """Column of each row, or -1 if unmatched; shape (n,)."""
         return _partner(self.row, self.col, len(self.row_price))
 
     @property
     def row_of_col(self) -> np.ndarray:
-        """The row of each column, -1: unmatched; shape (m,)."""
+        """Row of each column, or -1 if unmatched; shape (m,)."""
         return _partner(self.col, self.row, len(self.col_price))
 
 

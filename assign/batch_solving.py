@@ -1,45 +1,47 @@
-"""solve_batch: many small assignment problems in one call, on all cores or on a GPU."""
+"""solve_batch: many small assignment problems in one call, on all CPU cores or on a GPU."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import import_module
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from assign.core.arrays import DTYPES, as_array, check_sides, supported
 from assign.core.batch_certificate import GivenBatch
-from assign.core.problem import INT64_MAX, check_limit, extremes, in_floats, largest_limit
+from assign.core.problem import INT64_MAX, as_floats, check_limit, extremes, largest_limit
 from gridcut.device import DeviceName, resolve, thread_count
 from gridcut.device.arguments import check_count
 from gridcut.device.arrays import on_device, return_as, to_host, to_library, wrap_device_array
 from gridcut.device.result import Result
 
-MODULES = {"cpu": "assign.batch.batch", "cuda": "assign.batch.batch_cuda"}
-# Costs on the host from which device="auto" takes a GPU.  Timed on an H200 with copies: from there on as fast as 16
-# threads or faster, and from a tenth of that faster than one.
+# Costs on the host from which device="auto" uses a GPU.  Timed on an H200, transfers included: at least as fast as 16
+# threads from this number on, and faster than one thread from a tenth of it.
 GPU_MIN_COSTS = 1_000_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BatchAssignment(Result):
-    """The assignments of a batch, and the prices that prove them.
+    """The optimal assignments of a batch, with dual prices that certify them.
 
     Attributes
     ----------
     col_of_row : ndarray of int32, shape (B, n)
-        The column of each row, -1: unmatched, beyond the true size, or infeasible.
+        Column of each row; -1 if the row is unmatched, outside the problem's true size, or in an infeasible problem.
     row_price, col_price : ndarray, shapes (B, n) and (B, m), int64 or float64
-        As those of `assign.Assignment`, for each problem; 0 beyond the true size.
+        Prices of each problem, as in `assign.Assignment`; 0 outside the true size.
     feasible : ndarray of bool, shape (B,)
-        False where forbidden pairs leave no assignment; the others are not affected.
+        False if the forbidden pairs leave no assignment; other problems are not affected.
     device : str
-        What ran.
+        The device that was used.
     stats : dict
-        Counts of the solver.
+        Counters of the solver.
 
-    All are arrays of the caller's library on the GPU if the costs lay there.  The arguments are kept by reference;
-    copies made by `pickle` and `copy.deepcopy` hold copies of them, on the host.
+    Notes
+    -----
+    If the costs were on a GPU, all arrays are GPU arrays of the same library.  The result keeps references to the
+    arguments; `pickle` and `copy.deepcopy` copy them too, to the host.
     """
 
     col_of_row: np.ndarray
@@ -56,15 +58,22 @@ class BatchAssignment(Result):
 
     @cached_property
     def cost(self):
-        """Sum of the costs passed in over the pairs of each problem, shape (B,), int64 or float64; 0 if infeasible."""
+        """Sum of the caller's costs over the pairs of each problem, shape (B,), int64 or float64; 0 if infeasible."""
         return to_library(self._given.totals(to_host(self.col_of_row)), self._library)
 
     def check(self) -> None:
-        """Prove every assignment optimal, or its problem infeasible, from the fields and from the costs passed in.
+        """Certify that every assignment is optimal, or its problem infeasible, from the fields and the caller's costs.
 
-        Raises CertificateError, which names the item.  Exact for integers; for floats see `assign.core.certificate`.
-        The costs are read again: if they have been changed since, the assignments are proved for the changed ones, or
-        refused.  Costs on a GPU are copied to the host.
+        Raises
+        ------
+        CertificateError
+            If an item is inconsistent with the costs; the message names the item.
+
+        Notes
+        -----
+        The check is exact for integers; see `assign.core.certificate` for floats.  It reads the costs again, so costs
+        that were modified since the solve are certified as they are now, or rejected.  Costs on a GPU are copied to
+        the host.
         """
         self._given.certify(self)
 
@@ -74,53 +83,59 @@ class BatchAssignment(Result):
 
 
 def solve_batch(
-    costs,
+    costs: Any,
     *,
-    rows=None,
-    cols=None,
+    rows: ArrayLike | None = None,
+    cols: ArrayLike | None = None,
     maximize: bool = False,
-    max_cost=None,
+    max_cost: ArrayLike | None = None,
     device: DeviceName = "auto",
     threads: int | None = None,
 ) -> BatchAssignment:
-    """The cheapest assignment of each of many matrices, exact, with prices.
+    """Solve many linear assignment problems exactly in one call.
 
     Parameters
     ----------
     costs : array_like (B, n, m), or a sequence of B matrices of any sizes
-        Costs as in `assign.solve`; float costs of +inf forbid a pair (-inf when maximising).
+        Costs as in `assign.solve`.  Float costs of +inf forbid a pair (-inf if `maximize`).
     rows, cols : array_like of int (B,), optional
-        The true size of each matrix: what lies beyond is never read.
-    maximize, max_cost
-        As in `assign.solve`; `max_cost` is a number, or one for each matrix (B,) or row (B, n).
+        True number of rows and columns of each problem.  Costs outside the true size are never read.
+    maximize : bool
+        If True, maximise the total costs instead.
+    max_cost : number, or array_like (B,) or (B, n), optional
+        Cost of leaving a row unmatched, as in `assign.solve`: for all rows, per problem, or per row.
     device : {"auto", "cpu", "cuda"}
-        "auto" takes a GPU, when there is one, for large batches.
+        "auto" uses a GPU for large batches if one is available; "cpu" and "cuda" select that device or raise.
     threads : int, optional
-        Threads of the CPU; numba's number if not given.
+        Number of CPU threads; numba's number of threads by default.
 
     Returns
     -------
     BatchAssignment
-        A problem without an assignment is marked in ``feasible`` and raises nothing.
+        Infeasible problems are marked in ``feasible`` and do not raise.
 
     Raises
     ------
     TypeError, ValueError
-        As `assign.solve`.
+        As in `assign.solve`.
     RuntimeError
-        A device that cannot be had.
+        If the requested device is not available.
     MemoryError
-        The GPU is too small.
+        If the batch does not fit into GPU memory.
+
+    See Also
+    --------
+    solve : one problem, with a choice of methods.
 
     Notes
     -----
-    The CPU gives each problem to one thread, the GPU to one block; O(n^2 m) a problem.  Arrays on a GPU are
-    read where they lie, results stay there, and the call does not wait for them.
+    On the CPU, one thread solves each problem; on a GPU, one thread block.  O(n^2 m) per problem.  Arrays on a GPU
+    are read in place, the results stay on the GPU, and the call returns without waiting for them.
 
     References
     ----------
-    Jonker, Volgenant. "A shortest augmenting path algorithm for dense and sparse linear assignment problems."
-    Computing 38, 1987.
+    .. [1] Jonker, Volgenant. "A shortest augmenting path algorithm for dense and sparse linear assignment problems."
+       Computing 38, 1987.
 
     Examples
     --------
@@ -140,7 +155,7 @@ def solve_batch(
     limit = _limits(max_cost, items, n)
     real = np.result_type(costs.dtype, np.int64 if limit is None else limit.dtype)
     if real.kind == "f" and costs.dtype.kind == "i":
-        in_floats(_inside(costs, rows, cols))
+        as_floats(_inside(costs, rows, cols))
         costs = costs.astype(np.float64)
     _check_values(costs, rows, cols, limit, bool(maximize))
     ran_on = resolve(device)
@@ -152,21 +167,27 @@ def solve_batch(
         if limit is None
         else (-limit if maximize else limit).astype(np.int64 if work.dtype.kind == "i" else np.float64)
     )
-    options = {"threads": threads} if ran_on == "cpu" else {}
-    found = import_module(MODULES[ran_on]).solve(work, rows=rows, cols=cols, limit=limit, **options)
-    col_of_row, u, v, status, stats = (*map(to_host, found[:4]), found[4])
+    if ran_on == "cpu":
+        from assign.batch.batch import solve
+
+        col_of_row, u, v, status, stats = solve(work, rows=rows, cols=cols, limit=limit, threads=threads)
+    else:
+        from assign.batch.batch_cuda import solve
+
+        *found, stats = solve(work, rows=rows, cols=cols, limit=limit)
+        col_of_row, u, v, status = map(to_host, found)
     if maximize:
         u, v = -u, -v
     return BatchAssignment(col_of_row, u, v, status == 0, ran_on, stats, given, None)
 
 
 def _on_device(given: GivenBatch, device) -> BatchAssignment:
-    """Costs that lie on a GPU; values are not looked at, since that would wait for them."""
+    """Solve costs on a GPU, without checking their values: that would wait for the GPU."""
     costs, rows, cols, max_cost, maximize = given.costs, given.rows, given.cols, given.max_cost, given.maximize
     if resolve("cuda" if device == "auto" else device) == "cpu":
-        raise TypeError("costs lie on the GPU, but device='cpu' was asked for; copy them to the host first")
+        raise TypeError("costs are on the GPU, but device='cpu' was requested; copy them to the host first")
     if maximize:
-        raise ValueError("maximize is for costs on the host; negate costs on the GPU")
+        raise ValueError("maximize=True requires costs on the host; negate costs that are on the GPU")
     array = wrap_device_array("costs", costs)
     if len(array.shape) != 3 or array.dtype not in DTYPES:
         names = ", ".join(t.name for t in DTYPES)
@@ -176,7 +197,7 @@ def _on_device(given: GivenBatch, device) -> BatchAssignment:
     limit = _limits(max_cost, items, n)
     if limit is not None and array.dtype.kind == "i":
         if limit.dtype.kind == "f":
-            raise ValueError("max_cost must be whole numbers for integers on the GPU; pass costs as floats there")
+            raise ValueError("max_cost must be integers for integer costs on the GPU; pass float costs instead")
         _check_integers(array.shape, largest_limit(limit))
     elif limit is not None:
         limit = limit.astype(np.float64)
@@ -192,19 +213,21 @@ def _on_device(given: GivenBatch, device) -> BatchAssignment:
 
 
 def _stacked(costs, rows, cols):
-    """One array, and the true sizes of matrices of different ones."""
+    """Stack matrices into one array; also their true sizes if they differ."""
     if not isinstance(costs, np.ndarray) and isinstance(costs, Sequence):
         matrices = [as_array(f"costs[{k}]", c) for k, c in enumerate(costs)]
         if not matrices:
             return np.zeros((0, 0, 0)), rows, cols
         if len({c.shape for c in matrices}) > 1 and all(c.ndim == 2 for c in matrices):
             if rows is not None or cols is not None:
-                raise ValueError("rows and cols follow from matrices of different sizes; pass one array, or neither")
+                raise ValueError(
+                    "rows and cols follow from matrices of different sizes; omit them, or pass one array of costs"
+                )
             rows = np.array([c.shape[0] for c in matrices])
             cols = np.array([c.shape[1] for c in matrices])
             stacked = np.zeros((len(matrices), rows.max(), cols.max()), np.result_type(*matrices))
-            for room, c in zip(stacked, matrices, strict=True):
-                room[: c.shape[0], : c.shape[1]] = c
+            for slot, c in zip(stacked, matrices, strict=True):
+                slot[: c.shape[0], : c.shape[1]] = c
             costs = stacked
         else:
             costs = matrices
@@ -220,14 +243,14 @@ def _stacked(costs, rows, cols):
     return supported("costs", array), rows, cols
 
 
-def _sizes(name: str, sizes, items: int, most: int) -> np.ndarray | None:
+def _sizes(name: str, sizes, items: int, side: int) -> np.ndarray | None:
     if sizes is None:
         return None
     sizes = as_array(name, to_host(sizes))
     if sizes.dtype.kind not in "iu":
         raise TypeError(f"{name} must be integers, got dtype {sizes.dtype}")
-    if sizes.shape != (items,) or (items and not (sizes.min() >= 0 and sizes.max() <= most)):
-        raise ValueError(f"{name} must be {items} numbers in 0 ... {most}, one for each matrix; got {sizes!r:.60}")
+    if sizes.shape != (items,) or (items and not (sizes.min() >= 0 and sizes.max() <= side)):
+        raise ValueError(f"{name} must be {items} integers in 0 ... {side}, one per matrix; got {sizes!r:.60}")
     return sizes.astype(np.int32)
 
 
@@ -236,14 +259,14 @@ def _limits(max_cost, items: int, n: int) -> np.ndarray | None:
         return None
     array = as_array("max_cost", to_host(max_cost))
     if array.shape not in ((), (items,), (items, n)):
-        raise ValueError(f"max_cost must be a number, or one for each matrix or row; got shape {array.shape}")
+        raise ValueError(f"max_cost must be a number, or one per matrix or row; got shape {array.shape}")
     array = array[:, None] if array.ndim == 1 else array
     return check_limit(np.broadcast_to(array, (items, n)).reshape(-1), items * n).reshape(items, n)
 
 
 def _check_values(costs, rows, cols, limit, maximize: bool) -> None:
-    """NaN, infinities of the wrong sign and integers too large, within the true sizes; limits too large."""
-    inside = costs[:0] if costs.dtype == np.int32 else _inside(costs, rows, cols)  # int32: any values
+    """Raise ValueError for NaN, wrong infinities and large integers inside the true sizes, and large limits."""
+    inside = costs[:0] if costs.dtype == np.int32 else _inside(costs, rows, cols)  # all int32 values are valid
     low, high = extremes(inside, maximize, False)
     largest = max(abs(low), abs(high), largest_limit(limit), 2**31 if costs.dtype == np.int32 else 0)
     if costs.dtype.kind == "i":
@@ -251,7 +274,7 @@ def _check_values(costs, rows, cols, limit, maximize: bool) -> None:
 
 
 def _inside(costs, rows, cols) -> np.ndarray:
-    """The costs within the true sizes."""
+    """The costs inside the true sizes."""
     if rows is None and cols is None:
         return costs
     _, n, m = costs.shape
@@ -264,10 +287,12 @@ def _inside(costs, rows, cols) -> np.ndarray:
 
 
 def _check_integers(shape, largest: int) -> None:
-    """Refuse integers of which sums along a path might leave int64."""
-    most = INT64_MAX // (4 * (sum(shape[1:]) + 1))
-    if largest > most:
-        raise ValueError(f"costs and max_cost must stay within {most}, so that prices fit int64; got {largest}")
+    """Raise ValueError if sums of these integers along a path might leave int64."""
+    bound = INT64_MAX // (4 * (sum(shape[1:]) + 1))
+    if largest > bound:
+        raise ValueError(
+            f"costs and max_cost must be at most {bound} in absolute value, so that prices fit int64; got {largest}"
+        )
 
 
 def _negative_kind(costs) -> np.dtype:

@@ -1,99 +1,198 @@
-"""The solvers by name, and the rule behind method="auto".
+"""Methods of `assign.solve`: the table of their solvers, and the rule that selects device and method.
 
-To add one: a file that exports solve(cost, ...) for dense costs or solve_sparse(indptr, indices, cost, m, ...) for
-sparse ones, or both; a line in METHODS, a row in the README.  Beside them, where it is so:
-
-    MULTIPLIES = True    costs are multiplied by the number of nodes, and have to be that much smaller
-    ON_DEVICE = True     takes costs on the GPU, and returns arrays there
+To add a method: write its solver, a function here that calls it, an entry in METHODS, and a row in README.md.
+Solvers are imported when they are called, so that importing this file is cheap.
 """
 
-import inspect
-from functools import cache
-from importlib import import_module
+from collections.abc import Callable
+from typing import NamedTuple
 
-from assign.core.problem import Problem
+from assign.core.problem import Dense, Problem, Sparse
 from gridcut.device import DeviceName, resolve
 
-# name -> form of the costs -> device -> module
-METHODS = {
-    "shortest_paths": {"dense": {"cpu": "assign.dense.dense"}, "sparse": {"cpu": "assign.sparse.sparse"}},
-    "auction": {"dense": {"cuda": "assign.dense.dense_cuda"}},
-    **{
-        name: {"dense": {"cpu": f"assign.papers.{name}"}, "sparse": {"cpu": f"assign.papers.{name}"}}
-        for name in ("cost_scaling", "cost_scaling_v1", "cost_scaling_v2")
-    },
-    "lock_free": {
-        "dense": {"cpu": "assign.papers.lock_free", "cuda": "assign.papers.lock_free_cuda"},
-        "sparse": {"cpu": "assign.papers.lock_free", "cuda": "assign.papers.lock_free_cuda"},
-    },
-}
-# What method="auto" runs: the fastest measured; see docs/assign.md.
-DEFAULTS = {
-    ("dense", "cpu"): "shortest_paths",
-    ("dense", "cuda"): "auction",
-    ("sparse", "cpu"): "shortest_paths",
-}
-# Rows of a matrix on the host from which device="auto" takes a GPU.  Timed on an H200 with copies: geometric costs are
-# solved sooner there from 500 rows on and 5 times sooner at 4000, uniform ones from 2000 on; tracking never.
+# Rows of a matrix on the host from which device="auto" uses a GPU.  Timed on an H200, transfers included: the GPU is
+# faster from 500 rows on for geometric costs (5 times at 4000), from 2000 rows on for uniform ones, never for tracking.
 GPU_MIN_ROWS = 2000
-CONTEXT = ("limit", "start", "callback")  # keywords of a solver that are not parameters of its method
 
 
-def choose(device: DeviceName, method: str, problem: Problem, parameters: dict):
-    """The device, the method, its module and its function; refuses what cannot be had."""
+class Implementation(NamedTuple):
+    """A method on one device, for one form of costs.
+
+    solve            solve(costs, limit, start, callback, **parameters) -> col_of_row, u, v, stats
+    parameters       the keywords that `solve` accepts in addition
+    stays_on_device  reads costs on the GPU, and returns arrays on the GPU
+    """
+
+    solve: Callable
+    parameters: tuple[str, ...] = ()
+    stays_on_device: bool = False
+
+
+class Method(NamedTuple):
+    """One named method; None where it is not available.
+
+    scales_costs  costs are multiplied by the number of nodes, so integers must be smaller by that factor
+    """
+
+    dense_cpu: Implementation | None = None
+    dense_cuda: Implementation | None = None
+    sparse_cpu: Implementation | None = None
+    sparse_cuda: Implementation | None = None
+    scales_costs: bool = False
+
+    def find(self, form: str, device: str) -> Implementation | None:
+        """The implementation for dense or sparse costs on "cpu" or "cuda"."""
+        if form == "dense":
+            return self.dense_cpu if device == "cpu" else self.dense_cuda
+        return self.sparse_cpu if device == "cpu" else self.sparse_cuda
+
+
+def shortest_paths_dense(costs: Dense, limit, start, callback, **parameters):
+    """See assign/dense/dense.py."""
+    from assign.dense.dense import solve
+
+    return solve(costs.cost, limit=limit, start=start, callback=callback, **parameters)
+
+
+def shortest_paths_sparse(costs: Sparse, limit, start, callback, **parameters):
+    """See assign/sparse/sparse.py."""
+    from assign.sparse.sparse import solve
+
+    return solve(*compressed(costs), limit=limit, start=start, callback=callback, **parameters)
+
+
+def auction_cuda(costs: Dense, limit, start, callback, **parameters):
+    """See assign/dense/dense_cuda.py."""
+    from assign.dense.dense_cuda import solve
+
+    return solve(costs.cost, limit=limit, start=start, callback=callback, **parameters)
+
+
+def cost_scaling(costs: Dense | Sparse, limit, start, callback, **parameters):
+    """See assign/papers/cost_scaling.py."""
+    from assign.papers.cost_scaling import solve
+
+    return solve(*compressed(costs), limit=limit, start=start, callback=callback, **parameters)
+
+
+def cost_scaling_v1(costs: Dense | Sparse, limit, start, callback, **parameters):
+    """See assign/papers/cost_scaling_v1.py."""
+    from assign.papers.cost_scaling_v1 import solve
+
+    return solve(*compressed(costs), limit=limit, start=start, callback=callback, **parameters)
+
+
+def cost_scaling_v2(costs: Dense | Sparse, limit, start, callback, **parameters):
+    """See assign/papers/cost_scaling_v2.py."""
+    from assign.papers.cost_scaling_v2 import solve
+
+    return solve(*compressed(costs), limit=limit, start=start, callback=callback, **parameters)
+
+
+def lock_free(costs: Dense | Sparse, limit, start, callback, **parameters):
+    """See assign/papers/lock_free.py."""
+    from assign.papers.lock_free import solve
+
+    return solve(*compressed(costs), limit=limit, start=start, callback=callback, **parameters)
+
+
+def lock_free_cuda(costs: Dense | Sparse, limit, start, callback, **parameters):
+    """See assign/papers/lock_free_cuda.py."""
+    from assign.papers.lock_free_cuda import solve
+
+    return solve(*compressed(costs), limit=limit, start=start, callback=callback, **parameters)
+
+
+def compressed(costs: Dense | Sparse) -> tuple:
+    """indptr, indices, cost and the number of columns, without the infinite costs of a dense matrix."""
+    if isinstance(costs, Sparse):
+        return costs.indptr, costs.indices, costs.cost, costs.shape[1]
+    from assign.papers.scaling.load import rows_of_dense
+
+    return *rows_of_dense(costs.cost), costs.shape[1]
+
+
+def _scaling(solve) -> Method:
+    """One of the sequential cost-scaling methods."""
+    found = Implementation(solve, ("alpha", "price_updates", "arc_fixing"))
+    return Method(dense_cpu=found, sparse_cpu=found, scales_costs=True)
+
+
+LOCK_FREE_CPU = Implementation(lock_free, ("threads", "alpha", "cycle", "price_updates", "arc_fixing"))
+LOCK_FREE_CUDA = Implementation(lock_free_cuda, ("alpha", "cycle", "block", "price_updates", "arc_fixing"))
+
+METHODS = {
+    "shortest_paths": Method(
+        dense_cpu=Implementation(shortest_paths_dense, ("list_length", "auction", "coarse_start")),
+        sparse_cpu=Implementation(shortest_paths_sparse, ("alpha", "fine")),
+    ),
+    "auction": Method(
+        dense_cuda=Implementation(
+            auction_cuda, ("first_eps", "last_eps", "alpha", "stop_share", "timeout", "threads"), stays_on_device=True
+        )
+    ),
+    "cost_scaling": _scaling(cost_scaling),
+    "cost_scaling_v1": _scaling(cost_scaling_v1),
+    "cost_scaling_v2": _scaling(cost_scaling_v2),
+    "lock_free": Method(LOCK_FREE_CPU, LOCK_FREE_CUDA, LOCK_FREE_CPU, LOCK_FREE_CUDA, scales_costs=True),
+}
+
+
+class Choice(NamedTuple):
+    """What runs: device, name of the method, and the entries of METHODS."""
+
+    device: str
+    name: str
+    method: Method
+    implementation: Implementation
+
+
+def choose(device: DeviceName, method: str, problem: Problem, parameters: dict) -> Choice:
+    """Select device and method, and check the method's parameters."""
     if not isinstance(method, str):
         raise TypeError(f"method must be a name, got {type(method).__name__}")
-    if method != "auto" and method not in METHODS:
-        known = ", ".join(repr(name) for name in ("auto", *METHODS))
-        raise ValueError(f"method must be one of {known}; got {method!r}")
-    form = problem.costs.form
-    able = {name: modules[form] for name, modules in METHODS.items() if form in modules}
-    ran_on = resolve(device)
     if method == "auto":
-        if device == "auto" and not problem.library and not _worth_a_gpu(problem):
-            ran_on = "cpu"
-        method = DEFAULTS.get((form, ran_on))
-        if method is None:
-            if device == "cuda":
-                raise RuntimeError("device='cuda' has no default for sparse costs; use device='auto' or 'cpu'")
-            ran_on, method = "cpu", DEFAULTS[form, "cpu"]
-    elif method not in able:
-        others = ", ".join(repr(name) for name in able)
-        raise ValueError(f"method {method!r} does not take {form} costs; there are {others}")
-    elif ran_on not in able[method]:
-        if device != "auto":
-            raise RuntimeError(f"method {method!r} does not run on device={ran_on!r}; use device='auto'")
-        (other,) = able[method]
-        ran_on = resolve(other)
-    if ran_on == "cpu" and problem.library:
-        why = "device='cpu' was asked for" if device == "cpu" else f"method {method!r} runs on the CPU"
-        raise TypeError(f"cost lies on the GPU, but {why}; copy it to the host first")
-    module = import_module(able[method][ran_on])
-    solve = module.solve if form == "dense" else getattr(module, "solve_sparse", None) or module.solve
-    known = [name for name in _keywords(solve) if name not in CONTEXT]
-    unknown = [name for name in parameters if name not in known]
-    if unknown:
-        takes = ", ".join(known) or "no parameters"
-        raise TypeError(f"method {method!r} takes {takes}; got {unknown[0]!r}")
-    return ran_on, method, module, solve
+        ran_on, method = _default(device, problem)
+    elif method in METHODS:
+        ran_on = _device_of(method, device, problem.costs.form)
+    else:
+        accepted = ", ".join(repr(name) for name in ("auto", *METHODS))
+        raise ValueError(f"method must be one of {accepted}; got {method!r}")
+    if problem.library and ran_on == "cpu":
+        why = "device='cpu' was requested" if device == "cpu" else f"method {method!r} runs on the CPU"
+        raise TypeError(f"cost is on the GPU, but {why}; copy it to the host first")
+    entry = METHODS[method]
+    found = entry.find(problem.costs.form, ran_on)
+    for name in parameters:
+        if name not in found.parameters:
+            accepted = ", ".join(found.parameters)
+            raise TypeError(f"method {method!r} got an unexpected parameter {name!r}; it accepts {accepted}")
+    return Choice(ran_on, method, entry, found)
 
 
-def _worth_a_gpu(problem: Problem) -> bool:
-    return problem.costs.form == "dense" and problem.costs.shape[0] >= GPU_MIN_ROWS
-
-
-@cache
-def _keywords(function) -> list[str]:
-    return [p.name for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
-
-
-def run(solve, problem: Problem, start, parameters: dict, callback):
-    """Call a solver; a callback it does not know is called once, at the end."""
-    given = {"limit": problem.limit, "start": start, "callback": callback}
-    context = {name: value for name, value in given.items() if name in _keywords(solve)}
+def _default(device: DeviceName, problem: Problem) -> tuple[str, str]:
+    """Device and method of method="auto", the fastest measured; see docs/assign.md."""
     costs = problem.costs
-    arrays = (costs.cost,) if costs.form == "dense" else (costs.indptr, costs.indices, costs.cost, costs.shape[1])
-    col_of_row, u, v, stats = solve(*arrays, **context, **parameters)
-    if callback is not None and "callback" not in context:
-        callback(dict(stats))
-    return col_of_row, u, v, stats
+    if device == "auto" and not problem.library and (costs.form == "sparse" or costs.shape[0] < GPU_MIN_ROWS):
+        return "cpu", "shortest_paths"
+    ran_on = resolve(device)
+    if ran_on == "cpu":
+        return "cpu", "shortest_paths"
+    if costs.form == "sparse":
+        raise RuntimeError("device='cuda' has no default for sparse costs; use device='auto' or 'cpu'")
+    return "cuda", "auction"
+
+
+def _device_of(method: str, device: DeviceName, form: str) -> str:
+    """The device on which a named method runs: the requested one, or with "auto" one that it supports."""
+    entry = METHODS[method]
+    ran_on = resolve(device)
+    if entry.find(form, ran_on) is not None:
+        return ran_on
+    other = "cpu" if ran_on == "cuda" else "cuda"
+    if entry.find(form, other) is None:
+        able = (name for name, m in METHODS.items() if m.find(form, "cpu") or m.find(form, "cuda"))
+        raise ValueError(f"method {method!r} does not support {form} costs; these do: {', '.join(map(repr, able))}")
+    if device != "auto":
+        raise RuntimeError(f"method {method!r} does not run on device={ran_on!r}; use device='auto'")
+    return resolve(other)

@@ -1,8 +1,10 @@
-"""solve_points: the assignment of points to points at the least total distance, without the matrix of distances."""
+"""solve_points: assign points to points at minimum total distance, without the matrix of distances."""
 
 import time
+from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from assign.assignment import Assignment
 from assign.core.arrays import as_array, check_sides, prices_of
@@ -14,59 +16,64 @@ from gridcut.device import DeviceName, resolve
 from gridcut.device.arguments import check_callback
 
 METRICS = ("euclidean", "sqeuclidean", "cityblock")
-# Extents of the points whose squares, and sums of them over many points, are ordinary floats.
-NEAREST, FURTHEST = 1e-140, 1e140
+# Extents of the points for which squared distances, and sums of them, are normal floats.
+MIN_EXTENT, MAX_EXTENT = 1e-140, 1e140
 
 
 def solve_points(
-    x,
-    y,
+    x: ArrayLike,
+    y: ArrayLike,
     metric: str = "euclidean",
     *,
-    max_cost=None,
-    start=None,
+    max_cost: ArrayLike | None = None,
+    start: Assignment | tuple[ArrayLike, ArrayLike] | None = None,
     device: DeviceName = "auto",
-    callback=None,
+    callback: Callable[[dict], object] | None = None,
 ) -> Assignment:
-    """The assignment of two sets of points with the least sum of distances, exact up to rounding.
+    """Assign the points of two sets to each other at minimum total distance, exact up to rounding.
 
     Parameters
     ----------
     x, y : array_like (n, d) and (m, d)
-        Coordinates; every point of the smaller set is matched.
+        Coordinates.  Every point of the smaller set is matched.
     metric : {"euclidean", "sqeuclidean", "cityblock"}
+        The distance that is summed.
     max_cost : number or array_like (n,), optional
-        What it costs to leave a point of `x` unmatched; no pair farther apart than that is matched.
+        Cost of leaving a point of `x` unmatched.  No pair with a larger distance is matched.
     start : Assignment, or a pair of arrays (n,) and (m,), optional
-        Prices of an earlier, similar problem, such as the frame before.
+        Prices of an earlier, similar problem, such as the previous frame.
     device : {"auto", "cpu", "cuda"}
-        "auto" takes a GPU, when there is one, for many points; "cityblock" runs on the CPU only.
+        "auto" uses a GPU for many points if one is available; "cityblock" runs on the CPU only.
     callback : callable, optional
-        Called now and then with a dict of counts; may raise to stop.
+        Called periodically with a dict of counters.  An exception raised by the callback stops the solve.
 
     Returns
     -------
     Assignment
-        As of `assign.solve` for the matrix of all distances, prices included, which `check()` proves against every
+        As returned by `assign.solve` for the matrix of all distances.  `check()` certifies the prices against every
         pair.
 
     Raises
     ------
     TypeError, ValueError
-        Arguments of the wrong kind, shape or range.
+        If an argument has the wrong type, shape or range.
     RuntimeError
-        A device that cannot be had.
+        If the requested device is not available.
+
+    See Also
+    --------
+    solve : for any cost matrix.
 
     Notes
     -----
-    Memory is O((n + m) d) and a few nearest points for each.  The CPU solves a sparse problem of near pairs and adds
-    pairs that its prices show to be missing, until none is; all pairs are looked at, most of them a block at a time.
-    The GPU computes distances again wherever it needs them.
+    Memory is O((n + m) d) plus a few nearest points per point.  The CPU solves a sparse problem of near pairs, and
+    adds pairs whose prices violate optimality until there are none; all pairs are checked, most of them one block of
+    points at a time.  The GPU recomputes distances wherever it needs them.
 
     References
     ----------
-    Volgenant. "Linear and semi-assignment problems: a core oriented approach." Computers and Operations Research 23,
-    1996.
+    .. [1] Volgenant. "Linear and semi-assignment problems: a core oriented approach." Computers and Operations
+       Research 23, 1996.
 
     Examples
     --------
@@ -80,18 +87,18 @@ def solve_points(
     given = GivenPoints(x, y, metric, max_cost)
     x, y = _points("x", x), _points("y", y)
     if x.shape[1] != y.shape[1]:
-        raise ValueError(f"x and y must have as many coordinates, got {x.shape[1]} and {y.shape[1]}")
+        raise ValueError(f"x and y must have the same number of coordinates, got {x.shape[1]} and {y.shape[1]}")
     n, m = len(x), len(y)
     check_sides("x and y", (n, m))
     largest = largest_distance(x, y, metric)
     limit = check_limit(max_cost, n)
     limit = None if limit is None else limit.astype(np.float64)
     prices = None if start is None else tuple(a.astype(np.float64) for a in prices_of(start, (n, m)))
-    exchanged = n > m
-    if exchanged:
+    transposed = n > m
+    if transposed:
         if limit is not None and limit.min() != limit.max():
-            raise ValueError("max_cost for each point needs the smaller set as x; exchange x and y, or pass one number")
-        # One limit for all of x is made one for y: prices of x are then too low by it, those of y too high.
+            raise ValueError("max_cost per point requires the smaller set as x; exchange x and y, or pass one number")
+        # A single limit for x becomes one for y: prices of x are then too low by it, and those of y too high.
         level = 0.0 if limit is None else limit[0]
         limit = None if limit is None else np.full(m, level)
         x, y = y, x
@@ -123,7 +130,7 @@ def solve_points(
     paid = pair_distances(x[row], y[col], metric)
     stats = {**stats, "seconds": {"solve": time.perf_counter() - begin}}
 
-    if exchanged:
+    if transposed:
         order = np.argsort(col)
         shown = v + level, u - level
         return Assignment(col[order], row[order], float(paid.sum()), *shown, ran_on, method, stats, given)
@@ -131,11 +138,11 @@ def solve_points(
 
 
 def pair_distances(x, y, metric: str) -> np.ndarray:
-    """Distances of points from points, one by one."""
-    apart = x - y
+    """distances[k] = distance of x[k] and y[k]."""
+    difference = x - y
     if metric == "cityblock":
-        return np.abs(apart).sum(axis=1)
-    squares = (apart * apart).sum(axis=1)
+        return np.abs(difference).sum(axis=1)
+    squares = (difference * difference).sum(axis=1)
     return np.sqrt(squares) if metric == "euclidean" else squares
 
 
@@ -151,22 +158,22 @@ def _points(name: str, value) -> np.ndarray:
 
 
 def largest_distance(x, y, metric: str) -> float:
-    """No distance of a point of x from one of y is larger; ValueError where distances have no floats."""
+    """Upper bound of all distances between x and y; raises ValueError if float64 cannot hold the distances."""
     if not len(x) or not len(y):
         return 0.0
     with np.errstate(over="ignore"):
         gaps = np.maximum(x.max(axis=0), y.max(axis=0)) - np.minimum(x.min(axis=0), y.min(axis=0))
         largest = float(pair_distances(gaps[None], np.zeros((1, len(gaps))), metric)[0])
         total = largest * (len(x) + len(y))
-    apart = float(gaps.max())
+    extent = float(gaps.max())
     if not total < np.inf or not largest < np.inf:
         raise ValueError(
-            f"x and y reach over {apart:.3g}, and sums of metric {metric!r} over that are beyond float64; "
-            f"divide the coordinates by a constant, so that they stay within {FURTHEST:.0e}"
+            f"x and y span {extent:.3g}, and sums of metric {metric!r} over that exceed float64; "
+            f"divide the coordinates by a constant, so that they span at most {MAX_EXTENT:.0e}"
         )
-    if metric != "cityblock" and 0 < apart < NEAREST:
+    if metric != "cityblock" and 0 < extent < MIN_EXTENT:
         raise ValueError(
-            f"x and y reach over no more than {apart:.3g}, whose square float64 cannot hold; multiply the coordinates "
-            f"by a constant, so that they reach over {NEAREST:.0e} at least"
+            f"x and y span only {extent:.3g}, whose square float64 cannot hold; multiply the coordinates "
+            f"by a constant, so that they span at least {MIN_EXTENT:.0e}"
         )
     return largest

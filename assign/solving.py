@@ -1,98 +1,110 @@
 """solve: the linear assignment problem, from costs to pairs and prices."""
 
 import time
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from assign import methods
 from assign.assignment import Assignment
 from assign.core.given import Given
 from assign.core.infeasible import InfeasibleError
-from assign.core.problem import INT64_MAX, Dense, Problem, check_problem, largest_limit
+from assign.core.problem import INT64_MAX, Problem, check_problem, largest_limit
 from assign.core.start import fitted, start_of
-from gridcut.device import DeviceName, kernel
+from assign.methods import choose
+from assign.packing import pack
+from gridcut.device import DeviceName
 from gridcut.device.arguments import check_callback, refuse_masked
 
 
 def solve(
-    cost,
+    cost: Any,
     *,
     maximize: bool = False,
-    max_cost=None,
-    mask=None,
-    start=None,
+    max_cost: ArrayLike | None = None,
+    mask: ArrayLike | None = None,
+    start: Assignment | tuple[ArrayLike, ArrayLike] | None = None,
     device: DeviceName = "auto",
     method: str = "auto",
-    callback=None,
-    **parameters,
+    callback: Callable[[dict], object] | None = None,
+    **parameters: Any,
 ) -> Assignment:
-    """The cheapest one-to-one assignment of rows to columns, exact, with the prices that prove it.
+    """Solve the linear assignment problem exactly.
 
-    ::
+    The result includes dual prices that certify its optimality::
 
                  columns
-               0   1   2         cost[i, j] = row_price[i] + col_price[j] + what the pair costs too much,
-        rows 0 4  (1)  3         which is 0 for the pairs chosen and never negative:
-             1 (2) 0   5         no other assignment can be cheaper
+               0   1   2         cost[i, j] = row_price[i] + col_price[j] + slack[i, j],
+        rows 0 4  (1)  3         with slack >= 0 everywhere and slack == 0 on the chosen pairs ( ):
+             1 (2) 0   5         no other assignment can cost less
              2 3   2  (2)
 
     Parameters
     ----------
     cost : array_like (n, m), a SciPy sparse matrix, or a tuple (indptr, indices, cost, shape)
-        Cost of each pair, any n and m: every row or column of the shorter side is matched.  In sparse costs the
-        pairs that are stored are allowed, whatever their value, and all others forbidden.  In float matrices +inf
-        forbids a pair (-inf when maximising).
+        Cost of each pair, for any n and m.  Every row or column of the shorter side is matched.  In sparse costs, the
+        stored pairs are allowed, whatever their value, and all others are forbidden.  In float matrices, +inf forbids
+        a pair (-inf if `maximize`).
     maximize : bool
-        The dearest assignment instead.
+        If True, maximise the total cost instead.
     max_cost : number or array_like (n,), optional
-        What it costs to leave a row unmatched (when maximising: what it earns).  Rows and columns then stay unmatched
-        where that is better, and no pair that costs more is chosen.  A matrix with this is never infeasible.
-    mask : ndarray of bool (n, m), optional
-        Pairs that are allowed in a dense matrix.
+        Cost of leaving a row unmatched (with `maximize`, the profit).  Rows and columns may then stay unmatched, and
+        no pair that costs more is chosen.  A cost matrix with `max_cost` is always feasible.
+    mask : array_like of bool (n, m), optional
+        True for the allowed pairs of a dense matrix.
     start : Assignment, or a pair of arrays (n,) and (m,), optional
-        Prices of an earlier, similar problem to start from.  They need not fit.
+        Row and column prices of an earlier, similar problem, to start from.  They need not be feasible.
     device : {"auto", "cpu", "cuda"}
-        An explicit device is obeyed or refused; "auto" takes a GPU, when there is one, for large matrices.
+        "auto" uses a GPU for large matrices if one is available; "cpu" and "cuda" select that device or raise.
     method : str
-        "auto", the fastest there is, or one of `assign.methods.METHODS`.
+        "auto" for the fastest method, or a key of `assign.methods.METHODS`.
     callback : callable, optional
-        Called now and then with a dict of counts; may raise to stop.
+        Called periodically with a dict of counters.  An exception raised by the callback stops the solve.
     **parameters
-        Of the named method, e.g. ``alpha=5`` for "cost_scaling".
+        Parameters of a named method, for example ``alpha=5`` for "cost_scaling".
 
     Returns
     -------
     Assignment
-        ``row``, ``col``, ``cost``, ``row_price``, ``col_price``, ``check()``.
+        ``row``, ``col``, ``cost``, ``row_price``, ``col_price``; ``check()`` certifies them.
 
     Raises
     ------
     TypeError
-        An argument of the wrong kind, or a parameter the method does not take.
+        If an argument has the wrong type, or the method does not accept a parameter.
     ValueError
-        Wrong shapes; NaN; infinities of the wrong sign; integers so large that prices might not fit int64.
+        If shapes do not match, costs hold NaN or infinities of the wrong sign, or integers are so large that prices
+        might not fit int64.
     InfeasibleError
-        A ValueError: forbidden pairs leave no assignment; ``rows`` and ``cols`` show why.
+        A ValueError: if the forbidden pairs leave no assignment; ``rows`` and ``cols`` show why.
     RuntimeError
-        A device that cannot be had.
+        If the requested device is not available.
     MemoryError
-        The GPU is too small.
+        If the problem does not fit into GPU memory.
+
+    See Also
+    --------
+    solve_batch : many small problems in one call.
+    solve_points : distances between two point sets, without the matrix.
+    linear_sum_assignment : SciPy's interface.
 
     Notes
     -----
     Costs are int32, int64, float32 or float64; bool, int8, int16, uint8, uint16, uint32 and float16 are widened.
-    Integers are exact.  Floats are computed with as float64; a result is optimal up to
-    `assign.core.certificate.tolerance`. The result keeps references to `cost`, `mask` and `max_cost`, from which it
-    proves itself. Arrays on a GPU (CuPy, PyTorch, numba) are read where they lie, and pairs and prices come back as
-    arrays of their library.
+    Integers are exact.  Floats are processed as float64, and a result is optimal up to
+    `assign.core.certificate.tolerance`.  The result keeps references to `cost`, `mask` and `max_cost`, which `check`
+    reads.  Arrays on a GPU (CuPy, PyTorch, numba) are read in place; pairs and prices are returned as GPU arrays of
+    the same library.
 
-    Time is that of the method, O(n^2 m) at worst for "auto"; memory beyond the costs is O(n + m) times a small
-    number of nearest columns for dense costs, O(arcs) for sparse ones.
+    The time depends on the method; it is O(n^2 m) in the worst case for "auto".  Memory in addition to the costs is
+    O(n + m) times the list length for dense costs, and O(number of stored pairs) for sparse costs.
 
     References
     ----------
-    Burkard, Dell'Amico, Martello. "Assignment Problems." SIAM 2009.
-    Each method's file names the source of its algorithm.
+    .. [1] Burkard, Dell'Amico, Martello. "Assignment Problems." SIAM, 2009.
+
+    The file of each method cites the source of its algorithm.
 
     Examples
     --------
@@ -104,28 +116,29 @@ def solve(
     check_callback(callback)
     problem = check_problem(cost, mask=mask, maximize=maximize, max_cost=max_cost)
     given = Given(cost, mask, max_cost, bool(maximize))
-    ran_on, name, module, function = methods.choose(device, method, problem, parameters)
+    chosen = choose(device, method, problem, parameters)
+    solver = chosen.implementation
     library = problem.library
-    if library and not getattr(module, "ON_DEVICE", False):
+    if library and not solver.stays_on_device:
         problem = check_problem(problem.given.host(), mask=None, maximize=maximize, max_cost=None)
     prices = start_of(start, problem)
-    if getattr(module, "MULTIPLIES", False):
-        check_multiplied(problem, name)
+    if chosen.method.scales_costs:
+        check_scaled(problem, chosen.name)
     checked = time.perf_counter()
     if 0 in problem.costs.shape:
-        found = _empty(problem, given, ran_on, name)
-    elif getattr(module, "ON_DEVICE", False):
+        found = _empty(problem, given, chosen.device, chosen.name)
+    elif solver.stays_on_device:
         from assign.solving_cuda import solve_on_device
 
-        return solve_on_device(problem, given, name, function, parameters, callback, prices, begin)
+        return solve_on_device(problem, given, chosen.name, solver.solve, parameters, callback, prices, begin)
     else:
         prices = fitted(prices, problem.costs.shape, problem.largest_cost, problem.limit is not None)
         try:
-            col_of_row, u, v, stats = methods.run(function, problem, prices, parameters, callback)
+            col_of_row, u, v, stats = solver.solve(problem.costs, problem.limit, prices, callback, **parameters)
         except InfeasibleError as error:
-            raise (error.exchanged() if problem.transposed else error) from None
+            raise (error.transposed() if problem.transposed else error) from None
         stats = {**stats, "seconds": {"check": checked - begin, "solve": time.perf_counter() - checked}}
-        found = pack(problem, given, col_of_row, u, v, ran_on, name, stats)
+        found = pack(problem, given, col_of_row, u, v, chosen.device, chosen.name, stats)
     if library:
         from assign.solving_cuda import with_library_arrays
 
@@ -133,69 +146,22 @@ def solve(
     return found
 
 
-def pack(problem: Problem, given: Given, col_of_row, u, v, device: str, name: str, stats, cost=None) -> Assignment:
-    """The result as the caller sees it, from a solver's arrays on the host; the cost is summed if not given."""
-    row = np.flatnonzero(col_of_row >= 0)
-    col = col_of_row[row].astype(np.int64)
-    row_price, col_price = u, v
-    if problem.transposed:
-        order = np.argsort(col)
-        row, col = col[order], row[order]
-        row_price, col_price = v, u
-    if problem.level:
-        row_price, col_price = row_price + problem.level, col_price - problem.level
-    if problem.negated:
-        row_price, col_price = -row_price, -col_price
-    if problem.shift is not None:
-        row_price = row_price + (-problem.shift if problem.negated else problem.shift)
-    if problem.integral:
-        row_price, col_price = (np.rint(a).astype(np.int64) for a in (row_price, col_price))
-    cost = total(problem, row, col) if cost is None else cost
-    return Assignment(row, col, cost, row_price, col_price, device, name, stats, given)
-
-
-def total(problem: Problem, row, col) -> int | float:
-    """The sum of the caller's costs over the pairs."""
-    given = problem.given
-    if isinstance(given, Dense):
-        costs = given.cost[row, col]
-    else:
-        costs = given.cost[find_pairs(given.indptr, given.indices, row, col)]
-    if costs.dtype.kind == "f":
-        return float(costs.sum(dtype=np.float64))
-    return int(costs.sum(dtype=np.int64))
-
-
-@kernel
-def find_pairs(indptr, indices, row, col):
-    """Where each pair is stored; indices ascend in each row."""
-    place = np.empty(row.size, np.int64)
-    for k in range(row.size):
-        low, high = indptr[row[k]], indptr[row[k] + 1]
-        while low < high:
-            middle = (low + high) // 2
-            if indices[middle] < col[k]:
-                low = middle + 1
-            else:
-                high = middle
-        place[k] = low
-    return place
-
-
-def check_multiplied(problem: Problem, name: str) -> None:
-    """Methods that scale costs need them smaller."""
+def check_scaled(problem: Problem, name: str) -> None:
+    """Raise ValueError if costs times the number of nodes might leave int64, for methods that scale costs."""
     cost = problem.costs.cost
     if cost.dtype.kind == "f" or not cost.size:
         return
     largest = max(abs(int(cost.min())), abs(int(cost.max())), largest_limit(problem.limit))
     nodes = sum(problem.costs.shape) + 1
     if nodes * nodes * 4 * largest > INT64_MAX:
-        most = INT64_MAX // (4 * nodes * nodes)
-        raise ValueError(f"method {name!r} takes costs within {most} for this matrix, got {largest}; use 'auto'")
+        bound = INT64_MAX // (4 * nodes * nodes)
+        raise ValueError(
+            f"method {name!r} requires |cost| <= {bound} for a matrix of this size, got {largest}; use method='auto'"
+        )
 
 
 def _empty(problem: Problem, given: Given, device: str, name: str) -> Assignment:
-    """No rows or no columns: nothing to match."""
+    """The result if there are no rows or no columns."""
     n, m = problem.costs.shape
     kind = np.int64 if problem.costs.cost.dtype.kind == "i" else np.float64
     u = np.zeros(n, kind) if problem.limit is None else problem.limit.astype(kind)
@@ -203,26 +169,40 @@ def _empty(problem: Problem, given: Given, device: str, name: str) -> Assignment
     return pack(problem, given, np.full(n, -1, np.int32), u, np.zeros(m, kind), device, name, stats)
 
 
-def linear_sum_assignment(cost_matrix, maximize=False):
-    """SciPy's function of this name: the same arguments, results and errors.
+def linear_sum_assignment(
+    cost_matrix: ArrayLike, maximize: bool = False
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Solve the linear assignment problem with the interface of `scipy.optimize.linear_sum_assignment`.
 
     Parameters
     ----------
     cost_matrix : array_like (n, m)
+        Cost of each pair.
     maximize : bool
+        If True, maximise the total cost instead.
 
     Returns
     -------
     row_ind, col_ind : ndarray of int64
-        The pairs, rows ascending; ``cost_matrix[row_ind, col_ind].sum()`` is the least there is (the largest if
-        `maximize`).  Where several are, SciPy may return another one.
+        The pairs, by ascending row.  ``cost_matrix[row_ind, col_ind].sum()`` is the minimum (the maximum if
+        `maximize`).  If several assignments are optimal, SciPy may return a different one.
 
     Raises
     ------
     ValueError
-        The matrix has not two axes, holds NaN or -inf (+inf if `maximize`), or is infeasible.
+        If the matrix does not have two axes, holds NaN or -inf (+inf if `maximize`), or is infeasible.
     TypeError
-        It does not hold numbers.
+        If the matrix does not hold numbers.
+
+    See Also
+    --------
+    solve : prices, sparse costs, unmatched rows, GPUs.
+
+    Examples
+    --------
+    >>> row_ind, col_ind = linear_sum_assignment([[4, 1, 3], [2, 0, 5], [3, 2, 2]])
+    >>> col_ind
+    array([1, 0, 2])
     """
     for part in (cost_matrix, *(cost_matrix if isinstance(cost_matrix, list | tuple) else ())):
         refuse_masked("cost_matrix", part)
@@ -230,7 +210,7 @@ def linear_sum_assignment(cost_matrix, maximize=False):
     if cost.ndim != 2:
         raise ValueError(f"expected a matrix (2-D array), got a {cost.ndim} array")
     if cost.dtype.kind in "iu" and cost.size and not _fits(cost):
-        cost = cost.astype(np.float64)  # as SciPy does with all integers; the largest are in use for "forbidden"
+        cost = cost.astype(np.float64)  # as SciPy does for all integers; the largest ones often stand for "forbidden"
     try:
         found = solve(cost, maximize=bool(maximize))
     except InfeasibleError as error:
@@ -239,6 +219,6 @@ def linear_sum_assignment(cost_matrix, maximize=False):
 
 
 def _fits(cost: np.ndarray) -> bool:
-    """Whether integers are small enough for prices of int64."""
+    """Whether prices of these integers fit int64."""
     largest = max(abs(int(cost.min())), abs(int(cost.max())))
     return cost.dtype != np.uint64 and (sum(cost.shape) + 1) * largest * 4 <= INT64_MAX

@@ -1,6 +1,6 @@
-"""The device path of assign.solve: costs on a GPU, or brought there; pairs and prices come back as they are wanted.
+"""`assign.solve` on a GPU: from host or GPU costs to a result in host arrays or GPU arrays of the caller's library.
 
-A matrix is copied on the GPU only if it is not in order, has more rows than columns, or is to be maximised.
+A GPU matrix is copied only if it is not in C order, has more rows than columns, or is to be maximised.
 """
 
 import time
@@ -9,19 +9,18 @@ from dataclasses import replace
 import numpy as np
 from numba import float32, float64, int32, int64
 
-from assign import methods
 from assign.assignment import Assignment
 from assign.core.given import Given
 from assign.core.infeasible import InfeasibleError
 from assign.core.problem import INT64_MAX, Dense, Problem, largest_limit
 from assign.core.start import fitted
-from assign.solving import pack
+from assign.packing import pack
 from gridcut.device.arrays import DeviceArray, allocate, download, refusing, synchronize, to_library, upload
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel
 from gridcut.device.launch import launch
 
 BLOCKS, THREADS = (1, 32) if SIMULATED else (1024, 256)
-NAN, WRONG, LOW, HIGH = range(4)  # places in `found` of bounds_kernel
+NAN, INFINITE, LOW, HIGH = range(4)  # positions in `found` of the bounds kernels
 MIN_INT = -(1 << 63)
 
 
@@ -36,7 +35,7 @@ def copy_kernel(data, start, row_stride, col_stride, n, m, factor, out):
 
 @cuda_kernel
 def bounds_kernel(data, found):
-    """The least and the largest of 0 and the integers."""
+    """found[LOW], found[HIGH] = minimum and maximum of 0 and the integers."""
     t = np.int64(cuda.grid(1))
     low, high = np.int64(0), np.int64(0)
     while t < data.size:
@@ -49,7 +48,7 @@ def bounds_kernel(data, found):
 
 @cuda_kernel
 def float_bounds_kernel(data, found, largest):
-    """How many are NaN and how many -inf; the largest finite absolute value."""
+    """found[NAN], found[INFINITE] = number of NaN and of -inf; largest[0] = the largest finite absolute value."""
     t = np.int64(cuda.grid(1))
     high = 0.0
     while t < data.size:
@@ -57,7 +56,7 @@ def float_bounds_kernel(data, found, largest):
         if value != value:
             cuda.atomic.add(found, NAN, int64(1))
         elif value == -np.inf:
-            cuda.atomic.add(found, WRONG, int64(1))
+            cuda.atomic.add(found, INFINITE, int64(1))
         elif value < np.inf:
             high = max(high, abs(value))
         t += cuda.gridsize(1)
@@ -66,7 +65,7 @@ def float_bounds_kernel(data, found, largest):
 
 @cuda_kernel
 def pair_kernel(data, m, col_of_row, out):
-    """The cost of each row's pair, 0 without one."""
+    """out[i] = cost of the pair of row i, 0 if unmatched."""
     i = np.int64(cuda.grid(1))
     if i < out.size:
         j = col_of_row[i]
@@ -74,16 +73,16 @@ def pair_kernel(data, m, col_of_row, out):
 
 
 def solve_on_device(
-    problem: Problem, given: Given, name: str, function, parameters: dict, callback, start, begin
+    problem: Problem, given: Given, name: str, solve, parameters: dict, callback, start, begin
 ) -> Assignment:
-    """The assignment of a checked problem with at least one pair."""
+    """Solve a validated problem that has at least one row and one column."""
     synchronize()  # the caller's library may still be writing its arrays
     with refusing():
         cost = _ordered(problem)
-        turn = problem.negated and problem.library is not None  # costs on the host come negated
-        if turn and cost.dtype == np.int32:
-            _refuse_least(cost)
-        if turn:
+        negate = problem.negated and problem.library is not None  # host costs are already negated
+        if negate and cost.dtype == np.int32:
+            _reject_minimum(cost)
+        if negate:
             cost = _copied(cost, cost.shape, cost.strides, -1)
         largest = _largest(cost, problem.negated)
         limited = problem.limit is not None
@@ -93,9 +92,9 @@ def solve_on_device(
         start = fitted(start, cost.shape, largest, limited)
         ready = time.perf_counter()
         try:
-            col, u, v, stats = methods.run(function, problem, start, parameters, callback)
+            col, u, v, stats = solve(problem.costs, problem.limit, start, callback, **parameters)
         except InfeasibleError as error:
-            raise (error.exchanged() if problem.transposed else error) from None
+            raise (error.transposed() if problem.transposed else error) from None
         (paid,) = allocate((cost.shape[0], cost.dtype))
         launch(pair_kernel, -(-cost.shape[0] // THREADS), THREADS, cost.data, np.int64(cost.shape[1]), col, paid)
         paid, col, u, v = (download(a) for a in (paid, col, u, v))
@@ -108,7 +107,7 @@ def solve_on_device(
 
 
 def _ordered(problem: Problem) -> DeviceArray:
-    """Costs in C order on the GPU, no more rows than columns."""
+    """Costs in C order on the GPU, with no more rows than columns."""
     cost = problem.costs.cost
     if not isinstance(cost, DeviceArray):
         n, m = cost.shape
@@ -122,7 +121,7 @@ def _ordered(problem: Problem) -> DeviceArray:
 
 
 def _copied(cost: DeviceArray, shape, strides, factor: int) -> DeviceArray:
-    """A copy in C order, times a factor; shape and strides may be exchanged."""
+    """A C-ordered copy, times a factor; exchanged shape and strides transpose it."""
     n, m = shape
     (data,) = allocate((n * m, cost.dtype))
     sizes = (np.int64(cost.start), *(np.int64(s) for s in strides), np.int64(n), np.int64(m))
@@ -131,32 +130,34 @@ def _copied(cost: DeviceArray, shape, strides, factor: int) -> DeviceArray:
 
 
 def _extremes(cost: DeviceArray) -> list[int]:
-    """The least and the largest of integers, and of 0."""
+    """Minimum and maximum of integer costs and 0."""
     found = upload(np.zeros(4, np.int64))
     launch(bounds_kernel, BLOCKS, THREADS, cost.data, found)
     return download(found)[LOW:].tolist()
 
 
-def _refuse_least(cost: DeviceArray) -> None:
+def _reject_minimum(cost: DeviceArray) -> None:
     if _extremes(cost)[0] == -(2**31):
         raise ValueError("cost holds -2^31, which int32 cannot negate; pass int64 costs to maximise")
 
 
 def _largest(cost: DeviceArray, negated: bool) -> int | float:
-    """The largest finite absolute cost; ValueError for what no problem may hold."""
+    """The largest finite absolute cost; raises ValueError for costs that no problem may hold."""
     if cost.dtype.kind == "i":
         low, high = _extremes(cost)
         largest = max(-low, high)
         if (sum(cost.shape) + 1) * largest * 4 > INT64_MAX:
-            most = INT64_MAX // (4 * (sum(cost.shape) + 1))
-            raise ValueError(f"cost must stay within {most} for this matrix, so that prices fit int64; got {largest}")
+            bound = INT64_MAX // (4 * (sum(cost.shape) + 1))
+            raise ValueError(
+                f"cost must be at most {bound} in absolute value here, so that prices fit int64; got {largest}"
+            )
         return largest
     found, largest = upload(np.zeros(4, np.int64)), upload(np.zeros(1, np.float64))
     launch(float_bounds_kernel, BLOCKS, THREADS, cost.data, found, largest)
     counts = download(found)
     if counts[NAN]:
         raise ValueError("cost must not hold NaN; forbid a pair with " + ("-inf" if negated else "+inf"))
-    if counts[WRONG]:
+    if counts[INFINITE]:
         raise ValueError(
             f"cost must not hold {'+inf when it is maximised' if negated else '-inf when it is minimised'}"
         )
@@ -164,7 +165,7 @@ def _largest(cost: DeviceArray, negated: bool) -> int | float:
 
 
 def with_library_arrays(found: Assignment, library: str | None) -> Assignment:
-    """With arrays of the caller's library on the GPU."""
+    """The same result with GPU arrays of the caller's library."""
     if library is None:
         return found
     names = ("row", "col", "row_price", "col_price")
@@ -172,7 +173,7 @@ def with_library_arrays(found: Assignment, library: str | None) -> Assignment:
 
 
 def kernels():
-    """Every kernel, with argument types it is launched with."""
+    """Every kernel with the argument types of its launches."""
     listed = []
     for kind in (int32, int64, float32, float64):
         data = kind[::1]

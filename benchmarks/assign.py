@@ -161,8 +161,8 @@ def methods_table(options):
     for name in ("u100", "u1e6", "geometric 1e3"):
         for n in (30, 200, 1000):
             cost = instances.DENSE[name](n, np.random.default_rng(n))
-            for method, forms in METHODS.items():
-                if "cpu" not in forms["dense"]:
+            for method, entry in METHODS.items():
+                if entry.dense_cpu is None:
                     continue
                 for given in switches if "cost_scaling" in method else switches[:1]:
                     runs = {method: lambda c=cost, m=method, g=given: assign.solve(c, device="cpu", method=m, **g)}

@@ -25,14 +25,14 @@ import numpy as np
 from numba import prange, types
 from numba.extending import overload
 
-from assign.batch.batch_paths import SCANS, augment, reduce_columns, reduce_rows
+from assign.batch.batch_paths import SCANS_PER_ROW, augment, reduce_columns, reduce_rows
 from gridcut.device import atomic_add, kernel, parallel_kernel, thread_count
 
 SOLVED, INFEASIBLE = 0, 1
 LANES = 32  # rows are padded to a multiple
-FAR32, FAR64 = 1 << 30, 1 << 62
-SHARE = 16  # problems a thread takes at a time, at most
-WORTH = 20_000  # costs that are worth a thread
+INFINITY32, INFINITY64 = 1 << 30, 1 << 62
+MAX_SHARE = 16  # problems a thread takes at a time, at most
+MIN_COSTS_PER_THREAD = 20_000  # costs that are worth a thread
 
 
 @kernel
@@ -47,7 +47,7 @@ def range_of(cost, n, m):
 
 
 @kernel
-def fill(cost, n, m, flipped, low, bits, far, work):
+def fill(cost, n, m, flipped, low, bits, infinity, work):
     """Costs, transposed or not, moved and packed; rows padded with far."""
     real = work.dtype.type
     for i in range(n):
@@ -62,7 +62,7 @@ def fill(cost, n, m, flipped, low, bits, far, work):
             for j in range(m):
                 row[j] = real(row[j] + real(j))
         for j in range(m, row.size):
-            row[j] = far
+            row[j] = infinity
 
 
 def _moved(number, low, bits, real):
@@ -94,33 +94,33 @@ def _price_overload(number, matched, bits, mark):
 
 
 @kernel
-def solve_in(numbers, ids, cost, n, m, flipped, limit, low, high, bits, far, col_of_row, u, v):
+def solve_in(numbers, ids, cost, n, m, flipped, limit, low, high, bits, infinity, col_of_row, u, v):
     """Solve one problem of n rows and m columns (after transposing) in memory given; whether it can be."""
     real = numbers.dtype.type
     width = (m + LANES - 1) // LANES * LANES
     size = n * width
     work = numbers[:size].reshape((n, width))
-    price, reach = numbers[size : size + width], numbers[size + width : size + 2 * width]
+    price, dist = numbers[size : size + width], numbers[size + width : size + 2 * width]
     at, old = numbers[size + 2 * width : size + 3 * width], numbers[size + 3 * width : size + 4 * width]
-    private = numbers[size + 4 * width : size + 4 * width + min(n, limit.size)]
-    via, came, order = ids[:width], ids[width : 2 * width], ids[2 * width : 3 * width]
+    dummy = numbers[size + 4 * width : size + 4 * width + min(n, limit.size)]
+    pred, final_pred, order = ids[:width], ids[width : 2 * width], ids[2 * width : 3 * width]
     rank, row_of, col_of = ids[3 * width : 4 * width], ids[4 * width : 5 * width], ids[5 * width : 5 * width + n]
     mark = real(1 << (bits - 1)) if bits > 0 else real(0)
-    fill(cost, n, m, flipped, low, bits, far, work)
-    for i in range(private.size):
-        private[i] = _moved(min(max(limit[i], low - 1), high), low, bits, real)
+    fill(cost, n, m, flipped, low, bits, infinity, work)
+    for i in range(dummy.size):
+        dummy[i] = _moved(min(max(limit[i], low - 1), high), low, bits, real)
     for j in range(width):
         price[j] = 0
         rank[j] = j
         row_of[j] = -1
     for i in range(n):
         col_of[i] = -1
-    if n == m and private.size == 0:
-        reduce_columns(work, n, bits, mark, far, price, via, row_of, col_of, rank)
-    reduce_rows(work, n, bits, mark, far, price, reach, row_of, col_of, rank, private, np.int64(SCANS * n))
+    if n == m and dummy.size == 0:
+        reduce_columns(work, n, bits, mark, infinity, price, pred, row_of, col_of, rank)
+    reduce_rows(work, n, bits, mark, infinity, price, dist, row_of, col_of, rank, dummy, np.int64(SCANS_PER_ROW * n))
     for i in range(n):
         if col_of[i] < 0 and not augment(
-            work, i, bits, mark, far, price, reach, via, came, order, at, old, row_of, col_of, rank, private
+            work, i, bits, mark, infinity, price, dist, pred, final_pred, order, at, old, row_of, col_of, rank, dummy
         ):
             return False
     if flipped:
@@ -143,34 +143,36 @@ def solve_in(numbers, ids, cost, n, m, flipped, limit, low, high, bits, far, col
     return True
 
 
-def _solve_one(room, ids, cost, r, c, limit, col_of_row, u, v):
+def _solve_one(memory, ids, cost, r, c, limit, col_of_row, u, v):
     """Solve one problem of r rows and c columns in numbers that suit it; whether it can be."""
     flipped = r > c and limit.size == 0
     n, m = (c, r) if flipped else (r, c)
     if not np.issubdtype(cost.dtype, np.integer):
-        numbers, low, high, bits, far = room.view(np.float64), -np.inf, np.inf, 0, np.inf
+        numbers, low, high, bits, infinity = memory.view(np.float64), -np.inf, np.inf, 0, np.inf
     else:
-        numbers, low, high, bits, far = room, 0, FAR64, 0, FAR64
-        least, most = range_of(cost, r, c)
-        low, high = least, max(most + 1, limit[:r].max(initial=least)) if r > c and limit.size else most + 1
+        numbers, low, high, bits, infinity = memory, 0, INFINITY64, 0, INFINITY64
+        smallest, largest = range_of(cost, r, c)
+        low, high = smallest, largest + 1
+        if r > c and limit.size:
+            high = max(high, limit[:r].max(initial=smallest))
     return solve_in(
-        numbers, ids, cost, n, m, flipped, limit, low, high, bits, numbers.dtype.type(far), col_of_row, u, v
+        numbers, ids, cost, n, m, flipped, limit, low, high, bits, numbers.dtype.type(infinity), col_of_row, u, v
     )
 
 
 @overload(_solve_one)
-def _solve_one_overload(room, ids, cost, r, c, limit, col_of_row, u, v):
+def _solve_one_overload(memory, ids, cost, r, c, limit, col_of_row, u, v):
     if isinstance(cost.dtype, types.Float):
 
-        def solve_floats(room, ids, cost, r, c, limit, col_of_row, u, v):
+        def solve_floats(memory, ids, cost, r, c, limit, col_of_row, u, v):
             flipped = r > c and limit.size == 0
             n, m = (c, r) if flipped else (r, c)
-            numbers = room.view(np.float64)
+            numbers = memory.view(np.float64)
             return solve_in(numbers, ids, cost, n, m, flipped, limit, -np.inf, np.inf, 0, np.inf, col_of_row, u, v)
 
         return solve_floats
 
-    def solve_integers(room, ids, cost, r, c, limit, col_of_row, u, v):
+    def solve_integers(memory, ids, cost, r, c, limit, col_of_row, u, v):
         flipped = r > c and limit.size == 0
         n, m = (c, r) if flipped else (r, c)
         low, high = range_of(cost, r, c)
@@ -183,19 +185,22 @@ def _solve_one_overload(room, ids, cost, r, c, limit, col_of_row, u, v):
             bits += 1
         bits += 1
         spread = high - low
-        if spread < FAR32 >> (bits + 3):
+        if spread < INFINITY32 >> (bits + 3):
             return solve_in(
-                room.view(np.int32), ids, cost, n, m, flipped, limit, low, high, bits, np.int32(FAR32), col_of_row, u, v
-            )
-        if spread >= FAR64 >> (bits + 3):
+                memory.view(np.int32), ids, cost, n, m, flipped, limit, low, high, bits, np.int32(INFINITY32),
+                col_of_row, u, v,
+            )  # fmt: skip
+        if spread >= INFINITY64 >> (bits + 3):
             bits = 0
-        return solve_in(room, ids, cost, n, m, flipped, limit, low, high, bits, np.int64(FAR64), col_of_row, u, v)
+        return solve_in(
+            memory, ids, cost, n, m, flipped, limit, low, high, bits, np.int64(INFINITY64), col_of_row, u, v
+        )
 
     return solve_integers
 
 
 @kernel
-def take_turns(counter, share, cost, rows, cols, limit, room, ids, col_of_row, u, v, status):
+def solve_shares(counter, share, cost, rows, cols, limit, memory, ids, col_of_row, u, v, status):
     """Solve problems until none is left."""
     items = cost.shape[0]
     while True:
@@ -210,15 +215,15 @@ def take_turns(counter, share, cost, rows, cols, limit, room, ids, col_of_row, u
             status[b] = SOLVED
             if c == 0 and limit.shape[1] > 0:
                 u[b, :r] = limit[b, :r]
-            elif r > 0 and c > 0 and not _solve_one(room, ids, cost[b], r, c, limit[b], col_of_row[b], u[b], v[b]):
+            elif r > 0 and c > 0 and not _solve_one(memory, ids, cost[b], r, c, limit[b], col_of_row[b], u[b], v[b]):
                 status[b] = INFEASIBLE
 
 
 @parallel_kernel
-def share_out(counter, share, cost, rows, cols, limit, room, ids, col_of_row, u, v, status):
+def solve_in_parallel(counter, share, cost, rows, cols, limit, memory, ids, col_of_row, u, v, status):
     """Problems to threads, each with a row of room and ids."""
-    for t in prange(room.shape[0]):
-        take_turns(counter, share, cost, rows, cols, limit, room[t], ids[t], col_of_row, u, v, status)
+    for t in prange(memory.shape[0]):
+        solve_shares(counter, share, cost, rows, cols, limit, memory[t], ids[t], col_of_row, u, v, status)
 
 
 def solve(costs, *, rows=None, cols=None, limit=None, threads=None):
@@ -235,20 +240,20 @@ def solve(costs, *, rows=None, cols=None, limit=None, threads=None):
     rows = np.full(items, n, np.int32) if rows is None else rows
     cols = np.full(items, m, np.int32) if cols is None else cols
     limit = np.empty((items, 0), real) if limit is None else limits(limit, (items, n), real)
-    most = max(1, items * n * m // WORTH)
-    threads = max(1, min(threads or thread_count(), items, most))
+    max_threads = max(1, items * n * m // MIN_COSTS_PER_THREAD)
+    threads = max(1, min(threads or thread_count(), items, max_threads))
     # Transposed problems have the longer side as their columns.
     n, m = max(n, 1), max(n, m, 1)
     width = -(-m // LANES) * LANES
-    room = np.empty((threads, n * width + 4 * width + n), np.int64)
+    memory = np.empty((threads, n * width + 4 * width + n), np.int64)
     ids = np.empty((threads, 5 * width + n), np.int32)
-    share = max(1, min(SHARE, items // (8 * threads)))
+    share = max(1, min(MAX_SHARE, items // (8 * threads)))
     arguments = (np.zeros(1, np.int64), share, costs, rows, cols, limit)
     results = (col_of_row, u, v, status)
     if threads == 1:
-        take_turns(*arguments, room[0], ids[0], *results)
+        solve_shares(*arguments, memory[0], ids[0], *results)
     else:
-        share_out(*arguments, room, ids, *results)
+        solve_in_parallel(*arguments, memory, ids, *results)
     return *results, {"threads": threads}
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from numba import float32, float64, int32, int64, uint8
 
 from assign.batch.batch_numbers_cuda import INFEASIBLE, SOLVED, WIDE
-from assign.core.warp_cuda import LAST, bits_of, float_of, greater, least, least_long, lesser
+from assign.core.warp_cuda import MAX_UNSIGNED, bits_of, float_of, unsigned_max, unsigned_min, warp_min, warp_min_long
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel, device_function
 
 THREADS = 32 if SIMULATED else 256
@@ -45,33 +45,33 @@ def reduced_float(x, w, h):
 
 
 @device_function
-def whole_integer(d):
+def unmarked_integer(d):
     """A length without the sign that says its column was scanned."""
     return np.int64(d & 0x7FFFFFFFFFFFFFFF)
 
 
 @device_function
-def whole_float(d):
+def unmarked_float(d):
     """The same of the bits of a float."""
     return float_of(d & 0x7FFFFFFFFFFFFFFF)
 
 
 @device_function
-def choose(best, rank, board, ranks, thread):
+def block_min(best, rank, board, ranks, thread):
     """The least number of the block and its column, the same for all threads."""
-    found = least_long(best)
-    top = least(rank if best == found else np.int32(LAST))
+    found = warp_min_long(best)
+    top = warp_min(rank if best == found else np.int32(MAX_UNSIGNED))
     if thread & 31 == 0:
         board[thread >> 5] = found
         ranks[thread >> 5] = top
     cuda.syncthreads()
     for k in range(WARPS):
-        if lesser(found, board[k]) != found:
+        if unsigned_min(found, board[k]) != found:
             found = board[k]
-    top = np.int32(LAST)
+    top = np.int32(MAX_UNSIGNED)
     for k in range(WARPS):
         if board[k] == found:
-            top = lesser(top, ranks[k])
+            top = unsigned_min(top, ranks[k])
     cuda.syncthreads()
     return found, np.int32(top & (MATCHED - 1))
 
@@ -82,35 +82,21 @@ def kernel_for(cost: str, number: str, limited: bool):
     floats = number == "float64"
     real, raw = getattr(np, number), getattr(np, cost)
     top = raw(np.inf) if cost.startswith("float") else raw(np.iinfo(cost).max)
-    sign, last, far = np.int64(SIGN), np.int64(LAST), np.int64(INFINITE)
-    forever = real(np.inf) if floats else real(np.iinfo(np.int64).max)
+    sign, largest, infinity = np.int64(SIGN), np.int64(MAX_UNSIGNED), np.int64(INFINITE)
+    no_limit = real(np.inf) if floats else real(np.iinfo(np.int64).max)
     nothing = real(0)
 
     @cuda_kernel
     def block_kernel(
-        costs,
-        rows,
-        cols,
-        limit,
-        col_of_row,
-        u_out,
-        v_out,
-        status,
-        items,
-        n_most,
-        m_most,
-        ragged,
-        again,
-        reals,
-        longs,
-        ids,
-    ):
+        costs, rows, cols, limit, col_of_row, u_out, v_out, status, items, n_most, m_most, ragged, only_wide, reals,
+        longs, ids,
+    ):  # fmt: skip
         """Solve them, a problem a block at a time.  again: only what was found too wide."""
         board = cuda.shared.array(WARPS, int64)
         ranks = cuda.shared.array(WARPS, int32)
         me, mine = np.int32(cuda.threadIdx.x), np.int64(cuda.blockIdx.x)
         for item in range(mine, items, cuda.gridDim.x):
-            if again != 0 and status[item] != WIDE:
+            if only_wide != 0 and status[item] != WIDE:
                 continue
             cuda.syncthreads()
             r, c = np.int32(n_most), np.int32(m_most)
@@ -143,9 +129,9 @@ def kernel_for(cost: str, number: str, limited: bool):
                 low = top
                 arg = np.int32(-1)
                 for i in range(n):
-                    here = cells[i * pitch + j * step]
-                    if here < low:
-                        low = here
+                    value = cells[i * pitch + j * step]
+                    if value < low:
+                        low = value
                         arg = np.int32(i)
                 smallest = min(smallest, low)
                 via[j] = arg
@@ -156,11 +142,11 @@ def kernel_for(cost: str, number: str, limited: bool):
             if floats:
                 t = bits_of(np.float64(smallest))
                 t = t ^ (sign if t >= 0 else np.int64(-1))
-            t, _ = choose(t, me, board, ranks, me)
+            t, _ = block_min(t, me, board, ranks, me)
             low_price = nothing
             if floats:
                 low_price = float_of(t ^ (sign if t < 0 else np.int64(-1)))
-                if low_price == forever:
+                if low_price == no_limit:
                     low_price = nothing
             else:
                 low_price = real(t ^ sign)
@@ -180,33 +166,33 @@ def kernel_for(cost: str, number: str, limited: bool):
                 i = np.int32(first) if col_of[first] < 0 else np.int32(-1)
                 while i >= 0 and scans > 0:
                     scans = np.int32(scans - 1)
-                    best, second, rank = last, last, np.int32(LAST)
+                    best, second, rank = largest, largest, np.int32(MAX_UNSIGNED)
                     for j in range(me, m, THREADS):
-                        here = cells[i * pitch + j * step]
+                        value = cells[i * pitch + j * step]
                         if floats:
-                            t = reduced_float(here, w[j], nothing)
+                            t = reduced_float(value, w[j], nothing)
                         else:
-                            t = reduced_integer(here, w[j], nothing)
-                        second = lesser(second, greater(best, t))
+                            t = reduced_integer(value, w[j], nothing)
+                        second = unsigned_min(second, unsigned_max(best, t))
                         own = np.int32(j + (MATCHED if row_of[j] >= 0 else 0))
-                        if lesser(best, t) != best or (t == best and own < rank):
+                        if unsigned_min(best, t) != best or (t == best and own < rank):
                             rank = own
-                        best = lesser(best, t)
-                    found, j = choose(best, rank, board, ranks, me)
-                    second, _ = choose(second if j % THREADS == me else best, rank, board, ranks, me)
-                    if second < 0 or second >= far:
+                        best = unsigned_min(best, t)
+                    found, j = block_min(best, rank, board, ranks, me)
+                    second, _ = block_min(second if j % THREADS == me else best, rank, board, ranks, me)
+                    if second < 0 or second >= infinity:
                         break
                     if floats:
-                        cheapest, other = whole_float(found), whole_float(second)
+                        cheapest, other = unmarked_float(found), unmarked_float(second)
                     else:
-                        cheapest, other = whole_integer(found), whole_integer(second)
+                        cheapest, other = unmarked_integer(found), unmarked_integer(second)
                     if limited:
-                        private = real(limit[row_first + i] - low_price)
-                        if private <= cheapest:
+                        dummy = real(limit[row_first + i] - low_price)
+                        if dummy <= cheapest:
                             break
-                        other = min(other, private)
-                    rival = row_of[j]
-                    if rival >= 0 and other <= cheapest:
+                        other = min(other, dummy)
+                    holder = row_of[j]
+                    if holder >= 0 and other <= cheapest:
                         break
                     cuda.syncthreads()
                     if me == 0:
@@ -214,10 +200,10 @@ def kernel_for(cost: str, number: str, limited: bool):
                         row_of[j] = i
                         col_of[i] = j
                         u[i] = other
-                        if rival >= 0:
-                            col_of[rival] = -1
+                        if holder >= 0:
+                            col_of[holder] = -1
                     cuda.syncthreads()
-                    i = rival
+                    i = holder
 
             solved = True
             source = np.int32(0)
@@ -227,42 +213,42 @@ def kernel_for(cost: str, number: str, limited: bool):
                     continue
                 i, h, scanned = source, nothing, np.int32(-1)
                 for j in range(me, m, THREADS):
-                    d[j] = far
-                private, leaver = nothing, np.int32(-1)
-                found, end, nearest = last, np.int32(-1), nothing
+                    d[j] = infinity
+                dummy, leaving_row = nothing, np.int32(-1)
+                found, end, nearest = largest, np.int32(-1), nothing
                 searching = True
                 while searching:
-                    best, rank = last, np.int32(LAST)
+                    best, rank = largest, np.int32(MAX_UNSIGNED)
                     for j in range(me, m, THREADS):
                         dj = d[j]
                         if j == scanned:
                             dj = dj | sign
                             d[j] = dj
-                        here = cells[i * pitch + j * step]
+                        value = cells[i * pitch + j * step]
                         if floats:
-                            t = reduced_float(here, w[j], h)
+                            t = reduced_float(value, w[j], h)
                         else:
-                            t = reduced_integer(here, w[j], h)
+                            t = reduced_integer(value, w[j], h)
                         if t < dj:
                             dj = t
                             d[j] = t
                             via[j] = i
                         own = np.int32(j + (MATCHED if row_of[j] >= 0 else 0))
-                        if lesser(best, dj) != best or (dj == best and own < rank):
+                        if unsigned_min(best, dj) != best or (dj == best and own < rank):
                             rank = own
-                        best = lesser(best, dj)
+                        best = unsigned_min(best, dj)
                     if limited:
-                        there = real(limit[row_first + i] - low_price - h)
-                        if leaver < 0 or there < private:
-                            private, leaver = there, i
-                    found, end = choose(best, rank, board, ranks, me)
+                        length = real(limit[row_first + i] - low_price - h)
+                        if leaving_row < 0 or length < dummy:
+                            dummy, leaving_row = length, i
+                    found, end = block_min(best, rank, board, ranks, me)
                     if floats:
-                        nearest = whole_float(found)
+                        nearest = unmarked_float(found)
                     else:
-                        nearest = whole_integer(found)
-                    none = found < 0 or found >= far
-                    if limited and (none or private <= nearest) and private < forever:
-                        nearest = private
+                        nearest = unmarked_integer(found)
+                    none = found < 0 or found >= infinity
+                    if limited and (none or dummy <= nearest) and dummy < no_limit:
+                        nearest = dummy
                         searching = False
                     elif none:
                         searching = False
@@ -271,7 +257,7 @@ def kernel_for(cost: str, number: str, limited: bool):
                         scanned = end
                         following = row_of[end]
                         if following < 0:
-                            leaver = np.int32(-1)
+                            leaving_row = np.int32(-1)
                             searching = False
                         else:
                             i = following
@@ -280,18 +266,18 @@ def kernel_for(cost: str, number: str, limited: bool):
                     for j in range(me, m, THREADS):
                         if d[j] < 0:
                             if floats:
-                                rise = real(nearest - whole_float(d[j]))
+                                rise = real(nearest - unmarked_float(d[j]))
                             else:
-                                rise = real(nearest - whole_integer(d[j]))
+                                rise = real(nearest - unmarked_integer(d[j]))
                             w[j] = real(w[j] - rise)
                             i = row_of[j]
                             u[i] = real(u[i] + rise)
                     cuda.syncthreads()
                     if me == 0:
                         u[source] = nearest
-                        if leaver >= 0:
-                            end = col_of[leaver]
-                            col_of[leaver] = -1
+                        if leaving_row >= 0:
+                            end = col_of[leaving_row]
+                            col_of[leaving_row] = -1
                         while end >= 0:
                             i = via[end]
                             row_of[end] = i

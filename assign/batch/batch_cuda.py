@@ -21,7 +21,7 @@ from gridcut.device.arrays import DeviceArray, allocate, on_device, to_host, upl
 from gridcut.device.cuda import multiprocessors
 from gridcut.device.launch import launch, prepare
 
-BLOCKS = 4  # of the other kernel on a multiprocessor
+BLOCKS_PER_SM = 4  # of the other kernel on a multiprocessor
 
 
 def solve(costs, *, rows=None, cols=None, limit=None):
@@ -33,7 +33,7 @@ def solve(costs, *, rows=None, cols=None, limit=None):
     items, n, m = costs.shape
     shapes = ((items, n), (items, n), (items, m), (items,))
     if items * n * m == 0:
-        return (*nothing(shapes, limit, np.dtype(str(costs.dtype).removeprefix("torch."))), {"launches": 0})
+        return (*empty_results(shapes, limit, np.dtype(str(costs.dtype).removeprefix("torch."))), {"launches": 0})
     costs, _, dtype = flat("costs", costs)
     integers = dtype.kind == "i"
     real = np.int64 if integers else np.float64
@@ -41,7 +41,7 @@ def solve(costs, *, rows=None, cols=None, limit=None):
     results = (col_of_row, u, v, status)
     ragged = rows is not None or cols is not None
     if ragged:
-        sizes = [np.full(items, most, np.int32) if a is None else a for a, most in ((rows, n), (cols, m))]
+        sizes = [np.full(items, max_columns, np.int32) if a is None else a for a, max_columns in ((rows, n), (cols, m))]
         (rows, *_), (cols, *_) = flat("rows", sizes[0]), flat("cols", sizes[1])
     else:
         rows = cols = col_of_row
@@ -49,8 +49,8 @@ def solve(costs, *, rows=None, cols=None, limit=None):
     limit = flat("limit", limit)[0] if limited else u
     arguments = (costs, rows, cols, limit, *results, n, m, int(ragged))
     long_side, launches = max(n, m), 0
-    most = batch_shape.MAX_LIMITED if limited else batch_shape.MOST
-    if long_side <= most:
+    max_columns = batch_shape.MAX_LIMITED_COLUMNS if limited else batch_shape.MAX_COLUMNS
+    if long_side <= max_columns:
         for number in ("int32", "int64") if integers else ("int64",):
             kind = batch_shape.kind_for(dtype.name, number, n, m, limited)
             threads = batch_shape.threads_of(kind, long_side)
@@ -60,8 +60,8 @@ def solve(costs, *, rows=None, cols=None, limit=None):
             launches += 1
     # Differences of int32 always fit the int64 of that kernel, unless there are limits, which are of 64 bits.  Floats
     # may turn out to be too far apart.
-    if long_side > most or dtype != np.int32 or limited:
-        real, blocks = np.dtype(real), min(items, BLOCKS * multiprocessors())
+    if long_side > max_columns or dtype != np.int32 or limited:
+        real, blocks = np.dtype(real), min(items, BLOCKS_PER_SM * multiprocessors())
         size = blocks * long_side
         scratch = allocate((2 * size, real), (size, np.int64), (3 * size, np.int32))
         kernel = batch_block.kernel_for(dtype.name, real.name, limited)
@@ -70,7 +70,7 @@ def solve(costs, *, rows=None, cols=None, limit=None):
     return (*(a.reshape(s) for a, s in zip(results, shapes, strict=True)), {"launches": launches})
 
 
-def nothing(shapes, limit, dtype):
+def empty_results(shapes, limit, dtype):
     """Results where there are no costs, on the host."""
     real = np.int64 if dtype.kind == "i" else np.float64
     dtypes = (np.int32, real, real, np.uint8)

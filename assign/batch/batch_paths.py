@@ -43,16 +43,16 @@ from numba.extending import intrinsic, overload
 
 from gridcut.device import kernel
 
-SCANS = 1.0  # of the second step, for each row
+SCANS_PER_ROW = 1.0  # of the second step, for each row
 
 
-def lesser(a, b):
+def minimum(a, b):
     """The lesser of two numbers, none of them NaN."""
     return a if a < b else b
 
 
 @intrinsic
-def _lesser(typingctx, a, b):
+def _minimum(typingctx, a, b):
     # The least of many floats is vector code only if the compiler may forget about NaN and the sign of zero.
     def build(context, builder, sig, args):
         a, b = args
@@ -64,104 +64,104 @@ def _lesser(typingctx, a, b):
     return a(a, a), build
 
 
-overload(lesser, inline="always")(lambda a, b: lambda a, b: _lesser(a, b))
+overload(minimum, inline="always")(lambda a, b: lambda a, b: _minimum(a, b))
 
 
-def whole(number, bits):
+def without_column(number, bits):
     """A packed number without what was added to it."""
     return number if bits == 0 else number >> bits << bits
 
 
-@overload(whole)
-def _whole(number, bits):
+@overload(without_column)
+def _without_column(number, bits):
     if isinstance(number, types.Float):
         return lambda number, bits: number
     return lambda number, bits: number >> bits << bits
 
 
-def place(reach, low, rank, bits):
+def column_of(dist, low, rank, bits):
     """The column whose reach is low, a free one if there are several."""
     if bits:
         return int(low) & ((1 << (bits - 1)) - 1)
-    return min(r for r, d in zip(rank, reach, strict=True) if d == low) % len(reach)
+    return min(r for r, d in zip(rank, dist, strict=True) if d == low) % len(dist)
 
 
 @kernel
-def _search(reach, low, rank):
+def _search(dist, low, rank):
     """The least rank of those whose reach is low."""
-    width = np.int32(reach.size)
+    width = np.int32(dist.size)
     found = np.int32(2 * width)
     for j in range(width):
-        found = min(found, rank[j] if reach[j] == low else np.int32(2 * width))
+        found = min(found, rank[j] if dist[j] == low else np.int32(2 * width))
     return found - width if found >= width else np.int64(found)
 
 
-@overload(place)
-def _place(reach, low, rank, bits):
+@overload(column_of)
+def _column_of(dist, low, rank, bits):
     if isinstance(low, types.Float):
-        return lambda reach, low, rank, bits: _search(reach, low, rank)
+        return lambda dist, low, rank, bits: _search(dist, low, rank)
 
-    def place(reach, low, rank, bits):
+    def column_of(dist, low, rank, bits):
         if bits == 0:
-            return _search(reach, low, rank)
+            return _search(dist, low, rank)
         return np.int64(low) & ((1 << (bits - 1)) - 1)
 
-    return place
+    return column_of
 
 
 @kernel
-def start(row, price, reach):
+def first_distances(row, price, dist):
     """reach = row - price; the least."""
-    real = reach.dtype.type
+    real = dist.dtype.type
     low = real(row[0] - price[0])
-    for j in range(reach.size):
-        there = real(row[j] - price[j])
-        reach[j] = there
-        low = lesser(low, there)
+    for j in range(dist.size):
+        d = real(row[j] - price[j])
+        dist[j] = d
+        low = minimum(low, d)
     return low
 
 
 @kernel
-def relax(row, price, reach, via, i, h):
+def relax(row, price, dist, pred, i, h):
     """reach = min(reach, row - price - h), via = i where that is less; the least."""
-    real = reach.dtype.type
-    low = reach[0]
-    for j in range(reach.size):
-        there = real(row[j] - price[j] - h)
-        before = reach[j]
-        closer = there < before
-        reach[j] = there if closer else before
-        via[j] = i if closer else via[j]
-        low = lesser(low, there if closer else before)
+    real = dist.dtype.type
+    low = dist[0]
+    for j in range(dist.size):
+        d = real(row[j] - price[j] - h)
+        before = dist[j]
+        closer = d < before
+        dist[j] = d if closer else before
+        pred[j] = i if closer else pred[j]
+        low = minimum(low, d if closer else before)
     return low
 
 
 @kernel
-def least(reach):
-    low = reach[0]
-    for j in range(reach.size):
-        low = lesser(low, reach[j])
+def minimum_of(dist):
+    low = dist[0]
+    for j in range(dist.size):
+        low = minimum(low, dist[j])
     return low
 
 
 @kernel
-def reduce_columns(work, n, bits, mark, far, price, via, row_of, col_of, rank):
+def reduce_columns(work, n, bits, mark, infinity, price, pred, row_of, col_of, rank):
     """The first step."""
     width = price.size
     for j in range(width):
         price[j] = work[0, j]
-        via[j] = 0
+        pred[j] = 0
     for i in range(1, n):
         for j in range(width):
             lower = work[i, j] < price[j]
             price[j] = work[i, j] if lower else price[j]
-            via[j] = np.int32(i) if lower else via[j]
+            pred[j] = np.int32(i) if lower else pred[j]
     for j in range(width):
-        if price[j] >= far:  # padding, or nobody may have it
+        if price[j] >= infinity:  # padding, or nobody may have it
             price[j] = 0
             continue
-        price[j] = whole(price[j], bits)
-        i = via[j]
+        price[j] = without_column(price[j], bits)
+        i = pred[j]
         if col_of[i] < 0:
             col_of[i] = j
             row_of[j] = i
@@ -170,7 +170,7 @@ def reduce_columns(work, n, bits, mark, far, price, via, row_of, col_of, rank):
 
 
 @kernel
-def reduce_rows(work, n, bits, mark, far, price, reach, row_of, col_of, rank, limit, scans):
+def reduce_rows(work, n, bits, mark, infinity, price, dist, row_of, col_of, rank, limit, scans):
     """The second step."""
     real = price.dtype.type
     width = price.size
@@ -180,60 +180,62 @@ def reduce_rows(work, n, bits, mark, far, price, reach, row_of, col_of, rank, li
         i = first
         while i >= 0 and scans > 0:
             scans -= 1
-            low = start(work[i], price, reach)
-            j = place(reach, low, rank, bits)
-            low = whole(low, bits)
-            reach[j] = far
-            second = whole(least(reach), bits)
+            low = first_distances(work[i], price, dist)
+            j = column_of(dist, low, rank, bits)
+            low = without_column(low, bits)
+            dist[j] = infinity
+            second = without_column(minimum_of(dist), bits)
             if limit.size > 0:
                 if limit[i] <= low:
                     break
-                second = lesser(second, limit[i])
-            rival = row_of[j]
-            if second >= far or (rival >= 0 and second <= low):
+                second = minimum(second, limit[i])
+            holder = row_of[j]
+            if second >= infinity or (holder >= 0 and second <= low):
                 break
             price[j] = real(price[j] - (second - low))
             row_of[j] = i
             col_of[i] = j
-            if rival >= 0:
-                col_of[rival] = -1
+            if holder >= 0:
+                col_of[holder] = -1
             else:
                 rank[j] += width
                 price[j] -= mark
-            i = rival
+            i = holder
 
 
 @kernel
-def augment(work, first, bits, mark, far, price, reach, via, came, order, at, old, row_of, col_of, rank, limit):
+def augment(
+    work, first, bits, mark, infinity, price, dist, pred, final_pred, order, at, old, row_of, col_of, rank, limit
+):
     """The third step for one row; whether it was matched or may stay unmatched."""
     real = price.dtype.type
     width = price.size
     for j in range(width):
-        via[j] = first
-    low = start(work[first], price, reach)
+        pred[j] = first
+    low = first_distances(work[first], price, dist)
     i = first
     h = real(0)
     scanned = 0
-    private = far
-    leaver = -1
-    leaves = False
+    dummy = infinity
+    leaving_row = -1
+    ends_unmatched = False
     while True:
         if limit.size > 0:
-            there = real(limit[i] - h)
-            if there < private:
-                private = there
-                leaver = i
-        j = place(reach, low, rank, bits)
-        low = whole(low, bits)
-        if leaver >= 0 and private <= low:
-            low = private
-            j = col_of[leaver]
-            col_of[leaver] = -1
-            leaves = True
+            d = real(limit[i] - h)
+            if d < dummy:
+                dummy = d
+                leaving_row = i
+        j = column_of(dist, low, rank, bits)
+        low = without_column(low, bits)
+        if leaving_row >= 0 and dummy <= low:
+            low = dummy
+            j = col_of[leaving_row]
+            col_of[leaving_row] = -1
+            ends_unmatched = True
             break
-        if low >= far:
+        if low >= infinity:
             break
-        came[j] = via[j]
+        final_pred[j] = pred[j]
         if row_of[j] < 0:
             break
         order[scanned] = j
@@ -241,21 +243,21 @@ def augment(work, first, bits, mark, far, price, reach, via, came, order, at, ol
         old[scanned] = price[j]
         scanned += 1
         i = row_of[j]
-        h = real(whole(real(work[i, j] - price[j]), bits) - low)
-        price[j] = -far
-        reach[j] = far
-        low = relax(work[i], price, reach, via, i, h)
-    found = low < far
+        h = real(without_column(real(work[i, j] - price[j]), bits) - low)
+        price[j] = -infinity
+        dist[j] = infinity
+        low = relax(work[i], price, dist, pred, i, h)
+    found = low < infinity
     for k in range(scanned):
         price[order[k]] = real(old[k] - (low - at[k])) if found else old[k]
-    if not found or (leaves and leaver == first):
+    if not found or (ends_unmatched and leaving_row == first):
         return found
-    if not leaves:
+    if not ends_unmatched:
         rank[j] += width
         price[j] -= mark
     i = -1
     while i != first:
-        i = came[j]
+        i = final_pred[j]
         row_of[j] = i
         j, col_of[i] = col_of[i], j
     return True

@@ -6,9 +6,9 @@ import numpy as np
 
 from gridcut.device.cuda import WARP
 
-MOST, MAX_LIMITED = 2048, 1536  # columns that shared memory has room for
+MAX_COLUMNS, MAX_LIMITED_COLUMNS = 2048, 1536  # columns that shared memory has room for
 MAX_THREADS = 256
-STAGED = 20 * 1024  # bytes of costs that are copied to shared memory
+MAX_STAGED_BYTES = 20 * 1024  # bytes of costs that are copied to shared memory
 
 
 class Kind(NamedTuple):
@@ -29,7 +29,7 @@ def kind_for(cost: str, number: str, n: int, m: int, limited: bool) -> Kind:
     per = power_above(-(-long_side // MAX_THREADS))
     warps = power_above(-(-long_side // (per * WARP)))
     bits = max(long_side - 1, 1).bit_length() + 1
-    staged = n * m * np.dtype(cost).itemsize <= STAGED
+    staged = n * m * np.dtype(cost).itemsize <= MAX_STAGED_BYTES
     return Kind(cost, number, per, warps, bits, staged, limited)
 
 

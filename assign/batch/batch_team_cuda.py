@@ -52,12 +52,12 @@ from numba import float32, float64, int32, int64, types, uint8
 
 from assign.batch.batch_numbers_cuda import INFEASIBLE, SOLVED, WIDE, exponent_of, fixed, power_of_two
 from assign.batch.batch_shape_cuda import MAX_THREADS, Kind, kind_for
-from assign.core.warp_cuda import least, least_long
+from assign.core.warp_cuda import warp_min, warp_min_long
 from gridcut.device.cuda import WARP, cuda, cuda_kernel, device_function, shuffle
 
 MAX_REGISTERS = 65536 // (2 * MAX_THREADS)  # of a thread, for two blocks on a multiprocessor
-BOARD = 16  # places, more than groups
-AHEAD = 64  # bytes of costs a thread asks for before the first is used
+BOARD_SLOTS = 16  # places, more than groups
+PREFETCH_BYTES = 64  # bytes of costs a thread asks for before the first is used
 HEADROOM = 3  # bits: no length exceeds 8 C
 FIXED_BITS = 50  # of a float cost at most
 
@@ -72,31 +72,33 @@ def even(words):
 def kernel_for(kind: Kind):
     """The kernel."""
     per, bits, staged, limited = kind.per, kind.bits, kind.staged, kind.limited
-    whole_warp = kind.warps > 1  # is a group; a lone warp has two, for more would do too much in vain
-    width, groups = (WARP, kind.warps) if whole_warp else (WARP // 2, 2)
+    warp_group = kind.warps > 1  # is a group; a lone warp has two, for more would do too much in vain
+    width, groups = (WARP, kind.warps) if warp_group else (WARP // 2, 2)
     cost, number = getattr(types, kind.cost), getattr(types, kind.number)
     floats, long = kind.cost.startswith("float"), kind.number == "int64"
     flag = 1 << (bits - 1)
     column = flag - 1
-    room = 8 * np.dtype(kind.number).itemsize - 1 - HEADROOM - bits  # bits of C
-    roomy = 1 << room
-    fixed_room = min(FIXED_BITS, room) - 1
+    cost_bits = 8 * np.dtype(kind.number).itemsize - 1 - HEADROOM - bits  # bits of C
+    cost_bound = 1 << cost_bits
+    fixed_room = min(FIXED_BITS, cost_bits) - 1
     word = getattr(np, kind.number)
     raw = getattr(np, kind.cost)
     real = np.float64 if floats else np.int64
     top = raw(np.inf) if floats else raw(np.iinfo(kind.cost).max)
     bottom = -top - (0 if floats else 1)
-    forever = real(np.inf) if floats else real(np.iinfo(np.int64).max)
-    far, nothing = word(np.iinfo(word).max), word(0)
-    together = max(1, AHEAD // (per * np.dtype(kind.cost).itemsize))
-    abreast = min(groups, together)  # rows whose costs are asked for at once
-    asked = together * per
+    no_limit = real(np.inf) if floats else real(np.iinfo(np.int64).max)
+    infinity, nothing = word(np.iinfo(word).max), word(0)
+    rows_per_load = max(1, PREFETCH_BYTES // (per * np.dtype(kind.cost).itemsize))
+    rows_in_flight = min(groups, rows_per_load)  # rows whose costs are asked for at once
+    n_prefetched = rows_per_load * per
     word_words = np.dtype(kind.number).itemsize // 4
-    sides, other_side = 2 * BOARD, BOARD
+    sides, other_side = 2 * BOARD_SLOTS, BOARD_SLOTS
     shift = width.bit_length() - 1
 
     @cuda_kernel(max_registers=MAX_REGISTERS)
-    def team_kernel(costs, rows, cols, limit, col_of_row, u_out, v_out, status, n_most, m_most, ragged, again, u_at):
+    def team_kernel(
+        costs, rows, cols, limit, col_of_row, u_out, v_out, status, n_most, m_most, ragged, only_wide, u_at
+    ):
         """Solve a problem a block.  ragged: rows and cols say its size;  again: only what was found too wide."""
         # All of a multiple of 128 bytes, so that what follows them in shared memory may hold numbers of 8 bytes.
         board = cuda.shared.array(sides, number)
@@ -105,7 +107,7 @@ def kernel_for(kind: Kind):
         lows = cuda.shared.array(WARP, cost)
         highs = cuda.shared.array(WARP, cost)
         item = np.int64(cuda.blockIdx.x)
-        if again != 0 and status[item] != WIDE:
+        if only_wide != 0 and status[item] != WIDE:
             return
         me, threads = np.int32(cuda.threadIdx.x), np.int32(cuda.blockDim.x)
         lane, warps, group = np.int32(me & 31), np.int32(threads >> 5), np.int32(me >> shift)
@@ -119,20 +121,20 @@ def kernel_for(kind: Kind):
         square = not limited and n == m
         row_first, col_first = item * n_most, item * m_most
 
-        space = cuda.shared.array(0, int32)
-        u = space[u_at:].view(word)
-        ids = space[u_at + n * word_words :]
+        shared = cuda.shared.array(0, int32)
+        u = shared[u_at:].view(word)
+        ids = shared[u_at + n * word_words :]
         row_of, before, col_of = ids, ids[m:], ids[2 * m :]
         bounds = u
         if limited:
-            bounds = space[u_at + n * word_words + even(2 * m + n) :].view(word)
+            bounds = shared[u_at + n * word_words + even(2 * m + n) :].view(word)
         given = costs[row_first * m_most : (row_first + n_most) * m_most]
         from_row, from_col = np.int32(m_most), np.int32(1)
         if flipped:
             from_row, from_col = from_col, from_row
         cells, pitch, step = given, from_row, from_col
         if staged:
-            cells, pitch, step = space.view(raw), m, np.int32(1)
+            cells, pitch, step = shared.view(raw), m, np.int32(1)
 
         w = cuda.local.array(per, number)
         d = cuda.local.array(per, number)
@@ -142,33 +144,33 @@ def kernel_for(kind: Kind):
         place = cuda.local.array(per, int32)
         arg = cuda.local.array(per, int32)
         least_cost = cuda.local.array(per, cost)
-        x = cuda.local.array(asked, cost)
-        row = cuda.local.array(abreast, int32)
-        off = cuda.local.array(abreast, number)
+        x = cuda.local.array(n_prefetched, cost)
+        row = cuda.local.array(rows_in_flight, int32)
+        off = cuda.local.array(rows_in_flight, number)
         for k in range(per):
             least_cost[k] = top
             arg[k] = 0
         most_cost = bottom
         i0 = np.int32(0)
         while i0 < n:
-            for a in range(together):
+            for a in range(rows_per_load):
                 for k in range(per):
                     i, j = np.int32(i0 + a), np.int32(k * threads + me)
                     x[a * per + k] = top
                     if i < n and j < m:
                         x[a * per + k] = given[np.uint32(i * from_row + j * from_col)]
-            for a in range(together):
+            for a in range(rows_per_load):
                 for k in range(per):
                     i, j = np.int32(i0 + a), np.int32(k * threads + me)
-                    here = x[a * per + k]
+                    value = x[a * per + k]
                     if staged and i < n and j < m:
-                        cells[np.uint32(i * m + j)] = here
-                    if here < least_cost[k]:
-                        least_cost[k] = here
+                        cells[np.uint32(i * m + j)] = value
+                    if value < least_cost[k]:
+                        least_cost[k] = value
                         arg[k] = i
-                    if i < n and j < m and here > most_cost and (not floats or here != top):
-                        most_cost = here
-            i0 = np.int32(i0 + together)
+                    if i < n and j < m and value > most_cost and (not floats or value != top):
+                        most_cost = value
+            i0 = np.int32(i0 + rows_per_load)
         low, high = top, most_cost
         for k in range(per):
             low = min(low, least_cost[k])
@@ -194,7 +196,7 @@ def kernel_for(kind: Kind):
         if limited and r > c:
             i = lane
             while i < n:
-                if limit[row_first + i] < forever:
+                if limit[row_first + i] < no_limit:
                     highest = max(highest, limit[row_first + i])
                 i = np.int32(i + WARP)
             for distance in (16, 8, 4, 2, 1):
@@ -212,14 +214,14 @@ def kernel_for(kind: Kind):
             ceiling = np.int64(fixed((first_scale * highest - low_scaled) * scale) - zero + 1)
         else:
             ceiling = np.int64(np.int64(highest) - np.int64(low) + 1)
-            if ceiling >= roomy or ceiling < 0:
+            if ceiling >= cost_bound or ceiling < 0:
                 if me == 0:
                     status[item] = WIDE
                 return
         if limited:
             for i in range(me, n, threads):
-                bound = far
-                if limit[row_first + i] < forever:
+                bound = infinity
+                if limit[row_first + i] < no_limit:
                     if floats:
                         scaled = (first_scale * limit[row_first + i] - low_scaled) * scale
                         units = fixed(min(max(scaled, -1.0), np.float64(ceiling))) - zero
@@ -233,8 +235,8 @@ def kernel_for(kind: Kind):
             w[k] = word((word(zero) << bits) - j)
             if square and least_cost[k] != top:
                 if floats:
-                    here = fixed((first_scale * np.float64(least_cost[k]) - low_scaled) * scale)
-                    w[k] = word((here << bits) - j)
+                    value = fixed((first_scale * np.float64(least_cost[k]) - low_scaled) * scale)
+                    w[k] = word((value << bits) - j)
                 else:
                     w[k] = word((word(least_cost[k]) << bits) - j)
                 if j < m:
@@ -256,9 +258,9 @@ def kernel_for(kind: Kind):
             via[k] = -1
             if j >= m:
                 beyond = np.int32(beyond | (1 << k))
-        at = np.int32(0)
+        slot = np.int32(0)
         if me < sides:
-            board[me] = far
+            board[me] = infinity
             behind[me] = -1
 
         # Paths.
@@ -270,87 +272,87 @@ def kernel_for(kind: Kind):
                 continue
             for k in range(per):
                 j = np.int32(k * threads + me)
-                d[k] = far
+                d[k] = infinity
                 mate[k] = -1
                 if j < m:
                     mate[k] = row_of[np.uint32(j)]
                     if mate[k] >= 0:
                         worth[k] = u[np.uint32(mate[k])]
             done = beyond
-            private, leaver = far, np.int32(-1)
+            dummy, leaving_row = infinity, np.int32(-1)
             end, nearest = np.int32(-1), nothing
             cuda.syncthreads()
             if me < groups:
-                behind[at + me] = source if me == 0 else np.int32(-1)
-                reach[at + me] = nothing
+                behind[slot + me] = source if me == 0 else np.int32(-1)
+                reach[slot + me] = nothing
             cuda.syncthreads()
             searching = True
             while searching:
-                for q0 in range(0, groups, abreast):
-                    for q in range(abreast):
-                        row[q] = behind[at + q0 + q]
-                        off[q] = reach[at + q0 + q]
+                for q0 in range(0, groups, rows_in_flight):
+                    for q in range(rows_in_flight):
+                        row[q] = behind[slot + q0 + q]
+                        off[q] = reach[slot + q0 + q]
                         for k in range(per):
                             x[q * per + k] = top
                             if row[q] >= 0:
                                 x[q * per + k] = cells[np.uint32(row[q] * pitch + place[k])]
-                    for q in range(abreast):
+                    for q in range(rows_in_flight):
                         i = row[q]
                         if i >= 0:
                             for k in range(per):
-                                here = x[q * per + k]
+                                value = x[q * per + k]
                                 if floats:
-                                    t = word(fixed((first_scale * np.float64(here) - low_scaled) * scale) << bits)
+                                    t = word(fixed((first_scale * np.float64(value) - low_scaled) * scale) << bits)
                                 else:
-                                    t = word(word(here) << bits)
+                                    t = word(word(value) << bits)
                                 t = word(t - w[k] - off[q])
-                                if t < d[k] and (not floats or here != top):
+                                if t < d[k] and (not floats or value != top):
                                     d[k] = t
                                     via[k] = i
                                     done = np.int32((done & ~(1 << k)) | beyond)
                             if limited:
-                                there = bounds[np.uint32(i)]
-                                if there < far:
-                                    there = word(there - off[q])
-                                    if leaver < 0 or there < private:
-                                        private, leaver = there, i
-                at = np.int32(at ^ other_side)
-                mine = far
+                                length = bounds[np.uint32(i)]
+                                if length < infinity:
+                                    length = word(length - off[q])
+                                    if leaving_row < 0 or length < dummy:
+                                        dummy, leaving_row = length, i
+                slot = np.int32(slot ^ other_side)
+                mine = infinity
                 for k in range(per):
                     if (done >> k) & 1 == 0:
                         mine = min(mine, d[k])
                 best = mine
-                if not whole_warp:
+                if not warp_group:
                     for distance in (8, 4, 2, 1):
                         best = min(best, shuffle(best, lane ^ distance))
                 elif long:
-                    best = least_long(best)
+                    best = warp_min_long(best)
                 else:
-                    best = least(best)
+                    best = warp_min(best)
                 if mine == best:  # one thread of the group, or all where there is nothing
                     follower = np.int32(-1)
                     for k in range(per):
-                        if d[k] == best and best < far and (done >> k) & 1 == 0:
+                        if d[k] == best and best < infinity and (done >> k) & 1 == 0:
                             follower = mate[k]
                             if follower >= 0:
-                                reach[at + group] = word(worth[k] - word(best >> bits << bits))
+                                reach[slot + group] = word(worth[k] - word(best >> bits << bits))
                                 done = np.int32(done | (1 << k))
-                    board[at + group] = best
-                    behind[at + group] = follower
+                    board[slot + group] = best
+                    behind[slot + group] = follower
                 cuda.syncthreads()
-                found = far
+                found = infinity
                 for q in range(groups):
-                    found = min(found, board[at + q])
+                    found = min(found, board[slot + q])
                 nearest = word(found >> bits << bits)
-                if limited and leaver >= 0 and (found == far or private <= nearest):
-                    nearest = private
+                if limited and leaving_row >= 0 and (found == infinity or dummy <= nearest):
+                    nearest = dummy
                     searching = False
-                elif found == far:
+                elif found == infinity:
                     searching = False
                     solved = False
                 elif found & flag == 0:
                     end = np.int32(found & column)
-                    leaver = np.int32(-1)
+                    leaving_row = np.int32(-1)
                     searching = False
             if solved:
                 for k in range(per):
@@ -361,15 +363,15 @@ def kernel_for(kind: Kind):
                         if rise > 0:
                             w[k] = word(w[k] - rise)
                             u[np.uint32(mate[k])] = word(worth[k] + rise)
-                        if leaver < 0 and j == end:
+                        if leaving_row < 0 and j == end:
                             w[k] = word(w[k] - flag)
                 cuda.syncthreads()
                 if me == 0:
                     u[np.uint32(source)] = nearest
                     j = end
-                    if leaver >= 0:
-                        j = col_of[np.uint32(leaver)]
-                        col_of[np.uint32(leaver)] = -1
+                    if leaving_row >= 0:
+                        j = col_of[np.uint32(leaving_row)]
+                        col_of[np.uint32(leaving_row)] = -1
                     while j >= 0:
                         i = before[np.uint32(j)]
                         row_of[np.uint32(j)] = i

@@ -1,1 +1,1 @@
-"""Problems, results and certificates: what all methods of assign share."""
+"""Problems, results and certificates, shared by all methods of assign."""

@@ -1,4 +1,4 @@
-"""Arguments as arrays of the types that the solvers take; nothing here depends on what the numbers mean."""
+"""Conversion of arguments to arrays of the dtypes that the solvers support."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from gridcut.device.arguments import plain_array, refuse_masked
 from gridcut.device.arrays import to_host
 
 DTYPES = tuple(np.dtype(t) for t in (np.int32, np.int64, np.float32, np.float64))
-# Kinds that fit into one of DTYPES without loss.
+# dtypes that convert to one of DTYPES without loss
 WIDER = {
     "bool": np.int32,
     "int8": np.int32,
@@ -16,18 +16,18 @@ WIDER = {
     "uint32": np.int64,
     "float16": np.float32,
 }
-MAX_SIDES = 2**31 - 1  # rows and columns are numbered together with int32
+MAX_SIDES = 2**31 - 1  # rows and columns share one range of int32 indices
 
 
 def as_array(name: str, value) -> np.ndarray:
-    """An array of what a caller passed; TypeError for masked entries, also of rows in a list, and for what is none."""
+    """Convert an argument to an array; raises TypeError for masked entries, in rows of a list too, and non-arrays."""
     for part in value if isinstance(value, list | tuple) else ():
         refuse_masked(name, part)
     return plain_array(name, value)
 
 
 def matrix_of(name: str, value) -> np.ndarray:
-    """A dense matrix of one of DTYPES."""
+    """Convert an argument to a dense matrix with one of DTYPES."""
     array = as_array(name, value)
     if array.ndim != 2:
         raise ValueError(f"{name} must be a matrix with 2 axes, got shape {array.shape}")
@@ -36,35 +36,35 @@ def matrix_of(name: str, value) -> np.ndarray:
 
 
 def supported(name: str, array: np.ndarray) -> np.ndarray:
-    """The array with the least of DTYPES that holds its values; itself if it has one of them."""
+    """The array converted to the smallest of DTYPES that holds its values; itself if it has one of them."""
     return array.astype(supported_type(name, array.dtype), copy=False)
 
 
 def supported_type(name: str, dtype: np.dtype) -> np.dtype:
-    """The least of DTYPES that holds all values of a dtype, in the machine's byte order."""
+    """The smallest of DTYPES that holds all values of a dtype, in native byte order."""
     native = dtype.newbyteorder("=")
     if native in DTYPES:
         return native
     if native.name not in WIDER:
         names = ", ".join(t.name for t in DTYPES)
-        raise TypeError(f"{name} must hold {names}, or what fits into one of them; got dtype {dtype}")
+        raise TypeError(f"{name} must be {names}, or convert to one of them without loss; got dtype {dtype}")
     return np.dtype(WIDER[native.name])
 
 
 def check_sides(name: str, shape) -> None:
-    """Refuse what int32 indices cannot number."""
+    """Raise ValueError if int32 indices cannot number all rows and columns."""
     if sum(shape) > MAX_SIDES:
         raise ValueError(f"{name} must have at most {MAX_SIDES} rows and columns together, got shape {tuple(shape)}")
 
 
 def prices_of(start, shape) -> tuple[np.ndarray, np.ndarray]:
-    """Prices u, v of the rows and columns from an Assignment or a pair of arrays, finite but of any size."""
+    """Row and column prices from an Assignment or a pair of arrays; finite, of any size."""
     if hasattr(start, "row_price"):
         start = (start.row_price, start.col_price)
     try:
         u, v = start
     except (TypeError, ValueError) as error:
-        raise TypeError("start must be an Assignment, or prices of the rows and of the columns") from error
+        raise TypeError("start must be an Assignment, or a pair of row and column prices") from error
     u, v = (as_array("start", to_host(a)) for a in (u, v))
     if (u.shape, v.shape) != ((shape[0],), (shape[1],)):
         raise ValueError(f"start must hold {shape[0]} and {shape[1]} prices, got shapes {u.shape} and {v.shape}")

@@ -1,7 +1,7 @@
-"""The proof of a batch: the conditions of assign/core/certificate.py for many small problems at a time.
+"""Certificate of a batch: the conditions of assign/core/certificate.py for many small problems at a time.
 
-Most items satisfy them at once, in one pass of NumPy over some items; the others, and those without an assignment, are
-looked at one by one, which also finds what is wrong with them.
+One NumPy pass over some items certifies most of them.  The remaining items, and infeasible ones, are checked one by
+one, which also finds their errors.
 """
 
 from collections.abc import Sequence
@@ -12,17 +12,17 @@ import numpy as np
 import scipy.sparse
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from assign.core.certificate import certify, certify_deficient, exactly, resolved, tolerance
+from assign.core.certificate import certify, certify_deficient, exact_integers, resolved, tolerance
 from assign.core.certificate_costs import DenseCosts, signed
-from assign.core.given import WHOLE_BELOW, Kept, read_again, shown
+from assign.core.given import MAX_INT_LIMIT, Arguments, checked_field, reread
 from gridcut.device import CertificateError
 from gridcut.device.arrays import on_device, to_host
 
-AT_ONCE = 1 << 20  # costs
+COSTS_PER_PASS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GivenBatch(Kept):
+class GivenBatch(Arguments):
     """The arguments of `assign.solve_batch`."""
 
     costs: object
@@ -32,30 +32,30 @@ class GivenBatch(Kept):
     maximize: bool
 
     def certify(self, found) -> None:
-        """Prove a BatchAssignment, or raise CertificateError that names the item."""
+        """Certify a BatchAssignment, or raise a CertificateError that names the item."""
         with np.errstate(all="ignore"):
-            batch = read_again(self.read)
+            batch = reread(self.read)
             items, n, m = batch.costs.shape
             kind = np.int64 if batch.exact else np.float64
-            col = shown("col_of_row", found.col_of_row, np.int32, (items, n))
-            u = shown("row_price", found.row_price, kind, (items, n))
-            v = shown("col_price", found.col_price, kind, (items, m))
-            feasible = shown("feasible", found.feasible, np.bool_, (items,))
-            total = shown("cost", found.cost, kind, (items,)) if "cost" in vars(found) else None
-            step = max(1, AT_ONCE // max(1, n * m))
+            col = checked_field("col_of_row", found.col_of_row, np.int32, (items, n))
+            u = checked_field("row_price", found.row_price, kind, (items, n))
+            v = checked_field("col_price", found.col_price, kind, (items, m))
+            feasible = checked_field("feasible", found.feasible, np.bool_, (items,))
+            total = checked_field("cost", found.cost, kind, (items,)) if "cost" in vars(found) else None
+            step = max(1, COSTS_PER_PASS // max(1, n * m))
             for first in range(0, items, step):
                 part = slice(first, first + step)
                 fields = [a[part] for a in (col, u, v, feasible)]
-                proved = _proved(batch.of(part), *fields, None if total is None else total[part])
-                for b in first + np.flatnonzero(~proved):
+                certified = _certified(batch.of(part), *fields, None if total is None else total[part])
+                for b in first + np.flatnonzero(~certified):
                     try:
                         _certify_item(batch.of(b), col[b], u[b], v[b], feasible[b], None if total is None else total[b])
                     except CertificateError as error:
                         raise CertificateError(f"item {b}: {error}") from None
 
     def totals(self, col_of_row) -> np.ndarray:
-        """The sum of each item's costs over its pairs; raises CertificateError for a column that does not exist."""
-        batch = read_again(self.read)
+        """Sum of the costs of each item's pairs; raises CertificateError for a column index out of range."""
+        batch = reread(self.read)
         kind = np.int64 if batch.exact else np.float64
         items, n, m = batch.costs.shape
         if col_of_row.shape != (items, n) or not ((col_of_row >= -1) & (col_of_row < m)).all():
@@ -67,7 +67,7 @@ class GivenBatch(Kept):
         return np.where(col_of_row >= 0, pairs, 0).sum(axis=1, dtype=kind)
 
     def read(self) -> "Batch":
-        """Everything on the host, in arrays."""
+        """The arguments as host arrays."""
         costs, rows, cols = self.costs, self.rows, self.cols
         if on_device(costs):
             costs = to_host(costs)
@@ -90,7 +90,7 @@ class GivenBatch(Kept):
         if self.max_cost is not None:
             limit = np.asarray(to_host(self.max_cost))
             limit = np.broadcast_to(limit[:, None] if limit.ndim == 1 else limit, (items, n))
-            whole = bool(((limit == np.rint(limit)) & (np.abs(limit.astype(np.float64)) < WHOLE_BELOW)).all())
+            whole = bool(((limit == np.rint(limit)) & (np.abs(limit.astype(np.float64)) < MAX_INT_LIMIT)).all())
         exact = whole and costs.dtype.kind != "f"
         limit = None if limit is None else limit.astype(np.int64 if exact else np.float64)
         costs = costs if exact else costs.astype(np.float64, copy=False)
@@ -98,7 +98,7 @@ class GivenBatch(Kept):
 
 
 class Batch(NamedTuple):
-    """Costs (items, n, m), true sizes (items,), limits (items, n) or None, all on the host; or those of one item."""
+    """Costs (items, n, m), true sizes (items,), limits (items, n) or None, as host arrays; or those of one item."""
 
     costs: np.ndarray
     rows: np.ndarray
@@ -112,29 +112,29 @@ class Batch(NamedTuple):
         return Batch(self.costs[part], self.rows[part], self.cols[part], limit, self.sign, self.exact)
 
 
-def _proved(batch: Batch, col, u, v, feasible, total) -> np.ndarray:
-    """Which items are proved by what they hold, at the tolerance of the costs they pay; nothing is said of others."""
+def _certified(batch: Batch, col, u, v, feasible, total) -> np.ndarray:
+    """Items that satisfy all conditions at the tolerance of the costs they pay; others may still be optimal."""
     items, n, m = batch.costs.shape
     if not items * n * m:
         return np.zeros(items, bool)
     limit, sign = batch.limit, batch.sign
     cost = signed(batch.costs, sign)
     cost = cost if batch.exact else cost.astype(np.float64, copy=False)
-    u, v = sign * exactly(u), sign * exactly(v)
-    limit = None if limit is None else sign * exactly(limit)
+    u, v = sign * exact_integers(u), sign * exact_integers(v)
+    limit = None if limit is None else sign * exact_integers(limit)
     if object in (cost.dtype, u.dtype, v.dtype) or (limit is not None and limit.dtype == object):
         return np.zeros(items, bool)
-    real_row, real_col = np.arange(n) < batch.rows[:, None], np.arange(m) < batch.cols[:, None]
-    real = real_row[:, :, None] & real_col[:, None, :]
+    valid_row, valid_col = np.arange(n) < batch.rows[:, None], np.arange(m) < batch.cols[:, None]
+    valid = valid_row[:, :, None] & valid_col[:, None, :]
     slack = cost - u[:, :, None] - v[:, None, :]
     matched = col >= 0
-    row_ok = (col >= -1) & (col < m) & (real_row | (~matched & (u == 0)))
+    row_ok = (col >= -1) & (col < m) & (valid_row | (~matched & (u == 0)))
     place = np.clip(col, 0, m - 1)[:, :, None].astype(np.intp)
     paid = np.where(matched, np.take_along_axis(cost, place, axis=2)[:, :, 0], 0)
     gap = np.where(matched, np.take_along_axis(slack, place, axis=2)[:, :, 0], 0)
     taken = np.zeros((items, m + 1), np.int64)
     np.add.at(taken, (np.arange(items)[:, None], np.where(matched, np.clip(col, 0, m - 1), m)), 1)
-    alone_row, alone_col = real_row & ~matched, taken[:, :m] == 0
+    alone_row, alone_col = valid_row & ~matched, taken[:, :m] == 0
     allowed = np.zeros(items)
     if not batch.exact:
         held = np.abs(paid).max(axis=1)
@@ -143,51 +143,51 @@ def _proved(batch: Batch, col, u, v, feasible, total) -> np.ndarray:
         allowed = tolerance((1, 0), held) * (batch.rows + batch.cols)
     allowed = allowed[:, None]
     row_ok &= np.abs(gap) <= allowed
-    row_ok &= ~matched | np.take_along_axis(real_col, place[:, :, 0], axis=1)
-    col_ok = (taken[:, :m] <= 1) & (real_col | (v == 0))
+    row_ok &= ~matched | np.take_along_axis(valid_col, place[:, :, 0], axis=1)
+    col_ok = (taken[:, :m] <= 1) & (valid_col | (v == 0))
     free_cols = (batch.rows < batch.cols)[:, None] if limit is None else np.ones((items, 1), bool)
-    col_ok &= ~(free_cols & real_col) | ((v <= allowed) & (~alone_col | (np.abs(v) <= allowed)))
+    col_ok &= ~(free_cols & valid_col) | ((v <= allowed) & (~alone_col | (np.abs(v) <= allowed)))
     if limit is None:
         free_rows = (batch.rows > batch.cols)[:, None]
-        row_ok &= ~(free_rows & real_row) | ((u <= allowed) & (~alone_row | (np.abs(u) <= allowed)))
+        row_ok &= ~(free_rows & valid_row) | ((u <= allowed) & (~alone_row | (np.abs(u) <= allowed)))
         complete = matched.sum(axis=1) == np.minimum(batch.rows, batch.cols)
     else:
-        row_ok &= ~real_row | ((u - limit <= allowed) & (~alone_row | (np.abs(u - limit) <= allowed)))
+        row_ok &= ~valid_row | ((u - limit <= allowed) & (~alone_row | (np.abs(u - limit) <= allowed)))
         complete = np.ones(items, bool)
-    fits = ((slack >= -allowed[:, :, None]) | ~real).all(axis=(1, 2))
-    proved = feasible & fits & complete & row_ok.all(axis=1) & col_ok.all(axis=1)
+    fits = ((slack >= -allowed[:, :, None]) | ~valid).all(axis=(1, 2))
+    certified = feasible & fits & complete & row_ok.all(axis=1) & col_ok.all(axis=1)
     if not batch.exact:
         prices = np.maximum(np.abs(u).max(axis=1), np.abs(v).max(axis=1))
-        proved &= np.isfinite(paid).all(axis=1) & np.isfinite(prices) & resolved(prices, allowed[:, 0])
+        certified &= np.isfinite(paid).all(axis=1) & np.isfinite(prices) & resolved(prices, allowed[:, 0])
     if total is not None:
-        proved &= sign * total == paid.sum(axis=1)
-    return proved
+        certified &= sign * total == paid.sum(axis=1)
+    return certified
 
 
 def _certify_item(batch: Batch, col_of_row, u, v, feasible, total) -> None:
-    """Prove one item, or raise CertificateError."""
+    """Certify one item, or raise CertificateError."""
     n, m = int(batch.rows), int(batch.cols)
     if (col_of_row[n:] != -1).any() or u[n:].any() or v[m:].any():
-        raise CertificateError("something is matched, or has a price, beyond the true size")
+        raise CertificateError("a row or column outside the problem's true size is matched or has a nonzero price")
     costs = DenseCosts(batch.costs[:n, :m], None, batch.sign, batch.exact)
     col_of_row, u, v = col_of_row[:n], u[:n], v[:m]
     if not feasible:
         if (col_of_row != -1).any() or u.any() or v.any() or (total is not None and total != 0):
-            raise CertificateError("it is infeasible, but something is matched, or has a price or a cost")
+            raise CertificateError("it is infeasible, but a row or column is matched, or has a price or a cost")
         if batch.limit is not None or min(n, m) == 0:
-            raise CertificateError("said to be infeasible, but there is an assignment")
+            raise CertificateError("reported as infeasible, but a feasible assignment exists")
         _certify_infeasible(costs)
         return
     row = np.flatnonzero(col_of_row != -1)
     col = col_of_row[row].astype(np.int64)
     sign = batch.sign
-    limit = None if batch.limit is None else sign * exactly(batch.limit[:n])
+    limit = None if batch.limit is None else sign * exact_integers(batch.limit[:n])
     paid = None if total is None else sign * total.item()
-    certify(costs, row, col, paid, sign * exactly(u), sign * exactly(v), limit)
+    certify(costs, row, col, paid, sign * exact_integers(u), sign * exact_integers(v), limit)
 
 
 def _certify_infeasible(costs) -> None:
-    """Prove that no assignment exists: a largest matching shows rows with too few partners, which are then counted."""
+    """Certify that no assignment exists: a maximum matching yields a deficient set of rows, which is then checked."""
     n, m = costs.shape
     allowed = np.stack([costs.partners(np.array([i]), 0) for i in range(n)])
     if n > m:
@@ -195,8 +195,8 @@ def _certify_infeasible(costs) -> None:
     col_of = maximum_bipartite_matching(scipy.sparse.csr_array(allowed), perm_type="column")
     rows = col_of < 0
     if not rows.any():
-        raise CertificateError("said to be infeasible, but there is an assignment")
-    while True:  # rows whose columns are taken by rows that are in already
+        raise CertificateError("reported as infeasible, but a feasible assignment exists")
+    while True:  # add the rows matched with columns of the set
         cols = allowed[rows].any(axis=0)
         more = rows | np.isin(col_of, np.flatnonzero(cols))
         if (more == rows).all():

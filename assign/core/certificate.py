@@ -1,18 +1,18 @@
-"""The proof that an assignment is optimal: prices that satisfy complementary slackness.
+"""Certificate of optimality of an assignment: prices that satisfy complementary slackness.
 
-    cost[i, j] - u[i] - v[j] >= 0    for every allowed pair: no assignment is cheaper than sum(u) + sum(v)
-                             == 0    for the pairs matched: this one costs no more
-    v <= 0, v[j] == 0 unmatched      where columns may stay unmatched
-    u <= limit, u[i] == limit[i]     where rows may stay unmatched, for those that do
+    cost[i, j] - u[i] - v[j] >= 0    for every allowed pair: every assignment costs at least sum(u) + sum(v)
+                             == 0    for matched pairs: this assignment costs sum(u) + sum(v)
+    v <= 0, v[j] == 0 unmatched      if columns may stay unmatched
+    u <= limit, u[i] == limit[i]     if rows may stay unmatched; equality for unmatched rows
 
-All is computed from the pairs, cost and prices as the caller holds them and from the costs as the caller passed them
-(assign/core/certificate_costs.py), with NumPy alone: no solver shares this code.
+All conditions are computed from the caller's pairs, cost and prices, and from the caller's costs
+(assign/core/certificate_costs.py), with NumPy only.  No solver shares this code.
 
-Integers are compared exactly, in Python's integers where int64 might overflow.  Floats are allowed `tolerance`, the
-rounding of a sum as long as an augmenting path, of the largest cost that can matter (`_scale`): a pair that no
-assignment as cheap as this one can hold, such as 1e15 for "forbidden", does not make the proof coarser.  Prices may
-have lost digits against such a cost.  They are then allowed the tolerance of that cost, but optimality is proved by
-prices found here from the pairs (`_derived`).
+Integers are compared exactly, as Python integers where int64 might overflow.  Floats are allowed `tolerance`: the
+rounding of a sum as long as an augmenting path, relative to the largest cost that can matter (`_scale`).  A pair that
+no assignment of this cost can contain, such as 1e15 for "forbidden", does not increase the tolerance.  Prices may have
+lost digits against such a cost.  They are then allowed the tolerance of that cost, but optimality is certified by
+prices computed here from the pairs (`_derived`).
 
 [1] Burkard, Dell'Amico, Martello. "Assignment Problems." SIAM 2009, section 4.1.
 [2] Ahuja, Magnanti, Orlin. "Network Flows." Prentice Hall 1993, section 9.3 (prices as distances).
@@ -26,34 +26,34 @@ import numpy as np
 from gridcut.device import CertificateError
 
 ULPS = 16
-SUM_ULPS = 64  # of a sum of floats, whatever the order of the additions
+SUM_ULPS = 64  # rounding of a sum of floats in any order, in units in the last place
 EPS, FLOAT_MAX = float(np.finfo(np.float64).eps), float(np.finfo(np.float64).max)
-SAFE = 2**61  # sums of three integers below this fit int64
-NOT_BEST = "the prices have lost their digits, and no others prove the pairs: another assignment costs less"
+MAX_SAFE = 2**61  # sums of three integers below this fit int64
+NOT_OPTIMAL = "the prices have lost their digits, and no others certify the pairs: another assignment costs less"
 
 
 def tolerance(shape, largest: float) -> float:
-    """Slack allowed to float costs: ULPS units in the last place of the largest, times the nodes of the graph."""
+    """Tolerance for float costs: ULPS units in the last place of the largest cost, times rows plus columns."""
     return ULPS * EPS * sum(shape) * largest
 
 
-def exactly(values: np.ndarray) -> np.ndarray:
-    """Integers as int64 while sums of three of them fit, else as Python's; floats as they are."""
+def exact_integers(values: np.ndarray) -> np.ndarray:
+    """Integers as int64 if sums of three of them fit, else as Python integers; floats unchanged."""
     if values.dtype.kind == "f":
         return values
-    if values.size and not (-SAFE < int(values.min()) and int(values.max()) < SAFE):
+    if values.size and not (-MAX_SAFE < int(values.min()) and int(values.max()) < MAX_SAFE):
         return values.astype(object)
     return values.astype(np.int64, copy=False)
 
 
 def certify(costs, row, col, total, u, v, limit) -> None:
-    """Prove pairs, the sum of their costs, and their prices; raises CertificateError.
+    """Certify pairs, their total cost, and prices; raises CertificateError.
 
-    costs      of the caller's rows and columns, see assign/core/certificate_costs.py; everything is minimised here
+    costs      of the caller's rows and columns, see assign/core/certificate_costs.py; always to be minimised
     row, col   int64
-    total      None: not looked at
-    u, v       int64 if costs are exact, else float64
-    limit      per row the cost of staying unmatched, likewise, or None
+    total      total cost, or None to skip it
+    u, v       int64 if the costs are exact, else float64
+    limit      cost of staying unmatched per row, of the same dtype, or None
     """
     n, m = shape = costs.shape
     certify_pairs(shape, row, col)
@@ -63,7 +63,7 @@ def certify(costs, row, col, total, u, v, limit) -> None:
     if total is not None:
         certify_total(total, paid)
     if costs.exact:
-        u, v, limit = exactly(u), exactly(v), None if limit is None else exactly(limit)
+        u, v, limit = exact_integers(u), exact_integers(v), None if limit is None else exact_integers(limit)
         least = costs.reduced(v, 1) - u
         certify_prices(shape, row, col, u, v, pair_cost=paid, least_slack=least, limit=limit, slack=0)
         return
@@ -73,7 +73,7 @@ def certify(costs, row, col, total, u, v, limit) -> None:
 
 
 def certify_pairs(shape, row, col) -> None:
-    """Pairs lie in the matrix, rows ascend, and no row or column is matched twice."""
+    """Check that pairs are inside the matrix, rows ascend, and no row or column is matched twice."""
     if row.shape != col.shape or row.ndim != 1:
         raise CertificateError(f"row and col have shapes {row.shape} and {col.shape}")
     for name, index, size in (("row", row, shape[0]), ("col", col, shape[1])):
@@ -86,12 +86,12 @@ def certify_pairs(shape, row, col) -> None:
 
 
 def certify_total(total, paid) -> None:
-    """The cost is the sum of the pairs' costs: exactly for integers, up to rounding for floats."""
+    """Check that the cost is the sum of the pairs' costs: exactly for integers, up to rounding for floats."""
     if paid.dtype.kind != "f":
         right = sum(paid.tolist())
         same = total == right
     else:
-        down = -64 if np.abs(paid).max(initial=0) > 2.0**900 else 0  # so that no sum overflows here
+        down = -64 if np.abs(paid).max(initial=0) > 2.0**900 else 0  # scale down, so that no sum overflows
         summands = np.ldexp(paid, down).tolist()
         right, size = math.fsum(summands), math.fsum(map(abs, summands))
         if math.isinf(total):
@@ -104,40 +104,40 @@ def certify_total(total, paid) -> None:
 
 
 def certify_prices(shape, row, col, u, v, *, pair_cost, least_slack, limit, slack) -> None:
-    """Everything but the pairs themselves and their sum.
+    """Check all conditions on the prices.
 
     pair_cost     cost of each matched pair
-    least_slack   per row, the least of cost - u - v over allowed pairs (rows without any left out)
-    limit         per row the price of staying unmatched, or None
-    slack         the tolerance; 0: exact
+    least_slack   minimum of cost - u - v over the allowed pairs of each row, without rows that have none
+    limit         cost of staying unmatched per row, or None
+    slack         tolerance; 0 for exact comparison
     """
     n, m = shape
     matched_row, matched_col = np.zeros(n, bool), np.zeros(m, bool)
     matched_row[row], matched_col[col] = True, True
     if limit is None and len(row) != min(n, m):
-        raise CertificateError(f"{len(row)} pairs where there are {min(n, m)} rows or columns to match")
-    _demand("a pair is cheaper than its prices", least_slack >= -slack)
-    _demand("a matched pair costs more than its prices", np.abs(pair_cost - u[row] - v[col]) <= slack)
+        raise CertificateError(f"{len(row)} pairs, but {min(n, m)} rows or columns must be matched")
+    _require("a pair is cheaper than its prices", least_slack >= -slack)
+    _require("a matched pair costs more than its prices", np.abs(pair_cost - u[row] - v[col]) <= slack)
     if limit is not None:
-        _demand("a row price is above the cost of staying unmatched", u - limit <= slack)
-        _demand("an unmatched row has a price below that", (np.abs(u - limit) <= slack) | matched_row)
+        _require("a row price is above the cost of staying unmatched", u - limit <= slack)
+        _require("an unmatched row has a price below that", (np.abs(u - limit) <= slack) | matched_row)
     if limit is not None or n < m:
-        _demand("a column price is positive", v <= slack)
-        _demand("an unmatched column has a price", (np.abs(v) <= slack) | matched_col)
+        _require("a column price is positive", v <= slack)
+        _require("an unmatched column has a price", (np.abs(v) <= slack) | matched_col)
     elif n > m:
-        _demand("a row price is positive", u <= slack)
-        _demand("an unmatched row has a price", (np.abs(u) <= slack) | matched_row)
+        _require("a row price is positive", u <= slack)
+        _require("an unmatched row has a price", (np.abs(u) <= slack) | matched_row)
 
 
-def _demand(what: str, right) -> None:
-    """Raises where something is not right; comparisons with NaN are not."""
+def _require(what: str, right) -> None:
+    """Raise CertificateError unless all of `right` is True; comparisons with NaN are False."""
     if not np.all(right):
-        wrong = ~np.asarray(right, bool)
-        raise CertificateError(f"{what} ({int(np.count_nonzero(wrong))} times, first at {int(np.argmax(wrong))})")
+        failed = ~np.asarray(right, bool)
+        raise CertificateError(f"{what} ({int(np.count_nonzero(failed))} times, first at {int(np.argmax(failed))})")
 
 
 def _certify_floats(costs, row, col, paid, u, v, limit) -> None:
-    """Prices of floats, at three tolerances: of the costs paid, of those that can matter, of the prices' own digits."""
+    """Check float prices at three tolerances: of costs paid, of costs that can matter, of the prices' digits."""
     shape = costs.shape
     unmatched = np.ones(shape[0], bool)
     unmatched[row] = False
@@ -157,11 +157,11 @@ def _certify_floats(costs, row, col, paid, u, v, limit) -> None:
     conditions(u, v, least_slack=least, slack=tolerance(shape, digits))
     u, v = _derived(costs, row, col, paid, limit, spare, slack)
     if not _holds(conditions, u, v, least_slack=costs.reduced(v, 1) - u, slack=slack):
-        raise CertificateError(NOT_BEST)
+        raise CertificateError(NOT_OPTIMAL)
 
 
 def resolved(prices, slack):
-    """Whether the rounding of a cost less two prices, the largest of which is given, is within a tolerance."""
+    """Whether the rounding of cost - u - v, with the largest absolute price given, is within the tolerance."""
     return 4 * EPS * prices <= slack
 
 
@@ -178,10 +178,10 @@ def _largest(*arrays) -> float:
 
 
 def _scale(costs, paid, alone, limit, held: float) -> tuple[float, float]:
-    """What is paid over the sum of the least costs, and the largest cost of an assignment that pays no more.
+    """`spare`, the total cost minus the sum of the row minima, and the largest cost that can matter.
 
-    Each row of the shorter side pays its least cost at least, and one that takes a pair for more than that and all
-    that is paid over the sum of these is part of no assignment as cheap as this one.
+    Each row of the shorter side pays at least its minimum cost.  Therefore a pair that exceeds the minimum of its row
+    by more than `spare` is in no assignment of at most this cost.
     """
     n, m = costs.shape
     axis = 1 if limit is not None or n <= m else 0
@@ -198,10 +198,10 @@ def _scale(costs, paid, alone, limit, held: float) -> tuple[float, float]:
 
 
 def _derived(costs, row, col, paid, limit, spare: float, slack: float):
-    """The highest prices of columns (of rows, if these are more) of at most 0 at which no pair is too cheap.
+    """The highest feasible prices of at most 0, of the columns (or of the rows, if there are more of them).
 
-    They are the lengths of shortest paths in the graph of exchanges (Bellman and Ford): a path takes its row from one
-    column to the next.  No path is shorter than -spare unless a cycle makes an assignment that costs less.
+    They are shortest path lengths in the residual graph (Bellman and Ford): a path moves the row matched with one
+    column to the next column.  No path is shorter than -spare unless a cycle yields an assignment that costs less.
     """
     n, m = costs.shape
     by_rows = limit is not None or n <= m
@@ -217,11 +217,11 @@ def _derived(costs, row, col, paid, limit, spare: float, slack: float):
         if not (low >= -spare - sum(costs.shape) * slack).all():
             break
         price = low
-    raise CertificateError(NOT_BEST)
+    raise CertificateError(NOT_OPTIMAL)
 
 
 def certify_deficient(costs, rows, cols, side: str) -> None:
-    """Prove that `rows` have only `cols` for partners, which are fewer, so that no assignment exists."""
+    """Certify that `rows` have only the fewer `cols` as allowed partners, so that no assignment exists."""
     axis = 0 if side == "rows" else 1
     if side not in ("rows", "columns") or costs.shape[axis] > costs.shape[1 - axis]:
         raise CertificateError(f"the {side} of a {costs.shape[0]} x {costs.shape[1]} matrix need not all be matched")

@@ -1,38 +1,39 @@
-"""Costs as `certify` reads them: those the caller passed, of the caller's rows and columns, times -1 to maximise.
+"""Costs as `certify` reads them: those of the caller's rows and columns, negated to maximise.
 
-    shape              (n, m)
-    whole              the costs are integers
-    exact              all is compared exactly: max_cost is whole too; else everything is float64
-    pairs(row, col)    the costs of pairs, and whether these are allowed; integers also where not exact
-    reduced(p, axis)   the least over allowed pairs of cost[i, j] - p[j] of each row (axis 1),
-                       or of cost[i, j] - p[i] of each column (axis 0); very large where there are none
-    largest(b, axis)   the largest absolute cost that is at most b[i] (axis 1) or b[j] (axis 0); floats only
-    partners(part, axis)   whether each column is allowed for one of these rows (axis 0; axis 1: exchanged)
+    shape                  (n, m)
+    is_integer             the costs are integers
+    exact                  all comparisons are exact: costs and max_cost are integers; otherwise all is float64
+    pairs(row, col)        costs of pairs, and whether they are allowed; integer costs stay integers if not exact
+    reduced(p, axis)       minimum over allowed pairs of cost[i, j] - p[j] per row (axis 1), or of
+                           cost[i, j] - p[i] per column (axis 0); very large if no pair is allowed
+    largest(b, axis)       largest absolute cost that is at most b[i] (axis 1) or b[j] (axis 0); floats only
+    partners(part, axis)   whether each column is allowed for one of the rows `part` (axis 0; axis 1: exchanged)
 
-Nothing here is shared with a solver.  O(n m) a call for dense costs, some rows at a time in the memory of BLOCK costs.
+No solver shares this code.  O(n m) per call for dense costs, which are read in blocks of BLOCK_COSTS costs.
 """
 
 import numpy as np
 import scipy.sparse
 from scipy.spatial.distance import cdist
 
-from assign.core.certificate import SAFE, exactly
+from assign.core.certificate import MAX_SAFE, exact_integers
 
-BLOCK = 1 << 17
-NONE = 2 * SAFE  # of integers where no pair is allowed; less any int64 price in use it is still positive
+BLOCK_COSTS = 1 << 17
+# Reduced integer cost if no pair is allowed; positive even after subtracting any int64 price in use.
+NONE = 2 * MAX_SAFE
 
 
 class DenseCosts:
-    """A matrix; +inf (-inf to maximise) and what a mask leaves out are forbidden."""
+    """A matrix; +inf (-inf to maximise) and pairs outside the mask are forbidden."""
 
-    def __init__(self, matrix: np.ndarray, mask, sign: int, whole_limit: bool):
+    def __init__(self, matrix: np.ndarray, mask, sign: int, integer_limit: bool):
         if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
             raise ValueError(f"the costs have shape {matrix.shape} and dtype {matrix.dtype}")
         if mask is not None and (mask.shape != matrix.shape or mask.dtype != np.bool_):
             raise ValueError(f"the mask has shape {mask.shape} and dtype {mask.dtype}")
         self.shape = matrix.shape
-        self.whole = matrix.dtype.kind != "f"
-        self.exact = self.whole and whole_limit
+        self.is_integer = matrix.dtype.kind != "f"
+        self.exact = self.is_integer and integer_limit
         self._matrix, self._mask, self._sign = matrix, mask, sign
 
     def pairs(self, row, col):
@@ -75,11 +76,11 @@ class DenseCosts:
 
     def _parts(self):
         n, m = self.shape
-        step = max(1, BLOCK // max(m, 1))
+        step = max(1, BLOCK_COSTS // max(m, 1))
         return [slice(first, min(first + step, n)) for first in range(0, n, step)]
 
     def _block(self, part: slice):
-        """Costs of some rows, and which of them are allowed where floats do not say so; int64, float64 or objects."""
+        """Costs of some rows as int64, float64 or objects, and the part of the mask for them, or None."""
         cost = signed(self._rows(part), self._sign)
         if not self.exact:
             cost = cost.astype(np.float64, copy=False)
@@ -90,11 +91,11 @@ class DenseCosts:
 
 
 class PointCosts(DenseCosts):
-    """Distances of points from points."""
+    """Distances between two point sets."""
 
     def __init__(self, x: np.ndarray, y: np.ndarray, metric: str):
         self.shape = len(x), len(y)
-        self.whole = self.exact = False
+        self.is_integer = self.exact = False
         self._x, self._y, self._metric, self._mask, self._sign = x, y, metric, None, 1
 
     def pairs(self, row, col):
@@ -111,21 +112,21 @@ class PointCosts(DenseCosts):
 
 
 class SparseCosts:
-    """Stored pairs, all others forbidden; what is stored twice is added."""
+    """Stored pairs, with duplicates summed; all other pairs are forbidden."""
 
-    def __init__(self, row, col, values, shape, sign: int, whole_limit: bool):
+    def __init__(self, row, col, values, shape, sign: int, integer_limit: bool):
         self.shape = n, m = tuple(map(int, shape))
         matrix = scipy.sparse.coo_array((values, (row, col)), shape=(n, m))  # checks the indices
         if values.dtype.kind not in "biuf":
             raise ValueError(f"the costs have dtype {values.dtype}")
-        self.whole = values.dtype.kind != "f"
-        self.exact = self.whole and whole_limit
+        self.is_integer = values.dtype.kind != "f"
+        self.exact = self.is_integer and integer_limit
         self._keys, place = np.unique(matrix.row.astype(np.int64) * m + matrix.col, return_inverse=True)
         values = signed(values, sign)
-        twice = self.whole and len(self._keys) < len(values)
+        twice = self.is_integer and len(self._keys) < len(values)
         self._values = np.zeros(len(self._keys), object if twice else values.dtype)
         np.add.at(self._values, place, values)
-        self._values = exactly(self._values)
+        self._values = exact_integers(self._values)
         self._row, self._col = np.divmod(self._keys, max(m, 1))
 
     def pairs(self, row, col):
@@ -149,9 +150,9 @@ class SparseCosts:
         return float(np.abs(values[values <= bound[self._row if axis else self._col]]).max(initial=0))
 
     def partners(self, part, axis: int) -> np.ndarray:
-        here, there = (self._col, self._row) if axis else (self._row, self._col)
+        own, other = (self._col, self._row) if axis else (self._row, self._col)
         found = np.zeros(self.shape[1 - axis], bool)
-        found[there[np.isin(here, part)]] = True
+        found[other[np.isin(own, part)]] = True
         return found
 
     def _numbers(self):
@@ -159,6 +160,6 @@ class SparseCosts:
 
 
 def signed(values: np.ndarray, sign: int) -> np.ndarray:
-    """Numbers of any kind times 1 or -1, as int64 (as objects if they are very large) or as float64."""
-    wide = values.astype(np.float64, copy=False) if values.dtype.kind == "f" else exactly(values)
+    """Values times 1 or -1, as int64 (objects if they are very large) or float64."""
+    wide = values.astype(np.float64, copy=False) if values.dtype.kind == "f" else exact_integers(values)
     return wide if sign == 1 else -wide

@@ -1,14 +1,14 @@
-"""What the proof of an assignment needs of costs on a GPU: reduced costs and the costs of pairs, read where they lie.
+"""Costs on a GPU as `certify` reads them: reduced costs and costs of pairs, computed in place.
 
-The conditions are those of assign/core/certificate.py, which judges what is found here; the interface is that of
-assign/core/certificate_costs.py.  Integers that int64 might not hold, and the few looks at the costs that only hard
-cases of floats take, are left to the host, which copies some rows at a time.
+assign/core/certificate.py checks the conditions; the interface is that of assign/core/certificate_costs.py.  The host
+handles integers that int64 might not hold, and the additional passes that only hard float cases need.  It copies some
+rows at a time.
 """
 
 import numpy as np
 from numba import float32, float64, int32, int64
 
-from assign.core.certificate import SAFE
+from assign.core.certificate import MAX_SAFE
 from assign.core.certificate_costs import DenseCosts
 from gridcut.device.arrays import DeviceArray, allocate, download, synchronize, upload, widened, wrap_device_array
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel, shuffle
@@ -20,10 +20,11 @@ KINDS = ("int32", "int64", "float32", "float64")
 
 
 @cuda_kernel
-def reduced_kernel(cost, start, stride, across, sign, price, nan, bound, low, beyond):
-    """low[i]: the least of sign * cost - price[j] over j, `low` before where nothing is less, `nan` if one is NaN.
+def reduced_kernel(cost, start, stride, across, sign, price, nan, bound, low, overflow):
+    """low[i] = minimum of low[i] and sign * cost - price[j] over j; a NaN counts as `nan`.
 
-    cost[start + i * stride + j * across]; beyond[0]: 1 if a cost is `bound` or more, for integers.
+    The cost of (i, j) is cost[start + i * stride + j * across].  overflow[0] = 1 if an absolute cost is at least
+    `bound` (integers only).
     """
     m = price.size
     lane = cuda.threadIdx.x & 31
@@ -32,10 +33,10 @@ def reduced_kernel(cost, start, stride, across, sign, price, nan, bound, low, be
         least = low[i]
         j = np.int64(cuda.threadIdx.x)
         while j < m:
-            here = sign * cost[start + i * stride + j * across]
-            if here >= bound or here <= -bound:
-                cuda.atomic.max(beyond, 0, int32(1))
-            left = here - price[j]
+            value = sign * cost[start + i * stride + j * across]
+            if value >= bound or value <= -bound:
+                cuda.atomic.max(overflow, 0, int32(1))
+            left = value - price[j]
             least = min(least, left) if left == left else nan
             j += cuda.blockDim.x
         step = 16
@@ -49,17 +50,17 @@ def reduced_kernel(cost, start, stride, across, sign, price, nan, bound, low, be
 
 @cuda_kernel
 def pairs_kernel(cost, start, stride, across, row, col, out):
-    """The costs of pairs."""
+    """out[k] = cost of pair (row[k], col[k])."""
     k = np.int64(cuda.grid(1))
     if k < row.size:
         out[k] = cost[start + row[k] * stride + col[k] * across]
 
 
 class DeviceCosts(DenseCosts):
-    """A matrix on the GPU, in any order of its axes."""
+    """A matrix on the GPU with any strides."""
 
-    def __init__(self, matrix, sign: int, whole_limit: bool):
-        synchronize()  # the caller's library may still be writing it
+    def __init__(self, matrix, sign: int, integer_limit: bool):
+        synchronize()  # the caller's library may still be writing to it
         array = wrap_device_array("cost", matrix)
         if len(array.shape) != 2 or array.dtype.kind not in "biuf":
             raise ValueError(f"the costs have shape {array.shape} and dtype {array.dtype}")
@@ -67,8 +68,8 @@ class DeviceCosts(DenseCosts):
             kind = np.float32 if array.dtype.kind == "f" else np.int64
             array = wrap_device_array("cost", widened(matrix, np.dtype(kind)))
         self.shape = array.shape
-        self.whole = array.dtype.kind != "f"
-        self.exact = self.whole and whole_limit
+        self.is_integer = array.dtype.kind != "f"
+        self.exact = self.is_integer and integer_limit
         self._array, self._sign, self._mask = array, sign, None
 
     def pairs(self, row, col):
@@ -81,16 +82,16 @@ class DeviceCosts(DenseCosts):
         return self._signed_pairs(values)
 
     def reduced(self, price, axis: int) -> np.ndarray:
-        if 0 in self.shape or price.dtype == object or self.exact != self.whole:
+        if 0 in self.shape or price.dtype == object or self.exact != self.is_integer:
             return super().reduced(price, axis)
-        kind = np.int64 if self.whole else np.float64
-        most = np.iinfo(np.int64).max if self.whole else np.inf
-        nan, bound = (kind(0), kind(SAFE)) if self.whole else (-np.inf, np.inf)
+        kind = np.int64 if self.is_integer else np.float64
+        largest = np.iinfo(np.int64).max if self.is_integer else np.inf
+        nan, bound = (kind(0), kind(MAX_SAFE)) if self.is_integer else (-np.inf, np.inf)
         size = self.shape[1 - axis]
-        low, beyond = upload(np.full(size, most, kind)), upload(np.zeros(1, np.int32))
+        low, overflow = upload(np.full(size, largest, kind)), upload(np.zeros(1, np.int32))
         numbers = (*self._place(axis), kind(self._sign), upload(price.astype(kind)), nan, bound)
-        launch(reduced_kernel, min(size, MAX_BLOCKS), THREADS, *numbers, low, beyond)
-        if self.whole and download(beyond)[0]:
+        launch(reduced_kernel, min(size, MAX_BLOCKS), THREADS, *numbers, low, overflow)
+        if self.is_integer and download(overflow)[0]:
             return super().reduced(price, axis)
         return download(low)
 
@@ -98,7 +99,7 @@ class DeviceCosts(DenseCosts):
         return DenseCosts(self._array.host(), None, self._sign, True).partners(part, axis)
 
     def _place(self, axis: int):
-        """The memory and the strides of rows and columns, exchanged for axis 0."""
+        """Memory, start, and row and column strides, exchanged for axis 0."""
         array = self._array
         strides = array.strides if axis else array.strides[::-1]
         return array.data, np.int64(array.start), *(np.int64(s) for s in strides)
@@ -111,7 +112,7 @@ class DeviceCosts(DenseCosts):
 
 
 def kernels():
-    """The kernels for some dtypes, with the argument types they are launched with."""
+    """The kernels for some dtypes, with the argument types of their launches."""
     listed = []
     for cost, kind in ((int32, int64), (int64, int64), (float32, float64), (float64, float64)):
         place = (cost[::1], int64, int64, int64)

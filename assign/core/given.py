@@ -1,20 +1,20 @@
-"""The problem as the caller passed it, kept with a result so that `check()` can prove this from it."""
+"""The caller's arguments, kept with a result so that `check()` can certify the result from them."""
 
 from dataclasses import dataclass, fields
 
 import numpy as np
 import scipy.sparse
 
-from assign.core.certificate import certify, certify_deficient, exactly
+from assign.core.certificate import certify, certify_deficient, exact_integers
 from assign.core.certificate_costs import DenseCosts, PointCosts, SparseCosts
 from gridcut.device import CertificateError
 from gridcut.device.arrays import on_device, to_host
 
-WHOLE_BELOW = 2.0**62  # whole numbers of `max_cost` from there on are computed with as floats
+MAX_INT_LIMIT = 2.0**62  # integers in `max_cost` from this size on are treated as floats
 
 
-class Kept:
-    """Base: keeps references to the caller's arguments; a pickled or deep copy has those on a GPU on the host."""
+class Arguments:
+    """Base class: references to the caller's arguments; pickled and deep copies hold GPU arrays on the host."""
 
     __slots__ = ()
 
@@ -24,7 +24,7 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Given(Kept):
+class Given(Arguments):
     """The arguments of `assign.solve`."""
 
     cost: object
@@ -33,15 +33,15 @@ class Given(Kept):
     maximize: bool
 
     def certify(self, found) -> None:
-        """Prove an Assignment, or raise CertificateError."""
+        """Certify an Assignment, or raise CertificateError."""
         _certify(found, self._costs, self.max_cost, self.maximize)
 
-    def _costs(self, whole: bool):
-        return costs_of(self.cost, self.mask, self.maximize, whole)
+    def _costs(self, is_integer: bool):
+        return costs_of(self.cost, self.mask, self.maximize, is_integer)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GivenPoints(Kept):
+class GivenPoints(Arguments):
     """The arguments of `assign.solve_points`."""
 
     x: object
@@ -50,43 +50,43 @@ class GivenPoints(Kept):
     max_cost: object
 
     def certify(self, found) -> None:
-        """Prove an Assignment, or raise CertificateError."""
+        """Certify an Assignment, or raise CertificateError."""
         _certify(found, self._costs, self.max_cost, False)
 
-    def _costs(self, whole: bool) -> PointCosts:
+    def _costs(self, is_integer: bool) -> PointCosts:
         return PointCosts(np.asarray(self.x, np.float64), np.asarray(self.y, np.float64), self.metric)
 
 
 def certify_infeasible(cost, mask, rows, cols, side: str) -> None:
-    """Prove an InfeasibleError, or raise CertificateError."""
+    """Certify an InfeasibleError, or raise CertificateError."""
     with np.errstate(all="ignore"):
-        certify_deficient(read_again(lambda: costs_of(cost, mask, False, True)), rows, cols, side)
+        certify_deficient(reread(lambda: costs_of(cost, mask, False, True)), rows, cols, side)
 
 
-def costs_of(cost, mask, maximize: bool, whole: bool):
-    """What `certify` reads of a matrix in any form that `assign.solve` accepts."""
+def costs_of(cost, mask, maximize: bool, is_integer: bool):
+    """The costs that `certify` reads, from a matrix in any form that `assign.solve` accepts."""
     sign = -1 if maximize else 1
     if on_device(cost):
         from assign.core.certificate_cuda import DeviceCosts
 
-        return DeviceCosts(cost, sign, whole)
+        return DeviceCosts(cost, sign, is_integer)
     if scipy.sparse.issparse(cost):
-        return SparseCosts(*entries_of(cost), cost.shape, sign, whole)
+        return SparseCosts(*entries_of(cost), cost.shape, sign, is_integer)
     if isinstance(cost, tuple) and len(cost) == 4 and np.ndim(cost[3]) == 1:
-        return SparseCosts(*listed(*(np.asarray(a) for a in cost[:3])), cost[3], sign, whole)
-    return DenseCosts(np.asarray(cost), None if mask is None else np.asarray(mask), sign, whole)
+        return SparseCosts(*entries_of_rows(*(np.asarray(a) for a in cost[:3])), cost[3], sign, is_integer)
+    return DenseCosts(np.asarray(cost), None if mask is None else np.asarray(mask), sign, is_integer)
 
 
 def entries_of(matrix):
     """Row, column and cost of each stored entry of a SciPy matrix, in any order."""
-    if matrix.format in ("csr", "csc"):  # not by SciPy, which refuses what may be stored behind the last entry
-        major, minor, values = listed(matrix.indptr, matrix.indices, matrix.data)
+    if matrix.format in ("csr", "csc"):  # not by SciPy, which rejects unused storage after the last entry
+        major, minor, values = entries_of_rows(matrix.indptr, matrix.indices, matrix.data)
         return (major, minor, values) if matrix.format == "csr" else (minor, major, values)
-    coo = (matrix.copy() if matrix.format == "lil" else matrix).tocoo()  # SciPy converts no read-only lists
+    coo = (matrix.copy() if matrix.format == "lil" else matrix).tocoo()  # SciPy cannot convert read-only lists
     return coo.row, coo.col, coo.data
 
 
-def listed(indptr, indices, values):
+def entries_of_rows(indptr, indices, values):
     """Row, column and cost of each entry of compressed rows."""
     counts = np.diff(indptr.astype(np.int64))
     stored = int(counts.sum())
@@ -94,16 +94,16 @@ def listed(indptr, indices, values):
 
 
 def limits_of(max_cost, shape):
-    """`max_cost` for each row, and whether all are whole numbers."""
+    """`max_cost` per row, and whether all are integers."""
     if max_cost is None:
         return None, True
     array = np.asarray(to_host(max_cost))
-    whole = bool(((array == np.rint(array)) & (np.abs(array.astype(np.float64)) < WHOLE_BELOW)).all())
-    return np.broadcast_to(array.astype(np.int64 if whole else np.float64), shape), whole
+    is_integer = bool(((array == np.rint(array)) & (np.abs(array.astype(np.float64)) < MAX_INT_LIMIT)).all())
+    return np.broadcast_to(array.astype(np.int64 if is_integer else np.float64), shape), is_integer
 
 
-def shown(name: str, value, dtype, shape=None) -> np.ndarray:
-    """A field of a result as an array on the host; CertificateError if it is not one of this dtype and shape."""
+def checked_field(name: str, value, dtype, shape=None) -> np.ndarray:
+    """A field of a result as a host array; raises CertificateError if its dtype or shape differs."""
     array = to_host(value) if on_device(value) else value
     if not isinstance(array, np.ndarray) or array.dtype != dtype:
         kind = getattr(array, "dtype", type(array).__name__)
@@ -115,33 +115,33 @@ def shown(name: str, value, dtype, shape=None) -> np.ndarray:
 
 def _certify(found, costs, max_cost, maximize: bool) -> None:
     with np.errstate(all="ignore"):
-        row, col = shown("row", found.row, np.int64), shown("col", found.col, np.int64)
-        costs, limit = read_again(lambda: _with_limits(costs, max_cost))
+        row, col = checked_field("row", found.row, np.int64), checked_field("col", found.col, np.int64)
+        costs, limit = reread(lambda: _with_limits(costs, max_cost))
         n, m = costs.shape
         sign = -1 if maximize else 1
         kind = np.int64 if costs.exact else np.float64
-        u = shown("row_price", found.row_price, kind, (n,))
-        v = shown("col_price", found.col_price, kind, (m,))
-        _demand_number(found.cost, costs.whole)
-        limit = None if limit is None else sign * exactly(limit.astype(kind))
-        certify(costs, row, col, sign * found.cost, sign * exactly(u), sign * exactly(v), limit)
+        u = checked_field("row_price", found.row_price, kind, (n,))
+        v = checked_field("col_price", found.col_price, kind, (m,))
+        _check_number(found.cost, costs.is_integer)
+        limit = None if limit is None else sign * exact_integers(limit.astype(kind))
+        certify(costs, row, col, sign * found.cost, sign * exact_integers(u), sign * exact_integers(v), limit)
 
 
 def _with_limits(costs, max_cost):
-    _, whole = limits_of(max_cost, np.shape(max_cost))
-    costs = costs(whole)
+    _, is_integer = limits_of(max_cost, np.shape(max_cost))
+    costs = costs(is_integer)
     return costs, limits_of(max_cost, costs.shape[:1])[0]
 
 
-def read_again(read):
-    """What the caller passed, read again."""
+def reread(read):
+    """Read the caller's arguments again; raises CertificateError if that fails."""
     try:
         return read()
     except (TypeError, ValueError, IndexError) as error:
         raise CertificateError(f"the costs cannot be read as they were passed: {error}") from error
 
 
-def _demand_number(cost, whole: bool) -> None:
-    right = (int, np.integer) if whole else (float, np.floating)
+def _check_number(cost, is_integer: bool) -> None:
+    right = (int, np.integer) if is_integer else (float, np.floating)
     if isinstance(cost, bool) or not isinstance(cost, right):
-        raise CertificateError(f"cost must be {'an int' if whole else 'a float'}, got {type(cost).__name__}")
+        raise CertificateError(f"cost must be {'an int' if is_integer else 'a float'}, got {type(cost).__name__}")

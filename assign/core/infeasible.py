@@ -1,21 +1,22 @@
-"""What is raised when not every row can be matched, and the rows that prove it."""
+"""The error raised when not every row can be matched, with a deficient set of rows that certifies it."""
 
 import numpy as np
 
 from assign.sparse import feasible
 
-SHOWN = 8  # rows and columns named in the message
+MAX_LISTED = 8  # row and column indices listed in the message
 
 
 class InfeasibleError(ValueError):
-    """No assignment exists: `rows` have fewer allowed columns, `cols`, than there are of them (Hall's condition).
+    """No assignment exists: `rows` have only `cols` as allowed columns, and len(cols) < len(rows) (Hall's condition).
 
     Attributes
     ----------
     rows, cols : ndarray of int64
-        A deficient set and all its allowed partners, of the matrix as it was passed in; rows and columns are
-        exchanged (`side` is "columns") when there are fewer columns than rows.
+        A deficient set and all its allowed partners, in the caller's matrix.  If there are fewer columns than rows,
+        `side` is "columns": `rows` holds the deficient columns, and `cols` their allowed rows.
     side : {"rows", "columns"}
+        The side of the deficient set.
     """
 
     def __init__(self, rows, cols, side="rows"):
@@ -33,20 +34,20 @@ class InfeasibleError(ValueError):
         return type(self), (self.rows, self.cols, self.side)
 
     def check(self, cost, mask=None) -> None:
-        """Prove from the arguments of `assign.solve` that no assignment exists; raises CertificateError."""
+        """Certify from the arguments of `assign.solve` that no assignment exists; raises CertificateError."""
         from assign.core.given import certify_infeasible
 
         certify_infeasible(cost, mask, self.rows, self.cols, self.side)
 
-    def exchanged(self) -> "InfeasibleError":
-        """The same for the transposed matrix."""
+    def transposed(self) -> "InfeasibleError":
+        """The same error for the transposed matrix."""
         return InfeasibleError(self.rows, self.cols, "columns" if self.side == "rows" else "rows")
 
 
 def check_feasible(indptr, indices, n, m):
-    """A matching of all rows, col_of_row (int32), or InfeasibleError with a deficient set.
+    """Find a matching of all rows, col_of_row (int32), or raise InfeasibleError with a deficient set.
 
-    Row i of n may have the columns indices[indptr[i] : indptr[i + 1]] of m; costs do not matter.
+    Row i of n is allowed the columns indices[indptr[i] : indptr[i + 1]] of m; costs are not used.
     """
     col_of, rows = feasible.solve(indptr, indices, n, m)
     if rows is not None:
@@ -64,8 +65,8 @@ def deficiency(indptr, indices, rows) -> InfeasibleError:
 
 
 def _counted(numbers, noun: str) -> str:
-    """Such as "2 rows (0, 3)"."""
+    """For example "2 rows (0, 3)"."""
     if not len(numbers):
         return f"no {noun}"
-    shown = ", ".join(map(str, numbers[:SHOWN])) + (", ..." if len(numbers) > SHOWN else "")
+    shown = ", ".join(map(str, numbers[:MAX_LISTED])) + (", ..." if len(numbers) > MAX_LISTED else "")
     return f"{len(numbers)} {noun}{'s' if len(numbers) > 1 else ''} ({shown})"

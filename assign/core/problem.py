@@ -1,7 +1,7 @@
-"""The border of assign: what a caller may pass, checked once and brought to one form.
+"""Input validation of assign: the arguments of `assign.solve`, checked once and brought to one form.
 
-A problem has no more rows than columns (the matrix is transposed otherwise), is minimised (costs are negated
-otherwise), and is dense, or sparse with the pairs that are allowed.  Below this file nothing is checked again.
+A Problem has no more rows than columns (otherwise the matrix is transposed) and is minimised (otherwise the costs are
+negated).  It is dense, or sparse with the allowed pairs only.  The solvers do not check anything again.
 """
 
 from typing import NamedTuple
@@ -14,13 +14,13 @@ from assign.core.compressed import rows_of
 from gridcut.device import cuda_is_available
 from gridcut.device.arrays import DeviceArray, on_device, widened, wrap_device_array
 
-SPARSE_BELOW = 0.25  # share of pairs allowed below which a matrix with forbidden pairs is solved as a sparse one
-EXACT_FLOATS = 2**52  # float64 holds integers up to here, and sums and differences of two of them
+MAX_SPARSE_SHARE = 0.25  # a matrix with a smaller share of allowed pairs is solved as a sparse one
+MAX_EXACT_FLOAT = 2**52  # float64 holds these integers, and sums and differences of two of them
 INT64_MAX = 2**63 - 1
 
 
 class Dense(NamedTuple):
-    """cost[i, j] of every pair; float costs may be +inf: forbidden."""
+    """cost[i, j] of every pair; a float cost of +inf forbids the pair."""
 
     cost: np.ndarray | DeviceArray
 
@@ -34,7 +34,7 @@ class Dense(NamedTuple):
 
 
 class Sparse(NamedTuple):
-    """Row i may take the columns indices[indptr[i] : indptr[i + 1]], which ascend, at these costs."""
+    """Compressed rows: row i may be matched with columns indices[indptr[i] : indptr[i + 1]], in ascending order."""
 
     indptr: np.ndarray
     indices: np.ndarray
@@ -47,19 +47,19 @@ class Sparse(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """A checked problem in the solvers' form, and what was done to bring it there.
+    """A validated problem in the solvers' form, and the transformations from the caller's form.
 
     costs        Dense or Sparse; no more rows than columns
-    limit        price of leaving each row unmatched, or None
-    largest      the largest finite absolute cost or limit
-    largest_cost the same of the costs alone
+    limit        cost of leaving each row unmatched, or None
+    largest      largest finite absolute cost or limit
+    largest_cost largest finite absolute cost
     transposed   rows are the caller's columns
     negated      the caller maximises
-    integral     prices are whole numbers although `costs` are floats (integers with forbidden pairs)
-    shift        what was taken off the costs of each of the caller's rows, or None
-    level        what the solver's prices of the caller's rows are too low by, and those of the columns too high:
-                 one limit for all rows was made one for the columns, which are fewer
-    library      None, or whose arrays the costs are on a GPU
+    integral     prices are integers although `costs` are floats (integers with forbidden pairs)
+    shift        amount subtracted from the costs of each of the caller's rows, or None
+    level        amount by which the solver's prices of the caller's rows are too low, and those of the columns too
+                 high: a single limit for all rows was turned into one for the fewer columns
+    library      library of the GPU array that holds the costs, or None for host arrays
     given        the caller's costs, to sum them
     """
 
@@ -77,7 +77,7 @@ class Problem(NamedTuple):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """As the caller sees it."""
+        """(n, m) of the caller's matrix."""
         return self.given.shape
 
 
@@ -90,7 +90,7 @@ def check_problem(cost, *, mask, maximize, max_cost) -> Problem:
     rows = rows_of(cost)
     if rows is not None:
         if mask is not None:
-            raise ValueError("mask is for dense costs: in sparse ones, pairs that are not stored are forbidden")
+            raise ValueError("mask requires dense costs; in sparse costs, omit the forbidden pairs")
         given = Sparse(*rows)
     else:
         given = Dense(matrix_of("cost", cost))
@@ -103,7 +103,7 @@ def check_problem(cost, *, mask, maximize, max_cost) -> Problem:
     if limit is not None and limit.dtype.kind == "f":
         integral = False
         if cost.dtype.kind == "i":
-            cost = in_floats(cost)
+            cost = as_floats(cost)
     low, high = extremes(cost, maximize, isinstance(costs, Sparse))
     if maximize:
         cost = np.negative(cost, dtype=np.int64 if cost.dtype == np.int32 and low == -(2**31) else cost.dtype)
@@ -120,7 +120,10 @@ def check_problem(cost, *, mask, maximize, max_cost) -> Problem:
     largest = max(largest_cost, largest_limit(limit))
     if cost.dtype.kind == "i" and (sum(costs.shape) + 1) * largest * 4 > INT64_MAX:
         most = INT64_MAX // (4 * (sum(costs.shape) + 1))
-        raise ValueError(f"cost must stay within {most} for {n} x {m} pairs, so that prices fit int64; got {largest}")
+        raise ValueError(
+            f"cost must be at most {most} in absolute value for a {n} x {m} matrix, so that prices fit int64; "
+            f"got {largest}"
+        )
     transposed = n > m
     if not transposed and n == m and isinstance(costs, Dense) and limit is None:
         transposed = not costs.cost.flags.c_contiguous and costs.cost.flags.f_contiguous
@@ -134,7 +137,10 @@ def check_problem(cost, *, mask, maximize, max_cost) -> Problem:
 
 
 def _masked(dense: Dense, mask, maximize: bool, limit) -> tuple[Dense | Sparse, bool]:
-    """Forbidden pairs as +inf, or as absent where few are left or floats would not be exact; were the costs whole?"""
+    """Costs with forbidden pairs as +inf, or as Sparse if few pairs are left or floats would be inexact.
+
+    Also returns whether the prices of the result are integers.
+    """
     mask = as_array("mask", mask)
     if mask.dtype != np.bool_:
         raise TypeError(f"mask must be a bool array (True: the pair is allowed), got dtype {mask.dtype}")
@@ -143,21 +149,21 @@ def _masked(dense: Dense, mask, maximize: bool, limit) -> tuple[Dense | Sparse, 
     cost = dense.cost
     if mask.all():
         return dense, False
-    whole = cost.dtype.kind == "i"
-    largest = max((abs(int(cost.min())), abs(int(cost.max()))) if whole and cost.size else (0,))
+    is_integer = cost.dtype.kind == "i"
+    largest = max((abs(int(cost.min())), abs(int(cost.max()))) if is_integer and cost.size else (0,))
     if limit is not None and limit.dtype.kind == "i":
         largest = max(largest, largest_limit(limit))
-    exact = not whole or (sum(cost.shape) + 1) * largest * 4 < EXACT_FLOATS
-    if not exact or np.count_nonzero(mask) < SPARSE_BELOW * mask.size:
+    exact = not is_integer or (sum(cost.shape) + 1) * largest * 4 < MAX_EXACT_FLOAT
+    if not exact or np.count_nonzero(mask) < MAX_SPARSE_SHARE * mask.size:
         rows, cols = np.nonzero(mask)
         indptr = np.zeros(cost.shape[0] + 1, np.int64)
         np.cumsum(np.count_nonzero(mask, axis=1), out=indptr[1:])
         return Sparse(indptr, cols.astype(np.int32), cost[rows, cols], cost.shape), False
-    return Dense(np.where(mask, cost, -np.inf if maximize else np.inf)), whole
+    return Dense(np.where(mask, cost, -np.inf if maximize else np.inf)), is_integer
 
 
 def _shifted(costs: Dense | Sparse, limit: np.ndarray):
-    """Costs less the limit of their row, for which the limit is 0: then the matrix may be transposed."""
+    """Subtract each row's limit from its costs, so that all limits are 0 and the matrix may be transposed."""
     cost = costs.cost
     wide = np.int64 if cost.dtype.kind == "i" else np.float64
     by_pair = limit[:, None] if isinstance(costs, Dense) else np.repeat(limit, np.diff(costs.indptr))
@@ -174,44 +180,44 @@ def _transpose(costs: Dense | Sparse) -> Dense | Sparse:
 
 
 def check_limit(max_cost, rows: int, negated: bool = False) -> np.ndarray | None:
-    """The price of leaving each row unmatched: int64 if whole, else float64; None: every row is matched."""
+    """Cost of leaving each row unmatched: int64 if all are integers, else float64; None if every row is matched."""
     if max_cost is None:
         return None
     array = as_array("max_cost", max_cost)
     if array.dtype.kind not in "iuf":
-        raise TypeError(f"max_cost must be a number or one for each row, got {type(max_cost).__name__}")
+        raise TypeError(f"max_cost must be a number or one per row, got {type(max_cost).__name__}")
     if array.ndim > 1 or (array.ndim == 1 and len(array) != rows):
-        raise ValueError(f"max_cost must be a number or one for each of the {rows} rows, got shape {array.shape}")
+        raise ValueError(f"max_cost must be a number or one per row, {rows}, got shape {array.shape}")
     if not np.isfinite(array).all():
-        raise ValueError("max_cost must be finite; pass None to match as many pairs as there can be")
-    # As floats: the absolute value of the least integer is no int64.
-    whole = (array == np.rint(array)).all() and (np.abs(array.astype(np.float64)) < 2.0**62).all()
-    array = np.broadcast_to(array.astype(np.int64 if whole else np.float64), rows)
+        raise ValueError("max_cost must be finite; pass None to match as many pairs as possible")
+    # As floats, because the absolute value of the smallest int64 is not an int64.
+    is_integer = (array == np.rint(array)).all() and (np.abs(array.astype(np.float64)) < 2.0**62).all()
+    array = np.broadcast_to(array.astype(np.int64 if is_integer else np.float64), rows)
     return -array if negated else array.copy()
 
 
-def in_floats(cost: np.ndarray) -> np.ndarray:
-    """Integers as float64; ValueError where that would round them."""
+def as_floats(cost: np.ndarray) -> np.ndarray:
+    """Integers as float64; raises ValueError if that would round them."""
     largest = max(abs(int(cost.min())), abs(int(cost.max()))) if cost.size else 0
     if largest > 2**53:
         raise ValueError(
-            f"max_cost must be whole numbers below 2^62 for integer costs as large as {largest}, or costs be floats: "
-            "float64 holds no fractions beside them"
+            f"max_cost must be integers below 2^62 for integer costs as large as {largest}, or costs must be floats: "
+            "float64 cannot hold fractions of that size"
         )
     return cost.astype(np.float64)
 
 
 def largest_limit(limit: np.ndarray | None) -> int | float:
-    """The largest absolute limit, 0 if there is none."""
+    """The largest absolute limit, or 0 without limits."""
     if limit is None or not limit.size:
         return 0
     return max(abs(limit.min().item()), abs(limit.max().item()))
 
 
 def extremes(cost: np.ndarray, maximize: bool, sparse: bool) -> tuple:
-    """The least and the largest finite cost; ValueError for what no problem may hold.
+    """Minimum and maximum finite cost; raises ValueError for costs that no problem may hold.
 
-    int32 needs no look: neither sums nor prices can overflow.
+    int32 costs are not scanned, because neither sums nor prices can overflow.
     """
     if not cost.size:
         return 0, 0
@@ -229,7 +235,7 @@ def extremes(cost: np.ndarray, maximize: bool, sparse: bool) -> tuple:
         )
     if np.isinf(low) or np.isinf(high):
         if sparse:
-            raise ValueError("sparse costs must be finite: leave forbidden pairs out")
+            raise ValueError("sparse costs must be finite; omit forbidden pairs")
         finite = np.abs(cost[np.isfinite(cost)])
         high = finite.max() if finite.size else 0.0
         low = -high
@@ -239,12 +245,12 @@ def extremes(cost: np.ndarray, maximize: bool, sparse: bool) -> tuple:
 def _device_problem(cost, mask, maximize: bool, max_cost) -> Problem:
     if not cuda_is_available():
         raise TypeError(
-            "cost is an array on a GPU; copy it to the host first: no solver here can reach it "
-            "(cutmatch's extra cuda13 or cuda12 brings numba-cuda)"
+            "cost is an array on a GPU, but no CUDA solver is available; copy it to the host first, "
+            "or install numba-cuda (cutmatch's extra cuda13 or cuda12)"
         )
     for name, value in (("mask", mask), ("max_cost", max_cost)):
         if value is not None:
-            raise ValueError(f"{name} is for costs on the host; copy cost there, or forbid pairs with inf")
+            raise ValueError(f"{name} is for costs on the host; copy cost to the host, or forbid pairs with inf")
     array = wrap_device_array("cost", cost)
     if len(array.shape) != 2:
         raise ValueError(f"cost must be a matrix with 2 axes, got shape {array.shape}")

@@ -1,28 +1,28 @@
-"""Prices to start from: any finite ones, brought to where they can do no harm.
+"""Start prices: any finite ones, brought to a safe range.
 
-Prices are hints.  Those far larger than the costs would cost a float solver its digits and an integer one its range,
-and an optimum never needs them: columns j, k that are matched in an optimum joined by a path of L pairs have prices
-|v[j] - v[k]| <= 2 L max|cost|, one pair where all are allowed.  So prices are moved to the middle, where a constant may
-be exchanged between rows and columns, and clipped.  `assign.core.certificate.tolerance` grows with the number of rows
-and columns, and so may the prices, up to REACH.
+Start prices are hints.  Prices much larger than the costs would cost a float solver its digits and an integer solver
+its range, and no optimum needs them: if columns j and k are matched in an optimum and joined by a path of L pairs,
+then |v[j] - v[k]| <= 2 L max|cost|, with L = 1 if all pairs are allowed.  Therefore prices are centred, if a constant
+may be exchanged between rows and columns, and clipped.  `assign.core.certificate.tolerance` grows with the number of
+rows and columns, and so may the prices, up to MAX_PRICE_RATIO times the largest cost.
 """
 
 import numpy as np
 
 from assign.core.arrays import prices_of
 
-REACH = 16  # largest price, as a multiple of the largest cost
-LOSSLESS = 4
-HUGE = 2**45  # the largest of integers; sums of them and of costs stay far below 2^62
+MAX_PRICE_RATIO = 16  # largest price, as a multiple of the largest cost
+MAX_EXACT_RATIO = 4  # see `lost_digits`
+MAX_INT_PRICE = 2**45  # largest integer price; sums of such prices and costs stay far below 2^62
 
 
 def start_of(start, problem):
-    """Old prices as the solver sees them, (u, v), or None."""
+    """The caller's prices in the solver's form, (u, v), or None."""
     if start is None:
         return None
     u, v = prices_of(start, problem.shape)
-    whole = problem.costs.cost.dtype.kind == "i"
-    u, v = (_whole(a) if whole else np.clip(a.astype(np.float64), -1e300, 1e300) for a in (u, v))
+    is_integer = problem.costs.cost.dtype.kind == "i"
+    u, v = (_as_integers(a) if is_integer else np.clip(a.astype(np.float64), -1e300, 1e300) for a in (u, v))
     if problem.shift is not None:
         u = u - problem.shift
     if problem.negated:
@@ -33,7 +33,7 @@ def start_of(start, problem):
 
 
 def fitted(prices, shape, largest, limited: bool):
-    """Prices of the rows and columns of a solver, none of them larger than the costs call for.
+    """Prices (u, v) in the solver's form, centred and clipped to the range that the costs justify.
 
     largest   the largest absolute cost
     limited   whether rows may stay unmatched
@@ -41,9 +41,9 @@ def fitted(prices, shape, largest, limited: bool):
     if prices is None:
         return None
     u, v = prices
-    bound = min(REACH, sum(shape)) * largest
+    bound = min(MAX_PRICE_RATIO, sum(shape)) * largest
     if v.dtype.kind == "i":
-        bound = min(int(bound), HUGE)
+        bound = min(int(bound), MAX_INT_PRICE)
     if shape[0] == shape[1] and not limited and np.abs(v).max(initial=0) > bound:
         middle = np.median(v).astype(v.dtype)
         u, v = u + middle, v - middle
@@ -51,21 +51,21 @@ def fitted(prices, shape, largest, limited: bool):
 
 
 def lost_digits(start, u, v, col_of) -> bool:
-    """Whether float prices started so far above the costs paid in the end that a cold start is more exact.
+    """Whether float start prices were so far above the costs finally paid that a cold start is more accurate.
 
-    The largest cost bounds what may be passed in (`fitted`), but may itself be far above all that matters, such as
-    1e15 for "forbidden".  What prices lose is within the certificate's tolerance for the costs paid up to LOSSLESS
-    times these and the number of rows and columns.
+    `fitted` bounds start prices by the largest cost, but that cost may be far above all costs that matter, such as
+    1e15 for "forbidden".  The rounding of prices is within the certificate's tolerance for the costs paid if they are
+    at most MAX_EXACT_RATIO times these costs, times the number of rows and columns.
     """
     if start is None or v.dtype.kind != "f":
         return False
     row = np.flatnonzero(col_of >= 0)
     paid = max(np.abs(u[row] + v[col_of[row]]).max(initial=0.0), np.abs(u[col_of < 0]).max(initial=0.0))
-    return bool(np.abs(start[1]).max(initial=0.0) > LOSSLESS * (len(u) + len(v)) * paid)
+    return bool(np.abs(start[1]).max(initial=0.0) > MAX_EXACT_RATIO * (len(u) + len(v)) * paid)
 
 
-def _whole(prices: np.ndarray) -> np.ndarray:
-    """Rounded, and clipped so that none wraps."""
+def _as_integers(prices: np.ndarray) -> np.ndarray:
+    """Prices rounded to int64, and clipped so that none wraps around."""
     if prices.dtype.kind == "f":
         return np.rint(np.clip(prices.astype(np.float64), -(2.0**61), 2.0**61)).astype(np.int64)
     if prices.dtype.kind == "u" and prices.dtype.itemsize == 8:

@@ -1,43 +1,43 @@
-"""What the threads of a warp find out together: the least of their numbers, and where it is.
+"""Warp reductions: the minimum over the lanes of a warp, with unsigned comparisons.
 
-Numbers are compared by their bits: as if they had no sign, in containers that have one.  Non-negative integers and
-floats keep their order, and whatever has its sign bit set counts as larger than all of them.
+Signed integers are compared as unsigned ones.  Non-negative integers and the bits of non-negative floats keep their
+order, and values whose sign bit is set compare as larger than all of them.
 
-    lesser, greater    of two numbers
-    least              of an int32 of each lane
-    least_long         of an int64 of each lane
-    bits_of, float_of  a float64 as an int64 and back
+    unsigned_min, unsigned_max    of two integers
+    warp_min                      of an int32 per lane
+    warp_min_long                 of an int64 per lane
+    bits_of, float_of             a float64 as an int64, and back
 
-All 32 lanes must take part in the last two.
+All 32 lanes of a warp must call warp_min and warp_min_long.
 """
 
 import numpy as np
 
-from gridcut.device import cuda as room
+from gridcut.device import cuda as device_cuda
 from gridcut.device.cuda import SIMULATED, device_function
 
-LAST = -1  # larger than all others
+MAX_UNSIGNED = -1  # all bits set: larger than all others
 
 if SIMULATED:
 
-    def lesser(a, b):
-        """The lesser of two int32 or int64."""
+    def unsigned_min(a, b):
+        """Minimum of two int32 or int64, compared as unsigned."""
         return min(a, b, key=_unsigned)
 
-    def greater(a, b):
-        """The greater of two int32 or int64."""
+    def unsigned_max(a, b):
+        """Maximum of two int32 or int64, compared as unsigned."""
         return max(a, b, key=_unsigned)
 
-    def least(number):
-        """The least int32 of the warp."""
-        return min(room.exchange(np.int32(number)), key=_unsigned)
+    def warp_min(number):
+        """Minimum int32 of the warp, compared as unsigned."""
+        return min(device_cuda.exchange(np.int32(number)), key=_unsigned)
 
     def bits_of(number):
         """The bits of a float64."""
         return np.float64(number).view(np.int64)
 
     def float_of(bits):
-        """The float64 of these bits."""
+        """The float64 with these bits."""
         return np.int64(bits).view(np.float64)
 
     def _unsigned(number):
@@ -58,13 +58,13 @@ else:
         return build
 
     @intrinsic
-    def lesser(typingctx, a, b):
-        """The lesser of two int32 or int64."""
+    def unsigned_min(typingctx, a, b):
+        """Minimum of two int32 or int64, compared as unsigned."""
         return a(a, a), _select("<")
 
     @intrinsic
-    def greater(typingctx, a, b):
-        """The greater of two int32 or int64."""
+    def unsigned_max(typingctx, a, b):
+        """Maximum of two int32 or int64, compared as unsigned."""
         return a(a, a), _select(">")
 
     @intrinsic
@@ -74,19 +74,19 @@ else:
 
     @intrinsic
     def float_of(typingctx, bits):
-        """The float64 of these bits."""
+        """The float64 with these bits."""
         return types.float64(types.int64), lambda context, builder, sig, args: builder.bitcast(args[0], ir.DoubleType())
 
     @intrinsic
-    def least(typingctx, number):
-        """The least int32 of the warp."""
+    def warp_min(typingctx, number):
+        """Minimum int32 of the warp, compared as unsigned."""
 
         def build(context, builder, sig, args):
-            # Devices from 8.0 on have an instruction for it; which one this is, is known when the code is linked.
-            modern = builder.icmp_signed(">=", _architecture(builder), ir.Constant(WORD, 800))
-            with builder.if_else(modern) as (then, otherwise):
+            # Compute capability 8.0 and later has an instruction for it; the architecture is known at link time.
+            has_redux = builder.icmp_signed(">=", _architecture(builder), ir.Constant(WORD, 800))
+            with builder.if_else(has_redux) as (then, otherwise):
                 with then:
-                    at_once = _assembly(builder, "redux.sync.min.u32 $0, $1, 0xffffffff;", args[0])
+                    reduced = _assembly(builder, "redux.sync.min.u32 $0, $1, 0xffffffff;", args[0])
                     first = builder.block
                 with otherwise:
                     halved = args[0]
@@ -96,7 +96,7 @@ else:
                         halved = builder.select(builder.icmp_unsigned("<", other, halved), other, halved)
                     second = builder.block
             result = builder.phi(WORD)
-            result.add_incoming(at_once, first)
+            result.add_incoming(reduced, first)
             result.add_incoming(halved, second)
             return result
 
@@ -107,23 +107,23 @@ else:
         return builder.call(ir.InlineAsm(kind, line, "=r,r", side_effect=True), [number])
 
     def _architecture(builder):
-        """What __CUDA_ARCH__ is in CUDA C++."""
+        """The value of __CUDA_ARCH__ in CUDA C++."""
         module = builder.module
         text = ir.Constant(ir.ArrayType(ir.IntType(8), 12), bytearray(b"__CUDA_ARCH\0"))
         name = module.globals.get("assign_cuda_arch")
         if name is None:
             name = ir.GlobalVariable(module, text.type, "assign_cuda_arch", addrspace=4)
             name.global_constant, name.initializer, name.linkage = True, text, "internal"
-        ask = module.globals.get("__nvvm_reflect") or ir.Function(
+        reflect = module.globals.get("__nvvm_reflect") or ir.Function(
             module, ir.FunctionType(WORD, [BYTES]), "__nvvm_reflect"
         )
-        return builder.call(ask, [builder.addrspacecast(builder.bitcast(name, ir.IntType(8).as_pointer(4)), BYTES)])
+        return builder.call(reflect, [builder.addrspacecast(builder.bitcast(name, ir.IntType(8).as_pointer(4)), BYTES)])
 
 
 @device_function
-def least_long(number):
-    """The least int64 of the warp."""
+def warp_min_long(number):
+    """Minimum int64 of the warp, compared as unsigned."""
     high, low = np.int32(number >> 32), np.int32(number)
-    top = least(high)
-    bottom = least(low if high == top else np.int32(LAST))
+    top = warp_min(high)
+    bottom = warp_min(low if high == top else np.int32(MAX_UNSIGNED))
     return np.int64((np.int64(top) << 32) | (np.int64(bottom) & 0xFFFFFFFF))

@@ -1,15 +1,16 @@
-"""The cheapest arcs of a row, found by a block of threads.
+"""Lists of the cheapest arcs of a row, built by a thread block.
 
-A list holds every arc whose key, quantity - price, is below `bound`, and some of those that equal it.  Prices never
-rise, so it stays true for ever that arcs not listed have a key of at least `bound`.
+A list holds every arc whose key, scaled cost - price, is below `bound`, and some of the arcs whose key equals it.
+Prices never rise, so the keys of unlisted arcs stay at or above `bound`.
 
-    1  each thread finds the least key among its own columns (every THREADS-th)
-    2  the rank-th of these least keys, found by bisection, is the bound: with equal chances for all threads,
-       THREADS * log(THREADS / (THREADS - rank)) arcs are below it
-    3  those below it are collected, then as many as there is room for of those that equal it; if the room is
-       not enough, the rank is halved, and at rank 1 nothing is below
+    1  Each thread finds the minimum key of its own columns (every THREADS-th).
+    2  The rank-th smallest of these minima, found by bisection, is the bound.  For randomly placed arcs,
+       THREADS * log(THREADS / (THREADS - rank)) arcs are expected below it.
+    3  The arcs below the bound are collected, then as many of those that equal it as fit.  If the arcs below it do not
+       fit, the rank is halved; at rank 1 no arc is below the bound.
 
-    word[j] = price << SHIFT | (row that has column j) + 1, 0: nobody;  in the auction.  Later prices are by themselves
+In the auction, word[j] = price << SHIFT | (row that owns column j) + 1, or 0 in the low bits for no row.  After it,
+prices are stored alone.
 """
 
 from functools import cache
@@ -20,31 +21,31 @@ from numba import float32, float64, int32, int64
 from assign.dense.costs_cuda import FORBIDDEN, Matrix, Points, functions_of
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel, device_function, relaxed_load
 
-SHIFT = 20  # bits of a word for the row
+SHIFT = 20  # bits of a word that hold the row
 THREADS = 32 if SIMULATED else 256
-WIDTH = 8 if SIMULATED else 128  # arcs in a list for the search on the host
+WIDTH = 8 if SIMULATED else 128  # arcs per list for the search on the host
 RANK = 6 if SIMULATED else 88
-BELOW, EQUAL = 0, 1  # places in `count`
+BELOW, EQUAL = 0, 1  # positions in `count`
 
 
 @cache
-def list_maker(form, threads: int, width: int, rank: int, enough: int, shift: int):
-    """Device function make_list(...) for a block of so many threads; see the head of this file.
+def list_maker(form, threads: int, width: int, rank: int, max_full: int, shift: int):
+    """Device function make_list(...) for a block of `threads` threads; see the file header.
 
-    Rows of at most `enough` columns are listed whole.  Prices are `shift` bits up in their words.
+    Rows of at most `max_full` columns are listed completely.  Prices are stored in words shifted left by `shift`.
     """
-    cost_at, quantity = functions_of(form)
+    cost_at, scaled_cost = functions_of(form)
 
     @device_function
     def key_of(data, word, n, m, scale, i, j):
-        q = quantity(cost_at(data, n, m, i, j), scale)
+        q = scaled_cost(cost_at(data, n, m, i, j), scale)
         if q >= FORBIDDEN:
             return np.int64(FORBIDDEN)
         return q - (relaxed_load(word, j) >> shift)
 
     @device_function
     def four_keys(data, word, n, m, scale, i, j):
-        # All loads before the first use, so that they are under way together.
+        # Issue all loads before the first use, so that they are in flight together.
         j1 = j + threads
         j2 = j1 + threads
         j3 = j2 + threads
@@ -62,23 +63,23 @@ def list_maker(form, threads: int, width: int, rank: int, enough: int, shift: in
         w1 = relaxed_load(word, j1)
         w2 = relaxed_load(word, j2)
         w3 = relaxed_load(word, j3)
-        q0 = quantity(c0, scale)
-        q1 = quantity(c1, scale)
-        q2 = quantity(c2, scale)
-        q3 = quantity(c3, scale)
-        far = np.int64(FORBIDDEN)
+        q0 = scaled_cost(c0, scale)
+        q1 = scaled_cost(c1, scale)
+        q2 = scaled_cost(c2, scale)
+        q3 = scaled_cost(c3, scale)
+        infinity = np.int64(FORBIDDEN)
         return (
-            far if q0 >= FORBIDDEN else q0 - (w0 >> shift),
-            far if q1 >= FORBIDDEN else q1 - (w1 >> shift),
-            far if q2 >= FORBIDDEN else q2 - (w2 >> shift),
-            far if q3 >= FORBIDDEN else q3 - (w3 >> shift),
+            infinity if q0 >= FORBIDDEN else q0 - (w0 >> shift),
+            infinity if q1 >= FORBIDDEN else q1 - (w1 >> shift),
+            infinity if q2 >= FORBIDDEN else q2 - (w2 >> shift),
+            infinity if q3 >= FORBIDDEN else q3 - (w3 >> shift),
             j1,
             j2,
             j3,
         )
 
     @device_function
-    def offer(key, j, bound, count, cols, keys, ties):
+    def collect(key, j, bound, count, cols, keys, ties):
         if key < bound:
             p = cuda.atomic.add(count, BELOW, np.int32(1))
             if p < width:
@@ -91,48 +92,48 @@ def list_maker(form, threads: int, width: int, rank: int, enough: int, shift: in
 
     @device_function
     def make_list(data, word, n, m, scale, i, count, cols, keys, ties, ends):
-        """The list of row i in cols and keys, unordered; its length and bound (FORBIDDEN: all are listed)."""
+        """Write the unordered list of row i to cols, keys; returns its length and bound (FORBIDDEN: all listed)."""
         tid = np.int64(cuda.threadIdx.x)
-        # Rows begin at different columns, lest all list the same ones among equals.
-        turn = (np.int64(i) * 40503 % m) // 32 * 32
-        wanted = np.int64(rank)
-        low = np.int64(FORBIDDEN)
+        # Rows start at different columns, so that not all rows list the same ones among ties.
+        rotation = (np.int64(i) * 40503 % m) // 32 * 32
+        required = np.int64(rank)
+        minimum = np.int64(FORBIDDEN)
         if tid == 0:
             ends[0] = FORBIDDEN
             ends[1] = -FORBIDDEN
         cuda.syncthreads()
-        if m > enough:
+        if m > max_full:
             t = tid
             while t + 3 * threads < m:
-                j = t + turn
+                j = t + rotation
                 if j >= m:
                     j -= m
                 k0, k1, k2, k3, j1, j2, j3 = four_keys(data, word, n, m, scale, i, j)
-                low = min(low, min(min(k0, k1), min(k2, k3)))
+                minimum = min(minimum, min(min(k0, k1), min(k2, k3)))
                 t += 4 * threads
             while t < m:
-                j = t + turn
+                j = t + rotation
                 if j >= m:
                     j -= m
-                low = min(low, key_of(data, word, n, m, scale, i, j))
+                minimum = min(minimum, key_of(data, word, n, m, scale, i, j))
                 t += threads
-            if low < FORBIDDEN:
-                cuda.atomic.min(ends, 0, low)
-                cuda.atomic.max(ends, 1, low)
+            if minimum < FORBIDDEN:
+                cuda.atomic.min(ends, 0, minimum)
+                cuda.atomic.max(ends, 1, minimum)
         cuda.syncthreads()
         first = np.int64(ends[0])
         high = np.int64(ends[1])
         bound = np.int64(FORBIDDEN)
         total = np.int32(0)
-        # Where few pairs are allowed, a list of all of them is tried first.
-        finite = np.int64(cuda.syncthreads_count(np.int32(1 if low < FORBIDDEN else 0)))
-        whole = finite < wanted
+        # If few pairs are allowed, try a list of all of them first.
+        finite = np.int64(cuda.syncthreads_count(np.int32(1 if minimum < FORBIDDEN else 0)))
+        list_all = finite < required
         while True:
-            if not whole:
+            if not list_all:
                 left = first
                 while left < high:
                     middle = (left + high) >> 1
-                    if cuda.syncthreads_count(np.int32(1 if low <= middle else 0)) >= wanted:
+                    if cuda.syncthreads_count(np.int32(1 if minimum <= middle else 0)) >= required:
                         high = middle
                     else:
                         left = middle + 1
@@ -143,21 +144,21 @@ def list_maker(form, threads: int, width: int, rank: int, enough: int, shift: in
             cuda.syncthreads()
             t = tid
             while t + 3 * threads < m:
-                j = t + turn
+                j = t + rotation
                 if j >= m:
                     j -= m
                 k0, k1, k2, k3, j1, j2, j3 = four_keys(data, word, n, m, scale, i, j)
                 if min(min(k0, k1), min(k2, k3)) <= bound:
-                    offer(k0, j, bound, count, cols, keys, ties)
-                    offer(k1, j1, bound, count, cols, keys, ties)
-                    offer(k2, j2, bound, count, cols, keys, ties)
-                    offer(k3, j3, bound, count, cols, keys, ties)
+                    collect(k0, j, bound, count, cols, keys, ties)
+                    collect(k1, j1, bound, count, cols, keys, ties)
+                    collect(k2, j2, bound, count, cols, keys, ties)
+                    collect(k3, j3, bound, count, cols, keys, ties)
                 t += 4 * threads
             while t < m:
-                j = t + turn
+                j = t + rotation
                 if j >= m:
                     j -= m
-                offer(key_of(data, word, n, m, scale, i, j), j, bound, count, cols, keys, ties)
+                collect(key_of(data, word, n, m, scale, i, j), j, bound, count, cols, keys, ties)
                 t += threads
             cuda.syncthreads()
             below = np.int32(count[BELOW])
@@ -173,10 +174,10 @@ def list_maker(form, threads: int, width: int, rank: int, enough: int, shift: in
                 if below + equal <= width and bound < FORBIDDEN:
                     bound += 1
                 break
-            if whole:
-                whole = False
-                wanted = finite
-            wanted = max(np.int64(1), wanted >> 1)
+            if list_all:
+                list_all = False
+                required = finite
+            required = max(np.int64(1), required >> 1)
         cuda.syncthreads()
         return total, bound
 
@@ -185,13 +186,13 @@ def list_maker(form, threads: int, width: int, rank: int, enough: int, shift: in
 
 @cache
 def lists_kernel_for(form):
-    """The kernel that makes lists, in order, for the host."""
+    """The kernel that builds sorted lists for the host."""
     cost_at, _ = functions_of(form)
     make_list = list_maker(form, THREADS, WIDTH, RANK, WIDTH, 0)
 
     @cuda_kernel
-    def lists_kernel(data, price, n, m, scale, rows, chosen, wanted, col, key, cost, bound):
-        """List b is that of rows[b] if they are chosen, else of row b."""
+    def lists_kernel(data, price, n, m, scale, rows, use_rows, required, col, key, cost, bound):
+        """Build list b of row rows[b] if use_rows is nonzero, else of row b."""
         count = cuda.shared.array(2, int32)
         cols = cuda.shared.array(WIDTH, int32)
         keys = cuda.shared.array(WIDTH, int64)
@@ -199,14 +200,14 @@ def lists_kernel_for(form):
         ends = cuda.shared.array(2, int64)
         tid = np.int64(cuda.threadIdx.x)
         b = np.int64(cuda.blockIdx.x)
-        while b < wanted:
+        while b < required:
             i = b
-            if chosen != 0:
+            if use_rows != 0:
                 i = rows[b]
-            total, low = make_list(data, price, n, m, scale, i, count, cols, keys, ties, ends)
+            total, minimum = make_list(data, price, n, m, scale, i, count, cols, keys, ties, ends)
             t = tid
             while t < WIDTH:
-                place = b * WIDTH + t
+                slot = b * WIDTH + t
                 if t < total:
                     mine = keys[t]
                     rank = np.int64(0)
@@ -214,15 +215,15 @@ def lists_kernel_for(form):
                         other = keys[k]
                         if other < mine or (other == mine and k < t):
                             rank += 1
-                    place = b * WIDTH + rank
-                    col[place] = cols[t]
-                    key[place] = mine
-                    cost[place] = cost_at(data, n, m, i, cols[t])
+                    slot = b * WIDTH + rank
+                    col[slot] = cols[t]
+                    key[slot] = mine
+                    cost[slot] = cost_at(data, n, m, i, cols[t])
                 else:
-                    col[place] = -1
+                    col[slot] = -1
                 t += THREADS
             if tid == 0:
-                bound[b] = low
+                bound[b] = minimum
             cuda.syncthreads()
             b += cuda.gridDim.x
 
@@ -235,16 +236,16 @@ def row_kernel_for(form):
     cost_at, _ = functions_of(form)
 
     @cuda_kernel
-    def row_kernel(data, n, m, i, line):
+    def row_kernel(data, n, m, i, out):
         j = np.int64(cuda.grid(1))
         if j < m:
-            line[j] = cost_at(data, n, m, i, j)
+            out[j] = cost_at(data, n, m, i, j)
 
     return row_kernel
 
 
 def kernels():
-    """The kernels for some costs, with the argument types they are launched with."""
+    """The kernels for some costs, with the argument types of their launches."""
     listed = []
     for name, form, data, scale, cost in (
         ("int32", Matrix("i"), int32, int64, int64),

@@ -1,19 +1,20 @@
-"""Prices near the optimum: a truncated auction with falling eps, by blocks that wait for nobody, in one launch.
+"""Near-optimal prices by a truncated auction with decreasing eps, run by independent, non-blocking thread blocks.
 
-Bertsekas' auction [1] in the form of cost scaling: an unmatched row takes its cheapest column at c - v and lowers
-that column's price until the column is eps worse than the row's second best; the row that had it goes on in its place.
-A phase ends when hardly any row is without a column, and the next one begins afresh with a smaller eps.
+One cooperative launch runs Bertsekas' auction [1] in the form of cost scaling.  An unmatched row takes its cheapest
+column at c - v and lowers the price of that column until the column is eps worse than the row's second best.  The
+displaced row bids next.  A phase ends when few rows are without a column; the next phase starts with an empty matching
+and a smaller eps.
 
-Nothing has to come true here but that prices get better: what they lack is searched for afterwards, exactly
-(augment.py).  So rows still going when few are left are dropped, which cuts the longest price wars off, and
-costs are rounded to whole quantities.
+The prices need not be exact: the searches that follow find the optimum (arc_list_paths.py).  So rows that still bid
+when few are left are dropped, which truncates the longest price wars, and costs are rounded to scaled integers.
 
-    block   takes a row, bids for it, goes on with the row it has displaced, until nobody was displaced; then takes
-            another row.  The first warp bids, from a list of arcs (lists.py); all threads make a new list when the
-            best arc listed has come to cost more than those not listed.
-    bid     one compare-and-swap of word[j], which holds price and row; it fails if somebody else was faster, and
-            the row bids again.  What was read of other columns may be out of date, but prices only fall,
-            so that the second best is at least what was read: the bid is smaller than it might be, never too large.
+    block   takes a row, bids for it, then bids for the row it displaced, until no row was displaced; then takes
+            another row.  The first warp bids, from a list of arcs (arc_lists_cuda.py).  All threads of the block
+            rebuild the list when its best arc costs more than the bound of the unlisted ones.
+    bid     one compare-and-swap of word[j], which holds price and row of column j.  It fails if another block changed
+            word[j] since it was read, and the row bids again.  Words read of other columns may be out of date.
+            Prices only decrease, so the second best is at least the value read: the bid may be too small, but
+            never too large.
 
 [1] Bertsekas, Castanon. "Parallel synchronous and asynchronous implementations of the auction algorithm."
     Parallel Computing 17, 1991.
@@ -26,7 +27,7 @@ import numpy as np
 from numba import float32, float64, int32, int64
 
 from assign.dense.arc_lists_cuda import SHIFT, list_maker
-from assign.dense.costs_cuda import FORBIDDEN, LARGEST, Matrix, Points, functions_of
+from assign.dense.costs_cuda import FORBIDDEN, MAX_COST_BITS, Matrix, Points, functions_of
 from gridcut.device.cuda import (
     SIMULATED,
     WARP,
@@ -39,39 +40,43 @@ from gridcut.device.cuda import (
     shuffle,
 )
 
-THREADS = (32, 32) if SIMULATED else (256, 512)  # of a block: for few columns, for many
-MANY = 8192
-WIDTH = 64  # arcs in a list: two a lane of the warp that bids
-LISTED_ARCS = 7 if SIMULATED else 45  # of them in use on average, so that hardly any list has more
-ENOUGH = 8 if SIMULATED else WIDTH
+THREADS = (32, 32) if SIMULATED else (256, 512)  # per block: for few columns, for many
+MANY_COLUMNS = 8192
+WIDTH = 64  # arcs in a list: two per lane of the bidding warp
+LISTED_ARCS = 7 if SIMULATED else 45  # average number of arcs in use, so that hardly any list exceeds WIDTH
+MAX_FULL_LIST = 8 if SIMULATED else WIDTH
 ROW = (1 << SHIFT) - 1
 REGISTERS = 128  # 512 threads on a multiprocessor; nothing spills on sm_90, 64 bytes on sm_75
-DEEPEST = -(1 << (LARGEST + 5))  # of prices; below, the auction gives up: there may be no assignment at all
-# places in `counts`
-TAKEN, ACTIVE, BIDS, MADE, DROPPED, RETRIES, LATE, PHASES, SPREAD, LISTED, LAST_EPS = range(11)
-PROFILE = 16  # eps, nanoseconds, bids and lists made of each phase
+MIN_PRICE = -(1 << (MAX_COST_BITS + 5))  # with lower prices the auction stops: there may be no assignment
+# positions in `counts`
+TAKEN, ACTIVE, BIDS, LISTS_BUILT, DROPPED, RETRIES, TIMED_OUT, PHASES, SPREAD, LISTED, LAST_EPS = range(11)
+PROFILE = 16  # position of eps, nanoseconds, bids and lists built, per phase
 MAX_PHASES = 40
 COUNTS = PROFILE + 4 * MAX_PHASES
-NEXT, AGAIN, END = -1, -2, -3
+NEXT_ROW, RETRY, END = -1, -2, -3
 
 
 @device_function
-def mix(best, second, other_best, other_second):
-    """The second least of two pairs of least and second least."""
+def second_minimum(best, second, other_best, other_second):
+    """The second smallest of two pairs (smallest, second smallest)."""
     return min(max(best, other_best), min(second, other_second))
 
 
 @cache
 def auction_kernel_for(form, threads: int):
-    """The cooperative kernel for one form of costs and blocks of so many threads."""
-    cost_at, quantity = functions_of(form)
+    """The cooperative kernel for one form of costs and `threads` threads per block."""
+    cost_at, scaled_cost = functions_of(form)
     rank = round(threads * (1 - math.exp(-LISTED_ARCS / threads)))
-    make_list = list_maker(form, threads, WIDTH, rank, ENOUGH, SHIFT)
+    make_list = list_maker(form, threads, WIDTH, rank, MAX_FULL_LIST, SHIFT)
     block_threads = threads
 
     @device_function
     def bid(i, lane, eps, word, col, cost, bound, counts):
-        """Row i bids once, by a whole warp: the row displaced, NEXT: nobody was; AGAIN: it lost; END: a new list."""
+        """One bid of row i by a whole warp.
+
+        Returns the displaced row, NEXT_ROW if there is none, RETRY if the compare-and-swap failed, or END if the row
+        needs a new list.
+        """
         base = np.int64(i) * WIDTH
         limit = relaxed_load(bound, i)
         a = relaxed_load(col, base + lane)
@@ -97,13 +102,13 @@ def auction_kernel_for(form, threads: int):
                 second = value
         step = 16
         while step > 0:
-            there = lane ^ step
-            best2 = shuffle(best, there)
-            second2 = shuffle(second, there)
-            column2 = shuffle(column, there)
-            was2 = shuffle(was, there)
-            second = mix(best, second, best2, second2)
-            # Both lanes have to choose the same of two equal columns.
+            other_lane = lane ^ step
+            best2 = shuffle(best, other_lane)
+            second2 = shuffle(second, other_lane)
+            column2 = shuffle(column, other_lane)
+            was2 = shuffle(was, other_lane)
+            second = second_minimum(best, second, best2, second2)
+            # If two columns tie, both lanes must choose the same one.
             if best2 < best or (best2 == best and column2 > column):
                 best = best2
                 column = column2
@@ -111,30 +116,30 @@ def auction_kernel_for(form, threads: int):
             step >>= 1
         if best > limit or best >= FORBIDDEN:
             return np.int32(END)
-        gap = min(min(second, limit) - best, np.int64(1) << (LARGEST + 1)) + eps
+        gap = min(min(second, limit) - best, np.int64(1) << (MAX_COST_BITS + 1)) + eps
         found = was + 1
         if lane == 0:
             price = (was >> SHIFT) - gap
-            if price < DEEPEST:
-                counts[LATE] = 1
+            if price < MIN_PRICE:
+                counts[TIMED_OUT] = 1
             else:
                 found = cuda.atomic.cas(word, column, was, (price << SHIFT) | (np.int64(i) + 1))
         found = shuffle(found, 0)
         if found != was:
-            return np.int32(AGAIN)
+            return np.int32(RETRY)
         return np.int32((was & ROW) - 1)
 
     @device_function
     def keep_list(data, n, m, scale, i, tid, total, low, cols, col, cost, bound):
-        """Into the memory of all blocks, before anybody else is handed this row."""
+        """Write the list to global memory, before any other block can take this row."""
         t = tid
         while t < WIDTH:
-            place = np.int64(i) * WIDTH + t
+            slot = np.int64(i) * WIDTH + t
             if t < total:
-                col[place] = cols[t]
-                cost[place] = quantity(cost_at(data, n, m, i, cols[t]), scale)
+                col[slot] = cols[t]
+                cost[slot] = scaled_cost(cost_at(data, n, m, i, cols[t]), scale)
             else:
-                col[place] = -1
+                col[slot] = -1
             t += block_threads
         if tid == 0:
             bound[i] = low
@@ -142,14 +147,17 @@ def auction_kernel_for(form, threads: int):
         cuda.syncthreads()
 
     @cuda_kernel(max_registers=REGISTERS)
-    def auction_kernel(data, word, n, m, scale, first, last, alpha, stop, stride, patience, col, cost, bound, counts):
-        """Prices and owners in `word`, from the prices there.
+    def auction_kernel(
+        data, word, n, m, scale, first_eps, last_eps, alpha, stop_rows, stride, timeout, col, cost, bound, counts
+    ):
+        """Improve the prices in `word`, and write the owners of the columns to it.
 
-        first, last, alpha   eps: `first` times the mean width of a list, divided by alpha each phase, `last` (if
-                             below 0: so many millionths of that width) at the end
-        stop                 rows without a column at which a phase ends
+        first_eps, last_eps  eps is first_eps times the mean width of a list at the start, and last_eps at the end (if
+                             negative, in millionths of that width)
+        alpha                divisor of eps from phase to phase
+        stop_rows            number of rows without a column at which a phase ends
         stride               rows are taken in the order 0, stride, 2 stride ... modulo n
-        patience             nanoseconds after which it gives up
+        timeout              nanoseconds after which the auction stops
         """
         count = cuda.shared.array(2, int32)
         cols = cuda.shared.array(WIDTH, int32)
@@ -165,26 +173,26 @@ def auction_kernel_for(form, threads: int):
         threads = np.int64(cuda.gridsize(1))
         begin = nanoseconds()
         before = begin
-        made = np.int64(0)
+        lists_built = np.int64(0)
         i = block
         while i < n:
             total, low = make_list(data, word, n, m, scale, i, count, cols, keys, ties, ends)
             if tid == 0:
-                made += 1
-                least = np.int64(FORBIDDEN)
+                lists_built += 1
+                minimum = np.int64(FORBIDDEN)
                 for t in range(total):
-                    least = min(least, keys[t])
+                    minimum = min(minimum, keys[t])
                 if low < FORBIDDEN:
-                    cuda.atomic.add(counts, SPREAD, low - least)
+                    cuda.atomic.add(counts, SPREAD, low - minimum)
                     cuda.atomic.add(counts, LISTED, np.int64(1))
             keep_list(data, n, m, scale, i, tid, total, low, cols, col, cost, bound)
             i += blocks
         grid_sync()
         spread = np.float64(relaxed_load(counts, SPREAD)) / max(np.float64(relaxed_load(counts, LISTED)), 1.0)
-        least_eps = np.int64(last)
-        if last < 0:
-            least_eps = max(np.int64(1), np.int64(spread * np.float64(-last) * 1e-6))
-        eps = max(np.int64(spread * first), least_eps)
+        least_eps = np.int64(last_eps)
+        if last_eps < 0:
+            least_eps = max(np.int64(1), np.int64(spread * np.float64(-last_eps) * 1e-6))
+        eps = max(np.int64(spread * first_eps), least_eps)
         phases = np.int64(0)
         bids = np.int64(0)
         retries = np.int64(0)
@@ -200,37 +208,37 @@ def auction_kernel_for(form, threads: int):
                 counts[TAKEN] = 0
                 counts[ACTIVE] = blocks
             grid_sync()
-            row = np.int32(NEXT)
+            row = np.int32(NEXT_ROW)
             working = True
             while working:
                 if tid < WARP:
                     bidding = True
                     while bidding:
-                        if row == NEXT:
-                            place = np.int64(0)
+                        if row == NEXT_ROW:
+                            slot = np.int64(0)
                             if lane == 0:
-                                place = cuda.atomic.add(counts, TAKEN, np.int64(1))
-                            place = shuffle(place, 0)
-                            if place >= n:
+                                slot = cuda.atomic.add(counts, TAKEN, np.int64(1))
+                            slot = shuffle(slot, 0)
+                            if slot >= n:
                                 row = np.int32(END)
                                 break
-                            row = np.int32(place * stride % n)
-                        over = np.int32(0)
-                        if (bids & 7) == 7 and lane == 0:  # seldom: it takes as long as a third of a bid
-                            few = relaxed_load(counts, TAKEN) >= n and relaxed_load(counts, ACTIVE) <= stop
-                            late = relaxed_load(counts, LATE) != 0
-                            if nanoseconds() - begin > patience:
-                                counts[LATE] = 1
-                            if few or late:
-                                over = np.int32(1)
-                        over = shuffle(over, 0)
-                        if over != 0:
+                            row = np.int32(slot * stride % n)
+                        must_end = np.int32(0)
+                        if (bids & 7) == 7 and lane == 0:  # rarely, because it takes a third of the time of a bid
+                            few_left = relaxed_load(counts, TAKEN) >= n and relaxed_load(counts, ACTIVE) <= stop_rows
+                            timed_out = relaxed_load(counts, TIMED_OUT) != 0
+                            if nanoseconds() - begin > timeout:
+                                counts[TIMED_OUT] = 1
+                            if few_left or timed_out:
+                                must_end = np.int32(1)
+                        must_end = shuffle(must_end, 0)
+                        if must_end != 0:
                             dropped += 1
                             row = np.int32(END)
                             break
                         found = bid(row, lane, eps, word, col, cost, bound, counts)
                         bids += 1
-                        if found == AGAIN:
+                        if found == RETRY:
                             retries += 1
                         elif found == END:
                             bidding = False
@@ -245,17 +253,17 @@ def auction_kernel_for(form, threads: int):
                 else:
                     total, low = make_list(data, word, n, m, scale, row, count, cols, keys, ties, ends)
                     keep_list(data, n, m, scale, row, tid, total, low, cols, col, cost, bound)
-                    made += 1
-                    if total == 0 and low >= FORBIDDEN:  # no arc at all: nothing to bid for
-                        row = np.int32(NEXT)
+                    lists_built += 1
+                    if total == 0 and low >= FORBIDDEN:  # no allowed column
+                        row = np.int32(NEXT_ROW)
                 cuda.syncthreads()
             if tid == 0:
                 cuda.atomic.add(counts, ACTIVE, np.int64(-1))
                 at = PROFILE + 4 * min(phases, np.int64(MAX_PHASES - 1))
                 cuda.atomic.add(counts, at + 2, bids - bids_before)
-                cuda.atomic.add(counts, at + 3, made - made_before)
+                cuda.atomic.add(counts, at + 3, lists_built - made_before)
             bids_before = bids
-            made_before = made
+            made_before = lists_built
             grid_sync()
             if thread == 0:
                 at = PROFILE + 4 * min(phases, np.int64(MAX_PHASES - 1))
@@ -264,12 +272,12 @@ def auction_kernel_for(form, threads: int):
                 counts[at + 1] += now - before
                 before = now
             phases += 1
-            if eps <= least_eps or relaxed_load(counts, LATE) != 0:
+            if eps <= least_eps or relaxed_load(counts, TIMED_OUT) != 0:
                 break
             eps = max(np.int64(np.float64(eps) / alpha), least_eps)
         if tid == 0:
             cuda.atomic.add(counts, BIDS, bids)
-            cuda.atomic.add(counts, MADE, made)
+            cuda.atomic.add(counts, LISTS_BUILT, lists_built)
             cuda.atomic.add(counts, DROPPED, dropped)
             cuda.atomic.add(counts, RETRIES, retries)
         if thread == 0:
@@ -280,7 +288,7 @@ def auction_kernel_for(form, threads: int):
 
 
 def kernels():
-    """The kernels for some costs, with the argument types they are launched with."""
+    """The kernels for some costs, with the argument types of their launches."""
     listed = []
     for name, form, data, scale in (
         ("int32", Matrix("i"), int32, int64),

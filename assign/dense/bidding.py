@@ -1,12 +1,12 @@
-"""Augmenting row reduction: every free row bids for its cheapest column, on the lists.
+"""Augmenting row reduction on the lists: every free row bids for its cheapest column.
 
-A row takes its cheapest column and lowers that column's price by as much as its second cheapest allows; the row
-that held the column is free again and bids next.  Prices only fall, so the lists stay true.  The second cheapest
-is the least of the list *and of its bound*: a bid that is too low is still a valid one, so a row is read again only
-when its cheapest column itself is not known to be on its list.
+A row takes its cheapest column and lowers the price of that column until its second cheapest is equally good.  The row
+that held the column becomes free and bids next.  Prices only decrease, so the lists stay valid.  The second cheapest
+value is the minimum of the list *and its bound*: a bid that is too low is still valid.  So a row is read again only if
+its cheapest column may be missing from its list.
 
-Ends with a matching of tight pairs and the rows that are left, after at most `most` bids: with fine costs two
-rows can outbid each other in minute steps for very long, which the searches that follow settle at once.
+The result is a matching of tight pairs and the remaining free rows, after at most `max_bids` bids: with fine costs, two
+rows can outbid each other in tiny steps for very long, which the searches that follow resolve immediately.
 
 Jonker, Volgenant. "A shortest augmenting path algorithm for dense and sparse linear assignment problems."
 Computing 1987 (augmenting row reduction).
@@ -19,28 +19,28 @@ from gridcut.device import kernel
 
 
 @kernel
-def bid(cost, v, u, limit, col_of, row_of, far, column, price, low, bound, reach, free, waiting, most):
-    """Bid for the `waiting` rows in `free`; returns how many are left in it, bids made and rows read."""
+def bid(cost, v, u, limit, col_of, row_of, infinity, column, price, low, bound, width, free, waiting, max_bids):
+    """Bid for the rows free[:waiting]; returns the number of rows left in `free`, of bids and of rows read."""
     n, m = cost.shape
     k = column.shape[1]
     limited = limit.size > 0
     minima = np.empty(group_count(m), v.dtype)
-    nobody = np.empty(0, v.dtype)
-    scans = 0
+    no_dist = np.empty(0, v.dtype)
+    rows_read = 0
     bids = 0
     left = 0
     at = 0
     while at < waiting:
         i = free[at]
-        if bids >= most:
+        if bids >= max_bids:
             free[left] = i
             left += 1
             at += 1
             continue
         bids += 1
         for attempt in range(2):
-            first = far
-            second = far
+            first = infinity
+            second = infinity
             j1 = -1
             j2 = -1
             for e in range(k):
@@ -56,13 +56,13 @@ def bid(cost, v, u, limit, col_of, row_of, far, column, price, low, bound, reach
                 elif w < second:
                     second = w
                     j2 = j
-            # Where ties reach beyond a list that has aged, a fresh one may show a free column.
-            if attempt == 1 or first < bound[i] or bound[i] >= far:
+            # If ties may extend past the end of an old list, a rebuilt one may contain a free column.
+            if attempt == 1 or first < bound[i] or bound[i] >= infinity:
                 break
-            if first == low[i, 0] and not (is_thin(i, low, bound, far) and j1 >= 0 and row_of[j1] >= 0):
+            if first == low[i, 0] and not (is_thin(i, low, bound, infinity) and j1 >= 0 and row_of[j1] >= 0):
                 break
-            refresh(cost, i, v, bids, far, minima, nobody, column, price, low, bound, reach)
-            scans += 1
+            refresh(cost, i, v, bids, infinity, minima, no_dist, column, price, low, bound, width)
+            rows_read += 1
         if bound[i] < second:
             second = bound[i]
             j2 = -1
@@ -70,7 +70,7 @@ def bid(cost, v, u, limit, col_of, row_of, far, column, price, low, bound, reach
             u[i] = limit[i]
             at += 1
             continue
-        if j1 < 0:  # nothing is allowed: the search says so
+        if j1 < 0:  # no allowed column: the search reports it
             free[left] = i
             left += 1
             at += 1
@@ -79,7 +79,7 @@ def bid(cost, v, u, limit, col_of, row_of, far, column, price, low, bound, reach
             second = limit[i]
             j2 = -1
         gain = second - first
-        if second >= far:  # the only column: there is no price it is not worth, so the search decides
+        if second >= infinity:  # the only allowed column: any price is acceptable, so leave it to the search
             gain = first - first
             second = first
         u[i] = second
@@ -90,7 +90,7 @@ def bid(cost, v, u, limit, col_of, row_of, far, column, price, low, bound, reach
             j1 = j2
             holder = -1
         elif holder >= 0:
-            # A tie with no free column in sight: taking it would only pass the question on.
+            # A tie without a free column: taking the column would only displace another row.
             free[left] = i
             left += 1
             at += 1
@@ -102,4 +102,4 @@ def bid(cost, v, u, limit, col_of, row_of, far, column, price, low, bound, reach
             free[at] = holder
         else:
             at += 1
-    return left, bids, scans
+    return left, bids, rows_read

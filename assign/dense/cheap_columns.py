@@ -1,25 +1,26 @@
-"""Short lists of a row's cheapest columns, with a bound on all the others that never expires.
+"""Short lists of each row's cheapest columns, with a bound on all other columns that stays valid.
 
-Column prices only ever fall, so cost - price of a pair only ever grows.  A list of the k least of them, made
-once, therefore goes on telling the truth about the rest of its row however old it is:
+Column prices only decrease, so cost - price of a pair only increases.  A list of the k smallest values therefore
+bounds the rest of its row however old it is:
 
-    cost[i, j] - v[j] >= low[i, e]    for the e-th listed column j (equal when the list was made)
-    cost[i, j] - v[j] >= bound[i]     for every column j not listed (the (k + 1)-th least when it was made)
+    cost[i, j] - v[j] >= low[i, e]    for the e-th listed column j (equal when the list was built)
+    cost[i, j] - v[j] >= bound[i]     for every unlisted column j (the (k + 1)-th smallest when it was built)
 
-Searches look at k columns instead of m, and read the whole row again only where `bound` is too small to decide.
+Searches scan k columns instead of m, and read the whole row again only if `bound` is too small to decide.
 
 Arrays
   column[i, e], price[i, e]    the listed pairs (i, column) and their costs, by ascending `low`
-  low[i, e]                    `far` beyond the end of a list that is shorter than k
-  bound[i]                     `far`: nothing allowed is left out
+  low[i, e]                    `infinity` after the end of a list that is shorter than k
+  bound[i]                     `infinity`: all allowed columns are listed
+  width[i]                     estimate of bound[i] - low[i, 0] for the next list of row i, see `select`
 
-A row is read once for the least of each of its groups, which compiles to vector instructions, and then only in
-the groups that hold a listed column.  Group g is the columns g, g + groups, g + 2 groups, ...: minima over groups
-laid out like this need no shuffling inside a register.  Groups are visited from a place that depends on the row,
-because where many pairs tie, lists that all named the same leftmost columns would be useless.
+A row is read once for the minimum of each of its groups, which compiles to vector instructions, and then again only in
+the groups that contain a listed column.  Group g consists of the columns g, g + groups, g + 2 groups, ..., so that the
+minima need no shuffles inside a vector register.  The first group visited depends on the row: if many pairs tie, lists
+that all contain the same leftmost columns would be useless.
 
 Volgenant. "Linear and semi-assignment problems: a core oriented approach." Computers & Operations Research 1996
-(short lists; there they are checked at the end, here the bound makes that needless).
+(short lists; there they are checked at the end, which the bound makes unnecessary here).
 """
 
 import numpy as np
@@ -28,28 +29,29 @@ from numba.extending import overload
 
 from gridcut.device import atomic_add, kernel, run_threads, thread_count
 
-GROUP = 16  # columns in a group; 8 and 32 are slower by up to a tenth and a quarter
-SHORT = 2048  # rows up to this length have groups of half the size, which saves them a tenth
-CONTESTED = 10  # thin lists are made while no more than one row in so many wants a column that is taken
-CHUNK = 64  # rows a thread takes at a time: on a busy machine the one that runs does the work of the one that waits
-PARALLEL_FROM = 8_000_000  # costs: smaller passes take little longer than the threads take to start
+GROUP_SIZE = 16  # columns per group; 8 and 32 are slower by up to a tenth and a quarter
+MAX_SHORT_ROW = 2048  # rows up to this length use groups of half the size, which saves a tenth of the time
+MIN_ROWS_PER_CONTEST = 10  # thin lists are built while at most one row in ten prefers a column that is taken
+# Rows that a thread takes at a time: on a busy machine, running threads take over the share of a waiting one.
+ROWS_PER_CHUNK = 64
+PARALLEL_MIN_COSTS = 8_000_000  # smaller passes take little longer than starting the threads
 
 
-def infinity(dtype):
-    """More than any price or distance; of integers half of int64's range, as (n + 1) max|cost| is below a quarter."""
+def infinity_of(dtype):
+    """Larger than any price or distance; 2^62 for integers, because (n + 1) max|cost| is below 2^61."""
     return np.inf if np.dtype(dtype).kind == "f" else np.int64(2**62)
 
 
 @kernel
 def group_count(m):
     """Number of groups of a row of m columns."""
-    size = GROUP if m > SHORT else GROUP // 2
+    size = GROUP_SIZE if m > MAX_SHORT_ROW else GROUP_SIZE // 2
     return (m + size - 1) // size
 
 
 @kernel
 def group_minima(row, v, minima):
-    """minima[g] = the least of row - v over group g."""
+    """minima[g] = minimum of row - v over group g."""
     groups = minima.size
     for g in range(groups):
         minima[g] = row[g] - v[g]
@@ -65,7 +67,7 @@ def group_minima(row, v, minima):
 
 
 def first_minima(row, v, base, shift, narrow, minima):
-    """The same in the costs' own 32 bits where `base` (not empty) says how, see `narrowed`; twice as fast."""
+    """The same in the 32 bits of the costs if `base` is not empty, see `narrowed`; twice as fast."""
     raise NotImplementedError
 
 
@@ -97,71 +99,76 @@ def _first_minima(row, v, base, shift, narrow, minima):
     return in_32_bits
 
 
-def narrowed(cost, v, lowest):
-    """(base, shift, room for groups) such that cost - v is cost - base + shift for all pairs, 32 bits for the first.
+def narrowed(cost, v, from_minima):
+    """(base, shift, array for the groups) such that cost - v == (cost - base) + shift, with cost - base in 32 bits.
 
-    Of integers the difference is taken as one without a sign, so it must not be negative: where v is the least cost of
-    each column (`lowest`), or 0 and the base the least int32.  Empty where there is no such thing.
+    Integer differences are unsigned, so they must not be negative: v is the minimum of each column (`from_minima`), or
+    v is 0 and the base is the smallest int32.  Otherwise `base` is empty.
     """
     groups = group_count(cost.shape[1])
     if cost.dtype == np.int32:
         if not v.any():
             return np.full(len(v), -(2**31), np.int32), v.dtype.type(-(2**31)), np.empty(groups, np.uint32)
-        return v.astype(np.int32) if lowest else np.empty(0, np.int32), v.dtype.type(0), np.empty(groups, np.uint32)
+        return (
+            v.astype(np.int32) if from_minima else np.empty(0, np.int32),
+            v.dtype.type(0),
+            np.empty(groups, np.uint32),
+        )
     kind = np.float32 if cost.dtype == np.float32 else cost.dtype
     base = np.zeros(len(v) if cost.dtype == np.float32 and not v.any() else 0, kind)
     return base, v.dtype.type(0), np.empty(groups, kind)
 
 
 @kernel
-def group_minima_nearer(row, v, base, here, dist, far, minima):
-    """The same over the columns that this row would bring nearer: base + row - v < dist; `far` where there are none.
+def group_minima_nearer(row, v, base, current, dist, infinity, minima):
+    """Group minima over the columns that this row would bring closer: base + row - v < dist; `infinity` if none.
 
-    Columns at the distance `here` cannot come nearer; without saying so, rounding might claim it of them for ever.
+    Columns at distance `current` cannot come closer.  Without this condition, rounding might select them again and
+    again, and the search would not terminate.
     """
     groups = minima.size
     for g in range(groups):
-        minima[g] = far
+        minima[g] = infinity
     start = 0
     while start + groups <= row.size:
         for g in range(groups):
             w = row[start + g] - v[start + g]
-            w = w if (base + w < dist[start + g]) & (dist[start + g] > here) else far
+            w = w if (base + w < dist[start + g]) & (dist[start + g] > current) else infinity
             minima[g] = w if w < minima[g] else minima[g]
         start += groups
     for g in range(row.size - start):
         w = row[start + g] - v[start + g]
-        w = w if (base + w < dist[start + g]) & (dist[start + g] > here) else far
+        w = w if (base + w < dist[start + g]) & (dist[start + g] > current) else infinity
         minima[g] = w if w < minima[g] else minima[g]
 
 
 @kernel
-def select(row, v, minima, turn, reach, far, base, here, dist, column, price, low):
-    """Fill one list from the group minima with pairs below the least + `reach`; returns its bound and a better reach.
+def select(row, v, minima, rotation, width, infinity, base, current, dist, column, price, low):
+    """Fill one list from the group minima with the pairs below minimum + `width`; returns its bound and a new width.
 
-    A list need not be full: a reach that lets about three quarters of it in saves most of the sorting, and the
-    reach itself is then the bound.  `turn` chooses the group to begin with.  With `dist` (not empty) only columns
-    that come nearer are listed, see group_minima_nearer.
+    A list need not be full: a width that admits about three quarters of it saves most of the sorting, and
+    minimum + width is then the bound.  `rotation` selects the first group.  If `dist` is not empty, only columns that
+    come closer are listed, see group_minima_nearer.
     """
     k = low.size
     groups = minima.size
     nearer = dist.size > 0
-    least = far
+    minimum = infinity
     for g in range(groups):
-        least = min(least, minima[g])
-    bound = far
-    if reach < far and least < far and least + reach > least:
-        bound = least + reach
+        minimum = min(minimum, minima[g])
+    bound = infinity
+    if width < infinity and minimum < infinity and minimum + width > minimum:
+        bound = minimum + width
     filled = 0
     while True:
         limit = bound
         filled = 0
-        g = turn % groups
+        g = rotation % groups
         for _ in range(groups):
             if minima[g] < bound:
                 for j in range(g, row.size, groups):
                     w = row[j] - v[j]
-                    if w < bound and (not nearer or (base + w < dist[j] and dist[j] > here)):
+                    if w < bound and (not nearer or (base + w < dist[j] and dist[j] > current)):
                         if filled < k:
                             low[filled] = w
                             column[filled] = j
@@ -183,39 +190,39 @@ def select(row, v, minima, turn, reach, far, base, here, dist, column, price, lo
             g += 1
             if g == groups:
                 g = 0
-        if limit >= far or 4 * filled >= k:
+        if limit >= infinity or 4 * filled >= k:
             break
-        bound = far
+        bound = infinity
     if filled < k:
         sort(low, column, filled)
-        if limit < far and 2 * filled < k:
-            reach += reach
-    elif bound < far:
-        reach = shrunk(bound - least, bound)
+        if limit < infinity and 2 * filled < k:
+            width += width
+    elif bound < infinity:
+        width = shrunk_width(bound - minimum, bound)
     for e in range(filled):
         price[e] = row[column[e]]
     for e in range(filled, k):
-        low[e] = far
+        low[e] = infinity
         column[e] = 0
-        price[e] = far
-    return bound, reach
+        price[e] = infinity
+    return bound, width
 
 
-def shrunk(reach, bound):
-    """Seven eighths of a reach, but not 0, which would let nobody in where many tie."""
-    return max(0.875 * reach, 1e-12 * abs(bound), 1e-300)
+def shrunk_width(width, bound):
+    """Seven eighths of a width, but never 0, which would admit no column if many tie."""
+    return max(0.875 * width, 1e-12 * abs(bound), 1e-300)
 
 
-@overload(shrunk)
-def _shrunk(reach, bound):
-    if isinstance(reach, types.Integer):
-        return lambda reach, bound: max(reach - (reach >> 3), 1)
-    return lambda reach, bound: max(0.875 * reach, 1e-12 * abs(bound), 1e-300)
+@overload(shrunk_width)
+def _shrunk_width(width, bound):
+    if isinstance(width, types.Integer):
+        return lambda width, bound: max(width - (width >> 3), 1)
+    return lambda width, bound: max(0.875 * width, 1e-12 * abs(bound), 1e-300)
 
 
 @kernel
 def sort(low, column, size):
-    """Sort by insertion."""
+    """Insertion sort by `low`."""
     for at in range(1, size):
         w = low[at]
         j = column[at]
@@ -229,91 +236,93 @@ def sort(low, column, size):
 
 
 @kernel
-def refresh(cost, i, v, turn, far, minima, nobody, column, price, low, bound, reach):
-    """Make the list of row i anew."""
+def refresh(cost, i, v, rotation, infinity, minima, no_dist, column, price, low, bound, width):
+    """Rebuild the list of row i."""
     group_minima(cost[i], v, minima)
-    bound[i], reach[i] = select(
-        cost[i], v, minima, i * 7 + turn, reach[i], far, far, far, nobody, column[i], price[i], low[i]
-    )
+    bound[i], width[i] = select(
+        cost[i], v, minima, i * 7 + rotation, width[i], infinity, infinity, infinity, no_dist, column[i], price[i],
+        low[i],
+    )  # fmt: skip
 
 
 @kernel
-def build_some(cost, first, last, v, base, shift, narrow, far, column, price, low, bound, reach, taken):
-    """The lists of rows first ... last - 1.  With `taken` (not empty, all False), thin ones as long as that pays.
+def build_some(cost, first, last, v, base, shift, narrow, infinity, column, price, low, bound, width, taken):
+    """Build the lists of rows first to last - 1; some of them thin, if `taken` (all False) is not empty.
 
-    base, shift, narrow: see `narrowed`.
-    A row whose cheapest column no earlier row wants gets a list of that column alone, its cost also being the bound.
-    Such a row often needs no more, but if it does it is read again: so only while few rows want the same column.
+    A row whose cheapest column is not the cheapest of an earlier row gets a thin list: that column alone, with its cost
+    as the bound.  Such a row often needs no more columns, but is read again if it does.  Therefore thin lists are built
+    only while few rows prefer the same column.  base, shift, narrow: see `narrowed`.
     """
     minima = np.empty(group_count(cost.shape[1]), v.dtype)
-    nobody = np.empty(0, v.dtype)
-    contested = 0
+    no_dist = np.empty(0, v.dtype)
+    contests = 0
     for i in range(first, last):
-        reach[i] = far if i == first else reach[i - 1]
+        width[i] = infinity if i == first else width[i - 1]
         first_minima(cost[i], v, base, shift, narrow, minima)
         j = -1
-        if taken.size > 0 and i > first and CONTESTED * contested <= i + 64:
-            j = cheapest(cost[i], v, minima, i * 7, far)
+        if taken.size > 0 and i > first and MIN_ROWS_PER_CONTEST * contests <= i + 64:
+            j = cheapest(cost[i], v, minima, i * 7, infinity)
             if j < 0 or taken[j]:
-                contested += 1
+                contests += 1
                 j = -1
         if j < 0:
-            bound[i], reach[i] = select(
-                cost[i], v, minima, i * 7, reach[i], far, far, far, nobody, column[i], price[i], low[i]
+            bound[i], width[i] = select(
+                cost[i], v, minima, i * 7, width[i], infinity, infinity, infinity, no_dist, column[i], price[i], low[i]
             )
         else:
             taken[j] = True
             column[i, 0] = j
             price[i, 0] = cost[i, j]
             low[i, 0] = bound[i] = cost[i, j] - v[j]
-            low[i, 1:] = far
+            low[i, 1:] = infinity
 
 
 @kernel
-def cheapest(row, v, minima, turn, far):
-    """The column of the least row - v; -1 if nothing is allowed."""
+def cheapest(row, v, minima, rotation, infinity):
+    """The column of the minimum of row - v; -1 if no column is allowed."""
     groups = minima.size
-    least = far
+    minimum = infinity
     at = -1
     for g in range(groups):
-        if minima[g] < least:
-            least = minima[g]
+        if minima[g] < minimum:
+            minimum = minima[g]
             at = g
     if at >= 0:
         for j in range(at, row.size, groups):
-            if row[j] - v[j] == least:
+            if row[j] - v[j] == minimum:
                 return j
     return -1
 
 
 @kernel
-def is_thin(i, low, bound, far):
-    """Whether row i has a list of one column, and more that it could list."""
-    return low.shape[1] > 1 and low[i, 1] >= far and bound[i] < far
+def is_thin(i, low, bound, infinity):
+    """Whether the list of row i has one column, although more columns are allowed."""
+    return low.shape[1] > 1 and low[i, 1] >= infinity and bound[i] < infinity
 
 
 @kernel
-def build_chunks(cost, v, base, shift, narrow, far, column, price, low, bound, reach, next_chunk):
-    """Lists of CHUNK rows at a time, for as long as next_chunk[0] says that there are more."""
+def build_chunks(cost, v, base, shift, narrow, infinity, column, price, low, bound, width, next_chunk):
+    """Build the lists of ROWS_PER_CHUNK rows at a time; the atomic counter next_chunk[0] distributes them."""
     n = cost.shape[0]
-    nobody = np.empty(0, np.bool_)
+    no_taken = np.empty(0, np.bool_)
     own = np.empty_like(narrow)
     while True:
-        first = CHUNK * atomic_add(next_chunk, 0, 1)
+        first = ROWS_PER_CHUNK * atomic_add(next_chunk, 0, 1)
         if first >= n:
             break
         build_some(
-            cost, first, min(n, first + CHUNK), v, base, shift, own, far, column, price, low, bound, reach, nobody
-        )
+            cost, first, min(n, first + ROWS_PER_CHUNK), v, base, shift, own, infinity, column, price, low, bound,
+            width, no_taken,
+        )  # fmt: skip
 
 
-def build(cost, v, lowest, far, column, price, low, bound, reach):
-    """All lists.  lowest: v is the least cost of each column."""
-    front = (v, *narrowed(cost, v, lowest), far)
-    if cost.size < PARALLEL_FROM or thread_count() == 1:
+def build(cost, v, from_minima, infinity, column, price, low, bound, width):
+    """Build all lists; `from_minima`: v is the minimum cost of each column."""
+    front = (v, *narrowed(cost, v, from_minima), infinity)
+    if cost.size < PARALLEL_MIN_COSTS or thread_count() == 1:
         taken = np.zeros(cost.shape[1] if column.shape[1] > 1 else 0, np.bool_)
-        build_some(cost, 0, len(cost), *front, column, price, low, bound, reach, taken)
+        build_some(cost, 0, len(cost), *front, column, price, low, bound, width, taken)
     else:
         next_chunk = np.zeros(1, np.int64)
-        arrays = (*front, column, price, low, bound, reach, next_chunk)
+        arrays = (*front, column, price, low, bound, width, next_chunk)
         run_threads(lambda _: build_chunks(cost, *arrays), thread_count())

@@ -1,12 +1,13 @@
-"""What a cost is to the kernels: an element of a matrix, or a distance of two points; and as a whole number.
+"""Costs for the kernels: elements of a matrix or distances of two points, and their scaled integer form.
 
-The kernels think in whole numbers, `quantity`: a cost times a power of two, so that a price and a row fit into one
-word (lists.py).  Whole costs are their own quantity, unless they need more than LARGEST bits: those lose their last.
+The kernels compute with scaled integers (`scaled_cost`): costs times a power of two, so that a price and a row fit into
+one word (arc_lists_cuda.py).  Integer costs are their own scaled form, unless they need more than MAX_COST_BITS bits:
+those lose their last bits.
 
-    Matrix(kind)                    data: the matrix, flat;  kind: "i" or "f"
-    Points(axes, squared, whole)    data: float64, `axes` numbers a point, those of the rows first, then a factor
+    Matrix(kind)                       data: the flat matrix;  kind: "i" or "f"
+    Points(axes, squared, is_integer)  data: float64, `axes` coordinates per point, rows first, then a factor
 
-`scale` is an int64 for whole costs, minus the bits they lose, and a float64 factor for others.
+`scale` is an int64 for integer costs, minus the number of bits they lose, and a float64 factor for others.
 """
 
 import math
@@ -17,33 +18,33 @@ import numpy as np
 
 from gridcut.device.cuda import device_function
 
-FORBIDDEN = 1 << 60  # quantity of a pair that is not allowed
-LARGEST = 36  # bits of the greatest quantity
+FORBIDDEN = 1 << 60  # scaled cost of a forbidden pair
+MAX_COST_BITS = 36  # bits of the largest scaled cost
 
 
 class Matrix(NamedTuple):
-    """Costs as they are in memory."""
+    """Costs stored in memory."""
 
     kind: str
 
     @property
-    def whole(self) -> bool:
+    def is_integer(self) -> bool:
         return self.kind == "i"
 
 
 class Points(NamedTuple):
-    """Euclidean distances, or their squares, times a factor; rounded if whole."""
+    """Euclidean distances or their squares, times a factor; rounded if `is_integer`."""
 
     axes: int
     squared: bool
-    whole: bool
+    is_integer: bool
 
 
 @cache
 def functions_of(form):
-    """Device functions cost_at(data, n, m, i, j), an int64 or a float64, and quantity(cost, scale)."""
+    """Device functions cost_at(data, n, m, i, j), an int64 or float64, and scaled_cost(cost, scale), an int64."""
     if isinstance(form, Points):
-        axes, squared, whole = form
+        axes, squared, is_integer = form
 
         @device_function
         def cost_at(data, n, m, i, j):
@@ -56,11 +57,11 @@ def functions_of(form):
             if not squared:
                 total = math.sqrt(total)
             total *= data[(np.int64(n) + m) * axes]
-            if whole:
+            if is_integer:
                 return np.int64(math.floor(total + 0.5))
             return total
 
-    elif form.whole:
+    elif form.is_integer:
 
         @device_function
         def cost_at(data, n, m, i, j):
@@ -72,25 +73,25 @@ def functions_of(form):
         def cost_at(data, n, m, i, j):
             return np.float64(data[np.int64(i) * m + j])
 
-    if form.whole:
+    if form.is_integer:
 
         @device_function
-        def quantity(cost, scale):
+        def scaled_cost(cost, scale):
             return np.int64(cost) >> np.int64(-scale)
 
     else:
 
         @device_function
-        def quantity(cost, scale):
+        def scaled_cost(cost, scale):
             if cost == math.inf:
                 return np.int64(FORBIDDEN)
             return np.int64(math.floor(cost * scale + 0.5))
 
-    return cost_at, quantity
+    return cost_at, scaled_cost
 
 
-def scale_for(bits: int, whole: bool):
-    """A scale under which costs below 2^bits in size have at most LARGEST bits."""
-    if whole:
-        return np.int64(min(0, LARGEST - bits))
-    return np.float64(2.0 ** min(LARGEST - bits, 1000))
+def scale_for(bits: int, is_integer: bool):
+    """The scale with which costs of magnitude below 2^bits have at most MAX_COST_BITS bits."""
+    if is_integer:
+        return np.int64(min(0, MAX_COST_BITS - bits))
+    return np.float64(2.0 ** min(MAX_COST_BITS - bits, 1000))

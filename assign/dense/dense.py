@@ -1,23 +1,23 @@
-"""Dense costs, the default: shortest augmenting paths on short lists, with an auction where searches grow long.
+"""Dense costs, the CPU default: shortest augmenting paths on short lists, with an auction if searches grow long.
 
-Returns the column of each row (-1: unmatched) and prices that prove it optimal; n <= m.
+Returns the column of each row (-1: unmatched) and prices that certify it optimal; n <= m.
 
     start prices  ->  lists  ->  bids  ->  searches  ->  (auction  ->  bids  ->  searches)
 
-Every step leaves the same state (Work): prices that are feasible, lists that are true for them, and a matching of
-tight pairs.  The next step only ever has fewer rows to match, so that the end is exact whatever the steps before
-the last achieved: how well prices start, how long bids go on and what the auction's step is are matters of time.
+Every step leaves a valid state (Work): feasible prices, lists that are valid for them, and a matching of tight pairs.
+Each step only reduces the number of unmatched rows, and the last step is exact, so the result is optimal whatever the
+earlier steps achieve.  Start prices, the number of bids and the auction's step size affect only the running time.
 
-Which steps are taken is decided by measuring the work at hand, all in this file:
+The steps are chosen by measurements during the solve, all in this file:
 
-start      Column minima suit most costs.  Where rows mostly want the same few columns (costs like a sum or product of a
-           row's and a column's own value) the bids leave most rows unmatched; prices taken over from a quarter of
-           the rows and columns, solved first, are then tens of times better.
-searches   go on while they get through their rows quickly: uniform costs, two costs, fixed charges, tracks.
-auction    with a falling step takes over otherwise: geometric costs, low rank.
+start      Column minima suit most costs.  If most rows prefer the same few columns (costs like a sum or product of a
+           row's and a column's own value), the bids leave most rows unmatched.  Then prices from a quarter of the
+           rows and columns, solved first, are tens of times better.
+searches   continue while they match rows quickly: uniform costs, two costs, fixed charges, tracks.
+auction    with a decreasing step takes over otherwise: geometric costs, low rank.
 
-Where columns may stay unmatched (n < m, `limit`) prices start at 0 and only bids and searches lower them, because an
-unmatched column's price has to be 0 at the end; there is no auction and no coarse start.
+If columns may stay unmatched (n < m, or `limit`), prices start at 0 and only bids and searches lower them, because an
+unmatched column must have price 0 at the end.  There is no auction and no coarse start.
 
 [1] Jonker, Volgenant. "A shortest augmenting path algorithm for dense and sparse linear assignment problems." Computing
 38, 1987.
@@ -26,7 +26,7 @@ unmatched column's price has to be 0 at the end; there is no auction and no coar
 [3] Bertsekas. "The auction algorithm: a distributed relaxation method for the assignment problem." Annals of Operations
 Research 14, 1988.
 
-O(n^2 m) at worst; memory beyond the costs O(n) times the length of lists.
+O(n^2 m) in the worst case; memory in addition to the costs is O(n) times the list length.
 """
 
 from typing import NamedTuple
@@ -36,57 +36,60 @@ import numpy as np
 from assign.core.infeasible import InfeasibleError
 from assign.core.start import lost_digits
 from assign.dense.bidding import bid
-from assign.dense.cheap_columns import build, infinity
-from assign.dense.dense_auction import auction, release
-from assign.dense.dense_augment import READING, augment
+from assign.dense.cheap_columns import build, infinity_of
+from assign.dense.dense_auction import release, run_phase
+from assign.dense.dense_augment import SCANS_PER_ROW_READ, augment
 from assign.dense.first_prices import column_minima, prices_from_rows, raise_to_zero
 from assign.dense.sorting import sorted_prices
 from gridcut.device.arguments import check_count
 
-LENGTH = 16  # of lists; 8 and 32 were slower on most families
-BIDS = 10  # bids a row, at most, in one step
-COARSE = 4  # one row and column in this many is in the coarse problem
-COARSE_FROM = 128  # smaller problems take longer to look at than to solve
-CONTESTED = 0.4  # of the rows unmatched after bids: uniform and geometric costs leave a quarter, others half and more
-# Searches are judged when they have looked at this many rows (in units of n): an auction takes over if they have left
-# more than this share of what they began with.  Geometric and low-rank costs leave 0.6 and 0.4 and would go on for 150
-# to 400 n, at three times the auction's time; two-cost matrices leave 0.5 and 0.25 and are done by 60 n, a fifth of it.
-JUDGED = ((4, 0.58), (10, 0.33), (60, 0.1))
-STEP = 4  # the auction's step falls by this factor
-PHASES = 8  # the first step is the mean reach of the lists, the last one a sixteen-thousandth of that
-AUCTION_BIDS = 50  # a row, at most, in one phase
-HUGE = 2**45  # prices from which there is no auction: its steps could add up to more than int64 holds
+LIST_LENGTH = 16  # columns per list; 8 and 32 were slower on most families
+BIDS_PER_ROW = 10  # maximum number of bids in one step, per row
+COARSE_STRIDE = 4  # every fourth row and column is in the coarse problem
+COARSE_MIN_ROWS = 128  # smaller problems are solved faster than they are examined
+# Share of rows unmatched after the bids above which a coarse start is tried: uniform and geometric costs leave a
+# quarter, others half and more.
+MAX_UNMATCHED_SHARE = 0.4
+# (rows scanned / n, share): after that many row scans, an auction takes over if more than this share of the rows that
+# the searches started with is unmatched.  Geometric and low-rank costs leave 0.6 and 0.4 and would continue to 150 to
+# 400 n, in three times the auction's time; two-cost matrices leave 0.5 and 0.25 and finish by 60 n, in a fifth of it.
+AUCTION_CHECKPOINTS = ((4, 0.58), (10, 0.33), (60, 0.1))
+STEP_DIVISOR = 4  # of the auction's step, from phase to phase
+PHASES = 8  # the first step is the mean width of the lists, the last one a sixteen-thousandth of that
+AUCTION_BIDS_PER_ROW = 50  # maximum number of bids in one phase, per row
+MAX_AUCTION_PRICE = 2**45  # no auction with larger prices: the sum of its steps might not fit int64
 
 
 class Work(NamedTuple):
-    """One problem being solved; see lists.py for the lists."""
+    """The state of one solve; see cheap_columns.py for the lists."""
 
     cost: np.ndarray
     v: np.ndarray
     u: np.ndarray
-    limit: np.ndarray  # empty: rows must be matched
+    limit: np.ndarray  # empty: every row must be matched
     col_of: np.ndarray
     row_of: np.ndarray
-    far: object
+    infinity: object
     column: np.ndarray
     price: np.ndarray
     low: np.ndarray
     bound: np.ndarray
-    reach: np.ndarray
-    free: np.ndarray  # rows to match, and room for one more
+    width: np.ndarray
+    free: np.ndarray  # rows to match, with space for one more
 
 
-def solve(cost, *, limit=None, start=None, callback=None, length=LENGTH, auctions=None, coarse=None):
-    """Columns of the rows, prices u and v, and counts of what was done.
+def solve(cost, *, limit=None, start=None, callback=None, list_length=LIST_LENGTH, auction=None, coarse_start=None):
+    """Column of each row, prices u and v, and counters.
 
-    `length` of the lists; `auctions`: True (before any search), False (never) or None (where searches grow long);
-    `coarse` start prices: True, False or None (where bids leave many rows).
+    list_length    columns per list
+    auction        True: before any search; False: never; None: if searches grow long
+    coarse_start   start prices from a quarter of the rows and columns: True, False, or None: if bids leave many rows
     """
-    length = check_count("length", length)
+    list_length = check_count("list_length", list_length)
     n, m = cost.shape
     kind = np.float64 if cost.dtype.kind == "f" else np.int64
 
-    def tell():
+    def report():
         if callback is not None:
             callback(dict(stats))
 
@@ -94,144 +97,147 @@ def solve(cost, *, limit=None, start=None, callback=None, length=LENGTH, auction
     if n == 0:
         return np.empty(0, np.int32), np.empty(0, kind), np.zeros(m, kind), stats
     if n == m and limit is None:
-        work = square(cost, None if start is None else start[1], length, auctions, coarse, stats, tell)
+        work = square(cost, None if start is None else start[1], list_length, auction, coarse_start, stats, report)
     else:
         limits = np.empty(0, kind) if limit is None else np.ascontiguousarray(limit, dtype=kind)
         if start is None:
-            work = prepare(cost, np.zeros(m, kind), limits, length)
+            work = prepare(cost, np.zeros(m, kind), limits, list_length)
         else:
-            v, holder = raise_to_zero(cost, np.minimum(usable(start[1], kind), 0), limits)
-            work = prepare(cost, v, limits, length)
-            seat(work, holder)
-        search(work, bid_all(work, stats, tell), False, stats, tell)
-    tell()
+            v, holder = raise_to_zero(cost, np.minimum(bounded_prices(start[1], kind), 0), limits)
+            work = prepare(cost, v, limits, list_length)
+            match_known_pairs(work, holder)
+        search(work, bid_all(work, stats, report), False, stats, report)
+    report()
     if lost_digits(start, work.u, work.v, work.col_of):
-        options = {"callback": callback, "length": length, "auctions": auctions, "coarse": coarse}
+        options = {"callback": callback, "list_length": list_length, "auction": auction, "coarse_start": coarse_start}
         return solve(cost, limit=limit, **options)
     return work.col_of, work.u, work.v, stats
 
 
-def square(cost, v, length, auctions, coarse, stats, tell) -> Work:
-    """Match all rows and columns, from column prices v or, if None, from prices found here."""
+def square(cost, v, list_length, auction, coarse_start, stats, report) -> Work:
+    """Match all rows and columns of a square matrix, from column prices v, or from computed prices if v is None."""
     n = len(cost)
     kind = np.float64 if cost.dtype.kind == "f" else np.int64
     nothing = np.empty(0, kind)
     if v is not None:
-        coarse = False
-    elif n < COARSE_FROM:
-        coarse = False
-    if coarse is not True:
-        first = column_minima(cost, kind) if v is None else usable(v, kind)
-        work = prepare(cost, first, nothing, length, lowest=v is None)
-        left = bid_all(work, stats, tell)
-        coarse = coarse is None and left > CONTESTED * n
-    found = sorted_prices(cost, kind) if coarse else None
+        coarse_start = False
+    elif n < COARSE_MIN_ROWS:
+        coarse_start = False
+    if coarse_start is not True:
+        first = column_minima(cost, kind) if v is None else bounded_prices(v, kind)
+        work = prepare(cost, first, nothing, list_length, from_minima=v is None)
+        left = bid_all(work, stats, report)
+        coarse_start = coarse_start is None and left > MAX_UNMATCHED_SHARE * n
+    found = sorted_prices(cost, kind) if coarse_start else None
     if found is not None:
         v, holder = found
-        work = prepare(cost, v, nothing, length)
+        work = prepare(cost, v, nothing, list_length)
         pair_cost = cost[holder, np.arange(n)] - v
-        seat(work, np.where(pair_cost <= work.u[holder], holder, -1))
+        match_known_pairs(work, np.where(pair_cost <= work.u[holder], holder, -1))
         stats["sorted"] += 1
-        left = bid_all(work, stats, tell)
-    elif coarse:
-        chosen = np.arange(0, n, COARSE)
+        left = bid_all(work, stats, report)
+    elif coarse_start:
+        chosen = np.arange(0, n, COARSE_STRIDE)
         part = cost[chosen][:, chosen]
         try:
-            v = prices_from_rows(cost, chosen, square(part, None, length, auctions, True, stats, tell).u)
-        except InfeasibleError:  # says nothing about the whole problem
+            v = prices_from_rows(cost, chosen, square(part, None, list_length, auction, True, stats, report).u)
+        except InfeasibleError:  # does not imply that the whole problem is infeasible
             v = column_minima(cost, kind)
         stats["coarse"] += 1
-        work = prepare(cost, v, nothing, length)
-        left = bid_all(work, stats, tell)
-    search(work, left, auctions, stats, tell)
+        work = prepare(cost, v, nothing, list_length)
+        left = bid_all(work, stats, report)
+    search(work, left, auction, stats, report)
     return work
 
 
-def usable(v, kind):
-    """Old prices as new ones that can be added up."""
+def bounded_prices(v, kind):
+    """A copy of the start prices without NaN and infinities, or within MAX_AUCTION_PRICE for integers."""
     if kind is np.float64:
         return np.nan_to_num(np.array(v, np.float64), nan=0.0, posinf=0.0, neginf=0.0)
-    return np.clip(np.array(v), -HUGE, HUGE).astype(np.int64)
+    return np.clip(np.array(v), -MAX_AUCTION_PRICE, MAX_AUCTION_PRICE).astype(np.int64)
 
 
-def prepare(cost, v, limit, length, lowest=False) -> Work:
-    """Lists for the prices v (lowest: the least of each column); nobody is matched."""
+def prepare(cost, v, limit, list_length, from_minima=False) -> Work:
+    """Work with lists for the prices v and an empty matching.
+
+    from_minima   v is the minimum of each column
+    """
     n, m = cost.shape
-    k = min(length, m)
-    far = infinity(v.dtype)
+    k = min(list_length, m)
+    infinity = infinity_of(v.dtype)
     work = Work(
-        cost, v, np.empty(n, v.dtype), limit, np.full(n, -1, np.int32), np.full(m, -1, np.int32), far,
+        cost, v, np.empty(n, v.dtype), limit, np.full(n, -1, np.int32), np.full(m, -1, np.int32), infinity,
         np.empty((n, k), np.int32), *(np.empty((n, k), v.dtype) for _ in range(2)),
         *(np.empty(n, v.dtype) for _ in range(2)), np.arange(n + 1, dtype=np.int32),
     )  # fmt: skip
-    build(cost, v, lowest, far, work.column, work.price, work.low, work.bound, work.reach)
+    build(cost, v, from_minima, infinity, work.column, work.price, work.low, work.bound, work.width)
     np.copyto(work.u, work.low[:, 0])
-    work.u[work.u >= far] = 0
+    work.u[work.u >= infinity] = 0
     if limit.size:
         np.minimum(work.u, limit, out=work.u)
     return work
 
 
-def seat(work, holder):
-    """Match tight pairs that are known: column j with row holder[j], -1 for none."""
-    taken = np.flatnonzero(holder >= 0)
-    work.row_of[taken] = holder[taken]
-    work.col_of[holder[taken]] = taken
+def match_known_pairs(work, holder):
+    """Match known tight pairs: column j with row holder[j], or -1 for none."""
+    matched = np.flatnonzero(holder >= 0)
+    work.row_of[matched] = holder[matched]
+    work.col_of[holder[matched]] = matched
 
 
-def bid_all(work, stats, tell):
-    """Bids of all unmatched rows; returns how many are left, in `free`."""
+def bid_all(work, stats, report):
+    """Bid for all unmatched rows; returns the number of rows still unmatched, which are in `free`."""
     waiting = np.flatnonzero(work.col_of < 0)
     work.free[: len(waiting)] = waiting
-    left, bids, read = bid(*work, len(waiting), BIDS * len(work.cost))
+    left, bids, read = bid(*work, len(waiting), BIDS_PER_ROW * len(work.cost))
     stats["bids"] += bids
     stats["rows_read"] += read
-    tell()
+    report()
     return left
 
 
-def search(work, left, auctions, stats, tell):
-    """Searches from the rows in `free`, after an auction where that is the faster way."""
+def search(work, left, auction, stats, report):
+    """Augment from the rows in `free`; run an auction first, or in between, if that is faster."""
     n = len(work.cost)
-    if auctions and left > 0:
-        left = outbid(work, left, stats, tell)
-        auctions = False
+    if auction and left > 0:
+        left = run_auction(work, left, stats, report)
+        auction = False
     first, spent = left, 0
-    for most, share in (JUDGED if auctions is None else ()) + ((np.inf, 0),):
+    for checkpoint, share in (AUCTION_CHECKPOINTS if auction is None else ()) + ((np.inf, 0),):
         if left == 0:
             return
-        budget = 2**62 if most == np.inf else max(most * n - spent, 0)
+        budget = 2**62 if checkpoint == np.inf else max(checkpoint * n - spent, 0)
         reached, read, left, failed = augment(*work, left, budget)
-        spent += reached + READING * read
+        spent += reached + SCANS_PER_ROW_READ * read
         stats["rows_reached"] += reached
         stats["rows_read"] += read
-        tell()
+        report()
         if failed >= 0:
             rows = np.sort(work.free[:failed])
             raise InfeasibleError(rows, np.flatnonzero(np.isfinite(work.cost[rows]).any(axis=0)))
         if left > share * first:
-            return search(work, left, True, stats, tell)
+            return search(work, left, True, stats, report)
 
 
-def outbid(work, left, stats, tell):
-    """The auction, from any matching of tight pairs; then bids of rows whose pair it has left not tight.
+def run_auction(work, left, stats, report):
+    """Run the auction from any matching of tight pairs, release pairs that are not tight, and bid for their rows.
 
-    Returns how many rows are left.
+    Returns the number of rows still unmatched.
     """
     n = len(work.cost)
-    known = work.bound < work.far
-    if known.any() and np.abs(work.v).max() < HUGE and work.bound[known].max() < HUGE:
+    known = work.bound < work.infinity
+    if known.any() and np.abs(work.v).max() < MAX_AUCTION_PRICE and work.bound[known].max() < MAX_AUCTION_PRICE:
         step = np.mean(work.bound[known] - work.low[known, 0])
         for _ in range(PHASES):
             step = step if work.v.dtype.kind == "f" else max(int(step), 1)
             left, read = release(*work, work.v.dtype.type(step))
             stats["rows_read"] += read
-            left, bids, read = auction(*work, left, work.v.dtype.type(step), AUCTION_BIDS * n)
+            left, bids, read = run_phase(*work, left, work.v.dtype.type(step), AUCTION_BIDS_PER_ROW * n)
             stats["auction_bids"] += bids
             stats["rows_read"] += read
             if left > 0 or step == 1:
                 break
-            step /= STEP
+            step /= STEP_DIVISOR
     left, read = release(*work, work.v.dtype.type(0))
     stats["rows_read"] += read
-    return bid_all(work, stats, tell)
+    return bid_all(work, stats, report)

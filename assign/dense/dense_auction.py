@@ -1,14 +1,15 @@
-"""Auction with a price step: every row takes its cheapest column, and overbids by one step.
+"""Auction with a price step: every row takes its cheapest column and overbids by one step.
 
-Augmenting row reduction (bidding.py) stalls where two rows can outbid each other only in minute steps.  A bid that is
-`step` higher than needed cannot stall, and leaves each matched pair within `step` of tight.  Steps fall from the
-reach of the lists, by a constant factor, to nearly nothing; what is then not tight is released and left to the bids
-and searches, which make the result exact.  So the last step need not be below 1/n, and no cost is multiplied.
+Augmenting row reduction (bidding.py) is slow if two rows outbid each other in tiny steps.  A bid that exceeds the
+necessary amount by `step` avoids this, and leaves each matched pair within `step` of tight.  The steps decrease by a
+constant factor, from the mean width of the lists to nearly 0.  Pairs that are not tight in the end are released and
+left to the bids and searches, which make the result exact.  So the last step need not be below 1/n, and no cost is
+multiplied.
 
-Prices only fall, within a phase and from one to the next, so the lists stay true throughout.  A row whose second
-cheapest is not known bids up to its bound, which is a lower bid and as valid.
+Prices only decrease, within a phase and between phases, so the lists stay valid.  A row whose second cheapest column is
+unknown bids up to its bound, which is a lower and equally valid bid.
 
-Rows are taken last in, first out: the row just outbid bids next, while its list is still in the cache.
+Rows are processed last in, first out: the row just outbid bids next, while its list is still in the cache.
 
 Bertsekas. "The auction algorithm: a distributed relaxation method for the assignment problem." Annals of Operations
 Research 1988.  Goldberg, Kennedy. "An efficient cost scaling algorithm for the assignment problem." Mathematical
@@ -22,26 +23,28 @@ from gridcut.device import kernel
 
 
 @kernel
-def auction(cost, v, u, limit, col_of, row_of, far, column, price, low, bound, reach, free, waiting, step, most):
-    """Bid until nobody is free, or `most` bids are made, or a row has one column only and so no highest bid.
+def run_phase(
+    cost, v, u, limit, col_of, row_of, infinity, column, price, low, bound, width, free, waiting, step, max_bids
+):
+    """Bid until no row is free, after `max_bids` bids, or if a row has a single column and thus no highest bid.
 
-    Returns how many rows are left in `free`, bids made and rows read.
+    Returns how many rows are left in `free`, the number of bids and of rows read.
     """
     n, m = cost.shape
     k = column.shape[1]
     minima = np.empty(group_count(m), v.dtype)
-    nobody = np.empty(0, v.dtype)
-    scans = 0
+    no_dist = np.empty(0, v.dtype)
+    rows_read = 0
     bids = 0
-    while waiting > 0 and bids < most:
+    while waiting > 0 and bids < max_bids:
         i = free[waiting - 1]
         bids += 1
-        first = far
-        second = far
+        first = infinity
+        second = infinity
         j1 = -1
         for attempt in range(2):
-            first = far
-            second = far
+            first = infinity
+            second = infinity
             j1 = -1
             for e in range(k):
                 if low[i, e] >= second:
@@ -55,13 +58,13 @@ def auction(cost, v, u, limit, col_of, row_of, far, column, price, low, bound, r
                         j1 = j
                     else:
                         second = w
-            if attempt == 1 or (first <= bound[i] and not is_thin(i, low, bound, far)):
+            if attempt == 1 or (first <= bound[i] and not is_thin(i, low, bound, infinity)):
                 break
-            refresh(cost, i, v, bids, far, minima, nobody, column, price, low, bound, reach)
-            scans += 1
+            refresh(cost, i, v, bids, infinity, minima, no_dist, column, price, low, bound, width)
+            rows_read += 1
         if bound[i] < second:
             second = bound[i]
-        if second >= far:
+        if second >= infinity:
             break
         v[j1] -= second - first + step
         holder = row_of[j1]
@@ -72,25 +75,25 @@ def auction(cost, v, u, limit, col_of, row_of, far, column, price, low, bound, r
             free[waiting - 1] = holder
         else:
             waiting -= 1
-    return waiting, bids, scans
+    return waiting, bids, rows_read
 
 
 @kernel
-def release(cost, v, u, limit, col_of, row_of, far, column, price, low, bound, reach, free, step):
-    """u = the least of each row; pairs more than `step` above it are parted.
+def release(cost, v, u, limit, col_of, row_of, infinity, column, price, low, bound, width, free, step):
+    """Set u to the minimum of each row, and unmatch pairs that exceed it by more than `step`.
 
-    Returns how many rows are free (in `free`) and rows read.
+    Returns the number of free rows (in `free`) and of rows read.
     """
     n, m = cost.shape
     k = column.shape[1]
     minima = np.empty(group_count(m), v.dtype)
-    nobody = np.empty(0, v.dtype)
-    scans = 0
+    no_dist = np.empty(0, v.dtype)
+    rows_read = 0
     waiting = 0
     for i in range(n):
-        first = far
+        first = infinity
         for attempt in range(2):
-            first = far
+            first = infinity
             for e in range(k):
                 if low[i, e] >= first:
                     break
@@ -98,9 +101,9 @@ def release(cost, v, u, limit, col_of, row_of, far, column, price, low, bound, r
                 first = min(first, w)
             if attempt == 1 or first <= bound[i]:
                 break
-            refresh(cost, i, v, 0, far, minima, nobody, column, price, low, bound, reach)
-            scans += 1
-        u[i] = first if first < far else u[i]
+            refresh(cost, i, v, 0, infinity, minima, no_dist, column, price, low, bound, width)
+            rows_read += 1
+        u[i] = first if first < infinity else u[i]
         j = col_of[i]
         if j >= 0 and cost[i, j] - v[j] > first + step:
             col_of[i] = -1
@@ -109,4 +112,4 @@ def release(cost, v, u, limit, col_of, row_of, far, column, price, low, bound, r
         if j < 0:
             free[waiting] = i
             waiting += 1
-    return waiting, scans
+    return waiting, rows_read

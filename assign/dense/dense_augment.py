@@ -1,24 +1,41 @@
-"""Shortest augmenting paths on the lists: one search from each row that is still free.
+"""Shortest augmenting paths on short lists: one search from each row that is still unmatched.
 
-Dijkstra's algorithm over reduced costs.  A row that is reached looks at its list only; what is not on the list
-costs at least `bound`, so the rest of the row stands in the heap as one more entry, at the distance
+This is the augmentation of Jonker and Volgenant [1], in the form of Crouse [2], with one difference: a row is scanned
+by its list of cheap columns (cheap_columns.py) instead of its whole row of costs.
 
-    dist(row) + bound[row] - u[row],
+Lists       The list of row i holds k columns with their costs.  For every column j that is not listed,
+            cost[i, j] - v[j] >= bound[i].  Prices v only decrease, so a bound stays valid after any price update.
+Invariant   Before and after each search: cost[i, j] - u[i] - v[j] >= 0 for all pairs, and == 0 for matched pairs.
+            With a limit, u[i] <= limit[i].
+Search      Dijkstra's algorithm with the reduced costs as arc lengths.  dist[j] is the length of the shortest known
+            alternating path from the start row to column j.  The heap holds two kinds of entries:
+                (dist[j], j)                              column j: scan the list of its row row_of[j]
+                (dist(row) + bound[i] - u[i], -1 - i)     row i: read its whole row of costs
+            The second key is a lower bound of the distance to all unlisted columns of row i, because no reduced cost
+            of these is below bound[i] - u[i].  So row i is read only if the search reaches that distance.  The first
+            read in a search rebuilds the list for the current prices.  Later reads in the same search select the
+            next k columns that row i would bring closer (group_minima_nearer).
+End         The search stops at the first distance `best` at which a free column, or a row that may stay unmatched, is
+            the nearest node.  A row i may end the path at dist(row) + limit[i] - u[i].
+Prices      Final columns are those whose rows were scanned; they have dist[j] <= best.  Each final column j and its row
+            change by v[j] -= best - dist[j] and u[row_of[j]] += best - dist[j], and u[start] += best.  This is the
+            usual dual update: it keeps the invariant and makes all pairs on the path tight.  Then the matching is
+            exchanged along `pred`.
 
-and the row is read in full only if the search gets that far.  The first such reading makes the list anew at the
-prices of today; another one in the same search takes the next k columns that it would bring nearer.
+Arrays of one search
+  dist[j]        `infinity`: column j not reached (also between searches)
+  pred[j]        the row from which column j was reached
+  touched        columns with a finite distance, to be reset
+  order          final columns, in the order of their distance
+  ready          columns at the current distance; they bypass the heap
+  rows_reached   lists scanned;  rows_read: rows read in full
+  rebuilt_in[i]  the search in which the list of row i was last rebuilt
 
-Arrays, for one search
-  dist[j]        `far`: column j not reached (also between searches)
-  pred[j]        the row it was reached from
-  touched        columns with a distance, to be reset
-  order          columns in the order they became final; they have dist <= the length of the path found
-  ready          columns at the distance being looked at, that need not pass through the heap
+[1] Jonker, Volgenant. "A shortest augmenting path algorithm for dense and sparse linear assignment problems." Computing
+38, 1987.
+[2] Crouse. "On implementing 2D rectangular assignment algorithms." IEEE TAES 52, 2016.
 
-Prices: afterwards final columns fall by length - dist and their rows rise by it; nothing else changes.
-
-Jonker, Volgenant. Computing 1987. Crouse. "On implementing 2D rectangular assignment algorithms." IEEE TAES 2016.
-Time O(n m + (n k + reached rows) log n) for a search, usually far less.
+Time O(n m + (n k + reached rows) log n) per search, usually far less.
 """
 
 import numpy as np
@@ -26,31 +43,31 @@ import numpy as np
 from assign.dense.cheap_columns import group_count, group_minima_nearer, refresh, select
 from gridcut.device import kernel
 
-READING = 8  # rows looked at on their list in the time that one is read in full
+SCANS_PER_ROW_READ = 8  # lists scanned in the time that one row is read in full
 
 
 @kernel
-def push(key, what, size, new_key, new_what):
-    """Add one entry to the heap; returns its size."""
+def push(key, item, size, new_key, new_item):
+    """Insert an entry into the heap; returns the new size."""
     at = size
     while at > 0:
         up = (at - 1) >> 1
         if key[up] <= new_key:
             break
         key[at] = key[up]
-        what[at] = what[up]
+        item[at] = item[up]
         at = up
     key[at] = new_key
-    what[at] = new_what
+    item[at] = new_item
     return size + 1
 
 
 @kernel
-def pop(key, what, size):
-    """Remove the first entry; returns the size."""
+def pop(key, item, size):
+    """Remove the first entry; returns the new size."""
     size -= 1
     moved = key[size]
-    moved_what = what[size]
+    moved_item = item[size]
     at = 0
     down = 1
     while down < size:
@@ -59,62 +76,62 @@ def pop(key, what, size):
         if key[down] >= moved:
             break
         key[at] = key[down]
-        what[at] = what[down]
+        item[at] = item[down]
         at = down
         down = 2 * at + 1
     key[at] = moved
-    what[at] = moved_what
+    item[at] = moved_item
     return size
 
 
 @kernel
-def augment(cost, v, u, limit, col_of, row_of, far, column, price, low, bound, reach, free, waiting, most):
-    """Match the rows of free[:waiting]; after `most` rows looked at no further search is begun.
+def augment(cost, v, u, limit, col_of, row_of, infinity, column, price, low, bound, width, free, waiting, budget):
+    """Match the rows free[:waiting]; no search starts after `budget` list scans.
 
-    Returns rows reached, rows read, the number of rows left (in `free`), and -1; or, where a search finds no way out,
-    instead of -1 the number of rows it reached (in `free`), which have fewer allowed columns than they are.
+    Returns rows reached, rows read, the number of rows still unmatched (in `free`), and -1.  If a search finds no path,
+    the last value is the number of rows it reached instead (in `free`).  They have fewer allowed columns than rows.
     """
     n, m = cost.shape
     k = column.shape[1]
     limited = limit.size > 0
     minima = np.empty(group_count(m), v.dtype)
-    nobody = np.empty(0, v.dtype)
-    dist = np.full(m, far, v.dtype)
+    no_dist = np.empty(0, v.dtype)
+    dist = np.full(m, infinity, v.dtype)
     pred = np.empty(m, np.int32)
     touched = np.empty(m, np.int32)
     order = np.empty(m, np.int32)
     ready = np.empty(m, np.int32)
     reached_at = np.empty(n, v.dtype)
-    made = np.full(n, -1, np.int32)
+    rebuilt_in = np.full(n, -1, np.int32)
     capacity = 4 * (n + m) + 64
     key = np.empty(capacity, v.dtype)
-    what = np.empty(capacity, np.int32)
-    more_column = np.empty(k, np.int32)
-    more_price = np.empty(k, v.dtype)
-    more_low = np.empty(k, v.dtype)
-    reached = 0
-    scans = 0
+    item = np.empty(capacity, np.int32)
+    extra_column = np.empty(k, np.int32)
+    extra_price = np.empty(k, v.dtype)
+    extra_low = np.empty(k, v.dtype)
+    rows_reached = 0
+    rows_read = 0
     for search in range(waiting):
-        if reached + READING * scans > most:
+        if rows_reached + SCANS_PER_ROW_READ * rows_read > budget:
             for e in range(search, waiting):
                 free[e - search] = free[e]
-            return reached, scans, waiting - search, -1
+            return rows_reached, rows_read, waiting - search, -1
         start = free[search]
-        heap = 0
-        at_hand = 0
-        finals = 0
-        touches = 0
-        best = far
+        heap_size = 0
+        n_ready = 0
+        n_final = 0
+        n_touched = 0
+        best = infinity
         end = -1  # a free column, or -2 - row: that row stays unmatched
         i = start
-        here = u[start] - u[start]
-        i_dist = here
-        whole = False  # read row i in full
+        current = u[start] - u[start]
+        i_dist = current
+        in_full = False  # read row i in full
         while True:
-            # Look at row i, reached at distance i_dist.
+            # Scan row i, reached at distance i_dist.
             base = i_dist - u[i]
-            if not whole:
-                reached += 1
+            if not in_full:
+                rows_reached += 1
                 reached_at[i] = i_dist
                 if limited and base + limit[i] < best:
                     best = base + limit[i]
@@ -123,103 +140,104 @@ def augment(cost, v, u, limit, col_of, row_of, far, column, price, low, bound, r
             next_column = column[i]
             next_price = price[i]
             next_low = low[i]
-            if whole:
-                scans += 1
-                if made[i] != search:
-                    made[i] = search
-                    refresh(cost, i, v, search, far, minima, nobody, column, price, low, bound, reach)
+            if in_full:
+                rows_read += 1
+                if rebuilt_in[i] != search:
+                    rebuilt_in[i] = search
+                    refresh(cost, i, v, search, infinity, minima, no_dist, column, price, low, bound, width)
                     rest = bound[i]
                 else:
-                    group_minima_nearer(cost[i], v, base, here, dist, far, minima)
+                    group_minima_nearer(cost[i], v, base, current, dist, infinity, minima)
                     rest, _ = select(
-                        cost[i], v, minima, i * 7, reach[i], far, base, here, dist, more_column, more_price, more_low
-                    )
-                    next_column = more_column
-                    next_price = more_price
-                    next_low = more_low
+                        cost[i], v, minima, i * 7, width[i], infinity, base, current, dist, extra_column, extra_price,
+                        extra_low,
+                    )  # fmt: skip
+                    next_column = extra_column
+                    next_price = extra_price
+                    next_low = extra_low
             for e in range(k):
-                if next_low[e] >= far:
+                if next_low[e] >= infinity:
                     break
                 if base + next_low[e] >= best:
-                    rest = far
+                    rest = infinity
                     break
                 j = next_column[e]
-                d = base + (next_price[e] - v[j])  # as in group_minima_nearer, to the last bit
-                if d < here:
-                    d = here  # rounding
+                d = base + (next_price[e] - v[j])  # the same rounding as in group_minima_nearer
+                if d < current:
+                    d = current  # rounding
                 if d < dist[j] and d < best:
-                    if dist[j] >= far:
-                        touched[touches] = j
-                        touches += 1
+                    if dist[j] >= infinity:
+                        touched[n_touched] = j
+                        n_touched += 1
                     dist[j] = d
                     pred[j] = i
                     if row_of[j] < 0:
                         best = d
                         end = j
-                    elif d == here:
-                        ready[at_hand] = j
-                        at_hand += 1
+                    elif d == current:
+                        ready[n_ready] = j
+                        n_ready += 1
                     else:
-                        if heap == capacity:
+                        if heap_size == capacity:
                             capacity *= 2
                             key = grown(key, capacity)
-                            what = grown(what, capacity)
-                        heap = push(key, what, heap, d, j)
-            if rest < far and base + rest < best:
-                if heap == capacity:
+                            item = grown(item, capacity)
+                        heap_size = push(key, item, heap_size, d, j)
+            if rest < infinity and base + rest < best:
+                if heap_size == capacity:
                     capacity *= 2
                     key = grown(key, capacity)
-                    what = grown(what, capacity)
-                heap = push(key, what, heap, max(base + rest, here), -1 - i)
+                    item = grown(item, capacity)
+                heap_size = push(key, item, heap_size, max(base + rest, current), -1 - i)
             # The next row.
-            if best <= here:
+            if best <= current:
                 break
             found = False
             while not found:
-                if at_hand > 0:
-                    at_hand -= 1
-                    j = ready[at_hand]
-                    whole = False
+                if n_ready > 0:
+                    n_ready -= 1
+                    j = ready[n_ready]
+                    in_full = False
                     found = True
-                elif heap > 0:
+                elif heap_size > 0:
                     d = key[0]
-                    j = what[0]
+                    j = item[0]
                     if d >= best:
                         break
-                    heap = pop(key, what, heap)
+                    heap_size = pop(key, item, heap_size)
                     if j >= 0:
                         if d > dist[j]:
                             continue
-                        whole = False
+                        in_full = False
                     else:
-                        whole = True
-                    here = d
+                        in_full = True
+                    current = d
                     found = True
                 else:
                     break
             if not found:
                 break
-            if whole:
+            if in_full:
                 i = -1 - j
                 i_dist = reached_at[i]
             else:
-                order[finals] = j
-                finals += 1
+                order[n_final] = j
+                n_final += 1
                 i = row_of[j]
-                i_dist = here
-        if best >= far:
+                i_dist = current
+        if best >= infinity:
             free[0] = start
-            for e in range(finals):
+            for e in range(n_final):
                 free[1 + e] = row_of[order[e]]
-            return reached, scans, 0, finals + 1
-        for e in range(finals):
+            return rows_reached, rows_read, 0, n_final + 1
+        for e in range(n_final):
             j = order[e]
             shift = best - dist[j]
             v[j] -= shift
             u[row_of[j]] += shift
         u[start] += best
-        for e in range(touches):
-            dist[touched[e]] = far
+        for e in range(n_touched):
+            dist[touched[e]] = infinity
         if end < 0:
             i = -2 - end
             j = col_of[i]
@@ -233,12 +251,12 @@ def augment(cost, v, u, limit, col_of, row_of, far, column, price, low, bound, r
             next_j = col_of[i]
             col_of[i] = j
             j = next_j
-    return reached, scans, 0, -1
+    return rows_reached, rows_read, 0, -1
 
 
 @kernel
 def grown(array, size):
-    """A longer copy."""
+    """A copy with the given size."""
     longer = np.empty(size, array.dtype)
     longer[: array.size] = array
     return longer

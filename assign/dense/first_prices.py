@@ -1,21 +1,21 @@
-"""Prices to begin with: passes over the matrix that read it row by row.
+"""Start prices: passes over the matrix that read it row by row.
 
-column_minima      v[j] = the least cost of column j
-prices_from_rows   v[j] = the highest price that some rows, at prices u of theirs, can bear
-raise_to_zero      old prices made fit to begin with where unmatched columns must end at price 0
+column_minima      v[j] = minimum cost of column j
+prices_from_rows   v[j] = the highest price that is feasible with the prices u of some rows
+raise_to_zero      start prices from an earlier solve, if unmatched columns must end at price 0
 """
 
 import numpy as np
 
-from assign.dense.cheap_columns import PARALLEL_FROM
+from assign.dense.cheap_columns import PARALLEL_MIN_COSTS
 from gridcut.device import atomic_add, kernel, run_threads, thread_count
 
-BANDS = 32
+BANDS = 32  # of rows, for the threads
 
 
 @kernel
-def least_of_columns(cost, v):
-    """v[j] = the least of column j."""
+def min_of_columns(cost, v):
+    """v[j] = minimum of column j."""
     n, m = cost.shape
     v[:] = cost[0]
     for i in range(1, n):
@@ -25,20 +25,20 @@ def least_of_columns(cost, v):
 
 
 @kernel
-def least_of_bands(cost, least, next_band):
-    """least[b, j] = the least of column j in band b of the rows, while next_band[0] says that there are more."""
+def min_of_bands(cost, minimum, next_band):
+    """minimum[b, j] = minimum of column j in band b of the rows; the atomic counter next_band[0] distributes bands."""
     n = cost.shape[0]
-    bands = least.shape[0]
+    bands = minimum.shape[0]
     while True:
         b = atomic_add(next_band, 0, 1)
         if b >= bands:
             break
-        least_of_columns(cost[n * b // bands : n * (b + 1) // bands], least[b])
+        min_of_columns(cost[n * b // bands : n * (b + 1) // bands], minimum[b])
 
 
 @kernel
-def least_slack_of_columns(cost, rows, u, v):
-    """v[j] = the least of cost[i, j] - u over the rows i listed."""
+def min_slack_of_columns(cost, rows, u, v):
+    """v[j] = minimum of cost[rows[e], j] - u[e] over e."""
     m = cost.shape[1]
     for e in range(rows.size):
         row = cost[rows[e]]
@@ -53,22 +53,22 @@ def least_slack_of_columns(cost, rows, u, v):
 
 
 def column_minima(cost, kind):
-    """The least cost of each column; 0 for a column that nobody may have."""
+    """Minimum cost of each column; 0 for a column without allowed pairs."""
     v = np.empty(cost.shape[1], cost.dtype)
-    if cost.size < PARALLEL_FROM or thread_count() == 1:
-        least_of_columns(cost, v)
+    if cost.size < PARALLEL_MIN_COSTS or thread_count() == 1:
+        min_of_columns(cost, v)
     else:
-        least = np.empty((BANDS, len(v)), cost.dtype)
+        minimum = np.empty((BANDS, len(v)), cost.dtype)
         next_band = np.zeros(1, np.int64)
-        run_threads(lambda _: least_of_bands(cost, least, next_band), thread_count())
-        least_of_columns(least, v)
+        run_threads(lambda _: min_of_bands(cost, minimum, next_band), thread_count())
+        min_of_columns(minimum, v)
     return _finite(v.astype(kind))
 
 
 def prices_from_rows(cost, rows, u):
-    """Prices for all columns, from those of some rows: the highest that keep their pairs feasible."""
+    """The highest prices of all columns that are feasible with the prices u of some rows."""
     v = np.empty(cost.shape[1], u.dtype)
-    least_slack_of_columns(cost, rows, u, v)
+    min_slack_of_columns(cost, rows, u, v)
     return _finite(v)
 
 
@@ -80,33 +80,32 @@ def _finite(v):
 
 @kernel
 def raised_rows(cost, v, limit, u, match):
-    """u = the least of each row at prices v, and a greedy matching of tight pairs; match[j] = row or -1."""
+    """u[i] = minimum of row i at prices v, and a greedy matching of tight pairs: match[j] = row or -1."""
     n, m = cost.shape
     match[:] = -1
     for i in range(n):
-        least = cost[i, 0] - v[0]
+        minimum = cost[i, 0] - v[0]
         for j in range(1, m):
             w = cost[i, j] - v[j]
-            least = w if w < least else least
-        if limit.size > 0 and limit[i] < least:
-            least = limit[i]
-        u[i] = least
-        if not least < np.inf:
-            continue  # nothing is allowed: no pair is tight, though inf <= inf
+            minimum = w if w < minimum else minimum
+        if limit.size > 0 and limit[i] < minimum:
+            minimum = limit[i]
+        u[i] = minimum
+        if not minimum < np.inf:
+            continue  # no allowed column: no pair is tight, although inf <= inf
         for j in range(m):
-            if match[j] < 0 and cost[i, j] - v[j] <= least:
+            if match[j] < 0 and cost[i, j] - v[j] <= minimum:
                 match[j] = i
                 break
 
 
 def raise_to_zero(cost, v, limit):
-    """Prices <= 0, and a row for every column whose price is below 0, tight with it (`holder`, -1 for none).
+    """Raise prices v <= 0 until each column with a price below 0 has a tight row (`holder`, or -1 for none).
 
-    A column that is matched stays matched to the end, so that only prices of 0 can be left over.
+    A matched column stays matched until the end, so only columns with price 0 can stay unmatched.
 
-    A column nobody takes at its price goes back to 0, which can make a row want it more than what it holds;
-    repeated until nothing changes.  Prices only rise here, so this ends; old prices of a similar problem hardly
-    change at all.
+    The price of a column that no row takes is reset to 0, after which a row may prefer it to its own column.  This is
+    repeated until nothing changes.  It terminates because prices only rise.  Prices of a similar problem hardly change.
     """
     n, m = cost.shape
     v = np.ascontiguousarray(v)

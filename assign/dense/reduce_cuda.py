@@ -1,8 +1,8 @@
-"""Passes over all costs: the greatest, and the reduced minima of rows and of columns.
+"""Passes over all costs: their magnitude, and the reduced minima of rows and columns.
 
-bits[0]      such that |cost| < 2^bits for all but infinite ones; NO_BITS: all are 0
-low[j]       least quantity - high[i] of column j
-high[i]      least quantity - price of row i
+bits[0]      smallest number with |cost| < 2^bits for all finite costs; NO_BITS: all are 0
+low[j]       minimum of scaled cost - high[i] in column j
+high[i]      minimum of scaled cost - low[j] in row i
 """
 
 import math
@@ -16,72 +16,72 @@ from gridcut.device.cuda import SIMULATED, WARP, cuda, cuda_kernel, relaxed_load
 
 THREADS = 32 if SIMULATED else 256
 NO_BITS = -2000
-STRIP = 64  # rows whose least costs a thread finds for its column
+STRIP = 64  # rows of which one thread finds the minimum of its column
 
 
 @cache
 def kernels_of(form):
     """largest_kernel, columns_kernel, rows_kernel."""
-    cost_at, quantity = functions_of(form)
+    cost_at, scaled_cost = functions_of(form)
 
     @cuda_kernel
     def largest_kernel(data, n, m, bits):
-        most = 0.0
+        largest = 0.0
         i = np.int64(cuda.blockIdx.x)
         while i < n:
             j = np.int64(cuda.threadIdx.x)
             while j < m:
                 size = abs(np.float64(cost_at(data, n, m, i, j)))
                 if size < np.inf:
-                    most = max(most, size)
+                    largest = max(largest, size)
                 j += cuda.blockDim.x
             i += cuda.gridDim.x
-        if most > 0:
-            mine = np.int64(math.frexp(most)[1])
-            if mine > relaxed_load(bits, 0):
-                cuda.atomic.max(bits, 0, mine)
+        if largest > 0:
+            my_bits = np.int64(math.frexp(largest)[1])
+            if my_bits > relaxed_load(bits, 0):
+                cuda.atomic.max(bits, 0, my_bits)
 
     @cuda_kernel
     def columns_kernel(data, n, m, scale, high, low):
-        """Blocks in x: columns; in y: strips of rows."""
+        """Blocks along x: columns; along y: strips of rows."""
         j = np.int64(cuda.blockIdx.x) * cuda.blockDim.x + cuda.threadIdx.x
         i = np.int64(cuda.blockIdx.y) * STRIP
         if j >= m:
             return
         end = min(n, i + STRIP)
-        least = np.int64(FORBIDDEN)
+        minimum = np.int64(FORBIDDEN)
         while i < end:
-            q = quantity(cost_at(data, n, m, i, j), scale)
+            q = scaled_cost(cost_at(data, n, m, i, j), scale)
             if q < FORBIDDEN:
-                least = min(least, q - high[i])
+                minimum = min(minimum, q - high[i])
             i += 1
-        cuda.atomic.min(low, j, least)
+        cuda.atomic.min(low, j, minimum)
 
     @cuda_kernel
     def rows_kernel(data, n, m, scale, low, high):
-        """A warp a row."""
+        """One warp per row."""
         lane = np.int64(cuda.threadIdx.x & 31)
         i = (np.int64(cuda.blockIdx.x) * cuda.blockDim.x + cuda.threadIdx.x) // WARP
         if i >= n:
             return
-        least = np.int64(FORBIDDEN)
+        minimum = np.int64(FORBIDDEN)
         j = lane
         while j < m:
-            q = quantity(cost_at(data, n, m, i, j), scale)
+            q = scaled_cost(cost_at(data, n, m, i, j), scale)
             if q < FORBIDDEN:
-                least = min(least, q - low[j])
+                minimum = min(minimum, q - low[j])
             j += WARP
         step = 16
         while step > 0:
-            least = min(least, shuffle(least, lane ^ step))
+            minimum = min(minimum, shuffle(minimum, lane ^ step))
             step >>= 1
-        high[i] = least
+        high[i] = minimum
 
     return largest_kernel, columns_kernel, rows_kernel
 
 
 def kernels():
-    """The kernels for some costs, with the argument types they are launched with."""
+    """The kernels for some costs, with the argument types of their launches."""
     listed = []
     for name, form, data, scale in (
         ("int32", Matrix("i"), int32, int64),

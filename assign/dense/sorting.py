@@ -1,16 +1,16 @@
-"""Prices to begin with for costs that sorting solves: products, convex functions of a difference, and their like.
+"""Start prices for costs that sorting solves: products, convex functions of a difference, and similar costs.
 
 If rows and columns can be ordered such that
 
     cost[i, j] + cost[i + 1, j + 1] <= cost[i, j + 1] + cost[i + 1, j]    (Monge)
 
-then pairing them in that order is optimal, and prices follow from neighbours alone: column j + 1 must be dearer
-than column j by no less than row j + 1 gains by it and by no more than row j loses by it.  The only order looked
-at is that of the means, which is right for products of a row's and a column's own value (one of the two orders
-falling) and for functions of their difference.  Costs that are only nearly like this get prices that are nearly
-right; whether they are like this at all shows on a sample.
+then matching them in that order is optimal, and the prices follow from adjacent pairs: v[j + 1] - v[j] must be at
+least cost[j + 1, j + 1] - cost[j + 1, j] and at most cost[j, j + 1] - cost[j, j].  The only order tried is that of the
+means.  It is correct for products of a row's and a column's own value (with one of the two orders reversed) and for
+functions of their difference.  Costs that nearly have this structure get nearly optimal prices.  A sample decides
+whether they have it.
 
-No search along short lists gets far on such costs, because one misplaced row moves all others by one.
+Searches on short lists make little progress on such costs, because one misplaced row shifts all others by one.
 
 Burkard, Klinz, Rudolf. "Perspectives of Monge properties in optimization." Discrete Applied Mathematics 1996.
 """
@@ -19,8 +19,8 @@ import numpy as np
 
 from gridcut.device import kernel
 
-SAMPLE = 48  # rows and columns of the sample
-AGREE = 0.9  # of its squares of neighbours must have the same sign; costs without this order have half
+SAMPLE_SIZE = 48  # rows and columns in the sample
+MIN_AGREEMENT = 0.9  # minimum share of 2 x 2 blocks with the same sign; costs without this order have half
 
 
 @kernel
@@ -33,35 +33,35 @@ def sums(cost, row_sum, col_sum):
         for j in range(m):
             col_sum[j] += row[j]
         parts = np.zeros(8)
-        whole = m // 8 * 8
-        for start in range(0, whole, 8):
+        aligned = m // 8 * 8
+        for start in range(0, aligned, 8):
             for lane in range(8):
                 parts[lane] += row[start + lane]
         total = parts.sum()
-        for j in range(whole, m):
+        for j in range(aligned, m):
             total += row[j]
         row_sum[i] = total
 
 
 def sorted_prices(cost, kind):
-    """Column prices, and the row for each column that they suggest; None if the costs are not of this kind."""
+    """Column prices, and the row of each column in sorted order; None if the costs do not have this structure."""
     n = len(cost)
     row_sum, col_sum = np.empty(n), np.empty(n)
     sums(cost, row_sum, col_sum)
     if not (np.isfinite(row_sum).all() and np.isfinite(col_sum).all()):
         return None
     rows, cols = np.argsort(row_sum, kind="stable"), np.argsort(col_sum, kind="stable")
-    at = np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(int))
+    at = np.unique(np.linspace(0, n - 1, min(n, SAMPLE_SIZE)).astype(int))
     square = np.diff(np.diff(cost[np.ix_(rows[at], cols[at])].astype(np.float64), axis=0), axis=1)
     falling, rising = np.count_nonzero(square < 0), np.count_nonzero(square > 0)
-    if max(falling, rising) < AGREE * (falling + rising):
+    if max(falling, rising) < MIN_AGREEMENT * (falling + rising):
         return None
     if rising > falling:
         cols = cols[::-1]
-    here, there = rows[:-1], rows[1:]
-    most = cost[here, cols[1:]].astype(kind) - cost[here, cols[:-1]]
-    least = cost[there, cols[1:]].astype(kind) - cost[there, cols[:-1]]
-    step = least + (most - least) // 2 if kind is np.int64 else (least + most) / 2
+    upper, lower = rows[:-1], rows[1:]
+    upper_step = cost[upper, cols[1:]].astype(kind) - cost[upper, cols[:-1]]
+    lower_step = cost[lower, cols[1:]].astype(kind) - cost[lower, cols[:-1]]
+    step = lower_step + (upper_step - lower_step) // 2 if kind is np.int64 else (lower_step + upper_step) / 2
     v, holder = np.empty(n, kind), np.empty(n, np.int32)
     v[cols] = np.concatenate([[0], np.cumsum(step)])
     holder[cols] = rows

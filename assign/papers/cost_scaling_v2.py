@@ -23,12 +23,10 @@ O(n m log(nC)) [2]; memory 34 bytes a pair.
 """
 
 from assign.papers.scaling.arc_fixing import fix_arcs
-from assign.papers.scaling.load import for_dense
 from assign.papers.scaling.refine import empty, until_flow
 from assign.papers.scaling.rules import HALVES
 from assign.papers.scaling.scale import solve_rows
 
-MULTIPLIES = True
 RULES = HALVES
 
 
@@ -39,7 +37,7 @@ def refine(network, eps, stats, price_updates=True):
     until_flow(network, RULES, eps, stats, price_updates)
 
 
-def solve_sparse(
+def solve(
     indptr, indices, cost, m, *, limit=None, start=None, callback=None, alpha=10, price_updates=True, arc_fixing=True
 ):
     """Solve a problem with rows in CSR; column of each row (-1: unmatched), u, v, and counts of what was done.
@@ -59,6 +57,3 @@ def solve_sparse(
         alpha=alpha,
         fix=fix_arcs if arc_fixing else None,
     )
-
-
-solve = for_dense(solve_sparse)

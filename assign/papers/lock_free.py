@@ -28,20 +28,18 @@ O(n^2 m min(log(nC), m log n)) operations; memory 34 bytes a pair.
 import numpy as np
 
 from assign.papers.scaling.arc_fixing import fix_arcs
-from assign.papers.scaling.load import for_dense
 from assign.papers.scaling.price_update import update_prices
-from assign.papers.scaling.refine import FAR, FLOOR, empty, refuse_prices, saturate
+from assign.papers.scaling.refine import INFINITY, MIN_PRICE, empty, raise_price_range, saturate
 from assign.papers.scaling.rules import UNMODIFIED
 from assign.papers.scaling.scale import solve_rows
-from assign.papers.scaling.shared_queue import NOBODY, make_queue, put, put_active, take
+from assign.papers.scaling.shared_queue import NONE, make_queue, put, put_active, take
 from gridcut.device import atomic_add, atomic_cas, atomic_load, atomic_store, kernel, run_threads, thread_count
 from gridcut.device.arguments import check_count
 
-MULTIPLIES = True
 RULES = UNMODIFIED
 COUNTS = ("rounds", "repairs")
-PATIENCE = 20_000  # looks into an empty ring before a thread goes home; about 20 microseconds
-GOES_ON, DONE, TOO_LOW = range(3)  # in stop[0], which is DONE, too, after an error in a thread
+SPIN_LIMIT = 20_000  # looks into an empty ring before a thread goes home; about 20 microseconds
+RUNNING, DONE, PRICE_TOO_LOW = range(3)  # in stop[0], which is DONE, too, after an error in a thread
 
 
 @kernel
@@ -67,40 +65,40 @@ def lock_free_kernel(network, eps, waiting, stop, ring, ends, cycle):
     idle = 0
     pushes = 0
     relabels = 0
-    while atomic_load(stop, 0) == GOES_ON:
+    while atomic_load(stop, 0) == RUNNING:
         x = take(ring, ends)
-        if x == NOBODY:
+        if x == NONE:
             idle += 1
-            if idle > PATIENCE or atomic_load(waiting, 0) == 0:
+            if idle > SPIN_LIMIT or atomic_load(waiting, 0) == 0:
                 return pushes, relabels
             continue
         idle = 0
         left = atomic_load(e, x)
         while left > 0 and cycle > 0:
-            here = atomic_load(p, x)
-            least = FAR
+            price = atomic_load(p, x)
+            least = INFINITY
             lowest = -1
             for a in range(first[x], last[x]):
                 if atomic_load(u_f, a) == 1:
                     partly = c[a] - atomic_load(p, head[a])
-                    if left > 1 and x < x_nodes and partly < -here:
+                    if left > 1 and x < x_nodes and partly < -price:
                         left = push(network, waiting, ring, ends, x, a)
                         pushes += 1
                     elif partly < least:
                         least = partly
                         lowest = a
-            if least >= -here:
-                here = -(least + eps)
-                if here < FLOOR:
-                    atomic_store(stop, 0, TOO_LOW)
+            if least >= -price:
+                price = -(least + eps)
+                if price < MIN_PRICE:
+                    atomic_store(stop, 0, PRICE_TOO_LOW)
                     return pushes, relabels
-                atomic_store(p, x, here)
+                atomic_store(p, x, price)
                 relabels += 1
             left = push(network, waiting, ring, ends, x, lowest)
             pushes += 1
             cycle -= 1
         if cycle == 0:
-            atomic_cas(stop, 0, GOES_ON, DONE)
+            atomic_cas(stop, 0, RUNNING, DONE)
     return pushes, relabels
 
 
@@ -115,8 +113,8 @@ def run_round(network, eps, stats, threads, cycle) -> bool:
         stats["pushes"] += pushes
         stats["relabels"] += relabels
     stats["rounds"] += 1
-    if stop[0] == TOO_LOW:
-        refuse_prices()
+    if stop[0] == PRICE_TOO_LOW:
+        raise_price_range()
     return waiting[0] == 0
 
 
@@ -135,7 +133,7 @@ def refine(network, eps, stats, price_updates=True, threads=1, cycle=500_000):
         done = run_round(network, eps, stats, threads, cycle)
 
 
-def solve_sparse(
+def solve(
     indptr,
     indices,
     cost,
@@ -173,6 +171,3 @@ def solve_sparse(
         fix=fix_arcs if arc_fixing else None,
         counts=COUNTS,
     )
-
-
-solve = for_dense(solve_sparse)

@@ -22,15 +22,12 @@ it is not, what is too low is saturated and the host finishes the Refine, where 
 O(n^2 m min(log(nC), m log n)) operations; memory 40 bytes a pair on the GPU, 34 on the host.
 """
 
-from functools import wraps
-
 import numpy as np
 from numba import int32, int64
 
-from assign.papers.scaling.arc_fixing import GONE, take_out
-from assign.papers.scaling.load import for_dense
+from assign.papers.scaling.arc_fixing import REMOVED, take_out
 from assign.papers.scaling.price_update import update_prices
-from assign.papers.scaling.refine import FAR, FLOOR, refuse_prices, saturate, until_flow
+from assign.papers.scaling.refine import INFINITY, MIN_PRICE, raise_price_range, saturate, until_flow
 from assign.papers.scaling.rules import UNMODIFIED
 from assign.papers.scaling.scale import solve_rows
 from gridcut.device.arguments import check_count
@@ -38,11 +35,10 @@ from gridcut.device.arrays import download, upload
 from gridcut.device.cuda import cuda, cuda_kernel, device_function, relaxed_load
 from gridcut.device.launch import launch, most_blocks
 
-MULTIPLIES = True
 RULES = UNMODIFIED
 COUNTS = ("launches", "repairs")
 MAX_THREADS = 1024  # of a block, on all GPUs
-NAP = 200  # nanoseconds a thread rests that has nothing to do
+SLEEP_NANOSECONDS = 200  # nanoseconds a thread rests that has nothing to do
 WAITING, FIXED, LOW, PUSHES, RELABELS = range(5)  # in state
 
 
@@ -61,8 +57,8 @@ def push(head, mate, u_f, e, state, x, a):
 @device_function
 def operate(first, last, head, mate, c, u_f, e, p, state, x, left, x_nodes, eps):
     """Lines 3 to 17, for an active node: the numbers of pushes and relabels done."""
-    here = p[x]
-    least = int64(FAR)
+    price = p[x]
+    least = int64(INFINITY)
     lowest = int32(-1)
     pushes = int32(0)
     relabels = int32(0)
@@ -73,7 +69,7 @@ def operate(first, last, head, mate, c, u_f, e, p, state, x, left, x_nodes, eps)
         residual = relaxed_load(u_f, a)
         partly = int64(c[a] - relaxed_load(p, head[a]))
         if residual > 0:
-            if left > 1 and x < x_nodes and partly < -here:
+            if left > 1 and x < x_nodes and partly < -price:
                 push(head, mate, u_f, e, state, x, a)
                 left = int32(left - 1)
                 pushes = int32(pushes + 1)
@@ -83,7 +79,7 @@ def operate(first, last, head, mate, c, u_f, e, p, state, x, left, x_nodes, eps)
         a = int32(a + 1)
     if lowest < 0:  # the unit was seen before its edge back
         return pushes, relabels
-    if least >= -here:
+    if least >= -price:
         p[x] = -(least + eps)
         relabels = int32(1)
     push(head, mate, u_f, e, state, x, lowest)
@@ -103,12 +99,12 @@ def lock_free_kernel(first, last, head, mate, c, u_f, e, p, state, x_nodes, eps,
     relabels = int64(0)
     while cycle > 0 and relaxed_load(state, int32(WAITING)) > 0:
         left = relaxed_load(e, x)
-        if left > 0 and p[x] > FLOOR:
+        if left > 0 and p[x] > MIN_PRICE:
             pushed, relabeled = operate(first, last, head, mate, c, u_f, e, p, state, x, left, x_nodes, eps)
             pushes += pushed
             relabels += relabeled
         else:
-            cuda.nanosleep(np.uint32(NAP))
+            cuda.nanosleep(np.uint32(SLEEP_NANOSECONDS))
             x = int32(x + threads)
             if x >= nodes:
                 x = thread
@@ -124,7 +120,7 @@ def empty_kernel(first, last, head, c, u_f, d, e, p, x_nodes, eps):
     x = int32(cuda.grid(1))
     if x >= int32(e.size):
         return
-    least = int64(FAR)
+    least = int64(INFINITY)
     a = first[x]
     end = last[x]
     while a < end:
@@ -135,7 +131,7 @@ def empty_kernel(first, last, head, c, u_f, d, e, p, x_nodes, eps):
             u_f[a] = int32(0)
         a = int32(a + 1)
     e[x] = d[x]
-    if x < x_nodes and least < FAR:
+    if x < x_nodes and least < INFINITY:
         p[x] = -(least + eps)
 
 
@@ -167,8 +163,8 @@ def mark_kernel(first, last, head, mate, c, u_f, p, state, x_nodes, threshold):
     end = last[x]
     while a < end:
         if u_f[a] == 1 and c[a] + p[x] - p[head[a]] > threshold:
-            u_f[a] = int32(GONE)
-            u_f[mate[a]] = int32(GONE)
+            u_f[a] = int32(REMOVED)
+            u_f[mate[a]] = int32(REMOVED)
             found += 1
         a = int32(a + 1)
     if found > 0:
@@ -185,7 +181,7 @@ def take_out_kernel(first, last, head, mate, c, u_f, begin, end_node, kept):
     a = first[x]
     stop = last[x]
     while a < stop:
-        if u_f[a] == GONE:
+        if u_f[a] == REMOVED:
             u_f[a] = kept
         else:
             if a != end:
@@ -278,8 +274,8 @@ def refine(device: Device, network, eps: int, stats: dict, price_updates: bool) 
         waiting = int(state[WAITING])
         if waiting:
             device.fetch(network)
-            if network.p.min() <= FLOOR:
-                refuse_prices()
+            if network.p.min() <= MIN_PRICE:
+                raise_price_range()
             if price_updates and launches == 1:
                 stats["price_updates"] += update_prices(network, RULES, eps)
                 device.send(network)
@@ -292,7 +288,7 @@ def refine(device: Device, network, eps: int, stats: dict, price_updates: bool) 
         stats["repairs"] += 1
 
 
-def solve_sparse(
+def solve(
     indptr,
     indices,
     cost,
@@ -339,21 +335,6 @@ def solve_sparse(
         fix=(lambda network, threshold: device.fix(network, threshold) if device else 0) if arc_fixing else None,
         counts=COUNTS,
     )
-
-
-solve_of_host = for_dense(solve_sparse)
-
-
-@wraps(solve_sparse, assigned=())
-def solve(cost, **options):
-    """The same of a dense matrix.
-
-    Costs on the GPU come through the host, where the network is made; then results are on the GPU too.
-    """
-    if isinstance(cost, np.ndarray):
-        return solve_of_host(cost, **options)
-    *found, stats = solve_of_host(cost.host(), **options)
-    return *map(upload, found), stats
 
 
 def kernels():

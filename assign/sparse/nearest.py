@@ -31,41 +31,40 @@ from gridcut.device import kernel, parallel_kernel
 
 METRICS = ("euclidean", "sqeuclidean", "cityblock")
 BLOCK = 32
-MOST = 12
+MAX_FOUND = 12
 NEIGHBOURS = 32
-MARGIN = (
-    0.5  # pairs that are this much dearer than their prices are added too, times the mean distance of all there are
-)
+# Pairs that exceed their prices by up to this multiple of the mean distance are added too.
+EXTRA_MARGIN = 0.5
 CURVE_BITS = 62  # of a point's place on the curve
 
 
 @kernel
-def gaps(low, high, other_low, other_high, metric):
+def box_distance(low, high, other_low, other_high, metric):
     """Least distance of points in two boxes."""
     total = 0.0
     for k in range(low.size):
-        apart = max(low[k] - other_high[k], other_low[k] - high[k], 0.0)
-        total += apart if metric == 2 else apart * apart
+        gap = max(low[k] - other_high[k], other_low[k] - high[k], 0.0)
+        total += gap if metric == 2 else gap * gap
     return np.sqrt(total) if metric == 0 else total
 
 
 @kernel
-def distances(point, y, first, end, metric, there):
+def distances(point, y, first, end, metric, dist):
     """there[:end - first] = distances of the point from the columns first ... end."""
-    there[:] = 0.0
+    dist[:] = 0.0
     for k in range(point.size):
-        here = point[k]
-        line = y[k, first:end]
+        coordinate = point[k]
+        values = y[k, first:end]
         if metric == 2:
-            for c in range(line.size):
-                there[c] += abs(line[c] - here)
+            for c in range(values.size):
+                dist[c] += abs(values[c] - coordinate)
         else:
-            for c in range(line.size):
-                apart = line[c] - here
-                there[c] += apart * apart
+            for c in range(values.size):
+                gap = values[c] - coordinate
+                dist[c] += gap * gap
     if metric == 0:
-        for c in range(there.size):
-            there[c] = np.sqrt(there[c])
+        for c in range(dist.size):
+            dist[c] = np.sqrt(dist[c])
 
 
 @kernel
@@ -74,40 +73,40 @@ def pair_distances(x, y, rows, columns, metric, cost):
     for a in range(rows.size):
         total = 0.0
         for k in range(x.shape[1]):
-            apart = y[k, columns[a]] - x[rows[a], k]
-            total += abs(apart) if metric == 2 else apart * apart
+            gap = y[k, columns[a]] - x[rows[a], k]
+            total += abs(gap) if metric == 2 else gap * gap
         cost[a] = np.sqrt(total) if metric == 0 else total
 
 
 @parallel_kernel
-def nearest_by_price(x, y, u, v, box_x, box_y, top_u, top_v, metric, slack, found, short):
+def nearest_by_price(x, y, u, v, box_x, box_y, top_u, top_v, metric, slack, found, excess):
     """found, short: pairs for which u + v is more than the distance by more than `slack`."""
     n, m = x.shape[0], y.shape[1]
     last = found.shape[1] - 1
     for b in prange(box_x.shape[0]):
-        there = np.empty(BLOCK)
+        dist = np.empty(BLOCK)
         point = np.empty(x.shape[1])
         for i in range(b * BLOCK, min((b + 1) * BLOCK, n)):
             found[i] = -1
-            short[i] = slack
+            excess[i] = slack
         for c in range(box_y.shape[0]):
-            if gaps(box_x[b, 0], box_x[b, 1], box_y[c, 0], box_y[c, 1], metric) + slack >= top_u[b] + top_v[c]:
+            if box_distance(box_x[b, 0], box_x[b, 1], box_y[c, 0], box_y[c, 1], metric) + slack >= top_u[b] + top_v[c]:
                 continue
             first, end = c * BLOCK, min((c + 1) * BLOCK, m)
             for i in range(b * BLOCK, min((b + 1) * BLOCK, n)):
                 point[:] = x[i]
-                if gaps(point, point, box_y[c, 0], box_y[c, 1], metric) + slack >= u[i] + top_v[c]:
+                if box_distance(point, point, box_y[c, 0], box_y[c, 1], metric) + slack >= u[i] + top_v[c]:
                     continue
-                distances(point, y, first, end, metric, there)
+                distances(point, y, first, end, metric, dist)
                 for j in range(first, end):
-                    less = u[i] + v[j] - there[j - first]
-                    if less > short[i, last]:
+                    gain = u[i] + v[j] - dist[j - first]
+                    if gain > excess[i, last]:
                         at = last
-                        while at > 0 and short[i, at - 1] < less:
-                            short[i, at] = short[i, at - 1]
+                        while at > 0 and excess[i, at - 1] < gain:
+                            excess[i, at] = excess[i, at - 1]
                             found[i, at] = found[i, at - 1]
                             at -= 1
-                        short[i, at] = less
+                        excess[i, at] = gain
                         found[i, at] = j
 
 
@@ -117,11 +116,11 @@ def curve_order(points, low, high):
     bits = min(CURVE_BITS // d, 16)
     span = np.where(high > low, high - low, 1.0)
     cells = np.minimum((points - low) / span * 2**bits, 2**bits - 1).astype(np.int64)
-    place = np.zeros(len(points), np.int64)
+    code = np.zeros(len(points), np.int64)
     for bit in reversed(range(bits)):
         for k in range(d):
-            place = (place << 1) | ((cells[:, k] >> bit) & 1)
-    return np.argsort(place, kind="stable")
+            code = (code << 1) | ((cells[:, k] >> bit) & 1)
+    return np.argsort(code, kind="stable")
 
 
 def boxes(points):
@@ -159,7 +158,7 @@ def solve_points(x, y, metric="euclidean", *, limit=None, start=None, callback=N
     col_of = None
     stats = {"rounds": 0, "pairs": 0}
     box_x, box_y = boxes(x), boxes(y)
-    found, short = np.empty((n, MOST), np.int32), np.empty((n, MOST))
+    found, excess = np.empty((n, MAX_FOUND), np.int32), np.empty((n, MAX_FOUND))
     while True:
         rows, columns = key // m, (key % m).astype(np.int32)
         cost = np.empty(len(key))
@@ -176,12 +175,12 @@ def solve_points(x, y, metric="euclidean", *, limit=None, start=None, callback=N
             callback(dict(stats))
         slack = tolerance((n, m), _largest_paid(x, across, which, col_of, limit)) / 4
         tops = [np.maximum.reduceat(p, np.arange(0, len(p), BLOCK)) for p in (u, prices)]
-        margin = MARGIN * float(cost.mean())
-        nearest_by_price(x, across, u, prices, box_x, box_y, *tops, which, slack - margin, found, short)
-        if not (short[:, 0] > slack).any():
+        margin = EXTRA_MARGIN * float(cost.mean())
+        nearest_by_price(x, across, u, prices, box_x, box_y, *tops, which, slack - margin, found, excess)
+        if not (excess[:, 0] > slack).any():
             break
-        row, place = np.nonzero(found >= 0)
-        more = _distinct(np.concatenate((key, row * np.int64(m) + found[row, place])))
+        row, slot = np.nonzero(found >= 0)
+        more = _distinct(np.concatenate((key, row * np.int64(m) + found[row, slot])))
         if len(more) == len(key):
             break  # pairs that are there already: rounding
         key = more

@@ -30,24 +30,25 @@ The paths take O(n a log a) for a arcs; memory O(n + m + a).
 
 import numpy as np
 
-from assign.core.ceiling import UNITS, lower_ceiling
+from assign.core.ceiling import ROUNDING_UNITS, lower_ceiling
 from assign.core.certificate import tolerance
 from assign.core.infeasible import InfeasibleError, check_feasible, deficiency
 from assign.sparse.sparse_auction import bid, mean_gap, release
-from assign.sparse.sparse_augment import STOPPED, Search, augment, find_arcs, row_prices, settle
+from assign.sparse.sparse_augment import STOPPED, Search, augment, find_arcs, match_without_search, row_prices
 from gridcut.device.arguments import check_real
 
-FIRST = 4.0  # first eps, as a multiple of the mean gap between a row's best columns
-PATIENCE = 16  # bids a row in one phase until it is checked that every row can be matched, and the first eps grows
-SETTLE = 2  # rows settled for each row
-REACH = 16  # largest price to start from, as a multiple of the range of costs
-WITHOUT = 16  # rows scanned for each row before the auction is called in, where columns may stay unmatched
-AGAIN = 32  # the same where most rows are matched already
-NEVER = np.iinfo(np.int64).max
+FIRST_EPS = 4.0  # first eps, as a multiple of the mean gap between a row's best columns
+# Bids per row in one phase after which feasibility is checked and the first eps grows.
+BIDS_PER_CHECK = 16
+MATCHED_PER_ROW = 2  # rows settled for each row
+MAX_PRICE_RATIO = 16  # largest price to start from, as a multiple of the range of costs
+SCANS_BEFORE_AUCTION = 16  # rows scanned for each row before the auction is called in, where columns may stay unmatched
+WARM_SCANS_BEFORE_AUCTION = 32  # the same where most rows are matched already
+UNLIMITED = np.iinfo(np.int64).max
 # Of integers: a price that falls below FLOOR ends the auction, and no eps exceeds MAX_EPS.  A bid lowers a price by
 # twice eps and the range of costs at most, which is below 2^61, so nothing leaves int64; and the searches begin with
 # prices so near to one another that no path comes to 2^62.
-FLOOR = -(2**60)
+MIN_PRICE = -(2**60)
 MAX_EPS = 2.0**57
 
 
@@ -67,19 +68,19 @@ def solve(indptr, indices, cost, m, *, limit=None, start=None, matched=None, cal
         empty = np.flatnonzero(np.diff(indptr) == 0)
         if len(empty):
             raise InfeasibleError(empty[:1], ())
-    how = {"matched": matched, "callback": callback, "alpha": alpha, "fine": fine}
-    found = _solve(indptr, indices, cost, m, limit, start, **how)
+    options = {"matched": matched, "callback": callback, "alpha": alpha, "fine": fine}
+    found = _solve(indptr, indices, cost, m, limit, start, **options)
     ceiling = np.inf
-    while len(indices) and (unit := _lost(m, *found)) is not None:
+    while len(indices) and (unit := _lost_unit(m, *found)) is not None:
         lower = lower_ceiling(indptr, indices, cost, m, limit, found[0], unit)
         if lower is None or not lower < ceiling / 2:
             break
         ceiling = lower
-        found = _solve(indptr, indices, np.minimum(cost, ceiling), m, limit, None, **(how | {"matched": None}))
+        found = _solve(indptr, indices, np.minimum(cost, ceiling), m, limit, None, **(options | {"matched": None}))
     return found
 
 
-def _lost(m: int, col_of, u, v, stats) -> float | None:
+def _lost_unit(m: int, col_of, u, v, stats) -> float | None:
     """The unit that prices of floats are rounded to if they have lost digits of the costs paid; None if not."""
     if u.dtype.kind != "f":
         return None
@@ -87,7 +88,7 @@ def _lost(m: int, col_of, u, v, stats) -> float | None:
     prices = max(np.abs(u).max(initial=0.0), np.abs(v).max(initial=0.0))
     paid = np.abs(u[row] + v[col_of[row]]).max(initial=0.0)
     unit = 2 * float(np.finfo(np.float64).eps) * prices
-    return unit if UNITS * unit > tolerance((len(u), m), paid) else None
+    return unit if ROUNDING_UNITS * unit > tolerance((len(u), m), paid) else None
 
 
 def _solve(indptr, indices, cost, m, limit, start, matched, callback, alpha, fine):
@@ -102,20 +103,20 @@ def _solve(indptr, indices, cost, m, limit, start, matched, callback, alpha, fin
     arc_of, row_of = np.full(n, -1, np.int64), np.full(m, -1, np.int32)
     waiting = np.empty(n, np.int32)
     if n and len(indices):
-        known = warm and matched is not None
-        if known:
+        has_matching = warm and matched is not None
+        if has_matching:
             row_of[matched[matched >= 0]] = np.flatnonzero(matched >= 0)
-        paths = network.asymmetric or known
-        budget = (AGAIN if known else WITHOUT) * n
+        paths = network.asymmetric or has_matching
+        budget = (WARM_SCANS_BEFORE_AUCTION if has_matching else SCANS_BEFORE_AUCTION) * n
         if not (paths and _finish(network, v, arc_of, row_of, waiting, budget, stats)):
             if paths:
                 row_of[:] = -1
-            if paths and not known:
+            if paths and not has_matching:
                 v[:] = 0
             if not _auction(network, v, row_of, waiting, paths or not warm, alpha, fine, stats, callback):
                 v[:] = 0
                 row_of[:] = -1
-            _finish(network, v, arc_of, row_of, waiting, NEVER, stats)
+            _finish(network, v, arc_of, row_of, waiting, UNLIMITED, stats)
         if callback is not None:
             callback(dict(stats))
         if network.asymmetric:
@@ -129,21 +130,21 @@ class _Network:
     def __init__(self, indptr, indices, cost, m, limit):
         self.start, self.indices, self.n, self.m = indptr, indices, len(indptr) - 1, m
         self.columns = indices.view(np.uint32)
-        self.whole = cost.dtype.kind != "f"
-        self.real = np.int64 if self.whole else np.float64
+        self.is_integer = cost.dtype.kind != "f"
+        self.real = np.int64 if self.is_integer else np.float64
         self.cost = cost.astype(self.real, copy=False)
         self.limited = limit is not None
         self.limit = np.asarray(limit, self.real) if self.limited else np.empty(0, self.real)
         self.asymmetric = self.limited or self.n < m
         self.shift = 0
         self.spread = self.real(self.cost.max() - self.cost.min()) if len(cost) else self.real(0)
-        self.far = np.int64(2**62) if self.whole else np.float64(np.inf)
+        self.infinity = np.int64(2**62) if self.is_integer else np.float64(np.inf)
 
     def shift_to(self, eps, v) -> None:
         """Shift the costs until eps is a whole number, as far as there are bits for it and for the prices v."""
         largest = int(abs(self.cost).max()) + int(abs(self.limit).max() if self.limited else 0) + int(abs(v).max()) + 1
-        room = 61 - (8 * (self.n + 1) * largest).bit_length()
-        self.shift = int(np.clip(np.ceil(np.log2(4 / eps)), 0, max(room, 0)))
+        spare_bits = 61 - (8 * (self.n + 1) * largest).bit_length()
+        self.shift = int(np.clip(np.ceil(np.log2(4 / eps)), 0, max(spare_bits, 0)))
         if self.shift:
             self.cost = self.cost << self.shift
             self.limit = self.limit << self.shift
@@ -152,15 +153,15 @@ class _Network:
     def numbers(self, prices):
         """Prices of columns to start from, made small: large ones would cost digits, or overflow."""
         prices = np.asarray(prices)
-        if self.whole and prices.dtype.kind != "f":
-            bound = min(int(self.spread) * REACH, 2**61 // (self.n + 1))
+        if self.is_integer and prices.dtype.kind != "f":
+            bound = min(int(self.spread) * MAX_PRICE_RATIO, 2**61 // (self.n + 1))
             return np.clip(prices.astype(np.int64), -bound, bound)
         prices = np.nan_to_num(prices.astype(np.float64))
         if not self.asymmetric:
             prices -= np.median(prices)
-        bound = float(self.spread) * REACH
+        bound = float(self.spread) * MAX_PRICE_RATIO
         prices = np.clip(prices, -bound, bound)
-        return np.rint(prices).astype(np.int64) if self.whole else prices
+        return np.rint(prices).astype(np.int64) if self.is_integer else prices
 
     def result(self, v, arc_of, stats):
         u = np.empty(self.n, self.real)
@@ -183,32 +184,32 @@ def _auction(network, v, row_of, waiting, cold, alpha, fine, stats, callback):
         if not network.limited:
             row_of[check_feasible(network.start, network.indices, network.n, network.m)] = np.arange(network.n)
         return True
-    if network.whole:
+    if network.is_integer:
         network.shift_to(gap / fine, v)
         v <<= network.shift
     scale = 2.0**network.shift
     last = gap * scale / fine
-    eps = last * alpha ** np.ceil(np.log(FIRST * fine) / np.log(alpha)) if cold else last
-    n, floor, most = network.n, network.real(FLOOR if network.whole else -np.inf), np.inf
-    if network.whole:
-        eps, last, most = min(eps, MAX_EPS), min(last, MAX_EPS), MAX_EPS
+    eps = last * alpha ** np.ceil(np.log(FIRST_EPS * fine) / np.log(alpha)) if cold else last
+    n, min_price, largest_eps = network.n, network.real(MIN_PRICE if network.is_integer else -np.inf), np.inf
+    if network.is_integer:
+        eps, last, largest_eps = min(eps, MAX_EPS), min(last, MAX_EPS), MAX_EPS
     col_of = np.empty(n, np.int32)
-    doubtful = not network.limited
+    unchecked = not network.limited
     while True:
-        step = network.real(max(eps, 1) if network.whole else eps)
-        big = network.real(network.spread + step)
+        step = network.real(max(eps, 1) if network.is_integer else eps)
+        spread = network.real(network.spread + step)
         top = release(*at, network.cost, network.limit, step, v, col_of, row_of, waiting)
         while top:
             prices = v, row_of, waiting, top
-            top, bids = bid(*at, network.cost, network.limit, step, big, PATIENCE * n, floor, *prices)
+            top, bids = bid(*at, network.cost, network.limit, step, spread, BIDS_PER_CHECK * n, min_price, *prices)
             if bids < 0:
                 return False
             stats["bids"] += bids
-            if top and doubtful:
+            if top and unchecked:
                 check_feasible(network.start, network.indices, n, network.m)
-                doubtful = False
+                unchecked = False
             if top and stats["phases"] == 0:
-                eps = min(4 * eps, most)
+                eps = min(4 * eps, largest_eps)
                 step = network.real(eps)
         stats["phases"] += 1
         if callback is not None:
@@ -224,9 +225,11 @@ def _finish(network, v, arc_of, row_of, waiting, budget, stats):
     zero, n = network.real(0), network.n
     top = release(*at, network.limit, zero, v, np.empty(n, np.int32), row_of, waiting)
     find_arcs(network.start, network.columns, row_of, arc_of)
-    left = settle(*at, network.limit, network.spread, SETTLE * n, v, arc_of, row_of, waiting, top)
-    search = Search.of(len(network.cost), network.m, network.far)
-    root, done, scans = augment(*at, network.limit, network.far, budget, v, arc_of, row_of, waiting[:left], search)
+    left = match_without_search(
+        *at, network.limit, network.spread, MATCHED_PER_ROW * n, v, arc_of, row_of, waiting, top
+    )
+    search = Search.of(len(network.cost), network.m, network.infinity)
+    root, done, scans = augment(*at, network.limit, network.infinity, budget, v, arc_of, row_of, waiting[:left], search)
     stats["searches"] += int(left)
     stats["scans"] += int(scans)
     if root >= 0:
@@ -253,8 +256,8 @@ def _columns(network, v, arc_of, row_of, stats):
     arcs = np.empty(m, np.int64)
     find_arcs(start, rows, col_of, arcs)
     zeros = np.zeros(m, network.real)
-    search = Search.of(len(cost), n, network.far)
-    _, _, scans = augment(start, rows, cost, zeros, network.far, NEVER, u, arcs, col_of, bad, search)
+    search = Search.of(len(cost), n, network.infinity)
+    _, _, scans = augment(start, rows, cost, zeros, network.infinity, UNLIMITED, u, arcs, col_of, bad, search)
     stats["searches"] += len(bad)
     stats["scans"] += int(scans)
     matched = arcs[arcs >= 0]

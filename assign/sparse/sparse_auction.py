@@ -30,7 +30,7 @@ from gridcut.device import kernel
 
 
 @kernel
-def bid(start, columns, cost, limit, eps, big, budget, floor, v, row_of, waiting, top):
+def bid(start, columns, cost, limit, eps, spread, budget, min_price, v, row_of, waiting, top):
     """Bid with the rows waiting[:top], `budget` times at most; rows still waiting, and bids.
 
     -1 bids: a price fell below `floor`, and the prices are to be given up.
@@ -48,25 +48,25 @@ def bid(start, columns, cost, limit, eps, big, budget, floor, v, row_of, waiting
             first = np.uint64(start[i])
             best = columns[first]
             low = cost[first] - v[best]
-            second = low + big
+            second = low + spread
             for a in range(first + np.uint64(1), np.uint64(start[i + 1])):
                 j = columns[a]
                 w = cost[a] - v[j]
-                less = w < low
-                other = low if less else w
-                low = w if less else low
-                best = j if less else best
+                is_less = w < low
+                other = low if is_less else w
+                low = w if is_less else low
+                best = j if is_less else best
                 second = other if other < second else second
             if limit.size:
                 if limit[i] <= low:
                     break
                 second = min(second, limit[i])
             v[best] -= second - low + eps
-            if v[best] < floor:
+            if v[best] < min_price:
                 return top, -1
-            driven = row_of[best]
+            displaced = row_of[best]
             row_of[best] = i
-            i = np.int64(driven)
+            i = np.int64(displaced)
     return top, bids
 
 
@@ -86,19 +86,19 @@ def release(start, columns, cost, limit, eps, v, col_of, row_of, waiting):
         if first == end:
             continue
         if col_of[i] >= 0:
-            own = np.uint32(col_of[i])
+            held_column = np.uint32(col_of[i])
             low = cost[first] - v[columns[first]]
-            mine = low
+            held = low
             for a in range(first, end):
                 j = columns[a]
                 w = cost[a] - v[j]
                 low = w if w < low else low
-                mine = w if j == own else mine
+                held = w if j == held_column else held
             if limit.size:
                 low = min(low, limit[i])
-            if mine - low <= eps:
+            if held - low <= eps:
                 continue
-            row_of[own] = -1
+            row_of[held_column] = -1
             col_of[i] = -1
         waiting[top] = i
         top += 1

@@ -37,9 +37,9 @@ DONE, STOPPED = -1, -2  # instead of a row
 class Search(NamedTuple):
     """Memory of `augment`; see above."""
 
-    reach: np.ndarray
-    via: np.ndarray
-    by: np.ndarray
+    dist: np.ndarray
+    pred_arc: np.ndarray
+    pred_row: np.ndarray
     heap_key: np.ndarray
     heap: np.ndarray
     ready: np.ndarray
@@ -47,29 +47,23 @@ class Search(NamedTuple):
     done: np.ndarray
 
     @staticmethod
-    def of(arcs, m, far):
-        number = np.int32 if arcs < 2**31 else np.int64
+    def of(arcs, m, infinity):
+        index_type = np.int32 if arcs < 2**31 else np.int64
         return Search(
-            np.full(m, far),
-            np.empty(m, number),
-            np.empty(m, np.int32),
-            np.empty(arcs + 1, far.dtype),
-            np.empty(arcs + 1, np.int32),
-            np.empty(m, np.int32),
-            np.empty(m, np.int32),
-            np.empty(m, np.int32),
-        )
+            np.full(m, infinity), np.empty(m, index_type), np.empty(m, np.int32), np.empty(arcs + 1, infinity.dtype),
+            np.empty(arcs + 1, np.int32), np.empty(m, np.int32), np.empty(m, np.int32), np.empty(m, np.int32),
+        )  # fmt: skip
 
 
 @kernel
-def settle(start, columns, cost, limit, big, budget, v, arc_of, row_of, waiting, top):
+def match_without_search(start, columns, cost, limit, spread, budget, v, arc_of, row_of, waiting, top):
     """Match rows waiting[:top] without a search; those left over are waiting[:number].
 
     A row takes its best column and lowers the price until the second best is as good; the row it drives away is
     next.  A row stays if two columns are equally good and neither is free, or after `budget` rows.
     """
     left = np.empty(top, np.int32)
-    stay = 0
+    n_left = 0
     rows = 0
     while top > 0:
         top -= 1
@@ -79,42 +73,42 @@ def settle(start, columns, cost, limit, big, budget, v, arc_of, row_of, waiting,
             first = np.uint64(start[i])
             at, at2 = first, first
             low = cost[first] - v[columns[first]]
-            second = low + big
+            second = low + spread
             for a in range(first + np.uint64(1), np.uint64(start[i + 1])):
                 w = cost[a] - v[columns[a]]
-                less = w < low
-                other = low if less else w
-                other_at = at if less else a
-                low = w if less else low
-                at = a if less else at
+                is_less = w < low
+                other = low if is_less else w
+                other_at = at if is_less else a
+                low = w if is_less else low
+                at = a if is_less else at
                 closer = other < second
                 second = other if closer else second
                 at2 = other_at if closer else at2
-            if limit.size:
+            if limit.heap_size:
                 if limit[i] <= low:
                     break
                 second = min(second, limit[i])
             if second == low and row_of[columns[at]] >= 0 and row_of[columns[at2]] < 0:
                 at = at2
             j = columns[at]
-            driven = np.int64(row_of[j])
-            if driven >= 0 and (second == low or rows > budget):
-                left[stay] = i
-                stay += 1
+            displaced = np.int64(row_of[j])
+            if displaced >= 0 and (second == low or rows > budget):
+                left[n_left] = i
+                n_left += 1
                 break
             v[j] -= second - low
             row_of[j] = i
             arc_of[i] = at
-            if driven >= 0:
-                arc_of[driven] = -1
-            i = driven
-    waiting[:stay] = left[:stay]
-    return stay
+            if displaced >= 0:
+                arc_of[displaced] = -1
+            i = displaced
+    waiting[:n_left] = left[:n_left]
+    return n_left
 
 
 @kernel
-def _push(key, heap, size, distance, j):
-    at = size
+def _push(key, heap, heap_size, distance, j):
+    at = heap_size
     while at > 0:
         parent = (at - 1) >> 1
         if key[parent] <= distance:
@@ -127,15 +121,15 @@ def _push(key, heap, size, distance, j):
 
 
 @kernel
-def _drop(key, heap, size):
+def _pop(key, heap, heap_size):
     """Remove the first of size + 1 entries."""
-    distance, j = key[size], heap[size]
+    distance, j = key[heap_size], heap[heap_size]
     at = 0
     while True:
         child = 2 * at + 1
-        if child >= size:
+        if child >= heap_size:
             break
-        if child + 1 < size and key[child + 1] < key[child]:
+        if child + 1 < heap_size and key[child + 1] < key[child]:
             child += 1
         if key[child] >= distance:
             break
@@ -147,79 +141,79 @@ def _drop(key, heap, size):
 
 
 @kernel
-def augment(start, columns, cost, limit, far, budget, v, arc_of, row_of, roots, s):
+def augment(start, columns, cost, limit, infinity, budget, v, arc_of, row_of, roots, s):
     """Match the rows `roots`; (DONE, 0, rows scanned), or a row that cannot be, and how many columns it reached.
 
     Those are the first so many of s.done: all columns of the root and of the rows these columns are matched with.
     No further row is begun after `budget` scans: (STOPPED, 0, rows scanned).
     """
     scans = 0
-    for r in range(roots.size):
+    for r in range(roots.heap_size):
         if scans > budget:
             return STOPPED, 0, scans
         root = np.int64(roots[r])
         i = root
-        u = far
+        u = infinity
         for a in range(start[i], start[i + 1]):
             u = min(u, cost[a] - v[columns[a]])
-        if limit.size:
+        if limit.heap_size:
             u = min(u, limit[i])
-        here = v.dtype.type(0)
-        found = far
+        current = v.dtype.type(0)
+        best = infinity
         target = np.int64(-1)  # a free column, or -2 - i: row i stays unmatched
-        seen = done = size = ready = 0
+        n_seen = n_done = heap_size = n_ready = 0
         while True:
             scans += 1
-            base = here - u
-            if limit.size and base + limit[i] < found:
-                found = base + limit[i]
+            base = current - u
+            if limit.heap_size and base + limit[i] < best:
+                best = base + limit[i]
                 target = -2 - i
             for a in range(start[i], start[i + 1]):
                 j = columns[a]
-                there = max(base + (cost[a] - v[j]), here)  # it may be less by rounding
-                if there < found and there < s.reach[j]:
-                    if s.reach[j] == far:
-                        s.seen[seen] = j
-                        seen += 1
-                    s.reach[j] = there
-                    s.via[j] = a
-                    s.by[j] = i
+                d = max(base + (cost[a] - v[j]), current)  # it may be less by rounding
+                if d < best and d < s.dist[j]:
+                    if s.dist[j] == infinity:
+                        s.seen[n_seen] = j
+                        n_seen += 1
+                    s.dist[j] = d
+                    s.pred_arc[j] = a
+                    s.pred_row[j] = i
                     if row_of[j] < 0:
-                        found = there
+                        best = d
                         target = np.int64(j)
-                    elif there == here:
-                        s.ready[ready] = j
-                        ready += 1
+                    elif d == current:
+                        s.ready[n_ready] = j
+                        n_ready += 1
                     else:
-                        _push(s.heap_key, s.heap, size, there, j)
-                        size += 1
-            if found == here:
+                        _push(s.heap_key, s.heap, heap_size, d, j)
+                        heap_size += 1
+            if best == current:
                 break
-            following = np.int64(-1)
-            if ready:
-                ready -= 1
-                following = np.int64(s.ready[ready])
+            next_column = np.int64(-1)
+            if n_ready:
+                n_ready -= 1
+                next_column = np.int64(s.ready[n_ready])
             else:
-                while size > 0 and s.heap_key[0] < found:
+                while heap_size > 0 and s.heap_key[0] < best:
                     j = s.heap[0]
                     distance = s.heap_key[0]
-                    size -= 1
-                    _drop(s.heap_key, s.heap, size)
-                    if distance == s.reach[j]:
-                        following = np.int64(j)
-                        here = distance
+                    heap_size -= 1
+                    _pop(s.heap_key, s.heap, heap_size)
+                    if distance == s.dist[j]:
+                        next_column = np.int64(j)
+                        current = distance
                         break
-            if following < 0:
+            if next_column < 0:
                 break
-            s.done[done] = following
-            done += 1
-            i = np.int64(row_of[following])
-            u = cost[arc_of[i]] - v[following]
+            s.done[n_done] = next_column
+            n_done += 1
+            i = np.int64(row_of[next_column])
+            u = cost[arc_of[i]] - v[next_column]
         if target == -1:
-            return root, done, scans
-        for k in range(done):
+            return root, n_done, scans
+        for k in range(n_done):
             j = s.done[k]
-            v[j] -= found - s.reach[j]
+            v[j] -= best - s.dist[j]
         if target < -1:
             i = -2 - target
             arc = arc_of[i]
@@ -230,14 +224,14 @@ def augment(start, columns, cost, limit, far, budget, v, arc_of, row_of, roots, 
         else:
             j = target
         while j >= 0:
-            arc = s.via[j]
-            i = np.int64(s.by[j])
+            arc = s.pred_arc[j]
+            i = np.int64(s.pred_row[j])
             old = arc_of[i]
             arc_of[i] = arc
             row_of[j] = i
             j = np.int64(columns[old]) if i != root else -1
-        for k in range(seen):
-            s.reach[s.seen[k]] = far
+        for k in range(n_seen):
+            s.dist[s.seen[k]] = infinity
     return DONE, 0, scans
 
 
@@ -245,7 +239,7 @@ def augment(start, columns, cost, limit, far, budget, v, arc_of, row_of, roots, 
 def find_arcs(start, columns, row_of, arc_of):
     """arc_of[i] = arc of row i to its column."""
     arc_of[:] = -1
-    for j in range(row_of.size):
+    for j in range(row_of.heap_size):
         i = row_of[j]
         if i >= 0:
             for a in range(start[i], start[i + 1]):
@@ -257,6 +251,6 @@ def find_arcs(start, columns, row_of, arc_of):
 @kernel
 def row_prices(start, columns, cost, limit, v, arc_of, u):
     """u of matched rows, and of those unmatched at their limit."""
-    for i in range(u.size):
+    for i in range(u.heap_size):
         a = arc_of[i]
         u[i] = cost[a] - v[columns[a]] if a >= 0 else limit[i]

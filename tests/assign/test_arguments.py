@@ -265,8 +265,8 @@ def test_four_rows_in_a_tuple(tools):
         ({"method": "lock_free", "cycle": 1.5}, TypeError, "cycle must be an integer, got 1.5 .float"),
         ({"method": "cost_scaling", "alpha": "x"}, TypeError, "alpha must be an integer, got 'x' .str"),
         ({"method": "cost_scaling_v1", "alpha": 1}, ValueError, "alpha must be 2 or more"),
-        ({"method": "shortest_paths", "length": "x"}, TypeError, "length must be an integer, got 'x' .str"),
-        ({"method": "shortest_paths", "length": 0}, ValueError, "length must be 1 or more"),
+        ({"method": "shortest_paths", "list_length": "x"}, TypeError, "list_length must be an integer, got 'x' .str"),
+        ({"method": "shortest_paths", "list_length": 0}, ValueError, "list_length must be 1 or more"),
     ],
 )
 def test_parameters_are_refused_before_the_work(options, error, message):

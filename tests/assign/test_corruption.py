@@ -310,14 +310,14 @@ def test_batches_name_the_item_and_prove_both_answers():
     assert 0 < feasible.sum() < len(feasible)
     yes, no = int(np.argmax(feasible)), int(np.argmin(feasible))
     feasible[no] = True
-    with pytest.raises(CertificateError, match=f"item {no}: 0 pairs where there are 4"):
+    with pytest.raises(CertificateError, match=f"item {no}: 0 pairs, but 4 rows or columns"):
         found.check()
     feasible[no] = False
     feasible[yes] = False
-    with pytest.raises(CertificateError, match=f"item {yes}: it is infeasible, but something is matched"):
+    with pytest.raises(CertificateError, match=f"item {yes}: it is infeasible, but a row or column is matched"):
         found.check()
     found.col_of_row[yes], found.row_price[yes], found.col_price[yes] = -1, 0, 0
-    with pytest.raises(CertificateError, match=f"item {yes}: said to be infeasible, but there is an assignment"):
+    with pytest.raises(CertificateError, match=f"item {yes}: reported as infeasible, but a feasible assignment exists"):
         found.check()
 
 
@@ -344,7 +344,7 @@ def test_every_field_of_an_infeasible_error():
     sparse = scipy.sparse.csr_array(np.where(np.isfinite(cost), cost, 0))
     for given, options in ((cost, {}), (np.ones((5, 6), int), {"mask": np.isfinite(cost)}), (sparse, {})):
         error.check(given, **options)
-        error.exchanged().check(given.T, **{name: mask.T for name, mask in options.items()})
+        error.transposed().check(given.T, **{name: mask.T for name, mask in options.items()})
         tried = 0
         for name, values in {
             "rows": ([0, 1], [0, 1, 3], [0, 1, 2, 3], [0, 0, 1], [5, 6, 7], [-1, 0, 1], [], [[0, 1, 2]]),

@@ -28,6 +28,10 @@ def module(name):
     return importlib.import_module(f"assign.papers.{name}")
 
 
+def solve_dense(module, cost, **options):
+    return module.solve(*rows_of_dense(cost), cost.shape[1], **options)
+
+
 def keywords(price_updates, arc_fixing):
     return {"price_updates": price_updates, "arc_fixing": arc_fixing}
 
@@ -92,7 +96,7 @@ def test_prices_out_of_range_are_refused(module):
     """Costs whose multiples leave int64, which the border refuses before."""
     cost = np.full((3, 3), 2**59)
     with pytest.raises(ValueError, match="too large for cost scaling, which takes at most"):
-        module.solve(cost)
+        solve_dense(module, cost)
 
 
 def test_floats(tools, name):
@@ -203,13 +207,13 @@ def test_partial_floats(tools, name):
 def test_rows_with_and_without_limit(module):
     """An infinite limit: that row must be matched."""
     cost = np.array([[5, 9], [1, 7]], np.float64)
-    col, u, v, _ = module.solve(cost, limit=np.array([np.inf, 3.0]))
+    col, u, v, _ = solve_dense(module, cost, limit=np.array([np.inf, 3.0]))
     assert col.tolist() == [0, -1]
     assert u[1] == 3
     assert u[0] + v[0] == 5
     assert (cost - u[:, None] - v >= 0).all()
     with pytest.raises(InfeasibleError):
-        module.solve(np.array([[5, np.inf], [1, np.inf]]), limit=np.array([np.inf, np.inf]))
+        solve_dense(module, np.array([[5, np.inf], [1, np.inf]]), limit=np.array([np.inf, np.inf]))
 
 
 def test_warm_start(tools, name):
@@ -243,12 +247,12 @@ def test_warm_epsilon_is_that_of_the_greedy_flow():
 @pytest.mark.parametrize("alpha", [1, 0, -3, 2.5, "10"])
 def test_bad_alpha(module, alpha):
     with pytest.raises((TypeError, ValueError), match="alpha must be (an integer|2 or more)"):
-        module.solve(np.eye(3), alpha=alpha)
+        solve_dense(module, np.eye(3), alpha=alpha)
 
 
 def test_callback(module):
     seen = []
-    _, _, _, stats = module.solve(np.arange(9).reshape(3, 3) ** 2, callback=seen.append)
+    _, _, _, stats = solve_dense(module, np.arange(9).reshape(3, 3) ** 2, callback=seen.append)
     assert [s["refines"] for s in seen] == list(range(1, stats["refines"] + 1))
     assert seen[-1]["pushes"] == stats["pushes"]
 
@@ -256,4 +260,4 @@ def test_callback(module):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        module.solve(np.arange(9).reshape(3, 3), callback=stop)
+        solve_dense(module, np.arange(9).reshape(3, 3), callback=stop)

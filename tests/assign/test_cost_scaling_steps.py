@@ -8,7 +8,7 @@ import pytest
 
 from assign.papers.scaling import price_update
 from assign.papers.scaling.arc_fixing import fix_arcs
-from assign.papers.scaling.exact_prices import settle
+from assign.papers.scaling.exact_prices import lower_prices
 from assign.papers.scaling.load import load, rows_of_dense, unload
 from assign.papers.scaling.network import is_epsilon_optimal, is_flow
 from assign.papers.scaling.refine import discharge, empty, saturate
@@ -288,7 +288,7 @@ def test_settle_repairs_any_prices():
     network = task.network
     price = rng.integers(-1000, 1000, len(network.p)) * task.multiplier
     nodes = len(price)
-    settle(network, price, np.empty(nodes, np.int32), np.empty(nodes, np.bool_))
+    lower_prices(network, price, np.empty(nodes, np.int32), np.empty(nodes, np.bool_))
     network.p[:] = price
     assert all(c_p >= 0 for c_p, _ in reduced_costs(network, live=False))
     nodes = np.repeat(np.arange(nodes), np.diff(network.first))

@@ -179,11 +179,11 @@ def larger(request, monkeypatch):
     """Small problems solved as larger ones are."""
     from assign.batch import batch_shape_cuda as batch_shape
 
-    monkeypatch.setattr(batch_shape, "STAGED", 0)
+    monkeypatch.setattr(batch_shape, "MAX_STAGED_BYTES", 0)
     monkeypatch.setattr(batch_shape, "MAX_THREADS", 16)
     if request.param == "block":
-        monkeypatch.setattr(batch_shape, "MOST", 0)
-        monkeypatch.setattr(batch_shape, "MAX_LIMITED", 0)
+        monkeypatch.setattr(batch_shape, "MAX_COLUMNS", 0)
+        monkeypatch.setattr(batch_shape, "MAX_LIMITED_COLUMNS", 0)
 
 
 @pytest.mark.parametrize("where", where)

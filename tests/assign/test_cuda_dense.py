@@ -149,7 +149,9 @@ def test_simulated_warm_start():
 
 
 @pytest.mark.sim
-@pytest.mark.parametrize("options", [{"stop": 0}, {"stop": 1.0}, {"patience": 0}, {"first": 100.0, "last": 1}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{"stop_share": 0}, {"stop_share": 1.0}, {"timeout": 0}, {"first_eps": 100.0, "last_eps": 1}], ids=str
+)
 def test_simulated_options(options):
     """However good the prices of the auction are, the result is optimal."""
     cost = instance("fixed", 15, 15, 4)
@@ -158,9 +160,9 @@ def test_simulated_options(options):
 
 
 @pytest.mark.sim
-@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("is_integer", [False, True])
 @pytest.mark.parametrize("squared", [False, True])
-def test_simulated_points(whole, squared):
+def test_simulated_points(is_integer, squared):
     from assign.dense.dense_cuda import solve_points
     from gridcut.device.arrays import download
 
@@ -168,8 +170,8 @@ def test_simulated_points(whole, squared):
     x, y = rng.random((10, 3)), rng.random((12, 3))
     cost = ((x[:, None] - y) ** 2).sum(-1)
     cost = (cost if squared else np.sqrt(cost)) * 1000
-    cost = np.floor(cost + 0.5).astype(np.int64) if whole else cost
-    *arrays, _ = solve_points(x, y, squared=squared, factor=1000.0, whole=whole)
+    cost = np.floor(cost + 0.5).astype(np.int64) if is_integer else cost
+    *arrays, _ = solve_points(x, y, squared=squared, factor=1000.0, is_integer=is_integer)
     col_of, u, v = map(download, arrays)
     certified(cost, col_of, u, v)
 
@@ -178,12 +180,12 @@ def oracle(cost, width):
     """Lists like those of the GPU, of any width, made by NumPy; and rows."""
     from assign.dense import arc_list_paths as paths
 
-    far = paths.far_of(cost.dtype)
+    infinity = paths.infinity_of(cost.dtype)
 
     def lists(rows, v):
         key = cost[rows] - v
         order = np.argsort(key, axis=1)[:, :width].astype(np.int32)
-        bound = np.take_along_axis(key, order, 1)[:, -1] if width < cost.shape[1] else np.full(len(rows), far)
+        bound = np.take_along_axis(key, order, 1)[:, -1] if width < cost.shape[1] else np.full(len(rows), infinity)
         costs = np.take_along_axis(cost[rows], order, 1)
         return paths.Lists(order, costs, np.take_along_axis(key, order, 1), bound)
 
@@ -209,10 +211,10 @@ def test_paths_over_lists(family, shape, width, limited):
     paths.row_prices(known, s)
     paths.match_tight(known, s, np.full(m, -1, np.int32))
     while (status := paths.augment(known, s)) != paths.DONE:
-        rows = s.wanted[: s.at[paths.WANTED]]
+        rows = s.requested[: s.state[paths.REQUESTED]]
         if status == paths.NEED_LISTS:
-            for kept, lists_rebuilt in zip(known, lists(rows, s.v), strict=True):
-                kept[rows] = lists_rebuilt
+            for old, new in zip(known, lists(rows, s.v), strict=True):
+                old[rows] = new
         else:
             assert status == paths.NEED_ROW
             s.line[:] = cost[rows[0]]

@@ -5,8 +5,10 @@ import importlib
 import numpy as np
 import pytest
 
+import assign
 from assign.core.certificate import certify_pairs, certify_prices, tolerance
 from assign.core.infeasible import InfeasibleError
+from assign.papers.scaling.load import rows_of_dense
 
 sim = pytest.mark.sim
 gpu = pytest.mark.gpu
@@ -16,12 +18,11 @@ def lock_free():
     return importlib.import_module("assign.papers.lock_free_cuda")
 
 
-def solved(cost, *, limit=None, solve=None, **keywords):
+def solved(cost, *, limit=None, rows=None, **keywords):
     """Cost of the pairs and of rows left alone, and stats; certified."""
     options = {"block": 32, **keywords}
-    given = (cost,) if solve is None else solve
-    function = lock_free().solve if solve is None else lock_free().solve_sparse
-    col, u, v, stats = function(*given, limit=limit, **options)
+    given = (*rows_of_dense(cost), cost.shape[1]) if rows is None else rows
+    col, u, v, stats = lock_free().solve(*given, limit=limit, **options)
     n, m = cost.shape
     row = np.flatnonzero(col >= 0)
     certify_pairs((n, m), row, col[row])
@@ -83,19 +84,20 @@ def test_floats_limits_forbidden_pairs_and_sparse(tools):
     assert solved(cost)[0] == tools.best_cost(cost)
     graph = tools.sparse_of(np.where(allowed, cost, 0), allowed)
     rows = (graph.indptr.astype(np.int64), graph.indices.astype(np.int32), graph.data, 6)
-    assert solved(cost, solve=rows)[0] == tools.best_cost(cost)
+    assert solved(cost, rows=rows)[0] == tools.best_cost(cost)
     with pytest.raises(InfeasibleError):
         solved(np.array([[1, np.inf], [2, np.inf]]))
 
 
 @sim
 def test_costs_on_the_gpu_give_results_there(tools):
-    from gridcut.device.arrays import download, wrap_device_array
+    from gridcut.device.arrays import on_device, to_host
     from gridcut.device.cuda import cuda
 
     cost = np.random.default_rng(7).integers(0, 50, (4, 5)).astype(np.int32)
-    col, u, v, _ = lock_free().solve(wrap_device_array("cost", cuda.to_device(cost)), block=32)
-    col, u, v = map(download, (col, u, v))
+    found = assign.solve(cuda.to_device(cost), method="lock_free", device="cuda", block=32)
+    assert all(map(on_device, (found.row, found.col, found.row_price, found.col_price)))
+    col, u, v = map(to_host, (found.col, found.row_price, found.col_price))
     assert cost[np.arange(4), col].sum() == tools.best_cost(cost) == u.sum() + v.sum()
     assert (cost - u[:, None] - v >= 0).all()
 
@@ -104,7 +106,7 @@ def test_costs_on_the_gpu_give_results_there(tools):
 def test_the_host_finds_the_edges_the_device_fixed():
     """Both keep their lists in the same order."""
     from assign.papers.scaling.arc_fixing import fix_arcs
-    from assign.papers.scaling.load import load, rows_of_dense
+    from assign.papers.scaling.load import load
     from gridcut.device.arrays import download
 
     module = lock_free()
@@ -122,7 +124,7 @@ def test_the_host_finds_the_edges_the_device_fixed():
 @sim
 def test_what_a_launch_leaves_too_low_is_repaired(monkeypatch):
     """A race that the proof rules out: an edge below -eps when f is a flow."""
-    from assign.papers.scaling.load import load, rows_of_dense
+    from assign.papers.scaling.load import load
     from assign.papers.scaling.network import is_epsilon_optimal, is_flow
     from assign.papers.scaling.scale import new_stats
     from gridcut.device.arrays import upload
@@ -156,7 +158,7 @@ def test_what_a_launch_leaves_too_low_is_repaired(monkeypatch):
 def test_bad_parameters(wrong):
     (name,) = wrong
     with pytest.raises((TypeError, ValueError), match=f"{name} must be (an integer|1 or more|at most 1024)"):
-        lock_free().solve(np.eye(2), **wrong)
+        lock_free().solve(*rows_of_dense(np.eye(2)), 2, **wrong)
 
 
 @gpu

@@ -122,11 +122,11 @@ def test_every_family_is_solved_to_the_optimum(family, n, dtype):
 @pytest.mark.parametrize(
     "options",
     [
-        {"auctions": True},
-        {"auctions": True, "coarse": True},
-        {"coarse": True},
-        {"length": 2},
-        {"length": 3, "auctions": True},
+        {"auction": True},
+        {"auction": True, "coarse_start": True},
+        {"coarse_start": True},
+        {"list_length": 2},
+        {"list_length": 3, "auction": True},
     ],
     ids=str,
 )
@@ -147,8 +147,8 @@ def test_hundreds_of_small_matrices(dtype, high):
         if dtype in (np.float32, np.float64):
             cost = (cost + rng.random((n, m))).astype(dtype)
         length = int(rng.choice([1, 2, 3, 16]))
-        auctions = (None, True)[int(rng.integers(2))]
-        assert verified(cost, length=length, auctions=auctions) == pytest.approx(scipy_value(cost), abs=1e-6)
+        auction = (None, True)[int(rng.integers(2))]
+        assert verified(cost, list_length=length, auction=auction) == pytest.approx(scipy_value(cost), abs=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -160,16 +160,16 @@ def test_hundreds_of_small_matrices_with_forbidden_pairs(seed):
         m = n + int(rng.integers(0, 4)) * int(rng.integers(0, 2))
         cost = rng.integers(0, int(rng.choice([2, 10, 1000])), (n, m)).astype(np.float64)
         cost[rng.random((n, m)) < rng.random()] = np.inf
-        auctions = (None, True)[int(rng.integers(2))]
+        auction = (None, True)[int(rng.integers(2))]
         try:
             value = scipy_value(cost)
         except ValueError:
             refused += 1
             with pytest.raises(InfeasibleError) as raised:
-                solve(cost, auctions=auctions, length=int(rng.choice([1, 2, 16])))
+                solve(cost, auction=auction, list_length=int(rng.choice([1, 2, 16])))
             assert_deficient(cost, raised.value)
         else:
-            assert verified(cost, auctions=auctions, length=int(rng.choice([1, 2, 16]))) == value
+            assert verified(cost, auction=auction, list_length=int(rng.choice([1, 2, 16]))) == value
     assert refused > 30
 
 
@@ -200,7 +200,7 @@ def test_hundreds_of_small_matrices_with_limits(dtype, seed):
         if dtype is np.float64:
             cost[rng.random((n, m)) < 0.3] = np.inf
         limit = rng.integers(-high, high + 1, n).astype(np.int64 if dtype is np.int32 else np.float64)
-        assert verified(cost, limit=limit, length=int(rng.choice([1, 2, 16]))) == scipy_value(cost, limit)
+        assert verified(cost, limit=limit, list_length=int(rng.choice([1, 2, 16]))) == scipy_value(cost, limit)
 
 
 @pytest.mark.parametrize("family", ["u100", "u1e6", "geo", "track", "rank 2", "product"])
@@ -290,8 +290,8 @@ def test_a_start_that_is_no_number():
 
 @pytest.mark.parametrize("dtype", [np.int32, np.float64])
 def test_passes_by_several_threads(dtype, monkeypatch):
-    monkeypatch.setattr("assign.dense.cheap_columns.PARALLEL_FROM", 1000)
-    monkeypatch.setattr("assign.dense.first_prices.PARALLEL_FROM", 1000)
+    monkeypatch.setattr("assign.dense.cheap_columns.PARALLEL_MIN_COSTS", 1000)
+    monkeypatch.setattr("assign.dense.first_prices.PARALLEL_MIN_COSTS", 1000)
     started = []
     for module in (lists, prices):
         monkeypatch.setattr(module, "thread_count", lambda: 3)

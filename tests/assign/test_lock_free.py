@@ -8,9 +8,9 @@ import pytest
 from assign.papers import lock_free
 from assign.papers.scaling.load import load, rows_of_dense, unload
 from assign.papers.scaling.network import is_epsilon_optimal, is_flow
-from assign.papers.scaling.refine import FLOOR, empty, saturate
+from assign.papers.scaling.refine import MIN_PRICE, empty, saturate
 from assign.papers.scaling.scale import new_stats, refinements
-from assign.papers.scaling.shared_queue import NOBODY, make_queue, put, put_active, take
+from assign.papers.scaling.shared_queue import NONE, make_queue, put, put_active, take
 from gridcut.device import kernel, run_threads, thread_count
 
 
@@ -49,7 +49,7 @@ def test_default_threads(tools):
 def test_bad_parameters(wrong):
     (name,) = wrong
     with pytest.raises((TypeError, ValueError), match=f"{name} must be (an integer|1 or more)"):
-        lock_free.solve(np.eye(3), **wrong)
+        lock_free.solve(*rows_of_dense(np.eye(3)), 3, **wrong)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4])
@@ -99,7 +99,7 @@ def test_prices_below_the_floor_end_in_an_error():
     task = load(*rows_of_dense(np.array([[0, 3], [0, 5]])), 2, None, lock_free.RULES, 10)
     network, stats = task.network, new_stats(task, lock_free.COUNTS)
     empty(network, -10)
-    network.p[:] += FLOOR + 5
+    network.p[:] += MIN_PRICE + 5
     with pytest.raises(ValueError, match="left the range of int64"):
         lock_free.run_round(network, 10, stats, 2, 100)
     assert saturate(network, -(2**40)) == 0
@@ -127,7 +127,7 @@ def test_the_queue_gives_every_node_to_one_thread():
     assert taken.sum() == threads * turns
     assert (taken[[1, 3]] == 0).all()
     assert sorted(take(ring, ends) for _ in range(3)) == [0, 2, 4]
-    assert take(ring, ends) == NOBODY
+    assert take(ring, ends) == NONE
 
 
 def test_solves_at_the_same_time(tools):
@@ -137,7 +137,7 @@ def test_solves_at_the_same_time(tools):
     found = [None] * len(costs)
 
     def work(i):
-        col, u, v, _ = lock_free.solve(costs[i], threads=2)
+        col, u, v, _ = lock_free.solve(*rows_of_dense(costs[i]), costs[i].shape[1], threads=2)
         found[i] = costs[i][np.arange(25), col].sum()
 
     workers = [threading.Thread(target=work, args=(i,)) for i in range(len(costs))]

@@ -87,7 +87,7 @@ def test_certificate_names_the_item():
     found.row_price[3, 1] -= 1
     found.check()
     found.feasible[2] = False
-    with pytest.raises(assign.CertificateError, match="item 2: it is infeasible, but something is matched"):
+    with pytest.raises(assign.CertificateError, match="item 2: it is infeasible, but a row or column is matched"):
         found.check()
 
 
@@ -98,10 +98,10 @@ def test_certificate_names_the_item():
         (np.full((1, 1, 1), np.nan), {}, ValueError, "must not hold NaN"),
         (np.full((1, 1, 1), -np.inf), {}, ValueError, "must not hold -inf"),
         (np.zeros((1, 1, 1), complex), {}, TypeError, "costs must hold int32"),
-        (np.zeros((2, 1, 1)), {"rows": [1]}, ValueError, "rows must be 2 numbers in 0 ... 1"),
-        (np.zeros((1, 1, 1)), {"cols": [2]}, ValueError, "cols must be 1 numbers in 0 ... 1"),
+        (np.zeros((2, 1, 1)), {"rows": [1]}, ValueError, "rows must be 2 integers in 0 ... 1"),
+        (np.zeros((1, 1, 1)), {"cols": [2]}, ValueError, "cols must be 1 integers in 0 ... 1"),
         (np.zeros((1, 1, 1)), {"rows": [0.5]}, TypeError, "rows must be integers"),
-        (np.zeros((1, 1, 1)), {"max_cost": [[1, 2]]}, ValueError, "max_cost must be a number, or one for each"),
+        (np.zeros((1, 1, 1)), {"max_cost": [[1, 2]]}, ValueError, "max_cost must be a number, or one per matrix"),
         (np.zeros((1, 1, 1)), {"maximize": None}, TypeError, "maximize must be True or False"),
         (np.zeros((1, 1, 1)), {"threads": 0}, ValueError, "threads must be 1 or more"),
         (np.zeros((1, 1, 1)), {"threads": "two"}, TypeError, "threads must be an integer"),

@@ -115,7 +115,7 @@ def test_partial_matchings_agree_with_scipy(seed):
 @pytest.mark.parametrize("limited", [False, True])
 def test_the_auction_where_columns_may_stay_unmatched(monkeypatch, limited):
     """Paths are cut short at once, so that the auction and the search from columns are used."""
-    monkeypatch.setattr("assign.sparse.sparse.WITHOUT", -1)
+    monkeypatch.setattr("assign.sparse.sparse.SCANS_BEFORE_AUCTION", -1)
     rng = np.random.default_rng(200 + limited)
     checked = bids = 0
     for _ in range(1000):

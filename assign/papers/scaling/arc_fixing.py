@@ -14,7 +14,7 @@ Goldberg, Tarjan. "Finding minimum-cost circulations by successive approximation
 
 from gridcut.device import kernel
 
-GONE = -10  # in u_f while lists are rearranged; the paper's mark
+REMOVED = -10  # in u_f while lists are rearranged; the paper's mark
 
 
 @kernel
@@ -25,8 +25,8 @@ def mark(network, threshold):
     for x in range(x_nodes):
         for a in range(first[x], last[x]):
             if u_f[a] == 1 and c[a] + p[x] - p[head[a]] > threshold:
-                u_f[a] = GONE
-                u_f[mate[a]] = GONE
+                u_f[a] = REMOVED
+                u_f[mate[a]] = REMOVED
                 found += 1
     return found
 
@@ -50,7 +50,7 @@ def take_out(network):
     for x in range(len(last)):
         end = first[x]
         for a in range(first[x], last[x]):
-            if u_f[a] == GONE:
+            if u_f[a] == REMOVED:
                 u_f[a] = 1 if x < x_nodes else 0
             else:
                 if a != end:

@@ -31,7 +31,7 @@ def tighten(network):
 
 
 @kernel
-def settle(network, price, queue, waits):
+def lower_prices(network, price, queue, waits):
     """Lower prices until no edge from X, full or not, and none with flow back to X, has a negative reduced cost."""
     first, head, c, u_f = network.first, network.head, network.c, network.u_f
     size = len(price)
@@ -45,11 +45,11 @@ def settle(network, price, queue, waits):
         front = front + 1 if front + 1 < size else 0
         waiting -= 1
         waits[x] = False
-        here = price[x]
+        base = price[x]
         for a in range(first[x], first[x + 1]):
             y = head[a]
-            if here + c[a] < price[y] and (u_f[a] == 1 or x < network.x_nodes):
-                price[y] = here + c[a]
+            if base + c[a] < price[y] and (u_f[a] == 1 or x < network.x_nodes):
+                price[y] = base + c[a]
                 if not waits[y]:
                     waits[y] = True
                     at = front + waiting
@@ -63,5 +63,5 @@ def exact_prices(network, multiplier: int):
     Every pair has c_p >= 0, and pairs with flow have c_p = 0.
     """
     price = network.p // multiplier * multiplier
-    settle(network, price, np.empty(len(price), np.int32), np.empty(len(price), np.bool_))
+    lower_prices(network, price, np.empty(len(price), np.int32), np.empty(len(price), np.bool_))
     return price // multiplier

@@ -16,15 +16,14 @@ than the certificate allows.
 [1] Goldberg, Tarjan. "Finding minimum-cost circulations by successive approximation." Math. Oper. Res. 15, 1990.
 """
 
-from functools import wraps
 from typing import NamedTuple
 
 import numpy as np
 
 from assign.papers.scaling.exact_prices import exact_prices, tighten
-from assign.papers.scaling.network import Network, make_network, partner_of, restore_edges, with_own_columns
+from assign.papers.scaling.network import Network, make_network, partner_of, restore_edges, with_dummy_columns
 
-MOST = 2**60  # of a cost in the network
+MAX_COST = 2**60  # of a cost in the network
 
 
 class Task(NamedTuple):
@@ -51,16 +50,6 @@ def rows_of_dense(cost):
     return np.arange(n + 1, dtype=np.int64) * m, np.tile(np.arange(m, dtype=np.int32), n), cost.reshape(-1)
 
 
-def for_dense(solve_sparse):
-    """A method for rows in CSR as one for a dense matrix, with the same options."""
-
-    @wraps(solve_sparse, assigned=())
-    def solve(cost, **options):
-        return solve_sparse(*rows_of_dense(cost), cost.shape[1], **options)
-
-    return solve
-
-
 def load(indptr, indices, cost, m: int, limit, rules, alpha: int, ceiling: float = np.inf) -> Task:
     """The network of a problem with rows in CSR, no cost above the ceiling; refuses one that has no assignment."""
     m = int(m)
@@ -68,7 +57,7 @@ def load(indptr, indices, cost, m: int, limit, rules, alpha: int, ceiling: float
     if cost.dtype.kind == "f" or (limit is not None and limit.dtype.kind == "f"):
         cost = cost.astype(np.float64, copy=False)
     if limit is not None:
-        indptr, indices, cost, columns = with_own_columns(indptr, indices, cost, m, limit)
+        indptr, indices, cost, columns = with_dummy_columns(indptr, indices, cost, m, limit)
     if len(indices) < rows * m and not (limit is not None and np.isfinite(limit).all()):
         from assign.core.infeasible import check_feasible
 
@@ -79,12 +68,12 @@ def load(indptr, indices, cost, m: int, limit, rules, alpha: int, ceiling: float
     multiplier, exponent = rules.losses(x_nodes) + 1, None
     floats = cost.dtype.kind == "f"
     largest = max(cost.max(initial=0).item(), -cost.min(initial=0).item())
-    if not floats and largest * multiplier > MOST:
+    if not floats and largest * multiplier > MAX_COST:
         raise ValueError(
-            f"costs up to {largest} are too large for cost scaling, which takes at most {MOST // multiplier} here; "
+            f"costs up to {largest} are too large for cost scaling, which takes at most {MAX_COST // multiplier} here; "
             f"use method='auto'"
         )
-    if floats and (largest * multiplier > MOST or (cost != np.rint(cost)).any()):
+    if floats and (largest * multiplier > MAX_COST or (cost != np.rint(cost)).any()):
         multiplier = 1
         paths = 2 * x_nodes * (alpha + 1) // (alpha - 1) + 2 * x_nodes + 3
         # frexp: largest < 2^its second result

@@ -58,12 +58,12 @@ def connect(indptr, indices, cost, y_nodes, first, head, mate, c, u_f):
         first[x_nodes + 1 + indices[k]] += 1
     for y in range(x_nodes, x_nodes + y_nodes):
         first[y + 1] += first[y]
-    place = first[x_nodes:-1].copy()
+    next_free = first[x_nodes:-1].copy()
     for x in range(x_nodes):
         for a in range(indptr[x], indptr[x + 1]):
             y = indices[a]
-            b = place[y]
-            place[y] = b + 1
+            b = next_free[y]
+            next_free[y] = b + 1
             head[a] = x_nodes + y
             head[b] = x
             mate[a] = b
@@ -74,14 +74,14 @@ def connect(indptr, indices, cost, y_nodes, first, head, mate, c, u_f):
             u_f[b] = 0
 
 
-def with_own_columns(indptr, indices, cost, columns: int, limit):
+def with_dummy_columns(indptr, indices, cost, columns: int, limit):
     """Rows in CSR, each with a finite limit given the edge to a column of its own, behind its others."""
-    own = np.isfinite(limit)
-    moved = indptr.copy()
-    moved[1:] += np.cumsum(own)
-    numbers = columns + np.flatnonzero(own).astype(np.int32)
-    at = indptr[1:][own]
-    return moved, np.insert(indices, at, numbers), np.insert(cost, at, limit[own]), columns + len(limit)
+    finite = np.isfinite(limit)
+    shifted = indptr.copy()
+    shifted[1:] += np.cumsum(finite)
+    numbers = columns + np.flatnonzero(finite).astype(np.int32)
+    at = indptr[1:][finite]
+    return shifted, np.insert(indices, at, numbers), np.insert(cost, at, limit[finite]), columns + len(limit)
 
 
 def make_network(indptr, indices, cost, columns: int) -> Network:

@@ -25,13 +25,13 @@ import numpy as np
 
 from gridcut.device import kernel
 
-FAR = np.iinfo(np.int64).max
-MAX_FALL = 2**60  # of a price; beyond, prices stay as they are, which is as correct
-WAITING, LISTED, LATER, SCANNED = range(4)
+INFINITY = np.iinfo(np.int64).max
+MAX_DECREASE = 2**60  # of a price; beyond, prices stay as they are, which is as correct
+WAITING, LISTED, BEYOND, SCANNED = range(4)
 
 
 @kernel
-def enter(x, b, first, after, before):
+def insert(x, b, first, after, before):
     """Put a node at the head of a bucket's list."""
     after[x] = first[b]
     before[x] = -1
@@ -41,7 +41,7 @@ def enter(x, b, first, after, before):
 
 
 @kernel
-def leave(x, b, first, after, before):
+def remove(x, b, first, after, before):
     """Take a node out of a bucket's list."""
     if before[x] >= 0:
         after[before[x]] = after[x]
@@ -60,11 +60,11 @@ def find_labels(network, eps, low_x, low_y, label, state, first, after, before):
     first[:] = -1
     for x in range(nodes):
         state[x] = WAITING
-        label[x] = FAR
+        label[x] = INFINITY
         if network.e[x] < 0:
             label[x] = 0
             state[x] = LISTED
-            enter(x, 0, first, after, before)
+            insert(x, 0, first, after, before)
         elif network.e[x] > 0:
             active += 1
     base = 0
@@ -72,20 +72,20 @@ def find_labels(network, eps, low_x, low_y, label, state, first, after, before):
     last = -1
     while active > 0:
         if b == buckets:
-            base = FAR
+            base = INFINITY
             for x in range(nodes):
-                if state[x] == LATER:
+                if state[x] == BEYOND:
                     base = min(base, label[x])
-            if base == FAR:
-                return FAR
+            if base == INFINITY:
+                return INFINITY
             for x in range(nodes):
-                if state[x] == LATER and label[x] - base < buckets:
+                if state[x] == BEYOND and label[x] - base < buckets:
                     state[x] = LISTED
-                    enter(x, label[x] - base, first, after, before)
+                    insert(x, label[x] - base, first, after, before)
             b = 0
         while first[b] >= 0:
             x = first[b]
-            leave(x, b, first, after, before)
+            remove(x, b, first, after, before)
             state[x] = SCANNED
             here = base + b
             last = here
@@ -97,17 +97,17 @@ def find_labels(network, eps, low_x, low_y, label, state, first, after, before):
                 if network.u_f[a] == 1 or state[y] == SCANNED:
                     continue
                 reduced = network.p[y] - network.c[a] - network.p[x]
-                if label[y] != FAR and reduced >= (label[y] - here) * eps + low:
+                if label[y] != INFINITY and reduced >= (label[y] - here) * eps + low:
                     continue  # no shorter, and no division to know it
                 length = here + max(reduced - low, 0) // eps  # below low only for a moment, among threads
                 if state[y] == LISTED:
-                    leave(y, label[y] - base, first, after, before)
+                    remove(y, label[y] - base, first, after, before)
                 label[y] = length
                 if length - base < buckets:
                     state[y] = LISTED
-                    enter(y, length - base, first, after, before)
+                    insert(y, length - base, first, after, before)
                 else:
-                    state[y] = LATER
+                    state[y] = BEYOND
         b += 1
     return last
 
@@ -126,7 +126,7 @@ def update_prices(network, rules, eps: int) -> int:
     label, first = np.empty(nodes, np.int64), np.empty(nodes, np.int32)
     state, after, before = np.empty(nodes, np.int8), np.empty(nodes, np.int32), np.empty(nodes, np.int32)
     last = find_labels(network, eps, low_x, low_y, label, state, first, after, before)
-    if last < 0 or last >= MAX_FALL // eps:
+    if last < 0 or last >= MAX_DECREASE // eps:
         return 0
     lower(network, eps, label, state, last)
     return 1

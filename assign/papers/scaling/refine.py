@@ -16,8 +16,8 @@ import numpy as np
 from assign.papers.scaling.price_update import update_prices
 from gridcut.device import kernel
 
-FLOOR = -(2**61)
-FAR = np.iinfo(np.int64).max
+MIN_PRICE = -(2**61)
+INFINITY = np.iinfo(np.int64).max
 
 
 @kernel
@@ -47,7 +47,7 @@ def empty(network, low):
     """
     for x in range(len(network.p)):
         of_x = x < network.x_nodes
-        least = FAR
+        least = INFINITY
         for a in range(network.first[x], network.last[x]):
             if of_x:
                 network.u_f[a] = 1
@@ -55,7 +55,7 @@ def empty(network, low):
             else:
                 network.u_f[a] = 0
         network.e[x] = network.d[x]
-        if of_x and least < FAR:
+        if of_x and least < INFINITY:
             network.p[x] = low - least
 
 
@@ -82,14 +82,14 @@ def discharge(network, queue, bar_x, bar_y, low_x, low_y, budget):
         bar = bar_x if x < x_nodes else bar_y
         left = e[x]
         while left > 0:
-            here = p[x]
-            least = FAR
+            price = p[x]
+            least = INFINITY
             lowest = -1
             for a in range(first[x], last[x]):
                 if u_f[a] == 0:
                     continue
                 partly = c[a] - p[head[a]]
-                if left > 1 and partly + here < bar:
+                if left > 1 and partly + price < bar:
                     left -= 1
                     pushes += 1
                     y = head[a]
@@ -103,10 +103,10 @@ def discharge(network, queue, bar_x, bar_y, low_x, low_y, budget):
                 elif partly < least:
                     least = partly
                     lowest = a
-            if least + here >= bar:
+            if least + price >= bar:
                 p[x] = (low_x if x < x_nodes else low_y) - least
                 relabels += 1
-                if p[x] < FLOOR:
+                if p[x] < MIN_PRICE:
                     return -1, pushes, relabels
             left -= 1
             pushes += 1
@@ -127,18 +127,18 @@ def until_flow(network, rules, eps: int, stats: dict, price_updates: bool) -> No
     bounds = rules.at(eps)
     nodes = len(network.p)
     queue = np.empty(nodes, np.int32)
-    budget = nodes if price_updates else FAR
+    budget = nodes if price_updates else INFINITY
     while True:
         active, pushes, relabels = discharge(network, queue, *bounds, budget)
         stats["pushes"] += pushes
         stats["relabels"] += relabels
         if active < 0:
-            refuse_prices()
+            raise_price_range()
         if active == 0:
             return
         stats["price_updates"] += update_prices(network, rules, eps)
 
 
-def refuse_prices():
+def raise_price_range():
     """Prices ran out of the range of int64."""
     raise ValueError("costs are too large for cost scaling, whose prices left the range of int64; use method='auto'")

@@ -15,12 +15,12 @@ Where floats were rounded too much for the costs that matter, the others are cut
 import numpy as np
 
 from assign.core.ceiling import lower_ceiling
-from assign.papers.scaling.load import MOST, Task, load, unload
+from assign.papers.scaling.load import MAX_COST, Task, load, unload
 from gridcut.device import kernel
 from gridcut.device.arguments import check_count
 
 NONE = -1
-FAR = np.iinfo(np.int64).max
+INFINITY = np.iinfo(np.int64).max
 
 
 @kernel
@@ -29,22 +29,22 @@ def greedy_epsilon(network, taken):
     first, head, c, p, x_nodes = network.first, network.head, network.c, network.p, network.x_nodes
     worst = 0
     for x in range(x_nodes):
-        least = FAR
-        cheapest = FAR
-        dearest = -FAR
+        least = INFINITY
+        cheapest = INFINITY
+        highest = -INFINITY
         y = NONE
         for a in range(first[x], first[x + 1]):
             reduced = c[a] - p[head[a]]
             least = min(least, reduced)
             if not taken[head[a] - x_nodes]:
-                dearest = max(dearest, reduced)
+                highest = max(highest, reduced)
                 if reduced < cheapest:
                     cheapest = reduced
                     y = head[a] - x_nodes
         if y == NONE:
             return NONE
         taken[y] = True
-        worst = max(worst, (dearest if network.d[x] > 1 else cheapest) - least)
+        worst = max(worst, (highest if network.d[x] > 1 else cheapest) - least)
     return worst
 
 
@@ -53,10 +53,10 @@ def warm_epsilon(task: Task, start) -> int:
     network = task.network
     v = np.zeros(len(network.p) - network.x_nodes)
     v[: task.columns] = np.nan_to_num(np.asarray(start[1], np.float64))
-    most = min(MOST, task.largest * 2 * network.x_nodes)
+    bound = min(MAX_COST, task.largest * 2 * network.x_nodes)
     with np.errstate(over="ignore"):
         v = v * task.multiplier if task.exponent is None else np.ldexp(v, -task.exponent)
-    network.p[network.x_nodes :] = np.rint(np.clip(v, -most, most)).astype(np.int64)
+    network.p[network.x_nodes :] = np.rint(np.clip(v, -bound, bound)).astype(np.int64)
     eps = greedy_epsilon(network, np.zeros(len(v), np.bool_))
     if 0 <= eps <= task.largest:
         return int(eps)

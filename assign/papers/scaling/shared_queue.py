@@ -20,18 +20,18 @@ import numpy as np
 from gridcut.device import atomic_add, atomic_cas, atomic_load, atomic_store, kernel
 
 HEAD, TAIL = 0, 16  # in different cache lines
-NOBODY = -1
+NONE = -1
 
 
 @kernel
 def put(ring, ends, node):
     """Put a node at the tail."""
-    place = atomic_add(ends, TAIL, 1)
-    at = place % len(ring)
-    empty = place // len(ring) * (len(ring) + 1)
-    while atomic_load(ring, at) != empty:  # who took this place a round ago has not read it yet
+    ticket = atomic_add(ends, TAIL, 1)
+    slot = ticket % len(ring)
+    empty = ticket // len(ring) * (len(ring) + 1)
+    while atomic_load(ring, slot) != empty:  # who took this place a round ago has not read it yet
         pass
-    atomic_store(ring, at, empty + node + 1)
+    atomic_store(ring, slot, empty + node + 1)
 
 
 @kernel
@@ -40,14 +40,14 @@ def take(ring, ends):
     while True:
         head = atomic_load(ends, HEAD)
         if head >= atomic_load(ends, TAIL):
-            return NOBODY
+            return NONE
         if atomic_cas(ends, HEAD, head, head + 1) == head:
-            at = head % len(ring)
+            slot = head % len(ring)
             empty = head // len(ring) * (len(ring) + 1)
-            found = atomic_load(ring, at)
+            found = atomic_load(ring, slot)
             while found <= empty:  # the writer is between its two steps
-                found = atomic_load(ring, at)
-            atomic_store(ring, at, empty + len(ring) + 1)
+                found = atomic_load(ring, slot)
+            atomic_store(ring, slot, empty + len(ring) + 1)
             return found - empty - 1
 
 

@@ -1,0 +1,93 @@
+"""The table of methods: every entry calls its solver, and accepts exactly the keywords of that solver."""
+
+import importlib
+import inspect
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import assign
+from assign.core.problem import Dense, check_problem
+from assign.methods import METHODS, Implementation, choose
+
+FOLDERS = {"shortest_paths": {"dense": "dense.dense", "sparse": "sparse.sparse"}, "auction": {"dense": "dense.dense"}}
+CONTEXT = ("limit", "start", "callback")
+INTERNAL = ("matched",)  # of the sparse solver, for solve_points
+ENTRIES = [
+    pytest.param(name, *field.split("_"), marks=[pytest.mark.sim] if field.endswith("cuda") else [])
+    for name, method in METHODS.items()
+    for field, entry in method._asdict().items()
+    if isinstance(entry, Implementation)
+]
+
+
+def solver_of(name, form, device):
+    """The module that a method's file is."""
+    module = "assign." + FOLDERS.get(name, {}).get(form, f"papers.{name}")
+    return importlib.import_module(module + ("_cuda" if device == "cuda" else ""))
+
+
+@pytest.mark.parametrize(("name", "form", "device"), ENTRIES)
+def test_parameters_are_the_keywords_of_the_solver(name, form, device):
+    keywords = [
+        p.name
+        for p in inspect.signature(solver_of(name, form, device).solve).parameters.values()
+        if p.kind is p.KEYWORD_ONLY and p.name not in (*CONTEXT, *INTERNAL)
+    ]
+    assert METHODS[name].find(form, device).parameters == tuple(keywords)
+
+
+@pytest.mark.parametrize(("name", "form", "device"), ENTRIES)
+def test_entry_calls_its_solver(monkeypatch, name, form, device):
+    calls = []
+    monkeypatch.setattr(
+        solver_of(name, form, device), "solve", lambda *arrays, **keywords: calls.append((arrays, keywords))
+    )
+    cost = np.array([[1, 2, 3], [4, 5, 6]])
+    problem = check_problem(
+        cost if form == "dense" else scipy.sparse.csr_array(cost), mask=None, maximize=False, max_cost=None
+    )
+    entry = METHODS[name].find(form, device)
+    given = {parameter: object() for parameter in entry.parameters}
+    entry.solve(problem.costs, "limit", "start", "callback", **given)
+    ((arrays, keywords),) = calls
+    assert keywords == {"limit": "limit", "start": "start", "callback": "callback", **given}
+    if len(arrays) == 1:
+        assert arrays[0].tolist() == cost.tolist()
+    else:
+        indptr, indices, costs, columns = arrays
+        assert scipy.sparse.csr_array((costs, indices, indptr), shape=(2, columns)).toarray().tolist() == cost.tolist()
+
+
+def test_every_method_is_available_somewhere():
+    for method in METHODS.values():
+        assert any(method.find(form, device) for form in ("dense", "sparse") for device in ("cpu", "cuda"))
+
+
+def test_small_problems_do_not_start_a_driver(monkeypatch):
+    def resolve(device):
+        raise AssertionError
+
+    monkeypatch.setattr("assign.methods.resolve", resolve)
+    problem = check_problem(np.eye(3), mask=None, maximize=False, max_cost=None)
+    assert choose("auto", "auto", problem, {})[:2] == ("cpu", "shortest_paths")
+    assert isinstance(problem.costs, Dense)
+
+
+@pytest.mark.parametrize(
+    ("method", "message"),
+    [
+        ("auction", "method 'auction' does not support sparse costs; these do: 'shortest_paths', 'cost_scaling', "),
+        ("hungarian", "method must be one of 'auto', 'shortest_paths', .*; got 'hungarian'"),
+    ],
+)
+def test_unavailable_methods_are_rejected(method, message):
+    with pytest.raises(ValueError, match=message):
+        assign.solve(scipy.sparse.eye_array(2), method=method)
+
+
+@pytest.mark.parametrize("options", [{"matched": [0, 1]}, {"limit": 3}, {"list_length": 4}])
+def test_internal_keywords_are_rejected(options):
+    with pytest.raises(TypeError, match="got an unexpected parameter .*; it accepts alpha, fine"):
+        assign.solve(scipy.sparse.eye_array(2), **options)
