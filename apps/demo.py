@@ -93,8 +93,8 @@ def segment_example(example: Example, folder: Path, device: str) -> dict:
 
     from apps.common.figures import overlay, side_by_side, with_marks
     from apps.common.images import to_rgb, write_image
+    from apps.segment import segment_marked
     from apps.segment.matte import cut_out
-    from apps.segment.segmentation import segment_marked
     from apps.segment.strokes import marks_of_box
 
     rgb = to_rgb(getattr(skimage.data, example.name)())
@@ -129,8 +129,8 @@ def follow_pair(name: str, sample, folder: Path, device: str) -> dict:
     """Follow the motion between two frames and write its pictures; a row of the table."""
     from apps.common.figures import side_by_side
     from apps.common.images import to_rgb, write_image
+    from apps.flow import flow
     from apps.flow import flow_figures as drawing
-    from apps.flow.flow_command import flow
     from apps.flow.flow_scores import score_flow
 
     start = time.perf_counter()
@@ -171,7 +171,8 @@ def divide(rgb: np.ndarray, name: str, folder: Path, regions: int = 500) -> dict
     """Divide a picture into superpixels and write them; a row of the table."""
     from apps.common.figures import side_by_side
     from apps.common.images import to_rgb, write_image
-    from apps.superpixels.regions import mean_picture, outline_picture, superpixels
+    from apps.superpixels import superpixels
+    from apps.superpixels.regions import mean_picture, outline_picture
 
     found = superpixels(rgb, regions)
     rgb = to_rgb(rgb)
@@ -196,7 +197,7 @@ def restore(clean: np.ndarray, name: str, folder: Path, device: str, sigma: floa
 
     from apps.common.figures import side_by_side
     from apps.common.images import to_bytes, write_image
-    from apps.denoise.denoise_command import denoise
+    from apps.denoise import denoise
 
     noise = np.random.default_rng(0).normal(0.0, sigma, clean.shape)
     noisy = np.clip(np.rint(clean + noise), 0, 255).astype(np.uint8)
@@ -223,8 +224,8 @@ def see_depth(sample, name: str, folder: Path) -> dict:
     """Disparities of a pair whose motion is along rows, and their picture; a row of the table."""
     from apps.common.figures import side_by_side
     from apps.common.images import to_bytes, to_rgb, write_image
+    from apps.stereo import stereo
     from apps.stereo.disparity_figures import disparity_picture
-    from apps.stereo.stereo_command import stereo
 
     truth = np.where(sample.known, -sample.flow[..., 0], np.nan)
     most = float(np.nanmax(truth))
@@ -259,7 +260,7 @@ def label_pictures(folder: Path, device: str):
 
     from apps.common.images import to_rgb
     from apps.motion import samples
-    from apps.segment.segmentation import segment_marked
+    from apps.segment import segment_marked
     from apps.stereo.stereo_samples import layered_pair
 
     yield divide(skimage.data.astronaut(), "astronaut", folder)

@@ -1,19 +1,19 @@
-"""Take noise out of pictures, and fill what is missing, without blurring edges.
+"""Remove noise from images and fill holes, without blurring edges.
 
-  cutmatch denoise photo.png                            grey or colour, the noise's strength found in the picture
+  cutmatch denoise photo.png                            grey or colour; the noise level is estimated from the image
   cutmatch denoise scan.png --data linear               salt and pepper: single pixels that are wrong by any amount
   cutmatch denoise page.png --binary                    black and white
   cutmatch denoise photo.png --mask holes.png           fill where the mask is not 0
   cutmatch denoise photos/                              a folder
 
-The least total variation that stays near the picture, found exactly, by one cut for each bit of the grey levels;
-black and white by one cut.  With --truncate-data, --truncate or another --smoothness-term the terms are truncated, which keeps
-contrast, and found by alpha-expansion over --levels grey levels.
+The default minimises the total variation plus the squared change of each pixel, exactly, by one minimum cut per bit of
+the grey levels.  Black and white takes one cut.  --truncate-data, --truncate and another --smoothness-term truncate the
+terms, which preserves contrast; alpha-expansion then minimises the energy over --levels grey levels.
 
-Each picture gives NAME-restored.png in the --out folder (or what --format says), 16 bits deep if the picture was.
+Each image gives NAME-restored.png in the --out folder (or the --format given), with 16 bits if the image has 16.
 
-Exit status: 0 done, 1 some pictures of a folder failed or the disk is full, 2 the input cannot be used, 70 a defect
-in cutmatch.
+Exit status: 0 done, 1 some images of a folder failed or the disk is full, 2 the input cannot be used, 70 a defect in
+cutmatch.
 """
 
 import io
@@ -50,52 +50,6 @@ class Job:
     image: Path
     mask: Path | None
     truth: Path | None
-
-
-def denoise(image, **settings):
-    """Restore a noisy or damaged picture.
-
-    Parameters
-    ----------
-    image : array_like, (H, W), (H, W, 3) or (H, W, 4)
-        Grey, RGB or RGBA; unsigned integers, or floats in [0, 1].
-    mask : array_like, (H, W), optional
-        Pixels to fill: not 0.
-    binary : bool, optional
-        Restore black and white; by default where the picture has no more than two grey values.
-    smoothness : float, optional
-        Weight of the differences between neighbours: grey levels for quadratic data, else a ratio.  By default the
-        noise's standard deviation says.
-    data : {"quadratic", "linear"}
-        Cost of a pixel's change: its square (Gaussian noise) or its size (outliers).
-    truncate_data : float, optional
-        Most that a pixel's change costs, in grey levels (squared).
-    smoothness_term : {"linear", "potts", "quadratic"}
-        Cost of a difference between neighbours; only "linear" without limits is minimised exactly.
-    truncate : int, optional
-        Most that a difference costs, in levels (squared).
-    levels : int, default 64
-        Grey levels of what cannot be minimised exactly.
-    device : {"auto", "cpu", "cuda"}
-
-    Returns
-    -------
-    apps.denoise.restoration.Restoration
-        `image` float32 in [0, 1], (H, W) or (H, W, 3); the smoothness and noise; seconds by stage.
-
-    Raises
-    ------
-    InputError
-        A ValueError whose message is one line for the user: a mask of another size or over everything, a setting out of
-        range.
-
-    Notes
-    -----
-    8 cuts of the picture's size for 8 bits of grey, 27 for colour, 16 and 51 for 16 bits.
-    """
-    from apps.denoise.restoration import restore
-
-    return restore(image, **settings)
 
 
 def _options():
@@ -151,6 +105,8 @@ def _file(image: Path, chosen) -> Path:
 
 def _denoise_one(job: Job, chosen) -> dict:
     """Read, restore, write; the report.  Nothing is written unless all of it can be."""
+    from apps.denoise.restoration import denoise
+
     image = read_image(job.image)
     shape = image.shape[:2]
     if chosen.format == "jpg" and max(shape) > MAX_IN_JPEG:

@@ -59,38 +59,6 @@ class Job:
     truth: Path | None
 
 
-def superpixels(image, regions: int = 500, **settings):
-    """Divide a picture into connected regions of nearly one colour.
-
-    Parameters
-    ----------
-    image : array_like, (H, W), (H, W, 3) or (H, W, 4)
-        Grey, RGB or RGBA; unsigned integers, or floats in [0, 1].
-    regions : int
-        How many, exactly; 1 to H * W.
-    regularity : float, default 4.5
-        Difference in CIELAB below which regions are merged by their sizes rather than by their colours: larger values
-        give regions of more alike sizes, smaller ones keep to finer differences.
-    threads : int, optional
-        Most threads to use; the labels do not depend on it.
-    device : {"auto", "cpu", "cuda"}
-        Where greedy matchings are found; "auto" is the CPU, since most levels are small.
-
-    Returns
-    -------
-    apps.superpixels.regions.Superpixels
-        `labels` int32 (H, W), 0 ... regions - 1; `at(n)`, labels of any other number from the same hierarchy.
-
-    Raises
-    ------
-    InputError
-        A ValueError whose message is one line for the user: another shape or type, a number that cannot be.
-    """
-    from apps.superpixels.regions import superpixels as divide
-
-    return divide(image, regions, **settings)
-
-
 def _options():
     options = parser("superpixels", __doc__)
     options.add_argument("image", nargs="+", help="pictures, or folders of pictures")
@@ -177,7 +145,7 @@ def _counts(text: str, kind: str) -> list[int]:
 def _divide_one(job: Job, chosen, threads=None) -> dict:
     """Read, divide, write; what goes into the JSON.  Nothing is written unless all of it can be."""
     from apps.superpixels.region_scores import read_segments, score_regions
-    from apps.superpixels.regions import REGULARITY, mean_picture, outline_picture
+    from apps.superpixels.regions import REGULARITY, mean_picture, outline_picture, superpixels
 
     path = job.image
     rgb = read_image(path)
@@ -188,7 +156,7 @@ def _divide_one(job: Job, chosen, threads=None) -> dict:
     levels, pending = [], []
     planned = _files(path.stem, chosen)
     for count, files in zip(chosen.counts, planned, strict=True):
-        labels = found.at(count)
+        labels = found.labels_at(count)
         scores = None if truth is None else score_regions(labels, truth)
         level = {"regions": count, "files": {kind: str(file) for kind, file in files.items()}}
         levels.append(level | ({} if scores is None else {"truth": _rounded(scores)}))

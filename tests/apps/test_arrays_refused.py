@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from apps.common.images import InputError
-from apps.denoise.denoise_command import denoise
-from apps.flow.flow_command import flow
-from apps.match.wide_baseline import match_wide
+from apps.denoise import denoise
+from apps.flow import flow
+from apps.match import match_wide
 from apps.motion.matches import Matches
+from apps.segment import segment
 from apps.segment.multilabel import segment_labels, segment_volume
-from apps.segment.segmentation import segment
-from apps.stereo.stereo_command import stereo
-from apps.superpixels.superpixels_command import superpixels
-from apps.track.tracking import Detections, track
+from apps.stereo import stereo
+from apps.superpixels import superpixels
+from apps.track import Detections, track
 
 GOOD = np.random.default_rng(0).integers(0, 256, (48, 64, 3), dtype=np.uint8)
 FLOATS = (GOOD / 255).astype(np.float32)

@@ -109,8 +109,8 @@ def test_examples_of_the_guide(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pytest.importorskip("distributed", reason="dask.distributed is not installed (extra 'dask')")
     import gridcut
-    from apps.flow.flow_command import flow
-    from apps.segment.segmentation import segment_marked
+    from apps.flow import flow
+    from apps.segment import segment_marked
 
     guide = (Path(__file__).resolve().parents[2] / "docs" / "scale.md").read_text("utf-8")
     names = {"__name__": "__main__"}
@@ -135,9 +135,9 @@ def test_results_come_back_from_other_processes(workers):
     import distributed
 
     import gridcut
-    from apps.denoise.restoration import restore
-    from apps.flow.flow_command import flow
-    from apps.segment.segmentation import segment_marked
+    from apps.denoise import denoise as restore
+    from apps.flow import flow
+    from apps.segment import segment_marked
     from apps.segment.strokes import marks_of_box
 
     rng = np.random.default_rng(0)

@@ -13,8 +13,8 @@ import tifffile
 from PIL import Image
 
 from apps.common.images import InputError, read_image
-from apps.denoise import denoise_command as denoise
-from apps.denoise.restoration import noise_of, restore
+from apps.denoise import denoise, denoise_command
+from apps.denoise.restoration import noise_of
 from apps.denoise.total_variation import total_variation
 
 SHAPE = (2, 3)
@@ -94,19 +94,19 @@ def test_noise_is_found(clean):
 def test_gaussian_noise_goes(clean, grey, device):
     picture = clean[..., 0] if grey else clean
     seen = noisy(picture)
-    result = restore(seen, device=device)
+    result = denoise(seen, device=device)
     assert result.kind == "convex"
     assert result.image.shape == picture.shape
     assert result.image.dtype == np.float32
     assert psnr(result.image, picture) > psnr(seen / 255, picture) + (5 if grey else 7)
     assert result.levels == (256 if grey else 512)
-    untouched = restore(seen, smoothness=0, device=device)
+    untouched = denoise(seen, smoothness=0, device=device)
     np.testing.assert_allclose(untouched.image, seen / 255, atol=1e-6 if grey else 0.004)
 
 
 def test_sixteen_bits_stay(clean):
     deep = clean[..., 0].astype(np.uint16) * 257 + np.random.default_rng(0).integers(0, 200, (48, 64), dtype=np.uint16)
-    result = restore(deep)
+    result = denoise(deep)
     assert result.levels == 65536
     assert len(np.unique(np.rint(result.image * 65535))) > 256
     assert psnr(result.image, clean[..., 0]) > 40
@@ -118,7 +118,7 @@ def test_impulses_go(clean):
     hit = rng.random(clean.shape[:2])
     seen[hit < 0.05] = 0
     seen[hit > 0.95] = 255
-    result = restore(seen, data="linear")
+    result = denoise(seen, data="linear")
     assert psnr(result.image, clean) > psnr(seen / 255, clean) + 10
 
 
@@ -126,17 +126,17 @@ def test_binary(clean, device):
     page = np.where(clean[..., 0] > 100, 255, 0).astype(np.uint8)
     flipped = np.random.default_rng(0).random(page.shape) < 0.1
     seen = np.where(flipped, 255 - page, page)
-    result = restore(seen, device=device)
+    result = denoise(seen, device=device)
     assert result.kind == "binary"
     assert set(np.unique(result.image)) == {0, 1}
     assert (result.image != page / 255).mean() < 0.02
-    forced = restore(noisy(clean)[..., 0], binary=True, device=device)
+    forced = denoise(noisy(clean)[..., 0], binary=True, device=device)
     assert set(np.unique(forced.image)) == {0, 1}
 
 
 def test_binary_against_every_labelling():
     seen = np.random.default_rng(2).integers(0, 2, (3, 3)).astype(np.uint8) * 255
-    result = restore(seen, smoothness=0.6)
+    result = denoise(seen, smoothness=0.6)
     step = {(0, 1): 0.5, (1, 0): 0.5, (1, 1): 0.125**0.5, (1, -1): 0.125**0.5}
     weights = {o: np.full((3, 3), round(16 * 0.6 * c)) for o, c in step.items()}
 
@@ -148,7 +148,9 @@ def test_binary_against_every_labelling():
 
 
 @pytest.mark.parametrize(
-    "settings", [{}, {"truncate": 20, "levels": 16}, {"smoothness_term": "potts", "levels": 8}], ids=["exact", "linear", "potts"]
+    "settings",
+    [{}, {"truncate": 20, "levels": 16}, {"smoothness_term": "potts", "levels": 8}],
+    ids=["exact", "linear", "potts"],
 )
 def test_holes_are_filled(settings):
     picture = np.full((30, 40), 80, np.uint8)
@@ -156,16 +158,16 @@ def test_holes_are_filled(settings):
     mask = np.zeros((30, 40), bool)
     mask[10:16, 5:35] = True
     seen = np.where(mask, 7, picture).astype(np.uint8)
-    result = restore(seen, mask=mask, smoothness=5.0, **settings)
+    result = denoise(seen, mask=mask, smoothness=5.0, **settings)
     assert np.abs(result.image * 255 - picture)[mask].max() < (20 if settings else 4)
     assert result.kind == ("truncated" if settings else "convex")
 
 
 def test_truncated_terms_keep_contrast(clean):
     seen = noisy(clean[..., 0])
-    result = restore(seen, truncate=5, smoothness=12.0, levels=32)
+    result = denoise(seen, truncate=5, smoothness=12.0, levels=32)
     assert psnr(result.image, clean[..., 0]) > psnr(seen / 255, clean[..., 0]) + 5
-    squares = restore(seen[:20, :20], smoothness_term="quadratic", truncate=4, smoothness=1.0, levels=8)
+    squares = denoise(seen[:20, :20], smoothness_term="quadratic", truncate=4, smoothness=1.0, levels=8)
     assert squares.kind == "truncated"
 
 
@@ -185,7 +187,7 @@ def test_truncated_terms_keep_contrast(clean):
 )
 def test_what_is_refused(clean, settings, message):
     with pytest.raises(InputError, match=message):
-        restore(clean, **settings)
+        denoise(clean, **settings)
 
 
 @pytest.fixture
@@ -206,7 +208,7 @@ def files(clean, tmp_path):
 
 def run(files, *arguments):
     arguments = [str(files / a) if re.search(r"\.png$|^(in|nothing)$", str(a)) else str(a) for a in arguments]
-    return denoise.main([*arguments, "--out", str(files / "out")])
+    return denoise_command.main([*arguments, "--out", str(files / "out")])
 
 
 def test_command(files, clean, capsys):
@@ -269,8 +271,8 @@ def test_bad_input_is_one_line_and_nothing_is_written(files, arguments, message,
 def test_options_default_to_the_library():
     from apps.denoise import restoration
 
-    options = denoise._options().parse_args(["image"])
-    assert denoise.DATA == restoration.DATA
+    options = denoise_command._options().parse_args(["image"])
+    assert denoise_command.DATA == restoration.DATA
     assert (options.levels, options.data) == (restoration.LEVELS, restoration.DATA[0])
 
 

@@ -15,9 +15,9 @@ from apps.common.sequences import open_sequence
 from apps.denoise import denoise_command as denoise
 from apps.flow import flow_command as flow
 from apps.flow.flow_files import read_flow
+from apps.segment import segment as cut
 from apps.segment import segment_command as segment
 from apps.segment.label_figures import middle_slices
-from apps.segment.segmentation import segment as cut
 from apps.segment.strokes import BACKGROUND, OPEN
 from apps.segment.volumes import is_volume, read_volume
 from apps.stereo import stereo_command as stereo

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from apps.common.images import InputError
+from apps.segment import segment
 from apps.segment.mask_scores import score
-from apps.segment.segmentation import segment
 from apps.segment.shapes import drop_small, fill_holes_of, keep_parts
 
 

@@ -11,10 +11,10 @@ from skimage import data
 from skimage.measure import label as components
 
 from apps.common.images import InputError
+from apps.superpixels import superpixels
 from apps.superpixels import superpixels_command as command
 from apps.superpixels.region_scores import RegionScores, read_segments, score_regions
 from apps.superpixels.regions import mean_picture, outline_picture, outlines
-from apps.superpixels.superpixels_command import superpixels
 from benchmarks import superpixels as benchmark
 
 
@@ -47,9 +47,9 @@ def test_any_number_of_connected_regions(name):
     pixels = picture.shape[0] * picture.shape[1]
     found = superpixels(picture, min(7, pixels))
     assert found.regions == min(7, pixels)
-    np.testing.assert_array_equal(found.labels, found.at(found.regions))
+    np.testing.assert_array_equal(found.labels, found.labels_at(found.regions))
     for count in {1, min(2, pixels), min(30, pixels), pixels // 2 or 1, pixels}:
-        labels = found.at(count)
+        labels = found.labels_at(count)
         assert labels.dtype == np.int32
         assert labels.shape == picture.shape[:2]
         first = np.unique(labels, return_index=True)
@@ -62,7 +62,7 @@ def test_regions_are_nested():
     found = superpixels(astronaut(), 100)
     counts = (5000, 999, 100, 99, 17, 2, 1)
     for fine, coarse in zip(counts, counts[1:], strict=False):
-        pairs = np.unique(np.stack([found.at(fine).ravel(), found.at(coarse).ravel()]), axis=1)
+        pairs = np.unique(np.stack([found.labels_at(fine).ravel(), found.labels_at(coarse).ravel()]), axis=1)
         assert pairs.shape[1] == fine
 
 
@@ -70,7 +70,7 @@ def test_labels_do_not_depend_on_threads_nor_on_the_number_asked_for():
     picture = astronaut(2)
     one = superpixels(picture, 50, threads=1)
     np.testing.assert_array_equal(one.labels, superpixels(picture, 50, threads=3).labels)
-    np.testing.assert_array_equal(one.labels, superpixels(picture, 900).at(50))
+    np.testing.assert_array_equal(one.labels, superpixels(picture, 900).labels_at(50))
     rgba = np.dstack([picture, np.zeros(picture.shape[:2], np.uint8)])
     np.testing.assert_array_equal(one.labels, superpixels(rgba, 50).labels)
 
@@ -101,7 +101,7 @@ def test_many_islands_take_few_levels():
     assert len(found._hierarchy.levels) < 60
 
 
-def test_evenness_evens_out_sizes():
+def test_regularity_evens_out_sizes():
     picture = astronaut()
     largest = [np.bincount(superpixels(picture, 200, regularity=e).labels.ravel()).max() for e in (1.0, 50.0)]
     assert largest[1] < largest[0] / 2
@@ -202,7 +202,7 @@ def test_border_of_the_function():
     with pytest.raises(InputError, match="regularity must be a colour difference above 0, got 0"):
         superpixels(picture, 2, regularity=0)
     with pytest.raises(InputError, match="from 1 to 20"):
-        superpixels(picture, 2).at(21)
+        superpixels(picture, 2).labels_at(21)
 
 
 def run(files, *arguments, image="photo.png"):
