@@ -20,7 +20,7 @@ defect in cutmatch (please report it), 130 stopped by Ctrl-C.
 import sys
 from importlib import import_module
 
-from apps.common.errors import BAD_INPUT, finish, say, tell
+from apps.common.errors import BAD_INPUT, finish, print_error, print_lines
 
 # name -> the module whose main(argv) runs it
 COMMANDS = {
@@ -44,15 +44,15 @@ def main(argv=None) -> int:
 
 def _main(argv) -> int:
     if not argv or argv[0] in ("-h", "--help"):
-        tell(__doc__.strip())
+        print_lines(__doc__.strip())
         return 0 if argv else BAD_INPUT
     if argv[0] == "--version":
         from importlib.metadata import version
 
-        tell(f"cutmatch {version('cutmatch')}")
+        print_lines(f"cutmatch {version('cutmatch')}")
         return 0
     if argv[0] not in COMMANDS:
-        say(f"cutmatch: no command {argv[0]!r}; there are {', '.join(COMMANDS)}")
+        print_error(f"cutmatch: no command {argv[0]!r}; there are {', '.join(COMMANDS)}")
         return BAD_INPUT
     # Loaded on demand: a command must not wait for what only another one needs.
     return import_module(COMMANDS[argv[0]]).main(argv[1:])

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from apps.common.command import add_shared_options, check_device, check_threads, parsed, parser, run, write_json
-from apps.common.errors import tell
+from apps.common.errors import print_lines
 from apps.common.outputs import Outputs, claim
 from apps.many.batch import Item
 
@@ -114,7 +114,7 @@ def segment_example(example: Example, folder: Path, device: str) -> dict:
         "image": example.name,
         "width": shape[1],
         "height": shape[0],
-        "said": f"{len(example.on_object + example.on_background)} strokes" if example.box is None else "a box",
+        "given": f"{len(example.on_object + example.on_background)} strokes" if example.box is None else "a box",
         "found": f"{100.0 * float(result.mask.mean()):.1f} % object, energy {result.energies[-1]:.0f}",
         "rounds": len(result.energies),
         "energy": round(result.energies[-1], 1),
@@ -125,7 +125,7 @@ def segment_example(example: Example, folder: Path, device: str) -> dict:
     }
 
 
-def follow_pair(name: str, sample, folder: Path, device: str) -> dict:
+def compute_flow(name: str, sample, folder: Path, device: str) -> dict:
     """Follow the motion between two frames and write its pictures; a row of the table."""
     from apps.common.figures import side_by_side
     from apps.common.images import to_rgb, write_image
@@ -149,7 +149,7 @@ def follow_pair(name: str, sample, folder: Path, device: str) -> dict:
         "image": name,
         "width": width,
         "height": height,
-        "said": "2 frames",
+        "given": "2 frames",
         "found": f"{len(result.matches)} matches, EPE {scores['epe']:.2f} px",
         "matches": len(result.matches),
         "epe": round(scores["epe"], 4),
@@ -159,30 +159,30 @@ def follow_pair(name: str, sample, folder: Path, device: str) -> dict:
     }
 
 
-def follow_pairs(folder: Path, device: str):
+def compute_flows(folder: Path, device: str):
     """Rows of the frame pairs."""
     from apps.motion import samples
 
     for name, sample in PAIRS:
-        yield follow_pair(name, getattr(samples, sample)(), folder, device)
+        yield compute_flow(name, getattr(samples, sample)(), folder, device)
 
 
-def divide(rgb: np.ndarray, name: str, folder: Path, regions: int = 500) -> dict:
+def divide_into_superpixels(rgb: np.ndarray, name: str, folder: Path, regions: int = 500) -> dict:
     """Divide a picture into superpixels and write them; a row of the table."""
     from apps.common.figures import side_by_side
     from apps.common.images import to_rgb, write_image
     from apps.superpixels import superpixels
-    from apps.superpixels.regions import mean_picture, outline_picture
+    from apps.superpixels.regions import mean_figure, outline_figure
 
     found = superpixels(rgb, regions)
     rgb = to_rgb(rgb)
-    picture = side_by_side(outline_picture(rgb, found.labels), mean_picture(rgb, found.labels))
+    picture = side_by_side(outline_figure(rgb, found.labels), mean_figure(rgb, found.labels))
     return {
         "job": "superpix",
         "image": name,
         "width": rgb.shape[1],
         "height": rgb.shape[0],
-        "said": "",
+        "given": "",
         "found": f"{found.regions} regions",
         "regions": found.regions,
         "seconds": round(found.seconds["total"], 3),
@@ -211,7 +211,7 @@ def restore(clean: np.ndarray, name: str, folder: Path, device: str, sigma: floa
         "image": name,
         "width": clean.shape[1],
         "height": clean.shape[0],
-        "said": f"noise of {sigma:.0f}",
+        "given": f"noise of {sigma:.0f}",
         "found": f"PSNR {before:.1f} -> {after:.1f} dB",
         "psnr": round(float(after), 2),
         "seconds": round(seconds, 3),
@@ -220,7 +220,7 @@ def restore(clean: np.ndarray, name: str, folder: Path, device: str, sigma: floa
     }
 
 
-def see_depth(sample, name: str, folder: Path) -> dict:
+def compute_disparities(sample, name: str, folder: Path) -> dict:
     """Disparities of a pair whose motion is along rows, and their picture; a row of the table."""
     from apps.common.figures import side_by_side
     from apps.common.images import to_bytes, to_rgb, write_image
@@ -245,7 +245,7 @@ def see_depth(sample, name: str, folder: Path) -> dict:
         "image": name,
         "width": truth.shape[1],
         "height": truth.shape[0],
-        "said": "2 pictures",
+        "given": "2 pictures",
         "found": f"{100.0 * float(off.mean()):.1f} % off by more than 1 px",
         "bad_percent": round(100.0 * float(off.mean()), 2),
         "seconds": round(seconds, 3),
@@ -254,7 +254,7 @@ def see_depth(sample, name: str, folder: Path) -> dict:
     }
 
 
-def label_pictures(folder: Path, device: str):
+def label_and_restore(folder: Path, device: str):
     """Rows of what is done with many labels or regions."""
     import skimage.data
 
@@ -263,13 +263,13 @@ def label_pictures(folder: Path, device: str):
     from apps.segment import segment_marked
     from apps.stereo.stereo_samples import layered_pair
 
-    yield divide(skimage.data.astronaut(), "astronaut", folder)
+    yield divide_into_superpixels(skimage.data.astronaut(), "astronaut", folder)
     yield restore(skimage.data.camera(), "camera", folder, device)
-    yield see_depth(samples.stereo_pair(), "motorcycle", folder)
+    yield compute_disparities(samples.stereo_pair(), "motorcycle", folder)
     photo = np.ascontiguousarray(skimage.data.astronaut())
     marks = strokes_of(EXAMPLES[0], photo.shape[:2])
     person = segment_marked(to_rgb(photo), marks, fill_holes=True).mask
-    yield see_depth(layered_pair(photo, person), "astronaut", folder)
+    yield compute_disparities(layered_pair(photo, person), "astronaut", folder)
 
 
 def on_checkerboard(rgba: np.ndarray, size: int = 16) -> np.ndarray:
@@ -283,8 +283,8 @@ def on_checkerboard(rgba: np.ndarray, size: int = 16) -> np.ndarray:
 # A job takes the folder and the device, and yields rows for the table.
 JOBS = (
     lambda folder, device: (segment_example(example, folder, device) for example in EXAMPLES),
-    follow_pairs,
-    label_pictures,
+    compute_flows,
+    label_and_restore,
 )
 
 
@@ -301,19 +301,19 @@ def _main(argv) -> int:
     show = not chosen.quiet and chosen.json != "-"
     layout = "{:8} {:11} {:>9}  {:10} {:30} {:>8}  {:20} {}"
     if show:
-        tell(layout.format("job", "image", "size", "given", "found", "seconds", "by", "picture"))
+        print_lines(layout.format("job", "image", "size", "given", "found", "seconds", "by", "figure"))
     rows = []
     for job in JOBS:
         for row in job(folder, chosen.device):
             rows.append(row)
             if show:
                 size, seconds = f"{row['width']}x{row['height']}", f"{row['seconds']:.2f}"
-                cells = row["job"], row["image"], size, row["said"], row["found"], seconds, row["method"]
-                tell(layout.format(*cells, row["files"][0]))
+                cells = row["job"], row["image"], size, row["given"], row["found"], seconds, row["method"]
+                print_lines(layout.format(*cells, row["files"][0]))
     if chosen.json:
         write_json(chosen.json, rows)
     if show:
-        tell("The first row of each job includes compiling or loading its kernels.")
+        print_lines("The first row of each job includes compiling or loading its kernels.")
     return 0
 
 

@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from apps.common.command import add_json_option, parsed, parser, run, write_json
-from apps.common.errors import tell
+from apps.common.errors import print_lines
 from apps.common.outputs import Outputs
 
 LIBRARIES = (
@@ -103,7 +103,7 @@ def _main(argv) -> int:
     ]
     for name, folder in folders.items() if isinstance(folders, dict) else [("", folders)]:
         rows.append((f"machine code {name}".strip(), folder))
-    tell(*(f"{name:24} {value}" for name, value in rows))
+    print_lines(*(f"{name:24} {value}" for name, value in rows))
     return 0
 
 

@@ -26,8 +26,8 @@ from apps.many.batch import Item, run_one
 TABLES = (".csv", ".npy")
 COUNTS = ("initial", "edges", "phases", "augmentations", "path_length")  # of a run, for --json
 MAX_VERTICES = 2**31 - 2  # rows or columns: their numbers have 32 bits
-SIDE = 1000  # pixels of the picture's longer side, at most
-DOT, RULE = (40, 60, 110), (214, 90, 40)
+MAX_FIGURE_SIDE = 1000  # pixels of the picture's longer side, at most
+DOT_COLOUR, RULE_COLOUR = (40, 60, 110), (214, 90, 40)
 
 
 def _options():
@@ -69,7 +69,7 @@ def _files(name: str, chosen) -> dict[str, Path]:
     folder = Path(chosen.out)
     files = {} if chosen.table else {"pairs": folder / f"{name}-pairs.csv"}
     if chosen.dulmage_mendelsohn:
-        files |= {"blocks": folder / f"{name}-blocks.npz", "picture": folder / f"{name}-blocks.png"}
+        files |= {"blocks": folder / f"{name}-blocks.npz", "figure": folder / f"{name}-blocks.png"}
     return files
 
 
@@ -160,18 +160,18 @@ def _write(graph, found, form, source: Path, chosen) -> dict:
         buffer = io.BytesIO()
         np.savez_compressed(buffer, **parts)
         files["blocks"] = write_bytes(planned["blocks"], buffer.getvalue())
-        files["picture"] = write_image(planned["picture"], block_picture(graph, form))
+        files["figure"] = write_image(planned["figure"], block_figure(graph, form))
     return files
 
 
-def block_picture(graph, form):
+def block_figure(graph, form):
     """The matrix in block order, uint8 RGB: a dot where there are entries, and rules between the three parts.
 
     Where a pixel stands for several entries, the darker, the more there are.
     """
     import numpy as np
 
-    scale = min(1.0, SIDE / max(*graph.shape, 1))
+    scale = min(1.0, MAX_FIGURE_SIDE / max(*graph.shape, 1))
     shape = tuple(max(1, round(scale * size)) for size in graph.shape)
     entries, place = graph.tocoo(), []
     for axis, (perm, at) in enumerate(((form.row_perm, entries.row), (form.col_perm, entries.col))):
@@ -181,13 +181,13 @@ def block_picture(graph, form):
     count = np.bincount(place[0] * shape[1] + place[1], minlength=shape[0] * shape[1]).reshape(shape)
     ink = np.log1p(count) / np.log1p(max(1, count.max()))
     ink = np.where(count > 0, 0.35 + 0.65 * ink, 0.0)[..., None]
-    picture = np.uint8(np.rint(255 + ink * (np.array(DOT) - 255)))
+    picture = np.uint8(np.rint(255 + ink * (np.array(DOT_COLOUR) - 255)))
     blocks = np.cumsum(form.parts)[:2]
     for axis, start in enumerate((form.row_start, form.col_start)):
         for end in start[blocks]:
             if 0 < end < graph.shape[axis]:
                 lines = np.moveaxis(picture, axis, 0)
-                lines[min(shape[axis] - 1, end * shape[axis] // graph.shape[axis])] = RULE
+                lines[min(shape[axis] - 1, end * shape[axis] // graph.shape[axis])] = RULE_COLOUR
     return picture
 
 

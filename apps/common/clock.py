@@ -5,7 +5,7 @@ import threading
 import time
 from contextlib import contextmanager
 
-PATIENCE = 2.0  # seconds before the first sign
+DISPLAY_DELAY = 2.0  # seconds before the first sign
 
 
 class Clock:
@@ -27,7 +27,7 @@ class Clock:
 
 
 @contextmanager
-def ticking(quiet: bool):
+def elapsed_display(quiet: bool):
     """Show on a terminal's standard error for how long the work has gone on; the line is gone at the end."""
     if quiet or sys.stderr is None or not sys.stderr.isatty():
         yield
@@ -37,9 +37,9 @@ def ticking(quiet: bool):
     def tick():
         from tqdm import tqdm
 
-        if not done.wait(PATIENCE):
+        if not done.wait(DISPLAY_DELAY):
             with tqdm(bar_format="working, {elapsed}", file=sys.stderr, leave=False) as bar:
-                bar.start_t -= PATIENCE
+                bar.start_t -= DISPLAY_DELAY
                 while not done.wait(1.0):
                     bar.refresh()
 

@@ -28,7 +28,7 @@ SINGLE_FORMATS = ("MPO", "PSD", "TIFF")
 INDEXED = ("P", "PA")
 AS_STORED = ("1", "L", "LA", "RGB", "RGBA", "F")
 
-_listening = threading.local()
+_collecting = threading.local()
 
 
 class Unreadable(ValueError):
@@ -45,7 +45,7 @@ def decode(data: bytes, indices: bool = False) -> np.ndarray:
     Palette pictures are RGB, or the indices of their palette if `indices`.  Grey values are brightness: where a TIFF
     file stores white as 0, they are inverted.  Raises Unreadable or Unsuitable.
     """
-    with reasons():
+    with decoding_errors():
         if data[:4] in TIFF_MAGIC:
             pixels = _from_tiff(data, indices)
         elif is_deep_png(data):
@@ -59,7 +59,7 @@ def decode(data: bytes, indices: bool = False) -> np.ndarray:
 
 def load_array(source, mapped: bool = False) -> np.ndarray:
     """The array of a .npy file, from its bytes or, `mapped` into memory, from its path.  Raises Unreadable."""
-    with reasons():
+    with decoding_errors():
         with open(source, "rb") if mapped else io.BytesIO(source) as file:
             head = file.read(len(NPY_MAGIC))
             if head[:2] == b"PK":
@@ -73,7 +73,7 @@ def load_array(source, mapped: bool = False) -> np.ndarray:
 
 
 @contextmanager
-def reasons():
+def decoding_errors():
     """Turn any exception of a reader library into Unreadable with a reason of one line."""
     try:
         yield
@@ -89,22 +89,22 @@ def reasons():
 
 
 @contextmanager
-def complaints():
+def page_warnings():
     """A list of what tifffile says in this thread about pages that are missing; nothing that it logs is printed."""
-    logging.getLogger("tifffile").addFilter(_listen)
-    before, _listening.said = getattr(_listening, "said", None), []
+    logging.getLogger("tifffile").addFilter(_collect)
+    before, _collecting.warnings = getattr(_collecting, "warnings", None), []
     try:
-        yield _listening.said
+        yield _collecting.warnings
     finally:
-        _listening.said = before
+        _collecting.warnings = before
 
 
-def _listen(record) -> bool:
+def _collect(record) -> bool:
     """A filter of tifffile's logger, one for all threads: whether to print a record."""
-    said = getattr(_listening, "said", None)
-    if said is not None and "page offset" in (message := record.getMessage()):
-        said.append(message)
-    return said is None
+    warnings = getattr(_collecting, "warnings", None)
+    if warnings is not None and "page offset" in (message := record.getMessage()):
+        warnings.append(message)
+    return warnings is None
 
 
 def check_claim(claimed: int, data: bytes) -> None:
@@ -122,11 +122,11 @@ def deep_png(data: bytes) -> np.ndarray:
     """Pixels of a PNG that `is_deep_png`, as stored: uint16 (H, W, channels), in the order R, G, B, alpha."""
     import cv2
 
-    with reasons():
+    with decoding_errors():
         chunks = list(_png_chunks(data))
         for kind, chunk in chunks:
             if kind == b"acTL" and (frames := int.from_bytes(chunk[:4], "big")) > 1:
-                raise Unsuitable(_frames_in_place_of_one(frames))
+                raise Unsuitable(_not_a_single_frame(frames))
         width, height = (int.from_bytes(data[at : at + 4], "big") for at in (16, 20))
         channels = PNG_CHANNELS[data[25]]
         held = DEFLATE_RATIO * sum(len(chunk) for kind, chunk in chunks if kind == b"IDAT")
@@ -160,7 +160,7 @@ def inverted(pixels: np.ndarray) -> np.ndarray:
     return ~pixels
 
 
-def _frames_in_place_of_one(frames: int) -> str:
+def _not_a_single_frame(frames: int) -> str:
     return f"holds {frames} frames; pass a single picture (cutmatch flow and cutmatch track take sequences)"
 
 
@@ -192,7 +192,7 @@ def _with_pillow(data: bytes, indices: bool) -> np.ndarray:
 
     image = Image.open(io.BytesIO(data))
     if image.format not in SINGLE_FORMATS and (frames := getattr(image, "n_frames", 1)) > 1:
-        raise Unsuitable(_frames_in_place_of_one(frames))
+        raise Unsuitable(_not_a_single_frame(frames))
     image.load()  # raises on truncated data, which lazy loading would leave for later
     kind = image.format
     image = ImageOps.exif_transpose(image)
@@ -213,11 +213,11 @@ def _with_pillow(data: bytes, indices: bool) -> np.ndarray:
 def _from_tiff(data: bytes, indices: bool) -> np.ndarray:
     import tifffile
 
-    with complaints() as said, tifffile.TiffFile(io.BytesIO(data)) as file:
+    with page_warnings() as warnings, tifffile.TiffFile(io.BytesIO(data)) as file:
         if len(file.pages) > 1 and file.pages[1].shape == file.pages[0].shape:
             raise Unsuitable(f"holds {len(file.pages)} pages; split it into single pictures")
-        if said:
-            raise Unreadable(f"truncated: {said[0]}")
+        if warnings:
+            raise Unreadable(f"truncated: {warnings[0]}")
         page = file.pages[0]
         check_claim(page.nbytes, data)
         photometric = getattr(page.photometric, "name", "")

@@ -19,10 +19,10 @@ from pathlib import Path
 BAD_INPUT = 2  # as argparse uses for wrong options
 SOME_FAILED = 1
 DEFECT = 70  # EX_SOFTWARE of sysexits.h
-STOPPED = 130  # 128 + SIGINT, as shells report it
+INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 
-FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO))
-DEFECTIVE = "this is a defect in cutmatch, please report it"
+DISK_FULL_ERRNOS = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO))
+DEFECT_NOTICE = "this is a defect in cutmatch, please report it"
 ROOT = Path(__file__).resolve().parents[1]
 
 _closed = set()  # names of the standard streams that were closed when the process started
@@ -44,7 +44,7 @@ def reason_of(error: BaseException) -> str:
     """What the user is told about an error, in one line."""
     text = " ".join(str(error).split())
     if _is_certificate_error(error):
-        return f"{DEFECTIVE}: {text}"
+        return f"{DEFECT_NOTICE}: {text}"
     if isinstance(error, MemoryError):
         if not text:
             return "out of memory; use a smaller picture"
@@ -77,8 +77,8 @@ def finish(name: str, call) -> int:
         _abandon_output()
         return SOME_FAILED
     except KeyboardInterrupt:
-        say(f"{name}: stopped")
-        return STOPPED
+        print_error(f"{name}: stopped")
+        return INTERRUPTED
     except SystemExit:  # argparse has printed help or an error
         _flush(name)
         raise
@@ -87,13 +87,13 @@ def finish(name: str, call) -> int:
     return _flush(name) or status
 
 
-def say(line: str) -> None:
+def print_error(line: str) -> None:
     """Print a line on standard error, if that can be done."""
     with contextlib.suppress(OSError, ValueError):
         print(line, file=sys.stderr)
 
 
-def tell(*lines: str) -> None:
+def print_lines(*lines: str) -> None:
     """Print lines on standard output; a reader that has ended, such as head, keeps no work from being done."""
     try:
         for line in lines:
@@ -111,19 +111,19 @@ def is_closed(stream: str) -> bool:
 
 def _report(name: str, error: Exception) -> int:
     text, defect = reason_of(error), is_defect(error)
-    if defect and not text.startswith(DEFECTIVE):
-        text = f"{DEFECTIVE}: {text}{_place(error)}"
+    if defect and not text.startswith(DEFECT_NOTICE):
+        text = f"{DEFECT_NOTICE}: {text}{_location(error)}"
     if defect and os.environ.get("CUTMATCH_TRACEBACK", "0") not in ("", "0"):
         traceback.print_exception(error)
-    say(f"{name}: {text}")
+    print_error(f"{name}: {text}")
     if defect:
         return DEFECT
-    if isinstance(error, OSError) and error.errno in FULL:
+    if isinstance(error, OSError) and error.errno in DISK_FULL_ERRNOS:
         return SOME_FAILED
     return getattr(error, "status", BAD_INPUT)
 
 
-def _place(error: Exception) -> str:
+def _location(error: Exception) -> str:
     """Where in this distribution an unexpected error came from."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         path = Path(frame.filename)
@@ -172,7 +172,7 @@ def _flush(name: str) -> int:
         _abandon_output()
     except OSError as error:
         _abandon_output()
-        say(f"{name}: cannot write to standard output ({error.strerror})")
+        print_error(f"{name}: cannot write to standard output ({error.strerror})")
         return SOME_FAILED
     except ValueError:  # closed meanwhile
         pass

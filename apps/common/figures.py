@@ -7,7 +7,7 @@ import numpy as np
 from apps.common.images import to_bytes
 from apps.segment.strokes import BACKGROUND, OBJECT
 
-BORDER = np.array([1.0, 0.85, 0.0], np.float32)
+OUTLINE_COLOUR = np.array([1.0, 0.85, 0.0], np.float32)
 STROKE = {OBJECT: np.array([1.0, 0.1, 0.1], np.float32), BACKGROUND: np.array([0.2, 0.4, 1.0], np.float32)}
 DIMMED = 0.45  # brightness left to the background
 SCALE_HEIGHT = 28
@@ -19,11 +19,11 @@ def overlay(rgb: np.ndarray, mask: np.ndarray) -> np.ndarray:
     shown = rgb.copy()
     grey = rgb.mean(axis=2, keepdims=True)
     shown[~mask] = (DIMMED * (0.5 * rgb + 0.5 * grey))[~mask]
-    shown[border(mask, 1 + max(mask.shape) // 1000)] = BORDER
+    shown[outline(mask, 1 + max(mask.shape) // 1000)] = OUTLINE_COLOUR
     return to_bytes(shown)
 
 
-def border(mask: np.ndarray, width: int = 1) -> np.ndarray:
+def outline(mask: np.ndarray, width: int = 1) -> np.ndarray:
     """Background within `width` of the mask: the border is drawn round the object, not over it."""
     import cv2
 
@@ -39,7 +39,7 @@ def with_marks(rgb: np.ndarray, marks: np.ndarray) -> np.ndarray:
         for mark, colour in STROKE.items():
             shown[marks == mark] = colour
     else:
-        shown[border(marks != BACKGROUND, 1 + max(marks.shape) // 400)] = STROKE[OBJECT]
+        shown[outline(marks != BACKGROUND, 1 + max(marks.shape) // 400)] = STROKE[OBJECT]
     return to_bytes(shown)
 
 
@@ -50,21 +50,21 @@ def side_by_side(*pictures: np.ndarray) -> np.ndarray:
     return np.concatenate(row[1:], axis=1)
 
 
-def with_scale(values: np.ndarray, most: float, colours: int, known: np.ndarray | None = None) -> np.ndarray:
-    """Values in pixels (H, W), in one of OpenCV's colour maps from 0 to `most`, with the scale under them; uint8 RGB.
+def with_scale(values: np.ndarray, maximum: float, colours: int, known: np.ndarray | None = None) -> np.ndarray:
+    """Values in pixels (H, W), in one of OpenCV's colour maps from 0 to `maximum`, with the scale under them; uint8 RGB.
 
     Values not `known` are grey.  The picture is SCALE_HEIGHT rows higher than the values.
     """
     import cv2
 
-    levels = np.uint8(np.clip(values / most, 0, 1) * 255 + 0.5)
+    levels = np.uint8(np.clip(values / maximum, 0, 1) * 255 + 0.5)
     height, width = levels.shape
     bar = np.tile(np.uint8(np.linspace(0, 255, width) + 0.5), (SCALE_HEIGHT // 2, 1))
     picture = cv2.applyColorMap(np.vstack([levels, bar]), colours)[..., ::-1].copy()
     if known is not None:
         picture[:height][~known] = UNKNOWN
     words = np.full((SCALE_HEIGHT - SCALE_HEIGHT // 2, width, 3), 255, np.uint8)
-    for text, where in (("0", 0.0), (f"{most / 2:.3g}", 0.5), (f"{most:.3g} px", 1.0)):
+    for text, where in (("0", 0.0), (f"{maximum / 2:.3g}", 0.5), (f"{maximum:.3g} px", 1.0)):
         (wide, _), _ = cv2.getTextSize(text, cv2.FONT_HERSHEY_SIMPLEX, 0.4, 1)
         x = round(np.clip(where * width - wide / 2, 2, max(2, width - wide - 2)))
         cv2.putText(words, text, (x, 11), cv2.FONT_HERSHEY_SIMPLEX, 0.4, (0, 0, 0), 1, cv2.LINE_AA)

@@ -78,7 +78,7 @@ def read_codes(path, name: str = "scribbles") -> np.ndarray:
             codes = np.uint8(np.rint(codes / 257))
         else:
             raise InputError(f"{what} holds colours of type {codes.dtype}; convert it to 8 bits")
-    return np.ascontiguousarray(whole_numbers(codes, what))
+    return np.ascontiguousarray(as_integers(codes, what))
 
 
 def read_pixels(path, name: str = "image", indices: bool = False) -> np.ndarray:
@@ -97,7 +97,7 @@ def read_pixels(path, name: str = "image", indices: bool = False) -> np.ndarray:
         ) from None
 
 
-def whole_numbers(values: np.ndarray, name: str) -> np.ndarray:
+def as_integers(values: np.ndarray, name: str) -> np.ndarray:
     """The same numbers as integers: bool as uint8, whole floats as int64; InputError for any others."""
     if values.dtype == bool:
         return values.view(np.uint8)

@@ -27,8 +27,8 @@ from apps.common.writing import is_special, reported, target_of, write_bytes
 FOLDER = ".cutmatch"
 NAMED = ("json", "csv", "table", "video")  # options that name a file to write
 REPORT_KEYS = frozenset(("seconds", "failures", "versions"))  # every report of a command has one of them
-MAX_IN_NAME = 255  # bytes of a name in all common file systems
-LONGEST = 200  # bytes of a ledger's or record's name; a longer one is replaced by its digest
+MAX_NAME_BYTES = 255  # bytes of a name in all common file systems
+MAX_KEY_BYTES = 200  # bytes of a ledger's or record's name; a longer one is replaced by its digest
 
 
 class Outputs:
@@ -78,8 +78,8 @@ class Outputs:
             if _stat_of(path, "--out") is None:
                 self._check_folder(path.parent, "--out")
             else:
-                self._refuse_input(path, "--out", ours=False)
-        refuse_foreign(self.chosen, self.command, item.name, item.source, item.files)
+                self._check_not_input(path, "--out", ours=False)
+        check_own_files(self.chosen, self.command, item.name, item.source, item.files)
         if item.family:
             self._families[item.family] = item.shown
 
@@ -89,7 +89,7 @@ class Outputs:
             if (identity := _identity(path)) is not None:
                 for read in paths_in(job):
                     if _identity(read) == identity:
-                        raise _over_input(path, "--out")
+                        raise _overwrites_input(path, "--out")
 
     @contextmanager
     def writing_named(self) -> Iterator[None]:
@@ -101,7 +101,7 @@ class Outputs:
                 if option != "--json" and path.is_file():
                     target = target_of(path)
                     if not isinstance(target, int):
-                        _enter(_ledger(target.parent, self.command), "", [target.name])
+                        _add_to_ledger(_ledger(target.parent, self.command), "", [target.name])
 
     def _check_named(self, option: str, path: Path) -> None:
         self._reserve(path, option, option)
@@ -119,7 +119,7 @@ class Outputs:
             ours = _is_report(target)
         else:
             ours = target.name in _read(_ledger(target.parent, self.command))[1]
-        self._refuse_input(path, option, ours)
+        self._check_not_input(path, option, ours)
         if not ours and not getattr(self.chosen, "overwrite", False):
             raise InputError(
                 f"{option}: {str(path)!r} is there already and was not written by cutmatch {self.command}; "
@@ -154,11 +154,11 @@ class Outputs:
                 raise InputError(f"{option}: cannot write to {str(above)!r} ({reason}); choose a writable folder")
             self._folders[key] = True
 
-    def _refuse_input(self, path: Path, option: str, ours: bool) -> None:
+    def _check_not_input(self, path: Path, option: str, ours: bool) -> None:
         """InputError if a path is a file that an option names, or one in a folder that it names and not ours."""
         identity = _identity(path)
         if identity is not None and identity in self._given() and not (ours and self._given()[identity][1]):
-            raise _over_input(path, option)
+            raise _overwrites_input(path, option)
 
     def _given(self) -> dict:
         """{identity: (path, whether it was found in a folder)} of all files that may be read."""
@@ -186,7 +186,7 @@ class Outputs:
         for path, _ in self._given().values():
             begins = re.match(r"(.*?)\d+\.png$", path.name)
             if begins and begins[1] in self._families and self._real(path.parent) == self._real(self.out):
-                raise _over_input(path, "--out")
+                raise _overwrites_input(path, "--out")
 
 
 def claim(chosen, command: str, name: str, source, files: Iterable[Path]) -> None:
@@ -195,11 +195,11 @@ def claim(chosen, command: str, name: str, source, files: Iterable[Path]) -> Non
     InputError for a file that is there and not in it, unless `chosen.overwrite`.
     """
     files = [path for path in files if path.parent == Path(chosen.out)]
-    refuse_foreign(chosen, command, name, source, files)
-    _enter(_ledger(Path(chosen.out), command, name), _source(source), [path.name for path in files])
+    check_own_files(chosen, command, name, source, files)
+    _add_to_ledger(_ledger(Path(chosen.out), command, name), _source(source), [path.name for path in files])
 
 
-def refuse_foreign(chosen, command: str, name: str, source, files: Iterable[Path]) -> None:
+def check_own_files(chosen, command: str, name: str, source, files: Iterable[Path]) -> None:
     """InputError if a file is there that an earlier run of this command did not make from an input of this name."""
     there = {path: info for path in files if (info := _stat_of(path, "--out")) is not None}
     if not there or getattr(chosen, "overwrite", False):
@@ -261,10 +261,10 @@ def same_folder(one: Path, other: Path) -> bool:
 def key_of(name: str) -> str:
     """What the ledger and the record of an item are called: its name, or a digest of one that is too long."""
     encoded = os.fsencode(name)
-    return name if len(encoded) <= LONGEST else hashlib.sha256(encoded).hexdigest()
+    return name if len(encoded) <= MAX_KEY_BYTES else hashlib.sha256(encoded).hexdigest()
 
 
-def is_plain(name) -> bool:
+def is_plain_name(name) -> bool:
     """Whether a string is the name of a file in a folder, and leads nowhere else."""
     return isinstance(name, str) and name not in ("", ".", "..") and "/" not in name and "\0" not in name
 
@@ -281,14 +281,14 @@ def paths_in(value) -> Iterator[Path]:
             yield from paths_in(getattr(value, field.name))
 
 
-def refuse_special(job) -> None:
+def check_regular_files(job) -> None:
     """InputError for a device, a FIFO or a socket: reading one may not end, or wait without limit."""
     for path in paths_in(job):
         if is_special(path):
             raise InputError(f"{str(path)!r} is not a regular file but a device, a FIFO or a socket; copy it to a file")
 
 
-def _over_input(path: Path, option: str) -> InputError:
+def _overwrites_input(path: Path, option: str) -> InputError:
     where = "folder" if option == "--out" else "name"
     why = "is an input of this run and would be overwritten"
     return InputError(f"{option}: {str(path)!r} {why}; choose another {where}")
@@ -299,7 +299,7 @@ def _stat_of(path: Path, option: str):
     try:
         info = os.lstat(path)
     except FileNotFoundError:
-        if max(len(os.fsencode(part)) for part in path.parts) > MAX_IN_NAME:
+        if max(len(os.fsencode(part)) for part in path.parts) > MAX_NAME_BYTES:
             with reported(path, option):
                 raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG)) from None
         return None
@@ -343,7 +343,7 @@ def _read(ledger: Path) -> tuple[str, set[str]]:
         content = json.loads(ledger.read_bytes())
         source, names = content["source"], content["files"]
         if isinstance(source, str) and isinstance(names, list):
-            return source, set(filter(is_plain, names))
+            return source, set(filter(is_plain_name, names))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):  # none, or not one of ours
         pass
     return "", set()
@@ -352,12 +352,12 @@ def _read(ledger: Path) -> tuple[str, set[str]]:
 def _recorded(record: Path) -> set[str]:
     """Results that a record of `apps.many.records` names."""
     try:
-        return set(filter(is_plain, json.loads(record.read_bytes())["outputs"]))
+        return set(filter(is_plain_name, json.loads(record.read_bytes())["outputs"]))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return set()
 
 
-def _enter(ledger: Path, source: str, names: list[str]) -> None:
+def _add_to_ledger(ledger: Path, source: str, names: list[str]) -> None:
     before, known = _read(ledger)
     if before != source:
         known = set()  # what is left of another input is not this one's

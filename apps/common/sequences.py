@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from apps.common.containers import AVI, check_container
-from apps.common.decoding import Unreadable, check_claim, complaints, inverted, load_array, reasons
+from apps.common.decoding import Unreadable, check_claim, decoding_errors, inverted, load_array, page_warnings
 from apps.common.images import READABLE, InputError, open_file, read_bytes, read_image, to_rgb
 
 ANIMATED = (".gif", ".png", ".webp")  # suffixes of pictures that may hold several frames
@@ -85,7 +85,7 @@ def is_one_picture(path) -> bool:
     from PIL import Image
 
     try:
-        with reasons(), Image.open(io.BytesIO(read_bytes(path))) as image:
+        with decoding_errors(), Image.open(io.BytesIO(read_bytes(path))) as image:
             return getattr(image, "n_frames", 1) < 2
     except (Unreadable, InputError):
         return True  # reading it as a picture will say what is wrong
@@ -131,15 +131,15 @@ def _tiff(path: Path, name: str) -> Sequence:
 
     data = read_bytes(path, name)
     try:
-        with reasons(), complaints() as said, tifffile.TiffFile(io.BytesIO(data)) as file:
+        with decoding_errors(), page_warnings() as warnings, tifffile.TiffFile(io.BytesIO(data)) as file:
             if not file.series:
                 raise Unreadable("no page")
             series, page = file.series[0], file.pages[0]
             single = len(series.axes.replace("S", "")) < 3  # S: the samples of a colour
             check_claim(series.nbytes, data)
             stack = series.asarray()
-            if said:
-                raise Unreadable(said[0])
+            if warnings:
+                raise Unreadable(warnings[0])
             photometric = getattr(page.photometric, "name", "")
             if photometric == "MINISWHITE":
                 stack = inverted(stack)
@@ -157,7 +157,7 @@ def _animation(path: Path, name: str) -> Sequence:
 
     def pages():
         try:
-            with reasons(), Image.open(io.BytesIO(data)) as image:
+            with decoding_errors(), Image.open(io.BytesIO(data)) as image:
                 for page in range(image.n_frames):
                     image.seek(page)
                     yield np.array(image.convert("RGB"))
@@ -267,7 +267,7 @@ def _frames(count: int) -> str:
 
 @contextlib.contextmanager
 def _no_chatter():
-    """Video decoders write their complaints to file descriptor 2 themselves; the user gets one line from us."""
+    """Video decoders write their page_warnings to file descriptor 2 themselves; the user gets one line from us."""
     try:
         saved = os.dup(2)
     except OSError:  # closed: nobody listens anyway

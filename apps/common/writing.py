@@ -19,10 +19,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from apps.common.errors import BAD_INPUT, FULL, SOME_FAILED, OutputError
+from apps.common.errors import BAD_INPUT, DISK_FULL_ERRNOS, SOME_FAILED, OutputError
 
 PREFIX, SUFFIX = ".cutmatch-", ".part"
-PATIENCE = 10.0  # seconds to wait for the reader of a FIFO
+FIFO_TIMEOUT = 10.0  # seconds to wait for the reader of a FIFO
 MAX_LINKS = 40  # as Linux allows
 CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
@@ -47,7 +47,7 @@ def write_bytes(path, data: bytes, option: str = "--out") -> Path:
     with reported(path, option):
         target = target_of(path)
         if isinstance(target, int) or is_special(target):
-            _pour(target, data)
+            _write_in_place(target, data)
         else:
             target.parent.mkdir(parents=True, exist_ok=True)
             unfinished = target.with_name(_unfinished_name())
@@ -86,7 +86,7 @@ def written_by_name(path, option: str = "--out") -> Iterator[Path]:
             if beside:
                 _replace(unfinished, target)
             else:
-                _pour(target, unfinished.read_bytes())
+                _write_in_place(target, unfinished.read_bytes())
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -136,7 +136,7 @@ def reported(path, option: str):
     try:
         yield
     except OSError as error:
-        full = error.errno in FULL
+        full = error.errno in DISK_FULL_ERRNOS
         hint = "make room, or choose another folder" if full else "choose a writable folder"
         shown = str(path)
         if error.errno == errno.ENAMETOOLONG:
@@ -166,7 +166,7 @@ def _replace(unfinished: Path, target: Path) -> None:
     unfinished.replace(target)
 
 
-def _pour(target: Path | int, data: bytes) -> None:
+def _write_in_place(target: Path | int, data: bytes) -> None:
     """Write into what is there: a descriptor that is open, or a file that cannot be replaced."""
     if isinstance(target, int):
         sys.stdout.flush()  # what was printed first comes first
@@ -181,7 +181,7 @@ def _pour(target: Path | int, data: bytes) -> None:
 
 def _open_fifo(target: Path) -> int:
     """A descriptor for writing, as soon as there is a reader; OSError when none comes."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + FIFO_TIMEOUT
     while True:
         try:
             descriptor = os.open(target, os.O_WRONLY | os.O_NONBLOCK)

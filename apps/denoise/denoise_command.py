@@ -35,7 +35,7 @@ from apps.common.command import (
 from apps.common.images import InputError, read_codes, read_image, write_bytes
 from apps.common.labelling import SMOOTHNESS_TERMS
 from apps.common.outputs import claim
-from apps.many.batch import Item, beside, pictures_of, run_many, run_one
+from apps.many.batch import Item, companion_of, images_of, run_many, run_one
 
 DATA = ("quadratic", "linear")
 FORMATS = ("png", "tif", "jpg")
@@ -77,7 +77,7 @@ def _main(argv) -> int:
     chosen = parsed(_options(), argv)
     threads = check_threads(chosen.threads)
     check_device(chosen.device)
-    images, many = pictures_of(chosen.image, out=chosen.out)
+    images, many = images_of(chosen.image, out=chosen.out)
     items = [Item(path.stem, str(path), partial(_job, path, chosen), (_file(path, chosen),), path) for path in images]
     if not in_batch(many, chosen):
         return run_one("denoise", _denoise_one, items[0], _line, chosen, INPUTS)
@@ -91,12 +91,12 @@ def _main(argv) -> int:
         chosen,
         total=len(images),
         inputs=INPUTS,
-        at_once=threads,
+        concurrent_items=threads,
     )
 
 
 def _job(path: Path, chosen) -> Job:
-    return Job(path, beside(chosen.mask, path.stem, "--mask"), beside(chosen.truth, path.stem, "--truth"))
+    return Job(path, companion_of(chosen.mask, path.stem, "--mask"), companion_of(chosen.truth, path.stem, "--truth"))
 
 
 def _file(image: Path, chosen) -> Path:

@@ -10,7 +10,7 @@ Three kinds of energy, by what is asked for:
 
 Grey levels count from 0 to 255 whatever the depth.  With squares the channels of a colour picture are made
 independent first by an orthonormal change to a grey and two opponent channels: what is smooth there is smooth in all
-colours at once.  Otherwise each channel is restored by itself.  Unless told, the smoothness of a square is NOISY times
+colours at once.  Otherwise each channel is restored by itself.  Unless told, the smoothness of a square is NOISE_FACTOR times
 the noise's standard deviation, which the picture's second differences show [3].
 
 Masked pixels have no D.  Where V alone leaves several values equally good, a pull of 1 / UNIT grey level towards the
@@ -35,7 +35,7 @@ from apps.common.labelling import SMOOTHNESS_TERMS, label_distances, labelling
 from apps.denoise.total_variation import total_variation
 
 UNIT = 16  # integer costs per grey level (squared)
-NOISY = 1.05  # smoothness of squared data per standard deviation of the noise
+NOISE_FACTOR = 1.05  # smoothness of squared data per standard deviation of the noise
 IMPULSE_SMOOTHNESS = 0.5  # of absolute data, a ratio
 BINARY_SMOOTHNESS = 0.8  # of binary pictures, a ratio
 LEVELS = 64  # of truncated energies
@@ -150,7 +150,7 @@ def denoise(
     if binary:
         channels = channels.mean(axis=2, keepdims=True)
     if smoothness is None:
-        smoothness = BINARY_SMOOTHNESS if binary else IMPULSE_SMOOTHNESS if data == "linear" else NOISY * noise
+        smoothness = BINARY_SMOOTHNESS if binary else IMPULSE_SMOOTHNESS if data == "linear" else NOISE_FACTOR * noise
     deep = 256 if bool((np.abs(channels - np.rint(channels)) > 1e-3).any()) else 1
     coupled = kind == "convex" and data == "quadratic" and not is_grey
     if coupled:
@@ -269,7 +269,7 @@ def _check(smoothness, data, truncate_data, smoothness_term, truncate, levels):
             check_number(value, name)
     for name, value in (("truncate", truncate), ("levels", levels)):
         if value is not None:
-            check_number(value, name, whole=True)
+            check_number(value, name, integer=True)
     if smoothness is not None and not (np.isfinite(smoothness) and 0 <= smoothness <= 10_000):
         raise InputError(f"--smoothness must lie between 0 and 10000, got {smoothness}")
     if data not in DATA:

@@ -8,11 +8,11 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import NamedTuple
 
-from apps.common.clock import ticking
+from apps.common.clock import elapsed_display
 from apps.common.command import write_json
-from apps.common.errors import DEFECT, SOME_FAILED, InputError, is_defect, reason_of, say, tell
+from apps.common.errors import DEFECT, SOME_FAILED, InputError, is_defect, print_error, print_lines, reason_of
 from apps.common.images import READABLE
-from apps.common.outputs import Outputs, files_in, refuse_special, same_folder
+from apps.common.outputs import Outputs, check_regular_files, files_in, same_folder
 
 
 class Item(NamedTuple):
@@ -31,35 +31,35 @@ class Item(NamedTuple):
     family: str = ""
 
 
-def pictures_of(names, argument: str = "image", out=None) -> tuple[list[Path], bool]:
+def images_of(names, argument: str = "image", out=None) -> tuple[list[Path], bool]:
     """The pictures named, folders opened, and whether to treat them as a batch.
 
     Raises InputError, naming the argument, for a folder without pictures or two pictures of one name.
     """
     found = []
     for name in names:
-        found += pictures_in(Path(name), argument, out) if os.path.isdir(name) else [Path(name)]
-    refuse_namesakes(found, argument)
+        found += images_in(Path(name), argument, out) if os.path.isdir(name) else [Path(name)]
+    check_unique_names(found, argument)
     return found, len(found) > 1 or os.path.isdir(names[0])
 
 
-def pictures_in(folder: Path, argument: str = "image", out=None, least: int = 1) -> list[Path]:
+def images_in(folder: Path, argument: str = "image", out=None, minimum: int = 1) -> list[Path]:
     """The pictures of a folder by name; of the folder `out` without the results of earlier runs.
 
-    Raises InputError when there are fewer than `least`.
+    Raises InputError when there are fewer than `minimum`.
     """
     entries = files_in(folder, None if out is None else Path(out), argument)
     inside = [path for path in entries if path.suffix.lower() in READABLE and not path.name.startswith(".")]
-    if len(inside) >= least:
+    if len(inside) >= minimum:
         return inside
-    every = pictures_in(folder, argument, None, 0)
+    every = images_in(folder, argument, None, 0)
     if len(every) > len(inside):
         held, hint = "results of earlier runs", "; pass the pictures by name, or another --out"
         raise InputError(f"{argument}: folder {str(folder)!r} holds nothing but {held}{hint}")
     if inside:
         raise InputError(f"{argument}: folder {str(folder)!r} holds one picture; two or more are needed")
-    needed = f"({', '.join(READABLE[:5])}, ...)" if least == 1 else "; two or more are needed"
-    raise InputError(f"{argument}: folder {str(folder)!r} holds no picture{' ' * (least == 1)}{needed}")
+    needed = f"({', '.join(READABLE[:5])}, ...)" if minimum == 1 else "; two or more are needed"
+    raise InputError(f"{argument}: folder {str(folder)!r} holds no picture{' ' * (minimum == 1)}{needed}")
 
 
 def pairs_of(one, other, arguments: tuple[str, str], out=None) -> tuple[list[tuple[Path, Path | None]], bool]:
@@ -75,8 +75,8 @@ def pairs_of(one, other, arguments: tuple[str, str], out=None) -> tuple[list[tup
         raise InputError(f"{folder} is a folder and {single} is not; pass two pictures or two folders")
     if not folders[0]:
         return [(one, other)], False
-    pictures, pairs, missing = pictures_in(one, arguments[0], out), [], []
-    refuse_namesakes(pictures, arguments[0])
+    pictures, pairs, missing = images_in(one, arguments[0], out), [], []
+    check_unique_names(pictures, arguments[0])
     for path in pictures:
         try:
             pairs.append((path, partner_of(path, other, arguments[1])))
@@ -90,10 +90,10 @@ def pairs_of(one, other, arguments: tuple[str, str], out=None) -> tuple[list[tup
 
 def partner_of(path: Path, other, argument: str) -> Path:
     """The second picture of a pair; InputError when there is none."""
-    return beside(other, path.stem, argument)
+    return companion_of(other, path.stem, argument)
 
 
-def refuse_namesakes(inputs, argument: str) -> None:
+def check_unique_names(inputs, argument: str) -> None:
     """InputError when results, which are called after their inputs, would overwrite each other.
 
     `inputs` are paths, whose results are called after their stems, or the names of the results.
@@ -107,7 +107,7 @@ def refuse_namesakes(inputs, argument: str) -> None:
             )
 
 
-def refuse_out(folders, out, argument: str, option: str = "--out") -> None:
+def check_out_is_not_input(folders, out, argument: str, option: str = "--out") -> None:
     """InputError when results would be written among the frames or slices of an input."""
     for folder in folders:
         if os.path.isdir(folder) and same_folder(Path(folder), Path(out)):
@@ -117,7 +117,7 @@ def refuse_out(folders, out, argument: str, option: str = "--out") -> None:
             )
 
 
-def beside(given, stem: str, option: str) -> Path | None:
+def companion_of(given, stem: str, option: str) -> Path | None:
     """The file given, or the one of this stem in the folder given; None if nothing was given."""
     if given is None:
         return None
@@ -133,17 +133,17 @@ def run_one(command: str, one, item: Item, line, chosen, inputs: tuple[str, ...]
     outputs = Outputs(command, chosen, inputs)
     outputs.check([item])
     job = item.job()
-    refuse_special(job)
+    check_regular_files(job)
     outputs.check_job(item, job)
     try:
-        with ticking(chosen.quiet), outputs.writing_named():
+        with elapsed_display(chosen.quiet), outputs.writing_named():
             report = one(job, chosen)
     except MemoryError as error:
         raise MemoryError(f"{item.shown}: {reason_of(error)}") from None
     if chosen.json:
         write_json(chosen.json, report)
     if not chosen.quiet and chosen.json != "-":
-        tell(line(report))
+        print_lines(line(report))
     return 0
 
 
@@ -158,7 +158,7 @@ def run_many(
     *,
     total: int | None,
     inputs: tuple[str, ...],
-    at_once: int,
+    concurrent_items: int,
     finish=lambda reports: {},
 ) -> int:
     """Do all items; a failed one is reported and does not stop the others.  The exit status.
@@ -171,7 +171,7 @@ def run_many(
     summary   reports -> text after "N done, M failed", may be empty
     total     number of items, if it is known
     inputs    options that name inputs, which the jobs stand for
-    at_once   items to do side by side where they are done in threads
+    concurrent_items   items to do side by side where they are done in threads
     finish    reports -> more for the JSON; does what needs all of them
     """
     from tqdm import tqdm
@@ -209,7 +209,7 @@ def run_many(
 
     with ExitStack() as stack:
         bar = stack.enter_context(tqdm(total=total, unit=noun, disable=chosen.quiet, file=sys.stderr))
-        for outcome in stack.enter_context(closing(_engine(tasks(), chosen, at_once))):
+        for outcome in stack.enter_context(closing(_engine(tasks(), chosen, concurrent_items))):
             if outcome.status == FAILED:
                 defects.append(outcome.defect)
                 tried = f" (tried {outcome.attempts} times)" if outcome.attempts > 1 else ""
@@ -235,9 +235,9 @@ def run_many(
         lines = [line(outcome.report) for outcome in outcomes if outcome.status != SKIPPED]
         left_out = f"{len(skipped)} skipped, " if chosen.resume else ""
         lines.append(f"{len(reports) - len(skipped)} done, {left_out}{len(failures)} failed{summary(reports)}")
-        tell(*lines)
+        print_lines(*lines)
     for failure in content["failures"]:
-        say(f"cutmatch {command}: {failure[noun]}: {failure['error']}")
+        print_error(f"cutmatch {command}: {failure[noun]}: {failure['error']}")
     if chosen.json == "-":
         write_json(chosen.json, content)
     if problem is not None:
@@ -245,7 +245,7 @@ def run_many(
     return DEFECT if any(defects) else SOME_FAILED if failures else 0
 
 
-def _engine(tasks, chosen, at_once: int):
+def _engine(tasks, chosen, concurrent_items: int):
     """Outcomes of tasks, done where the options say."""
     if chosen.scheduler is not None:
         from apps.many import cluster
@@ -259,6 +259,6 @@ def _engine(tasks, chosen, at_once: int):
     from apps.many import threads
 
     each = None
-    if chosen.threads is not None or at_once > 1:
-        each = max(1, check_threads(chosen.threads) // at_once)
-    return threads.run(tasks, at_once, each)
+    if chosen.threads is not None or concurrent_items > 1:
+        each = max(1, check_threads(chosen.threads) // concurrent_items)
+    return threads.run(tasks, concurrent_items, each)

@@ -54,7 +54,7 @@ def run(tasks: Iterable[Task], environments: list[dict]) -> Iterator[Outcome]:
             for pipe in connection.wait(list(busy)):
                 worker = busy.pop(pipe)
                 outcome = worker.end()
-                if outcome.again and outcome.attempts < ATTEMPTS:
+                if outcome.retry and outcome.attempts < ATTEMPTS:
                     busy[worker.begin(worker.task, outcome.attempts + 1)] = worker
                     continue
                 idle.append(worker)
@@ -110,8 +110,8 @@ class _Worker:
             outcome = self._pipe.recv()
         except (EOFError, OSError):
             self._process.join()
-            outcome = Outcome(self.task.number, self.task.shown, FAILED, reason=self._death(), again=True)
-        if outcome.again:
+            outcome = Outcome(self.task.number, self.task.shown, FAILED, reason=self._death(), retry=True)
+        if outcome.retry:
             self.kill()
         return replace(outcome, attempts=self._attempts)
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from apps.common import writing
-from apps.common.outputs import FOLDER, is_plain, key_of
+from apps.common.outputs import FOLDER, is_plain_name, key_of
 from apps.common.writing import write_bytes
 
 # Options that change where, how fast and how loudly, but no output.
@@ -31,7 +31,7 @@ def fingerprint(task) -> dict:
     inputs = hashlib.sha256()
     _feed(inputs, task.job)
     options = {k: v for k, v in vars(task.chosen).items() if k not in NOT_OF_RESULTS and k not in task.inputs}
-    said = json.dumps([task.one.__module__, task.one.__qualname__, options], sort_keys=True, default=str)
+    said = json.dumps([task.function.__module__, task.function.__qualname__, options], sort_keys=True, default=str)
     return {
         "input": inputs.hexdigest(),
         "options": hashlib.sha256(said.encode()).hexdigest(),
@@ -47,7 +47,9 @@ def verified(task, known: dict) -> dict | None:
             return None
         out, outputs = Path(task.chosen.out), record["outputs"]
         # Results lie in --out itself.  A record that says otherwise was not written by `write`.
-        if not all(map(is_plain, outputs)) or any(_digest(out / name) != digest for name, digest in outputs.items()):
+        if not all(map(is_plain_name, outputs)) or any(
+            _digest(out / name) != digest for name, digest in outputs.items()
+        ):
             return None
         report = record["report"]
         for files in _files(report):

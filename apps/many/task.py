@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from apps.common.errors import InputError, is_defect, reason_of
-from apps.common.outputs import refuse_special
+from apps.common.outputs import check_regular_files
 
 DONE, SKIPPED, FAILED = "done", "skipped", "failed"
 ATTEMPTS = 3  # the first one and two more
@@ -17,9 +17,9 @@ ATTEMPTS = 3  # the first one and two more
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """`one(job, chosen)` reads, computes and writes an item, and returns its report.
+    """`function(job, chosen)` reads, computes and writes an item, and returns its report.
 
-    `one` is a function of a module, so that other processes can import it; `job` holds the item's paths, numbers and
+    `function` is a function of a module, so that other processes can import it; `job` holds the item's paths, numbers and
     arrays; `inputs` are the options of `chosen` that name inputs, for which `job` stands.
     """
 
@@ -27,7 +27,7 @@ class Task:
     name: str
     shown: str
     command: str
-    one: Callable
+    function: Callable
     job: object
     chosen: Namespace
     inputs: tuple[str, ...]
@@ -42,7 +42,7 @@ class Outcome:
     status: str
     report: dict | None = None
     reason: str = ""
-    again: bool = False  # whether another attempt could end otherwise
+    retry: bool = False  # whether another attempt could end otherwise
     attempts: int = 1
     defect: bool = False  # whether it failed by a mistake of this program
 
@@ -52,17 +52,17 @@ def attempt(task: Task) -> Outcome:
     from apps.many import records
 
     try:
-        refuse_special(task.job)
+        check_regular_files(task.job)
         known = records.fingerprint(task)
         if task.chosen.resume:
             report = records.verified(task, known)
             if report is not None:
                 return Outcome(task.number, task.shown, SKIPPED, report)
-        report = task.one(task.job, task.chosen)
+        report = task.function(task.job, task.chosen)
         records.write(task, known, report)
     except InputError as error:  # the same input would be refused again
         return Outcome(task.number, task.shown, FAILED, reason=str(error))
     except Exception as error:  # whatever it is, it must not take the other items with it
         defect = is_defect(error)
-        return Outcome(task.number, task.shown, FAILED, reason=reason_of(error), again=True, defect=defect)
+        return Outcome(task.number, task.shown, FAILED, reason=reason_of(error), retry=True, defect=defect)
     return Outcome(task.number, task.shown, DONE, report)

@@ -15,10 +15,10 @@ from gridcut.device import kernel
 
 SWEEPS = 2
 BARRIER_SWEEPS = 2
-FAR = np.float32(1e9)
+UNREACHED = np.float32(1e9)
 
 
-def nearer_background(lab: np.ndarray, is_object: np.ndarray, is_background: np.ndarray) -> np.ndarray:
+def geodesic_preference(lab: np.ndarray, is_object: np.ndarray, is_background: np.ndarray) -> np.ndarray:
     """(d_obj - d_bg) / (d_obj + d_bg) in [-1, 1], float32 (H, W): -1 at object strokes, 1 at background
     strokes.
 
@@ -26,7 +26,7 @@ def nearer_background(lab: np.ndarray, is_object: np.ndarray, is_background: np.
     """
     if not is_object.any() or not is_background.any():
         return np.zeros(is_object.shape, np.float32)
-    distance = np.full((*is_object.shape, 2), FAR, np.float32)
+    distance = np.full((*is_object.shape, 2), UNREACHED, np.float32)
     distance[is_object, 0] = 0.0
     distance[is_background, 1] = 0.0
     for _ in range(SWEEPS):
@@ -39,7 +39,7 @@ def nearer_background(lab: np.ndarray, is_object: np.ndarray, is_background: np.
 def depth_in_box(lab: np.ndarray, is_background: np.ndarray, start: np.ndarray) -> np.ndarray:
     """How deep each pixel lies in a box, as a rank: 0 at the background to 1 at the pixel hardest to reach.
 
-    `start` (H, W): length at which paths may begin at a pixel besides the background's 0; FAR where not.
+    `start` (H, W): length at which paths may begin at a pixel besides the background's 0; UNREACHED where not.
     Ranks are spread evenly over the box, so they mean the same whatever the contrast.  float32 (H, W).
     """
     distance = np.where(is_background, np.float32(0.0), start.astype(np.float32))
@@ -99,7 +99,7 @@ def barrier_kernel(lab, step, start, low, high, distance):
             for k in range(4):
                 v = y if k == 3 else y - step
                 u = x - step if k == 3 else x - 1 + k
-                if v < 0 or v >= H or u < 0 or u >= W or distance[v, u] >= FAR:
+                if v < 0 or v >= H or u < 0 or u >= W or distance[v, u] >= UNREACHED:
                     continue
                 barrier = np.float32(0.0)
                 before = np.float32(0.0)

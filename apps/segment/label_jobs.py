@@ -36,12 +36,12 @@ def family_of(image: Path) -> str:
 
 def label(job: Job, chosen) -> dict:
     """Find several objects in a picture or a volume, and write them; the report."""
-    return (label_volume if job.volume else label_picture)(job.image, job.seeds, job.truth, chosen)
+    return (label_volume if job.volume else label_image)(job.image, job.seeds, job.truth, chosen)
 
 
-def label_picture(image: Path, seeds_file: Path, truth_file: Path | None, chosen) -> dict:
+def label_image(image: Path, seeds_file: Path, truth_file: Path | None, chosen) -> dict:
     """Read, find, write the label map, the overlay and a cut-out of each object; the report."""
-    from apps.segment.label_figures import labels_overlay, write_label_picture
+    from apps.segment.label_figures import labels_overlay, write_label_image
     from apps.segment.label_values import label_values
     from apps.segment.mask_scores import check_label_truth, label_score
     from apps.segment.matte import cut_out
@@ -62,7 +62,7 @@ def label_picture(image: Path, seeds_file: Path, truth_file: Path | None, chosen
         pictures[f"object{value}"] = cut_out(rgb, result.labels == value)
     files = {kind: folder / f"{image.stem}-{kind}.png" for kind in ("labels", *pictures)}
     claim(chosen, "segment", image.stem, image, files.values())
-    write_label_picture(files["labels"], result.labels)
+    write_label_image(files["labels"], result.labels)
     for kind, pixels in pictures.items():
         write_image(files[kind], pixels)
     report = _report(image, result, files)

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from apps.common.images import InputError, whole_numbers
+from apps.common.images import InputError, as_integers
 
-MOST = 65535  # what label maps are written with: 16 bits
+MAX_LABEL = 65535  # what label maps are written with: 16 bits
 
 
 def label_values(values: np.ndarray, name: str) -> np.ndarray:
@@ -12,10 +12,10 @@ def label_values(values: np.ndarray, name: str) -> np.ndarray:
 
     Raises InputError, its message beginning with `name`, for NaN, fractions, negative values and values above 65535.
     """
-    values = whole_numbers(values, name)
+    values = as_integers(values, name)
     low, high = int(values.min(initial=0)), int(values.max(initial=0))
     if low < 0:
-        raise InputError(f"{name} holds the value {low}; labels are whole numbers from 0 (no label) to {MOST}")
-    if high > MOST:
-        raise InputError(f"{name} holds values up to {high}; {MOST} is the largest label")
+        raise InputError(f"{name} holds the value {low}; labels are whole numbers from 0 (no label) to {MAX_LABEL}")
+    if high > MAX_LABEL:
+        raise InputError(f"{name} holds values up to {high}; {MAX_LABEL} is the largest label")
     return values.astype(np.uint8 if high < 256 else np.uint16)

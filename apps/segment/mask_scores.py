@@ -7,7 +7,7 @@ import numpy as np
 from apps.common.images import InputError, read_codes
 from apps.segment.strokes import OPEN, grey_levels
 
-NEAR = 2  # pixels: how far a border may be off and still count as found
+BOUNDARY_TOLERANCE = 2  # pixels: how far a border may be off and still count as found
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def _boundary_f(mask, truth):
     edges = [shape & ~ndimage.binary_erosion(shape, border_value=1) for shape in (mask, truth)]
     if not edges[0].any() or not edges[1].any():
         return 100.0 * float(not edges[0].any() and not edges[1].any())
-    near = [ndimage.distance_transform_edt(~edge) <= NEAR for edge in edges]
+    near = [ndimage.distance_transform_edt(~edge) <= BOUNDARY_TOLERANCE for edge in edges]
     precision = (edges[0] & near[1]).sum() / edges[0].sum()
     recall = (edges[1] & near[0]).sum() / edges[1].sum()
     return 100.0 * 2 * precision * recall / max(1e-9, precision + recall)

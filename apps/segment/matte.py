@@ -7,7 +7,7 @@ the place of the pixel's colour I between them:
     I = alpha F + (1 - alpha) B      alpha = (I - B) . (F - B) / |F - B|^2, kept in [0, 1]
 
 Where F and B hardly differ that says nothing, and alpha falls back to a smoothed mask; the two are blended by
-how much F and B differ against SAME.  Thin parts have no sure object pixels nearby: the band's own object
+how much F and B differ against MIN_COLOUR_DIFFERENCE.  Thin parts have no sure object pixels nearby: the band's own object
 side then serves.
 """
 
@@ -16,8 +16,8 @@ import numpy as np
 from apps.common.images import to_bytes
 
 BAND = 2.0  # pixels on either side of the border
-REACH = 4.0  # standard deviation, in pixels, of the window that colours are averaged over
-SAME = 0.08  # difference of F and B, in [0, 1] RGB, below which colours say little
+AVERAGING_SIGMA = 4.0  # standard deviation, in pixels, of the window that colours are averaged over
+MIN_COLOUR_DIFFERENCE = 0.08  # difference of F and B, in [0, 1] RGB, below which colours say little
 
 
 def cut_out(rgb: np.ndarray, mask: np.ndarray) -> np.ndarray:
@@ -42,7 +42,7 @@ def matte(rgb: np.ndarray, mask: np.ndarray):
     square = (axis**2).sum(axis=2)
     from_colour = np.clip(((rgb - sure_background) * axis).sum(axis=2) / np.maximum(square, 1e-6), 0.0, 1.0)
     from_mask = cv2.GaussianBlur(mask.astype(np.float32), (0, 0), BAND / 2)
-    trust = square / (square + SAME**2)
+    trust = square / (square + MIN_COLOUR_DIFFERENCE**2)
     alpha = np.where(band, trust * from_colour + (1 - trust) * from_mask, mask).astype(np.float32)
     # I = alpha F + (1 - alpha) B solved for F; the average where alpha is too small to divide by.
     solved = (rgb - (1 - alpha[..., None]) * sure_background) / np.maximum(alpha[..., None], 0.1)
@@ -58,5 +58,5 @@ def _average(rgb, sure, likely):
     import cv2
 
     weight = np.float32(1.0) * sure + np.float32(0.01) * likely + np.float32(1e-6)
-    total = cv2.GaussianBlur(rgb * weight[..., None], (0, 0), REACH)
-    return total / cv2.GaussianBlur(weight, (0, 0), REACH)[..., None]
+    total = cv2.GaussianBlur(rgb * weight[..., None], (0, 0), AVERAGING_SIGMA)
+    return total / cv2.GaussianBlur(weight, (0, 0), AVERAGING_SIGMA)[..., None]

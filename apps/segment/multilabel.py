@@ -3,7 +3,7 @@
 A labelling costs
 
     E(x) = sum_p D_p(x_p)  +  sum_pq w_pq [x_p != x_q],
-    D_p(l) = -log p(what p looks like | model of l)  +  NEARNESS * max(0, g_p,l)         infinite against the seeds
+    D_p(l) = -log p(what p looks like | model of l)  +  GEODESIC_WEIGHT * max(0, g_p,l)         infinite against the seeds
 
 with w the contrast weights of `gridcut.contrast_edges`, and g_p,l in [-1, 1] how much further p is from the seeds of l
 than from the nearest others, along paths that avoid borders (pictures only; see apps.segment.geodesic).  Two labels
@@ -28,15 +28,15 @@ from apps.common.clock import Clock
 from apps.common.images import InputError, to_rgb
 from apps.common.labelling import label_distances, labelling
 from apps.segment.colour_models import OUTLIERS, TINY, lab_image, log_density, make_palette, whole_density
-from apps.segment.geodesic import FAR, SWEEPS, sweep_kernel
-from apps.segment.terms import CONTRAST, FORBIDDEN, NEARNESS, SMOOTHNESS, UNIT, mean_squared_step
+from apps.segment.geodesic import SWEEPS, UNREACHED, sweep_kernel
+from apps.segment.terms import CONTRAST, FORBIDDEN, GEODESIC_WEIGHT, SMOOTHNESS, UNIT, mean_squared_step
 
 VOLUME_SMOOTHNESS = 4.0  # nats, as SMOOTHNESS for pictures; a voxel has more neighbours and duller models
 ROUNDS = 5
-STILL = 0.001  # share of the pixels that may change when a labelling counts as standing still
+MAX_CHANGED_SHARE = 0.001  # share of the pixels that may change when a labelling counts as standing still
 BINS, BLUR = 128, 2.0  # of a volume's histograms, and their smoothing in bins
 CONNECTIVITIES = (6, 26)
-MAX_UNEVEN = 1000  # a voxel's longest side to its shortest: beyond it, a direction has no weight left
+MAX_ANISOTROPY = 1000  # a voxel's longest side to its shortest: beyond it, a direction has no weight left
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,31 +92,31 @@ def segment_labels(rgb: np.ndarray, seeds: np.ndarray, *, keep: str = "touching"
     beta = CONTRAST / mean_squared_step(lab)
     edges = gridcut.contrast_edges(lab, SMOOTHNESS * UNIT, 8, beta=beta, dtype=np.int32)
     clock.charge("colours")
-    lean = np.int32((NEARNESS * UNIT) * nearer_others(lab, marks, len(values)))
+    preference = np.int32((GEODESIC_WEIGHT * UNIT) * geodesic_excess(lab, marks, len(values)))
     clock.charge("distances")
     labels, solved, energies, counts, costs = None, None, [], strokes, None
     for _ in range(ROUNDS):
         nats = np.stack([log_density(palette, count, whole) for count in counts])
-        unary = _held(np.int32(np.rint(nats * UNIT))[:, palette.index] + lean, marks)
+        unary = _with_seed_costs(np.int32(np.rint(nats * UNIT))[:, palette.index] + preference, marks)
         clock.charge("models")
-        tried = _least(unary, edges, device, labels)
+        tried = _minimise(unary, edges, device, labels)
         clock.charge("cuts")
         if energies and tried[1] / UNIT > energies[-1]:
             break
-        stands_still = labels is not None and np.count_nonzero(tried[0] != labels) <= STILL * labels.size
+        has_converged = labels is not None and np.count_nonzero(tried[0] != labels) <= MAX_CHANGED_SHARE * labels.size
         labels, energy, solved = tried
         costs = unary
         energies.append(energy / UNIT)
-        if stands_still:
+        if has_converged:
             break
-        lost = _untouched(labels, marks, len(values)) if keep == "touching" else np.zeros(labels.shape, bool)
+        lost = _parts_without_seed(labels, marks, len(values)) if keep == "touching" else np.zeros(labels.shape, bool)
         counts = []
         for label, stroke in enumerate(strokes):
             labelled = palette.counts((labels == label) & ~lost)
             counts.append(labelled + stroke * (labelled.sum() / stroke.sum()))
         clock.charge("parts")
     if keep == "touching":
-        labels, solved = without_lost_parts(labels, solved, costs, edges, marks, device)
+        labels, solved = reassign_parts_without_seed(labels, solved, costs, edges, marks, device)
         clock.charge("parts")
     return Objects(np.array(values, seeds.dtype)[labels], values, tuple(energies), clock.total(), solved)
 
@@ -167,9 +167,9 @@ def segment_volume(
         raise InputError(f"--spacing needs three sizes above 0, got {spacing!r}") from None
     if spacing.shape != (3,) or not (np.isfinite(spacing).all() and (spacing > 0).all()):
         raise InputError(f"--spacing needs three sizes above 0, of a voxel along z, y and x, got {spacing.tolist()}")
-    if spacing.max() / MAX_UNEVEN > spacing.min():
+    if spacing.max() / MAX_ANISOTROPY > spacing.min():
         raise InputError(
-            f"--spacing must be sizes within a factor of {MAX_UNEVEN} of each other, got {spacing.tolist()}"
+            f"--spacing must be sizes within a factor of {MAX_ANISOTROPY} of each other, got {spacing.tolist()}"
         )
     values, marks = check_seeds(seeds, volume.shape, keep)
     grey = levels_of(volume)
@@ -178,12 +178,12 @@ def segment_volume(
     )
     clock.charge("edges")
     nats = [_histogram_cost(grey, marks == label) for label in range(len(values))]
-    unary = _held(np.int32(np.rint(np.stack(nats) * UNIT))[:, grey], marks)
+    unary = _with_seed_costs(np.int32(np.rint(np.stack(nats) * UNIT))[:, grey], marks)
     clock.charge("models")
-    labels, energy, solved = _least(unary, edges, device, None)
+    labels, energy, solved = _minimise(unary, edges, device, None)
     clock.charge("cuts")
     if keep == "touching":
-        labels, solved = without_lost_parts(labels, solved, unary, edges, marks, device)
+        labels, solved = reassign_parts_without_seed(labels, solved, unary, edges, marks, device)
         clock.charge("parts")
     return Objects(np.array(values, seeds.dtype)[labels], values, (energy / UNIT,), clock.total(), solved)
 
@@ -210,23 +210,23 @@ def check_seeds(seeds: np.ndarray, shape, keep: str) -> tuple[tuple, np.ndarray]
     return values, place
 
 
-def without_lost_parts(labels, solved, unary, edges, marks, device):
+def reassign_parts_without_seed(labels, solved, unary, edges, marks, device):
     """Labels in which every part touches a seed of its label, and the solver's result; `unary` is overwritten.
 
     A part refused by one label may go to another that it does not touch either: so as many tries as there are labels.
     """
     for _ in range(len(unary)):
-        lost = _untouched(labels, marks, len(unary))
+        lost = _parts_without_seed(labels, marks, len(unary))
         if not lost.any():
             break
         for label in range(len(unary)):
             unary[label][lost & (labels == label)] = FORBIDDEN
         start = np.where(lost, unary.argmin(axis=0), labels)
-        labels, _, solved = _least(unary, edges, device, start)
+        labels, _, solved = _minimise(unary, edges, device, start)
     return labels, solved
 
 
-def _held(unary, marks):
+def _with_seed_costs(unary, marks):
     """Costs (labels, *grid) with those of the seeds: nothing for their own label, FORBIDDEN for others."""
     for label, cost in enumerate(unary):
         cost[marks == label] = 0
@@ -234,7 +234,7 @@ def _held(unary, marks):
     return unary
 
 
-def _least(unary, edges, device, start):
+def _minimise(unary, edges, device, start):
     if len(unary) == 2:
         cut = gridcut.max_flow(unary[1], unary[0], edges, device=device)
         return (~cut.labels).view(np.uint8), int(cut.value), cut
@@ -242,7 +242,7 @@ def _least(unary, edges, device, start):
     return result.labels, int(result.energy), result
 
 
-def _untouched(labels, marks, count):
+def _parts_without_seed(labels, marks, count):
     """Where a label's part touches no seed of it."""
     from scipy import ndimage
 
@@ -257,13 +257,13 @@ def _untouched(labels, marks, count):
     return lost
 
 
-def nearer_others(lab, marks, count) -> np.ndarray:
+def geodesic_excess(lab, marks, count) -> np.ndarray:
     """How much further each pixel is from a label's seeds than from the nearest others, float32 (count, H, W) in
     [0, 1]: (d_l - d_others) / (d_l + d_others), 0 where negative.
     """
     away = np.empty((count, *marks.shape), np.float32)
     for first in range(0, count, 2):
-        distance = np.full((*marks.shape, 2), FAR, np.float32)
+        distance = np.full((*marks.shape, 2), UNREACHED, np.float32)
         both = (first, min(first + 1, count - 1))
         for side, label in enumerate(both):
             distance[marks == label, side] = 0.0

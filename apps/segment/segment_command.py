@@ -38,7 +38,7 @@ from apps.common.command import (
 )
 from apps.common.images import InputError, read_image, write_image
 from apps.common.outputs import claim
-from apps.many.batch import Item, beside, pictures_of, refuse_namesakes, refuse_out, run_many, run_one
+from apps.many.batch import Item, check_out_is_not_input, check_unique_names, companion_of, images_of, run_many, run_one
 from apps.segment.strokes import ENCODINGS, box_of, parse_box, read_boxes, read_scribbles, read_trimap
 
 KEEP = ("touching", "all", "largest")
@@ -104,7 +104,7 @@ def _main(argv) -> int:
         raise InputError(f"--volume needs --labels, seeds of the volume's size, got --{given[0]}")
     if array := next((name for name in chosen.image if name.lower().endswith(".npy")), None):
         raise InputError(f"image: {array!r} is a volume, which takes --labels, seeds of its size, not --{given[0]}")
-    images, many = pictures_of(chosen.image, out=chosen.out)
+    images, many = images_of(chosen.image, out=chosen.out)
     boxes = read_boxes(chosen.box) if chosen.box and Path(chosen.box).suffix == ".json" else None
     items = [
         Item(
@@ -128,7 +128,7 @@ def _main(argv) -> int:
         chosen,
         total=len(images),
         inputs=INPUTS,
-        at_once=threads,
+        concurrent_items=threads,
     )
 
 
@@ -143,10 +143,10 @@ def _main_labels(chosen, threads) -> int:
             raise InputError(f"--{name.replace('_', '-')} is for one object; leave it out with --labels")
     if chosen.volume:
         images, many = [Path(name) for name in chosen.image], len(chosen.image) > 1
-        refuse_namesakes(images, "image")
-        refuse_out(images, chosen.out, "image")
+        check_unique_names(images, "image")
+        check_out_is_not_input(images, chosen.out, "image")
     else:
-        images, many = pictures_of(chosen.image, out=chosen.out)
+        images, many = images_of(chosen.image, out=chosen.out)
 
     def job(path):
         volume = is_volume(path, chosen.volume)
@@ -156,8 +156,8 @@ def _main_labels(chosen, threads) -> int:
             )
         # A folder of seeds is the slices of one volume's, unless there are many volumes.
         slices = volume and not many and Path(chosen.labels).is_dir()
-        seeds = Path(chosen.labels) if slices else beside(chosen.labels, path.stem, "--labels")
-        truth = Path(chosen.truth) if slices and chosen.truth else beside(chosen.truth, path.stem, "--truth")
+        seeds = Path(chosen.labels) if slices else companion_of(chosen.labels, path.stem, "--labels")
+        truth = Path(chosen.truth) if slices and chosen.truth else companion_of(chosen.truth, path.stem, "--truth")
         return Labelled(path, seeds, truth, volume)
 
     items = [
@@ -176,7 +176,7 @@ def _main_labels(chosen, threads) -> int:
         chosen,
         total=len(images),
         inputs=INPUTS,
-        at_once=threads,
+        concurrent_items=threads,
     )
 
 
@@ -189,7 +189,7 @@ def _job(image: Path, chosen, boxes=None) -> Job:
             box = box_of(boxes, image.stem, chosen.box)
         else:
             box = parse_box(chosen.box)
-    files = (beside(getattr(chosen, name), image.stem, f"--{name}") for name in ("scribbles", "trimap", "truth"))
+    files = (companion_of(getattr(chosen, name), image.stem, f"--{name}") for name in ("scribbles", "trimap", "truth"))
     scribbles, trimap, truth = files
     return Job(image, scribbles, trimap, box, truth)
 

@@ -4,8 +4,8 @@ A labelling x (True: object) costs
 
     E(x) = sum_p D_p(x_p)  +  sum_pq w_pq [x_p != x_q],
 
-    D_p(object)     = -log p(colour_p | object model)      + NEARNESS * max(0, g_p)
-    D_p(background) = -log p(colour_p | background model)  + NEARNESS * max(0, -g_p)
+    D_p(object)     = -log p(colour_p | object model)      + GEODESIC_WEIGHT * max(0, g_p)
+    D_p(background) = -log p(colour_p | background model)  + GEODESIC_WEIGHT * max(0, -g_p)
     w_pq            = contrast-sensitive weights of the 8 neighbours in Lab (gridcut.contrast_edges)
 
 with g_p in [-1, 1] the geodesic preference of apps.segment.geodesic and infinite costs against the strokes [1, 3].
@@ -19,7 +19,7 @@ A box marks all outside as background.  What is hard to reach from outside witho
 minimum barrier distance [4]) is the first guess at the object.  How much of the box it fills is unknown, so
 there are several guesses, and the one that ends with the least energy is taken.
 
-A picture above LARGE pixels is segmented at REDUCED pixels first; its models then serve one cut of the full
+A picture above LARGE_PIXELS pixels is segmented at REDUCED_PIXELS pixels first; its models then serve one cut of the full
 picture, along the border found and wherever the colours contradict the reduced labelling.
 
 Costs are rounded once, to multiples of 1 / UNIT; the cut itself is exact in integers.
@@ -37,21 +37,21 @@ import numpy as np
 import gridcut
 from apps.common.arguments import check_number
 from apps.common.clock import Clock
-from apps.common.figures import border
+from apps.common.figures import outline
 from apps.common.images import InputError, to_rgb
 from apps.segment.colour_models import log_densities
 from apps.segment.geodesic import depth_in_box
 from apps.segment.shapes import drop_small, fill_holes_of, keep_parts
 from apps.segment.strokes import BACKGROUND, OBJECT, OPEN, check_marks, marks_of, marks_of_box
-from apps.segment.terms import FORBIDDEN, REDUCED, UNIT, Picture, reduced
+from apps.segment.terms import FORBIDDEN, REDUCED_PIXELS, UNIT, EnergyTerms, reduced
 
-BOX_NEARNESS = 1.0  # nats: what the depth in a box alone may say about a pixel
+BOX_DEPTH_WEIGHT = 1.0  # nats: what the depth in a box alone may say about a pixel
 ROUNDS = 10  # at most; most pictures stand still after 3 or 4
-STILL = 0.001  # share of the pixels that may still change when a labelling counts as standing still
+MAX_CHANGED_SHARE = 0.001  # share of the pixels that may still change when a labelling counts as standing still
 # Where the object of a box is looked for first: the deepest share, and the shallowest for the background.
 STARTS = ((0.5, 0.25), (0.25, 0.5), (0.75, 0.12))
 STROKE_SHARE = 1.0  # of the strokes against the whole labelling when models are fitted again
-LARGE = 1_000_000  # pixels above which models are found on a reduced picture first
+LARGE_PIXELS = 1_000_000  # pixels above which models are found on a reduced picture first
 BAND = 3  # reduced pixels on either side of the border that the full picture decides again
 KEEP = ("touching", "all", "largest")
 
@@ -151,7 +151,7 @@ def segment_marked(
     apps.segment.strokes.
     """
     clock = Clock()
-    check_number(rounds, "rounds", whole=True)
+    check_number(rounds, "rounds", integer=True)
     if rounds < 1:
         raise InputError(f"rounds must be 1 or more, got {rounds}")
     check_number(min_area, "min_area")
@@ -162,35 +162,35 @@ def segment_marked(
         raise InputError(f"--keep must be one of {', '.join(KEEP)}, got {keep!r}")
     if keep == "touching" and not has_object:
         raise InputError("--keep touching needs object strokes, and a box has none; use all or largest")
-    picture, mask, energies, cut = _find(rgb, marks, keep, soft_strokes, rounds, device, clock)
+    terms, mask, energies, cut = _find(rgb, marks, keep, soft_strokes, rounds, device, clock)
     if fill_holes:
-        mask = fill_holes_of(mask, picture.is_background)
+        mask = fill_holes_of(mask, terms.is_background)
     if min_area > 1:
-        mask = drop_small(mask, min_area, picture.is_object, picture.is_background)
+        mask = drop_small(mask, min_area, terms.is_object, terms.is_background)
     clock.charge("parts")
     return Segmentation(mask, marks, tuple(energies), clock.total(), cut.device, cut.method)
 
 
 def _find(rgb, marks, keep, soft, rounds, device, clock):
     """The labelling of least energy from any of the starts; a large picture begins with a reduced one."""
-    if marks.size > LARGE:
+    if marks.size > LARGE_PIXELS:
         small_rgb, small_marks = reduced(rgb, marks)
-        if not _lost(marks, small_marks):
+        if not _mark_vanished(marks, small_marks):
             small = _find(small_rgb, small_marks, keep, soft, rounds, device, clock)[1]
             guess = _enlarged(small, marks)
             if guess.any() and not guess.all():
                 return _refined(rgb, marks, guess, keep, soft, device, clock)
-    picture = Picture(rgb, marks, soft, device, clock)
-    if not picture.boxed:
-        starts = [(picture.stroke_object, picture.stroke_background)]
+    terms = EnergyTerms(rgb, marks, soft, device, clock)
+    if not terms.is_box:
+        starts = [(terms.stroke_object, terms.stroke_background)]
     else:
-        depth = depth_in_box(picture.lab, picture.is_background, picture.starts())
-        picture.prefer((BOX_NEARNESS * UNIT) * (1 - 2 * depth))
-        counts = picture.palette.counts
+        depth = depth_in_box(terms.lab, terms.is_background, terms.path_starts())
+        terms.set_location_costs((BOX_DEPTH_WEIGHT * UNIT) * (1 - 2 * depth))
+        counts = terms.palette.counts
         starts = [(counts(depth > 1 - deep), counts(depth < shallow)) for deep, shallow in STARTS]
         clock.charge("distances")
-    found = [_rounds(picture, keep, rounds, clock, *start) for start in starts]
-    return picture, *min(found, key=lambda one: one[1][-1])
+    found = [_fit_and_cut(terms, keep, rounds, clock, *start) for start in starts]
+    return terms, *min(found, key=lambda one: one[1][-1])
 
 
 def _enlarged(small, marks):
@@ -203,23 +203,23 @@ def _enlarged(small, marks):
 
 def _refined(rgb, marks, mask, keep, soft, device, clock):
     """Cut the full picture with models fitted to a first guess, the labelling of the reduced one."""
-    picture = Picture(rgb, marks, soft, device, clock)
-    if picture.boxed:
-        picture.prefer(np.where(picture.is_background, np.float32(UNIT), np.float32(0)))
-    object_count = _blend(picture.palette.counts(mask), picture.stroke_object)
-    background_count = _blend(picture.palette.counts(~mask), picture.stroke_background)
+    terms = EnergyTerms(rgb, marks, soft, device, clock)
+    if terms.is_box:
+        terms.set_location_costs(np.where(terms.is_background, np.float32(UNIT), np.float32(0)))
+    object_count = _blend(terms.palette.counts(mask), terms.stroke_object)
+    background_count = _blend(terms.palette.counts(~mask), terms.stroke_background)
     clock.charge("models")
-    costs = picture.costs(*log_densities(picture.palette, object_count, background_count, picture.whole))
+    costs = terms.costs(*log_densities(terms.palette, object_count, background_count, terms.whole))
     clock.charge("models")
-    labels, cut = _cut_near(picture, mask, BAND * round((marks.size / REDUCED) ** 0.5), *costs[:2])
+    labels, cut = _cut_near(terms, mask, BAND * round((marks.size / REDUCED_PIXELS) ** 0.5), *costs[:2])
     clock.charge("cuts")
-    labels = keep_parts(labels, keep, picture.is_object)
-    energy = picture.energy(labels, *costs)
+    labels = keep_parts(labels, keep, terms.is_object)
+    energy = terms.energy(labels, *costs)
     clock.charge("parts")
-    return picture, labels, [energy], cut
+    return terms, labels, [energy], cut
 
 
-def _cut_near(picture, guess, width, as_object, as_background):
+def _cut_near(terms, guess, width, as_object, as_background):
     """The best cut among those that keep to a guess where its border is far and the colours agree with it.
 
     Pixels within `width` of the guess's border, and pixels whose own costs speak against the guess, are open;
@@ -227,48 +227,48 @@ def _cut_near(picture, guess, width, as_object, as_background):
     """
     import cv2
 
-    near = border(guess, width) | border(~guess, width)
+    near = outline(guess, width) | outline(~guess, width)
     opened = (near | ((as_object > as_background) == guess)).view(np.uint8)
     taking_part = cv2.dilate(opened, np.ones((3, 3), np.uint8)) > 0
     held = taking_part & (opened == 0)
     source = np.where(held, np.int32(FORBIDDEN) * guess, as_background).astype(np.int32)
     sink = np.where(held, np.int32(FORBIDDEN) * ~guess, as_object).astype(np.int32)
-    cut = gridcut.max_flow(source, sink, picture.edges, mask=taking_part, device=picture.device)
+    cut = gridcut.max_flow(source, sink, terms.edges, mask=taking_part, device=terms.device)
     return np.where(taking_part, cut.labels, guess), cut
 
 
-def _lost(marks, small):
+def _mark_vanished(marks, small):
     """Whether a kind of mark, or all open pixels, vanished when the picture was reduced."""
     return any((marks == mark).any() and not (small == mark).any() for mark in (OBJECT, BACKGROUND, OPEN))
 
 
-def _rounds(picture, keep, rounds, clock, object_count, background_count):
+def _fit_and_cut(terms, keep, rounds, clock, object_count, background_count):
     """Fit and cut until the labelling stands still; the last labelling, the energies and the last cut."""
-    palette = picture.palette
+    palette = terms.palette
     mask, energies, cut, solver = None, [], None, None
     for _ in range(rounds):
-        costs = picture.costs(*log_densities(palette, object_count, background_count, picture.whole))
+        costs = terms.costs(*log_densities(palette, object_count, background_count, terms.whole))
         clock.charge("models")
         as_object, as_background, _ = costs
         # The flow of the last round is nearly the flow of this one: only the colours' costs have changed.
         if solver is None:
-            solver = gridcut.Solver(as_background, as_object, picture.edges, device=picture.device)
+            solver = gridcut.Solver(as_background, as_object, terms.edges, device=terms.device)
         else:
             solver.update(source=as_background, sink=as_object)
         tried = solver.solve()
         clock.charge("cuts")
-        labels = keep_parts(tried.labels, keep, picture.is_object)
-        energy = picture.energy(labels, *costs)
+        labels = keep_parts(tried.labels, keep, terms.is_object)
+        energy = terms.energy(labels, *costs)
         clock.charge("parts")
         if energies and energy > energies[-1]:
             break
-        stands_still = mask is not None and np.count_nonzero(labels != mask) <= STILL * mask.size
+        has_converged = mask is not None and np.count_nonzero(labels != mask) <= MAX_CHANGED_SHARE * mask.size
         mask, cut = labels, tried
         energies.append(energy)
-        if stands_still or not mask.any() or mask.all():
+        if has_converged or not mask.any() or mask.all():
             break
-        object_count = _blend(palette.counts(mask), picture.stroke_object)
-        background_count = _blend(palette.counts(~mask), picture.stroke_background)
+        object_count = _blend(palette.counts(mask), terms.stroke_object)
+        background_count = _blend(palette.counts(~mask), terms.stroke_background)
         clock.charge("models")
     return mask, energies, cut
 

@@ -1,29 +1,29 @@
 """What a picture and its marks cost: the terms of the energy of apps.segment.segmentation, in integers.
 
-Everything that stays the same from round to round is worked out once, in `Picture`.
+Everything that stays the same from round to round is worked out once, in `EnergyTerms`.
 """
 
 import numpy as np
 
 import gridcut
-from apps.common.figures import border
+from apps.common.figures import outline
 from apps.segment.colour_models import COMPONENTS, TINY, fit_mixture, lab_image, make_palette, whole_density
-from apps.segment.geodesic import FAR, nearer_background
+from apps.segment.geodesic import UNREACHED, geodesic_preference
 from apps.segment.strokes import BACKGROUND, OBJECT
 
 SMOOTHNESS = 20.0  # weight of an edge of length 1 between equal colours, in nats
 BOX_SMOOTHNESS = 50.0  # a box tells less about the colours, so the cut relies more on the borders
 CONTRAST = 0.7  # fall of an edge's weight: exp(-CONTRAST * squared step / mean squared step)
-NEARNESS = 1.0  # nats: what the strokes' nearness alone may say about a pixel
+GEODESIC_WEIGHT = 1.0  # nats: what the strokes' nearness alone may say about a pixel
 RING = 4  # pixels round a box whose colours are background
-UNLIKE_RING = 5.0  # Lab units of path length per nat that a colour is rarer in the ring than in the picture
+RARE_COLOUR_LENGTH = 5.0  # Lab units of path length per nat that a colour is rarer in the ring than in the picture
 SOFT_STROKE = 8.0  # nats for what a soft stroke says; colours and neighbours can outvote it
-REDUCED = 250_000  # pixels of that picture
+REDUCED_PIXELS = 250_000  # pixels of that picture
 UNIT = 256
 FORBIDDEN = 1 << 20  # more than all edges of a pixel together
 
 
-class Picture:
+class EnergyTerms:
     """What stays the same from round to round: colours, marks, edges, geodesic preference."""
 
     def __init__(self, rgb, marks, soft, device, clock):
@@ -33,8 +33,8 @@ class Picture:
         self.palette = make_palette(rgb, lab)
         self.whole = whole_density(self.palette)
         clock.charge("colours")
-        self.boxed = not self.is_object.any()
-        smoothness = BOX_SMOOTHNESS if self.boxed else SMOOTHNESS
+        self.is_box = not self.is_object.any()
+        smoothness = BOX_SMOOTHNESS if self.is_box else SMOOTHNESS
         self.edges = gridcut.contrast_edges(
             lab,
             weight=smoothness * UNIT,
@@ -46,23 +46,25 @@ class Picture:
         self.lab = lab
         self.stroke_object = self.palette.counts(self.is_object)
         self.stroke_background = self.palette.counts(self.is_background)
-        if not self.boxed:
-            self.prefer((NEARNESS * UNIT) * nearer_background(lab, self.is_object, self.is_background))
+        if not self.is_box:
+            self.set_location_costs(
+                (GEODESIC_WEIGHT * UNIT) * geodesic_preference(lab, self.is_object, self.is_background)
+            )
         clock.charge("distances")
 
-    def prefer(self, lean):
+    def set_location_costs(self, preference):
         """Set what place alone costs: `lean` (H, W) in 1 / UNIT nats, above 0 for calling a pixel object."""
-        lean = np.int32(lean)
-        self.against_object, self.against_background = np.maximum(lean, 0), np.maximum(-lean, 0)
+        preference = np.int32(preference)
+        self.against_object, self.against_background = np.maximum(preference, 0), np.maximum(-preference, 0)
 
-    def starts(self):
+    def path_starts(self):
         """Where else paths into a box may start: at the picture's sides, in the ring's colours.
 
         A box that reaches a side of the picture has no outside there.  What lies along that side is
         background if its colours are common along the whole ring round the box, and the object cut off by
         the picture if not.
         """
-        start = np.full(self.marks.shape, FAR, np.float32)
+        start = np.full(self.marks.shape, UNREACHED, np.float32)
         frame = np.ones(self.marks.shape, bool)
         frame[1:-1, 1:-1] = False
         frame &= ~self.is_background
@@ -70,11 +72,11 @@ class Picture:
             return start
         wide = np.ones(self.marks.shape, bool)
         wide[RING:-RING, RING:-RING] = False
-        near = border(~self.is_background, RING)
+        near = outline(~self.is_background, RING)
         ring = near | (wide & ~self.is_background)
         common = fit_mixture(self.palette.colour, self.palette.counts(ring), COMPONENTS)
         rare = np.log(self.whole + TINY) - np.log(common.density(self.palette.colour) + TINY)
-        start[frame] = UNLIKE_RING * np.maximum(rare, 0.0)[self.palette.index[frame]]
+        start[frame] = RARE_COLOUR_LENGTH * np.maximum(rare, 0.0)[self.palette.index[frame]]
         return start
 
     def costs(self, object_cost, background_cost):
@@ -105,10 +107,10 @@ class Picture:
 
 
 def reduced(rgb, marks):
-    """Picture and marks at REDUCED pixels; a mark survives unless the other kind covers more of its cell."""
+    """Picture and marks at REDUCED_PIXELS pixels; a mark survives unless the other kind covers more of its cell."""
     import cv2
 
-    scale = (REDUCED / marks.size) ** 0.5
+    scale = (REDUCED_PIXELS / marks.size) ** 0.5
     size = (max(1, round(marks.shape[1] * scale)), max(1, round(marks.shape[0] * scale)))
     shares = [
         cv2.resize((marks == mark).astype(np.float32), size, interpolation=cv2.INTER_AREA)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from apps.common.decoding import Unreadable, check_claim, complaints, load_array, reasons
+from apps.common.decoding import Unreadable, check_claim, decoding_errors, load_array, page_warnings
 from apps.common.images import READABLE, InputError, read_bytes, read_pixels, write_bytes
 from apps.segment.label_values import label_values
 
@@ -27,8 +27,8 @@ def is_volume(path: Path, folder: bool) -> bool:
     import tifffile
 
     try:
-        with reasons(), complaints() as said, tifffile.TiffFile(path) as file:
-            return len(file.pages) > 1 or bool(said)
+        with decoding_errors(), page_warnings() as warnings, tifffile.TiffFile(path) as file:
+            return len(file.pages) > 1 or bool(warnings)
     except Unreadable:
         return False  # reading it as a picture will say what is wrong
 
@@ -79,13 +79,13 @@ def _decode(data, suffix):
         return load_array(data)
     import tifffile
 
-    with reasons(), complaints() as said, tifffile.TiffFile(io.BytesIO(data)) as file:
+    with decoding_errors(), page_warnings() as warnings, tifffile.TiffFile(io.BytesIO(data)) as file:
         if not file.series:
             raise Unreadable("no page")
         check_claim(file.series[0].nbytes, data)
         volume = file.series[0].asarray()
-        if said:
-            raise Unreadable(said[0])
+        if warnings:
+            raise Unreadable(warnings[0])
     return volume
 
 

@@ -83,9 +83,9 @@ def disparities(
     if cost not in COSTS:
         raise InputError(f"--cost must be one of {', '.join(COSTS)}, got {cost!r}")
     check_number(smoothness, "smoothness")
-    check_number(truncate, "truncate", whole=True)
+    check_number(truncate, "truncate", integer=True)
     if max_disparity is not None:
-        check_number(max_disparity, "max_disparity", whole=True)
+        check_number(max_disparity, "max_disparity", integer=True)
     if not (np.isfinite(smoothness) and 0 < smoothness <= 1000):
         raise InputError(f"--smoothness must be above 0 and at most 1000 grey levels, got {smoothness}")
     width = left.shape[1]

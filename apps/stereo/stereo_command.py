@@ -34,7 +34,7 @@ from apps.common.command import (
 from apps.common.images import InputError, read_image, write_image
 from apps.common.labelling import SMOOTHNESS_TERMS
 from apps.common.outputs import claim
-from apps.many.batch import Item, beside, pairs_of, partner_of, run_many, run_one
+from apps.many.batch import Item, companion_of, pairs_of, partner_of, run_many, run_one
 
 COSTS = ("birchfield-tomasi", "absolute")
 FORMATS = ("png", "pfm", "npy")
@@ -150,7 +150,7 @@ def _main(argv) -> int:
         chosen,
         total=len(pairs),
         inputs=INPUTS,
-        at_once=max(1, threads // 2),  # a pair keeps two threads busy by itself
+        concurrent_items=max(1, threads // 2),  # a pair keeps two threads busy by itself
     )
 
 
@@ -165,7 +165,7 @@ def _files(name: str, chosen) -> dict[str, Path]:
 def _pair(left: Path, right: Path | None, chosen) -> Pair:
     if right is None:
         right = partner_of(left, chosen.right, "right")
-    return Pair(left, right, beside(chosen.truth, left.stem, "--truth"))
+    return Pair(left, right, companion_of(chosen.truth, left.stem, "--truth"))
 
 
 def _stereo_one(pair: Pair, chosen) -> dict:

@@ -19,7 +19,7 @@ from apps.common.decoding import Unreadable, load_array
 from apps.common.images import InputError, read_bytes, read_pixels
 from apps.superpixels.regions import outlines
 
-NEAR = 2  # pixels
+BOUNDARY_TOLERANCE = 2  # pixels
 UNDECIDED = -1
 
 
@@ -78,7 +78,7 @@ def score_regions(labels: np.ndarray, truth: np.ndarray) -> RegionScores:
     wanted, found = outlines(filled), outlines(labels)
     hit = 0.0
     if found.any():
-        hit = np.count_nonzero(wanted & (ndimage.distance_transform_edt(~found) <= NEAR))
+        hit = np.count_nonzero(wanted & (ndimage.distance_transform_edt(~found) <= BOUNDARY_TOLERANCE))
     recall = hit / np.count_nonzero(wanted) if wanted.any() else 1.0
     return RegionScores(100.0 * recall, 100.0 * _leaked(labels, truth), 100.0 * found.mean())
 

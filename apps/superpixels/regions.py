@@ -9,7 +9,7 @@ What a merge costs is the piecewise constant functional of Mumford and Shah as K
 pixels that meet along a boundary of length l,
 
                 a b     |mean_a - mean_b|^2 + regularity^2
-    cost  =    ------ * --------------------------------  *  min(1, a b / (a + b) / SPECK)
+    cost  =    ------ * --------------------------------  *  min(1, a b / (a + b) / SPECK_PIXELS)
                a + b                   l
 
 with colours in CIELAB.  Ours: `regularity`, without which plain areas become giant regions while a texture falls into
@@ -32,7 +32,7 @@ from apps.common.images import InputError, to_rgb
 from gridcut.device import kernel
 
 REGULARITY = 4.5
-SPECK = 32.0  # pixels; twice that is the area below which a region finds its merges cheap
+SPECK_PIXELS = 32.0  # pixels; twice that is the area below which a region finds its merges cheap
 DOMINANCE = 0.8  # a merge waits while 0.8 of its cost is more than the least that either side could have
 
 
@@ -128,7 +128,7 @@ class _Rating:
         rate = np.empty(graph.nnz)
         share = 1.0 / size
         mean = self.sums * share[:, None]
-        rate_kernel(graph.indptr, graph.indices, graph.data, share, mean, self.floor, SPECK, rate)
+        rate_kernel(graph.indptr, graph.indices, graph.data, share, mean, self.floor, SPECK_PIXELS, rate)
         return rate
 
 
@@ -228,11 +228,11 @@ def outlines(labels: np.ndarray) -> np.ndarray:
     return found
 
 
-def outline_picture(rgb: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def outline_figure(rgb: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """The picture (H, W, 3) in [0, 1] with a line along the boundaries; uint8 RGB."""
     import cv2
 
-    from apps.common.figures import BORDER
+    from apps.common.figures import OUTLINE_COLOUR
     from apps.common.images import to_bytes
 
     line = np.zeros(labels.shape, np.uint8)
@@ -240,11 +240,11 @@ def outline_picture(rgb: np.ndarray, labels: np.ndarray) -> np.ndarray:
     line[1:] |= labels[1:] != labels[:-1]
     width = 1 + max(labels.shape) // 1000
     shown = rgb.copy()
-    shown[cv2.dilate(line, np.ones((width, width), np.uint8)) > 0] = BORDER
+    shown[cv2.dilate(line, np.ones((width, width), np.uint8)) > 0] = OUTLINE_COLOUR
     return to_bytes(shown)
 
 
-def mean_picture(rgb: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def mean_figure(rgb: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Every region in the mean of its colours; uint8 RGB."""
     from apps.common.images import to_bytes
 

@@ -32,7 +32,7 @@ from apps.common.command import (
 )
 from apps.common.images import InputError, read_image, write_bytes, write_image
 from apps.common.outputs import claim
-from apps.many.batch import Item, beside, pictures_of, run_many, run_one
+from apps.many.batch import Item, companion_of, images_of, run_many, run_one
 
 FORMATS = ("png", "tiff", "npy")
 MAX_IN_PNG = 1 << 16  # regions that 16 bits tell apart
@@ -77,7 +77,7 @@ def _main(argv) -> int:
     threads = check_threads(chosen.threads)
     check_device(chosen.device)
     chosen.counts = _counts(chosen.regions, chosen.format)
-    images, many = pictures_of(chosen.image, out=chosen.out)
+    images, many = images_of(chosen.image, out=chosen.out)
     items = [
         Item(
             path.stem,
@@ -100,13 +100,13 @@ def _main(argv) -> int:
         chosen,
         total=len(images),
         inputs=INPUTS,
-        at_once=threads,
+        concurrent_items=threads,
         finish=partial(_write_csv, chosen.csv),
     )
 
 
 def _job(path: Path, chosen) -> Job:
-    return Job(path, beside(chosen.truth, path.stem, "--truth"))
+    return Job(path, companion_of(chosen.truth, path.stem, "--truth"))
 
 
 def _files(name: str, chosen) -> list[dict[str, Path]]:
@@ -145,7 +145,7 @@ def _counts(text: str, kind: str) -> list[int]:
 def _divide_one(job: Job, chosen, threads=None) -> dict:
     """Read, divide, write; what goes into the JSON.  Nothing is written unless all of it can be."""
     from apps.superpixels.region_scores import read_segments, score_regions
-    from apps.superpixels.regions import REGULARITY, mean_picture, outline_picture, superpixels
+    from apps.superpixels.regions import REGULARITY, mean_figure, outline_figure, superpixels
 
     path = job.image
     rgb = read_image(path)
@@ -164,7 +164,7 @@ def _divide_one(job: Job, chosen, threads=None) -> dict:
     claim(chosen, "superpixels", path.stem, path, [file for files in planned for file in files.values()])
     for labels, files in pending:
         _write_labels(files["labels"], labels, chosen.format)
-        for kind, draw in (("outlines", outline_picture), ("means", mean_picture)):
+        for kind, draw in (("outlines", outline_figure), ("means", mean_figure)):
             write_image(files[kind], draw(rgb, labels))
     return {
         "image": str(path),

@@ -17,7 +17,7 @@ from apps.many import records
 from apps.many.task import FAILED, SKIPPED, Task, attempt
 from apps.match import match_command as match
 from apps.stereo import stereo_command as stereo
-from tests.apps import odd_jobs
+from tests.apps import worker_jobs
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -188,7 +188,7 @@ def record(tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "in" / "a.txt").write_text("text")
     chosen = Namespace(out=str(tmp_path / "out"), resume=True, device="cpu")
-    task = Task(0, "a", "a", "copy", odd_jobs.copy, tmp_path / "in" / "a.txt", chosen, ())
+    task = Task(0, "a", "a", "copy", worker_jobs.copy, tmp_path / "in" / "a.txt", chosen, ())
     assert attempt(task).status == "done"
     assert attempt(task).status == SKIPPED
     path = tmp_path / "out" / ".cutmatch" / "copy" / "a.json"
@@ -241,6 +241,6 @@ def test_errors_while_inputs_are_found_do_not_end_a_batch(folder, capsys, monkey
 
 def test_a_failed_item_is_not_retried_for_a_special_file(folder):
     chosen = Namespace(out="out", resume=False, device="cpu")
-    outcome = attempt(Task(0, "a", "a", "copy", odd_jobs.copy, folder / "p" / "fifo.png", chosen, ()))
-    assert (outcome.status, outcome.again, outcome.defect) == (FAILED, False, False)
+    outcome = attempt(Task(0, "a", "a", "copy", worker_jobs.copy, folder / "p" / "fifo.png", chosen, ()))
+    assert (outcome.status, outcome.retry, outcome.defect) == (FAILED, False, False)
     assert "not a regular file" in outcome.reason

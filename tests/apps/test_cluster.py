@@ -12,7 +12,7 @@ from PIL import Image
 from apps.denoise import denoise_command as denoise
 from apps.many import cluster
 from apps.many.task import DONE, FAILED, Task
-from tests.apps import odd_jobs
+from tests.apps import worker_jobs
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def outcomes(workers, tmp_path):
         for number, (name, text) in enumerate(texts.items()):
             path = tmp_path / f"{name}.txt"
             path.write_text(text)
-            tasks.append(Task(number, name, name, "copy", odd_jobs.copy, path, chosen, ()))
+            tasks.append(Task(number, name, name, "copy", worker_jobs.copy, path, chosen, ()))
         return sorted(cluster.run(tasks, workers.scheduler_address, 1), key=lambda outcome: outcome.number)
 
     return run
@@ -91,7 +91,7 @@ def test_what_kills_its_workers_on_a_cluster_is_reported(outcomes):
 def test_no_cluster_there(photos, monkeypatch, capsys):
     pytest.importorskip("distributed")
     monkeypatch.chdir(photos)
-    monkeypatch.setattr(cluster, "PATIENCE", 0.2)
+    monkeypatch.setattr(cluster, "CONNECT_TIMEOUT", 0.2)
     assert denoise.main(["photos", "--scheduler", "tcp://127.0.0.1:9", "--out", "out"]) == 2
     assert "--scheduler: no cluster at 'tcp://127.0.0.1:9'" in capsys.readouterr().err
     assert not (photos / "out").exists()

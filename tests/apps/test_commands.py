@@ -171,17 +171,17 @@ def test_long_work_on_a_terminal_shows_that_it_goes_on(monkeypatch):
         def isatty(self):
             return True
 
-    monkeypatch.setattr(clock, "PATIENCE", 0.01)
+    monkeypatch.setattr(clock, "DISPLAY_DELAY", 0.01)
     for stream, quiet, shows in ((Terminal(), False, True), (Terminal(), True, False), (io.StringIO(), False, False)):
         monkeypatch.setattr(sys, "stderr", stream)
-        with clock.ticking(quiet):
+        with clock.elapsed_display(quiet):
             deadline = time.monotonic() + 5 * shows
             while "working, 00:00" not in stream.getvalue() and time.monotonic() < deadline:
                 time.sleep(0.01)
         assert ("working, 00:00" in stream.getvalue()) == shows
-    monkeypatch.setattr(clock, "PATIENCE", 60.0)
+    monkeypatch.setattr(clock, "DISPLAY_DELAY", 60.0)
     monkeypatch.setattr(sys, "stderr", short := Terminal())
-    with clock.ticking(False):
+    with clock.elapsed_display(False):
         pass
     assert short.getvalue() == ""
 
@@ -212,9 +212,9 @@ def test_demo(tmp_path, monkeypatch, capsys):
 def test_demo_of_labels(tmp_path):
     pair = samples.Sample(*(a[200:296, 250:410] for a in samples.stereo_pair()))
     rows = [
-        demo.divide(pair.first, "crop", tmp_path, regions=50),
+        demo.divide_into_superpixels(pair.first, "crop", tmp_path, regions=50),
         demo.restore(pair.first[..., 1], "crop", tmp_path, "auto"),
-        demo.see_depth(pair, "crop", tmp_path),
+        demo.compute_disparities(pair, "crop", tmp_path),
     ]
     regions, restored, depth = rows
     assert regions["regions"] == 50

@@ -11,7 +11,7 @@ from PIL import Image
 from apps.common.images import InputError, read_codes
 from apps.denoise import denoise_command as denoise
 from apps.segment import segment_command as segment
-from apps.segment.label_figures import labels_overlay, palette, write_label_picture
+from apps.segment.label_figures import labels_overlay, palette, write_label_image
 from apps.segment.label_values import label_values
 from apps.segment.mask_scores import read_truth
 from apps.segment.strokes import BACKGROUND, OBJECT, OPEN, marks_of, read_labels, read_scribbles, read_trimap
@@ -119,11 +119,11 @@ def test_index_strokes_of_sixteen_bits(tmp_path):
 
 def test_a_label_picture_holds_its_values(tmp_path):
     labels = np.array([[1, 300], [65535, 0]])
-    write_label_picture(tmp_path / "a.png", labels)
+    write_label_image(tmp_path / "a.png", labels)
     np.testing.assert_array_equal(np.array(Image.open(tmp_path / "a.png")), labels)
     for wrong in (-1, 65536):
         with pytest.raises(InputError, match="labels"):
-            write_label_picture(tmp_path / "b.png", np.array([[1, wrong]]))
+            write_label_image(tmp_path / "b.png", np.array([[1, wrong]]))
     assert not (tmp_path / "b.png").exists()
 
 

@@ -11,7 +11,7 @@ from PIL import Image
 from apps.common.images import InputError
 from apps.segment import segment_command as segment
 from apps.segment.label_figures import labels_overlay, middle_slices, palette
-from apps.segment.multilabel import nearer_others, segment_labels, segment_volume
+from apps.segment.multilabel import geodesic_excess, segment_labels, segment_volume
 from apps.segment.strokes import read_labels
 from apps.segment.volumes import read_volume
 
@@ -105,16 +105,16 @@ def test_two_labels_are_one_cut(several):
 
 
 def test_nearness_is_that_of_two_kinds_of_stroke():
-    from apps.segment.geodesic import nearer_background
+    from apps.segment.geodesic import geodesic_preference
 
     lab = np.random.default_rng(0).uniform(0, 50, (9, 11, 3)).astype(np.float32)
     marks = np.full((9, 11), -1)
     marks[2, 2], marks[7, 8] = 0, 1
-    lean = nearer_background(lab, marks == 0, marks == 1)
-    further = nearer_others(lab, marks, 2)
+    lean = geodesic_preference(lab, marks == 0, marks == 1)
+    further = geodesic_excess(lab, marks, 2)
     np.testing.assert_allclose(further[0], np.maximum(lean, 0), atol=1e-6)
     np.testing.assert_allclose(further[1], np.maximum(-lean, 0), atol=1e-6)
-    three = nearer_others(lab, np.where(marks == 1, 2, np.where(np.arange(11) == 10, 1, marks)), 3)
+    three = geodesic_excess(lab, np.where(marks == 1, 2, np.where(np.arange(11) == 10, 1, marks)), 3)
     assert three.shape == (3, 9, 11)
     assert ((three > 0).sum(axis=0) >= 1).all()
 

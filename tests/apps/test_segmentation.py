@@ -142,9 +142,9 @@ def test_scores():
 
 @pytest.mark.parametrize("said", ["scribbles", "box"])
 def test_a_large_picture_starts_from_a_reduced_one(scene, said, monkeypatch):
-    monkeypatch.setattr("apps.segment.segmentation.LARGE", 3000)
-    monkeypatch.setattr("apps.segment.segmentation.REDUCED", 1024)
-    monkeypatch.setattr("apps.segment.terms.REDUCED", 1024)
+    monkeypatch.setattr("apps.segment.segmentation.LARGE_PIXELS", 3000)
+    monkeypatch.setattr("apps.segment.segmentation.REDUCED_PIXELS", 1024)
+    monkeypatch.setattr("apps.segment.terms.REDUCED_PIXELS", 1024)
     image = np.kron(scene.image, np.ones((2, 2, 1), np.uint8))
     truth = np.kron(np.uint8(255) * scene.truth.astype(np.uint8), np.ones((2, 2), np.uint8))
     where = np.kron(scene.strokes, np.ones((2, 2), np.uint8)) if said == "scribbles" else (8, 10, 54, 56)

@@ -14,7 +14,7 @@ from apps.common.images import InputError
 from apps.superpixels import superpixels
 from apps.superpixels import superpixels_command as command
 from apps.superpixels.region_scores import RegionScores, read_segments, score_regions
-from apps.superpixels.regions import mean_picture, outline_picture, outlines
+from apps.superpixels.regions import mean_figure, outline_figure, outlines
 from benchmarks import superpixels as benchmark
 
 
@@ -126,10 +126,10 @@ def test_pictures_of_the_result():
     rgb[:, :3] = (1, 0, 0)
     rgb[:2, 3:] = (0, 1, 0)
     labels = np.repeat(np.array([[0, 0, 0, 1, 1, 1]]), 4, axis=0)
-    assert mean_picture(rgb, labels)[0, 0].tolist() == [255, 0, 0]
-    assert mean_picture(rgb, labels)[3, 5].tolist() == [0, 128, 0]
+    assert mean_figure(rgb, labels)[0, 0].tolist() == [255, 0, 0]
+    assert mean_figure(rgb, labels)[3, 5].tolist() == [0, 128, 0]
     assert outlines(labels).sum(axis=0).tolist() == [0, 0, 4, 4, 0, 0]
-    drawn = outline_picture(rgb, labels)
+    drawn = outline_figure(rgb, labels)
     assert (drawn[:, 3] == drawn[0, 3]).all()
     assert drawn[0, 3].tolist() != [0, 255, 0]
     assert drawn[0, 2].tolist() == [255, 0, 0]

@@ -26,7 +26,7 @@ from apps.segment import segment_command as segment
 from apps.stereo import stereo_command as stereo
 from apps.superpixels import superpixels_command as superpixels
 from apps.track import track_command as track
-from tests.apps import odd_jobs
+from tests.apps import worker_jobs
 
 ROOT = Path(__file__).resolve().parents[2]
 HOW = {"workers": None, "scheduler": None, "resume": False, "threads": None, "device": "cpu", "quiet": False}
@@ -47,14 +47,14 @@ def batch(tmp_path):
         status = run_many(
             "copy",
             "item",
-            odd_jobs.copy,
+            worker_jobs.copy,
             items,
             lambda report: report["item"],
             lambda reports: "",
             Namespace(**how),
             total=len(items),
             inputs=(),
-            at_once=2,
+            concurrent_items=2,
         )
         return status, json.loads((tmp_path / "r.json").read_text())
 
@@ -156,12 +156,12 @@ from functools import partial
 from pathlib import Path
 from apps.batch import Item, run_many
 from apps.command import run
-from tests.apps import odd_jobs
+from tests.apps import worker_jobs
 
 def main(argv):
     items = [Item(path.stem, path.stem, partial(Path, path)) for path in sorted(Path({str(tmp_path)!r}).glob("*.txt"))]
     chosen = Namespace(**{HOW | {"workers": 2, "out": str(tmp_path / "out"), "json": None}!r})
-    return run_many("copy", "item", odd_jobs.copy, items, str, str, chosen, total=5, inputs=(), at_once=1)
+    return run_many("copy", "item", worker_jobs.copy, items, str, str, chosen, total=5, inputs=(), concurrent_items=1)
 
 main.__module__ = "a script"
 if __name__ == "__main__":
@@ -335,7 +335,9 @@ def test_a_video_that_breaks_off_keeps_what_was_done(batch, tmp_path):
         raise InputError("frames: no more")
 
     chosen = Namespace(**HOW | {"out": str(tmp_path / "out"), "json": str(tmp_path / "r.json")})
-    status = run_many("copy", "item", odd_jobs.copy, items(), str, str, chosen, total=9, inputs=(), at_once=1)
+    status = run_many(
+        "copy", "item", worker_jobs.copy, items(), str, str, chosen, total=9, inputs=(), concurrent_items=1
+    )
     assert status == 1
     report = json.loads((tmp_path / "r.json").read_text())
     assert len(report["items"]) == 1

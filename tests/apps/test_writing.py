@@ -72,7 +72,7 @@ def test_what_is_no_regular_file_is_written_not_replaced(tmp_path, monkeypatch):
     reader.join(20)
     assert got == [b"data" * 1000]
     assert stat.S_ISFIFO(fifo.stat().st_mode)
-    monkeypatch.setattr(writing, "PATIENCE", 0.1)
+    monkeypatch.setattr(writing, "FIFO_TIMEOUT", 0.1)
     with pytest.raises(OutputError, match="--json: cannot write .*a pipe without a reader"):
         write_bytes(fifo, b"data", "--json")
     (tmp_path / "null").symlink_to(os.devnull)
