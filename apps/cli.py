@@ -1,12 +1,12 @@
 """cutmatch: exact graph cuts, assignments and matchings on images, from the command line.
 
-  cutmatch demo          segment a few real pictures and follow motion between two, no files needed
-  cutmatch segment       cut objects out of pictures and volumes: strokes, a box, a trimap or seeds say where
-  cutmatch superpixels   divide pictures into connected regions of nearly one colour, as many as asked for
-  cutmatch denoise       take noise out of pictures and fill holes, without blurring edges
-  cutmatch stereo        how near things are, from two pictures of a rectified pair
+  cutmatch demo          segment a few real images and follow motion between two, no files needed
+  cutmatch segment       cut objects out of images and volumes: strokes, a box, a trimap or seeds say where
+  cutmatch superpixels   divide images into connected regions of nearly one colour, as many as asked for
+  cutmatch denoise       take noise out of images and fill holes, without blurring edges
+  cutmatch stereo        how near things are, from two images of a rectified pair
   cutmatch flow          the motion of every pixel from one frame to the next
-  cutmatch match         points of two pictures of one scene, and how one lies in the other
+  cutmatch match         points of two images of one scene, and how one lies in the other
   cutmatch track         points or particles over many frames
   cutmatch matching      match rows and columns of a sparse matrix, as many as can be
   cutmatch info          versions, devices, threads, where machine code is kept

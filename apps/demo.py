@@ -1,7 +1,7 @@
-"""Try cutmatch on real pictures, with no files of your own: they come with scikit-image.
+"""Try cutmatch on real images, with no files of your own: they come with scikit-image.
 
-Pictures are cut out from a few strokes or a box given here as coordinates, the motion between two frames is followed
-and compared with the true one, a picture is divided into superpixels, another freed from noise, and a pair of pictures
+Images are cut out from a few strokes or a box given here as coordinates, the motion between two frames is followed
+and compared with the true one, an image is divided into superpixels, another freed from noise, and a pair of images
 turned into disparities.  The results go to the --out folder, and a table says what was done.  The first run compiles
 the kernels, which later runs load from disk.
 """
@@ -21,7 +21,7 @@ from apps.many.batch import Item
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One picture of skimage.data, and strokes as polylines of (x, y) or a box (x0, y0, x1, y1)."""
+    """One image of skimage.data, and strokes as polylines of (x, y) or a box (x0, y0, x1, y1)."""
 
     name: str
     on_object: tuple = ()
@@ -88,7 +88,7 @@ def strokes_of(example: Example, shape) -> np.ndarray:
 
 
 def segment_example(example: Example, folder: Path, device: str) -> dict:
-    """Segment one example and write its pictures; a row of the table."""
+    """Segment one example and write its images; a row of the table."""
     import skimage.data
 
     from apps.common.figures import overlay, side_by_side, with_marks
@@ -126,7 +126,7 @@ def segment_example(example: Example, folder: Path, device: str) -> dict:
 
 
 def compute_flow(name: str, sample, folder: Path, device: str) -> dict:
-    """Follow the motion between two frames and write its pictures; a row of the table."""
+    """Follow the motion between two frames and write its images; a row of the table."""
     from apps.common.figures import side_by_side
     from apps.common.images import to_rgb, write_image
     from apps.flow import flow
@@ -168,7 +168,7 @@ def compute_flows(folder: Path, device: str):
 
 
 def divide_into_superpixels(rgb: np.ndarray, name: str, folder: Path, regions: int = 500) -> dict:
-    """Divide a picture into superpixels and write them; a row of the table."""
+    """Divide an image into superpixels and write them; a row of the table."""
     from apps.common.figures import side_by_side
     from apps.common.images import to_rgb, write_image
     from apps.superpixels import superpixels
@@ -192,7 +192,7 @@ def divide_into_superpixels(rgb: np.ndarray, name: str, folder: Path, regions: i
 
 
 def restore(clean: np.ndarray, name: str, folder: Path, device: str, sigma: float = 20.0) -> dict:
-    """Add noise to a grey picture, take it out again and write both; a row of the table."""
+    """Add noise to a grey image, take it out again and write both; a row of the table."""
     from skimage.metrics import peak_signal_noise_ratio
 
     from apps.common.figures import side_by_side
@@ -221,7 +221,7 @@ def restore(clean: np.ndarray, name: str, folder: Path, device: str, sigma: floa
 
 
 def compute_disparities(sample, name: str, folder: Path) -> dict:
-    """Disparities of a pair whose motion is along rows, and their picture; a row of the table."""
+    """Disparities of a pair whose motion is along rows, and their image; a row of the table."""
     from apps.common.figures import side_by_side
     from apps.common.images import to_bytes, to_rgb, write_image
     from apps.stereo import stereo
@@ -245,7 +245,7 @@ def compute_disparities(sample, name: str, folder: Path) -> dict:
         "image": name,
         "width": truth.shape[1],
         "height": truth.shape[0],
-        "given": "2 pictures",
+        "given": "2 images",
         "found": f"{100.0 * float(off.mean()):.1f} % off by more than 1 px",
         "bad_percent": round(100.0 * float(off.mean()), 2),
         "seconds": round(seconds, 3),
@@ -273,7 +273,7 @@ def label_and_restore(folder: Path, device: str):
 
 
 def on_checkerboard(rgba: np.ndarray, size: int = 16) -> np.ndarray:
-    """uint8 RGB of an RGBA picture over a grey checkerboard, as image viewers show transparency."""
+    """uint8 RGB of an RGBA image over a grey checkerboard, as image viewers show transparency."""
     y, x = np.indices(rgba.shape[:2]) // size
     board = np.where((x + y) % 2, 200.0, 235.0)[..., None]
     alpha = rgba[..., 3:] / 255.0

@@ -2,7 +2,7 @@
 
   cutmatch matching west0479.mtx                          pairs of rows and columns, as CSV
   cutmatch matching graph.mtx.gz --table pairs.npy        as a NumPy array of two columns
-  cutmatch matching jacobian.npz --dulmage-mendelsohn     adds the block triangular form, and a picture of it
+  cutmatch matching jacobian.npz --dulmage-mendelsohn     adds the block triangular form, and an image of it
 
 The file is MatrixMarket in coordinate form (.mtx, .mtx.gz), or SciPy's (.npz).  Every stored entry is an edge between
 its row and its column, whatever its value; of symmetric files both halves count.  Results in the --out folder, rows
@@ -26,7 +26,7 @@ from apps.many.batch import Item, run_one
 TABLES = (".csv", ".npy")
 COUNTS = ("initial", "edges", "phases", "augmentations", "path_length")  # of a run, for --json
 MAX_VERTICES = 2**31 - 2  # rows or columns: their numbers have 32 bits
-MAX_FIGURE_SIDE = 1000  # pixels of the picture's longer side, at most
+MAX_FIGURE_SIDE = 1000  # pixels of the image's longer side, at most
 DOT_COLOUR, RULE_COLOUR = (40, 60, 110), (214, 90, 40)
 
 

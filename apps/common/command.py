@@ -32,7 +32,7 @@ def parsed(options: argparse.ArgumentParser, argv) -> argparse.Namespace:
     """The options given in `argv`.
 
     Raises InputError for an empty name, and for a file to write whose name is that of another kind of file: `--json`
-    before a picture would otherwise take it for the name of the report.
+    before an image would otherwise take it for the name of the report.
     """
     chosen = options.parse_args(argv)
     for name, value in vars(chosen).items():
@@ -127,7 +127,7 @@ def limited_threads(threads: int):
 
 
 def check_device(device: str) -> None:
-    """Refuse a GPU that is not there before any picture is read, and once for all of them."""
+    """Refuse a GPU that is not there before any image is read, and once for all of them."""
     if device == "cuda":
         from gridcut.device import resolve
 

@@ -1,7 +1,7 @@
 """Kinds of video files by their first bytes, and whether all of the file is there.
 
 FFmpeg, which decodes videos, also opens playlists, which are text and name other files or addresses, whatever the
-suffix of the file is.  So only files that begin as a container of pictures does are handed to it.
+suffix of the file is.  So only files that begin as a container of images does are handed to it.
 
 Three kinds announce their size: AVI (RIFF), MP4 (and MOV) and Matroska (and WebM).  The others cannot be checked.
 """

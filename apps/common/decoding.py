@@ -1,10 +1,10 @@
-"""Decode pictures and arrays from the bytes of a file.
+"""Decode images and arrays from the bytes of a file.
 
 Reader libraries raise dozens of exception types on broken files.  The functions of this module raise two, both with a
 message of one line without the file's name, which the caller adds:
 
     Unreadable   the file is broken, truncated or of an unknown kind; the message is the reason
-    Unsuitable   the file is sound, but not one picture; the message continues "FILE ..." and says what to do instead
+    Unsuitable   the file is sound, but not one image; the message continues "FILE ..." and says what to do instead
 
 Nothing is ever unpickled.
 """
@@ -36,13 +36,13 @@ class Unreadable(ValueError):
 
 
 class Unsuitable(Unreadable):
-    """What a sound file holds in place of one picture."""
+    """What a sound file holds in place of one image."""
 
 
 def decode(data: bytes, indices: bool = False) -> np.ndarray:
-    """Pixels of the only frame of a picture file, upright: (H, W) or (H, W, channels), in the file's own type.
+    """Pixels of the only frame of an image file, upright: (H, W) or (H, W, channels), in the file's own type.
 
-    Palette pictures are RGB, or the indices of their palette if `indices`.  Grey values are brightness: where a TIFF
+    Palette images are RGB, or the indices of their palette if `indices`.  Grey values are brightness: where a TIFF
     file stores white as 0, they are inverted.  Raises Unreadable or Unsuitable.
     """
     with decoding_errors():
@@ -161,7 +161,7 @@ def inverted(pixels: np.ndarray) -> np.ndarray:
 
 
 def _not_a_single_frame(frames: int) -> str:
-    return f"holds {frames} frames; pass a single picture (cutmatch flow and cutmatch track take sequences)"
+    return f"holds {frames} frames; pass a single image (cutmatch flow and cutmatch track take sequences)"
 
 
 def _png_chunks(data: bytes):
@@ -215,7 +215,7 @@ def _from_tiff(data: bytes, indices: bool) -> np.ndarray:
 
     with page_warnings() as warnings, tifffile.TiffFile(io.BytesIO(data)) as file:
         if len(file.pages) > 1 and file.pages[1].shape == file.pages[0].shape:
-            raise Unsuitable(f"holds {len(file.pages)} pages; split it into single pictures")
+            raise Unsuitable(f"holds {len(file.pages)} pages; split it into single images")
         if warnings:
             raise Unreadable(f"truncated: {warnings[0]}")
         page = file.pages[0]

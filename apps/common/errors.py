@@ -47,10 +47,10 @@ def reason_of(error: BaseException) -> str:
         return f"{DEFECT_NOTICE}: {text}"
     if isinstance(error, MemoryError):
         if not text:
-            return "out of memory; use a smaller picture"
-        return f"out of memory ({text}); use a smaller picture" if _is_foreign(error) else text
+            return "out of memory; use a smaller image"
+        return f"out of memory ({text}); use a smaller image" if _is_foreign(error) else text
     if type(error).__module__ == "cv2" and "memory" in text.lower():
-        return "out of memory; use a smaller picture"
+        return "out of memory; use a smaller image"
     if isinstance(error, OSError) and error.strerror:
         where = "" if error.filename is None else f" {os.fsdecode(error.filename)!r}"
         return f"cannot use{where or ' a file'} ({error.strerror})"

@@ -1,4 +1,4 @@
-"""Pictures of a segmentation: the object in its colours, the rest dimmed, the border drawn; and of any values, with
+"""Images of a segmentation: the object in its colours, the rest dimmed, the border drawn; and of any values, with
 their scale.
 """
 
@@ -15,7 +15,7 @@ UNKNOWN = 110  # grey
 
 
 def overlay(rgb: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """Picture (H, W, 3) in [0, 1], all but the mask (H, W) dimmed, its border drawn; uint8 RGB."""
+    """Image (H, W, 3) in [0, 1], all but the mask (H, W) dimmed, its border drawn; uint8 RGB."""
     shown = rgb.copy()
     grey = rgb.mean(axis=2, keepdims=True)
     shown[~mask] = (DIMMED * (0.5 * rgb + 0.5 * grey))[~mask]
@@ -33,7 +33,7 @@ def outline(mask: np.ndarray, width: int = 1) -> np.ndarray:
 
 
 def with_marks(rgb: np.ndarray, marks: np.ndarray) -> np.ndarray:
-    """Picture with the user's strokes painted over it, or the box's outline; uint8 RGB."""
+    """Image with the user's strokes painted over it, or the box's outline; uint8 RGB."""
     shown = rgb.copy()
     if (marks == OBJECT).any():
         for mark, colour in STROKE.items():
@@ -44,7 +44,7 @@ def with_marks(rgb: np.ndarray, marks: np.ndarray) -> np.ndarray:
 
 
 def side_by_side(*pictures: np.ndarray) -> np.ndarray:
-    """uint8 RGB pictures of one height next to each other, a thin white line between them."""
+    """uint8 RGB images of one height next to each other, a thin white line between them."""
     line = np.full((pictures[0].shape[0], 4, 3), 255, np.uint8)
     row = [part for picture in pictures for part in (line, picture)]
     return np.concatenate(row[1:], axis=1)
@@ -53,7 +53,7 @@ def side_by_side(*pictures: np.ndarray) -> np.ndarray:
 def with_scale(values: np.ndarray, maximum: float, colours: int, known: np.ndarray | None = None) -> np.ndarray:
     """Values in pixels (H, W), in one of OpenCV's colour maps from 0 to `maximum`, with the scale under them; uint8 RGB.
 
-    Values not `known` are grey.  The picture is SCALE_HEIGHT rows higher than the values.
+    Values not `known` are grey.  The image is SCALE_HEIGHT rows higher than the values.
     """
     import cv2
 

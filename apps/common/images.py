@@ -54,7 +54,7 @@ def open_file(path, name: str = "image"):
 
 
 def read_image(path, name: str = "image") -> np.ndarray:
-    """Read a picture as float32 RGB in [0, 1], shape (H, W, 3), upright.
+    """Read an image as float32 RGB in [0, 1], shape (H, W, 3), upright.
 
     Raises InputError when the file is missing, unreadable, truncated, or holds more than one grey, RGB or
     RGBA frame.
@@ -63,9 +63,9 @@ def read_image(path, name: str = "image") -> np.ndarray:
 
 
 def read_codes(path, name: str = "scribbles") -> np.ndarray:
-    """Read a label picture: integers (H, W) exactly as stored, palette indices included, or colours (H, W, 3) uint8.
+    """Read a label image: integers (H, W) exactly as stored, palette indices included, or colours (H, W, 3) uint8.
 
-    Whole numbers stored as floats become int64.  Raises InputError as `read_image` does, and for NaN and fractions.
+    Integers stored as floats become int64.  Raises InputError as `read_image` does, and for NaN and fractions.
     """
     codes = read_pixels(path, name, indices=True)
     what = f"{name}: {str(path)!r}"
@@ -82,9 +82,9 @@ def read_codes(path, name: str = "scribbles") -> np.ndarray:
 
 
 def read_pixels(path, name: str = "image", indices: bool = False) -> np.ndarray:
-    """Read a picture's values as the file holds them, upright: (H, W) or (H, W, channels).
+    """Read an image's values as the file holds them, upright: (H, W) or (H, W, channels).
 
-    Palette pictures are RGB, or the indices of their palette if `indices`.  Raises InputError as `read_image` does.
+    Palette images are RGB, or the indices of their palette if `indices`.  Raises InputError as `read_image` does.
     """
     data = read_bytes(path, name)
     try:
@@ -104,12 +104,12 @@ def as_integers(values: np.ndarray, name: str) -> np.ndarray:
     if values.dtype.kind in "iu":
         return values
     if values.dtype.kind != "f":
-        raise InputError(f"{name} must hold whole numbers, got {values.dtype}")
+        raise InputError(f"{name} must hold integers, got {values.dtype}")
     if not np.isfinite(values).all():
-        raise InputError(f"{name} holds NaN or infinity; pass whole numbers")
+        raise InputError(f"{name} holds NaN or infinity; pass integers")
     fractions = values[values != np.rint(values)]
     if fractions.size:
-        raise InputError(f"{name} holds fractions such as {fractions[0]:.6g}; pass whole numbers")
+        raise InputError(f"{name} holds fractions such as {fractions[0]:.6g}; pass integers")
     if (most := float(np.abs(values).max(initial=0))) > 2**53:
         raise InputError(f"{name} holds numbers up to {most:.6g}; floats are exact up to 2**53")
     return values.astype(np.int64)
@@ -128,7 +128,7 @@ def to_rgb(pixels, name: str = "image") -> np.ndarray:
     if pixels.ndim == 2:
         pixels = pixels[..., None]
     if pixels.ndim != 3 or pixels.shape[2] not in (1, 2, 3, 4) or 0 in pixels.shape:
-        raise InputError(f"{name} must be one grey, RGB or RGBA picture, got shape {pixels.shape}")
+        raise InputError(f"{name} must be one grey, RGB or RGBA image, got shape {pixels.shape}")
     pixels = pixels[..., :1] if pixels.shape[2] <= 2 else pixels[..., :3]
     if pixels.dtype in (np.uint8, np.uint16):
         values = pixels.astype(np.float32) / np.float32(np.iinfo(pixels.dtype).max)

@@ -1,6 +1,6 @@
 """Frames of a sequence, one at a time, from whatever holds them.
 
-A video file, a folder of pictures or of .npy frames, a .npy stack (T, H, W) or (T, H, W, 3), a TIFF of many
+A video file, a folder of images or of .npy frames, a .npy stack (T, H, W) or (T, H, W, 3), a TIFF of many
 pages, or an animated GIF, PNG or WebP.  A `Sequence` can be gone through more than once and keeps one frame in
 memory; each frame is float32 RGB in [0, 1], shape (H, W, 3), and all have one size.
 """
@@ -19,7 +19,7 @@ from apps.common.containers import AVI, check_container
 from apps.common.decoding import Unreadable, check_claim, decoding_errors, inverted, load_array, page_warnings
 from apps.common.images import READABLE, InputError, open_file, read_bytes, read_image, to_rgb
 
-ANIMATED = (".gif", ".png", ".webp")  # suffixes of pictures that may hold several frames
+ANIMATED = (".gif", ".png", ".webp")  # suffixes of images that may hold several frames
 UNKNOWN_RATE = 10.0  # frames a second to show a sequence at that does not say
 
 
@@ -70,12 +70,12 @@ def open_sequence(path, name: str = "input") -> Sequence:
     if suffix == ".gif" or (suffix in ANIMATED and not is_one_picture(path)):
         return _animation(path, name)
     if suffix in READABLE:
-        raise InputError(f"{name}: {str(path)!r} is one picture; pass a video, a folder of frames or a stack")
+        raise InputError(f"{name}: {str(path)!r} is one image; pass a video, a folder of frames or a stack")
     return _video(path, name)
 
 
 def is_one_picture(path) -> bool:
-    """Whether a file is named as a picture and holds a single frame, as far as that can be told."""
+    """Whether a file is named as an image and holds a single frame, as far as that can be told."""
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in READABLE or suffix in (".tif", ".tiff", ".gif") or not path.is_file():
@@ -88,18 +88,18 @@ def is_one_picture(path) -> bool:
         with decoding_errors(), Image.open(io.BytesIO(read_bytes(path))) as image:
             return getattr(image, "n_frames", 1) < 2
     except (Unreadable, InputError):
-        return True  # reading it as a picture will say what is wrong
+        return True  # reading it as an image will say what is wrong
 
 
 def _folder(path: Path, name: str) -> Sequence:
-    """Pictures and .npy frames in the order of the numbers in their names: frame2 before frame10."""
+    """Images and .npy frames in the order of the numbers in their names: frame2 before frame10."""
     files = [p for p in path.iterdir() if p.suffix.lower() in (*READABLE, ".npy") and not p.name.startswith(".")]
     files.sort(key=_by_number)
     if len(files) < 2:
         raise InputError(f"{name}: folder {str(path)!r} holds {_frames(len(files))}; two or more are needed")
     kinds = {p.suffix.lower() for p in files}
     if ".npy" in kinds and len(kinds) > 1:
-        raise InputError(f"{name}: folder {str(path)!r} holds both pictures and .npy files; keep one kind in it")
+        raise InputError(f"{name}: folder {str(path)!r} holds both images and .npy files; keep one kind in it")
     if ".npy" in kinds:
         arrays = [_load(p, name) for p in files]
         for file, array in zip(files, arrays, strict=True):

@@ -45,7 +45,7 @@ INPUTS = ("image", "mask", "truth")
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One picture, its mask and the clean picture where there are: paths."""
+    """One image, its mask and the clean image where there are: paths."""
 
     image: Path
     mask: Path | None
@@ -54,7 +54,7 @@ class Job:
 
 def _options():
     options = parser("denoise", __doc__)
-    options.add_argument("image", nargs="+", help="pictures, or folders of pictures")
+    options.add_argument("image", nargs="+", help="images, or folders of images")
     options.add_argument("--mask", metavar="FILE", help="pixels to fill (not 0), or a folder of masks")
     options.add_argument("--binary", action="store_true", help="restore black and white")
     options.add_argument("--smoothness", type=float, metavar="W", help="weight of differences (default: by the noise)")
@@ -67,7 +67,7 @@ def _options():
     how.add_argument("--truncate", type=int, metavar="STEPS", help="most that a difference costs")
     how.add_argument("--levels", type=int, default=64, help="grey levels where the energy is truncated (64)")
     options.add_argument("--format", choices=FORMATS, default="png", help="of the results (default: png)")
-    options.add_argument("--truth", metavar="FILE", help="the clean picture, or a folder of them: adds scores")
+    options.add_argument("--truth", metavar="FILE", help="the clean image, or a folder of them: adds scores")
     add_batch_options(options)
     add_shared_options(options, "out")
     return options
@@ -153,7 +153,7 @@ def _denoise_one(job: Job, chosen) -> dict:
 
 
 def _encoded(image, kind: str, deep: bool) -> bytes:
-    """A file's content for a picture in [0, 1]; `deep`: of 16 bits, where the kind of file has them."""
+    """A file's content for an image in [0, 1]; `deep`: of 16 bits, where the kind of file has them."""
     import cv2
     import numpy as np
     import tifffile
@@ -166,14 +166,14 @@ def _encoded(image, kind: str, deep: bool) -> bytes:
         return buffer.getvalue()
     done, data = cv2.imencode(f".{kind}", pixels if pixels.ndim == 2 else pixels[..., ::-1])
     if not done:
-        raise InputError(f"--format {kind} cannot hold this picture; use another")
+        raise InputError(f"--format {kind} cannot hold this image; use another")
     return data.tobytes()
 
 
 def _quality(image, truth) -> dict:
-    """PSNR in decibels and SSIM against the clean picture (H, W, 3); a grey result counts as grey.
+    """PSNR in decibels and SSIM against the clean image (H, W, 3); a grey result counts as grey.
 
-    None where there is no such number: PSNR of an exact copy, SSIM of a picture with a side below 3 pixels.
+    None where there is no such number: PSNR of an exact copy, SSIM of an image with a side below 3 pixels.
     """
     import numpy as np
     from skimage.metrics import peak_signal_noise_ratio, structural_similarity

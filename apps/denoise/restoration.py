@@ -1,4 +1,4 @@
-"""Restore a noisy or damaged picture: the labelling that stays near what was seen and is smooth.
+"""Restore a noisy or damaged image: the labelling that stays near what was seen and is smooth.
 
     E(x) = sum_p D(x_p - seen_p)  +  smoothness * sum_pq c_pq V(x_p, x_q)         8 neighbours, c_pq = 1/2 or 1/sqrt 8
 
@@ -8,10 +8,10 @@ Three kinds of energy, by what is asked for:
   convex      D = square or absolute value, V = |x_p - x_q|: the total variation, exact by a cut a bit [2]
   truncated   D, V cut off at a limit, or V a square: alpha-expansion over `levels` grey levels, or swap moves
 
-Grey levels count from 0 to 255 whatever the depth.  With squares the channels of a colour picture are made
+Grey levels count from 0 to 255 whatever the depth.  With squares the channels of a colour image are made
 independent first by an orthonormal change to a grey and two opponent channels: what is smooth there is smooth in all
 colours at once.  Otherwise each channel is restored by itself.  Unless told, the smoothness of a square is NOISE_FACTOR times
-the noise's standard deviation, which the picture's second differences show [3].
+the noise's standard deviation, which the image's second differences show [3].
 
 Masked pixels have no D.  Where V alone leaves several values equally good, a pull of 1 / UNIT grey level towards the
 nearest seen value decides.
@@ -37,7 +37,7 @@ from apps.denoise.total_variation import total_variation
 UNIT = 16  # integer costs per grey level (squared)
 NOISE_FACTOR = 1.05  # smoothness of squared data per standard deviation of the noise
 IMPULSE_SMOOTHNESS = 0.5  # of absolute data, a ratio
-BINARY_SMOOTHNESS = 0.8  # of binary pictures, a ratio
+BINARY_SMOOTHNESS = 0.8  # of binary images, a ratio
 LEVELS = 64  # of truncated energies
 DATA = ("quadratic", "linear")
 OPPONENT = np.array([[1, 1, 1], [1, 0, -1], [1, -2, 1]]) / np.sqrt([[3], [2], [6]])
@@ -46,18 +46,18 @@ NEIGHBOURS = {(0, 1): 0.5, (1, 0): 0.5, (1, 1): 0.125**0.5, (1, -1): 0.125**0.5}
 
 @dataclass(frozen=True, slots=True)
 class Restoration:
-    """A restored picture.
+    """A restored image.
 
     Attributes
     ----------
     image : ndarray of float32, (H, W) or (H, W, 3)
-        In [0, 1]; grey where the picture was.
+        In [0, 1]; grey where the image was.
     kind : {"binary", "convex", "truncated"}
         Of the energy; the first two are minimised exactly.
     smoothness : float
         Used, in grey levels for squared data and a ratio otherwise.
     noise : float
-        Standard deviation of the noise in grey levels, as found in the picture.
+        Standard deviation of the noise in grey levels, as found in the image.
     levels : int
         Values a pixel may have, of each channel.
     seconds : dict
@@ -177,7 +177,7 @@ def denoise(
 
 
 def noise_of(channel: np.ndarray) -> float:
-    """Standard deviation of the noise of a channel (H, W); robust against edges, 0 for tiny pictures."""
+    """Standard deviation of the noise of a channel (H, W); robust against edges, 0 for tiny images."""
     if min(channel.shape) < 3:
         return 0.0
     twice = channel[:, 2:] - 2 * channel[:, 1:-1] + channel[:, :-2]
@@ -233,7 +233,7 @@ def _truncated(seen, missing, smoothness, data, smoothness_term, levels, device)
 
 
 def _nearest(seen, missing):
-    """The picture with each missing pixel replaced by the nearest seen one."""
+    """The image with each missing pixel replaced by the nearest seen one."""
     if not missing.any():
         return seen
     from scipy.ndimage import distance_transform_edt
@@ -249,9 +249,7 @@ def _missing(mask, shape):
     if mask.ndim not in (2, 3) or mask.dtype.kind not in "buif":
         raise InputError(f"mask must hold numbers of shape (H, W), got {mask.dtype} {mask.shape}")
     if mask.dtype.kind == "f" and not np.isfinite(mask).all():
-        raise InputError(
-            "mask holds NaN or infinity; it is 0 where the picture is kept, and any other number elsewhere"
-        )
+        raise InputError("mask holds NaN or infinity; it is 0 where the image is kept, and any other number elsewhere")
     mask = mask.any(axis=2) if mask.ndim == 3 else mask != 0
     if mask.shape != tuple(shape):
         raise InputError(

@@ -32,9 +32,9 @@ class Item(NamedTuple):
 
 
 def images_of(names, argument: str = "image", out=None) -> tuple[list[Path], bool]:
-    """The pictures named, folders opened, and whether to treat them as a batch.
+    """The images named, folders opened, and whether to treat them as a batch.
 
-    Raises InputError, naming the argument, for a folder without pictures or two pictures of one name.
+    Raises InputError, naming the argument, for a folder without images or two images of one name.
     """
     found = []
     for name in names:
@@ -44,7 +44,7 @@ def images_of(names, argument: str = "image", out=None) -> tuple[list[Path], boo
 
 
 def images_in(folder: Path, argument: str = "image", out=None, minimum: int = 1) -> list[Path]:
-    """The pictures of a folder by name; of the folder `out` without the results of earlier runs.
+    """The images of a folder by name; of the folder `out` without the results of earlier runs.
 
     Raises InputError when there are fewer than `minimum`.
     """
@@ -54,25 +54,25 @@ def images_in(folder: Path, argument: str = "image", out=None, minimum: int = 1)
         return inside
     every = images_in(folder, argument, None, 0)
     if len(every) > len(inside):
-        held, hint = "results of earlier runs", "; pass the pictures by name, or another --out"
+        held, hint = "results of earlier runs", "; pass the images by name, or another --out"
         raise InputError(f"{argument}: folder {str(folder)!r} holds nothing but {held}{hint}")
     if inside:
-        raise InputError(f"{argument}: folder {str(folder)!r} holds one picture; two or more are needed")
+        raise InputError(f"{argument}: folder {str(folder)!r} holds one image; two or more are needed")
     needed = f"({', '.join(READABLE[:5])}, ...)" if minimum == 1 else "; two or more are needed"
-    raise InputError(f"{argument}: folder {str(folder)!r} holds no picture{' ' * (minimum == 1)}{needed}")
+    raise InputError(f"{argument}: folder {str(folder)!r} holds no image{' ' * (minimum == 1)}{needed}")
 
 
 def pairs_of(one, other, arguments: tuple[str, str], out=None) -> tuple[list[tuple[Path, Path | None]], bool]:
-    """Two pictures, or the pictures of one folder each with that of its name in another, and whether they are many.
+    """Two images, or the images of one folder each with that of its name in another, and whether they are many.
 
     The second is None where `partner_of` does not find it.  Raises InputError, naming the arguments, for a folder and
-    a picture, and where no picture has a partner.
+    an image, and where no image has a partner.
     """
     folders = [os.path.isdir(path) for path in (one, other)]
     one, other = Path(one), Path(other)
     if folders[0] != folders[1]:
         folder, single = arguments if folders[0] else arguments[::-1]
-        raise InputError(f"{folder} is a folder and {single} is not; pass two pictures or two folders")
+        raise InputError(f"{folder} is a folder and {single} is not; pass two images or two folders")
     if not folders[0]:
         return [(one, other)], False
     pictures, pairs, missing = images_in(one, arguments[0], out), [], []
@@ -89,7 +89,7 @@ def pairs_of(one, other, arguments: tuple[str, str], out=None) -> tuple[list[tup
 
 
 def partner_of(path: Path, other, argument: str) -> Path:
-    """The second picture of a pair; InputError when there is none."""
+    """The second image of a pair; InputError when there is none."""
     return companion_of(other, path.stem, argument)
 
 

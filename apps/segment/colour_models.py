@@ -1,8 +1,8 @@
 """Colour models of the object and the background: mixtures of Gaussians in CIELAB.
 
-A picture has far fewer colours than pixels, so everything works on a `Palette`: the picture's colours in
+An image has far fewer colours than pixels, so everything works on a `Palette`: the image's colours in
 small boxes of RGB, each with its mean Lab colour.  A fit sees counts per entry of the palette, an evaluation
-is a table lookup. The cost of both hardly grows with the picture.
+is a table lookup. The cost of both hardly grows with the image.
 
     index[y, x]   entry of the palette                 int32, (H, W)
     colour[i]     mean Lab colour of entry i            float64, (n, 3)
@@ -23,8 +23,8 @@ import numpy as np
 from gridcut.device import kernel
 
 COMPONENTS = 5  # of the object and of the background, as in GrabCut
-IMAGE_COMPONENTS = 10  # of the whole picture
-OUTLIERS = 0.01  # share of each model given to the whole picture's colours: bounds what one pixel can cost
+IMAGE_COMPONENTS = 10  # of the whole image
+OUTLIERS = 0.01  # share of each model given to the whole image's colours: bounds what one pixel can cost
 NOISE = 1.0  # variance (Lab units squared) that every component has at least
 EM_STEPS = 4
 BITS = 6  # of each RGB channel that tell two entries of the palette apart
@@ -32,7 +32,7 @@ TINY = 1e-30
 
 
 class Palette(NamedTuple):
-    """The colours of a picture; see the head of this file."""
+    """The colours of an image; see the head of this file."""
 
     index: np.ndarray
     colour: np.ndarray
@@ -117,7 +117,7 @@ def lab_image(rgb: np.ndarray) -> np.ndarray:
 
 
 def make_palette(rgb: np.ndarray, lab: np.ndarray) -> Palette:
-    """Palette of a picture given as RGB in [0, 1] and as Lab."""
+    """Palette of an image given as RGB in [0, 1] and as Lab."""
     levels = 1 << BITS
     index = np.empty(rgb.shape[:2], np.int32)
     entry_of = np.full(levels**3, -1, np.int32)
@@ -202,7 +202,7 @@ def _em_step(mixture, colour, count):
 def log_densities(palette: Palette, object_weight, background_weight, whole: np.ndarray):
     """-log p(colour | object) and -log p(colour | background) at every entry of the palette, in nats.
 
-    `object_weight`, `background_weight`: weight per entry to fit to; `whole`: density of the whole picture at
+    `object_weight`, `background_weight`: weight per entry to fit to; `whole`: density of the whole image at
     every entry, which each model holds a small share of, so that no single pixel can cost without bound.
     """
     return [log_density(palette, count, whole) for count in (object_weight, background_weight)]
@@ -215,5 +215,5 @@ def log_density(palette: Palette, weight: np.ndarray, whole: np.ndarray) -> np.n
 
 
 def whole_density(palette: Palette) -> np.ndarray:
-    """Density of the whole picture's colours at every entry of the palette."""
+    """Density of the whole image's colours at every entry of the palette."""
     return fit_mixture(palette.colour, palette.count, IMAGE_COMPONENTS).density(palette.colour)

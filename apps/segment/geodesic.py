@@ -1,7 +1,7 @@
 """How far a pixel is from the strokes of either kind, along paths that avoid crossing borders.
 
 The length of a step between neighbours p, q is  sqrt(|p - q|^2 + |Lab_p - Lab_q|^2), so a path through even
-colour is short and one across a border is long [1].  Both distances are swept over the picture together, in
+colour is short and one across a border is long [1].  Both distances are swept over the image together, in
 raster order forwards and backwards (a chamfer transform); SWEEPS pairs of sweeps leave small errors in mazes
 only.
 

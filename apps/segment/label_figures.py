@@ -1,4 +1,4 @@
-"""Pictures of several objects: their outlines and colours over what they were found in, and maps of labels."""
+"""Images of several objects: their outlines and colours over what they were found in, and maps of labels."""
 
 import io
 from pathlib import Path
@@ -9,7 +9,7 @@ from apps.common.figures import outline
 from apps.common.images import to_bytes, write_bytes
 from apps.segment.label_values import label_values
 
-TINT = 0.35  # of an object's colour over the picture
+TINT = 0.35  # of an object's colour over the image
 # What strokes of the first values are painted in, and then colours far from each other.
 FIRST_COLOURS = ((0, 0, 0), (230, 30, 30), (40, 80, 255), (30, 180, 60), (240, 210, 30), (220, 50, 220), (40, 200, 220))
 GAP = 4  # pixels between slices
@@ -32,7 +32,7 @@ def colour_of(value: int) -> tuple:
 
 
 def labels_overlay(rgb: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Picture (H, W, 3) in [0, 1] tinted by label (H, W), every object outlined in its colour; uint8 RGB."""
+    """Image (H, W, 3) in [0, 1] tinted by label (H, W), every object outlined in its colour; uint8 RGB."""
     values = np.unique(labels)
     colours = np.array([colour_of(int(value)) for value in values]) / np.float32(255)
     shown = (1 - TINT) * rgb + TINT * colours[np.searchsorted(values, labels)]

@@ -1,4 +1,4 @@
-"""One picture or volume of several objects, from files to files; what `cutmatch segment --labels` does with each."""
+"""One image or volume of several objects, from files to files; what `cutmatch segment --labels` does with each."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +10,7 @@ from apps.segment.volumes import TIFF
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A picture or a volume, its strokes or seeds, and its true labels if they are known: paths."""
+    """An image or a volume, its strokes or seeds, and its true labels if they are known: paths."""
 
     image: Path
     seeds: Path
@@ -35,7 +35,7 @@ def family_of(image: Path) -> str:
 
 
 def label(job: Job, chosen) -> dict:
-    """Find several objects in a picture or a volume, and write them; the report."""
+    """Find several objects in an image or a volume, and write them; the report."""
     return (label_volume if job.volume else label_image)(job.image, job.seeds, job.truth, chosen)
 
 
@@ -72,7 +72,7 @@ def label_image(image: Path, seeds_file: Path, truth_file: Path | None, chosen) 
 
 
 def label_volume(image: Path, seeds_file: Path, truth_file: Path | None, chosen) -> dict:
-    """Read, find, write the label volume and a picture of its middle slices; the report."""
+    """Read, find, write the label volume and an image of its middle slices; the report."""
     from apps.segment.label_figures import middle_slices
     from apps.segment.mask_scores import check_label_truth, label_score
     from apps.segment.multilabel import segment_volume

@@ -6,10 +6,10 @@ A labelling costs
     D_p(l) = -log p(what p looks like | model of l)  +  GEODESIC_WEIGHT * max(0, g_p,l)         infinite against the seeds
 
 with w the contrast weights of `gridcut.contrast_edges`, and g_p,l in [-1, 1] how much further p is from the seeds of l
-than from the nearest others, along paths that avoid borders (pictures only; see apps.segment.geodesic).  Two labels
+than from the nearest others, along paths that avoid borders (images only; see apps.segment.geodesic).  Two labels
 take one exact cut; more take alpha-expansion, every move of which is one [1].
 
-In pictures the models are then fitted to the labelling, the seeds counting as much again as all the rest, and labels
+In images the models are then fitted to the labelling, the seeds counting as much again as all the rest, and labels
 found again, until they stand still; a round that would raise E is not taken.  Parts that touch no seed of their label
 teach the models nothing, for whoever wanted them would have marked them.  In the end they are refused that label, and
 labels are found once more.
@@ -31,7 +31,7 @@ from apps.segment.colour_models import OUTLIERS, TINY, lab_image, log_density, m
 from apps.segment.geodesic import SWEEPS, UNREACHED, sweep_kernel
 from apps.segment.terms import CONTRAST, FORBIDDEN, GEODESIC_WEIGHT, SMOOTHNESS, UNIT, mean_squared_step
 
-VOLUME_SMOOTHNESS = 4.0  # nats, as SMOOTHNESS for pictures; a voxel has more neighbours and duller models
+VOLUME_SMOOTHNESS = 4.0  # nats, as SMOOTHNESS for images; a voxel has more neighbours and duller models
 ROUNDS = 5
 MAX_CHANGED_SHARE = 0.001  # share of the pixels that may change when a labelling counts as standing still
 BINS, BLUR = 128, 2.0  # of a volume's histograms, and their smoothing in bins
@@ -41,7 +41,7 @@ MAX_ANISOTROPY = 1000  # a voxel's longest side to its shortest: beyond it, a di
 
 @dataclass(frozen=True, slots=True)
 class Objects:
-    """Several objects found in a picture or volume.
+    """Several objects found in an image or volume.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Objects:
 
 
 def segment_labels(rgb: np.ndarray, seeds: np.ndarray, *, keep: str = "touching", device: str = "auto") -> Objects:
-    """Several objects of a picture.
+    """Several objects of an image.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Cut objects out of pictures and volumes.
+"""Cut objects out of images and volumes.
 
   cutmatch segment photo.jpg --scribbles strokes.png      strokes: object 1 or red, background 2 or blue
   cutmatch segment photo.jpg --box 40,30,300,280          the object lies inside x0,y0,x1,y1
@@ -11,13 +11,13 @@
 One object gives three files in the --out folder: NAME-mask.png (255 on the object), NAME-overlay.png (the border
 drawn, the rest dimmed) and NAME-cutout.png (RGBA, soft along the border).  Parts that touch no object stroke are
 dropped; --keep all keeps them.  Colour models are fitted to strokes and labelling in turn; every cut is an exact
-minimum.  For a folder of pictures --box is a JSON file {"NAME": [x0, y0, x1, y1]} or one box for all.
+minimum.  For a folder of images --box is a JSON file {"NAME": [x0, y0, x1, y1]} or one box for all.
 
 Several objects give NAME-labels.png (the strokes' values; red 1, blue 2, green 3, yellow 4, magenta 5, cyan 6),
 NAME-overlay.png, and NAME-objectVALUE.png, a cut-out of each.  A volume gives NAME-labels.tif (or .npy) and
 NAME-slices.png, its middle slices.  The background is one of the objects.
 
-Exit status: 0 done, 1 some pictures of a folder failed or the disk is full, 2 the input cannot be used, 70 a defect
+Exit status: 0 done, 1 some images of a folder failed or the disk is full, 2 the input cannot be used, 70 a defect
 in cutmatch.
 """
 
@@ -47,7 +47,7 @@ INPUTS = ("image", "scribbles", "box", "trimap", "labels", "truth")
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One picture and what was said about it: paths, and the box as four numbers."""
+    """One image and what was said about it: paths, and the box as four numbers."""
 
     image: Path
     scribbles: Path | None
@@ -58,9 +58,9 @@ class Job:
 
 def _options():
     options = parser("segment", __doc__)
-    options.add_argument("image", nargs="+", help="pictures or volumes, or folders of them")
+    options.add_argument("image", nargs="+", help="images or volumes, or folders of them")
     where = options.add_argument_group("where the object is (exactly one)")
-    where.add_argument("--scribbles", metavar="FILE", help="stroke picture, or a folder of them")
+    where.add_argument("--scribbles", metavar="FILE", help="stroke image, or a folder of them")
     where.add_argument("--box", metavar="X0,Y0,X1,Y1", help="box round the object, half open, or a JSON file of them")
     where.add_argument("--trimap", metavar="FILE", help="trimap, or a folder of them")
     where.add_argument("--labels", metavar="FILE", help="strokes of several objects or seeds of a volume, or a folder")
@@ -133,7 +133,7 @@ def _main(argv) -> int:
 
 
 def _main_labels(chosen, threads) -> int:
-    """Several objects, in pictures and volumes."""
+    """Several objects, in images and volumes."""
     from apps.segment.label_jobs import Job as Labelled
     from apps.segment.label_jobs import family_of, label, line, results_of, summary
     from apps.segment.volumes import is_volume
@@ -181,7 +181,7 @@ def _main_labels(chosen, threads) -> int:
 
 
 def _job(image: Path, chosen, boxes=None) -> Job:
-    """Find what belongs to a picture: the file given, or the one of its name in the folder given."""
+    """Find what belongs to an image: the file given, or the one of its name in the folder given."""
     box = None
     if chosen.box is not None:
         if Path(chosen.box).suffix == ".json":
@@ -195,12 +195,12 @@ def _job(image: Path, chosen, boxes=None) -> Job:
 
 
 def _files(name: str, chosen) -> dict[str, Path]:
-    """What a picture gives, by kind."""
+    """What an image gives, by kind."""
     return {kind: Path(chosen.out) / f"{name}-{kind}.png" for kind in ("mask", "overlay", "cutout")}
 
 
 def _segment_one(job: Job, chosen) -> dict:
-    """Read, cut, write the three pictures; what goes into the JSON.  Nothing is written unless all of it can
+    """Read, cut, write the three images; what goes into the JSON.  Nothing is written unless all of it can
     be.
     """
     from apps.common.figures import overlay

@@ -1,4 +1,4 @@
-"""Cut an object out of a picture, from strokes, a trimap or a box.
+"""Cut an object out of an image, from strokes, a trimap or a box.
 
 A labelling x (True: object) costs
 
@@ -19,8 +19,8 @@ A box marks all outside as background.  What is hard to reach from outside witho
 minimum barrier distance [4]) is the first guess at the object.  How much of the box it fills is unknown, so
 there are several guesses, and the one that ends with the least energy is taken.
 
-A picture above LARGE_PIXELS pixels is segmented at REDUCED_PIXELS pixels first; its models then serve one cut of the full
-picture, along the border found and wherever the colours contradict the reduced labelling.
+An image above LARGE_PIXELS pixels is segmented at REDUCED_PIXELS pixels first; its models then serve one cut of the full
+image, along the border found and wherever the colours contradict the reduced labelling.
 
 Costs are rounded once, to multiples of 1 / UNIT; the cut itself is exact in integers.
 
@@ -46,19 +46,19 @@ from apps.segment.strokes import BACKGROUND, OBJECT, OPEN, check_marks, marks_of
 from apps.segment.terms import FORBIDDEN, REDUCED_PIXELS, UNIT, EnergyTerms, reduced
 
 BOX_DEPTH_WEIGHT = 1.0  # nats: what the depth in a box alone may say about a pixel
-ROUNDS = 10  # at most; most pictures stand still after 3 or 4
+ROUNDS = 10  # at most; most images stand still after 3 or 4
 MAX_CHANGED_SHARE = 0.001  # share of the pixels that may still change when a labelling counts as standing still
 # Where the object of a box is looked for first: the deepest share, and the shallowest for the background.
 STARTS = ((0.5, 0.25), (0.25, 0.5), (0.75, 0.12))
 STROKE_SHARE = 1.0  # of the strokes against the whole labelling when models are fitted again
-LARGE_PIXELS = 1_000_000  # pixels above which models are found on a reduced picture first
-BAND = 3  # reduced pixels on either side of the border that the full picture decides again
+LARGE_PIXELS = 1_000_000  # pixels above which models are found on a reduced image first
+BAND = 3  # reduced pixels on either side of the border that the full image decides again
 KEEP = ("touching", "all", "largest")
 
 
 @dataclass(frozen=True, slots=True)
 class Segmentation:
-    """An object cut out of a picture.
+    """An object cut out of an image.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ def segment(
     rounds: int = ROUNDS,
     device: str = "auto",
 ) -> Segmentation:
-    """Cut the object out of a picture; exactly one of `scribbles`, `trimap` and `box` says where it is.
+    """Cut the object out of an image; exactly one of `scribbles`, `trimap` and `box` says where it is.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def segment(
 def segment_marked(
     rgb, marks, *, keep=None, fill_holes=False, min_area=0, soft_strokes=False, rounds=ROUNDS, device="auto"
 ) -> Segmentation:
-    """`segment` for a picture and marks already made: float32 (H, W, 3) in [0, 1], int8 (H, W) of
+    """`segment` for an image and marks already made: float32 (H, W, 3) in [0, 1], int8 (H, W) of
     apps.segment.strokes.
     """
     clock = Clock()
@@ -172,7 +172,7 @@ def segment_marked(
 
 
 def _find(rgb, marks, keep, soft, rounds, device, clock):
-    """The labelling of least energy from any of the starts; a large picture begins with a reduced one."""
+    """The labelling of least energy from any of the starts; a large image begins with a reduced one."""
     if marks.size > LARGE_PIXELS:
         small_rgb, small_marks = reduced(rgb, marks)
         if not _mark_vanished(marks, small_marks):
@@ -194,7 +194,7 @@ def _find(rgb, marks, keep, soft, rounds, device, clock):
 
 
 def _enlarged(small, marks):
-    """A labelling of the reduced picture at full size, as far as the marks allow it."""
+    """A labelling of the reduced image at full size, as far as the marks allow it."""
     import cv2
 
     mask = cv2.resize(small.view(np.uint8), marks.shape[::-1], interpolation=cv2.INTER_NEAREST) > 0
@@ -202,7 +202,7 @@ def _enlarged(small, marks):
 
 
 def _refined(rgb, marks, mask, keep, soft, device, clock):
-    """Cut the full picture with models fitted to a first guess, the labelling of the reduced one."""
+    """Cut the full image with models fitted to a first guess, the labelling of the reduced one."""
     terms = EnergyTerms(rgb, marks, soft, device, clock)
     if terms.is_box:
         terms.set_location_costs(np.where(terms.is_background, np.float32(UNIT), np.float32(0)))
@@ -238,7 +238,7 @@ def _cut_near(terms, guess, width, as_object, as_background):
 
 
 def _mark_vanished(marks, small):
-    """Whether a kind of mark, or all open pixels, vanished when the picture was reduced."""
+    """Whether a kind of mark, or all open pixels, vanished when the image was reduced."""
     return any((marks == mark).any() and not (small == mark).any() for mark in (OBJECT, BACKGROUND, OPEN))
 
 

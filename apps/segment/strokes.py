@@ -1,10 +1,10 @@
 """What the user says about an image: strokes, a trimap or a box, turned into one array of marks.
 
-Marks are int8, shape (H, W): OPEN, OBJECT or BACKGROUND.  Stroke pictures come in four encodings, told apart
+Marks are int8, shape (H, W): OPEN, OBJECT or BACKGROUND.  Stroke images come in four encodings, told apart
 by the values that occur:
 
   encoding   no stroke    object         background    also
-  colour     other        red            blue          any picture with strokes painted in pure colours
+  colour     other        red            blue          any image with strokes painted in pure colours
   index      0            1              2             palette index or grey value
   grabcut    2, 3         1              0             codes of cv2.grabCut; recognised by a 3
   grey       128          255            0             recognised by values above 3
@@ -12,7 +12,7 @@ by the values that occur:
 Grey values of 16 bits are divided by 257: 65535 is 255.
 
 Strokes of several objects are kept as they are: 0 where there is none, and any other value for each object.  In a
-picture with strokes in pure colours these are the numbers of COLOURS.
+image with strokes in pure colours these are the numbers of COLOURS.
 """
 
 import json
@@ -33,7 +33,7 @@ _NUMBER_OF = {(1, 0, 0): 1, (0, 0, 1): 2, (0, 1, 0): 3, (1, 1, 0): 4, (1, 0, 1):
 
 
 def read_scribbles(path, encoding: str = "auto") -> np.ndarray:
-    """Marks of a stroke picture.  Raises InputError for an unreadable file, unknown values, or no strokes at
+    """Marks of a stroke image.  Raises InputError for an unreadable file, unknown values, or no strokes at
     all.
     """
     return marks_of(read_codes(path, "--scribbles"), encoding, f"--scribbles: {str(path)!r}")
@@ -89,7 +89,7 @@ def read_labels(path) -> np.ndarray:
     """Strokes of several objects: values (H, W), 0 where there is none.  Raises InputError as `read_codes` does.
 
     Palette indices and grey values are taken as they are; strokes in pure colours get the numbers of COLOURS.  Values
-    that are not whole numbers from 0 to 65535 are an InputError, too.
+    that are not integers from 0 to 65535 are an InputError, too.
     """
     from apps.segment.label_values import label_values
 
@@ -119,7 +119,7 @@ def marks_of_box(box, shape) -> np.ndarray:
     if x0 < 0 or y0 < 0 or x1 > width or y1 > height:
         raise InputError(f"{text} leaves the image, which is {width} wide and {height} high; keep it inside")
     if (x1 - x0, y1 - y0) == (width, height):
-        # A generous box may well reach all four sides: then the picture's own frame is the outside.
+        # A generous box may well reach all four sides: then the image's own frame is the outside.
         frame = max(1, round(FRAME * min(shape)))
         x0, y0, x1, y1 = frame, frame, width - frame, height - frame
         if x1 <= x0 or y1 <= y0:
@@ -147,23 +147,23 @@ def check_marks(marks: np.ndarray, shape, name: str) -> np.ndarray:
 
 
 def parse_box(text: str) -> tuple[int, int, int, int]:
-    """Four whole numbers separated by commas or spaces."""
+    """Four integers separated by commas or spaces."""
     parts = text.replace(",", " ").split()
     try:
         return check_box([int(part) for part in parts])
     except ValueError:  # InputError is one
-        raise InputError(f"--box needs four whole numbers x0,y0,x1,y1, got {text!r}") from None
+        raise InputError(f"--box needs four integers x0,y0,x1,y1, got {text!r}") from None
 
 
 def check_box(box) -> tuple[int, int, int, int]:
-    """Four whole numbers; InputError for anything else, strings among them."""
+    """Four integers; InputError for anything else, strings among them."""
     try:
         values = [] if isinstance(box, str | bytes) else list(box)
         whole = [int(v) for v in values]
     except (TypeError, ValueError, OverflowError):  # the last two: NaN and infinity
         whole, values = [], []
     if len(whole) != 4 or any(isinstance(v, str | bool) or v != w for v, w in zip(values, whole, strict=True)):
-        raise InputError(f"--box needs four whole numbers x0,y0,x1,y1, got {box!r}")
+        raise InputError(f"--box needs four integers x0,y0,x1,y1, got {box!r}")
     return tuple(whole)
 
 
@@ -190,7 +190,7 @@ def box_of(boxes: dict, stem: str, path) -> tuple[int, int, int, int]:
         return check_box(boxes[stem])
     except InputError:
         raise InputError(
-            f"--box: entry {stem!r} of {str(path)!r} must be four whole numbers [x0, y0, x1, y1], got "
+            f"--box: entry {stem!r} of {str(path)!r} must be four integers [x0, y0, x1, y1], got "
             f"{json.dumps(boxes[stem])[:60]}"
         ) from None
 

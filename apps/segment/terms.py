@@ -1,4 +1,4 @@
-"""What a picture and its marks cost: the terms of the energy of apps.segment.segmentation, in integers.
+"""What an image and its marks cost: the terms of the energy of apps.segment.segmentation, in integers.
 
 Everything that stays the same from round to round is worked out once, in `EnergyTerms`.
 """
@@ -16,9 +16,9 @@ BOX_SMOOTHNESS = 50.0  # a box tells less about the colours, so the cut relies m
 CONTRAST = 0.7  # fall of an edge's weight: exp(-CONTRAST * squared step / mean squared step)
 GEODESIC_WEIGHT = 1.0  # nats: what the strokes' nearness alone may say about a pixel
 RING = 4  # pixels round a box whose colours are background
-RARE_COLOUR_LENGTH = 5.0  # Lab units of path length per nat that a colour is rarer in the ring than in the picture
+RARE_COLOUR_LENGTH = 5.0  # Lab units of path length per nat that a colour is rarer in the ring than in the image
 SOFT_STROKE = 8.0  # nats for what a soft stroke says; colours and neighbours can outvote it
-REDUCED_PIXELS = 250_000  # pixels of that picture
+REDUCED_PIXELS = 250_000  # pixels of that image
 UNIT = 256
 FORBIDDEN = 1 << 20  # more than all edges of a pixel together
 
@@ -58,11 +58,11 @@ class EnergyTerms:
         self.against_object, self.against_background = np.maximum(preference, 0), np.maximum(-preference, 0)
 
     def path_starts(self):
-        """Where else paths into a box may start: at the picture's sides, in the ring's colours.
+        """Where else paths into a box may start: at the image's sides, in the ring's colours.
 
-        A box that reaches a side of the picture has no outside there.  What lies along that side is
+        A box that reaches a side of the image has no outside there.  What lies along that side is
         background if its colours are common along the whole ring round the box, and the object cut off by
-        the picture if not.
+        the image if not.
         """
         start = np.full(self.marks.shape, UNREACHED, np.float32)
         frame = np.ones(self.marks.shape, bool)
@@ -107,7 +107,7 @@ class EnergyTerms:
 
 
 def reduced(rgb, marks):
-    """Picture and marks at REDUCED_PIXELS pixels; a mark survives unless the other kind covers more of its cell."""
+    """Image and marks at REDUCED_PIXELS pixels; a mark survives unless the other kind covers more of its cell."""
     import cv2
 
     scale = (REDUCED_PIXELS / marks.size) ** 0.5
@@ -125,7 +125,7 @@ def reduced(rgb, marks):
 
 
 def mean_squared_step(lab):
-    """Mean squared step between neighbours on every other line; 1 for a constant picture."""
+    """Mean squared step between neighbours on every other line; 1 for a constant image."""
     across = lab[::2, 1:] - lab[::2, :-1]
     down = lab[1:, ::2] - lab[:-1, ::2]
     total = float(np.vdot(across, across)) + float(np.vdot(down, down))

@@ -30,7 +30,7 @@ def is_volume(path: Path, folder: bool) -> bool:
         with decoding_errors(), page_warnings() as warnings, tifffile.TiffFile(path) as file:
             return len(file.pages) > 1 or bool(warnings)
     except Unreadable:
-        return False  # reading it as a picture will say what is wrong
+        return False  # reading it as an image will say what is wrong
 
 
 def read_volume(path, name: str = "image") -> np.ndarray:
@@ -92,7 +92,7 @@ def _decode(data, suffix):
 def _read_slices(folder, name):
     files = [p for p in folder.iterdir() if p.suffix.lower() in READABLE and not p.name.startswith(".")]
     if len(files) < 2:
-        held = "one picture" if files else "no picture"
+        held = "one image" if files else "no image"
         raise InputError(f"{name}: folder {str(folder)!r} holds {held}; a volume has two slices or more")
     files.sort(key=lambda p: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", p.name.lower())])
     slices = [read_pixels(path, name) for path in files]
@@ -103,7 +103,7 @@ def _read_slices(folder, name):
                 f"{slices[0].dtype} of shape {slices[0].shape}; slices must be alike"
             )
     stack = np.stack(slices)
-    if stack.ndim == 4:  # grey pictures saved in colour
+    if stack.ndim == 4:  # grey images saved in colour
         if (stack != stack[..., :1]).any():
             raise InputError(f"{name}: the slices of {str(folder)!r} are coloured; pass grey ones")
         stack = stack[..., 0]

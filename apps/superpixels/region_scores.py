@@ -1,4 +1,4 @@
-"""How well the regions of a picture keep to the segments of a truth.
+"""How well the regions of an image keep to the segments of a truth.
 
 boundary recall          the share of the truth's boundary pixels that have one of the regions within 2 pixels [1]
 under-segmentation error the share of pixels that regions leak over the truth's segments, each region counted with its
@@ -43,16 +43,16 @@ class RegionScores:
 
 
 def read_segments(path) -> np.ndarray:
-    """The segments of a truth picture as numbers, -1: undecided; int32 (H, W).
+    """The segments of a truth image as numbers, -1: undecided; int32 (H, W).
 
-    A mask of 0 and 255 may leave pixels at 128 undecided; in any other picture, palette picture or .npy array each
+    A mask of 0 and 255 may leave pixels at 128 undecided; in any other image, palette image or .npy array each
     value, or each colour, is a segment.
     """
     codes = _read_values(path)
     if codes.ndim == 3:
         codes = codes.astype(np.int64) @ (1 << 16 * np.arange(codes.shape[2]))
     if codes.ndim != 2 or codes.size == 0 or codes.dtype.kind not in "bui":
-        raise InputError(f"--truth: {str(path)!r} must hold one whole number, or one colour, for each pixel")
+        raise InputError(f"--truth: {str(path)!r} must hold one integer, or one colour, for each pixel")
     values, segments = np.unique(codes, return_inverse=True)
     segments = segments.reshape(codes.shape).astype(np.int32)
     if set(values.tolist()) <= {0, 128, 255} and codes.dtype == np.uint8:
@@ -101,5 +101,5 @@ def _read_values(path) -> np.ndarray:
         return load_array(read_bytes(path, "--truth"))
     except Unreadable as error:
         raise InputError(
-            f"--truth: cannot read {str(path)!r} ({error}); pass a label picture, a mask or a .npy array"
+            f"--truth: cannot read {str(path)!r} ({error}); pass a label image, a mask or a .npy array"
         ) from None

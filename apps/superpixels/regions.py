@@ -1,4 +1,4 @@
-"""Superpixels: a picture divided into connected regions of nearly one colour, as many as asked for.
+"""Superpixels: an image divided into connected regions of nearly one colour, as many as asked for.
 
 Pixels are the vertices of a graph, joined to their four neighbours.  Level by level a greedy matching pairs regions
 that should become one, pairs that are nearly the best choice for both are merged, and the merged regions are looked at
@@ -38,7 +38,7 @@ DOMINANCE = 0.8  # a merge waits while 0.8 of its cost is more than the least th
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Superpixels:
-    """A picture divided into regions, and the hierarchy they come from.
+    """An image divided into regions, and the hierarchy they come from.
 
     Attributes
     ----------
@@ -209,12 +209,10 @@ def superpixels(
 
 
 def check_regions(regions, shape) -> None:
-    """Refuse a number of regions that the picture cannot have."""
+    """Refuse a number of regions that the image cannot have."""
     pixels = shape[0] * shape[1]
     if isinstance(regions, bool) or not isinstance(regions, Integral) or not 1 <= regions <= pixels:
-        raise InputError(
-            f"regions must be a whole number from 1 to {pixels}, the pixels of this picture; got {regions!r}"
-        )
+        raise InputError(f"regions must be an integer from 1 to {pixels}, the pixels of this image; got {regions!r}")
 
 
 def outlines(labels: np.ndarray) -> np.ndarray:
@@ -229,7 +227,7 @@ def outlines(labels: np.ndarray) -> np.ndarray:
 
 
 def outline_figure(rgb: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """The picture (H, W, 3) in [0, 1] with a line along the boundaries; uint8 RGB."""
+    """The image (H, W, 3) in [0, 1] with a line along the boundaries; uint8 RGB."""
     import cv2
 
     from apps.common.figures import OUTLINE_COLOUR

@@ -1,4 +1,4 @@
-"""Divide pictures into superpixels: connected regions of nearly one colour.
+"""Divide images into superpixels: connected regions of nearly one colour.
 
   cutmatch superpixels photo.jpg                         500 regions
   cutmatch superpixels photo.jpg --regions 2000,500,100  three numbers from one hierarchy, each a union of the last
@@ -7,11 +7,11 @@
 Regions grow by repeated greedy matching: the pairs of neighbours that are most alike are merged, and again.  The number
 of regions is the one asked for, exactly.
 
-Each picture gives, in the --out folder, NAME-labels.png (16 bits: the region of each pixel from 0; or what --format
+Each image gives, in the --out folder, NAME-labels.png (16 bits: the region of each pixel from 0; or what --format
 says), NAME-outlines.png (boundaries drawn) and NAME-means.png (each region in its mean colour); with several numbers
 NAME-2000-labels.png and so on.  --truth adds boundary recall (2 pixels) and under-segmentation error.
 
-Exit status: 0 done, 1 some pictures of a folder failed or the disk is full, 2 the input cannot be used, 70 a defect
+Exit status: 0 done, 1 some images of a folder failed or the disk is full, 2 the input cannot be used, 70 a defect
 in cutmatch.
 """
 
@@ -53,7 +53,7 @@ INPUTS = ("image", "truth")
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One picture, and its true segments if they are known: paths."""
+    """One image, and its true segments if they are known: paths."""
 
     image: Path
     truth: Path | None
@@ -61,12 +61,12 @@ class Job:
 
 def _options():
     options = parser("superpixels", __doc__)
-    options.add_argument("image", nargs="+", help="pictures, or folders of pictures")
+    options.add_argument("image", nargs="+", help="images, or folders of images")
     options.add_argument("--regions", default="500", metavar="N[,N...]", help="how many (default: 500)")
     options.add_argument("--regularity", type=float, metavar="DIFFERENCE", help="larger: sizes more alike (4.5)")
     options.add_argument("--format", choices=FORMATS, default="png", help="of the labels (default: png, 16 bits)")
     options.add_argument("--truth", metavar="FILE", help="true segments, or a mask, or a folder of them: adds scores")
-    options.add_argument("--csv", metavar="FILE", help="one line for each picture and number of regions")
+    options.add_argument("--csv", metavar="FILE", help="one line for each image and number of regions")
     add_batch_options(options)
     add_shared_options(options, "out")
     return options
@@ -110,7 +110,7 @@ def _job(path: Path, chosen) -> Job:
 
 
 def _files(name: str, chosen) -> list[dict[str, Path]]:
-    """What a picture gives, by kind, for each number of regions."""
+    """What an image gives, by kind, for each number of regions."""
     suffix, folder = "tif" if chosen.format == "tiff" else chosen.format, Path(chosen.out)
     stems = [name if len(chosen.counts) == 1 else f"{name}-{count}" for count in chosen.counts]
     return [
@@ -134,7 +134,7 @@ def _counts(text: str, kind: str) -> list[int]:
     try:
         counts = [int(part) for part in text.split(",")]
     except ValueError:
-        raise InputError(f"--regions needs whole numbers separated by commas, got {text!r}") from None
+        raise InputError(f"--regions needs integers separated by commas, got {text!r}") from None
     if min(counts) < 1 or len(set(counts)) < len(counts):
         raise InputError(f"--regions needs different numbers, 1 or more, got {text!r}")
     if kind == "png" and max(counts) > MAX_IN_PNG:
@@ -151,7 +151,7 @@ def _divide_one(job: Job, chosen, threads=None) -> dict:
     rgb = read_image(path)
     truth = None if job.truth is None else read_segments(job.truth)
     regularity = REGULARITY if chosen.regularity is None else chosen.regularity
-    # The largest number first: one the picture cannot have ends all of it.
+    # The largest number first: one the image cannot have ends all of it.
     found = superpixels(rgb, max(chosen.counts), regularity=regularity, threads=threads, device=chosen.device)
     levels, pending = [], []
     planned = _files(path.stem, chosen)

@@ -1,4 +1,4 @@
-"""A small picture with a known object, and files made from it."""
+"""A small image with a known object, and files made from it."""
 
 import numpy as np
 import pytest

@@ -26,13 +26,13 @@ def workers():
 
 @pytest.fixture
 def photos(tmp_path):
-    """Three noisy pictures and a broken one."""
+    """Three noisy images and a broken one."""
     rng = np.random.default_rng(0)
     (tmp_path / "photos").mkdir()
     for name in "abc":
         picture = np.repeat(np.arange(40, 240, 5, dtype=np.uint8)[:, None], 50, axis=1) + rng.integers(0, 15, (40, 50))
         Image.fromarray(picture.astype(np.uint8)).save(tmp_path / "photos" / f"{name}.png")
-    (tmp_path / "photos" / "d.png").write_text("no picture")
+    (tmp_path / "photos" / "d.png").write_text("no image")
     return tmp_path
 
 

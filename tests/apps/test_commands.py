@@ -1,4 +1,4 @@
-"""Each command on a 32 x 32 picture: what it writes, what it prints, and how it refuses bad input."""
+"""Each command on a 32 x 32 image: what it writes, what it prints, and how it refuses bad input."""
 
 import io
 import json
@@ -85,20 +85,20 @@ BAD = [
     bad("full trimap", ["--trimap", "truth.png"], r"--trimap leaves no pixel open"),
     bad("box outside", ["--box", "1,1,50,20"], r"--box 1,1,50,20 leaves the image, which is 32 wide"),
     bad("box empty", ["--box", "5,5,5,9"], r"--box 5,5,5,9 is empty"),
-    bad("box of words", ["--box", "a,b,c,d"], r"--box needs four whole numbers"),
-    bad("box of three", ["--box", "1,2,3"], r"--box needs four whole numbers"),
+    bad("box of words", ["--box", "a,b,c,d"], r"--box needs four integers"),
+    bad("box of three", ["--box", "1,2,3"], r"--box needs four integers"),
     bad("box table", ["--box", "boxes.json"], r"has no entry 'photo'"),
     bad("touching box", ["--box", "1,1,9,9", "--keep", "touching"], r"--keep touching needs object strokes"),
     bad("small truth", ["--box", "1,1,9,9", "--truth", "small.png"], r"--truth is 3x2 pixels"),
     bad("threads", ["--box", "1,1,9,9", "--threads", "0"], r"--threads must be 1 or more, got 0"),
     bad("area", ["--box", "1,1,9,9", "--min-area", "-1"], r"--min-area must be 0 or more"),
-    bad("empty folder", ["--box", "1,1,9,9"], r"image: folder .* holds no picture", image="nothing"),
+    bad("empty folder", ["--box", "1,1,9,9"], r"image: folder .* holds no image", image="nothing"),
 ]
 
 
 @pytest.mark.parametrize(("arguments", "change", "message"), BAD)
 def test_bad_input_is_one_line_and_nothing_is_written(files, arguments, change, message, capsys):
-    (files / "words.png").write_text("no picture")
+    (files / "words.png").write_text("no image")
     whole = (files / "photo.png").read_bytes()
     (files / "half.png").write_bytes(whole[: len(whole) // 2])
     (files / "nothing").mkdir()
@@ -128,7 +128,7 @@ def test_out_that_cannot_be_written(files, capsys):
 
 @pytest.fixture
 def folder(files):
-    """Three pictures, the second of them broken, with strokes."""
+    """Three images, the second of them broken, with strokes."""
     (files / "in").mkdir()
     (files / "said").mkdir()
     photo, strokes = (files / "photo.png").read_bytes(), (files / "strokes.png").read_bytes()

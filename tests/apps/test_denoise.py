@@ -242,7 +242,7 @@ def test_a_copy_of_the_truth_has_no_ratio(files, capsys):
 BAD = [
     (["gone.png"], r"image: no file .*check the path"),
     (["half.png"], r"image: cannot read .*pass a complete PNG"),
-    (["nothing"], r"image: folder .* holds no picture"),
+    (["nothing"], r"image: folder .* holds no image"),
     (["noisy.png", "--mask", "gone.png"], r"--mask: no file"),
     (["noisy.png", "--mask", "small.png"], r"--mask is 3x2 pixels, but the image is 64x48"),
     (["noisy.png", "--mask", "full.png"], r"--mask covers the whole image"),

@@ -43,7 +43,7 @@ def shell(line, **more):
         (KeyError("x"), "this is a defect in cutmatch, please report it: KeyError: 'x' (tests/apps/", 70),
         (RecursionError("too deep"), "this is a defect in cutmatch, please report it: too deep (tests", 70),
         (RuntimeError("no GPU here"), "no GPU here", 2),
-        (MemoryError(), "out of memory; use a smaller picture", 2),
+        (MemoryError(), "out of memory; use a smaller image", 2),
         (MemoryError("needs 9 GiB; use blocks"), "needs 9 GiB; use blocks", 2),
         (PermissionError(13, "Permission denied", "f"), "cannot use 'f' (Permission denied)", 2),
         (IsADirectoryError(21, "Is a directory", b"f"), "cannot use 'f' (Is a directory)", 2),
@@ -117,7 +117,7 @@ def test_a_result_that_fails_its_certificate(photos, capsys, monkeypatch, more):
 @pytest.mark.parametrize("line", ["cutmatch denoise p 2>&-", "cutmatch denoise p --workers 1 2>&- >&- <&-"])
 def test_closed_streams_do_not_keep_the_work_from_being_done(photos, line):
     done = shell(line)
-    assert done.returncode == 1, "one of the pictures is broken"
+    assert done.returncode == 1, "one of the images is broken"
     assert len(list((photos / "out").glob("*.png"))) == 2
     for path in (photos / "out").rglob("*"):
         assert path.is_dir() or path.read_bytes()[:1] in (b"\x89", b"{"), "no message went into a file"

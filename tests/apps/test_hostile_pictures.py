@@ -1,4 +1,4 @@
-"""Pictures, volumes and truths at the borders of what commands can do: done, or refused in one line before the work."""
+"""Images, volumes and truths at the borders of what commands can do: done, or refused in one line before the work."""
 
 import struct
 import zlib
@@ -49,7 +49,7 @@ def test_one_pixel_that_differs_is_the_object():
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_a_tiny_box_in_a_large_picture(size):
-    """Where the picture is reduced first, the box may vanish."""
+    """Where the image is reduced first, the box may vanish."""
     picture = np.full((1100, 1000, 3), 40, np.uint8)
     picture[500 : 500 + size, 401 : 401 + size] = 220
     found = cut(picture, box=(401, 500, 401 + size, 500 + size))

@@ -134,7 +134,7 @@ def test_one_bad_box_is_one_bad_image(tmp_path, box):
     path = saved(tmp_path, f'{{"a": {box}, "b": [1, 2, 30, 40]}}', "boxes.json")
     boxes = read_boxes(path)
     assert box_of(boxes, "b", path) == (1, 2, 30, 40)
-    with pytest.raises(InputError, match=r"--box: entry 'a' of .*boxes.json' must be four whole numbers .*got "):
+    with pytest.raises(InputError, match=r"--box: entry 'a' of .*boxes.json' must be four integers .*got "):
         box_of(boxes, "a", path)
     with pytest.raises(InputError, match="has no entry 'c'"):
         box_of(boxes, "c", path)
@@ -160,7 +160,7 @@ def test_a_bad_box_does_not_end_a_batch(tmp_path, capsys):
 
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory):
-    """Two pictures, the second moved by 3 pixels."""
+    """Two images, the second moved by 3 pixels."""
     folder = tmp_path_factory.mktemp("pair")
     wide = cv2.GaussianBlur(np.random.default_rng(0).uniform(0, 255, (200, 260)), (0, 0), 1.5)
     wide = np.uint8(255 * (wide - wide.min()) / np.ptp(wide))

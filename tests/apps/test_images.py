@@ -1,4 +1,4 @@
-"""Every kind of file gives the same picture, and broken files one clear line."""
+"""Every kind of file gives the same image, and broken files one clear line."""
 
 import io
 
@@ -107,7 +107,7 @@ def test_truncated_deep_png(tmp_path):
 
 
 def test_no_image_at_all(tmp_path):
-    (tmp_path / "a.png").write_text("not a picture")
+    (tmp_path / "a.png").write_text("not an image")
     with pytest.raises(InputError, match="not an image"):
         read_image(tmp_path / "a.png")
     (tmp_path / "b.png").write_bytes(b"")
@@ -122,8 +122,8 @@ def test_no_image_at_all(tmp_path):
 @pytest.mark.parametrize(
     ("pixels", "message"),
     [
-        (np.zeros((2, 2, 5)), "one grey, RGB or RGBA picture"),
-        (np.zeros((0, 2, 3)), "one grey, RGB or RGBA picture"),
+        (np.zeros((2, 2, 5)), "one grey, RGB or RGBA image"),
+        (np.zeros((0, 2, 3)), "one grey, RGB or RGBA image"),
         (np.full((2, 2), np.nan), "NaN or infinity"),
         (np.full((2, 2), 2.0), r"floats in \[2, 2\]"),
         (np.zeros((2, 2), np.int16), "unsigned integers of 8 or 16 bits"),

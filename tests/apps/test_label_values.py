@@ -1,4 +1,4 @@
-"""Values of label pictures and volumes: read exactly, or refused with the value that is wrong."""
+"""Values of label images and volumes: read exactly, or refused with the value that is wrong."""
 
 import json
 import time
@@ -19,7 +19,7 @@ from apps.segment.volumes import read_seeds
 
 
 def saved(folder, values, suffix="png"):
-    """A label picture as 16-bit PNG, TIFF of any type, or .npy."""
+    """A label image as 16-bit PNG, TIFF of any type, or .npy."""
     path = folder / f"labels.{suffix}"
     if suffix == "png":
         Image.fromarray(values).save(path)
@@ -58,16 +58,16 @@ def test_whole_numbers_of_any_type(tmp_path, dtype):
 
 
 REFUSED = [
-    ([[0.0, 0.5]], "holds fractions such as 0.5; pass whole numbers"),
+    ([[0.0, 0.5]], "holds fractions such as 0.5; pass integers"),
     ([[0.0, np.nan]], "holds NaN or infinity"),
     ([[0.0, np.inf]], "holds NaN or infinity"),
     ([[0.0, 1e17]], "floats are exact up to"),
-    (np.array([[1, -1]], np.int16), "holds the value -1; labels are whole numbers from 0"),
+    (np.array([[1, -1]], np.int16), "holds the value -1; labels are integers from 0"),
     (np.array([[1, 70000]], np.int32), "holds values up to 70000; 65535 is the largest label"),
     (np.array([[1, 4_000_000_000]], np.uint32), "holds values up to 4000000000; 65535"),
     (np.array([[1, 2**40]], np.uint64), "holds values up to 1099511627776; 65535"),
     (np.array([[1.0, 70000.0]]), "holds values up to 70000; 65535"),
-    (np.array([[1j, 2]]), "must hold whole numbers, got complex128"),
+    (np.array([[1j, 2]]), "must hold integers, got complex128"),
 ]
 
 

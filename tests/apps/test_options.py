@@ -14,7 +14,7 @@ from apps import cli
 
 @pytest.fixture
 def photos(tmp_path, monkeypatch):
-    """Two small pictures, a matrix and a table in the current folder."""
+    """Two small images, a matrix and a table in the current folder."""
     monkeypatch.chdir(tmp_path)
     for n, name in enumerate("ab"):
         Image.fromarray(np.full((6, 8), 40 * n + 40, np.uint8)).save(f"{name}.png")

@@ -21,7 +21,7 @@ from apps.track import track_command as track
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """Pictures a.png and b.png, strokes, a matrix and a table of detections in the current folder."""
+    """Images a.png and b.png, strokes, a matrix and a table of detections in the current folder."""
     monkeypatch.chdir(tmp_path)
     picture = np.full((12, 16, 3), 200, np.uint8)
     picture[:, :8] = 40
@@ -232,7 +232,7 @@ def test_out_in_the_folder_of_the_inputs_does_not_eat_its_own_results(here, caps
     assert "16 done" in capsys.readouterr().out, "another folder takes all of them"
     assert denoise.main(["elsewhere", "--out", "elsewhere"]) == 2
     assert "holds nothing but results of earlier runs" in capsys.readouterr().err
-    assert denoise.main(["a-restored.png", "--out", "."]) == 0, "a picture that is named is done"
+    assert denoise.main(["a-restored.png", "--out", "."]) == 0, "an image that is named is done"
 
 
 def test_frames_and_slices_are_no_place_for_results(here, capsys):

@@ -1,4 +1,4 @@
-"""Pictures that are sound but unusual: read as any viewer shows them, or refused with what to do."""
+"""Images that are sound but unusual: read as any viewer shows them, or refused with what to do."""
 
 import io
 import os
@@ -108,7 +108,7 @@ def test_grey_and_alpha_of_sixteen_bits(tmp_path):
 def test_animations_are_refused(tmp_path, suffix):
     frames = [Image.fromarray(np.full((8, 8, 3), 60 * t, np.uint8)) for t in range(3)]
     frames[0].save(tmp_path / f"a.{suffix}", save_all=True, append_images=frames[1:])
-    with pytest.raises(InputError, match=r"holds 3 frames; pass a single picture \(cutmatch flow and cutmatch track"):
+    with pytest.raises(InputError, match=r"holds 3 frames; pass a single image \(cutmatch flow and cutmatch track"):
         read_image(tmp_path / f"a.{suffix}")
     frames[0].save(tmp_path / f"b.{suffix}")
     assert read_image(tmp_path / f"b.{suffix}").shape == (8, 8, 3)
@@ -122,7 +122,7 @@ def test_animated_deep_png_is_refused(tmp_path):
 
 
 def test_a_thumbnail_is_no_second_frame(tmp_path):
-    """Phones store a reduced picture behind the picture itself."""
+    """Phones store a reduced image behind the image itself."""
     picture = Image.fromarray(np.full((16, 16, 3), (200, 100, 50), np.uint8))
     picture.save(tmp_path / "a.jpg", "MPO", save_all=True, append_images=[picture.resize((4, 4))])
     with Image.open(tmp_path / "a.jpg") as image:
@@ -131,7 +131,7 @@ def test_a_thumbnail_is_no_second_frame(tmp_path):
 
 
 def test_pages_cut_off_are_noticed(tmp_path):
-    """Of a TIFF whose second page is missing the first must not pass for a single picture."""
+    """Of a TIFF whose second page is missing the first must not pass for a single image."""
     buffer = io.BytesIO()
     tifffile.imwrite(buffer, np.zeros((1, 8, 8), np.uint8), photometric="minisblack", metadata=None)
     tifffile.imwrite(tmp_path / "a.tif", np.zeros((3, 64, 64), np.uint8), photometric="minisblack", metadata=None)

@@ -1,4 +1,4 @@
-"""Several objects: in pictures, in volumes, and the command with --labels."""
+"""Several objects: in images, in volumes, and the command with --labels."""
 
 import json
 import re
@@ -234,7 +234,7 @@ BAD = [
     (["volume.npy", "--labels", "flat.npy"], r"--labels: .*flat\.npy' holds float64 of shape \(24, 26\); a volume has"),
     (["volume.npy", "--labels", "short.tif"], r"--labels is 2x3x4 voxels, but the image is 12x24x26 voxels"),
     (["volume.npy", "--labels", "volume.npy"], r"--labels .*holds \d+ different values"),
-    (["volume.npy", "--labels", "float.npy"], r"--labels: .* holds fractions such as 0.5; pass whole numbers"),
+    (["volume.npy", "--labels", "float.npy"], r"--labels: .* holds fractions such as 0.5; pass integers"),
     (["half.tif", "--labels", "seeds.tif", "--volume"], r"image: .*half\.tif"),
     (["half.tif", "--labels", "seeds.tif"], r"image: cannot read .*half\.tif'.*pass a complete TIFF or \.npy"),
     (["volume.tif", "--labels", "half.tif"], r"--labels: cannot read .*half\.tif'.*pass a complete TIFF or \.npy"),
@@ -242,7 +242,7 @@ BAD = [
     (["flat.npy", "--labels", "seeds.tif"], r"image: .* a volume has three axes"),
     (["nan.npy", "--labels", "seeds.tif"], r"image: .* holds NaN or infinity"),
     (["volume.npy", "--labels", "seeds.tif", "--spacing", "0", "1", "1"], r"--spacing needs three sizes above 0"),
-    (["flat", "--labels", "seeds.tif", "--volume"], r"image: folder .* holds one picture; a volume has two"),
+    (["flat", "--labels", "seeds.tif", "--volume"], r"image: folder .* holds one image; a volume has two"),
     (["mixed", "--labels", "seeds.tif", "--volume"], r"slices must be alike"),
 ]
 

@@ -100,8 +100,8 @@ def test_box_over_everything_leaves_a_frame():
         ((2, 0, 2, 3), "is empty"),
         ((0, 0, 9, 3), "leaves the image, which is 5 wide and 4 high"),
         ((-1, 0, 2, 3), "leaves the image"),
-        ((1, 2, 3), "four whole numbers"),
-        (("a", 2, 3, 4), "four whole numbers"),
+        ((1, 2, 3), "four integers"),
+        (("a", 2, 3, 4), "four integers"),
     ],
 )
 def test_boxes_that_are_refused(box, message):
@@ -116,7 +116,7 @@ def test_box_over_a_tiny_picture():
 
 def test_box_as_text_and_as_table(tmp_path):
     assert parse_box("1, 2,3 4") == (1, 2, 3, 4)
-    with pytest.raises(InputError, match="four whole numbers"):
+    with pytest.raises(InputError, match="four integers"):
         parse_box("1,2,3")
     (tmp_path / "boxes.json").write_text(json.dumps({"a": [1, 2, 3.0, 4]}))
     assert box_of(read_boxes(tmp_path / "boxes.json"), "a", "boxes.json") == (1, 2, 3, 4)

@@ -174,10 +174,10 @@ def test_truths_of_every_kind(tmp_path):
     np.save(tmp_path / "floats.npy", np.zeros((2, 2)))
     np.save(tmp_path / "flat.npy", np.zeros(4, int))
     Image.fromarray(np.full((2, 2), 128, np.uint8)).save(tmp_path / "open.png")
-    (tmp_path / "words.png").write_text("no picture")
+    (tmp_path / "words.png").write_text("no image")
     for name, message in (
-        ("floats.npy", "one whole number, or one colour"),
-        ("flat.npy", "one whole number, or one colour"),
+        ("floats.npy", "one integer, or one colour"),
+        ("flat.npy", "one integer, or one colour"),
         ("open.png", "leaves every pixel undecided"),
         ("words.png", "--truth: cannot read .*pass a complete PNG"),
         ("gone.png", "--truth: no file"),
@@ -189,12 +189,12 @@ def test_truths_of_every_kind(tmp_path):
 def test_border_of_the_function():
     picture = np.zeros((4, 5), np.uint8)
     for arguments, message in (
-        ((picture, 0), "regions must be a whole number from 1 to 20"),
-        ((picture, 21), "from 1 to 20, the pixels of this picture; got 21"),
-        ((picture, 2.5), "regions must be a whole number"),
-        ((picture, True), "regions must be a whole number"),
-        ((np.zeros((3, 3, 7)), 2), "one grey, RGB or RGBA picture"),
-        ((np.zeros((0, 3)), 1), "one grey, RGB or RGBA picture"),
+        ((picture, 0), "regions must be an integer from 1 to 20"),
+        ((picture, 21), "from 1 to 20, the pixels of this image; got 21"),
+        ((picture, 2.5), "regions must be an integer"),
+        ((picture, True), "regions must be an integer"),
+        ((np.zeros((3, 3, 7)), 2), "one grey, RGB or RGBA image"),
+        ((np.zeros((0, 3)), 1), "one grey, RGB or RGBA image"),
         ((np.full((3, 3), np.nan), 2), "NaN"),
     ):
         with pytest.raises(InputError, match=message):
@@ -241,23 +241,23 @@ def test_a_folder(files, capsys):
     photos.mkdir()
     (files / "photo.png").rename(photos / "a.png")
     Image.fromarray(np.zeros((3, 3), np.uint8)).save(photos / "small.png")
-    (photos / "broken.png").write_text("no picture")
+    (photos / "broken.png").write_text("no image")
     assert run(files, "--regions", 20, "--json", "-", image="photos") == 1
     answer = capsys.readouterr()
     report = json.loads(answer.out)
     assert [r["image"].endswith("a.png") for r in report["images"]] == [True]
     assert [f["image"][-9:] for f in report["failures"]] == ["roken.png", "small.png"]
-    assert "regions must be a whole number from 1 to 9" in answer.err
+    assert "regions must be an integer from 1 to 9" in answer.err
     assert run(files, "--regions", 2, image="photos") == 1
     assert "2 done, 1 failed" in capsys.readouterr().out
 
 
 BAD = [
-    (["--regions", "many"], "--regions needs whole numbers"),
+    (["--regions", "many"], "--regions needs integers"),
     (["--regions", "0"], "--regions needs different numbers, 1 or more"),
     (["--regions", "5,5"], "--regions needs different numbers"),
     (["--regions", "70000"], "--regions 70000 does not fit into the 16 bits of PNG; add --format tiff"),
-    (["--regions", "2000,5"], "regions must be a whole number from 1 to 1024"),
+    (["--regions", "2000,5"], "regions must be an integer from 1 to 1024"),
     (["--regularity", "-1"], "regularity must be a colour difference above 0"),
     (["--regularity", "nan"], "regularity must be a colour difference above 0"),
     (["--threads", "0"], "--threads must be 1 or more"),

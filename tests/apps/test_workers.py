@@ -224,7 +224,7 @@ def test_gpus_that_may_be_used(monkeypatch):
 
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory):
-    """Small pictures for every program: photos/, strokes/, lefts/, rights/, and stack.npy, which moves."""
+    """Small images for every program: photos/, strokes/, lefts/, rights/, and stack.npy, which moves."""
     folder = tmp_path_factory.mktemp("inputs")
     rng = np.random.default_rng(0)
     import cv2
