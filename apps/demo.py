@@ -318,7 +318,7 @@ def _main(argv) -> int:
 
 
 def main(argv=None) -> int:
-    """The command; its exit status."""
+    """Run the command and return its exit status."""
     return run(_main, "demo", argv)
 
 

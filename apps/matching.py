@@ -207,7 +207,7 @@ def _line(report) -> str:
 
 
 def main(argv=None) -> int:
-    """The command; its exit status."""
+    """Run the command and return its exit status."""
     return run(_main, "matching", argv)
 
 

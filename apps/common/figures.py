@@ -1,6 +1,4 @@
-"""Images of a segmentation: the object in its colours, the rest dimmed, the border drawn; and of any values, with
-their scale.
-"""
+"""Figures of segmentations, with the object outlined and the background dimmed, and of values with a colour scale."""
 
 import numpy as np
 
@@ -9,13 +7,13 @@ from apps.segment.strokes import BACKGROUND, OBJECT
 
 OUTLINE_COLOUR = np.array([1.0, 0.85, 0.0], np.float32)
 STROKE = {OBJECT: np.array([1.0, 0.1, 0.1], np.float32), BACKGROUND: np.array([0.2, 0.4, 1.0], np.float32)}
-DIMMED = 0.45  # brightness left to the background
+DIMMED = 0.45  # brightness of the background
 SCALE_HEIGHT = 28
 UNKNOWN = 110  # grey
 
 
 def overlay(rgb: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """Image (H, W, 3) in [0, 1], all but the mask (H, W) dimmed, its border drawn; uint8 RGB."""
+    """Image (H, W, 3) in [0, 1] with the background of the mask (H, W) dimmed and its outline drawn; uint8 RGB."""
     shown = rgb.copy()
     grey = rgb.mean(axis=2, keepdims=True)
     shown[~mask] = (DIMMED * (0.5 * rgb + 0.5 * grey))[~mask]
@@ -24,7 +22,7 @@ def overlay(rgb: np.ndarray, mask: np.ndarray) -> np.ndarray:
 
 
 def outline(mask: np.ndarray, width: int = 1) -> np.ndarray:
-    """Background within `width` of the mask: the border is drawn round the object, not over it."""
+    """Background pixels within `width` pixels of the mask, so that the line surrounds the object."""
     import cv2
 
     size = 2 * width + 1
@@ -44,16 +42,16 @@ def with_marks(rgb: np.ndarray, marks: np.ndarray) -> np.ndarray:
 
 
 def side_by_side(*pictures: np.ndarray) -> np.ndarray:
-    """uint8 RGB images of one height next to each other, a thin white line between them."""
+    """uint8 RGB figures of the same height next to each other, separated by a thin white line."""
     line = np.full((pictures[0].shape[0], 4, 3), 255, np.uint8)
     row = [part for picture in pictures for part in (line, picture)]
     return np.concatenate(row[1:], axis=1)
 
 
 def with_scale(values: np.ndarray, maximum: float, colours: int, known: np.ndarray | None = None) -> np.ndarray:
-    """Values in pixels (H, W), in one of OpenCV's colour maps from 0 to `maximum`, with the scale under them; uint8 RGB.
+    """Values in pixels (H, W) in an OpenCV colour map from 0 to `maximum`, with the scale below; uint8 RGB.
 
-    Values not `known` are grey.  The image is SCALE_HEIGHT rows higher than the values.
+    Values that are not `known` are grey.  The figure is SCALE_HEIGHT rows higher than the values.
     """
     import cv2
 

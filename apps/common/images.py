@@ -1,11 +1,10 @@
 """Read and write images of any common kind.
 
-Reading answers one kind of array: float32 RGB in [0, 1], shape (H, W, 3), whatever the file holds: 8 or 16
-bits, grey, palette, RGB or RGBA, PNG, JPEG, TIFF or BMP, turned upright as its EXIF orientation says
-(apps.common.decoding decodes them).  Transparent pixels keep the colour stored under them: alpha says what to show, not
-what was photographed.
+Images are read as float32 RGB in [0, 1], shape (H, W, 3), from any file: 8 or 16 bits; grey, palette, RGB or RGBA; PNG,
+JPEG, TIFF or BMP.  They are rotated upright by their EXIF orientation (see apps.common.decoding).  Transparent pixels
+keep their stored colour, because alpha describes what to display, not what was photographed.
 
-`apps.common.writing` has the other direction.
+`apps.common.writing` writes images.
 """
 
 import os
@@ -15,13 +14,13 @@ import numpy as np
 
 from apps.common.decoding import Unreadable, Unsuitable, decode
 from apps.common.errors import InputError
-from apps.common.writing import write_bytes, write_image  # noqa: F401  (images are read and written under one name)
+from apps.common.writing import write_bytes, write_image  # noqa: F401  (re-exported, so that images are read and written through one module)
 
 READABLE = (".png", ".jpg", ".jpeg", ".jpe", ".tif", ".tiff", ".bmp", ".webp", ".ppm", ".pgm", ".gif")
 
 
 def read_bytes(path, name: str = "image") -> bytes:
-    """The file's bytes; InputError, naming the argument, when there is no such file or it cannot be read."""
+    """Read a file; InputError, naming the argument, if it does not exist or cannot be read."""
     with open_file(path, name) as file:
         try:
             data = file.read()
@@ -33,13 +32,13 @@ def read_bytes(path, name: str = "image") -> bytes:
 
 
 def open_file(path, name: str = "image"):
-    """A regular file, open for reading in binary; InputError, naming the argument, for anything else.
+    """Open a regular file for binary reading; InputError, naming the argument, for anything else.
 
-    Pipes and devices are refused: reading them may never end.
+    Pipes and devices are rejected, because reading them may never end.
     """
 
     def opener(path, flags):
-        return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # or opening a pipe would wait for its other end
+        return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # opening a pipe would otherwise wait for its writer
 
     try:
         file = open(path, "rb", opener=opener)
@@ -56,14 +55,13 @@ def open_file(path, name: str = "image"):
 def read_image(path, name: str = "image") -> np.ndarray:
     """Read an image as float32 RGB in [0, 1], shape (H, W, 3), upright.
 
-    Raises InputError when the file is missing, unreadable, truncated, or holds more than one grey, RGB or
-    RGBA frame.
+    Raises InputError if the file is missing, unreadable, truncated, or contains more than one grey, RGB or RGBA frame.
     """
     return to_rgb(read_pixels(path, name), f"{name}: {str(path)!r}")
 
 
 def read_codes(path, name: str = "scribbles") -> np.ndarray:
-    """Read a label image: integers (H, W) exactly as stored, palette indices included, or colours (H, W, 3) uint8.
+    """Read a label image: integers (H, W) as stored, including palette indices, or uint8 colours (H, W, 3).
 
     Integers stored as floats become int64.  Raises InputError as `read_image` does, and for NaN and fractions.
     """
@@ -82,9 +80,9 @@ def read_codes(path, name: str = "scribbles") -> np.ndarray:
 
 
 def read_pixels(path, name: str = "image", indices: bool = False) -> np.ndarray:
-    """Read an image's values as the file holds them, upright: (H, W) or (H, W, channels).
+    """Read an image's values as stored, upright: (H, W) or (H, W, channels).
 
-    Palette images are RGB, or the indices of their palette if `indices`.  Raises InputError as `read_image` does.
+    Palette images are returned as RGB, or as palette indices if `indices`.  Raises InputError as `read_image` does.
     """
     data = read_bytes(path, name)
     try:
@@ -98,7 +96,7 @@ def read_pixels(path, name: str = "image", indices: bool = False) -> np.ndarray:
 
 
 def as_integers(values: np.ndarray, name: str) -> np.ndarray:
-    """The same numbers as integers: bool as uint8, whole floats as int64; InputError for any others."""
+    """Convert to integers: bool to uint8, integral floats to int64; InputError for other values."""
     if values.dtype == bool:
         return values.view(np.uint8)
     if values.dtype.kind in "iu":
@@ -116,10 +114,10 @@ def as_integers(values: np.ndarray, name: str) -> np.ndarray:
 
 
 def to_rgb(pixels, name: str = "image") -> np.ndarray:
-    """Any grey, RGB or RGBA array as float32 RGB in [0, 1], shape (H, W, 3).
+    """Convert a grey, RGB or RGBA array to float32 RGB in [0, 1], shape (H, W, 3).
 
-    Unsigned integers of 8 or 16 bits are divided by the largest value of their type; floats must lie in [0, 1]
-    already.  Raises InputError for another shape or type, for NaN, infinity, or floats outside [0, 1].
+    Unsigned integers of 8 or 16 bits are divided by the maximum of their dtype; floats must be in [0, 1].  Raises
+    InputError for another shape or dtype, for NaN, infinity, or floats outside [0, 1].
     """
     try:
         pixels = np.asarray(pixels)
@@ -149,7 +147,7 @@ def to_rgb(pixels, name: str = "image") -> np.ndarray:
 
 
 def to_bytes(rgb: np.ndarray) -> np.ndarray:
-    """Floats in [0, 1] as uint8, rounded to the nearest."""
+    """Convert floats in [0, 1] to uint8, rounded to the nearest."""
     return np.uint8(np.clip(rgb, 0.0, 1.0) * 255.0 + 0.5)
 
 

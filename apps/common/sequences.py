@@ -1,8 +1,8 @@
-"""Frames of a sequence, one at a time, from whatever holds them.
+"""Frames of a sequence, read one at a time.
 
-A video file, a folder of images or of .npy frames, a .npy stack (T, H, W) or (T, H, W, 3), a TIFF of many
-pages, or an animated GIF, PNG or WebP.  A `Sequence` can be gone through more than once and keeps one frame in
-memory; each frame is float32 RGB in [0, 1], shape (H, W, 3), and all have one size.
+Sources: a video file, a folder of images or of .npy frames, a .npy stack (T, H, W) or (T, H, W, 3), a TIFF with many
+pages, or an animated GIF, PNG or WebP.  A `Sequence` can be iterated more than once and keeps one frame in memory.
+Each frame is float32 RGB in [0, 1], shape (H, W, 3); all have the same size.
 """
 
 import contextlib
@@ -19,24 +19,24 @@ from apps.common.containers import AVI, check_container
 from apps.common.decoding import Unreadable, check_claim, decoding_errors, inverted, load_array, page_warnings
 from apps.common.images import READABLE, InputError, open_file, read_bytes, read_image, to_rgb
 
-ANIMATED = (".gif", ".png", ".webp")  # suffixes of images that may hold several frames
-UNKNOWN_RATE = 10.0  # frames a second to show a sequence at that does not say
+ANIMATED = (".gif", ".png", ".webp")  # suffixes of images that may contain several frames
+UNKNOWN_RATE = 10.0  # frames per second of a sequence without a frame rate
 
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """Frames that can be gone through again and again.
+    """Frames that can be iterated repeatedly.
 
     Attributes
     ----------
     name : str
-        Of the file or folder, without suffix.
+        Name of the file or folder, without suffix.
     shape : tuple
         (height, width) of every frame.
     rate : float
-        Frames a second.
+        Frames per second.
     count : int or None
-        Number of frames, as far as the file says; None if it does not.
+        Number of frames according to the file; None if unknown.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Sequence:
 
 
 def open_sequence(path, name: str = "input") -> Sequence:
-    """The frames behind a path; InputError if there is no such thing, or fewer than two frames in it."""
+    """Open the frames of a file or folder; InputError if it does not exist or has fewer than two frames."""
     path = Path(path)
     if path.is_dir():
         return _folder(path, name)
@@ -75,7 +75,7 @@ def open_sequence(path, name: str = "input") -> Sequence:
 
 
 def is_one_picture(path) -> bool:
-    """Whether a file is named as an image and holds a single frame, as far as that can be told."""
+    """Whether a file has an image suffix and contains a single frame, as far as that can be determined."""
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in READABLE or suffix in (".tif", ".tiff", ".gif") or not path.is_file():
@@ -88,11 +88,11 @@ def is_one_picture(path) -> bool:
         with decoding_errors(), Image.open(io.BytesIO(read_bytes(path))) as image:
             return getattr(image, "n_frames", 1) < 2
     except (Unreadable, InputError):
-        return True  # reading it as an image will say what is wrong
+        return True  # reading it as an image will report the error
 
 
 def _folder(path: Path, name: str) -> Sequence:
-    """Images and .npy frames in the order of the numbers in their names: frame2 before frame10."""
+    """Images or .npy frames, ordered by the numbers in their names: frame2 before frame10."""
     files = [p for p in path.iterdir() if p.suffix.lower() in (*READABLE, ".npy") and not p.name.startswith(".")]
     files.sort(key=_by_number)
     if len(files) < 2:
@@ -179,7 +179,7 @@ def _video(path: Path, name: str) -> Sequence:
 
     refused = f"{name}: cannot read {str(path)!r} as a video; pass a file that OpenCV can play, or a folder of frames"
     kind = check_container(path, name)
-    place = os.path.abspath(path)  # a relative path may begin like an address, such as http:
+    place = os.path.abspath(path)  # a relative path may look like an address, such as http:
 
     def frames():
         with _no_chatter():
@@ -195,11 +195,11 @@ def _video(path: Path, name: str) -> Sequence:
                 yield to_rgb(bgr[..., ::-1] if bgr.ndim == 3 else bgr, f"{name}: {str(path)!r}")
         finally:
             video.release()
-        # Others than AVI say how long they last, and what that is in frames is a guess.
+        # Formats other than AVI store their duration, from which the number of frames is only estimated.
         if kind == AVI and number < count:
             raise InputError(
-                f"{name}: {str(path)!r} breaks off: {number} of the {int(count)} frames that it announces can be read; "
-                "copy it again, or pass a folder of frames"
+                f"{name}: {str(path)!r} is truncated: {number} of the {int(count)} frames that it announces can be "
+                "read; copy it again, or pass a folder of frames"
             )
 
     with _no_chatter():
@@ -223,7 +223,7 @@ def _sequence(name: str, rate: float, count, frames) -> Sequence:
 
 
 def _load(path: Path, name: str) -> np.ndarray:
-    open_file(path, name).close()  # mapping a pipe would wait for its other end
+    open_file(path, name).close()  # mapping a pipe would wait for its writer
     try:
         array = load_array(path, mapped=True)
     except Unreadable as error:
@@ -234,7 +234,7 @@ def _load(path: Path, name: str) -> np.ndarray:
 
 
 def _range(arrays, path, name: str) -> tuple[float, float]:
-    """What becomes 0 and 1: the type's range for bytes and 16 bits, [0, 1] for floats within, else the extremes."""
+    """Values mapped to 0 and 1: the dtype's range for 8 and 16 bits, [0, 1] for floats inside it, else the extremes."""
     dtype = arrays[0].dtype
     if dtype.kind == "b":
         return 0.0, 1.0
@@ -251,7 +251,7 @@ def _range(arrays, path, name: str) -> tuple[float, float]:
 
 
 def _scaled(frame: np.ndarray, low: float, high: float) -> np.ndarray:
-    # Values of 4 and 8 bytes may need more digits, and their range a larger exponent, than float32 has.
+    # Values of 4 and 8 bytes may need more digits or a larger exponent than float32 has.
     exact = np.float32 if frame.dtype.itemsize <= 2 or (low, high) == (0.0, 1.0) else np.float64
     values = (np.asarray(frame, exact) - exact(low)) / exact(high - low)
     return to_rgb(np.clip(values, 0.0, 1.0), "input")
@@ -267,10 +267,10 @@ def _frames(count: int) -> str:
 
 @contextlib.contextmanager
 def _no_chatter():
-    """Video decoders write their page_warnings to file descriptor 2 themselves; the user gets one line from us."""
+    """Silence video decoders, which write to file descriptor 2 themselves; errors are reported in one line."""
     try:
         saved = os.dup(2)
-    except OSError:  # closed: nobody listens anyway
+    except OSError:  # standard error is closed
         yield
         return
     nothing = os.open(os.devnull, os.O_WRONLY)

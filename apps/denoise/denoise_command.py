@@ -212,7 +212,7 @@ def _scores(reports) -> str:
 
 
 def main(argv=None) -> int:
-    """The command; its exit status."""
+    """Run the command and return its exit status."""
     return run(_main, "denoise", argv)
 
 

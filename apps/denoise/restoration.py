@@ -8,10 +8,10 @@ Three kinds of energy, by what is asked for:
   convex      D = square or absolute value, V = |x_p - x_q|: the total variation, exact by a cut a bit [2]
   truncated   D, V cut off at a limit, or V a square: alpha-expansion over `levels` grey levels, or swap moves
 
-Grey levels count from 0 to 255 whatever the depth.  With squares the channels of a colour image are made
-independent first by an orthonormal change to a grey and two opponent channels: what is smooth there is smooth in all
-colours at once.  Otherwise each channel is restored by itself.  Unless told, the smoothness of a square is NOISE_FACTOR times
-the noise's standard deviation, which the image's second differences show [3].
+Grey levels count from 0 to 255 whatever the depth.  With squares the channels of a colour image are made independent
+first by an orthonormal change to a grey and two opponent channels: what is smooth there is smooth in all colours at
+once.  Otherwise each channel is restored by itself.  Unless told, the smoothness of a square is NOISE_FACTOR times the
+noise's standard deviation, which the image's second differences show [3].
 
 Masked pixels have no D.  Where V alone leaves several values equally good, a pull of 1 / UNIT grey level towards the
 nearest seen value decides.

@@ -1,8 +1,8 @@
-"""A batch on a dask.distributed cluster that is there already.
+"""Run a batch on an existing dask.distributed cluster.
 
-Every worker must have cutmatch installed and see the folders under the same paths.  A worker that dies is dask's
-matter: it gives the item to another one, and gives up after its own number of deaths (allowed-failures).  On several
-GPUs let dask-cuda start the workers, one to a GPU, each of which sees that one only.
+Every worker must have cutmatch installed and access the folders under the same paths.  When a worker dies, dask retries
+the item on another worker, up to its own limit (allowed-failures).  For several GPUs, start the workers with dask-cuda,
+one per GPU, so that each worker sees only its own GPU.
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,18 +14,19 @@ from apps.common.command import limited_threads
 from apps.common.errors import InputError, is_defect, reason_of
 from apps.many.task import ATTEMPTS, FAILED, Outcome, Task, attempt
 
-MAX_PENDING_TASKS = 4  # tasks sent to each thread of the cluster before one of its results is taken
+MAX_PENDING_TASKS = 4  # tasks submitted per thread of the cluster before the first result is awaited
 CONNECT_TIMEOUT = 20  # seconds to wait for the scheduler
 
 
 class _Retry(RuntimeError):
-    """Makes dask try a task again: its reason, and whether it is a mistake of this program."""
+    """Makes dask retry a task: the reason, and whether it is a defect of this program."""
 
 
 def run(tasks: Iterable[Task], address: str, threads: int) -> Iterator[Outcome]:
-    """Do tasks on the cluster of the scheduler at `address`, each on `threads` threads; outcomes as they come.
+    """Run tasks on the cluster of the scheduler at `address`, each on `threads` threads; yield outcomes.
 
-    When the caller stops, tasks not begun are withdrawn; those under way are finished by their workers.
+    Outcomes are in order of completion.  When the caller stops, pending tasks are cancelled; workers finish running
+    tasks.
     """
     try:
         from distributed import Client, as_completed
@@ -74,7 +75,7 @@ def _reason(error: Exception) -> str:
     if isinstance(error, _Retry):
         return error.args[0]
     if _is_killed(error):
-        return "every worker that took it died; they may be short of memory"
+        return "every worker that ran it died; they may be short of memory"
     return reason_of(error)
 
 
@@ -87,7 +88,7 @@ def _is_defect(error: Exception) -> bool:
 
 
 def _with_absolute_paths(task: Task) -> Task:
-    """The task with absolute paths: workers do not stand in our folder."""
+    """The task with absolute paths, because workers have another current folder."""
     chosen = type(task.chosen)(**{**vars(task.chosen), "out": str(Path(task.chosen.out).absolute())})
     return replace(task, chosen=chosen, job=_absolute(task.job))
 

@@ -1,4 +1,4 @@
-"""Images of several objects: their outlines and colours over what they were found in, and maps of labels."""
+"""Figures of several objects, with outlines and colours over the image, and label images."""
 
 import io
 from pathlib import Path
@@ -9,11 +9,11 @@ from apps.common.figures import outline
 from apps.common.images import to_bytes, write_bytes
 from apps.segment.label_values import label_values
 
-TINT = 0.35  # of an object's colour over the image
-# What strokes of the first values are painted in, and then colours far from each other.
+TINT = 0.35  # opacity of an object's colour over the image
+# Colours of the first label values, which are those of pure-colour strokes; colour_of spreads the hues of the rest.
 FIRST_COLOURS = ((0, 0, 0), (230, 30, 30), (40, 80, 255), (30, 180, 60), (240, 210, 30), (220, 50, 220), (40, 200, 220))
 GAP = 4  # pixels between slices
-MAX_SIDE = 8192  # pixels of a slice's longer side as drawn
+MAX_SIDE = 8192  # pixels of the longer side of a drawn slice
 
 
 def palette(count: int) -> np.ndarray:
@@ -22,12 +22,12 @@ def palette(count: int) -> np.ndarray:
 
 
 def colour_of(value: int) -> tuple:
-    """The colour of a label, whatever others there are: R, G, B in 0 .. 255."""
+    """The colour of a label, independent of the other labels: R, G, B in 0 .. 255."""
     import colorsys
 
     if 0 <= value < len(FIRST_COLOURS):
         return FIRST_COLOURS[value]
-    hue = (0.618034 * value) % 1.0  # the golden section: each hue as far as may be from all before
+    hue = (0.618034 * value) % 1.0  # the golden ratio spreads successive hues
     return tuple(round(255 * c) for c in colorsys.hsv_to_rgb(hue, 0.9 - 0.3 * (value % 2), 0.95))
 
 
@@ -44,9 +44,9 @@ def labels_overlay(rgb: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def middle_slices(volume: np.ndarray, labels: np.ndarray, spacing=(1.0, 1.0, 1.0)) -> np.ndarray:
-    """The three middle slices of a volume (D, H, W) with its labels, across z, y and x, side by side; uint8 RGB.
+    """The three middle slices of a volume (D, H, W) with its labels, across z, y and x, next to each other; uint8 RGB.
 
-    Slices are stretched so that voxels have the shape that `spacing` says, up to MAX_SIDE pixels.
+    Slices are stretched to the voxel shape given by `spacing`, up to MAX_SIDE pixels.
     """
     import cv2
 
@@ -75,9 +75,9 @@ def middle_slices(volume: np.ndarray, labels: np.ndarray, spacing=(1.0, 1.0, 1.0
 
 
 def write_label_image(path: Path, labels: np.ndarray) -> Path:
-    """Write a label map (H, W): a palette PNG whose indices are the values, or 16 bits where they pass 255.
+    """Write a label map (H, W): a palette PNG whose indices are the values, or 16 bits for values above 255.
 
-    Raises InputError for values that 16 bits cannot hold.
+    Raises InputError for values that do not fit into 16 bits.
     """
     from PIL import Image
 

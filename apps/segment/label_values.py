@@ -1,16 +1,17 @@
-"""The values of label maps and seeds, of images and volumes alike."""
+"""Values of label maps and seeds of images and volumes."""
 
 import numpy as np
 
 from apps.common.images import InputError, as_integers
 
-MAX_LABEL = 65535  # what label maps are written with: 16 bits
+MAX_LABEL = 65535  # label maps are written with 16 bits
 
 
 def label_values(values: np.ndarray, name: str) -> np.ndarray:
-    """Labels of any shape as uint8 or uint16, their values unchanged; integers stored as floats will do.
+    """Labels of any shape as uint8 or uint16, values unchanged; integers stored as floats are accepted.
 
-    Raises InputError, its message beginning with `name`, for NaN, fractions, negative values and values above 65535.
+    Raises InputError, with a message that starts with `name`, for NaN, fractions, negative values and values above
+    65535.
     """
     values = as_integers(values, name)
     low, high = int(values.min(initial=0)), int(values.max(initial=0))

@@ -1,6 +1,6 @@
-"""Volumes, read and written: a TIFF of many pages, a .npy of three axes, or a folder of slices.
+"""Read and write volumes: a TIFF with many pages, a .npy with three axes, or a folder of slices.
 
-Axes are z, y, x; slices of a folder follow the numbers in their names.  Values are kept as they are.
+Axes are z, y, x; slices of a folder are ordered by the numbers in their names.  Values are unchanged.
 """
 
 import io
@@ -17,7 +17,7 @@ TIFF = (".tif", ".tiff")
 
 
 def is_volume(path: Path, folder: bool) -> bool:
-    """Whether a path holds a volume: a .npy, a TIFF of several pages, or, if `folder`, a folder of slices."""
+    """Whether a path is a volume: a .npy, a TIFF with several pages, or, if `folder`, a folder of slices."""
     if path.is_dir():
         return folder
     if path.suffix.lower() == ".npy":
@@ -30,13 +30,13 @@ def is_volume(path: Path, folder: bool) -> bool:
         with decoding_errors(), page_warnings() as warnings, tifffile.TiffFile(path) as file:
             return len(file.pages) > 1 or bool(warnings)
     except Unreadable:
-        return False  # reading it as an image will say what is wrong
+        return False  # reading it as an image will report the error
 
 
 def read_volume(path, name: str = "image") -> np.ndarray:
-    """A volume (D, H, W) of numbers, finite.
+    """Read a volume (D, H, W) of finite numbers.
 
-    Raises InputError, calling the argument `name`, when there is none, it is broken, or it is no volume of grey values.
+    Raises InputError, naming the argument, if it is missing, broken, or not a volume of grey values.
     """
     path = Path(path)
     if path.is_dir():
@@ -58,12 +58,12 @@ def read_volume(path, name: str = "image") -> np.ndarray:
 
 
 def read_seeds(path, name: str = "--labels") -> np.ndarray:
-    """A volume of labels as uint8 or uint16, 0 for none; InputError as `read_volume` and `label_values`."""
+    """Read a label volume as uint8 or uint16, 0 for none; InputError as for `read_volume` and `label_values`."""
     return label_values(read_volume(path, name), f"{name}: {str(path)!r}")
 
 
 def write_volume(path: Path, labels: np.ndarray) -> Path:
-    """Write labels (D, H, W), uint8 or uint16, as a .npy or a deflated TIFF, by the suffix."""
+    """Write labels (D, H, W), uint8 or uint16, as .npy or deflated TIFF; the suffix determines the format."""
     buffer = io.BytesIO()
     if path.suffix == ".npy":
         np.save(buffer, labels)
@@ -100,10 +100,10 @@ def _read_slices(folder, name):
         if codes.shape != slices[0].shape or codes.dtype != slices[0].dtype:
             raise InputError(
                 f"{name}: {str(path)!r} is {codes.dtype} of shape {codes.shape}, but {files[0].name!r} is "
-                f"{slices[0].dtype} of shape {slices[0].shape}; slices must be alike"
+                f"{slices[0].dtype} of shape {slices[0].shape}; all slices must have the same dtype and shape"
             )
     stack = np.stack(slices)
-    if stack.ndim == 4:  # grey images saved in colour
+    if stack.ndim == 4:  # grey images stored as colour
         if (stack != stack[..., :1]).any():
             raise InputError(f"{name}: the slices of {str(folder)!r} are coloured; pass grey ones")
         stack = stack[..., 0]

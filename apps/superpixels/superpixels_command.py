@@ -246,7 +246,7 @@ def _summary(reports) -> str:
 
 
 def main(argv=None) -> int:
-    """The command; its exit status."""
+    """Run the command and return its exit status."""
     return run(_main, "superpixels", argv)
 
 

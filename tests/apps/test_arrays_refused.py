@@ -93,7 +93,7 @@ OTHERS = {
     "rounds, none": (lambda: segment(GOOD, scribbles=SEEDS, rounds=0), "rounds must be 1 or more"),
     "rounds of text": (lambda: segment(GOOD, scribbles=SEEDS, rounds="3"), "rounds must be an integer"),
     "keep": (lambda: segment(GOOD, scribbles=SEEDS, keep=3), "--keep must be one of"),
-    "seeds of floats": (lambda: segment_labels(GOOD, SEEDS + 0.5), "seeds must hold integers, got float64"),
+    "seeds of floats": (lambda: segment_labels(GOOD, SEEDS + 0.5), "seeds must be integers, got float64"),
     "seeds of one axis": (lambda: segment_labels(GOOD, SEEDS[0]), "make them the same size"),
     "volume, NaN": (lambda: segment_volume(change(VOLUME, (1, 1, 1), np.nan), VOLUME_SEEDS), "volume holds NaN"),
     "volume, flat": (lambda: segment_volume(VOLUME[0], VOLUME_SEEDS), r"volume must hold numbers of shape \(D, H, W\)"),

@@ -85,7 +85,7 @@ def test_what_kills_its_workers_on_a_cluster_is_reported(outcomes):
     """Results of others that died with a worker are computed again, so nothing is said of how often."""
     killed, good = outcomes({"a": "killed", "b": "text"})
     assert (killed.status, good.status) == (FAILED, DONE)
-    assert killed.reason == "every worker that took it died; they may be short of memory"
+    assert killed.reason == "every worker that ran it died; they may be short of memory"
 
 
 def test_no_cluster_there(photos, monkeypatch, capsys):

@@ -83,7 +83,7 @@ BAD = [
     bad("object only", ["--scribbles", "object.png"], r"--scribbles marks no background"),
     bad("small trimap", ["--trimap", "smalltrimap.png"], r"--trimap is 3x2 pixels"),
     bad("full trimap", ["--trimap", "truth.png"], r"--trimap leaves no pixel open"),
-    bad("box outside", ["--box", "1,1,50,20"], r"--box 1,1,50,20 leaves the image, which is 32 wide"),
+    bad("box outside", ["--box", "1,1,50,20"], r"--box 1,1,50,20 exceeds the image, which is 32 wide"),
     bad("box empty", ["--box", "5,5,5,9"], r"--box 5,5,5,9 is empty"),
     bad("box of words", ["--box", "a,b,c,d"], r"--box needs four integers"),
     bad("box of three", ["--box", "1,2,3"], r"--box needs four integers"),
@@ -163,7 +163,7 @@ def test_folder_with_boxes_and_quiet(folder, capsys):
 def test_two_pictures_of_one_name_are_refused(folder, capsys):
     Image.open(folder / "in" / "a.png").save(folder / "in" / "a.bmp")
     assert run(folder, "--box", "4,5,27,28", image="in") == 2
-    assert "2 inputs are called 'a'" in capsys.readouterr().err
+    assert "2 inputs are named 'a'" in capsys.readouterr().err
 
 
 def test_long_work_on_a_terminal_shows_that_it_goes_on(monkeypatch):

@@ -189,7 +189,7 @@ def test_folders_that_cannot_be_used(files, capsys):
     assert "holds one image" in capsys.readouterr().err
     (files / "empty" / "a.bmp").write_bytes(b"")
     assert run(files, files / "empty") == 2
-    assert "2 inputs are called 'a'" in capsys.readouterr().err
+    assert "2 inputs are named 'a'" in capsys.readouterr().err
     assert run(files, files / "empty", "one.png") == 2
     assert "is a folder; pass two frames" in capsys.readouterr().err
 

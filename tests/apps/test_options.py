@@ -1,4 +1,4 @@
-"""Options of the commands that name a file to write, and values that no command takes."""
+"""Options of the commands that name an output file, and values that no command accepts."""
 
 import json
 import os
@@ -98,9 +98,9 @@ def test_a_value_that_looks_like_an_option(photos, capsys):
     with pytest.raises(SystemExit) as stop:
         cli.main(["segment", "a.png", "--box", "-5,1,4,4"])
     assert stop.value.code == 2
-    assert "(one that begins with - is written --box=-...)" in capsys.readouterr().err
+    assert "(a value that starts with - is written --box=-...)" in capsys.readouterr().err
     assert cli.main(["segment", "a.png", "--box=-5,1,4,4"]) == 2
-    assert "--box -5,1,4,4 leaves the image" in capsys.readouterr().err
+    assert "--box -5,1,4,4 exceeds the image" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("value", ["0", "-3", "many", ""])

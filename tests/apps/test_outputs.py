@@ -114,7 +114,7 @@ def test_own_results_are_replaced_and_files_of_others_are_not(here, capsys, case
     foreign = here / "out" / result
     foreign.write_text("of another")
     assert program.main(arguments) == 2
-    message = "is there already and was not made by an earlier run of cutmatch"
+    message = "already exists and was not created by an earlier run of cutmatch"
     captured = capsys.readouterr()
     assert f"'out/{result}' {message}" in captured.err
     assert "pass --overwrite" in captured.err
@@ -136,11 +136,11 @@ def test_own_results_are_replaced_and_files_of_others_are_not(here, capsys, case
 def test_results_of_another_command_or_of_another_input_stay(here, capsys):
     assert superpixels.main(["a.png", "--regions", "9"]) == 0
     assert segment.main(["a.png", "--labels", "strokes.png"]) == 2
-    assert "'out/a-labels.png' is there already and was not made by" in capsys.readouterr().err
+    assert "'out/a-labels.png' already exists and was not created by" in capsys.readouterr().err
     Image.open("a.png").save("a.bmp")
     assert denoise.main(["a.png"]) == 0
     assert denoise.main(["a.bmp"]) == 2
-    assert "'out/a-restored.png' is there already and was made from 'a.png'" in capsys.readouterr().err
+    assert "'out/a-restored.png' already exists and was created from 'a.png'" in capsys.readouterr().err
     assert denoise.main(["a.bmp", "--overwrite"]) == 0
     assert denoise.main(["a.bmp"]) == 0
     assert denoise.main(["a.png"]) == 2
@@ -159,7 +159,7 @@ def test_a_link_or_a_device_among_the_results_is_of_another(here, capsys):
         result.unlink()
         plant()
         assert denoise.main(["a.png"]) == 2
-        assert "was not made by an earlier run" in capsys.readouterr().err
+        assert "was not created by an earlier run" in capsys.readouterr().err
     assert (here / "victim").read_text() == "old"
 
 
@@ -167,7 +167,7 @@ def test_reports_are_known_by_their_content(here, capsys):
     (here / "r.json").write_text('{"a": [0, 0, 5, 5]}')
     for command in (["denoise", "a.png"], ["denoise", "a.png", "b.png"], ["info"], ["matching", "m.mtx"]):
         assert cli.main([*command, "--json", "r.json"]) == 2
-        assert "--json: 'r.json' is there already and was not written by cutmatch" in capsys.readouterr().err
+        assert "--json: 'r.json' already exists and was not written by cutmatch" in capsys.readouterr().err
         assert json.loads((here / "r.json").read_text()) == {"a": [0, 0, 5, 5]}
     assert cli.main(["denoise", "a.png", "--json", "r.json", "--overwrite"]) == 0
     for command in (["denoise", "a.png"], ["denoise", "a.png", "b.png"], ["info"], ["matching", "m.mtx"]):
@@ -190,7 +190,7 @@ def test_tables_that_options_name(here, capsys):
         path = here / command[-1]
         path.write_text("of another")
         assert cli.main(command) == 2
-        assert f"{command[-2]}: {command[-1]!r} is there already and was not written by" in capsys.readouterr().err
+        assert f"{command[-2]}: {command[-1]!r} already exists and was not written by" in capsys.readouterr().err
         assert path.read_text() == "of another"
         path.unlink()
         assert cli.main(command) == 0
@@ -213,7 +213,7 @@ def test_two_results_of_one_name(here, capsys):
         assert cli.main(line.split()) == 2
         assert both in capsys.readouterr().err
     assert denoise.main(["a.png", "./a.png"]) == 2
-    assert "2 inputs are called 'a'" in capsys.readouterr().err
+    assert "2 inputs are named 'a'" in capsys.readouterr().err
 
 
 def test_out_in_the_folder_of_the_inputs_does_not_eat_its_own_results(here, capsys):
@@ -231,7 +231,7 @@ def test_out_in_the_folder_of_the_inputs_does_not_eat_its_own_results(here, caps
     assert denoise.main([".", "--out", "elsewhere"]) == 0
     assert "16 done" in capsys.readouterr().out, "another folder takes all of them"
     assert denoise.main(["elsewhere", "--out", "elsewhere"]) == 2
-    assert "holds nothing but results of earlier runs" in capsys.readouterr().err
+    assert "holds only results of earlier runs" in capsys.readouterr().err
     assert denoise.main(["a-restored.png", "--out", "."]) == 0, "an image that is named is done"
 
 
@@ -247,7 +247,7 @@ def test_frames_and_slices_are_no_place_for_results(here, capsys):
         "segment frames --volume --labels strokes.png --out frames",
     ):
         assert cli.main(line.split()) == 2
-        assert "whose files are all taken for one input; choose another folder" in capsys.readouterr().err
+        assert "all of whose files are read as one input; choose another folder" in capsys.readouterr().err
     assert contents(here) == before
 
 

@@ -186,7 +186,7 @@ def test_folder_of_pictures(files, capsys):
     assert run(files, "in", "--labels", files / "said", "--threads", 1) == 1
     captured = capsys.readouterr()
     assert "1 done, 1 failed" in captured.out
-    assert "has no file called 'b'" in captured.err
+    assert "has no file named 'b'" in captured.err
     assert (files / "out" / "a-labels.png").exists()
 
 
@@ -221,15 +221,15 @@ BAD = [
     (["photo.png", "--labels", "seeds.png", "--box", "1,1,5,5"], r"exactly one of .* got --box and --labels"),
     (["photo.png", "--labels", "gone.png"], r"--labels: no file"),
     (["photo.png", "--labels", "small.png"], r"--labels is 3x2 pixels, but the image is 48x40 pixels"),
-    (["photo.png", "--labels", "empty.png"], r"--labels holds no seed; mark two objects or more"),
-    (["photo.png", "--labels", "one.png"], r"--labels holds only 4; mark two objects or more"),
+    (["photo.png", "--labels", "empty.png"], r"--labels holds no seed; mark at least two objects"),
+    (["photo.png", "--labels", "one.png"], r"--labels holds only 4; mark at least two objects"),
     (["photo.png", "--labels", "truth.png"], r"--labels leaves no pixel open"),
-    (["photo.png", "--labels", "seeds.png", "--fill-holes"], r"--fill-holes is for one object; leave it out"),
+    (["photo.png", "--labels", "seeds.png", "--fill-holes"], r"--fill-holes applies to a single object; omit it"),
     (["photo.png", "--labels", "seeds.png", "--keep", "largest"], r"--keep must be touching or all with --labels"),
     (["photo.png", "--labels", "seeds.png", "--truth", "small.png"], r"--truth has shape \(2, 3\), but the image has"),
-    (["photo.png", "--labels", "seeds.png", "--truth", "empty.png"], r"--truth decides no pixel"),
-    (["photo.png", "--labels", "seeds.png", "--volume"], r"image: .*photo\.png' is no volume"),
-    (["photo.png", "--box", "1,1,5,5", "--volume"], r"--volume needs --labels"),
+    (["photo.png", "--labels", "seeds.png", "--truth", "empty.png"], r"--truth has no decided pixel"),
+    (["photo.png", "--labels", "seeds.png", "--volume"], r"image: .*photo\.png' is not a volume"),
+    (["photo.png", "--box", "1,1,5,5", "--volume"], r"--volume requires --labels"),
     (["volume.npy", "--labels", "seeds.png"], r"--labels: cannot read .*seeds\.png' \(not a TIFF"),
     (["volume.npy", "--labels", "flat.npy"], r"--labels: .*flat\.npy' holds float64 of shape \(24, 26\); a volume has"),
     (["volume.npy", "--labels", "short.tif"], r"--labels is 2x3x4 voxels, but the image is 12x24x26 voxels"),
@@ -238,12 +238,12 @@ BAD = [
     (["half.tif", "--labels", "seeds.tif", "--volume"], r"image: .*half\.tif"),
     (["half.tif", "--labels", "seeds.tif"], r"image: cannot read .*half\.tif'.*pass a complete TIFF or \.npy"),
     (["volume.tif", "--labels", "half.tif"], r"--labels: cannot read .*half\.tif'.*pass a complete TIFF or \.npy"),
-    (["volume.npy", "--box", "1,1,5,5"], r"volume\.npy' is a volume, which takes --labels, .* not --box"),
+    (["volume.npy", "--box", "1,1,5,5"], r"volume\.npy' is a volume, which requires --labels .*, got --box"),
     (["flat.npy", "--labels", "seeds.tif"], r"image: .* a volume has three axes"),
     (["nan.npy", "--labels", "seeds.tif"], r"image: .* holds NaN or infinity"),
     (["volume.npy", "--labels", "seeds.tif", "--spacing", "0", "1", "1"], r"--spacing needs three sizes above 0"),
     (["flat", "--labels", "seeds.tif", "--volume"], r"image: folder .* holds one image; a volume has two"),
-    (["mixed", "--labels", "seeds.tif", "--volume"], r"slices must be alike"),
+    (["mixed", "--labels", "seeds.tif", "--volume"], r"all slices must have the same dtype and shape"),
 ]
 
 

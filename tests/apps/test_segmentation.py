@@ -122,7 +122,7 @@ def test_parts_and_holes():
         ({"scribbles": 1, "box": (1, 1, 5, 5)}, "got scribbles and box"),
         ({"scribbles": np.zeros((3, 3), np.uint8)}, "is empty"),
         ({"scribbles": np.ones((3, 3), np.uint8)}, "scribbles is 3x3 pixels, but the image is 32x32"),
-        ({"box": (0, 0, 40, 5)}, "leaves the image"),
+        ({"box": (0, 0, 40, 5)}, "exceeds the image"),
         ({"box": (1, 1, 9, 9), "keep": "touching"}, "needs object strokes"),
         ({"box": (1, 1, 9, 9), "keep": "some"}, "must be one of touching, all, largest"),
     ],

@@ -216,7 +216,7 @@ BAD = [
     (["right.png", "left.png"], r"left and right seem to be swapped"),
     (["left.png", "rights"], r"right is a folder and left is not; pass two images or two folders"),
     (["empties", "rights"], r"left: folder .*empties' holds no image"),
-    (["lefts", "empties"], r"right: folder .*empties' has no file called 'a'"),
+    (["lefts", "empties"], r"right: folder .*empties' has no file named 'a'"),
     (["left.png", "right.png", "--max-disparity", "90"], r"--max-disparity must lie between 1 and 89, .*got 90"),
     (["left.png", "right.png", "--smoothness", "0"], r"--smoothness must be above 0 and at most 1000 .*got 0"),
     (["left.png", "right.png", "--truncate", "0"], r"--truncate must be 1 or more, got 0"),

@@ -98,8 +98,8 @@ def test_box_over_everything_leaves_a_frame():
     ("box", "message"),
     [
         ((2, 0, 2, 3), "is empty"),
-        ((0, 0, 9, 3), "leaves the image, which is 5 wide and 4 high"),
-        ((-1, 0, 2, 3), "leaves the image"),
+        ((0, 0, 9, 3), "exceeds the image, which is 5 wide and 4 high"),
+        ((-1, 0, 2, 3), "exceeds the image"),
         ((1, 2, 3), "four integers"),
         (("a", 2, 3, 4), "four integers"),
     ],
@@ -143,8 +143,8 @@ def test_files_are_found_by_stem(tmp_path):
     (tmp_path / "a.png").touch()
     (tmp_path / "a.b.png").touch()
     assert find_by_stem(tmp_path, "a", "--scribbles").name == "a.png"
-    with pytest.raises(InputError, match="has no file called 'c'"):
+    with pytest.raises(InputError, match="has no file named 'c'"):
         find_by_stem(tmp_path, "c", "--scribbles")
     (tmp_path / "a.jpg").touch()
-    with pytest.raises(InputError, match="has 2 files called 'a'"):
+    with pytest.raises(InputError, match="has 2 files named 'a'"):
         find_by_stem(tmp_path, "a", "--scribbles")

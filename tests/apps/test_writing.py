@@ -175,7 +175,7 @@ def test_a_video_replaces_another_only_when_it_is_whole(tmp_path, monkeypatch, s
             write_video(path, iter(PICTURES), 10.0)
         assert caught.value.status == 1
         monkeypatch.setattr(trails, "_check_room", lambda folder: (_ for _ in ()).throw(OSError(28, "No space left")))
-        with pytest.raises(OutputError, match=r"--video: .*No space left.*make room") as caught:
+        with pytest.raises(OutputError, match=r"--video: .*No space left.*free some space") as caught:
             write_video(path, iter(PICTURES), 10.0)
         assert caught.value.status == 1
     assert path.read_bytes() == whole
