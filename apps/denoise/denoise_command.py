@@ -45,7 +45,7 @@ INPUTS = ("image", "mask", "truth")
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One image, its mask and the clean image where there are: paths."""
+    """Paths of an image, and of its mask and ground truth if given."""
 
     image: Path
     mask: Path | None
@@ -55,19 +55,45 @@ class Job:
 def _options():
     options = parser("denoise", __doc__)
     options.add_argument("image", nargs="+", help="images, or folders of images")
-    options.add_argument("--mask", metavar="FILE", help="pixels to fill (not 0), or a folder of masks")
+    options.add_argument("--mask", metavar="FILE", help="nonzero where a pixel is to be filled, or a folder of masks")
     options.add_argument("--binary", action="store_true", help="restore black and white")
-    options.add_argument("--smoothness", type=float, metavar="W", help="weight of differences (default: by the noise)")
-    how = options.add_argument_group("the energy")
-    how.add_argument("--data", choices=DATA, default=DATA[0], help="cost of a change (default: %(default)s)")
-    how.add_argument("--truncate-data", type=float, metavar="LEVELS", help="most that a change costs")
-    how.add_argument(
-        "--smoothness-term", choices=SMOOTHNESS_TERMS, default="linear", help="cost of a difference (linear)"
+    options.add_argument(
+        "--smoothness",
+        type=float,
+        metavar="W",
+        help="weight of the smoothness term (default: 1.05 times the noise; 0.5 for linear data, 0.8 for binary)",
     )
-    how.add_argument("--truncate", type=int, metavar="STEPS", help="most that a difference costs")
-    how.add_argument("--levels", type=int, default=64, help="grey levels where the energy is truncated (64)")
-    options.add_argument("--format", choices=FORMATS, default="png", help="of the results (default: png)")
-    options.add_argument("--truth", metavar="FILE", help="the clean image, or a folder of them: adds scores")
+    how = options.add_argument_group("energy")
+    how.add_argument(
+        "--data", choices=DATA, default=DATA[0], help="data term: cost of changing a pixel (default: %(default)s)"
+    )
+    how.add_argument(
+        "--truncate-data",
+        type=float,
+        metavar="LEVELS",
+        help="maximum of the data term, in grey levels, squared for quadratic data (default: none)",
+    )
+    how.add_argument(
+        "--smoothness-term",
+        choices=SMOOTHNESS_TERMS,
+        default="linear",
+        help="cost of a difference between neighbours (default: %(default)s)",
+    )
+    how.add_argument(
+        "--truncate",
+        type=int,
+        metavar="STEPS",
+        help="maximum of the smoothness term, in levels, squared for quadratic (default: none)",
+    )
+    how.add_argument(
+        "--levels", type=int, default=64, help="number of grey levels of truncated energies (default: %(default)s)"
+    )
+    options.add_argument(
+        "--format", choices=FORMATS, default="png", help="format of the results (default: %(default)s)"
+    )
+    options.add_argument(
+        "--truth", metavar="FILE", help="ground truth, the clean image, or a folder of them: adds scores"
+    )
     add_batch_options(options)
     add_shared_options(options, "out")
     return options
@@ -104,14 +130,15 @@ def _file(image: Path, chosen) -> Path:
 
 
 def _denoise_one(job: Job, chosen) -> dict:
-    """Read, restore, write; the report.  Nothing is written unless all of it can be."""
+    """Restore an image and write it; return the report.  Nothing is written before all of it succeeded."""
     from apps.denoise.restoration import denoise
 
     image = read_image(job.image)
     shape = image.shape[:2]
     if chosen.format == "jpg" and max(shape) > MAX_IN_JPEG:
         raise InputError(
-            f"--format jpg holds {MAX_IN_JPEG} pixels a side, but the image is {shape[1]}x{shape[0]}; use png or tif"
+            f"--format jpg is limited to {MAX_IN_JPEG} pixels per side, but the image is {shape[1]}x{shape[0]}; "
+            "use png or tif"
         )
     mask = read_codes(job.mask, "--mask") if job.mask is not None else None
     truth = read_image(job.truth, "--truth") if job.truth is not None else None
@@ -153,7 +180,7 @@ def _denoise_one(job: Job, chosen) -> dict:
 
 
 def _encoded(image, kind: str, deep: bool) -> bytes:
-    """A file's content for an image in [0, 1]; `deep`: of 16 bits, where the kind of file has them."""
+    """Encode an image in [0, 1], with 16 bits if `deep` and the format supports it."""
     import cv2
     import numpy as np
     import tifffile
@@ -166,14 +193,14 @@ def _encoded(image, kind: str, deep: bool) -> bytes:
         return buffer.getvalue()
     done, data = cv2.imencode(f".{kind}", pixels if pixels.ndim == 2 else pixels[..., ::-1])
     if not done:
-        raise InputError(f"--format {kind} cannot hold this image; use another")
+        raise InputError(f"--format {kind} cannot store this image; use another format")
     return data.tobytes()
 
 
 def _quality(image, truth) -> dict:
-    """PSNR in decibels and SSIM against the clean image (H, W, 3); a grey result counts as grey.
+    """PSNR in decibels and SSIM against the ground truth (H, W, 3).
 
-    None where there is no such number: PSNR of an exact copy, SSIM of an image with a side below 3 pixels.
+    PSNR is None for an exact copy, SSIM for an image with a side below 3 pixels.
     """
     import numpy as np
     from skimage.metrics import peak_signal_noise_ratio, structural_similarity
@@ -182,12 +209,12 @@ def _quality(image, truth) -> dict:
     same = bool((image == truth).all())
     side = min(7, *truth.shape[:2])
     window = side if side % 2 else side - 1
-    likeness = None
+    similarity = None
     if window >= 3:
-        likeness = structural_similarity(truth, image, data_range=1.0, channel_axis=2, win_size=window)
-        likeness = round(float(likeness), 5)
+        similarity = structural_similarity(truth, image, data_range=1.0, channel_axis=2, win_size=window)
+        similarity = round(float(similarity), 5)
     ratio = float("inf") if same else peak_signal_noise_ratio(truth, image, data_range=1.0)
-    return {"psnr": None if same else round(float(ratio), 3), "ssim": likeness}
+    return {"psnr": None if same else round(float(ratio), 3), "ssim": similarity}
 
 
 def _line(report) -> str:

@@ -1,20 +1,20 @@
-"""Restore a noisy or damaged image: the labelling that stays near what was seen and is smooth.
+"""Restore a noisy or damaged image by minimising a data term plus a smoothness term.
 
     E(x) = sum_p D(x_p - seen_p)  +  smoothness * sum_pq c_pq V(x_p, x_q)         8 neighbours, c_pq = 1/2 or 1/sqrt 8
 
-Three kinds of energy, by what is asked for:
+The three kinds of energy:
 
   binary      D, V = [differ]: one cut, exact [1]
-  convex      D = square or absolute value, V = |x_p - x_q|: the total variation, exact by a cut a bit [2]
-  truncated   D, V cut off at a limit, or V a square: alpha-expansion over `levels` grey levels, or swap moves
+  convex      D = square or absolute value, V = |x_p - x_q|: total variation, exact, one cut per bit [2]
+  truncated   D or V truncated, or V a square: alpha-expansion or swap moves over `levels` grey levels
 
-Grey levels count from 0 to 255 whatever the depth.  With squares the channels of a colour image are made independent
-first by an orthonormal change to a grey and two opponent channels: what is smooth there is smooth in all colours at
-once.  Otherwise each channel is restored by itself.  Unless told, the smoothness of a square is NOISE_FACTOR times the
-noise's standard deviation, which the image's second differences show [3].
+Grey levels are 0 to 255 at any bit depth.  For squared data, an orthonormal transform first decorrelates the channels
+of a colour image into a grey and two opponent channels, so that edges of the three colours coincide.  Otherwise the
+channels are restored separately.  By default, the smoothness for squared data is NOISE_FACTOR times the standard
+deviation of the noise, which is estimated from second differences of the image [3].
 
-Masked pixels have no D.  Where V alone leaves several values equally good, a pull of 1 / UNIT grey level towards the
-nearest seen value decides.
+Masked pixels have no D.  If V alone leaves several values equally good, a cost of 1 / UNIT for the distance from
+the nearest seen value decides.
 
 [1] Greig, Porteous, Seheult. "Exact maximum a posteriori estimation for binary images." JRSS B 51(2), 1989.
 [2] Darbon, Sigelle. "Image restoration with discrete constrained total variation, part I." JMIV 26(3), 2006.
@@ -35,10 +35,10 @@ from apps.common.labelling import SMOOTHNESS_TERMS, label_distances, labelling
 from apps.denoise.total_variation import total_variation
 
 UNIT = 16  # integer costs per grey level (squared)
-NOISE_FACTOR = 1.05  # smoothness of squared data per standard deviation of the noise
-IMPULSE_SMOOTHNESS = 0.5  # of absolute data, a ratio
-BINARY_SMOOTHNESS = 0.8  # of binary images, a ratio
-LEVELS = 64  # of truncated energies
+NOISE_FACTOR = 1.05  # smoothness for squared data / standard deviation of the noise
+IMPULSE_SMOOTHNESS = 0.5  # for absolute data, a ratio
+BINARY_SMOOTHNESS = 0.8  # for binary images, a ratio
+LEVELS = 64  # grey levels of truncated energies
 DATA = ("quadratic", "linear")
 OPPONENT = np.array([[1, 1, 1], [1, 0, -1], [1, -2, 1]]) / np.sqrt([[3], [2], [6]])
 NEIGHBOURS = {(0, 1): 0.5, (1, 0): 0.5, (1, 1): 0.125**0.5, (1, -1): 0.125**0.5}
@@ -46,20 +46,20 @@ NEIGHBOURS = {(0, 1): 0.5, (1, 0): 0.5, (1, 1): 0.125**0.5, (1, -1): 0.125**0.5}
 
 @dataclass(frozen=True, slots=True)
 class Restoration:
-    """A restored image.
+    """Result of `denoise`: a restored image.
 
     Attributes
     ----------
     image : ndarray of float32, (H, W) or (H, W, 3)
-        In [0, 1]; grey where the image was.
+        In [0, 1]; (H, W) if the image is grey.
     kind : {"binary", "convex", "truncated"}
-        Of the energy; the first two are minimised exactly.
+        Kind of energy; the first two are minimised exactly.
     smoothness : float
-        Used, in grey levels for squared data and a ratio otherwise.
+        Weight used, in grey levels for squared data and a ratio otherwise.
     noise : float
-        Standard deviation of the noise in grey levels, as found in the image.
+        Estimated standard deviation of the noise in grey levels.
     levels : int
-        Values a pixel may have, of each channel.
+        Number of values of a pixel, per channel.
     seconds : dict
         Seconds by stage.
     """
@@ -165,7 +165,7 @@ def denoise(
             return _convex(seen, missing, smoothness, data, bound, deep, device)
         return _truncated(seen, missing, smoothness, (data, truncate_data), (smoothness_term, truncate), levels, device)
 
-    with ThreadPoolExecutor(channels.shape[2]) as pool:  # the kernels let go of the interpreter
+    with ThreadPoolExecutor(channels.shape[2]) as pool:  # the kernels release the interpreter lock
         found = np.dstack(list(pool.map(one, np.moveaxis(channels, 2, 0))))
     clock.charge("cuts")
     if coupled:
@@ -177,7 +177,7 @@ def denoise(
 
 
 def noise_of(channel: np.ndarray) -> float:
-    """Standard deviation of the noise of a channel (H, W); robust against edges, 0 for tiny images."""
+    """Standard deviation of the noise of a channel (H, W); robust to edges, 0 for sides below 3 pixels."""
     if min(channel.shape) < 3:
         return 0.0
     twice = channel[:, 2:] - 2 * channel[:, 1:-1] + channel[:, :-2]
@@ -186,12 +186,12 @@ def noise_of(channel: np.ndarray) -> float:
 
 
 def smooth_weights(shape, smoothness: float) -> dict:
-    """Weights int32 of the 8 neighbours, in 1 / UNIT: the length of a border between labels differing by 1."""
+    """Weights int32 of the 8 neighbours, in 1 / UNIT; they approximate the length of a boundary."""
     return {o: np.full(shape, round(UNIT * smoothness * share), np.int32) for o, share in NEIGHBOURS.items()}
 
 
 def _binary(seen, missing, smoothness, device):
-    """0 or 255; a grey value leans to one of them as far as it lies from the middle."""
+    """Restore to 0 or 255; the preference of a grey value is proportional to its distance from the middle."""
     lean = np.rint(UNIT * (2 * seen / 255 - 1)).astype(np.int32)
     lean[missing] = 0
     weights = smooth_weights(seen.shape, smoothness)
@@ -224,7 +224,7 @@ def _truncated(seen, missing, smoothness, data, smoothness_term, levels, device)
     unary[:, missing] = np.abs(values[:, None] - _nearest(seen, missing)[missing]) > 255 / levels
     kind, most = smoothness_term
     apart = label_distances(levels, kind, levels**2 if most is None else most)
-    # A step from one level to the next is this many grey levels.
+    # grey levels between adjacent labels
     step = 255 / (levels - 1)
     strength = smoothness * {"linear": step, "quadratic": step**2, "potts": 1.0}[kind]
     start = np.abs(values[:, None, None] - _nearest(seen, missing)).argmin(axis=0)
@@ -233,7 +233,7 @@ def _truncated(seen, missing, smoothness, data, smoothness_term, levels, device)
 
 
 def _nearest(seen, missing):
-    """The image with each missing pixel replaced by the nearest seen one."""
+    """The image with each missing pixel replaced by the nearest one that is not missing."""
     if not missing.any():
         return seen
     from scipy.ndimage import distance_transform_edt
@@ -247,9 +247,11 @@ def _missing(mask, shape):
         return np.zeros(shape, bool)
     mask = np.asarray(mask)
     if mask.ndim not in (2, 3) or mask.dtype.kind not in "buif":
-        raise InputError(f"mask must hold numbers of shape (H, W), got {mask.dtype} {mask.shape}")
+        raise InputError(f"mask must be an array of numbers of shape (H, W), got {mask.dtype} {mask.shape}")
     if mask.dtype.kind == "f" and not np.isfinite(mask).all():
-        raise InputError("mask holds NaN or infinity; it is 0 where the image is kept, and any other number elsewhere")
+        raise InputError(
+            "mask has NaN or infinity; use 0 where the image is kept, and any other finite number elsewhere"
+        )
     mask = mask.any(axis=2) if mask.ndim == 3 else mask != 0
     if mask.shape != tuple(shape):
         raise InputError(
@@ -257,7 +259,7 @@ def _missing(mask, shape):
             "make them the same size"
         )
     if mask.all():
-        raise InputError("--mask covers the whole image, so nothing is left to restore it from; mark less")
+        raise InputError("--mask covers the whole image, so nothing is left to restore from; mask fewer pixels")
     return mask
 
 
@@ -269,7 +271,7 @@ def _check(smoothness, data, truncate_data, smoothness_term, truncate, levels):
         if value is not None:
             check_number(value, name, integer=True)
     if smoothness is not None and not (np.isfinite(smoothness) and 0 <= smoothness <= 10_000):
-        raise InputError(f"--smoothness must lie between 0 and 10000, got {smoothness}")
+        raise InputError(f"--smoothness must be from 0 to 10000, got {smoothness}")
     if data not in DATA:
         raise InputError(f"--data must be one of {', '.join(DATA)}, got {data!r}")
     if smoothness_term not in SMOOTHNESS_TERMS:
@@ -279,4 +281,4 @@ def _check(smoothness, data, truncate_data, smoothness_term, truncate, levels):
     if truncate is not None and truncate < 1:
         raise InputError(f"--truncate must be 1 or more, got {truncate}")
     if not 2 <= levels <= 256:
-        raise InputError(f"--levels must lie between 2 and 256, got {levels}")
+        raise InputError(f"--levels must be from 2 to 256, got {levels}")

@@ -1,18 +1,18 @@
 """Divide images into superpixels: connected regions of nearly one colour.
 
   cutmatch superpixels photo.jpg                         500 regions
-  cutmatch superpixels photo.jpg --regions 2000,500,100  three numbers from one hierarchy, each a union of the last
-  cutmatch superpixels photos/ --truth masks/            a folder; masks/NAME.png goes with photos/NAME.jpg
+  cutmatch superpixels photo.jpg --regions 2000,500,100  three numbers from one hierarchy, each a union of the previous
+  cutmatch superpixels photos/ --truth masks/            a folder; masks/NAME.png belongs to photos/NAME.jpg
 
-Regions grow by repeated greedy matching: the pairs of neighbours that are most alike are merged, and again.  The number
-of regions is the one asked for, exactly.
+Neighbouring regions of the most similar colours are merged repeatedly, in pairs found by greedy matching.  The number
+of regions is exactly the number requested.
 
-Each image gives, in the --out folder, NAME-labels.png (16 bits: the region of each pixel from 0; or what --format
-says), NAME-outlines.png (boundaries drawn) and NAME-means.png (each region in its mean colour); with several numbers
+Each image gives, in the --out folder, NAME-labels.png (16 bits: region of each pixel, from 0; or another --format),
+NAME-outlines.png (boundaries drawn) and NAME-means.png (each region in its mean colour); with several numbers
 NAME-2000-labels.png and so on.  --truth adds boundary recall (2 pixels) and under-segmentation error.
 
-Exit status: 0 done, 1 some images of a folder failed or the disk is full, 2 the input cannot be used, 70 a defect
-in cutmatch.
+Exit status: 0 done, 1 some images of a folder failed or the disk is full, 2 the input cannot be used, 70 a defect in
+cutmatch.
 """
 
 import sys
@@ -35,7 +35,7 @@ from apps.common.outputs import claim
 from apps.many.batch import Item, companion_of, images_of, run_many, run_one
 
 FORMATS = ("png", "tiff", "npy")
-MAX_IN_PNG = 1 << 16  # regions that 16 bits tell apart
+MAX_IN_PNG = 1 << 16  # maximum number of regions in 16 bits
 CSV_COLUMNS = (
     "image",
     "width",
@@ -53,7 +53,7 @@ INPUTS = ("image", "truth")
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One image, and its true segments if they are known: paths."""
+    """Paths of an image and of its ground truth, if known."""
 
     image: Path
     truth: Path | None
@@ -62,11 +62,22 @@ class Job:
 def _options():
     options = parser("superpixels", __doc__)
     options.add_argument("image", nargs="+", help="images, or folders of images")
-    options.add_argument("--regions", default="500", metavar="N[,N...]", help="how many (default: 500)")
-    options.add_argument("--regularity", type=float, metavar="DIFFERENCE", help="larger: sizes more alike (4.5)")
-    options.add_argument("--format", choices=FORMATS, default="png", help="of the labels (default: png, 16 bits)")
-    options.add_argument("--truth", metavar="FILE", help="true segments, or a mask, or a folder of them: adds scores")
-    options.add_argument("--csv", metavar="FILE", help="one line for each image and number of regions")
+    options.add_argument(
+        "--regions", default="500", metavar="N[,N...]", help="number of regions, or several numbers (default: 500)"
+    )
+    options.add_argument(
+        "--regularity",
+        type=float,
+        metavar="DIFFERENCE",
+        help="colour difference in CIELAB below which sizes decide; larger values give more equal sizes (default: 4.5)",
+    )
+    options.add_argument(
+        "--format", choices=FORMATS, default="png", help="format of the labels (default: png, 16 bits)"
+    )
+    options.add_argument(
+        "--truth", metavar="FILE", help="ground truth: segments, a mask, or a folder of them: adds scores"
+    )
+    options.add_argument("--csv", metavar="FILE", help="write a table with one line per image and number of regions")
     add_batch_options(options)
     add_shared_options(options, "out")
     return options
@@ -110,7 +121,7 @@ def _job(path: Path, chosen) -> Job:
 
 
 def _files(name: str, chosen) -> list[dict[str, Path]]:
-    """What an image gives, by kind, for each number of regions."""
+    """Output files of an image, by kind, for each number of regions."""
     suffix, folder = "tif" if chosen.format == "tiff" else chosen.format, Path(chosen.out)
     stems = [name if len(chosen.counts) == 1 else f"{name}-{count}" for count in chosen.counts]
     return [
@@ -130,7 +141,7 @@ def _divide_single(job: Job, chosen) -> dict:
 
 
 def _counts(text: str, kind: str) -> list[int]:
-    """Numbers separated by commas."""
+    """Parse numbers separated by commas."""
     try:
         counts = [int(part) for part in text.split(",")]
     except ValueError:
@@ -143,7 +154,7 @@ def _counts(text: str, kind: str) -> list[int]:
 
 
 def _divide_one(job: Job, chosen, threads=None) -> dict:
-    """Read, divide, write; what goes into the JSON.  Nothing is written unless all of it can be."""
+    """Divide an image and write the results; return the report.  Nothing is written before all of it succeeded."""
     from apps.superpixels.region_scores import read_segments, score_regions
     from apps.superpixels.regions import REGULARITY, mean_figure, outline_figure, superpixels
 
@@ -151,7 +162,7 @@ def _divide_one(job: Job, chosen, threads=None) -> dict:
     rgb = read_image(path)
     truth = None if job.truth is None else read_segments(job.truth)
     regularity = REGULARITY if chosen.regularity is None else chosen.regularity
-    # The largest number first: one the image cannot have ends all of it.
+    # The maximum is checked against the number of pixels before the work starts.
     found = superpixels(rgb, max(chosen.counts), regularity=regularity, threads=threads, device=chosen.device)
     levels, pending = [], []
     planned = _files(path.stem, chosen)
@@ -200,7 +211,7 @@ def _rounded(scores) -> dict:
 
 
 def _write_csv(path, reports) -> dict:
-    """The table of a batch, if a path is given; nothing more for the JSON."""
+    """Write the table of a batch if a path is given; returns no further entries for the JSON."""
     import csv
     import io
 
@@ -214,7 +225,7 @@ def _write_csv(path, reports) -> dict:
             line = {name: report[name] for name in ("image", "width", "height")}
             line |= {"regions": level["regions"], "seconds": report["seconds"]["total"]}
             lines.writerow(line | level.get("truth", {}))
-    # A name may hold bytes that are not of the locale's encoding; the table has them as they are.
+    # A name may contain bytes outside the locale's encoding; they are written unchanged.
     write_bytes(path, text.getvalue().encode("utf-8", "surrogateescape"), "--csv")
     return {}
 

@@ -174,13 +174,13 @@ def test_truncated_terms_keep_contrast(clean):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"smoothness": -1}, "--smoothness must lie between 0 and 10000, got -1"),
-        ({"smoothness": np.nan}, "--smoothness must lie between"),
+        ({"smoothness": -1}, "--smoothness must be from 0 to 10000, got -1"),
+        ({"smoothness": np.nan}, "--smoothness must be from"),
         ({"data": "cubic"}, "--data must be one of quadratic, linear"),
         ({"smoothness_term": "cubic"}, "--smoothness-term must be one of potts, linear, quadratic"),
         ({"truncate_data": 0}, "--truncate-data must be above 0"),
         ({"truncate": 0}, "--truncate must be 1 or more"),
-        ({"levels": 1}, "--levels must lie between 2 and 256"),
+        ({"levels": 1}, "--levels must be from 2 to 256"),
         ({"mask": np.ones((2, 2))}, "--mask is 2x2 pixels, but the image is 64x48"),
         ({"mask": np.ones((48, 64))}, "--mask covers the whole image"),
     ],
@@ -247,8 +247,8 @@ BAD = [
     (["noisy.png", "--mask", "small.png"], r"--mask is 3x2 pixels, but the image is 64x48"),
     (["noisy.png", "--mask", "full.png"], r"--mask covers the whole image"),
     (["noisy.png", "--truth", "small.png"], r"--truth is 3x2 pixels, but the image is 64x48"),
-    (["noisy.png", "--smoothness", "-1"], r"--smoothness must lie between 0 and 10000, got -1"),
-    (["noisy.png", "--levels", "1"], r"--levels must lie between 2 and 256, got 1"),
+    (["noisy.png", "--smoothness", "-1"], r"--smoothness must be from 0 to 10000, got -1"),
+    (["noisy.png", "--levels", "1"], r"--levels must be from 2 to 256, got 1"),
     (["noisy.png", "--threads", "0"], r"--threads must be 1 or more, got 0"),
 ]
 

@@ -176,8 +176,8 @@ def test_truths_of_every_kind(tmp_path):
     Image.fromarray(np.full((2, 2), 128, np.uint8)).save(tmp_path / "open.png")
     (tmp_path / "words.png").write_text("no image")
     for name, message in (
-        ("floats.npy", "one integer, or one colour"),
-        ("flat.npy", "one integer, or one colour"),
+        ("floats.npy", "one integer, or one colour, per pixel"),
+        ("flat.npy", "one integer, or one colour, per pixel"),
         ("open.png", "leaves every pixel undecided"),
         ("words.png", "--truth: cannot read .*pass a complete PNG"),
         ("gone.png", "--truth: no file"),
@@ -190,7 +190,7 @@ def test_border_of_the_function():
     picture = np.zeros((4, 5), np.uint8)
     for arguments, message in (
         ((picture, 0), "regions must be an integer from 1 to 20"),
-        ((picture, 21), "from 1 to 20, the pixels of this image; got 21"),
+        ((picture, 21), "from 1 to 20, the number of pixels, got 21"),
         ((picture, 2.5), "regions must be an integer"),
         ((picture, True), "regions must be an integer"),
         ((np.zeros((3, 3, 7)), 2), "one grey, RGB or RGBA image"),
@@ -199,7 +199,7 @@ def test_border_of_the_function():
     ):
         with pytest.raises(InputError, match=message):
             superpixels(*arguments)
-    with pytest.raises(InputError, match="regularity must be a colour difference above 0, got 0"):
+    with pytest.raises(InputError, match="regularity must be a colour difference from 1e-6 to 1e6, got 0"):
         superpixels(picture, 2, regularity=0)
     with pytest.raises(InputError, match="from 1 to 20"):
         superpixels(picture, 2).labels_at(21)
@@ -258,8 +258,8 @@ BAD = [
     (["--regions", "5,5"], "--regions needs different numbers"),
     (["--regions", "70000"], "--regions 70000 does not fit into the 16 bits of PNG; add --format tiff"),
     (["--regions", "2000,5"], "regions must be an integer from 1 to 1024"),
-    (["--regularity", "-1"], "regularity must be a colour difference above 0"),
-    (["--regularity", "nan"], "regularity must be a colour difference above 0"),
+    (["--regularity", "-1"], "regularity must be a colour difference from 1e-6"),
+    (["--regularity", "nan"], "regularity must be a colour difference from 1e-6"),
     (["--threads", "0"], "--threads must be 1 or more"),
     (["--truth", "gone.png"], "--truth: no file"),
     (["--truth", "small.png", "--regions", "9"], "--truth is 3x3 pixels, but the image is 32x32"),
