@@ -1,9 +1,9 @@
-"""Try cutmatch on real images, with no files of your own: they come with scikit-image.
+"""Try cutmatch on real images; no files are needed, because the images come with scikit-image.
 
-Images are cut out from a few strokes or a box given here as coordinates, the motion between two frames is followed
-and compared with the true one, an image is divided into superpixels, another freed from noise, and a pair of images
-turned into disparities.  The results go to the --out folder, and a table says what was done.  The first run compiles
-the kernels, which later runs load from disk.
+Objects are cut out of images, from strokes or a box given as coordinates in the program.  The motion between two frames
+is computed and compared with the ground truth.  An image is divided into superpixels, another is denoised, and
+disparities are computed for pairs of images.  Figures are written to the --out folder, and a table summarises the
+results.  The first run compiles the kernels, which later runs load from disk.
 """
 
 import sys
@@ -21,7 +21,7 @@ from apps.many.batch import Item
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One image of skimage.data, and strokes as polylines of (x, y) or a box (x0, y0, x1, y1)."""
+    """An image of skimage.data, with strokes as polylines of (x, y), or with a box (x0, y0, x1, y1)."""
 
     name: str
     on_object: tuple = ()
@@ -64,7 +64,7 @@ EXAMPLES = (
 )
 STROKE_WIDTH = 7  # pixels
 PAIRS = (("astronaut", "warped_pair"), ("motorcycle", "stereo_pair"))  # name, function of apps.motion.samples
-FILES = (  # all that the jobs write
+FILES = (  # all files that the jobs write
     *(f"{example.name}-{kind}.png" for example in EXAMPLES for kind in ("segment", "cutout")),
     *(f"{name}-flow.png" for name, _ in PAIRS),
     "astronaut-superpixels.png",
@@ -88,7 +88,7 @@ def strokes_of(example: Example, shape) -> np.ndarray:
 
 
 def segment_example(example: Example, folder: Path, device: str) -> dict:
-    """Segment one example and write its images; a row of the table."""
+    """Segment an example and write its figures; return a row of the table."""
     import skimage.data
 
     from apps.common.figures import overlay, side_by_side, with_marks
@@ -104,9 +104,9 @@ def segment_example(example: Example, folder: Path, device: str) -> dict:
     result = segment_marked(rgb, marks, fill_holes=True, device=device)
     seconds = time.perf_counter() - start
     cutout = cut_out(rgb, result.mask)
-    picture = side_by_side(with_marks(rgb, marks), overlay(rgb, result.mask), on_checkerboard(cutout))
+    figure = side_by_side(with_marks(rgb, marks), overlay(rgb, result.mask), on_checkerboard(cutout))
     files = [
-        write_image(folder / f"{example.name}-segment.png", picture),
+        write_image(folder / f"{example.name}-segment.png", figure),
         write_image(folder / f"{example.name}-cutout.png", cutout),
     ]
     return {
@@ -126,7 +126,7 @@ def segment_example(example: Example, folder: Path, device: str) -> dict:
 
 
 def compute_flow(name: str, sample, folder: Path, device: str) -> dict:
-    """Follow the motion between two frames and write its images; a row of the table."""
+    """Compute the flow between two frames and write its figure; return a row of the table."""
     from apps.common.figures import side_by_side
     from apps.common.images import to_rgb, write_image
     from apps.flow import flow
@@ -138,7 +138,7 @@ def compute_flow(name: str, sample, folder: Path, device: str) -> dict:
     seconds = time.perf_counter() - start
     scores = score_flow(result.flow, sample.flow, sample.known).as_dict()
     longest = float(np.hypot(sample.flow[..., 0], sample.flow[..., 1])[sample.known].max())
-    picture = side_by_side(
+    figure = side_by_side(
         drawing.arrows(to_rgb(sample.first), result.flow, result.valid),
         drawing.flow_picture(result.flow, longest=longest),
         drawing.flow_picture(np.where(sample.known[..., None], sample.flow, np.nan), longest=longest),
@@ -155,12 +155,12 @@ def compute_flow(name: str, sample, folder: Path, device: str) -> dict:
         "epe": round(scores["epe"], 4),
         "seconds": round(seconds, 3),
         "method": "exact assignment",
-        "files": [str(write_image(folder / f"{name}-flow.png", picture))],
+        "files": [str(write_image(folder / f"{name}-flow.png", figure))],
     }
 
 
 def compute_flows(folder: Path, device: str):
-    """Rows of the frame pairs."""
+    """Rows of the pairs of frames."""
     from apps.motion import samples
 
     for name, sample in PAIRS:
@@ -168,7 +168,7 @@ def compute_flows(folder: Path, device: str):
 
 
 def divide_into_superpixels(rgb: np.ndarray, name: str, folder: Path, regions: int = 500) -> dict:
-    """Divide an image into superpixels and write them; a row of the table."""
+    """Divide an image into superpixels and write a figure; return a row of the table."""
     from apps.common.figures import side_by_side
     from apps.common.images import to_rgb, write_image
     from apps.superpixels import superpixels
@@ -176,7 +176,7 @@ def divide_into_superpixels(rgb: np.ndarray, name: str, folder: Path, regions: i
 
     found = superpixels(rgb, regions)
     rgb = to_rgb(rgb)
-    picture = side_by_side(outline_figure(rgb, found.labels), mean_figure(rgb, found.labels))
+    figure = side_by_side(outline_figure(rgb, found.labels), mean_figure(rgb, found.labels))
     return {
         "job": "superpix",
         "image": name,
@@ -187,12 +187,12 @@ def divide_into_superpixels(rgb: np.ndarray, name: str, folder: Path, regions: i
         "regions": found.regions,
         "seconds": round(found.seconds["total"], 3),
         "method": "greedy matching",
-        "files": [str(write_image(folder / f"{name}-superpixels.png", picture))],
+        "files": [str(write_image(folder / f"{name}-superpixels.png", figure))],
     }
 
 
 def restore(clean: np.ndarray, name: str, folder: Path, device: str, sigma: float = 20.0) -> dict:
-    """Add noise to a grey image, take it out again and write both; a row of the table."""
+    """Add noise to a grey image, denoise it and write a figure of both; return a row of the table."""
     from skimage.metrics import peak_signal_noise_ratio
 
     from apps.common.figures import side_by_side
@@ -204,8 +204,8 @@ def restore(clean: np.ndarray, name: str, folder: Path, device: str, sigma: floa
     start = time.perf_counter()
     restored = to_bytes(denoise(noisy, device=device).image)
     seconds = time.perf_counter() - start
-    before, after = (peak_signal_noise_ratio(clean, picture) for picture in (noisy, restored))
-    picture = side_by_side(*(np.repeat(p[..., None], 3, axis=2) for p in (noisy, restored)))
+    before, after = (peak_signal_noise_ratio(clean, image) for image in (noisy, restored))
+    figure = side_by_side(*(np.repeat(p[..., None], 3, axis=2) for p in (noisy, restored)))
     return {
         "job": "denoise",
         "image": name,
@@ -216,12 +216,12 @@ def restore(clean: np.ndarray, name: str, folder: Path, device: str, sigma: floa
         "psnr": round(float(after), 2),
         "seconds": round(seconds, 3),
         "method": "exact cuts",
-        "files": [str(write_image(folder / f"{name}-denoised.png", picture))],
+        "files": [str(write_image(folder / f"{name}-denoised.png", figure))],
     }
 
 
 def compute_disparities(sample, name: str, folder: Path) -> dict:
-    """Disparities of a pair whose motion is along rows, and their image; a row of the table."""
+    """Compute the disparities of a pair with horizontal motion and write a figure; return a row of the table."""
     from apps.common.figures import side_by_side
     from apps.common.images import to_bytes, to_rgb, write_image
     from apps.stereo import stereo
@@ -233,13 +233,13 @@ def compute_disparities(sample, name: str, folder: Path) -> dict:
     found = stereo(sample.first, sample.second)
     seconds = time.perf_counter() - start
     off = np.abs(found.disparity - truth)[sample.known] > 1
-    drawn = disparity_picture(found.disparity, most)  # with its scale below
+    drawn = disparity_picture(found.disparity, most)  # with the scale below
     below = len(drawn) - len(truth)
     pair = (
-        np.pad(to_bytes(to_rgb(picture)), ((0, below), (0, 0), (0, 0)), constant_values=255)
-        for picture in (sample.first, sample.second)
+        np.pad(to_bytes(to_rgb(image)), ((0, below), (0, 0), (0, 0)), constant_values=255)
+        for image in (sample.first, sample.second)
     )
-    picture = side_by_side(*pair, drawn, disparity_picture(np.nan_to_num(truth), most))
+    figure = side_by_side(*pair, drawn, disparity_picture(np.nan_to_num(truth), most))
     return {
         "job": "stereo",
         "image": name,
@@ -250,12 +250,12 @@ def compute_disparities(sample, name: str, folder: Path) -> dict:
         "bad_percent": round(100.0 * float(off.mean()), 2),
         "seconds": round(seconds, 3),
         "method": "alpha-expansion",
-        "files": [str(write_image(folder / f"{name}-stereo.jpg", picture))],
+        "files": [str(write_image(folder / f"{name}-stereo.jpg", figure))],
     }
 
 
 def label_and_restore(folder: Path, device: str):
-    """Rows of what is done with many labels or regions."""
+    """Rows of the jobs with many labels or regions."""
     import skimage.data
 
     from apps.common.images import to_rgb
@@ -280,7 +280,7 @@ def on_checkerboard(rgba: np.ndarray, size: int = 16) -> np.ndarray:
     return np.uint8(alpha * rgba[..., :3] + (1 - alpha) * board + 0.5)
 
 
-# A job takes the folder and the device, and yields rows for the table.
+# A job is called with the folder and the device, and yields rows of the table.
 JOBS = (
     lambda folder, device: (segment_example(example, folder, device) for example in EXAMPLES),
     compute_flows,

@@ -41,10 +41,10 @@ def with_marks(rgb: np.ndarray, marks: np.ndarray) -> np.ndarray:
     return to_bytes(shown)
 
 
-def side_by_side(*pictures: np.ndarray) -> np.ndarray:
+def side_by_side(*figures: np.ndarray) -> np.ndarray:
     """uint8 RGB figures of the same height next to each other, separated by a thin white line."""
-    line = np.full((pictures[0].shape[0], 4, 3), 255, np.uint8)
-    row = [part for picture in pictures for part in (line, picture)]
+    line = np.full((figures[0].shape[0], 4, 3), 255, np.uint8)
+    row = [part for figure in figures for part in (line, figure)]
     return np.concatenate(row[1:], axis=1)
 
 
@@ -58,12 +58,12 @@ def with_scale(values: np.ndarray, maximum: float, colours: int, known: np.ndarr
     levels = np.uint8(np.clip(values / maximum, 0, 1) * 255 + 0.5)
     height, width = levels.shape
     bar = np.tile(np.uint8(np.linspace(0, 255, width) + 0.5), (SCALE_HEIGHT // 2, 1))
-    picture = cv2.applyColorMap(np.vstack([levels, bar]), colours)[..., ::-1].copy()
+    figure = cv2.applyColorMap(np.vstack([levels, bar]), colours)[..., ::-1].copy()
     if known is not None:
-        picture[:height][~known] = UNKNOWN
+        figure[:height][~known] = UNKNOWN
     words = np.full((SCALE_HEIGHT - SCALE_HEIGHT // 2, width, 3), 255, np.uint8)
     for text, where in (("0", 0.0), (f"{maximum / 2:.3g}", 0.5), (f"{maximum:.3g} px", 1.0)):
         (wide, _), _ = cv2.getTextSize(text, cv2.FONT_HERSHEY_SIMPLEX, 0.4, 1)
         x = round(np.clip(where * width - wide / 2, 2, max(2, width - wide - 2)))
         cv2.putText(words, text, (x, 11), cv2.FONT_HERSHEY_SIMPLEX, 0.4, (0, 0, 0), 1, cv2.LINE_AA)
-    return np.vstack([picture, words])
+    return np.vstack([figure, words])

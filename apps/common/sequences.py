@@ -67,14 +67,14 @@ def open_sequence(path, name: str = "input") -> Sequence:
         return _frames_of(_load(path, name), path, name)
     if suffix in (".tif", ".tiff"):
         return _tiff(path, name)
-    if suffix == ".gif" or (suffix in ANIMATED and not is_one_picture(path)):
+    if suffix == ".gif" or (suffix in ANIMATED and not is_single_image(path)):
         return _animation(path, name)
     if suffix in READABLE:
         raise InputError(f"{name}: {str(path)!r} is one image; pass a video, a folder of frames or a stack")
     return _video(path, name)
 
 
-def is_one_picture(path) -> bool:
+def is_single_image(path) -> bool:
     """Whether a file has an image suffix and contains a single frame, as far as that can be determined."""
     path = Path(path)
     suffix = path.suffix.lower()

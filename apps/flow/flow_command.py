@@ -142,9 +142,9 @@ def _pairs(chosen):
         check_unique_names(files, "frames")
         items = [_item(a.stem, f"{a} -> {b}", a, b, chosen) for a, b in zip(files, files[1:], strict=False)]
         return items, len(items), True
-    from apps.common.sequences import is_one_picture, open_sequence
+    from apps.common.sequences import is_single_image, open_sequence
 
-    if is_one_picture(path):
+    if is_single_image(path):
         raise InputError(f"frames: {names[0]!r} is one frame; pass a second, or a folder or video")
     sequence = open_sequence(path, "frames")
     return _of_sequence(sequence, path, chosen), None if sequence.count is None else sequence.count - 1, True

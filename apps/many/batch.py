@@ -75,9 +75,9 @@ def pairs_of(one, other, arguments: tuple[str, str], out=None) -> tuple[list[tup
         raise InputError(f"{folder} is a folder and {single} is not; pass two images or two folders")
     if not folders[0]:
         return [(one, other)], False
-    pictures, pairs, missing = images_in(one, arguments[0], out), [], []
-    check_unique_names(pictures, arguments[0])
-    for path in pictures:
+    images, pairs, missing = images_in(one, arguments[0], out), [], []
+    check_unique_names(images, arguments[0])
+    for path in images:
         try:
             pairs.append((path, partner_of(path, other, arguments[1])))
         except InputError as error:  # the pair's job will report it

@@ -86,7 +86,7 @@ def write_label_image(path: Path, labels: np.ndarray) -> Path:
     if labels.max() > 255:
         Image.fromarray(labels.astype(np.uint16)).save(buffer, format="PNG")
     else:
-        picture = Image.fromarray(labels.astype(np.uint8))
-        picture.putpalette(palette(256).ravel().tolist())
-        picture.save(buffer, format="PNG")
+        indexed = Image.fromarray(labels.astype(np.uint8))
+        indexed.putpalette(palette(256).ravel().tolist())
+        indexed.save(buffer, format="PNG")
     return write_bytes(path, buffer.getvalue())

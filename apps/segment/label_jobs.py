@@ -21,12 +21,12 @@ class Job:
 def results_of(image: Path, chosen) -> tuple[Path, ...]:
     """Output files of an input, except the cut-outs; for a TIFF, whose pages are not read yet, of both kinds."""
     folder, suffix = Path(chosen.out), image.suffix.lower()
-    picture = [folder / f"{image.stem}-{kind}.png" for kind in ("labels", "overlay")]
+    image_files = [folder / f"{image.stem}-{kind}.png" for kind in ("labels", "overlay")]
     kinds = ("labels.npy" if suffix == ".npy" else "labels.tif", "slices.png")
     volume = [folder / f"{image.stem}-{kind}" for kind in kinds]
     if chosen.volume or suffix == ".npy":
         return tuple(volume)
-    return tuple(picture + volume) if suffix in TIFF else tuple(picture)
+    return tuple(image_files + volume) if suffix in TIFF else tuple(image_files)
 
 
 def family_of(image: Path) -> str:
@@ -57,13 +57,13 @@ def label_image(image: Path, seeds_file: Path, truth_file: Path | None, chosen) 
         check_label_truth(truth, rgb.shape[:2])
     result = segment_labels(rgb, seeds, keep=chosen.keep or "touching", device=chosen.device)
     folder = Path(chosen.out)
-    pictures = {"overlay": labels_overlay(rgb, result.labels)}
+    figures = {"overlay": labels_overlay(rgb, result.labels)}
     for value in result.values:
-        pictures[f"object{value}"] = cut_out(rgb, result.labels == value)
-    files = {kind: folder / f"{image.stem}-{kind}.png" for kind in ("labels", *pictures)}
+        figures[f"object{value}"] = cut_out(rgb, result.labels == value)
+    files = {kind: folder / f"{image.stem}-{kind}.png" for kind in ("labels", *figures)}
     claim(chosen, "segment", image.stem, image, files.values())
     write_label_image(files["labels"], result.labels)
-    for kind, pixels in pictures.items():
+    for kind, pixels in figures.items():
         write_image(files[kind], pixels)
     report = _report(image, result, files)
     if truth is not None:

@@ -251,14 +251,14 @@ def _segment_one(job: Job, chosen) -> dict:
         soft_strokes=chosen.soft_strokes,
         device=chosen.device,
     )
-    pictures = {
+    figures = {
         "mask": result.mask.astype("uint8") * 255,
         "overlay": overlay(rgb, result.mask),
         "cutout": cut_out(rgb, result.mask),
     }
     files = _files(job.image.stem, chosen)
     claim(chosen, "segment", job.image.stem, job.image, files.values())
-    for kind, pixels in pictures.items():
+    for kind, pixels in figures.items():
         write_image(files[kind], pixels)
     report = {
         "image": str(job.image),
