@@ -6,8 +6,9 @@
 
 The file is MatrixMarket in coordinate format (.mtx, .mtx.gz), or SciPy's (.npz).  Every stored entry is an edge between
 its row and its column, whatever its value; both halves of symmetric files count.  Results in the --out folder, with
-rows and columns counted from 0: NAME-pairs.csv (row, col); with --dulmage-mendelsohn NAME-blocks.npz (row_perm, col_perm,
-row_start, col_start, parts: horizontal, square and vertical blocks) and NAME-blocks.png, the matrix in that order.
+rows and columns counted from 0: NAME-pairs.csv (row, col); with --dulmage-mendelsohn NAME-blocks.npz (row_perm,
+col_perm, row_start, col_start, parts: horizontal, square and vertical blocks) and NAME-blocks.png, the matrix in that
+order.
 
 Exit status: 0 done, 1 the disk is full, 2 the input cannot be used, 70 a defect in cutmatch.
 """
