@@ -6,7 +6,7 @@ from PIL import Image
 
 
 class Scene:
-    """A bright disc on a dark ground, 32 x 32, with strokes and truth."""
+    """A bright disc on a dark ground, 32 x 32, with strokes and ground truth."""
 
     def __init__(self):
         rng = np.random.default_rng(0)

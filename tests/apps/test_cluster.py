@@ -50,7 +50,7 @@ def test_a_folder_on_a_cluster(workers, photos, monkeypatch, capsys):
     captured = capsys.readouterr()
     assert "3 done, 1 failed" in captured.out
     assert "d.png: image: cannot read" in captured.err
-    assert "tried" not in captured.err, "what is refused once is refused again"
+    assert "tried" not in captured.err, "a rejected input would be rejected again"
     assert results(photos / "there") == results(photos / "serial")
     assert len(results(photos / "there")) == 3
     assert denoise.main([*on_cluster, "--resume"]) == 1
@@ -59,7 +59,7 @@ def test_a_folder_on_a_cluster(workers, photos, monkeypatch, capsys):
 
 @pytest.fixture
 def outcomes(workers, tmp_path):
-    """Does odd jobs, {name: text}, on the cluster."""
+    """Run worker jobs, {name: text}, on the cluster."""
 
     def run(texts):
         (tmp_path / "out").mkdir(exist_ok=True)
@@ -74,21 +74,21 @@ def outcomes(workers, tmp_path):
     return run
 
 
-def test_what_fails_on_a_cluster_is_tried_again_and_reported(outcomes, tmp_path):
+def test_failures_on_a_cluster_are_retried_and_reported(outcomes, tmp_path):
     good, broken, once = outcomes({"a": "text", "b": "broken", "c": "once"})
     assert (good.status, broken.status, once.status) == (DONE, FAILED, DONE)
     assert broken.reason == "KeyError: 'a mistake'"
     assert len((tmp_path / "b.log").read_text().splitlines()) == broken.attempts == 3
 
 
-def test_what_kills_its_workers_on_a_cluster_is_reported(outcomes):
-    """Results of others that died with a worker are computed again, so nothing is said of how often."""
+def test_items_that_kill_cluster_workers_are_reported(outcomes):
+    """Items of a killed worker are computed again, so their number of attempts is not checked."""
     killed, good = outcomes({"a": "killed", "b": "text"})
     assert (killed.status, good.status) == (FAILED, DONE)
     assert killed.reason == "every worker that ran it died; they may be short of memory"
 
 
-def test_no_cluster_there(photos, monkeypatch, capsys):
+def test_unreachable_cluster(photos, monkeypatch, capsys):
     pytest.importorskip("distributed")
     monkeypatch.chdir(photos)
     monkeypatch.setattr(cluster, "CONNECT_TIMEOUT", 0.2)
@@ -105,7 +105,7 @@ def test_without_dask(photos, monkeypatch, capsys):
 
 
 def test_examples_of_the_guide(tmp_path, monkeypatch):
-    """The Python of docs/scale.md runs and does what it says: delayed, map_blocks, a cluster, blocks on disk."""
+    """The Python of docs/scale.md runs with the documented results: delayed, map_blocks, a cluster, blocks on disk."""
     monkeypatch.chdir(tmp_path)
     pytest.importorskip("distributed", reason="dask.distributed is not installed (extra 'dask')")
     import gridcut
@@ -131,7 +131,7 @@ def test_examples_of_the_guide(tmp_path, monkeypatch):
 
 
 def test_results_come_back_from_other_processes(workers):
-    """Not only arrays: what the functions return can be sent, the solvers' own results too."""
+    """All results can be pickled, including those of the solvers."""
     import distributed
 
     import gridcut

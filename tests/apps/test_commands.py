@@ -1,4 +1,4 @@
-"""Each command on a 32 x 32 image: what it writes, what it prints, and how it refuses bad input."""
+"""Each command on a 32 x 32 image: its files, its output, and its messages for bad input."""
 
 import io
 import json
@@ -138,7 +138,7 @@ def folder(files):
     return files
 
 
-def test_a_failed_picture_does_not_stop_the_others(folder, capsys):
+def test_a_failed_image_does_not_stop_the_others(folder, capsys):
     status = run(folder, "--scribbles", folder / "said", "--threads", 2, "--json", folder / "r.json", image="in")
     assert status == 1
     captured = capsys.readouterr()
@@ -160,13 +160,13 @@ def test_folder_with_boxes_and_quiet(folder, capsys):
     assert len(list((folder / "out").glob("*.png"))) == 6
 
 
-def test_two_pictures_of_one_name_are_refused(folder, capsys):
+def test_two_images_of_the_same_name_are_rejected(folder, capsys):
     Image.open(folder / "in" / "a.png").save(folder / "in" / "a.bmp")
     assert run(folder, "--box", "4,5,27,28", image="in") == 2
     assert "2 inputs are named 'a'" in capsys.readouterr().err
 
 
-def test_long_work_on_a_terminal_shows_that_it_goes_on(monkeypatch):
+def test_elapsed_time_is_shown_on_a_terminal(monkeypatch):
     class Terminal(io.StringIO):
         def isatty(self):
             return True
@@ -233,7 +233,7 @@ def layered_disc():
     return layered_pair(photo, (y - 200) ** 2 + (x - 300) ** 2 < 120**2)
 
 
-def test_sample_pairs_are_what_they_say():
+def test_sample_pairs_match_their_ground_truth():
     for sample in (samples.warped_pair(), samples.stereo_pair(), layered_disc()):
         height, width = sample.known.shape
         assert sample.first.shape == sample.second.shape == (height, width, 3)
@@ -261,7 +261,7 @@ def test_a_layered_pair_hides_a_strip_of_the_wall():
     assert np.abs(moved.astype(int) - sample.first[200, 200:400]).mean() < 2
 
 
-def test_demo_pictures_exist():
+def test_demo_images_exist():
     import skimage.data
 
     for example in demo.EXAMPLES:
@@ -272,7 +272,7 @@ def test_demo_pictures_exist():
 
 
 @pytest.mark.parametrize("arguments", [["photo.png"], ["photos"], None], ids=["picture", "folder", "demo"])
-def test_a_gpu_that_is_not_there_is_refused_once(files, arguments, capsys, monkeypatch):
+def test_a_missing_gpu_is_reported_once(files, arguments, capsys, monkeypatch):
     monkeypatch.setattr("gridcut.device.choose.cuda_is_available", lambda: False)
     (files / "photos").mkdir()
     for name in ("one.png", "two.png"):
@@ -325,7 +325,7 @@ def test_module_is_the_command():
 
 
 def test_importing_the_commands_is_light():
-    """Help and errors must not wait for image libraries or compilers."""
+    """Help and errors must not load image libraries or compilers."""
     imports = ", ".join(("apps.cli", *cli.COMMANDS.values()))
     code = f"import sys, {imports}; print([m for m in sys.modules])"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

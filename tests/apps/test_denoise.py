@@ -1,4 +1,4 @@
-"""Restoration: exact where it says so, better than what came in, and the command round it."""
+"""Restoration: exact energies, improved images, and the command."""
 
 import itertools
 import json
@@ -53,7 +53,7 @@ def test_total_variation_is_exact(seed, kind, device):
 
 
 def test_thresholds_are_nested():
-    """Eight levels by bisection are the eight levels cut one by one."""
+    """Eight levels by bisection equal the eight levels cut one by one."""
     rng = np.random.default_rng(1)
     seen = rng.integers(0, 8, (6, 7)).astype(np.int32)
     weights = {(0, 1): np.full((6, 7), 3, np.int32), (1, 0): np.full((6, 7), 2, np.int32)}
@@ -85,13 +85,13 @@ def psnr(image, clean):
     return 10 * np.log10(1 / np.mean((np.asarray(image, float) - clean / 255) ** 2))
 
 
-def test_noise_is_found(clean):
+def test_noise_level_is_estimated(clean):
     assert noise_of(noisy(clean)[..., 0].astype(float)) == pytest.approx(12, rel=0.15)
     assert noise_of(np.zeros((2, 9))) == 0
 
 
 @pytest.mark.parametrize("grey", [True, False], ids=["grey", "colour"])
-def test_gaussian_noise_goes(clean, grey, device):
+def test_gaussian_noise_is_removed(clean, grey, device):
     picture = clean[..., 0] if grey else clean
     seen = noisy(picture)
     result = denoise(seen, device=device)
@@ -104,7 +104,7 @@ def test_gaussian_noise_goes(clean, grey, device):
     np.testing.assert_allclose(untouched.image, seen / 255, atol=1e-6 if grey else 0.004)
 
 
-def test_sixteen_bits_stay(clean):
+def test_sixteen_bits_are_kept(clean):
     deep = clean[..., 0].astype(np.uint16) * 257 + np.random.default_rng(0).integers(0, 200, (48, 64), dtype=np.uint16)
     result = denoise(deep)
     assert result.levels == 65536
@@ -112,7 +112,7 @@ def test_sixteen_bits_stay(clean):
     assert psnr(result.image, clean[..., 0]) > 40
 
 
-def test_impulses_go(clean):
+def test_impulse_noise_is_removed(clean):
     rng = np.random.default_rng(0)
     seen = clean.copy()
     hit = rng.random(clean.shape[:2])
@@ -185,7 +185,7 @@ def test_truncated_terms_keep_contrast(clean):
         ({"mask": np.ones((48, 64))}, "--mask covers the whole image"),
     ],
 )
-def test_what_is_refused(clean, settings, message):
+def test_invalid_arguments_are_rejected(clean, settings, message):
     with pytest.raises(InputError, match=message):
         denoise(clean, **settings)
 
@@ -234,7 +234,7 @@ def test_folder_of_all_kinds(files, capsys):
     assert tifffile.imread(files / "out" / "noisy-restored.tif").shape == (48, 64, 3)
 
 
-def test_a_copy_of_the_truth_has_no_ratio(files, capsys):
+def test_an_exact_copy_has_no_psnr(files, capsys):
     assert run(files, "clean.png", "--truth", "clean.png", "--smoothness", "0", "--json") == 0
     assert json.loads(capsys.readouterr().out)["truth"]["before"]["psnr"] is None
 

@@ -1,4 +1,4 @@
-"""`cutmatch matching` on small matrices: what it writes, what it prints, and how it refuses bad input."""
+"""`cutmatch matching` on small matrices: its files, its output, and its messages for bad input."""
 
 import csv
 import gzip

@@ -19,7 +19,7 @@ COLOURS = np.array([(40, 60, 90), (200, 120, 60), (60, 170, 80)])
 
 
 class Scene:
-    """A disc and a square on a ground, 40 x 48; truth 5, 1, 9 (ground, disc, square), seeds in each."""
+    """A disc and a square on a ground, 40 x 48; ground truth 5, 1, 9 (ground, disc, square), seeds in each."""
 
     def __init__(self):
         y, x = np.mgrid[:40, :48]
@@ -52,7 +52,7 @@ def files(several, tmp_path):
 
 @pytest.fixture
 def ball(tmp_path):
-    """A bright ball in a dark volume, 12 x 24 x 26: volume.npy, volume.tif, slices/; seeds.tif; truth (D, H, W)."""
+    """A bright ball in a dark volume, 12 x 24 x 26: volume.npy, volume.tif, slices/; seeds.tif; ground truth (D, H, W)."""
     z, y, x = np.mgrid[:12, :24, :26]
     truth = np.where(4 * (z - 6) ** 2 + (y - 12) ** 2 + (x - 13) ** 2 < 64, 1, 2).astype(np.uint8)
     volume = np.where(truth == 1, 900, 300) + np.random.default_rng(0).normal(0, 60, truth.shape)
@@ -104,7 +104,7 @@ def test_two_labels_are_one_cut(several):
     result.solved.check()
 
 
-def test_nearness_is_that_of_two_kinds_of_stroke():
+def test_geodesic_excess_of_two_labels_equals_the_preference():
     from apps.segment.geodesic import geodesic_preference
 
     lab = np.random.default_rng(0).uniform(0, 50, (9, 11, 3)).astype(np.float32)
@@ -137,7 +137,7 @@ def test_volume_of_three_labels(ball):
 
 
 def test_spacing_scales_the_weights():
-    """A voxel whose neighbours disagree follows those that lie nearer."""
+    """A voxel whose neighbours disagree gets the label of the nearer ones."""
     volume = np.full((3, 3, 3), 100.0)
     seeds = np.full((3, 3, 3), 1, np.uint8)
     seeds[[0, 2], 1, 1] = 2
@@ -160,7 +160,7 @@ def test_strokes_in_colours(tmp_path):
     np.testing.assert_array_equal(read_labels(tmp_path / "b.png"), [[0, 7, 255]])
 
 
-def test_command_on_a_picture(files, several, capsys):
+def test_command_on_an_image(files, several, capsys):
     assert run(files, "photo.png", "--labels", "seeds.png", "--truth", "truth.png", "--json", files / "r.json") == 0
     names = sorted(p.name for p in (files / "out").glob("[!.]*"))
     assert names == [f"photo-{kind}.png" for kind in ("labels", "object1", "object5", "object9", "overlay")]
@@ -177,7 +177,7 @@ def test_command_on_a_picture(files, several, capsys):
     assert re.search(r"3 labels, .*mean IoU (9|10)\d", capsys.readouterr().out)
 
 
-def test_folder_of_pictures(files, capsys):
+def test_folder_of_images(files, capsys):
     (files / "in").mkdir()
     (files / "said").mkdir()
     for name in "ab":
@@ -207,7 +207,7 @@ def test_command_on_a_volume(ball, image, options, capsys):
     assert "26x24x12, 2 labels" in capsys.readouterr().out
 
 
-def test_drawing():
+def test_figures():
     assert len({tuple(colour) for colour in palette(40)}) == 40
     labels = np.zeros((6, 8), np.uint8)
     labels[2:4, 3:5] = 1
@@ -272,13 +272,13 @@ def test_bad_input_is_one_line_and_nothing_is_written(files, ball, arguments, me
     assert not (files / "out").exists()
 
 
-def test_seeds_of_a_negative_kind_are_refused(ball):
+def test_negative_seeds_are_rejected(ball):
     files, *_ = ball
     np.save(files / "minus.npy", np.full((12, 24, 26), -1))
     assert run(files, "volume.npy", "--labels", files / "minus.npy") == 2
 
 
-def test_library_refuses_too(several):
+def test_library_rejects_invalid_seeds(several):
     with pytest.raises(InputError, match="--connectivity must be 6 or 26, got 18"):
         segment_volume(np.zeros((2, 2, 2)), np.zeros((2, 2, 2), int), connectivity=18)
     with pytest.raises(InputError, match="--labels is 48x40 pixels, but the image is 9x9"):

@@ -1,4 +1,4 @@
-"""All encodings of strokes mean the same, and what cannot be understood is refused by name."""
+"""All encodings of strokes are equivalent, and unknown values are rejected by name."""
 
 import json
 
@@ -67,7 +67,7 @@ def test_encoding_can_be_forced():
         (np.zeros((2, 2), np.uint8), "pink", "encoding must be one of"),
     ],
 )
-def test_what_is_refused(codes, encoding, message):
+def test_invalid_arguments_are_rejected(codes, encoding, message):
     with pytest.raises(InputError, match=message):
         marks_of(codes, encoding)
 
@@ -104,12 +104,12 @@ def test_box_over_everything_leaves_a_frame():
         (("a", 2, 3, 4), "four integers"),
     ],
 )
-def test_boxes_that_are_refused(box, message):
+def test_invalid_boxes_are_rejected(box, message):
     with pytest.raises(InputError, match=message):
         marks_of_box(box, (4, 5))
 
 
-def test_box_over_a_tiny_picture():
+def test_box_over_a_tiny_image():
     with pytest.raises(InputError, match="covers the whole image"):
         marks_of_box((0, 0, 2, 2), (2, 2))
 
@@ -134,7 +134,7 @@ def test_box_as_text_and_as_table(tmp_path):
         (np.array([[1, 1, 1], [2, 2, 2]], np.int8), "leaves no pixel open"),
     ],
 )
-def test_marks_that_do_not_do(marks, message):
+def test_invalid_marks_are_rejected(marks, message):
     with pytest.raises(InputError, match=message):
         check_marks(marks, (2, 3), "--scribbles")
 

@@ -66,7 +66,7 @@ def test_regions_are_nested():
         assert pairs.shape[1] == fine
 
 
-def test_labels_do_not_depend_on_threads_nor_on_the_number_asked_for():
+def test_labels_do_not_depend_on_threads_or_on_the_number_requested():
     picture = astronaut(2)
     one = superpixels(picture, 50, threads=1)
     np.testing.assert_array_equal(one.labels, superpixels(picture, 50, threads=3).labels)
@@ -75,7 +75,7 @@ def test_labels_do_not_depend_on_threads_nor_on_the_number_asked_for():
     np.testing.assert_array_equal(one.labels, superpixels(rgba, 50).labels)
 
 
-def test_plain_shapes_are_found():
+def test_uniform_shapes_are_found():
     y, x = np.mgrid[:60, :80]
     truth = 1 * ((y - 30) ** 2 + (x - 30) ** 2 < 300) + 2 * ((x > 60) & (y > 20))
     noise = np.random.default_rng(1).normal(0, 4, (60, 80, 3))
@@ -86,7 +86,7 @@ def test_plain_shapes_are_found():
     assert scores.undersegmentation_error < 0.1
 
 
-def test_regions_of_a_plain_picture_are_of_one_size():
+def test_regions_of_a_uniform_image_have_equal_sizes():
     for shape in ((64, 64), (50, 70)):
         size = np.bincount(superpixels(np.full(shape, 9, np.uint8), 16).labels.ravel())
         assert size.max() < 3.5 * size.mean()
@@ -94,7 +94,7 @@ def test_regions_of_a_plain_picture_are_of_one_size():
 
 
 def test_many_islands_take_few_levels():
-    """A plain ground with odd pixels everywhere is a star of regions."""
+    """A uniform ground with deviating pixels everywhere is a star of regions."""
     picture = np.full((150, 150), 200, np.uint8)
     picture[1::3, 1::3] = 10
     found = superpixels(picture, 100)
@@ -108,7 +108,7 @@ def test_regularity_evens_out_sizes():
 
 
 def test_better_than_slic():
-    """On a real object: the truth is where a coin is brighter than its ground, smoothed and cleaned."""
+    """On a real object: in the ground truth a coin is brighter than its ground, smoothed and cleaned."""
     from scipy import ndimage
     from skimage.segmentation import slic
 
@@ -121,7 +121,7 @@ def test_better_than_slic():
     assert ours.undersegmentation_error < theirs.undersegmentation_error
 
 
-def test_pictures_of_the_result():
+def test_figures_of_the_result():
     rgb = np.zeros((4, 6, 3), np.float32)
     rgb[:, :3] = (1, 0, 0)
     rgb[:2, 3:] = (0, 1, 0)
@@ -158,7 +158,7 @@ def test_scores_of_drawn_labels():
     assert score_regions(middle, undecided).boundary_recall == 100
 
 
-def test_truths_of_every_kind(tmp_path):
+def test_every_kind_of_ground_truth(tmp_path):
     segments = np.arange(12).reshape(3, 4) // 5
     Image.fromarray((40 * segments).astype(np.uint8)).save(tmp_path / "grey.png")
     Image.fromarray((1000 * segments).astype(np.uint16)).save(tmp_path / "deep.png")
@@ -186,7 +186,7 @@ def test_truths_of_every_kind(tmp_path):
             read_segments(tmp_path / name)
 
 
-def test_border_of_the_function():
+def test_argument_validation():
     picture = np.zeros((4, 5), np.uint8)
     for arguments, message in (
         ((picture, 0), "regions must be an integer from 1 to 20"),

@@ -1,4 +1,4 @@
-"""Functions behind the commands, called with arrays and numbers that they cannot use: ValueError or TypeError, at once.
+"""Library functions called with invalid arrays and numbers: an immediate ValueError or TypeError.
 
 Every message names what is wrong; none comes from inside NumPy, OpenCV or a kernel.
 """
@@ -64,7 +64,7 @@ PICTURES = {
 
 @pytest.mark.parametrize("kind", PICTURES)
 @pytest.mark.parametrize("call", CALLS)
-def test_pictures(call, kind):
+def test_invalid_images_are_rejected(call, kind):
     with pytest.raises(InputError, match="must hold|must be|holds (NaN|floats)|need|ragged") as caught:
         CALLS[call](PICTURES[kind])
     assert "\n" not in str(caught.value)
@@ -133,7 +133,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("kind", OTHERS)
-def test_other_arguments(kind):
+def test_other_invalid_arguments_are_rejected(kind):
     call, message = OTHERS[kind]
     with pytest.raises((InputError, TypeError), match=message):
         call()
@@ -158,7 +158,7 @@ def matches(**changed):
         ({"confidence": np.array([0.5, np.nan])}, "matches.confidence must be numbers"),
     ],
 )
-def test_matches_that_do_not_go_with_the_frames(changed, message):
+def test_matches_that_do_not_fit_the_frames(changed, message):
     with pytest.raises(InputError, match=message):
         flow(GOOD, GOOD, matches=matches(**changed))
 
