@@ -129,8 +129,8 @@ def deep_png(data: bytes) -> np.ndarray:
                 raise Unsuitable(_not_a_single_frame(frames))
         width, height = (int.from_bytes(data[at : at + 4], "big") for at in (16, 20))
         channels = PNG_CHANNELS[data[25]]
-        held = DEFLATE_RATIO * sum(len(chunk) for kind, chunk in chunks if kind == b"IDAT")
-        if height * width * channels * 2 > held:
+        capacity = DEFLATE_RATIO * sum(len(chunk) for kind, chunk in chunks if kind == b"IDAT")
+        if height * width * channels * 2 > capacity:
             raise Unreadable(f"{width}x{height} pixels are more than its {len(data)} bytes can hold")
         pixels = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
         if pixels is None:

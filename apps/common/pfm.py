@@ -17,8 +17,8 @@ def decode_pfm(data: bytes, channels: int) -> np.ndarray:
     if head is None:
         raise ValueError("it does not start with the header of a .pfm file")
     if CHANNELS[head[1]] != channels:
-        held, wanted = ("one channel", "three") if channels == 3 else ("three channels", "one")
-        raise ValueError(f"{held}; {wanted} needed")
+        found, required = ("one channel", "three") if channels == 3 else ("three channels", "one")
+        raise ValueError(f"{found}; {required} needed")
     width, height = int(head[2]), int(head[3])
     try:
         scale = float(head[4])

@@ -177,7 +177,7 @@ def _unreadable(path, name: str, error: Exception) -> InputError:
 def _video(path: Path, name: str) -> Sequence:
     import cv2
 
-    refused = f"{name}: cannot read {str(path)!r} as a video; pass a file that OpenCV can play, or a folder of frames"
+    message = f"{name}: cannot read {str(path)!r} as a video; pass a file that OpenCV can play, or a folder of frames"
     kind = check_container(path, name)
     place = os.path.abspath(path)  # a relative path may look like an address, such as http:
 
@@ -188,8 +188,8 @@ def _video(path: Path, name: str) -> Sequence:
         try:
             while True:
                 with _no_chatter():
-                    there, bgr = video.read()
-                if not there:
+                    has_frame, bgr = video.read()
+                if not has_frame:
                     break
                 number += 1
                 yield to_rgb(bgr[..., ::-1] if bgr.ndim == 3 else bgr, f"{name}: {str(path)!r}")
@@ -208,10 +208,10 @@ def _video(path: Path, name: str) -> Sequence:
         rate, count = (video.get(what) for what in (cv2.CAP_PROP_FPS, cv2.CAP_PROP_FRAME_COUNT)) if opened else (0, 0)
         video.release()
     if not opened:
-        raise InputError(refused)
+        raise InputError(message)
     first = [frame for _, frame in zip(range(2), frames(), strict=False)]
     if not first:
-        raise InputError(refused)
+        raise InputError(message)
     if len(first) < 2:
         raise InputError(f"{name}: {str(path)!r} holds one frame; two or more are needed")
     rate = rate if 0 < rate < 1000 else UNKNOWN_RATE

@@ -113,8 +113,8 @@ def _main(argv) -> int:
     kinds = ("scribbles", "box", "trimap", "labels")
     given = [name for name in kinds if getattr(chosen, name) is not None]
     if len(given) != 1:
-        said = " and ".join(f"--{name}" for name in given) or "none"
-        raise InputError(f"pass exactly one of --scribbles, --box, --trimap and --labels, got {said}")
+        options = " and ".join(f"--{name}" for name in given) or "none"
+        raise InputError(f"pass exactly one of --scribbles, --box, --trimap and --labels, got {options}")
     if chosen.min_area < 0:
         raise InputError(f"--min-area must be 0 or more pixels, got {chosen.min_area}")
     if chosen.labels is not None:

@@ -56,7 +56,7 @@ def read_trimap(path) -> np.ndarray:
 def marks_of(codes: np.ndarray, encoding: str = "auto", name: str = "scribbles") -> np.ndarray:
     """Marks of an array of codes, (H, W) integers or (H, W, 3) uint8; see the table above for the encodings.
 
-    Raises InputError for values that no encoding knows, and when neither kind of stroke occurs.
+    Raises InputError for values outside the encodings, and if no stroke of either kind occurs.
     """
     codes = np.asarray(codes)
     if encoding not in ENCODINGS:

@@ -229,9 +229,9 @@ def check_regions(regions, shape) -> None:
 def outlines(labels: np.ndarray) -> np.ndarray:
     """Pixels that share a side with a pixel of another region; bool (H, W)."""
     found = np.zeros(labels.shape, bool)
-    beside, below = labels[:, 1:] != labels[:, :-1], labels[1:] != labels[:-1]
-    found[:, 1:] |= beside
-    found[:, :-1] |= beside
+    right, below = labels[:, 1:] != labels[:, :-1], labels[1:] != labels[:-1]
+    found[:, 1:] |= right
+    found[:, :-1] |= right
     found[1:] |= below
     found[:-1] |= below
     return found

@@ -1,4 +1,4 @@
-"""Tables of points, matches, boxes and numbers that are unusual, broken or absurd: read correctly, or rejected in one line."""
+"""Tables of points, matches, boxes and numbers that are unusual, broken or absurd: read correctly, or rejected."""
 
 import json
 

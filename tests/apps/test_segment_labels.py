@@ -52,7 +52,7 @@ def files(several, tmp_path):
 
 @pytest.fixture
 def ball(tmp_path):
-    """A bright ball in a dark volume, 12 x 24 x 26: volume.npy, volume.tif, slices/; seeds.tif; ground truth (D, H, W)."""
+    """A bright ball in a dark volume, 12 x 24 x 26: volume.npy, volume.tif, slices/, seeds.tif; its ground truth."""
     z, y, x = np.mgrid[:12, :24, :26]
     truth = np.where(4 * (z - 6) ** 2 + (y - 12) ** 2 + (x - 13) ** 2 < 64, 1, 2).astype(np.uint8)
     volume = np.where(truth == 1, 900, 300) + np.random.default_rng(0).normal(0, 60, truth.shape)
