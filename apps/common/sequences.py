@@ -179,11 +179,11 @@ def _video(path: Path, name: str) -> Sequence:
 
     message = f"{name}: cannot read {str(path)!r} as a video; pass a file that OpenCV can play, or a folder of frames"
     kind = check_container(path, name)
-    place = os.path.abspath(path)  # a relative path may look like an address, such as http:
+    absolute = os.path.abspath(path)  # a relative path may look like an address, such as http:
 
     def frames():
         with _no_chatter():
-            video = cv2.VideoCapture(place)
+            video = cv2.VideoCapture(absolute)
         number = 0
         try:
             while True:
@@ -203,7 +203,7 @@ def _video(path: Path, name: str) -> Sequence:
             )
 
     with _no_chatter():
-        video = cv2.VideoCapture(place)
+        video = cv2.VideoCapture(absolute)
         opened = video.isOpened()
         rate, count = (video.get(what) for what in (cv2.CAP_PROP_FPS, cv2.CAP_PROP_FRAME_COUNT)) if opened else (0, 0)
         video.release()

@@ -31,12 +31,10 @@ def fingerprint(task) -> dict:
     inputs = hashlib.sha256()
     _feed(inputs, task.job)
     options = {k: v for k, v in vars(task.chosen).items() if k not in NOT_OF_RESULTS and k not in task.inputs}
-    description = json.dumps(
-        [task.function.__module__, task.function.__qualname__, options], sort_keys=True, default=str
-    )
+    call = json.dumps([task.function.__module__, task.function.__qualname__, options], sort_keys=True, default=str)
     return {
         "input": inputs.hexdigest(),
-        "options": hashlib.sha256(description.encode()).hexdigest(),
+        "options": hashlib.sha256(call.encode()).hexdigest(),
         "program": _program(),
     }
 
