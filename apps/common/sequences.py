@@ -20,7 +20,7 @@ from apps.common.decoding import Unreadable, check_claim, decoding_errors, inver
 from apps.common.images import READABLE, InputError, open_file, read_bytes, read_image, to_rgb
 
 ANIMATED = (".gif", ".png", ".webp")  # suffixes of images that may contain several frames
-UNKNOWN_RATE = 10.0  # frames per second of a sequence without a frame rate
+DEFAULT_RATE = 10.0  # frames per second of a sequence without a frame rate
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def _folder(path: Path, name: str) -> Sequence:
     files = [p for p in path.iterdir() if p.suffix.lower() in (*READABLE, ".npy") and not p.name.startswith(".")]
     files.sort(key=_by_number)
     if len(files) < 2:
-        raise InputError(f"{name}: folder {str(path)!r} holds {_frames(len(files))}; two or more are needed")
+        raise InputError(f"{name}: folder {str(path)!r} holds {_frame_count(len(files))}; two or more are needed")
     kinds = {p.suffix.lower() for p in files}
     if ".npy" in kinds and len(kinds) > 1:
         raise InputError(f"{name}: folder {str(path)!r} holds both images and .npy files; keep one kind in it")
@@ -111,19 +111,19 @@ def _folder(path: Path, name: str) -> Sequence:
                     "be of one type"
                 )
         low, high = _range(arrays, path, name)
-        return _sequence(path.resolve().name, UNKNOWN_RATE, len(files), lambda: (_scaled(a, low, high) for a in arrays))
-    return _sequence(path.resolve().name, UNKNOWN_RATE, len(files), lambda: (read_image(p, name) for p in files))
+        return _sequence(path.resolve().name, DEFAULT_RATE, len(files), lambda: (_scaled(a, low, high) for a in arrays))
+    return _sequence(path.resolve().name, DEFAULT_RATE, len(files), lambda: (read_image(p, name) for p in files))
 
 
 def _frames_of(stack: np.ndarray, path: Path, name: str) -> Sequence:
     if stack.ndim not in (3, 4) or (stack.ndim == 4 and stack.shape[3] not in (1, 3, 4)) or 0 in stack.shape:
         raise InputError(f"{name}: {str(path)!r} has shape {stack.shape}; a stack is (T, H, W) or (T, H, W, 3)")
     if len(stack) < 2:
-        raise InputError(f"{name}: {str(path)!r} holds {_frames(len(stack))}; two or more are needed")
+        raise InputError(f"{name}: {str(path)!r} holds {_frame_count(len(stack))}; two or more are needed")
     if stack.dtype.kind not in "buif":
         raise InputError(f"{name}: {str(path)!r} holds {stack.dtype}; pass numbers")
     low, high = _range(stack, path, name)
-    return _sequence(path.stem, UNKNOWN_RATE, len(stack), lambda: (_scaled(frame, low, high) for frame in stack))
+    return _sequence(path.stem, DEFAULT_RATE, len(stack), lambda: (_scaled(frame, low, high) for frame in stack))
 
 
 def _tiff(path: Path, name: str) -> Sequence:
@@ -166,8 +166,8 @@ def _animation(path: Path, name: str) -> Sequence:
 
     count = sum(1 for _ in pages())
     if count < 2:
-        raise InputError(f"{name}: {str(path)!r} holds {_frames(count)}; two or more are needed")
-    return _sequence(path.stem, UNKNOWN_RATE, count, lambda: (to_rgb(page, name) for page in pages()))
+        raise InputError(f"{name}: {str(path)!r} holds {_frame_count(count)}; two or more are needed")
+    return _sequence(path.stem, DEFAULT_RATE, count, lambda: (to_rgb(page, name) for page in pages()))
 
 
 def _unreadable(path, name: str, error: Exception) -> InputError:
@@ -182,14 +182,14 @@ def _video(path: Path, name: str) -> Sequence:
     absolute = os.path.abspath(path)  # a relative path may look like an address, such as http:
 
     def frames():
-        with _no_chatter():
+        with _silenced_stderr():
             video = cv2.VideoCapture(absolute)
         number = 0
         try:
             while True:
-                with _no_chatter():
-                    has_frame, bgr = video.read()
-                if not has_frame:
+                with _silenced_stderr():
+                    is_read, bgr = video.read()
+                if not is_read:
                     break
                 number += 1
                 yield to_rgb(bgr[..., ::-1] if bgr.ndim == 3 else bgr, f"{name}: {str(path)!r}")
@@ -202,7 +202,7 @@ def _video(path: Path, name: str) -> Sequence:
                 "read; copy it again, or pass a folder of frames"
             )
 
-    with _no_chatter():
+    with _silenced_stderr():
         video = cv2.VideoCapture(absolute)
         opened = video.isOpened()
         rate, count = (video.get(what) for what in (cv2.CAP_PROP_FPS, cv2.CAP_PROP_FRAME_COUNT)) if opened else (0, 0)
@@ -214,7 +214,7 @@ def _video(path: Path, name: str) -> Sequence:
         raise InputError(message)
     if len(first) < 2:
         raise InputError(f"{name}: {str(path)!r} holds one frame; two or more are needed")
-    rate = rate if 0 < rate < 1000 else UNKNOWN_RATE
+    rate = rate if 0 < rate < 1000 else DEFAULT_RATE
     return _sequence(path.stem, rate, int(count) if count > 0 else None, frames)
 
 
@@ -261,12 +261,12 @@ def _by_number(path: Path) -> list:
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", path.name.lower())]
 
 
-def _frames(count: int) -> str:
+def _frame_count(count: int) -> str:
     return {0: "no frame", 1: "one frame"}.get(count, f"{count} frames")
 
 
 @contextlib.contextmanager
-def _no_chatter():
+def _silenced_stderr():
     """Silence video decoders, which write to file descriptor 2 themselves; errors are reported in one line."""
     try:
         saved = os.dup(2)
