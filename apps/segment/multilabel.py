@@ -150,7 +150,7 @@ def segment_volume(
         Number of neighbours of a voxel.
     spacing : sequence of three float, default (1, 1, 1)
         Size of a voxel along z, y and x, in any unit.  Weights decrease with the distance between two voxels.
-    keep, device :
+    keep, device
         As in `segment_labels`.
 
     Returns

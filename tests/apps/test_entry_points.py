@@ -17,7 +17,7 @@ PROGRAMS = ["segment", "superpixels", "denoise", "stereo", "flow", "match", "tra
 NAMES = [(name, public) for name in PROGRAMS for public in importlib.import_module(f"apps.{name}").__all__]
 
 
-@pytest.mark.parametrize(("program", "public"), NAMES, ids=".".join)
+@pytest.mark.parametrize(("program", "public"), NAMES)
 def test_every_public_name_imports(program, public):
     package = importlib.import_module(f"apps.{program}")
     thing = getattr(package, public)
@@ -25,6 +25,19 @@ def test_every_public_name_imports(program, public):
     assert thing.__name__ == public
     assert inspect.getdoc(thing)
     assert public in dir(package)
+
+
+@pytest.mark.parametrize(("program", "public"), NAMES)
+def test_docstring_parameters_match_the_signature(program, public):
+    thing = getattr(importlib.import_module(f"apps.{program}"), public)
+    section = re.search(
+        r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n-{3,}|\Z)", inspect.getdoc(thing), re.DOTALL | re.MULTILINE
+    )
+    parameters = inspect.signature(thing).parameters
+    if section is None or any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return  # results list their attributes; a wrapper documents the parameters of what it calls
+    entries = re.findall(r"^(\w[\w, ]*?)(?: : .*)?$", section[1], re.MULTILINE)
+    assert [name.strip() for entry in entries for name in entry.split(",")] == list(parameters)
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
