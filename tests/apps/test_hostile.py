@@ -18,7 +18,7 @@ def failures(found):
 def test_a_hundred_hostile_command_lines():
     found = battery(100, SEED)
     assert not failures(found), failures(found)
-    assert len({verdict.status for verdict in found} & {0, 2}) == 2, "some succeed and some are refused"
+    assert len({verdict.status for verdict in found} & {0, 2}) == 2, "some succeed and some are rejected"
 
 
 @pytest.mark.thorough
