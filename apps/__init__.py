@@ -1,4 +1,5 @@
-"""One program per application, on images: the only place that knows files, colours and terminals.
+"""Image programs on top of the solvers, one folder per program.  Only this package reads files and prints.
 
-Every program is also a library call of the same module.  Importing this package imports nothing else.
+Every image program is also a library call: `from apps.denoise import denoise`.  Importing this package imports nothing
+else.
 """

@@ -1,17 +1,17 @@
 """cutmatch: exact graph cuts, assignments and matchings on images, from the command line.
 
-  cutmatch demo          segment a few real pictures and follow motion between two, no files needed
-  cutmatch segment       cut objects out of pictures and volumes: strokes, a box, a trimap or seeds say where
-  cutmatch superpixels   divide pictures into connected regions of nearly one colour, as many as asked for
-  cutmatch denoise       take noise out of pictures and fill holes, without blurring edges
-  cutmatch stereo        how near things are, from two pictures of a rectified pair
-  cutmatch flow          the motion of every pixel from one frame to the next
-  cutmatch match         points of two pictures of one scene, and how one lies in the other
-  cutmatch track         points or particles over many frames
-  cutmatch matching      match rows and columns of a sparse matrix, as many as can be
-  cutmatch info          versions, devices, threads, where machine code is kept
+  cutmatch demo          process a few real images; no files needed
+  cutmatch segment       cut objects out of images and volumes, from strokes, a box, a trimap or seeds
+  cutmatch superpixels   divide images into connected regions of nearly one colour, in exactly the number requested
+  cutmatch denoise       remove noise from images and fill holes, without blurring edges
+  cutmatch stereo        compute the disparities of a rectified pair of images
+  cutmatch flow          compute the motion of every pixel from one frame to the next
+  cutmatch match         match points between two images of a scene, and find their geometry
+  cutmatch track         track points or particles over many frames
+  cutmatch matching      find a maximum matching of the rows and columns of a sparse matrix
+  cutmatch info          show versions, devices, threads and cache folders
 
-`cutmatch NAME --help` explains each; `python -m apps.NAME` is the same.
+`cutmatch NAME --help` lists the options of each command.
 
 Exit status: 0 done, 1 some inputs of a batch failed or the disk is full, 2 the input or an option cannot be used, 70 a
 defect in cutmatch (please report it), 130 stopped by Ctrl-C.
@@ -20,9 +20,9 @@ defect in cutmatch (please report it), 130 stopped by Ctrl-C.
 import sys
 from importlib import import_module
 
-from apps.common.errors import BAD_INPUT, finish, say, tell
+from apps.common.errors import BAD_INPUT, finish, print_error, print_lines
 
-# name -> the module whose main(argv) runs it
+# name: module whose main(argv) runs the command
 COMMANDS = {
     "demo": "apps.demo",
     "segment": "apps.segment.segment_command",
@@ -38,23 +38,23 @@ COMMANDS = {
 
 
 def main(argv=None) -> int:
-    """Run the command named first in `argv` (default: the process's arguments); its exit status."""
+    """Run the command that `argv[0]` names (default: the process's arguments) and return its exit status."""
     return finish("cutmatch", lambda: _main(list(sys.argv[1:] if argv is None else argv)))
 
 
 def _main(argv) -> int:
     if not argv or argv[0] in ("-h", "--help"):
-        tell(__doc__.strip())
+        print_lines(__doc__.strip())
         return 0 if argv else BAD_INPUT
     if argv[0] == "--version":
         from importlib.metadata import version
 
-        tell(f"cutmatch {version('cutmatch')}")
+        print_lines(f"cutmatch {version('cutmatch')}")
         return 0
     if argv[0] not in COMMANDS:
-        say(f"cutmatch: no command {argv[0]!r}; there are {', '.join(COMMANDS)}")
+        print_error(f"cutmatch: no command {argv[0]!r}; the commands are {', '.join(COMMANDS)}")
         return BAD_INPUT
-    # Loaded on demand: a command must not wait for what only another one needs.
+    # Imported on demand, so that a command does not wait for the imports of another.
     return import_module(COMMANDS[argv[0]]).main(argv[1:])
 
 

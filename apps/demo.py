@@ -1,9 +1,9 @@
-"""Try cutmatch on real pictures, with no files of your own: they come with scikit-image.
+"""Try cutmatch on real images; no files are needed, because the images come with scikit-image.
 
-Pictures are cut out from a few strokes or a box given here as coordinates, the motion between two frames is followed
-and compared with the true one, a picture is divided into superpixels, another freed from noise, and a pair of pictures
-turned into disparities.  The results go to the --out folder, and a table says what was done.  The first run compiles
-the kernels, which later runs load from disk.
+Objects are cut out of images, from strokes or a box given as coordinates in the program.  The motion between two frames
+is computed and compared with the ground truth.  An image is divided into superpixels, another is denoised, and
+disparities are computed for pairs of images.  Figures are written to the --out folder, and a table summarises the
+results.  The first run compiles the kernels, which later runs load from disk.
 """
 
 import sys
@@ -14,14 +14,14 @@ from pathlib import Path
 import numpy as np
 
 from apps.common.command import add_shared_options, check_device, check_threads, parsed, parser, run, write_json
-from apps.common.errors import tell
+from apps.common.errors import print_lines
 from apps.common.outputs import Outputs, claim
 from apps.many.batch import Item
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One picture of skimage.data, and strokes as polylines of (x, y) or a box (x0, y0, x1, y1)."""
+    """An image of skimage.data, with strokes as polylines of (x, y), or with a box (x0, y0, x1, y1)."""
 
     name: str
     on_object: tuple = ()
@@ -64,7 +64,7 @@ EXAMPLES = (
 )
 STROKE_WIDTH = 7  # pixels
 PAIRS = (("astronaut", "warped_pair"), ("motorcycle", "stereo_pair"))  # name, function of apps.motion.samples
-FILES = (  # all that the jobs write
+FILES = (  # all files that the jobs write
     *(f"{example.name}-{kind}.png" for example in EXAMPLES for kind in ("segment", "cutout")),
     *(f"{name}-flow.png" for name, _ in PAIRS),
     "astronaut-superpixels.png",
@@ -88,13 +88,13 @@ def strokes_of(example: Example, shape) -> np.ndarray:
 
 
 def segment_example(example: Example, folder: Path, device: str) -> dict:
-    """Segment one example and write its pictures; a row of the table."""
+    """Segment an example and write its figures; return a row of the table."""
     import skimage.data
 
     from apps.common.figures import overlay, side_by_side, with_marks
     from apps.common.images import to_rgb, write_image
+    from apps.segment import segment_marked
     from apps.segment.matte import cut_out
-    from apps.segment.segmentation import segment_marked
     from apps.segment.strokes import marks_of_box
 
     rgb = to_rgb(getattr(skimage.data, example.name)())
@@ -104,9 +104,9 @@ def segment_example(example: Example, folder: Path, device: str) -> dict:
     result = segment_marked(rgb, marks, fill_holes=True, device=device)
     seconds = time.perf_counter() - start
     cutout = cut_out(rgb, result.mask)
-    picture = side_by_side(with_marks(rgb, marks), overlay(rgb, result.mask), on_checkerboard(cutout))
+    figure = side_by_side(with_marks(rgb, marks), overlay(rgb, result.mask), on_checkerboard(cutout))
     files = [
-        write_image(folder / f"{example.name}-segment.png", picture),
+        write_image(folder / f"{example.name}-segment.png", figure),
         write_image(folder / f"{example.name}-cutout.png", cutout),
     ]
     return {
@@ -114,7 +114,7 @@ def segment_example(example: Example, folder: Path, device: str) -> dict:
         "image": example.name,
         "width": shape[1],
         "height": shape[0],
-        "said": f"{len(example.on_object + example.on_background)} strokes" if example.box is None else "a box",
+        "given": f"{len(example.on_object + example.on_background)} strokes" if example.box is None else "a box",
         "found": f"{100.0 * float(result.mask.mean()):.1f} % object, energy {result.energies[-1]:.0f}",
         "rounds": len(result.energies),
         "energy": round(result.energies[-1], 1),
@@ -125,12 +125,12 @@ def segment_example(example: Example, folder: Path, device: str) -> dict:
     }
 
 
-def follow_pair(name: str, sample, folder: Path, device: str) -> dict:
-    """Follow the motion between two frames and write its pictures; a row of the table."""
+def compute_flow(name: str, sample, folder: Path, device: str) -> dict:
+    """Compute the flow between two frames and write its figure; return a row of the table."""
     from apps.common.figures import side_by_side
     from apps.common.images import to_rgb, write_image
+    from apps.flow import flow
     from apps.flow import flow_figures as drawing
-    from apps.flow.flow_command import flow
     from apps.flow.flow_scores import score_flow
 
     start = time.perf_counter()
@@ -138,7 +138,7 @@ def follow_pair(name: str, sample, folder: Path, device: str) -> dict:
     seconds = time.perf_counter() - start
     scores = score_flow(result.flow, sample.flow, sample.known).as_dict()
     longest = float(np.hypot(sample.flow[..., 0], sample.flow[..., 1])[sample.known].max())
-    picture = side_by_side(
+    figure = side_by_side(
         drawing.arrows(to_rgb(sample.first), result.flow, result.valid),
         drawing.flow_picture(result.flow, longest=longest),
         drawing.flow_picture(np.where(sample.known[..., None], sample.flow, np.nan), longest=longest),
@@ -149,82 +149,83 @@ def follow_pair(name: str, sample, folder: Path, device: str) -> dict:
         "image": name,
         "width": width,
         "height": height,
-        "said": "2 frames",
+        "given": "2 frames",
         "found": f"{len(result.matches)} matches, EPE {scores['epe']:.2f} px",
         "matches": len(result.matches),
         "epe": round(scores["epe"], 4),
         "seconds": round(seconds, 3),
         "method": "exact assignment",
-        "files": [str(write_image(folder / f"{name}-flow.png", picture))],
+        "files": [str(write_image(folder / f"{name}-flow.png", figure))],
     }
 
 
-def follow_pairs(folder: Path, device: str):
-    """Rows of the frame pairs."""
+def compute_flows(folder: Path, device: str):
+    """Rows of the pairs of frames."""
     from apps.motion import samples
 
     for name, sample in PAIRS:
-        yield follow_pair(name, getattr(samples, sample)(), folder, device)
+        yield compute_flow(name, getattr(samples, sample)(), folder, device)
 
 
-def divide(rgb: np.ndarray, name: str, folder: Path, regions: int = 500) -> dict:
-    """Divide a picture into superpixels and write them; a row of the table."""
+def divide_into_superpixels(rgb: np.ndarray, name: str, folder: Path, regions: int = 500) -> dict:
+    """Divide an image into superpixels and write a figure; return a row of the table."""
     from apps.common.figures import side_by_side
     from apps.common.images import to_rgb, write_image
-    from apps.superpixels.regions import mean_picture, outline_picture, superpixels
+    from apps.superpixels import superpixels
+    from apps.superpixels.regions import mean_figure, outline_figure
 
     found = superpixels(rgb, regions)
     rgb = to_rgb(rgb)
-    picture = side_by_side(outline_picture(rgb, found.labels), mean_picture(rgb, found.labels))
+    figure = side_by_side(outline_figure(rgb, found.labels), mean_figure(rgb, found.labels))
     return {
         "job": "superpix",
         "image": name,
         "width": rgb.shape[1],
         "height": rgb.shape[0],
-        "said": "",
+        "given": "",
         "found": f"{found.regions} regions",
         "regions": found.regions,
         "seconds": round(found.seconds["total"], 3),
         "method": "greedy matching",
-        "files": [str(write_image(folder / f"{name}-superpixels.png", picture))],
+        "files": [str(write_image(folder / f"{name}-superpixels.png", figure))],
     }
 
 
 def restore(clean: np.ndarray, name: str, folder: Path, device: str, sigma: float = 20.0) -> dict:
-    """Add noise to a grey picture, take it out again and write both; a row of the table."""
+    """Add noise to a grey image, denoise it and write a figure of both; return a row of the table."""
     from skimage.metrics import peak_signal_noise_ratio
 
     from apps.common.figures import side_by_side
     from apps.common.images import to_bytes, write_image
-    from apps.denoise.denoise_command import denoise
+    from apps.denoise import denoise
 
     noise = np.random.default_rng(0).normal(0.0, sigma, clean.shape)
     noisy = np.clip(np.rint(clean + noise), 0, 255).astype(np.uint8)
     start = time.perf_counter()
     restored = to_bytes(denoise(noisy, device=device).image)
     seconds = time.perf_counter() - start
-    before, after = (peak_signal_noise_ratio(clean, picture) for picture in (noisy, restored))
-    picture = side_by_side(*(np.repeat(p[..., None], 3, axis=2) for p in (noisy, restored)))
+    before, after = (peak_signal_noise_ratio(clean, image) for image in (noisy, restored))
+    figure = side_by_side(*(np.repeat(p[..., None], 3, axis=2) for p in (noisy, restored)))
     return {
         "job": "denoise",
         "image": name,
         "width": clean.shape[1],
         "height": clean.shape[0],
-        "said": f"noise of {sigma:.0f}",
+        "given": f"noise of {sigma:.0f}",
         "found": f"PSNR {before:.1f} -> {after:.1f} dB",
         "psnr": round(float(after), 2),
         "seconds": round(seconds, 3),
         "method": "exact cuts",
-        "files": [str(write_image(folder / f"{name}-denoised.png", picture))],
+        "files": [str(write_image(folder / f"{name}-denoised.png", figure))],
     }
 
 
-def see_depth(sample, name: str, folder: Path) -> dict:
-    """Disparities of a pair whose motion is along rows, and their picture; a row of the table."""
+def compute_disparities(sample, name: str, folder: Path) -> dict:
+    """Compute the disparities of a pair with horizontal motion and write a figure; return a row of the table."""
     from apps.common.figures import side_by_side
     from apps.common.images import to_bytes, to_rgb, write_image
+    from apps.stereo import stereo
     from apps.stereo.disparity_figures import disparity_picture
-    from apps.stereo.stereo_command import stereo
 
     truth = np.where(sample.known, -sample.flow[..., 0], np.nan)
     most = float(np.nanmax(truth))
@@ -232,58 +233,58 @@ def see_depth(sample, name: str, folder: Path) -> dict:
     found = stereo(sample.first, sample.second)
     seconds = time.perf_counter() - start
     off = np.abs(found.disparity - truth)[sample.known] > 1
-    drawn = disparity_picture(found.disparity, most)  # with its scale below
+    drawn = disparity_picture(found.disparity, most)  # with the scale below
     below = len(drawn) - len(truth)
     pair = (
-        np.pad(to_bytes(to_rgb(picture)), ((0, below), (0, 0), (0, 0)), constant_values=255)
-        for picture in (sample.first, sample.second)
+        np.pad(to_bytes(to_rgb(image)), ((0, below), (0, 0), (0, 0)), constant_values=255)
+        for image in (sample.first, sample.second)
     )
-    picture = side_by_side(*pair, drawn, disparity_picture(np.nan_to_num(truth), most))
+    figure = side_by_side(*pair, drawn, disparity_picture(np.nan_to_num(truth), most))
     return {
         "job": "stereo",
         "image": name,
         "width": truth.shape[1],
         "height": truth.shape[0],
-        "said": "2 pictures",
+        "given": "2 images",
         "found": f"{100.0 * float(off.mean()):.1f} % off by more than 1 px",
         "bad_percent": round(100.0 * float(off.mean()), 2),
         "seconds": round(seconds, 3),
         "method": "alpha-expansion",
-        "files": [str(write_image(folder / f"{name}-stereo.jpg", picture))],
+        "files": [str(write_image(folder / f"{name}-stereo.jpg", figure))],
     }
 
 
-def label_pictures(folder: Path, device: str):
-    """Rows of what is done with many labels or regions."""
+def label_and_restore(folder: Path, device: str):
+    """Rows of the jobs with many labels or regions."""
     import skimage.data
 
     from apps.common.images import to_rgb
     from apps.motion import samples
-    from apps.segment.segmentation import segment_marked
+    from apps.segment import segment_marked
     from apps.stereo.stereo_samples import layered_pair
 
-    yield divide(skimage.data.astronaut(), "astronaut", folder)
+    yield divide_into_superpixels(skimage.data.astronaut(), "astronaut", folder)
     yield restore(skimage.data.camera(), "camera", folder, device)
-    yield see_depth(samples.stereo_pair(), "motorcycle", folder)
+    yield compute_disparities(samples.stereo_pair(), "motorcycle", folder)
     photo = np.ascontiguousarray(skimage.data.astronaut())
     marks = strokes_of(EXAMPLES[0], photo.shape[:2])
     person = segment_marked(to_rgb(photo), marks, fill_holes=True).mask
-    yield see_depth(layered_pair(photo, person), "astronaut", folder)
+    yield compute_disparities(layered_pair(photo, person), "astronaut", folder)
 
 
 def on_checkerboard(rgba: np.ndarray, size: int = 16) -> np.ndarray:
-    """uint8 RGB of an RGBA picture over a grey checkerboard, as image viewers show transparency."""
+    """uint8 RGB of an RGBA image over a grey checkerboard, as image viewers show transparency."""
     y, x = np.indices(rgba.shape[:2]) // size
     board = np.where((x + y) % 2, 200.0, 235.0)[..., None]
     alpha = rgba[..., 3:] / 255.0
     return np.uint8(alpha * rgba[..., :3] + (1 - alpha) * board + 0.5)
 
 
-# A job takes the folder and the device, and yields rows for the table.
+# A job is called with the folder and the device, and yields rows of the table.
 JOBS = (
     lambda folder, device: (segment_example(example, folder, device) for example in EXAMPLES),
-    follow_pairs,
-    label_pictures,
+    compute_flows,
+    label_and_restore,
 )
 
 
@@ -300,24 +301,24 @@ def _main(argv) -> int:
     show = not chosen.quiet and chosen.json != "-"
     layout = "{:8} {:11} {:>9}  {:10} {:30} {:>8}  {:20} {}"
     if show:
-        tell(layout.format("job", "image", "size", "given", "found", "seconds", "by", "picture"))
+        print_lines(layout.format("job", "image", "size", "given", "found", "seconds", "by", "figure"))
     rows = []
     for job in JOBS:
         for row in job(folder, chosen.device):
             rows.append(row)
             if show:
                 size, seconds = f"{row['width']}x{row['height']}", f"{row['seconds']:.2f}"
-                cells = row["job"], row["image"], size, row["said"], row["found"], seconds, row["method"]
-                tell(layout.format(*cells, row["files"][0]))
+                cells = row["job"], row["image"], size, row["given"], row["found"], seconds, row["method"]
+                print_lines(layout.format(*cells, row["files"][0]))
     if chosen.json:
         write_json(chosen.json, rows)
     if show:
-        tell("The first row of each job includes compiling or loading its kernels.")
+        print_lines("The first row of each job includes compiling or loading its kernels.")
     return 0
 
 
 def main(argv=None) -> int:
-    """The command; its exit status."""
+    """Run the command and return its exit status."""
     return run(_main, "demo", argv)
 
 

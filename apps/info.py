@@ -1,6 +1,6 @@
-"""What runs here: versions, devices, threads, and where compiled machine code is kept.
+"""Show versions, devices, threads and the folders of compiled kernels.
 
-Paste the output into a bug report.
+Include the output in bug reports.
 """
 
 import os
@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from apps.common.command import add_json_option, parsed, parser, run, write_json
-from apps.common.errors import tell
+from apps.common.errors import print_lines
 from apps.common.outputs import Outputs
 
 LIBRARIES = (
@@ -28,7 +28,7 @@ LIBRARIES = (
 
 
 def gpu_facts() -> dict | None:
-    """Name, memory in bytes and driver of the GPU that cuts are solved on; None where there is none."""
+    """Name, memory in bytes and driver of the GPU that solves the cuts; None without a GPU."""
     from gridcut.device import cuda_is_available
 
     if not cuda_is_available():
@@ -43,7 +43,7 @@ def gpu_facts() -> dict | None:
 
 
 def _driver() -> str:
-    """Version of the driver and of the newest CUDA it takes."""
+    """Version of the driver, and the newest CUDA version that it supports."""
     from cuda.core import system
 
     newest = ".".join(map(str, system.get_user_mode_driver_version()))
@@ -55,7 +55,7 @@ def _driver() -> str:
 
 
 def facts() -> dict:
-    """Versions by library, processor, threads, devices and the cache folder."""
+    """Versions by library, system, cores, threads, devices and cache folders."""
     import apps
     import gridcut
     from gridcut.device import cuda_is_available, thread_count
@@ -103,12 +103,12 @@ def _main(argv) -> int:
     ]
     for name, folder in folders.items() if isinstance(folders, dict) else [("", folders)]:
         rows.append((f"machine code {name}".strip(), folder))
-    tell(*(f"{name:24} {value}" for name, value in rows))
+    print_lines(*(f"{name:24} {value}" for name, value in rows))
     return 0
 
 
 def main(argv=None) -> int:
-    """The command; its exit status."""
+    """Run the command and return its exit status."""
     return run(_main, "info", argv)
 
 

@@ -1,13 +1,14 @@
-"""Match rows and columns of a sparse matrix, as many as can be: its structural rank, certified.
+"""Find a maximum matching of the rows and columns of a sparse matrix, certified: its structural rank.
 
   cutmatch matching west0479.mtx                          pairs of rows and columns, as CSV
-  cutmatch matching graph.mtx.gz --table pairs.npy        as a NumPy array of two columns
-  cutmatch matching jacobian.npz --dulmage-mendelsohn     adds the block triangular form, and a picture of it
+  cutmatch matching graph.mtx.gz --table pairs.npy        as a NumPy array with two columns
+  cutmatch matching jacobian.npz --dulmage-mendelsohn     adds the block triangular form, and a figure of it
 
-The file is MatrixMarket in coordinate form (.mtx, .mtx.gz), or SciPy's (.npz).  Every stored entry is an edge between
-its row and its column, whatever its value; of symmetric files both halves count.  Results in the --out folder, rows
-and columns counted from 0: NAME-pairs.csv (row, col); with --dulmage-mendelsohn NAME-blocks.npz (row_perm, col_perm,
-row_start, col_start, parts: horizontal, square and vertical blocks) and NAME-blocks.png, the matrix in that order.
+The file is MatrixMarket in coordinate format (.mtx, .mtx.gz), or SciPy's (.npz).  Every stored entry is an edge between
+its row and its column, whatever its value; both halves of symmetric files count.  Results in the --out folder, with
+rows and columns counted from 0: NAME-pairs.csv (row, col); with --dulmage-mendelsohn NAME-blocks.npz (row_perm,
+col_perm, row_start, col_start, parts: horizontal, square and vertical blocks) and NAME-blocks.png, the matrix in that
+order.
 
 Exit status: 0 done, 1 the disk is full, 2 the input cannot be used, 70 a defect in cutmatch.
 """
@@ -24,19 +25,25 @@ from apps.common.outputs import claim
 from apps.many.batch import Item, run_one
 
 TABLES = (".csv", ".npy")
-COUNTS = ("initial", "edges", "phases", "augmentations", "path_length")  # of a run, for --json
-MAX_VERTICES = 2**31 - 2  # rows or columns: their numbers have 32 bits
-SIDE = 1000  # pixels of the picture's longer side, at most
-DOT, RULE = (40, 60, 110), (214, 90, 40)
+COUNTS = ("initial", "edges", "phases", "augmentations", "path_length")  # statistics of a solve, for --json
+MAX_VERTICES = 2**31 - 2  # rows or columns; indices have 32 bits
+MAX_FIGURE_SIDE = 1000  # maximum pixels of the figure's longer side
+DOT_COLOUR, RULE_COLOUR = (40, 60, 110), (214, 90, 40)
 
 
 def _options():
     options = parser("matching", __doc__)
     options.add_argument("file", help="sparse matrix: .mtx, .mtx.gz or .npz")
-    options.add_argument("--method", default="auto", metavar="NAME", help="to compare; a wrong one lists them all")
-    options.add_argument("--init", default="auto", metavar="NAME", help="matching to start from; likewise")
-    options.add_argument("--dulmage-mendelsohn", action="store_true", help="block triangular form")
-    options.add_argument("--table", metavar="FILE", help="pairs as .csv or .npy (default: in --out)")
+    options.add_argument(
+        "--method", default="auto", metavar="NAME", help="algorithm (default: auto); an unknown name lists all"
+    )
+    options.add_argument(
+        "--init", default="auto", metavar="NAME", help="initial matching (default: auto); an unknown name lists all"
+    )
+    options.add_argument("--dulmage-mendelsohn", action="store_true", help="compute the block triangular form")
+    options.add_argument(
+        "--table", metavar="FILE", help="file for the pairs, .csv or .npy (default: NAME-pairs.csv in --out)"
+    )
     add_shared_options(options, "out")
     return options
 
@@ -60,21 +67,21 @@ def _main(argv) -> int:
 
 
 def _name(path: Path) -> str:
-    """What the results are called: the file without .mtx, .mtx.gz or .npz."""
+    """Name of the results: the file name without .mtx, .mtx.gz or .npz."""
     return Path(path.stem).stem if path.name.lower().endswith(".mtx.gz") else path.stem
 
 
 def _files(name: str, chosen) -> dict[str, Path]:
-    """What a matrix gives in --out, by kind."""
+    """Output files of a matrix in --out, by kind."""
     folder = Path(chosen.out)
     files = {} if chosen.table else {"pairs": folder / f"{name}-pairs.csv"}
     if chosen.dulmage_mendelsohn:
-        files |= {"blocks": folder / f"{name}-blocks.npz", "picture": folder / f"{name}-blocks.png"}
+        files |= {"blocks": folder / f"{name}-blocks.npz", "figure": folder / f"{name}-blocks.png"}
     return files
 
 
 def _match_one(file: Path, chosen) -> dict:
-    """Read, match, certify, write; the report."""
+    """Read a matrix, match, certify and write the results; return the report."""
     import matching
 
     times = [time.perf_counter()]
@@ -100,7 +107,9 @@ def _read(path):
     try:
         graph = matching.read_graph(path)
     except MemoryError:
-        raise InputError(f"file: {str(path)!r} announces more than the memory holds; pass a smaller matrix") from None
+        raise InputError(
+            f"file: {str(path)!r} announces more entries than fit into memory; pass a smaller matrix"
+        ) from None
     except FileNotFoundError:
         raise InputError(f"file: no file {str(path)!r}; check the path") from None
     except OSError as error:
@@ -110,7 +119,7 @@ def _read(path):
     if max(graph.shape) > MAX_VERTICES:
         rows, columns = graph.shape
         raise InputError(
-            f"file: {str(path)!r} has {rows} rows and {columns} columns; {MAX_VERTICES} of either are the most"
+            f"file: {str(path)!r} has {rows} rows and {columns} columns; at most {MAX_VERTICES} of each are supported"
         )
     return graph
 
@@ -143,7 +152,7 @@ def _report(file, graph, found, form, times, files) -> dict:
 
 
 def _write(graph, found, form, source: Path, chosen) -> dict:
-    """Every file whole or not there; their paths."""
+    """Write all files atomically; return their paths."""
     import numpy as np
 
     pairs = np.column_stack(found.pairs)
@@ -160,18 +169,18 @@ def _write(graph, found, form, source: Path, chosen) -> dict:
         buffer = io.BytesIO()
         np.savez_compressed(buffer, **parts)
         files["blocks"] = write_bytes(planned["blocks"], buffer.getvalue())
-        files["picture"] = write_image(planned["picture"], block_picture(graph, form))
+        files["figure"] = write_image(planned["figure"], block_figure(graph, form))
     return files
 
 
-def block_picture(graph, form):
-    """The matrix in block order, uint8 RGB: a dot where there are entries, and rules between the three parts.
+def block_figure(graph, form):
+    """Figure of the matrix in block order, uint8 RGB: dots for entries, and rules between the three parts.
 
-    Where a pixel stands for several entries, the darker, the more there are.
+    A pixel that represents several entries is darker, the more entries there are.
     """
     import numpy as np
 
-    scale = min(1.0, SIDE / max(*graph.shape, 1))
+    scale = min(1.0, MAX_FIGURE_SIDE / max(*graph.shape, 1))
     shape = tuple(max(1, round(scale * size)) for size in graph.shape)
     entries, place = graph.tocoo(), []
     for axis, (perm, at) in enumerate(((form.row_perm, entries.row), (form.col_perm, entries.col))):
@@ -181,14 +190,14 @@ def block_picture(graph, form):
     count = np.bincount(place[0] * shape[1] + place[1], minlength=shape[0] * shape[1]).reshape(shape)
     ink = np.log1p(count) / np.log1p(max(1, count.max()))
     ink = np.where(count > 0, 0.35 + 0.65 * ink, 0.0)[..., None]
-    picture = np.uint8(np.rint(255 + ink * (np.array(DOT) - 255)))
+    figure = np.uint8(np.rint(255 + ink * (np.array(DOT_COLOUR) - 255)))
     blocks = np.cumsum(form.parts)[:2]
     for axis, start in enumerate((form.row_start, form.col_start)):
         for end in start[blocks]:
             if 0 < end < graph.shape[axis]:
-                lines = np.moveaxis(picture, axis, 0)
-                lines[min(shape[axis] - 1, end * shape[axis] // graph.shape[axis])] = RULE
-    return picture
+                lines = np.moveaxis(figure, axis, 0)
+                lines[min(shape[axis] - 1, end * shape[axis] // graph.shape[axis])] = RULE_COLOUR
+    return figure
 
 
 def _line(report) -> str:
@@ -207,7 +216,7 @@ def _line(report) -> str:
 
 
 def main(argv=None) -> int:
-    """The command; its exit status."""
+    """Run the command and return its exit status."""
     return run(_main, "matching", argv)
 
 

@@ -27,8 +27,8 @@ from skimage.segmentation import felzenszwalb, slic
 
 from apps.common.images import read_image
 from apps.segment.strokes import find_by_stem
+from apps.superpixels import superpixels
 from apps.superpixels.region_scores import read_segments, score_regions
-from apps.superpixels.superpixels_command import superpixels
 from benchmarks.table import header, markdown, save
 from benchmarks.timing import interleaved
 

@@ -1,34 +1,34 @@
-"""Where the time goes, and a sign of life while it does."""
+"""Seconds by stage, and a display of the elapsed time."""
 
 import sys
 import threading
 import time
 from contextlib import contextmanager
 
-PATIENCE = 2.0  # seconds before the first sign
+DISPLAY_DELAY = 2.0  # seconds before the elapsed time is shown
 
 
 class Clock:
-    """Adds up seconds by stage."""
+    """Accumulate seconds by stage."""
 
     def __init__(self):
         self.start = self.last = time.perf_counter()
         self.seconds = {}
 
     def charge(self, stage: str) -> None:
-        """Count the time since the last charge, or since the beginning, for this stage."""
+        """Add the time since the last call, or since the start, to this stage."""
         now = time.perf_counter()
         self.seconds[stage] = self.seconds.get(stage, 0.0) + now - self.last
         self.last = now
 
     def total(self) -> dict:
-        """Seconds of the stages, and "total"."""
+        """Seconds by stage, and "total" since the start."""
         return {**self.seconds, "total": time.perf_counter() - self.start}
 
 
 @contextmanager
-def ticking(quiet: bool):
-    """Show on a terminal's standard error for how long the work has gone on; the line is gone at the end."""
+def elapsed_display(quiet: bool):
+    """Show the elapsed time on standard error if it is a terminal; the line is erased at the end."""
     if quiet or sys.stderr is None or not sys.stderr.isatty():
         yield
         return
@@ -37,9 +37,9 @@ def ticking(quiet: bool):
     def tick():
         from tqdm import tqdm
 
-        if not done.wait(PATIENCE):
+        if not done.wait(DISPLAY_DELAY):
             with tqdm(bar_format="working, {elapsed}", file=sys.stderr, leave=False) as bar:
-                bar.start_t -= PATIENCE
+                bar.start_t -= DISPLAY_DELAY
                 while not done.wait(1.0):
                     bar.refresh()
 

@@ -1,4 +1,4 @@
-"""What the commands have in common: options, running them, and one clear line instead of a traceback."""
+"""Shared parts of the commands: options, their validation, JSON output, and one-line errors."""
 
 import argparse
 import contextlib
@@ -10,29 +10,29 @@ from pathlib import Path
 
 from apps.common.errors import InputError, finish, is_closed
 
-SUFFIX_OF = {"json": ".json", "csv": ".csv"}  # options that name a file to write, always of one kind
+SUFFIX_OF = {"json": ".json", "csv": ".csv"}  # options that name an output file, and its suffix
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says how to pass a value that looks like an option."""
+    """Argument parser that explains how to pass a value that starts with a hyphen."""
 
     def error(self, message):
         if message.startswith("argument --") and message.endswith("expected one argument"):
             option = message.split()[1].rstrip(":")
-            message += f" (one that begins with - is written {option}=-...)"
+            message += f" (a value that starts with - is written {option}=-...)"
         super().error(message)
 
 
 def parser(name: str, text: str) -> argparse.ArgumentParser:
-    """A parser whose help opens with the module's prose; `name` as in "cutmatch NAME"."""
+    """Parser of "cutmatch NAME" whose help starts with `text`, the module's docstring."""
     return _Parser(prog=f"cutmatch {name}", description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
 
 
 def parsed(options: argparse.ArgumentParser, argv) -> argparse.Namespace:
-    """The options given in `argv`.
+    """Parse the options in `argv`.
 
-    Raises InputError for an empty name, and for a file to write whose name is that of another kind of file: `--json`
-    before a picture would otherwise take it for the name of the report.
+    Raises InputError for an empty name, and for an output file with the suffix of another kind of file.  Otherwise
+    `--json` before an image would overwrite the image with the report.
     """
     chosen = options.parse_args(argv)
     for name, value in vars(chosen).items():
@@ -50,47 +50,57 @@ def parsed(options: argparse.ArgumentParser, argv) -> argparse.Namespace:
 
 
 def add_json_option(options: argparse.ArgumentParser) -> None:
-    """--json, and --overwrite for what it names."""
+    """Add --json, and --overwrite for the file that it names."""
     options.add_argument(
-        "--json", nargs="?", const="-", metavar="FILE", help="results as JSON, to FILE.json or to standard output"
+        "--json",
+        nargs="?",
+        const="-",
+        metavar="FILE",
+        help="write results as JSON to FILE.json (default: to standard output)",
     )
-    options.add_argument("--overwrite", action="store_true", help="replace files that this command did not make")
+    options.add_argument("--overwrite", action="store_true", help="replace files that this command did not create")
 
 
 def add_shared_options(options: argparse.ArgumentParser, out: str) -> None:
-    """Options every command has: --device, --out, --overwrite, --threads, --json, --quiet."""
+    """Add the options of all commands: --device, --out, --overwrite, --threads, --json, --quiet."""
     options.add_argument(
-        "--device", choices=("auto", "cpu", "cuda"), default="auto", help="where cuts and batches are solved"
+        "--device", choices=("auto", "cpu", "cuda"), default="auto", help="where to solve (default: %(default)s)"
     )
     options.add_argument("--out", default=out, metavar="FOLDER", help=f"folder for the results (default: {out})")
-    options.add_argument("--threads", type=int, metavar="N", help="worker threads (default: one per core)")
+    options.add_argument("--threads", type=int, metavar="N", help="number of threads (default: one per core)")
     add_json_option(options)
     options.add_argument("--quiet", action="store_true", help="print errors only")
 
 
 def add_batch_options(options: argparse.ArgumentParser) -> None:
-    """Options of commands that take many inputs: --workers, --scheduler, --resume."""
+    """Add the options of commands that accept many inputs: --workers, --scheduler, --resume."""
     batch = options.add_argument_group("many inputs")
-    batch.add_argument("--workers", type=int, metavar="N", help="processes with one input at a time each")
-    batch.add_argument("--scheduler", metavar="ADDRESS", help="a dask.distributed cluster, such as tcp://host:8786")
-    batch.add_argument("--resume", action="store_true", help="leave out what an earlier run did with the same result")
+    batch.add_argument("--workers", type=int, metavar="N", help="number of processes, each with one input at a time")
+    batch.add_argument(
+        "--scheduler", metavar="ADDRESS", help="address of a dask.distributed cluster, such as tcp://host:8786"
+    )
+    batch.add_argument(
+        "--resume", action="store_true", help="skip inputs that an earlier run finished with the same options"
+    )
 
 
 def in_batch(many: bool, chosen) -> bool:
-    """Whether to treat the inputs as a batch: there are many, or an option of batches is given.
+    """Whether to process the inputs as a batch: if there are many, or with an option of batches.
 
-    Raises InputError for a wrong number of workers, and for workers both here and on a cluster.
+    Raises InputError for fewer than one worker, and for --workers together with --scheduler.
     """
     if chosen.workers is not None and chosen.workers < 1:
         raise InputError(f"--workers must be 1 or more, got {chosen.workers}")
     if chosen.workers is not None and chosen.scheduler is not None:
-        raise InputError("--workers are processes of this machine, --scheduler is a cluster; pass one of them")
+        raise InputError(
+            "--workers (processes of this machine) and --scheduler (a cluster) exclude each other; pass one of them"
+        )
     chosen.many = many or chosen.workers is not None or chosen.scheduler is not None or chosen.resume
     return chosen.many
 
 
 def check_threads(threads: int | None) -> int:
-    """Number of worker threads; InputError below 1 and above what the solvers accept."""
+    """Number of threads to use; InputError below 1 and above the solvers' maximum."""
     if threads is None:
         return os.cpu_count() or 1
     from gridcut.device.arguments import MAX_THREADS
@@ -103,7 +113,7 @@ def check_threads(threads: int | None) -> int:
 
 
 def limit_threads(threads: int) -> None:
-    """Let OpenCV in this process, and kernels started from this thread, use so many threads."""
+    """Limit OpenCV in this process, and kernels started from this thread, to `threads` threads."""
     import cv2
     import numba
 
@@ -113,7 +123,7 @@ def limit_threads(threads: int) -> None:
 
 @contextlib.contextmanager
 def limited_threads(threads: int):
-    """Limit threads for a while, in a process that is not ours alone."""
+    """Context manager that limits threads as `limit_threads` does and restores the previous limits."""
     import cv2
     import numba
 
@@ -127,7 +137,7 @@ def limited_threads(threads: int):
 
 
 def check_device(device: str) -> None:
-    """Refuse a GPU that is not there before any picture is read, and once for all of them."""
+    """Raise an error if the GPU requested is not available, once and before any image is read."""
     if device == "cuda":
         from gridcut.device import resolve
 
@@ -135,7 +145,7 @@ def check_device(device: str) -> None:
 
 
 def write_json(target: str, content) -> None:
-    """JSON to a file, or to standard output for "-"; numbers that are not finite become null."""
+    """Write JSON to a file, or to standard output for "-"; numbers that are not finite become null."""
     from apps.common.writing import write_bytes
 
     text = json.dumps(_finite(content), indent=2, allow_nan=False) + "\n"
@@ -157,9 +167,9 @@ def _finite(value):
 
 
 def run(main, name: str, argv) -> int:
-    """Call main(argv); whatever goes wrong ends as one line and an exit status (see `apps.common.errors`)."""
+    """Call main(argv) and return an exit status; errors are printed as one line (see `apps.common.errors`)."""
     if main.__module__ == "__main__":
-        # Run by `python -m`: other processes must find the functions and classes under their own names.
+        # Run by `python -m`: worker processes must find the functions and classes under their module's name.
         from importlib import import_module
 
         main = getattr(import_module(sys.modules["__main__"].__spec__.name), main.__name__)
@@ -172,7 +182,7 @@ def run(main, name: str, argv) -> int:
 
 
 def _check_environment() -> None:
-    """InputError for a number of threads that numba would not take when it is imported."""
+    """Raise InputError for a value of NUMBA_NUM_THREADS that would make importing numba fail."""
     value = os.environ.get("NUMBA_NUM_THREADS")
     if value is not None and not (value.strip().isdecimal() and int(value) > 0):
         raise InputError(f"NUMBA_NUM_THREADS must be 1 or more, got {value!r}; set another number, or unset it")

@@ -1,12 +1,12 @@
-"""Decode pictures and arrays from the bytes of a file.
+"""Decode images and arrays from the bytes of a file.
 
 Reader libraries raise dozens of exception types on broken files.  The functions of this module raise two, both with a
-message of one line without the file's name, which the caller adds:
+one-line message without the file's name, which the caller adds:
 
     Unreadable   the file is broken, truncated or of an unknown kind; the message is the reason
-    Unsuitable   the file is sound, but not one picture; the message continues "FILE ..." and says what to do instead
+    Unsuitable   the file is valid, but not a single image; the message continues "FILE ..." and states the remedy
 
-Nothing is ever unpickled.
+No object is ever unpickled.
 """
 
 import io
@@ -21,14 +21,14 @@ TIFF_MAGIC = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 NPY_MAGIC = b"\x93NUMPY"
 PNG_MAGIC = b"\x89PNG\r\n\x1a\n"
 PNG_CHANNELS = {2: 3, 4: 2, 6: 4}  # by the colour type: RGB, grey and alpha, RGBA
-DEFLATE_RATIO = 1032  # bytes that one byte of deflated data can hold at most
-MAX_PACKED = 10_000  # the same for any compression of a TIFF, roughly
-# Pillow counts other things than frames as frames of these: the thumbnails of a phone, layers, reduced pages.
+DEFLATE_RATIO = 1032  # maximum number of bytes per byte of deflated data
+MAX_PACKED = 10_000  # the same for any compression of a TIFF, approximately
+# In these formats, Pillow also counts thumbnails, layers and reduced pages as frames.
 SINGLE_FORMATS = ("MPO", "PSD", "TIFF")
 INDEXED = ("P", "PA")
 AS_STORED = ("1", "L", "LA", "RGB", "RGBA", "F")
 
-_listening = threading.local()
+_collecting = threading.local()
 
 
 class Unreadable(ValueError):
@@ -36,16 +36,16 @@ class Unreadable(ValueError):
 
 
 class Unsuitable(Unreadable):
-    """What a sound file holds in place of one picture."""
+    """Why a valid file is not a single image."""
 
 
 def decode(data: bytes, indices: bool = False) -> np.ndarray:
-    """Pixels of the only frame of a picture file, upright: (H, W) or (H, W, channels), in the file's own type.
+    """Decode the only frame of an image file, upright: (H, W) or (H, W, channels), in the file's own dtype.
 
-    Palette pictures are RGB, or the indices of their palette if `indices`.  Grey values are brightness: where a TIFF
-    file stores white as 0, they are inverted.  Raises Unreadable or Unsuitable.
+    Palette images are returned as RGB, or as palette indices if `indices`.  Grey values are brightness: they are
+    inverted if a TIFF file stores white as 0.  Raises Unreadable or Unsuitable.
     """
-    with reasons():
+    with decoding_errors():
         if data[:4] in TIFF_MAGIC:
             pixels = _from_tiff(data, indices)
         elif is_deep_png(data):
@@ -58,14 +58,14 @@ def decode(data: bytes, indices: bool = False) -> np.ndarray:
 
 
 def load_array(source, mapped: bool = False) -> np.ndarray:
-    """The array of a .npy file, from its bytes or, `mapped` into memory, from its path.  Raises Unreadable."""
-    with reasons():
+    """Load the array of a .npy file from its bytes or, memory-mapped if `mapped`, from its path.  Raises Unreadable."""
+    with decoding_errors():
         with open(source, "rb") if mapped else io.BytesIO(source) as file:
             head = file.read(len(NPY_MAGIC))
             if head[:2] == b"PK":
                 raise Unreadable("it is an archive, such as .npz, not a .npy array")
             if head != NPY_MAGIC:
-                raise Unreadable("it does not begin as a .npy file does")
+                raise Unreadable("it does not start with the header of a .npy file")
             if mapped:
                 return np.load(source, mmap_mode="r", allow_pickle=False)
             file.seek(0)
@@ -73,15 +73,15 @@ def load_array(source, mapped: bool = False) -> np.ndarray:
 
 
 @contextmanager
-def reasons():
-    """Turn any exception of a reader library into Unreadable with a reason of one line."""
+def decoding_errors():
+    """Convert any exception of a reader library to Unreadable with a one-line reason."""
     try:
         yield
     except Unreadable:
         raise
     except MemoryError as error:
         raise Unreadable(f"out of memory: {error}" if str(error) else "out of memory") from None
-    except Exception as error:  # there is no common base: OSError, ValueError, struct.error, TokenError, cv2.error, ...
+    except Exception as error:  # no common base class: OSError, ValueError, struct.error, TokenError, cv2.error, ...
         reason = (str(error).splitlines() or [""])[0].strip() or type(error).__name__
         if "cannot identify" in reason:
             reason = "not an image, or of an unknown kind"
@@ -89,32 +89,32 @@ def reasons():
 
 
 @contextmanager
-def complaints():
-    """A list of what tifffile says in this thread about pages that are missing; nothing that it logs is printed."""
-    logging.getLogger("tifffile").addFilter(_listen)
-    before, _listening.said = getattr(_listening, "said", None), []
+def page_warnings():
+    """Collect tifffile's log messages about missing pages in this thread; its messages are not printed."""
+    logging.getLogger("tifffile").addFilter(_collect)
+    before, _collecting.warnings = getattr(_collecting, "warnings", None), []
     try:
-        yield _listening.said
+        yield _collecting.warnings
     finally:
-        _listening.said = before
+        _collecting.warnings = before
 
 
-def _listen(record) -> bool:
-    """A filter of tifffile's logger, one for all threads: whether to print a record."""
-    said = getattr(_listening, "said", None)
-    if said is not None and "page offset" in (message := record.getMessage()):
-        said.append(message)
-    return said is None
+def _collect(record) -> bool:
+    """Filter of tifffile's logger, shared by all threads: whether to print a record."""
+    warnings = getattr(_collecting, "warnings", None)
+    if warnings is not None and "page offset" in (message := record.getMessage()):
+        warnings.append(message)
+    return warnings is None
 
 
 def check_claim(claimed: int, data: bytes) -> None:
-    """Unreadable where pixels would take more bytes than a file can hold; before memory is asked for them."""
+    """Raise Unreadable, before memory is allocated, if the pixels need more bytes than the file can contain."""
     if claimed > MAX_PACKED * len(data):
         raise Unreadable(f"its pixels would take {claimed} bytes, more than its {len(data)} bytes can hold")
 
 
 def is_deep_png(data: bytes) -> bool:
-    """Whether this is a PNG of several channels of 16 bits, which Pillow would cut to 8 bits."""
+    """Whether this is a PNG with several 16-bit channels, which Pillow would reduce to 8 bits."""
     return data[:8] == PNG_MAGIC and data[24:25] == b"\x10" and data[25:26] in (b"\x02", b"\x04", b"\x06")
 
 
@@ -122,15 +122,15 @@ def deep_png(data: bytes) -> np.ndarray:
     """Pixels of a PNG that `is_deep_png`, as stored: uint16 (H, W, channels), in the order R, G, B, alpha."""
     import cv2
 
-    with reasons():
+    with decoding_errors():
         chunks = list(_png_chunks(data))
         for kind, chunk in chunks:
             if kind == b"acTL" and (frames := int.from_bytes(chunk[:4], "big")) > 1:
-                raise Unsuitable(_frames_in_place_of_one(frames))
+                raise Unsuitable(_not_a_single_frame(frames))
         width, height = (int.from_bytes(data[at : at + 4], "big") for at in (16, 20))
         channels = PNG_CHANNELS[data[25]]
-        held = DEFLATE_RATIO * sum(len(chunk) for kind, chunk in chunks if kind == b"IDAT")
-        if height * width * channels * 2 > held:
+        capacity = DEFLATE_RATIO * sum(len(chunk) for kind, chunk in chunks if kind == b"IDAT")
+        if height * width * channels * 2 > capacity:
             raise Unreadable(f"{width}x{height} pixels are more than its {len(data)} bytes can hold")
         pixels = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
         if pixels is None:
@@ -160,12 +160,12 @@ def inverted(pixels: np.ndarray) -> np.ndarray:
     return ~pixels
 
 
-def _frames_in_place_of_one(frames: int) -> str:
-    return f"holds {frames} frames; pass a single picture (cutmatch flow and cutmatch track take sequences)"
+def _not_a_single_frame(frames: int) -> str:
+    return f"holds {frames} frames; pass a single image (cutmatch flow and cutmatch track accept sequences)"
 
 
 def _png_chunks(data: bytes):
-    """Kinds and contents of a PNG's chunks; Unreadable where the file ends before its last chunk does."""
+    """Kinds and contents of a PNG's chunks; Unreadable if the file ends before its last chunk."""
     at = len(PNG_MAGIC)
     while True:
         length, kind = int.from_bytes(data[at : at + 4], "big"), data[at + 4 : at + 8]
@@ -180,7 +180,7 @@ def _png_chunks(data: bytes):
 def _png_orientation(data: bytes) -> int:
     from PIL import Image
 
-    # Pillow looks for it in all of these, and behind the pixels too, which it decodes for that.
+    # Pillow searches all of these chunks, also behind the pixels, and decodes the pixels for that.
     if not {kind for kind, _ in _png_chunks(data)} & {b"eXIf", b"tEXt", b"zTXt", b"iTXt"}:
         return 1
     with Image.open(io.BytesIO(data)) as image:
@@ -192,8 +192,8 @@ def _with_pillow(data: bytes, indices: bool) -> np.ndarray:
 
     image = Image.open(io.BytesIO(data))
     if image.format not in SINGLE_FORMATS and (frames := getattr(image, "n_frames", 1)) > 1:
-        raise Unsuitable(_frames_in_place_of_one(frames))
-    image.load()  # raises on truncated data, which lazy loading would leave for later
+        raise Unsuitable(_not_a_single_frame(frames))
+    image.load()  # raises on truncated data; lazy loading would raise later
     kind = image.format
     image = ImageOps.exif_transpose(image)
     if image.mode in AS_STORED or (indices and image.mode in INDEXED):
@@ -203,7 +203,7 @@ def _with_pillow(data: bytes, indices: bool) -> np.ndarray:
     if image.mode == "I":
         pixels = np.array(image)
         if kind == "TIFF":
-            return pixels  # 32 bits, kept: they may be labels
+            return pixels  # 32 bits are kept, because they may be labels
         if pixels.min() < 0 or pixels.max() > 65535:
             raise Unreadable("32-bit integers; convert it to 8 or 16 bits")
         return pixels.astype(np.uint16)
@@ -213,16 +213,16 @@ def _with_pillow(data: bytes, indices: bool) -> np.ndarray:
 def _from_tiff(data: bytes, indices: bool) -> np.ndarray:
     import tifffile
 
-    with complaints() as said, tifffile.TiffFile(io.BytesIO(data)) as file:
+    with page_warnings() as warnings, tifffile.TiffFile(io.BytesIO(data)) as file:
         if len(file.pages) > 1 and file.pages[1].shape == file.pages[0].shape:
-            raise Unsuitable(f"holds {len(file.pages)} pages; split it into single pictures")
-        if said:
-            raise Unreadable(f"truncated: {said[0]}")
+            raise Unsuitable(f"holds {len(file.pages)} pages; split it into single images")
+        if warnings:
+            raise Unreadable(f"truncated: {warnings[0]}")
         page = file.pages[0]
         check_claim(page.nbytes, data)
         photometric = getattr(page.photometric, "name", "")
         white_is_0 = photometric == "MINISWHITE"
-        few_bits = page.bitspersample < 8  # Pillow spreads 2 and 4 bits over the range of 8
+        few_bits = page.bitspersample < 8  # Pillow scales 2 and 4 bits to the range of 8
         if few_bits or photometric in ("PALETTE", "YCBCR", "CMYK", "SEPARATED", "CIELAB"):
             return _with_pillow(data, indices)
         try:
@@ -230,9 +230,9 @@ def _from_tiff(data: bytes, indices: bool) -> np.ndarray:
         except ValueError as error:
             if "imagecodecs" not in str(error):
                 raise
-            # LZW and others, which tifffile leaves to a package that need not be installed
+            # LZW and others, for which tifffile needs an optional package
             pixels = _with_pillow(data, indices)
-            # Pillow inverts 8 bits itself, and no other depth.
+            # Pillow inverts 8 bits itself, but no other depth.
             return inverted(pixels) if white_is_0 and pixels.dtype != np.uint8 else pixels
         if page.planarconfig == tifffile.PLANARCONFIG.SEPARATE and pixels.ndim == 3:
             pixels = np.moveaxis(pixels, 0, -1)

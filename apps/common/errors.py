@@ -1,8 +1,8 @@
-"""How a run ends when something is wrong: one clear line on standard error, and an exit status.
+"""Errors of the commands: a one-line message on standard error, and an exit status.
 
     0    done
     1    some inputs of a batch failed, or the disk is full
-    2    the input, an option or the machine does not allow it
+    2    the input, an option or the machine cannot be used
     70   a defect in cutmatch: a result that fails its own certificate, or an unexpected error
     130  stopped by Ctrl-C
 
@@ -19,21 +19,21 @@ from pathlib import Path
 BAD_INPUT = 2  # as argparse uses for wrong options
 SOME_FAILED = 1
 DEFECT = 70  # EX_SOFTWARE of sysexits.h
-STOPPED = 130  # 128 + SIGINT, as shells report it
+INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 
-FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO))
-DEFECTIVE = "this is a defect in cutmatch, please report it"
+DISK_FULL_ERRNOS = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO))
+DEFECT_NOTICE = "this is a defect in cutmatch, please report it"
 ROOT = Path(__file__).resolve().parents[1]
 
-_closed = set()  # names of the standard streams that were closed when the process started
+_closed = set()  # names of the standard streams that were closed at the start of the process
 
 
 class InputError(ValueError):
-    """An argument cannot be used; the message is one line that names it and says what would be right."""
+    """An argument cannot be used; the one-line message names it and what is accepted."""
 
 
 class OutputError(InputError):
-    """A result cannot be written; `status` is the exit status this calls for."""
+    """A result cannot be written; `status` is the exit status to return."""
 
     def __init__(self, message: str, status: int = BAD_INPUT):
         super().__init__(message)
@@ -41,16 +41,16 @@ class OutputError(InputError):
 
 
 def reason_of(error: BaseException) -> str:
-    """What the user is told about an error, in one line."""
+    """One-line message for an error."""
     text = " ".join(str(error).split())
     if _is_certificate_error(error):
-        return f"{DEFECTIVE}: {text}"
+        return f"{DEFECT_NOTICE}: {text}"
     if isinstance(error, MemoryError):
         if not text:
-            return "out of memory; use a smaller picture"
-        return f"out of memory ({text}); use a smaller picture" if _is_foreign(error) else text
+            return "out of memory; use a smaller image"
+        return f"out of memory ({text}); use a smaller image" if _is_foreign(error) else text
     if type(error).__module__ == "cv2" and "memory" in text.lower():
-        return "out of memory; use a smaller picture"
+        return "out of memory; use a smaller image"
     if isinstance(error, OSError) and error.strerror:
         where = "" if error.filename is None else f" {os.fsdecode(error.filename)!r}"
         return f"cannot use{where or ' a file'} ({error.strerror})"
@@ -60,7 +60,7 @@ def reason_of(error: BaseException) -> str:
 
 
 def is_defect(error: BaseException) -> bool:
-    """Whether an error is a mistake of this program rather than of its input or its machine."""
+    """Whether an error is a defect of this program rather than of its input or the machine."""
     if _is_certificate_error(error) or isinstance(error, RecursionError | NotImplementedError):
         return True
     if type(error).__module__ == "cv2" and "memory" in str(error).lower():
@@ -69,16 +69,16 @@ def is_defect(error: BaseException) -> bool:
 
 
 def finish(name: str, call) -> int:
-    """Do `call()`, which returns an exit status; any error ends as one line that opens with `name`, and a status."""
+    """Return the exit status of `call()`; an error is printed as one line that starts with `name`."""
     _open_streams()
     try:
         status = call()
-    except BrokenPipeError:  # the reader of JSON or of a progress bar has ended
+    except BrokenPipeError:  # the reader of the output has exited
         _abandon_output()
         return SOME_FAILED
     except KeyboardInterrupt:
-        say(f"{name}: stopped")
-        return STOPPED
+        print_error(f"{name}: stopped")
+        return INTERRUPTED
     except SystemExit:  # argparse has printed help or an error
         _flush(name)
         raise
@@ -87,14 +87,14 @@ def finish(name: str, call) -> int:
     return _flush(name) or status
 
 
-def say(line: str) -> None:
-    """Print a line on standard error, if that can be done."""
+def print_error(line: str) -> None:
+    """Print a line on standard error, if possible."""
     with contextlib.suppress(OSError, ValueError):
         print(line, file=sys.stderr)
 
 
-def tell(*lines: str) -> None:
-    """Print lines on standard output; a reader that has ended, such as head, keeps no work from being done."""
+def print_lines(*lines: str) -> None:
+    """Print lines on standard output; a reader that has exited, such as head, does not stop the work."""
     try:
         for line in lines:
             print(line)
@@ -105,26 +105,26 @@ def tell(*lines: str) -> None:
 
 
 def is_closed(stream: str) -> bool:
-    """Whether "stdin", "stdout" or "stderr" was closed by the caller of this program, as `>&-` does."""
+    """Whether the caller of this program closed "stdin", "stdout" or "stderr", as `>&-` does."""
     return stream in _closed
 
 
 def _report(name: str, error: Exception) -> int:
     text, defect = reason_of(error), is_defect(error)
-    if defect and not text.startswith(DEFECTIVE):
-        text = f"{DEFECTIVE}: {text}{_place(error)}"
+    if defect and not text.startswith(DEFECT_NOTICE):
+        text = f"{DEFECT_NOTICE}: {text}{_location(error)}"
     if defect and os.environ.get("CUTMATCH_TRACEBACK", "0") not in ("", "0"):
         traceback.print_exception(error)
-    say(f"{name}: {text}")
+    print_error(f"{name}: {text}")
     if defect:
         return DEFECT
-    if isinstance(error, OSError) and error.errno in FULL:
+    if isinstance(error, OSError) and error.errno in DISK_FULL_ERRNOS:
         return SOME_FAILED
     return getattr(error, "status", BAD_INPUT)
 
 
-def _place(error: Exception) -> str:
-    """Where in this distribution an unexpected error came from."""
+def _location(error: Exception) -> str:
+    """File and line of this distribution that raised an unexpected error."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         path = Path(frame.filename)
         if path.is_relative_to(ROOT) and "site-packages" not in path.relative_to(ROOT).parts:
@@ -133,7 +133,7 @@ def _place(error: Exception) -> str:
 
 
 def _is_certificate_error(error: BaseException) -> bool:
-    # Not imported: that loads numba, and an error of a module that is not loaded cannot have been raised.
+    # Not imported, since that loads numba; a module that is not loaded cannot have raised its error.
     module = sys.modules.get("gridcut.device.errors")
     return module is not None and isinstance(error, module.CertificateError)
 
@@ -143,9 +143,9 @@ def _is_foreign(error: BaseException) -> bool:
 
 
 def _open_streams() -> None:
-    """Make the standard streams usable: a closed one writes to the null device, and every name can be printed.
+    """Make the standard streams usable: a closed one writes to the null device, and every file name can be printed.
 
-    A closed descriptor would otherwise be given to the next file that is opened, and messages would go there.
+    Otherwise the next file to be opened would get the closed descriptor, and messages would be written into it.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
@@ -161,26 +161,26 @@ def _open_streams() -> None:
             setattr(sys, name, open(number, "w" if number else "r", closefd=False))
     for stream in (sys.stdout, sys.stderr):
         if getattr(stream, "errors", None) == "strict" and hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")  # names of files that the terminal cannot show
+            stream.reconfigure(errors="backslashreplace")  # file names that the terminal cannot show
 
 
 def _flush(name: str) -> int:
-    """Write out what was printed; the exit status if that fails for another reason than a reader that has ended."""
+    """Flush standard output; return an exit status if that fails for a reason other than a reader that has exited."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
         _abandon_output()
     except OSError as error:
         _abandon_output()
-        say(f"{name}: cannot write to standard output ({error.strerror})")
+        print_error(f"{name}: cannot write to standard output ({error.strerror})")
         return SOME_FAILED
-    except ValueError:  # closed meanwhile
+    except ValueError:  # closed in the meantime
         pass
     return 0
 
 
 def _abandon_output() -> None:
-    """Send what is still buffered to the null device, so that the interpreter does not complain when it ends."""
+    """Redirect buffered output to the null device, so that the interpreter can flush it at exit."""
     with contextlib.suppress(OSError, ValueError):
         nothing = os.open(os.devnull, os.O_WRONLY)
         try:

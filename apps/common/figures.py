@@ -1,30 +1,28 @@
-"""Pictures of a segmentation: the object in its colours, the rest dimmed, the border drawn; and of any values, with
-their scale.
-"""
+"""Figures of segmentations, with the object outlined and the background dimmed, and of values with a colour scale."""
 
 import numpy as np
 
 from apps.common.images import to_bytes
 from apps.segment.strokes import BACKGROUND, OBJECT
 
-BORDER = np.array([1.0, 0.85, 0.0], np.float32)
+OUTLINE_COLOUR = np.array([1.0, 0.85, 0.0], np.float32)
 STROKE = {OBJECT: np.array([1.0, 0.1, 0.1], np.float32), BACKGROUND: np.array([0.2, 0.4, 1.0], np.float32)}
-DIMMED = 0.45  # brightness left to the background
+DIMMED = 0.45  # brightness of the background
 SCALE_HEIGHT = 28
 UNKNOWN = 110  # grey
 
 
 def overlay(rgb: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """Picture (H, W, 3) in [0, 1], all but the mask (H, W) dimmed, its border drawn; uint8 RGB."""
+    """Image (H, W, 3) in [0, 1] with the background of the mask (H, W) dimmed and its outline drawn; uint8 RGB."""
     shown = rgb.copy()
     grey = rgb.mean(axis=2, keepdims=True)
     shown[~mask] = (DIMMED * (0.5 * rgb + 0.5 * grey))[~mask]
-    shown[border(mask, 1 + max(mask.shape) // 1000)] = BORDER
+    shown[outline(mask, 1 + max(mask.shape) // 1000)] = OUTLINE_COLOUR
     return to_bytes(shown)
 
 
-def border(mask: np.ndarray, width: int = 1) -> np.ndarray:
-    """Background within `width` of the mask: the border is drawn round the object, not over it."""
+def outline(mask: np.ndarray, width: int = 1) -> np.ndarray:
+    """Background pixels within `width` pixels of the mask, so that the line surrounds the object."""
     import cv2
 
     size = 2 * width + 1
@@ -33,39 +31,39 @@ def border(mask: np.ndarray, width: int = 1) -> np.ndarray:
 
 
 def with_marks(rgb: np.ndarray, marks: np.ndarray) -> np.ndarray:
-    """Picture with the user's strokes painted over it, or the box's outline; uint8 RGB."""
+    """Image with the user's strokes painted over it, or the box's outline; uint8 RGB."""
     shown = rgb.copy()
     if (marks == OBJECT).any():
         for mark, colour in STROKE.items():
             shown[marks == mark] = colour
     else:
-        shown[border(marks != BACKGROUND, 1 + max(marks.shape) // 400)] = STROKE[OBJECT]
+        shown[outline(marks != BACKGROUND, 1 + max(marks.shape) // 400)] = STROKE[OBJECT]
     return to_bytes(shown)
 
 
-def side_by_side(*pictures: np.ndarray) -> np.ndarray:
-    """uint8 RGB pictures of one height next to each other, a thin white line between them."""
-    line = np.full((pictures[0].shape[0], 4, 3), 255, np.uint8)
-    row = [part for picture in pictures for part in (line, picture)]
+def side_by_side(*figures: np.ndarray) -> np.ndarray:
+    """uint8 RGB figures of the same height next to each other, separated by a thin white line."""
+    line = np.full((figures[0].shape[0], 4, 3), 255, np.uint8)
+    row = [part for figure in figures for part in (line, figure)]
     return np.concatenate(row[1:], axis=1)
 
 
-def with_scale(values: np.ndarray, most: float, colours: int, known: np.ndarray | None = None) -> np.ndarray:
-    """Values in pixels (H, W), in one of OpenCV's colour maps from 0 to `most`, with the scale under them; uint8 RGB.
+def with_scale(values: np.ndarray, maximum: float, colours: int, known: np.ndarray | None = None) -> np.ndarray:
+    """Values in pixels (H, W) in an OpenCV colour map from 0 to `maximum`, with the scale below; uint8 RGB.
 
-    Values not `known` are grey.  The picture is SCALE_HEIGHT rows higher than the values.
+    Values that are not `known` are grey.  The figure is SCALE_HEIGHT rows higher than the values.
     """
     import cv2
 
-    levels = np.uint8(np.clip(values / most, 0, 1) * 255 + 0.5)
+    levels = np.uint8(np.clip(values / maximum, 0, 1) * 255 + 0.5)
     height, width = levels.shape
     bar = np.tile(np.uint8(np.linspace(0, 255, width) + 0.5), (SCALE_HEIGHT // 2, 1))
-    picture = cv2.applyColorMap(np.vstack([levels, bar]), colours)[..., ::-1].copy()
+    figure = cv2.applyColorMap(np.vstack([levels, bar]), colours)[..., ::-1].copy()
     if known is not None:
-        picture[:height][~known] = UNKNOWN
+        figure[:height][~known] = UNKNOWN
     words = np.full((SCALE_HEIGHT - SCALE_HEIGHT // 2, width, 3), 255, np.uint8)
-    for text, where in (("0", 0.0), (f"{most / 2:.3g}", 0.5), (f"{most:.3g} px", 1.0)):
+    for text, where in (("0", 0.0), (f"{maximum / 2:.3g}", 0.5), (f"{maximum:.3g} px", 1.0)):
         (wide, _), _ = cv2.getTextSize(text, cv2.FONT_HERSHEY_SIMPLEX, 0.4, 1)
         x = round(np.clip(where * width - wide / 2, 2, max(2, width - wide - 2)))
         cv2.putText(words, text, (x, 11), cv2.FONT_HERSHEY_SIMPLEX, 0.4, (0, 0, 0), 1, cv2.LINE_AA)
-    return np.vstack([picture, words])
+    return np.vstack([figure, words])

@@ -1,11 +1,10 @@
 """Read and write images of any common kind.
 
-Reading answers one kind of array: float32 RGB in [0, 1], shape (H, W, 3), whatever the file holds: 8 or 16
-bits, grey, palette, RGB or RGBA, PNG, JPEG, TIFF or BMP, turned upright as its EXIF orientation says
-(apps.common.decoding decodes them).  Transparent pixels keep the colour stored under them: alpha says what to show, not
-what was photographed.
+Images are read as float32 RGB in [0, 1], shape (H, W, 3), from any file: 8 or 16 bits; grey, palette, RGB or RGBA; PNG,
+JPEG, TIFF or BMP.  They are rotated upright by their EXIF orientation (see apps.common.decoding).  Transparent pixels
+keep their stored colour, because alpha describes what to display, not what was photographed.
 
-`apps.common.writing` has the other direction.
+`apps.common.writing` writes images.
 """
 
 import os
@@ -15,13 +14,13 @@ import numpy as np
 
 from apps.common.decoding import Unreadable, Unsuitable, decode
 from apps.common.errors import InputError
-from apps.common.writing import write_bytes, write_image  # noqa: F401  (images are read and written under one name)
+from apps.common.writing import write_bytes, write_image  # noqa: F401  (re-exported, so that images are read and written through one module)
 
 READABLE = (".png", ".jpg", ".jpeg", ".jpe", ".tif", ".tiff", ".bmp", ".webp", ".ppm", ".pgm", ".gif")
 
 
 def read_bytes(path, name: str = "image") -> bytes:
-    """The file's bytes; InputError, naming the argument, when there is no such file or it cannot be read."""
+    """Read a file; InputError, naming the argument, if it does not exist or cannot be read."""
     with open_file(path, name) as file:
         try:
             data = file.read()
@@ -33,13 +32,13 @@ def read_bytes(path, name: str = "image") -> bytes:
 
 
 def open_file(path, name: str = "image"):
-    """A regular file, open for reading in binary; InputError, naming the argument, for anything else.
+    """Open a regular file for binary reading; InputError, naming the argument, for anything else.
 
-    Pipes and devices are refused: reading them may never end.
+    Pipes and devices are rejected, because reading them may never end.
     """
 
     def opener(path, flags):
-        return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # or opening a pipe would wait for its other end
+        return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # opening a pipe would otherwise wait for its writer
 
     try:
         file = open(path, "rb", opener=opener)
@@ -54,18 +53,17 @@ def open_file(path, name: str = "image"):
 
 
 def read_image(path, name: str = "image") -> np.ndarray:
-    """Read a picture as float32 RGB in [0, 1], shape (H, W, 3), upright.
+    """Read an image as float32 RGB in [0, 1], shape (H, W, 3), upright.
 
-    Raises InputError when the file is missing, unreadable, truncated, or holds more than one grey, RGB or
-    RGBA frame.
+    Raises InputError if the file is missing, unreadable, truncated, or contains more than one grey, RGB or RGBA frame.
     """
     return to_rgb(read_pixels(path, name), f"{name}: {str(path)!r}")
 
 
 def read_codes(path, name: str = "scribbles") -> np.ndarray:
-    """Read a label picture: integers (H, W) exactly as stored, palette indices included, or colours (H, W, 3) uint8.
+    """Read a label image: integers (H, W) as stored, including palette indices, or uint8 colours (H, W, 3).
 
-    Whole numbers stored as floats become int64.  Raises InputError as `read_image` does, and for NaN and fractions.
+    Integers stored as floats become int64.  Raises InputError as `read_image` does, and for NaN and fractions.
     """
     codes = read_pixels(path, name, indices=True)
     what = f"{name}: {str(path)!r}"
@@ -78,13 +76,13 @@ def read_codes(path, name: str = "scribbles") -> np.ndarray:
             codes = np.uint8(np.rint(codes / 257))
         else:
             raise InputError(f"{what} holds colours of type {codes.dtype}; convert it to 8 bits")
-    return np.ascontiguousarray(whole_numbers(codes, what))
+    return np.ascontiguousarray(as_integers(codes, what))
 
 
 def read_pixels(path, name: str = "image", indices: bool = False) -> np.ndarray:
-    """Read a picture's values as the file holds them, upright: (H, W) or (H, W, channels).
+    """Read an image's values as stored, upright: (H, W) or (H, W, channels).
 
-    Palette pictures are RGB, or the indices of their palette if `indices`.  Raises InputError as `read_image` does.
+    Palette images are returned as RGB, or as palette indices if `indices`.  Raises InputError as `read_image` does.
     """
     data = read_bytes(path, name)
     try:
@@ -97,29 +95,29 @@ def read_pixels(path, name: str = "image", indices: bool = False) -> np.ndarray:
         ) from None
 
 
-def whole_numbers(values: np.ndarray, name: str) -> np.ndarray:
-    """The same numbers as integers: bool as uint8, whole floats as int64; InputError for any others."""
+def as_integers(values: np.ndarray, name: str) -> np.ndarray:
+    """Convert to integers: bool to uint8, integral floats to int64; InputError for other values."""
     if values.dtype == bool:
         return values.view(np.uint8)
     if values.dtype.kind in "iu":
         return values
     if values.dtype.kind != "f":
-        raise InputError(f"{name} must hold whole numbers, got {values.dtype}")
+        raise InputError(f"{name} must hold integers, got {values.dtype}")
     if not np.isfinite(values).all():
-        raise InputError(f"{name} holds NaN or infinity; pass whole numbers")
+        raise InputError(f"{name} holds NaN or infinity; pass integers")
     fractions = values[values != np.rint(values)]
     if fractions.size:
-        raise InputError(f"{name} holds fractions such as {fractions[0]:.6g}; pass whole numbers")
+        raise InputError(f"{name} holds fractions such as {fractions[0]:.6g}; pass integers")
     if (most := float(np.abs(values).max(initial=0))) > 2**53:
         raise InputError(f"{name} holds numbers up to {most:.6g}; floats are exact up to 2**53")
     return values.astype(np.int64)
 
 
 def to_rgb(pixels, name: str = "image") -> np.ndarray:
-    """Any grey, RGB or RGBA array as float32 RGB in [0, 1], shape (H, W, 3).
+    """Convert a grey, RGB or RGBA array to float32 RGB in [0, 1], shape (H, W, 3).
 
-    Unsigned integers of 8 or 16 bits are divided by the largest value of their type; floats must lie in [0, 1]
-    already.  Raises InputError for another shape or type, for NaN, infinity, or floats outside [0, 1].
+    Unsigned integers of 8 or 16 bits are divided by the maximum of their dtype; floats must be in [0, 1].  Raises
+    InputError for another shape or dtype, for NaN, infinity, or floats outside [0, 1].
     """
     try:
         pixels = np.asarray(pixels)
@@ -128,7 +126,7 @@ def to_rgb(pixels, name: str = "image") -> np.ndarray:
     if pixels.ndim == 2:
         pixels = pixels[..., None]
     if pixels.ndim != 3 or pixels.shape[2] not in (1, 2, 3, 4) or 0 in pixels.shape:
-        raise InputError(f"{name} must be one grey, RGB or RGBA picture, got shape {pixels.shape}")
+        raise InputError(f"{name} must be one grey, RGB or RGBA image, got shape {pixels.shape}")
     pixels = pixels[..., :1] if pixels.shape[2] <= 2 else pixels[..., :3]
     if pixels.dtype in (np.uint8, np.uint16):
         values = pixels.astype(np.float32) / np.float32(np.iinfo(pixels.dtype).max)
@@ -149,7 +147,7 @@ def to_rgb(pixels, name: str = "image") -> np.ndarray:
 
 
 def to_bytes(rgb: np.ndarray) -> np.ndarray:
-    """Floats in [0, 1] as uint8, rounded to the nearest."""
+    """Convert floats in [0, 1] to uint8, rounded to the nearest."""
     return np.uint8(np.clip(rgb, 0.0, 1.0) * 255.0 + 0.5)
 
 

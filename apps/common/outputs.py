@@ -1,13 +1,14 @@
-"""What a run may write: never one of its inputs, and no file that an earlier run of the same command did not make.
+"""Protection of files: a run never overwrites its inputs, nor files that the same command did not create.
 
-All names are known before the work begins, and checked then: against the inputs (by inode, so that links and other
-spellings of a path count), against each other, and against the files that are there.  `--overwrite` permits the last.
-A ledger in a folder says which files a command made there:
+All output names are known and checked before the work starts: against the inputs (by inode, so that links and other
+spellings of a path count), against each other, and against existing files, which `--overwrite` permits to replace.
+A ledger lists the files that a command created in a folder:
 
     FOLDER/.cutmatch/COMMAND/NAME.made   {"source": name of the input, "files": names of the results}
-    FOLDER/.cutmatch/COMMAND.made        the same of files that options name: --table, --csv, --video
+    FOLDER/.cutmatch/COMMAND.made        the same for files named by options: --table, --csv, --video
 
-A report of --json is known by its content.  With --out in a folder of inputs, the ledgers tell results from inputs.
+A report of --json is recognised by its content.  If --out is a folder of inputs, the ledgers distinguish results from
+inputs.
 """
 
 import errno
@@ -25,14 +26,14 @@ from apps.common.errors import InputError, OutputError
 from apps.common.writing import is_special, reported, target_of, write_bytes
 
 FOLDER = ".cutmatch"
-NAMED = ("json", "csv", "table", "video")  # options that name a file to write
-REPORT_KEYS = frozenset(("seconds", "failures", "versions"))  # every report of a command has one of them
-MAX_IN_NAME = 255  # bytes of a name in all common file systems
-LONGEST = 200  # bytes of a ledger's or record's name; a longer one is replaced by its digest
+NAMED = ("json", "csv", "table", "video")  # options that name an output file
+REPORT_KEYS = frozenset(("seconds", "failures", "versions"))  # every report of a command has at least one of them
+MAX_NAME_BYTES = 255  # bytes of a file name in all common file systems
+MAX_KEY_BYTES = 200  # bytes of a ledger's or record's name; a longer one is replaced by its digest
 
 
 class Outputs:
-    """The files that one run of a command will write, as far as they are known, and its inputs.
+    """The known output files of one run of a command, and its inputs.
 
     command   name of the program, for messages and ledgers
     chosen    its options
@@ -44,8 +45,8 @@ class Outputs:
         self.out = Path(getattr(chosen, "out", "."))
         self.named = {}  # option: path
         self.unwritable = {}  # name of an item: error
-        self._planned = {}  # (folder, name): what it is a result of
-        self._families = {}  # beginning of names: what they are results of
+        self._planned = {}  # (folder, name): input or option that the file results from
+        self._families = {}  # prefix of file names: input that the files result from
         self._folders = {}
         self._inputs = None
         for option in NAMED:
@@ -54,9 +55,9 @@ class Outputs:
                 self.named[f"--{option}"] = Path(value)
 
     def check(self, items: Iterable) -> None:
-        """InputError unless this run may write what its options name, and the results of these items.
+        """Raise InputError unless this run may write the files named by its options and the results of the items.
 
-        Results of some items alone that cannot be written, because of their names, go into `unwritable`.
+        If only some items have names that cannot be written, their errors are stored in `unwritable`.
         """
         for option, path in self.named.items():
             self._check_named(option, path)
@@ -72,28 +73,28 @@ class Outputs:
         self._check_families()
 
     def check_item(self, item) -> None:
-        """InputError unless this run may write the results of an item: its `files`, and those of its `family`."""
+        """Raise InputError unless this run may write the results of an item: its `files` and its `family`."""
         for path in item.files:
             self._reserve(path, "--out", item.shown)
             if _stat_of(path, "--out") is None:
                 self._check_folder(path.parent, "--out")
             else:
-                self._refuse_input(path, "--out", ours=False)
-        refuse_foreign(self.chosen, self.command, item.name, item.source, item.files)
+                self._check_not_input(path, "--out", ours=False)
+        check_own_files(self.chosen, self.command, item.name, item.source, item.files)
         if item.family:
             self._families[item.family] = item.shown
 
     def check_job(self, item, job) -> None:
-        """InputError if a result of an item would be written over something that its job reads."""
+        """Raise InputError if a result of an item would overwrite a file that its job reads."""
         for path in item.files:
             if (identity := _identity(path)) is not None:
                 for read in paths_in(job):
                     if _identity(read) == identity:
-                        raise _over_input(path, "--out")
+                        raise _overwrites_input(path, "--out")
 
     @contextmanager
     def writing_named(self) -> Iterator[None]:
-        """Enter what is written under the names that options give into the ledgers of their folders."""
+        """Context manager that adds the files named by options to the ledgers of their folders."""
         try:
             yield
         finally:
@@ -101,14 +102,14 @@ class Outputs:
                 if option != "--json" and path.is_file():
                     target = target_of(path)
                     if not isinstance(target, int):
-                        _enter(_ledger(target.parent, self.command), "", [target.name])
+                        _add_to_ledger(_ledger(target.parent, self.command), "", [target.name])
 
     def _check_named(self, option: str, path: Path) -> None:
         self._reserve(path, option, option)
         if is_special(path):
             return
         info = _stat_of(path, option)
-        if info is None or not path.exists():  # nothing there, or a link that leads nowhere yet
+        if info is None or not path.exists():  # no such file, or a dangling link
             self._check_folder(path.parent, option)
             return
         with reported(path, option):
@@ -119,10 +120,10 @@ class Outputs:
             ours = _is_report(target)
         else:
             ours = target.name in _read(_ledger(target.parent, self.command))[1]
-        self._refuse_input(path, option, ours)
+        self._check_not_input(path, option, ours)
         if not ours and not getattr(self.chosen, "overwrite", False):
             raise InputError(
-                f"{option}: {str(path)!r} is there already and was not written by cutmatch {self.command}; "
+                f"{option}: {str(path)!r} already exists and was not written by cutmatch {self.command}; "
                 "choose another name, or pass --overwrite to replace it"
             )
 
@@ -131,7 +132,7 @@ class Outputs:
         if (other := self._planned.setdefault((folder, path.name), shown)) != shown:
             raise InputError(
                 f"{option}: {str(path)!r} would be written for both {other!r} and {shown!r}; "
-                "rename one or run them apart"
+                "rename one, or run them separately"
             )
 
     def _real(self, folder: Path) -> str:
@@ -140,7 +141,7 @@ class Outputs:
         return self._folders[folder]
 
     def _check_folder(self, folder: Path, option: str) -> None:
-        """InputError unless a folder can be made and written."""
+        """Raise InputError unless a folder exists or can be created, and is writable."""
         key = (folder, option)
         if key not in self._folders:
             above = folder
@@ -154,14 +155,14 @@ class Outputs:
                 raise InputError(f"{option}: cannot write to {str(above)!r} ({reason}); choose a writable folder")
             self._folders[key] = True
 
-    def _refuse_input(self, path: Path, option: str, ours: bool) -> None:
-        """InputError if a path is a file that an option names, or one in a folder that it names and not ours."""
+    def _check_not_input(self, path: Path, option: str, ours: bool) -> None:
+        """Raise InputError if `path` is an input: named by an option, or in a named folder and not `ours`."""
         identity = _identity(path)
         if identity is not None and identity in self._given() and not (ours and self._given()[identity][1]):
-            raise _over_input(path, option)
+            raise _overwrites_input(path, option)
 
     def _given(self) -> dict:
-        """{identity: (path, whether it was found in a folder)} of all files that may be read."""
+        """{identity: (path, whether it was found in a folder)} of all input files."""
         if self._inputs is None:
             self._inputs = {}
             for name in self.options:
@@ -180,45 +181,45 @@ class Outputs:
             self._inputs[identity] = (path, False)
 
     def _check_families(self) -> None:
-        """InputError if an input is called like one of a family of results, whose number is not known yet."""
+        """Raise InputError if the name of an input matches a family of results, whose number is not known yet."""
         if not self._families:
             return
         for path, _ in self._given().values():
             begins = re.match(r"(.*?)\d+\.png$", path.name)
             if begins and begins[1] in self._families and self._real(path.parent) == self._real(self.out):
-                raise _over_input(path, "--out")
+                raise _overwrites_input(path, "--out")
 
 
 def claim(chosen, command: str, name: str, source, files: Iterable[Path]) -> None:
-    """Enter the results of an item into the ledger, just before they are written to --out.
+    """Add the results of an item to the ledger, just before they are written to --out.
 
-    InputError for a file that is there and not in it, unless `chosen.overwrite`.
+    Raises InputError for an existing file that is not in the ledger, unless `chosen.overwrite`.
     """
     files = [path for path in files if path.parent == Path(chosen.out)]
-    refuse_foreign(chosen, command, name, source, files)
-    _enter(_ledger(Path(chosen.out), command, name), _source(source), [path.name for path in files])
+    check_own_files(chosen, command, name, source, files)
+    _add_to_ledger(_ledger(Path(chosen.out), command, name), _source(source), [path.name for path in files])
 
 
-def refuse_foreign(chosen, command: str, name: str, source, files: Iterable[Path]) -> None:
-    """InputError if a file is there that an earlier run of this command did not make from an input of this name."""
+def check_own_files(chosen, command: str, name: str, source, files: Iterable[Path]) -> None:
+    """Raise InputError if a file exists that this command did not create from an input of this name."""
     there = {path: info for path in files if (info := _stat_of(path, "--out")) is not None}
     if not there or getattr(chosen, "overwrite", False):
         return
     made_from, ours = made(Path(chosen.out), command, name, {path.name for path in there})
     for path, info in there.items():
         if path.name not in ours or not stat.S_ISREG(info.st_mode):
-            why = f"was not made by an earlier run of cutmatch {command}"
+            why = f"was not created by an earlier run of cutmatch {command}"
         elif made_from and made_from != _source(source):
-            why = f"was made from {made_from!r}"
+            why = f"was created from {made_from!r}"
         else:
             continue
         raise InputError(
-            f"--out: {str(path)!r} is there already and {why}; choose another folder, or pass --overwrite to replace it"
+            f"--out: {str(path)!r} already exists and {why}; choose another folder, or pass --overwrite to replace it"
         )
 
 
 def made(folder: Path, command: str, name: str, wanted: set[str]) -> tuple[str, set[str]]:
-    """Name of the input, and those of the files wanted, that a command made in a folder for an item."""
+    """Name of the input of an item, and the subset of `wanted` that the command created for it in a folder."""
     source, files = _read(_ledger(folder, command, name))
     if not wanted <= files:
         files |= _recorded(folder / FOLDER / command / f"{key_of(name)}.json")
@@ -226,7 +227,7 @@ def made(folder: Path, command: str, name: str, wanted: set[str]) -> tuple[str, 
 
 
 def files_in(folder: Path, out: Path | None = None, argument: str = "--out") -> list[Path]:
-    """The entries of a folder by name; where `out` is the same folder, without the results of earlier runs.
+    """The entries of a folder in order of name, without the results of earlier runs if `out` is the same folder.
 
     Raises InputError, naming the argument, for a folder that cannot be read.
     """
@@ -241,7 +242,7 @@ def files_in(folder: Path, out: Path | None = None, argument: str = "--out") -> 
 
 
 def results_in(folder: Path) -> set[str]:
-    """Names of all files in a folder that its ledgers and records say were made by a command."""
+    """Names of all files in a folder that are listed in its ledgers and records."""
     ours = set()
     for ledger in (folder / FOLDER).glob("**/*.made"):
         ours |= _read(ledger)[1]
@@ -251,7 +252,7 @@ def results_in(folder: Path) -> set[str]:
 
 
 def same_folder(one: Path, other: Path) -> bool:
-    """Whether two paths are one folder, which exists."""
+    """Whether two paths are the same existing folder."""
     try:
         return os.path.samefile(one, other)
     except OSError:
@@ -259,13 +260,13 @@ def same_folder(one: Path, other: Path) -> bool:
 
 
 def key_of(name: str) -> str:
-    """What the ledger and the record of an item are called: its name, or a digest of one that is too long."""
+    """Name of the ledger and the record of an item: the item's name, or its digest if that is too long."""
     encoded = os.fsencode(name)
-    return name if len(encoded) <= LONGEST else hashlib.sha256(encoded).hexdigest()
+    return name if len(encoded) <= MAX_KEY_BYTES else hashlib.sha256(encoded).hexdigest()
 
 
-def is_plain(name) -> bool:
-    """Whether a string is the name of a file in a folder, and leads nowhere else."""
+def is_plain_name(name) -> bool:
+    """Whether `name` is a plain file name without a path."""
     return isinstance(name, str) and name not in ("", ".", "..") and "/" not in name and "\0" not in name
 
 
@@ -281,25 +282,25 @@ def paths_in(value) -> Iterator[Path]:
             yield from paths_in(getattr(value, field.name))
 
 
-def refuse_special(job) -> None:
-    """InputError for a device, a FIFO or a socket: reading one may not end, or wait without limit."""
+def check_regular_files(job) -> None:
+    """Raise InputError for a device, a FIFO or a socket, because reading one may never end."""
     for path in paths_in(job):
         if is_special(path):
             raise InputError(f"{str(path)!r} is not a regular file but a device, a FIFO or a socket; copy it to a file")
 
 
-def _over_input(path: Path, option: str) -> InputError:
+def _overwrites_input(path: Path, option: str) -> InputError:
     where = "folder" if option == "--out" else "name"
     why = "is an input of this run and would be overwritten"
     return InputError(f"{option}: {str(path)!r} {why}; choose another {where}")
 
 
 def _stat_of(path: Path, option: str):
-    """What is there, a link itself and not where it leads; None for nothing, InputError for a folder."""
+    """Status of a file or of a link itself; None if it does not exist, InputError for a folder."""
     try:
         info = os.lstat(path)
     except FileNotFoundError:
-        if max(len(os.fsencode(part)) for part in path.parts) > MAX_IN_NAME:
+        if max(len(os.fsencode(part)) for part in path.parts) > MAX_NAME_BYTES:
             with reported(path, option):
                 raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG)) from None
         return None
@@ -307,7 +308,7 @@ def _stat_of(path: Path, option: str):
         with reported(path, option):
             raise
     if stat.S_ISDIR(info.st_mode):
-        raise InputError(f"{option}: cannot write {str(path)!r} (it is a folder); choose another place")
+        raise InputError(f"{option}: cannot write {str(path)!r} (it is a folder); choose another name")
     return info
 
 
@@ -320,7 +321,7 @@ def _identity(path: Path):
 
 
 def _is_report(path: Path) -> bool:
-    """Whether a file holds JSON that a command wrote."""
+    """Whether a file contains the JSON report of a command."""
     try:
         content = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
@@ -343,24 +344,24 @@ def _read(ledger: Path) -> tuple[str, set[str]]:
         content = json.loads(ledger.read_bytes())
         source, names = content["source"], content["files"]
         if isinstance(source, str) and isinstance(names, list):
-            return source, set(filter(is_plain, names))
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):  # none, or not one of ours
+            return source, set(filter(is_plain_name, names))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):  # missing, or not written by this program
         pass
     return "", set()
 
 
 def _recorded(record: Path) -> set[str]:
-    """Results that a record of `apps.many.records` names."""
+    """Names of the results in a record of `apps.many.records`."""
     try:
-        return set(filter(is_plain, json.loads(record.read_bytes())["outputs"]))
+        return set(filter(is_plain_name, json.loads(record.read_bytes())["outputs"]))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return set()
 
 
-def _enter(ledger: Path, source: str, names: list[str]) -> None:
+def _add_to_ledger(ledger: Path, source: str, names: list[str]) -> None:
     before, known = _read(ledger)
     if before != source:
-        known = set()  # what is left of another input is not this one's
+        known = set()  # the files of another input do not belong to this one
     if names and not known.issuperset(names):
         content = {"source": source, "files": sorted(known | set(names))}
         write_bytes(ledger, json.dumps(content).encode())

@@ -1,6 +1,6 @@
-"""Portable float maps: a line each for the kind, the size and the scale, then float32 rows from the bottom up.
+"""Portable float maps (.pfm): three header lines for kind, size and scale, then float32 rows from bottom to top.
 
-A scale below 0 means little endian.
+A negative scale means little endian.
 """
 
 import math
@@ -12,13 +12,13 @@ CHANNELS = {b"PF": 3, b"Pf": 1}
 
 
 def decode_pfm(data: bytes, channels: int) -> np.ndarray:
-    """Values float32 (H, W) of one channel, or (H, W, 3); ValueError with the reason for any other file."""
+    """Decode float32 values (H, W) or (H, W, 3); ValueError with the reason for any other file."""
     head = re.match(rb"(PF|Pf)\s+(\d+)\s+(\d+)\s+([-+.\deE]+)\s", data[:100])
     if head is None:
-        raise ValueError("it does not begin as a .pfm file does")
+        raise ValueError("it does not start with the header of a .pfm file")
     if CHANNELS[head[1]] != channels:
-        held, wanted = ("one channel", "three") if channels == 3 else ("three channels", "one")
-        raise ValueError(f"{held}; {wanted} needed")
+        found, required = ("one channel", "three") if channels == 3 else ("three channels", "one")
+        raise ValueError(f"{found}; {required} needed")
     width, height = int(head[2]), int(head[3])
     try:
         scale = float(head[4])
@@ -34,7 +34,7 @@ def decode_pfm(data: bytes, channels: int) -> np.ndarray:
 
 
 def encode_pfm(values: np.ndarray) -> bytes:
-    """A file's content for values (H, W) or (H, W, 3), little endian."""
+    """Encode values (H, W) or (H, W, 3) as a little-endian file."""
     kind = b"PF" if values.ndim == 3 else b"Pf"
     height, width = values.shape[:2]
     return kind + f"\n{width} {height}\n-1.0\n".encode() + values[::-1].astype("<f4").tobytes()

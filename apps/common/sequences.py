@@ -1,8 +1,8 @@
-"""Frames of a sequence, one at a time, from whatever holds them.
+"""Frames of a sequence, read one at a time.
 
-A video file, a folder of pictures or of .npy frames, a .npy stack (T, H, W) or (T, H, W, 3), a TIFF of many
-pages, or an animated GIF, PNG or WebP.  A `Sequence` can be gone through more than once and keeps one frame in
-memory; each frame is float32 RGB in [0, 1], shape (H, W, 3), and all have one size.
+Sources: a video file, a folder of images or of .npy frames, a .npy stack (T, H, W) or (T, H, W, 3), a TIFF with many
+pages, or an animated GIF, PNG or WebP.  A `Sequence` can be iterated more than once and keeps one frame in memory.
+Each frame is float32 RGB in [0, 1], shape (H, W, 3); all have the same size.
 """
 
 import contextlib
@@ -16,27 +16,27 @@ from pathlib import Path
 import numpy as np
 
 from apps.common.containers import AVI, check_container
-from apps.common.decoding import Unreadable, check_claim, complaints, inverted, load_array, reasons
+from apps.common.decoding import Unreadable, check_claim, decoding_errors, inverted, load_array, page_warnings
 from apps.common.images import READABLE, InputError, open_file, read_bytes, read_image, to_rgb
 
-ANIMATED = (".gif", ".png", ".webp")  # suffixes of pictures that may hold several frames
-UNKNOWN_RATE = 10.0  # frames a second to show a sequence at that does not say
+ANIMATED = (".gif", ".png", ".webp")  # suffixes of images that may contain several frames
+DEFAULT_RATE = 10.0  # frames per second of a sequence without a frame rate
 
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """Frames that can be gone through again and again.
+    """Frames that can be iterated repeatedly.
 
     Attributes
     ----------
     name : str
-        Of the file or folder, without suffix.
+        Name of the file or folder, without suffix.
     shape : tuple
         (height, width) of every frame.
     rate : float
-        Frames a second.
+        Frames per second.
     count : int or None
-        Number of frames, as far as the file says; None if it does not.
+        Number of frames according to the file; None if unknown.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Sequence:
 
 
 def open_sequence(path, name: str = "input") -> Sequence:
-    """The frames behind a path; InputError if there is no such thing, or fewer than two frames in it."""
+    """Open the frames of a file or folder; InputError if it does not exist or has fewer than two frames."""
     path = Path(path)
     if path.is_dir():
         return _folder(path, name)
@@ -67,15 +67,15 @@ def open_sequence(path, name: str = "input") -> Sequence:
         return _frames_of(_load(path, name), path, name)
     if suffix in (".tif", ".tiff"):
         return _tiff(path, name)
-    if suffix == ".gif" or (suffix in ANIMATED and not is_one_picture(path)):
+    if suffix == ".gif" or (suffix in ANIMATED and not is_single_image(path)):
         return _animation(path, name)
     if suffix in READABLE:
-        raise InputError(f"{name}: {str(path)!r} is one picture; pass a video, a folder of frames or a stack")
+        raise InputError(f"{name}: {str(path)!r} is one image; pass a video, a folder of frames or a stack")
     return _video(path, name)
 
 
-def is_one_picture(path) -> bool:
-    """Whether a file is named as a picture and holds a single frame, as far as that can be told."""
+def is_single_image(path) -> bool:
+    """Whether a file has an image suffix and contains a single frame, as far as that can be determined."""
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in READABLE or suffix in (".tif", ".tiff", ".gif") or not path.is_file():
@@ -85,21 +85,21 @@ def is_one_picture(path) -> bool:
     from PIL import Image
 
     try:
-        with reasons(), Image.open(io.BytesIO(read_bytes(path))) as image:
+        with decoding_errors(), Image.open(io.BytesIO(read_bytes(path))) as image:
             return getattr(image, "n_frames", 1) < 2
     except (Unreadable, InputError):
-        return True  # reading it as a picture will say what is wrong
+        return True  # reading it as an image will report the error
 
 
 def _folder(path: Path, name: str) -> Sequence:
-    """Pictures and .npy frames in the order of the numbers in their names: frame2 before frame10."""
+    """Images or .npy frames, ordered by the numbers in their names: frame2 before frame10."""
     files = [p for p in path.iterdir() if p.suffix.lower() in (*READABLE, ".npy") and not p.name.startswith(".")]
     files.sort(key=_by_number)
     if len(files) < 2:
-        raise InputError(f"{name}: folder {str(path)!r} holds {_frames(len(files))}; two or more are needed")
+        raise InputError(f"{name}: folder {str(path)!r} holds {_frame_count(len(files))}; two or more are needed")
     kinds = {p.suffix.lower() for p in files}
     if ".npy" in kinds and len(kinds) > 1:
-        raise InputError(f"{name}: folder {str(path)!r} holds both pictures and .npy files; keep one kind in it")
+        raise InputError(f"{name}: folder {str(path)!r} holds both images and .npy files; keep one kind in it")
     if ".npy" in kinds:
         arrays = [_load(p, name) for p in files]
         for file, array in zip(files, arrays, strict=True):
@@ -111,19 +111,19 @@ def _folder(path: Path, name: str) -> Sequence:
                     "be of one type"
                 )
         low, high = _range(arrays, path, name)
-        return _sequence(path.resolve().name, UNKNOWN_RATE, len(files), lambda: (_scaled(a, low, high) for a in arrays))
-    return _sequence(path.resolve().name, UNKNOWN_RATE, len(files), lambda: (read_image(p, name) for p in files))
+        return _sequence(path.resolve().name, DEFAULT_RATE, len(files), lambda: (_scaled(a, low, high) for a in arrays))
+    return _sequence(path.resolve().name, DEFAULT_RATE, len(files), lambda: (read_image(p, name) for p in files))
 
 
 def _frames_of(stack: np.ndarray, path: Path, name: str) -> Sequence:
     if stack.ndim not in (3, 4) or (stack.ndim == 4 and stack.shape[3] not in (1, 3, 4)) or 0 in stack.shape:
         raise InputError(f"{name}: {str(path)!r} has shape {stack.shape}; a stack is (T, H, W) or (T, H, W, 3)")
     if len(stack) < 2:
-        raise InputError(f"{name}: {str(path)!r} holds {_frames(len(stack))}; two or more are needed")
+        raise InputError(f"{name}: {str(path)!r} holds {_frame_count(len(stack))}; two or more are needed")
     if stack.dtype.kind not in "buif":
         raise InputError(f"{name}: {str(path)!r} holds {stack.dtype}; pass numbers")
     low, high = _range(stack, path, name)
-    return _sequence(path.stem, UNKNOWN_RATE, len(stack), lambda: (_scaled(frame, low, high) for frame in stack))
+    return _sequence(path.stem, DEFAULT_RATE, len(stack), lambda: (_scaled(frame, low, high) for frame in stack))
 
 
 def _tiff(path: Path, name: str) -> Sequence:
@@ -131,15 +131,15 @@ def _tiff(path: Path, name: str) -> Sequence:
 
     data = read_bytes(path, name)
     try:
-        with reasons(), complaints() as said, tifffile.TiffFile(io.BytesIO(data)) as file:
+        with decoding_errors(), page_warnings() as warnings, tifffile.TiffFile(io.BytesIO(data)) as file:
             if not file.series:
                 raise Unreadable("no page")
             series, page = file.series[0], file.pages[0]
             single = len(series.axes.replace("S", "")) < 3  # S: the samples of a colour
             check_claim(series.nbytes, data)
             stack = series.asarray()
-            if said:
-                raise Unreadable(said[0])
+            if warnings:
+                raise Unreadable(warnings[0])
             photometric = getattr(page.photometric, "name", "")
             if photometric == "MINISWHITE":
                 stack = inverted(stack)
@@ -157,7 +157,7 @@ def _animation(path: Path, name: str) -> Sequence:
 
     def pages():
         try:
-            with reasons(), Image.open(io.BytesIO(data)) as image:
+            with decoding_errors(), Image.open(io.BytesIO(data)) as image:
                 for page in range(image.n_frames):
                     image.seek(page)
                     yield np.array(image.convert("RGB"))
@@ -166,8 +166,8 @@ def _animation(path: Path, name: str) -> Sequence:
 
     count = sum(1 for _ in pages())
     if count < 2:
-        raise InputError(f"{name}: {str(path)!r} holds {_frames(count)}; two or more are needed")
-    return _sequence(path.stem, UNKNOWN_RATE, count, lambda: (to_rgb(page, name) for page in pages()))
+        raise InputError(f"{name}: {str(path)!r} holds {_frame_count(count)}; two or more are needed")
+    return _sequence(path.stem, DEFAULT_RATE, count, lambda: (to_rgb(page, name) for page in pages()))
 
 
 def _unreadable(path, name: str, error: Exception) -> InputError:
@@ -177,44 +177,44 @@ def _unreadable(path, name: str, error: Exception) -> InputError:
 def _video(path: Path, name: str) -> Sequence:
     import cv2
 
-    refused = f"{name}: cannot read {str(path)!r} as a video; pass a file that OpenCV can play, or a folder of frames"
+    message = f"{name}: cannot read {str(path)!r} as a video; pass a file that OpenCV can play, or a folder of frames"
     kind = check_container(path, name)
-    place = os.path.abspath(path)  # a relative path may begin like an address, such as http:
+    absolute = os.path.abspath(path)  # a relative path may look like an address, such as http:
 
     def frames():
-        with _no_chatter():
-            video = cv2.VideoCapture(place)
+        with _silenced_stderr():
+            video = cv2.VideoCapture(absolute)
         number = 0
         try:
             while True:
-                with _no_chatter():
-                    there, bgr = video.read()
-                if not there:
+                with _silenced_stderr():
+                    is_read, bgr = video.read()
+                if not is_read:
                     break
                 number += 1
                 yield to_rgb(bgr[..., ::-1] if bgr.ndim == 3 else bgr, f"{name}: {str(path)!r}")
         finally:
             video.release()
-        # Others than AVI say how long they last, and what that is in frames is a guess.
+        # Formats other than AVI store their duration, from which the number of frames is only estimated.
         if kind == AVI and number < count:
             raise InputError(
-                f"{name}: {str(path)!r} breaks off: {number} of the {int(count)} frames that it announces can be read; "
-                "copy it again, or pass a folder of frames"
+                f"{name}: {str(path)!r} is truncated: {number} of the {int(count)} frames that it announces can be "
+                "read; copy it again, or pass a folder of frames"
             )
 
-    with _no_chatter():
-        video = cv2.VideoCapture(place)
+    with _silenced_stderr():
+        video = cv2.VideoCapture(absolute)
         opened = video.isOpened()
         rate, count = (video.get(what) for what in (cv2.CAP_PROP_FPS, cv2.CAP_PROP_FRAME_COUNT)) if opened else (0, 0)
         video.release()
     if not opened:
-        raise InputError(refused)
+        raise InputError(message)
     first = [frame for _, frame in zip(range(2), frames(), strict=False)]
     if not first:
-        raise InputError(refused)
+        raise InputError(message)
     if len(first) < 2:
         raise InputError(f"{name}: {str(path)!r} holds one frame; two or more are needed")
-    rate = rate if 0 < rate < 1000 else UNKNOWN_RATE
+    rate = rate if 0 < rate < 1000 else DEFAULT_RATE
     return _sequence(path.stem, rate, int(count) if count > 0 else None, frames)
 
 
@@ -223,7 +223,7 @@ def _sequence(name: str, rate: float, count, frames) -> Sequence:
 
 
 def _load(path: Path, name: str) -> np.ndarray:
-    open_file(path, name).close()  # mapping a pipe would wait for its other end
+    open_file(path, name).close()  # mapping a pipe would wait for its writer
     try:
         array = load_array(path, mapped=True)
     except Unreadable as error:
@@ -234,7 +234,7 @@ def _load(path: Path, name: str) -> np.ndarray:
 
 
 def _range(arrays, path, name: str) -> tuple[float, float]:
-    """What becomes 0 and 1: the type's range for bytes and 16 bits, [0, 1] for floats within, else the extremes."""
+    """Values mapped to 0 and 1: the dtype's range for 8 and 16 bits, [0, 1] for floats inside it, else the extremes."""
     dtype = arrays[0].dtype
     if dtype.kind == "b":
         return 0.0, 1.0
@@ -251,7 +251,7 @@ def _range(arrays, path, name: str) -> tuple[float, float]:
 
 
 def _scaled(frame: np.ndarray, low: float, high: float) -> np.ndarray:
-    # Values of 4 and 8 bytes may need more digits, and their range a larger exponent, than float32 has.
+    # Values of 4 and 8 bytes may need more digits or a larger exponent than float32 has.
     exact = np.float32 if frame.dtype.itemsize <= 2 or (low, high) == (0.0, 1.0) else np.float64
     values = (np.asarray(frame, exact) - exact(low)) / exact(high - low)
     return to_rgb(np.clip(values, 0.0, 1.0), "input")
@@ -261,16 +261,16 @@ def _by_number(path: Path) -> list:
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", path.name.lower())]
 
 
-def _frames(count: int) -> str:
+def _frame_count(count: int) -> str:
     return {0: "no frame", 1: "one frame"}.get(count, f"{count} frames")
 
 
 @contextlib.contextmanager
-def _no_chatter():
-    """Video decoders write their complaints to file descriptor 2 themselves; the user gets one line from us."""
+def _silenced_stderr():
+    """Silence video decoders, which write to file descriptor 2 themselves; errors are reported in one line."""
     try:
         saved = os.dup(2)
-    except OSError:  # closed: nobody listens anyway
+    except OSError:  # standard error is closed
         yield
         return
     nothing = os.open(os.devnull, os.O_WRONLY)

@@ -1,9 +1,9 @@
-"""Write files whole or not at all.
+"""Write files atomically: completely or not at all.
 
 A file is written under a random temporary name in the folder of its target, then renamed.  The temporary file is
-created exclusively, so a file or link planted under its name is never followed.  An existing file keeps its mode.  A
-link is kept and its target replaced, if the link belongs to this user or to root.  What is no regular file, such as
-/dev/null or a FIFO, is opened and written instead.
+created exclusively, so that an existing file or link of that name is never followed.  A replaced file keeps its mode.
+A link is kept and its target replaced if the link belongs to this user or to root.  Special files, such as /dev/null or
+a FIFO, are opened and written instead.
 """
 
 import contextlib
@@ -19,18 +19,16 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from apps.common.errors import BAD_INPUT, FULL, SOME_FAILED, OutputError
+from apps.common.errors import BAD_INPUT, DISK_FULL_ERRNOS, SOME_FAILED, OutputError
 
 PREFIX, SUFFIX = ".cutmatch-", ".part"
-PATIENCE = 10.0  # seconds to wait for the reader of a FIFO
+FIFO_TIMEOUT = 10.0  # seconds to wait for the reader of a FIFO
 MAX_LINKS = 40  # as Linux allows
 CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 
 def write_image(path, pixels, option: str = "--out") -> Path:
-    """Write uint8 grey, RGB or RGBA pixels; the kind of file follows the suffix.  The file is complete or not
-    there.
-    """
+    """Write grey, RGB or RGBA pixels atomically; the suffix determines the format."""
     from PIL import Image
 
     path = Path(path)
@@ -42,16 +40,16 @@ def write_image(path, pixels, option: str = "--out") -> Path:
 
 
 def write_bytes(path, data: bytes, option: str = "--out") -> Path:
-    """Write a file, complete or not at all; OutputError, naming the option, when that is not possible."""
+    """Write a file atomically; OutputError, naming the option, if that fails."""
     path = Path(path)
     with reported(path, option):
         target = target_of(path)
         if isinstance(target, int) or is_special(target):
-            _pour(target, data)
+            _write_in_place(target, data)
         else:
             target.parent.mkdir(parents=True, exist_ok=True)
             unfinished = target.with_name(_unfinished_name())
-            descriptor = os.open(unfinished, CREATE, 0o666)  # fails where something has been planted
+            descriptor = os.open(unfinished, CREATE, 0o666)  # fails if the name exists
             try:
                 with os.fdopen(descriptor, "wb") as file:
                     file.write(data)
@@ -65,16 +63,16 @@ def write_bytes(path, data: bytes, option: str = "--out") -> Path:
 
 @contextlib.contextmanager
 def written_by_name(path, option: str = "--out") -> Iterator[Path]:
-    """For writers that open a file by its name: a path with the same suffix, moved to `path` when the block ends.
+    """For writers that open a file by name: yield a temporary path with the same suffix, renamed to `path` at the end.
 
-    The path lies in a new folder that only this user may enter, beside the target; nothing is left of it when the
-    block raises.  OutputError, naming the option, when the folder does not take it.
+    The temporary path is in a new folder next to the target, with access for this user only.  It is removed if the
+    block raises.  Raises OutputError, naming the option, if the file cannot be written.
     """
     path = Path(path)
     with reported(path, option):
         target = target_of(path)
-        beside = not isinstance(target, int) and not is_special(target)
-        if beside:
+        adjacent = not isinstance(target, int) and not is_special(target)
+        if adjacent:
             target.parent.mkdir(parents=True, exist_ok=True)
             folder = target.with_name(_unfinished_name())
             folder.mkdir(0o700)
@@ -83,16 +81,16 @@ def written_by_name(path, option: str = "--out") -> Iterator[Path]:
         try:
             unfinished = folder / f"file{path.suffix}"
             yield unfinished
-            if beside:
+            if adjacent:
                 _replace(unfinished, target)
             else:
-                _pour(target, unfinished.read_bytes())
+                _write_in_place(target, unfinished.read_bytes())
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
 
 def remove_unfinished(folder: Path, process: int) -> None:
-    """Remove what a process that was killed had begun to write in a folder."""
+    """Remove the temporary files of a killed process from a folder."""
     for path in folder.glob(f"{PREFIX}{process}-*{SUFFIX}"):
         with contextlib.suppress(OSError):
             if path.is_dir() and not path.is_symlink():
@@ -102,9 +100,9 @@ def remove_unfinished(folder: Path, process: int) -> None:
 
 
 def target_of(path: Path) -> Path | int:
-    """The file that a path stands for: itself, or where a link leads; a number where it is an open descriptor.
+    """The file that `path` refers to after following links, or the number of an open descriptor.
 
-    PermissionError for a link that belongs to another user.
+    Raises PermissionError for a link that belongs to another user.
     """
     for _ in range(MAX_LINKS):
         if path.name.isdigit() and os.path.realpath(path.parent) == f"/proc/{os.getpid()}/fd":
@@ -122,7 +120,7 @@ def target_of(path: Path) -> Path | int:
 
 
 def is_special(path) -> bool:
-    """Whether something is there that is neither a regular file nor a folder: a device, a FIFO, a socket."""
+    """Whether `path` exists and is neither a regular file nor a folder: a device, a FIFO or a socket."""
     try:
         mode = os.stat(path).st_mode
     except (OSError, ValueError):
@@ -132,12 +130,12 @@ def is_special(path) -> bool:
 
 @contextlib.contextmanager
 def reported(path, option: str):
-    """OSError becomes an OutputError that names the option, the path and the reason."""
+    """Convert OSError to an OutputError that names the option, the path and the reason."""
     try:
         yield
     except OSError as error:
-        full = error.errno in FULL
-        hint = "make room, or choose another folder" if full else "choose a writable folder"
+        full = error.errno in DISK_FULL_ERRNOS
+        hint = "free some space, or choose another folder" if full else "choose a writable folder"
         shown = str(path)
         if error.errno == errno.ENAMETOOLONG:
             hint, shown = "shorten the name", f"{shown[:40]}..."
@@ -147,12 +145,12 @@ def reported(path, option: str):
 
 
 def _unfinished_name() -> str:
-    """A name that cannot be guessed, by which `remove_unfinished` finds what a process left."""
+    """Unpredictable temporary name, with the process number for `remove_unfinished`."""
     return f"{PREFIX}{os.getpid()}-{secrets.token_hex(8)}{SUFFIX}"
 
 
 def _replace(unfinished: Path, target: Path) -> None:
-    """Rename over the target, with the mode and, where that is allowed, the owner of the file that is replaced."""
+    """Rename over the target, keeping the mode and, if permitted, the owner of the replaced file."""
     try:
         old = os.stat(target)
     except FileNotFoundError:
@@ -166,10 +164,10 @@ def _replace(unfinished: Path, target: Path) -> None:
     unfinished.replace(target)
 
 
-def _pour(target: Path | int, data: bytes) -> None:
-    """Write into what is there: a descriptor that is open, or a file that cannot be replaced."""
+def _write_in_place(target: Path | int, data: bytes) -> None:
+    """Write to an open descriptor, or to a special file that cannot be replaced."""
     if isinstance(target, int):
-        sys.stdout.flush()  # what was printed first comes first
+        sys.stdout.flush()  # keep the order of the output
         descriptor = os.dup(target)
     elif stat.S_ISFIFO(os.stat(target).st_mode):
         descriptor = _open_fifo(target)
@@ -180,8 +178,8 @@ def _pour(target: Path | int, data: bytes) -> None:
 
 
 def _open_fifo(target: Path) -> int:
-    """A descriptor for writing, as soon as there is a reader; OSError when none comes."""
-    deadline = time.monotonic() + PATIENCE
+    """Open a FIFO for writing once it has a reader; OSError after FIFO_TIMEOUT."""
+    deadline = time.monotonic() + FIFO_TIMEOUT
     while True:
         try:
             descriptor = os.open(target, os.O_WRONLY | os.O_NONBLOCK)

@@ -1,19 +1,19 @@
-"""Take noise out of pictures, and fill what is missing, without blurring edges.
+"""Remove noise from images and fill holes, without blurring edges.
 
-  cutmatch denoise photo.png                            grey or colour, the noise's strength found in the picture
+  cutmatch denoise photo.png                            grey or colour; the noise level is estimated from the image
   cutmatch denoise scan.png --data linear               salt and pepper: single pixels that are wrong by any amount
   cutmatch denoise page.png --binary                    black and white
   cutmatch denoise photo.png --mask holes.png           fill where the mask is not 0
   cutmatch denoise photos/                              a folder
 
-The least total variation that stays near the picture, found exactly, by one cut for each bit of the grey levels;
-black and white by one cut.  With --data-limit, --limit or another --distance the terms are truncated, which keeps
-contrast, and found by alpha-expansion over --levels grey levels.
+The default minimises the total variation plus the squared change of each pixel, exactly, by one minimum cut per bit of
+the grey levels.  Black and white takes one cut.  --truncate-data, --truncate and another --smoothness-term truncate the
+terms, which preserves contrast; alpha-expansion then minimises the energy over --levels grey levels.
 
-Each picture gives NAME-restored.png in the --out folder (or what --format says), 16 bits deep if the picture was.
+Each image gives NAME-restored.png in the --out folder (or the --format given), with 16 bits if the image has 16.
 
-Exit status: 0 done, 1 some pictures of a folder failed or the disk is full, 2 the input cannot be used, 70 a defect
-in cutmatch.
+Exit status: 0 done, 1 some images of a folder failed or the disk is full, 2 the input cannot be used, 70 a defect in
+cutmatch.
 """
 
 import io
@@ -33,9 +33,9 @@ from apps.common.command import (
     run,
 )
 from apps.common.images import InputError, read_codes, read_image, write_bytes
-from apps.common.labelling import DISTANCES
+from apps.common.labelling import SMOOTHNESS_TERMS
 from apps.common.outputs import claim
-from apps.many.batch import Item, beside, pictures_of, run_many, run_one
+from apps.many.batch import Item, companion_of, images_of, run_many, run_one
 
 DATA = ("quadratic", "linear")
 FORMATS = ("png", "tif", "jpg")
@@ -45,73 +45,55 @@ INPUTS = ("image", "mask", "truth")
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One picture, its mask and the clean picture where there are: paths."""
+    """Paths of an image, and of its mask and ground truth if given."""
 
     image: Path
     mask: Path | None
     truth: Path | None
 
 
-def denoise(image, **settings):
-    """Restore a noisy or damaged picture.
-
-    Parameters
-    ----------
-    image : array_like, (H, W), (H, W, 3) or (H, W, 4)
-        Grey, RGB or RGBA; unsigned integers, or floats in [0, 1].
-    mask : array_like, (H, W), optional
-        Pixels to fill: not 0.
-    binary : bool, optional
-        Restore black and white; by default where the picture has no more than two grey values.
-    smoothness : float, optional
-        Weight of the differences between neighbours: grey levels for quadratic data, else a ratio.  By default the
-        noise's standard deviation says.
-    data : {"quadratic", "linear"}
-        Cost of a pixel's change: its square (Gaussian noise) or its size (outliers).
-    data_limit : float, optional
-        Most that a pixel's change costs, in grey levels (squared).
-    distance : {"linear", "potts", "quadratic"}
-        Cost of a difference between neighbours; only "linear" without limits is minimised exactly.
-    limit : int, optional
-        Most that a difference costs, in levels (squared).
-    levels : int, default 64
-        Grey levels of what cannot be minimised exactly.
-    device : {"auto", "cpu", "cuda"}
-
-    Returns
-    -------
-    apps.denoise.restoration.Restoration
-        `image` float32 in [0, 1], (H, W) or (H, W, 3); the smoothness and noise; seconds by stage.
-
-    Raises
-    ------
-    InputError
-        A ValueError whose message is one line for the user: a mask of another size or over everything, a setting out of
-        range.
-
-    Notes
-    -----
-    8 cuts of the picture's size for 8 bits of grey, 27 for colour, 16 and 51 for 16 bits.
-    """
-    from apps.denoise.restoration import restore
-
-    return restore(image, **settings)
-
-
 def _options():
     options = parser("denoise", __doc__)
-    options.add_argument("image", nargs="+", help="pictures, or folders of pictures")
-    options.add_argument("--mask", metavar="FILE", help="pixels to fill (not 0), or a folder of masks")
+    options.add_argument("image", nargs="+", help="images, or folders of images")
+    options.add_argument("--mask", metavar="FILE", help="nonzero where a pixel is to be filled, or a folder of masks")
     options.add_argument("--binary", action="store_true", help="restore black and white")
-    options.add_argument("--smoothness", type=float, metavar="W", help="weight of differences (default: by the noise)")
-    how = options.add_argument_group("the energy")
-    how.add_argument("--data", choices=DATA, default=DATA[0], help="cost of a change (default: %(default)s)")
-    how.add_argument("--data-limit", type=float, metavar="LEVELS", help="most that a change costs")
-    how.add_argument("--distance", choices=DISTANCES, default="linear", help="cost of a difference (linear)")
-    how.add_argument("--limit", type=int, metavar="STEPS", help="most that a difference costs")
-    how.add_argument("--levels", type=int, default=64, help="grey levels where the energy is truncated (64)")
-    options.add_argument("--format", choices=FORMATS, default="png", help="of the results (default: png)")
-    options.add_argument("--truth", metavar="FILE", help="the clean picture, or a folder of them: adds scores")
+    options.add_argument(
+        "--smoothness",
+        type=float,
+        metavar="W",
+        help="weight of the smoothness term (default: 1.05 times the noise; 0.5 for linear data, 0.8 for binary)",
+    )
+    how = options.add_argument_group("energy")
+    how.add_argument(
+        "--data", choices=DATA, default=DATA[0], help="data term: cost of changing a pixel (default: %(default)s)"
+    )
+    how.add_argument(
+        "--truncate-data",
+        type=float,
+        metavar="LEVELS",
+        help="maximum of the data term, in grey levels, squared for quadratic data (default: none)",
+    )
+    how.add_argument(
+        "--smoothness-term",
+        choices=SMOOTHNESS_TERMS,
+        default="linear",
+        help="cost of a difference between neighbours (default: %(default)s)",
+    )
+    how.add_argument(
+        "--truncate",
+        type=int,
+        metavar="STEPS",
+        help="maximum of the smoothness term, in levels, squared for quadratic (default: none)",
+    )
+    how.add_argument(
+        "--levels", type=int, default=64, help="number of grey levels of truncated energies (default: %(default)s)"
+    )
+    options.add_argument(
+        "--format", choices=FORMATS, default="png", help="format of the results (default: %(default)s)"
+    )
+    options.add_argument(
+        "--truth", metavar="FILE", help="ground truth, the clean image, or a folder of them: adds scores"
+    )
     add_batch_options(options)
     add_shared_options(options, "out")
     return options
@@ -121,7 +103,7 @@ def _main(argv) -> int:
     chosen = parsed(_options(), argv)
     threads = check_threads(chosen.threads)
     check_device(chosen.device)
-    images, many = pictures_of(chosen.image, out=chosen.out)
+    images, many = images_of(chosen.image, out=chosen.out)
     items = [Item(path.stem, str(path), partial(_job, path, chosen), (_file(path, chosen),), path) for path in images]
     if not in_batch(many, chosen):
         return run_one("denoise", _denoise_one, items[0], _line, chosen, INPUTS)
@@ -135,12 +117,12 @@ def _main(argv) -> int:
         chosen,
         total=len(images),
         inputs=INPUTS,
-        at_once=threads,
+        concurrent_items=threads,
     )
 
 
 def _job(path: Path, chosen) -> Job:
-    return Job(path, beside(chosen.mask, path.stem, "--mask"), beside(chosen.truth, path.stem, "--truth"))
+    return Job(path, companion_of(chosen.mask, path.stem, "--mask"), companion_of(chosen.truth, path.stem, "--truth"))
 
 
 def _file(image: Path, chosen) -> Path:
@@ -148,12 +130,15 @@ def _file(image: Path, chosen) -> Path:
 
 
 def _denoise_one(job: Job, chosen) -> dict:
-    """Read, restore, write; the report.  Nothing is written unless all of it can be."""
+    """Restore an image and write it; return the report.  Nothing is written before all of it succeeded."""
+    from apps.denoise.restoration import denoise
+
     image = read_image(job.image)
     shape = image.shape[:2]
     if chosen.format == "jpg" and max(shape) > MAX_IN_JPEG:
         raise InputError(
-            f"--format jpg holds {MAX_IN_JPEG} pixels a side, but the image is {shape[1]}x{shape[0]}; use png or tif"
+            f"--format jpg is limited to {MAX_IN_JPEG} pixels per side, but the image is {shape[1]}x{shape[0]}; "
+            "use png or tif"
         )
     mask = read_codes(job.mask, "--mask") if job.mask is not None else None
     truth = read_image(job.truth, "--truth") if job.truth is not None else None
@@ -168,9 +153,9 @@ def _denoise_one(job: Job, chosen) -> dict:
         binary=True if chosen.binary else None,
         smoothness=chosen.smoothness,
         data=chosen.data,
-        data_limit=chosen.data_limit,
-        distance=chosen.distance,
-        limit=chosen.limit,
+        truncate_data=chosen.truncate_data,
+        smoothness_term=chosen.smoothness_term,
+        truncate=chosen.truncate,
         levels=chosen.levels,
         device=chosen.device,
     )
@@ -195,7 +180,7 @@ def _denoise_one(job: Job, chosen) -> dict:
 
 
 def _encoded(image, kind: str, deep: bool) -> bytes:
-    """A file's content for a picture in [0, 1]; `deep`: of 16 bits, where the kind of file has them."""
+    """Encode an image in [0, 1], with 16 bits if `deep` and the format supports it."""
     import cv2
     import numpy as np
     import tifffile
@@ -208,14 +193,14 @@ def _encoded(image, kind: str, deep: bool) -> bytes:
         return buffer.getvalue()
     done, data = cv2.imencode(f".{kind}", pixels if pixels.ndim == 2 else pixels[..., ::-1])
     if not done:
-        raise InputError(f"--format {kind} cannot hold this picture; use another")
+        raise InputError(f"--format {kind} cannot store this image; use another format")
     return data.tobytes()
 
 
 def _quality(image, truth) -> dict:
-    """PSNR in decibels and SSIM against the clean picture (H, W, 3); a grey result counts as grey.
+    """PSNR in decibels and SSIM against the ground truth (H, W, 3).
 
-    None where there is no such number: PSNR of an exact copy, SSIM of a picture with a side below 3 pixels.
+    PSNR is None for an exact copy, SSIM for an image with a side below 3 pixels.
     """
     import numpy as np
     from skimage.metrics import peak_signal_noise_ratio, structural_similarity
@@ -224,12 +209,12 @@ def _quality(image, truth) -> dict:
     same = bool((image == truth).all())
     side = min(7, *truth.shape[:2])
     window = side if side % 2 else side - 1
-    likeness = None
+    similarity = None
     if window >= 3:
-        likeness = structural_similarity(truth, image, data_range=1.0, channel_axis=2, win_size=window)
-        likeness = round(float(likeness), 5)
+        similarity = structural_similarity(truth, image, data_range=1.0, channel_axis=2, win_size=window)
+        similarity = round(float(similarity), 5)
     ratio = float("inf") if same else peak_signal_noise_ratio(truth, image, data_range=1.0)
-    return {"psnr": None if same else round(float(ratio), 3), "ssim": likeness}
+    return {"psnr": None if same else round(float(ratio), 3), "ssim": similarity}
 
 
 def _line(report) -> str:
@@ -254,7 +239,7 @@ def _scores(reports) -> str:
 
 
 def main(argv=None) -> int:
-    """The command; its exit status."""
+    """Run the command and return its exit status."""
     return run(_main, "denoise", argv)
 
 

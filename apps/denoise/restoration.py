@@ -1,20 +1,20 @@
-"""Restore a noisy or damaged picture: the labelling that stays near what was seen and is smooth.
+"""Restore a noisy or damaged image by minimising a data term plus a smoothness term.
 
     E(x) = sum_p D(x_p - seen_p)  +  smoothness * sum_pq c_pq V(x_p, x_q)         8 neighbours, c_pq = 1/2 or 1/sqrt 8
 
-Three kinds of energy, by what is asked for:
+The three kinds of energy:
 
   binary      D, V = [differ]: one cut, exact [1]
-  convex      D = square or absolute value, V = |x_p - x_q|: the total variation, exact by a cut a bit [2]
-  truncated   D, V cut off at a limit, or V a square: alpha-expansion over `levels` grey levels, or swap moves
+  convex      D = square or absolute value, V = |x_p - x_q|: total variation, exact, one cut per bit [2]
+  truncated   D or V truncated, or V a square: alpha-expansion or swap moves over `levels` grey levels
 
-Grey levels count from 0 to 255 whatever the depth.  With squares the channels of a colour picture are made
-independent first by an orthonormal change to a grey and two opponent channels: what is smooth there is smooth in all
-colours at once.  Otherwise each channel is restored by itself.  Unless told, the smoothness of a square is NOISY times
-the noise's standard deviation, which the picture's second differences show [3].
+Grey levels are 0 to 255 at any bit depth.  For squared data, an orthonormal transform first decorrelates the channels
+of a colour image into a grey and two opponent channels, so that edges of the three colours coincide.  Otherwise the
+channels are restored separately.  By default, the smoothness for squared data is NOISE_FACTOR times the standard
+deviation of the noise, which is estimated from second differences of the image [3].
 
-Masked pixels have no D.  Where V alone leaves several values equally good, a pull of 1 / UNIT grey level towards the
-nearest seen value decides.
+Masked pixels have no D.  If V alone leaves several values equally good, a cost of 1 / UNIT for the distance from
+the nearest seen value decides.
 
 [1] Greig, Porteous, Seheult. "Exact maximum a posteriori estimation for binary images." JRSS B 51(2), 1989.
 [2] Darbon, Sigelle. "Image restoration with discrete constrained total variation, part I." JMIV 26(3), 2006.
@@ -25,19 +25,20 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 import gridcut
 from apps.common.arguments import check_number
 from apps.common.clock import Clock
 from apps.common.images import InputError, to_rgb
-from apps.common.labelling import DISTANCES, label_distances, labelling
+from apps.common.labelling import SMOOTHNESS_TERMS, label_distances, labelling
 from gridcut.multilabel.total_variation import total_variation
 
 UNIT = 16  # integer costs per grey level (squared)
-NOISY = 1.05  # smoothness of squared data per standard deviation of the noise
-IMPULSE_SMOOTHNESS = 0.5  # of absolute data, a ratio
-BINARY_SMOOTHNESS = 0.8  # of binary pictures, a ratio
-LEVELS = 64  # of truncated energies
+NOISE_FACTOR = 1.05  # smoothness for squared data / standard deviation of the noise
+IMPULSE_SMOOTHNESS = 0.5  # for absolute data, a ratio
+BINARY_SMOOTHNESS = 0.8  # for binary images, a ratio
+LEVELS = 64  # grey levels of truncated energies
 DATA = ("quadratic", "linear")
 OPPONENT = np.array([[1, 1, 1], [1, 0, -1], [1, -2, 1]]) / np.sqrt([[3], [2], [6]])
 NEIGHBOURS = {(0, 1): 0.5, (1, 0): 0.5, (1, 1): 0.125**0.5, (1, -1): 0.125**0.5}
@@ -45,20 +46,20 @@ NEIGHBOURS = {(0, 1): 0.5, (1, 0): 0.5, (1, 1): 0.125**0.5, (1, -1): 0.125**0.5}
 
 @dataclass(frozen=True, slots=True)
 class Restoration:
-    """A restored picture.
+    """Result of `denoise`: a restored image.
 
     Attributes
     ----------
     image : ndarray of float32, (H, W) or (H, W, 3)
-        In [0, 1]; grey where the picture was.
+        In [0, 1]; (H, W) if the image is grey.
     kind : {"binary", "convex", "truncated"}
-        Of the energy; the first two are minimised exactly.
+        Kind of energy; the first two are minimised exactly.
     smoothness : float
-        Used, in grey levels for squared data and a ratio otherwise.
+        Weight used, in grey levels for squared data and a ratio otherwise.
     noise : float
-        Standard deviation of the noise in grey levels, as found in the picture.
+        Estimated standard deviation of the noise in grey levels.
     levels : int
-        Values a pixel may have, of each channel.
+        Number of values of a pixel, per channel.
     seconds : dict
         Seconds by stage.
     """
@@ -71,35 +72,85 @@ class Restoration:
     seconds: dict
 
 
-def restore(
-    image,
+def denoise(
+    image: ArrayLike,
     *,
-    mask=None,
+    mask: ArrayLike | None = None,
     binary: bool | None = None,
     smoothness: float | None = None,
     data: str = DATA[0],
-    data_limit: float | None = None,
-    distance: str = "linear",
-    limit: int | None = None,
+    truncate_data: float | None = None,
+    smoothness_term: str = "linear",
+    truncate: int | None = None,
     levels: int = LEVELS,
     device: str = "auto",
 ) -> Restoration:
-    """Restore a picture; `apps.denoise.denoise_command.denoise` documents the parameters."""
+    """Restore a noisy or damaged image, or fill its holes.
+
+    Parameters
+    ----------
+    image : array_like, shape (H, W), (H, W, 3) or (H, W, 4)
+        Grey, RGB or RGBA image; uint8, uint16, or floats in [0, 1].
+    mask : array_like, shape (H, W), optional
+        Nonzero where a pixel is missing and is to be filled.
+    binary : bool, optional
+        If True, restore black and white.  By default only images with at most two grey values are binary.
+    smoothness : float, optional
+        Weight of the smoothness term: in grey levels for quadratic data, a ratio otherwise.  The default is 1.05 times
+        the estimated standard deviation of the noise for quadratic data, 0.5 for linear data, 0.8 for binary images.
+    data : {"quadratic", "linear"}, default "quadratic"
+        Data term: the squared change of a pixel (Gaussian noise), or its absolute value (outliers).
+    truncate_data : float, optional
+        Upper bound of the data term of a pixel, in grey levels (squared for quadratic data).
+    smoothness_term : {"linear", "potts", "quadratic"}, default "linear"
+        Cost of the difference between neighbours.  Only "linear" without truncation is minimised exactly.
+    truncate : int, optional
+        Upper bound of the smoothness term of a pair of neighbours, in levels (squared for "quadratic").
+    levels : int, default 64
+        Number of grey levels, 2 to 256, for energies that are not minimised exactly.
+    device : {"auto", "cpu", "cuda"}, default "auto"
+        Where the cuts are solved.
+
+    Returns
+    -------
+    Restoration
+        The restored image, the kind of energy, the smoothness and noise used, and seconds by stage.
+
+    Raises
+    ------
+    InputError
+        A ValueError with a one-line message: `mask` has another shape or covers the whole image, or a parameter is out
+        of range.
+
+    Notes
+    -----
+    The exact energies take 8 cuts of the image's size for 8 bits of grey, 27 for colour, 16 and 51 for 16 bits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from apps.denoise import denoise
+    >>> clean = np.full((40, 60), 80, np.uint8)
+    >>> noisy = np.uint8(clean + np.random.default_rng(0).normal(0, 10, clean.shape))
+    >>> restored = denoise(noisy, device="cpu")
+    >>> restored.kind, restored.image.shape
+    ('convex', (40, 60))
+    """
     clock = Clock()
     rgb = to_rgb(image)
-    _check(smoothness, data, data_limit, distance, limit, levels)
+    _check(smoothness, data, truncate_data, smoothness_term, truncate, levels)
     missing = _missing(mask, rgb.shape[:2])
     is_grey = bool((rgb == rgb[..., :1]).all())
     channels = np.float64(255) * (rgb[..., :1] if is_grey else rgb)
     noise = float(np.mean([noise_of(channels[..., c]) for c in range(channels.shape[2])]))
+    convex = smoothness_term == "linear" and truncate is None and truncate_data is None
     if binary is None:
-        binary = is_grey and len(np.unique(channels)) <= 2 and distance == "linear" and limit is data_limit is None
-    convex = distance == "linear" and limit is None and data_limit is None
+        binary = is_grey and len(np.unique(channels)) <= 2 and convex
     kind = "binary" if binary else "convex" if convex else "truncated"
     if binary:
         channels = channels.mean(axis=2, keepdims=True)
     if smoothness is None:
-        smoothness = BINARY_SMOOTHNESS if binary else IMPULSE_SMOOTHNESS if data == "linear" else NOISY * noise
+        smoothness = BINARY_SMOOTHNESS if binary else IMPULSE_SMOOTHNESS if data == "linear" else NOISE_FACTOR * noise
     deep = 256 if bool((np.abs(channels - np.rint(channels)) > 1e-3).any()) else 1
     coupled = kind == "convex" and data == "quadratic" and not is_grey
     if coupled:
@@ -112,9 +163,9 @@ def restore(
             return _binary(seen, missing, smoothness, device)
         if kind == "convex":
             return _convex(seen, missing, smoothness, data, bound, deep, device)
-        return _truncated(seen, missing, smoothness, (data, data_limit), (distance, limit), levels, device)
+        return _truncated(seen, missing, smoothness, (data, truncate_data), (smoothness_term, truncate), levels, device)
 
-    with ThreadPoolExecutor(channels.shape[2]) as pool:  # the kernels let go of the interpreter
+    with ThreadPoolExecutor(channels.shape[2]) as pool:  # the kernels release the interpreter lock
         found = np.dstack(list(pool.map(one, np.moveaxis(channels, 2, 0))))
     clock.charge("cuts")
     if coupled:
@@ -126,7 +177,7 @@ def restore(
 
 
 def noise_of(channel: np.ndarray) -> float:
-    """Standard deviation of the noise of a channel (H, W); robust against edges, 0 for tiny pictures."""
+    """Standard deviation of the noise of a channel (H, W); robust to edges, 0 for sides below 3 pixels."""
     if min(channel.shape) < 3:
         return 0.0
     twice = channel[:, 2:] - 2 * channel[:, 1:-1] + channel[:, :-2]
@@ -135,12 +186,12 @@ def noise_of(channel: np.ndarray) -> float:
 
 
 def smooth_weights(shape, smoothness: float) -> dict:
-    """Weights int32 of the 8 neighbours, in 1 / UNIT: the length of a border between labels differing by 1."""
+    """Weights int32 of the 8 neighbours, in 1 / UNIT; they approximate the length of a boundary."""
     return {o: np.full(shape, round(UNIT * smoothness * share), np.int32) for o, share in NEIGHBOURS.items()}
 
 
 def _binary(seen, missing, smoothness, device):
-    """0 or 255; a grey value leans to one of them as far as it lies from the middle."""
+    """Restore to 0 or 255; the preference of a grey value is proportional to its distance from the middle."""
     lean = np.rint(UNIT * (2 * seen / 255 - 1)).astype(np.int32)
     lean[missing] = 0
     weights = smooth_weights(seen.shape, smoothness)
@@ -164,16 +215,16 @@ def _convex(seen, missing, smoothness, data, bound, deep, device):
     return found / deep
 
 
-def _truncated(seen, missing, smoothness, data, distance, levels, device):
+def _truncated(seen, missing, smoothness, data, smoothness_term, levels, device):
     kind, most = data
     values = np.linspace(0, 255, levels)
     off = np.abs(values[:, None, None] - seen)
     cost = off**2 if kind == "quadratic" else off
     unary = np.int32(np.rint(UNIT * np.minimum(cost, np.inf if most is None else most)))
     unary[:, missing] = np.abs(values[:, None] - _nearest(seen, missing)[missing]) > 255 / levels
-    kind, most = distance
+    kind, most = smoothness_term
     apart = label_distances(levels, kind, levels**2 if most is None else most)
-    # A step from one level to the next is this many grey levels.
+    # grey levels between adjacent labels
     step = 255 / (levels - 1)
     strength = smoothness * {"linear": step, "quadratic": step**2, "potts": 1.0}[kind]
     start = np.abs(values[:, None, None] - _nearest(seen, missing)).argmin(axis=0)
@@ -182,7 +233,7 @@ def _truncated(seen, missing, smoothness, data, distance, levels, device):
 
 
 def _nearest(seen, missing):
-    """The picture with each missing pixel replaced by the nearest seen one."""
+    """The image with each missing pixel replaced by the nearest one that is not missing."""
     if not missing.any():
         return seen
     from scipy.ndimage import distance_transform_edt
@@ -196,10 +247,10 @@ def _missing(mask, shape):
         return np.zeros(shape, bool)
     mask = np.asarray(mask)
     if mask.ndim not in (2, 3) or mask.dtype.kind not in "buif":
-        raise InputError(f"mask must hold numbers of shape (H, W), got {mask.dtype} {mask.shape}")
+        raise InputError(f"mask must be an array of numbers of shape (H, W), got {mask.dtype} {mask.shape}")
     if mask.dtype.kind == "f" and not np.isfinite(mask).all():
         raise InputError(
-            "mask holds NaN or infinity; it is 0 where the picture is kept, and any other number elsewhere"
+            "mask has NaN or infinity; use 0 where the image is kept, and any other finite number elsewhere"
         )
     mask = mask.any(axis=2) if mask.ndim == 3 else mask != 0
     if mask.shape != tuple(shape):
@@ -208,26 +259,26 @@ def _missing(mask, shape):
             "make them the same size"
         )
     if mask.all():
-        raise InputError("--mask covers the whole image, so nothing is left to restore it from; mark less")
+        raise InputError("--mask covers the whole image, so nothing is left to restore from; mask fewer pixels")
     return mask
 
 
-def _check(smoothness, data, data_limit, distance, limit, levels):
-    for name, value in (("smoothness", smoothness), ("data_limit", data_limit)):
+def _check(smoothness, data, truncate_data, smoothness_term, truncate, levels):
+    for name, value in (("smoothness", smoothness), ("truncate_data", truncate_data)):
         if value is not None:
             check_number(value, name)
-    for name, value in (("limit", limit), ("levels", levels)):
+    for name, value in (("truncate", truncate), ("levels", levels)):
         if value is not None:
-            check_number(value, name, whole=True)
+            check_number(value, name, integer=True)
     if smoothness is not None and not (np.isfinite(smoothness) and 0 <= smoothness <= 10_000):
-        raise InputError(f"--smoothness must lie between 0 and 10000, got {smoothness}")
+        raise InputError(f"--smoothness must be from 0 to 10000, got {smoothness}")
     if data not in DATA:
         raise InputError(f"--data must be one of {', '.join(DATA)}, got {data!r}")
-    if distance not in DISTANCES:
-        raise InputError(f"--distance must be one of {', '.join(DISTANCES)}, got {distance!r}")
-    if data_limit is not None and not data_limit > 0:
-        raise InputError(f"--data-limit must be above 0, got {data_limit}")
-    if limit is not None and limit < 1:
-        raise InputError(f"--limit must be 1 or more, got {limit}")
+    if smoothness_term not in SMOOTHNESS_TERMS:
+        raise InputError(f"--smoothness-term must be one of {', '.join(SMOOTHNESS_TERMS)}, got {smoothness_term!r}")
+    if truncate_data is not None and not truncate_data > 0:
+        raise InputError(f"--truncate-data must be above 0, got {truncate_data}")
+    if truncate is not None and truncate < 1:
+        raise InputError(f"--truncate must be 1 or more, got {truncate}")
     if not 2 <= levels <= 256:
-        raise InputError(f"--levels must lie between 2 and 256, got {levels}")
+        raise InputError(f"--levels must be from 2 to 256, got {levels}")

@@ -36,7 +36,7 @@ from apps.common.command import (
 )
 from apps.common.images import InputError, read_image, write_bytes, write_image
 from apps.common.outputs import claim
-from apps.many.batch import Item, beside, pictures_in, refuse_namesakes, run_many, run_one
+from apps.many.batch import Item, check_unique_names, companion_of, images_in, run_many, run_one
 
 INPUTS = ("frames", "truth", "matches")
 FORMATS = ("flo", "kitti", "npy", "npz", "pfm")
@@ -119,7 +119,7 @@ def _main(argv) -> int:
         chosen,
         total=count,
         inputs=INPUTS,
-        at_once=1,  # a pair keeps the threads busy by itself
+        concurrent_items=1,  # a pair keeps the threads busy by itself
         finish=partial(_finish, chosen),
     )
 
@@ -137,14 +137,14 @@ def _pairs(chosen):
         return [_item(first.stem, f"{first} -> {second}", first, second, chosen)], 1, False
     path = Path(names[0])
     if os.path.isdir(path):
-        files = pictures_in(path, "frames", chosen.out, 2)
+        files = images_in(path, "frames", chosen.out, 2)
         files.sort(key=lambda p: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", p.name.lower())])
-        refuse_namesakes(files, "frames")
+        check_unique_names(files, "frames")
         items = [_item(a.stem, f"{a} -> {b}", a, b, chosen) for a, b in zip(files, files[1:], strict=False)]
         return items, len(items), True
-    from apps.common.sequences import is_one_picture, open_sequence
+    from apps.common.sequences import is_single_image, open_sequence
 
-    if is_one_picture(path):
+    if is_single_image(path):
         raise InputError(f"frames: {names[0]!r} is one frame; pass a second, or a folder or video")
     sequence = open_sequence(path, "frames")
     return _of_sequence(sequence, path, chosen), None if sequence.count is None else sequence.count - 1, True
@@ -161,8 +161,8 @@ def _of_sequence(sequence, path, chosen):
 
 def _item(name: str, shown: str, first, second, chosen, source: Path | None = None) -> Item:
     def pair():
-        matches = beside(chosen.matches, name, "--matches")
-        return Pair(name, shown, origin.name, first, second, beside(chosen.truth, name, "--truth"), matches)
+        matches = companion_of(chosen.matches, name, "--matches")
+        return Pair(name, shown, origin.name, first, second, companion_of(chosen.truth, name, "--truth"), matches)
 
     origin = source or first
     return Item(name, shown, pair, tuple(_files(name, chosen).values()), origin)

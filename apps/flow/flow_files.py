@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from apps.common.decoding import PNG_MAGIC, Unreadable, deep_png, load_array, reasons
+from apps.common.decoding import PNG_MAGIC, Unreadable, decoding_errors, deep_png, load_array
 from apps.common.images import InputError, read_bytes, write_bytes
 from apps.common.pfm import decode_pfm, encode_pfm
 
@@ -121,7 +121,7 @@ def _from_npy(data):
 
 
 def _from_npz(data):
-    with reasons(), np.load(io.BytesIO(data), allow_pickle=False) as content:
+    with decoding_errors(), np.load(io.BytesIO(data), allow_pickle=False) as content:
         if isinstance(content, np.ndarray):
             raise Unreadable("it is one .npy array, not an .npz archive")
         if "flow" not in content.files:

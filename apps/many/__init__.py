@@ -1,1 +1,1 @@
-"""Many items on many workers: threads of this process, processes of this machine, or a dask.distributed cluster."""
+"""Process many inputs: on threads of this process, processes of this machine, or a dask.distributed cluster."""

@@ -1,8 +1,8 @@
-"""A batch on a dask.distributed cluster that is there already.
+"""Run a batch on an existing dask.distributed cluster.
 
-Every worker must have cutmatch installed and see the folders under the same paths.  A worker that dies is dask's
-matter: it gives the item to another one, and gives up after its own number of deaths (allowed-failures).  On several
-GPUs let dask-cuda start the workers, one to a GPU, each of which sees that one only.
+Every worker must have cutmatch installed and access the folders under the same paths.  When a worker dies, dask retries
+the item on another worker, up to its own limit (allowed-failures).  For several GPUs, start the workers with dask-cuda,
+one per GPU, so that each worker sees only its own GPU.
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,31 +14,32 @@ from apps.common.command import limited_threads
 from apps.common.errors import InputError, is_defect, reason_of
 from apps.many.task import ATTEMPTS, FAILED, Outcome, Task, attempt
 
-AHEAD = 4  # tasks sent to each thread of the cluster before one of its results is taken
-PATIENCE = 20  # seconds to wait for the scheduler
+MAX_PENDING_TASKS = 4  # tasks submitted per thread of the cluster before the first result is awaited
+CONNECT_TIMEOUT = 20  # seconds to wait for the scheduler
 
 
-class _Again(RuntimeError):
-    """Makes dask try a task again: its reason, and whether it is a mistake of this program."""
+class _Retry(RuntimeError):
+    """Makes dask retry a task: the reason, and whether it is a defect of this program."""
 
 
 def run(tasks: Iterable[Task], address: str, threads: int) -> Iterator[Outcome]:
-    """Do tasks on the cluster of the scheduler at `address`, each on `threads` threads; outcomes as they come.
+    """Run tasks on the cluster of the scheduler at `address`, each on `threads` threads; yield outcomes.
 
-    When the caller stops, tasks not begun are withdrawn; those under way are finished by their workers.
+    Outcomes are in order of completion.  When the caller stops, pending tasks are cancelled; workers finish running
+    tasks.
     """
     try:
         from distributed import Client, as_completed
     except ImportError:
         raise InputError("--scheduler needs dask.distributed; install cutmatch's extra dask") from None
     try:
-        client = Client(address, timeout=PATIENCE, set_as_default=False)
+        client = Client(address, timeout=CONNECT_TIMEOUT, set_as_default=False)
     except (OSError, ValueError) as error:
         raise InputError(f"--scheduler: no cluster at {address!r} ({error}); start one, or use --workers") from None
     sent = {}
 
     def send(task):
-        future = client.submit(_attempt, _anywhere(task), threads, pure=False, retries=ATTEMPTS - 1)
+        future = client.submit(_attempt, _with_absolute_paths(task), threads, pure=False, retries=ATTEMPTS - 1)
         sent[future] = task
         return future
 
@@ -46,7 +47,7 @@ def run(tasks: Iterable[Task], address: str, threads: int) -> Iterator[Outcome]:
         tasks = iter(tasks)
         slots = max(1, sum(client.nthreads().values()))
         try:
-            first = [send(task) for task in islice(tasks, AHEAD * slots)]
+            first = [send(task) for task in islice(tasks, MAX_PENDING_TASKS * slots)]
             results = as_completed(first, loop=client.loop, raise_errors=False)
             for future in results:
                 task = sent.pop(future)
@@ -54,8 +55,8 @@ def run(tasks: Iterable[Task], address: str, threads: int) -> Iterator[Outcome]:
                 if error is None:
                     yield future.result()
                 else:
-                    tried, defect = (ATTEMPTS, error.args[1]) if isinstance(error, _Again) else (1, _is_ours(error))
-                    yield Outcome(task.number, task.shown, FAILED, reason=_said(error), attempts=tried, defect=defect)
+                    tried, defect = (ATTEMPTS, error.args[1]) if isinstance(error, _Retry) else (1, _is_defect(error))
+                    yield Outcome(task.number, task.shown, FAILED, reason=_reason(error), attempts=tried, defect=defect)
                 for task in islice(tasks, 1):
                     results.add(send(task))
         finally:
@@ -65,16 +66,16 @@ def run(tasks: Iterable[Task], address: str, threads: int) -> Iterator[Outcome]:
 def _attempt(task: Task, threads: int) -> Outcome:
     with limited_threads(threads):
         outcome = attempt(task)
-    if outcome.again:
-        raise _Again(outcome.reason, outcome.defect)
+    if outcome.retry:
+        raise _Retry(outcome.reason, outcome.defect)
     return outcome
 
 
-def _said(error: Exception) -> str:
-    if isinstance(error, _Again):
+def _reason(error: Exception) -> str:
+    if isinstance(error, _Retry):
         return error.args[0]
     if _is_killed(error):
-        return "every worker that took it died; they may be short of memory"
+        return "every worker that ran it died; they may be short of memory"
     return reason_of(error)
 
 
@@ -82,12 +83,12 @@ def _is_killed(error: Exception) -> bool:
     return type(error).__name__ == "KilledWorker"
 
 
-def _is_ours(error: Exception) -> bool:
+def _is_defect(error: Exception) -> bool:
     return not _is_killed(error) and is_defect(error)
 
 
-def _anywhere(task: Task) -> Task:
-    """The task with absolute paths: workers do not stand in our folder."""
+def _with_absolute_paths(task: Task) -> Task:
+    """The task with absolute paths, because workers have another current folder."""
     chosen = type(task.chosen)(**{**vars(task.chosen), "out": str(Path(task.chosen.out).absolute())})
     return replace(task, chosen=chosen, job=_absolute(task.job))
 

@@ -1,12 +1,11 @@
-"""A batch in processes of this machine, one item at a time in each.
+"""Run a batch in processes of this machine, one item at a time per process.
 
-Not concurrent.futures: there one process that is killed breaks the pool, and every item under way is lost with it.
-Here each worker has a pipe of its own.  A worker that dies is noticed by the end of its pipe; its item is given to
-a fresh process, up to ATTEMPTS times in all, and the others go on.  Workers are spawned, not forked: a process in
-which OpenMP or CUDA has run must not be forked.
+With concurrent.futures, one killed process breaks the pool, and all running items are lost.  Here each worker has its
+own pipe.  When a worker dies, its pipe is closed; its item is retried in a new process, at most ATTEMPTS times in all,
+while the other workers continue.  Workers are spawned, because a process that has used OpenMP or CUDA must not be
+forked.
 
-How many threads a worker may use, and which GPU it sees, is said by its environment: the libraries that read it are
-loaded only then.
+Environment variables limit the threads of a worker and select its GPU; the libraries read them when they are loaded.
 """
 
 import contextlib
@@ -31,9 +30,9 @@ GPUS = "CUDA_VISIBLE_DEVICES"
 
 
 def run(tasks: Iterable[Task], environments: list[dict]) -> Iterator[Outcome]:
-    """Do tasks in as many processes as there are environments; outcomes as they come.
+    """Run tasks in one process per environment; yield outcomes in order of completion.
 
-    When the caller stops, the processes are killed, and what they had begun to write is removed.
+    When the caller stops, the processes are killed and their unfinished files are removed.
     """
     tasks, unused = iter(tasks), deque(environments)
     workers, idle, busy = [], [], {}
@@ -54,7 +53,7 @@ def run(tasks: Iterable[Task], environments: list[dict]) -> Iterator[Outcome]:
             for pipe in connection.wait(list(busy)):
                 worker = busy.pop(pipe)
                 outcome = worker.end()
-                if outcome.again and outcome.attempts < ATTEMPTS:
+                if outcome.retry and outcome.attempts < ATTEMPTS:
                     busy[worker.begin(worker.task, outcome.attempts + 1)] = worker
                     continue
                 idle.append(worker)
@@ -65,7 +64,7 @@ def run(tasks: Iterable[Task], environments: list[dict]) -> Iterator[Outcome]:
 
 
 def environments(workers: int, threads: int | None, device: str) -> list[dict]:
-    """What to set for each worker: its share of the threads (default: one each), and one of the GPUs in turn."""
+    """Environment variables of each worker: its share of the threads (default: one) and a GPU, assigned cyclically."""
     share = {}
     if threads is not None or workers > 1:
         share = dict.fromkeys(THREAD_LIMITS, str(max(1, (threads or 1) // workers)))
@@ -74,7 +73,7 @@ def environments(workers: int, threads: int | None, device: str) -> list[dict]:
 
 
 def _gpus(device: str) -> list[str]:
-    """The GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them."""
+    """The GPUs that this process may use, in the notation of CUDA_VISIBLE_DEVICES."""
     if device == "cpu":
         return []
     from gridcut.device import cuda_is_available
@@ -88,7 +87,7 @@ def _gpus(device: str) -> list[str]:
 
 
 class _Worker:
-    """A process, started when it is first needed and again after it has died or failed."""
+    """A process that is started on first use, and restarted after it has died or failed."""
 
     def __init__(self, environment: dict):
         self._environment = environment
@@ -96,27 +95,27 @@ class _Worker:
         self._attempts = 0
 
     def begin(self, task: Task, attempts: int = 1):
-        """Send a task; the pipe on which its outcome, or the end of the process, will be noticed."""
+        """Send a task; return the pipe that signals its outcome or the end of the process."""
         self.task, self._attempts = task, attempts
         if self._process is None:
             self._start()
-        with contextlib.suppress(OSError):  # a process that died in the meantime is noticed by `end`
+        with contextlib.suppress(OSError):  # `end` detects that the process has died
             self._pipe.send(task)
         return self._pipe
 
     def end(self) -> Outcome:
-        """The outcome of the task; after a failure that calls for a fresh process, the old one is gone."""
+        """Receive the outcome of the task; after a failure to be retried, the process is killed."""
         try:
             outcome = self._pipe.recv()
         except (EOFError, OSError):
             self._process.join()
-            outcome = Outcome(self.task.number, self.task.shown, FAILED, reason=self._death(), again=True)
-        if outcome.again:
+            outcome = Outcome(self.task.number, self.task.shown, FAILED, reason=self._death(), retry=True)
+        if outcome.retry:
             self.kill()
         return replace(outcome, attempts=self._attempts)
 
     def kill(self) -> None:
-        """End the process, whatever it does, and remove what it had begun to write."""
+        """Kill the process and remove its unfinished files."""
         if self._process is not None:
             self._process.kill()
             self._process.join()
@@ -128,8 +127,8 @@ class _Worker:
         context = get_context("spawn")
         self._pipe, theirs = context.Pipe()
         process = context.Process(target=_serve, args=(theirs,), daemon=True)
-        # Ctrl-C reaches all processes of a terminal; the workers leave it to this one.  Up to Python 3.11 the tracker,
-        # which the first worker would start, unblocks the signal again: it must run already.
+        # Ctrl-C reaches all processes of a terminal; workers block it and leave it to this process.  Up to Python 3.11,
+        # starting the resource tracker unblocks the signal, so the tracker must be running already.
         resource_tracker.ensure_running()
         before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
@@ -137,7 +136,7 @@ class _Worker:
                 process.start()
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        self._process = process  # not before: what Ctrl-C kept from starting cannot be killed
+        self._process = process  # set only now: a process that Ctrl-C prevented from starting cannot be killed
         theirs.close()
 
     def _death(self) -> str:
@@ -149,7 +148,7 @@ class _Worker:
 
 
 def _serve(pipe) -> None:
-    """The life of a worker: tasks in, outcomes out, until the other end is closed."""
+    """Main loop of a worker: receive tasks and send outcomes until the pipe is closed."""
     with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
         while True:
             pipe.send(attempt(pipe.recv()))
@@ -157,7 +156,7 @@ def _serve(pipe) -> None:
 
 @contextlib.contextmanager
 def _set(environment: dict):
-    """Environment variables for processes started meanwhile."""
+    """Context manager that sets environment variables for processes started inside it."""
     before = {name: os.environ.get(name) for name in environment}
     os.environ.update(environment)
     try:

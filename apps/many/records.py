@@ -1,11 +1,11 @@
-"""Records of finished items, by which `--resume` knows what need not be done again.
+"""Records of finished items, which `--resume` uses to skip them.
 
     OUT/.cutmatch/COMMAND/NAME.json     {"input", "options", "program": digests,
                                          "outputs": {path below OUT: digest}, "out", "report"}
 
-An item is done if all three digests are what they would be now and every output is there, unaltered.  A record is
-written after its outputs, whole or not at all, so that whatever stops a run leaves none that vouches for too much.
-Digests are of contents, not of times or paths: copied and renamed folders count as the same.
+An item is finished if all three digests equal those of the present run and every output exists unchanged.  A record is
+written atomically after its outputs, so an interrupted run never leaves a record of incomplete outputs.  Digests cover
+contents, not times or paths, so copied and renamed folders are recognised.
 """
 
 import hashlib
@@ -17,10 +17,10 @@ from pathlib import Path
 import numpy as np
 
 from apps.common import writing
-from apps.common.outputs import FOLDER, is_plain, key_of
+from apps.common.outputs import FOLDER, is_plain_name, key_of
 from apps.common.writing import write_bytes
 
-# Options that change where, how fast and how loudly, but no output.
+# Options that affect where, how fast and how verbosely a command runs, but not its results.
 NOT_OF_RESULTS = frozenset(
     ("csv", "json", "many", "out", "overwrite", "quiet", "resume", "scheduler", "threads", "workers")
 )
@@ -31,23 +31,25 @@ def fingerprint(task) -> dict:
     inputs = hashlib.sha256()
     _feed(inputs, task.job)
     options = {k: v for k, v in vars(task.chosen).items() if k not in NOT_OF_RESULTS and k not in task.inputs}
-    said = json.dumps([task.one.__module__, task.one.__qualname__, options], sort_keys=True, default=str)
+    call = json.dumps([task.function.__module__, task.function.__qualname__, options], sort_keys=True, default=str)
     return {
         "input": inputs.hexdigest(),
-        "options": hashlib.sha256(said.encode()).hexdigest(),
+        "options": hashlib.sha256(call.encode()).hexdigest(),
         "program": _program(),
     }
 
 
 def verified(task, known: dict) -> dict | None:
-    """The report of a task that is done, as if it had been done now; None if it is not, or not as it would be."""
+    """The report of a finished task, with present paths; None if the task is not finished or its record is outdated."""
     try:
         record = json.loads(_path(task).read_bytes())
         if any(record[what] != digest for what, digest in known.items()):
             return None
         out, outputs = Path(task.chosen.out), record["outputs"]
-        # Results lie in --out itself.  A record that says otherwise was not written by `write`.
-        if not all(map(is_plain, outputs)) or any(_digest(out / name) != digest for name, digest in outputs.items()):
+        # Results are stored in --out itself.  A record with other paths was not written by `write`.
+        if not all(map(is_plain_name, outputs)) or any(
+            _digest(out / name) != digest for name, digest in outputs.items()
+        ):
             return None
         report = record["report"]
         for files in _files(report):
@@ -55,13 +57,13 @@ def verified(task, known: dict) -> dict | None:
             if not outputs.keys() >= set(names.values()):
                 return None
             files.update({kind: str(out / name) for kind, name in names.items()})
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # none, or not one of ours
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # missing, or not written by this program
         return None
     return report
 
 
 def write(task, known: dict, report: dict) -> None:
-    """Record that a task is done, with digests of the outputs its report names."""
+    """Record that a task is finished, with digests of the outputs in its report."""
     out = Path(task.chosen.out)
     outputs = {}
     for files in _files(report):
@@ -72,7 +74,7 @@ def write(task, known: dict, report: dict) -> None:
 
 
 def remove_unfinished(task, process: int) -> None:
-    """Remove what a process that was killed had begun to write."""
+    """Remove the temporary files of a killed process."""
     for folder in (Path(task.chosen.out), _path(task).parent):
         writing.remove_unfinished(folder, process)
 
@@ -98,7 +100,7 @@ def _digest(path: Path) -> str:
 
 @cache
 def _program() -> str:
-    """Digest of all sources of this distribution: results of another version are not taken for this one's."""
+    """Digest of all sources of this distribution, which rejects results of another version."""
     root = Path(__file__).resolve().parents[2]
     total = hashlib.sha256()
     for package in ("apps", "assign", "gridcut", "matching"):
@@ -117,7 +119,7 @@ def _feed(total, value) -> None:
             return
         try:
             total.update(b"file " + _digest(value).encode())
-        except OSError:  # reading it will say what is wrong
+        except OSError:  # reading it will report the error
             total.update(b"no file ")
     elif is_dataclass(value):
         _feed(total, [part for field in fields(value) for part in (field.name, getattr(value, field.name))])

@@ -1,7 +1,7 @@
-"""One item of a batch, and doing it: the same code in a thread, in another process and on a cluster.
+"""One item of a batch and its execution: the same code in a thread, in another process and on a cluster.
 
-A task is plain data and names of functions, so it can be sent anywhere.  What comes back is an `Outcome`; an error
-comes back as its text, because the exceptions of other libraries do not all survive the way between processes.
+A task consists of plain data and a module-level function, so it can be pickled.  The result is an `Outcome`.  An error
+is returned as text, because not all exceptions of other libraries can be pickled.
 """
 
 from argparse import Namespace
@@ -9,25 +9,25 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from apps.common.errors import InputError, is_defect, reason_of
-from apps.common.outputs import refuse_special
+from apps.common.outputs import check_regular_files
 
 DONE, SKIPPED, FAILED = "done", "skipped", "failed"
-ATTEMPTS = 3  # the first one and two more
+ATTEMPTS = 3  # including the first
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """`one(job, chosen)` reads, computes and writes an item, and returns its report.
+    """`function(job, chosen)` reads, computes and writes an item, and returns its report.
 
-    `one` is a function of a module, so that other processes can import it; `job` holds the item's paths, numbers and
-    arrays; `inputs` are the options of `chosen` that name inputs, for which `job` stands.
+    `function` is defined in a module, so that other processes can import it.  `job` contains the item's paths, numbers
+    and arrays.  `inputs` are the options of `chosen` that name inputs; `job` represents them.
     """
 
     number: int
     name: str
     shown: str
     command: str
-    one: Callable
+    function: Callable
     job: object
     chosen: Namespace
     inputs: tuple[str, ...]
@@ -35,34 +35,34 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a task: DONE or SKIPPED with its report, or FAILED with a reason."""
+    """Result of a task: DONE or SKIPPED with its report, or FAILED with a reason."""
 
     number: int
     shown: str
     status: str
     report: dict | None = None
     reason: str = ""
-    again: bool = False  # whether another attempt could end otherwise
+    retry: bool = False  # whether another attempt might succeed
     attempts: int = 1
-    defect: bool = False  # whether it failed by a mistake of this program
+    defect: bool = False  # whether the failure is a defect of this program
 
 
 def attempt(task: Task) -> Outcome:
-    """Do a task unless its record says that it is done; errors become an outcome."""
+    """Run a task, unless `--resume` finds its record up to date; errors become an outcome."""
     from apps.many import records
 
     try:
-        refuse_special(task.job)
+        check_regular_files(task.job)
         known = records.fingerprint(task)
         if task.chosen.resume:
             report = records.verified(task, known)
             if report is not None:
                 return Outcome(task.number, task.shown, SKIPPED, report)
-        report = task.one(task.job, task.chosen)
+        report = task.function(task.job, task.chosen)
         records.write(task, known, report)
-    except InputError as error:  # the same input would be refused again
+    except InputError as error:  # another attempt would reject the same input
         return Outcome(task.number, task.shown, FAILED, reason=str(error))
-    except Exception as error:  # whatever it is, it must not take the other items with it
+    except Exception as error:  # no error may stop the other items
         defect = is_defect(error)
-        return Outcome(task.number, task.shown, FAILED, reason=reason_of(error), again=True, defect=defect)
+        return Outcome(task.number, task.shown, FAILED, reason=reason_of(error), retry=True, defect=defect)
     return Outcome(task.number, task.shown, DONE, report)

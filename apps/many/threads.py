@@ -1,4 +1,4 @@
-"""A batch in threads of this process: the kernels let go of the interpreter, and nothing has to be started."""
+"""Run a batch in threads of this process.  The kernels release the interpreter lock; no process has to be started."""
 
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
@@ -7,18 +7,20 @@ from apps.common.command import limit_threads
 from apps.many.task import Outcome, Task, attempt
 
 
-def run(tasks: Iterable[Task], at_once: int, each: int | None) -> Iterator[Outcome]:
-    """Do tasks, `at_once` at a time on `each` threads (None: as many as there are); outcomes as they come.
+def run(tasks: Iterable[Task], concurrent_items: int, threads_per_item: int | None) -> Iterator[Outcome]:
+    """Run `concurrent_items` tasks at a time, each on `threads_per_item` threads (None: no limit); yield outcomes.
 
-    Tasks are taken as they are needed, for those of a video hold its frames.  When the caller stops, the items that
-    are being done are finished, and no other is begun.
+    Outcomes are in order of completion.  Tasks are drawn on demand, because tasks of a video contain its frames.  When
+    the caller stops, running items are finished and no other item is started.
     """
-    pool = ThreadPoolExecutor(at_once, "cutmatch", *(() if each is None else (limit_threads, (each,))))
+    pool = ThreadPoolExecutor(
+        concurrent_items, "cutmatch", *(() if threads_per_item is None else (limit_threads, (threads_per_item,)))
+    )
     try:
         waiting = set()
         for task in tasks:
             waiting.add(pool.submit(attempt, task))
-            while len(waiting) > at_once:
+            while len(waiting) > concurrent_items:
                 done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
                 yield from (future.result() for future in done)
         while waiting:

@@ -37,7 +37,7 @@ from apps.common.command import (
 )
 from apps.common.images import InputError, read_bytes, read_image, to_bytes, write_image
 from apps.common.outputs import claim
-from apps.many.batch import Item, beside, pairs_of, partner_of, run_many, run_one
+from apps.many.batch import Item, companion_of, pairs_of, partner_of, run_many, run_one
 
 MODELS = ("auto", "homography", "fundamental")
 LINKERS = ("assignment", "greedy", "mutual", "nearest", "cardinality", "bottleneck")
@@ -105,14 +105,14 @@ def _main(argv) -> int:
         chosen,
         total=len(pairs),
         inputs=INPUTS,
-        at_once=max(1, threads // 2),  # the points of both pictures are found at the same time
+        concurrent_items=max(1, threads // 2),  # the points of both pictures are found at the same time
     )
 
 
 def _pair(first: Path, second: Path | None, chosen) -> Pair:
     if second is None:
         second = partner_of(first, chosen.second, "second")
-    return Pair(first, second, beside(chosen.truth, first.stem, "--truth"))
+    return Pair(first, second, companion_of(chosen.truth, first.stem, "--truth"))
 
 
 def _name(first: Path, second: Path | None) -> str:

@@ -1,15 +1,15 @@
 """Colour models of the object and the background: mixtures of Gaussians in CIELAB.
 
-A picture has far fewer colours than pixels, so everything works on a `Palette`: the picture's colours in
-small boxes of RGB, each with its mean Lab colour.  A fit sees counts per entry of the palette, an evaluation
-is a table lookup. The cost of both hardly grows with the picture.
+An image has far fewer colours than pixels, so models use a `Palette`: the image's colours quantised to small boxes of
+RGB, each with its mean Lab colour.  A fit uses counts per palette entry, an evaluation is a table lookup.  The cost of
+both hardly depends on the size of the image.
 
     index[y, x]   entry of the palette                 int32, (H, W)
     colour[i]     mean Lab colour of entry i            float64, (n, 3)
     count[i]      pixels of entry i                     float64, (n,)
 
 Mixtures are fitted as in GrabCut [1]: the component with the largest variance is split along its main axis
-until there are enough (Orchard and Bouman [2]), which needs no random start; a few EM steps follow.
+until there are enough (Orchard and Bouman [2]), which needs no random initialisation.  A few EM steps follow.
 
 [1] Rother, Kolmogorov, Blake. "GrabCut." ACM Transactions on Graphics 23(3), 2004.
 [2] Orchard, Bouman. "Color quantization of images." IEEE Transactions on Signal Processing 39(12), 1991.
@@ -23,16 +23,16 @@ import numpy as np
 from gridcut.device import kernel
 
 COMPONENTS = 5  # of the object and of the background, as in GrabCut
-IMAGE_COMPONENTS = 10  # of the whole picture
-OUTLIERS = 0.01  # share of each model given to the whole picture's colours: bounds what one pixel can cost
-NOISE = 1.0  # variance (Lab units squared) that every component has at least
+IMAGE_COMPONENTS = 10  # of the whole image
+OUTLIERS = 0.01  # weight of the whole image's colours in each model, which bounds the cost of a pixel
+NOISE = 1.0  # minimum variance of each component (Lab units squared)
 EM_STEPS = 4
-BITS = 6  # of each RGB channel that tell two entries of the palette apart
+BITS = 6  # of each RGB channel, used for palette entries
 TINY = 1e-30
 
 
 class Palette(NamedTuple):
-    """The colours of a picture; see the head of this file."""
+    """The colours of an image; see the module's docstring."""
 
     index: np.ndarray
     colour: np.ndarray
@@ -117,7 +117,7 @@ def lab_image(rgb: np.ndarray) -> np.ndarray:
 
 
 def make_palette(rgb: np.ndarray, lab: np.ndarray) -> Palette:
-    """Palette of a picture given as RGB in [0, 1] and as Lab."""
+    """Palette of an image given as RGB in [0, 1] and as Lab."""
     levels = 1 << BITS
     index = np.empty(rgb.shape[:2], np.int32)
     entry_of = np.full(levels**3, -1, np.int32)
@@ -152,7 +152,7 @@ def fit_mixture(colour: np.ndarray, count: np.ndarray, components: int) -> Mixtu
     """Fit Gaussians to Lab colours (n, 3) that occur `count` (n,) times; `count` must not be all 0."""
     used = np.flatnonzero(count > 0)
     colour, count = colour[used], count[used]
-    # Fewer components than asked when there is too little to tell them apart.
+    # Use fewer components for too few colours or pixels.
     components = max(1, min(components, len(used) // 2, int(count.sum()) // 10))
     groups = [_Group(colour, count)]
     while len(groups) < components:
@@ -169,7 +169,7 @@ def fit_mixture(colour: np.ndarray, count: np.ndarray, components: int) -> Mixtu
 
 
 class _Group:
-    """Colours that make one component of the first guess."""
+    """Colours of one component of the initial mixture."""
 
     def __init__(self, colour, count):
         self.colour, self.count = colour, count
@@ -183,7 +183,7 @@ class _Group:
 
     def halves(self):
         beyond = (self.colour - self.mean) @ self.axis > 0
-        if beyond.all() or not beyond.any():  # one colour, but for rounding
+        if beyond.all() or not beyond.any():  # a single colour, up to rounding
             beyond = np.arange(len(beyond)) > 0
         return [_Group(self.colour[half], self.count[half]) for half in (~beyond, beyond)]
 
@@ -202,8 +202,8 @@ def _em_step(mixture, colour, count):
 def log_densities(palette: Palette, object_weight, background_weight, whole: np.ndarray):
     """-log p(colour | object) and -log p(colour | background) at every entry of the palette, in nats.
 
-    `object_weight`, `background_weight`: weight per entry to fit to; `whole`: density of the whole picture at
-    every entry, which each model holds a small share of, so that no single pixel can cost without bound.
+    `object_weight`, `background_weight`: weight per entry to fit to; `whole`: density of the whole image at
+    every entry, which has a small weight in each model, so that the cost of a pixel is bounded.
     """
     return [log_density(palette, count, whole) for count in (object_weight, background_weight)]
 
@@ -215,5 +215,5 @@ def log_density(palette: Palette, weight: np.ndarray, whole: np.ndarray) -> np.n
 
 
 def whole_density(palette: Palette) -> np.ndarray:
-    """Density of the whole picture's colours at every entry of the palette."""
+    """Density of the whole image's colours at every entry of the palette."""
     return fit_mixture(palette.colour, palette.count, IMAGE_COMPONENTS).density(palette.colour)

@@ -1,9 +1,8 @@
-"""How far a pixel is from the strokes of either kind, along paths that avoid crossing borders.
+"""Geodesic distances of pixels from the strokes of either kind, along paths that avoid crossing image edges.
 
-The length of a step between neighbours p, q is  sqrt(|p - q|^2 + |Lab_p - Lab_q|^2), so a path through even
-colour is short and one across a border is long [1].  Both distances are swept over the picture together, in
-raster order forwards and backwards (a chamfer transform); SWEEPS pairs of sweeps leave small errors in mazes
-only.
+The length of a step between neighbours p, q is  sqrt(|p - q|^2 + |Lab_p - Lab_q|^2), so a path through uniform colour
+is short and a path across an edge is long [1].  Both distances are propagated together in forward and backward raster
+scans (a chamfer transform).  SWEEPS pairs of scans leave small errors only in maze-like images.
 
 [1] Criminisi, Sharp, Blake. "GeoS: geodesic image segmentation." ECCV 2008.
     Price, Morse, Cohen. "Geodesic graph cut for interactive image segmentation." CVPR 2010.
@@ -15,18 +14,17 @@ from gridcut.device import kernel
 
 SWEEPS = 2
 BARRIER_SWEEPS = 2
-FAR = np.float32(1e9)
+UNREACHED = np.float32(1e9)
 
 
-def nearer_background(lab: np.ndarray, is_object: np.ndarray, is_background: np.ndarray) -> np.ndarray:
-    """(d_obj - d_bg) / (d_obj + d_bg) in [-1, 1], float32 (H, W): -1 at object strokes, 1 at background
-    strokes.
+def geodesic_preference(lab: np.ndarray, is_object: np.ndarray, is_background: np.ndarray) -> np.ndarray:
+    """(d_obj - d_bg) / (d_obj + d_bg) in [-1, 1], float32 (H, W): -1 at object strokes, 1 at background strokes.
 
-    0 everywhere when one kind of stroke is missing: then nothing can be compared.
+    0 everywhere if one kind of stroke is missing.
     """
     if not is_object.any() or not is_background.any():
         return np.zeros(is_object.shape, np.float32)
-    distance = np.full((*is_object.shape, 2), FAR, np.float32)
+    distance = np.full((*is_object.shape, 2), UNREACHED, np.float32)
     distance[is_object, 0] = 0.0
     distance[is_background, 1] = 0.0
     for _ in range(SWEEPS):
@@ -37,10 +35,10 @@ def nearer_background(lab: np.ndarray, is_object: np.ndarray, is_background: np.
 
 
 def depth_in_box(lab: np.ndarray, is_background: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """How deep each pixel lies in a box, as a rank: 0 at the background to 1 at the pixel hardest to reach.
+    """Rank of each pixel of a box by its minimum barrier distance: 0 at the background, 1 at the largest distance.
 
-    `start` (H, W): length at which paths may begin at a pixel besides the background's 0; FAR where not.
-    Ranks are spread evenly over the box, so they mean the same whatever the contrast.  float32 (H, W).
+    `start` (H, W): initial length of paths that start at a pixel inside the box, UNREACHED elsewhere; paths from the
+    background start with 0.  Ranks are distributed uniformly over the box, independent of contrast.  float32 (H, W).
     """
     distance = np.where(is_background, np.float32(0.0), start.astype(np.float32))
     low, high = lab.copy(), lab.copy()
@@ -51,7 +49,7 @@ def depth_in_box(lab: np.ndarray, is_background: np.ndarray, start: np.ndarray) 
     inside = distance[~is_background]
     rank = np.empty(inside.size, np.float32)
     ranks = np.linspace(0.0, 1.0, inside.size, dtype=np.float32)
-    ranks[-1:] = 1.0  # also of a single pixel
+    ranks[-1:] = 1.0  # also for a single pixel
     rank[np.argsort(inside, kind="stable")] = ranks
     depth[~is_background] = rank
     return depth
@@ -59,9 +57,7 @@ def depth_in_box(lab: np.ndarray, is_background: np.ndarray, start: np.ndarray) 
 
 @kernel
 def sweep_kernel(lab, step, distance):
-    """Relax `distance` over the four neighbours already passed; `step` is 1 from the top left, -1 from the
-    other end.
-    """
+    """Relax `distance` over the four neighbours visited before; `step` is 1 from the top left, -1 in reverse order."""
     H, W, _ = lab.shape
     for row in range(H):
         y = row if step > 0 else H - 1 - row
@@ -87,9 +83,9 @@ def sweep_kernel(lab, step, distance):
 
 @kernel
 def barrier_kernel(lab, step, start, low, high, distance):
-    """As `sweep_kernel` for a path's barrier: its highest less its lowest value, summed over channels.
+    """As `sweep_kernel` for a path's barrier: its maximum minus its minimum value, summed over channels.
 
-    `low` and `high` (H, W, 3) hold the extremes of the best path found so far.
+    `low` and `high` (H, W, 3) store the extremes of the best path found so far.
     """
     H, W, C = lab.shape
     for row in range(H):
@@ -99,14 +95,14 @@ def barrier_kernel(lab, step, start, low, high, distance):
             for k in range(4):
                 v = y if k == 3 else y - step
                 u = x - step if k == 3 else x - 1 + k
-                if v < 0 or v >= H or u < 0 or u >= W or distance[v, u] >= FAR:
+                if v < 0 or v >= H or u < 0 or u >= W or distance[v, u] >= UNREACHED:
                     continue
                 barrier = np.float32(0.0)
                 before = np.float32(0.0)
                 for c in range(C):
                     before += high[v, u, c] - low[v, u, c]
                     barrier += max(high[v, u, c], lab[y, x, c]) - min(low[v, u, c], lab[y, x, c])
-                # What the path's start cost goes on being paid.
+                # The initial length of the path is part of every length along it.
                 length = barrier + max(np.float32(0.0), distance[v, u] - before)
                 if length < distance[y, x]:
                     distance[y, x] = length

@@ -1,19 +1,19 @@
-"""Pictures of several objects: their outlines and colours over what they were found in, and maps of labels."""
+"""Figures of several objects, with outlines and colours over the image, and label images."""
 
 import io
 from pathlib import Path
 
 import numpy as np
 
-from apps.common.figures import border
+from apps.common.figures import outline
 from apps.common.images import to_bytes, write_bytes
 from apps.segment.label_values import label_values
 
-TINT = 0.35  # of an object's colour over the picture
-# What strokes of the first values are painted in, and then colours far from each other.
-FIRST = ((0, 0, 0), (230, 30, 30), (40, 80, 255), (30, 180, 60), (240, 210, 30), (220, 50, 220), (40, 200, 220))
-LINE = 4  # pixels between slices
-LONGEST = 8192  # pixels of a slice's longer side as drawn
+TINT = 0.35  # opacity of an object's colour over the image
+# Colours of the first label values, which are those of pure-colour strokes; colour_of spreads the hues of the rest.
+FIRST_COLOURS = ((0, 0, 0), (230, 30, 30), (40, 80, 255), (30, 180, 60), (240, 210, 30), (220, 50, 220), (40, 200, 220))
+GAP = 4  # pixels between slices
+MAX_SIDE = 8192  # pixels of the longer side of a drawn slice
 
 
 def palette(count: int) -> np.ndarray:
@@ -22,31 +22,31 @@ def palette(count: int) -> np.ndarray:
 
 
 def colour_of(value: int) -> tuple:
-    """The colour of a label, whatever others there are: R, G, B in 0 .. 255."""
+    """The colour of a label, independent of the other labels: R, G, B in 0 .. 255."""
     import colorsys
 
-    if 0 <= value < len(FIRST):
-        return FIRST[value]
-    turn = (0.618034 * value) % 1.0  # the golden section: each hue as far as may be from all before
-    return tuple(round(255 * c) for c in colorsys.hsv_to_rgb(turn, 0.9 - 0.3 * (value % 2), 0.95))
+    if 0 <= value < len(FIRST_COLOURS):
+        return FIRST_COLOURS[value]
+    hue = (0.618034 * value) % 1.0  # the golden ratio spreads successive hues
+    return tuple(round(255 * c) for c in colorsys.hsv_to_rgb(hue, 0.9 - 0.3 * (value % 2), 0.95))
 
 
 def labels_overlay(rgb: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Picture (H, W, 3) in [0, 1] tinted by label (H, W), every object outlined in its colour; uint8 RGB."""
+    """Image (H, W, 3) in [0, 1] tinted by label (H, W), every object outlined in its colour; uint8 RGB."""
     values = np.unique(labels)
     colours = np.array([colour_of(int(value)) for value in values]) / np.float32(255)
     shown = (1 - TINT) * rgb + TINT * colours[np.searchsorted(values, labels)]
     width = 1 + max(labels.shape) // 1000
     for value, colour in zip(values, colours, strict=True):
         inside = labels == value
-        shown[border(~inside, width)] = colour
+        shown[outline(~inside, width)] = colour
     return to_bytes(shown)
 
 
 def middle_slices(volume: np.ndarray, labels: np.ndarray, spacing=(1.0, 1.0, 1.0)) -> np.ndarray:
-    """The three middle slices of a volume (D, H, W) with its labels, across z, y and x, side by side; uint8 RGB.
+    """The three middle slices of a volume (D, H, W) with its labels, across z, y and x, next to each other; uint8 RGB.
 
-    Slices are stretched so that voxels have the shape that `spacing` says, up to LONGEST pixels.
+    Slices are stretched to the voxel shape given by `spacing`, up to MAX_SIDE pixels.
     """
     import cv2
 
@@ -58,26 +58,26 @@ def middle_slices(volume: np.ndarray, labels: np.ndarray, spacing=(1.0, 1.0, 1.0
         grey = np.clip((grey - low) / max(high - low, 1e-12), 0, 1)
         sizes = [s / min(spacing) for k, s in enumerate(spacing) if k != axis]
         size = np.array(grey.shape[::-1]) * sizes[::-1]
-        shrunk = min(1.0, LONGEST / size.max())
+        shrunk = min(1.0, MAX_SIDE / size.max())
         size = tuple(int(side) for side in np.maximum(1, np.rint(shrunk * size)))
         grey = cv2.resize(grey, size, interpolation=cv2.INTER_LINEAR)
         shown = np.take(labels, middle, axis=axis)
         shown = cv2.resize(shown, size, interpolation=cv2.INTER_NEAREST)
         parts.append(labels_overlay(np.repeat(grey[..., None], 3, axis=2), shown))
     height = max(len(part) for part in parts)
-    width = sum(part.shape[1] for part in parts) + LINE * (len(parts) - 1)
+    width = sum(part.shape[1] for part in parts) + GAP * (len(parts) - 1)
     sheet = np.full((height, width, 3), 255, np.uint8)
     x = 0
     for part in parts:
         sheet[: len(part), x : x + part.shape[1]] = part
-        x += part.shape[1] + LINE
+        x += part.shape[1] + GAP
     return sheet
 
 
-def write_label_picture(path: Path, labels: np.ndarray) -> Path:
-    """Write a label map (H, W): a palette PNG whose indices are the values, or 16 bits where they pass 255.
+def write_label_image(path: Path, labels: np.ndarray) -> Path:
+    """Write a label map (H, W): a palette PNG whose indices are the values, or 16 bits for values above 255.
 
-    Raises InputError for values that 16 bits cannot hold.
+    Raises InputError for values that do not fit into 16 bits.
     """
     from PIL import Image
 
@@ -86,7 +86,7 @@ def write_label_picture(path: Path, labels: np.ndarray) -> Path:
     if labels.max() > 255:
         Image.fromarray(labels.astype(np.uint16)).save(buffer, format="PNG")
     else:
-        picture = Image.fromarray(labels.astype(np.uint8))
-        picture.putpalette(palette(256).ravel().tolist())
-        picture.save(buffer, format="PNG")
+        indexed = Image.fromarray(labels.astype(np.uint8))
+        indexed.putpalette(palette(256).ravel().tolist())
+        indexed.save(buffer, format="PNG")
     return write_bytes(path, buffer.getvalue())

@@ -1,4 +1,4 @@
-"""One picture or volume of several objects, from files to files; what `cutmatch segment --labels` does with each."""
+"""Process one input of `cutmatch segment --labels`: an image or volume of several objects, from files to files."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +10,7 @@ from apps.segment.volumes import TIFF
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A picture or a volume, its strokes or seeds, and its true labels if they are known: paths."""
+    """Paths of an image or volume, its strokes or seeds, and its ground truth if known."""
 
     image: Path
     seeds: Path
@@ -19,29 +19,29 @@ class Job:
 
 
 def results_of(image: Path, chosen) -> tuple[Path, ...]:
-    """What an input gives, but for the cut-outs of its objects; of a TIFF only its pages tell which of it."""
+    """Output files of an input, except the cut-outs; for a TIFF, whose pages are not read yet, of both kinds."""
     folder, suffix = Path(chosen.out), image.suffix.lower()
-    picture = [folder / f"{image.stem}-{kind}.png" for kind in ("labels", "overlay")]
+    image_files = [folder / f"{image.stem}-{kind}.png" for kind in ("labels", "overlay")]
     kinds = ("labels.npy" if suffix == ".npy" else "labels.tif", "slices.png")
     volume = [folder / f"{image.stem}-{kind}" for kind in kinds]
     if chosen.volume or suffix == ".npy":
         return tuple(volume)
-    return tuple(picture + volume) if suffix in TIFF else tuple(picture)
+    return tuple(image_files + volume) if suffix in TIFF else tuple(image_files)
 
 
 def family_of(image: Path) -> str:
-    """How the names of the cut-outs of objects begin, which end with the objects' values."""
+    """Prefix of the names of the cut-outs; the object's value follows."""
     return f"{image.stem}-object"
 
 
 def label(job: Job, chosen) -> dict:
-    """Find several objects in a picture or a volume, and write them; the report."""
-    return (label_volume if job.volume else label_picture)(job.image, job.seeds, job.truth, chosen)
+    """Segment several objects in an image or volume and write the results; return the report."""
+    return (label_volume if job.volume else label_image)(job.image, job.seeds, job.truth, chosen)
 
 
-def label_picture(image: Path, seeds_file: Path, truth_file: Path | None, chosen) -> dict:
-    """Read, find, write the label map, the overlay and a cut-out of each object; the report."""
-    from apps.segment.label_figures import labels_overlay, write_label_picture
+def label_image(image: Path, seeds_file: Path, truth_file: Path | None, chosen) -> dict:
+    """Segment an image; write the label map, the overlay and a cut-out per object; return the report."""
+    from apps.segment.label_figures import labels_overlay, write_label_image
     from apps.segment.label_values import label_values
     from apps.segment.mask_scores import check_label_truth, label_score
     from apps.segment.matte import cut_out
@@ -57,13 +57,13 @@ def label_picture(image: Path, seeds_file: Path, truth_file: Path | None, chosen
         check_label_truth(truth, rgb.shape[:2])
     result = segment_labels(rgb, seeds, keep=chosen.keep or "touching", device=chosen.device)
     folder = Path(chosen.out)
-    pictures = {"overlay": labels_overlay(rgb, result.labels)}
+    figures = {"overlay": labels_overlay(rgb, result.labels)}
     for value in result.values:
-        pictures[f"object{value}"] = cut_out(rgb, result.labels == value)
-    files = {kind: folder / f"{image.stem}-{kind}.png" for kind in ("labels", *pictures)}
+        figures[f"object{value}"] = cut_out(rgb, result.labels == value)
+    files = {kind: folder / f"{image.stem}-{kind}.png" for kind in ("labels", *figures)}
     claim(chosen, "segment", image.stem, image, files.values())
-    write_label_picture(files["labels"], result.labels)
-    for kind, pixels in pictures.items():
+    write_label_image(files["labels"], result.labels)
+    for kind, pixels in figures.items():
         write_image(files[kind], pixels)
     report = _report(image, result, files)
     if truth is not None:
@@ -72,7 +72,7 @@ def label_picture(image: Path, seeds_file: Path, truth_file: Path | None, chosen
 
 
 def label_volume(image: Path, seeds_file: Path, truth_file: Path | None, chosen) -> dict:
-    """Read, find, write the label volume and a picture of its middle slices; the report."""
+    """Segment a volume; write the label volume and a figure of its middle slices; return the report."""
     from apps.segment.label_figures import middle_slices
     from apps.segment.mask_scores import check_label_truth, label_score
     from apps.segment.multilabel import segment_volume
@@ -105,7 +105,7 @@ def label_volume(image: Path, seeds_file: Path, truth_file: Path | None, chosen)
 
 
 def line(report) -> str:
-    """One line of a report."""
+    """Summary line of a report."""
     size = "x".join(str(report[side]) for side in ("width", "height", "depth") if side in report)
     text = (
         f"{report['image']}: {size}, {len(report['pixels'])} labels, {report['rounds']} rounds, energy "
@@ -115,7 +115,7 @@ def line(report) -> str:
 
 
 def summary(reports) -> str:
-    """Mean scores of the reports that have some."""
+    """Mean scores of the reports with a ground truth."""
     scored = [report["truth"] for report in reports if "truth" in report]
     if not scored:
         return ""

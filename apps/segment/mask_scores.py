@@ -1,4 +1,4 @@
-"""How good a mask is against the truth."""
+"""Scores of masks and label maps against the ground truth."""
 
 from dataclasses import dataclass
 
@@ -7,21 +7,21 @@ import numpy as np
 from apps.common.images import InputError, read_codes
 from apps.segment.strokes import OPEN, grey_levels
 
-NEAR = 2  # pixels: how far a border may be off and still count as found
+BOUNDARY_TOLERANCE = 2  # pixels: distance within which boundary pixels match
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Percentages; pixels the truth leaves undecided count nowhere.
+    """Percentages; pixels that are undecided in the ground truth are ignored.
 
     Attributes
     ----------
     error : float
-        Wrong pixels among those the input left open.
+        Wrong pixels among those without marks in the input.
     iou : float
         Intersection over union of the object.
     boundary_f : float
-        F-measure of border pixels that have a border pixel of the other mask within 2 pixels.
+        F-measure of boundary pixels that have a boundary pixel of the other mask within 2 pixels.
     """
 
     error: float
@@ -30,9 +30,7 @@ class Scores:
 
 
 def read_truth(path) -> np.ndarray:
-    """Truth of shape (H, W), uint8: 0 background, 255 object, 128 undecided; files with 0 and 1 only are
-    understood.
-    """
+    """Read a ground truth as uint8 (H, W): 0 background, 255 object, 128 undecided; 0 and 1 only also work."""
     codes = read_codes(path, "--truth")
     codes = codes[..., 0] if codes.ndim == 3 else codes
     if codes.max() <= 1 and codes.min() >= 0:
@@ -45,7 +43,7 @@ def read_truth(path) -> np.ndarray:
 
 
 def score(mask: np.ndarray, truth: np.ndarray, marks: np.ndarray) -> Scores:
-    """Compare a mask (H, W) with the truth; `marks` says which pixels the input left open."""
+    """Compare a mask (H, W) with the ground truth; errors are counted where `marks` is OPEN."""
     if truth.shape != mask.shape:
         raise InputError(
             f"--truth is {truth.shape[1]}x{truth.shape[0]} pixels, but the image is "
@@ -65,8 +63,10 @@ def score(mask: np.ndarray, truth: np.ndarray, marks: np.ndarray) -> Scores:
 
 
 def label_score(labels: np.ndarray, truth: np.ndarray, seeds: np.ndarray) -> dict:
-    """Compare labels with a true label map of their shape, 0 where undecided: mean IoU over the truth's labels, and
-    wrong pixels among the decided ones without seeds, both in per cent, and the IoU of each label.
+    """Compare labels with a ground truth of the same shape, 0 where undecided.
+
+    Returns the mean IoU over the labels of the ground truth, the wrong pixels among the decided ones without seeds
+    (both in per cent), and the IoU of each label.
     """
     check_label_truth(truth, labels.shape)
     decided = truth != 0
@@ -83,11 +83,11 @@ def label_score(labels: np.ndarray, truth: np.ndarray, seeds: np.ndarray) -> dic
 
 
 def check_label_truth(truth: np.ndarray, shape) -> None:
-    """InputError unless a true label map has this shape and decides a pixel."""
+    """Raise InputError unless a ground truth has this shape and at least one decided pixel."""
     if truth.shape != tuple(shape):
         raise InputError(f"--truth has shape {truth.shape}, but the image has {tuple(shape)}; make them the same size")
     if not truth.any():
-        raise InputError("--truth decides no pixel: all its values are 0; pass another file")
+        raise InputError("--truth has no decided pixel: all its values are 0; pass another file")
 
 
 def _boundary_f(mask, truth):
@@ -96,7 +96,7 @@ def _boundary_f(mask, truth):
     edges = [shape & ~ndimage.binary_erosion(shape, border_value=1) for shape in (mask, truth)]
     if not edges[0].any() or not edges[1].any():
         return 100.0 * float(not edges[0].any() and not edges[1].any())
-    near = [ndimage.distance_transform_edt(~edge) <= NEAR for edge in edges]
+    near = [ndimage.distance_transform_edt(~edge) <= BOUNDARY_TOLERANCE for edge in edges]
     precision = (edges[0] & near[1]).sum() / edges[0].sum()
     recall = (edges[1] & near[0]).sum() / edges[1].sum()
     return 100.0 * 2 * precision * recall / max(1e-9, precision + recall)

@@ -1,23 +1,23 @@
-"""An RGBA cut-out: soft alpha on a narrow band of the mask's border, with the background's colour taken out.
+"""RGBA cut-outs: soft alpha in a narrow band along the mask's outline, with the background's colour removed.
 
-Only pixels within BAND of the border can be mixed.  Outside the band the mask is right: alpha is 0 or 1.
-Inside it the object's and the background's colours F, B are averages of the sure pixels nearby, and alpha is
-the place of the pixel's colour I between them:
+Only pixels within BAND pixels of the outline can be mixed.  Outside the band alpha is 0 or 1, as in the mask.  Inside
+it, the colours F of the object and B of the background are averages of nearby certain pixels, and alpha is the position
+of the pixel's colour I between them:
 
     I = alpha F + (1 - alpha) B      alpha = (I - B) . (F - B) / |F - B|^2, kept in [0, 1]
 
-Where F and B hardly differ that says nothing, and alpha falls back to a smoothed mask; the two are blended by
-how much F and B differ against SAME.  Thin parts have no sure object pixels nearby: the band's own object
-side then serves.
+If F and B are similar, this estimate is unreliable, and alpha falls back to a smoothed mask.  The two are blended by
+the difference of F and B relative to MIN_COLOUR_DIFFERENCE.  Thin parts have no certain object pixels nearby; the
+object side of the band is used instead.
 """
 
 import numpy as np
 
 from apps.common.images import to_bytes
 
-BAND = 2.0  # pixels on either side of the border
-REACH = 4.0  # standard deviation, in pixels, of the window that colours are averaged over
-SAME = 0.08  # difference of F and B, in [0, 1] RGB, below which colours say little
+BAND = 2.0  # pixels on either side of the outline
+AVERAGING_SIGMA = 4.0  # standard deviation of the averaging window for colours, in pixels
+MIN_COLOUR_DIFFERENCE = 0.08  # difference of F and B, in RGB units of [0, 1], below which alpha relies on the mask
 
 
 def cut_out(rgb: np.ndarray, mask: np.ndarray) -> np.ndarray:
@@ -42,7 +42,7 @@ def matte(rgb: np.ndarray, mask: np.ndarray):
     square = (axis**2).sum(axis=2)
     from_colour = np.clip(((rgb - sure_background) * axis).sum(axis=2) / np.maximum(square, 1e-6), 0.0, 1.0)
     from_mask = cv2.GaussianBlur(mask.astype(np.float32), (0, 0), BAND / 2)
-    trust = square / (square + SAME**2)
+    trust = square / (square + MIN_COLOUR_DIFFERENCE**2)
     alpha = np.where(band, trust * from_colour + (1 - trust) * from_mask, mask).astype(np.float32)
     # I = alpha F + (1 - alpha) B solved for F; the average where alpha is too small to divide by.
     solved = (rgb - (1 - alpha[..., None]) * sure_background) / np.maximum(alpha[..., None], 0.1)
@@ -52,11 +52,9 @@ def matte(rgb: np.ndarray, mask: np.ndarray):
 
 
 def _average(rgb, sure, likely):
-    """Colours near each pixel averaged over the sure pixels, and faintly over the likely ones where none is
-    sure.
-    """
+    """Colours averaged over nearby certain pixels, with a small weight for likely ones in case there are none."""
     import cv2
 
     weight = np.float32(1.0) * sure + np.float32(0.01) * likely + np.float32(1e-6)
-    total = cv2.GaussianBlur(rgb * weight[..., None], (0, 0), REACH)
-    return total / cv2.GaussianBlur(weight, (0, 0), REACH)[..., None]
+    total = cv2.GaussianBlur(rgb * weight[..., None], (0, 0), AVERAGING_SIGMA)
+    return total / cv2.GaussianBlur(weight, (0, 0), AVERAGING_SIGMA)[..., None]

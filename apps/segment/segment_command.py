@@ -1,24 +1,24 @@
-"""Cut objects out of pictures and volumes.
+"""Cut objects out of images and volumes.
 
   cutmatch segment photo.jpg --scribbles strokes.png      strokes: object 1 or red, background 2 or blue
-  cutmatch segment photo.jpg --box 40,30,300,280          the object lies inside x0,y0,x1,y1
+  cutmatch segment photo.jpg --box 40,30,300,280          the object is inside x0,y0,x1,y1
   cutmatch segment photo.jpg --trimap trimap.png          0 background, 128 unknown, 255 object
-  cutmatch segment photos/ --scribbles strokes/           a folder: strokes/NAME.png goes with photos/NAME.jpg
-  cutmatch segment photo.jpg --labels strokes.png         several objects: a colour, or a value of 1 to 65535, each
-  cutmatch segment scan.tif --labels seeds.tif            a volume: TIFF of many pages, .npy, or with --volume a
+  cutmatch segment photos/ --scribbles strokes/           a folder: strokes/NAME.png belongs to photos/NAME.jpg
+  cutmatch segment photo.jpg --labels strokes.png         several objects: one colour, or one value of 1 to 65535, each
+  cutmatch segment scan.tif --labels seeds.tif            a volume: TIFF with many pages, .npy, or with --volume a
                                                           folder of slices; seeds of the same size
 
-One object gives three files in the --out folder: NAME-mask.png (255 on the object), NAME-overlay.png (the border
-drawn, the rest dimmed) and NAME-cutout.png (RGBA, soft along the border).  Parts that touch no object stroke are
-dropped; --keep all keeps them.  Colour models are fitted to strokes and labelling in turn; every cut is an exact
-minimum.  For a folder of pictures --box is a JSON file {"NAME": [x0, y0, x1, y1]} or one box for all.
+A single object gives three files in the --out folder: NAME-mask.png (255 on the object), NAME-overlay.png (outline
+drawn, background dimmed) and NAME-cutout.png (RGBA, soft along the outline).  Parts that touch no object stroke are
+dropped; --keep all keeps them.  Colour models and labelling are updated alternately; each labelling is an exact minimum
+cut.  For a folder of images --box is a JSON file {"NAME": [x0, y0, x1, y1]} or one box for all.
 
 Several objects give NAME-labels.png (the strokes' values; red 1, blue 2, green 3, yellow 4, magenta 5, cyan 6),
-NAME-overlay.png, and NAME-objectVALUE.png, a cut-out of each.  A volume gives NAME-labels.tif (or .npy) and
-NAME-slices.png, its middle slices.  The background is one of the objects.
+NAME-overlay.png, and a cut-out per object, NAME-objectVALUE.png.  A volume gives NAME-labels.tif (or .npy) and
+NAME-slices.png, its middle slices.  The background counts as an object.
 
-Exit status: 0 done, 1 some pictures of a folder failed or the disk is full, 2 the input cannot be used, 70 a defect
-in cutmatch.
+Exit status: 0 done, 1 some images of a folder failed or the disk is full, 2 the input cannot be used, 70 a defect in
+cutmatch.
 """
 
 import sys
@@ -38,7 +38,7 @@ from apps.common.command import (
 )
 from apps.common.images import InputError, read_image, write_image
 from apps.common.outputs import claim
-from apps.many.batch import Item, beside, pictures_of, refuse_namesakes, refuse_out, run_many, run_one
+from apps.many.batch import Item, check_out_is_not_input, check_unique_names, companion_of, images_of, run_many, run_one
 from apps.segment.strokes import ENCODINGS, box_of, parse_box, read_boxes, read_scribbles, read_trimap
 
 KEEP = ("touching", "all", "largest")
@@ -47,7 +47,7 @@ INPUTS = ("image", "scribbles", "box", "trimap", "labels", "truth")
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One picture and what was said about it: paths, and the box as four numbers."""
+    """Paths of an image and its companion files, and its box as four integers."""
 
     image: Path
     scribbles: Path | None
@@ -58,29 +58,48 @@ class Job:
 
 def _options():
     options = parser("segment", __doc__)
-    options.add_argument("image", nargs="+", help="pictures or volumes, or folders of them")
-    where = options.add_argument_group("where the object is (exactly one)")
-    where.add_argument("--scribbles", metavar="FILE", help="stroke picture, or a folder of them")
-    where.add_argument("--box", metavar="X0,Y0,X1,Y1", help="box round the object, half open, or a JSON file of them")
+    options.add_argument("image", nargs="+", help="images or volumes, or folders of them")
+    where = options.add_argument_group("location of the object (exactly one)")
+    where.add_argument("--scribbles", metavar="FILE", help="stroke image, or a folder of them")
+    where.add_argument(
+        "--box", metavar="X0,Y0,X1,Y1", help="box around the object in pixels, half open, or a JSON file of boxes"
+    )
     where.add_argument("--trimap", metavar="FILE", help="trimap, or a folder of them")
-    where.add_argument("--labels", metavar="FILE", help="strokes of several objects or seeds of a volume, or a folder")
-    how = options.add_argument_group("how")
-    how.add_argument("--encoding", choices=ENCODINGS, default="auto", help="of the strokes (default: by their values)")
-    how.add_argument("--keep", choices=KEEP, help="parts to keep (default: touching; all for a box)")
-    how.add_argument("--fill-holes", action="store_true", help="holes without a background stroke become object")
-    how.add_argument("--min-area", type=int, default=0, metavar="PIXELS", help="drop parts and holes below this")
-    how.add_argument("--soft-strokes", action="store_true", help="strokes are strong hints, not orders")
-    how.add_argument("--truth", metavar="FILE", help="true mask (0, 128 undecided, 255), or a folder: adds scores")
+    where.add_argument(
+        "--labels", metavar="FILE", help="strokes of several objects, seeds of a volume, or a folder of them"
+    )
+    how = options.add_argument_group("segmentation")
+    how.add_argument(
+        "--encoding",
+        choices=ENCODINGS,
+        default="auto",
+        help="encoding of the strokes (default: detected from their values)",
+    )
+    how.add_argument(
+        "--keep", choices=KEEP, help="parts of the object to keep (default: touching a stroke; all for a box)"
+    )
+    how.add_argument("--fill-holes", action="store_true", help="assign holes without a background stroke to the object")
+    how.add_argument(
+        "--min-area",
+        type=int,
+        default=0,
+        metavar="PIXELS",
+        help="drop parts, and fill holes, of fewer pixels (default: 0)",
+    )
+    how.add_argument("--soft-strokes", action="store_true", help="treat strokes as strong hints, not constraints")
+    how.add_argument("--truth", metavar="FILE", help="ground truth (0, 128 undecided, 255), or a folder: adds scores")
     volumes = options.add_argument_group("volumes")
-    volumes.add_argument("--volume", action="store_true", help="a folder holds the slices of one volume")
-    volumes.add_argument("--connectivity", type=int, choices=(6, 26), default=6, help="neighbours of a voxel (6)")
+    volumes.add_argument("--volume", action="store_true", help="read a folder as the slices of a volume")
+    volumes.add_argument(
+        "--connectivity", type=int, choices=(6, 26), default=6, help="neighbours of a voxel (default: 6)"
+    )
     volumes.add_argument(
         "--spacing",
         type=float,
         nargs=3,
         metavar=("Z", "Y", "X"),
         default=(1.0, 1.0, 1.0),
-        help="size of a voxel (1 1 1)",
+        help="size of a voxel, in any unit (default: 1 1 1)",
     )
     add_batch_options(options)
     add_shared_options(options, "out")
@@ -94,17 +113,19 @@ def _main(argv) -> int:
     kinds = ("scribbles", "box", "trimap", "labels")
     given = [name for name in kinds if getattr(chosen, name) is not None]
     if len(given) != 1:
-        said = " and ".join(f"--{name}" for name in given) or "none"
-        raise InputError(f"pass exactly one of --scribbles, --box, --trimap and --labels, got {said}")
+        options = " and ".join(f"--{name}" for name in given) or "none"
+        raise InputError(f"pass exactly one of --scribbles, --box, --trimap and --labels, got {options}")
     if chosen.min_area < 0:
         raise InputError(f"--min-area must be 0 or more pixels, got {chosen.min_area}")
     if chosen.labels is not None:
         return _main_labels(chosen, threads)
     if chosen.volume:
-        raise InputError(f"--volume needs --labels, seeds of the volume's size, got --{given[0]}")
+        raise InputError(f"--volume requires --labels with seeds of the volume's size, got --{given[0]}")
     if array := next((name for name in chosen.image if name.lower().endswith(".npy")), None):
-        raise InputError(f"image: {array!r} is a volume, which takes --labels, seeds of its size, not --{given[0]}")
-    images, many = pictures_of(chosen.image, out=chosen.out)
+        raise InputError(
+            f"image: {array!r} is a volume, which requires --labels with seeds of its size, got --{given[0]}"
+        )
+    images, many = images_of(chosen.image, out=chosen.out)
     boxes = read_boxes(chosen.box) if chosen.box and Path(chosen.box).suffix == ".json" else None
     items = [
         Item(
@@ -128,36 +149,36 @@ def _main(argv) -> int:
         chosen,
         total=len(images),
         inputs=INPUTS,
-        at_once=threads,
+        concurrent_items=threads,
     )
 
 
 def _main_labels(chosen, threads) -> int:
-    """Several objects, in pictures and volumes."""
+    """Segment several objects, in images and volumes."""
     from apps.segment.label_jobs import Job as Labelled
     from apps.segment.label_jobs import family_of, label, line, results_of, summary
     from apps.segment.volumes import is_volume
 
     for name in ("fill_holes", "soft_strokes", "min_area"):
         if getattr(chosen, name):
-            raise InputError(f"--{name.replace('_', '-')} is for one object; leave it out with --labels")
+            raise InputError(f"--{name.replace('_', '-')} applies to a single object; omit it with --labels")
     if chosen.volume:
         images, many = [Path(name) for name in chosen.image], len(chosen.image) > 1
-        refuse_namesakes(images, "image")
-        refuse_out(images, chosen.out, "image")
+        check_unique_names(images, "image")
+        check_out_is_not_input(images, chosen.out, "image")
     else:
-        images, many = pictures_of(chosen.image, out=chosen.out)
+        images, many = images_of(chosen.image, out=chosen.out)
 
     def job(path):
         volume = is_volume(path, chosen.volume)
         if chosen.volume and not volume:
             raise InputError(
-                f"image: {str(path)!r} is no volume; pass a .npy, a TIFF of many pages or a folder of slices"
+                f"image: {str(path)!r} is not a volume; pass a .npy, a TIFF with many pages or a folder of slices"
             )
-        # A folder of seeds is the slices of one volume's, unless there are many volumes.
+        # A folder of seeds contains the slices of the volume's seeds, unless there are several volumes.
         slices = volume and not many and Path(chosen.labels).is_dir()
-        seeds = Path(chosen.labels) if slices else beside(chosen.labels, path.stem, "--labels")
-        truth = Path(chosen.truth) if slices and chosen.truth else beside(chosen.truth, path.stem, "--truth")
+        seeds = Path(chosen.labels) if slices else companion_of(chosen.labels, path.stem, "--labels")
+        truth = Path(chosen.truth) if slices and chosen.truth else companion_of(chosen.truth, path.stem, "--truth")
         return Labelled(path, seeds, truth, volume)
 
     items = [
@@ -176,12 +197,12 @@ def _main_labels(chosen, threads) -> int:
         chosen,
         total=len(images),
         inputs=INPUTS,
-        at_once=threads,
+        concurrent_items=threads,
     )
 
 
 def _job(image: Path, chosen, boxes=None) -> Job:
-    """Find what belongs to a picture: the file given, or the one of its name in the folder given."""
+    """Find the companion files of an image: the file given, or the one of its name in the folder given."""
     box = None
     if chosen.box is not None:
         if Path(chosen.box).suffix == ".json":
@@ -189,20 +210,18 @@ def _job(image: Path, chosen, boxes=None) -> Job:
             box = box_of(boxes, image.stem, chosen.box)
         else:
             box = parse_box(chosen.box)
-    files = (beside(getattr(chosen, name), image.stem, f"--{name}") for name in ("scribbles", "trimap", "truth"))
+    files = (companion_of(getattr(chosen, name), image.stem, f"--{name}") for name in ("scribbles", "trimap", "truth"))
     scribbles, trimap, truth = files
     return Job(image, scribbles, trimap, box, truth)
 
 
 def _files(name: str, chosen) -> dict[str, Path]:
-    """What a picture gives, by kind."""
+    """Output files of an image, by kind."""
     return {kind: Path(chosen.out) / f"{name}-{kind}.png" for kind in ("mask", "overlay", "cutout")}
 
 
 def _segment_one(job: Job, chosen) -> dict:
-    """Read, cut, write the three pictures; what goes into the JSON.  Nothing is written unless all of it can
-    be.
-    """
+    """Segment an image and write the results; return the report.  Nothing is written before all of it succeeded."""
     from apps.common.figures import overlay
     from apps.segment.mask_scores import read_truth, score
     from apps.segment.matte import cut_out
@@ -232,14 +251,14 @@ def _segment_one(job: Job, chosen) -> dict:
         soft_strokes=chosen.soft_strokes,
         device=chosen.device,
     )
-    pictures = {
+    figures = {
         "mask": result.mask.astype("uint8") * 255,
         "overlay": overlay(rgb, result.mask),
         "cutout": cut_out(rgb, result.mask),
     }
     files = _files(job.image.stem, chosen)
     claim(chosen, "segment", job.image.stem, job.image, files.values())
-    for kind, pixels in pictures.items():
+    for kind, pixels in figures.items():
         write_image(files[kind], pixels)
     report = {
         "image": str(job.image),
@@ -285,7 +304,7 @@ def _summary(reports) -> str:
 
 
 def main(argv=None) -> int:
-    """The command; its exit status."""
+    """Run the command and return its exit status."""
     return run(_main, "segment", argv)
 
 

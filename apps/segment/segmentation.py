@@ -1,26 +1,26 @@
-"""Cut an object out of a picture, from strokes, a trimap or a box.
+"""Cut an object out of an image, from strokes, a trimap or a box.
 
-A labelling x (True: object) costs
+The energy of a labelling x (True: object) is
 
     E(x) = sum_p D_p(x_p)  +  sum_pq w_pq [x_p != x_q],
 
-    D_p(object)     = -log p(colour_p | object model)      + NEARNESS * max(0, g_p)
-    D_p(background) = -log p(colour_p | background model)  + NEARNESS * max(0, -g_p)
+    D_p(object)     = -log p(colour_p | object model)      + GEODESIC_WEIGHT * max(0, g_p)
+    D_p(background) = -log p(colour_p | background model)  + GEODESIC_WEIGHT * max(0, -g_p)
     w_pq            = contrast-sensitive weights of the 8 neighbours in Lab (gridcut.contrast_edges)
 
-with g_p in [-1, 1] the geodesic preference of apps.segment.geodesic and infinite costs against the strokes [1, 3].
-One exact cut minimises E for fixed models.  Parts of the object that touch no object stroke are dropped: a
-user who wanted them would have marked them, and no later step can pull them back.  Then the colour models
-are fitted to the labelling, the strokes counting as much again as all the rest, and the cut is repeated [2],
-until the labelling stands still or `rounds` are done.  A round that would raise E is not taken, so the
-reported energies fall.
+with g_p in [-1, 1] the geodesic preference of apps.segment.geodesic and infinite costs against the strokes [1, 3].  For
+fixed models one exact cut minimises E.  Parts of the object that touch no object stroke are dropped: users would have
+marked a part they want, and no later step can remove it.  Then the colour models are fitted to the labelling, with the
+strokes weighted as much as the whole labelling, and the cut is repeated [2].  The iteration ends when the
+labelling has converged or after `rounds` rounds.  A round that would increase E is discarded, so the reported energies
+never increase.
 
-A box marks all outside as background.  What is hard to reach from outside without crossing a border (the
-minimum barrier distance [4]) is the first guess at the object.  How much of the box it fills is unknown, so
-there are several guesses, and the one that ends with the least energy is taken.
+For a box, all pixels outside are background.  The pixels inside with the largest minimum barrier distance from outside
+[4] are the initial object.  Since the share of the box that the object fills is unknown, several initialisations are
+tried, and the result of minimum energy is returned.
 
-A picture above LARGE pixels is segmented at REDUCED pixels first; its models then serve one cut of the full
-picture, along the border found and wherever the colours contradict the reduced labelling.
+An image with more than LARGE_PIXELS pixels is first segmented at REDUCED_PIXELS pixels.  The resulting models serve one
+cut of the full image, along the outline found and wherever the colours contradict the reduced labelling.
 
 Costs are rounded once, to multiples of 1 / UNIT; the cut itself is exact in integers.
 
@@ -30,48 +30,50 @@ Costs are rounded once, to multiples of 1 / UNIT; the cut itself is exact in int
 [4] Zhang et al. "Minimum barrier salient object detection at 80 FPS." ICCV 2015.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 import gridcut
 from apps.common.arguments import check_number
 from apps.common.clock import Clock
-from apps.common.figures import border
+from apps.common.figures import outline
 from apps.common.images import InputError, to_rgb
 from apps.segment.colour_models import log_densities
 from apps.segment.geodesic import depth_in_box
 from apps.segment.shapes import drop_small, fill_holes_of, keep_parts
 from apps.segment.strokes import BACKGROUND, OBJECT, OPEN, check_marks, marks_of, marks_of_box
-from apps.segment.terms import FORBIDDEN, REDUCED, UNIT, Picture, reduced
+from apps.segment.terms import FORBIDDEN, REDUCED_PIXELS, UNIT, EnergyTerms, reduced
 
-BOX_NEARNESS = 1.0  # nats: what the depth in a box alone may say about a pixel
-ROUNDS = 10  # at most; most pictures stand still after 3 or 4
-STILL = 0.001  # share of the pixels that may still change when a labelling counts as standing still
-# Where the object of a box is looked for first: the deepest share, and the shallowest for the background.
+BOX_DEPTH_WEIGHT = 1.0  # nats: maximum cost from the depth in a box
+ROUNDS = 10  # at most; most images converge after 3 or 4
+MAX_CHANGED_SHARE = 0.001  # a labelling has converged if at most this share of the pixels changed
+# Initial object and background of a box: shares of the pixels, deepest and shallowest.
 STARTS = ((0.5, 0.25), (0.25, 0.5), (0.75, 0.12))
-STROKE_SHARE = 1.0  # of the strokes against the whole labelling when models are fitted again
-LARGE = 1_000_000  # pixels above which models are found on a reduced picture first
-BAND = 3  # reduced pixels on either side of the border that the full picture decides again
+STROKE_SHARE = 1.0  # weight of the strokes relative to the whole labelling when models are refitted
+LARGE_PIXELS = 1_000_000  # images with more pixels are segmented at reduced size first
+BAND = 3  # reduced pixels on either side of the outline that the cut of the full image may change
 KEEP = ("touching", "all", "largest")
 
 
 @dataclass(frozen=True, slots=True)
 class Segmentation:
-    """An object cut out of a picture.
+    """Result of `segment`: an object cut out of an image.
 
     Attributes
     ----------
     mask : ndarray of bool, (H, W)
         True on the object.
     marks : ndarray of int8, (H, W)
-        What the user said, as `apps.segment.strokes` codes.
+        The user's marks, in the codes of `apps.segment.strokes`.
     energies : tuple of float
-        Cost of the labelling after each round, in nats; never rises.
+        Energy of the labelling after each round, in nats; never increases.
     seconds : dict
         Seconds by phase: "colours", "edges", "distances", "models", "cuts", "parts", "total".
     device, method : str
-        What solved the cuts.
+        Device and method that solved the cuts.
     """
 
     mask: np.ndarray
@@ -83,11 +85,11 @@ class Segmentation:
 
 
 def segment(
-    image,
+    image: ArrayLike,
     *,
-    scribbles=None,
-    trimap=None,
-    box=None,
+    scribbles: ArrayLike | None = None,
+    trimap: ArrayLike | None = None,
+    box: Sequence[int] | None = None,
     keep: str | None = None,
     fill_holes: bool = False,
     min_area: int = 0,
@@ -95,41 +97,57 @@ def segment(
     rounds: int = ROUNDS,
     device: str = "auto",
 ) -> Segmentation:
-    """Cut the object out of a picture; exactly one of `scribbles`, `trimap` and `box` says where it is.
+    """Cut an object out of an image, given exactly one of `scribbles`, `trimap` and `box`.
 
     Parameters
     ----------
-    image : array_like, (H, W), (H, W, 3) or (H, W, 4)
-        Grey, RGB or RGBA; unsigned integers, or floats in [0, 1].
-    scribbles : array_like, (H, W) or (H, W, 3)
+    image : array_like, shape (H, W), (H, W, 3) or (H, W, 4)
+        Grey, RGB or RGBA image; uint8, uint16, or floats in [0, 1].
+    scribbles : array_like, shape (H, W) or (H, W, 3), optional
         Strokes in any of the encodings of `apps.segment.strokes`.
-    trimap : array_like, (H, W)
+    trimap : array_like, shape (H, W), optional
         0 background, 255 object, 128 unknown.
-    box : four ints (x0, y0, x1, y1)
-        Half open, in pixels; the object lies inside.
+    box : tuple of int (x0, y0, x1, y1), optional
+        Box around the object in pixels, half open.
     keep : {"touching", "all", "largest"}, optional
-        Parts of the object to keep: those that touch an object stroke (default where there are any), all
-        (default for a box), or the largest only.
-    fill_holes : bool
-        Give holes without a background stroke to the object.
-    min_area : int
-        Drop parts with fewer pixels, and fill holes with fewer.
-    soft_strokes : bool
-        Strokes are strong hints, not orders: for strokes that overshoot the object.
-    rounds : int
-        Most rounds of fitting colour models and cutting.
-    device : {"auto", "cpu", "cuda"}
+        Parts of the object to keep: those that touch an object stroke (default if there are any), all (default for a
+        box), or only the largest.
+    fill_holes : bool, default False
+        Assign holes without a background stroke to the object.
+    min_area : int, default 0
+        Drop parts, and fill holes, of fewer pixels.
+    soft_strokes : bool, default False
+        Treat strokes as strong hints rather than constraints, for strokes that overshoot the object.
+    rounds : int, default 10
+        Maximum number of rounds of fitting colour models and cutting.
+    device : {"auto", "cpu", "cuda"}, default "auto"
         Where the cuts are solved.
 
     Returns
     -------
     Segmentation
+        `mask` is bool (H, W), True on the object.
 
     Raises
     ------
     InputError
-        A ValueError whose message is one line for the user: nothing or too much said, sizes that differ, a
-        box without background, strokes of one kind only.
+        A ValueError with a one-line message: none or several of `scribbles`, `trimap` and `box`, sizes that differ, a
+        box without background, or strokes of only one kind.
+
+    See Also
+    --------
+    segment_labels : Several objects in an image.
+    segment_volume : Several objects in a volume.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from apps.segment import segment
+    >>> image = np.zeros((20, 30), np.uint8)
+    >>> image[5:15, 10:20] = 200
+    >>> result = segment(image, box=(7, 2, 23, 18), device="cpu")
+    >>> int(result.mask.sum())
+    100
     """
     rgb = to_rgb(image)
     return segment_marked(
@@ -145,13 +163,19 @@ def segment(
 
 
 def segment_marked(
-    rgb, marks, *, keep=None, fill_holes=False, min_area=0, soft_strokes=False, rounds=ROUNDS, device="auto"
+    rgb: NDArray[np.float32],
+    marks: NDArray[np.int8],
+    *,
+    keep: str | None = None,
+    fill_holes: bool = False,
+    min_area: int = 0,
+    soft_strokes: bool = False,
+    rounds: int = ROUNDS,
+    device: str = "auto",
 ) -> Segmentation:
-    """`segment` for a picture and marks already made: float32 (H, W, 3) in [0, 1], int8 (H, W) of
-    apps.segment.strokes.
-    """
+    """Like `segment`, for float32 RGB (H, W, 3) in [0, 1] and int8 marks (H, W) of apps.segment.strokes."""
     clock = Clock()
-    check_number(rounds, "rounds", whole=True)
+    check_number(rounds, "rounds", integer=True)
     if rounds < 1:
         raise InputError(f"rounds must be 1 or more, got {rounds}")
     check_number(min_area, "min_area")
@@ -161,40 +185,40 @@ def segment_marked(
     if keep not in KEEP:
         raise InputError(f"--keep must be one of {', '.join(KEEP)}, got {keep!r}")
     if keep == "touching" and not has_object:
-        raise InputError("--keep touching needs object strokes, and a box has none; use all or largest")
-    picture, mask, energies, cut = _find(rgb, marks, keep, soft_strokes, rounds, device, clock)
+        raise InputError("--keep touching needs object strokes, but a box has none; use all or largest")
+    terms, mask, energies, cut = _find(rgb, marks, keep, soft_strokes, rounds, device, clock)
     if fill_holes:
-        mask = fill_holes_of(mask, picture.is_background)
+        mask = fill_holes_of(mask, terms.is_background)
     if min_area > 1:
-        mask = drop_small(mask, min_area, picture.is_object, picture.is_background)
+        mask = drop_small(mask, min_area, terms.is_object, terms.is_background)
     clock.charge("parts")
     return Segmentation(mask, marks, tuple(energies), clock.total(), cut.device, cut.method)
 
 
 def _find(rgb, marks, keep, soft, rounds, device, clock):
-    """The labelling of least energy from any of the starts; a large picture begins with a reduced one."""
-    if marks.size > LARGE:
+    """Labelling of minimum energy over all initialisations; a large image is segmented at reduced size first."""
+    if marks.size > LARGE_PIXELS:
         small_rgb, small_marks = reduced(rgb, marks)
-        if not _lost(marks, small_marks):
+        if not _mark_vanished(marks, small_marks):
             small = _find(small_rgb, small_marks, keep, soft, rounds, device, clock)[1]
             guess = _enlarged(small, marks)
             if guess.any() and not guess.all():
                 return _refined(rgb, marks, guess, keep, soft, device, clock)
-    picture = Picture(rgb, marks, soft, device, clock)
-    if not picture.boxed:
-        starts = [(picture.stroke_object, picture.stroke_background)]
+    terms = EnergyTerms(rgb, marks, soft, device, clock)
+    if not terms.is_box:
+        starts = [(terms.stroke_object, terms.stroke_background)]
     else:
-        depth = depth_in_box(picture.lab, picture.is_background, picture.starts())
-        picture.prefer((BOX_NEARNESS * UNIT) * (1 - 2 * depth))
-        counts = picture.palette.counts
+        depth = depth_in_box(terms.lab, terms.is_background, terms.path_starts())
+        terms.set_location_costs((BOX_DEPTH_WEIGHT * UNIT) * (1 - 2 * depth))
+        counts = terms.palette.counts
         starts = [(counts(depth > 1 - deep), counts(depth < shallow)) for deep, shallow in STARTS]
         clock.charge("distances")
-    found = [_rounds(picture, keep, rounds, clock, *start) for start in starts]
-    return picture, *min(found, key=lambda one: one[1][-1])
+    found = [_fit_and_cut(terms, keep, rounds, clock, *start) for start in starts]
+    return terms, *min(found, key=lambda one: one[1][-1])
 
 
 def _enlarged(small, marks):
-    """A labelling of the reduced picture at full size, as far as the marks allow it."""
+    """Labelling of the reduced image enlarged to full size, corrected by the marks."""
     import cv2
 
     mask = cv2.resize(small.view(np.uint8), marks.shape[::-1], interpolation=cv2.INTER_NEAREST) > 0
@@ -202,79 +226,79 @@ def _enlarged(small, marks):
 
 
 def _refined(rgb, marks, mask, keep, soft, device, clock):
-    """Cut the full picture with models fitted to a first guess, the labelling of the reduced one."""
-    picture = Picture(rgb, marks, soft, device, clock)
-    if picture.boxed:
-        picture.prefer(np.where(picture.is_background, np.float32(UNIT), np.float32(0)))
-    object_count = _blend(picture.palette.counts(mask), picture.stroke_object)
-    background_count = _blend(picture.palette.counts(~mask), picture.stroke_background)
+    """Cut the full image, with models fitted to the enlarged labelling of the reduced image."""
+    terms = EnergyTerms(rgb, marks, soft, device, clock)
+    if terms.is_box:
+        terms.set_location_costs(np.where(terms.is_background, np.float32(UNIT), np.float32(0)))
+    object_count = _blend(terms.palette.counts(mask), terms.stroke_object)
+    background_count = _blend(terms.palette.counts(~mask), terms.stroke_background)
     clock.charge("models")
-    costs = picture.costs(*log_densities(picture.palette, object_count, background_count, picture.whole))
+    costs = terms.costs(*log_densities(terms.palette, object_count, background_count, terms.whole))
     clock.charge("models")
-    labels, cut = _cut_near(picture, mask, BAND * round((marks.size / REDUCED) ** 0.5), *costs[:2])
+    labels, cut = _cut_near(terms, mask, BAND * round((marks.size / REDUCED_PIXELS) ** 0.5), *costs[:2])
     clock.charge("cuts")
-    labels = keep_parts(labels, keep, picture.is_object)
-    energy = picture.energy(labels, *costs)
+    labels = keep_parts(labels, keep, terms.is_object)
+    energy = terms.energy(labels, *costs)
     clock.charge("parts")
-    return picture, labels, [energy], cut
+    return terms, labels, [energy], cut
 
 
-def _cut_near(picture, guess, width, as_object, as_background):
-    """The best cut among those that keep to a guess where its border is far and the colours agree with it.
+def _cut_near(terms, guess, width, as_object, as_background):
+    """Minimum cut restricted to pixels near the outline of a guess, or whose own costs contradict the guess.
 
-    Pixels within `width` of the guess's border, and pixels whose own costs speak against the guess, are open;
-    a ring of pixels round them is held to the guess, and the rest takes no part.
+    Pixels within `width` of the outline and contradicting pixels are free.  The pixels adjacent to them are fixed to
+    the guess, and all others are masked out.
     """
     import cv2
 
-    near = border(guess, width) | border(~guess, width)
+    near = outline(guess, width) | outline(~guess, width)
     opened = (near | ((as_object > as_background) == guess)).view(np.uint8)
     taking_part = cv2.dilate(opened, np.ones((3, 3), np.uint8)) > 0
     held = taking_part & (opened == 0)
     source = np.where(held, np.int32(FORBIDDEN) * guess, as_background).astype(np.int32)
     sink = np.where(held, np.int32(FORBIDDEN) * ~guess, as_object).astype(np.int32)
-    cut = gridcut.max_flow(source, sink, picture.edges, mask=taking_part, device=picture.device)
+    cut = gridcut.max_flow(source, sink, terms.edges, mask=taking_part, device=terms.device)
     return np.where(taking_part, cut.labels, guess), cut
 
 
-def _lost(marks, small):
-    """Whether a kind of mark, or all open pixels, vanished when the picture was reduced."""
+def _mark_vanished(marks, small):
+    """Whether a kind of mark, or all open pixels, are lost in the reduced image."""
     return any((marks == mark).any() and not (small == mark).any() for mark in (OBJECT, BACKGROUND, OPEN))
 
 
-def _rounds(picture, keep, rounds, clock, object_count, background_count):
-    """Fit and cut until the labelling stands still; the last labelling, the energies and the last cut."""
-    palette = picture.palette
+def _fit_and_cut(terms, keep, rounds, clock, object_count, background_count):
+    """Alternate model fits and cuts until convergence; return the last labelling, the energies and the last cut."""
+    palette = terms.palette
     mask, energies, cut, solver = None, [], None, None
     for _ in range(rounds):
-        costs = picture.costs(*log_densities(palette, object_count, background_count, picture.whole))
+        costs = terms.costs(*log_densities(palette, object_count, background_count, terms.whole))
         clock.charge("models")
         as_object, as_background, _ = costs
-        # The flow of the last round is nearly the flow of this one: only the colours' costs have changed.
+        # Warm start: only the colour costs have changed since the last round.
         if solver is None:
-            solver = gridcut.Solver(as_background, as_object, picture.edges, device=picture.device)
+            solver = gridcut.Solver(as_background, as_object, terms.edges, device=terms.device)
         else:
             solver.update(source=as_background, sink=as_object)
         tried = solver.solve()
         clock.charge("cuts")
-        labels = keep_parts(tried.labels, keep, picture.is_object)
-        energy = picture.energy(labels, *costs)
+        labels = keep_parts(tried.labels, keep, terms.is_object)
+        energy = terms.energy(labels, *costs)
         clock.charge("parts")
         if energies and energy > energies[-1]:
             break
-        stands_still = mask is not None and np.count_nonzero(labels != mask) <= STILL * mask.size
+        has_converged = mask is not None and np.count_nonzero(labels != mask) <= MAX_CHANGED_SHARE * mask.size
         mask, cut = labels, tried
         energies.append(energy)
-        if stands_still or not mask.any() or mask.all():
+        if has_converged or not mask.any() or mask.all():
             break
-        object_count = _blend(palette.counts(mask), picture.stroke_object)
-        background_count = _blend(palette.counts(~mask), picture.stroke_background)
+        object_count = _blend(palette.counts(mask), terms.stroke_object)
+        background_count = _blend(palette.counts(~mask), terms.stroke_background)
         clock.charge("models")
     return mask, energies, cut
 
 
 def _blend(labelled, strokes):
-    """Counts of a labelling with the strokes counting as much as all of it."""
+    """Counts of a labelling plus the strokes, whose total weight is STROKE_SHARE of the labelling's."""
     total = strokes.sum()
     return labelled + strokes * (STROKE_SHARE * labelled.sum() / total) if total else labelled
 

@@ -1,6 +1,6 @@
-"""Parts and holes of a mask: what to keep, what to fill.
+"""Connected parts and holes of a mask: keep, drop or fill them.
 
-The object hangs together over sides only (4 neighbours), so the background does over sides and corners.
+The object is 4-connected, so the background is 8-connected.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ def keep_parts(mask: np.ndarray, keep: str, strokes: np.ndarray) -> np.ndarray:
 
 
 def fill_holes_of(mask: np.ndarray, strokes: np.ndarray) -> np.ndarray:
-    """The mask with its holes filled, but for those that hold a background stroke."""
+    """Fill the holes of a mask, except those that contain a background stroke."""
     hole, area = _parts(~mask, 8)
     filled = np.ones(len(area), bool)
     for edge in (hole[0], hole[-1], hole[:, 0], hole[:, -1], hole[strokes & ~mask]):
@@ -30,7 +30,7 @@ def fill_holes_of(mask: np.ndarray, strokes: np.ndarray) -> np.ndarray:
 
 
 def drop_small(mask, min_area: int, object_strokes, background_strokes) -> np.ndarray:
-    """Parts below `min_area` pixels go, then such holes; those that hold a stroke of their kind stay."""
+    """Drop parts, then fill holes, of fewer than `min_area` pixels, unless they contain a stroke of their kind."""
     part, area = _parts(mask, 4)
     kept = area >= min_area
     kept[part[object_strokes & mask]] = True
@@ -44,7 +44,7 @@ def drop_small(mask, min_area: int, object_strokes, background_strokes) -> np.nd
 
 
 def _parts(mask, connectivity):
-    """Number of each pixel's part (0 outside the mask), and the area of each."""
+    """Part number of each pixel (0 outside the mask), and the area of each part."""
     import cv2
 
     _, part, stats, _ = cv2.connectedComponentsWithStats(mask.astype(np.uint8), connectivity=connectivity)

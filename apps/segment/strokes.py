@@ -1,18 +1,18 @@
-"""What the user says about an image: strokes, a trimap or a box, turned into one array of marks.
+"""User input for an image (strokes, a trimap or a box), converted to an array of marks.
 
-Marks are int8, shape (H, W): OPEN, OBJECT or BACKGROUND.  Stroke pictures come in four encodings, told apart
-by the values that occur:
+Marks are int8, shape (H, W): OPEN, OBJECT or BACKGROUND.  Stroke images have one of four encodings, which are
+distinguished by their values:
 
   encoding   no stroke    object         background    also
-  colour     other        red            blue          any picture with strokes painted in pure colours
+  colour     other        red            blue          any image with strokes painted in pure colours
   index      0            1              2             palette index or grey value
   grabcut    2, 3         1              0             codes of cv2.grabCut; recognised by a 3
   grey       128          255            0             recognised by values above 3
 
 Grey values of 16 bits are divided by 257: 65535 is 255.
 
-Strokes of several objects are kept as they are: 0 where there is none, and any other value for each object.  In a
-picture with strokes in pure colours these are the numbers of COLOURS.
+Strokes of several objects are not converted: 0 without a stroke, and another value per object.  Strokes in pure colours
+get the values of COLOURS.
 """
 
 import json
@@ -24,25 +24,20 @@ from apps.common.images import InputError, read_bytes, read_codes
 
 OPEN, OBJECT, BACKGROUND = 0, 1, 2
 ENCODINGS = ("auto", "colour", "index", "grabcut", "grey")
-# A trimap saved as JPEG wavers round its three values.
-GREY_SLACK = 12
-FRAME = 0.01  # of the shorter side
-PURE = 60  # a pure colour's channels are this near to 0 or 255
+GREY_SLACK = 12  # deviation of grey values in a trimap saved as JPEG
+FRAME = 0.01  # width of the background frame, as a share of the shorter side
+PURE = 60  # maximum distance of a pure colour's channels from 0 or 255
 COLOURS = {1: "red", 2: "blue", 3: "green", 4: "yellow", 5: "magenta", 6: "cyan"}
 _NUMBER_OF = {(1, 0, 0): 1, (0, 0, 1): 2, (0, 1, 0): 3, (1, 1, 0): 4, (1, 0, 1): 5, (0, 1, 1): 6}
 
 
 def read_scribbles(path, encoding: str = "auto") -> np.ndarray:
-    """Marks of a stroke picture.  Raises InputError for an unreadable file, unknown values, or no strokes at
-    all.
-    """
+    """Read the marks of a stroke image; InputError for an unreadable file, unknown values, or no strokes."""
     return marks_of(read_codes(path, "--scribbles"), encoding, f"--scribbles: {str(path)!r}")
 
 
 def read_trimap(path) -> np.ndarray:
-    """Marks of a trimap: 0 background, 255 object, between them unknown.  Raises InputError as
-    `read_scribbles` does.
-    """
+    """Read the marks of a trimap: 0 background, 255 object, unknown between; InputError as `read_scribbles`."""
     codes = read_codes(path, "--trimap")
     name = f"--trimap: {str(path)!r}"
     if codes.ndim == 3:
@@ -61,7 +56,7 @@ def read_trimap(path) -> np.ndarray:
 def marks_of(codes: np.ndarray, encoding: str = "auto", name: str = "scribbles") -> np.ndarray:
     """Marks of an array of codes, (H, W) integers or (H, W, 3) uint8; see the table above for the encodings.
 
-    Raises InputError for values that no encoding knows, and when neither kind of stroke occurs.
+    Raises InputError for values outside the encodings, and if no stroke of either kind occurs.
     """
     codes = np.asarray(codes)
     if encoding not in ENCODINGS:
@@ -86,10 +81,10 @@ def marks_of(codes: np.ndarray, encoding: str = "auto", name: str = "scribbles")
 
 
 def read_labels(path) -> np.ndarray:
-    """Strokes of several objects: values (H, W), 0 where there is none.  Raises InputError as `read_codes` does.
+    """Read strokes of several objects: values (H, W), 0 without a stroke.  Raises InputError as `read_codes`.
 
-    Palette indices and grey values are taken as they are; strokes in pure colours get the numbers of COLOURS.  Values
-    that are not whole numbers from 0 to 65535 are an InputError, too.
+    Palette indices and grey values are unchanged; strokes in pure colours get the values of COLOURS.  Values
+    that are not integers from 0 to 65535 are an InputError, too.
     """
     from apps.segment.label_values import label_values
 
@@ -117,20 +112,20 @@ def marks_of_box(box, shape) -> np.ndarray:
     if x1 <= x0 or y1 <= y0:
         raise InputError(f"{text} is empty; x1 must be above x0 and y1 above y0")
     if x0 < 0 or y0 < 0 or x1 > width or y1 > height:
-        raise InputError(f"{text} leaves the image, which is {width} wide and {height} high; keep it inside")
+        raise InputError(f"{text} exceeds the image, which is {width} wide and {height} high; keep it inside")
     if (x1 - x0, y1 - y0) == (width, height):
-        # A generous box may well reach all four sides: then the picture's own frame is the outside.
+        # A generous box may reach all four sides; the frame of the image then serves as background.
         frame = max(1, round(FRAME * min(shape)))
         x0, y0, x1, y1 = frame, frame, width - frame, height - frame
         if x1 <= x0 or y1 <= y0:
-            raise InputError(f"{text} covers the whole image, so there is no background to learn from; draw it tighter")
+            raise InputError(f"{text} covers the whole image, so no background is left to learn from; draw it tighter")
     marks = np.full(shape, BACKGROUND, np.int8)
     marks[y0:y1, x0:x1] = OPEN
     return marks
 
 
 def check_marks(marks: np.ndarray, shape, name: str) -> np.ndarray:
-    """The marks, if they fit an image of this shape and leave something to find; else InputError."""
+    """Return the marks; InputError unless they have this shape, both kinds of marks and open pixels."""
     if marks.shape != tuple(shape):
         raise InputError(
             f"{name} is {marks.shape[1]}x{marks.shape[0]} pixels, but the image is {shape[1]}x{shape[0]}; "
@@ -142,33 +137,33 @@ def check_marks(marks: np.ndarray, shape, name: str) -> np.ndarray:
             hint = f"add a stroke on it ({how})" if name.endswith("scribbles") else "mark some of it"
             raise InputError(f"{name} marks no {what}; {hint}")
     if not (marks == OPEN).any():
-        raise InputError(f"{name} leaves no pixel open, so there is nothing to find; mark less")
+        raise InputError(f"{name} leaves no pixel open, so nothing is left to find; mark less")
     return marks
 
 
 def parse_box(text: str) -> tuple[int, int, int, int]:
-    """Four whole numbers separated by commas or spaces."""
+    """Parse four integers separated by commas or spaces."""
     parts = text.replace(",", " ").split()
     try:
         return check_box([int(part) for part in parts])
-    except ValueError:  # InputError is one
-        raise InputError(f"--box needs four whole numbers x0,y0,x1,y1, got {text!r}") from None
+    except ValueError:  # includes InputError
+        raise InputError(f"--box needs four integers x0,y0,x1,y1, got {text!r}") from None
 
 
 def check_box(box) -> tuple[int, int, int, int]:
-    """Four whole numbers; InputError for anything else, strings among them."""
+    """Return four integers; InputError for anything else, including strings."""
     try:
         values = [] if isinstance(box, str | bytes) else list(box)
         whole = [int(v) for v in values]
     except (TypeError, ValueError, OverflowError):  # the last two: NaN and infinity
         whole, values = [], []
     if len(whole) != 4 or any(isinstance(v, str | bool) or v != w for v, w in zip(values, whole, strict=True)):
-        raise InputError(f"--box needs four whole numbers x0,y0,x1,y1, got {box!r}")
+        raise InputError(f"--box needs four integers x0,y0,x1,y1, got {box!r}")
     return tuple(whole)
 
 
 def read_boxes(path) -> dict:
-    """Boxes by image stem from a JSON file, {"stem": [x0, y0, x1, y1], ...}; `box_of` checks each."""
+    """Read boxes by image stem from a JSON file, {"stem": [x0, y0, x1, y1], ...}; `box_of` validates each."""
     try:
         table = json.loads(read_bytes(path, "--box"))
     except (ValueError, RecursionError) as error:
@@ -183,29 +178,29 @@ def read_boxes(path) -> dict:
 
 
 def box_of(boxes: dict, stem: str, path) -> tuple[int, int, int, int]:
-    """The box of one image among those of `read_boxes`; InputError if there is none, or it is not four numbers."""
+    """The box of one image from `read_boxes`; InputError if it is missing or not four integers."""
     if stem not in boxes:
         raise InputError(f"--box: {str(path)!r} has no entry {stem!r}; add one")
     try:
         return check_box(boxes[stem])
     except InputError:
         raise InputError(
-            f"--box: entry {stem!r} of {str(path)!r} must be four whole numbers [x0, y0, x1, y1], got "
+            f"--box: entry {stem!r} of {str(path)!r} must be four integers [x0, y0, x1, y1], got "
             f"{json.dumps(boxes[stem])[:60]}"
         ) from None
 
 
 def find_by_stem(folder, stem: str, name: str) -> Path:
-    """The one file of a folder with this stem, any suffix; InputError when there is not exactly one."""
+    """The only file of a folder with this stem and any suffix; InputError unless there is exactly one."""
     found = sorted(p for p in Path(folder).glob("*") if p.stem == stem and p.is_file())
     if len(found) != 1:
         what = "has no file" if not found else f"has {len(found)} files"
-        raise InputError(f"{name}: folder {str(folder)!r} {what} called {stem!r}; it needs exactly one per image")
+        raise InputError(f"{name}: folder {str(folder)!r} {what} named {stem!r}; exactly one per image is required")
     return found[0]
 
 
 def grey_levels(codes: np.ndarray, name: str) -> np.ndarray:
-    """Grey values of 8 or 16 bits as levels of 0 to 255; InputError, its message beginning with `name`, for others."""
+    """Convert grey values of 8 or 16 bits to 0 to 255; InputError, starting with `name`, for other values."""
     low, high = int(codes.min()), int(codes.max())
     if low < 0 or high > 65535:
         raise InputError(f"{name} holds values from {low} to {high}; grey values have 8 or 16 bits, 0 to 65535")
@@ -214,7 +209,7 @@ def grey_levels(codes: np.ndarray, name: str) -> np.ndarray:
 
 def _from_codes(codes, encoding, name):
     if encoding in ("auto", "colour", "grey") and codes.max() > 255:
-        # 16 bits of grey, unless all of them are codes of 8 bits that a program has multiplied by 257.
+        # 16-bit grey values, unless all are 8-bit codes that a program has multiplied by 257.
         encoding = encoding if (codes % 257 == 0).all() else "grey"
         codes = grey_levels(codes, name)
     values = np.unique(codes)
@@ -248,7 +243,7 @@ def _from_codes(codes, encoding, name):
 
 
 def _saturated(codes):
-    """Pixels painted in a pure colour, whichever."""
+    """Pixels in any saturated colour."""
     return codes.max(axis=2).astype(int) - codes.min(axis=2) > 150
 
 

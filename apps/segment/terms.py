@@ -1,30 +1,30 @@
-"""What a picture and its marks cost: the terms of the energy of apps.segment.segmentation, in integers.
+"""Terms of the energy of apps.segment.segmentation for an image and its marks, in integers.
 
-Everything that stays the same from round to round is worked out once, in `Picture`.
+`EnergyTerms` computes the terms that do not change between rounds once.
 """
 
 import numpy as np
 
 import gridcut
-from apps.common.figures import border
+from apps.common.figures import outline
 from apps.segment.colour_models import COMPONENTS, TINY, fit_mixture, lab_image, make_palette, whole_density
-from apps.segment.geodesic import FAR, nearer_background
+from apps.segment.geodesic import UNREACHED, geodesic_preference
 from apps.segment.strokes import BACKGROUND, OBJECT
 
 SMOOTHNESS = 20.0  # weight of an edge of length 1 between equal colours, in nats
-BOX_SMOOTHNESS = 50.0  # a box tells less about the colours, so the cut relies more on the borders
-CONTRAST = 0.7  # fall of an edge's weight: exp(-CONTRAST * squared step / mean squared step)
-NEARNESS = 1.0  # nats: what the strokes' nearness alone may say about a pixel
-RING = 4  # pixels round a box whose colours are background
-UNLIKE_RING = 5.0  # Lab units of path length per nat that a colour is rarer in the ring than in the picture
-SOFT_STROKE = 8.0  # nats for what a soft stroke says; colours and neighbours can outvote it
-REDUCED = 250_000  # pixels of that picture
+BOX_SMOOTHNESS = 50.0  # a box provides less information about colours, so the cut relies more on image edges
+CONTRAST = 0.7  # weight of an edge: exp(-CONTRAST * squared step / mean squared step)
+GEODESIC_WEIGHT = 1.0  # nats: maximum cost from the geodesic distances to the strokes
+RING = 4  # width in pixels of the ring around a box whose colours are background
+RARE_COLOUR_LENGTH = 5.0  # Lab units of path length per nat by which a colour is rarer in the ring than in the image
+SOFT_STROKE = 8.0  # nats against a soft stroke; colours and neighbours can override it
+REDUCED_PIXELS = 250_000  # pixels of the reduced image
 UNIT = 256
-FORBIDDEN = 1 << 20  # more than all edges of a pixel together
+FORBIDDEN = 1 << 20  # exceeds the total weight of all edges of a pixel
 
 
-class Picture:
-    """What stays the same from round to round: colours, marks, edges, geodesic preference."""
+class EnergyTerms:
+    """Terms that do not change between rounds: colours, marks, edges, geodesic preference."""
 
     def __init__(self, rgb, marks, soft, device, clock):
         self.marks, self.device, self.soft = marks, device, soft
@@ -33,8 +33,8 @@ class Picture:
         self.palette = make_palette(rgb, lab)
         self.whole = whole_density(self.palette)
         clock.charge("colours")
-        self.boxed = not self.is_object.any()
-        smoothness = BOX_SMOOTHNESS if self.boxed else SMOOTHNESS
+        self.is_box = not self.is_object.any()
+        smoothness = BOX_SMOOTHNESS if self.is_box else SMOOTHNESS
         self.edges = gridcut.contrast_edges(
             lab,
             weight=smoothness * UNIT,
@@ -46,23 +46,24 @@ class Picture:
         self.lab = lab
         self.stroke_object = self.palette.counts(self.is_object)
         self.stroke_background = self.palette.counts(self.is_background)
-        if not self.boxed:
-            self.prefer((NEARNESS * UNIT) * nearer_background(lab, self.is_object, self.is_background))
+        if not self.is_box:
+            self.set_location_costs(
+                (GEODESIC_WEIGHT * UNIT) * geodesic_preference(lab, self.is_object, self.is_background)
+            )
         clock.charge("distances")
 
-    def prefer(self, lean):
-        """Set what place alone costs: `lean` (H, W) in 1 / UNIT nats, above 0 for calling a pixel object."""
-        lean = np.int32(lean)
-        self.against_object, self.against_background = np.maximum(lean, 0), np.maximum(-lean, 0)
+    def set_location_costs(self, preference):
+        """Set costs by location: `preference` (H, W) in 1 / UNIT nats, positive against the label object."""
+        preference = np.int32(preference)
+        self.against_object, self.against_background = np.maximum(preference, 0), np.maximum(-preference, 0)
 
-    def starts(self):
-        """Where else paths into a box may start: at the picture's sides, in the ring's colours.
+    def path_starts(self):
+        """Initial lengths of further paths into a box, which start at the sides of the image.
 
-        A box that reaches a side of the picture has no outside there.  What lies along that side is
-        background if its colours are common along the whole ring round the box, and the object cut off by
-        the picture if not.
+        A box that reaches a side of the image has no background on that side.  Pixels along the side are probably
+        background if their colours are common in the ring around the box, and otherwise part of a truncated object.
         """
-        start = np.full(self.marks.shape, FAR, np.float32)
+        start = np.full(self.marks.shape, UNREACHED, np.float32)
         frame = np.ones(self.marks.shape, bool)
         frame[1:-1, 1:-1] = False
         frame &= ~self.is_background
@@ -70,16 +71,16 @@ class Picture:
             return start
         wide = np.ones(self.marks.shape, bool)
         wide[RING:-RING, RING:-RING] = False
-        near = border(~self.is_background, RING)
+        near = outline(~self.is_background, RING)
         ring = near | (wide & ~self.is_background)
         common = fit_mixture(self.palette.colour, self.palette.counts(ring), COMPONENTS)
         rare = np.log(self.whole + TINY) - np.log(common.density(self.palette.colour) + TINY)
-        start[frame] = UNLIKE_RING * np.maximum(rare, 0.0)[self.palette.index[frame]]
+        start[frame] = RARE_COLOUR_LENGTH * np.maximum(rare, 0.0)[self.palette.index[frame]]
         return start
 
     def costs(self, object_cost, background_cost):
-        """Integer costs of both labels per pixel from costs per palette entry in nats."""
-        # What both labels cost a pixel alike stays out of the cut, but counts in the energy.
+        """Integer costs of both labels per pixel, from costs per palette entry in nats."""
+        # The cost common to both labels is omitted from the cut, but included in the energy.
         index = self.palette.index
         common = np.minimum(object_cost, background_cost)
         as_object = np.int32(np.rint((object_cost - common) * UNIT))[index]
@@ -95,7 +96,7 @@ class Picture:
         return as_object, as_background, float(self.palette.count @ common)
 
     def energy(self, mask, as_object, as_background, common):
-        """Cost of a labelling in nats."""
+        """Energy of a labelling in nats."""
         total = int(as_object[mask].sum(dtype=np.int64)) + int(as_background[~mask].sum(dtype=np.int64))
         for offset, weight in self.edges.items():
             here, there = pairs(mask, offset)
@@ -105,10 +106,10 @@ class Picture:
 
 
 def reduced(rgb, marks):
-    """Picture and marks at REDUCED pixels; a mark survives unless the other kind covers more of its cell."""
+    """Image and marks at REDUCED_PIXELS pixels; a mark is kept unless the other kind covers more of its cell."""
     import cv2
 
-    scale = (REDUCED / marks.size) ** 0.5
+    scale = (REDUCED_PIXELS / marks.size) ** 0.5
     size = (max(1, round(marks.shape[1] * scale)), max(1, round(marks.shape[0] * scale)))
     shares = [
         cv2.resize((marks == mark).astype(np.float32), size, interpolation=cv2.INTER_AREA)
@@ -116,14 +117,14 @@ def reduced(rgb, marks):
     ]
     small = np.zeros(size[::-1], np.int8)
     boxed = not (marks == OBJECT).any()
-    # An object may reach a box's very edge, so there only cells wholly outside are background.
+    # An object may touch the edge of the box, so only cells completely outside a box are background.
     small[(shares[1] > (0.999 if boxed else 0)) & (shares[1] >= shares[0])] = BACKGROUND
     small[(shares[0] > 0) & (shares[0] > shares[1])] = OBJECT
     return cv2.resize(rgb, size, interpolation=cv2.INTER_AREA), small
 
 
 def mean_squared_step(lab):
-    """Mean squared step between neighbours on every other line; 1 for a constant picture."""
+    """Mean squared difference of neighbours on every second line; 1 for a constant image."""
     across = lab[::2, 1:] - lab[::2, :-1]
     down = lab[1:, ::2] - lab[:-1, ::2]
     total = float(np.vdot(across, across)) + float(np.vdot(down, down))

@@ -1,6 +1,6 @@
-"""Volumes, read and written: a TIFF of many pages, a .npy of three axes, or a folder of slices.
+"""Read and write volumes: a TIFF with many pages, a .npy with three axes, or a folder of slices.
 
-Axes are z, y, x; slices of a folder follow the numbers in their names.  Values are kept as they are.
+Axes are z, y, x; slices of a folder are ordered by the numbers in their names.  Values are unchanged.
 """
 
 import io
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from apps.common.decoding import Unreadable, check_claim, complaints, load_array, reasons
+from apps.common.decoding import Unreadable, check_claim, decoding_errors, load_array, page_warnings
 from apps.common.images import READABLE, InputError, read_bytes, read_pixels, write_bytes
 from apps.segment.label_values import label_values
 
@@ -17,7 +17,7 @@ TIFF = (".tif", ".tiff")
 
 
 def is_volume(path: Path, folder: bool) -> bool:
-    """Whether a path holds a volume: a .npy, a TIFF of several pages, or, if `folder`, a folder of slices."""
+    """Whether a path is a volume: a .npy, a TIFF with several pages, or, if `folder`, a folder of slices."""
     if path.is_dir():
         return folder
     if path.suffix.lower() == ".npy":
@@ -27,16 +27,16 @@ def is_volume(path: Path, folder: bool) -> bool:
     import tifffile
 
     try:
-        with reasons(), complaints() as said, tifffile.TiffFile(path) as file:
-            return len(file.pages) > 1 or bool(said)
+        with decoding_errors(), page_warnings() as warnings, tifffile.TiffFile(path) as file:
+            return len(file.pages) > 1 or bool(warnings)
     except Unreadable:
-        return False  # reading it as a picture will say what is wrong
+        return False  # reading it as an image will report the error
 
 
 def read_volume(path, name: str = "image") -> np.ndarray:
-    """A volume (D, H, W) of numbers, finite.
+    """Read a volume (D, H, W) of finite numbers.
 
-    Raises InputError, calling the argument `name`, when there is none, it is broken, or it is no volume of grey values.
+    Raises InputError, naming the argument, if it is missing, broken, or not a volume of grey values.
     """
     path = Path(path)
     if path.is_dir():
@@ -58,12 +58,12 @@ def read_volume(path, name: str = "image") -> np.ndarray:
 
 
 def read_seeds(path, name: str = "--labels") -> np.ndarray:
-    """A volume of labels as uint8 or uint16, 0 for none; InputError as `read_volume` and `label_values`."""
+    """Read a label volume as uint8 or uint16, 0 for none; InputError as for `read_volume` and `label_values`."""
     return label_values(read_volume(path, name), f"{name}: {str(path)!r}")
 
 
 def write_volume(path: Path, labels: np.ndarray) -> Path:
-    """Write labels (D, H, W), uint8 or uint16, as a .npy or a deflated TIFF, by the suffix."""
+    """Write labels (D, H, W), uint8 or uint16, as .npy or deflated TIFF; the suffix determines the format."""
     buffer = io.BytesIO()
     if path.suffix == ".npy":
         np.save(buffer, labels)
@@ -79,20 +79,20 @@ def _decode(data, suffix):
         return load_array(data)
     import tifffile
 
-    with reasons(), complaints() as said, tifffile.TiffFile(io.BytesIO(data)) as file:
+    with decoding_errors(), page_warnings() as warnings, tifffile.TiffFile(io.BytesIO(data)) as file:
         if not file.series:
             raise Unreadable("no page")
         check_claim(file.series[0].nbytes, data)
         volume = file.series[0].asarray()
-        if said:
-            raise Unreadable(said[0])
+        if warnings:
+            raise Unreadable(warnings[0])
     return volume
 
 
 def _read_slices(folder, name):
     files = [p for p in folder.iterdir() if p.suffix.lower() in READABLE and not p.name.startswith(".")]
     if len(files) < 2:
-        held = "one picture" if files else "no picture"
+        held = "one image" if files else "no image"
         raise InputError(f"{name}: folder {str(folder)!r} holds {held}; a volume has two slices or more")
     files.sort(key=lambda p: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", p.name.lower())])
     slices = [read_pixels(path, name) for path in files]
@@ -100,10 +100,10 @@ def _read_slices(folder, name):
         if codes.shape != slices[0].shape or codes.dtype != slices[0].dtype:
             raise InputError(
                 f"{name}: {str(path)!r} is {codes.dtype} of shape {codes.shape}, but {files[0].name!r} is "
-                f"{slices[0].dtype} of shape {slices[0].shape}; slices must be alike"
+                f"{slices[0].dtype} of shape {slices[0].shape}; all slices must have the same dtype and shape"
             )
     stack = np.stack(slices)
-    if stack.ndim == 4:  # grey pictures saved in colour
+    if stack.ndim == 4:  # grey images stored as colour
         if (stack != stack[..., :1]).any():
             raise InputError(f"{name}: the slices of {str(folder)!r} are coloured; pass grey ones")
         stack = stack[..., 0]

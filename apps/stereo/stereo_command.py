@@ -32,9 +32,9 @@ from apps.common.command import (
     run,
 )
 from apps.common.images import InputError, read_image, write_image
-from apps.common.labelling import DISTANCES
+from apps.common.labelling import SMOOTHNESS_TERMS
 from apps.common.outputs import claim
-from apps.many.batch import Item, beside, pairs_of, partner_of, run_many, run_one
+from apps.many.batch import Item, companion_of, pairs_of, partner_of, run_many, run_one
 
 COSTS = ("birchfield-tomasi", "absolute")
 FORMATS = ("png", "pfm", "npy")
@@ -63,9 +63,9 @@ def stereo(left, right, **settings):
         How unlike two pixels are; see apps.stereo.costs.
     smoothness : float, default 13
         Grey levels that a step of one pixel of disparity costs between neighbours of one colour.
-    distance : {"linear", "potts", "quadratic"}
+    smoothness_term : {"linear", "potts", "quadratic"}
         How that grows with the step.
-    limit : int, default 5
+    truncate : int, default 5
         Most that a step costs, in multiples of `smoothness`.
     check : bool, default True
         Label the right picture too, and fill what disagrees.
@@ -103,8 +103,10 @@ def _options():
     how.add_argument("--max-disparity", type=int, metavar="PIXELS", help="largest to look for (default: guessed)")
     how.add_argument("--cost", choices=COSTS, default=COSTS[0], help="how unlike two pixels are (default: %(default)s)")
     how.add_argument("--smoothness", type=float, default=13.0, metavar="LEVELS", help="grey levels a step costs (13)")
-    how.add_argument("--distance", choices=DISTANCES, default="linear", help="how cost grows with a step (linear)")
-    how.add_argument("--limit", type=int, default=5, metavar="STEPS", help="most that a step counts (5)")
+    how.add_argument(
+        "--smoothness-term", choices=SMOOTHNESS_TERMS, default="linear", help="how cost grows with a step (linear)"
+    )
+    how.add_argument("--truncate", type=int, default=5, metavar="STEPS", help="most that a step counts (5)")
     how.add_argument("--no-check", action="store_true", help="label the left picture only, fill nothing")
     how.add_argument("--subpixel", action="store_true", help="fractions of pixels")
     options.add_argument("--format", choices=FORMATS, default="png", help="of the disparities (default: png)")
@@ -148,7 +150,7 @@ def _main(argv) -> int:
         chosen,
         total=len(pairs),
         inputs=INPUTS,
-        at_once=max(1, threads // 2),  # a pair keeps two threads busy by itself
+        concurrent_items=max(1, threads // 2),  # a pair keeps two threads busy by itself
     )
 
 
@@ -163,7 +165,7 @@ def _files(name: str, chosen) -> dict[str, Path]:
 def _pair(left: Path, right: Path | None, chosen) -> Pair:
     if right is None:
         right = partner_of(left, chosen.right, "right")
-    return Pair(left, right, beside(chosen.truth, left.stem, "--truth"))
+    return Pair(left, right, companion_of(chosen.truth, left.stem, "--truth"))
 
 
 def _stereo_one(pair: Pair, chosen) -> dict:
@@ -189,8 +191,8 @@ def _stereo_one(pair: Pair, chosen) -> dict:
         max_disparity=max_disparity,
         cost=chosen.cost,
         smoothness=chosen.smoothness,
-        distance=chosen.distance,
-        limit=chosen.limit,
+        smoothness_term=chosen.smoothness_term,
+        truncate=chosen.truncate,
         check=not chosen.no_check,
         subpixel=chosen.subpixel,
         device=chosen.device,

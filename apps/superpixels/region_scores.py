@@ -1,10 +1,10 @@
-"""How well the regions of a picture keep to the segments of a truth.
+"""Scores of regions against the segments of a ground truth.
 
-boundary recall          the share of the truth's boundary pixels that have one of the regions within 2 pixels [1]
-under-segmentation error the share of pixels that regions leak over the truth's segments, each region counted with its
-                         smaller part, inside or outside of the segment [2]
+boundary recall          share of the ground truth's boundary pixels with a region boundary within 2 pixels [1]
+under-segmentation error share of pixels that leak out of the ground truth's segments; for each segment and region that
+                         overlap, the smaller of the region's parts inside and outside the segment is counted [2]
 
-Recall alone can be bought with more boundary, so the share of pixels on boundaries goes with it.
+More boundary pixels increase the recall, so the share of boundary pixels is reported as well.
 
 [1] Stutz, Hermans, Leibe. "Superpixels: an evaluation of the state-of-the-art." CVIU 166, 2018.
 [2] Neubert, Protzel. "Superpixel benchmark and comparison." Forum Bildverarbeitung 2012.
@@ -19,22 +19,22 @@ from apps.common.decoding import Unreadable, load_array
 from apps.common.images import InputError, read_bytes, read_pixels
 from apps.superpixels.regions import outlines
 
-NEAR = 2  # pixels
+BOUNDARY_TOLERANCE = 2  # pixels
 UNDECIDED = -1
 
 
 @dataclass(frozen=True, slots=True)
 class RegionScores:
-    """Percentages; pixels the truth leaves undecided count for no error.
+    """Percentages; pixels that are undecided in the ground truth count for no error.
 
     Attributes
     ----------
     boundary_recall : float
-        Boundary pixels of the truth with a region's boundary within 2 pixels.
+        Boundary pixels of the ground truth with a region's boundary within 2 pixels.
     undersegmentation_error : float
-        Pixels leaked.
+        Pixels that leak out of segments.
     boundary_pixels : float
-        Pixels on the regions' boundaries, of all pixels.
+        Share of all pixels that are on a region's boundary.
     """
 
     boundary_recall: float
@@ -43,16 +43,16 @@ class RegionScores:
 
 
 def read_segments(path) -> np.ndarray:
-    """The segments of a truth picture as numbers, -1: undecided; int32 (H, W).
+    """Read the segments of a ground truth as int32 (H, W), -1 where undecided.
 
-    A mask of 0 and 255 may leave pixels at 128 undecided; in any other picture, palette picture or .npy array each
-    value, or each colour, is a segment.
+    In a mask of 0 and 255, pixels of 128 are undecided.  In any other image, palette image or .npy array, each value or
+    colour is a segment.
     """
     codes = _read_values(path)
     if codes.ndim == 3:
         codes = codes.astype(np.int64) @ (1 << 16 * np.arange(codes.shape[2]))
     if codes.ndim != 2 or codes.size == 0 or codes.dtype.kind not in "bui":
-        raise InputError(f"--truth: {str(path)!r} must hold one whole number, or one colour, for each pixel")
+        raise InputError(f"--truth: {str(path)!r} must have one integer, or one colour, per pixel")
     values, segments = np.unique(codes, return_inverse=True)
     segments = segments.reshape(codes.shape).astype(np.int32)
     if set(values.tolist()) <= {0, 128, 255} and codes.dtype == np.uint8:
@@ -63,7 +63,7 @@ def read_segments(path) -> np.ndarray:
 
 
 def score_regions(labels: np.ndarray, truth: np.ndarray) -> RegionScores:
-    """Compare regions with true segments, both (H, W); undecided pixels lie with the nearest segment for the recall."""
+    """Compare regions with segments, both (H, W); for the recall, undecided pixels join the nearest segment."""
     from scipy import ndimage
 
     if truth.shape != labels.shape:
@@ -78,13 +78,13 @@ def score_regions(labels: np.ndarray, truth: np.ndarray) -> RegionScores:
     wanted, found = outlines(filled), outlines(labels)
     hit = 0.0
     if found.any():
-        hit = np.count_nonzero(wanted & (ndimage.distance_transform_edt(~found) <= NEAR))
+        hit = np.count_nonzero(wanted & (ndimage.distance_transform_edt(~found) <= BOUNDARY_TOLERANCE))
     recall = hit / np.count_nonzero(wanted) if wanted.any() else 1.0
     return RegionScores(100.0 * recall, 100.0 * _leaked(labels, truth), 100.0 * found.mean())
 
 
 def _leaked(labels, truth) -> float:
-    """The share of decided pixels that leak."""
+    """Share of decided pixels that leak."""
     decided = truth != UNDECIDED
     segments = int(truth.max()) + 1
     pair, shared = np.unique(labels[decided].astype(np.int64) * segments + truth[decided], return_counts=True)
@@ -94,12 +94,12 @@ def _leaked(labels, truth) -> float:
 
 
 def _read_values(path) -> np.ndarray:
-    """Values as they are stored, palette indices included."""
+    """Values as stored, including palette indices."""
     if Path(path).suffix.lower() != ".npy":
         return read_pixels(path, "--truth", indices=True)
     try:
         return load_array(read_bytes(path, "--truth"))
     except Unreadable as error:
         raise InputError(
-            f"--truth: cannot read {str(path)!r} ({error}); pass a label picture, a mask or a .npy array"
+            f"--truth: cannot read {str(path)!r} ({error}); pass a label image, a mask or a .npy array"
         ) from None

@@ -1,25 +1,23 @@
-"""Superpixels: a picture divided into connected regions of nearly one colour, as many as asked for.
+"""Superpixels: divide an image into connected regions of nearly one colour, in exactly the number requested.
 
-Pixels are the vertices of a graph, joined to their four neighbours.  Level by level a greedy matching pairs regions
-that should become one, pairs that are nearly the best choice for both are merged, and the merged regions are looked at
-afresh (matching.hierarchy).  So there is a hierarchy down to a single region, and any number can be had from it.
+The vertices of the graph are pixels, connected to their four neighbours.  On each level a greedy matching pairs
+regions, pairs whose merge is nearly the best for both are merged, and the merged regions form the next level
+(matching.hierarchy).  The hierarchy ends in a single region and contains every number of regions.
 
-What a merge costs is the piecewise constant functional of Mumford and Shah as Koepfler, Lopez and Morel merge by it
-[1]: by how much the squared colour error rises, over the length of the boundary that goes.  For regions of a and b
-pixels that meet along a boundary of length l,
+The cost of a merge is based on the piecewise constant functional of Mumford and Shah, as in the merging of Koepfler,
+Lopez and Morel [1]: the increase of the squared colour error, divided by the length of the boundary removed.  For
+regions of a and b pixels with a common boundary of length l,
 
                 a b     |mean_a - mean_b|^2 + regularity^2
-    cost  =    ------ * --------------------------------  *  min(1, a b / (a + b) / SPECK)
+    cost  =    ------ * --------------------------------  *  min(1, a b / (a + b) / SPECK_PIXELS)
                a + b                   l
 
-with colours in CIELAB.  Ours: `regularity`, without which plain areas become giant regions while a texture falls into
-crumbs; and the last factor, without which single odd pixels outlive everything.
+with colours in CIELAB.  Two changes are ours.  Without `regularity`, uniform areas become giant regions and textures
+break into tiny ones.  Without the last factor, single deviating pixels remain regions up to the top of the hierarchy.
 
 [1] Koepfler, Lopez, Morel. "A multiscale algorithm for image segmentation by variational method." SIAM Journal on
     Numerical Analysis 31, 1994.
 [2] Fagginger Auer, Bisseling. "A GPU algorithm for greedy graph matching." Facing the Multicore-Challenge II, 2012.
-
-One to two microseconds and about 260 bytes a pixel.
 """
 
 import time
@@ -27,29 +25,29 @@ from dataclasses import dataclass, field
 from numbers import Integral, Real
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 import matching
 from apps.common.images import InputError, to_rgb
 from gridcut.device import kernel
 
 REGULARITY = 4.5
-SPECK = 32.0  # pixels; twice that is the area below which a region finds its merges cheap
-DOMINANCE = 0.8  # a merge waits while 0.8 of its cost is more than the least that either side could have
+SPECK_PIXELS = 32.0  # pixels; merges of regions below twice this area are cheaper
+DOMINANCE = 0.8  # a merge is postponed if 0.8 of its cost exceeds the minimum of either region
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Superpixels:
-    """A picture divided into regions, and the hierarchy they come from.
+    """Result of `superpixels`: the regions of an image, and the hierarchy that contains them.
 
     Attributes
     ----------
     labels : ndarray of int32, shape (H, W)
-        The region of each pixel, 0 ... regions - 1 in the order of their first pixels, row by row.  Each region is
-        connected through pixels that share a side.
+        Region of each pixel, 0 to regions - 1 in raster order of the regions' first pixels.  Regions are 4-connected.
     regions : int
-        Their number.
+        Number of regions.
     seconds : dict
-        Time by phase.
+        Seconds by stage.
     """
 
     labels: np.ndarray
@@ -57,10 +55,20 @@ class Superpixels:
     seconds: dict
     _hierarchy: matching.Hierarchy = field(repr=False)
 
-    def at(self, regions: int) -> np.ndarray:
-        """Labels (H, W) of another number of regions, 1 to H * W, from the same hierarchy; O(H * W).
+    def labels_at(self, regions: int) -> np.ndarray:
+        """Labels of another number of regions of the same hierarchy, in O(H * W) time.
 
-        Regions of a smaller number are unions of those of a larger one.
+        Each region of a smaller number is a union of regions of a larger number.
+
+        Parameters
+        ----------
+        regions : int
+            Number of regions, 1 to H * W.
+
+        Returns
+        -------
+        ndarray of int32, shape (H, W)
+            Labels 0 to regions - 1.
         """
         check_regions(regions, self.labels.shape)
         return self._hierarchy.labels_at(regions).reshape(self.labels.shape)
@@ -68,7 +76,7 @@ class Superpixels:
 
 @kernel
 def grid_kernel(height, width, ptr, adj):
-    """The graph of the pixels, rows in ascending order; writes ptr and adj."""
+    """Write the 4-neighbour graph of the pixels to `ptr` and `adj`, with sorted rows."""
     k = 0
     for y in range(height):
         for x in range(width):
@@ -91,7 +99,7 @@ def grid_kernel(height, width, ptr, adj):
 
 @kernel
 def sum_kernel(label, fine, coarse):
-    """Sums of colours of merged regions; writes coarse."""
+    """Write the colour sums of merged regions to `coarse`."""
     coarse[:] = 0
     for v in range(label.size):
         for i in range(3):
@@ -100,9 +108,9 @@ def sum_kernel(label, fine, coarse):
 
 @kernel
 def rate_kernel(ptr, adj, length, share, mean, floor, speck, rate):
-    """One over the cost of each merge, the same at both ends to the last bit; writes rate.
+    """Write the reciprocal cost of each merge to `rate`, bitwise equal at both ends of an edge.
 
-    share[v]   one over the pixels of v
+    share[v]   reciprocal of the number of pixels of v
     """
     for v in range(ptr.size - 1):
         for k in range(ptr[v], ptr[v + 1]):
@@ -115,7 +123,7 @@ def rate_kernel(ptr, adj, length, share, mean, floor, speck, rate):
 
 
 class _Rating:
-    """What each merge of a level is worth; remembers the sums of colours from one level to the next."""
+    """Ratings of the merges of a level; keeps the colour sums from one level to the next."""
 
     def __init__(self, lab, floor):
         self.sums = lab.reshape(-1, 3).astype(np.float64)
@@ -129,14 +137,61 @@ class _Rating:
         rate = np.empty(graph.nnz)
         share = 1.0 / size
         mean = self.sums * share[:, None]
-        rate_kernel(graph.indptr, graph.indices, graph.data, share, mean, self.floor, SPECK, rate)
+        rate_kernel(graph.indptr, graph.indices, graph.data, share, mean, self.floor, SPECK_PIXELS, rate)
         return rate
 
 
 def superpixels(
-    image, regions: int = 500, *, regularity: float = REGULARITY, threads=None, device="auto"
+    image: ArrayLike,
+    regions: int = 500,
+    *,
+    regularity: float = REGULARITY,
+    threads: int | None = None,
+    device: str = "auto",
 ) -> Superpixels:
-    """The regions of a picture; `apps.superpixels.superpixels_command.superpixels` says what is what."""
+    """Divide an image into connected regions of nearly one colour.
+
+    Parameters
+    ----------
+    image : array_like, shape (H, W), (H, W, 3) or (H, W, 4)
+        Grey, RGB or RGBA image; uint8, uint16, or floats in [0, 1].
+    regions : int, default 500
+        Exact number of regions, 1 to H * W.
+    regularity : float, default 4.5
+        Colour difference in CIELAB below which regions are merged by size rather than by colour.  Larger values give
+        regions of more equal sizes; smaller values follow finer differences.
+    threads : int, optional
+        Maximum number of threads; the labels do not depend on it.
+    device : {"auto", "cpu", "cuda"}, default "auto"
+        Where the greedy matchings are computed.  "auto" is the CPU, because most levels are small.
+
+    Returns
+    -------
+    Superpixels
+        `labels` is int32 (H, W) with values 0 to regions - 1; `labels_at(n)` returns the labels of any other number of
+        regions of the same hierarchy.
+
+    Raises
+    ------
+    InputError
+        A ValueError with a one-line message: the image has another shape or type, or a parameter is out of range.
+
+    Notes
+    -----
+    One to two microseconds and about 260 bytes per pixel.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from apps.superpixels import superpixels
+    >>> image = np.zeros((6, 8), np.uint8)
+    >>> image[:, 4:] = 255
+    >>> found = superpixels(image, 2)
+    >>> found.labels[0]
+    array([0, 0, 0, 0, 1, 1, 1, 1], dtype=int32)
+    >>> int(found.labels_at(5).max())
+    4
+    """
     import cv2
 
     begin = time.perf_counter()
@@ -144,11 +199,13 @@ def superpixels(
     height, width = rgb.shape[:2]
     check_regions(regions, (height, width))
     if isinstance(regularity, bool) or not isinstance(regularity, Real) or not 1e-6 <= regularity < 1e6:
-        raise InputError(f"regularity must be a colour difference above 0, got {regularity!r}; 1e-6 to 1e6 will do")
+        raise InputError(f"regularity must be a colour difference from 1e-6 to 1e6, got {regularity!r}")
     n = height * width
     if 4 * n > np.iinfo(np.int32).max:
-        raise InputError(f"image has {n} pixels; at most {np.iinfo(np.int32).max // 4} are possible, make it smaller")
-    device = "cpu" if device == "auto" else device  # most levels are too small to be worth the way to a GPU
+        raise InputError(
+            f"image has {n} pixels, but at most {np.iinfo(np.int32).max // 4} are supported; pass a smaller image"
+        )
+    device = "cpu" if device == "auto" else device  # most levels are too small for the transfer to a GPU to pay off
     rating = _Rating(cv2.cvtColor(rgb, cv2.COLOR_RGB2LAB), float(regularity) ** 2)
     ptr, adj = np.empty(n + 1, np.int64), np.empty(4 * n - 2 * height - 2 * width, np.int32)
     grid_kernel(height, width, ptr, adj)
@@ -163,30 +220,28 @@ def superpixels(
 
 
 def check_regions(regions, shape) -> None:
-    """Refuse a number of regions that the picture cannot have."""
+    """Raise InputError unless the image can have this number of regions."""
     pixels = shape[0] * shape[1]
     if isinstance(regions, bool) or not isinstance(regions, Integral) or not 1 <= regions <= pixels:
-        raise InputError(
-            f"regions must be a whole number from 1 to {pixels}, the pixels of this picture; got {regions!r}"
-        )
+        raise InputError(f"regions must be an integer from 1 to {pixels}, the number of pixels, got {regions!r}")
 
 
 def outlines(labels: np.ndarray) -> np.ndarray:
-    """Pixels that share a side with one of another region; bool (H, W)."""
+    """Pixels that share a side with a pixel of another region; bool (H, W)."""
     found = np.zeros(labels.shape, bool)
-    beside, below = labels[:, 1:] != labels[:, :-1], labels[1:] != labels[:-1]
-    found[:, 1:] |= beside
-    found[:, :-1] |= beside
+    right, below = labels[:, 1:] != labels[:, :-1], labels[1:] != labels[:-1]
+    found[:, 1:] |= right
+    found[:, :-1] |= right
     found[1:] |= below
     found[:-1] |= below
     return found
 
 
-def outline_picture(rgb: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """The picture (H, W, 3) in [0, 1] with a line along the boundaries; uint8 RGB."""
+def outline_figure(rgb: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Image (H, W, 3) in [0, 1] with a line along the boundaries of the regions; uint8 RGB."""
     import cv2
 
-    from apps.common.figures import BORDER
+    from apps.common.figures import OUTLINE_COLOUR
     from apps.common.images import to_bytes
 
     line = np.zeros(labels.shape, np.uint8)
@@ -194,12 +249,12 @@ def outline_picture(rgb: np.ndarray, labels: np.ndarray) -> np.ndarray:
     line[1:] |= labels[1:] != labels[:-1]
     width = 1 + max(labels.shape) // 1000
     shown = rgb.copy()
-    shown[cv2.dilate(line, np.ones((width, width), np.uint8)) > 0] = BORDER
+    shown[cv2.dilate(line, np.ones((width, width), np.uint8)) > 0] = OUTLINE_COLOUR
     return to_bytes(shown)
 
 
-def mean_picture(rgb: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Every region in the mean of its colours; uint8 RGB."""
+def mean_figure(rgb: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Image with each region in its mean colour; uint8 RGB."""
     from apps.common.images import to_bytes
 
     flat = labels.ravel()

@@ -1,18 +1,18 @@
-"""Divide pictures into superpixels: connected regions of nearly one colour.
+"""Divide images into superpixels: connected regions of nearly one colour.
 
   cutmatch superpixels photo.jpg                         500 regions
-  cutmatch superpixels photo.jpg --regions 2000,500,100  three numbers from one hierarchy, each a union of the last
-  cutmatch superpixels photos/ --truth masks/            a folder; masks/NAME.png goes with photos/NAME.jpg
+  cutmatch superpixels photo.jpg --regions 2000,500,100  three numbers from one hierarchy, each a union of the previous
+  cutmatch superpixels photos/ --truth masks/            a folder; masks/NAME.png belongs to photos/NAME.jpg
 
-Regions grow by repeated greedy matching: the pairs of neighbours that are most alike are merged, and again.  The number
-of regions is the one asked for, exactly.
+Neighbouring regions of the most similar colours are merged repeatedly, in pairs found by greedy matching.  The number
+of regions is exactly the number requested.
 
-Each picture gives, in the --out folder, NAME-labels.png (16 bits: the region of each pixel from 0; or what --format
-says), NAME-outlines.png (boundaries drawn) and NAME-means.png (each region in its mean colour); with several numbers
+Each image gives, in the --out folder, NAME-labels.png (16 bits: region of each pixel, from 0; or another --format),
+NAME-outlines.png (boundaries drawn) and NAME-means.png (each region in its mean colour); with several numbers
 NAME-2000-labels.png and so on.  --truth adds boundary recall (2 pixels) and under-segmentation error.
 
-Exit status: 0 done, 1 some pictures of a folder failed or the disk is full, 2 the input cannot be used, 70 a defect
-in cutmatch.
+Exit status: 0 done, 1 some images of a folder failed or the disk is full, 2 the input cannot be used, 70 a defect in
+cutmatch.
 """
 
 import sys
@@ -32,10 +32,10 @@ from apps.common.command import (
 )
 from apps.common.images import InputError, read_image, write_bytes, write_image
 from apps.common.outputs import claim
-from apps.many.batch import Item, beside, pictures_of, run_many, run_one
+from apps.many.batch import Item, companion_of, images_of, run_many, run_one
 
 FORMATS = ("png", "tiff", "npy")
-MAX_IN_PNG = 1 << 16  # regions that 16 bits tell apart
+MAX_IN_PNG = 1 << 16  # maximum number of regions in 16 bits
 CSV_COLUMNS = (
     "image",
     "width",
@@ -53,52 +53,31 @@ INPUTS = ("image", "truth")
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One picture, and its true segments if they are known: paths."""
+    """Paths of an image and of its ground truth, if known."""
 
     image: Path
     truth: Path | None
 
 
-def superpixels(image, regions: int = 500, **settings):
-    """Divide a picture into connected regions of nearly one colour.
-
-    Parameters
-    ----------
-    image : array_like, (H, W), (H, W, 3) or (H, W, 4)
-        Grey, RGB or RGBA; unsigned integers, or floats in [0, 1].
-    regions : int
-        How many, exactly; 1 to H * W.
-    regularity : float, default 4.5
-        Difference in CIELAB below which regions are merged by their sizes rather than by their colours: larger values
-        give regions of more alike sizes, smaller ones keep to finer differences.
-    threads : int, optional
-        Most threads to use; the labels do not depend on it.
-    device : {"auto", "cpu", "cuda"}
-        Where greedy matchings are found; "auto" is the CPU, since most levels are small.
-
-    Returns
-    -------
-    apps.superpixels.regions.Superpixels
-        `labels` int32 (H, W), 0 ... regions - 1; `at(n)`, labels of any other number from the same hierarchy.
-
-    Raises
-    ------
-    InputError
-        A ValueError whose message is one line for the user: another shape or type, a number that cannot be.
-    """
-    from apps.superpixels.regions import superpixels as divide
-
-    return divide(image, regions, **settings)
-
-
 def _options():
     options = parser("superpixels", __doc__)
-    options.add_argument("image", nargs="+", help="pictures, or folders of pictures")
-    options.add_argument("--regions", default="500", metavar="N[,N...]", help="how many (default: 500)")
-    options.add_argument("--regularity", type=float, metavar="DIFFERENCE", help="larger: sizes more alike (4.5)")
-    options.add_argument("--format", choices=FORMATS, default="png", help="of the labels (default: png, 16 bits)")
-    options.add_argument("--truth", metavar="FILE", help="true segments, or a mask, or a folder of them: adds scores")
-    options.add_argument("--csv", metavar="FILE", help="one line for each picture and number of regions")
+    options.add_argument("image", nargs="+", help="images, or folders of images")
+    options.add_argument(
+        "--regions", default="500", metavar="N[,N...]", help="number of regions, or several numbers (default: 500)"
+    )
+    options.add_argument(
+        "--regularity",
+        type=float,
+        metavar="DIFFERENCE",
+        help="colour difference in CIELAB below which sizes decide; larger values give more equal sizes (default: 4.5)",
+    )
+    options.add_argument(
+        "--format", choices=FORMATS, default="png", help="format of the labels (default: png, 16 bits)"
+    )
+    options.add_argument(
+        "--truth", metavar="FILE", help="ground truth: segments, a mask, or a folder of them: adds scores"
+    )
+    options.add_argument("--csv", metavar="FILE", help="write a table with one line per image and number of regions")
     add_batch_options(options)
     add_shared_options(options, "out")
     return options
@@ -109,7 +88,7 @@ def _main(argv) -> int:
     threads = check_threads(chosen.threads)
     check_device(chosen.device)
     chosen.counts = _counts(chosen.regions, chosen.format)
-    images, many = pictures_of(chosen.image, out=chosen.out)
+    images, many = images_of(chosen.image, out=chosen.out)
     items = [
         Item(
             path.stem,
@@ -132,17 +111,17 @@ def _main(argv) -> int:
         chosen,
         total=len(images),
         inputs=INPUTS,
-        at_once=threads,
+        concurrent_items=threads,
         finish=partial(_write_csv, chosen.csv),
     )
 
 
 def _job(path: Path, chosen) -> Job:
-    return Job(path, beside(chosen.truth, path.stem, "--truth"))
+    return Job(path, companion_of(chosen.truth, path.stem, "--truth"))
 
 
 def _files(name: str, chosen) -> list[dict[str, Path]]:
-    """What a picture gives, by kind, for each number of regions."""
+    """Output files of an image, by kind, for each number of regions."""
     suffix, folder = "tif" if chosen.format == "tiff" else chosen.format, Path(chosen.out)
     stems = [name if len(chosen.counts) == 1 else f"{name}-{count}" for count in chosen.counts]
     return [
@@ -162,11 +141,11 @@ def _divide_single(job: Job, chosen) -> dict:
 
 
 def _counts(text: str, kind: str) -> list[int]:
-    """Numbers separated by commas."""
+    """Parse numbers separated by commas."""
     try:
         counts = [int(part) for part in text.split(",")]
     except ValueError:
-        raise InputError(f"--regions needs whole numbers separated by commas, got {text!r}") from None
+        raise InputError(f"--regions needs integers separated by commas, got {text!r}") from None
     if min(counts) < 1 or len(set(counts)) < len(counts):
         raise InputError(f"--regions needs different numbers, 1 or more, got {text!r}")
     if kind == "png" and max(counts) > MAX_IN_PNG:
@@ -175,20 +154,20 @@ def _counts(text: str, kind: str) -> list[int]:
 
 
 def _divide_one(job: Job, chosen, threads=None) -> dict:
-    """Read, divide, write; what goes into the JSON.  Nothing is written unless all of it can be."""
+    """Divide an image and write the results; return the report.  Nothing is written before all of it succeeded."""
     from apps.superpixels.region_scores import read_segments, score_regions
-    from apps.superpixels.regions import REGULARITY, mean_picture, outline_picture
+    from apps.superpixels.regions import REGULARITY, mean_figure, outline_figure, superpixels
 
     path = job.image
     rgb = read_image(path)
     truth = None if job.truth is None else read_segments(job.truth)
     regularity = REGULARITY if chosen.regularity is None else chosen.regularity
-    # The largest number first: one the picture cannot have ends all of it.
+    # The maximum is checked against the number of pixels before the work starts.
     found = superpixels(rgb, max(chosen.counts), regularity=regularity, threads=threads, device=chosen.device)
     levels, pending = [], []
     planned = _files(path.stem, chosen)
     for count, files in zip(chosen.counts, planned, strict=True):
-        labels = found.at(count)
+        labels = found.labels_at(count)
         scores = None if truth is None else score_regions(labels, truth)
         level = {"regions": count, "files": {kind: str(file) for kind, file in files.items()}}
         levels.append(level | ({} if scores is None else {"truth": _rounded(scores)}))
@@ -196,7 +175,7 @@ def _divide_one(job: Job, chosen, threads=None) -> dict:
     claim(chosen, "superpixels", path.stem, path, [file for files in planned for file in files.values()])
     for labels, files in pending:
         _write_labels(files["labels"], labels, chosen.format)
-        for kind, draw in (("outlines", outline_picture), ("means", mean_picture)):
+        for kind, draw in (("outlines", outline_figure), ("means", mean_figure)):
             write_image(files[kind], draw(rgb, labels))
     return {
         "image": str(path),
@@ -232,7 +211,7 @@ def _rounded(scores) -> dict:
 
 
 def _write_csv(path, reports) -> dict:
-    """The table of a batch, if a path is given; nothing more for the JSON."""
+    """Write the table of a batch if a path is given; returns no further entries for the JSON."""
     import csv
     import io
 
@@ -246,7 +225,7 @@ def _write_csv(path, reports) -> dict:
             line = {name: report[name] for name in ("image", "width", "height")}
             line |= {"regions": level["regions"], "seconds": report["seconds"]["total"]}
             lines.writerow(line | level.get("truth", {}))
-    # A name may hold bytes that are not of the locale's encoding; the table has them as they are.
+    # A name may contain bytes outside the locale's encoding; they are written unchanged.
     write_bytes(path, text.getvalue().encode("utf-8", "surrogateescape"), "--csv")
     return {}
 
@@ -278,7 +257,7 @@ def _summary(reports) -> str:
 
 
 def main(argv=None) -> int:
-    """The command; its exit status."""
+    """Run the command and return its exit status."""
     return run(_main, "superpixels", argv)
 
 

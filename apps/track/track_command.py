@@ -35,7 +35,7 @@ from apps.common.command import (
 )
 from apps.common.images import InputError, write_image
 from apps.common.outputs import claim
-from apps.many.batch import Item, refuse_namesakes, refuse_out, run_many, run_one
+from apps.many.batch import Item, check_out_is_not_input, check_unique_names, run_many, run_one
 
 PREDICT = ("off", "velocity", "image")
 KINDS = ("auto", "bright", "dark", "corners")
@@ -96,10 +96,10 @@ def _main(argv) -> int:
     if chosen.video:
         check_video(chosen.video)
     paths = [Path(name) for name in chosen.input]
-    refuse_out(paths, chosen.out, "input")
+    check_out_is_not_input(paths, chosen.out, "input")
     for option in ("table", "video"):
         if getattr(chosen, option):
-            refuse_out(paths, Path(getattr(chosen, option)).parent, "input", f"--{option}")
+            check_out_is_not_input(paths, Path(getattr(chosen, option)).parent, "input", f"--{option}")
     items = [
         Item(_name(path), str(path), partial(Job, path), tuple(_files(_name(path), chosen).values()), path)
         for path in paths
@@ -109,7 +109,7 @@ def _main(argv) -> int:
     for option in ("table", "video"):
         if getattr(chosen, option):
             raise InputError(f"--{option} is one file of one sequence; leave it out for several and for workers")
-    refuse_namesakes([_name(path) for path in paths], "input")
+    check_unique_names([_name(path) for path in paths], "input")
     return run_many(
         "track",
         "input",
@@ -120,7 +120,7 @@ def _main(argv) -> int:
         chosen,
         total=len(paths),
         inputs=INPUTS,
-        at_once=1,  # its frames keep the threads busy
+        concurrent_items=1,  # its frames keep the threads busy
     )
 
 

@@ -127,7 +127,7 @@ def track(
     check_reach(reach, "reach")
     if linker not in ("assignment", "greedy", "mutual"):
         raise InputError(f"linker must be assignment, greedy or mutual, got {linker!r}")
-    check_number(memory, "memory", whole=True)
+    check_number(memory, "memory", integer=True)
     if memory < 0:
         raise InputError(f"memory must be 0 or more frames, got {memory}")
     detections = detections if isinstance(detections, Detections) else from_frames(detections)

@@ -1,4 +1,4 @@
-"""A small picture with a known object, and files made from it."""
+"""A small image with a known object, and files made from it."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from PIL import Image
 
 
 class Scene:
-    """A bright disc on a dark ground, 32 x 32, with strokes and truth."""
+    """A bright disc on a dark ground, 32 x 32, with strokes and ground truth."""
 
     def __init__(self):
         rng = np.random.default_rng(0)

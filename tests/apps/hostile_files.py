@@ -1,4 +1,4 @@
-"""Files as attackers, accidents and other programs leave them: small, written anew for every command line.
+"""Hostile, damaged and unusual files: small, and written again for every command line.
 
 `write(folder)` fills a folder; NAMES groups the names in it by what a command would take them for.
 """
@@ -36,7 +36,7 @@ def _strokes():
 
 
 def _png(width, height, depth=8, colour=2):
-    """A PNG whose header promises this size."""
+    """A PNG whose header announces this size."""
     head = b"IHDR" + struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, 0)
     data = b"IDAT" + zlib.compress(b"\0" * 64)
     chunks = [head, data, b"IEND"]
@@ -200,7 +200,7 @@ MISSING = ("missing.png", "n" * 300 + ".png", "a\nb.png", "http://localhost:1/ph
 
 
 def write(folder: Path) -> None:
-    """Fill a folder with all files, folders, links and, where the system allows it, a pipe and a device."""
+    """Fill a folder with all files, folders, links and, if the system permits it, a pipe and a device."""
     files = _written()
     for name, content in files.items():
         (folder / name).write_bytes(content)
@@ -224,7 +224,7 @@ def names(*endings: str) -> list[str]:
 
 
 def snapshot(folder: Path) -> dict[str, object]:
-    """What is in a folder: the content of files, the target of links, the kind of anything else."""
+    """State of a folder: contents of files, targets of links, kinds of other entries."""
     found = {}
     for path in folder.rglob("*"):
         name = path.relative_to(folder).as_posix()
@@ -238,7 +238,7 @@ def snapshot(folder: Path) -> dict[str, object]:
 
 
 def is_readable(path: Path) -> str | None:
-    """Why a result is not what its name says; None if it is."""
+    """Why a result does not match its name; None if it does."""
     kind = path.suffix.lower()
     try:
         if kind == ".json":

@@ -1,4 +1,4 @@
-"""Hostile command lines: drawn from every command's own options, run, and judged.
+"""Hostile command lines: generated from every command's own options, run, and judged.
 
     python -m tests.apps.hostile_lines --count 1000 --seed 0 [--jobs 2]
 
@@ -94,7 +94,7 @@ SKIPPED = ("-h", "--help", "--scheduler", "--workers")  # clusters and processes
 
 
 class Line(NamedTuple):
-    """A command line; `number` and the seed make it again."""
+    """A command line; `number` and the seed reproduce it."""
 
     number: int
     argv: list[str]
@@ -104,7 +104,7 @@ class Line(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """How a line ended; `fault` is None if it may end so."""
+    """How a line ended; `fault` is None if that is permitted."""
 
     line: Line
     status: int | str
@@ -137,7 +137,7 @@ def options_of(command: str) -> list[argparse.Action]:
 
 
 def lines(count: int, seed: int):
-    """`count` command lines, the same for the same seed."""
+    """`count` command lines, equal for equal seeds."""
     options = {command: options_of(command) for command in COMMANDS}
     for number in range(count):
         rng = random.Random(f"{seed} {number}")
@@ -236,7 +236,7 @@ def _serve(pipe) -> None:
 
 
 class Runner:
-    """A process that runs lines one after the other, and is replaced when it dies or hangs."""
+    """A process that runs lines sequentially, and is replaced when it dies or hangs."""
 
     def __init__(self):
         self.process = None
@@ -291,7 +291,7 @@ def replaceable(argv: list[str]) -> set[str]:
 
 
 def judge(status, said: str, before: dict, folder: Path, may_change=frozenset()) -> str | None:
-    """What is wrong with the end of a line; None if nothing is."""
+    """The fault in how a line ended; None without a fault."""
     if status not in (0, 1, 2):
         return f"ended with {status}"
     if "Traceback (most recent call last)" in said:

@@ -1,4 +1,4 @@
-"""One input that cannot be used fails by itself: the others of a batch are done, in every command and engine."""
+"""A bad input fails alone: the others of a batch are finished, in every command and engine."""
 
 import json
 import os
@@ -17,14 +17,14 @@ from apps.many import records
 from apps.many.task import FAILED, SKIPPED, Task, attempt
 from apps.match import match_command as match
 from apps.stereo import stereo_command as stereo
-from tests.apps import odd_jobs
+from tests.apps import worker_jobs
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """p/ with good.png, and what is wrong in a way each; strokes/ with the same names."""
+    """p/ with good.png and one bad file of each kind; strokes/ with the same names."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     picture = np.full((16, 20, 3), 200, np.uint8)
@@ -80,7 +80,7 @@ def test_each_bad_input_has_its_line_and_the_good_one_is_done(folder, capsys, li
     assert "Traceback" not in captured.err
 
 
-def test_special_files_alone_are_refused_quickly(folder):
+def test_special_files_alone_are_rejected_quickly(folder):
     for line in (
         "denoise p/fifo.png",
         "denoise p/good.png --mask p/zero.png",
@@ -121,7 +121,7 @@ def test_a_missing_partner_fails_its_pair_only(folder, capsys):
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_what_may_not_be_read(folder, capsys):
+def test_unreadable_inputs(folder, capsys):
     (folder / "p" / "empty.png").chmod(0)
     assert denoise.main(["p"]) == 1
     assert "Permission denied" in capsys.readouterr().err
@@ -183,12 +183,12 @@ def test_a_stem_of_dots_writes_into_out(folder, stem):
 
 @pytest.fixture
 def record(tmp_path):
-    """A task that is done, and a function that changes its record and does it again; the outcome."""
+    """A finished task, and a function that changes its record, repeats the task and returns the outcome."""
     (tmp_path / "in").mkdir()
     (tmp_path / "out").mkdir()
     (tmp_path / "in" / "a.txt").write_text("text")
     chosen = Namespace(out=str(tmp_path / "out"), resume=True, device="cpu")
-    task = Task(0, "a", "a", "copy", odd_jobs.copy, tmp_path / "in" / "a.txt", chosen, ())
+    task = Task(0, "a", "a", "copy", worker_jobs.copy, tmp_path / "in" / "a.txt", chosen, ())
     assert attempt(task).status == "done"
     assert attempt(task).status == SKIPPED
     path = tmp_path / "out" / ".cutmatch" / "copy" / "a.json"
@@ -216,7 +216,7 @@ FORGED = {
 
 
 @pytest.mark.parametrize("case", FORGED)
-def test_a_forged_record_is_not_believed(record, case):
+def test_a_forged_record_is_rejected(record, case):
     outcome = record(FORGED[case])
     assert outcome.status == "done", "done again, not skipped"
     assert record(lambda content: None).status == SKIPPED
@@ -241,6 +241,6 @@ def test_errors_while_inputs_are_found_do_not_end_a_batch(folder, capsys, monkey
 
 def test_a_failed_item_is_not_retried_for_a_special_file(folder):
     chosen = Namespace(out="out", resume=False, device="cpu")
-    outcome = attempt(Task(0, "a", "a", "copy", odd_jobs.copy, folder / "p" / "fifo.png", chosen, ()))
-    assert (outcome.status, outcome.again, outcome.defect) == (FAILED, False, False)
+    outcome = attempt(Task(0, "a", "a", "copy", worker_jobs.copy, folder / "p" / "fifo.png", chosen, ()))
+    assert (outcome.status, outcome.retry, outcome.defect) == (FAILED, False, False)
     assert "not a regular file" in outcome.reason

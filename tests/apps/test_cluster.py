@@ -12,7 +12,7 @@ from PIL import Image
 from apps.denoise import denoise_command as denoise
 from apps.many import cluster
 from apps.many.task import DONE, FAILED, Task
-from tests.apps import odd_jobs
+from tests.apps import worker_jobs
 
 
 @pytest.fixture(scope="module")
@@ -26,13 +26,13 @@ def workers():
 
 @pytest.fixture
 def photos(tmp_path):
-    """Three noisy pictures and a broken one."""
+    """Three noisy images and a broken one."""
     rng = np.random.default_rng(0)
     (tmp_path / "photos").mkdir()
     for name in "abc":
         picture = np.repeat(np.arange(40, 240, 5, dtype=np.uint8)[:, None], 50, axis=1) + rng.integers(0, 15, (40, 50))
         Image.fromarray(picture.astype(np.uint8)).save(tmp_path / "photos" / f"{name}.png")
-    (tmp_path / "photos" / "d.png").write_text("no picture")
+    (tmp_path / "photos" / "d.png").write_text("no image")
     return tmp_path
 
 
@@ -50,7 +50,7 @@ def test_a_folder_on_a_cluster(workers, photos, monkeypatch, capsys):
     captured = capsys.readouterr()
     assert "3 done, 1 failed" in captured.out
     assert "d.png: image: cannot read" in captured.err
-    assert "tried" not in captured.err, "what is refused once is refused again"
+    assert "tried" not in captured.err, "a rejected input would be rejected again"
     assert results(photos / "there") == results(photos / "serial")
     assert len(results(photos / "there")) == 3
     assert denoise.main([*on_cluster, "--resume"]) == 1
@@ -59,7 +59,7 @@ def test_a_folder_on_a_cluster(workers, photos, monkeypatch, capsys):
 
 @pytest.fixture
 def outcomes(workers, tmp_path):
-    """Does odd jobs, {name: text}, on the cluster."""
+    """Run worker jobs, {name: text}, on the cluster."""
 
     def run(texts):
         (tmp_path / "out").mkdir(exist_ok=True)
@@ -68,30 +68,30 @@ def outcomes(workers, tmp_path):
         for number, (name, text) in enumerate(texts.items()):
             path = tmp_path / f"{name}.txt"
             path.write_text(text)
-            tasks.append(Task(number, name, name, "copy", odd_jobs.copy, path, chosen, ()))
+            tasks.append(Task(number, name, name, "copy", worker_jobs.copy, path, chosen, ()))
         return sorted(cluster.run(tasks, workers.scheduler_address, 1), key=lambda outcome: outcome.number)
 
     return run
 
 
-def test_what_fails_on_a_cluster_is_tried_again_and_reported(outcomes, tmp_path):
+def test_failures_on_a_cluster_are_retried_and_reported(outcomes, tmp_path):
     good, broken, once = outcomes({"a": "text", "b": "broken", "c": "once"})
     assert (good.status, broken.status, once.status) == (DONE, FAILED, DONE)
     assert broken.reason == "KeyError: 'a mistake'"
     assert len((tmp_path / "b.log").read_text().splitlines()) == broken.attempts == 3
 
 
-def test_what_kills_its_workers_on_a_cluster_is_reported(outcomes):
-    """Results of others that died with a worker are computed again, so nothing is said of how often."""
+def test_items_that_kill_cluster_workers_are_reported(outcomes):
+    """Items of a killed worker are computed again, so their number of attempts is not checked."""
     killed, good = outcomes({"a": "killed", "b": "text"})
     assert (killed.status, good.status) == (FAILED, DONE)
-    assert killed.reason == "every worker that took it died; they may be short of memory"
+    assert killed.reason == "every worker that ran it died; they may be short of memory"
 
 
-def test_no_cluster_there(photos, monkeypatch, capsys):
+def test_unreachable_cluster(photos, monkeypatch, capsys):
     pytest.importorskip("distributed")
     monkeypatch.chdir(photos)
-    monkeypatch.setattr(cluster, "PATIENCE", 0.2)
+    monkeypatch.setattr(cluster, "CONNECT_TIMEOUT", 0.2)
     assert denoise.main(["photos", "--scheduler", "tcp://127.0.0.1:9", "--out", "out"]) == 2
     assert "--scheduler: no cluster at 'tcp://127.0.0.1:9'" in capsys.readouterr().err
     assert not (photos / "out").exists()
@@ -105,12 +105,12 @@ def test_without_dask(photos, monkeypatch, capsys):
 
 
 def test_examples_of_the_guide(tmp_path, monkeypatch):
-    """The Python of docs/scale.md runs and does what it says: delayed, map_blocks, a cluster, blocks on disk."""
+    """The Python of docs/scale.md runs with the documented results: delayed, map_blocks, a cluster, blocks on disk."""
     monkeypatch.chdir(tmp_path)
     pytest.importorskip("distributed", reason="dask.distributed is not installed (extra 'dask')")
     import gridcut
-    from apps.flow.flow_command import flow
-    from apps.segment.segmentation import segment_marked
+    from apps.flow import flow
+    from apps.segment import segment_marked
 
     guide = (Path(__file__).resolve().parents[2] / "docs" / "scale.md").read_text("utf-8")
     names = {"__name__": "__main__"}
@@ -131,13 +131,13 @@ def test_examples_of_the_guide(tmp_path, monkeypatch):
 
 
 def test_results_come_back_from_other_processes(workers):
-    """Not only arrays: what the functions return can be sent, the solvers' own results too."""
+    """All results can be pickled, including those of the solvers."""
     import distributed
 
     import gridcut
-    from apps.denoise.restoration import restore
-    from apps.flow.flow_command import flow
-    from apps.segment.segmentation import segment_marked
+    from apps.denoise import denoise as restore
+    from apps.flow import flow
+    from apps.segment import segment_marked
     from apps.segment.strokes import marks_of_box
 
     rng = np.random.default_rng(0)

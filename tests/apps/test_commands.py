@@ -1,4 +1,4 @@
-"""Each command on a 32 x 32 picture: what it writes, what it prints, and how it refuses bad input."""
+"""Each command on a 32 x 32 image: its files, its output, and its messages for bad input."""
 
 import io
 import json
@@ -83,22 +83,22 @@ BAD = [
     bad("object only", ["--scribbles", "object.png"], r"--scribbles marks no background"),
     bad("small trimap", ["--trimap", "smalltrimap.png"], r"--trimap is 3x2 pixels"),
     bad("full trimap", ["--trimap", "truth.png"], r"--trimap leaves no pixel open"),
-    bad("box outside", ["--box", "1,1,50,20"], r"--box 1,1,50,20 leaves the image, which is 32 wide"),
+    bad("box outside", ["--box", "1,1,50,20"], r"--box 1,1,50,20 exceeds the image, which is 32 wide"),
     bad("box empty", ["--box", "5,5,5,9"], r"--box 5,5,5,9 is empty"),
-    bad("box of words", ["--box", "a,b,c,d"], r"--box needs four whole numbers"),
-    bad("box of three", ["--box", "1,2,3"], r"--box needs four whole numbers"),
+    bad("box of words", ["--box", "a,b,c,d"], r"--box needs four integers"),
+    bad("box of three", ["--box", "1,2,3"], r"--box needs four integers"),
     bad("box table", ["--box", "boxes.json"], r"has no entry 'photo'"),
     bad("touching box", ["--box", "1,1,9,9", "--keep", "touching"], r"--keep touching needs object strokes"),
     bad("small truth", ["--box", "1,1,9,9", "--truth", "small.png"], r"--truth is 3x2 pixels"),
     bad("threads", ["--box", "1,1,9,9", "--threads", "0"], r"--threads must be 1 or more, got 0"),
     bad("area", ["--box", "1,1,9,9", "--min-area", "-1"], r"--min-area must be 0 or more"),
-    bad("empty folder", ["--box", "1,1,9,9"], r"image: folder .* holds no picture", image="nothing"),
+    bad("empty folder", ["--box", "1,1,9,9"], r"image: folder .* holds no image", image="nothing"),
 ]
 
 
 @pytest.mark.parametrize(("arguments", "change", "message"), BAD)
 def test_bad_input_is_one_line_and_nothing_is_written(files, arguments, change, message, capsys):
-    (files / "words.png").write_text("no picture")
+    (files / "words.png").write_text("no image")
     whole = (files / "photo.png").read_bytes()
     (files / "half.png").write_bytes(whole[: len(whole) // 2])
     (files / "nothing").mkdir()
@@ -128,7 +128,7 @@ def test_out_that_cannot_be_written(files, capsys):
 
 @pytest.fixture
 def folder(files):
-    """Three pictures, the second of them broken, with strokes."""
+    """Three images, the second of them broken, with strokes."""
     (files / "in").mkdir()
     (files / "said").mkdir()
     photo, strokes = (files / "photo.png").read_bytes(), (files / "strokes.png").read_bytes()
@@ -138,7 +138,7 @@ def folder(files):
     return files
 
 
-def test_a_failed_picture_does_not_stop_the_others(folder, capsys):
+def test_a_failed_image_does_not_stop_the_others(folder, capsys):
     status = run(folder, "--scribbles", folder / "said", "--threads", 2, "--json", folder / "r.json", image="in")
     assert status == 1
     captured = capsys.readouterr()
@@ -160,28 +160,28 @@ def test_folder_with_boxes_and_quiet(folder, capsys):
     assert len(list((folder / "out").glob("*.png"))) == 6
 
 
-def test_two_pictures_of_one_name_are_refused(folder, capsys):
+def test_two_images_of_the_same_name_are_rejected(folder, capsys):
     Image.open(folder / "in" / "a.png").save(folder / "in" / "a.bmp")
     assert run(folder, "--box", "4,5,27,28", image="in") == 2
-    assert "2 inputs are called 'a'" in capsys.readouterr().err
+    assert "2 inputs are named 'a'" in capsys.readouterr().err
 
 
-def test_long_work_on_a_terminal_shows_that_it_goes_on(monkeypatch):
+def test_elapsed_time_is_shown_on_a_terminal(monkeypatch):
     class Terminal(io.StringIO):
         def isatty(self):
             return True
 
-    monkeypatch.setattr(clock, "PATIENCE", 0.01)
+    monkeypatch.setattr(clock, "DISPLAY_DELAY", 0.01)
     for stream, quiet, shows in ((Terminal(), False, True), (Terminal(), True, False), (io.StringIO(), False, False)):
         monkeypatch.setattr(sys, "stderr", stream)
-        with clock.ticking(quiet):
+        with clock.elapsed_display(quiet):
             deadline = time.monotonic() + 5 * shows
             while "working, 00:00" not in stream.getvalue() and time.monotonic() < deadline:
                 time.sleep(0.01)
         assert ("working, 00:00" in stream.getvalue()) == shows
-    monkeypatch.setattr(clock, "PATIENCE", 60.0)
+    monkeypatch.setattr(clock, "DISPLAY_DELAY", 60.0)
     monkeypatch.setattr(sys, "stderr", short := Terminal())
-    with clock.ticking(False):
+    with clock.elapsed_display(False):
         pass
     assert short.getvalue() == ""
 
@@ -212,9 +212,9 @@ def test_demo(tmp_path, monkeypatch, capsys):
 def test_demo_of_labels(tmp_path):
     pair = samples.Sample(*(a[200:296, 250:410] for a in samples.stereo_pair()))
     rows = [
-        demo.divide(pair.first, "crop", tmp_path, regions=50),
+        demo.divide_into_superpixels(pair.first, "crop", tmp_path, regions=50),
         demo.restore(pair.first[..., 1], "crop", tmp_path, "auto"),
-        demo.see_depth(pair, "crop", tmp_path),
+        demo.compute_disparities(pair, "crop", tmp_path),
     ]
     regions, restored, depth = rows
     assert regions["regions"] == 50
@@ -233,7 +233,7 @@ def layered_disc():
     return layered_pair(photo, (y - 200) ** 2 + (x - 300) ** 2 < 120**2)
 
 
-def test_sample_pairs_are_what_they_say():
+def test_sample_pairs_match_their_ground_truth():
     for sample in (samples.warped_pair(), samples.stereo_pair(), layered_disc()):
         height, width = sample.known.shape
         assert sample.first.shape == sample.second.shape == (height, width, 3)
@@ -261,7 +261,7 @@ def test_a_layered_pair_hides_a_strip_of_the_wall():
     assert np.abs(moved.astype(int) - sample.first[200, 200:400]).mean() < 2
 
 
-def test_demo_pictures_exist():
+def test_demo_images_exist():
     import skimage.data
 
     for example in demo.EXAMPLES:
@@ -272,7 +272,7 @@ def test_demo_pictures_exist():
 
 
 @pytest.mark.parametrize("arguments", [["photo.png"], ["photos"], None], ids=["picture", "folder", "demo"])
-def test_a_gpu_that_is_not_there_is_refused_once(files, arguments, capsys, monkeypatch):
+def test_a_missing_gpu_is_reported_once(files, arguments, capsys, monkeypatch):
     monkeypatch.setattr("gridcut.device.choose.cuda_is_available", lambda: False)
     (files / "photos").mkdir()
     for name in ("one.png", "two.png"):
@@ -325,7 +325,7 @@ def test_module_is_the_command():
 
 
 def test_importing_the_commands_is_light():
-    """Help and errors must not wait for image libraries or compilers."""
+    """Help and errors must not load image libraries or compilers."""
     imports = ", ".join(("apps.cli", *cli.COMMANDS.values()))
     code = f"import sys, {imports}; print([m for m in sys.modules])"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

@@ -134,7 +134,7 @@ EXTREMES = (0, 1, 2**7, 2**8 - 1, 2**15, 2**16 - 1, 2**31 - 1, 2**32 - 1)
 
 
 def mutated(data: bytes, rng) -> bytes:
-    """The data with one to four changes: bits, bytes, numbers, parts cut, doubled, moved, or made zero."""
+    """The data with one to four changes: bits, bytes, numbers, parts removed, doubled, moved, or zeroed."""
     data = bytearray(data)
     for _ in range(int(rng.integers(1, 5))):
         at, length = int(rng.integers(len(data) + 1)), int(rng.integers(1, 17))
@@ -165,7 +165,7 @@ def mutated(data: bytes, rng) -> bytes:
 
 
 def check(kind: str, count: int, first_seed: int, folder) -> int:
-    """Read `count` damaged files with every reader of their kind; how many were refused."""
+    """Read `count` damaged files with every reader of their kind; number of rejected files."""
     sound = SOUND[kind](folder) if callable(SOUND[kind]) else SOUND[kind]
     refused = 0
     path = folder / f"x.{kind}"
@@ -186,8 +186,8 @@ def check(kind: str, count: int, first_seed: int, folder) -> int:
 
 
 @pytest.mark.parametrize("kind", SOUND)
-def test_sound_files_are_read_by_one_reader_at_least(kind, tmp_path):
-    """So that the batteries below do not pass because everything is refused."""
+def test_valid_files_are_read_by_at_least_one_reader(kind, tmp_path):
+    """So that the tests below do not pass because everything is rejected."""
     sound = SOUND[kind](tmp_path) if callable(SOUND[kind]) else SOUND[kind]
     for number, data in enumerate(sound):
         path = tmp_path / f"x{number}.{kind}"

@@ -1,4 +1,4 @@
-"""Restoration: exact where it says so, better than what came in, and the command round it."""
+"""Restoration: exact energies, improved images, and the command."""
 
 import itertools
 import json
@@ -13,8 +13,8 @@ import tifffile
 from PIL import Image
 
 from apps.common.images import InputError, read_image
-from apps.denoise import denoise_command as denoise
-from apps.denoise.restoration import noise_of, restore
+from apps.denoise import denoise, denoise_command
+from apps.denoise.restoration import noise_of
 from gridcut.multilabel.total_variation import total_variation
 
 SHAPE = (2, 3)
@@ -53,7 +53,7 @@ def test_total_variation_is_exact(seed, kind, device):
 
 
 def test_thresholds_are_nested():
-    """Eight levels by bisection are the eight levels cut one by one."""
+    """Eight levels by bisection equal the eight levels cut one by one."""
     rng = np.random.default_rng(1)
     seen = rng.integers(0, 8, (6, 7)).astype(np.int32)
     weights = {(0, 1): np.full((6, 7), 3, np.int32), (1, 0): np.full((6, 7), 2, np.int32)}
@@ -85,40 +85,40 @@ def psnr(image, clean):
     return 10 * np.log10(1 / np.mean((np.asarray(image, float) - clean / 255) ** 2))
 
 
-def test_noise_is_found(clean):
+def test_noise_level_is_estimated(clean):
     assert noise_of(noisy(clean)[..., 0].astype(float)) == pytest.approx(12, rel=0.15)
     assert noise_of(np.zeros((2, 9))) == 0
 
 
 @pytest.mark.parametrize("grey", [True, False], ids=["grey", "colour"])
-def test_gaussian_noise_goes(clean, grey, device):
+def test_gaussian_noise_is_removed(clean, grey, device):
     picture = clean[..., 0] if grey else clean
     seen = noisy(picture)
-    result = restore(seen, device=device)
+    result = denoise(seen, device=device)
     assert result.kind == "convex"
     assert result.image.shape == picture.shape
     assert result.image.dtype == np.float32
     assert psnr(result.image, picture) > psnr(seen / 255, picture) + (5 if grey else 7)
     assert result.levels == (256 if grey else 512)
-    untouched = restore(seen, smoothness=0, device=device)
+    untouched = denoise(seen, smoothness=0, device=device)
     np.testing.assert_allclose(untouched.image, seen / 255, atol=1e-6 if grey else 0.004)
 
 
-def test_sixteen_bits_stay(clean):
+def test_sixteen_bits_are_kept(clean):
     deep = clean[..., 0].astype(np.uint16) * 257 + np.random.default_rng(0).integers(0, 200, (48, 64), dtype=np.uint16)
-    result = restore(deep)
+    result = denoise(deep)
     assert result.levels == 65536
     assert len(np.unique(np.rint(result.image * 65535))) > 256
     assert psnr(result.image, clean[..., 0]) > 40
 
 
-def test_impulses_go(clean):
+def test_impulse_noise_is_removed(clean):
     rng = np.random.default_rng(0)
     seen = clean.copy()
     hit = rng.random(clean.shape[:2])
     seen[hit < 0.05] = 0
     seen[hit > 0.95] = 255
-    result = restore(seen, data="linear")
+    result = denoise(seen, data="linear")
     assert psnr(result.image, clean) > psnr(seen / 255, clean) + 10
 
 
@@ -126,17 +126,17 @@ def test_binary(clean, device):
     page = np.where(clean[..., 0] > 100, 255, 0).astype(np.uint8)
     flipped = np.random.default_rng(0).random(page.shape) < 0.1
     seen = np.where(flipped, 255 - page, page)
-    result = restore(seen, device=device)
+    result = denoise(seen, device=device)
     assert result.kind == "binary"
     assert set(np.unique(result.image)) == {0, 1}
     assert (result.image != page / 255).mean() < 0.02
-    forced = restore(noisy(clean)[..., 0], binary=True, device=device)
+    forced = denoise(noisy(clean)[..., 0], binary=True, device=device)
     assert set(np.unique(forced.image)) == {0, 1}
 
 
 def test_binary_against_every_labelling():
     seen = np.random.default_rng(2).integers(0, 2, (3, 3)).astype(np.uint8) * 255
-    result = restore(seen, smoothness=0.6)
+    result = denoise(seen, smoothness=0.6)
     step = {(0, 1): 0.5, (1, 0): 0.5, (1, 1): 0.125**0.5, (1, -1): 0.125**0.5}
     weights = {o: np.full((3, 3), round(16 * 0.6 * c)) for o, c in step.items()}
 
@@ -148,7 +148,9 @@ def test_binary_against_every_labelling():
 
 
 @pytest.mark.parametrize(
-    "settings", [{}, {"limit": 20, "levels": 16}, {"distance": "potts", "levels": 8}], ids=["exact", "linear", "potts"]
+    "settings",
+    [{}, {"truncate": 20, "levels": 16}, {"smoothness_term": "potts", "levels": 8}],
+    ids=["exact", "linear", "potts"],
 )
 def test_holes_are_filled(settings):
     picture = np.full((30, 40), 80, np.uint8)
@@ -156,36 +158,36 @@ def test_holes_are_filled(settings):
     mask = np.zeros((30, 40), bool)
     mask[10:16, 5:35] = True
     seen = np.where(mask, 7, picture).astype(np.uint8)
-    result = restore(seen, mask=mask, smoothness=5.0, **settings)
+    result = denoise(seen, mask=mask, smoothness=5.0, **settings)
     assert np.abs(result.image * 255 - picture)[mask].max() < (20 if settings else 4)
     assert result.kind == ("truncated" if settings else "convex")
 
 
 def test_truncated_terms_keep_contrast(clean):
     seen = noisy(clean[..., 0])
-    result = restore(seen, limit=5, smoothness=12.0, levels=32)
+    result = denoise(seen, truncate=5, smoothness=12.0, levels=32)
     assert psnr(result.image, clean[..., 0]) > psnr(seen / 255, clean[..., 0]) + 5
-    squares = restore(seen[:20, :20], distance="quadratic", limit=4, smoothness=1.0, levels=8)
+    squares = denoise(seen[:20, :20], smoothness_term="quadratic", truncate=4, smoothness=1.0, levels=8)
     assert squares.kind == "truncated"
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"smoothness": -1}, "--smoothness must lie between 0 and 10000, got -1"),
-        ({"smoothness": np.nan}, "--smoothness must lie between"),
+        ({"smoothness": -1}, "--smoothness must be from 0 to 10000, got -1"),
+        ({"smoothness": np.nan}, "--smoothness must be from"),
         ({"data": "cubic"}, "--data must be one of quadratic, linear"),
-        ({"distance": "cubic"}, "--distance must be one of potts, linear, quadratic"),
-        ({"data_limit": 0}, "--data-limit must be above 0"),
-        ({"limit": 0}, "--limit must be 1 or more"),
-        ({"levels": 1}, "--levels must lie between 2 and 256"),
+        ({"smoothness_term": "cubic"}, "--smoothness-term must be one of potts, linear, quadratic"),
+        ({"truncate_data": 0}, "--truncate-data must be above 0"),
+        ({"truncate": 0}, "--truncate must be 1 or more"),
+        ({"levels": 1}, "--levels must be from 2 to 256"),
         ({"mask": np.ones((2, 2))}, "--mask is 2x2 pixels, but the image is 64x48"),
         ({"mask": np.ones((48, 64))}, "--mask covers the whole image"),
     ],
 )
-def test_what_is_refused(clean, settings, message):
+def test_invalid_arguments_are_rejected(clean, settings, message):
     with pytest.raises(InputError, match=message):
-        restore(clean, **settings)
+        denoise(clean, **settings)
 
 
 @pytest.fixture
@@ -206,7 +208,7 @@ def files(clean, tmp_path):
 
 def run(files, *arguments):
     arguments = [str(files / a) if re.search(r"\.png$|^(in|nothing)$", str(a)) else str(a) for a in arguments]
-    return denoise.main([*arguments, "--out", str(files / "out")])
+    return denoise_command.main([*arguments, "--out", str(files / "out")])
 
 
 def test_command(files, clean, capsys):
@@ -232,7 +234,7 @@ def test_folder_of_all_kinds(files, capsys):
     assert tifffile.imread(files / "out" / "noisy-restored.tif").shape == (48, 64, 3)
 
 
-def test_a_copy_of_the_truth_has_no_ratio(files, capsys):
+def test_an_exact_copy_has_no_psnr(files, capsys):
     assert run(files, "clean.png", "--truth", "clean.png", "--smoothness", "0", "--json") == 0
     assert json.loads(capsys.readouterr().out)["truth"]["before"]["psnr"] is None
 
@@ -240,13 +242,13 @@ def test_a_copy_of_the_truth_has_no_ratio(files, capsys):
 BAD = [
     (["gone.png"], r"image: no file .*check the path"),
     (["half.png"], r"image: cannot read .*pass a complete PNG"),
-    (["nothing"], r"image: folder .* holds no picture"),
+    (["nothing"], r"image: folder .* holds no image"),
     (["noisy.png", "--mask", "gone.png"], r"--mask: no file"),
     (["noisy.png", "--mask", "small.png"], r"--mask is 3x2 pixels, but the image is 64x48"),
     (["noisy.png", "--mask", "full.png"], r"--mask covers the whole image"),
     (["noisy.png", "--truth", "small.png"], r"--truth is 3x2 pixels, but the image is 64x48"),
-    (["noisy.png", "--smoothness", "-1"], r"--smoothness must lie between 0 and 10000, got -1"),
-    (["noisy.png", "--levels", "1"], r"--levels must lie between 2 and 256, got 1"),
+    (["noisy.png", "--smoothness", "-1"], r"--smoothness must be from 0 to 10000, got -1"),
+    (["noisy.png", "--levels", "1"], r"--levels must be from 2 to 256, got 1"),
     (["noisy.png", "--threads", "0"], r"--threads must be 1 or more, got 0"),
 ]
 
@@ -269,8 +271,8 @@ def test_bad_input_is_one_line_and_nothing_is_written(files, arguments, message,
 def test_options_default_to_the_library():
     from apps.denoise import restoration
 
-    options = denoise._options().parse_args(["image"])
-    assert denoise.DATA == restoration.DATA
+    options = denoise_command._options().parse_args(["image"])
+    assert denoise_command.DATA == restoration.DATA
     assert (options.levels, options.data) == (restoration.LEVELS, restoration.DATA[0])
 
 

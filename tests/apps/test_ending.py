@@ -1,4 +1,4 @@
-"""However a command ends: one line, the right exit status, and nothing lost; closed, broken and full streams too."""
+"""The end of a command: a one-line message and the right exit status, also with closed, broken and full streams."""
 
 import os
 import signal
@@ -43,7 +43,7 @@ def shell(line, **more):
         (KeyError("x"), "this is a defect in cutmatch, please report it: KeyError: 'x' (tests/apps/", 70),
         (RecursionError("too deep"), "this is a defect in cutmatch, please report it: too deep (tests", 70),
         (RuntimeError("no GPU here"), "no GPU here", 2),
-        (MemoryError(), "out of memory; use a smaller picture", 2),
+        (MemoryError(), "out of memory; use a smaller image", 2),
         (MemoryError("needs 9 GiB; use blocks"), "needs 9 GiB; use blocks", 2),
         (PermissionError(13, "Permission denied", "f"), "cannot use 'f' (Permission denied)", 2),
         (IsADirectoryError(21, "Is a directory", b"f"), "cannot use 'f' (Is a directory)", 2),
@@ -68,7 +68,7 @@ def test_a_traceback_on_request(capsys, monkeypatch):
     assert "Traceback" in capsys.readouterr().err
 
 
-def test_numpy_says_how_much_memory_it_wanted():
+def test_numpy_memory_errors_keep_their_size():
     with pytest.raises(MemoryError) as caught:
         np.zeros((1 << 40, 1 << 20), np.uint8)
     assert reason_of(caught.value).startswith("out of memory (Unable to allocate ")
@@ -77,7 +77,7 @@ def test_numpy_says_how_much_memory_it_wanted():
 
 @pytest.mark.parametrize("more", [[], ["--resume"], ["--workers", "1"]])
 def test_a_result_that_fails_its_certificate(photos, capsys, monkeypatch, more):
-    """In a batch the other items are done; the status is that of a defect, over that of a failed input."""
+    """In a batch the other items are finished; the status of a defect overrides that of a failed input."""
     work, engine = denoise._denoise_one, [*more]
 
     def fails(job, chosen):
@@ -117,7 +117,7 @@ def test_a_result_that_fails_its_certificate(photos, capsys, monkeypatch, more):
 @pytest.mark.parametrize("line", ["cutmatch denoise p 2>&-", "cutmatch denoise p --workers 1 2>&- >&- <&-"])
 def test_closed_streams_do_not_keep_the_work_from_being_done(photos, line):
     done = shell(line)
-    assert done.returncode == 1, "one of the pictures is broken"
+    assert done.returncode == 1, "one of the images is broken"
     assert len(list((photos / "out").glob("*.png"))) == 2
     for path in (photos / "out").rglob("*"):
         assert path.is_dir() or path.read_bytes()[:1] in (b"\x89", b"{"), "no message went into a file"
@@ -147,8 +147,8 @@ def test_json_to_a_closed_or_full_standard_output(photos):
         ("cutmatch nothing 2>&1 | true", 2),
     ],
 )
-def test_a_reader_that_has_ended(photos, line, status):
-    """Nothing is printed; the status is that of the work, which is done."""
+def test_a_reader_that_has_exited(photos, line, status):
+    """Nothing is printed; the status is that of the work, which is finished."""
     done = shell(line)
     assert done.stderr == b"" or b"c.png: image: " in done.stderr
     assert b"Broken" not in done.stderr
@@ -159,7 +159,7 @@ def test_a_reader_that_has_ended(photos, line, status):
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "ascii"])
-def test_names_that_no_terminal_can_show(photos, encoding):
+def test_file_names_that_terminals_cannot_show(photos, encoding):
     odd = os.fsdecode(b"p/\xff\xe9.png"), "p/\u732b.png"
     for name in odd:
         Image.fromarray(np.full((8, 9), 90, np.uint8)).save(name)
@@ -176,7 +176,7 @@ def test_names_that_no_terminal_can_show(photos, encoding):
 
 
 def test_ctrl_c_while_a_command_is_loaded():
-    """From the moment that the program has begun."""
+    """From the start of the program."""
     code = """
 import sys, os
 class Slow:
@@ -205,7 +205,7 @@ sys.exit(main(["denoise", "a.png"]))
     assert errors == "cutmatch: stopped\n"
 
 
-def test_help_names_the_exit_statuses(capsys):
+def test_help_lists_the_exit_statuses(capsys):
     assert cli.main(["--help"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     for part in ("0 done", "1 some inputs", "2 the input", "70 a defect", "130 stopped"):

@@ -183,13 +183,13 @@ def test_bad_input_is_one_line_and_nothing_is_written(files, arguments, message,
 def test_folders_that_cannot_be_used(files, capsys):
     (files / "empty").mkdir()
     assert run(files, files / "empty") == 2
-    assert "holds no picture; two or more are needed" in capsys.readouterr().err
+    assert "holds no image; two or more are needed" in capsys.readouterr().err
     (files / "empty" / "a.png").write_bytes((files / "one.png").read_bytes())
     assert run(files, files / "empty") == 2
-    assert "holds one picture" in capsys.readouterr().err
+    assert "holds one image" in capsys.readouterr().err
     (files / "empty" / "a.bmp").write_bytes(b"")
     assert run(files, files / "empty") == 2
-    assert "2 inputs are called 'a'" in capsys.readouterr().err
+    assert "2 inputs are named 'a'" in capsys.readouterr().err
     assert run(files, files / "empty", "one.png") == 2
     assert "is a folder; pass two frames" in capsys.readouterr().err
 

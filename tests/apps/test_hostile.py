@@ -1,4 +1,4 @@
-"""No command line ends in a traceback, a hang or a crash, changes a file that was there, or leaves half a result."""
+"""No command line ends in a traceback, a hang or a crash, changes an existing file, or leaves a partial result."""
 
 from collections import Counter
 from pathlib import Path
@@ -18,7 +18,7 @@ def failures(found):
 def test_a_hundred_hostile_command_lines():
     found = battery(100, SEED)
     assert not failures(found), failures(found)
-    assert len({verdict.status for verdict in found} & {0, 2}) == 2, "some succeed and some are refused"
+    assert len({verdict.status for verdict in found} & {0, 2}) == 2, "some succeed and some are rejected"
 
 
 @pytest.mark.thorough
@@ -29,8 +29,8 @@ def test_a_thousand_hostile_command_lines(capsys):
     assert not failures(found), failures(found)
 
 
-def test_lines_reach_every_option():
-    """The battery is drawn from the commands' own options, so that new ones are in it."""
+def test_lines_cover_every_option():
+    """The lines are generated from the commands' own options, so that they cover new options."""
     used = Counter()
     for line in lines(1000, SEED):
         used.update((line.argv[0], word.split("=")[0]) for word in line.argv if word.startswith("--"))
@@ -39,7 +39,7 @@ def test_lines_reach_every_option():
             assert used[command, action.option_strings[-1]], (command, action.option_strings)
 
 
-def test_the_judge_sees_faults(tmp_path):
+def test_the_judge_detects_faults(tmp_path):
     hostile_files.write(tmp_path)
     before = hostile_files.snapshot(tmp_path)
     assert judge(0, "", before, tmp_path) is None

@@ -1,4 +1,4 @@
-"""Tables of points, matches, boxes and numbers that are odd, broken or absurd: read right, or refused in one line."""
+"""Tables of points, matches, boxes and numbers that are unusual, broken or absurd: read correctly, or rejected."""
 
 import json
 
@@ -68,7 +68,7 @@ def test_tables_of_detections(tmp_path, kind, capsys):
 
 
 @pytest.mark.parametrize("options", [["--reach", "1e300"], ["--reach", "1e160"], ["--reach", "nan"]])
-def test_reach_beyond_all_bounds(tmp_path, options, capsys):
+def test_extreme_search_ranges(tmp_path, options, capsys):
     assert track.main([str(saved(tmp_path, TABLE)), *options, "--out", str(tmp_path / "out")]) == 2
     assert "--reach must be" in capsys.readouterr().err
 
@@ -134,19 +134,19 @@ def test_one_bad_box_is_one_bad_image(tmp_path, box):
     path = saved(tmp_path, f'{{"a": {box}, "b": [1, 2, 30, 40]}}', "boxes.json")
     boxes = read_boxes(path)
     assert box_of(boxes, "b", path) == (1, 2, 30, 40)
-    with pytest.raises(InputError, match=r"--box: entry 'a' of .*boxes.json' must be four whole numbers .*got "):
+    with pytest.raises(InputError, match=r"--box: entry 'a' of .*boxes.json' must be four integers .*got "):
         box_of(boxes, "a", path)
     with pytest.raises(InputError, match="has no entry 'c'"):
         box_of(boxes, "c", path)
 
 
 @pytest.mark.parametrize("text", ["[]", "null", "7", '"a"', "{", "[" * 100_000, "\udc80".encode("utf-8", "replace")])
-def test_files_that_hold_no_boxes(tmp_path, text):
+def test_files_without_boxes(tmp_path, text):
     with pytest.raises(InputError, match="must be JSON of the form"):
         read_boxes(saved(tmp_path, text, "boxes.json"))
 
 
-def test_a_bad_box_does_not_end_a_batch(tmp_path, capsys):
+def test_a_bad_box_does_not_stop_a_batch(tmp_path, capsys):
     (tmp_path / "in").mkdir()
     photo = np.full((24, 24, 3), 40, np.uint8)
     photo[8:16, 8:16] = 200
@@ -160,7 +160,7 @@ def test_a_bad_box_does_not_end_a_batch(tmp_path, capsys):
 
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory):
-    """Two pictures, the second moved by 3 pixels."""
+    """Two images, the second moved by 3 pixels."""
     folder = tmp_path_factory.mktemp("pair")
     wide = cv2.GaussianBlur(np.random.default_rng(0).uniform(0, 255, (200, 260)), (0, 0), 1.5)
     wide = np.uint8(255 * (wide - wide.min()) / np.ptp(wide))
@@ -183,7 +183,7 @@ TRUTHS = {
 
 
 @pytest.mark.parametrize("kind", TRUTHS)
-def test_true_homographies_of_any_size(pair, tmp_path, kind, capsys):
+def test_true_homographies_of_any_scale(pair, tmp_path, kind, capsys):
     text, right, finite = TRUTHS[kind]
     truth = saved(tmp_path, text, "h.txt")
     arguments = [str(pair / "a.png"), str(pair / "b.png"), "--truth", str(truth), "--model", "homography"]
@@ -199,7 +199,7 @@ def test_true_homographies_of_any_size(pair, tmp_path, kind, capsys):
 
 
 @pytest.mark.parametrize("shape", ["2 1000000000000", "1000000000000 2", "2147483647 1", "1 2147483647"])
-def test_matrices_of_more_lines_than_can_be_counted(tmp_path, shape, capsys, monkeypatch):
+def test_matrices_too_large_to_count(tmp_path, shape, capsys, monkeypatch):
     path = saved(tmp_path, f"%%MatrixMarket matrix coordinate real general\n{shape} 1\n1 1 1\n", "a.mtx")
     import scipy.sparse
 

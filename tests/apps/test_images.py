@@ -1,4 +1,4 @@
-"""Every kind of file gives the same picture, and broken files one clear line."""
+"""Every kind of file gives the same image, and broken files give a one-line message."""
 
 import io
 
@@ -30,7 +30,7 @@ def test_jpeg(tmp_path):
     np.testing.assert_allclose(read_image(tmp_path / "a.jpg"), flat / 255.0, atol=0.02)
 
 
-def test_alpha_is_left_out(picture, tmp_path):
+def test_alpha_is_ignored(picture, tmp_path):
     alpha = np.full((5, 7, 1), 7, np.uint8)
     Image.fromarray(np.dstack([picture, alpha])).save(tmp_path / "a.png")
     np.testing.assert_allclose(read_image(tmp_path / "a.png"), picture / 255.0, atol=1e-6)
@@ -58,8 +58,8 @@ def test_sixteen_bit_grey(tmp_path, suffix):
 
 @pytest.mark.parametrize("orientation", range(1, 9))
 @pytest.mark.parametrize("suffix", ["png", "tif"])
-def test_turned_upright(picture, tmp_path, orientation, suffix):
-    """Each EXIF orientation, against Pillow's own idea of it."""
+def test_images_are_rotated_upright(picture, tmp_path, orientation, suffix):
+    """Each EXIF orientation, compared with Pillow."""
     exif = Image.Exif()
     exif[0x0112] = orientation
     path = tmp_path / f"a.{suffix}"
@@ -88,7 +88,7 @@ def test_palette_indices_are_kept(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", ["png", "jpg", "tif", "bmp"])
-def test_truncated_files_are_refused(picture, tmp_path, suffix):
+def test_truncated_files_are_rejected(picture, tmp_path, suffix):
     big = np.random.default_rng(3).integers(0, 256, (64, 64, 3), dtype=np.uint8)
     path = tmp_path / f"a.{suffix}"
     Image.fromarray(big).save(path)
@@ -106,8 +106,8 @@ def test_truncated_deep_png(tmp_path):
         read_image(tmp_path / "a.png")
 
 
-def test_no_image_at_all(tmp_path):
-    (tmp_path / "a.png").write_text("not a picture")
+def test_files_that_are_not_images(tmp_path):
+    (tmp_path / "a.png").write_text("not an image")
     with pytest.raises(InputError, match="not an image"):
         read_image(tmp_path / "a.png")
     (tmp_path / "b.png").write_bytes(b"")
@@ -122,8 +122,8 @@ def test_no_image_at_all(tmp_path):
 @pytest.mark.parametrize(
     ("pixels", "message"),
     [
-        (np.zeros((2, 2, 5)), "one grey, RGB or RGBA picture"),
-        (np.zeros((0, 2, 3)), "one grey, RGB or RGBA picture"),
+        (np.zeros((2, 2, 5)), "one grey, RGB or RGBA image"),
+        (np.zeros((0, 2, 3)), "one grey, RGB or RGBA image"),
         (np.full((2, 2), np.nan), "NaN or infinity"),
         (np.full((2, 2), 2.0), r"floats in \[2, 2\]"),
         (np.zeros((2, 2), np.int16), "unsigned integers of 8 or 16 bits"),
@@ -132,12 +132,12 @@ def test_no_image_at_all(tmp_path):
         ([[1.0], [0.5, 0.5]], "must be an array, got list"),
     ],
 )
-def test_arrays_that_are_no_pictures(pixels, message):
+def test_arrays_that_are_not_images(pixels, message):
     with pytest.raises(InputError, match=message):
         to_rgb(pixels)
 
 
-def test_writing_is_complete_or_not_at_all(tmp_path, picture, monkeypatch):
+def test_writing_is_atomic(tmp_path, picture, monkeypatch):
     path = write_image(tmp_path / "new" / "a.png", picture)
     np.testing.assert_array_equal(to_bytes(read_image(path)), picture)
     monkeypatch.setattr("pathlib.Path.replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left")))
@@ -146,7 +146,7 @@ def test_writing_is_complete_or_not_at_all(tmp_path, picture, monkeypatch):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["new"]
 
 
-def test_pages_are_refused(tmp_path, picture):
+def test_several_pages_are_rejected(tmp_path, picture):
     buffer = io.BytesIO()
     tifffile.imwrite(buffer, np.stack([picture, picture]), photometric="rgb")
     (tmp_path / "a.tif").write_bytes(buffer.getvalue())

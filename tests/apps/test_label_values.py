@@ -1,4 +1,4 @@
-"""Values of label pictures and volumes: read exactly, or refused with the value that is wrong."""
+"""Values of label images and volumes: read exactly, or rejected with the invalid value."""
 
 import json
 import time
@@ -11,7 +11,7 @@ from PIL import Image
 from apps.common.images import InputError, read_codes
 from apps.denoise import denoise_command as denoise
 from apps.segment import segment_command as segment
-from apps.segment.label_figures import labels_overlay, palette, write_label_picture
+from apps.segment.label_figures import labels_overlay, palette, write_label_image
 from apps.segment.label_values import label_values
 from apps.segment.mask_scores import read_truth
 from apps.segment.strokes import BACKGROUND, OBJECT, OPEN, marks_of, read_labels, read_scribbles, read_trimap
@@ -19,7 +19,7 @@ from apps.segment.volumes import read_seeds
 
 
 def saved(folder, values, suffix="png"):
-    """A label picture as 16-bit PNG, TIFF of any type, or .npy."""
+    """A label image as 16-bit PNG, TIFF of any type, or .npy."""
     path = folder / f"labels.{suffix}"
     if suffix == "png":
         Image.fromarray(values).save(path)
@@ -50,7 +50,7 @@ def test_sixteen_bit_colours_become_eight(tmp_path):
 
 
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i1", "i2", "i4", "i8", "u4", "u8"])
-def test_whole_numbers_of_any_type(tmp_path, dtype):
+def test_integers_of_any_dtype(tmp_path, dtype):
     codes = np.array([[0, 1, 2], [3, 4, 100]], dtype)
     labels = read_labels(saved(tmp_path, codes, "tif"))
     assert labels.dtype == np.uint8
@@ -58,21 +58,21 @@ def test_whole_numbers_of_any_type(tmp_path, dtype):
 
 
 REFUSED = [
-    ([[0.0, 0.5]], "holds fractions such as 0.5; pass whole numbers"),
+    ([[0.0, 0.5]], "holds fractions such as 0.5; pass integers"),
     ([[0.0, np.nan]], "holds NaN or infinity"),
     ([[0.0, np.inf]], "holds NaN or infinity"),
     ([[0.0, 1e17]], "floats are exact up to"),
-    (np.array([[1, -1]], np.int16), "holds the value -1; labels are whole numbers from 0"),
+    (np.array([[1, -1]], np.int16), "holds the value -1; labels are integers from 0"),
     (np.array([[1, 70000]], np.int32), "holds values up to 70000; 65535 is the largest label"),
     (np.array([[1, 4_000_000_000]], np.uint32), "holds values up to 4000000000; 65535"),
     (np.array([[1, 2**40]], np.uint64), "holds values up to 1099511627776; 65535"),
     (np.array([[1.0, 70000.0]]), "holds values up to 70000; 65535"),
-    (np.array([[1j, 2]]), "must hold whole numbers, got complex128"),
+    (np.array([[1j, 2]]), "must hold integers, got complex128"),
 ]
 
 
 @pytest.mark.parametrize(("values", "message"), REFUSED)
-def test_others_are_refused_in_pictures_and_volumes_alike(tmp_path, values, message):
+def test_invalid_labels_are_rejected_in_images_and_volumes(tmp_path, values, message):
     values = np.asarray(values)
     with pytest.raises(InputError, match=message):
         label_values(values, "--labels")
@@ -85,7 +85,7 @@ def test_others_are_refused_in_pictures_and_volumes_alike(tmp_path, values, mess
             read_seeds(volume)
 
 
-def test_whole_floats_are_seeds_of_a_volume(tmp_path):
+def test_integral_floats_are_seeds_of_a_volume(tmp_path):
     seeds = np.zeros((2, 3, 4), np.float32)
     seeds[0], seeds[1, 1, 1] = 1, 300
     read = read_seeds(saved(tmp_path, seeds, "npy"))
@@ -117,17 +117,17 @@ def test_index_strokes_of_sixteen_bits(tmp_path):
         marks_of(np.array([[0, 70_000]], np.int32))
 
 
-def test_a_label_picture_holds_its_values(tmp_path):
+def test_a_label_image_stores_its_values(tmp_path):
     labels = np.array([[1, 300], [65535, 0]])
-    write_label_picture(tmp_path / "a.png", labels)
+    write_label_image(tmp_path / "a.png", labels)
     np.testing.assert_array_equal(np.array(Image.open(tmp_path / "a.png")), labels)
     for wrong in (-1, 65536):
         with pytest.raises(InputError, match="labels"):
-            write_label_picture(tmp_path / "b.png", np.array([[1, wrong]]))
+            write_label_image(tmp_path / "b.png", np.array([[1, wrong]]))
     assert not (tmp_path / "b.png").exists()
 
 
-def test_colours_are_made_for_the_values_there_are():
+def test_colours_depend_on_the_label_value_only():
     labels = np.array([[1, 2**40], [300, 300]])
     begin = time.perf_counter()
     shown = labels_overlay(np.zeros((2, 2, 3), np.float32), labels)
@@ -153,7 +153,7 @@ def test_the_command_keeps_all_objects(tmp_path):
     assert set(np.unique(written)) == {1, 2, 300, 600}
 
 
-def test_the_command_refuses_what_it_cannot_write(tmp_path, capsys):
+def test_the_command_rejects_labels_it_cannot_write(tmp_path, capsys):
     Image.fromarray(np.zeros((8, 8), np.uint8)).save(tmp_path / "photo.png")
     for values in (np.array([70000, -1]), np.array([2**32 - 1, 1]), np.array([0.5, 1])):
         tifffile.imwrite(tmp_path / "seeds.tif", np.tile(values, (8, 4)))

@@ -1,4 +1,4 @@
-"""`cutmatch matching` on small matrices: what it writes, what it prints, and how it refuses bad input."""
+"""`cutmatch matching` on small matrices: its files, its output, and its messages for bad input."""
 
 import csv
 import gzip
@@ -79,7 +79,7 @@ def test_a_large_matrix_is_drawn_small(files):
     n = 3000
     scipy.sparse.save_npz(files / "b.npz", scipy.sparse.eye_array(n, n + 500, format="csr"))
     assert run(files, "b.npz", "--dulmage-mendelsohn", "--quiet") == 0
-    assert np.array(Image.open(files / "out" / "b-blocks.png")).shape[1] == command.SIDE
+    assert np.array(Image.open(files / "out" / "b-blocks.png")).shape[1] == command.MAX_FIGURE_SIDE
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (2, 2)])

@@ -1,4 +1,4 @@
-"""Options of the commands that name a file to write, and values that no command takes."""
+"""Options of the commands that name an output file, and values that no command accepts."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from apps import cli
 
 @pytest.fixture
 def photos(tmp_path, monkeypatch):
-    """Two small pictures, a matrix and a table in the current folder."""
+    """Two small images, a matrix and a table in the current folder."""
     monkeypatch.chdir(tmp_path)
     for n, name in enumerate("ab"):
         Image.fromarray(np.full((6, 8), 40 * n + 40, np.uint8)).save(f"{name}.png")
@@ -43,7 +43,7 @@ def contents(folder):
         (["info", "--json", "d.csv"], "d.csv"),
     ],
 )
-def test_json_takes_no_other_file(photos, capsys, arguments, taken):
+def test_json_rejects_files_of_other_kinds(photos, capsys, arguments, taken):
     before = contents(photos)
     if taken == "pipe.png":
         os.mkfifo(taken)
@@ -65,7 +65,7 @@ def test_json_takes_no_other_file(photos, capsys, arguments, taken):
         (["track", "d.csv", "--video", "a.png"], "--video: 'a.png' must end in .mp4, .avi, .gif"),
     ],
 )
-def test_tables_and_videos_have_their_suffixes(photos, capsys, arguments, message):
+def test_tables_and_videos_need_their_suffixes(photos, capsys, arguments, message):
     before = contents(photos)
     assert cli.main(arguments) == 2
     assert message in capsys.readouterr().err
@@ -98,13 +98,13 @@ def test_a_value_that_looks_like_an_option(photos, capsys):
     with pytest.raises(SystemExit) as stop:
         cli.main(["segment", "a.png", "--box", "-5,1,4,4"])
     assert stop.value.code == 2
-    assert "(one that begins with - is written --box=-...)" in capsys.readouterr().err
+    assert "(a value that starts with - is written --box=-...)" in capsys.readouterr().err
     assert cli.main(["segment", "a.png", "--box=-5,1,4,4"]) == 2
-    assert "--box -5,1,4,4 leaves the image" in capsys.readouterr().err
+    assert "--box -5,1,4,4 exceeds the image" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("value", ["0", "-3", "many", ""])
-def test_a_number_of_threads_that_numba_does_not_take(photos, value):
+def test_invalid_numba_num_threads_is_rejected(photos, value):
     done = subprocess.run(
         [sys.executable, "-m", "apps.cli", "denoise", "a.png"],
         env=os.environ | {"NUMBA_NUM_THREADS": value},
@@ -118,7 +118,7 @@ def test_a_number_of_threads_that_numba_does_not_take(photos, value):
 
 
 @pytest.mark.usefixtures("photos")
-def test_more_threads_than_any_machine_has(capsys):
+def test_too_many_threads_are_rejected(capsys):
     assert cli.main(["denoise", "a.png", "--threads", "9" * 20]) == 2
     assert "--threads must be at most 1024" in capsys.readouterr().err
 

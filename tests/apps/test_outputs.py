@@ -1,4 +1,4 @@
-"""No command writes over an input, nor over a file that an earlier run of the same command did not make."""
+"""No command overwrites an input, or a file that an earlier run of the same command did not create."""
 
 import json
 import os
@@ -21,7 +21,7 @@ from apps.track import track_command as track
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """Pictures a.png and b.png, strokes, a matrix and a table of detections in the current folder."""
+    """Images a.png and b.png, strokes, a matrix and a table of detections in the current folder."""
     monkeypatch.chdir(tmp_path)
     picture = np.full((12, 16, 3), 200, np.uint8)
     picture[:, :8] = 40
@@ -71,7 +71,7 @@ OVER_INPUTS = {
 
 @pytest.mark.parametrize("link", ["", "symbolic", "hard"])
 @pytest.mark.parametrize("case", OVER_INPUTS)
-def test_inputs_are_never_written_over(here, capsys, case, link):
+def test_inputs_are_never_overwritten(here, capsys, case, link):
     made, line, named = OVER_INPUTS[case]
     for name, source in made.items():
         (here / name).parent.mkdir(exist_ok=True)
@@ -107,14 +107,14 @@ RESULTS = {
 
 
 @pytest.mark.parametrize("case", RESULTS)
-def test_own_results_are_replaced_and_files_of_others_are_not(here, capsys, case):
+def test_only_own_results_are_replaced(here, capsys, case):
     program, line, result = RESULTS[case]
     arguments = [*line.split(), "--device", "cpu"]
     (here / "out").mkdir()
     foreign = here / "out" / result
     foreign.write_text("of another")
     assert program.main(arguments) == 2
-    message = "is there already and was not made by an earlier run of cutmatch"
+    message = "already exists and was not created by an earlier run of cutmatch"
     captured = capsys.readouterr()
     assert f"'out/{result}' {message}" in captured.err
     assert "pass --overwrite" in captured.err
@@ -133,25 +133,25 @@ def test_own_results_are_replaced_and_files_of_others_are_not(here, capsys, case
     assert message in capsys.readouterr().err
 
 
-def test_results_of_another_command_or_of_another_input_stay(here, capsys):
+def test_results_of_another_command_or_input_are_kept(here, capsys):
     assert superpixels.main(["a.png", "--regions", "9"]) == 0
     assert segment.main(["a.png", "--labels", "strokes.png"]) == 2
-    assert "'out/a-labels.png' is there already and was not made by" in capsys.readouterr().err
+    assert "'out/a-labels.png' already exists and was not created by" in capsys.readouterr().err
     Image.open("a.png").save("a.bmp")
     assert denoise.main(["a.png"]) == 0
     assert denoise.main(["a.bmp"]) == 2
-    assert "'out/a-restored.png' is there already and was made from 'a.png'" in capsys.readouterr().err
+    assert "'out/a-restored.png' already exists and was created from 'a.png'" in capsys.readouterr().err
     assert denoise.main(["a.bmp", "--overwrite"]) == 0
     assert denoise.main(["a.bmp"]) == 0
     assert denoise.main(["a.png"]) == 2
 
 
-def test_all_names_that_a_picture_had_stay_ours(here):
+def test_all_previous_result_names_remain_in_the_ledger(here):
     for regions in ("9,4", "9", "9,4"):
         assert superpixels.main(["a.png", "--regions", regions]) == 0
 
 
-def test_a_link_or_a_device_among_the_results_is_of_another(here, capsys):
+def test_links_and_devices_are_not_own_results(here, capsys):
     assert denoise.main(["a.png"]) == 0
     result = here / "out" / "a-restored.png"
     (here / "victim").write_text("old")
@@ -159,15 +159,15 @@ def test_a_link_or_a_device_among_the_results_is_of_another(here, capsys):
         result.unlink()
         plant()
         assert denoise.main(["a.png"]) == 2
-        assert "was not made by an earlier run" in capsys.readouterr().err
+        assert "was not created by an earlier run" in capsys.readouterr().err
     assert (here / "victim").read_text() == "old"
 
 
-def test_reports_are_known_by_their_content(here, capsys):
+def test_reports_are_recognised_by_their_content(here, capsys):
     (here / "r.json").write_text('{"a": [0, 0, 5, 5]}')
     for command in (["denoise", "a.png"], ["denoise", "a.png", "b.png"], ["info"], ["matching", "m.mtx"]):
         assert cli.main([*command, "--json", "r.json"]) == 2
-        assert "--json: 'r.json' is there already and was not written by cutmatch" in capsys.readouterr().err
+        assert "--json: 'r.json' already exists and was not written by cutmatch" in capsys.readouterr().err
         assert json.loads((here / "r.json").read_text()) == {"a": [0, 0, 5, 5]}
     assert cli.main(["denoise", "a.png", "--json", "r.json", "--overwrite"]) == 0
     for command in (["denoise", "a.png"], ["denoise", "a.png", "b.png"], ["info"], ["matching", "m.mtx"]):
@@ -178,7 +178,7 @@ def test_reports_are_known_by_their_content(here, capsys):
         assert (here / "r.json").read_text() == text
 
 
-def test_tables_that_options_name(here, capsys):
+def test_tables_named_by_options(here, capsys):
     for line in (
         "track d.csv --reach 2 --quiet --table {}.csv",
         "track d.csv --reach 2 --quiet --video {}.avi",
@@ -190,7 +190,7 @@ def test_tables_that_options_name(here, capsys):
         path = here / command[-1]
         path.write_text("of another")
         assert cli.main(command) == 2
-        assert f"{command[-2]}: {command[-1]!r} is there already and was not written by" in capsys.readouterr().err
+        assert f"{command[-2]}: {command[-1]!r} already exists and was not written by" in capsys.readouterr().err
         assert path.read_text() == "of another"
         path.unlink()
         assert cli.main(command) == 0
@@ -200,7 +200,7 @@ def test_tables_that_options_name(here, capsys):
             shutil.rmtree(here / folder, ignore_errors=True)
 
 
-def test_two_results_of_one_name(here, capsys):
+def test_two_results_of_the_same_name(here, capsys):
     for line in (
         "superpixels a.png --regions 9 --csv out/r.csv --json out/r.json --out out",
         "track d.csv --reach 2 --quiet --table out/t.csv --json out/t.json",
@@ -213,10 +213,10 @@ def test_two_results_of_one_name(here, capsys):
         assert cli.main(line.split()) == 2
         assert both in capsys.readouterr().err
     assert denoise.main(["a.png", "./a.png"]) == 2
-    assert "2 inputs are called 'a'" in capsys.readouterr().err
+    assert "2 inputs are named 'a'" in capsys.readouterr().err
 
 
-def test_out_in_the_folder_of_the_inputs_does_not_eat_its_own_results(here, capsys):
+def test_results_in_the_input_folder_are_not_read_as_inputs(here, capsys):
     for name in ("strokes.png",):
         (here / name).rename(here / "strokes")
     for program, how in ((denoise, []), (segment, ["--box", "2,2,9,9"]), (superpixels, ["--regions", "9"])):
@@ -231,11 +231,11 @@ def test_out_in_the_folder_of_the_inputs_does_not_eat_its_own_results(here, caps
     assert denoise.main([".", "--out", "elsewhere"]) == 0
     assert "16 done" in capsys.readouterr().out, "another folder takes all of them"
     assert denoise.main(["elsewhere", "--out", "elsewhere"]) == 2
-    assert "holds nothing but results of earlier runs" in capsys.readouterr().err
-    assert denoise.main(["a-restored.png", "--out", "."]) == 0, "a picture that is named is done"
+    assert "holds only results of earlier runs" in capsys.readouterr().err
+    assert denoise.main(["a-restored.png", "--out", "."]) == 0, "an image that is named is done"
 
 
-def test_frames_and_slices_are_no_place_for_results(here, capsys):
+def test_results_among_frames_or_slices_are_rejected(here, capsys):
     (here / "frames").mkdir()
     for name in "ab":
         shutil.copy(f"{name}.png", here / "frames")
@@ -247,7 +247,7 @@ def test_frames_and_slices_are_no_place_for_results(here, capsys):
         "segment frames --volume --labels strokes.png --out frames",
     ):
         assert cli.main(line.split()) == 2
-        assert "whose files are all taken for one input; choose another folder" in capsys.readouterr().err
+        assert "all of whose files are read as one input; choose another folder" in capsys.readouterr().err
     assert contents(here) == before
 
 

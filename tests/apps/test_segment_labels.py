@@ -1,4 +1,4 @@
-"""Several objects: in pictures, in volumes, and the command with --labels."""
+"""Several objects: in images, in volumes, and the command with --labels."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from PIL import Image
 from apps.common.images import InputError
 from apps.segment import segment_command as segment
 from apps.segment.label_figures import labels_overlay, middle_slices, palette
-from apps.segment.multilabel import nearer_others, segment_labels, segment_volume
+from apps.segment.multilabel import geodesic_excess, segment_labels, segment_volume
 from apps.segment.strokes import read_labels
 from apps.segment.volumes import read_volume
 
@@ -19,7 +19,7 @@ COLOURS = np.array([(40, 60, 90), (200, 120, 60), (60, 170, 80)])
 
 
 class Scene:
-    """A disc and a square on a ground, 40 x 48; truth 5, 1, 9 (ground, disc, square), seeds in each."""
+    """A disc and a square on a ground, 40 x 48; ground truth 5, 1, 9 (ground, disc, square), seeds in each."""
 
     def __init__(self):
         y, x = np.mgrid[:40, :48]
@@ -52,7 +52,7 @@ def files(several, tmp_path):
 
 @pytest.fixture
 def ball(tmp_path):
-    """A bright ball in a dark volume, 12 x 24 x 26: volume.npy, volume.tif, slices/; seeds.tif; truth (D, H, W)."""
+    """A bright ball in a dark volume, 12 x 24 x 26: volume.npy, volume.tif, slices/, seeds.tif; its ground truth."""
     z, y, x = np.mgrid[:12, :24, :26]
     truth = np.where(4 * (z - 6) ** 2 + (y - 12) ** 2 + (x - 13) ** 2 < 64, 1, 2).astype(np.uint8)
     volume = np.where(truth == 1, 900, 300) + np.random.default_rng(0).normal(0, 60, truth.shape)
@@ -104,17 +104,17 @@ def test_two_labels_are_one_cut(several):
     result.solved.check()
 
 
-def test_nearness_is_that_of_two_kinds_of_stroke():
-    from apps.segment.geodesic import nearer_background
+def test_geodesic_excess_of_two_labels_equals_the_preference():
+    from apps.segment.geodesic import geodesic_preference
 
     lab = np.random.default_rng(0).uniform(0, 50, (9, 11, 3)).astype(np.float32)
     marks = np.full((9, 11), -1)
     marks[2, 2], marks[7, 8] = 0, 1
-    lean = nearer_background(lab, marks == 0, marks == 1)
-    further = nearer_others(lab, marks, 2)
+    lean = geodesic_preference(lab, marks == 0, marks == 1)
+    further = geodesic_excess(lab, marks, 2)
     np.testing.assert_allclose(further[0], np.maximum(lean, 0), atol=1e-6)
     np.testing.assert_allclose(further[1], np.maximum(-lean, 0), atol=1e-6)
-    three = nearer_others(lab, np.where(marks == 1, 2, np.where(np.arange(11) == 10, 1, marks)), 3)
+    three = geodesic_excess(lab, np.where(marks == 1, 2, np.where(np.arange(11) == 10, 1, marks)), 3)
     assert three.shape == (3, 9, 11)
     assert ((three > 0).sum(axis=0) >= 1).all()
 
@@ -137,7 +137,7 @@ def test_volume_of_three_labels(ball):
 
 
 def test_spacing_scales_the_weights():
-    """A voxel whose neighbours disagree follows those that lie nearer."""
+    """A voxel whose neighbours disagree gets the label of the nearer ones."""
     volume = np.full((3, 3, 3), 100.0)
     seeds = np.full((3, 3, 3), 1, np.uint8)
     seeds[[0, 2], 1, 1] = 2
@@ -160,7 +160,7 @@ def test_strokes_in_colours(tmp_path):
     np.testing.assert_array_equal(read_labels(tmp_path / "b.png"), [[0, 7, 255]])
 
 
-def test_command_on_a_picture(files, several, capsys):
+def test_command_on_an_image(files, several, capsys):
     assert run(files, "photo.png", "--labels", "seeds.png", "--truth", "truth.png", "--json", files / "r.json") == 0
     names = sorted(p.name for p in (files / "out").glob("[!.]*"))
     assert names == [f"photo-{kind}.png" for kind in ("labels", "object1", "object5", "object9", "overlay")]
@@ -177,7 +177,7 @@ def test_command_on_a_picture(files, several, capsys):
     assert re.search(r"3 labels, .*mean IoU (9|10)\d", capsys.readouterr().out)
 
 
-def test_folder_of_pictures(files, capsys):
+def test_folder_of_images(files, capsys):
     (files / "in").mkdir()
     (files / "said").mkdir()
     for name in "ab":
@@ -186,7 +186,7 @@ def test_folder_of_pictures(files, capsys):
     assert run(files, "in", "--labels", files / "said", "--threads", 1) == 1
     captured = capsys.readouterr()
     assert "1 done, 1 failed" in captured.out
-    assert "has no file called 'b'" in captured.err
+    assert "has no file named 'b'" in captured.err
     assert (files / "out" / "a-labels.png").exists()
 
 
@@ -207,7 +207,7 @@ def test_command_on_a_volume(ball, image, options, capsys):
     assert "26x24x12, 2 labels" in capsys.readouterr().out
 
 
-def test_drawing():
+def test_figures():
     assert len({tuple(colour) for colour in palette(40)}) == 40
     labels = np.zeros((6, 8), np.uint8)
     labels[2:4, 3:5] = 1
@@ -221,29 +221,29 @@ BAD = [
     (["photo.png", "--labels", "seeds.png", "--box", "1,1,5,5"], r"exactly one of .* got --box and --labels"),
     (["photo.png", "--labels", "gone.png"], r"--labels: no file"),
     (["photo.png", "--labels", "small.png"], r"--labels is 3x2 pixels, but the image is 48x40 pixels"),
-    (["photo.png", "--labels", "empty.png"], r"--labels holds no seed; mark two objects or more"),
-    (["photo.png", "--labels", "one.png"], r"--labels holds only 4; mark two objects or more"),
+    (["photo.png", "--labels", "empty.png"], r"--labels holds no seed; mark at least two objects"),
+    (["photo.png", "--labels", "one.png"], r"--labels holds only 4; mark at least two objects"),
     (["photo.png", "--labels", "truth.png"], r"--labels leaves no pixel open"),
-    (["photo.png", "--labels", "seeds.png", "--fill-holes"], r"--fill-holes is for one object; leave it out"),
+    (["photo.png", "--labels", "seeds.png", "--fill-holes"], r"--fill-holes applies to a single object; omit it"),
     (["photo.png", "--labels", "seeds.png", "--keep", "largest"], r"--keep must be touching or all with --labels"),
     (["photo.png", "--labels", "seeds.png", "--truth", "small.png"], r"--truth has shape \(2, 3\), but the image has"),
-    (["photo.png", "--labels", "seeds.png", "--truth", "empty.png"], r"--truth decides no pixel"),
-    (["photo.png", "--labels", "seeds.png", "--volume"], r"image: .*photo\.png' is no volume"),
-    (["photo.png", "--box", "1,1,5,5", "--volume"], r"--volume needs --labels"),
+    (["photo.png", "--labels", "seeds.png", "--truth", "empty.png"], r"--truth has no decided pixel"),
+    (["photo.png", "--labels", "seeds.png", "--volume"], r"image: .*photo\.png' is not a volume"),
+    (["photo.png", "--box", "1,1,5,5", "--volume"], r"--volume requires --labels"),
     (["volume.npy", "--labels", "seeds.png"], r"--labels: cannot read .*seeds\.png' \(not a TIFF"),
     (["volume.npy", "--labels", "flat.npy"], r"--labels: .*flat\.npy' holds float64 of shape \(24, 26\); a volume has"),
     (["volume.npy", "--labels", "short.tif"], r"--labels is 2x3x4 voxels, but the image is 12x24x26 voxels"),
     (["volume.npy", "--labels", "volume.npy"], r"--labels .*holds \d+ different values"),
-    (["volume.npy", "--labels", "float.npy"], r"--labels: .* holds fractions such as 0.5; pass whole numbers"),
+    (["volume.npy", "--labels", "float.npy"], r"--labels: .* holds fractions such as 0.5; pass integers"),
     (["half.tif", "--labels", "seeds.tif", "--volume"], r"image: .*half\.tif"),
     (["half.tif", "--labels", "seeds.tif"], r"image: cannot read .*half\.tif'.*pass a complete TIFF or \.npy"),
     (["volume.tif", "--labels", "half.tif"], r"--labels: cannot read .*half\.tif'.*pass a complete TIFF or \.npy"),
-    (["volume.npy", "--box", "1,1,5,5"], r"volume\.npy' is a volume, which takes --labels, .* not --box"),
+    (["volume.npy", "--box", "1,1,5,5"], r"volume\.npy' is a volume, which requires --labels .*, got --box"),
     (["flat.npy", "--labels", "seeds.tif"], r"image: .* a volume has three axes"),
     (["nan.npy", "--labels", "seeds.tif"], r"image: .* holds NaN or infinity"),
     (["volume.npy", "--labels", "seeds.tif", "--spacing", "0", "1", "1"], r"--spacing needs three sizes above 0"),
-    (["flat", "--labels", "seeds.tif", "--volume"], r"image: folder .* holds one picture; a volume has two"),
-    (["mixed", "--labels", "seeds.tif", "--volume"], r"slices must be alike"),
+    (["flat", "--labels", "seeds.tif", "--volume"], r"image: folder .* holds one image; a volume has two"),
+    (["mixed", "--labels", "seeds.tif", "--volume"], r"all slices must have the same dtype and shape"),
 ]
 
 
@@ -272,13 +272,13 @@ def test_bad_input_is_one_line_and_nothing_is_written(files, ball, arguments, me
     assert not (files / "out").exists()
 
 
-def test_seeds_of_a_negative_kind_are_refused(ball):
+def test_negative_seeds_are_rejected(ball):
     files, *_ = ball
     np.save(files / "minus.npy", np.full((12, 24, 26), -1))
     assert run(files, "volume.npy", "--labels", files / "minus.npy") == 2
 
 
-def test_library_refuses_too(several):
+def test_library_rejects_invalid_seeds(several):
     with pytest.raises(InputError, match="--connectivity must be 6 or 26, got 18"):
         segment_volume(np.zeros((2, 2, 2)), np.zeros((2, 2, 2), int), connectivity=18)
     with pytest.raises(InputError, match="--labels is 48x40 pixels, but the image is 9x9"):

@@ -1,11 +1,11 @@
-"""The library call: finds the object, never lets the energy rise, respects strokes."""
+"""The library call: finds the object, never increases the energy, respects strokes."""
 
 import numpy as np
 import pytest
 
 from apps.common.images import InputError
+from apps.segment import segment
 from apps.segment.mask_scores import score
-from apps.segment.segmentation import segment
 from apps.segment.shapes import drop_small, fill_holes_of, keep_parts
 
 
@@ -26,7 +26,7 @@ def test_finds_the_disc(scene, said, device):
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("said", ["scribbles", "box"])
-def test_energy_never_rises(scene, said, seed):
+def test_energy_never_increases(scene, said, seed):
     rng = np.random.default_rng(seed)
     noisy = np.clip(scene.image + rng.normal(0, 70, scene.image.shape), 0, 255).astype(np.uint8)
     result = segment(noisy, **{said: scene.strokes if said == "scribbles" else scene.box})
@@ -42,7 +42,7 @@ def test_energy_never_rises(scene, said, seed):
         assert not result.mask[outside].any()
 
 
-def test_same_answer_for_every_kind_of_pixel(scene):
+def test_result_does_not_depend_on_the_pixel_dtype(scene):
     mask = segment(scene.image, scribbles=scene.strokes).mask
     deep = segment(scene.image.astype(np.uint16) * 257, scribbles=scene.strokes).mask
     floats = segment(scene.image / np.float32(255), scribbles=scene.strokes).mask
@@ -53,7 +53,7 @@ def test_same_answer_for_every_kind_of_pixel(scene):
     np.testing.assert_array_equal(rgba, mask)
 
 
-def test_grey_and_constant_pictures(scene):
+def test_grey_and_constant_images(scene):
     grey = scene.image[..., 0]
     assert segment(grey, scribbles=scene.strokes).mask[16, 15]
     flat = np.full((32, 32), 90, np.uint8)
@@ -62,13 +62,13 @@ def test_grey_and_constant_pictures(scene):
     assert segment(flat, box=scene.box).mask.shape == (32, 32)
 
 
-def test_box_over_everything_runs(scene):
+def test_box_over_the_whole_image(scene):
     result = segment(scene.image, box=(0, 0, 32, 32))
     truth = np.uint8(255) * scene.truth.astype(np.uint8)
     assert score(result.mask, truth, result.marks).iou >= 90
 
 
-def test_flip_flips(scene):
+def test_flipped_image_gives_the_flipped_mask(scene):
     mask = segment(scene.image, scribbles=scene.strokes).mask
     flipped = segment(scene.image[:, ::-1], scribbles=scene.strokes[:, ::-1]).mask
     assert (flipped[:, ::-1] == mask).mean() > 0.99
@@ -86,7 +86,7 @@ def test_keep(scene):
     assert not largest[5, 27]
 
 
-def test_soft_strokes_can_be_outvoted(scene):
+def test_soft_strokes_can_be_overridden(scene):
     scene.strokes[28, 10:12] = 1  # slipped onto the ground
     hard = segment(scene.image, scribbles=scene.strokes).mask
     soft = segment(scene.image, scribbles=scene.strokes, soft_strokes=True).mask
@@ -122,12 +122,12 @@ def test_parts_and_holes():
         ({"scribbles": 1, "box": (1, 1, 5, 5)}, "got scribbles and box"),
         ({"scribbles": np.zeros((3, 3), np.uint8)}, "is empty"),
         ({"scribbles": np.ones((3, 3), np.uint8)}, "scribbles is 3x3 pixels, but the image is 32x32"),
-        ({"box": (0, 0, 40, 5)}, "leaves the image"),
+        ({"box": (0, 0, 40, 5)}, "exceeds the image"),
         ({"box": (1, 1, 9, 9), "keep": "touching"}, "needs object strokes"),
         ({"box": (1, 1, 9, 9), "keep": "some"}, "must be one of touching, all, largest"),
     ],
 )
-def test_what_is_refused(scene, arguments, message):
+def test_invalid_arguments_are_rejected(scene, arguments, message):
     with pytest.raises(InputError, match=message):
         segment(scene.image, **arguments)
 
@@ -141,10 +141,10 @@ def test_scores():
 
 
 @pytest.mark.parametrize("said", ["scribbles", "box"])
-def test_a_large_picture_starts_from_a_reduced_one(scene, said, monkeypatch):
-    monkeypatch.setattr("apps.segment.segmentation.LARGE", 3000)
-    monkeypatch.setattr("apps.segment.segmentation.REDUCED", 1024)
-    monkeypatch.setattr("apps.segment.terms.REDUCED", 1024)
+def test_a_large_image_starts_from_a_reduced_one(scene, said, monkeypatch):
+    monkeypatch.setattr("apps.segment.segmentation.LARGE_PIXELS", 3000)
+    monkeypatch.setattr("apps.segment.segmentation.REDUCED_PIXELS", 1024)
+    monkeypatch.setattr("apps.segment.terms.REDUCED_PIXELS", 1024)
     image = np.kron(scene.image, np.ones((2, 2, 1), np.uint8))
     truth = np.kron(np.uint8(255) * scene.truth.astype(np.uint8), np.ones((2, 2), np.uint8))
     where = np.kron(scene.strokes, np.ones((2, 2), np.uint8)) if said == "scribbles" else (8, 10, 54, 56)

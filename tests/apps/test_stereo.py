@@ -61,7 +61,9 @@ def run(files, *arguments):
     return stereo.main([*arguments, "--out", str(files / "out")])
 
 
-@pytest.mark.parametrize("settings", [{}, {"cost": "absolute"}, {"distance": "potts"}, {"check": False}], ids=str)
+@pytest.mark.parametrize(
+    "settings", [{}, {"cost": "absolute"}, {"smoothness_term": "potts"}, {"check": False}], ids=str
+)
 def test_finds_the_square(pair, settings):
     left, right, truth = pair
     found = stereo.stereo(left, right, max_disparity=12, **settings)
@@ -82,7 +84,7 @@ def test_finds_the_square(pair, settings):
 
 def test_truncated_squares_by_swap_moves(pair):
     left, right, truth = pair
-    found = stereo.stereo(left, right, max_disparity=12, distance="quadratic", limit=4, check=False)
+    found = stereo.stereo(left, right, max_disparity=12, smoothness_term="quadratic", truncate=4, check=False)
     seen = visible(truth, np.ones(truth.shape, bool))
     assert (np.abs(found.disparity - truth) <= 1)[seen].mean() > 0.98
 
@@ -212,12 +214,12 @@ BAD = [
     (["dot.png", "dot.png"], r"pictures are 3x2 pixels; 8 a side is the least"),
     (["left.png", "black.png"], r"right has no texture: one colour throughout"),
     (["right.png", "left.png"], r"left and right seem to be swapped"),
-    (["left.png", "rights"], r"right is a folder and left is not; pass two pictures or two folders"),
-    (["empties", "rights"], r"left: folder .*empties' holds no picture"),
-    (["lefts", "empties"], r"right: folder .*empties' has no file called 'a'"),
+    (["left.png", "rights"], r"right is a folder and left is not; pass two images or two folders"),
+    (["empties", "rights"], r"left: folder .*empties' holds no image"),
+    (["lefts", "empties"], r"right: folder .*empties' has no file named 'a'"),
     (["left.png", "right.png", "--max-disparity", "90"], r"--max-disparity must lie between 1 and 89, .*got 90"),
     (["left.png", "right.png", "--smoothness", "0"], r"--smoothness must be above 0 and at most 1000 .*got 0"),
-    (["left.png", "right.png", "--limit", "0"], r"--limit must be 1 or more, got 0"),
+    (["left.png", "right.png", "--truncate", "0"], r"--truncate must be 1 or more, got 0"),
     (["left.png", "right.png", "--truth", "gone.pfm"], r"--truth: no file"),
     (["left.png", "right.png", "--truth", "left.png"], r"--truth: .* 8 bits; say with --truth-scale"),
     (["left.png", "right.png", "--truth", "half.pfm"], r"--truth: cannot read .*need 216"),
@@ -268,7 +270,7 @@ def test_options_default_to_the_library():
     options = stereo._options().parse_args(["left", "right"])
     assert stereo.COSTS == costs.COSTS
     assert (options.cost, options.smoothness) == (costs.COSTS[0], match.SMOOTHNESS)
-    assert (options.distance, options.limit) == (match.DISTANCE, match.LIMIT)
+    assert (options.smoothness_term, options.truncate) == (match.SMOOTHNESS_TERM, match.TRUNCATE)
 
 
 def test_importing_the_command_is_light():

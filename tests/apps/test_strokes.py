@@ -1,4 +1,4 @@
-"""All encodings of strokes mean the same, and what cannot be understood is refused by name."""
+"""All encodings of strokes are equivalent, and unknown values are rejected by name."""
 
 import json
 
@@ -67,7 +67,7 @@ def test_encoding_can_be_forced():
         (np.zeros((2, 2), np.uint8), "pink", "encoding must be one of"),
     ],
 )
-def test_what_is_refused(codes, encoding, message):
+def test_invalid_arguments_are_rejected(codes, encoding, message):
     with pytest.raises(InputError, match=message):
         marks_of(codes, encoding)
 
@@ -98,25 +98,25 @@ def test_box_over_everything_leaves_a_frame():
     ("box", "message"),
     [
         ((2, 0, 2, 3), "is empty"),
-        ((0, 0, 9, 3), "leaves the image, which is 5 wide and 4 high"),
-        ((-1, 0, 2, 3), "leaves the image"),
-        ((1, 2, 3), "four whole numbers"),
-        (("a", 2, 3, 4), "four whole numbers"),
+        ((0, 0, 9, 3), "exceeds the image, which is 5 wide and 4 high"),
+        ((-1, 0, 2, 3), "exceeds the image"),
+        ((1, 2, 3), "four integers"),
+        (("a", 2, 3, 4), "four integers"),
     ],
 )
-def test_boxes_that_are_refused(box, message):
+def test_invalid_boxes_are_rejected(box, message):
     with pytest.raises(InputError, match=message):
         marks_of_box(box, (4, 5))
 
 
-def test_box_over_a_tiny_picture():
+def test_box_over_a_tiny_image():
     with pytest.raises(InputError, match="covers the whole image"):
         marks_of_box((0, 0, 2, 2), (2, 2))
 
 
 def test_box_as_text_and_as_table(tmp_path):
     assert parse_box("1, 2,3 4") == (1, 2, 3, 4)
-    with pytest.raises(InputError, match="four whole numbers"):
+    with pytest.raises(InputError, match="four integers"):
         parse_box("1,2,3")
     (tmp_path / "boxes.json").write_text(json.dumps({"a": [1, 2, 3.0, 4]}))
     assert box_of(read_boxes(tmp_path / "boxes.json"), "a", "boxes.json") == (1, 2, 3, 4)
@@ -134,7 +134,7 @@ def test_box_as_text_and_as_table(tmp_path):
         (np.array([[1, 1, 1], [2, 2, 2]], np.int8), "leaves no pixel open"),
     ],
 )
-def test_marks_that_do_not_do(marks, message):
+def test_invalid_marks_are_rejected(marks, message):
     with pytest.raises(InputError, match=message):
         check_marks(marks, (2, 3), "--scribbles")
 
@@ -143,8 +143,8 @@ def test_files_are_found_by_stem(tmp_path):
     (tmp_path / "a.png").touch()
     (tmp_path / "a.b.png").touch()
     assert find_by_stem(tmp_path, "a", "--scribbles").name == "a.png"
-    with pytest.raises(InputError, match="has no file called 'c'"):
+    with pytest.raises(InputError, match="has no file named 'c'"):
         find_by_stem(tmp_path, "c", "--scribbles")
     (tmp_path / "a.jpg").touch()
-    with pytest.raises(InputError, match="has 2 files called 'a'"):
+    with pytest.raises(InputError, match="has 2 files named 'a'"):
         find_by_stem(tmp_path, "a", "--scribbles")

@@ -11,10 +11,10 @@ from skimage import data
 from skimage.measure import label as components
 
 from apps.common.images import InputError
+from apps.superpixels import superpixels
 from apps.superpixels import superpixels_command as command
 from apps.superpixels.region_scores import RegionScores, read_segments, score_regions
-from apps.superpixels.regions import mean_picture, outline_picture, outlines
-from apps.superpixels.superpixels_command import superpixels
+from apps.superpixels.regions import mean_figure, outline_figure, outlines
 from benchmarks import superpixels as benchmark
 
 
@@ -47,9 +47,9 @@ def test_any_number_of_connected_regions(name):
     pixels = picture.shape[0] * picture.shape[1]
     found = superpixels(picture, min(7, pixels))
     assert found.regions == min(7, pixels)
-    np.testing.assert_array_equal(found.labels, found.at(found.regions))
+    np.testing.assert_array_equal(found.labels, found.labels_at(found.regions))
     for count in {1, min(2, pixels), min(30, pixels), pixels // 2 or 1, pixels}:
-        labels = found.at(count)
+        labels = found.labels_at(count)
         assert labels.dtype == np.int32
         assert labels.shape == picture.shape[:2]
         first = np.unique(labels, return_index=True)
@@ -62,20 +62,20 @@ def test_regions_are_nested():
     found = superpixels(astronaut(), 100)
     counts = (5000, 999, 100, 99, 17, 2, 1)
     for fine, coarse in zip(counts, counts[1:], strict=False):
-        pairs = np.unique(np.stack([found.at(fine).ravel(), found.at(coarse).ravel()]), axis=1)
+        pairs = np.unique(np.stack([found.labels_at(fine).ravel(), found.labels_at(coarse).ravel()]), axis=1)
         assert pairs.shape[1] == fine
 
 
-def test_labels_do_not_depend_on_threads_nor_on_the_number_asked_for():
+def test_labels_do_not_depend_on_threads_or_on_the_number_requested():
     picture = astronaut(2)
     one = superpixels(picture, 50, threads=1)
     np.testing.assert_array_equal(one.labels, superpixels(picture, 50, threads=3).labels)
-    np.testing.assert_array_equal(one.labels, superpixels(picture, 900).at(50))
+    np.testing.assert_array_equal(one.labels, superpixels(picture, 900).labels_at(50))
     rgba = np.dstack([picture, np.zeros(picture.shape[:2], np.uint8)])
     np.testing.assert_array_equal(one.labels, superpixels(rgba, 50).labels)
 
 
-def test_plain_shapes_are_found():
+def test_uniform_shapes_are_found():
     y, x = np.mgrid[:60, :80]
     truth = 1 * ((y - 30) ** 2 + (x - 30) ** 2 < 300) + 2 * ((x > 60) & (y > 20))
     noise = np.random.default_rng(1).normal(0, 4, (60, 80, 3))
@@ -86,7 +86,7 @@ def test_plain_shapes_are_found():
     assert scores.undersegmentation_error < 0.1
 
 
-def test_regions_of_a_plain_picture_are_of_one_size():
+def test_regions_of_a_uniform_image_have_equal_sizes():
     for shape in ((64, 64), (50, 70)):
         size = np.bincount(superpixels(np.full(shape, 9, np.uint8), 16).labels.ravel())
         assert size.max() < 3.5 * size.mean()
@@ -94,21 +94,21 @@ def test_regions_of_a_plain_picture_are_of_one_size():
 
 
 def test_many_islands_take_few_levels():
-    """A plain ground with odd pixels everywhere is a star of regions."""
+    """A uniform ground with deviating pixels everywhere is a star of regions."""
     picture = np.full((150, 150), 200, np.uint8)
     picture[1::3, 1::3] = 10
     found = superpixels(picture, 100)
     assert len(found._hierarchy.levels) < 60
 
 
-def test_evenness_evens_out_sizes():
+def test_regularity_evens_out_sizes():
     picture = astronaut()
     largest = [np.bincount(superpixels(picture, 200, regularity=e).labels.ravel()).max() for e in (1.0, 50.0)]
     assert largest[1] < largest[0] / 2
 
 
 def test_better_than_slic():
-    """On a real object: the truth is where a coin is brighter than its ground, smoothed and cleaned."""
+    """On a real object: in the ground truth a coin is brighter than its ground, smoothed and cleaned."""
     from scipy import ndimage
     from skimage.segmentation import slic
 
@@ -121,15 +121,15 @@ def test_better_than_slic():
     assert ours.undersegmentation_error < theirs.undersegmentation_error
 
 
-def test_pictures_of_the_result():
+def test_figures_of_the_result():
     rgb = np.zeros((4, 6, 3), np.float32)
     rgb[:, :3] = (1, 0, 0)
     rgb[:2, 3:] = (0, 1, 0)
     labels = np.repeat(np.array([[0, 0, 0, 1, 1, 1]]), 4, axis=0)
-    assert mean_picture(rgb, labels)[0, 0].tolist() == [255, 0, 0]
-    assert mean_picture(rgb, labels)[3, 5].tolist() == [0, 128, 0]
+    assert mean_figure(rgb, labels)[0, 0].tolist() == [255, 0, 0]
+    assert mean_figure(rgb, labels)[3, 5].tolist() == [0, 128, 0]
     assert outlines(labels).sum(axis=0).tolist() == [0, 0, 4, 4, 0, 0]
-    drawn = outline_picture(rgb, labels)
+    drawn = outline_figure(rgb, labels)
     assert (drawn[:, 3] == drawn[0, 3]).all()
     assert drawn[0, 3].tolist() != [0, 255, 0]
     assert drawn[0, 2].tolist() == [255, 0, 0]
@@ -158,7 +158,7 @@ def test_scores_of_drawn_labels():
     assert score_regions(middle, undecided).boundary_recall == 100
 
 
-def test_truths_of_every_kind(tmp_path):
+def test_every_kind_of_ground_truth(tmp_path):
     segments = np.arange(12).reshape(3, 4) // 5
     Image.fromarray((40 * segments).astype(np.uint8)).save(tmp_path / "grey.png")
     Image.fromarray((1000 * segments).astype(np.uint16)).save(tmp_path / "deep.png")
@@ -174,10 +174,10 @@ def test_truths_of_every_kind(tmp_path):
     np.save(tmp_path / "floats.npy", np.zeros((2, 2)))
     np.save(tmp_path / "flat.npy", np.zeros(4, int))
     Image.fromarray(np.full((2, 2), 128, np.uint8)).save(tmp_path / "open.png")
-    (tmp_path / "words.png").write_text("no picture")
+    (tmp_path / "words.png").write_text("no image")
     for name, message in (
-        ("floats.npy", "one whole number, or one colour"),
-        ("flat.npy", "one whole number, or one colour"),
+        ("floats.npy", "one integer, or one colour, per pixel"),
+        ("flat.npy", "one integer, or one colour, per pixel"),
         ("open.png", "leaves every pixel undecided"),
         ("words.png", "--truth: cannot read .*pass a complete PNG"),
         ("gone.png", "--truth: no file"),
@@ -186,23 +186,23 @@ def test_truths_of_every_kind(tmp_path):
             read_segments(tmp_path / name)
 
 
-def test_border_of_the_function():
+def test_argument_validation():
     picture = np.zeros((4, 5), np.uint8)
     for arguments, message in (
-        ((picture, 0), "regions must be a whole number from 1 to 20"),
-        ((picture, 21), "from 1 to 20, the pixels of this picture; got 21"),
-        ((picture, 2.5), "regions must be a whole number"),
-        ((picture, True), "regions must be a whole number"),
-        ((np.zeros((3, 3, 7)), 2), "one grey, RGB or RGBA picture"),
-        ((np.zeros((0, 3)), 1), "one grey, RGB or RGBA picture"),
+        ((picture, 0), "regions must be an integer from 1 to 20"),
+        ((picture, 21), "from 1 to 20, the number of pixels, got 21"),
+        ((picture, 2.5), "regions must be an integer"),
+        ((picture, True), "regions must be an integer"),
+        ((np.zeros((3, 3, 7)), 2), "one grey, RGB or RGBA image"),
+        ((np.zeros((0, 3)), 1), "one grey, RGB or RGBA image"),
         ((np.full((3, 3), np.nan), 2), "NaN"),
     ):
         with pytest.raises(InputError, match=message):
             superpixels(*arguments)
-    with pytest.raises(InputError, match="regularity must be a colour difference above 0, got 0"):
+    with pytest.raises(InputError, match="regularity must be a colour difference from 1e-6 to 1e6, got 0"):
         superpixels(picture, 2, regularity=0)
     with pytest.raises(InputError, match="from 1 to 20"):
-        superpixels(picture, 2).at(21)
+        superpixels(picture, 2).labels_at(21)
 
 
 def run(files, *arguments, image="photo.png"):
@@ -241,25 +241,25 @@ def test_a_folder(files, capsys):
     photos.mkdir()
     (files / "photo.png").rename(photos / "a.png")
     Image.fromarray(np.zeros((3, 3), np.uint8)).save(photos / "small.png")
-    (photos / "broken.png").write_text("no picture")
+    (photos / "broken.png").write_text("no image")
     assert run(files, "--regions", 20, "--json", "-", image="photos") == 1
     answer = capsys.readouterr()
     report = json.loads(answer.out)
     assert [r["image"].endswith("a.png") for r in report["images"]] == [True]
     assert [f["image"][-9:] for f in report["failures"]] == ["roken.png", "small.png"]
-    assert "regions must be a whole number from 1 to 9" in answer.err
+    assert "regions must be an integer from 1 to 9" in answer.err
     assert run(files, "--regions", 2, image="photos") == 1
     assert "2 done, 1 failed" in capsys.readouterr().out
 
 
 BAD = [
-    (["--regions", "many"], "--regions needs whole numbers"),
+    (["--regions", "many"], "--regions needs integers"),
     (["--regions", "0"], "--regions needs different numbers, 1 or more"),
     (["--regions", "5,5"], "--regions needs different numbers"),
     (["--regions", "70000"], "--regions 70000 does not fit into the 16 bits of PNG; add --format tiff"),
-    (["--regions", "2000,5"], "regions must be a whole number from 1 to 1024"),
-    (["--regularity", "-1"], "regularity must be a colour difference above 0"),
-    (["--regularity", "nan"], "regularity must be a colour difference above 0"),
+    (["--regions", "2000,5"], "regions must be an integer from 1 to 1024"),
+    (["--regularity", "-1"], "regularity must be a colour difference from 1e-6"),
+    (["--regularity", "nan"], "regularity must be a colour difference from 1e-6"),
     (["--threads", "0"], "--threads must be 1 or more"),
     (["--truth", "gone.png"], "--truth: no file"),
     (["--truth", "small.png", "--regions", "9"], "--truth is 3x3 pixels, but the image is 32x32"),

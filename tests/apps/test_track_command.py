@@ -157,7 +157,7 @@ BAD = {
     "not a video": ("words.avi", [], "input: cannot read .* as a video"),
     "one frame": ("one", [], "holds one frame; two or more are needed"),
     "empty folder": ("nothing", [], "holds no frame"),
-    "a picture": ("frames/0.png", [], "is one picture"),
+    "a picture": ("frames/0.png", [], "is one image"),
     "broken frame": ("broken", [], "cannot read .*1.png"),
     "frame sizes": ("sizes", [], "frame 1 is 70x64 pixels, but the first is 80x64"),
     "columns": ("columns.csv", [], "has no column frame and no y; the first line must name frame, x, y"),

@@ -1,4 +1,4 @@
-"""Batches on several processes: what is lost when one dies, what is done again, and that results do not differ."""
+"""Batches on several processes: killed workers, resumed runs, and equal results."""
 
 import contextlib
 import json
@@ -26,7 +26,7 @@ from apps.segment import segment_command as segment
 from apps.stereo import stereo_command as stereo
 from apps.superpixels import superpixels_command as superpixels
 from apps.track import track_command as track
-from tests.apps import odd_jobs
+from tests.apps import worker_jobs
 
 ROOT = Path(__file__).resolve().parents[2]
 HOW = {"workers": None, "scheduler": None, "resume": False, "threads": None, "device": "cpu", "quiet": False}
@@ -34,7 +34,7 @@ HOW = {"workers": None, "scheduler": None, "resume": False, "threads": None, "de
 
 @pytest.fixture
 def batch(tmp_path):
-    """Runs odd jobs, {name: text}, in two processes or as told; the status and the JSON."""
+    """Run worker jobs, {name: text}, in two processes or with other options; the status and the JSON."""
 
     def run(texts, **how):
         (tmp_path / "in").mkdir(exist_ok=True)
@@ -47,14 +47,14 @@ def batch(tmp_path):
         status = run_many(
             "copy",
             "item",
-            odd_jobs.copy,
+            worker_jobs.copy,
             items,
             lambda report: report["item"],
             lambda reports: "",
             Namespace(**how),
             total=len(items),
             inputs=(),
-            at_once=2,
+            concurrent_items=2,
         )
         return status, json.loads((tmp_path / "r.json").read_text())
 
@@ -63,7 +63,7 @@ def batch(tmp_path):
 
 
 def attempts(batch, name):
-    """One row for each attempt: process, threads, GPU."""
+    """One row per attempt: process, threads, GPU."""
     return [line.split() for line in (batch.folder / "in" / f"{name}.log").read_text().splitlines()]
 
 
@@ -85,7 +85,7 @@ def test_a_killed_worker_loses_nothing(batch, capsys):
     assert "6/6" in captured.err
 
 
-def test_what_always_fails_is_reported_and_stops_nothing(batch, capsys):
+def test_permanent_failures_are_reported_and_stop_nothing(batch, capsys):
     status, report = batch({"a": "text", "b": "broken", "c": "killed", "d": "refused", "e": "once", "f": "text"})
     assert status == 70, "a KeyError is a defect"
     assert [entry["item"] for entry in report["items"]] == ["a", "e", "f"]
@@ -103,14 +103,14 @@ def test_what_always_fails_is_reported_and_stops_nothing(batch, capsys):
     assert "cutmatch copy: d: image: not this one" in captured.err
 
 
-def test_an_error_nobody_expected_does_not_stop_threads_either(batch):
+def test_an_unexpected_error_does_not_stop_threads(batch):
     status, report = batch({"a": "text", "b": "broken", "c": "text"}, workers=None)
     assert status == 70, "a KeyError is a defect"
     assert len(report["items"]) == 2
     assert report["failures"] == [{"item": "b", "error": "KeyError: 'a mistake'"}]
 
 
-def test_resume_does_again_only_what_changed(batch, capsys, monkeypatch):
+def test_resume_repeats_only_changed_items(batch, capsys, monkeypatch):
     texts = {"a": "one", "b": "two", "c": "three", "d": "four", "e": "five"}
     how = {"workers": None, "resume": True}
     assert batch(texts, workers=None)[0] == 0, "records are written without --resume too"
@@ -146,7 +146,7 @@ def test_resume_in_processes_and_after_the_folder_was_moved(batch, tmp_path):
     assert [len(attempts(batch, name)) for name in texts] == [1, 1]
 
 
-def test_ctrl_c_leaves_nothing_half_written(tmp_path):
+def test_ctrl_c_leaves_no_partial_files(tmp_path):
     for name, text in {"a": "text", "b": "shot", "c": "slow", "d": "slow", "e": "text"}.items():
         (tmp_path / f"{name}.txt").write_text(text)
     code = f"""
@@ -156,12 +156,12 @@ from functools import partial
 from pathlib import Path
 from apps.batch import Item, run_many
 from apps.command import run
-from tests.apps import odd_jobs
+from tests.apps import worker_jobs
 
 def main(argv):
     items = [Item(path.stem, path.stem, partial(Path, path)) for path in sorted(Path({str(tmp_path)!r}).glob("*.txt"))]
     chosen = Namespace(**{HOW | {"workers": 2, "out": str(tmp_path / "out"), "json": None}!r})
-    return run_many("copy", "item", odd_jobs.copy, items, str, str, chosen, total=5, inputs=(), at_once=1)
+    return run_many("copy", "item", worker_jobs.copy, items, str, str, chosen, total=5, inputs=(), concurrent_items=1)
 
 main.__module__ = "a script"
 if __name__ == "__main__":
@@ -199,7 +199,7 @@ if __name__ == "__main__":
             os.kill(int(log.read_text().split()[0]), 0)
 
 
-def test_each_worker_has_its_share_of_threads_and_one_gpu(batch, monkeypatch):
+def test_each_worker_gets_its_share_of_threads_and_one_gpu(batch, monkeypatch):
     monkeypatch.setattr(processes, "_gpus", lambda device: ["3", "5"])
     shares = processes.environments(3, 6, "auto")
     assert [share["NUMBA_NUM_THREADS"] for share in shares] == ["2", "2", "2"]
@@ -212,7 +212,7 @@ def test_each_worker_has_its_share_of_threads_and_one_gpu(batch, monkeypatch):
     assert os.environ["NUMBA_NUM_THREADS"] == "2"
 
 
-def test_gpus_that_may_be_used(monkeypatch):
+def test_visible_gpus(monkeypatch):
     assert processes._gpus("cpu") == []
     monkeypatch.setattr("gridcut.device.cuda_is_available", lambda: True)
     monkeypatch.setattr(numba, "cuda", Namespace(gpus=range(2)), raising=False)
@@ -224,7 +224,7 @@ def test_gpus_that_may_be_used(monkeypatch):
 
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory):
-    """Small pictures for every program: photos/, strokes/, lefts/, rights/, and stack.npy, which moves."""
+    """Small images for every program: photos/, strokes/, lefts/, rights/, and stack.npy, which moves."""
     folder = tmp_path_factory.mktemp("inputs")
     rng = np.random.default_rng(0)
     import cv2
@@ -261,7 +261,7 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_results_are_those_of_one_process_byte_for_byte(name, inputs, tmp_path, monkeypatch, capsys):
+def test_results_equal_those_of_one_process_byte_for_byte(name, inputs, tmp_path, monkeypatch, capsys):
     program, arguments = PROGRAMS[name]
     monkeypatch.chdir(inputs)
 
@@ -285,7 +285,7 @@ def test_one_input_can_be_resumed_too(inputs, tmp_path, capsys):
 
 
 def test_as_a_module(inputs, tmp_path):
-    """Workers must find what was defined in the file that was run."""
+    """Workers must find the functions defined in the file that was run."""
     done = subprocess.run(
         [
             sys.executable,
@@ -315,27 +315,29 @@ def test_as_a_module(inputs, tmp_path):
         (["--workers", "2", "--scheduler", "tcp://there:1"], "pass one of them"),
     ],
 )
-def test_options_that_cannot_be(inputs, tmp_path, arguments, message, capsys):
+def test_invalid_batch_options_are_rejected(inputs, tmp_path, arguments, message, capsys):
     assert denoise.main([str(inputs / "photos"), "--out", str(tmp_path / "out"), *arguments]) == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
-def test_tables_and_videos_of_several_are_refused(inputs, tmp_path, capsys, monkeypatch):
+def test_tables_and_videos_of_several_inputs_are_rejected(inputs, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(inputs)
     assert track.main(["stack.npy", "other.npy", "--table", str(tmp_path / "t.csv")]) == 2
     assert match.main(["lefts", "rights", "--table", str(tmp_path / "t.csv")]) == 2
     assert capsys.readouterr().err.count("leave it out") == 2
 
 
-def test_a_video_that_breaks_off_keeps_what_was_done(batch, tmp_path):
+def test_a_truncated_video_keeps_finished_items(batch, tmp_path):
     def items():
         (tmp_path / "a.txt").write_text("text")
         yield Item("a", "a", partial(Path, tmp_path / "a.txt"))
         raise InputError("frames: no more")
 
     chosen = Namespace(**HOW | {"out": str(tmp_path / "out"), "json": str(tmp_path / "r.json")})
-    status = run_many("copy", "item", odd_jobs.copy, items(), str, str, chosen, total=9, inputs=(), at_once=1)
+    status = run_many(
+        "copy", "item", worker_jobs.copy, items(), str, str, chosen, total=9, inputs=(), concurrent_items=1
+    )
     assert status == 1
     report = json.loads((tmp_path / "r.json").read_text())
     assert len(report["items"]) == 1

@@ -1,4 +1,4 @@
-"""How files are written: whole or not at all, through no name that can be guessed, and with care for what is there."""
+"""Files are written atomically, under unpredictable temporary names, and existing modes and links are kept."""
 
 import errno
 import os
@@ -63,7 +63,7 @@ def test_a_link_of_another_user_is_not_followed(tmp_path):
     assert (tmp_path / "victim").read_text() == "old"
 
 
-def test_what_is_no_regular_file_is_written_not_replaced(tmp_path, monkeypatch):
+def test_special_files_are_written_not_replaced(tmp_path, monkeypatch):
     fifo, got = tmp_path / "fifo", []
     os.mkfifo(fifo)
     reader = threading.Thread(target=lambda: got.append(fifo.read_bytes()))
@@ -72,7 +72,7 @@ def test_what_is_no_regular_file_is_written_not_replaced(tmp_path, monkeypatch):
     reader.join(20)
     assert got == [b"data" * 1000]
     assert stat.S_ISFIFO(fifo.stat().st_mode)
-    monkeypatch.setattr(writing, "PATIENCE", 0.1)
+    monkeypatch.setattr(writing, "FIFO_TIMEOUT", 0.1)
     with pytest.raises(OutputError, match="--json: cannot write .*a pipe without a reader"):
         write_bytes(fifo, b"data", "--json")
     (tmp_path / "null").symlink_to(os.devnull)
@@ -96,7 +96,7 @@ def test_standard_output_by_name(tmp_path, name, kind):
     assert printed == "first\nsecond\nthird\n"
 
 
-def test_temporary_names_cannot_be_guessed_and_are_exclusive(tmp_path, monkeypatch):
+def test_temporary_names_are_unpredictable_and_exclusive(tmp_path, monkeypatch):
     names = {writing._unfinished_name() for _ in range(100)}
     assert len(names) == 100
     (tmp_path / "victim").write_text("old")
@@ -119,7 +119,7 @@ def test_names_of_255_bytes_can_be_written(tmp_path):
     assert len(str(caught.value)) < 120, "the name is not repeated in full"
 
 
-def test_what_a_killed_process_left_is_removed(tmp_path):
+def test_unfinished_files_of_a_killed_process_are_removed(tmp_path):
     mine = [tmp_path / f".cutmatch-77-{n}.part" for n in "ab"]
     mine[0].write_text("half")
     mine[1].mkdir()
@@ -131,7 +131,7 @@ def test_what_a_killed_process_left_is_removed(tmp_path):
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS])
-def test_a_write_that_fails_leaves_what_was_there(tmp_path, monkeypatch, number):
+def test_a_failed_write_keeps_the_old_file(tmp_path, monkeypatch, number):
     (tmp_path / "a").write_text("old")
     monkeypatch.setattr(writing, "_replace", lambda *_: (_ for _ in ()).throw(OSError(number, os.strerror(number))))
     with pytest.raises(OutputError, match=rf"^--csv: cannot write .*{os.strerror(number)}") as caught:
@@ -144,7 +144,7 @@ PICTURES = [np.full((48, 64, 3), 20 * n, np.uint8) for n in range(6)]
 
 
 @pytest.mark.parametrize("suffix", [".avi", ".mp4", ".gif"])
-def test_a_video_replaces_another_only_when_it_is_whole(tmp_path, monkeypatch, suffix):
+def test_a_video_is_replaced_only_by_a_complete_one(tmp_path, monkeypatch, suffix):
     path = write_video(tmp_path / f"v{suffix}", iter(PICTURES), 10.0)
     whole = path.read_bytes()
 
@@ -175,7 +175,7 @@ def test_a_video_replaces_another_only_when_it_is_whole(tmp_path, monkeypatch, s
             write_video(path, iter(PICTURES), 10.0)
         assert caught.value.status == 1
         monkeypatch.setattr(trails, "_check_room", lambda folder: (_ for _ in ()).throw(OSError(28, "No space left")))
-        with pytest.raises(OutputError, match=r"--video: .*No space left.*make room") as caught:
+        with pytest.raises(OutputError, match=r"--video: .*No space left.*free some space") as caught:
             write_video(path, iter(PICTURES), 10.0)
         assert caught.value.status == 1
     assert path.read_bytes() == whole
@@ -194,7 +194,7 @@ def small_disk(tmp_path):
     subprocess.run(["umount", "-l", str(disk)], check=True)
 
 
-def test_a_disk_that_is_full(small_disk, tmp_path, capsys, monkeypatch):
+def test_full_disk(small_disk, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     frames = [rng.integers(0, 256, (240, 320, 3), np.uint8) for _ in range(4)]
@@ -209,7 +209,7 @@ def test_a_disk_that_is_full(small_disk, tmp_path, capsys, monkeypatch):
     assert [p.name for p in small_disk.iterdir()] == ["rest"]
 
 
-def test_open_descriptors_are_told_from_files(tmp_path):
+def test_open_descriptors_are_distinguished_from_files(tmp_path):
     with open(tmp_path / "a", "wb") as file:
         assert target_of(writing.Path(f"/dev/fd/{file.fileno()}")) == file.fileno()
     assert target_of(tmp_path / "1") == tmp_path / "1"

@@ -43,7 +43,7 @@ def test_a_video_cut_off_is_refused(tmp_path, name, share):
     path = write_video(tmp_path / name, code=KINDS[name][0])
     whole = path.read_bytes()
     path.write_bytes(whole[: int(share * len(whole))])
-    with pytest.raises(InputError, match=rf"input: .*{name}' is truncated: it holds \d+ of the \d+ bytes"):
+    with pytest.raises(InputError, match=rf"input: .*{name}' is truncated: it has \d+ of the \d+ bytes"):
         open_sequence(path)
 
 
@@ -61,7 +61,7 @@ def test_frames_that_are_missing_are_noticed(tmp_path):
     assert check_container(path) == AVI
     sequence = open_sequence(path)
     assert sequence.count == 8
-    with pytest.raises(InputError, match="breaks off: 3 of the 8 frames that it announces can be read"):
+    with pytest.raises(InputError, match="is truncated: 3 of the 8 frames that it announces can be read"):
         list(sequence)
 
 

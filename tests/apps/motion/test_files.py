@@ -100,7 +100,7 @@ BAD_FILES = [
     broken("a.npy", _npy(np.zeros((3, 4))), "shape"),
     broken("a.npy", _npy(np.zeros((3, 4, 2)))[:-5], "cannot read"),
     broken("a.npz", b"PK\x03\x04", "cannot read"),
-    broken("a.pfm", b"P6\n1 1\n255\n", "does not begin as a .pfm"),
+    broken("a.pfm", b"P6\n1 1\n255\n", "does not start with the header of a .pfm"),
     broken("a.pfm", b"Pf\n1 1\n-1.0\n" + bytes(4), "one channel"),
     broken("a.pfm", b"PF\n1 1\n-1.0\n" + bytes(8), "and it holds"),
     broken("a.txt", b"1 2", "no flow file"),

@@ -1,4 +1,4 @@
-"""Pictures, volumes and truths at the borders of what commands can do: done, or refused in one line before the work."""
+"""Extreme images, volumes and ground truths: processed, or rejected in one line before the work."""
 
 import struct
 import zlib
@@ -15,9 +15,9 @@ from apps.common.sequences import open_sequence
 from apps.denoise import denoise_command as denoise
 from apps.flow import flow_command as flow
 from apps.flow.flow_files import read_flow
+from apps.segment import segment as cut
 from apps.segment import segment_command as segment
 from apps.segment.label_figures import middle_slices
-from apps.segment.segmentation import segment as cut
 from apps.segment.strokes import BACKGROUND, OPEN
 from apps.segment.volumes import is_volume, read_volume
 from apps.stereo import stereo_command as stereo
@@ -31,7 +31,7 @@ GREY = np.random.default_rng(0).integers(0, 256, (20, 30), dtype=np.uint8)
 @pytest.mark.parametrize("place", [(0, 0), (9, 7), (29, 19)])
 @pytest.mark.parametrize("colour", [None, 0, 77, 255])
 @pytest.mark.parametrize("size", [1, 2, 5])
-def test_small_boxes_and_pictures_of_one_colour(place, colour, size):
+def test_small_boxes_and_constant_images(place, colour, size):
     picture = GREY if colour is None else np.full((20, 30, 3), colour, np.uint8)
     x, y = (min(at, side - size) for at, side in zip(place, (30, 20), strict=True))
     found = cut(picture, box=(x, y, x + size, y + size))
@@ -48,8 +48,8 @@ def test_one_pixel_that_differs_is_the_object():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 2, 3])
-def test_a_tiny_box_in_a_large_picture(size):
-    """Where the picture is reduced first, the box may vanish."""
+def test_a_tiny_box_in_a_large_image(size):
+    """If the image is reduced first, the box may vanish."""
     picture = np.full((1100, 1000, 3), 40, np.uint8)
     picture[500 : 500 + size, 401 : 401 + size] = 220
     found = cut(picture, box=(401, 500, 401 + size, 500 + size))
@@ -57,7 +57,7 @@ def test_a_tiny_box_in_a_large_picture(size):
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 9), (2, 2), (2, 40), (3, 3), (4, 5)])
-def test_scores_of_tiny_pictures(tmp_path, shape, capsys):
+def test_scores_of_tiny_images(tmp_path, shape, capsys):
     import json
 
     Image.fromarray(GREY[: shape[0], :9] if shape[1] <= 9 else np.resize(GREY, shape)).save(tmp_path / "a.png")
@@ -70,7 +70,7 @@ def test_scores_of_tiny_pictures(tmp_path, shape, capsys):
     assert (scores["before"]["ssim"] == 1.0) if side >= 3 else (scores["before"]["ssim"] is None)
 
 
-def test_a_jpeg_is_never_wider_than_it_can_be(tmp_path, capsys):
+def test_too_wide_jpegs_are_rejected(tmp_path, capsys):
     Image.fromarray(np.zeros((1, 65_501), np.uint8)).save(tmp_path / "a.png")
     assert denoise.main([str(tmp_path / "a.png"), "--format", "jpg", "--out", str(tmp_path / "out")]) == 2
     assert "--format jpg holds" in capsys.readouterr().err
@@ -78,7 +78,7 @@ def test_a_jpeg_is_never_wider_than_it_can_be(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("given", [True, False])
-def test_disparities_that_a_png_cannot_hold_are_refused_first(tmp_path, given, monkeypatch, capsys):
+def test_disparities_too_large_for_png_are_rejected_first(tmp_path, given, monkeypatch, capsys):
     for name in ("left", "right"):
         Image.fromarray(np.resize(GREY, (20, 400))).save(tmp_path / f"{name}.png")
     monkeypatch.setattr("apps.stereo.disparities.disparity_costs", lambda *_: pytest.fail("the work has begun"))
@@ -100,7 +100,7 @@ def test_pfm_without_a_scale(tmp_path, kind, scale):
 
 
 @pytest.mark.parametrize("channels", [1, 3])
-def test_pfm_there_and_back(channels):
+def test_pfm_round_trip(channels):
     values = np.random.default_rng(0).normal(size=(3, 4, 3) if channels == 3 else (3, 4)).astype(np.float32)
     np.testing.assert_array_equal(decode_pfm(encode_pfm(values), channels), values)
     with pytest.raises(ValueError, match="channel"):
@@ -117,7 +117,7 @@ def png_that_claims(width, height, colour_type):
 
 @pytest.mark.parametrize("size", [(60_000, 60_000), (2**31 - 1, 2**31 - 1), (0, 5), (20_000, 4_000)])
 @pytest.mark.parametrize("command", ["flow", "stereo"])
-def test_truths_that_claim_to_be_huge(tmp_path, size, command, capsys):
+def test_ground_truths_that_claim_to_be_huge(tmp_path, size, command, capsys):
     for name in "ab":
         Image.fromarray(GREY).save(tmp_path / f"{name}.png")
     (tmp_path / "t.png").write_bytes(png_that_claims(*size, 2 if command == "flow" else 0))
@@ -129,7 +129,7 @@ def test_truths_that_claim_to_be_huge(tmp_path, size, command, capsys):
 
 @pytest.mark.parametrize("pages", [1, 3])
 def test_tiff_files_that_claim_to_be_huge(tmp_path, pages):
-    """Their pixels are refused before there is memory for them."""
+    """Their pixels are rejected before memory is allocated."""
     path = tmp_path / "a.tif"
     tifffile.imwrite(path, np.zeros((pages, 16, 16), np.uint8), photometric="minisblack", compression="zlib")
     data = bytearray(path.read_bytes())
@@ -145,7 +145,7 @@ def test_tiff_files_that_claim_to_be_huge(tmp_path, pages):
 
 
 @pytest.mark.parametrize("program", ["track", "flow", "superpixels", "segment", "stereo", "flow --truth"])
-def test_archives_that_are_named_as_arrays(tmp_path, program, capsys):
+def test_archives_named_as_arrays(tmp_path, program, capsys):
     with open(tmp_path / "z.npy", "wb") as file:
         np.savez(file, a=np.zeros((3, 20, 30)))
     for name in "ab":
@@ -164,7 +164,7 @@ def test_archives_that_are_named_as_arrays(tmp_path, program, capsys):
 
 
 @pytest.mark.parametrize("data", [b"II*\0", b"MM\0*\0\0\0\x08", b"II+\0\x08\0", b"", b"II*\0" + b"\xff" * 60])
-def test_a_broken_tiff_is_no_volume_and_does_not_end_a_batch(tmp_path, data, capsys):
+def test_a_broken_tiff_does_not_stop_a_batch(tmp_path, data, capsys):
     (tmp_path / "m.tif").write_bytes(data)
     assert not is_volume(tmp_path / "m.tif", False)
     Image.fromarray(GREY).save(tmp_path / "a.png")
@@ -179,7 +179,7 @@ def test_a_broken_tiff_is_no_volume_and_does_not_end_a_batch(tmp_path, data, cap
 
 
 @pytest.mark.parametrize("spacing", ["1e-300 1 1", "1 1e300 1", "1 1 0.0001", "0 1 1", "nan 1 1"])
-def test_spacing_beyond_sense(tmp_path, spacing, capsys):
+def test_extreme_spacing(tmp_path, spacing, capsys):
     seeds = np.zeros((4, 5, 6), np.uint8)
     seeds[0], seeds[-1] = 1, 2
     np.save(tmp_path / "v.npy", np.arange(120.0).reshape(4, 5, 6))
@@ -195,7 +195,7 @@ def test_slices_of_long_voxels_are_shrunk():
     assert max(sheet.shape) <= 8192 + 100
 
 
-def test_opencv_reads_what_a_deep_truth_is_made_of(tmp_path):
+def test_channels_of_a_deep_ground_truth(tmp_path):
     """The channels of a KITTI flow are in the file's own order."""
     codes = np.zeros((2, 3, 3), np.uint16)
     codes[..., 2], codes[..., 1], codes[..., 0] = 2**15 + 64, 2**15 - 128, 1  # OpenCV's order is reversed

@@ -1,4 +1,4 @@
-"""Functions behind the commands, called with arrays and numbers that they cannot use: ValueError or TypeError, at once.
+"""Library functions called with invalid arrays and numbers: an immediate ValueError or TypeError.
 
 Every message names what is wrong; none comes from inside NumPy, OpenCV or a kernel.
 """
@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from apps.common.images import InputError
-from apps.denoise.denoise_command import denoise
-from apps.flow.flow_command import flow
-from apps.match.wide_baseline import match_wide
+from apps.denoise import denoise
+from apps.flow import flow
+from apps.match import match_wide
 from apps.motion.matches import Matches
+from apps.segment import segment
 from apps.segment.multilabel import segment_labels, segment_volume
-from apps.segment.segmentation import segment
-from apps.stereo.stereo_command import stereo
-from apps.superpixels.superpixels_command import superpixels
-from apps.track.tracking import Detections, track
+from apps.stereo import stereo
+from apps.superpixels import superpixels
+from apps.track import Detections, track
 
 GOOD = np.random.default_rng(0).integers(0, 256, (48, 64, 3), dtype=np.uint8)
 FLOATS = (GOOD / 255).astype(np.float32)
@@ -64,7 +64,7 @@ PICTURES = {
 
 @pytest.mark.parametrize("kind", PICTURES)
 @pytest.mark.parametrize("call", CALLS)
-def test_pictures(call, kind):
+def test_invalid_images_are_rejected(call, kind):
     with pytest.raises(InputError, match="must hold|must be|holds (NaN|floats)|need|ragged") as caught:
         CALLS[call](PICTURES[kind])
     assert "\n" not in str(caught.value)
@@ -86,14 +86,14 @@ OTHERS = {
     "scribbles, one axis": (lambda: segment(GOOD, scribbles=SEEDS[0]), "scribbles must hold integer codes"),
     "scribbles of another size": (lambda: segment(GOOD, scribbles=SEEDS[:-1]), "make them the same size"),
     "trimap of text": (lambda: segment(GOOD, trimap=SEEDS.astype(str)), "trimap must hold integer codes"),
-    "box of fractions": (lambda: segment(GOOD, box=(1.5, 2, 9, 9)), "--box needs four whole numbers"),
-    "box, infinite": (lambda: segment(GOOD, box=(1, 2, np.inf, 9)), "--box needs four whole numbers"),
-    "box of text": (lambda: segment(GOOD, box="1259"), "--box needs four whole numbers"),
-    "box of three": (lambda: segment(GOOD, box=(1, 2, 9)), "--box needs four whole numbers"),
+    "box of fractions": (lambda: segment(GOOD, box=(1.5, 2, 9, 9)), "--box needs four integers"),
+    "box, infinite": (lambda: segment(GOOD, box=(1, 2, np.inf, 9)), "--box needs four integers"),
+    "box of text": (lambda: segment(GOOD, box="1259"), "--box needs four integers"),
+    "box of three": (lambda: segment(GOOD, box=(1, 2, 9)), "--box needs four integers"),
     "rounds, none": (lambda: segment(GOOD, scribbles=SEEDS, rounds=0), "rounds must be 1 or more"),
-    "rounds of text": (lambda: segment(GOOD, scribbles=SEEDS, rounds="3"), "rounds must be a whole number"),
+    "rounds of text": (lambda: segment(GOOD, scribbles=SEEDS, rounds="3"), "rounds must be an integer"),
     "keep": (lambda: segment(GOOD, scribbles=SEEDS, keep=3), "--keep must be one of"),
-    "seeds of floats": (lambda: segment_labels(GOOD, SEEDS + 0.5), "seeds must hold integers, got float64"),
+    "seeds of floats": (lambda: segment_labels(GOOD, SEEDS + 0.5), "seeds must be integers, got float64"),
     "seeds of one axis": (lambda: segment_labels(GOOD, SEEDS[0]), "make them the same size"),
     "volume, NaN": (lambda: segment_volume(change(VOLUME, (1, 1, 1), np.nan), VOLUME_SEEDS), "volume holds NaN"),
     "volume, flat": (lambda: segment_volume(VOLUME[0], VOLUME_SEEDS), r"volume must hold numbers of shape \(D, H, W\)"),
@@ -104,15 +104,15 @@ OTHERS = {
         "within a factor of 1000",
     ),
     "spacing of text": (lambda: segment_volume(VOLUME, VOLUME_SEEDS, spacing="abc"), "--spacing needs three sizes"),
-    "mask of text": (lambda: denoise(GOOD, mask=SEEDS.astype(str)), "mask must hold numbers"),
-    "mask, NaN": (lambda: denoise(GOOD, mask=np.full((48, 64), np.nan)), "mask holds NaN or infinity"),
-    "mask, one axis": (lambda: denoise(GOOD, mask=SEEDS[0]), "mask must hold numbers"),
+    "mask of text": (lambda: denoise(GOOD, mask=SEEDS.astype(str)), "mask must be an array of numbers"),
+    "mask, NaN": (lambda: denoise(GOOD, mask=np.full((48, 64), np.nan)), "mask has NaN or infinity"),
+    "mask, one axis": (lambda: denoise(GOOD, mask=SEEDS[0]), "mask must be an array of numbers"),
     "smoothness of text": (lambda: denoise(GOOD, smoothness="1"), "smoothness must be a number"),
-    "levels of 2.5": (lambda: denoise(GOOD, levels=2.5), "levels must be a whole number"),
-    "limit, true": (lambda: denoise(GOOD, limit=True), "limit must be a whole number"),
-    "disparity of 3.5": (lambda: stereo(GOOD, GOOD, max_disparity=3.5), "max_disparity must be a whole number"),
+    "levels of 2.5": (lambda: denoise(GOOD, levels=2.5), "levels must be an integer"),
+    "truncate, true": (lambda: denoise(GOOD, truncate=True), "truncate must be an integer"),
+    "disparity of 3.5": (lambda: stereo(GOOD, GOOD, max_disparity=3.5), "max_disparity must be an integer"),
     "stereo's smoothness": (lambda: stereo(GOOD, GOOD, smoothness=None), "smoothness must be a number"),
-    "regions of 2.5": (lambda: superpixels(GOOD, 2.5), "regions must be a whole number"),
+    "regions of 2.5": (lambda: superpixels(GOOD, 2.5), "regions must be an integer"),
     "regularity, too small": (
         lambda: superpixels(GOOD, 5, regularity=1e-300),
         "regularity must be a colour difference",
@@ -128,12 +128,12 @@ OTHERS = {
     ),
     "reach of text": (lambda: track([np.zeros((1, 2))], reach="3"), "reach must be a number"),
     "reach, far": (lambda: track([np.zeros((1, 2))], reach=1e300), r"reach must be at most 1e\+12"),
-    "memory of 1.5": (lambda: track([np.zeros((1, 2))], reach=3, memory=1.5), "memory must be a whole number"),
+    "memory of 1.5": (lambda: track([np.zeros((1, 2))], reach=3, memory=1.5), "memory must be an integer"),
 }
 
 
 @pytest.mark.parametrize("kind", OTHERS)
-def test_other_arguments(kind):
+def test_other_invalid_arguments_are_rejected(kind):
     call, message = OTHERS[kind]
     with pytest.raises((InputError, TypeError), match=message):
         call()
@@ -158,7 +158,7 @@ def matches(**changed):
         ({"confidence": np.array([0.5, np.nan])}, "matches.confidence must be numbers"),
     ],
 )
-def test_matches_that_do_not_go_with_the_frames(changed, message):
+def test_matches_that_do_not_fit_the_frames(changed, message):
     with pytest.raises(InputError, match=message):
         flow(GOOD, GOOD, matches=matches(**changed))
 

@@ -1,4 +1,4 @@
-"""Pictures that are sound but unusual: read as any viewer shows them, or refused with what to do."""
+"""Valid but unusual images: read as any viewer shows them, or rejected with the remedy."""
 
 import io
 import os
@@ -31,7 +31,7 @@ def chunk(kind, data):
 
 
 def deep_png(pixels, *extra, behind=False):
-    """A PNG of 16 bits with more chunks, before or behind its pixels."""
+    """A 16-bit PNG with further chunks before or after its pixels."""
     data = cv2.imencode(".png", pixels[..., [2, 1, 0, 3][: pixels.shape[2]]])[1].tobytes()
     at = len(data) - 12 if behind else 33
     return data[:at] + b"".join(extra) + data[at:]
@@ -48,7 +48,7 @@ def test_white_may_be_stored_as_0(tmp_path, dtype, compression):
 
 @pytest.mark.parametrize("mode", ["L", "I;16"])
 def test_white_stored_as_0_and_compressed_by_lzw(tmp_path, mode):
-    """tifffile leaves LZW to another package; Pillow, which steps in, inverts 8 bits only."""
+    """tifffile needs another package for LZW; Pillow, the fallback, inverts 8 bits only."""
     pixels = np.linspace(0, 255 if mode == "L" else 65535, 400).reshape(20, 20)
     pixels = pixels.astype(np.uint8 if mode == "L" else np.uint16)
     buffer = io.BytesIO()
@@ -72,7 +72,7 @@ def test_palette_of_a_tiff(tmp_path):
 
 
 @pytest.mark.parametrize("dtype", [np.uint32, np.uint64, np.int32, np.int16])
-def test_integers_of_unknown_range_are_no_picture(tmp_path, dtype):
+def test_integers_of_unknown_range_are_rejected(tmp_path, dtype):
     tifffile.imwrite(tmp_path / "a.tif", np.arange(256, dtype=dtype).reshape(16, 16))
     with pytest.raises(InputError, match=r"a.tif.* must hold unsigned integers of 8 or 16 bits, .*convert it"):
         read_image(tmp_path / "a.tif")
@@ -81,7 +81,7 @@ def test_integers_of_unknown_range_are_no_picture(tmp_path, dtype):
 @pytest.mark.parametrize("orientation", range(1, 9))
 @pytest.mark.parametrize("behind", [False, True])
 @pytest.mark.parametrize("channels", [3, 4])
-def test_deep_png_is_turned_upright(tmp_path, orientation, behind, channels):
+def test_deep_png_is_rotated_upright(tmp_path, orientation, behind, channels):
     pixels = np.random.default_rng(0).integers(0, 65536, (3, 5, channels), dtype=np.uint16)
     exif = Image.Exif()
     exif[0x0112] = orientation
@@ -105,24 +105,24 @@ def test_grey_and_alpha_of_sixteen_bits(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", ["gif", "png", "webp"])
-def test_animations_are_refused(tmp_path, suffix):
+def test_animations_are_rejected(tmp_path, suffix):
     frames = [Image.fromarray(np.full((8, 8, 3), 60 * t, np.uint8)) for t in range(3)]
     frames[0].save(tmp_path / f"a.{suffix}", save_all=True, append_images=frames[1:])
-    with pytest.raises(InputError, match=r"holds 3 frames; pass a single picture \(cutmatch flow and cutmatch track"):
+    with pytest.raises(InputError, match=r"holds 3 frames; pass a single image \(cutmatch flow and cutmatch track"):
         read_image(tmp_path / f"a.{suffix}")
     frames[0].save(tmp_path / f"b.{suffix}")
     assert read_image(tmp_path / f"b.{suffix}").shape == (8, 8, 3)
 
 
-def test_animated_deep_png_is_refused(tmp_path):
+def test_animated_deep_png_is_rejected(tmp_path):
     pixels = np.zeros((3, 5, 3), np.uint16)
     (tmp_path / "a.png").write_bytes(deep_png(pixels, chunk(b"acTL", struct.pack(">II", 2, 0))))
     with pytest.raises(InputError, match="holds 2 frames"):
         read_image(tmp_path / "a.png")
 
 
-def test_a_thumbnail_is_no_second_frame(tmp_path):
-    """Phones store a reduced picture behind the picture itself."""
+def test_a_thumbnail_is_not_a_second_frame(tmp_path):
+    """Phones append a reduced image to the image itself."""
     picture = Image.fromarray(np.full((16, 16, 3), (200, 100, 50), np.uint8))
     picture.save(tmp_path / "a.jpg", "MPO", save_all=True, append_images=[picture.resize((4, 4))])
     with Image.open(tmp_path / "a.jpg") as image:
@@ -130,8 +130,8 @@ def test_a_thumbnail_is_no_second_frame(tmp_path):
     assert read_image(tmp_path / "a.jpg").shape == (16, 16, 3)
 
 
-def test_pages_cut_off_are_noticed(tmp_path):
-    """Of a TIFF whose second page is missing the first must not pass for a single picture."""
+def test_missing_pages_are_detected(tmp_path):
+    """The first page of a TIFF without its second page must not be read as a single image."""
     buffer = io.BytesIO()
     tifffile.imwrite(buffer, np.zeros((1, 8, 8), np.uint8), photometric="minisblack", metadata=None)
     tifffile.imwrite(tmp_path / "a.tif", np.zeros((3, 64, 64), np.uint8), photometric="minisblack", metadata=None)
@@ -143,7 +143,7 @@ def test_pages_cut_off_are_noticed(tmp_path):
         read_image(tmp_path / "a.tif")
 
 
-def test_segments_of_a_deep_truth_stay_apart(tmp_path):
+def test_segments_of_a_deep_ground_truth_stay_distinct(tmp_path):
     pixels = np.zeros((2, 2, 3), np.uint16)
     pixels[0, 0], pixels[0, 1] = (0, 0, 1), (0, 0, 2)  # alike in 8 bits
     (tmp_path / "a.png").write_bytes(deep_png(pixels))
@@ -151,7 +151,7 @@ def test_segments_of_a_deep_truth_stay_apart(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["pipe", "device", "link to a device"])
-def test_what_never_ends_is_not_opened(tmp_path, kind):
+def test_endless_files_are_not_opened(tmp_path, kind):
     path = tmp_path / "x.png"
     if kind == "pipe":
         os.mkfifo(path)

@@ -1,7 +1,7 @@
-"""What the tests of batches let workers do; in a module of its own, which spawned processes can import.
+"""Jobs for the tests of batches, in a separate module that spawned processes can import.
 
-A job is a file whose text says how to behave.  Every attempt adds a line to a log beside it: its process, and how many
-threads and which GPU that may use.
+A job is a file whose text selects a behaviour.  Every attempt adds a line to a log next to the file: process, number of
+threads and visible GPU.
 """
 
 import os
@@ -14,7 +14,7 @@ from apps.common.writing import PREFIX, SUFFIX
 
 
 def copy(job: Path, chosen) -> dict:
-    """Write the file's text to --out in capitals, unless the text says otherwise."""
+    """Write the file's text to --out in capitals, unless the text selects another behaviour."""
     text = job.read_text()
     log = job.with_suffix(".log")
     with open(log, "a") as file:
