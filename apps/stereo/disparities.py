@@ -73,7 +73,7 @@ def disparities(
     smoothness: float = SMOOTHNESS,
     distance: str = DISTANCE,
     limit: int = LIMIT,
-    check: bool = True,
+    consistency_check: bool = True,
     subpixel: bool = False,
     device: str = "auto",
 ) -> Disparity:
@@ -102,7 +102,7 @@ def disparities(
         rgb, unary = view
         return labelling(unary, contrast_weights(rgb, smoothness), apart, device=device)
 
-    if check:
+    if consistency_check:
         with ThreadPoolExecutor(2) as pool:  # the kernels let go of the interpreter
             found = list(pool.map(label, ((left, costs), (right, mirrored_costs(costs)))))
     else:
@@ -115,7 +115,7 @@ def disparities(
     else:
         values = labels.astype(np.float32)
     clock.charge("subpixel")
-    valid = agreeing(labels, found[1].labels) if check else np.ones(labels.shape, bool)
+    valid = agreeing(labels, found[1].labels) if consistency_check else np.ones(labels.shape, bool)
     values = filled(values, valid, left)
     clock.charge("hidden")
     return Disparity(values, valid, max_disparity, tuple(found), clock.total())

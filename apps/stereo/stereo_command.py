@@ -67,7 +67,7 @@ def stereo(left, right, **settings):
         How that grows with the step.
     limit : int, default 5
         Most that a step costs, in multiples of `smoothness`.
-    check : bool, default True
+    consistency_check : bool, default True
         Label the right picture too, and fill what disagrees.
     subpixel : bool, default False
         Fractions of pixels.
@@ -88,7 +88,7 @@ def stereo(left, right, **settings):
 
     Notes
     -----
-    Memory 16 bytes for each pixel and disparity, twice that with `check`; time grows with their number.
+    Memory 16 bytes for each pixel and disparity, twice that with `consistency_check`; time grows with their number.
     """
     from apps.stereo.disparities import disparities
 
@@ -105,7 +105,7 @@ def _options():
     how.add_argument("--smoothness", type=float, default=13.0, metavar="LEVELS", help="grey levels a step costs (13)")
     how.add_argument("--distance", choices=DISTANCES, default="linear", help="how cost grows with a step (linear)")
     how.add_argument("--limit", type=int, default=5, metavar="STEPS", help="most that a step counts (5)")
-    how.add_argument("--no-check", action="store_true", help="label the left picture only, fill nothing")
+    how.add_argument("--no-consistency-check", action="store_true", help="label the left picture only, fill nothing")
     how.add_argument("--subpixel", action="store_true", help="fractions of pixels")
     options.add_argument("--format", choices=FORMATS, default="png", help="of the disparities (default: png)")
     options.add_argument("--truth", metavar="FILE", help="true disparities, or a folder of them: adds scores")
@@ -191,7 +191,7 @@ def _stereo_one(pair: Pair, chosen) -> dict:
         smoothness=chosen.smoothness,
         distance=chosen.distance,
         limit=chosen.limit,
-        check=not chosen.no_check,
+        consistency_check=not chosen.no_consistency_check,
         subpixel=chosen.subpixel,
         device=chosen.device,
     )

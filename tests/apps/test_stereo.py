@@ -61,7 +61,7 @@ def run(files, *arguments):
     return stereo.main([*arguments, "--out", str(files / "out")])
 
 
-@pytest.mark.parametrize("settings", [{}, {"cost": "absolute"}, {"distance": "potts"}, {"check": False}], ids=str)
+@pytest.mark.parametrize("settings", [{}, {"cost": "absolute"}, {"distance": "potts"}, {"consistency_check": False}], ids=str)
 def test_finds_the_square(pair, settings):
     left, right, truth = pair
     found = stereo.stereo(left, right, max_disparity=12, **settings)
@@ -69,7 +69,7 @@ def test_finds_the_square(pair, settings):
     assert (np.abs(found.disparity - truth) <= 1)[seen].mean() > 0.99
     assert found.disparity.dtype == np.float32
     assert found.max_disparity == 12
-    if settings.get("check", True):
+    if settings.get("consistency_check", True):
         assert (np.abs(found.disparity - truth) <= 1).mean() > 0.97, "hidden pixels take the wall's disparity"
         assert not found.valid[20:40, 36:39].any(), "hidden left of the square"
         assert found.valid.mean() > 0.85
@@ -82,7 +82,7 @@ def test_finds_the_square(pair, settings):
 
 def test_truncated_squares_by_swap_moves(pair):
     left, right, truth = pair
-    found = stereo.stereo(left, right, max_disparity=12, distance="quadratic", limit=4, check=False)
+    found = stereo.stereo(left, right, max_disparity=12, distance="quadratic", limit=4, consistency_check=False)
     seen = visible(truth, np.ones(truth.shape, bool))
     assert (np.abs(found.disparity - truth) <= 1)[seen].mean() > 0.98
 
