@@ -32,16 +32,16 @@ class Geometry:
     ----------
     model : {"homography", "fundamental"}
     matrix : (3, 3) float64
-    agreeing : int
+    inliers : int
         Matches within twice the noise.
-    chance : float
+    log10_nfa : float
         Logarithm, base 10, of how many such agreements are to be expected among as many matches strewn at random [1].
     """
 
     model: str
     matrix: np.ndarray
-    agreeing: int
-    chance: float
+    inliers: int
+    log10_nfa: float
 
 
 def fit(first, second, model: str, area: float, careful: bool = False) -> Geometry | None:
@@ -68,8 +68,8 @@ def fit(first, second, model: str, area: float, careful: bool = False) -> Geomet
         if matrix is None:
             return None
     measure = transfer_distance if model == "homography" else epipolar_distance
-    agreeing = int((measure(matrix, first, second) < 2 * noise).sum())
-    return Geometry(model, matrix, agreeing, log_chance(len(first), agreeing, model, 2 * noise, area))
+    inliers = int((measure(matrix, first, second) < 2 * noise).sum())
+    return Geometry(model, matrix, inliers, log10_nfa(len(first), inliers, model, 2 * noise, area))
 
 
 def fit_best(first, second, model: str, area: float) -> Geometry | None:
@@ -79,9 +79,9 @@ def fit_best(first, second, model: str, area: float) -> Geometry | None:
     plane, lines = (fit(first, second, kind, area) for kind in ("homography", "fundamental"))
     if plane is None or lines is None:
         return plane or lines
-    if lines.agreeing < MANY:  # so few obey some fundamental matrix too easily
-        return min(plane, lines, key=lambda found: found.chance)
-    share = plane.agreeing / lines.agreeing
+    if lines.inliers < MANY:  # so few obey some fundamental matrix too easily
+        return min(plane, lines, key=lambda found: found.log10_nfa)
+    share = plane.inliers / lines.inliers
     if share >= PLANE or share < NO_PLANE:
         return plane if share >= PLANE else lines
     # A fundamental matrix always explains some wrong matches more.  Where there is depth it explains most of what the
@@ -91,17 +91,17 @@ def fit_best(first, second, model: str, area: float) -> Geometry | None:
     return lines if explained.mean() > DEPTH else plane
 
 
-def log_chance(count: int, agreeing: int, model: str, noise: float, area: float) -> float:
-    """Expected number, as log10, of geometries that `agreeing` of `count` matches strewn at random obey."""
+def log10_nfa(count: int, inliers: int, model: str, noise: float, area: float) -> float:
+    """Expected number, as log10, of geometries that `inliers` of `count` matches strewn at random obey."""
     least = LEAST[model]
-    if agreeing <= least:
+    if inliers <= least:
         return np.inf
     if model == "homography":
         share = np.pi * noise**2 / area
     else:
         share = 2 * noise * np.sqrt(2 * area) / area  # a strip along a diagonal
-    choices = _log_choose(count, agreeing) + _log_choose(agreeing, least) + np.log10(count - least)
-    return choices + (agreeing - least) * np.log10(min(share, 1.0))
+    choices = _log_choose(count, inliers) + _log_choose(inliers, least) + np.log10(count - least)
+    return choices + (inliers - least) * np.log10(min(share, 1.0))
 
 
 def _log_choose(n: int, k: int) -> float:

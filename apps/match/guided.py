@@ -3,7 +3,7 @@
     first_matches      nearest descriptors both ways; a place may stay unmatched at a share of what its fifth nearest
                        costs, and only matches with a margin are kept: the ratio test, made global
     guided_by_plane    pairs near where a homography puts them, the second picture's points found anew as the first
-                       camera would see it; the gate narrows from round to round
+                       camera would see it; the threshold narrows from round to round
     guided_by_lines    pairs near their epipolar lines that move as the matches round them
 
 Points of one pixel are one place with several descriptors: a place is matched once.
@@ -23,12 +23,12 @@ NEAREST = 5  # descriptors looked at from each point
 SHARE = 0.85  # of the distance of the last of them: what leaving a place unmatched costs
 MARGIN = 0.05  # least that a first match must be better by
 SURE = 0.2  # margin at which the confidence is 1 - 1 / e
-GATES = (10.0, 6.0)  # pixels, of the rounds before the last
-WIDE_GATE, SCARCE = 25.0, 60  # a homography of fewer matches than this may be as far off away from them
+COARSE_THRESHOLDS = (10.0, 6.0)  # pixels, of the rounds before the last
+WIDE_THRESHOLD, FEW_INLIERS = 25.0, 60  # a homography of fewer matches than this may be as far off away from them
 PLANE_PRICE = 0.8  # distance of descriptors and from the geometry together that leaving a place unmatched costs
 LINES_PRICE = 0.55  # the same along epipolar lines, which rule out less
-STRAY = 0.3  # price of a pair on the rim of the gate
-ALONG = 0.02  # of its motion that a match may stray from its neighbours', on top of the gate
+STRAY = 0.3  # price of a pair on the rim of the threshold
+ALONG = 0.02  # of its motion that a match may stray from its neighbours', on top of the threshold
 ROUNDS = 2  # of matching along epipolar lines
 
 
@@ -52,12 +52,12 @@ def nearest_pairs(first: Points, second: Points):
     return row, col, np.concatenate([ahead.ravel(), behind.ravel()]), ahead[:, -1]
 
 
-def guided_by_plane(pictures, points, geometry: Geometry, gate, linker, device):
-    """Points of the second picture found anew as the first camera would see it; the gate narrows."""
+def guided_by_plane(pictures, points, geometry: Geometry, threshold, linker, device):
+    """Points of the second picture found anew as the first camera would see it; the threshold narrows."""
     grey, other = pictures
     first = points[0]
-    wide = (WIDE_GATE,) if geometry.agreeing < SCARCE else ()
-    for width in [*(g for g in wide + GATES if g > gate), gate]:
+    wide = (WIDE_THRESHOLD,) if geometry.inliers < FEW_INLIERS else ()
+    for width in [*(t for t in wide + COARSE_THRESHOLDS if t > threshold), threshold]:
         second = seen_from_first(grey.shape, other, geometry.matrix)
         back = apply(np.linalg.inv(geometry.matrix), second.xy)
         row, col, off = _pairs_near(first.xy, back, width)
@@ -67,10 +67,10 @@ def guided_by_plane(pictures, points, geometry: Geometry, gate, linker, device):
         found = _matches(first.xy[row[pair]], second.xy[col[pair]], cost[pair], margin)
         better = fit(found.first, found.second, "homography", float(other.size), careful=True)
         geometry = better or geometry
-    return _within(found, geometry, gate)
+    return _within(found, geometry, threshold)
 
 
-def guided_by_lines(points, pairs, found: Matches, geometry: Geometry, gate, area, linker, device):
+def guided_by_lines(points, pairs, found: Matches, geometry: Geometry, threshold, area, linker, device):
     """Pairs near their epipolar lines that move as the matches round them, among the nearest descriptors.
 
     The line says nothing of the place along it; the neighbours do.
@@ -78,33 +78,33 @@ def guided_by_lines(points, pairs, found: Matches, geometry: Geometry, gate, are
     first, second = points
     row, col, look, _ = pairs
     motion = second.xy[col] - first.xy[row]
-    allowed = gate + ALONG * np.linalg.norm(motion, axis=1)
-    found = found.select(epipolar_distance(geometry.matrix, found.first, found.second) < gate)
+    allowed = threshold + ALONG * np.linalg.norm(motion, axis=1)
+    found = found.select(epipolar_distance(geometry.matrix, found.first, found.second) < threshold)
     for _ in range(ROUNDS):
         off = epipolar_distance(geometry.matrix, first.xy[row], second.xy[col])
-        near = np.flatnonzero((off < gate) & (look < LINES_PRICE))
+        near = np.flatnonzero((off < threshold) & (look < LINES_PRICE))
         if len(found):
             here, place = np.unique(row[near], return_inverse=True)
             stray = LocalMotion(found.first, found.motion).at(first.xy[here]).stray(motion[near], place) / allowed[near]
             near, stray = near[stray < 1], stray[stray < 1]
         else:
             stray = np.zeros(len(near))
-        cost = look[near] + STRAY * ((off[near] / gate) ** 2 + stray**2)
+        cost = look[near] + STRAY * ((off[near] / threshold) ** 2 + stray**2)
         pair, margin = _link_places(first.xy, second.xy, row[near], col[near], cost, LINES_PRICE, linker, device)
         found = _matches(first.xy[row[near[pair]]], second.xy[col[near[pair]]], cost[pair], margin)
         geometry = fit(found.first, found.second, "fundamental", area) or geometry
-    return _within(found, geometry, gate)
+    return _within(found, geometry, threshold)
 
 
-def _within(found: Matches, geometry: Geometry, gate: float) -> tuple[Matches, Geometry]:
+def _within(found: Matches, geometry: Geometry, threshold: float) -> tuple[Matches, Geometry]:
     measure = transfer_distance if geometry.model == "homography" else epipolar_distance
-    return found.select(measure(geometry.matrix, found.first, found.second) <= gate), geometry
+    return found.select(measure(geometry.matrix, found.first, found.second) <= threshold), geometry
 
 
-def _pairs_near(first, second, gate: float):
+def _pairs_near(first, second, threshold: float):
     from scipy.spatial import cKDTree
 
-    near = cKDTree(first).sparse_distance_matrix(cKDTree(second), gate, output_type="ndarray")
+    near = cKDTree(first).sparse_distance_matrix(cKDTree(second), threshold, output_type="ndarray")
     return near["i"].astype(np.int64), near["j"].astype(np.int64), near["v"]
 
 

@@ -61,7 +61,13 @@ def _options():
     options.add_argument("first", help="picture, or a folder of them")
     options.add_argument("second", help="picture of the same scene, or a folder of them by the same names")
     options.add_argument("--model", choices=MODELS, default="auto", help="geometry to find (default: whichever fits)")
-    options.add_argument("--gate", type=float, default=3.0, metavar="PIXELS", help="most off the geometry (default: 3)")
+    options.add_argument(
+        "--inlier-threshold",
+        type=float,
+        default=3.0,
+        metavar="PIXELS",
+        help="maximum distance of a match from the geometry (default: 3)",
+    )
     options.add_argument("--linker", choices=LINKERS, default="assignment", help="to compare; assignment is exact")
     options.add_argument("--table", metavar="FILE", help="matches as .csv or .json (default: in --out)")
     options.add_argument("--truth", metavar="FILE", help="true homography (text, OpenCV's XML or YAML), or a folder")
@@ -74,8 +80,8 @@ def _main(argv) -> int:
     chosen = parsed(_options(), argv)
     threads = check_threads(chosen.threads)
     check_device(chosen.device)
-    if not 0 < chosen.gate < float("inf"):
-        raise InputError(f"--gate must be above 0 pixels, got {chosen.gate}")
+    if not 0 < chosen.inlier_threshold < float("inf"):
+        raise InputError(f"--inlier-threshold must be above 0 pixels, got {chosen.inlier_threshold}")
     if chosen.table and Path(chosen.table).suffix.lower() not in TABLES:
         raise InputError(f"--table: {chosen.table!r} must end in {' or '.join(TABLES)}")
     pairs, many = pairs_of(chosen.first, chosen.second, ("first", "second"), chosen.out)
@@ -139,7 +145,7 @@ def _match_one(pair: Pair, chosen) -> dict:
         to_bytes(first),
         to_bytes(second),
         model=chosen.model,
-        gate=chosen.gate,
+        inlier_threshold=chosen.inlier_threshold,
         linker=chosen.linker,
         device=chosen.device,
     )
@@ -164,7 +170,7 @@ def _match_one(pair: Pair, chosen) -> dict:
 def _report(pair, found, shape, seconds: float, files) -> dict:
     import numpy as np
 
-    first, agreeing = found.counts["first"], found.counts["agreeing"]
+    first, inliers = found.counts["first"], found.counts["inliers"]
     return {
         "first": str(pair.first),
         "second": str(pair.second),
@@ -174,8 +180,8 @@ def _report(pair, found, shape, seconds: float, files) -> dict:
         else (found.matrix / found.matrix[2, 2]).tolist(),
         "points": found.counts["points"],
         "first_matches": first,
-        "first_inliers": agreeing,
-        "first_inlier_percent": round(100.0 * agreeing / max(1, first), 2),
+        "first_inliers": inliers,
+        "first_inlier_percent": round(100.0 * inliers / max(1, first), 2),
         "matches": len(found.matches),
         "residual_median": round(float(np.median(found.residual)), 4),
         "residual_rms": round(float(np.sqrt((found.residual**2).mean())), 4),

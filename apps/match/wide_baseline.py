@@ -26,7 +26,7 @@ from apps.motion.matches import Matches
 from apps.motion.points import MIN_POINTS, grey_frame
 
 SIDE = 1600  # pixels; larger pictures are reduced to this for matching
-CHANCE = -3.0  # log10 of how often random matches may agree as well
+MAX_LOG10_NFA = -3.0  # log10 of how often random matches may agree as well
 FEW = 16  # agreeing matches on which not to rely where simulated views may find more
 FEWEST = 10  # matches of a result
 MODELS = ("auto", "homography", "fundamental")
@@ -39,14 +39,14 @@ class WideMatches:
     Attributes
     ----------
     matches : Matches
-        One-to-one, all within the gate of the geometry.
+        One-to-one, all within the inlier threshold of the geometry.
     residual : (N,) float64
         Pixels from where the homography puts the first point, or from the epipolar line.
     model : {"homography", "fundamental"}
     matrix : (3, 3) float64
         Homography: (x, y, 1) of the first picture to the second, up to scale.  Fundamental: second^T F first = 0.
     counts : dict
-        "points" of both pictures, "first" matches, those "agreeing" on the geometry, "matches".
+        "points" of both pictures, "first" matches, the "inliers" among those, "matches".
     seconds : dict
         By stage.
     """
@@ -64,7 +64,7 @@ def match_wide(
     second,
     *,
     model: str = "auto",
-    gate: float = 3.0,
+    inlier_threshold: float = 3.0,
     linker: str = "assignment",
     device: str = "auto",
 ) -> WideMatches:
@@ -77,7 +77,7 @@ def match_wide(
     model : {"auto", "homography", "fundamental"}
         "auto" takes a homography where it explains most of what a fundamental matrix does: a plane, or a camera that
         only turned.
-    gate : float
+    inlier_threshold : float
         Pixels a match may be off the geometry, of the reduced picture if the longer side is over SIDE pixels.
     linker : str
         One of `apps.motion.linking.LINKERS`, to compare.
@@ -95,9 +95,9 @@ def match_wide(
     """
     if model not in MODELS:
         raise InputError(f"model must be one of {', '.join(MODELS)}; got {model!r}")
-    check_number(gate, "gate")
-    if not 0 < gate < np.inf:
-        raise InputError(f"gate must be above 0 pixels, got {gate}")
+    check_number(inlier_threshold, "inlier_threshold")
+    if not 0 < inlier_threshold < np.inf:
+        raise InputError(f"inlier_threshold must be above 0 pixels, got {inlier_threshold}")
     clock = Clock()
     full = _grey(first, "first picture"), _grey(second, "second picture")
     pictures, scales = zip(*(_reduced(grey) for grey in full), strict=True)
@@ -110,34 +110,34 @@ def match_wide(
     area = float(pictures[1].size)
     geometry = fit_best(found.first, found.second, model, area)
     clock.charge("geometry")
-    if _by_chance(geometry) or geometry.agreeing < FEW:
+    if _is_chance(geometry) or geometry.inliers < FEW:
         tilted = tuple(tilted_points(grey) for grey in pictures)
         others = first_matches(*tilted, linker, device)
         other = fit_best(others.first, others.second, model, area)
-        if not _by_chance(other) and (_by_chance(geometry) or other.agreeing > geometry.agreeing):
+        if not _is_chance(other) and (_is_chance(geometry) or other.inliers > geometry.inliers):
             found, geometry = others, other
         clock.charge("views")
-    if _by_chance(geometry):
-        agree = 0 if geometry is None else geometry.agreeing
+    if _is_chance(geometry):
+        inliers = 0 if geometry is None else geometry.inliers
         raise InputError(
-            f"only {agree} of {len(found)} matches agree on a geometry, no more than chance would have it; "
+            f"only {inliers} of {len(found)} matches agree on a geometry, no more than chance would have it; "
             "pass two pictures of the same scene"
         )
-    agreeing = geometry.agreeing
+    inliers = geometry.inliers
     if geometry.model == "homography":
-        matches, geometry = guided_by_plane(pictures, points, geometry, gate, linker, device)
+        matches, geometry = guided_by_plane(pictures, points, geometry, inlier_threshold, linker, device)
     else:
-        matches, geometry = guided_by_lines(points, pairs, found, geometry, gate, area, linker, device)
+        matches, geometry = guided_by_lines(points, pairs, found, geometry, inlier_threshold, area, linker, device)
     clock.charge("guided")
     if len(matches) < FEWEST:
         raise InputError(
-            f"only {len(matches)} matches are within {gate:g} pixels of the geometry; pass a larger gate, or two "
-            "pictures of the same scene"
+            f"only {len(matches)} matches are within {inlier_threshold:g} pixels of the geometry; pass a larger inlier "
+            "threshold, or two images of the same scene"
         )
     counts = {
         "points": [len(p) for p in points],
         "first": len(found),
-        "agreeing": agreeing,
+        "inliers": inliers,
         "matches": len(matches),
     }
     matches, matrix = _scaled_back(matches, geometry, scales)
@@ -146,8 +146,8 @@ def match_wide(
     return WideMatches(matches, residual, geometry.model, matrix, counts, clock.seconds)
 
 
-def _by_chance(geometry: Geometry | None) -> bool:
-    return geometry is None or geometry.chance > CHANCE
+def _is_chance(geometry: Geometry | None) -> bool:
+    return geometry is None or geometry.log10_nfa > MAX_LOG10_NFA
 
 
 def _grey(picture, name: str) -> np.ndarray:

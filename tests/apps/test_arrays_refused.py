@@ -117,7 +117,10 @@ OTHERS = {
         lambda: superpixels(GOOD, 5, regularity=1e-300),
         "regularity must be a colour difference",
     ),
-    "gate of text": (lambda: match_wide(GOOD, GOOD, gate="3"), "gate must be a number"),
+    "inlier threshold of text": (
+        lambda: match_wide(GOOD, GOOD, inlier_threshold="3"),
+        "inlier_threshold must be a number",
+    ),
     "matches, a list": (lambda: flow(GOOD, GOOD, matches=[1, 2]), "matches must be apps.motion.matches.Matches"),
     "detections of text": (lambda: track([["a"]], reach=3), "detections must be"),
     "detections, NaN": (lambda: track([np.full((3, 2), np.nan)], reach=3), "detections need finite positions"),

@@ -84,7 +84,7 @@ def test_fundamental_matrix_as_json(files, capsys):
 
 @pytest.mark.parametrize("linker", ["greedy", "cardinality", "bottleneck"])
 def test_quiet_and_linker(files, linker, capsys):
-    how = ["--quiet", "--linker", linker, "--gate", 2, "--threads", 1, "--truth", files / "truth.txt"]
+    how = ["--quiet", "--linker", linker, "--inlier-threshold", 2, "--threads", 1, "--truth", files / "truth.txt"]
     assert run(files, "photo.png", "seen.png", *how, "--json", files / "r.json") == 0
     captured = capsys.readouterr()
     assert captured.out == captured.err == ""
@@ -109,7 +109,12 @@ BAD = {
     "no points": ("photo.png", "ramp.png", [], r"the second picture has \d points, too few to match"),
     "tiny": ("photo.png", "tiny.png", [], "second picture is 8 x 8 pixels"),
     "unrelated": ("photo.png", "coins.png", [], "no more than chance would have it"),
-    "gate": ("photo.png", "seen.png", ["--gate", "-1"], "--gate must be above 0 pixels, got -1"),
+    "inlier threshold": (
+        "photo.png",
+        "seen.png",
+        ["--inlier-threshold", "-1"],
+        "--inlier-threshold must be above 0 pixels, got -1",
+    ),
     "table": ("photo.png", "seen.png", ["--table", "m.xlsx"], "--table: 'm.xlsx' must end in .csv or .json"),
     "threads": ("photo.png", "seen.png", ["--threads", "0"], "--threads must be 1 or more"),
     "no truth": ("photo.png", "seen.png", ["--truth", "gone.txt"], "--truth: no file"),

@@ -61,7 +61,9 @@ def run(files, *arguments):
     return stereo.main([*arguments, "--out", str(files / "out")])
 
 
-@pytest.mark.parametrize("settings", [{}, {"cost": "absolute"}, {"distance": "potts"}, {"consistency_check": False}], ids=str)
+@pytest.mark.parametrize(
+    "settings", [{}, {"cost": "absolute"}, {"distance": "potts"}, {"consistency_check": False}], ids=str
+)
 def test_finds_the_square(pair, settings):
     left, right, truth = pair
     found = stereo.stereo(left, right, max_disparity=12, **settings)

@@ -8,7 +8,7 @@ import skimage.data
 from apps.common.images import InputError
 from apps.match import views
 from apps.match import wide_baseline as wide
-from apps.match.geometry import apply, epipolar_distance, fit, fit_best, in_front, log_chance, transfer_distance
+from apps.match.geometry import apply, epipolar_distance, fit, fit_best, in_front, log10_nfa, transfer_distance
 from apps.match.guided import first_matches
 from apps.match.wide_baseline import match_wide
 from apps.motion.candidates import nearest_descriptors
@@ -173,7 +173,7 @@ def test_tilted_points_lie_where_they_were_found(turn):
         ("tiny", "photo", {}, "first picture is 9 x 9 pixels; pass at least 16 x 16"),
         ("photo", "floats", {}, "second picture must hold uint8 pixels, got float64"),
         ("photo", "photo", {"model": "affine"}, "model must be one of auto, homography, fundamental; got 'affine'"),
-        ("photo", "photo", {"gate": 0}, "gate must be above 0 pixels, got 0"),
+        ("photo", "photo", {"inlier_threshold": 0}, "inlier_threshold must be above 0 pixels, got 0"),
     ],
 )
 def test_bad_input(first, second, options, message):
@@ -197,8 +197,8 @@ class TestGeometry:
         second = apply(SLANTED, self.points)
         second[:60] = self.rng.uniform(0, 400, (60, 2))
         found = fit(self.points, second, "homography", 160000.0)
-        assert 90 <= found.agreeing <= 95
-        assert found.chance < -50
+        assert 90 <= found.inliers <= 95
+        assert found.log10_nfa < -50
         assert transfer_distance(found.matrix, self.points[60:], second[60:]).max() < 0.01
         assert fit_best(self.points, second, "auto", 160000.0).model == "homography"
 
@@ -223,13 +223,13 @@ class TestGeometry:
         second = self.rng.uniform(0, 400, (150, 2))
         for model in ("homography", "fundamental"):
             found = fit(self.points, second, model, 160000.0)
-            assert found is None or found.chance > -1
+            assert found is None or found.log10_nfa > -1
 
-    def test_chance(self):
+    def test_log10_nfa(self):
         """Of 4 matches all obey a homography; each further one that does is the rarer the more exact it is."""
-        assert log_chance(50, 4, "homography", 3.0, 1e5) == np.inf
-        assert log_chance(50, 20, "homography", 1.0, 1e5) < log_chance(50, 20, "homography", 3.0, 1e5) < -20
-        assert log_chance(50, 20, "homography", 3.0, 1e5) < log_chance(50, 20, "fundamental", 3.0, 1e5)
+        assert log10_nfa(50, 4, "homography", 3.0, 1e5) == np.inf
+        assert log10_nfa(50, 20, "homography", 1.0, 1e5) < log10_nfa(50, 20, "homography", 3.0, 1e5) < -20
+        assert log10_nfa(50, 20, "homography", 3.0, 1e5) < log10_nfa(50, 20, "fundamental", 3.0, 1e5)
 
     @pytest.mark.parametrize("points", [np.zeros((30, 2)), np.arange(60.0).reshape(30, 2), np.zeros((3, 2))])
     @pytest.mark.parametrize("model", ["homography", "fundamental"])
