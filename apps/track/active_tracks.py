@@ -21,13 +21,13 @@ class Living:
         """Let go of tracks that have missed more than `memory` frames."""
         self._keep(frame - self.seen <= memory + 1)
 
-    def expect(self, frame: int, found, reach: float) -> None:
+    def expect(self, frame: int, found, search_range: float) -> None:
         """Predict where tracks are in a frame, whose detections (n, d) are `found`."""
         if self.predict is not None:
             self.expected = self.predict(frame, self.expected)
         elif self.coasting:
             if not self.moved.any() and len(self.place):
-                self.velocity[:] = shared_motion(self.place, found, reach) / max(1, frame - self.seen.max())
+                self.velocity[:] = shared_motion(self.place, found, search_range) / max(1, frame - self.seen.max())
             self.expected = self.place + self.velocity * (frame - self.seen)[:, None]
 
     def go_on(self, frame: int, place, found, linked, taken, new) -> None:
@@ -62,35 +62,35 @@ class Living:
             setattr(self, name, getattr(self, name)[mask])
 
 
-def near_pairs(first: np.ndarray, second: np.ndarray, reach: float):
+def near_pairs(first: np.ndarray, second: np.ndarray, search_range: float):
     """Pairs of points at most `reach` apart: their rows and columns, and the squares of their distances."""
     from scipy.spatial import cKDTree
 
     if not len(first) or not len(second):
         return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
-    near = cKDTree(first).sparse_distance_matrix(cKDTree(second), reach, output_type="ndarray")
+    near = cKDTree(first).sparse_distance_matrix(cKDTree(second), search_range, output_type="ndarray")
     near = near[np.lexsort((near["j"], near["i"]))]
     row, col = near["i"].astype(np.int64), near["j"].astype(np.int64)
     return row, col, ((first[row] - second[col]) ** 2).sum(axis=1)
 
 
-def shared_motion(first: np.ndarray, second: np.ndarray, reach: float) -> np.ndarray:
+def shared_motion(first: np.ndarray, second: np.ndarray, search_range: float) -> np.ndarray:
     """The displacement (d,) that most points share, up to SHARED times the reach; 0 where none stands out.
 
     All displacements of pairs are points in a space of their own, where what is shared is a crowd.
     """
     from scipy.spatial import cKDTree
 
-    row, col, _ = near_pairs(first, second, SHARED * reach)
+    row, col, _ = near_pairs(first, second, SHARED * search_range)
     step = second[col] - first[row]
     step = step[:: 1 + len(step) // 50_000]
     if not len(step):
         return np.zeros(first.shape[1])
     tree = cKDTree(step)
-    crowd = tree.query_ball_point(step, reach / 2, return_length=True)
+    crowd = tree.query_ball_point(step, search_range / 2, return_length=True)
     # Of the like steps of a lattice the shortest.
-    best = int(np.argmax(crowd * (1 - 0.1 * np.linalg.norm(step, axis=1) / (SHARED * reach))))
+    best = int(np.argmax(crowd * (1 - 0.1 * np.linalg.norm(step, axis=1) / (SHARED * search_range))))
     by_chance = len(step) / (2 * SHARED) ** step.shape[1]
     if crowd[best] < max(3, 2 * by_chance):
         return np.zeros(first.shape[1])
-    return step[tree.query_ball_point(step[best], reach / 2)].mean(axis=0)
+    return step[tree.query_ball_point(step[best], search_range / 2)].mean(axis=0)

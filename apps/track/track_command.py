@@ -1,9 +1,9 @@
 """Follow particles or points through a sequence.
 
-  cutmatch track movie.avi --reach 8                      find points in each frame and link them
+  cutmatch track movie.avi --search-range 8                      find points in each frame and link them
   cutmatch track frames/ --detect dark --size 9           a folder of frames; dark particles 9 pixels across
   cutmatch track stack.npy --memory 3 --predict velocity  tracks may vanish for 3 frames, and go on meanwhile
-  cutmatch track detections.csv --reach 12                points found elsewhere: columns frame, x, y, any others
+  cutmatch track detections.csv --search-range 12                points found elsewhere: columns frame, x, y, any others
   cutmatch track a.avi b.avi c/ --workers 2               several sequences, each by itself
 
 Each frame's points are linked to the tracks alive by an exact one-to-one assignment: the sum of squared
@@ -65,7 +65,7 @@ def _options():
     found.add_argument("--threshold", type=float, default=4.0, metavar="T", help="in multiples of the noise")
     linked = options.add_argument_group("linking them")
     linked.add_argument(
-        "--reach",
+        "--search-range",
         type=float,
         metavar="PIXELS",
         help="longest link, from where a track is expected (default: half the spacing, 2 with --predict image)",
@@ -170,7 +170,7 @@ def _track_one(job: Job, chosen) -> dict:
     bar = _bar(chosen, "linking")
     tracks = track(
         detections,
-        reach=how["reach"],
+        search_range=how["search_range"],
         memory=how["memory"],
         predict=predict,
         linker=chosen.linker,
@@ -180,7 +180,7 @@ def _track_one(job: Job, chosen) -> dict:
     linked = time.perf_counter()
     tracks = keep_long(tracks, chosen.min_length)
     if not len(tracks):
-        raise InputError(f"no track is {chosen.min_length} detections long; lower --min-length or raise --reach")
+        raise InputError(f"no track is {chosen.min_length} detections long; lower --min-length or raise --search-range")
     files = _write(tracks, sequence, last, job.input, frames, chosen)
     length = tracks.length
     report = {
@@ -193,8 +193,8 @@ def _track_one(job: Job, chosen) -> dict:
         "links": len(tracks.link),
         "mean_length": round(float(length.mean()), 3),
         "longest": int(length.max()),
-        "links_refused": tracks.counts["refused"],
-        "pairs_within_reach": tracks.counts["candidates"],
+        "unlinked_in_range": tracks.counts["unlinked_in_range"],
+        "pairs_in_range": tracks.counts["candidates"],
         "contested": tracks.counts["contested"],
         "seconds": {"detect": round(detected - begin, 4), "link": round(linked - detected, 4)},
         "files": {kind: str(path) for kind, path in files.items()},
@@ -203,10 +203,10 @@ def _track_one(job: Job, chosen) -> dict:
 
 
 def _check(chosen) -> None:
-    if chosen.reach is not None:
-        from apps.track.tracking import check_reach
+    if chosen.search_range is not None:
+        from apps.track.tracking import check_search_range
 
-        check_reach(chosen.reach, "--reach")
+        check_search_range(chosen.search_range, "--search-range")
     if chosen.memory is not None and chosen.memory < 0:
         raise InputError(f"--memory must be 0 or more frames, got {chosen.memory}")
     for option in ("min_length", "tail"):
@@ -220,16 +220,16 @@ def _check(chosen) -> None:
 
 def _how(chosen, detections, finder) -> dict:
     """Prediction, reach and memory, where the caller left them open by what was detected."""
-    from apps.track.tracking import usual_reach
+    from apps.track.tracking import default_search_range
 
     corners = finder is not None and finder.kind == "corners"
     predict = chosen.predict or ("image" if corners else "off")
-    reach, memory = chosen.reach, chosen.memory
-    if reach is None:
-        reach = NEAR if predict == "image" else usual_reach(detections)
+    search_range, memory = chosen.search_range, chosen.memory
+    if search_range is None:
+        search_range = NEAR if predict == "image" else default_search_range(detections)
     if memory is None:
         memory = LOST if predict == "image" else 0
-    return {"predict": predict, "reach": round(reach, 6) or reach, "memory": memory}
+    return {"predict": predict, "search_range": round(search_range, 6) or search_range, "memory": memory}
 
 
 def _detect(sequence, chosen):
@@ -290,8 +290,8 @@ def _bar(chosen, what: str, total: int | None = None):
 def _line(report) -> str:
     return (
         f"{report['input']}: {report['detections']} points in {report['frames']} frames, {report['tracks']} tracks, "
-        f"{report['links']} links, mean length {report['mean_length']:.1f}, reach {report['reach']:.1f}, "
-        f"{report['links_refused']} refused, {sum(report['seconds'].values()):.2f} s "
+        f"{report['links']} links, mean length {report['mean_length']:.1f}, search range {report['search_range']:.1f}, "
+        f"{report['unlinked_in_range']} unlinked in range, {sum(report['seconds'].values()):.2f} s "
         f"-> {report['files']['table']}"
     )
 

@@ -63,8 +63,9 @@ class Tracks:
         How much more, at least, the frame's links would cost without this one (from the dual prices), in squared
         pixels: 0 where another solution is as good, up to 2 reach^2.
     counts : dict
-        "frames" with a detection, "candidates" (pairs within reach), "refused" (tracks that had a detection within
-        reach and were not linked), "contested" (tracks whose nearest detection is also another's nearest).
+        "frames": frames with a detection; "candidates": pairs within the search range; "unlinked_in_range": tracks that
+        had a detection within the search range and were not linked; "contested": tracks whose nearest detection is also
+        the nearest of another track.
     """
 
     detections: Detections
@@ -86,7 +87,7 @@ class Tracks:
 def track(
     detections,
     *,
-    reach: float,
+    search_range: float,
     memory: int = 0,
     predict=False,
     linker: str = "assignment",
@@ -98,7 +99,7 @@ def track(
     Parameters
     ----------
     detections : Detections, or a sequence of arrays (n, d), one for each frame
-    reach : float
+    search_range : float
         No link is longer than this, measured from where a track is expected.
     memory : int
         Frames a track may miss and still be found again.
@@ -124,7 +125,7 @@ def track(
     InputError
         Arguments out of range; positions that are not finite, or not (N, d).
     """
-    check_reach(reach, "reach")
+    check_search_range(search_range, "search_range")
     if linker not in ("assignment", "greedy", "mutual"):
         raise InputError(f"linker must be assignment, greedy or mutual, got {linker!r}")
     check_number(memory, "memory", whole=True)
@@ -137,15 +138,15 @@ def track(
     living = Living(detections.position.shape[1], predict)
     track_of = np.zeros(len(order), np.int64)
     links, margins = [], []
-    counts = {"frames": len(frames), "candidates": 0, "refused": 0, "contested": 0}
-    price = reach**2 * (1 + 1e-9)  # a pair at exactly the reach is linked rather than not
+    counts = {"frames": len(frames), "candidates": 0, "unlinked_in_range": 0, "contested": 0}
+    price = search_range**2 * (1 + 1e-9)  # a pair at exactly the reach is linked rather than not
     born = 0
     steps = list(zip(frames, np.split(order, first[1:]), strict=True)) if len(order) else []
     for frame, found in progress(steps) if progress else steps:
         place = detections.position[found]
         living.forget(frame, memory)
-        living.expect(frame, place, reach)
-        pairs = near_pairs(living.expected, place, reach)
+        living.expect(frame, place, search_range)
+        pairs = near_pairs(living.expected, place, search_range)
         chosen = link(*pairs, (len(living.row), len(found)), price, linker, device)
         linked, taken = pairs[0][chosen.pair], pairs[1][chosen.pair]
         _count(counts, *pairs, len(linked))
@@ -194,7 +195,7 @@ def keep_long(tracks: Tracks, least: int) -> Tracks:
     )
 
 
-def usual_reach(detections: Detections) -> float:
+def default_search_range(detections: Detections) -> float:
     """Half the median distance between neighbours in a frame, the longest reach at which most links are plain.
 
     InputError if no frame holds two points.
@@ -207,7 +208,7 @@ def usual_reach(detections: Detections) -> float:
         points = detections.position[detections.frame == frame]
         apart.append(cKDTree(points).query(points, 2)[0][:, 1])
     if not apart or not np.median(np.concatenate(apart)):
-        raise InputError("reach cannot be told from frames of one point each; pass --reach PIXELS")
+        raise InputError("the search range cannot be told from frames of one point each; pass --search-range PIXELS")
     return float(np.median(np.concatenate(apart)) / 2)
 
 
@@ -218,17 +219,17 @@ def _count(counts: dict, row, col, cost, links: int) -> None:
     order = np.lexsort((cost, row))
     tried, first = np.unique(row[order], return_index=True)
     nearest = col[order[first]]
-    counts["refused"] += len(tried) - links
+    counts["unlinked_in_range"] += len(tried) - links
     counts["contested"] += int((np.bincount(nearest)[nearest] > 1).sum())
 
 
-def check_reach(reach, name: str) -> None:
+def check_search_range(search_range, name: str) -> None:
     """InputError unless this is a length above 0, and small enough for exact costs."""
-    check_number(reach, name)
-    if not 0 < reach < np.inf:
-        raise InputError(f"{name} must be above 0 pixels, got {reach}")
-    if reach > FARTHEST:
-        raise InputError(f"{name} must be at most {FARTHEST:g} pixels, got {reach}")
+    check_number(search_range, name)
+    if not 0 < search_range < np.inf:
+        raise InputError(f"{name} must be above 0 pixels, got {search_range}")
+    if search_range > FARTHEST:
+        raise InputError(f"{name} must be at most {FARTHEST:g} pixels, got {search_range}")
 
 
 def check_detections(detections: Detections) -> None:

@@ -122,16 +122,19 @@ OTHERS = {
         "inlier_threshold must be a number",
     ),
     "matches, a list": (lambda: flow(GOOD, GOOD, matches=[1, 2]), "matches must be apps.motion.matches.Matches"),
-    "detections of text": (lambda: track([["a"]], reach=3), "detections must be"),
-    "detections, NaN": (lambda: track([np.full((3, 2), np.nan)], reach=3), "detections need finite positions"),
-    "detections, far": (lambda: track([np.full((3, 2), 1e300)], reach=3), r"positions up to 1e\+12"),
+    "detections of text": (lambda: track([["a"]], search_range=3), "detections must be"),
+    "detections, NaN": (lambda: track([np.full((3, 2), np.nan)], search_range=3), "detections need finite positions"),
+    "detections, far": (lambda: track([np.full((3, 2), 1e300)], search_range=3), r"positions up to 1e\+12"),
     "detections, frames of floats": (
-        lambda: track(Detections(np.zeros(3), np.zeros((3, 2))), reach=3),
+        lambda: track(Detections(np.zeros(3), np.zeros((3, 2))), search_range=3),
         "whole frame numbers",
     ),
-    "reach of text": (lambda: track([np.zeros((1, 2))], reach="3"), "reach must be a number"),
-    "reach, far": (lambda: track([np.zeros((1, 2))], reach=1e300), r"reach must be at most 1e\+12"),
-    "memory of 1.5": (lambda: track([np.zeros((1, 2))], reach=3, memory=1.5), "memory must be a whole number"),
+    "search range of text": (lambda: track([np.zeros((1, 2))], search_range="3"), "search_range must be a number"),
+    "search range, far": (
+        lambda: track([np.zeros((1, 2))], search_range=1e300),
+        r"search_range must be at most 1e\+12",
+    ),
+    "memory of 1.5": (lambda: track([np.zeros((1, 2))], search_range=3, memory=1.5), "memory must be a whole number"),
 }
 
 

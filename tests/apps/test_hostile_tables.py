@@ -67,15 +67,17 @@ def test_tables_of_detections(tmp_path, kind, capsys):
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
 
 
-@pytest.mark.parametrize("options", [["--reach", "1e300"], ["--reach", "1e160"], ["--reach", "nan"]])
+@pytest.mark.parametrize(
+    "options", [["--search-range", "1e300"], ["--search-range", "1e160"], ["--search-range", "nan"]]
+)
 def test_reach_beyond_all_bounds(tmp_path, options, capsys):
     assert track.main([str(saved(tmp_path, TABLE)), *options, "--out", str(tmp_path / "out")]) == 2
-    assert "--reach must be" in capsys.readouterr().err
+    assert "--search-range must be" in capsys.readouterr().err
 
 
 def test_a_small_unit_of_length_is_not_rounded_to_nothing(tmp_path):
     text = "frame,x,y\n" + "".join(f"{t},{x * 1e-9},{y * 1e-9}\n" for t, x, y in POINTS)
-    arguments = ["--reach", "3e-9", "--out", str(tmp_path), "--json", str(tmp_path / "r.json"), "--quiet"]
+    arguments = ["--search-range", "3e-9", "--out", str(tmp_path), "--json", str(tmp_path / "r.json"), "--quiet"]
     assert track.main([str(saved(tmp_path, text)), *arguments]) == 0
     assert json.loads((tmp_path / "r.json").read_text())["tracks"] == 4
 
@@ -83,7 +85,7 @@ def test_a_small_unit_of_length_is_not_rounded_to_nothing(tmp_path):
 def test_infinite_columns_are_null_in_json(tmp_path):
     extra = {"w": np.array([np.inf, 1.0, -np.inf, np.nan])}
     detections = Detections(np.array([0, 0, 1, 1]), np.array([[0.0, 0], [9, 9], [0, 1], [9, 8]]), extra)
-    path = write_tracks(tmp_path / "t.json", link(detections, reach=3))
+    path = write_tracks(tmp_path / "t.json", link(detections, search_range=3))
     table = json.loads(path.read_text(), parse_constant=lambda text: pytest.fail(f"{text} is no JSON"))
     assert table["w"] == [None, None, 1.0, None]
 
