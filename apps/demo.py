@@ -140,8 +140,8 @@ def follow_pair(name: str, sample, folder: Path, device: str) -> dict:
     longest = float(np.hypot(sample.flow[..., 0], sample.flow[..., 1])[sample.known].max())
     picture = side_by_side(
         drawing.arrows(to_rgb(sample.first), result.flow, result.valid),
-        drawing.flow_picture(result.flow, longest=longest),
-        drawing.flow_picture(np.where(sample.known[..., None], sample.flow, np.nan), longest=longest),
+        drawing.flow_picture(result.flow, max_motion=longest),
+        drawing.flow_picture(np.where(sample.known[..., None], sample.flow, np.nan), max_motion=longest),
     )
     height, width = sample.known.shape
     return {

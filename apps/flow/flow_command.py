@@ -92,7 +92,9 @@ def _options():
     options.add_argument("--format", choices=FORMATS, default="flo", help="of the flow file (default: flo)")
     options.add_argument("--matches", metavar="FILE", help="start from these matches (.csv), or a folder by NAME")
     options.add_argument("--linker", choices=LINKERS, default="assignment", help="how points are linked")
-    options.add_argument("--scale", type=float, metavar="PIXELS", help="motion shown in full colour")
+    options.add_argument(
+        "--max-motion", type=float, metavar="PIXELS", help="motion drawn at full saturation (default: the largest)"
+    )
     add_batch_options(options)
     add_shared_options(options, "out")
     return options
@@ -102,8 +104,8 @@ def _main(argv) -> int:
     chosen = parsed(_options(), argv)
     threads = check_threads(chosen.threads)
     check_device(chosen.device)
-    if chosen.scale is not None and not chosen.scale > 0:
-        raise InputError(f"--scale must be above 0 pixels, got {chosen.scale}")
+    if chosen.max_motion is not None and not chosen.max_motion > 0:
+        raise InputError(f"--max-motion must be above 0 pixels, got {chosen.max_motion}")
     items, count, many = _pairs(chosen)
     if not in_batch(many, chosen):
         if chosen.threads is not None:
@@ -205,7 +207,7 @@ def _flow_one(pair: Pair, chosen) -> dict:
         "warped": drawing.warped_picture(second, result.flow),
     }
     if not _colours_wait(chosen):
-        pictures["colour"] = drawing.flow_picture(result.flow, longest=chosen.scale)
+        pictures["colour"] = drawing.flow_picture(result.flow, max_motion=chosen.max_motion)
     if truth is not None:
         pictures["error"] = drawing.error_picture(result.flow, truth, known)
     planned = _files(pair.name, chosen)
@@ -224,7 +226,7 @@ def _flow_one(pair: Pair, chosen) -> dict:
         "matches": len(result.matches),
         "valid_percent": round(100 * float(result.valid.mean()), 3),
         "mean_motion": round(float(length.mean()), 4),
-        "most_motion": round(float(length.max()), 4),
+        "max_motion": round(float(length.max()), 4),
         "seconds": {stage: round(seconds, 4) for stage, seconds in result.seconds.items()},
         "files": {kind: str(path) for kind, path in files.items()},
     }
@@ -254,7 +256,7 @@ def _averages(reports) -> dict:
 
 def _colours_wait(chosen) -> bool:
     """The colours of a sequence have one scale, which only its last pair decides."""
-    return chosen.many and chosen.scale is None
+    return chosen.many and chosen.max_motion is None
 
 
 def _colour_all(reports) -> None:
@@ -262,19 +264,19 @@ def _colour_all(reports) -> None:
     from apps.flow.flow_figures import flow_picture
     from apps.flow.flow_files import read_flow
 
-    most = max((report["most_motion"] for report in reports), default=0)
+    largest = max((report["max_motion"] for report in reports), default=0)
     for report in reports:
         files = report["files"]
         field, _ = read_flow(files["flow"])
         arrows = Path(files["arrows"])
         path = arrows.with_name(arrows.name.removesuffix("-arrows.png") + "-colour.png")
-        files["colour"] = str(write_image(path, flow_picture(field, longest=most)))
+        files["colour"] = str(write_image(path, flow_picture(field, max_motion=largest)))
 
 
 def _line(report) -> str:
     text = (
         f"{report['pair']}: {report['width']}x{report['height']}, {report['matches']} matches, motion "
-        f"{report['mean_motion']:.2f} px on average, {report['most_motion']:.1f} px at most, "
+        f"{report['mean_motion']:.2f} px on average, {report['max_motion']:.1f} px at most, "
         f"{report['valid_percent']:.1f} % valid, {report['seconds']['total']:.2f} s -> {report['files']['flow']}"
     )
     if "truth" in report:

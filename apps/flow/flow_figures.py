@@ -30,10 +30,10 @@ def colour_wheel() -> np.ndarray:
     return wheel
 
 
-def flow_picture(flow: np.ndarray, valid: np.ndarray | None = None, longest: float | None = None) -> np.ndarray:
+def flow_picture(flow: np.ndarray, valid: np.ndarray | None = None, max_motion: float | None = None) -> np.ndarray:
     """A flow (H, W, 2) in the colours of the wheel, uint8 RGB (H, W, 3).
 
-    `longest` is the length in pixels shown at full saturation; by default the longest vector there is.  One value
+    `max_motion` is the length in pixels shown at full saturation; by default the longest vector there is.  One value
     for all frames of a video keeps their colours comparable.  Pixels not `valid` become black.
     """
     u, v = (flow[..., i].astype(np.float64) for i in (0, 1))
@@ -41,8 +41,8 @@ def flow_picture(flow: np.ndarray, valid: np.ndarray | None = None, longest: flo
     known = known if valid is None else known & valid
     u, v = np.where(known, u, 0), np.where(known, v, 0)
     radius = np.hypot(u, v)
-    longest = float(radius.max(initial=0)) if longest is None else float(longest)
-    scale = 1 / (longest + 1e-5)
+    max_motion = float(radius.max(initial=0)) if max_motion is None else float(max_motion)
+    scale = 1 / (max_motion + 1e-5)
     radius *= scale
     wheel = colour_wheel() / 255
     place = (np.arctan2(-v * scale, -u * scale) / np.pi + 1) / 2 * (len(wheel) - 1)
@@ -61,7 +61,7 @@ def legend(side: int = 128) -> np.ndarray:
     """The wheel itself, uint8 RGB (side, side, 3): the colour of each vector within the unit disc, white outside."""
     y, x = np.mgrid[-1 : 1 : side * 1j, -1 : 1 : side * 1j]
     disc = np.hypot(x, y) <= 1
-    picture = flow_picture(np.dstack([x, y]), longest=1.0)
+    picture = flow_picture(np.dstack([x, y]), max_motion=1.0)
     picture[~disc] = 255
     return picture
 

@@ -97,11 +97,11 @@ def test_folder_in_the_order_of_numbers_with_one_scale(files, capsys):
     captured = capsys.readouterr()
     assert "2 done, 0 failed; by image: EPE" in captured.out
     assert "2/2" in captured.err, "a progress bar on standard error"
-    most = max(pair["most_motion"] for pair in report["pairs"])
+    largest = max(pair["max_motion"] for pair in report["pairs"])
     from apps.flow.flow_figures import flow_picture
 
     for name in ("f8", "f9"):
-        wanted = flow_picture(read_flow(files / "out" / f"{name}.flo")[0], longest=most)
+        wanted = flow_picture(read_flow(files / "out" / f"{name}.flo")[0], max_motion=largest)
         found = np.array(Image.open(files / "out" / f"{name}-colour.png")).astype(int)
         assert np.abs(found - wanted).max() <= 1
 
@@ -153,7 +153,7 @@ BAD = [
     bad("broken truth", ["one.png", "two.png", "--truth", "half.flo"], r"--truth: cannot read .*need 55308 bytes"),
     bad("empty truth", ["one.png", "two.png", "--truth", "unknown.flo"], r"--truth knows no pixel"),
     bad("matches", ["one.png", "two.png", "--matches", "words.csv"], r"matches: cannot read .*words\.csv"),
-    bad("scale", ["one.png", "two.png", "--scale", "0"], r"--scale must be above 0 pixels, got 0"),
+    bad("max motion", ["one.png", "two.png", "--max-motion", "0"], r"--max-motion must be above 0 pixels, got 0"),
     bad("threads", ["one.png", "two.png", "--threads", "0"], r"--threads must be 1 or more, got 0"),
 ]
 

@@ -32,7 +32,7 @@ def test_colours_are_the_published_ones_to_a_grey_level():
     flow = rng.uniform(-1.2, 1.2, (20, 30, 2)).astype(np.float32)
     flow[0, :4] = [(1, 0), (-1, 0), (0, 1), (0, -1)]
     flow[1, 0] = 0
-    picture = drawing.flow_picture(flow, longest=1.0)
+    picture = drawing.flow_picture(flow, max_motion=1.0)
     wanted = np.array([[published_colour(*map(float, vector)) for vector in row] for row in flow])
     assert np.abs(picture - wanted).max() <= 1
     assert picture[1, 0].tolist() == [255, 255, 255]
@@ -50,7 +50,7 @@ def test_scale_of_colours():
     flow = np.zeros((4, 4, 2), np.float32)
     flow[0, 0] = 10, 0
     flow[1, 1] = 5, 0
-    own, fixed = drawing.flow_picture(flow), drawing.flow_picture(flow, longest=20)
+    own, fixed = drawing.flow_picture(flow), drawing.flow_picture(flow, max_motion=20)
     assert own[0, 0].min() == 0, "the longest vector is fully saturated"
     np.testing.assert_allclose(own[1, 1], fixed[0, 0], atol=1)
     twice = drawing.flow_picture(2 * flow)
