@@ -3,8 +3,8 @@
 What the programs share that give every pixel one of many labels: disparities, grey levels, objects.  A distance is
 
     potts       [a != b]
-    linear      min(|a - b|, limit)
-    quadratic   min((a - b)^2, limit)
+    linear      min(|a - b|, truncate)
+    quadratic   min((a - b)^2, truncate)
 
 The first two are metrics, so alpha-expansion minimises their energies, within a factor of the best; a truncated square
 violates the triangle inequality, and swap moves are made instead [1].  Every move is an exact cut.
@@ -17,23 +17,23 @@ import numpy as np
 import gridcut
 from apps.common.images import InputError
 
-DISTANCES = ("potts", "linear", "quadratic")
+SMOOTHNESS_TERMS = ("potts", "linear", "quadratic")
 
 
-def label_distances(labels: int, kind: str, limit: int) -> np.ndarray:
-    """Distances int64 (labels, labels) between labels that lie in a row; `limit` is the most any two are apart.
+def label_distances(labels: int, term: str, truncate: int) -> np.ndarray:
+    """Distances int64 (labels, labels) between labels that lie in a row; `truncate` is the largest distance.
 
-    Raises InputError for another kind, or a limit below 1.
+    Raises InputError for another term, or `truncate` below 1.
     """
-    if kind not in DISTANCES:
-        raise InputError(f"--distance must be one of {', '.join(DISTANCES)}, got {kind!r}")
-    if limit < 1:
-        raise InputError(f"--limit must be 1 or more, got {limit}")
-    limit = min(limit, labels**2)  # no two labels are further apart, and more may not fit into 64 bits
+    if term not in SMOOTHNESS_TERMS:
+        raise InputError(f"--smoothness-term must be one of {', '.join(SMOOTHNESS_TERMS)}, got {term!r}")
+    if truncate < 1:
+        raise InputError(f"--truncate must be 1 or more, got {truncate}")
+    truncate = min(truncate, labels**2)  # no two labels are further apart, and more may not fit into 64 bits
     apart = np.abs(np.subtract.outer(np.arange(labels), np.arange(labels)))
-    if kind == "potts":
+    if term == "potts":
         return np.minimum(apart, 1)
-    return np.minimum(apart**2 if kind == "quadratic" else apart, limit)
+    return np.minimum(apart**2 if term == "quadratic" else apart, truncate)
 
 
 def is_metric(distance: np.ndarray) -> bool:

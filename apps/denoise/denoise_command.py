@@ -7,7 +7,7 @@
   cutmatch denoise photos/                              a folder
 
 The least total variation that stays near the picture, found exactly, by one cut for each bit of the grey levels;
-black and white by one cut.  With --data-limit, --limit or another --distance the terms are truncated, which keeps
+black and white by one cut.  With --truncate-data, --truncate or another --smoothness-term the terms are truncated, which keeps
 contrast, and found by alpha-expansion over --levels grey levels.
 
 Each picture gives NAME-restored.png in the --out folder (or what --format says), 16 bits deep if the picture was.
@@ -33,7 +33,7 @@ from apps.common.command import (
     run,
 )
 from apps.common.images import InputError, read_codes, read_image, write_bytes
-from apps.common.labelling import DISTANCES
+from apps.common.labelling import SMOOTHNESS_TERMS
 from apps.common.outputs import claim
 from apps.many.batch import Item, beside, pictures_of, run_many, run_one
 
@@ -68,11 +68,11 @@ def denoise(image, **settings):
         noise's standard deviation says.
     data : {"quadratic", "linear"}
         Cost of a pixel's change: its square (Gaussian noise) or its size (outliers).
-    data_limit : float, optional
+    truncate_data : float, optional
         Most that a pixel's change costs, in grey levels (squared).
-    distance : {"linear", "potts", "quadratic"}
+    smoothness_term : {"linear", "potts", "quadratic"}
         Cost of a difference between neighbours; only "linear" without limits is minimised exactly.
-    limit : int, optional
+    truncate : int, optional
         Most that a difference costs, in levels (squared).
     levels : int, default 64
         Grey levels of what cannot be minimised exactly.
@@ -106,9 +106,11 @@ def _options():
     options.add_argument("--smoothness", type=float, metavar="W", help="weight of differences (default: by the noise)")
     how = options.add_argument_group("the energy")
     how.add_argument("--data", choices=DATA, default=DATA[0], help="cost of a change (default: %(default)s)")
-    how.add_argument("--data-limit", type=float, metavar="LEVELS", help="most that a change costs")
-    how.add_argument("--distance", choices=DISTANCES, default="linear", help="cost of a difference (linear)")
-    how.add_argument("--limit", type=int, metavar="STEPS", help="most that a difference costs")
+    how.add_argument("--truncate-data", type=float, metavar="LEVELS", help="most that a change costs")
+    how.add_argument(
+        "--smoothness-term", choices=SMOOTHNESS_TERMS, default="linear", help="cost of a difference (linear)"
+    )
+    how.add_argument("--truncate", type=int, metavar="STEPS", help="most that a difference costs")
     how.add_argument("--levels", type=int, default=64, help="grey levels where the energy is truncated (64)")
     options.add_argument("--format", choices=FORMATS, default="png", help="of the results (default: png)")
     options.add_argument("--truth", metavar="FILE", help="the clean picture, or a folder of them: adds scores")
@@ -168,9 +170,9 @@ def _denoise_one(job: Job, chosen) -> dict:
         binary=True if chosen.binary else None,
         smoothness=chosen.smoothness,
         data=chosen.data,
-        data_limit=chosen.data_limit,
-        distance=chosen.distance,
-        limit=chosen.limit,
+        truncate_data=chosen.truncate_data,
+        smoothness_term=chosen.smoothness_term,
+        truncate=chosen.truncate,
         levels=chosen.levels,
         device=chosen.device,
     )

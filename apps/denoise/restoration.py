@@ -30,7 +30,7 @@ import gridcut
 from apps.common.arguments import check_number
 from apps.common.clock import Clock
 from apps.common.images import InputError, to_rgb
-from apps.common.labelling import DISTANCES, label_distances, labelling
+from apps.common.labelling import SMOOTHNESS_TERMS, label_distances, labelling
 from apps.denoise.total_variation import total_variation
 
 UNIT = 16  # integer costs per grey level (squared)
@@ -78,23 +78,23 @@ def restore(
     binary: bool | None = None,
     smoothness: float | None = None,
     data: str = DATA[0],
-    data_limit: float | None = None,
-    distance: str = "linear",
-    limit: int | None = None,
+    truncate_data: float | None = None,
+    smoothness_term: str = "linear",
+    truncate: int | None = None,
     levels: int = LEVELS,
     device: str = "auto",
 ) -> Restoration:
     """Restore a picture; `apps.denoise.denoise_command.denoise` documents the parameters."""
     clock = Clock()
     rgb = to_rgb(image)
-    _check(smoothness, data, data_limit, distance, limit, levels)
+    _check(smoothness, data, truncate_data, smoothness_term, truncate, levels)
     missing = _missing(mask, rgb.shape[:2])
     is_grey = bool((rgb == rgb[..., :1]).all())
     channels = np.float64(255) * (rgb[..., :1] if is_grey else rgb)
     noise = float(np.mean([noise_of(channels[..., c]) for c in range(channels.shape[2])]))
+    convex = smoothness_term == "linear" and truncate is None and truncate_data is None
     if binary is None:
-        binary = is_grey and len(np.unique(channels)) <= 2 and distance == "linear" and limit is data_limit is None
-    convex = distance == "linear" and limit is None and data_limit is None
+        binary = is_grey and len(np.unique(channels)) <= 2 and convex
     kind = "binary" if binary else "convex" if convex else "truncated"
     if binary:
         channels = channels.mean(axis=2, keepdims=True)
@@ -112,7 +112,7 @@ def restore(
             return _binary(seen, missing, smoothness, device)
         if kind == "convex":
             return _convex(seen, missing, smoothness, data, bound, deep, device)
-        return _truncated(seen, missing, smoothness, (data, data_limit), (distance, limit), levels, device)
+        return _truncated(seen, missing, smoothness, (data, truncate_data), (smoothness_term, truncate), levels, device)
 
     with ThreadPoolExecutor(channels.shape[2]) as pool:  # the kernels let go of the interpreter
         found = np.dstack(list(pool.map(one, np.moveaxis(channels, 2, 0))))
@@ -164,14 +164,14 @@ def _convex(seen, missing, smoothness, data, bound, deep, device):
     return found / deep
 
 
-def _truncated(seen, missing, smoothness, data, distance, levels, device):
+def _truncated(seen, missing, smoothness, data, smoothness_term, levels, device):
     kind, most = data
     values = np.linspace(0, 255, levels)
     off = np.abs(values[:, None, None] - seen)
     cost = off**2 if kind == "quadratic" else off
     unary = np.int32(np.rint(UNIT * np.minimum(cost, np.inf if most is None else most)))
     unary[:, missing] = np.abs(values[:, None] - _nearest(seen, missing)[missing]) > 255 / levels
-    kind, most = distance
+    kind, most = smoothness_term
     apart = label_distances(levels, kind, levels**2 if most is None else most)
     # A step from one level to the next is this many grey levels.
     step = 255 / (levels - 1)
@@ -212,22 +212,22 @@ def _missing(mask, shape):
     return mask
 
 
-def _check(smoothness, data, data_limit, distance, limit, levels):
-    for name, value in (("smoothness", smoothness), ("data_limit", data_limit)):
+def _check(smoothness, data, truncate_data, smoothness_term, truncate, levels):
+    for name, value in (("smoothness", smoothness), ("truncate_data", truncate_data)):
         if value is not None:
             check_number(value, name)
-    for name, value in (("limit", limit), ("levels", levels)):
+    for name, value in (("truncate", truncate), ("levels", levels)):
         if value is not None:
             check_number(value, name, whole=True)
     if smoothness is not None and not (np.isfinite(smoothness) and 0 <= smoothness <= 10_000):
         raise InputError(f"--smoothness must lie between 0 and 10000, got {smoothness}")
     if data not in DATA:
         raise InputError(f"--data must be one of {', '.join(DATA)}, got {data!r}")
-    if distance not in DISTANCES:
-        raise InputError(f"--distance must be one of {', '.join(DISTANCES)}, got {distance!r}")
-    if data_limit is not None and not data_limit > 0:
-        raise InputError(f"--data-limit must be above 0, got {data_limit}")
-    if limit is not None and limit < 1:
-        raise InputError(f"--limit must be 1 or more, got {limit}")
+    if smoothness_term not in SMOOTHNESS_TERMS:
+        raise InputError(f"--smoothness-term must be one of {', '.join(SMOOTHNESS_TERMS)}, got {smoothness_term!r}")
+    if truncate_data is not None and not truncate_data > 0:
+        raise InputError(f"--truncate-data must be above 0, got {truncate_data}")
+    if truncate is not None and truncate < 1:
+        raise InputError(f"--truncate must be 1 or more, got {truncate}")
     if not 2 <= levels <= 256:
         raise InputError(f"--levels must lie between 2 and 256, got {levels}")

@@ -31,7 +31,7 @@ from apps.stereo.disparity_range import guess_max_disparity
 from apps.stereo.stereo_occlusion import agreeing, filled
 
 SMOOTHNESS = 13.0  # grey levels: weight of a step of one label between pixels of one colour
-DISTANCE, LIMIT = "linear", 5
+SMOOTHNESS_TERM, TRUNCATE = "linear", 5
 FLOOR = 0.2  # share of the weight that the strongest contrast leaves
 MIN_SIDE = 8  # pixels
 SUPPORT = 9
@@ -71,8 +71,8 @@ def disparities(
     max_disparity: int | None = None,
     cost: str = COSTS[0],
     smoothness: float = SMOOTHNESS,
-    distance: str = DISTANCE,
-    limit: int = LIMIT,
+    smoothness_term: str = SMOOTHNESS_TERM,
+    truncate: int = TRUNCATE,
     consistency_check: bool = True,
     subpixel: bool = False,
     device: str = "auto",
@@ -83,7 +83,7 @@ def disparities(
     if cost not in COSTS:
         raise InputError(f"--cost must be one of {', '.join(COSTS)}, got {cost!r}")
     check_number(smoothness, "smoothness")
-    check_number(limit, "limit", whole=True)
+    check_number(truncate, "truncate", whole=True)
     if max_disparity is not None:
         check_number(max_disparity, "max_disparity", whole=True)
     if not (np.isfinite(smoothness) and 0 < smoothness <= 1000):
@@ -95,7 +95,7 @@ def disparities(
         raise InputError(f"--max-disparity must lie between 1 and {width - 1}, the width less one, got {max_disparity}")
     clock.charge("range")
     costs = disparity_costs(left, right, max_disparity + 1, cost)
-    apart = label_distances(max_disparity + 1, distance, limit)
+    apart = label_distances(max_disparity + 1, smoothness_term, truncate)
     clock.charge("costs")
 
     def label(view):

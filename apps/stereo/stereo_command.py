@@ -32,7 +32,7 @@ from apps.common.command import (
     run,
 )
 from apps.common.images import InputError, read_image, write_image
-from apps.common.labelling import DISTANCES
+from apps.common.labelling import SMOOTHNESS_TERMS
 from apps.common.outputs import claim
 from apps.many.batch import Item, beside, pairs_of, partner_of, run_many, run_one
 
@@ -63,9 +63,9 @@ def stereo(left, right, **settings):
         How unlike two pixels are; see apps.stereo.costs.
     smoothness : float, default 13
         Grey levels that a step of one pixel of disparity costs between neighbours of one colour.
-    distance : {"linear", "potts", "quadratic"}
+    smoothness_term : {"linear", "potts", "quadratic"}
         How that grows with the step.
-    limit : int, default 5
+    truncate : int, default 5
         Most that a step costs, in multiples of `smoothness`.
     consistency_check : bool, default True
         Label the right picture too, and fill what disagrees.
@@ -103,8 +103,10 @@ def _options():
     how.add_argument("--max-disparity", type=int, metavar="PIXELS", help="largest to look for (default: guessed)")
     how.add_argument("--cost", choices=COSTS, default=COSTS[0], help="how unlike two pixels are (default: %(default)s)")
     how.add_argument("--smoothness", type=float, default=13.0, metavar="LEVELS", help="grey levels a step costs (13)")
-    how.add_argument("--distance", choices=DISTANCES, default="linear", help="how cost grows with a step (linear)")
-    how.add_argument("--limit", type=int, default=5, metavar="STEPS", help="most that a step counts (5)")
+    how.add_argument(
+        "--smoothness-term", choices=SMOOTHNESS_TERMS, default="linear", help="how cost grows with a step (linear)"
+    )
+    how.add_argument("--truncate", type=int, default=5, metavar="STEPS", help="most that a step counts (5)")
     how.add_argument("--no-consistency-check", action="store_true", help="label the left picture only, fill nothing")
     how.add_argument("--subpixel", action="store_true", help="fractions of pixels")
     options.add_argument("--format", choices=FORMATS, default="png", help="of the disparities (default: png)")
@@ -189,8 +191,8 @@ def _stereo_one(pair: Pair, chosen) -> dict:
         max_disparity=max_disparity,
         cost=chosen.cost,
         smoothness=chosen.smoothness,
-        distance=chosen.distance,
-        limit=chosen.limit,
+        smoothness_term=chosen.smoothness_term,
+        truncate=chosen.truncate,
         consistency_check=not chosen.no_consistency_check,
         subpixel=chosen.subpixel,
         device=chosen.device,

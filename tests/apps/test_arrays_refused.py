@@ -109,7 +109,7 @@ OTHERS = {
     "mask, one axis": (lambda: denoise(GOOD, mask=SEEDS[0]), "mask must hold numbers"),
     "smoothness of text": (lambda: denoise(GOOD, smoothness="1"), "smoothness must be a number"),
     "levels of 2.5": (lambda: denoise(GOOD, levels=2.5), "levels must be a whole number"),
-    "limit, true": (lambda: denoise(GOOD, limit=True), "limit must be a whole number"),
+    "truncate, true": (lambda: denoise(GOOD, truncate=True), "truncate must be a whole number"),
     "disparity of 3.5": (lambda: stereo(GOOD, GOOD, max_disparity=3.5), "max_disparity must be a whole number"),
     "stereo's smoothness": (lambda: stereo(GOOD, GOOD, smoothness=None), "smoothness must be a number"),
     "regions of 2.5": (lambda: superpixels(GOOD, 2.5), "regions must be a whole number"),

@@ -148,7 +148,7 @@ def test_binary_against_every_labelling():
 
 
 @pytest.mark.parametrize(
-    "settings", [{}, {"limit": 20, "levels": 16}, {"distance": "potts", "levels": 8}], ids=["exact", "linear", "potts"]
+    "settings", [{}, {"truncate": 20, "levels": 16}, {"smoothness_term": "potts", "levels": 8}], ids=["exact", "linear", "potts"]
 )
 def test_holes_are_filled(settings):
     picture = np.full((30, 40), 80, np.uint8)
@@ -163,9 +163,9 @@ def test_holes_are_filled(settings):
 
 def test_truncated_terms_keep_contrast(clean):
     seen = noisy(clean[..., 0])
-    result = restore(seen, limit=5, smoothness=12.0, levels=32)
+    result = restore(seen, truncate=5, smoothness=12.0, levels=32)
     assert psnr(result.image, clean[..., 0]) > psnr(seen / 255, clean[..., 0]) + 5
-    squares = restore(seen[:20, :20], distance="quadratic", limit=4, smoothness=1.0, levels=8)
+    squares = restore(seen[:20, :20], smoothness_term="quadratic", truncate=4, smoothness=1.0, levels=8)
     assert squares.kind == "truncated"
 
 
@@ -175,9 +175,9 @@ def test_truncated_terms_keep_contrast(clean):
         ({"smoothness": -1}, "--smoothness must lie between 0 and 10000, got -1"),
         ({"smoothness": np.nan}, "--smoothness must lie between"),
         ({"data": "cubic"}, "--data must be one of quadratic, linear"),
-        ({"distance": "cubic"}, "--distance must be one of potts, linear, quadratic"),
-        ({"data_limit": 0}, "--data-limit must be above 0"),
-        ({"limit": 0}, "--limit must be 1 or more"),
+        ({"smoothness_term": "cubic"}, "--smoothness-term must be one of potts, linear, quadratic"),
+        ({"truncate_data": 0}, "--truncate-data must be above 0"),
+        ({"truncate": 0}, "--truncate must be 1 or more"),
         ({"levels": 1}, "--levels must lie between 2 and 256"),
         ({"mask": np.ones((2, 2))}, "--mask is 2x2 pixels, but the image is 64x48"),
         ({"mask": np.ones((48, 64))}, "--mask covers the whole image"),

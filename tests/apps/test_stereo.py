@@ -62,7 +62,7 @@ def run(files, *arguments):
 
 
 @pytest.mark.parametrize(
-    "settings", [{}, {"cost": "absolute"}, {"distance": "potts"}, {"consistency_check": False}], ids=str
+    "settings", [{}, {"cost": "absolute"}, {"smoothness_term": "potts"}, {"consistency_check": False}], ids=str
 )
 def test_finds_the_square(pair, settings):
     left, right, truth = pair
@@ -84,7 +84,9 @@ def test_finds_the_square(pair, settings):
 
 def test_truncated_squares_by_swap_moves(pair):
     left, right, truth = pair
-    found = stereo.stereo(left, right, max_disparity=12, distance="quadratic", limit=4, consistency_check=False)
+    found = stereo.stereo(
+        left, right, max_disparity=12, smoothness_term="quadratic", truncate=4, consistency_check=False
+    )
     seen = visible(truth, np.ones(truth.shape, bool))
     assert (np.abs(found.disparity - truth) <= 1)[seen].mean() > 0.98
 
@@ -219,7 +221,7 @@ BAD = [
     (["lefts", "empties"], r"right: folder .*empties' has no file called 'a'"),
     (["left.png", "right.png", "--max-disparity", "90"], r"--max-disparity must lie between 1 and 89, .*got 90"),
     (["left.png", "right.png", "--smoothness", "0"], r"--smoothness must be above 0 and at most 1000 .*got 0"),
-    (["left.png", "right.png", "--limit", "0"], r"--limit must be 1 or more, got 0"),
+    (["left.png", "right.png", "--truncate", "0"], r"--truncate must be 1 or more, got 0"),
     (["left.png", "right.png", "--truth", "gone.pfm"], r"--truth: no file"),
     (["left.png", "right.png", "--truth", "left.png"], r"--truth: .* 8 bits; say with --truth-scale"),
     (["left.png", "right.png", "--truth", "half.pfm"], r"--truth: cannot read .*need 216"),
@@ -270,7 +272,7 @@ def test_options_default_to_the_library():
     options = stereo._options().parse_args(["left", "right"])
     assert stereo.COSTS == costs.COSTS
     assert (options.cost, options.smoothness) == (costs.COSTS[0], match.SMOOTHNESS)
-    assert (options.distance, options.limit) == (match.DISTANCE, match.LIMIT)
+    assert (options.smoothness_term, options.truncate) == (match.SMOOTHNESS_TERM, match.TRUNCATE)
 
 
 def test_importing_the_command_is_light():
