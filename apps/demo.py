@@ -140,8 +140,8 @@ def follow_pair(name: str, sample, folder: Path, device: str) -> dict:
     longest = float(np.hypot(sample.flow[..., 0], sample.flow[..., 1])[sample.known].max())
     picture = side_by_side(
         drawing.arrows(to_rgb(sample.first), result.flow, result.valid),
-        drawing.flow_picture(result.flow, max_motion=longest),
-        drawing.flow_picture(np.where(sample.known[..., None], sample.flow, np.nan), max_motion=longest),
+        drawing.flow_figure(result.flow, max_motion=longest),
+        drawing.flow_figure(np.where(sample.known[..., None], sample.flow, np.nan), max_motion=longest),
     )
     height, width = sample.known.shape
     return {
@@ -223,7 +223,7 @@ def see_depth(sample, name: str, folder: Path) -> dict:
     """Disparities of a pair whose motion is along rows, and their picture; a row of the table."""
     from apps.common.figures import side_by_side
     from apps.common.images import to_bytes, to_rgb, write_image
-    from apps.stereo.disparity_figures import disparity_picture
+    from apps.stereo.disparity_figures import disparity_figure
     from apps.stereo.stereo_command import stereo
 
     truth = np.where(sample.known, -sample.flow[..., 0], np.nan)
@@ -232,13 +232,13 @@ def see_depth(sample, name: str, folder: Path) -> dict:
     found = stereo(sample.first, sample.second)
     seconds = time.perf_counter() - start
     off = np.abs(found.disparity - truth)[sample.known] > 1
-    drawn = disparity_picture(found.disparity, most)  # with its scale below
+    drawn = disparity_figure(found.disparity, most)  # with its scale below
     below = len(drawn) - len(truth)
     pair = (
         np.pad(to_bytes(to_rgb(picture)), ((0, below), (0, 0), (0, 0)), constant_values=255)
         for picture in (sample.first, sample.second)
     )
-    picture = side_by_side(*pair, drawn, disparity_picture(np.nan_to_num(truth), most))
+    picture = side_by_side(*pair, drawn, disparity_figure(np.nan_to_num(truth), most))
     return {
         "job": "stereo",
         "image": name,

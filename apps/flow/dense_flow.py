@@ -20,11 +20,11 @@ from apps.common.images import InputError, to_bytes, to_rgb
 from apps.motion.matches import Matches, check_matches
 
 MIN_SIDE = 16
-MIDDLE = 7  # level at which proposals are fused: 0.9^7 = 0.48 of the size
-COARSEST_OF_FILL = 20  # level at which the fill is taken up
-SECOND_HAND = 0.3  # confidence of a propagated match
-ROUGH = 8  # neighbours of a match in the fill that propagation starts from
-FEW = 3  # matches below which there is no fill
+FUSION_LEVEL = 7  # level at which proposals are fused: 0.9^7 = 0.48 of the size
+COARSEST_LEVEL = 20  # level at which the fill is taken up
+PROPAGATED_CONFIDENCE = 0.3  # confidence of a propagated match
+INITIAL_NEIGHBOURS = 8  # neighbours of a match in the fill that propagation starts from
+MIN_MATCHES = 3  # matches below which there is no fill
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +56,7 @@ def dense_flow(first, second, matches: Matches | None = None, *, linker: str = "
     different sizes, frames below 16 pixels a side, and frames with too little texture to match anything.
     """
     from apps.flow.fusion import fuse
-    from apps.flow.occlusion import consistent, fill_hidden, hidden, owners
+    from apps.flow.occlusion import fill_hidden, hidden_pixels, is_consistent, owners
     from apps.flow.refine import pyramid, refine, resized
     from apps.motion.candidates import PADDED_SIDE
     from apps.motion.sparse import match_frames
@@ -71,18 +71,18 @@ def dense_flow(first, second, matches: Matches | None = None, *, linker: str = "
         matches = match_frames(to_bytes(first), to_bytes(second), linker=linker, device=device)
     clock.charge("match")
     levels = pyramid(first, second)
-    middle, coarsest = min(MIDDLE, len(levels) - 1), len(levels) - 1
+    middle, coarsest = min(FUSION_LEVEL, len(levels) - 1), len(levels) - 1
     filled = _fill(levels[0], levels[middle], matches, clock)
-    flow = refine(levels, filled, min(COARSEST_OF_FILL, coarsest), middle)
+    flow = refine(levels, filled, min(COARSEST_LEVEL, coarsest), middle)
     clock.charge("coarse")
     flow = fuse(levels[middle], flow, resized(filled, levels[middle].shape), device)
     clock.charge("fuse")
     flow = refine(levels, flow, max(middle - 1, 0))
     clock.charge("fine")
-    covered = hidden(flow, owners(levels[0], flow))
-    flow = fill_hidden(levels[0], flow, covered)
+    is_hidden = hidden_pixels(flow, owners(levels[0], flow))
+    flow = fill_hidden(levels[0], flow, is_hidden)
     clock.charge("hidden")
-    valid = consistent(levels[0], flow, owners(levels[0], flow)) & ~covered
+    valid = is_consistent(levels[0], flow, owners(levels[0], flow)) & ~is_hidden
     clock.charge("consistency")
     return Flow(flow, valid, matches, clock.total())
 
@@ -97,8 +97,8 @@ def _padded_flow(first, second, matches, linker, device) -> Flow:
     flow = np.ascontiguousarray(found.flow[:height, :width])
     _, inside = warp(second, flow)
     ends = found.matches.first, found.matches.second
-    real = np.all([(end <= (width - 1, height - 1)).all(axis=1) for end in ends], axis=0)
-    return Flow(flow, found.valid[:height, :width] & inside, found.matches.select(real), found.seconds)
+    inside_frame = np.all([(end <= (width - 1, height - 1)).all(axis=1) for end in ends], axis=0)
+    return Flow(flow, found.valid[:height, :width] & inside, found.matches.select(inside_frame), found.seconds)
 
 
 def _fill(fine, level, matches: Matches, clock) -> np.ndarray:
@@ -112,17 +112,17 @@ def _fill(fine, level, matches: Matches, clock) -> np.ndarray:
         return (points + 0.5) * scale - 0.5
 
     guesses = [None, None]
-    if len(matches) >= FEW:
+    if len(matches) >= MIN_MATCHES:
         ends = reduced(matches.first), reduced(matches.second)
-        ways = zip(level.lab, (ends, ends[::-1]), strict=True)
-        guesses = [fill_flow(lab, *way, matches.confidence, ROUGH) for lab, way in ways]
+        directions = zip(level.lab, (ends, ends[::-1]), strict=True)
+        guesses = [fill_flow(lab, *points, matches.confidence, INITIAL_NEIGHBOURS) for lab, points in directions]
         clock.charge("fill")
     first, second = propagate(*fine.grey, *guesses)
     clock.charge("propagate")
     if len(first) + len(matches) == 0:
         return np.zeros((*level.shape, 2), np.float32)
     first, second = np.concatenate([matches.first, first]), np.concatenate([matches.second, second])
-    confidence = np.concatenate([matches.confidence, np.full(len(first) - len(matches), SECOND_HAND)])
+    confidence = np.concatenate([matches.confidence, np.full(len(first) - len(matches), PROPAGATED_CONFIDENCE)])
     filled = fill_flow(level.lab[0], reduced(first), reduced(second), confidence)
     clock.charge("fill")
     return filled

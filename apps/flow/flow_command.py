@@ -144,9 +144,9 @@ def _pairs(chosen):
         refuse_namesakes(files, "frames")
         items = [_item(a.stem, f"{a} -> {b}", a, b, chosen) for a, b in zip(files, files[1:], strict=False)]
         return items, len(items), True
-    from apps.common.sequences import is_one_picture, open_sequence
+    from apps.common.sequences import is_single_image, open_sequence
 
-    if is_one_picture(path):
+    if is_single_image(path):
         raise InputError(f"frames: {names[0]!r} is one frame; pass a second, or a folder or video")
     sequence = open_sequence(path, "frames")
     return _of_sequence(sequence, path, chosen), None if sequence.count is None else sequence.count - 1, True
@@ -187,7 +187,7 @@ def _flow_one(pair: Pair, chosen) -> dict:
     """Read, follow, write; the report.  Nothing is written unless all of it can be."""
     import numpy as np
 
-    from apps.flow import flow_figures as drawing
+    from apps.flow import flow_figures
     from apps.flow.flow_files import encoded_flow, read_flow
     from apps.flow.flow_scores import check_size, score_flow
     from apps.motion.matches import Matches
@@ -202,20 +202,20 @@ def _flow_one(pair: Pair, chosen) -> dict:
     result = flow(first, second, matches=matches, linker=chosen.linker, device=chosen.device)
     scores = None if truth is None else score_flow(result.flow, truth, known)
 
-    pictures = {
-        "arrows": drawing.arrows(first, result.flow, result.valid),
-        "warped": drawing.warped_picture(second, result.flow),
+    figures = {
+        "arrows": flow_figures.arrows(first, result.flow, result.valid),
+        "warped": flow_figures.warped_image(second, result.flow),
     }
-    if not _colours_wait(chosen):
-        pictures["colour"] = drawing.flow_picture(result.flow, max_motion=chosen.max_motion)
+    if not _defers_colours(chosen):
+        figures["colour"] = flow_figures.flow_figure(result.flow, max_motion=chosen.max_motion)
     if truth is not None:
-        pictures["error"] = drawing.error_picture(result.flow, truth, known)
+        figures["error"] = flow_figures.error_figure(result.flow, truth, known)
     planned = _files(pair.name, chosen)
     data = encoded_flow(planned["flow"], result.flow)
     claim(chosen, "flow", pair.name, pair.source, planned.values())
-    files = {kind: planned[kind] for kind in ("flow", "matches", *pictures)}
+    files = {kind: planned[kind] for kind in ("flow", "matches", *figures)}
     write_bytes(files["flow"], data)
-    for kind, pixels in pictures.items():
+    for kind, pixels in figures.items():
         write_image(files[kind], pixels)
     result.matches.write(files["matches"])
     length = np.hypot(result.flow[..., 0], result.flow[..., 1])
@@ -237,7 +237,7 @@ def _flow_one(pair: Pair, chosen) -> dict:
 
 def _finish(chosen, reports) -> dict:
     """Colour a sequence, and average its scores: what goes into the JSON besides the reports."""
-    if _colours_wait(chosen):
+    if _defers_colours(chosen):
         _colour_all(reports)
     scores = _averages(reports)
     return {"truth": scores} if scores else {}
@@ -254,14 +254,14 @@ def _averages(reports) -> dict:
     return {how: average(scores, how).scores.as_dict() for how in (BY_IMAGE, POOLED)}
 
 
-def _colours_wait(chosen) -> bool:
+def _defers_colours(chosen) -> bool:
     """The colours of a sequence have one scale, which only its last pair decides."""
     return chosen.many and chosen.max_motion is None
 
 
 def _colour_all(reports) -> None:
     """Draw the flows of a sequence with one scale: the most motion in any of them."""
-    from apps.flow.flow_figures import flow_picture
+    from apps.flow.flow_figures import flow_figure
     from apps.flow.flow_files import read_flow
 
     largest = max((report["max_motion"] for report in reports), default=0)
@@ -270,7 +270,7 @@ def _colour_all(reports) -> None:
         field, _ = read_flow(files["flow"])
         arrows = Path(files["arrows"])
         path = arrows.with_name(arrows.name.removesuffix("-arrows.png") + "-colour.png")
-        files["colour"] = str(write_image(path, flow_picture(field, max_motion=largest)))
+        files["colour"] = str(write_image(path, flow_figure(field, max_motion=largest)))
 
 
 def _line(report) -> str:

@@ -22,7 +22,7 @@ from apps.common.pfm import decode_pfm, encode_pfm
 
 FLO_MAGIC = np.float32(202021.25)
 UNKNOWN = np.float32(1e10)  # as written to .flo
-LIMIT = 1e9  # a .flo component beyond this is unknown
+UNKNOWN_ABOVE = 1e9  # a .flo component beyond this is unknown
 KITTI_STEP, KITTI_ZERO = 64, 2**15
 SUFFIXES = (".flo", ".png", ".npy", ".npz", ".pfm")
 SUFFIX_OF = {"flo": ".flo", "kitti": ".png", "npy": ".npy", "npz": ".npz", "pfm": ".pfm"}
@@ -86,11 +86,11 @@ def _from_flo(data):
         raise Unreadable(f"{width}x{height} pixels need {12 + 8 * width * height} bytes, and it holds {len(data)}")
     flow = np.frombuffer(data, "<f4", offset=12).reshape(height, width, 2)
     with np.errstate(invalid="ignore"):
-        return flow.copy(), (np.abs(flow) <= LIMIT).all(axis=2)
+        return flow.copy(), (np.abs(flow) <= UNKNOWN_ABOVE).all(axis=2)
 
 
 def _to_flo(flow, valid):
-    _check_range(flow, valid, LIMIT, ".flo")
+    _check_range(flow, valid, UNKNOWN_ABOVE, ".flo")
     known = np.where(valid[..., None], flow, UNKNOWN).astype("<f4")
     height, width = valid.shape
     return FLO_MAGIC.astype("<f4").tobytes() + np.array([width, height], "<i4").tobytes() + known.tobytes()

@@ -52,11 +52,11 @@ def score_flow(flow: np.ndarray, truth: np.ndarray, valid: np.ndarray | None = N
     valid = np.ones(truth.shape[:2], bool) if valid is None else np.asarray(valid, bool)
     if not valid.any():
         raise InputError("--truth knows no pixel; pass another file")
-    mine, true = flow[valid].astype(np.float64), truth[valid].astype(np.float64)
-    error = np.linalg.norm(mine - true, axis=1)
+    found, true = flow[valid].astype(np.float64), truth[valid].astype(np.float64)
+    error = np.linalg.norm(found - true, axis=1)
     length = np.linalg.norm(true, axis=1)
-    dot = 1 + (mine * true).sum(axis=1)
-    cosine = dot / np.sqrt((1 + (mine * mine).sum(axis=1)) * (1 + length * length))
+    dot = 1 + (found * true).sum(axis=1)
+    cosine = dot / np.sqrt((1 + (found * found).sum(axis=1)) * (1 + length * length))
     angle = np.degrees(np.arccos(np.clip(cosine, -1, 1)))
     return FlowScores(
         epe=float(error.mean()),

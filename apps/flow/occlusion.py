@@ -8,15 +8,15 @@ no edge (`apps.flow.fill`), which lies on its own side of the edge.
 
 import numpy as np
 
-from apps.flow.fill import FAR, SWEEPS, step_length, sweep_kernel
+from apps.flow.fill import INFINITY, SWEEPS, step_length, sweep_kernel
 from apps.flow.refine import Level, warp
 from gridcut.device import kernel
 
-OTHERWISE = 2.0  # pixels by which the motions of two pixels at one place differ when one hides the other
-MARGIN = 2  # pixels round what is hidden that are not believed either
-SMOOTHING = 1.0  # pixels, of the misfit of the colours
-AGREE = 1.0  # pixels by which the way back may miss, plus AGREE_SHARE of the motion
-AGREE_SHARE = 0.05
+OCCLUDER_DIFFERENCE = 2.0  # pixels by which the motions of two pixels at one place differ when one hides the other
+HIDDEN_MARGIN = 2  # pixels round what is hidden that are not believed either
+MISFIT_SIGMA = 1.0  # pixels, of the misfit of the colours
+CONSISTENT_PIXELS = 1.0  # pixels by which the way back may miss, plus CONSISTENT_SHARE of the motion
+CONSISTENT_SHARE = 0.05
 
 
 def owners(level: Level, flow: np.ndarray) -> np.ndarray:
@@ -25,18 +25,18 @@ def owners(level: Level, flow: np.ndarray) -> np.ndarray:
 
     seen, _ = warp(level.lab[1], flow)
     off = seen - level.lab[0]
-    misfit = cv2.GaussianBlur(np.sqrt(np.einsum("hwc,hwc->hw", off, off)), (0, 0), SMOOTHING)
+    misfit = cv2.GaussianBlur(np.sqrt(np.einsum("hwc,hwc->hw", off, off)), (0, 0), MISFIT_SIGMA)
     owner = np.full(flow.shape[:2], -1, np.int32)
-    land_kernel(flow, misfit, owner)
+    owner_kernel(flow, misfit, owner)
     return owner
 
 
-def hidden(flow: np.ndarray, owner: np.ndarray) -> np.ndarray:
+def hidden_pixels(flow: np.ndarray, owner: np.ndarray) -> np.ndarray:
     """Where something else comes to lie in front; bool (H, W).  Single pixels are noise and do not count."""
     import cv2
 
     mask = np.zeros(owner.shape, np.uint8)
-    hidden_kernel(flow, owner, np.float32(OTHERWISE), mask)
+    hidden_kernel(flow, owner, np.float32(OCCLUDER_DIFFERENCE), mask)
     return cv2.medianBlur(mask, 5) > 0
 
 
@@ -44,12 +44,12 @@ def fill_hidden(level: Level, flow: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """The flow with the motion of hidden pixels, and of a margin round them, taken from the nearest seen pixel."""
     import cv2
 
-    window = np.ones((2 * MARGIN + 1, 2 * MARGIN + 1), np.uint8)
-    doubtful = cv2.dilate(mask.astype(np.uint8), window) > 0
-    if doubtful.all() or not doubtful.any():
+    window = np.ones((2 * HIDDEN_MARGIN + 1, 2 * HIDDEN_MARGIN + 1), np.uint8)
+    excluded = cv2.dilate(mask.astype(np.uint8), window) > 0
+    if excluded.all() or not excluded.any():
         return flow
     step = step_length(level.lab[0])
-    distance = np.where(doubtful, FAR, np.float32(0))
+    distance = np.where(excluded, INFINITY, np.float32(0))
     nearest = np.arange(mask.size, dtype=np.int32).reshape(mask.shape)
     for _ in range(SWEEPS):
         sweep_kernel(step, 1, distance, nearest)
@@ -57,7 +57,7 @@ def fill_hidden(level: Level, flow: np.ndarray, mask: np.ndarray) -> np.ndarray:
     return flow.reshape(-1, 2)[nearest]
 
 
-def consistent(level: Level, flow: np.ndarray, owner: np.ndarray) -> np.ndarray:
+def is_consistent(level: Level, flow: np.ndarray, owner: np.ndarray) -> np.ndarray:
     """Where following the flow and then the way back ends near the start; bool (H, W).
 
     The way back is searched by DIS from the flow reversed.
@@ -68,7 +68,7 @@ def consistent(level: Level, flow: np.ndarray, owner: np.ndarray) -> np.ndarray:
     search = cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_MEDIUM)
     back, inside = warp(search.calc(second, first, reversed_flow(flow, owner)), flow)
     miss = np.hypot(*cv2.split(flow + back))
-    return inside & (miss <= AGREE + AGREE_SHARE * np.hypot(*cv2.split(flow)))
+    return inside & (miss <= CONSISTENT_PIXELS + CONSISTENT_SHARE * np.hypot(*cv2.split(flow)))
 
 
 def reversed_flow(flow: np.ndarray, owner: np.ndarray) -> np.ndarray:
@@ -83,7 +83,7 @@ def reversed_flow(flow: np.ndarray, owner: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def land_kernel(flow, misfit, owner):
+def owner_kernel(flow, misfit, owner):
     """Write each pixel where it lands unless one that fits better is there."""
     H, W = misfit.shape
     for y in range(H):
@@ -98,7 +98,7 @@ def land_kernel(flow, misfit, owner):
 
 
 @kernel
-def hidden_kernel(flow, owner, otherwise, mask):
+def hidden_kernel(flow, owner, difference, mask):
     """1 in `mask` where a pixel's place is owned by one whose motion differs by more than `otherwise`."""
     H, W = mask.shape
     for y in range(H):
@@ -109,5 +109,5 @@ def hidden_kernel(flow, owner, otherwise, mask):
                 continue
             other = owner[v, u]
             p, q = other // W, other % W
-            if max(abs(flow[p, q, 0] - flow[y, x, 0]), abs(flow[p, q, 1] - flow[y, x, 1])) > otherwise:
+            if max(abs(flow[p, q, 0] - flow[y, x, 0]), abs(flow[p, q, 1] - flow[y, x, 1])) > difference:
                 mask[y, x] = 1

@@ -14,14 +14,14 @@ import cv2
 import numpy as np
 
 NOISE = 1.5  # pixels, of SIFT points matched across viewpoints
-FINE = 1.0  # the same once both are seen from one place
-TRIES = 20000
-SURE = 0.9999
-PLANE = 0.9  # share of a fundamental matrix's matches that a homography explains where it will do
-NO_PLANE = 0.6  # and below which it will not
-MANY = 60  # matches from which shares tell more than chance does
-DEPTH = 0.67  # share of the matches off the plane that then tell depth from wrong matches
-LEAST = {"homography": 4, "fundamental": 7}  # matches that any such matrix can be made to obey
+REFIT_NOISE = 1.0  # the same once both are seen from one place
+MAX_TRIALS = 20000
+CONFIDENCE = 0.9999
+PLANE_SHARE = 0.9  # share of a fundamental matrix's matches that a homography explains where it will do
+NO_PLANE_SHARE = 0.6  # and below which it will not
+MIN_INLIERS_FOR_SHARES = 60  # matches from which shares tell more than chance does
+DEPTH_SHARE = 0.67  # share of the matches off the plane that then tell depth from wrong matches
+MINIMAL_SAMPLE = {"homography": 4, "fundamental": 7}  # matches that any such matrix can be made to obey
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,16 +44,16 @@ class Geometry:
     log10_nfa: float
 
 
-def fit(first, second, model: str, area: float, careful: bool = False) -> Geometry | None:
+def fit(first, second, model: str, area: float, refit: bool = False) -> Geometry | None:
     """The geometry most matches agree on; None if there is none.  `area` of the second picture in square pixels.
 
     `careful`: points are of finer noise, and a homography is fitted again to what is nearest, since a scene of nearly
     one plane would else bend it.
     """
-    if len(first) <= LEAST[model]:
+    if len(first) <= MINIMAL_SAMPLE[model]:
         return None
-    noise = FINE if careful else NOISE
-    setting = dict(ransacReprojThreshold=noise, confidence=SURE, maxIters=TRIES)
+    noise = REFIT_NOISE if refit else NOISE
+    setting = dict(ransacReprojThreshold=noise, confidence=CONFIDENCE, maxIters=MAX_TRIALS)
     try:
         if model == "homography":
             matrix, _ = cv2.findHomography(first, second, cv2.USAC_MAGSAC, **setting)
@@ -64,7 +64,7 @@ def fit(first, second, model: str, area: float, careful: bool = False) -> Geomet
     if matrix is None or matrix.shape != (3, 3) or not np.isfinite(matrix).all():
         return None
     if model == "homography":
-        matrix = _facing(_settled(matrix, first, second) if careful else matrix, first)
+        matrix = _oriented(_refitted(matrix, first, second) if refit else matrix, first)
         if matrix is None:
             return None
     measure = transfer_distance if model == "homography" else epipolar_distance
@@ -79,36 +79,36 @@ def fit_best(first, second, model: str, area: float) -> Geometry | None:
     plane, lines = (fit(first, second, kind, area) for kind in ("homography", "fundamental"))
     if plane is None or lines is None:
         return plane or lines
-    if lines.inliers < MANY:  # so few obey some fundamental matrix too easily
+    if lines.inliers < MIN_INLIERS_FOR_SHARES:  # so few obey some fundamental matrix too easily
         return min(plane, lines, key=lambda found: found.log10_nfa)
     share = plane.inliers / lines.inliers
-    if share >= PLANE or share < NO_PLANE:
-        return plane if share >= PLANE else lines
+    if share >= PLANE_SHARE or share < NO_PLANE_SHARE:
+        return plane if share >= PLANE_SHARE else lines
     # A fundamental matrix always explains some wrong matches more.  Where there is depth it explains most of what the
     # plane leaves; where there is none, what is left is wrong, and agrees with neither.
-    left = transfer_distance(plane.matrix, first, second) >= 2 * NOISE
-    explained = epipolar_distance(lines.matrix, first[left], second[left]) < 2 * NOISE
-    return lines if explained.mean() > DEPTH else plane
+    off_plane = transfer_distance(plane.matrix, first, second) >= 2 * NOISE
+    explained = epipolar_distance(lines.matrix, first[off_plane], second[off_plane]) < 2 * NOISE
+    return lines if explained.mean() > DEPTH_SHARE else plane
 
 
 def log10_nfa(count: int, inliers: int, model: str, noise: float, area: float) -> float:
     """Expected number, as log10, of geometries that `inliers` of `count` matches strewn at random obey."""
-    least = LEAST[model]
-    if inliers <= least:
+    sample = MINIMAL_SAMPLE[model]
+    if inliers <= sample:
         return np.inf
     if model == "homography":
         share = np.pi * noise**2 / area
     else:
         share = 2 * noise * np.sqrt(2 * area) / area  # a strip along a diagonal
-    choices = _log_choose(count, inliers) + _log_choose(inliers, least) + np.log10(count - least)
-    return choices + (inliers - least) * np.log10(min(share, 1.0))
+    choices = _log_choose(count, inliers) + _log_choose(inliers, sample) + np.log10(count - sample)
+    return choices + (inliers - sample) * np.log10(min(share, 1.0))
 
 
 def _log_choose(n: int, k: int) -> float:
     return (lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)) / np.log(10)
 
 
-def _facing(matrix, first) -> np.ndarray | None:
+def _oriented(matrix, first) -> np.ndarray | None:
     """The matrix with the sign that puts most points in front of the camera; None for one that is singular."""
     matrix = matrix / np.linalg.norm(matrix)
     if not np.linalg.cond(matrix) < 1e10:
@@ -117,17 +117,17 @@ def _facing(matrix, first) -> np.ndarray | None:
     return matrix if np.median(depth) > 0 else -matrix
 
 
-def _settled(matrix, first, second) -> np.ndarray:
+def _refitted(matrix, first, second) -> np.ndarray:
     """Least squares over what is within 1.5 pixels, until that is the same set."""
-    before = None
+    previous = None
     for _ in range(10):
-        near = transfer_distance(matrix, first, second) < 1.5 * FINE
-        if near.sum() < 8 or (before is not None and (near == before).all()):
+        is_inlier = transfer_distance(matrix, first, second) < 1.5 * REFIT_NOISE
+        if is_inlier.sum() < 8 or (previous is not None and (is_inlier == previous).all()):
             break
-        better, _ = cv2.findHomography(first[near], second[near], 0)
-        if better is None:
+        refined, _ = cv2.findHomography(first[is_inlier], second[is_inlier], 0)
+        if refined is None:
             break
-        matrix, before = better, near
+        matrix, previous = refined, is_inlier
     return matrix
 
 
@@ -152,7 +152,7 @@ def transfer_distance(matrix, first, second) -> np.ndarray:
 def epipolar_distance(matrix, first, second) -> np.ndarray:
     """Distance of pairs from obeying a fundamental matrix, in pixels, to first order (Sampson's), (N,)."""
     one = np.ones((len(first), 1))
-    ahead, behind = np.hstack([first, one]) @ matrix.T, np.hstack([second, one]) @ matrix
-    off = (np.hstack([second, one]) * ahead).sum(axis=1)
-    slope = (ahead[:, :2] ** 2).sum(axis=1) + (behind[:, :2] ** 2).sum(axis=1)
+    second_lines, first_lines = np.hstack([first, one]) @ matrix.T, np.hstack([second, one]) @ matrix
+    off = (np.hstack([second, one]) * second_lines).sum(axis=1)
+    slope = (second_lines[:, :2] ** 2).sum(axis=1) + (first_lines[:, :2] ** 2).sum(axis=1)
     return np.abs(off) / np.sqrt(np.maximum(slope, 1e-300))

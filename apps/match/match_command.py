@@ -42,8 +42,8 @@ from apps.many.batch import Item, beside, pairs_of, partner_of, run_many, run_on
 MODELS = ("auto", "homography", "fundamental")
 LINKERS = ("assignment", "greedy", "mutual", "nearest", "cardinality", "bottleneck")
 TABLES = (".csv", ".json")
-RIGHT = 3.0  # pixels from the true place, for --truth
-SINGULAR = 1e-15  # least share of its largest stretch that a true homography must stretch every direction by
+RIGHT_WITHIN = 3.0  # pixels from the true place, for --truth
+MIN_STRETCH_RATIO = 1e-15  # least share of its largest stretch that a true homography must stretch every direction by
 INPUTS = ("first", "second", "truth")
 
 
@@ -129,7 +129,7 @@ def _files(name: str, chosen) -> dict[str, Path]:
     """What a pair may give, by kind; "over" for a homography only."""
     folder = Path(chosen.out)
     files = {} if chosen.table else {"table": folder / f"{name}-matches.csv"}
-    files["picture"] = folder / f"{name}-matches.png"
+    files["figure"] = folder / f"{name}-matches.png"
     return files if chosen.model == "fundamental" else files | {"over": folder / f"{name}-over.png"}
 
 
@@ -137,10 +137,10 @@ def _match_one(pair: Pair, chosen) -> dict:
     """Read, match, write; the report.  Nothing is written unless all of it can be."""
     truth = _read_truth(pair.truth) if pair.truth is not None else None
     first, second = read_image(pair.first, "first"), read_image(pair.second, "second")
-    from apps.match.match_figures import joined, laid_over
+    from apps.match.match_figures import matches_figure, overlay_figure
     from apps.match.wide_baseline import match_wide
 
-    begin = time.perf_counter()
+    start = time.perf_counter()
     found = match_wide(
         to_bytes(first),
         to_bytes(second),
@@ -149,17 +149,17 @@ def _match_one(pair: Pair, chosen) -> dict:
         linker=chosen.linker,
         device=chosen.device,
     )
-    seconds = time.perf_counter() - begin
+    seconds = time.perf_counter() - start
     name = _name(pair.first, pair.second)
     plane = found.matrix if found.model == "homography" else None
-    pictures = {"picture": joined(first, second, found.matches, plane)}
+    figures = {"figure": matches_figure(first, second, found.matches, plane)}
     if plane is not None:
-        pictures["over"] = laid_over(first, second, plane)
-    files = {kind: path for kind, path in _files(name, chosen).items() if kind == "table" or kind in pictures}
+        figures["over"] = overlay_figure(first, second, plane)
+    files = {kind: path for kind, path in _files(name, chosen).items() if kind == "table" or kind in figures}
     claim(chosen, "match", name, pair.first, files.values())
     option = "--table" if chosen.table else "--out"
     files = {"table": found.matches.write(chosen.table or files["table"], option)} | files
-    for kind, pixels in pictures.items():
+    for kind, pixels in figures.items():
         write_image(files[kind], pixels)
     report = _report(pair, found, first.shape, seconds, files)
     if truth is not None:
@@ -208,16 +208,16 @@ def _scores(found, truth, shape) -> dict:
     with np.errstate(all="ignore"):  # points that the truth sends to infinity are not right
         off = transfer_distance(truth, found.matches.first, found.matches.second)
     scores = {
-        "right": int((off < RIGHT).sum()),
-        "right_percent": round(100.0 * float((off < RIGHT).mean()), 3),
-        "within_pixels": RIGHT,
+        "right": int((off < RIGHT_WITHIN).sum()),
+        "right_percent": round(100.0 * float((off < RIGHT_WITHIN).mean()), 3),
+        "within_pixels": RIGHT_WITHIN,
     }
     if found.model == "homography":
         width, height = shape[1] - 1, shape[0] - 1
         corners = np.array([[0, 0], [width, 0], [width, height], [0, height]], float)
         with np.errstate(all="ignore"):
-            apart = np.linalg.norm(apply(found.matrix, corners) - apply(truth, corners), axis=1)
-        error = float(apart.mean())  # not finite where the truth sends a corner to infinity
+            distance = np.linalg.norm(apply(found.matrix, corners) - apply(truth, corners), axis=1)
+        error = float(distance.mean())  # not finite where the truth sends a corner to infinity
         scores["corner_error"] = round(error, 4) if np.isfinite(error) else None
     return scores
 
@@ -240,7 +240,7 @@ def _read_truth(path):
     if values.size == 9 and np.isfinite(values).all() and values.any():
         truth = (values / np.abs(values).max()).reshape(3, 3)  # its scale says nothing
         stretch = np.linalg.svd(truth, compute_uv=False)
-        if not stretch[-1] > SINGULAR * stretch[0]:
+        if not stretch[-1] > MIN_STRETCH_RATIO * stretch[0]:
             truth = None
     if truth is None:
         raise InputError(f"--truth: {str(path)!r} must hold the nine numbers of a homography that can be inverted")

@@ -21,14 +21,14 @@ from apps.common.clock import Clock
 from apps.common.images import InputError
 from apps.match.geometry import Geometry, epipolar_distance, fit_best, transfer_distance
 from apps.match.guided import first_matches, guided_by_lines, guided_by_plane, nearest_pairs
-from apps.match.views import picture_points, tilted_points
+from apps.match.views import image_points, tilted_points
 from apps.motion.matches import Matches
 from apps.motion.points import MIN_POINTS, grey_frame
 
-SIDE = 1600  # pixels; larger pictures are reduced to this for matching
+MAX_SIDE = 1600  # pixels; larger pictures are reduced to this for matching
 MAX_LOG10_NFA = -3.0  # log10 of how often random matches may agree as well
-FEW = 16  # agreeing matches on which not to rely where simulated views may find more
-FEWEST = 10  # matches of a result
+MIN_INLIERS = 16  # agreeing matches on which not to rely where simulated views may find more
+MIN_MATCHES = 10  # matches of a result
 MODELS = ("auto", "homography", "fundamental")
 
 
@@ -78,7 +78,7 @@ def match_wide(
         "auto" takes a homography where it explains most of what a fundamental matrix does: a plane, or a camera that
         only turned.
     inlier_threshold : float
-        Pixels a match may be off the geometry, of the reduced picture if the longer side is over SIDE pixels.
+        Pixels a match may be off the geometry, of the reduced picture if the longer side is over MAX_SIDE pixels.
     linker : str
         One of `apps.motion.linking.LINKERS`, to compare.
     device : {"auto", "cpu", "cuda"}
@@ -100,22 +100,22 @@ def match_wide(
         raise InputError(f"inlier_threshold must be above 0 pixels, got {inlier_threshold}")
     clock = Clock()
     full = _grey(first, "first picture"), _grey(second, "second picture")
-    pictures, scales = zip(*(_reduced(grey) for grey in full), strict=True)
-    points = tuple(picture_points(grey) for grey in pictures)
-    _enough(points)
+    images, scales = zip(*(_reduced(grey) for grey in full), strict=True)
+    points = tuple(image_points(grey) for grey in images)
+    _check_points(points)
     clock.charge("points")
     pairs = nearest_pairs(*points)
     found = first_matches(*points, linker, device, pairs)
     clock.charge("first")
-    area = float(pictures[1].size)
+    area = float(images[1].size)
     geometry = fit_best(found.first, found.second, model, area)
     clock.charge("geometry")
-    if _is_chance(geometry) or geometry.inliers < FEW:
-        tilted = tuple(tilted_points(grey) for grey in pictures)
-        others = first_matches(*tilted, linker, device)
-        other = fit_best(others.first, others.second, model, area)
-        if not _is_chance(other) and (_is_chance(geometry) or other.inliers > geometry.inliers):
-            found, geometry = others, other
+    if _is_chance(geometry) or geometry.inliers < MIN_INLIERS:
+        tilted = tuple(tilted_points(grey) for grey in images)
+        tilted_matches = first_matches(*tilted, linker, device)
+        tilted_geometry = fit_best(tilted_matches.first, tilted_matches.second, model, area)
+        if not _is_chance(tilted_geometry) and (_is_chance(geometry) or tilted_geometry.inliers > geometry.inliers):
+            found, geometry = tilted_matches, tilted_geometry
         clock.charge("views")
     if _is_chance(geometry):
         inliers = 0 if geometry is None else geometry.inliers
@@ -125,11 +125,11 @@ def match_wide(
         )
     inliers = geometry.inliers
     if geometry.model == "homography":
-        matches, geometry = guided_by_plane(pictures, points, geometry, inlier_threshold, linker, device)
+        matches, geometry = guided_by_plane(images, points, geometry, inlier_threshold, linker, device)
     else:
         matches, geometry = guided_by_lines(points, pairs, found, geometry, inlier_threshold, area, linker, device)
     clock.charge("guided")
-    if len(matches) < FEWEST:
+    if len(matches) < MIN_MATCHES:
         raise InputError(
             f"only {len(matches)} matches are within {inlier_threshold:g} pixels of the geometry; pass a larger inlier "
             "threshold, or two images of the same scene"
@@ -150,17 +150,17 @@ def _is_chance(geometry: Geometry | None) -> bool:
     return geometry is None or geometry.log10_nfa > MAX_LOG10_NFA
 
 
-def _grey(picture, name: str) -> np.ndarray:
-    grey = grey_frame(picture, name)
+def _grey(image, name: str) -> np.ndarray:
+    grey = grey_frame(image, name)
     if grey.min() == grey.max():
         raise InputError(f"the {name} has no texture: one grey level throughout; pass a picture with content")
     return grey
 
 
 def _reduced(grey: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A picture of at most SIDE pixels a side, and the pixels of the given one that one of its own is wide and high."""
+    """A picture of at most MAX_SIDE pixels a side, and the pixels of the given one that one of its own is wide and high."""
     height, width = grey.shape
-    scale = max(height, width) / SIDE
+    scale = max(height, width) / MAX_SIDE
     if scale <= 1:
         return grey, np.ones(2)
     size = max(1, round(width / scale)), max(1, round(height / scale))
@@ -181,7 +181,7 @@ def _scaled_back(matches: Matches, geometry: Geometry, scales):
     return Matches(first, second, matches.cost, matches.margin, matches.confidence), matrix
 
 
-def _enough(points) -> None:
+def _check_points(points) -> None:
     for name, found in zip(("first", "second"), points, strict=True):
         if len(found) < MIN_POINTS:
             raise InputError(f"the {name} picture has {len(found)} points, too few to match; pass one with texture")

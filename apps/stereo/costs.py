@@ -21,18 +21,21 @@ from gridcut.device import kernel
 
 COSTS = ("birchfield-tomasi", "absolute")
 UNIT = 16  # integer costs per grey level
-COLOUR_LIMIT, SLOPE_LIMIT = 12.0, 12.0  # grey levels: at most this for each colour, and for each derivative
+MAX_COLOUR_DIFFERENCE, MAX_GRADIENT_DIFFERENCE = (
+    12.0,
+    12.0,
+)  # grey levels: at most this for each colour, and for each derivative
 
 
 def disparity_costs(left, right, labels: int, kind: str = COSTS[0]) -> np.ndarray:
     """Costs int32 (labels, H, W) of the disparities 0 .. labels - 1; pictures are float32 RGB in [0, 1], (H, W, 3)."""
-    ours, theirs = _channels(left), _channels(right)
-    limit = np.float32([COLOUR_LIMIT] * 3 + [SLOPE_LIMIT] * 2)
-    out = np.empty((labels, *ours.shape[:2]), np.int32)
+    of_left, of_right = _channels(left), _channels(right)
+    limit = np.float32([MAX_COLOUR_DIFFERENCE] * 3 + [MAX_GRADIENT_DIFFERENCE] * 2)
+    out = np.empty((labels, *of_left.shape[:2]), np.int32)
     if kind == "absolute":
-        cost_kernel(ours, ours, ours, theirs, theirs, theirs, limit, UNIT, out)
+        cost_kernel(of_left, of_left, of_left, of_right, of_right, of_right, limit, UNIT, out)
     else:
-        cost_kernel(ours, *_ranges(ours), theirs, *_ranges(theirs), limit, UNIT, out)
+        cost_kernel(of_left, *_ranges(of_left), of_right, *_ranges(of_right), limit, UNIT, out)
     return out
 
 

@@ -2,14 +2,14 @@
 
 The labelling d of the left picture costs
 
-    E(d) = sum_p C_p(d_p)  +  sum_pq w_pq V(d_p, d_q),      w_pq = smoothness * (FLOOR + (1 - FLOOR) * fall of contrast)
+    E(d) = sum_p C_p(d_p)  +  sum_pq w_pq V(d_p, d_q),      w_pq = smoothness * (MIN_WEIGHT_SHARE + (1 - MIN_WEIGHT_SHARE) * fall of contrast)
 
 with C from apps.stereo.costs, V a distance of apps.common.labelling, over 4 neighbours; edges where the picture changes
 are cheap to cut [1, 2].  The right picture is labelled in the same way from the same costs, read along the other
 diagonal; where the two disagree the pixel is hidden or wrong, and is filled (apps.stereo.stereo_occlusion).
 
 Sub-pixel: around each label the `absolute` costs (Birchfield and Tomasi's say nothing between pixels), averaged over
-SUPPORT pixels a side, are followed by a parabola to their least value; a bilateral filter evens out what is left.
+SUPPORT_SIDE pixels a side, are followed by a parabola to their least value; a bilateral filter evens out what is left.
 
 [1] Boykov, Veksler, Zabih. "Fast approximate energy minimization via graph cuts." PAMI 23(11), 2001.
 [2] Szeliski et al. "A comparative study of energy minimization methods for Markov random fields with smoothness-based
@@ -28,14 +28,17 @@ from apps.common.images import InputError, to_rgb
 from apps.common.labelling import label_distances, labelling
 from apps.stereo.costs import COSTS, UNIT, disparity_costs, mirrored_costs
 from apps.stereo.disparity_range import guess_max_disparity
-from apps.stereo.stereo_occlusion import agreeing, filled
+from apps.stereo.stereo_occlusion import filled, is_consistent
 
 SMOOTHNESS = 13.0  # grey levels: weight of a step of one label between pixels of one colour
 SMOOTHNESS_TERM, TRUNCATE = "linear", 5
-FLOOR = 0.2  # share of the weight that the strongest contrast leaves
+MIN_WEIGHT_SHARE = 0.2  # share of the weight that the strongest contrast leaves
 MIN_SIDE = 8  # pixels
-SUPPORT = 9
-SMOOTHED, SAME_SURFACE = 9, 1.0  # pixels across, and pixels of disparity: the bilateral filter of sub-pixel values
+SUPPORT_SIDE = 9
+BILATERAL_DIAMETER, BILATERAL_SIGMA = (
+    9,
+    1.0,
+)  # pixels across, and pixels of disparity: the bilateral filter of sub-pixel values
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +98,12 @@ def disparities(
         raise InputError(f"--max-disparity must lie between 1 and {width - 1}, the width less one, got {max_disparity}")
     clock.charge("range")
     costs = disparity_costs(left, right, max_disparity + 1, cost)
-    apart = label_distances(max_disparity + 1, smoothness_term, truncate)
+    differences = label_distances(max_disparity + 1, smoothness_term, truncate)
     clock.charge("costs")
 
     def label(view):
         rgb, unary = view
-        return labelling(unary, contrast_weights(rgb, smoothness), apart, device=device)
+        return labelling(unary, contrast_weights(rgb, smoothness), differences, device=device)
 
     if consistency_check:
         with ThreadPoolExecutor(2) as pool:  # the kernels let go of the interpreter
@@ -115,13 +118,13 @@ def disparities(
     else:
         values = labels.astype(np.float32)
     clock.charge("subpixel")
-    valid = agreeing(labels, found[1].labels) if consistency_check else np.ones(labels.shape, bool)
+    valid = is_consistent(labels, found[1].labels) if consistency_check else np.ones(labels.shape, bool)
     values = filled(values, valid, left)
     clock.charge("hidden")
     return Disparity(values, valid, max_disparity, tuple(found), clock.total())
 
 
-def usual_max_disparity(left, right) -> int:
+def default_max_disparity(left, right) -> int:
     """The largest disparity that `disparities` looks for where none is given; InputError as for the pair there."""
     return guess_max_disparity(*_pair(left, right))
 
@@ -129,21 +132,26 @@ def usual_max_disparity(left, right) -> int:
 def contrast_weights(rgb: np.ndarray, smoothness: float) -> dict:
     """Weights int32 of the 4 neighbours, less across edges of the picture."""
     edges = gridcut.contrast_edges(np.float32(255) * rgb, 1.0, 4, dtype=np.float32)
-    return {o: np.int32(np.rint(smoothness * UNIT * (FLOOR + (1 - FLOOR) * fall))) for o, fall in edges.items()}
+    return {
+        o: np.int32(np.rint(smoothness * UNIT * (MIN_WEIGHT_SHARE + (1 - MIN_WEIGHT_SHARE) * fall)))
+        for o, fall in edges.items()
+    }
 
 
 def refined(labels: np.ndarray, costs: np.ndarray) -> np.ndarray:
     """Labels moved by up to half a pixel to where a parabola through their neighbours' costs is least."""
     import cv2
 
-    near = np.clip(labels + np.arange(-1, 2)[:, None, None], 0, len(costs) - 1)
-    three = np.take_along_axis(costs, near, axis=0).astype(np.float32)
-    before, here, after = (cv2.blur(plane, (SUPPORT, SUPPORT)) for plane in three)
-    bend = before + after - 2 * here
+    neighbours = np.clip(labels + np.arange(-1, 2)[:, None, None], 0, len(costs) - 1)
+    three = np.take_along_axis(costs, neighbours, axis=0).astype(np.float32)
+    before, here, after = (cv2.blur(plane, (SUPPORT_SIDE, SUPPORT_SIDE)) for plane in three)
+    curvature = before + after - 2 * here
     slope = 0.5 * (before - after)
-    step = np.where(bend > 0, np.clip(slope / np.where(bend > 0, bend, 1), -0.5, 0.5), 0)
+    step = np.where(curvature > 0, np.clip(slope / np.where(curvature > 0, curvature, 1), -0.5, 0.5), 0)
     step[(labels == 0) | (labels == len(costs) - 1)] = 0
-    return cv2.bilateralFilter((labels + step).astype(np.float32), SMOOTHED, SAME_SURFACE, SMOOTHED / 2)
+    return cv2.bilateralFilter(
+        (labels + step).astype(np.float32), BILATERAL_DIAMETER, BILATERAL_SIGMA, BILATERAL_DIAMETER / 2
+    )
 
 
 def _pair(left, right):

@@ -70,11 +70,11 @@ def _codes(path, name):
     return codes[..., 0] if codes.ndim == 3 else codes
 
 
-def check_png(most: float) -> None:
+def check_png(max_disparity: float) -> None:
     """InputError for disparities that a PNG of 16 bits cannot hold."""
-    if round(most * PNG_SCALE) > 65535:
+    if round(max_disparity * PNG_SCALE) > 65535:
         raise InputError(
-            f"disparities of up to {most:.0f} pixels, but a PNG of 16 bits ends at 255.99; use --format pfm"
+            f"disparities of up to {max_disparity:.0f} pixels, but a PNG of 16 bits ends at 255.99; use --format pfm"
         )
 
 

@@ -171,8 +171,8 @@ def _pair(left: Path, right: Path | None, chosen) -> Pair:
 def _stereo_one(pair: Pair, chosen) -> dict:
     """Read, label, write; the report.  Nothing is written unless all of it can be."""
     from apps.common.images import write_bytes
-    from apps.stereo.disparities import usual_max_disparity
-    from apps.stereo.disparity_figures import disparity_picture, error_picture
+    from apps.stereo.disparities import default_max_disparity
+    from apps.stereo.disparity_figures import disparity_figure, error_figure
     from apps.stereo.disparity_files import check_png, encoded, read_disparity
     from apps.stereo.disparity_scores import check_truth, score_disparity
 
@@ -183,7 +183,7 @@ def _stereo_one(pair: Pair, chosen) -> dict:
         check_truth(truth, known, left.shape[:2])
     max_disparity = chosen.max_disparity
     if chosen.format == "png" and max_disparity is None:  # refused before the work, which may take a minute
-        max_disparity = usual_max_disparity(left, right)
+        max_disparity = default_max_disparity(left, right)
         check_png(max_disparity)
     result = stereo(
         left,
@@ -197,17 +197,17 @@ def _stereo_one(pair: Pair, chosen) -> dict:
         subpixel=chosen.subpixel,
         device=chosen.device,
     )
-    pictures = {
-        "colour": disparity_picture(result.disparity, float(result.max_disparity)),
+    figures = {
+        "colour": disparity_figure(result.disparity, float(result.max_disparity)),
         "valid": result.valid.astype("uint8") * 255,
     }
     if truth is not None:
-        pictures["error"] = error_picture(result.disparity, truth, known)
+        figures["error"] = error_figure(result.disparity, truth, known)
     data = encoded(result.disparity, chosen.format)
     files = _files(pair.left.stem, chosen)
     claim(chosen, "stereo", pair.left.stem, pair.left, files.values())
     write_bytes(files["disparity"], data)
-    for kind, pixels in pictures.items():
+    for kind, pixels in figures.items():
         write_image(files[kind], pixels)
     report = {
         "pair": f"{pair.left} | {pair.right}",

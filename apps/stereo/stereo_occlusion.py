@@ -15,12 +15,12 @@ import numpy as np
 from gridcut.device import kernel
 
 TOLERANCE = 1.0  # pixels
-REACH = 9  # pixels to each side that the median looks at
-NEAR = 6.0  # pixels, and
-LIKE = 0.06  # difference of colours in [0, 1], at which a neighbour's weight has fallen to exp(-1/2)
+MEDIAN_RADIUS = 9  # pixels to each side that the median looks at
+SPATIAL_SIGMA = 6.0  # pixels, and
+COLOUR_SIGMA = 0.06  # difference of colours in [0, 1], at which a neighbour's weight has fallen to exp(-1/2)
 
 
-def agreeing(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+def is_consistent(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Where the disparities of the left and the right picture, (H, W), say the same; bool (H, W)."""
     height, width = left.shape
     x = np.arange(width)
@@ -34,13 +34,13 @@ def filled(disparity: np.ndarray, valid: np.ndarray, rgb: np.ndarray) -> np.ndar
     values = np.asarray(disparity, np.float32)
     if valid.all() or not valid.any():
         return values.copy()
-    beside = np.minimum(_last_valid(values, valid), _last_valid(values[:, ::-1], valid[:, ::-1])[:, ::-1])
+    background = np.minimum(_last_valid(values, valid), _last_valid(values[:, ::-1], valid[:, ::-1])[:, ::-1])
     # A row without any trusted pixel takes what the nearest row has.
-    rows = np.isfinite(beside[:, 0])
+    rows = np.isfinite(background[:, 0])
     nearest = np.flatnonzero(rows)[np.abs(np.subtract.outer(np.arange(len(rows)), np.flatnonzero(rows))).argmin(axis=1)]
-    beside = np.where(valid, values, beside[nearest])
-    out = beside.copy()
-    median_kernel(beside, ~valid, rgb, REACH, NEAR, LIKE, out)
+    background = np.where(valid, values, background[nearest])
+    out = background.copy()
+    median_kernel(background, ~valid, rgb, MEDIAN_RADIUS, SPATIAL_SIGMA, COLOUR_SIGMA, out)
     return out
 
 
@@ -53,24 +53,24 @@ def _last_valid(values, valid):
 
 
 @kernel
-def median_kernel(values, chosen, rgb, reach, near, like, out):
+def median_kernel(values, chosen, rgb, radius, spatial_sigma, colour_sigma, out):
     """Write the weighted median of the neighbourhood at the chosen pixels."""
     H, W = values.shape
-    weight = np.empty((2 * reach + 1) ** 2, np.float32)
-    value = np.empty((2 * reach + 1) ** 2, np.float32)
+    weight = np.empty((2 * radius + 1) ** 2, np.float32)
+    value = np.empty((2 * radius + 1) ** 2, np.float32)
     for y in range(H):
         for x in range(W):
             if not chosen[y, x]:
                 continue
             n = 0
             total = np.float32(0.0)
-            for v in range(max(0, y - reach), min(H, y + reach + 1)):
-                for u in range(max(0, x - reach), min(W, x + reach + 1)):
-                    far = np.float32((v - y) ** 2 + (u - x) ** 2) / (near * near)
+            for v in range(max(0, y - radius), min(H, y + radius + 1)):
+                for u in range(max(0, x - radius), min(W, x + radius + 1)):
+                    exponent = np.float32((v - y) ** 2 + (u - x) ** 2) / (spatial_sigma * spatial_sigma)
                     for c in range(3):
                         step = rgb[v, u, c] - rgb[y, x, c]
-                        far += step * step / (like * like)
-                    weight[n] = np.exp(np.float32(-0.5) * far)
+                        exponent += step * step / (colour_sigma * colour_sigma)
+                    weight[n] = np.exp(np.float32(-0.5) * exponent)
                     value[n] = values[v, u]
                     total += weight[n]
                     n += 1

@@ -98,12 +98,12 @@ def test_folder_in_the_order_of_numbers_with_one_scale(files, capsys):
     assert "2 done, 0 failed; by image: EPE" in captured.out
     assert "2/2" in captured.err, "a progress bar on standard error"
     largest = max(pair["max_motion"] for pair in report["pairs"])
-    from apps.flow.flow_figures import flow_picture
+    from apps.flow.flow_figures import flow_figure
 
     for name in ("f8", "f9"):
-        wanted = flow_picture(read_flow(files / "out" / f"{name}.flo")[0], max_motion=largest)
+        expected = flow_figure(read_flow(files / "out" / f"{name}.flo")[0], max_motion=largest)
         found = np.array(Image.open(files / "out" / f"{name}-colour.png")).astype(int)
-        assert np.abs(found - wanted).max() <= 1
+        assert np.abs(found - expected).max() <= 1
 
 
 def test_a_failed_pair_does_not_stop_the_others(files, capsys):

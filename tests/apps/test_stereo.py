@@ -17,7 +17,7 @@ from apps.stereo.disparities import refined
 from apps.stereo.disparity_files import encoded, read_disparity
 from apps.stereo.disparity_range import guess_max_disparity, supported
 from apps.stereo.disparity_scores import score_disparity, visible
-from apps.stereo.stereo_occlusion import agreeing, filled
+from apps.stereo.stereo_occlusion import filled, is_consistent
 
 NEAR, FAR = 9, 3
 
@@ -125,7 +125,7 @@ def test_range_is_guessed_from_matches():
 def test_agreement_and_filling():
     left = np.array([[2, 2, 2, 2, 2, 5, 5, 5, 2, 2]])
     right = np.array([[5, 5, 5, 2, 2, 2, 2, 2, 2, 2]])
-    valid = agreeing(left, right)
+    valid = is_consistent(left, right)
     np.testing.assert_array_equal(valid, [[0, 0, 0, 0, 0, 1, 1, 1, 1, 1]])
     rgb = np.zeros((1, 10, 3), np.float32)
     rgb[0, 5:8] = 1

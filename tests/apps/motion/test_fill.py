@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from apps.flow.fill import FAR, _nearest_matches, fill_flow, step_length, sweep_kernel
+from apps.flow.fill import INFINITY, _nearest_matches, fill_flow, step_length, sweep_kernel
 
 FLAT = np.full((60, 80, 3), 50, np.float32)
 
@@ -85,7 +85,7 @@ def test_sweeps_find_the_shortest_ways():
                     lengths.append(0.5 * (step[y, x] + step[v, u]) * np.hypot(dx, dy))
     graph = coo_matrix((lengths, (rows, cols)), shape=(H * W, H * W))
     true = dijkstra(graph, directed=False, indices=[0, H * W - 4], min_only=True).reshape(H, W)
-    distance = np.full((H, W), FAR, np.float32)
+    distance = np.full((H, W), INFINITY, np.float32)
     cell = np.zeros((H, W), np.int32)
     distance.flat[[0, H * W - 4]] = 0
     cell.flat[H * W - 4] = 1
@@ -97,8 +97,8 @@ def test_sweeps_find_the_shortest_ways():
     assert index.tolist() == [[0, 1], [1, 0]]
     assert length[0, 1] == pytest.approx(length[1, 1])
     # Cells touch at sides only, so a way that crosses diagonally is taken as a little longer.
-    way = true_between(graph, 0, H * W - 4)
-    assert way - 1e-4 <= length[0, 1] <= 1.1 * way
+    path = true_between(graph, 0, H * W - 4)
+    assert path - 1e-4 <= length[0, 1] <= 1.1 * path
 
 
 def true_between(graph, a, b):

@@ -73,15 +73,15 @@ def test_weighted_median_against_sorting():
     filtered = weighted_median(flow, lab, confidence)
     for y, x in ((15, 15), (0, 0), (29, 3), (8, 28)):
         R = median.RADIUS
-        rows = [j for j in range(y - R, y + R + 1) if 0 <= j < 30 and (j - y) % median.ROWS == 0]
-        if median.ROWS > 1:
-            rows = [j for j in rows if abs(j - y) <= R // median.ROWS * median.ROWS]
+        rows = [j for j in range(y - R, y + R + 1) if 0 <= j < 30 and (j - y) % median.ROW_STEP == 0]
+        if median.ROW_STEP > 1:
+            rows = [j for j in rows if abs(j - y) <= R // median.ROW_STEP * median.ROW_STEP]
         columns = [i for i in range(x - R, x + R + 1) if 0 <= i < 30]
         where = np.ix_(rows, columns)
         square = ((lab[where] - lab[y, x]) ** 2).sum(axis=2)
         place = (np.array(rows)[:, None] - y) ** 2 + (np.array(columns) - x) ** 2
-        alike = np.maximum(0, 1 - square / (4 * median.COLOUR**2)) ** 2
-        weight = alike * np.exp(-place / (2 * median.SPACE**2)) * confidence[where]
+        alike = np.maximum(0, 1 - square / (4 * median.COLOUR_SCALE**2)) ** 2
+        weight = alike * np.exp(-place / (2 * median.SPATIAL_SIGMA**2)) * confidence[where]
         for c in (0, 1):
             wanted = brute_median(flow[where][..., c].ravel(), weight.ravel())
             assert filtered[y, x, c] == pytest.approx(wanted, abs=0.05)

@@ -52,9 +52,9 @@ def test_photograph_seen_aslant():
     assert error.mean() < 0.7
     right = transfer_distance(SLANTED, found.matches.first, found.matches.second) < 3
     assert right.mean() > 0.99
-    rival = transfer_distance(SLANTED, *ratio_test(first, second)) < 3
-    assert right.sum() > 2 * rival.sum()
-    assert right.mean() >= rival.mean()
+    baseline = transfer_distance(SLANTED, *ratio_test(first, second)) < 3
+    assert right.sum() > 2 * baseline.sum()
+    assert right.mean() >= baseline.mean()
     for points in (found.matches.first, found.matches.second):
         assert len(np.unique(np.rint(points), axis=0)) > 0.97 * len(points)
     assert found.residual.max() <= 3
@@ -81,7 +81,7 @@ def test_large_pictures_are_reduced(model, monkeypatch):
     first = skimage.data.astronaut()[:320, :400]
     second = cv2.resize(warped(first, SLANTED), None, fx=0.75, fy=0.75, interpolation=cv2.INTER_AREA)
     smaller = np.array([[0.75, 0, -0.125], [0, 0.75, -0.125], [0, 0, 1]])
-    monkeypatch.setattr(wide, "SIDE", 200)
+    monkeypatch.setattr(wide, "MAX_SIDE", 200)
     found = match_wide(first, second, model=model)
     assert found.matches.first.max() > 250
     right = transfer_distance(smaller @ SLANTED, found.matches.first, found.matches.second) < 4
