@@ -27,7 +27,7 @@ OTHERS = (
     b"YUV4MPEG2 ",
     b"\xff\xd8\xff",  # Motion JPEG without a container
 )
-PACKETS = (188, 192)  # bytes of an MPEG transport stream's packets, which begin with 0x47
+PACKET_SIZES = (188, 192)  # bytes of an MPEG transport stream's packets, which begin with 0x47
 RIFF_SLACK = 8  # some programs count the header's 8 bytes, too
 
 
@@ -38,15 +38,15 @@ def check_container(path, name: str = "input") -> str:
     """
     with open_file(path, name) as file:
         size = os.fstat(file.fileno()).st_size
-        head = file.read(4 * PACKETS[-1])
+        head = file.read(4 * PACKET_SIZES[-1])
         kind = _kind(head)
         if kind is None:
             raise InputError(
                 f"{name}: cannot read {str(path)!r} as a video; pass an AVI, MP4, Matroska, WebM or MPEG file, or a "
                 "folder of frames"
             )
-        measure = {AVI: _riff_end, MP4: _boxes_end, MATROSKA: _segment_end}.get(kind)
-        end = measure(file, size) if measure else 0
+        announced_end = {AVI: _riff_end, MP4: _boxes_end, MATROSKA: _segment_end}.get(kind)
+        end = announced_end(file, size) if announced_end else 0
     if end > size:
         raise InputError(
             f"{name}: {str(path)!r} is truncated: it holds {size} of the {end} bytes that it announces; copy it again"
@@ -61,7 +61,7 @@ def _kind(head: bytes):
         return MP4
     if head[:4] == EBML:
         return MATROSKA
-    for step in PACKETS:
+    for step in PACKET_SIZES:
         # Packets of 192 bytes begin with a time of 4 bytes.
         marks = head[step - 188 :: step]
         if len(marks) >= 3 and set(marks) == {0x47}:
@@ -71,54 +71,54 @@ def _kind(head: bytes):
 
 def _riff_end(file, size: int) -> int:
     """Where the last of an AVI's RIFF chunks says it ends; large files have several."""
-    at = 0
-    while at + 12 <= size:
-        file.seek(at)
+    position = 0
+    while position + 12 <= size:
+        file.seek(position)
         kind, length = file.read(4), int.from_bytes(file.read(4), "little")
         if kind != b"RIFF" or length in (0, 2**32 - 1):  # something else, or a length never filled in
             break
-        if at + length > size:
-            return at + 8 + length
-        at += 8 + length + length % 2
+        if position + length > size:
+            return position + 8 + length
+        position += 8 + length + length % 2
     return 0
 
 
 def _boxes_end(file, size: int) -> int:
     """Where the last box of an MP4 says it ends."""
-    at = 0
-    while at + 8 <= size:
-        file.seek(at)
+    position = 0
+    while position + 8 <= size:
+        file.seek(position)
         length, kind = int.from_bytes(file.read(4), "big"), file.read(4)
         if length == 1:
             length = int.from_bytes(file.read(8), "big")
         if length < 8 or not kind.isalnum():  # to the file's end, or nothing of an MP4
             break
-        if at + length > size:
-            return at + length if kind in (b"moov", b"mdat", b"moof") else 0
-        at += length
-    return at
+        if position + length > size:
+            return position + length if kind in (b"moov", b"mdat", b"moof") else 0
+        position += length
+    return position
 
 
 def _segment_end(file, size: int) -> int:
     """Where a Matroska file's segment says it ends; 0 where it does not say."""
     file.seek(4)
-    length = _variable(file)
+    length = _variable_length_integer(file)
     if length is None:
         return 0
     file.seek(length, os.SEEK_CUR)
     if file.read(4) != SEGMENT:
         return 0
-    length = _variable(file)
+    length = _variable_length_integer(file)
     return 0 if length is None else file.tell() + length
 
 
-def _variable(file):
+def _variable_length_integer(file):
     """An EBML number of 1 to 8 bytes; None for an unknown length, or the end of the file."""
     first = file.read(1)
     if not first or not first[0]:
         return None
-    more = 8 - first[0].bit_length()
-    bits = 7 * (more + 1)
-    rest = file.read(more)
+    extra_bytes = 8 - first[0].bit_length()
+    bits = 7 * (extra_bytes + 1)
+    rest = file.read(extra_bytes)
     value = int.from_bytes(first + rest, "big") & ((1 << bits) - 1)
-    return None if len(rest) < more or value == (1 << bits) - 1 else value
+    return None if len(rest) < extra_bytes or value == (1 << bits) - 1 else value

@@ -20,7 +20,7 @@ from apps.common.decoding import Unreadable, check_claim, complaints, inverted, 
 from apps.common.images import READABLE, InputError, open_file, read_bytes, read_image, to_rgb
 
 ANIMATED = (".gif", ".png", ".webp")  # suffixes of pictures that may hold several frames
-UNKNOWN_RATE = 10.0  # frames a second to show a sequence at that does not say
+DEFAULT_RATE = 10.0  # frames a second to show a sequence at that does not say
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +67,14 @@ def open_sequence(path, name: str = "input") -> Sequence:
         return _frames_of(_load(path, name), path, name)
     if suffix in (".tif", ".tiff"):
         return _tiff(path, name)
-    if suffix == ".gif" or (suffix in ANIMATED and not is_one_picture(path)):
+    if suffix == ".gif" or (suffix in ANIMATED and not is_single_image(path)):
         return _animation(path, name)
     if suffix in READABLE:
         raise InputError(f"{name}: {str(path)!r} is one picture; pass a video, a folder of frames or a stack")
     return _video(path, name)
 
 
-def is_one_picture(path) -> bool:
+def is_single_image(path) -> bool:
     """Whether a file is named as a picture and holds a single frame, as far as that can be told."""
     path = Path(path)
     suffix = path.suffix.lower()
@@ -96,7 +96,7 @@ def _folder(path: Path, name: str) -> Sequence:
     files = [p for p in path.iterdir() if p.suffix.lower() in (*READABLE, ".npy") and not p.name.startswith(".")]
     files.sort(key=_by_number)
     if len(files) < 2:
-        raise InputError(f"{name}: folder {str(path)!r} holds {_frames(len(files))}; two or more are needed")
+        raise InputError(f"{name}: folder {str(path)!r} holds {_frame_count(len(files))}; two or more are needed")
     kinds = {p.suffix.lower() for p in files}
     if ".npy" in kinds and len(kinds) > 1:
         raise InputError(f"{name}: folder {str(path)!r} holds both pictures and .npy files; keep one kind in it")
@@ -111,19 +111,19 @@ def _folder(path: Path, name: str) -> Sequence:
                     "be of one type"
                 )
         low, high = _range(arrays, path, name)
-        return _sequence(path.resolve().name, UNKNOWN_RATE, len(files), lambda: (_scaled(a, low, high) for a in arrays))
-    return _sequence(path.resolve().name, UNKNOWN_RATE, len(files), lambda: (read_image(p, name) for p in files))
+        return _sequence(path.resolve().name, DEFAULT_RATE, len(files), lambda: (_scaled(a, low, high) for a in arrays))
+    return _sequence(path.resolve().name, DEFAULT_RATE, len(files), lambda: (read_image(p, name) for p in files))
 
 
 def _frames_of(stack: np.ndarray, path: Path, name: str) -> Sequence:
     if stack.ndim not in (3, 4) or (stack.ndim == 4 and stack.shape[3] not in (1, 3, 4)) or 0 in stack.shape:
         raise InputError(f"{name}: {str(path)!r} has shape {stack.shape}; a stack is (T, H, W) or (T, H, W, 3)")
     if len(stack) < 2:
-        raise InputError(f"{name}: {str(path)!r} holds {_frames(len(stack))}; two or more are needed")
+        raise InputError(f"{name}: {str(path)!r} holds {_frame_count(len(stack))}; two or more are needed")
     if stack.dtype.kind not in "buif":
         raise InputError(f"{name}: {str(path)!r} holds {stack.dtype}; pass numbers")
     low, high = _range(stack, path, name)
-    return _sequence(path.stem, UNKNOWN_RATE, len(stack), lambda: (_scaled(frame, low, high) for frame in stack))
+    return _sequence(path.stem, DEFAULT_RATE, len(stack), lambda: (_scaled(frame, low, high) for frame in stack))
 
 
 def _tiff(path: Path, name: str) -> Sequence:
@@ -131,15 +131,15 @@ def _tiff(path: Path, name: str) -> Sequence:
 
     data = read_bytes(path, name)
     try:
-        with reasons(), complaints() as said, tifffile.TiffFile(io.BytesIO(data)) as file:
+        with reasons(), complaints() as warnings, tifffile.TiffFile(io.BytesIO(data)) as file:
             if not file.series:
                 raise Unreadable("no page")
             series, page = file.series[0], file.pages[0]
             single = len(series.axes.replace("S", "")) < 3  # S: the samples of a colour
             check_claim(series.nbytes, data)
             stack = series.asarray()
-            if said:
-                raise Unreadable(said[0])
+            if warnings:
+                raise Unreadable(warnings[0])
             photometric = getattr(page.photometric, "name", "")
             if photometric == "MINISWHITE":
                 stack = inverted(stack)
@@ -166,8 +166,8 @@ def _animation(path: Path, name: str) -> Sequence:
 
     count = sum(1 for _ in pages())
     if count < 2:
-        raise InputError(f"{name}: {str(path)!r} holds {_frames(count)}; two or more are needed")
-    return _sequence(path.stem, UNKNOWN_RATE, count, lambda: (to_rgb(page, name) for page in pages()))
+        raise InputError(f"{name}: {str(path)!r} holds {_frame_count(count)}; two or more are needed")
+    return _sequence(path.stem, DEFAULT_RATE, count, lambda: (to_rgb(page, name) for page in pages()))
 
 
 def _unreadable(path, name: str, error: Exception) -> InputError:
@@ -177,19 +177,19 @@ def _unreadable(path, name: str, error: Exception) -> InputError:
 def _video(path: Path, name: str) -> Sequence:
     import cv2
 
-    refused = f"{name}: cannot read {str(path)!r} as a video; pass a file that OpenCV can play, or a folder of frames"
+    message = f"{name}: cannot read {str(path)!r} as a video; pass a file that OpenCV can play, or a folder of frames"
     kind = check_container(path, name)
-    place = os.path.abspath(path)  # a relative path may begin like an address, such as http:
+    absolute = os.path.abspath(path)  # a relative path may begin like an address, such as http:
 
     def frames():
-        with _no_chatter():
-            video = cv2.VideoCapture(place)
+        with _silenced_stderr():
+            video = cv2.VideoCapture(absolute)
         number = 0
         try:
             while True:
-                with _no_chatter():
-                    there, bgr = video.read()
-                if not there:
+                with _silenced_stderr():
+                    is_read, bgr = video.read()
+                if not is_read:
                     break
                 number += 1
                 yield to_rgb(bgr[..., ::-1] if bgr.ndim == 3 else bgr, f"{name}: {str(path)!r}")
@@ -202,19 +202,19 @@ def _video(path: Path, name: str) -> Sequence:
                 "copy it again, or pass a folder of frames"
             )
 
-    with _no_chatter():
-        video = cv2.VideoCapture(place)
+    with _silenced_stderr():
+        video = cv2.VideoCapture(absolute)
         opened = video.isOpened()
         rate, count = (video.get(what) for what in (cv2.CAP_PROP_FPS, cv2.CAP_PROP_FRAME_COUNT)) if opened else (0, 0)
         video.release()
     if not opened:
-        raise InputError(refused)
+        raise InputError(message)
     first = [frame for _, frame in zip(range(2), frames(), strict=False)]
     if not first:
-        raise InputError(refused)
+        raise InputError(message)
     if len(first) < 2:
         raise InputError(f"{name}: {str(path)!r} holds one frame; two or more are needed")
-    rate = rate if 0 < rate < 1000 else UNKNOWN_RATE
+    rate = rate if 0 < rate < 1000 else DEFAULT_RATE
     return _sequence(path.stem, rate, int(count) if count > 0 else None, frames)
 
 
@@ -261,23 +261,23 @@ def _by_number(path: Path) -> list:
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", path.name.lower())]
 
 
-def _frames(count: int) -> str:
+def _frame_count(count: int) -> str:
     return {0: "no frame", 1: "one frame"}.get(count, f"{count} frames")
 
 
 @contextlib.contextmanager
-def _no_chatter():
+def _silenced_stderr():
     """Video decoders write their complaints to file descriptor 2 themselves; the user gets one line from us."""
     try:
         saved = os.dup(2)
     except OSError:  # closed: nobody listens anyway
         yield
         return
-    nothing = os.open(os.devnull, os.O_WRONLY)
+    null = os.open(os.devnull, os.O_WRONLY)
     try:
-        os.dup2(nothing, 2)
+        os.dup2(null, 2)
         yield
     finally:
         os.dup2(saved, 2)
-        os.close(nothing)
+        os.close(null)
         os.close(saved)

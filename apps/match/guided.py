@@ -90,7 +90,7 @@ def guided_by_lines(points, pairs, found: Matches, geometry: Geometry, threshold
         if len(found):
             here, place = np.unique(row[near], return_inverse=True)
             deviation = (
-                LocalMotion(found.first, found.motion).at(first.xy[here]).stray(motion[near], place) / allowed[near]
+                LocalMotion(found.first, found.motion).at(first.xy[here]).deviation(motion[near], place) / allowed[near]
             )
             near, deviation = near[deviation < 1], deviation[deviation < 1]
         else:

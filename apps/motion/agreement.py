@@ -19,13 +19,13 @@ from scipy.spatial import cKDTree
 from apps.motion.local_fit import local_fit_kernel
 
 NEIGHBOURS = 16
-ALIKE = 3  # neighbours with a like motion that vouch for a match
-ROUNDS = 4  # of reweighting
+MIN_SUPPORT = 3  # neighbours with a like motion that vouch for a match
+REWEIGHTINGS = 4  # of reweighting
 RIDGE = 0.005  # on the linear part, against the neighbours' weight
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Expected:
+class ExpectedMotion:
     """Motion to expect at Q points, in pixels.
 
     Attributes
@@ -44,12 +44,12 @@ class Expected:
     spread: np.ndarray
     neighbours: np.ndarray
 
-    def stray(self, motion: np.ndarray, which=slice(None)) -> np.ndarray:
+    def deviation(self, motion: np.ndarray, which=slice(None)) -> np.ndarray:
         """How far motions (k, 2) at the points `which` stray from what is expected, (k,)."""
         gap = self.neighbours[which] - motion[:, None]
         gap = np.sqrt(gap[..., 0] ** 2 + gap[..., 1] ** 2)
-        alike = min(ALIKE, gap.shape[1]) - 1
-        third = np.partition(gap, alike, axis=1)[:, alike]
+        rank = min(MIN_SUPPORT, gap.shape[1]) - 1
+        third = np.partition(gap, rank, axis=1)[:, rank]
         return np.minimum(np.linalg.norm(motion - self.motion[which], axis=1), third)
 
 
@@ -75,7 +75,7 @@ class LocalMotion:
         distance, index = distance.reshape(len(points), count), index.reshape(len(points), count)
         return (distance[:, 1:], index[:, 1:]) if others and count > 1 else (distance, index)
 
-    def at(self, points: np.ndarray, others: bool = False) -> "Expected":
+    def at(self, points: np.ndarray, others: bool = False) -> "ExpectedMotion":
         """What motion to expect at points (Q, 2).  `others`: from other matches than those at the very points."""
         distance, index = self.neighbours(points, NEIGHBOURS, others)
         count = len(points)
@@ -88,12 +88,12 @@ class LocalMotion:
             self.motion,
             self.weight,
             RIDGE,
-            ROUNDS,
+            REWEIGHTINGS,
             fit,
             linear,
             spread,
         )
-        return Expected(fit, linear, spread, self.motion[index])
+        return ExpectedMotion(fit, linear, spread, self.motion[index])
 
     def dense(self, shape: tuple[int, int], step: int = 8) -> np.ndarray:
         """The motion at every pixel of a frame of shape (H, W), smooth, (H, W, 2) float32: predicted every `step`
@@ -110,7 +110,9 @@ class LocalMotion:
         return cv2.resize(coarse, (cols * step, rows * step), interpolation=cv2.INTER_LINEAR)[:height, :width]
 
 
-def agreeing(first: np.ndarray, motion: np.ndarray, tolerance: float = 3.0, rounds: int = 3) -> np.ndarray:
+def agrees_with_neighbours(
+    first: np.ndarray, motion: np.ndarray, tolerance: float = 3.0, rounds: int = 3
+) -> np.ndarray:
     """Which matches move as their neighbours do: mask (N,).
 
     A match strays too far when it is farther from its neighbours than `tolerance` pixels plus 5 % of its motion.  Those
@@ -118,11 +120,11 @@ def agreeing(first: np.ndarray, motion: np.ndarray, tolerance: float = 3.0, roun
     """
     kept = np.arange(len(first))
     for _ in range(rounds):
-        if len(kept) < ALIKE + 1:
+        if len(kept) < MIN_SUPPORT + 1:
             break
         local = LocalMotion(first[kept], motion[kept])
-        stray = local.at(first[kept], others=True).stray(motion[kept])
-        good = stray <= tolerance + 0.05 * np.linalg.norm(motion[kept], axis=1)
+        deviation = local.at(first[kept], others=True).deviation(motion[kept])
+        good = deviation <= tolerance + 0.05 * np.linalg.norm(motion[kept], axis=1)
         kept = kept[good]
         if good.all():
             break

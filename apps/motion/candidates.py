@@ -17,13 +17,13 @@ import numpy as np
 
 from apps.motion.points import sampled
 
-BLOCK = 1 << 23  # entries of a product of descriptors held at once
+MAX_PRODUCTS = 1 << 23  # entries of a product of descriptors held at once
 TRACKERS = 3
 PADDED_SIDE = 48  # pixels: OpenCV's DIS reads beyond its arrays on low, wide frames, so those are padded to this
 WINDOW = (15, 15)  # pixels that Lucas-Kanade compares
 LEVELS = 4
-STOP = (cv2.TERM_CRITERIA_COUNT | cv2.TERM_CRITERIA_EPS, 20, 0.03)
-WANDERED = 3.0  # pixels: a refinement that moves farther has found something else
+TERMINATION = (cv2.TERM_CRITERIA_COUNT | cv2.TERM_CRITERIA_EPS, 20, 0.03)
+MAX_REFINEMENT = 3.0  # pixels: a refinement that moves farther has found something else
 
 
 def nearest_descriptors(first: np.ndarray, second: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -37,15 +37,15 @@ def nearest_descriptors(first: np.ndarray, second: np.ndarray, count: int) -> tu
     bits = 8 * first.shape[1] if first.dtype == np.uint8 else 0
     if bits:
         first, second = _signs(first), _signs(second)
-    step = max(1, BLOCK // max(m, 1))
+    step = max(1, MAX_PRODUCTS // max(m, 1))
     for start in range(0, n if count else 0, step):
         part = slice(start, start + step)
-        alike = first[part] @ second.T
-        rows = np.arange(len(alike))
+        similarity = first[part] @ second.T
+        rows = np.arange(len(similarity))
         for k in range(count):  # for a handful, quicker than sorting or partitioning
-            best = alike.argmax(axis=1)
-            index[part, k], product[part, k] = best, alike[rows, best]
-            alike[rows, best] = -np.inf
+            best = similarity.argmax(axis=1)
+            index[part, k], product[part, k] = best, similarity[rows, best]
+            similarity[rows, best] = -np.inf
     product = product.astype(np.float64)
     return index, (bits - product) / 2 if bits else np.sqrt(np.maximum(2 - 2 * product, 0))
 
@@ -74,17 +74,17 @@ def proposals(first: np.ndarray, second: np.ndarray, points: np.ndarray, expecte
     if not len(points):
         return np.zeros((0, TRACKERS, 2)), np.zeros((0, TRACKERS), bool)
     points32 = np.ascontiguousarray(points, np.float32).reshape(-1, 1, 2)
-    rest, rest_found = _lucas_kanade(first, second, points32, None, LEVELS)
-    bent = second if expected is None else _bent(second, expected)
-    dense = points32 + _sampled(_inverse_search(first, bent), points32)
-    fine, fine_found = _lucas_kanade(first, bent, points32, dense, 0)
-    fine_found &= np.linalg.norm(fine - dense, axis=2).ravel() < WANDERED
+    from_rest, from_rest_found = _lucas_kanade(first, second, points32, None, LEVELS)
+    warped_back = second if expected is None else _warped_back(second, expected)
+    dense = points32 + _sampled(_inverse_search(first, warped_back), points32)
+    fine, fine_found = _lucas_kanade(first, warped_back, points32, dense, 0)
+    fine_found &= np.linalg.norm(fine - dense, axis=2).ravel() < MAX_REFINEMENT
     if expected is not None:
         dense, fine = dense + _sampled(expected, dense), fine + _sampled(expected, fine)
-    place = np.concatenate([rest, dense, fine], axis=1).astype(np.float64)
+    position = np.concatenate([from_rest, dense, fine], axis=1).astype(np.float64)
     height, width = first.shape
-    inside = ((place >= 0) & (place <= (width - 1, height - 1))).all(axis=2)
-    return place, inside & np.stack([rest_found, np.ones(len(points), bool), fine_found], axis=1)
+    inside = ((position >= 0) & (position <= (width - 1, height - 1))).all(axis=2)
+    return position, inside & np.stack([from_rest_found, np.ones(len(points), bool), fine_found], axis=1)
 
 
 def _inverse_search(first, second):
@@ -105,13 +105,13 @@ def padded(frame):
 def _lucas_kanade(first, second, points, start, levels):
     flags = 0 if start is None else cv2.OPTFLOW_USE_INITIAL_FLOW
     start = None if start is None else start.copy()  # it is overwritten
-    place, found, _ = cv2.calcOpticalFlowPyrLK(
-        first, second, points, start, None, None, WINDOW, levels, STOP, flags, minEigThreshold=1e-5
+    position, found, _ = cv2.calcOpticalFlowPyrLK(
+        first, second, points, start, None, None, WINDOW, levels, TERMINATION, flags, minEigThreshold=1e-5
     )
-    return place, found.ravel() > 0
+    return position, found.ravel() > 0
 
 
-def _bent(second, motion):
+def _warped_back(second, motion):
     """The second frame as the first would look if everything moved as expected."""
     height, width = second.shape
     x = np.arange(width, dtype=np.float32) + motion[..., 0]

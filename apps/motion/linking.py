@@ -52,7 +52,7 @@ class Links:
     assignment: assign.Assignment | None = None
 
 
-def link(row, col, cost, shape, price, linker: str = "assignment", device: DeviceName = "auto") -> Links:
+def link(row, col, cost, shape, unmatched_cost, linker: str = "assignment", device: DeviceName = "auto") -> Links:
     """Choose pairs among candidates.
 
     Parameters
@@ -62,7 +62,7 @@ def link(row, col, cost, shape, price, linker: str = "assignment", device: Devic
     cost : ndarray of float, (K,)
     shape : (int, int)
         Number of rows and columns.
-    price : float or ndarray (rows,)
+    unmatched_cost : float or ndarray (rows,)
         What it costs to leave a row unmatched.
     linker : str
         One of LINKERS.
@@ -85,26 +85,26 @@ def link(row, col, cost, shape, price, linker: str = "assignment", device: Devic
         raise ValueError(f"linker must be one of {', '.join(map(repr, LINKERS))}; got {linker!r}")
     row, col = np.asarray(row, np.int64), np.asarray(col, np.int64)
     cost = np.asarray(cost, np.float64)
-    price = np.broadcast_to(np.asarray(price, np.float64), (shape[0],))
-    kept = np.flatnonzero(cost < price[row])
-    number = row[kept] * shape[1] + col[kept]
-    order = kept[np.argsort(number, kind="stable")]
+    unmatched_cost = np.broadcast_to(np.asarray(unmatched_cost, np.float64), (shape[0],))
+    kept = np.flatnonzero(cost < unmatched_cost[row])
+    key = row[kept] * shape[1] + col[kept]
+    order = kept[np.argsort(key, kind="stable")]
     if len(order) and not (np.diff(row[order] * shape[1] + col[order]) > 0).all():
-        order = kept[np.lexsort((cost[kept], number))]
+        order = kept[np.lexsort((cost[kept], key))]
         order = order[np.diff(row[order] * shape[1] + col[order], prepend=-1) != 0]
     row, col, cost = row[order], col[order], cost[order]
     found = None
     if linker == "assignment":
         indptr = np.searchsorted(row, np.arange(shape[0] + 1))
-        gain = cost - price[row]
+        gain = cost - unmatched_cost[row]
         resolve(device)
         found = assign.solve((indptr, col, gain, shape), max_cost=0.0, device="cpu")
         chosen = _positions(row, col, found.row, found.col, shape[1])
         margin = exact_margins(indptr, col, gain, found.row_price, found.col_price, chosen)
     else:
-        chosen = CHOOSE[linker](row, col, cost, shape, price)
-        margin = _row_margin(row, cost, price, chosen)
-    total = float(cost[chosen].sum() + price.sum() - price[row[chosen]].sum())
+        chosen = CHOOSERS[linker](row, col, cost, shape, unmatched_cost)
+        margin = _row_margin(row, cost, unmatched_cost, chosen)
+    total = float(cost[chosen].sum() + unmatched_cost.sum() - unmatched_cost[row[chosen]].sum())
     return Links(order[chosen], margin, total, found)
 
 
@@ -113,45 +113,47 @@ def _positions(row, col, chosen_row, chosen_col, columns: int) -> np.ndarray:
     return np.searchsorted(row * columns + col, np.asarray(chosen_row) * columns + np.asarray(chosen_col))
 
 
-def _nearest(row, col, cost, shape, price) -> np.ndarray:
+def _nearest(row, col, cost, shape, unmatched_cost) -> np.ndarray:
     return _first_of(row, np.lexsort((col, cost, row)))
 
 
-def _mutual(row, col, cost, shape, price) -> np.ndarray:
+def _mutual(row, col, cost, shape, unmatched_cost) -> np.ndarray:
     # A column's best row is the one that gains most, as prices may differ between rows.
     best = _first_of(row, np.lexsort((col, cost, row)))
-    back = _first_of(col, np.lexsort((row, cost - price[row], col)))
+    back = _first_of(col, np.lexsort((row, cost - unmatched_cost[row], col)))
     return np.intersect1d(best, back)
 
 
-def _greedy(row, col, cost, shape, price) -> np.ndarray:
-    free_row, free_col = np.ones(shape[0], bool), np.ones(shape[1], bool)
+def _greedy(row, col, cost, shape, unmatched_cost) -> np.ndarray:
+    is_free_row, is_free_col = np.ones(shape[0], bool), np.ones(shape[1], bool)
     chosen = []
-    order = np.lexsort((col, row, cost - price[row]))
+    order = np.lexsort((col, row, cost - unmatched_cost[row]))
     for k, i, j in zip(order.tolist(), row[order].tolist(), col[order].tolist(), strict=True):
-        if free_row[i] and free_col[j]:
-            free_row[i] = free_col[j] = False
+        if is_free_row[i] and is_free_col[j]:
+            is_free_row[i] = is_free_col[j] = False
             chosen.append(k)
     return np.sort(np.array(chosen, np.int64))
 
 
-def _cardinality(row, col, cost, shape, price) -> np.ndarray:
-    sure = _mutual(row, col, cost, shape, price)
+def _cardinality(row, col, cost, shape, unmatched_cost) -> np.ndarray:
+    mutual = _mutual(row, col, cost, shape, unmatched_cost)
     start = np.full(shape[0], -1, np.int32)
-    start[row[sure]] = col[sure]
+    start[row[mutual]] = col[mutual]
     graph = np.searchsorted(row, np.arange(shape[0] + 1)), col, shape
     found = matching.maximum(graph, start=start, device="cpu")
     found.check()
     return _positions(row, col, *found.pairs, shape[1])
 
 
-def _bottleneck(row, col, cost, shape, price) -> np.ndarray:
-    found = matching.bottleneck(scipy.sparse.coo_array((cost - price[row], (row, col)), shape=shape), device="cpu")
+def _bottleneck(row, col, cost, shape, unmatched_cost) -> np.ndarray:
+    found = matching.bottleneck(
+        scipy.sparse.coo_array((cost - unmatched_cost[row], (row, col)), shape=shape), device="cpu"
+    )
     found.check()
     return _positions(row, col, *found.matching.pairs, shape[1])
 
 
-CHOOSE = {
+CHOOSERS = {
     "greedy": _greedy,
     "mutual": _mutual,
     "nearest": _nearest,
@@ -167,9 +169,9 @@ def _first_of(key, order) -> np.ndarray:
     return np.sort(order[np.r_[True, np.diff(key[order]) != 0]])
 
 
-def _row_margin(row, cost, price, chosen) -> np.ndarray:
+def _row_margin(row, cost, unmatched_cost, chosen) -> np.ndarray:
     others = cost.copy()
     others[chosen] = np.inf
-    second = price.copy()
+    second = unmatched_cost.copy()
     np.minimum.at(second, row, others)
     return np.maximum(second[row[chosen]] - cost[chosen], 0.0)

@@ -23,19 +23,21 @@ import cv2
 import numpy as np
 
 CONSTANT = -1.8
-STRAY, STRAY_FLOOR = 1.1, 0.3
-APART, APART_FLOOR, APART_MOST = 0.45, 0.2, 20.0
-UNLIKE, UNLIKE_FLOOR = 1.05, 0.05
-CORNER, CORNER_BLOCK = -0.4, 9
+DEVIATION, DEVIATION_OFFSET = 1.1, 0.3
+SEPARATION, SEPARATION_OFFSET, MAX_SEPARATION = 0.45, 0.2, 20.0
+DISSIMILARITY, DISSIMILARITY_OFFSET = 1.05, 0.05
+CORNER, CORNER_SIDE = -0.4, 9
 
 
-def log_odds(stray: np.ndarray, apart: np.ndarray, unlike: np.ndarray, corner: np.ndarray) -> np.ndarray:
+def log_odds(
+    deviation: np.ndarray, separation: np.ndarray, dissimilarity: np.ndarray, corner: np.ndarray
+) -> np.ndarray:
     """Log odds of being wrong of pairs (K,), from the measurements of each; 0 is even chances, small is good."""
     return (
         CONSTANT
-        + STRAY * np.log(stray + STRAY_FLOOR)
-        + APART * np.log(np.minimum(apart, APART_MOST) + APART_FLOOR)
-        + UNLIKE * np.log(unlike + UNLIKE_FLOOR)
+        + DEVIATION * np.log(deviation + DEVIATION_OFFSET)
+        + SEPARATION * np.log(np.minimum(separation, MAX_SEPARATION) + SEPARATION_OFFSET)
+        + DISSIMILARITY * np.log(dissimilarity + DISSIMILARITY_OFFSET)
         + CORNER * np.log(corner)
     )
 
@@ -45,21 +47,21 @@ def probability(odds: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(odds))
 
 
-def nearest_other(place: np.ndarray, found: np.ndarray) -> np.ndarray:
+def nearest_other_proposal(position: np.ndarray, found: np.ndarray) -> np.ndarray:
     """Distance from each proposed place (N, S, 2) to the nearest other one found for its point, (N, S); inf if none."""
-    gap = np.linalg.norm(place[:, :, None] - place[:, None], axis=3)
-    gap[~(found[:, :, None] & found[:, None])] = np.inf
-    same = np.arange(place.shape[1])
-    gap[:, same, same] = np.inf
-    return gap.min(axis=2)
+    distance = np.linalg.norm(position[:, :, None] - position[:, None], axis=3)
+    distance[~(found[:, :, None] & found[:, None])] = np.inf
+    same = np.arange(position.shape[1])
+    distance[:, same, same] = np.inf
+    return distance.min(axis=2)
 
 
 def cornerness(grey: np.ndarray, points: np.ndarray) -> np.ndarray:
     """Smaller over larger eigenvalue of the structure tensor of a uint8 grey frame round points (N, 2), in 0 ... 1 and
     never 0.
     """
-    values = cv2.cornerEigenValsAndVecs(grey, CORNER_BLOCK, 3)
+    values = cv2.cornerEigenValsAndVecs(grey, CORNER_SIDE, 3)
     y, x = (np.clip(np.rint(points[:, i]).astype(int), 0, grey.shape[1 - i] - 1) for i in (1, 0))
     pair = values[y, x, :2].astype(np.float64)
-    tiny = 1e-6  # grain alone has more
-    return (np.maximum(pair.min(axis=1), 0) + tiny) / (pair.max(axis=1) + tiny)
+    noise_floor = 1e-6  # grain alone has more
+    return (np.maximum(pair.min(axis=1), 0) + noise_floor) / (pair.max(axis=1) + noise_floor)

@@ -22,12 +22,14 @@ from apps.common.images import InputError
 
 MIN_SIDE = 16  # pixels; pyramids and windows need as many
 MIN_POINTS = 4
-CONTRAST = 0.015  # SIFT's least contrast; OpenCV's 0.04 finds a third of the points, hardly better ones
+MIN_CONTRAST = 0.015  # SIFT's least contrast; OpenCV's 0.04 finds a third of the points, hardly better ones
 SPACING = 4  # pixels between corners
-WEAKEST = 1e-5  # strength of a corner, as cv2.cornerMinEigenVal has it; grain of a tenth of a grey level lies below
+MIN_STRENGTH = (
+    1e-5  # strength of a corner, as cv2.cornerMinEigenVal has it; grain of a tenth of a grey level lies below
+)
 BORDER = 4  # pixels along the edges where no corners are looked for
-ABOUT = 81  # side of the square over which strengths are compared
-ROWS = 32000  # cv2.remap takes fewer than 32768
+STRENGTH_SIDE = 81  # side of the square over which strengths are compared
+MAX_REMAP_ROWS = 32000  # cv2.remap takes fewer than 32768
 KINDS = ("sift", "orb")
 
 
@@ -81,7 +83,7 @@ def grey_pair(first, second) -> tuple[np.ndarray, np.ndarray]:
     return first, second
 
 
-def keypoints(grey: np.ndarray, budget: int = 3000, kind: str = "sift", contrast: float = CONTRAST) -> Points:
+def keypoints(grey: np.ndarray, budget: int = 3000, kind: str = "sift", contrast: float = MIN_CONTRAST) -> Points:
     """The `budget` strongest points of a uint8 grey frame with descriptors; kind is "sift" or "orb"."""
     if kind not in KINDS:
         raise ValueError(f"kind must be one of {', '.join(map(repr, KINDS))}; got {kind!r}")
@@ -109,16 +111,16 @@ def corners(
     """
     strength = cv2.cornerMinEigenVal(grey, 3)
     square = np.ones((2 * spacing - 1, 2 * spacing - 1), np.uint8)
-    peak = (strength == cv2.dilate(strength, square)) & (strength > WEAKEST)
+    peak = (strength == cv2.dilate(strength, square)) & (strength > MIN_STRENGTH)
     peak[:BORDER] = peak[-BORDER:] = peak[:, :BORDER] = peak[:, -BORDER:] = False
     if taken is not None and len(taken):
         x, y = np.rint(taken).astype(int).T
-        near = np.zeros(grey.shape, np.uint8)
-        near[np.clip(y, 0, grey.shape[0] - 1), np.clip(x, 0, grey.shape[1] - 1)] = 1
-        peak &= cv2.dilate(near, square) == 0
+        taken_mask = np.zeros(grey.shape, np.uint8)
+        taken_mask[np.clip(y, 0, grey.shape[0] - 1), np.clip(x, 0, grey.shape[1] - 1)] = 1
+        peak &= cv2.dilate(taken_mask, square) == 0
     y, x = np.nonzero(peak)
-    about = cv2.blur(strength, (ABOUT, ABOUT))[y, x]
-    rank = -strength[y, x] / np.sqrt(np.maximum(about, WEAKEST))
+    mean_strength = cv2.blur(strength, (STRENGTH_SIDE, STRENGTH_SIDE))[y, x]
+    rank = -strength[y, x] / np.sqrt(np.maximum(mean_strength, MIN_STRENGTH))
     order = np.lexsort((x, y, rank))[: max(budget, 0)]
     return np.stack([x[order], y[order]], axis=1).astype(np.float64)
 
@@ -134,8 +136,8 @@ def sampled(field: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """A float32 field (H, W) or (H, W, C) at x, y (N, K), bilinear, the border repeated: (N, K) or (N, K, C)."""
     x, y = np.ascontiguousarray(x, np.float32), np.ascontiguousarray(y, np.float32)
     values = np.empty((*x.shape, *field.shape[2:]), np.float32)
-    for start in range(0, len(x), ROWS):
-        part = slice(start, start + ROWS)
+    for start in range(0, len(x), MAX_REMAP_ROWS):
+        part = slice(start, start + MAX_REMAP_ROWS)
         found = cv2.remap(field, x[part], y[part], cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
         values[part] = found.reshape(values[part].shape)
     return values
@@ -152,8 +154,8 @@ def patches(grey: np.ndarray, xy: np.ndarray, radius: int = 4, linear: np.ndarra
     if linear is None:
         x, y = xy[:, :1] + offset[0], xy[:, 1:] + offset[1]
     else:
-        place = linear @ offset
-        x, y = xy[:, :1] + place[:, 0], xy[:, 1:] + place[:, 1]
+        rotated = linear @ offset
+        x, y = xy[:, :1] + rotated[:, 0], xy[:, 1:] + rotated[:, 1]
     values = sampled(grey.astype(np.float32), x, y)
     values -= values.mean(axis=1, keepdims=True)
     length = np.linalg.norm(values, axis=1, keepdims=True)

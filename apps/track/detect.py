@@ -18,13 +18,13 @@ import numpy as np
 from apps.common.images import InputError
 
 KINDS = ("auto", "bright", "dark", "corners")
-SIZES = (3, 5, 7, 9, 11, 15, 21, 31)  # tried when the particle size is not given
-MOVES = 20  # of the window onto the centroid; five are the rule
-STILL = 0.005  # pixels
-COLOURED = 0.02  # mean spread of the channels from which a frame is a photograph rather than microscopy
-STRONGEST = 50  # particles that tell the size
-CORNERS = 1000  # most in a frame
-QUALITY = 0.01  # of the strongest corner
+CANDIDATE_SIZES = (3, 5, 7, 9, 11, 15, 21, 31)  # tried when the particle size is not given
+MAX_SHIFTS = 20  # of the window onto the centroid; five are the rule
+SHIFT_TOLERANCE = 0.005  # pixels
+MIN_COLOUR_SPREAD = 0.02  # mean spread of the channels from which a frame is a photograph rather than microscopy
+MAX_STRONGEST = 50  # particles that tell the size
+MAX_CORNERS = 1000  # most in a frame
+MIN_QUALITY = 0.01  # of the strongest corner
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Finder:
         return particles(grey if self.kind == "bright" else -grey, self.size, self.threshold)
 
 
-def choose(frame: np.ndarray, kind: str = "auto", size: int | None = None, threshold: float = 4.0) -> Finder:
+def choose_finder(frame: np.ndarray, kind: str = "auto", size: int | None = None, threshold: float = 4.0) -> Finder:
     """A finder that suits a frame, for what the caller leaves open.
 
     Coloured frames get corners.  Grey ones get particles, bright or dark by the skew of the band-passed frame,
@@ -68,7 +68,7 @@ def choose(frame: np.ndarray, kind: str = "auto", size: int | None = None, thres
         raise InputError(f"size must be 1 to 999 pixels, got {size}")
     if not 0 < threshold < np.inf:
         raise InputError(f"threshold must be above 0, got {threshold}")
-    if kind == "auto" and frame.ndim == 3 and np.ptp(frame, axis=2).mean() > COLOURED:
+    if kind == "auto" and frame.ndim == 3 and np.ptp(frame, axis=2).mean() > MIN_COLOUR_SPREAD:
         kind = "corners"
     if kind == "corners":
         return Finder(kind, size or 7, threshold)
@@ -101,36 +101,36 @@ def _centroids(band, x, y, size: int):
     A plain centroid in a fixed window is drawn towards the window's middle; one that the window follows is not.
     """
     half = size // 2 + 1
-    room = np.pad(band, half)
+    padded = np.pad(band, half)
     step = np.arange(-half, half + 1)
-    place = np.column_stack([x, y]).astype(np.float64)
+    position = np.column_stack([x, y]).astype(np.float64)
     mass = np.zeros(len(x))
-    left = np.arange(len(x))
-    for _ in range(MOVES):
-        if not len(left):
+    moving = np.arange(len(x))
+    for _ in range(MAX_SHIFTS):
+        if not len(moving):
             break
-        whole = np.clip(np.rint(place[left]).astype(int), 0, (band.shape[1] - 1, band.shape[0] - 1))
-        rows, cols = whole[:, 1, None] + half + step, whole[:, 0, None] + half + step
-        away = (whole - place[left])[:, :, None] + step  # of each column and row from the present place
-        weight = np.exp(-8.0 * (away / size) ** 2)  # standard deviation a quarter of the diameter
-        window = room[rows[:, :, None], cols[:, None, :]] * weight[:, 1, :, None] * weight[:, 0, None, :]
+        pixel = np.clip(np.rint(position[moving]).astype(int), 0, (band.shape[1] - 1, band.shape[0] - 1))
+        rows, cols = pixel[:, 1, None] + half + step, pixel[:, 0, None] + half + step
+        offset = (pixel - position[moving])[:, :, None] + step  # of each column and row from the present place
+        weight = np.exp(-8.0 * (offset / size) ** 2)  # standard deviation a quarter of the diameter
+        window = padded[rows[:, :, None], cols[:, None, :]] * weight[:, 1, :, None] * weight[:, 0, None, :]
         total = window.sum(axis=(1, 2))
-        mass[left] = total
+        mass[moving] = total
         total = np.where(total > 0, total, 1)
         # A Gaussian seen through a like window shows half of the way to its centre, hence the 2.
-        move = 2 * np.column_stack(
+        shift = 2 * np.column_stack(
             [
-                (window.sum(axis=1) * away[:, 0]).sum(axis=1) / total,
-                (window.sum(axis=2) * away[:, 1]).sum(axis=1) / total,
+                (window.sum(axis=1) * offset[:, 0]).sum(axis=1) / total,
+                (window.sum(axis=2) * offset[:, 1]).sum(axis=1) / total,
             ]
         )
-        place[left] += np.clip(move, -1, 1)
-        left = left[np.abs(move).max(axis=1) > STILL]
-    near = np.abs(place - np.column_stack([x, y])).max(axis=1, initial=0) <= size / 2
-    return _apart(place[near], mass[near], size / 2)
+        position[moving] += np.clip(shift, -1, 1)
+        moving = moving[np.abs(shift).max(axis=1) > SHIFT_TOLERANCE]
+    is_near = np.abs(position - np.column_stack([x, y])).max(axis=1, initial=0) <= size / 2
+    return _without_duplicates(position[is_near], mass[is_near], size / 2)
 
 
-def _apart(position, mass, distance: float):
+def _without_duplicates(position, mass, distance: float):
     """Windows that moved onto the same particle: the heaviest of each crowd closer than `distance` stays."""
     from scipy.spatial import cKDTree
 
@@ -146,12 +146,12 @@ def _apart(position, mass, distance: float):
     return position[order], mass[order]
 
 
-def corners(grey: np.ndarray, spacing: int, most: int = CORNERS):
+def corners(grey: np.ndarray, spacing: int, max_corners: int = MAX_CORNERS):
     """Corners at least `spacing` pixels apart; position (n, 2) and weight (n,)."""
     import cv2
 
     grey = _stretched(grey)
-    found, weight = cv2.goodFeaturesToTrackWithQuality(grey, most, QUALITY, spacing, None)[:2]
+    found, weight = cv2.goodFeaturesToTrackWithQuality(grey, max_corners, MIN_QUALITY, spacing, None)[:2]
     if found is None or not len(found):
         return np.zeros((0, 2)), np.zeros(0)
     small = min(grey.shape) < 13  # cornerSubPix needs its window inside the frame
@@ -190,11 +190,11 @@ def _stretched(grey: np.ndarray) -> np.ndarray:
 
 
 def _best_size(grey: np.ndarray) -> int:
-    """Of SIZES, that in whose normalised Laplacian the strongest spots stand out most [Lindeberg 1998]."""
+    """Of CANDIDATE_SIZES, that in whose normalised Laplacian the strongest spots stand out most [Lindeberg 1998]."""
     import cv2
 
     peaks = []
-    sizes = [size for size in SIZES if size == SIZES[0] or 4 * size <= min(grey.shape)]
+    sizes = [size for size in CANDIDATE_SIZES if size == CANDIDATE_SIZES[0] or 4 * size <= min(grey.shape)]
     for size in sizes:
         sigma = size / 4
         blurred = cv2.GaussianBlur(grey, (0, 0), sigma, borderType=cv2.BORDER_REFLECT)
@@ -202,5 +202,5 @@ def _best_size(grey: np.ndarray) -> int:
         disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (size, size))
         peaks.append(np.sort(response[response >= cv2.dilate(response, disc)])[::-1])
     # As many of each size, or the many peaks of noise at small sizes would hide the particles among them.
-    count = max(1, min(STRONGEST, min(len(p) for p in peaks) // 2))
+    count = max(1, min(MAX_STRONGEST, min(len(p) for p in peaks) // 2))
     return sizes[int(np.argmax([float(np.median(p[:count])) for p in peaks]))]

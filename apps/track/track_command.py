@@ -37,13 +37,13 @@ from apps.common.images import InputError, write_image
 from apps.common.outputs import claim
 from apps.many.batch import Item, refuse_namesakes, refuse_out, run_many, run_one
 
-PREDICT = ("off", "velocity", "image")
+PREDICTIONS = ("off", "velocity", "image")
 KINDS = ("auto", "bright", "dark", "corners")
 LINKERS = ("assignment", "greedy", "mutual")
-FEWEST = 4  # detections worth linking
-NEAR = 2.0  # pixels a corner is found off where the picture says it went
-LONGEST = 100_000  # frames of a video drawn from a table
-LOST = 3  # frames a corner may go unnoticed meanwhile
+MIN_DETECTIONS = 4  # detections worth linking
+IMAGE_SEARCH_RANGE = 2.0  # pixels a corner is found off where the picture says it went
+MAX_VIDEO_FRAMES = 100_000  # frames of a video drawn from a table
+IMAGE_MEMORY = 3  # frames a corner may go unnoticed meanwhile
 INPUTS = ("input",)
 
 
@@ -71,7 +71,7 @@ def _options():
         help="longest link, from where a track is expected (default: half the spacing, 2 with --predict image)",
     )
     linked.add_argument("--memory", type=int, metavar="FRAMES", help="a track may miss (default: 0, or 3 by image)")
-    linked.add_argument("--predict", choices=PREDICT, help="where tracks go (default: image for corners, else off)")
+    linked.add_argument("--predict", choices=PREDICTIONS, help="where tracks go (default: image for corners, else off)")
     linked.add_argument("--linker", choices=LINKERS, default="assignment", help="to compare; assignment is exact")
     linked.add_argument("--min-length", type=int, default=1, metavar="N", help="drop tracks seen less often")
     shown = options.add_argument_group("results")
@@ -141,37 +141,39 @@ def _track_one(job: Job, chosen) -> dict:
     from apps.track.track_files import read_detections
     from apps.track.tracking import keep_long, track
 
-    begin = time.perf_counter()
+    start = time.perf_counter()
     sequence = finder = last = None
     if job.input.suffix.lower() == ".csv":
         if chosen.predict == "image":
             raise InputError("--predict image needs frames; a table of detections has none")
         detections = read_detections(job.input)
         frames = int(detections.frame.max() - detections.frame.min()) + 1
-        if chosen.video and frames > LONGEST:
-            raise InputError(f"--video: frame numbers span {frames}, more than {LONGEST}; number frames 0, 1, ...")
+        if chosen.video and frames > MAX_VIDEO_FRAMES:
+            raise InputError(
+                f"--video: frame numbers span {frames}, more than {MAX_VIDEO_FRAMES}; number frames 0, 1, ..."
+            )
     else:
         from apps.common.sequences import open_sequence
 
         sequence = open_sequence(job.input)
         detections, finder, last, frames = _detect(sequence, chosen)
-    if len(detections) < FEWEST:
+    if len(detections) < MIN_DETECTIONS:
         raise InputError(
             f"input: {len(detections)} points in {frames} frames of {str(job.input)!r}, too few to follow; "
             "try --detect, --size or a lower --threshold"
         )
     detected = time.perf_counter()
-    how = _how(chosen, detections, finder)
-    predict = how["predict"] == "velocity"
-    if how["predict"] == "image":
+    settings = _linking_settings(chosen, detections, finder)
+    predict = settings["predict"] == "velocity"
+    if settings["predict"] == "image":
         from apps.track.follow import Follower
 
         predict = Follower(sequence)
     bar = _bar(chosen, "linking")
     tracks = track(
         detections,
-        search_range=how["search_range"],
-        memory=how["memory"],
+        search_range=settings["search_range"],
+        memory=settings["memory"],
         predict=predict,
         linker=chosen.linker,
         device=chosen.device,
@@ -188,7 +190,7 @@ def _track_one(job: Job, chosen) -> dict:
         "frames": frames,
         "detections": len(detections),
         "detector": None if finder is None else {"kind": finder.kind, "size": finder.size},
-        **how,
+        **settings,
         "tracks": len(tracks),
         "links": len(tracks.link),
         "mean_length": round(float(length.mean()), 3),
@@ -196,7 +198,7 @@ def _track_one(job: Job, chosen) -> dict:
         "unlinked_in_range": tracks.counts["unlinked_in_range"],
         "pairs_in_range": tracks.counts["candidates"],
         "contested": tracks.counts["contested"],
-        "seconds": {"detect": round(detected - begin, 4), "link": round(linked - detected, 4)},
+        "seconds": {"detect": round(detected - start, 4), "link": round(linked - detected, 4)},
         "files": {kind: str(path) for kind, path in files.items()},
     }
     return report
@@ -218,7 +220,7 @@ def _check(chosen) -> None:
         raise InputError(f"--threshold must be above 0, got {chosen.threshold}")
 
 
-def _how(chosen, detections, finder) -> dict:
+def _linking_settings(chosen, detections, finder) -> dict:
     """Prediction, reach and memory, where the caller left them open by what was detected."""
     from apps.track.tracking import default_search_range
 
@@ -226,9 +228,9 @@ def _how(chosen, detections, finder) -> dict:
     predict = chosen.predict or ("image" if corners else "off")
     search_range, memory = chosen.search_range, chosen.memory
     if search_range is None:
-        search_range = NEAR if predict == "image" else default_search_range(detections)
+        search_range = IMAGE_SEARCH_RANGE if predict == "image" else default_search_range(detections)
     if memory is None:
-        memory = LOST if predict == "image" else 0
+        memory = IMAGE_MEMORY if predict == "image" else 0
     return {"predict": predict, "search_range": round(search_range, 6) or search_range, "memory": memory}
 
 
@@ -239,21 +241,21 @@ def _detect(sequence, chosen):
 
     import numpy as np
 
-    from apps.track.detect import choose
+    from apps.track.detect import choose_finder
     from apps.track.tracking import Detections
     from gridcut.device import thread_count
 
     # Of several sequences each has its share of the threads.
     threads = thread_count() if chosen.many else check_threads(chosen.threads)
-    finder, frame, found, waiting = None, None, [], deque()
+    finder, frame, found, pending = None, None, [], deque()
     bar = _bar(chosen, "finding points", sequence.count)
     with ThreadPoolExecutor(max_workers=threads) as pool:
         for frame in bar(sequence):
-            finder = finder or choose(frame, chosen.detect, chosen.size, chosen.threshold)
-            waiting.append(pool.submit(finder, frame))
-            if len(waiting) > 2 * threads:  # frames are large: do not read far ahead
-                found.append(waiting.popleft().result())
-        found += [one.result() for one in waiting]
+            finder = finder or choose_finder(frame, chosen.detect, chosen.size, chosen.threshold)
+            pending.append(pool.submit(finder, frame))
+            if len(pending) > 2 * threads:  # frames are large: do not read far ahead
+                found.append(pending.popleft().result())
+        found += [one.result() for one in pending]
     number = np.repeat(np.arange(len(found)), [len(position) for position, _ in found])
     position, weight = (np.concatenate(part) for part in zip(*found, strict=True))
     detections = Detections(number, position, {"mass" if finder.kind != "corners" else "score": weight})
@@ -265,17 +267,19 @@ def _write(tracks, sequence, last, source: Path, frames: int, chosen) -> dict:
     from apps.track.trails import Trails, write_video
 
     trails = Trails(tracks, None if sequence is None else sequence.shape)
-    picture = trails.picture(last)
+    figure = trails.figure(last)
     files = _files(_name(source), chosen)
     claim(chosen, "track", _name(source), source, files.values())
     option = "--table" if chosen.table else "--out"
     files = {"table": write_tracks(chosen.table or files["table"], tracks, option)} | files
-    write_image(files["trails"], picture)
+    write_image(files["trails"], figure)
     if chosen.video:
         first = 0 if sequence is not None else int(tracks.detections.frame.min())
-        grounds = sequence if sequence is not None else [None] * frames
+        backgrounds = sequence if sequence is not None else [None] * frames
         bar = _bar(chosen, "video", frames)
-        shown = (trails.at(first + number, frame, chosen.tail) for number, frame in enumerate(bar(grounds)))
+        shown = (
+            trails.frame_figure(first + number, frame, chosen.tail) for number, frame in enumerate(bar(backgrounds))
+        )
         files["video"] = write_video(chosen.video, shown, 10.0 if sequence is None else sequence.rate)
     return files
 

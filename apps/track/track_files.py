@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from apps.common.images import InputError, read_bytes, write_bytes
-from apps.track.tracking import FARTHEST, FARTHEST_FRAME, Detections, Tracks
+from apps.track.tracking import MAX_COORDINATE, MAX_FRAME, Detections, Tracks
 
-TABLES = (".csv", ".json", ".npz")
-OURS = ("track", "link_margin")  # columns that a table of tracks adds; not carried along when it is read again
+SUFFIXES = (".csv", ".json", ".npz")
+ADDED_COLUMNS = ("track", "link_margin")  # columns that a table of tracks adds; not carried along when it is read again
 AXES = ("x", "y", "z")
 
 
@@ -62,20 +62,22 @@ def read_detections(path, name: str = "input") -> Detections:
                 )
         return values
 
-    def refuse(column, wrong, why):
-        if wrong.any():
-            at = int(np.flatnonzero(wrong)[0])
-            place = f"line {numbers[at]} of {str(path)!r}"
-            raise InputError(f"{name}: {place}: {column} is {cells[column][at].strip()}, {why}")
+    def reject(column, is_wrong, reason):
+        if is_wrong.any():
+            first = int(np.flatnonzero(is_wrong)[0])
+            where = f"line {numbers[first]} of {str(path)!r}"
+            raise InputError(f"{name}: {where}: {column} is {cells[column][first].strip()}, {reason}")
 
     frame = numeric("frame")
-    refuse("frame", frame != np.rint(frame), "which is no whole number")
-    refuse("frame", np.abs(frame) > FARTHEST_FRAME, f"beyond {FARTHEST_FRAME}, the last that can be told apart")
+    reject("frame", frame != np.rint(frame), "which is no whole number")
+    reject("frame", np.abs(frame) > MAX_FRAME, f"beyond {MAX_FRAME}, the last that can be told apart")
     axes = [axis for axis in AXES if axis in columns]
     for axis in axes:
-        refuse(axis, np.abs(numeric(axis)) > FARTHEST, f"beyond {FARTHEST:g}; choose a larger unit of length")
+        reject(
+            axis, np.abs(numeric(axis)) > MAX_COORDINATE, f"beyond {MAX_COORDINATE:g}; choose a larger unit of length"
+        )
     position = np.column_stack([numeric(axis) for axis in axes])
-    extra = {c: _values(cells[c]) for c in columns if c and c not in ("frame", *axes, *OURS)}
+    extra = {c: _values(cells[c]) for c in columns if c and c not in ("frame", *axes, *ADDED_COLUMNS)}
     return Detections(frame.astype(np.int64), position, extra)
 
 
@@ -101,8 +103,8 @@ def _values(cells) -> np.ndarray:
 def check_table(path) -> Path:
     """The path, if its suffix is one that `write_tracks` knows."""
     path = Path(path)
-    if path.suffix.lower() not in TABLES:
-        raise InputError(f"--table: {str(path)!r} must end in {', '.join(TABLES)}")
+    if path.suffix.lower() not in SUFFIXES:
+        raise InputError(f"--table: {str(path)!r} must end in {', '.join(SUFFIXES)}")
     return path
 
 
@@ -130,8 +132,8 @@ def write_tracks(path, tracks: Tracks, option: str = "--out") -> Path:
         np.savez_compressed(buffer, **columns)
         return write_bytes(path, buffer.getvalue(), option)
     if suffix == ".json":
-        plain = {name: _plain(values) for name, values in columns.items()}
-        return write_bytes(path, (json.dumps(plain) + "\n").encode(), option)
+        json_columns = {name: _json_values(values) for name, values in columns.items()}
+        return write_bytes(path, (json.dumps(json_columns) + "\n").encode(), option)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
@@ -145,6 +147,6 @@ def _cell(value):
     return value
 
 
-def _plain(values) -> list:
+def _json_values(values) -> list:
     """Python's own numbers and strings; None for NaN and infinity, which JSON has no word for."""
     return [None if isinstance(v, float) and not np.isfinite(v) else v for v in values.tolist()]

@@ -20,10 +20,10 @@ import numpy as np
 from apps.common.arguments import check_number
 from apps.common.images import InputError
 from apps.motion.linking import link
-from apps.track.active_tracks import Living, near_pairs
+from apps.track.active_tracks import ActiveTracks, pairs_in_range
 
-FARTHEST = 1e12  # of positions and of the reach: squares of distances keep their digits
-FARTHEST_FRAME = 2**53  # the last whole number up to which floats hold all
+MAX_COORDINATE = 1e12  # of positions and of the reach: squares of distances keep their digits
+MAX_FRAME = 2**53  # the last whole number up to which floats hold all
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,28 +135,28 @@ def track(
     check_detections(detections)
     order = np.argsort(detections.frame, kind="stable")
     frames, first = np.unique(detections.frame[order], return_index=True)
-    living = Living(detections.position.shape[1], predict)
+    active = ActiveTracks(detections.position.shape[1], predict)
     track_of = np.zeros(len(order), np.int64)
     links, margins = [], []
     counts = {"frames": len(frames), "candidates": 0, "unlinked_in_range": 0, "contested": 0}
-    price = search_range**2 * (1 + 1e-9)  # a pair at exactly the reach is linked rather than not
-    born = 0
+    unmatched_cost = search_range**2 * (1 + 1e-9)  # a pair at exactly the reach is linked rather than not
+    n_tracks = 0
     steps = list(zip(frames, np.split(order, first[1:]), strict=True)) if len(order) else []
     for frame, found in progress(steps) if progress else steps:
-        place = detections.position[found]
-        living.forget(frame, memory)
-        living.expect(frame, place, search_range)
-        pairs = near_pairs(living.expected, place, search_range)
-        chosen = link(*pairs, (len(living.row), len(found)), price, linker, device)
+        position = detections.position[found]
+        active.prune(frame, memory)
+        active.predict(frame, position, search_range)
+        pairs = pairs_in_range(active.expected, position, search_range)
+        chosen = link(*pairs, (len(active.detection), len(found)), unmatched_cost, linker, device)
         linked, taken = pairs[0][chosen.pair], pairs[1][chosen.pair]
         _count(counts, *pairs, len(linked))
-        links.append(np.column_stack([living.row[linked], found[taken]]))
+        links.append(np.column_stack([active.detection[linked], found[taken]]))
         margins.append(chosen.margin)
-        track_of[found[taken]] = track_of[living.row[linked]]
+        track_of[found[taken]] = track_of[active.detection[linked]]
         new = np.setdiff1d(np.arange(len(found)), taken)
-        track_of[found[new]] = born + np.arange(len(new))
-        born += len(new)
-        living.go_on(frame, place, found, linked, taken, new)
+        track_of[found[new]] = n_tracks + np.arange(len(new))
+        n_tracks += len(new)
+        active.update(frame, position, found, linked, taken, new)
     links = np.concatenate(links) if links else np.zeros((0, 2), np.int64)
     return Tracks(detections, track_of, links, np.concatenate(margins) if margins else np.zeros(0), counts)
 
@@ -176,20 +176,20 @@ def from_frames(frames) -> Detections:
     return Detections(frame, np.concatenate(full) if full else np.zeros((0, d)))
 
 
-def keep_long(tracks: Tracks, least: int) -> Tracks:
+def keep_long(tracks: Tracks, min_length: int) -> Tracks:
     """Tracks seen at least `least` times, numbered anew; the counts stay those of all."""
-    if least <= 1:
+    if min_length <= 1:
         return tracks
-    long = tracks.length >= least
-    kept = long[tracks.track]
-    number, place = np.cumsum(long) - 1, np.cumsum(kept) - 1
+    is_long = tracks.length >= min_length
+    kept = is_long[tracks.track]
+    number, new_index = np.cumsum(is_long) - 1, np.cumsum(kept) - 1
     links = kept[tracks.link[:, 0]]
     found = tracks.detections
     extra = {name: values[kept] for name, values in found.extra.items()}
     return Tracks(
         Detections(found.frame[kept], found.position[kept], extra),
         number[tracks.track[kept]],
-        place[tracks.link[links]],
+        new_index[tracks.link[links]],
         tracks.margin[links],
         tracks.counts,
     )
@@ -203,13 +203,13 @@ def default_search_range(detections: Detections) -> float:
     from scipy.spatial import cKDTree
 
     frames, count = np.unique(detections.frame, return_counts=True)
-    apart = []
+    spacing = []
     for frame in frames[count > 1][:50]:
         points = detections.position[detections.frame == frame]
-        apart.append(cKDTree(points).query(points, 2)[0][:, 1])
-    if not apart or not np.median(np.concatenate(apart)):
+        spacing.append(cKDTree(points).query(points, 2)[0][:, 1])
+    if not spacing or not np.median(np.concatenate(spacing)):
         raise InputError("the search range cannot be told from frames of one point each; pass --search-range PIXELS")
-    return float(np.median(np.concatenate(apart)) / 2)
+    return float(np.median(np.concatenate(spacing)) / 2)
 
 
 def _count(counts: dict, row, col, cost, links: int) -> None:
@@ -228,8 +228,8 @@ def check_search_range(search_range, name: str) -> None:
     check_number(search_range, name)
     if not 0 < search_range < np.inf:
         raise InputError(f"{name} must be above 0 pixels, got {search_range}")
-    if search_range > FARTHEST:
-        raise InputError(f"{name} must be at most {FARTHEST:g} pixels, got {search_range}")
+    if search_range > MAX_COORDINATE:
+        raise InputError(f"{name} must be at most {MAX_COORDINATE:g} pixels, got {search_range}")
 
 
 def check_detections(detections: Detections) -> None:
@@ -244,6 +244,8 @@ def check_detections(detections: Detections) -> None:
     if not np.isfinite(position).all():
         bad = int(np.flatnonzero(~np.isfinite(position).all(axis=1))[0])
         raise InputError(f"detections need finite positions; number {bad} is {position[bad].tolist()}")
-    if (far := np.abs(position) > FARTHEST).any():
-        bad = int(np.flatnonzero(far.any(axis=1))[0])
-        raise InputError(f"detections need positions up to {FARTHEST:g}; number {bad} is {position[bad].tolist()}")
+    if (is_far := np.abs(position) > MAX_COORDINATE).any():
+        bad = int(np.flatnonzero(is_far.any(axis=1))[0])
+        raise InputError(
+            f"detections need positions up to {MAX_COORDINATE:g}; number {bad} is {position[bad].tolist()}"
+        )

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from apps.common.images import InputError
-from apps.motion.agreement import LocalMotion, agreeing
+from apps.motion.agreement import LocalMotion, agrees_with_neighbours
 from apps.motion.linking import LINKERS
-from apps.motion.odds import log_odds, nearest_other
+from apps.motion.odds import log_odds, nearest_other_proposal
 from apps.motion.sparse import link_proposals, match_frames, match_stages, seed_matches
 
 
@@ -75,7 +75,7 @@ def test_no_two_matches_end_on_one_pixel(stages):
 
 def test_confidence_follows_the_odds_and_tells_right_from_wrong(disc_pair):
     stages = match_stages(disc_pair.first, disc_pair.second)
-    matches = link_proposals(stages.points, stages.place, stages.odds, price=9.0)
+    matches = link_proposals(stages.points, stages.position, stages.odds, unmatched_cost=9.0)
     assert np.allclose(matches.confidence, 1 / (1 + np.exp(matches.cost)))
     x, y = np.rint(matches.first).astype(int).T
     wrong = np.linalg.norm(matches.motion - disc_pair.flow[y, x], axis=1) > 3
@@ -85,7 +85,7 @@ def test_confidence_follows_the_odds_and_tells_right_from_wrong(disc_pair):
 
 
 def test_a_lower_price_leaves_fewer_and_surer_matches(smooth_pair):
-    few, many = (match_frames(smooth_pair.first, smooth_pair.second, price=p) for p in (-4.0, 0.0))
+    few, many = (match_frames(smooth_pair.first, smooth_pair.second, unmatched_cost=p) for p in (-4.0, 0.0))
     assert 0 < len(few) < len(many)
     assert few.cost.max() < -4.0
     assert (off(few, smooth_pair) < 3).mean() >= (off(many, smooth_pair) < 3).mean()
@@ -93,13 +93,16 @@ def test_a_lower_price_leaves_fewer_and_surer_matches(smooth_pair):
 
 def test_the_stages_can_be_looked_at(stages):
     assert set(stages.seconds) == {"seeds", "points", "proposals", "odds", "assignment", "agreement"}
-    assert stages.odds.shape == stages.found.shape == stages.place.shape[:2]
+    assert stages.odds.shape == stages.found.shape == stages.position.shape[:2]
     assert np.isinf(stages.odds[~stages.found]).all()
     assert {tuple(p) for p in stages.matches.first} <= {tuple(p) for p in stages.points}
 
 
 def test_the_assignment_has_the_most_odds_of_all_one_to_one_linkers(stages):
-    best = {name: link_proposals(stages.points, stages.place, stages.odds, linker=name, price=0.0) for name in LINKERS}
+    best = {
+        name: link_proposals(stages.points, stages.position, stages.odds, linker=name, unmatched_cost=0.0)
+        for name in LINKERS
+    }
     total = {name: found.cost.sum() for name, found in best.items()}
     assert total["assignment"] <= min(total["greedy"], total["mutual"]) + 1e-9
 
@@ -202,7 +205,7 @@ def test_a_local_fit_is_exact_on_an_affine_motion():
     expected = local.at(inside)
     assert np.median(np.linalg.norm(expected.motion - (inside @ linear.T + shift), axis=1)) < 0.2
     assert np.allclose(np.median(expected.linear, axis=0), linear, atol=0.02)
-    kept = agreeing(first, motion)
+    kept = agrees_with_neighbours(first, motion)
     assert kept[~wrong].mean() > 0.97
     assert kept[wrong & (np.linalg.norm(motion - first @ linear.T - shift, axis=1) > 25)].mean() < 0.1
 
@@ -224,8 +227,8 @@ def test_odds_grow_with_every_doubt():
 
 
 def test_the_nearest_other_proposal():
-    place = np.array([[[0.0, 0], [3, 4], [0, 1]], [[0, 0], [9, 9], [0, 2]]])
+    position = np.array([[[0.0, 0], [3, 4], [0, 1]], [[0, 0], [9, 9], [0, 2]]])
     found = np.array([[True, True, True], [True, False, False]])
-    apart = nearest_other(place, found)
-    assert apart[0].tolist() == pytest.approx([1, np.hypot(3, 3), 1])
-    assert np.isinf(apart[1]).all()
+    separation = nearest_other_proposal(position, found)
+    assert separation[0].tolist() == pytest.approx([1, np.hypot(3, 3), 1])
+    assert np.isinf(separation[1]).all()

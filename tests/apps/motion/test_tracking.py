@@ -8,7 +8,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial import cKDTree
 
 from apps.common.images import InputError
-from apps.track.active_tracks import near_pairs, shared_motion
+from apps.track.active_tracks import pairs_in_range, shared_motion
 from apps.track.tracking import Detections, default_search_range, from_frames, keep_long, track
 
 
@@ -201,7 +201,7 @@ def test_thousands_in_one_component():
     rng = np.random.default_rng(5)
     first = rng.uniform(0, 78, (6000, 2))
     second = (first + rng.normal(0, 0.3, first.shape))[rng.permutation(6000)]
-    row, col, _ = near_pairs(first, second, 3.0)
+    row, col, _ = pairs_in_range(first, second, 3.0)
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

@@ -9,7 +9,7 @@ from apps.common.images import InputError
 from apps.motion.linking import link
 from apps.motion.points import grey_pair
 from apps.motion.sparse import seed_matches
-from apps.motion.windows import MOST, PRICE, match_windows
+from apps.motion.windows import MAX_POINTS, UNMATCHED_COST, match_windows
 
 
 def right(matches, pair):
@@ -29,7 +29,7 @@ def test_every_window_is_proved_and_small(found):
         batch.check()
         assert len(batch) == len(sizes)
         assert sizes.min() >= 1
-        assert sizes.max() <= MOST
+        assert sizes.max() <= MAX_POINTS
     assert len(np.unique(found.sizes[0], axis=0)) > 1
 
 
@@ -51,7 +51,7 @@ def test_margins_tell_right_from_wrong(found, smooth_pair):
 
 def test_costs_are_whole_and_below_the_price(found):
     assert (found.matches.cost == np.rint(found.matches.cost)).all()
-    assert (found.matches.cost <= PRICE).all()
+    assert (found.matches.cost <= UNMATCHED_COST).all()
     assert (found.matches.cost >= 0).all()
 
 
@@ -74,10 +74,10 @@ def test_a_window_is_solved_as_if_alone(smooth_pair):
         return Points(xy, descriptors, np.ones(count, np.float32), np.ones(count, np.float32))
 
     one, two = some(12), some(9)
-    found = match_windows(smooth_pair.first, smooth_pair.second, side=600, points=(one, two), price=720)
-    look = np.sqrt(np.maximum(2 - 2 * (one.descriptors @ two.descriptors.T).astype(float), 0))
-    gap = np.linalg.norm(one.xy[:, None] - two.xy, axis=2)
-    cost = np.rint(1000 * look + 6 * gap)
+    found = match_windows(smooth_pair.first, smooth_pair.second, side=600, points=(one, two), unmatched_cost=720)
+    dissimilarity = np.sqrt(np.maximum(2 - 2 * (one.descriptors @ two.descriptors.T).astype(float), 0))
+    distance = np.linalg.norm(one.xy[:, None] - two.xy, axis=2)
+    cost = np.rint(1000 * dissimilarity + 6 * distance)
     row, col = np.indices(cost.shape).reshape(2, -1)
     alone = link(row, col, cost.ravel(), cost.shape, 720.0)
     assert 0 < len(alone.pair) < 9
