@@ -59,7 +59,6 @@ def dense_flow(first, second, matches: Matches | None = None, *, linker: str = "
     from apps.flow.occlusion import fill_hidden, hidden_pixels, is_consistent, owners
     from apps.flow.refine import pyramid, refine, resized
     from apps.motion.candidates import PADDED_SIDE
-    from apps.motion.sparse import match_frames
 
     first, second = check_frames(first, second)
     if matches is not None:
@@ -68,7 +67,7 @@ def dense_flow(first, second, matches: Matches | None = None, *, linker: str = "
         return _padded_flow(first, second, matches, linker, device)
     clock = Clock()
     if matches is None:
-        matches = match_frames(to_bytes(first), to_bytes(second), linker=linker, device=device)
+        matches = _sparse_matches(to_bytes(first), to_bytes(second), linker, device)
     clock.charge("match")
     levels = pyramid(first, second)
     middle, coarsest = min(FUSION_LEVEL, len(levels) - 1), len(levels) - 1
@@ -85,6 +84,19 @@ def dense_flow(first, second, matches: Matches | None = None, *, linker: str = "
     valid = is_consistent(levels[0], flow, owners(levels[0], flow)) & ~is_hidden
     clock.charge("consistency")
     return Flow(flow, valid, matches, clock.total())
+
+
+def _sparse_matches(first, second, linker: str, device) -> Matches:
+    """Match two uint8 frames with a linker of `apps.motion.linking`, or window by window ("windows")."""
+    if linker == "windows":
+        from apps.motion.agreement import agrees_with_neighbours
+        from apps.motion.windows import match_windows
+
+        found = match_windows(first, second, device=device).matches
+        return found.select(agrees_with_neighbours(found.first, found.motion))
+    from apps.motion.sparse import match_frames
+
+    return match_frames(first, second, linker=linker, device=device)
 
 
 def _padded_flow(first, second, matches, linker, device) -> Flow:

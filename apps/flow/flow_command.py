@@ -40,7 +40,7 @@ from apps.many.batch import Item, beside, pictures_in, refuse_namesakes, run_man
 
 INPUTS = ("frames", "truth", "matches")
 FORMATS = ("flo", "kitti", "npy", "npz", "pfm")
-LINKERS = ("assignment", "greedy", "mutual", "nearest")
+LINKERS = ("assignment", "greedy", "mutual", "nearest", "windows")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def _options():
     options.add_argument("--truth", metavar="FILE", help="true flow (.flo, KITTI .png, ...), or a folder by NAME")
     options.add_argument("--format", choices=FORMATS, default="flo", help="of the flow file (default: flo)")
     options.add_argument("--matches", metavar="FILE", help="start from these matches (.csv), or a folder by NAME")
-    options.add_argument("--linker", choices=LINKERS, default="assignment", help="how points are linked")
+    options.add_argument("--linker", choices=LINKERS, default="assignment", help="how points are matched (default: assignment)")
     options.add_argument(
         "--max-motion", type=float, metavar="PIXELS", help="motion drawn at full saturation (default: the largest)"
     )

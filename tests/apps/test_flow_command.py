@@ -82,6 +82,28 @@ def test_matches_given_and_linker(files):
     assert run(files, "one.png", "two.png", "--linker", "mutual", "--quiet") == 0
 
 
+def test_matches_window_by_window(files, monkeypatch):
+    from apps.motion import windows
+
+    calls = []
+
+    def recorded(*frames, **settings):
+        calls.append(windows_of(*frames, **settings))
+        return calls[-1]
+
+    windows_of = windows.match_windows
+    monkeypatch.setattr(windows, "match_windows", recorded)
+    assert run(files, "one.png", "two.png", "--linker", "windows", "--quiet") == 0
+    (found,) = calls
+    for batch in found.batches:
+        batch.check()
+    matches = Matches.read(files / "out" / "one-matches.csv")
+    assert 4 <= len(matches) <= len(found.matches)
+    assert np.median(np.linalg.norm(matches.motion - MOTION, axis=1)) < 1
+    field, _ = read_flow(files / "out" / "one.flo")
+    assert np.abs(field[8:-8, 8:-8] - MOTION).max() < 0.3
+
+
 def test_folder_in_the_order_of_numbers_with_one_scale(files, capsys):
     (files / "truths").mkdir()
     for name in ("f8", "f9"):

@@ -98,9 +98,10 @@ def test_matches_can_be_given(smooth_pair):
     assert smooth_pair.error(result.flow)[smooth_pair.known].mean() < 1
 
 
-@pytest.mark.parametrize("linker", ["greedy", "mutual", "nearest"])
+@pytest.mark.parametrize("linker", ["greedy", "mutual", "nearest", "windows"])
 def test_linkers(smooth_pair, linker):
     result = dense_flow(smooth_pair.first, smooth_pair.second, linker=linker)
+    assert len(result.matches) > 60
     assert smooth_pair.error(result.flow)[smooth_pair.known].mean() < 0.5
 
 
