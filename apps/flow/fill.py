@@ -1,13 +1,14 @@
-"""Dense flow from sparse matches: each pixel moves as the matches near it do, near along paths that cross no edge.
+"""Interpolate sparse matches to dense flow, with geodesic distances that are long across image edges.
 
-    step length of a pixel = FLAT_LENGTH + EDGE_LENGTH * (gradient of the Lab colours)             edges are long to cross
-    cells                  = the match each pixel is nearest to, by length            swept, as a chamfer transform
-    neighbours of a match  = the NEIGHBOURS nearest matches on the graph of cells that touch
-    motion of a cell       = affine model fitted to those, weight exp(-length / scale), reweighted against outliers
+    step length of a pixel = FLAT_LENGTH + EDGE_LENGTH * (gradient of the Lab colours)
+    cells                  = the match nearest to each pixel, by path length; computed by raster sweeps, as a chamfer
+                             distance transform
+    neighbours of a match  = the NEIGHBOURS nearest matches on the adjacency graph of the cells
+    motion of a cell       = affine model fitted to those, with weights exp(-length / scale), reweighted against
+                             outliers
 
-This is the interpolation of EpicFlow [1] with gradients in place of learned edges, and with a prior: the gradient of a
-motion is small unless the matches say otherwise, so a model of few or collinear matches falls back to their mean
-motion and does not run away where it is extrapolated.
+This is the interpolation of EpicFlow [1] with gradients instead of learned edges, and with a prior on the affine part:
+a model of few or collinear matches falls back to their mean motion, and its extrapolation stays bounded.
 
 [1] Revaud, Weinzaepfel, Harchaoui, Schmid. "EpicFlow: edge-preserving interpolation of correspondences for optical
     flow." CVPR 2015.
@@ -17,30 +18,30 @@ import numpy as np
 
 from gridcut.device import kernel
 
-FLAT_LENGTH = 0.3
-EDGE_LENGTH = 6.0
+FLAT_LENGTH = 0.3  # step length without contrast
+EDGE_LENGTH = 6.0  # additional step length per Lab unit of gradient
 SWEEPS = 2
 NEIGHBOURS = 40
-SCALE_RANK = 15  # the scale of the weights is the typical length to the neighbour of this rank
-REWEIGHTINGS = 2  # of reweighting
-RESIDUAL_SCALE = 1.0  # pixels off the model at which a match counts half
-EXPECTED_SLOPE = 0.05  # motion per pixel: how steep a motion is expected to be
+SCALE_RANK = 15  # the weights' scale is the median length to the neighbour of this rank
+REWEIGHTINGS = 2
+RESIDUAL_SCALE = 1.0  # pixels: residual at which a match has half its weight
+EXPECTED_SLOPE = 0.05  # pixels of motion per pixel
 INFINITY = np.float32(1e9)
 
 
 def fill_flow(lab, first, second, confidence=None, neighbours: int = NEIGHBOURS) -> np.ndarray:
-    """Fill a frame from matched points.
+    """Interpolate the motion of matched points to all pixels of a frame.
 
     Parameters
     ----------
     lab : ndarray of float32, (H, W, 3)
         The first frame in CIE Lab.
     first, second : ndarray (N, 2)
-        x, y of matched points in both frames, pixels; at least one.  Several in one pixel count once.
+        x, y of matched points in both frames, in pixels; at least one.  Of several in one pixel, one is used.
     confidence : ndarray (N,), optional
-        Weights of the matches, in 0..1.
+        Weights of the matches, 0 to 1.
     neighbours : int
-        Matches that make the model of each.
+        Number of matches to which each affine model is fitted.
 
     Returns
     -------
@@ -51,7 +52,7 @@ def fill_flow(lab, first, second, confidence=None, neighbours: int = NEIGHBOURS)
     x = np.clip(np.rint(first[:, 0]).astype(np.int64), 0, width - 1)
     y = np.clip(np.rint(first[:, 1]).astype(np.int64), 0, height - 1)
     confidence = np.ones(len(first)) if confidence is None else confidence
-    # The surest of the matches in one pixel stands for them.
+    # Of several matches in one pixel, keep the most confident one.
     order = np.lexsort((-confidence, y * width + x))
     _, kept = np.unique((y * width + x)[order], return_index=True)
     kept = order[kept]
@@ -77,7 +78,7 @@ def fill_flow(lab, first, second, confidence=None, neighbours: int = NEIGHBOURS)
 
 
 def step_length(lab: np.ndarray) -> np.ndarray:
-    """Length of a step at each pixel, float32 (H, W), of a frame in Lab."""
+    """Return the step length of each pixel, float32 (H, W), of a frame in Lab."""
     import cv2
 
     smooth = cv2.GaussianBlur(lab, (0, 0), 1.0)
@@ -89,7 +90,7 @@ def step_length(lab: np.ndarray) -> np.ndarray:
 
 
 def _nearest_matches(step, distance, cell, count, neighbours):
-    """Indices (N, K) of the K nearest matches of each match, itself first, -1 past the last; and lengths (N, K)."""
+    """Return indices (N, K) of the K nearest matches of each match, itself first, padded with -1; lengths (N, K)."""
     ends = np.empty((2, 2 * cell.size), np.int32)
     length = np.empty(2 * cell.size, np.float32)
     n = adjacency_kernel(step, distance, cell, ends, length)
@@ -110,8 +111,9 @@ def _nearest_matches(step, distance, cell, count, neighbours):
 
 @kernel
 def sweep_kernel(step, direction, distance, cell):
-    """Relax `distance`, and `cell` with it, over the four neighbours already passed; direction 1 starts at the top
-    left, -1 at the other end.
+    """Relax `distance` and `cell` over the four neighbours already visited.
+
+    Direction 1 starts at the top left, -1 at the bottom right.
     """
     H, W = step.shape
     diagonal = np.float32(np.sqrt(2.0))
@@ -136,9 +138,9 @@ def sweep_kernel(step, direction, distance, cell):
 
 @kernel
 def adjacency_kernel(step, distance, cell, ends, length):
-    """Pairs of cells that touch, lower index first, and the length from match to match there; their number.
+    """Write pairs of adjacent cells, lower index first, and the path length between their matches; return their number.
 
-    A pair comes once for every pair of pixels where it touches.
+    A pair is written once for every pair of adjacent pixels.
     """
     H, W = cell.shape
     n = 0
@@ -156,15 +158,15 @@ def adjacency_kernel(step, distance, cell, ends, length):
 
 @kernel
 def nearest_kernel(start, target, length, index, found):
-    """The nearest nodes of each node of a graph in compressed rows: Dijkstra from each, stopped when enough are found.
+    """Find the nearest nodes of each node of a CSR graph: Dijkstra from each node, stopped after K nodes.
 
-    `index` comes filled with -1.
+    `index` must be filled with -1.
     """
     N, K = index.shape
     shortest = np.empty(N, np.float32)
     seen = np.full(N, -1, np.int32)  # the source for which `shortest` holds
     done = np.full(N, -1, np.int32)
-    keys = np.empty(64 * K + 64, np.float32)  # binary heap; what does not fit any more lies beyond the K nearest
+    keys = np.empty(64 * K + 64, np.float32)  # binary heap; entries that do not fit are dropped
     nodes = np.empty(keys.size, np.int32)
     for source in range(N):
         keys[0], nodes[0], n, k = np.float32(0.0), source, 1, 0
@@ -204,9 +206,9 @@ def nearest_kernel(start, target, length, index, found):
 
 @kernel
 def fit_kernel(first, motion, confidence, index, length, scale, prior, models):
-    """Affine motion round each match: models[s] = (a, b, c, d, e, f), u = a + b x + c y and v = d + e x + f y.
+    """Fit the affine motion around each match: models[s] = (a, b, c, d, e, f), u = a + b x + c y, v = d + e x + f y.
 
-    `prior` in square pixels is added to the spread of the points, divided by their weight.
+    `prior`, in square pixels, is added to the diagonal of the weighted scatter matrix of the points.
     """
     N, K = index.shape
     initial = np.empty(K)
@@ -256,7 +258,7 @@ def fit_kernel(first, motion, confidence, index, length, scale, prior, models):
 
 @kernel
 def paint_kernel(cell, models, flow):
-    """Evaluate each pixel's model."""
+    """Evaluate the model of each pixel's cell."""
     H, W = cell.shape
     for y in range(H):
         for x in range(W):

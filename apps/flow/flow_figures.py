@@ -1,7 +1,7 @@
-"""Pictures of a flow: the Middlebury colour wheel, arrows, the second frame warped back, the error with its scale.
+"""Figures of a flow: the Middlebury colour wheel, arrows, the warped second frame, and the error with a scale bar.
 
-The wheel is that of Baker et al. [1]: hue says the direction, saturation the length as a share of the longest; longer
-vectors than that are dimmed, unknown pixels black.
+The wheel is that of Baker et al. [1]: hue encodes the direction, saturation the length relative to the maximum.
+Vectors above the maximum are dimmed, and unknown pixels are black.
 
 [1] Baker et al. "A database and evaluation methodology for optical flow." IJCV 92(1), 2011.
 """
@@ -12,14 +12,14 @@ from apps.common.images import to_bytes
 
 # Steps from each hue to the next: red, yellow, green, cyan, blue, magenta.
 HUE_STEPS = (15, 6, 4, 11, 13, 6)
-MAX_ARROWS = 32  # along the longer side
+MAX_ARROWS = 32  # along the longer side of the frame
 SCALE_HEIGHT = 28
 
 
 def colour_wheel() -> np.ndarray:
-    """The 55 colours of the wheel, float64 (55, 3) in 0..255, whole numbers."""
+    """Return the 55 colours of the wheel, float64 (55, 3), integers from 0 to 255."""
     wheel = np.zeros((sum(HUE_STEPS), 3))
-    # In turn one channel rises and another falls, from red on.
+    # Starting at red, channels alternately increase and decrease.
     arcs = ((0, 1, True), (1, 0, False), (1, 2, True), (2, 1, False), (2, 0, True), (0, 2, False))
     row = 0
     for steps, (full, changing, rises) in zip(HUE_STEPS, arcs, strict=True):
@@ -31,10 +31,10 @@ def colour_wheel() -> np.ndarray:
 
 
 def flow_figure(flow: np.ndarray, valid: np.ndarray | None = None, max_motion: float | None = None) -> np.ndarray:
-    """A flow (H, W, 2) in the colours of the wheel, uint8 RGB (H, W, 3).
+    """Draw a flow (H, W, 2) in the colours of the wheel, uint8 RGB (H, W, 3).
 
-    `max_motion` is the length in pixels shown at full saturation; by default the longest vector there is.  One value
-    for all frames of a video keeps their colours comparable.  Pixels not `valid` become black.
+    `max_motion` is the length in pixels drawn at full saturation, by default the longest vector.  Use the same value
+    for all frames of a video to keep their colours comparable.  Pixels outside `valid` are black.
     """
     u, v = (flow[..., i].astype(np.float64) for i in (0, 1))
     known = np.isfinite(u) & np.isfinite(v)
@@ -58,7 +58,7 @@ def flow_figure(flow: np.ndarray, valid: np.ndarray | None = None, max_motion: f
 
 
 def legend(side: int = 128) -> np.ndarray:
-    """The wheel itself, uint8 RGB (side, side, 3): the colour of each vector within the unit disc, white outside."""
+    """Draw the wheel, uint8 RGB (side, side, 3): the colour of each vector within the unit disc, white outside."""
     y, x = np.mgrid[-1 : 1 : side * 1j, -1 : 1 : side * 1j]
     disc = np.hypot(x, y) <= 1
     figure = flow_figure(np.dstack([x, y]), max_motion=1.0)
@@ -69,9 +69,9 @@ def legend(side: int = 128) -> np.ndarray:
 def arrows(
     rgb: np.ndarray, flow: np.ndarray, valid: np.ndarray | None = None, spacing: int | None = None
 ) -> np.ndarray:
-    """Arrows of the flow over the frame, RGB in [0, 1], one every `spacing` pixels, in true length; uint8 RGB.
+    """Draw the flow as arrows over the frame, RGB in [0, 1], one every `spacing` pixels, in true length; uint8 RGB.
 
-    Arrows of pixels that are not `valid` are grey; the others have the colours of the wheel.
+    Arrows of pixels outside `valid` are grey; the others have the colours of the wheel.
     """
     import cv2
 
@@ -81,7 +81,7 @@ def arrows(
     colours = flow_figure(flow)
     for y in range(spacing // 2, height, spacing):
         for x in range(spacing // 2, width, spacing):
-            # A darker rim keeps arrows visible on any ground.
+            # A dark outline keeps arrows visible on any background.
             known = valid is None or valid[y, x]
             colour = tuple(int(c) for c in colours[y, x]) if known else (150, 150, 150)
             end = x + float(flow[y, x, 0]), y + float(flow[y, x, 1])
@@ -92,7 +92,7 @@ def arrows(
 
 
 def warped_image(second: np.ndarray, flow: np.ndarray) -> np.ndarray:
-    """The second frame, RGB in [0, 1], brought back onto the first; black where the flow leaves it; uint8 RGB."""
+    """Warp the second frame, RGB in [0, 1], onto the first; black where the flow leaves the frame; uint8 RGB."""
     from apps.flow.refine import warp
 
     seen, inside = warp(np.asarray(second, np.float32), np.asarray(flow, np.float32))
@@ -102,10 +102,10 @@ def warped_image(second: np.ndarray, flow: np.ndarray) -> np.ndarray:
 
 
 def error_figure(flow: np.ndarray, truth: np.ndarray, valid: np.ndarray | None = None, max_error: float | None = None):
-    """The end-point error as colours, uint8 RGB, with a scale from 0 to `most` pixels under it.
+    """Draw the end-point error in colours, uint8 RGB, above a scale bar from 0 to `max_error` pixels.
 
-    By default `most` is the error that 99 % of the pixels stay below, and 1 pixel at least.  Unknown pixels are grey.
-    The picture is SCALE_HEIGHT rows higher than the flow.
+    By default `max_error` is the 99th percentile of the error, and at least 1 pixel.  Unknown pixels are grey.  The
+    figure is SCALE_HEIGHT rows higher than the flow.
     """
     import cv2
 

@@ -1,12 +1,12 @@
-"""Weighted median of a flow: what the neighbours of like colour that can be trusted say, at the edges of the motion.
+"""Weighted median filter of a flow at motion edges, over confident neighbours of similar colour.
 
-Near an edge of the motion the flow of a pixel becomes the median over a window, component by component, with weights
+Near a motion edge, each component of a pixel's flow becomes the median over a window, with weights
 
-    max(0, 1 - (distance in Lab)^2 / 4 COLOUR_SCALE^2)^2 * exp(-(distance in pixels)^2 / 2 SPATIAL_SIGMA^2) * confidence.
+    max(0, 1 - (distance in Lab)^2 / 4 COLOUR_SCALE^2)^2 * exp(-(distance in px)^2 / 2 SPATIAL_SIGMA^2) * confidence.
 
-The confidence of a pixel falls where its colour is not found where it moves to, and where the flow converges, as
-it does where one thing goes behind another.  So edges of the motion move to edges of the picture, and pixels hidden in
-the second frame take the motion of what they belong to [1].
+The confidence of a pixel is low where its colour differs from the one at its target, and where the flow converges, as
+at occlusions.  Motion edges therefore move to image edges, and pixels hidden in the second frame take the motion of
+the surface they belong to [1].
 
 [1] Sun, Roth, Black. "Secrets of optical flow estimation and their principles." CVPR 2010.
 """
@@ -15,21 +15,21 @@ import numpy as np
 
 from gridcut.device import kernel, run_threads, thread_count
 
-RADIUS = 7
-ROW_STEP = 2  # every second row of the window is looked at
+RADIUS = 7  # pixels, of the window
+ROW_STEP = 2  # only every second row of the window is read
 COLOUR_SCALE = 7.0  # Lab units
 SPATIAL_SIGMA = 7.0  # pixels
-EDGE_THRESHOLD = 0.2  # pixels off the mean of MEAN_SIDE x MEAN_SIDE pixels that make an edge of the motion
-MEAN_SIDE = 5
-EDGE_RADIUS = 5  # pixels from an edge within which the median is taken
+EDGE_THRESHOLD = 0.2  # pixels: deviation from the mean of MEAN_SIDE x MEAN_SIDE pixels that marks a motion edge
+MEAN_SIDE = 5  # pixels
+EDGE_RADIUS = 5  # pixels: distance from an edge up to which pixels are filtered
 CONVERGENCE_SIGMA = 0.3  # pixels per pixel
 RESIDUAL_SIGMA = 15.0  # Lab units
-MEDIAN_TOLERANCE = np.float32(0.01)  # pixels: how exactly the median is found
-WEIGHT_UNIT = 2**16  # what a weight of 1 is rounded from
+MEDIAN_TOLERANCE = np.float32(0.01)  # pixels: the bisection for the median stops at this width
+WEIGHT_UNIT = 2**16  # integer weight that stands for 1
 
 
 def weighted_median(flow: np.ndarray, lab: np.ndarray, confidence: np.ndarray) -> np.ndarray:
-    """Flow (H, W, 2), float32, of a frame in Lab (H, W, 3), filtered where it has edges; confidence (H, W) in 0..1."""
+    """Filter a flow, float32 (H, W, 2), near its edges; `lab` (H, W, 3) is the frame, confidence (H, W) is 0 to 1."""
     import cv2
 
     mask = near_edges(flow)
@@ -44,7 +44,7 @@ def weighted_median(flow: np.ndarray, lab: np.ndarray, confidence: np.ndarray) -
     workers = min(thread_count(), len(flow))
 
     def work(worker):
-        # Rows in turn, since edges are not spread evenly over the frame.
+        # Interleaved rows, since edges are not spread evenly over the frame.
         median_kernel(*planes, confidence, mask, low, high, spatial_weight, worker, workers, filtered)
 
     run_threads(work, workers)
@@ -52,9 +52,9 @@ def weighted_median(flow: np.ndarray, lab: np.ndarray, confidence: np.ndarray) -
 
 
 def near_edges(flow: np.ndarray) -> np.ndarray:
-    """Where the flow, within EDGE_RADIUS pixels, is off the mean round it by more than EDGE_THRESHOLD; bool (H, W).
+    """Mark pixels within EDGE_RADIUS of a flow vector that deviates from its local mean by more than EDGE_THRESHOLD.
 
-    An even slope is its own mean, so motion that only turns or scales has no edges.
+    Returns bool (H, W).  An affine motion equals its local mean, so rotation and scaling have no edges.
     """
     import cv2
 
@@ -64,9 +64,9 @@ def near_edges(flow: np.ndarray) -> np.ndarray:
 
 
 def confidence_of(flow: np.ndarray, lab: np.ndarray, warped: np.ndarray, inside: np.ndarray) -> np.ndarray:
-    """How far each pixel's flow can be trusted, in 0.01..1, float32 (H, W).
+    """Return the confidence of each pixel's flow, 0.01 to 1, float32 (H, W).
 
-    `warped` is the second frame seen through the flow, `inside` where that lies within it.
+    `warped` is the second frame warped by the flow; `inside` marks targets inside the frame.
     """
     import cv2
 
@@ -80,9 +80,11 @@ def confidence_of(flow: np.ndarray, lab: np.ndarray, warped: np.ndarray, inside:
 
 @kernel
 def median_kernel(lab, flow, confidence, mask, low, high, spatial_weight, first, step, filtered):
-    """Rows first, first + step, ...; planes (C, H, W) in, `low` and `high` the extremes of the flow in each window.
+    """Filter rows first, first + step, ...; `lab` and `flow` are planes (C, H, W).
 
-    Weights are whole numbers and sums of them plain loops, which the compiler can turn into vector instructions.
+    `low` and `high` are the minimum and maximum of the flow in each window.
+
+    Weights are integers and are summed in simple loops, which the compiler vectorises.
     """
     H, W = mask.shape
     R = (spatial_weight.shape[0] - 1) // 2

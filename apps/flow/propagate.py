@@ -1,12 +1,12 @@
-"""Semi-dense matches by propagation: what a sparse match knows spreads to its surroundings where the frames agree.
+"""Semi-dense matches by coarse-to-fine PatchMatch on a grid of seeds.
 
-A grid of seeds is followed from coarse to fine.  Each seed keeps the motion under which the descriptors of both frames
-agree best; it tries the motions of its neighbours on the grid, in scan order there and back, and random changes in a
-shrinking range [1].  The coarsest level starts from the motion filled from the sparse matches, and each level tries
-that again.  Both directions are followed, and a seed is kept if the way back leads home and neighbours move alike.
+Each seed keeps the motion with the smallest descriptor distance.  It tries the motions of its neighbours on the grid,
+in alternating raster order, and pseudo-random changes in a shrinking range [1].  The coarsest level starts from the
+motion filled from the sparse matches, and every level tries that motion again.  Both directions are matched.  A seed is
+kept if the forward and backward motions cancel and enough of its neighbours move similarly.
 
 Descriptors are histograms of gradient directions, 4 x 4 cells of 8 directions in bytes, as in SIFT but at one scale and
-upright; their distance is the sum of absolute differences.
+not rotated; their distance is the sum of absolute differences.
 
 [1] Hu, Song, Li. "Efficient coarse-to-fine PatchMatch for large displacement optical flow." CVPR 2016.
 """
@@ -15,26 +15,26 @@ import numpy as np
 
 from gridcut.device import kernel, run_threads, thread_count
 
-MAX_SCALE = 0.5  # of the finest level, at most
-MAX_PIXELS = 700_000  # of it; descriptors take 128 bytes each
-SEED_SPACING = 3  # of seeds, pixels of the finest level
+MAX_SCALE = 0.5  # size of the finest level, as a share of the frame
+MAX_PIXELS = 700_000  # of the finest level; a descriptor takes 128 bytes per pixel
+SEED_SPACING = 3  # pixels of the finest level
 MIN_SIDE = 40  # pixels, of the coarsest level
-CELLS_PER_SIDE = 4  # of a descriptor, a side
-CELL_SPACING = 3  # pixels between their centres
+CELLS_PER_SIDE = 4  # of a descriptor
+CELL_SPACING = 3  # pixels between cell centres
 DIRECTIONS = 8
-BLUR_SIGMA = 1.0
-SWEEPS = 4
-COARSE_SEARCH_SHARE = 0.3  # of the longer side: random changes on the coarsest level
-SEARCH_RADIUS = 4  # pixels: random changes on the others
-RETURN_TOLERANCE = 1.5  # pixels of the finest level
-MAX_DEVIATION = 2.0
-MIN_SUPPORT = 4  # of the eight neighbours of a seed that must move alike
+BLUR_SIGMA = 1.0  # pixels
+SWEEPS = 4  # per level; twice as many on the coarsest
+COARSE_SEARCH_SHARE = 0.3  # of the longer side: radius of pseudo-random changes on the coarsest level
+SEARCH_RADIUS = 4  # pixels: the same on the other levels
+RETURN_TOLERANCE = 1.5  # pixels of the finest level: forward-backward error
+MAX_DEVIATION = 2.0  # pixels of the finest level: difference to the motion of a supporting neighbour
+MIN_SUPPORT = 4  # supporting neighbours, of eight
 
 
 def propagate(first: np.ndarray, second: np.ndarray, forward: np.ndarray | None, backward: np.ndarray | None):
-    """Matched points (N, 2) in both frames, x and y, of grey frames (H, W), float32 in 0..255.
+    """Return matched points (N, 2), x and y, in both grey frames (H, W), float32, 0 to 255.
 
-    `forward` and `backward` are guesses of the flow (H, W, 2) from either frame to the other, or None.
+    `forward` and `backward` are initial flows (H, W, 2) from the first and from the second frame, or None.
     """
     levels = [(_described(a), _described(b)) for a, b in _reduced(first, second)]
     guesses = (forward, backward)
@@ -51,7 +51,7 @@ def propagate(first: np.ndarray, second: np.ndarray, forward: np.ndarray | None,
     scale = np.float32([first.shape[1] / levels[0][0].shape[1], first.shape[0] / levels[0][0].shape[0]])
     grid_x, grid_y = np.meshgrid(x, y)
     points = np.stack([grid_x[good], grid_y[good]], axis=1)
-    # Pixel centres lie at whole numbers in every size.
+    # Pixel centres have integer coordinates at every size.
     return (points + 0.5) * scale - 0.5, (points + motion[good] + 0.5) * scale - 0.5
 
 
@@ -68,7 +68,7 @@ def _reduced(first, second):
 
 
 def _described(grey: np.ndarray) -> np.ndarray:
-    """Descriptors of every pixel, uint8 (H, W, CELLS_PER_SIDE * CELLS_PER_SIDE * DIRECTIONS)."""
+    """Return the descriptor of every pixel, uint8 (H, W, CELLS_PER_SIDE * CELLS_PER_SIDE * DIRECTIONS)."""
     import cv2
 
     dx, dy = (cv2.Scharr(grey, -1, *direction, scale=1 / 32) for direction in ((1, 0), (0, 1)))
@@ -85,7 +85,7 @@ def _described(grey: np.ndarray) -> np.ndarray:
 
 
 def _follow(pairs, guess, seed):
-    """Columns and rows of the seeds on the finest level, and their motion there, (rows, columns, 2) float32."""
+    """Return columns and rows of the seeds on the finest level, and their motion, (rows, columns, 2) float32."""
     from apps.flow.refine import resized
 
     height, width, _ = pairs[0][0].shape
@@ -111,7 +111,7 @@ def _follow(pairs, guess, seed):
 
 @kernel
 def describe_kernel(maps, margin, descriptors):
-    """Gather the cells round each pixel, scaled to length 512 and cut at 255."""
+    """Gather the cells around each pixel, normalise them to length 512 and clip them at 255."""
     H, W, size = descriptors.shape
     K = maps.shape[2]
     start = margin - (CELL_SPACING * (CELLS_PER_SIDE - 1)) // 2
@@ -142,7 +142,7 @@ def cost_kernel(one, two):
 
 @kernel
 def try_kernel(one, two, x, y, u, v, best):
-    """Cost of a motion; `best` if that is smaller or the motion leaves the frame."""
+    """Return the smaller of `best` and the cost of a motion; `best` if the motion leaves the frame."""
     H, W, _ = two.shape
     if x + u < 0 or x + u >= W or y + v < 0 or y + v >= H:
         return best
@@ -151,11 +151,11 @@ def try_kernel(one, two, x, y, u, v, best):
 
 @kernel
 def follow_kernel(one, two, at_x, at_y, guess, search_radius, sweeps, seed, motion):
-    """Improve `motion` (rows, columns, 2), int32, in place."""
+    """Improve `motion` (rows, columns, 2), int32, in place, by `sweeps` raster sweeps."""
     rows, columns, _ = motion.shape
     infinite_cost = np.int32(2**30)
     cost = np.empty((rows, columns), np.int32)
-    random = np.uint64(88172645 + seed)  # 32 bits of it
+    random = np.uint64(88172645 + seed)  # only the low 32 bits are used
     for r in range(rows):
         for c in range(columns):
             x, y = at_x[c], at_y[r]
@@ -185,7 +185,7 @@ def follow_kernel(one, two, at_x, at_y, guess, search_radius, sweeps, seed, moti
                         best, u, v = trial, nu, nv
                 radius = search_radius
                 while radius >= 1:
-                    # xorshift: the same numbers in every run
+                    # xorshift: reproducible pseudo-random numbers
                     random ^= (random << np.uint64(13)) & np.uint64(0xFFFFFFFF)
                     random ^= random >> np.uint64(17)
                     random ^= (random << np.uint64(5)) & np.uint64(0xFFFFFFFF)
@@ -201,7 +201,7 @@ def follow_kernel(one, two, at_x, at_y, guess, search_radius, sweeps, seed, moti
 
 @kernel
 def subpixel_kernel(one, two, at_x, at_y, motion, exact):
-    """Place each motion between pixels, at the least of lines of equal slope through the costs of its neighbours."""
+    """Refine each motion to a fraction of a pixel: the minimum of two lines of opposite slope through three costs."""
     H, W, _ = two.shape
     rows, columns, _ = motion.shape
     for r in range(rows):
@@ -224,14 +224,14 @@ def subpixel_kernel(one, two, at_x, at_y, motion, exact):
 
 @kernel
 def mutual_kernel(x, y, motion, back_motion, tolerance, max_deviation, min_support):
-    """Seeds whose way there and back ends at home, and that have enough such neighbours that move alike."""
+    """Mark seeds whose forward and backward motions cancel and that have enough such neighbours of similar motion."""
     rows, columns, _ = motion.shape
     mutual = np.zeros((rows, columns), np.bool_)
     spacing = x[1] - x[0] if columns > 1 else 1
     for r in range(rows):
         for c in range(columns):
             u, v = motion[r, c, 0], motion[r, c, 1]
-            # The seed nearest to where it leads
+            # The seed nearest to the target
             nc = int(np.rint((x[c] + u - x[0]) / spacing))
             nr = int(np.rint((y[r] + v - y[0]) / spacing))
             if 0 <= nr < rows and 0 <= nc < columns:

@@ -1,12 +1,13 @@
-"""Matches of two pictures by an exact assignment: by looks alone, then guided by a geometry.
+"""Match two images by exact assignment: by descriptors alone, then guided by a geometric model.
 
-    first_matches      nearest descriptors both ways; a place may stay unmatched at a share of what its fifth nearest
-                       costs, and only matches with a margin are kept: the ratio test, made global
-    guided_by_plane    pairs near where a homography puts them, the second picture's points found anew as the first
-                       camera would see it; the threshold narrows from round to round
-    guided_by_lines    pairs near their epipolar lines that move as the matches round them
+    first_matches      candidates are nearest descriptors in both directions; leaving a position unmatched costs a share
+                       of the distance of its fifth nearest; only matches with a margin are kept, as in a global ratio
+                       test
+    guided_by_plane    candidates are pairs near the homography, with points detected again in the second image warped
+                       to the first view; the threshold decreases from round to round
+    guided_by_lines    candidates are pairs near their epipolar lines whose motion is similar to neighbouring matches
 
-Points of one pixel are one place with several descriptors: a place is matched once.
+Points on one pixel are one position with several descriptors; a position is matched once.
 """
 
 import numpy as np
@@ -19,23 +20,21 @@ from apps.motion.linking import link
 from apps.motion.matches import Matches
 from apps.motion.points import Points
 
-CANDIDATES = 5  # descriptors looked at from each point
-UNMATCHED_SHARE = 0.85  # of the distance of the last of them: what leaving a place unmatched costs
-MIN_MARGIN = 0.05  # least that a first match must be better by
+CANDIDATES = 5  # nearest descriptors per point
+UNMATCHED_SHARE = 0.85  # of the distance of the last of them: cost of leaving a position unmatched
+MIN_MARGIN = 0.05  # minimum margin of a first match
 MARGIN_SCALE = 0.2  # margin at which the confidence is 1 - 1 / e
-COARSE_THRESHOLDS = (10.0, 6.0)  # pixels, of the rounds before the last
-WIDE_THRESHOLD, FEW_INLIERS = 25.0, 60  # a homography of fewer matches than this may be as far off away from them
-PLANE_UNMATCHED_COST = (
-    0.8  # distance of descriptors and from the geometry together that leaving a place unmatched costs
-)
-LINES_UNMATCHED_COST = 0.55  # the same along epipolar lines, which rule out less
-DEVIATION_WEIGHT = 0.3  # price of a pair on the rim of the threshold
-MOTION_SHARE = 0.02  # of its motion that a match may stray from its neighbours', on top of the threshold
+COARSE_THRESHOLDS = (10.0, 6.0)  # pixels: inlier thresholds of the rounds before the last
+WIDE_THRESHOLD, FEW_INLIERS = 25.0, 60  # pixels of an extra first round for homographies with few inliers; inliers
+PLANE_UNMATCHED_COST = 0.8  # cost of leaving a position unmatched: descriptor distance plus weighted deviation
+LINES_UNMATCHED_COST = 0.55  # the same along epipolar lines, which exclude fewer pairs
+DEVIATION_WEIGHT = 0.3  # cost of a pair at the inlier threshold, in addition to its descriptor distance
+MOTION_SHARE = 0.02  # of its motion by which a match may deviate from its neighbours, in addition to the threshold
 ROUNDS = 2  # of matching along epipolar lines
 
 
 def first_matches(first: Points, second: Points, linker="assignment", device="auto", pairs=None) -> Matches:
-    """Matches by looks alone, one-to-one, those without a margin left out.  `pairs` of `nearest_pairs`."""
+    """Match by descriptors alone, one-to-one, and drop matches without a margin.  `pairs`: see `nearest_pairs`."""
     row, col, dissimilarity, farthest = pairs or nearest_pairs(first, second)
     pair, margin = _link_positions(
         first.xy, second.xy, row, col, dissimilarity, UNMATCHED_SHARE * farthest, linker, device
@@ -46,8 +45,9 @@ def first_matches(first: Points, second: Points, linker="assignment", device="au
 
 
 def nearest_pairs(first: Points, second: Points):
-    """Pairs of a point and one of the CANDIDATES to it in looks, both ways: row, col and distance of each; and for each
-    row the distance of the last of its nearest.
+    """Return the CANDIDATES nearest descriptors of each point, in both directions.
+
+    The result is row, column and distance of each pair, and per row the distance of its last candidate.
     """
     there, distance = nearest_descriptors(first.descriptors, second.descriptors, CANDIDATES)
     back, back_distance = nearest_descriptors(second.descriptors, first.descriptors, CANDIDATES)
@@ -57,7 +57,7 @@ def nearest_pairs(first: Points, second: Points):
 
 
 def guided_by_plane(images, points, geometry: Geometry, threshold, linker, device):
-    """Points of the second picture found anew as the first camera would see it; the threshold narrows."""
+    """Match again near a homography, with points of the second image detected in its warp to the first view."""
     grey, other = images
     first = points[0]
     wide = (WIDE_THRESHOLD,) if geometry.inliers < FEW_INLIERS else ()
@@ -75,9 +75,9 @@ def guided_by_plane(images, points, geometry: Geometry, threshold, linker, devic
 
 
 def guided_by_lines(points, pairs, found: Matches, geometry: Geometry, threshold, area, linker, device):
-    """Pairs near their epipolar lines that move as the matches round them, among the nearest descriptors.
+    """Match again among the nearest descriptors, near epipolar lines, with motions similar to neighbouring matches.
 
-    The line says nothing of the place along it; the neighbours do.
+    An epipolar line does not constrain the position along it; the motion of the neighbours does.
     """
     first, second = points
     row, col, dissimilarity, _ = pairs
@@ -117,7 +117,7 @@ def _pairs_near(first, second, threshold: float):
 
 
 def _dissimilarity(first, second, row, col) -> np.ndarray:
-    """Distances of descriptors, pair by pair."""
+    """Return the descriptor distance of each pair."""
     similarity = np.empty(len(row))
     for start in range(0, len(row), 1 << 16):
         part = slice(start, start + (1 << 16))
@@ -126,7 +126,7 @@ def _dissimilarity(first, second, row, col) -> np.ndarray:
 
 
 def _link_positions(first, second, row, col, cost, unmatched_cost, linker, device):
-    """Link places rather than points: SIFT may put several points, turned differently, on one pixel."""
+    """Link positions instead of points: SIFT may return several orientations at one pixel."""
     here, rows = _positions(first)
     there, cols = _positions(second)
     if np.ndim(unmatched_cost):

@@ -1,6 +1,6 @@
-"""Two pictures of one scene shown together: matches as lines between them, and one laid over the other.
+"""Figures of two matched images: matches as lines between them, and one image overlaid on the other.
 
-Pictures are (H, W, 3) float32 RGB in [0, 1]; results uint8 RGB.
+Images are (H, W, 3) float32 RGB in [0, 1]; figures are uint8 RGB.
 """
 
 import cv2
@@ -10,8 +10,8 @@ from apps.common.images import to_bytes
 from apps.match.geometry import in_front
 from apps.motion.matches import Matches
 
-GAP = 8  # white pixels between the pictures
-MAX_LINES = 150  # drawn; all matches get a dot
+GAP = 8  # pixels between the images
+MAX_LINES = 150  # all matches are drawn as dots
 DIMMED = 0.75
 SUBPIXEL_BITS = 3
 OUTLINE = (255, 220, 0)
@@ -20,9 +20,9 @@ OUTLINE = (255, 220, 0)
 def matches_figure(
     first: np.ndarray, second: np.ndarray, matches: Matches, matrix: np.ndarray | None = None
 ) -> np.ndarray:
-    """Side by side, every match a dot in both, the surest of each part of the picture joined by lines.
+    """Draw both images side by side, all matches as dots, and the most confident of each region as lines.
 
-    With a homography `matrix` the first picture's border is drawn in the second.
+    With a homography `matrix`, the outline of the first image is drawn in the second.
     """
     height = max(first.shape[0], second.shape[0])
     shift = first.shape[1] + GAP
@@ -32,7 +32,7 @@ def matches_figure(
     thick = max(1, max(shown.shape) // 1500)
     if matrix is not None:
         _draw_outline(shown[: second.shape[0], shift:], first.shape, matrix, thick)
-    # Hue by place in the first picture: neighbouring lines then look alike, and a wrong one stands out.
+    # Hue by position in the first image: neighbouring lines have similar colours, so wrong ones stand out.
     centre = np.array(first.shape[1::-1]) / 2
     hue = (np.arctan2(*(matches.first - centre).T[::-1]) / np.pi + 1) * 90
     hsv = np.stack([hue % 180, np.full(len(hue), 200), np.full(len(hue), 255)], axis=1).astype(np.uint8)
@@ -48,8 +48,9 @@ def matches_figure(
 
 
 def overlay_figure(first: np.ndarray, second: np.ndarray, matrix: np.ndarray) -> np.ndarray:
-    """The second picture as seen from the first by a homography, in squares taken in turn from both: edges that run on
-    across the squares' sides show that it fits.  Where the second shows nothing, the first is dimmed.
+    """Warp the second image to the first by a homography, and draw both as a checkerboard.
+
+    Edges that continue across squares show that the homography fits.  Outside the second image, the first is dimmed.
     """
     height, width = first.shape[:2]
     back = np.linalg.inv(matrix)
@@ -63,7 +64,7 @@ def overlay_figure(first: np.ndarray, second: np.ndarray, matrix: np.ndarray) ->
 
 
 def _spread_out(matches: Matches, shape) -> np.ndarray:
-    """Up to MAX_LINES matches: the surest of every cell of a grid first, so that no corner hides the others."""
+    """Return indices of up to MAX_LINES matches, the most confident of each cell of a grid."""
     side = max(1.0, np.sqrt(shape[0] * shape[1] / MAX_LINES))
     cell = np.floor(matches.first / side).astype(int)
     order = np.argsort(-matches.confidence, kind="stable")
@@ -76,6 +77,6 @@ def _draw_outline(shown, shape, matrix, thick: int) -> None:
     corners = np.array([[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]], float)
     mapped = np.column_stack([corners, np.ones(4)]) @ matrix.T
     if mapped[:, 2].min() < 1e-9:
-        return  # crosses the horizon: no outline to draw
+        return  # the outline crosses the horizon
     outline = np.clip(np.rint(mapped[:, :2] / mapped[:, 2:] * 2**SUBPIXEL_BITS), -(2**27), 2**27).astype(np.int32)
     cv2.polylines(shown, [outline], True, OUTLINE, 2 * thick, cv2.LINE_AA, SUBPIXEL_BITS)

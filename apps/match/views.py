@@ -1,9 +1,9 @@
-"""A picture as it would look from elsewhere, and the points found in it: for matching across viewpoints.
+"""Points of simulated views of an image, for matching across viewpoints.
 
-    tilted_points      of a picture under tilts, squeezed along many directions, as a plane looks from aslant [1]
-    seen_from_first    of the second of two pictures as the first camera would see it, given a homography [2]
+    tilted_points      points under simulated tilts: the image compressed along many directions [1]
+    seen_from_first    points of the second image, detected after warping it to the first view by a homography [2]
 
-Points are returned where they lie in the picture that was given.
+Points are returned in the coordinates of the given image.
 
 [1] Yu, Morel. "ASIFT: an algorithm for fully affine invariant comparison." IPOL 1, 2011.
 [2] Mishkin, Matas, Perdoch. "MODS: fast and robust method for two-view matching." CVIU 141, 2015.
@@ -15,23 +15,23 @@ import numpy as np
 from apps.match.geometry import apply, in_front
 from apps.motion.points import Points, keypoints
 
-MAX_POINTS = 10000  # points of a picture
-MIN_CONTRAST = 0.005  # of a point, low: assignment and geometry sort out the poor ones
+MAX_POINTS = 10000  # per image
+MIN_CONTRAST = 0.005  # of SIFT; low, because assignment and geometry reject poor points
 TILTS = (1.0, 2.0, 4.0)
-DIRECTION_STEP = 72.0  # degrees between two directions of squeezing, divided by the tilt
-MAX_POINTS_PER_VIEW = 800  # points of each tilted view
-EDGE_SIDE = 9  # pixels of the border of a bent picture that are no content
+DIRECTION_STEP = 72.0  # degrees between two directions of compression; divided by the tilt
+MAX_POINTS_PER_VIEW = 800  # of each tilted view
+EDGE_SIDE = 9  # pixels: side of the erosion that excludes the border of a warped image
 
 
 def image_points(grey: np.ndarray) -> Points:
-    """SIFT points of a uint8 grey picture, many."""
+    """Return up to MAX_POINTS SIFT points of a uint8 grey image."""
     return keypoints(grey, MAX_POINTS, "sift", MIN_CONTRAST)
 
 
 def tilted_points(grey: np.ndarray) -> Points:
-    """Points of a picture and of its views under tilts, where they lie in the picture.
+    """Return points of an image and of its tilted views, in the coordinates of the image.
 
-    A tilt t is a squeeze to 1 / t along one direction; there are the more directions the greater the tilt.
+    A tilt t compresses the image to 1 / t along one direction; larger tilts have more directions.
     """
     found = []
     for tilt in TILTS:
@@ -62,15 +62,14 @@ def _tilted(grey, tilt: float, direction: float) -> Points:
 
 
 def seen_from_first(shape, other: np.ndarray, matrix: np.ndarray) -> Points:
-    """Points of the second picture found in its view from the first, where they lie in the second."""
+    """Return points of the second image detected in its warp to the first view, in coordinates of the second."""
     height, width = shape
     back = np.linalg.inv(matrix)
     view = cv2.warpPerspective(other, back, (width, height), flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
     content = cv2.warpPerspective(np.full(other.shape, 255, np.uint8), back, (width, height))
     content[~in_front(matrix, shape)] = 0
-    content = cv2.erode(
-        content, np.ones((EDGE_SIDE, EDGE_SIDE), np.uint8), borderValue=255
-    )  # the edge of the picture is no content
+    # Exclude points at the image border.
+    content = cv2.erode(content, np.ones((EDGE_SIDE, EDGE_SIDE), np.uint8), borderValue=255)
     points = image_points(view)
     column, line = np.rint(points.xy).astype(int).T
     seen = content[np.clip(line, 0, height - 1), np.clip(column, 0, width - 1)] > 0

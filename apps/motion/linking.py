@@ -1,18 +1,19 @@
-"""Link points of two frames one-to-one, from the prices of candidate pairs.
+"""Link points of two frames one-to-one, given the costs of candidate pairs.
 
-Candidates are sparse: pair k would link row[k] to col[k] at cost[k].  A row may stay unmatched at its price; a column
-may for nothing.  Six linkers choose among the same candidates, those dearer than their row's price left out:
+Candidates are sparse: pair k links row[k] to col[k] at cost[k].  Leaving a row unmatched has a cost; leaving a column
+unmatched is free.  Six linkers select from the candidates that cost less than leaving their row unmatched.  The gain of
+a pair is the unmatched cost of its row minus its own cost.
 
-    assignment   the set of pairs of least total cost (pairs chosen + prices of rows left), exact; proved by prices
-    greedy       pairs by falling gain (price - cost), each if both its points are still free
+    assignment   the pairs of minimum total cost (selected pairs + unmatched rows); exact, certified by dual prices
+    greedy       pairs in order of decreasing gain, if both points are still unmatched
     mutual       pairs that are the best of their row and of their column
-    nearest      the best pair of each row; columns may be taken several times
-    cardinality  as many pairs as there can be: the mutual ones, lengthened by augmenting paths; exact
-    bottleneck   as many under the highest gate on the gain that lets so many through; exact
+    nearest      the best pair of each row; a column may be linked several times
+    cardinality  a maximum matching that extends the mutual pairs by augmenting paths; exact
+    bottleneck   a maximum matching under the highest threshold on the gain that admits one; exact
 
-The margin of a pair is what the best set without it would cost more (`margins`): the ratio test [1] made global, since
-the rival of a pair is all that could replace it.  Other linkers prove nothing about sets; their margin compares with
-the next best candidate of the row.
+The margin of a pair of the assignment is the cost increase of the optimum without it (`apps.motion.margins`).  It is a
+global ratio test [1]: a pair competes with every set of pairs that could replace it.  The margin of the other linkers
+compares a pair with the next best candidate of its row.
 
 [1] Lowe. "Distinctive image features from scale-invariant keypoints." IJCV 60(2), 2004.
 """
@@ -32,18 +33,18 @@ LINKERS = ("assignment", "greedy", "mutual", "nearest", "cardinality", "bottlene
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Links:
-    """Pairs chosen from candidates.
+    """Pairs selected from the candidates.
 
     Attributes
     ----------
     pair : ndarray of int64, (k,)
-        Indices of the candidates chosen, rows ascending.
+        Indices of the selected candidates, rows ascending.
     margin : ndarray of float64, (k,)
+        Cost increase without each pair; see the module docstring.
     total : float
-        Cost of the pairs and prices of the rows left unmatched: what the assignment makes least.
+        Cost of the pairs and of the unmatched rows, which the assignment minimises.
     assignment : assign.Assignment or None
-        Of the candidates' costs less the prices of their rows, staying unmatched at 0; `assignment.check()` proves the
-        pairs best.
+        The solved problem, with negated gains as costs; `assignment.check()` certifies that the pairs are optimal.
     """
 
     pair: np.ndarray
@@ -53,22 +54,21 @@ class Links:
 
 
 def link(row, col, cost, shape, unmatched_cost, linker: str = "assignment", device: DeviceName = "auto") -> Links:
-    """Choose pairs among candidates.
+    """Select pairs from candidates.
 
     Parameters
     ----------
     row, col : ndarray of int, (K,)
-        Points of the first and of the second frame; a pair may occur several times, the cheapest counts.
+        Points of the first and of the second frame; of duplicate pairs the cheapest is used.
     cost : ndarray of float, (K,)
     shape : (int, int)
         Number of rows and columns.
     unmatched_cost : float or ndarray (rows,)
-        What it costs to leave a row unmatched.
+        Cost of leaving a row unmatched.
     linker : str
         One of LINKERS.
     device : {"auto", "cpu", "cuda"}
-        Refused if it cannot be had.  The assignment is solved on the CPU all the same, in milliseconds: there is no
-        faster way for sparse costs on a GPU.
+        Checked for availability.  Sparse assignments are solved on the CPU on every device, in milliseconds.
 
     Returns
     -------
@@ -77,9 +77,9 @@ def link(row, col, cost, shape, unmatched_cost, linker: str = "assignment", devi
     Raises
     ------
     ValueError
-        An unknown linker or device.
+        If the linker or the device is unknown.
     RuntimeError
-        A device that is not there.
+        If the device is not available.
     """
     if linker not in LINKERS:
         raise ValueError(f"linker must be one of {', '.join(map(repr, LINKERS))}; got {linker!r}")
@@ -109,7 +109,7 @@ def link(row, col, cost, shape, unmatched_cost, linker: str = "assignment", devi
 
 
 def _positions(row, col, chosen_row, chosen_col, columns: int) -> np.ndarray:
-    """Where pairs stand among candidates sorted by row and column."""
+    """Return the positions of pairs in candidates sorted by row and column."""
     return np.searchsorted(row * columns + col, np.asarray(chosen_row) * columns + np.asarray(chosen_col))
 
 
@@ -118,7 +118,7 @@ def _nearest(row, col, cost, shape, unmatched_cost) -> np.ndarray:
 
 
 def _mutual(row, col, cost, shape, unmatched_cost) -> np.ndarray:
-    # A column's best row is the one that gains most, as prices may differ between rows.
+    # The best row of a column has the largest gain, since unmatched costs may differ between rows.
     best = _first_of(row, np.lexsort((col, cost, row)))
     back = _first_of(col, np.lexsort((row, cost - unmatched_cost[row], col)))
     return np.intersect1d(best, back)
@@ -163,7 +163,7 @@ CHOOSERS = {
 
 
 def _first_of(key, order) -> np.ndarray:
-    """Of an order by key, the first of each key."""
+    """Return the first index of each key from `order`, which is sorted by key."""
     if not len(order):
         return order
     return np.sort(order[np.r_[True, np.diff(key[order]) != 0]])

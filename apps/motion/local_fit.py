@@ -1,4 +1,4 @@
-"""Kernel of `agreement`: at each query a robust affine fit to the motion of its neighbours."""
+"""Kernel of `apps.motion.agreement`: a robust affine fit to the motion of the neighbours of each query point."""
 
 import numpy as np
 from numba import prange
@@ -8,7 +8,7 @@ from gridcut.device import kernel, parallel_kernel
 
 @kernel
 def median_of(values, buffer):
-    """The median of a few values; `order` is room for as many."""
+    """Return the median of a few values, by insertion sort into `buffer`, an array of the same size."""
     count = len(values)
     for k in range(count):
         slot = k
@@ -23,8 +23,8 @@ def median_of(values, buffer):
 def local_fit_kernel(points, index, distance, first, motion, confidence, ridge, reweightings, fit, linear, spread):
     """Fill fit (Q, 2), linear (Q, 2, 2) and spread (Q,) from the neighbours index (Q, K) of points (Q, 2).
 
-    Weighted least squares for m(x) = t + A (x - x0), `rounds` times, with Geman-McClure weights of the distances from
-    the fit before; the first distances are those from the median motion.
+    Weighted least squares for m(x) = t + A (x - x0), `reweightings` times, with Geman-McClure weights of the distances
+    from the previous fit; the first distances are those from the median motion.
     """
     queries, count = index.shape
     for q in prange(queries):
@@ -78,7 +78,7 @@ def local_fit_kernel(points, index, distance, first, motion, confidence, ridge, 
                 v0 += v
                 vx += v * dx[k]
                 vy += v * dy[k]
-            # With the mean taken out, the linear part solves a 2 x 2 system.
+            # With the means subtracted, the linear part is the solution of a 2 x 2 system.
             cx, cy, cu, cv = sx / s0, sy / s0, u0 / s0, v0 / s0
             mxx, mxy, myy = sxx / s0 - cx * cx + ridge, sxy / s0 - cx * cy, syy / s0 - cy * cy + ridge
             pux, puy, pvx, pvy = ux / s0 - cx * cu, uy / s0 - cy * cu, vx / s0 - cx * cv, vy / s0 - cy * cv

@@ -1,16 +1,16 @@
-"""What an assignment would cost more without one of its pairs, exactly, for every pair.
+"""Exact margins: the cost increase of an optimal assignment if one of its pairs is forbidden, for every pair.
 
-Without pair (i, j), row i must go elsewhere and column j be filled or left.  The cheapest way is a shortest path from i
-to j among the changes that the optimal prices allow, all of length >= 0:
+Without pair (i, j), row i is reassigned or unmatched, and so is column j.  The cheapest change is a shortest path from
+i to j in the residual graph, whose arcs have nonnegative reduced costs:
 
-    row r -> column k         r takes k instead of its own column:  cost[r, k] - row_price[r] - col_price[k]
-    column k -> its row       the row that had k must go elsewhere:  0
-    row r -> outside          r stays unmatched:  -row_price[r];  unmatched columns -> outside:  0
-    outside -> column k       k stays unmatched:  -col_price[k];  outside -> unmatched rows:  0
+    row r -> column k         r is matched to k instead:          cost[r, k] - row_price[r] - col_price[k]
+    column k -> its row       the row of k must be reassigned:    0
+    row r -> outside          r becomes unmatched:                -row_price[r];  unmatched columns -> outside:  0
+    outside -> column k       k becomes unmatched:                -col_price[k];  outside -> unmatched rows:  0
 
-Two searches give every distance to and from outside.  A path that avoids it matters only where it is shorter, so a
-search from each row is bounded by that and stays small.  This is sensitivity analysis of the assignment problem [1];
-for matching points it is the ratio test made global: the rival of a pair is all that could replace it.
+Two Dijkstra searches compute all distances to and from the node "outside".  A path that avoids it matters only if it is
+shorter than their sum, which bounds one small search per pair.  This is sensitivity analysis of the assignment problem
+[1].  For point matching it is a global ratio test: a pair competes with every set of pairs that could replace it.
 
 [1] Burkard, Dell'Amico, Martello. "Assignment Problems." SIAM 2009, chapter 4.
 """
@@ -24,10 +24,10 @@ from gridcut.device import kernel, parallel_kernel, thread_count
 
 
 def exact_margins(indptr, col, cost, row_price, col_price, chosen) -> np.ndarray:
-    """Margins (k,) of the pairs `chosen` (indices of candidates, rows ascending) of an optimal assignment.
+    """Return the margins (k,) of the pairs `chosen` (indices of candidates, rows ascending) of an optimal assignment.
 
-    Candidates are sorted by row: those of row r are col[indptr[r]:indptr[r + 1]], at cost.  Staying unmatched costs 0,
-    so prices that prove the assignment optimal are at most 0, and 0 for what is unmatched.
+    Candidates are in CSR form: those of row r are col[indptr[r]:indptr[r + 1]].  Staying unmatched costs 0, so optimal
+    dual prices are at most 0, and 0 for unmatched rows and columns.
     """
     n, m = len(row_price), len(col_price)
     indptr, col = np.asarray(indptr, np.int64), np.asarray(col, np.int64)
@@ -49,7 +49,7 @@ def exact_margins(indptr, col, cost, row_price, col_price, chosen) -> np.ndarray
 
 @kernel
 def by_column_kernel(indptr, col, slack, columns):
-    """The same candidates sorted by column: where each column's begin, their rows and slacks."""
+    """Transpose the candidates to CSC form; return column starts, rows and slacks."""
     start = np.zeros(columns + 1, np.int64)
     for k in col:
         start[k + 1] += 1
@@ -67,7 +67,7 @@ def by_column_kernel(indptr, col, slack, columns):
 
 @kernel
 def to_outside_kernel(back_ptr, back_row, back_slack, row_exit, row_of_col, col_of_row):
-    """Distance of each row to outside, its own pair removed: by searching backwards from outside."""
+    """Return the distance from each row to outside, without its own pair, by a backward search."""
     n, m = len(row_exit), len(row_of_col)
     distance = np.full(n, np.inf)
     heap = [(0.0, -1)]
@@ -86,7 +86,7 @@ def to_outside_kernel(back_ptr, back_row, back_slack, row_exit, row_of_col, col_
         length, r = heappop(heap)
         if length > distance[r] or col_of_row[r] < 0:
             continue
-        k = col_of_row[r]  # who takes k sends r on
+        k = col_of_row[r]  # a row that takes k displaces r
         for a in range(back_ptr[k], back_ptr[k + 1]):
             other = back_row[a]
             if other != r and length + back_slack[a] < distance[other]:
@@ -97,7 +97,7 @@ def to_outside_kernel(back_ptr, back_row, back_slack, row_exit, row_of_col, col_
 
 @kernel
 def from_outside_kernel(indptr, col, slack, col_exit, row_of_col, col_of_row):
-    """Distance of outside to each column: left unmatched, or filled by a row that leaves its own."""
+    """Return the distance from outside to each column: it becomes unmatched, or takes a row from another column."""
     n, m = len(col_of_row), len(col_exit)
     distance = np.full(m, np.inf)
     heap = [(0.0, -1)]
@@ -126,7 +126,7 @@ def from_outside_kernel(indptr, col, slack, col_exit, row_of_col, col_of_row):
 
 @parallel_kernel
 def inner_paths_kernel(indptr, col, slack, row_of_col, rows, cols, margin, chunks):
-    """Lower margins where a path from the row to its column is shorter that does not go outside."""
+    """Lower the margins of pairs that have a shorter path from row to column that avoids outside."""
     for chunk in prange(chunks):
         distance = np.full(len(row_of_col), np.inf)
         for p in range(chunk * len(rows) // chunks, (chunk + 1) * len(rows) // chunks):
@@ -135,8 +135,9 @@ def inner_paths_kernel(indptr, col, slack, row_of_col, rows, cols, margin, chunk
 
 @kernel
 def shorter_path(indptr, col, slack, row_of_col, row, goal, bound, distance):
-    """Length of the shortest path from a row to its column `goal` without their pair, or `bound` if none is shorter.
-    far (columns,) is inf throughout, before and after.
+    """Return the length of the shortest path from a row to its column `goal` without their pair, at most `bound`.
+
+    All entries of `distance` (columns,) are inf before and after the call.
     """
     heap = [(0.0, goal)]
     heap.pop()

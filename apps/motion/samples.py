@@ -1,4 +1,4 @@
-"""Frame pairs whose flow is known, from pictures that come with scikit-image."""
+"""Frame pairs with known flow, from images that come with scikit-image."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 class Sample(NamedTuple):
-    """Two frames uint8 (H, W, 3), the true flow float32 (H, W, 2) in pixels, and where it is known, bool (H, W)."""
+    """Two frames uint8 (H, W, 3), the true flow float32 (H, W, 2) in pixels, and the mask of known pixels, bool (H, W)."""
 
     first: np.ndarray
     second: np.ndarray
@@ -15,7 +15,7 @@ class Sample(NamedTuple):
 
 
 def stereo_pair() -> Sample:
-    """A motorcycle from two places (Middlebury 2014): what is at x on the left is at x - disparity on the right."""
+    """Return a stereo pair of a motorcycle (Middlebury 2014): x on the left corresponds to x - disparity on the right."""
     import skimage.data
 
     left, right, disparity = skimage.data.stereo_motorcycle()
@@ -27,7 +27,7 @@ def stereo_pair() -> Sample:
 
 
 def warped_pair(name: str = "astronaut", max_motion: float = 12.0) -> Sample:
-    """A photograph of skimage.data, and the same with its pixels moved smoothly by up to about `most` pixels."""
+    """Return a photograph of skimage.data and its warp by a smooth flow of up to about `max_motion` pixels."""
     import cv2
     import skimage.data
 

@@ -1,16 +1,15 @@
-"""Match the points of two frames window by window, with integer costs: many small assignment problems, one call.
+"""Match the points of two frames window by window: many small assignment problems with integer costs in one batch.
 
-Each window of the first frame and where it is expected in the second hold some points each; every point of the one may
-match every point of the other.  These complete bipartite graphs, with at most MAX_POINTS points a side, are all solved as
-one batch [1].  A pair costs
+The points of a window of the first frame and those of the corresponding window of the second form a complete bipartite
+graph, with at most MAX_POINTS points per frame.  All windows are solved as one batch [1].  The cost of a pair is
 
-    DESCRIPTOR_COST * distance of the descriptors  +  COST_PER_PIXEL * distance from the place expected, rounded
+    DESCRIPTOR_COST * distance of the descriptors  +  COST_PER_PIXEL * distance from the expected position, rounded,
 
-and a point stays unmatched at UNMATCHED_COST, in the same units.  The margin of a match says how much better it is than what
-could replace it; matches with little are to be doubted where windows hold many points that look alike.
+and leaving a point unmatched costs UNMATCHED_COST.  The margin of a match is its advantage over any replacement; a match
+with a small margin is doubtful if its window contains many similar points.
 
-A point of the second frame belongs to one window only, so matches are one-to-one.  Points whose partner lies across a
-border are left over; they are matched in a second batch, with windows shifted by half their side.
+Each point of the second frame belongs to one window, so matches are one-to-one.  Points that stay unmatched, for example
+because their partner is in another window, are matched in a second batch, with windows shifted by half their side.
 
 [1] Lupinska. "Parallel implementation of flow and matching algorithms." arXiv:1110.6231, 2011.
 """
@@ -27,26 +26,26 @@ from apps.motion.matches import Matches
 from apps.motion.points import MIN_POINTS, Points, grey_pair, keypoints
 from gridcut.device import DeviceName
 
-MAX_POINTS = 30  # points a side of a window
+MAX_POINTS = 30  # per window and frame
 WINDOW_SIDE = 48  # pixels
-DESCRIPTOR_COST = 1000  # cost of descriptors at distance 1
+DESCRIPTOR_COST = 1000  # per unit of descriptor distance
 COST_PER_PIXEL = 6
 UNMATCHED_COST = 550
-SHIFTS = (0.0, 0.5)  # of the windows, in sides, batch after batch
+SHIFTS = (0.0, 0.5)  # of the windows of each batch, in window sides
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WindowMatches:
-    """Matches found window by window.
+    """Matches computed window by window.
 
     Attributes
     ----------
     matches : Matches
         Costs and margins are integers.
     batches : tuple of assign.BatchAssignment
-        One for each shift; `check()` of each proves every window.
+        One per shift; its `check()` certifies every window.
     sizes : tuple of ndarray of int, (B, 2)
-        Points of the first and of the second frame in each window of a batch.
+        Numbers of points of the first and of the second frame in each window of a batch.
     """
 
     matches: Matches
@@ -69,13 +68,13 @@ def match_windows(
     Parameters
     ----------
     first, second : ndarray of uint8, (H, W) or (H, W, 3)
-        Grey or RGB frames of one size.
+        Grey or RGB frames of the same size.
     side : int
-        Of the square windows, pixels; motion beyond what `prior` expects must be smaller.
+        Side of the square windows, in pixels; it must exceed the deviation from the expected motion.
     prior : Matches, optional
-        Matches of an earlier frame or another method, whose motion is expected; rest by default.
+        Matches that define the expected motion, for example of an earlier frame; zero motion by default.
     unmatched_cost : int
-        Of staying unmatched.
+        Cost of leaving a point unmatched.
     points : (Points, Points), optional
         Points of both frames; SIFT points by default.
     device : {"auto", "cpu", "cuda"}
@@ -87,11 +86,11 @@ def match_windows(
     Raises
     ------
     InputError
-        Frames of another kind, of different sizes, or with fewer than four points.
+        If the frames are not uint8 grey or RGB, differ in size, or have fewer than four points; if `side` is below 8.
     """
     first, second = grey_pair(first, second)
     if not 8 <= side:
-        raise InputError(f"windows must have a side of 8 pixels or more, got {side}")
+        raise InputError(f"side must be at least 8 pixels, got {side}")
     if points is None:
         budget = first.size * MAX_POINTS // (2 * side * side)
         points = keypoints(first, budget), keypoints(second, budget)
@@ -108,7 +107,7 @@ def match_windows(
         if not rows:
             continue
         costs = [_costs(one, two, expected, r, c) for r, c in zip(rows, cols, strict=True)]
-        # Less the price: staying unmatched costs 0 on either side, however many points a window has.
+        # With the unmatched cost subtracted, staying unmatched costs 0 for both rows and columns.
         batch = assign.solve_batch([c - unmatched_cost for c in costs], max_cost=0, device=device)
         row, col, margin = _chosen(costs, batch, unmatched_cost)
         row, col = np.concatenate(rows)[row], np.concatenate(cols)[col]
@@ -123,7 +122,7 @@ def match_windows(
 
 
 def _costs(one, two, expected, rows, cols) -> np.ndarray:
-    """Of all pairs of a window, (R, C) int32."""
+    """Return the costs of all pairs of a window, (R, C) int32."""
     row, col = np.repeat(rows, len(cols)), np.tile(cols, len(rows))
     return _pair_costs(one, two, expected, row, col).reshape(len(rows), len(cols))
 
@@ -136,7 +135,7 @@ def _pair_costs(one, two, expected, row, col) -> np.ndarray:
 
 
 def _windows(positions, unmatched, side: float, shift: float):
-    """Indices of the points of each window that has some of both frames: at most MAX_POINTS of each, the first ones."""
+    """Return the indices of the first MAX_POINTS points of each frame, per window with points of both frames."""
     groups = []
     for xy, is_unmatched in zip(positions, unmatched, strict=True):
         which = np.flatnonzero(is_unmatched)
@@ -151,7 +150,7 @@ def _windows(positions, unmatched, side: float, shift: float):
 
 
 def _chosen(costs, batch, unmatched_cost: int):
-    """Matched pairs of all windows, rows and columns numbered on from window to window, and their margins."""
+    """Return the matched pairs of all windows, numbered consecutively over the windows, and their margins."""
     shapes = np.array([c.shape for c in costs])
     first_row, first_col = (np.r_[0, np.cumsum(shapes[:, side])] for side in (0, 1))
     columns = [np.arange(size) for size in shapes[:, 1]]
@@ -172,7 +171,7 @@ def _expected_motion(xy, positions, motion) -> np.ndarray:
 
 
 def _one_per_pixel(points: Points) -> Points:
-    """SIFT has several points at one place where several directions stand out; the first is kept."""
+    """Keep the first point of each pixel; SIFT returns one per dominant orientation."""
     _, kept = np.unique(np.rint(points.xy).astype(np.int64), axis=0, return_index=True)
     kept = np.sort(kept)
     return Points(points.xy[kept], points.descriptors[kept], points.size[kept], points.angle[kept])

@@ -157,7 +157,7 @@ def bad(name, arguments, message):
 
 
 BAD = [
-    bad("one frame", ["one.png"], r"frames: .*one\.png' is one frame; pass a second"),
+    bad("one frame", ["one.png"], r"frames: .*one\.png' is a single frame; pass a second one"),
     bad("three frames", ["one.png", "two.png", "three.png"], r"frames: got 3 files; pass two frames"),
     bad("no such frame", ["one.png", "gone.png"], r"frames: no file .*check the path"),
     bad("no such video", ["gone.avi"], r"frames: no file or folder .*gone\.avi"),
@@ -165,7 +165,7 @@ BAD = [
     bad("truncated", ["one.png", "half.png"], r"frames: cannot read .*pass a complete PNG"),
     bad("unreadable video", ["broken.avi"], r"frames: cannot read .*broken\.avi' as a video"),
     bad("sizes", ["one.png", "small.png"], r"frames differ in size: the first is 96x72 pixels, the second 20x30"),
-    bad("tiny", ["dot.png", "dot.png"], r"frames are 3x2 pixels; 16 a side is the least"),
+    bad("tiny", ["dot.png", "dot.png"], r"frames are 3x2 pixels; pass frames of at least 16x16"),
     bad("no texture", ["flat.png", "flat.png"], r"texture"),
     bad(
         "truth of another size", ["one.png", "two.png", "--truth", "small.flo"], r"--truth is 20x30 pixels, but the fr"
@@ -173,7 +173,7 @@ BAD = [
     bad("no such truth", ["one.png", "two.png", "--truth", "gone.flo"], r"--truth: no file"),
     bad("truth is a picture", ["one.png", "two.png", "--truth", "two.png"], r"--truth: cannot read .*16 bits"),
     bad("broken truth", ["one.png", "two.png", "--truth", "half.flo"], r"--truth: cannot read .*need 55308 bytes"),
-    bad("empty truth", ["one.png", "two.png", "--truth", "unknown.flo"], r"--truth knows no pixel"),
+    bad("empty truth", ["one.png", "two.png", "--truth", "unknown.flo"], r"--truth: every pixel is unknown"),
     bad("matches", ["one.png", "two.png", "--matches", "words.csv"], r"matches: cannot read .*words\.csv"),
     bad("max motion", ["one.png", "two.png", "--max-motion", "0"], r"--max-motion must be above 0 pixels, got 0"),
     bad("threads", ["one.png", "two.png", "--threads", "0"], r"--threads must be 1 or more, got 0"),
@@ -231,7 +231,7 @@ def test_motion_beyond_kitti_writes_nothing(files, capsys, monkeypatch):
 
     monkeypatch.setattr(flow, "flow", far)
     assert run(files, "one.png", "two.png", "--format", "kitti") == 2
-    assert "a KITTI .png holds 512; write .flo" in capsys.readouterr().err
+    assert "a KITTI .png is limited to 512; write .flo" in capsys.readouterr().err
     assert not (files / "out").exists()
 
 

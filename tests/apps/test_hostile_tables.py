@@ -97,7 +97,7 @@ BAD_MATCHES = {
     "not text": ("m.csv", b"\xff\xfe\x00", "cannot read"),
     "a row short": ("m.csv", f"{HEADER}\n1,2,3\n", "cannot read"),
     "infinite": ("m.csv", f"{HEADER}\n1,2,3,4,inf,6,1\n", "NaN or infinity"),
-    "confidence": ("m.csv", f"{HEADER}\n1,2,3,4,5,6,7\n", "confidences outside 0 ... 1"),
+    "confidence": ("m.csv", f"{HEADER}\n1,2,3,4,5,6,7\n", "confidences outside 0 to 1"),
     "huge integers": ("m.json", json.dumps({name: [10**400] for name in COLUMNS}), "too large"),
     "overflowing": ("m.json", '{"x0": 1e999}', "cannot read"),
     "deep": ("m.json", "[" * 100_000, "cannot read"),

@@ -31,14 +31,14 @@ def test_bits_are_compared_by_hamming_distance():
     assert np.array_equal(np.take_along_axis(true, index, axis=1), distance)
 
 
-def test_of_equals_the_first_is_taken():
+def test_first_of_equal_distances_is_used():
     index, _ = nearest_descriptors(
         np.eye(1, 128, dtype=np.float32), np.eye(5, 128, k=0, dtype=np.float32)[[1, 0, 0]], 2
     )
     assert index.tolist() == [[1, 2]]
 
 
-def test_nothing_is_nearest_to_nothing():
+def test_empty_descriptors():
     none, one = np.zeros((0, 128), np.float32), np.eye(1, 128, dtype=np.float32)
     assert nearest_descriptors(none, one, 2)[0].shape == (0, 1)
     assert nearest_descriptors(one, none, 2)[0].shape == (1, 0)

@@ -1,4 +1,4 @@
-"""Pictures of flow: colours against the published rules, geometry against known motion."""
+"""Figures of flow: colours against the published rules, geometry against known motion."""
 
 import math
 
@@ -103,7 +103,7 @@ def test_warping_brings_the_second_frame_back():
     assert not picture[:, -3:].any()
 
 
-def test_error_picture_has_a_scale_under_it():
+def test_error_figure_has_a_scale_bar():
     truth = np.zeros((20, 200, 2), np.float32)
     flow = truth.copy()
     flow[:, 100:, 0] = 8

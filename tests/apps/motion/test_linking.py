@@ -30,7 +30,7 @@ def least_total(row, col, cost, shape, unmatched_cost):
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_the_assignment_costs_least(seed):
+def test_assignment_has_minimum_total(seed):
     row, col, cost, shape, unmatched_cost = problem(seed)
     if shape[0] > 4 or shape[1] > 4:
         shape = (min(shape[0], 4), min(shape[1], 4))
@@ -45,7 +45,7 @@ def test_the_assignment_costs_least(seed):
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_a_margin_is_what_the_best_without_the_pair_costs_more(seed):
+def test_margin_is_the_increase_of_the_optimum_without_the_pair(seed):
     row, col, cost, shape, unmatched_cost = problem(seed)
     links = link(row, col, cost, shape, unmatched_cost)
     for pair, margin in zip(links.pair, links.margin, strict=True):
@@ -56,7 +56,7 @@ def test_a_margin_is_what_the_best_without_the_pair_costs_more(seed):
 
 @pytest.mark.parametrize("linker", LINKERS)
 @pytest.mark.parametrize("seed", range(10))
-def test_pairs_are_candidates_below_the_price(linker, seed):
+def test_pairs_are_candidates_below_the_unmatched_cost(linker, seed):
     row, col, cost, shape, unmatched_cost = problem(seed)
     links = link(row, col, cost, shape, unmatched_cost, linker)
     assert (np.diff(row[links.pair]) > 0).all()
@@ -66,8 +66,8 @@ def test_pairs_are_candidates_below_the_price(linker, seed):
         assert len(set(col[links.pair])) == len(links.pair)
 
 
-def test_what_each_linker_does():
-    """Row 0 is best with column 0, but row 1 has no other; row 2 is too dear."""
+def test_each_linker():
+    """Row 0 is best with column 0, but row 1 has no other; row 2 is too expensive."""
     row, col, cost = np.array([0, 0, 1, 2]), np.array([0, 1, 0, 1]), np.array([1.0, 2.0, 1.5, 9.0])
     chosen = {name: link(row, col, cost, (3, 2), 4.0, name).pair.tolist() for name in LINKERS}
     one_way, most = {"nearest": [0, 2], "mutual": [0], "greedy": [0]}, [1, 2]
@@ -75,7 +75,7 @@ def test_what_each_linker_does():
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_as_many_as_can_be_and_under_the_highest_gate(seed):
+def test_maximum_cardinality_and_highest_threshold(seed):
     row, col, cost, shape, unmatched_cost = problem(seed)
     gain = np.broadcast_to(unmatched_cost, shape[:1])[row] - cost
     most = most_at(row, col, gain > 0, shape)
@@ -87,11 +87,11 @@ def test_as_many_as_can_be_and_under_the_highest_gate(seed):
 
 
 def most_at(row, col, allowed, shape):
-    """How many pairs there can be among the candidates allowed."""
+    """Maximum number of pairs among the allowed candidates."""
     return len(link(row[allowed], col[allowed], np.zeros(allowed.sum()), shape, 1.0).pair)
 
 
-def test_of_a_pair_given_twice_the_cheaper_counts():
+def test_cheaper_of_duplicate_pairs_is_used():
     row, col, cost = np.array([0, 0, 0]), np.array([1, 1, 0]), np.array([3.0, 2.0, 5.0])
     for linker in LINKERS:
         assert link(row, col, cost, (1, 2), 9.0, linker).pair.tolist() == [1]
@@ -105,7 +105,7 @@ def test_no_candidates(linker):
     assert links.total == 6.0
 
 
-def test_costs_and_prices_below_zero():
+def test_negative_costs():
     row, col, cost = np.array([0, 1]), np.array([0, 0]), np.array([-3.0, -4.0])
     links = link(row, col, cost, (2, 1), -2.0)
     assert links.pair.tolist() == [1]
@@ -113,7 +113,7 @@ def test_costs_and_prices_below_zero():
     assert links.margin.tolist() == pytest.approx([1.0])
 
 
-def test_an_unknown_linker_is_refused():
+def test_unknown_linker_is_rejected():
     with pytest.raises(ValueError, match="'best'"):
         link([0], [0], [1.0], (1, 1), 2.0, "best")
 
@@ -132,7 +132,7 @@ def test_many_points_are_linked_as_they_moved():
     assert (order[col[links.pair]] == row[links.pair]).mean() > 0.99
 
 
-def test_a_gpu_changes_nothing_but_must_be_there(monkeypatch):
+def test_gpu_must_be_available_and_gives_the_same_links(monkeypatch):
     pairs = [0, 0, 1], [0, 1, 0], [1.0, 2.0, 3.0]
     monkeypatch.setattr("gridcut.device.choose.cuda_is_available", lambda: True)
     assert link(*pairs, (2, 2), 9.0, device="cuda").total == link(*pairs, (2, 2), 9.0, device="cpu").total == 5.0

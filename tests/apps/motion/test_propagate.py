@@ -1,4 +1,4 @@
-"""Propagation and what is hidden."""
+"""Propagation of matches, and occlusion."""
 
 import numpy as np
 import pytest
@@ -50,14 +50,14 @@ def test_frames_that_have_nothing_in_common_match_little():
     propagate(flat, flat, None, None)
 
 
-def test_descriptors_do_not_see_brightness_or_contrast():
+def test_descriptors_are_invariant_to_brightness_and_contrast():
     frame = np.random.default_rng(1).uniform(0, 120, (40, 40)).astype(np.float32)
     one, two = _described(frame), _described(1.7 * frame + 20)
     assert np.abs(one.astype(int) - two).max() <= 2
     assert one.std() > 10
 
 
-def test_what_the_disc_covers_is_hidden(disc_pair):
+def test_pixels_covered_by_the_disc_are_hidden(disc_pair):
     level = level_of(disc_pair)
     found = hidden_pixels(disc_pair.flow, owners(level, disc_pair.flow))
     assert found[disc_pair.hidden].mean() > 0.9

@@ -38,7 +38,7 @@ def test_pyramid_ends_before_it_is_too_small():
     assert sides[-1] > refinement.MIN_SIDE >= round(sides[-1] * refinement.RATIO)
 
 
-def test_each_step_comes_nearer(smooth_pair):
+def test_each_step_reduces_the_error(smooth_pair):
     levels = pyramid(in_unit(smooth_pair.first), in_unit(smooth_pair.second))
     start = smooth_pair.flow + np.float32([0.8, -0.6])
     known = smooth_pair.known
@@ -87,7 +87,7 @@ def test_weighted_median_against_sorting():
             assert filtered[y, x, c] == pytest.approx(wanted, abs=0.05)
 
 
-def test_median_moves_the_edge_of_the_motion_to_the_edge_of_the_picture():
+def test_median_moves_motion_edges_to_image_edges():
     lab = np.full((40, 40, 3), 30, np.float32)
     lab[:, 20:] = 70
     flow = np.zeros((40, 40, 2), np.float32)
@@ -97,6 +97,6 @@ def test_median_moves_the_edge_of_the_motion_to_the_edge_of_the_picture():
     assert (filtered[:, 20:] > 7.9).all()
 
 
-def test_median_leaves_even_motion_alone():
+def test_median_keeps_uniform_motion():
     flow = np.full((40, 40, 2), 3.3, np.float32)
     np.testing.assert_array_equal(weighted_median(flow, np.zeros((40, 40, 3), np.float32), np.ones((40, 40))), flow)

@@ -33,7 +33,7 @@ def corners_of(picture):
 
 
 def ratio_test(first, second):
-    """What one would do without an assignment: ratio 0.8, mutual."""
+    """The baseline without an assignment: ratio 0.8, mutual."""
     points = [keypoints(cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY), 2000, "sift", 0.04) for picture in (first, second)]
     there, distance = nearest_descriptors(points[0].descriptors, points[1].descriptors, 2)
     back, _ = nearest_descriptors(points[1].descriptors, points[0].descriptors, 1)
@@ -42,7 +42,7 @@ def ratio_test(first, second):
     return points[0].xy[good], points[1].xy[there[good, 0]]
 
 
-def test_photograph_seen_aslant():
+def test_slanted_photograph():
     first = skimage.data.astronaut()
     second = warped(first, SLANTED)
     found = match_wide(first, second)
@@ -76,8 +76,8 @@ def test_sizes_may_differ_and_results_repeat():
 
 
 @pytest.mark.parametrize("model", ["homography", "fundamental"])
-def test_large_pictures_are_reduced(model, monkeypatch):
-    """The same answer, in pixels of the given pictures, which are of different sizes."""
+def test_large_images_are_reduced(model, monkeypatch):
+    """The same result, in pixels of the given images, which have different sizes."""
     first = skimage.data.astronaut()[:320, :400]
     second = cv2.resize(warped(first, SLANTED), None, fx=0.75, fy=0.75, interpolation=cv2.INTER_AREA)
     smaller = np.array([[0.75, 0, -0.125], [0, 0.75, -0.125], [0, 0, 1]])
@@ -89,8 +89,8 @@ def test_large_pictures_are_reduced(model, monkeypatch):
     assert found.residual.max() < 3 * 400 / 200 * 1.2
 
 
-def test_views_are_simulated_where_the_slant_is_steep():
-    """A tilt of four: plain descriptors agree on nothing."""
+def test_tilted_views_are_simulated_for_steep_slants():
+    """A tilt of four, at which SIFT without simulated views fails."""
     first = np.ascontiguousarray(skimage.data.chelsea()[:300, :440])
     squeezed = np.array([[0.2, 0, 100.0], [0, 0.8, 20], [0, 0, 1]]) @ np.array(
         [[0.9, -0.4, 60], [0.4, 0.9, -60], [0, 0, 1]]
@@ -120,8 +120,10 @@ def test_stereo_pair_needs_a_fundamental_matrix():
     assert len(plane.matches) < len(found.matches)
 
 
-def test_pictures_of_different_things_are_refused():
-    with pytest.raises(InputError, match=r"only \d+ of \d+ matches agree on a geometry, no more than chance"):
+def test_images_of_different_scenes_are_rejected():
+    with pytest.raises(
+        InputError, match=r"only \d+ of \d+ matches are consistent with one geometry, no more than expected by chance"
+    ):
         match_wide(skimage.data.coins(), skimage.data.chelsea())
 
 
@@ -146,7 +148,7 @@ def test_first_matches_are_one_to_one():
 
 
 def test_first_matches_need_a_margin():
-    """What is there twice is matched to neither."""
+    """A point that occurs twice is matched to neither occurrence."""
     grey = cv2.cvtColor(skimage.data.astronaut()[:200, :200], cv2.COLOR_RGB2GRAY)
     once, twice = keypoints(grey, 2000, "sift", 0.02), keypoints(np.hstack([grey, grey]), 4000, "sift", 0.02)
     assert len(first_matches(once, once)) > 80
@@ -154,8 +156,8 @@ def test_first_matches_need_a_margin():
 
 
 @pytest.mark.parametrize("turn", [0.0, 36.0, 108.0])
-def test_tilted_points_lie_where_they_were_found(turn):
-    """Spots far apart, found in a view of half the width, lie where they were drawn."""
+def test_tilted_points_have_coordinates_of_the_image(turn):
+    """Spots detected in a view of half the width have the coordinates at which they were drawn."""
     y, x = np.mgrid[:200, :240]
     spots = np.array([[50.0, 60], [120.3, 90.6], [180, 40.2], [90.5, 150], [170, 155]])
     bright = sum(np.exp(-((x - px) ** 2 + (y - py) ** 2) / 90) for px, py in spots)
@@ -167,11 +169,11 @@ def test_tilted_points_lie_where_they_were_found(turn):
 @pytest.mark.parametrize(
     ("first", "second", "options", "message"),
     [
-        ("flat", "photo", {}, "the first picture has no texture"),
-        ("photo", "flat", {}, "the second picture has no texture"),
-        ("ramp", "photo", {}, r"the first picture has \d points, too few to match"),
-        ("tiny", "photo", {}, "first picture is 9 x 9 pixels; pass at least 16 x 16"),
-        ("photo", "floats", {}, "second picture must hold uint8 pixels, got float64"),
+        ("flat", "photo", {}, "the first image has no texture"),
+        ("photo", "flat", {}, "the second image has no texture"),
+        ("ramp", "photo", {}, r"the first image has \d points, too few to match"),
+        ("tiny", "photo", {}, "first image is 9 x 9 pixels; pass at least 16 x 16"),
+        ("photo", "floats", {}, "second image must be uint8, got float64"),
         ("photo", "photo", {"model": "affine"}, "model must be one of auto, homography, fundamental; got 'affine'"),
         ("photo", "photo", {"inlier_threshold": 0}, "inlier_threshold must be above 0 pixels, got 0"),
     ],
@@ -202,14 +204,14 @@ class TestGeometry:
         assert transfer_distance(found.matrix, self.points[60:], second[60:]).max() < 0.01
         assert fit_best(self.points, second, "auto", 160000.0).model == "homography"
 
-    def test_depth_calls_for_a_fundamental_matrix(self):
+    def test_depth_requires_a_fundamental_matrix(self):
         second = self.points - np.column_stack([self.rng.uniform(5, 60, 150), np.zeros(150)])
         found = fit_best(self.points, second, "auto", 160000.0)
         assert found.model == "fundamental"
         assert epipolar_distance(found.matrix, self.points, second).max() < 0.1
 
-    def test_what_is_off_the_plane_decides(self):
-        """Three quarters on one plane.  The rest nearer: a fundamental matrix.  The rest wrong: a homography."""
+    def test_off_plane_matches_select_the_model(self):
+        """Three quarters on one plane; the rest nearer: a fundamental matrix; the rest wrong: a homography."""
         second = self.points - (20.0, 0)
         nearer = second.copy()
         nearer[:38, 0] -= self.rng.uniform(10, 60, 38)
@@ -226,7 +228,7 @@ class TestGeometry:
             assert found is None or found.log10_nfa > -1
 
     def test_log10_nfa(self):
-        """Of 4 matches all obey a homography; each further one that does is the rarer the more exact it is."""
+        """Infinite for a minimal sample; decreases with the number of inliers and with their precision."""
         assert log10_nfa(50, 4, "homography", 3.0, 1e5) == np.inf
         assert log10_nfa(50, 20, "homography", 1.0, 1e5) < log10_nfa(50, 20, "homography", 3.0, 1e5) < -20
         assert log10_nfa(50, 20, "homography", 3.0, 1e5) < log10_nfa(50, 20, "fundamental", 3.0, 1e5)
