@@ -20,7 +20,7 @@ CONSISTENT_SHARE = 0.05
 
 
 def owners(level: Level, flow: np.ndarray) -> np.ndarray:
-    """Return the index (row * width + column) of the owner of each pixel of the second frame, -1 if none; int32 (H, W)."""
+    """Return the owner (row * width + column) of each pixel of the second frame, -1 if none; int32 (H, W)."""
     import cv2
 
     seen, _ = warp(level.lab[1], flow)

@@ -12,8 +12,8 @@ and one measures how well the point can be localised:
                     trackers drift
 
 The log odds are a linear function of the logarithms of the four, fitted by logistic regression.  If pairs are
-independent, the one-to-one set of pairs with the minimum sum of log odds is the most probable, and the cost of leaving a
-point unmatched is the log odds above which a pair is rejected.
+independent, the one-to-one set of pairs with the minimum sum of log odds is the most probable, and the cost of leaving
+a point unmatched is the log odds above which a pair is rejected.
 
 The weights were fitted to stereo pairs with known disparity and to images warped by known motion.  On those, a
 Lucas-Kanade check back to the first frame adds little and takes as long as tracking.

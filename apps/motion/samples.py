@@ -6,7 +6,7 @@ import numpy as np
 
 
 class Sample(NamedTuple):
-    """Two frames uint8 (H, W, 3), the true flow float32 (H, W, 2) in pixels, and the mask of known pixels, bool (H, W)."""
+    """Two frames uint8 (H, W, 3), the true flow float32 (H, W, 2) in pixels, and its known pixels, bool (H, W)."""
 
     first: np.ndarray
     second: np.ndarray
@@ -15,7 +15,7 @@ class Sample(NamedTuple):
 
 
 def stereo_pair() -> Sample:
-    """Return a stereo pair of a motorcycle (Middlebury 2014): x on the left corresponds to x - disparity on the right."""
+    """Return a stereo pair (Middlebury 2014, motorcycle): x on the left corresponds to x - disparity on the right."""
     import skimage.data
 
     left, right, disparity = skimage.data.stereo_motorcycle()

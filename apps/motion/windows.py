@@ -5,11 +5,11 @@ graph, with at most MAX_POINTS points per frame.  All windows are solved as one 
 
     DESCRIPTOR_COST * distance of the descriptors  +  COST_PER_PIXEL * distance from the expected position, rounded,
 
-and leaving a point unmatched costs UNMATCHED_COST.  The margin of a match is its advantage over any replacement; a match
-with a small margin is doubtful if its window contains many similar points.
+and leaving a point unmatched costs UNMATCHED_COST.  The margin of a match is its advantage over any replacement.  A
+match with a small margin is doubtful if its window contains many similar points.
 
-Each point of the second frame belongs to one window, so matches are one-to-one.  Points that stay unmatched, for example
-because their partner is in another window, are matched in a second batch, with windows shifted by half their side.
+Each point of the second frame belongs to one window, so matches are one-to-one.  Points that stay unmatched, for
+example because their partner is in another window, are matched in a second batch, with windows shifted by half a side.
 
 [1] Lupinska. "Parallel implementation of flow and matching algorithms." arXiv:1110.6231, 2011.
 """

@@ -1,28 +1,28 @@
-"""Tracks between two frames: where each was last seen, how fast it goes, and where to expect it next."""
+"""Active tracks: last position, velocity and predicted position of every track that may still be linked."""
 
 import numpy as np
 
-VELOCITY_GAIN = 0.5  # share of the newest displacement in a track's velocity; the rest is the velocity before
-NEIGHBOURS = 5  # tracks whose velocity a new track borrows
-MAX_SHARED_MOTION = 3.0  # times the reach that a motion all share may be long
+VELOCITY_GAIN = 0.5  # weight of the newest displacement in the running mean of a track's velocity
+NEIGHBOURS = 5  # tracks whose median velocity initialises a new track
+MAX_SHARED_MOTION = 3.0  # largest motion shared by all points, in search ranges
 
 
 class ActiveTracks:
-    """Tracks that may still be linked: where and when each was last seen, where to expect it, its last detection."""
+    """Tracks that may still be linked: last position, frame and detection, velocity, and predicted position of each."""
 
     def __init__(self, d: int, predict):
         self.predictor = predict if callable(predict) else None
-        self.constant_velocity = bool(predict) and self.predictor is None  # goes on at its velocity
+        self.constant_velocity = bool(predict) and self.predictor is None  # predict by each track's velocity
         self.position, self.expected, self.velocity = (np.zeros((0, d)) for _ in range(3))
         self.last_frame, self.detection = np.zeros(0, np.int64), np.zeros(0, np.int64)
-        self.has_velocity = np.zeros(0, bool)  # has been linked: its velocity is its own
+        self.has_velocity = np.zeros(0, bool)  # has been linked; its velocity is measured
 
     def prune(self, frame: int, memory: int) -> None:
-        """Let go of tracks that have missed more than `memory` frames."""
+        """Remove tracks that have been lost for more than `memory` frames."""
         self._keep(frame - self.last_frame <= memory + 1)
 
     def predict(self, frame: int, found, search_range: float) -> None:
-        """Predict where tracks are in a frame, whose detections (n, d) are `found`."""
+        """Predict the positions of the tracks in a frame with the detections `found` (n, d)."""
         if self.predictor is not None:
             self.expected = self.predictor(frame, self.expected)
         elif self.constant_velocity:
@@ -33,7 +33,7 @@ class ActiveTracks:
             self.expected = self.position + self.velocity * (frame - self.last_frame)[:, None]
 
     def update(self, frame: int, position, found, linked, taken, new) -> None:
-        """Tracks `linked` are seen at the detections `taken`; the detections `new` begin tracks."""
+        """Append the detections `taken` to the tracks `linked`, and start tracks at the detections `new`."""
         initial = np.zeros((len(new), position.shape[1]))
         if self.constant_velocity:
             speed = (position[taken] - self.position[linked]) / (frame - self.last_frame[linked])[:, None]
@@ -52,7 +52,7 @@ class ActiveTracks:
         self.has_velocity = np.concatenate([self.has_velocity, np.zeros(len(new), bool)])
 
     def _neighbour_velocity(self, position) -> np.ndarray:
-        """Median velocity of the nearest tracks that have one."""
+        """Return the median velocity of the nearest tracks that have one."""
         from scipy.spatial import cKDTree
 
         own = np.flatnonzero(self.has_velocity)
@@ -65,7 +65,7 @@ class ActiveTracks:
 
 
 def pairs_in_range(first: np.ndarray, second: np.ndarray, search_range: float):
-    """Pairs of points at most `reach` apart: their rows and columns, and the squares of their distances."""
+    """Return rows, columns and squared distances of pairs of points within `search_range` of each other."""
     from scipy.spatial import cKDTree
 
     if not len(first) or not len(second):
@@ -77,9 +77,9 @@ def pairs_in_range(first: np.ndarray, second: np.ndarray, search_range: float):
 
 
 def shared_motion(first: np.ndarray, second: np.ndarray, search_range: float) -> np.ndarray:
-    """The displacement (d,) that most points share, up to MAX_SHARED_MOTION times the reach; 0 where none stands out.
+    """Return the displacement (d,) shared by most points, up to MAX_SHARED_MOTION search ranges; 0 if none stands out.
 
-    All displacements of pairs are points in a space of their own, where what is shared is a crowd.
+    It is the mode of the displacements of all pairs of points.
     """
     from scipy.spatial import cKDTree
 
@@ -90,7 +90,7 @@ def shared_motion(first: np.ndarray, second: np.ndarray, search_range: float) ->
         return np.zeros(first.shape[1])
     tree = cKDTree(step)
     neighbours = tree.query_ball_point(step, search_range / 2, return_length=True)
-    # Of the like steps of a lattice the shortest.
+    # Of the equally frequent displacements of a lattice, prefer the shortest.
     best = int(np.argmax(neighbours * (1 - 0.1 * np.linalg.norm(step, axis=1) / (MAX_SHARED_MOTION * search_range))))
     expected_count = len(step) / (2 * MAX_SHARED_MOTION) ** step.shape[1]
     if neighbours[best] < max(3, 2 * expected_count):

@@ -1,14 +1,13 @@
-"""Detections of a sequence linked into tracks, frame by frame, each time by an exact gated assignment.
+"""Link the detections of a sequence into tracks, frame by frame, by exact gated assignments.
 
-Every track that is alive is a row, every detection of the next frame a column; pairs nearer than `reach` pixels
-may be linked, at the square of their distance, and leaving a track unlinked costs reach^2.  The links chosen
-have the least sum there is, as Crocker and Grier [1] ask for; they search each group of tracks and detections
-within reach of each other by trial, which ends at some thirty of them.  Here one sparse assignment takes all
-groups at once, whatever their size: a search for a shortest path never leaves its group, so splitting the
-graph first would only cost time (measured: longer than the whole solve).
+Each active track is a row, each detection of the next frame a column.  Pairs within `search_range` pixels may be
+linked at the square of their distance; leaving a track unlinked costs search_range^2.  The links have the minimum sum
+of costs, as defined by Crocker and Grier [1].  Their combinatorial search of each connected group of tracks and
+detections is limited to about thirty of them.  One sparse assignment solves all groups together, whatever their size:
+a shortest-path search never leaves its group, and splitting the graph first took longer than the whole solve.
 
-A track that finds nothing is kept for `memory` frames where it was, or where it was heading; a detection that
-no track takes begins a new one.
+An unlinked track is kept for `memory` frames, at its last or its predicted position.  An unlinked detection starts a
+new track.
 
 [1] Crocker, Grier. "Methods of digital video microscopy for colloidal studies." J. Colloid Interface Sci. 179, 1996.
 """
@@ -22,8 +21,8 @@ from apps.common.images import InputError
 from apps.motion.linking import link
 from apps.track.active_tracks import ActiveTracks, pairs_in_range
 
-MAX_COORDINATE = 1e12  # of positions and of the reach: squares of distances keep their digits
-MAX_FRAME = 2**53  # the last whole number up to which floats hold all
+MAX_COORDINATE = 1e12  # of positions and search ranges, so that squared distances are accurate
+MAX_FRAME = 2**53  # up to here float64 represents every integer
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,7 @@ class Detections:
     position : (N, d) float64
         x, y (and z) in pixels, or any unit of length.
     extra : dict of str to (N,) arrays
-        What else is known of each, such as "mass"; carried along.
+        Further columns, such as "mass"; copied to the tracks.
     """
 
     frame: np.ndarray
@@ -49,19 +48,19 @@ class Detections:
 
 @dataclass(frozen=True, slots=True)
 class Tracks:
-    """Tracks: for each detection, the one it belongs to.
+    """The track of each detection, and the links between detections.
 
     Attributes
     ----------
     detections : Detections
         As passed in, unchanged.
     track : (N,) int64
-        Number of each detection's track, by birth: 0, 1, ...
+        Index of each detection's track: 0, 1, ... in order of their first detection.
     link : (L, 2) int64
-        Detections linked, earlier and later, as positions in `detections`.
+        Linked detections, earlier and later, as indices into `detections`.
     margin : (L,) float64
-        How much more, at least, the frame's links would cost without this one (from the dual prices), in squared
-        pixels: 0 where another solution is as good, up to 2 reach^2.
+        Lower bound on the cost increase of the frame's links without this one, in squared pixels: 0 if another
+        solution costs the same, at most 2 search_range^2.
     counts : dict
         "frames": frames with a detection; "candidates": pairs within the search range; "unlinked_in_range": tracks that
         had a detection within the search range and were not linked; "contested": tracks whose nearest detection is also
@@ -80,7 +79,7 @@ class Tracks:
 
     @property
     def length(self) -> np.ndarray:
-        """Detections of each track."""
+        """Number of detections of each track."""
         return np.bincount(self.track, minlength=len(self))
 
 
@@ -98,23 +97,23 @@ def track(
 
     Parameters
     ----------
-    detections : Detections, or a sequence of arrays (n, d), one for each frame
+    detections : Detections, or a sequence of arrays (n, d), one per frame
     search_range : float
-        No link is longer than this, measured from where a track is expected.
+        Maximum distance of a link from the predicted position of the track, in pixels.
     memory : int
-        Frames a track may miss and still be found again.
+        Number of frames for which a track may be lost.
     predict : bool or callable
-        True: expect tracks to go on at their velocity rather than to stay where they are.  A track's velocity is its
-        last displacements' running mean; before there is one, that of its neighbours, and at first the displacement
-        that most points share, which may be longer than the reach.
-        A function of a frame's number and the tracks' places (n, d) expected in the frame before, which answers where
-        to expect them now; called for every frame that holds detections, such as `apps.track.follow.Follower`.
+        False: tracks are expected at their last position.  True: they continue at their velocity, the running mean of
+        their displacements.  A new track starts with the velocity of its neighbours, and the first tracks with the
+        displacement shared by most points, which may exceed the search range.
+        A callable receives the frame number and the positions (n, d) predicted in the previous frame, and returns the
+        predicted positions; it is called for every frame with detections (see `apps.track.follow.Follower`).
     linker : {"assignment", "greedy", "mutual"}
-        The exact one, or rivals to compare with; see `apps.motion.linking`.
+        The exact linker, or a baseline; see `apps.motion.linking`.
     device : {"auto", "cpu", "cuda"}
-        Where assignments are solved.
+        Checked for availability; these sparse assignments are solved on the CPU on every device.
     progress : callable, optional
-        Wraps the frames gone through, as tqdm does.
+        Wraps the iterable of frames, as tqdm does.
 
     Returns
     -------
@@ -123,7 +122,7 @@ def track(
     Raises
     ------
     InputError
-        Arguments out of range; positions that are not finite, or not (N, d).
+        If an argument is out of range, or positions are not finite or not of shape (N, d).
     """
     check_search_range(search_range, "search_range")
     if linker not in ("assignment", "greedy", "mutual"):
@@ -139,7 +138,7 @@ def track(
     track_of = np.zeros(len(order), np.int64)
     links, margins = [], []
     counts = {"frames": len(frames), "candidates": 0, "unlinked_in_range": 0, "contested": 0}
-    unmatched_cost = search_range**2 * (1 + 1e-9)  # a pair at exactly the reach is linked rather than not
+    unmatched_cost = search_range**2 * (1 + 1e-9)  # a pair at exactly the search range is linked
     n_tracks = 0
     steps = list(zip(frames, np.split(order, first[1:]), strict=True)) if len(order) else []
     for frame, found in progress(steps) if progress else steps:
@@ -162,14 +161,18 @@ def track(
 
 
 def from_frames(frames) -> Detections:
-    """Detections of arrays (n, d), one for each frame."""
+    """Convert arrays (n, d), one per frame, to Detections."""
     try:
         arrays = [np.asarray(points, np.float64) for points in frames]
     except (TypeError, ValueError) as error:
-        raise InputError(f"detections must be Detections, or arrays (n, d) of numbers, one a frame ({error})") from None
+        raise InputError(
+            f"detections must be Detections, or arrays (n, d) of numbers, one per frame ({error})"
+        ) from None
     width = {points.shape[1] for points in arrays if points.ndim == 2 and len(points)}
     if len(width) > 1 or any(points.ndim != 2 and points.size for points in arrays):
-        raise InputError(f"detections must be arrays (n, d) of one d, got shapes {sorted({a.shape for a in arrays})}")
+        raise InputError(
+            f"detections must be arrays (n, d) with the same d, got shapes {sorted({a.shape for a in arrays})}"
+        )
     d = width.pop() if width else 2
     full = [points if points.size else np.zeros((0, d)) for points in arrays]
     frame = np.repeat(np.arange(len(full)), [len(points) for points in full])
@@ -177,7 +180,7 @@ def from_frames(frames) -> Detections:
 
 
 def keep_long(tracks: Tracks, min_length: int) -> Tracks:
-    """Tracks seen at least `least` times, numbered anew; the counts stay those of all."""
+    """Keep and renumber the tracks with at least `min_length` detections; `counts` is not changed."""
     if min_length <= 1:
         return tracks
     is_long = tracks.length >= min_length
@@ -196,9 +199,9 @@ def keep_long(tracks: Tracks, min_length: int) -> Tracks:
 
 
 def default_search_range(detections: Detections) -> float:
-    """Half the median distance between neighbours in a frame, the longest reach at which most links are plain.
+    """Return half the median distance between neighbours in a frame, up to which most links are unambiguous.
 
-    InputError if no frame holds two points.
+    Raises InputError if no frame contains two distinct points.
     """
     from scipy.spatial import cKDTree
 
@@ -208,7 +211,9 @@ def default_search_range(detections: Detections) -> float:
         points = detections.position[detections.frame == frame]
         spacing.append(cKDTree(points).query(points, 2)[0][:, 1])
     if not spacing or not np.median(np.concatenate(spacing)):
-        raise InputError("the search range cannot be told from frames of one point each; pass --search-range PIXELS")
+        raise InputError(
+            "the search range cannot be estimated from frames of one point each; pass --search-range PIXELS"
+        )
     return float(np.median(np.concatenate(spacing)) / 2)
 
 
@@ -224,7 +229,7 @@ def _count(counts: dict, row, col, cost, links: int) -> None:
 
 
 def check_search_range(search_range, name: str) -> None:
-    """InputError unless this is a length above 0, and small enough for exact costs."""
+    """Raise InputError unless the search range is above 0 and small enough for exact costs."""
     check_number(search_range, name)
     if not 0 < search_range < np.inf:
         raise InputError(f"{name} must be above 0 pixels, got {search_range}")
@@ -233,14 +238,14 @@ def check_search_range(search_range, name: str) -> None:
 
 
 def check_detections(detections: Detections) -> None:
-    """InputError for arrays that do not go together, and for positions that are not finite or too far away."""
+    """Raise InputError for mismatched shapes, frame numbers of another type, and positions not finite or too large."""
     position, frame = detections.position, detections.frame
     if position.ndim != 2 or frame.shape != position.shape[:1]:
         raise InputError(
             f"detections need frame (N,) and position (N, d), got shapes {frame.shape} and {position.shape}"
         )
     if frame.dtype.kind not in "iu":
-        raise InputError(f"detections need whole frame numbers, got {frame.dtype}")
+        raise InputError(f"detections need integer frame numbers, got {frame.dtype}")
     if not np.isfinite(position).all():
         bad = int(np.flatnonzero(~np.isfinite(position).all(axis=1))[0])
         raise InputError(f"detections need finite positions; number {bad} is {position[bad].tolist()}")

@@ -1,6 +1,6 @@
-"""Trails of tracks drawn over a frame, or over each frame as a video: one colour a track.
+"""Figures and videos of tracks as trails over the frames, in one colour per track.
 
-Pictures are uint8 RGB.  Small frames are enlarged by a whole number, so that trails can be told apart.
+Figures are uint8 RGB.  Small frames are enlarged by an integer factor, so that trails can be distinguished.
 """
 
 import io
@@ -16,23 +16,23 @@ from apps.track.tracking import Tracks
 
 SUFFIXES = (".mp4", ".avi", ".gif")
 CODECS = {".mp4": "mp4v", ".avi": "MJPG"}
-MIN_LONG_SIDE = 800  # pixels the longer side of a picture has at least
-BACKGROUND_BRIGHTNESS = 0.6  # brightness left to the frame
-MIN_CONTRAST = 0.5  # frames that use less of the range than this are stretched
-SUBPIXEL_BITS = 3  # of a pixel's fraction, for OpenCV's drawing
-PROBE_BYTES = 1 << 16  # bytes that show whether a disk is full
+MIN_LONG_SIDE = 800  # pixels: minimum length of a figure's longer side
+BACKGROUND_BRIGHTNESS = 0.6  # relative brightness of the frame under the trails
+MIN_CONTRAST = 0.5  # frames with a smaller range of values are stretched
+SUBPIXEL_BITS = 3  # of coordinates in OpenCV's drawing functions
+PROBE_BYTES = 1 << 16  # written to test whether a disk is full
 HUE_STEP = 0.618034  # share of the colour circle from one track to the next
 
 
 class Trails:
-    """Tracks ready to be drawn over frames of one size.
+    """Draws tracks over frames of the same size.
 
     Parameters
     ----------
     tracks : Tracks
-        Their x and y are drawn; of three axes the third is not.
+        Their x and y are drawn; a third axis is ignored.
     shape : tuple, optional
-        (height, width) of the frames; without frames, what the tracks need.
+        (height, width) of the frames; without frames, the figure is fitted to the tracks.
     """
 
     def __init__(self, tracks: Tracks, shape: tuple | None = None):
@@ -40,7 +40,7 @@ class Trails:
         low = np.zeros(2)
         scale = 1.0
         if shape is None:
-            # Without frames the unit is unknown: fit the tracks into the usual size.
+            # Without frames the unit of length is unknown: fit the tracks into the default size.
             low, high = position.min(axis=0), position.max(axis=0)
             extent = max(float((high - low).max()), 1e-9)
             scale = MIN_LONG_SIDE / extent
@@ -56,7 +56,7 @@ class Trails:
         self.tracks = tracks
 
     def figure(self, frame: np.ndarray | None) -> np.ndarray:
-        """All trails, over the last frame (H, W, 3) or over black; rings round those that are still there."""
+        """Draw all trails over the last frame (H, W, 3), or over black, with circles at tracks in the last frame."""
         shown = self._background(frame)
         self._draw(shown, np.arange(len(self.tracks.link)))
         when = self.tracks.detections.frame
@@ -64,7 +64,7 @@ class Trails:
         return shown
 
     def frame_figure(self, number: int, frame: np.ndarray | None, tail: int) -> np.ndarray:
-        """Frame `number` with the trails of its detections over the `tail` frames before."""
+        """Draw frame `number` with its detections and the links of the last `tail` frames."""
         shown = self._background(frame)
         when = self.tracks.detections.frame
         later = when[self.tracks.link[:, 1]]
@@ -101,7 +101,7 @@ class Trails:
 
 
 def colours(count: int) -> np.ndarray:
-    """Bright colours (count, 3) uint8, neighbours far apart on the colour circle."""
+    """Return bright colours (count, 3), uint8; successive hues are far from each other."""
     import cv2
 
     hue = np.uint8(np.arange(max(count, 1)) * HUE_STEP % 1.0 * 180)
@@ -110,7 +110,7 @@ def colours(count: int) -> np.ndarray:
 
 
 def check_video(path) -> Path:
-    """The path, if its suffix is one that `write_video` knows."""
+    """Return the path; raise InputError if `write_video` does not support its suffix."""
     path = Path(path)
     if path.suffix.lower() not in SUFFIXES:
         raise InputError(f"--video: {str(path)!r} must end in {', '.join(SUFFIXES)}")
@@ -118,7 +118,7 @@ def check_video(path) -> Path:
 
 
 def write_video(path, figures, rate: float) -> Path:
-    """Write uint8 RGB pictures of one size as a video, `rate` frames a second; the file is complete or not there."""
+    """Write uint8 RGB figures of the same size as a video, atomically, at `rate` frames per second."""
     path = check_video(path)
     suffix = path.suffix.lower()
     return _gif(path, figures, rate) if suffix == ".gif" else _encoded(path, figures, rate, CODECS[suffix])
@@ -129,7 +129,7 @@ def _gif(path: Path, figures, rate: float) -> Path:
 
     frames = [Image.fromarray(figure).quantize(128, dither=Image.Dither.NONE) for figure in figures]
     buffer = io.BytesIO()
-    pause = max(20, round(1000 / rate))  # browsers slow down anything quicker
+    pause = max(20, round(1000 / rate))  # browsers play shorter pauses more slowly
     frames[0].save(buffer, "GIF", save_all=True, append_images=frames[1:], duration=pause, loop=0)
     return write_bytes(path, buffer.getvalue(), "--video")
 
@@ -141,7 +141,7 @@ def _encoded(path: Path, figures, rate: float, codec: str) -> Path:
     with written_by_name(path, "--video") as unfinished:
         try:
             for figure in figures:
-                even = figure[: figure.shape[0] // 2 * 2, : figure.shape[1] // 2 * 2]  # codecs want even sides
+                even = figure[: figure.shape[0] // 2 * 2, : figure.shape[1] // 2 * 2]  # codecs require even sides
                 if writer is None:
                     writer = cv2.VideoWriter(str(unfinished), cv2.VideoWriter_fourcc(*codec), rate, even.shape[1::-1])
                     if not writer.isOpened():
@@ -157,7 +157,7 @@ def _encoded(path: Path, figures, rate: float, codec: str) -> Path:
 
 
 def _verify(unfinished: Path, path: Path, count: int) -> None:
-    """InputError unless all frames can be read back: OpenCV does not say when the disk is full."""
+    """Raise OutputError unless all frames can be read back, because OpenCV does not report a full disk."""
     import cv2
 
     video, readable = cv2.VideoCapture(str(unfinished)), 0
@@ -176,7 +176,7 @@ def _verify(unfinished: Path, path: Path, count: int) -> None:
 
 
 def _check_space(folder: Path) -> None:
-    """OSError when there is no room for a block more in a folder."""
+    """Raise OSError if the folder has no space for another PROBE_BYTES."""
     with open(folder / "room", "wb") as file:
         file.write(bytes(PROBE_BYTES))
         file.flush()

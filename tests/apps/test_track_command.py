@@ -1,4 +1,4 @@
-"""`cutmatch track` on a few drawn particles: what it writes, what it prints, and how it refuses bad input."""
+"""`cutmatch track` on synthetic particles: output files, printed lines, and rejected input."""
 
 import csv
 import json
@@ -118,7 +118,7 @@ def test_memory_and_prediction_are_passed_to_the_linker(files):
         assert json.loads((files / "r.json").read_text())["tracks"] == tracks
 
 
-def test_corners_follow_the_picture(files):
+def test_corners_are_predicted_from_the_images(files):
     """A photograph that slides by (6, 2) a frame, farther than corners lie apart: most links are that step."""
     photo = skimage.data.astronaut()
     (files / "photos").mkdir()
@@ -155,20 +155,20 @@ BAD = {
     "no such file": ("gone.avi", [], "input: no file or folder"),
     "no such table": ("gone.csv", [], "input: no file"),
     "not a video": ("words.avi", [], "input: cannot read .* as a video"),
-    "one frame": ("one", [], "holds one frame; two or more are needed"),
-    "empty folder": ("nothing", [], "holds no frame"),
-    "a picture": ("frames/0.png", [], "is one picture"),
+    "one frame": ("one", [], "contains one frame; two or more are needed"),
+    "empty folder": ("nothing", [], "contains no frame"),
+    "an image": ("frames/0.png", [], "is a single image"),
     "broken frame": ("broken", [], "cannot read .*1.png"),
     "frame sizes": ("sizes", [], "frame 1 is 70x64 pixels, but the first is 80x64"),
-    "columns": ("columns.csv", [], "has no column frame and no y; the first line must name frame, x, y"),
+    "columns": ("columns.csv", [], "has no column frame and no y; the first line must contain frame, x, y"),
     "cells": ("cells.csv", [], "line 3 of .* has 2 cells, not 3"),
-    "words": ("word.csv", [], "line 2 of .*: x is 'left', which is no finite number"),
-    "nan": ("nan.csv", [], "line 2 of .*: y is 'nan', which is no finite number"),
-    "half frames": ("half.csv", [], "line 3 of .*: frame is 1.5, which is no whole number"),
-    "no rows": ("head.csv", [], "holds no detections"),
+    "words": ("word.csv", [], "line 2 of .*: x is 'left', expected a finite number"),
+    "nan": ("nan.csv", [], "line 2 of .*: y is 'nan', expected a finite number"),
+    "half frames": ("half.csv", [], "line 3 of .*: frame is 1.5, expected an integer"),
+    "no rows": ("head.csv", [], "contains no detections"),
     "binary table": ("binary.csv", [], "is not text"),
-    "three points": ("three.csv", [], "3 points in 3 frames .*too few to follow"),
-    "flat": ("flat", [], "0 points in 3 frames .*too few to follow"),
+    "three points": ("three.csv", [], "3 points in 3 frames .*too few to track"),
+    "flat": ("flat", [], "0 points in 3 frames .*too few to track"),
     "negative search range": (
         "detections.csv",
         ["--search-range", "-3"],

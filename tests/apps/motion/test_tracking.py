@@ -1,4 +1,4 @@
-"""Links against identities known by construction, against SciPy's assignment, and against trackpy where it is there."""
+"""Links against known identities, against SciPy's assignment, and against trackpy if it is installed."""
 
 import warnings
 
@@ -59,7 +59,7 @@ def test_far_apart_particles_keep_their_identity():
 
 
 def test_least_sum_of_squares_against_scipy():
-    """Every frame of a crowd: what the links cost, unlinked tracks priced at reach^2, is SciPy's optimum."""
+    """Every frame of a crowd: what the links cost, unlinked tracks at search_range^2, is SciPy's optimum."""
     for seed, search_range in ((1, 3.0), (2, 6.0), (3, 15.0)):
         rng = np.random.default_rng(seed)
         first, second = rng.uniform(0, 40, (30, 2)), rng.uniform(0, 40, (37, 2))
@@ -97,7 +97,7 @@ def test_margin_is_a_lower_bound():
     assert max(bound) > 1
 
 
-def test_a_contested_detection_goes_where_the_sum_is_least():
+def test_contested_detection_minimises_the_sum():
     """Each track's nearest is the same detection; linking greedily or to the nearest loses one of the two."""
     first = [[0.0, 0], [3, 0]]
     second = [[2.0, 0], [5.5, 0]]  # 3 -> 2 is the shortest, yet 0 -> 2, 3 -> 5.5 links both
@@ -140,7 +140,7 @@ def test_crossing_tracks_need_their_velocity():
     assert track(frames, search_range=5).track.tolist() != [0, 1] * 21
 
 
-def test_birth_and_death():
+def test_tracks_start_and_end():
     frames = [[[0, 0]], [[0, 1], [50, 50]], [[50, 51], [0, 2]], [[50, 52]], [[50, 53], [0, 5]]]
     tracks = track(frames, search_range=4)
     assert tracks.track.tolist() == [0, 0, 1, 1, 0, 1, 1, 2]
@@ -156,8 +156,8 @@ def test_blinking_needs_memory(memory, tracks):
     assert_consistent(found)
 
 
-def test_memory_goes_on_moving():
-    """Lost for three frames, found where it was heading; without prediction it is out of reach."""
+def test_lost_tracks_keep_moving():
+    """Lost for three frames, found where it was heading; without prediction it is out of range."""
     place = np.column_stack([3.0 * np.arange(10), np.zeros(10)])
     seen = [0, 1, 2, 6, 7, 8, 9]
     detections = Detections(np.array(seen), place[seen])
@@ -165,8 +165,8 @@ def test_memory_goes_on_moving():
     assert len(track(detections, search_range=4, memory=3)) == 2
 
 
-def test_a_new_track_borrows_its_neighbours_velocity():
-    """All drift by 9, farther than the reach; whoever appears later must be expected to do so, too."""
+def test_new_track_starts_with_its_neighbours_velocity():
+    """All drift by 9, more than the search range; a point that appears later is predicted to drift, too."""
     grid = np.stack(np.meshgrid(np.arange(5.0), np.arange(5.0)), axis=-1).reshape(-1, 2) * 40
     frames = []
     for t in range(6):
@@ -177,7 +177,7 @@ def test_a_new_track_borrows_its_neighbours_velocity():
 
 
 def test_drift_longer_than_the_search_range():
-    """What all points share is found before the first link; a tenth of them appear and vanish meanwhile."""
+    """The shared motion is estimated before the first link, although a tenth of the points appear and vanish."""
     rng = np.random.default_rng(8)
     first = rng.uniform(0, 300, (300, 2))
     frames = [
@@ -197,7 +197,7 @@ def test_drift_longer_than_the_search_range():
 
 
 def test_thousands_in_one_component():
-    """Every particle within reach of several others: one group of 6000, which no search by trial could take."""
+    """Every particle is in range of several others: one group of 6000, too large for a combinatorial search."""
     rng = np.random.default_rng(5)
     first = rng.uniform(0, 78, (6000, 2))
     second = (first + rng.normal(0, 0.3, first.shape))[rng.permutation(6000)]
@@ -302,9 +302,9 @@ def test_default_search_range():
         ),
         ([[[0, np.nan]]], {"search_range": 1}, r"finite positions; number 0 is \[0.0, nan\]"),
         ([[0, 0]], {"search_range": 1}, r"arrays \(n, d\)"),
-        ([[[0, 0]], [[0, 0, 0]]], {"search_range": 1}, r"arrays \(n, d\) of one d"),
+        ([[[0, 0]], [[0, 0, 0]]], {"search_range": 1}, r"arrays \(n, d\) with the same d"),
         (Detections(np.zeros(3, int), np.zeros((2, 2))), {"search_range": 1}, r"got shapes \(3,\) and \(2, 2\)"),
-        (Detections(np.array([0.5]), np.zeros((1, 2))), {"search_range": 1}, "whole frame numbers, got float64"),
+        (Detections(np.array([0.5]), np.zeros((1, 2))), {"search_range": 1}, "integer frame numbers, got float64"),
     ],
 )
 def test_bad_arguments(detections, options, message):
