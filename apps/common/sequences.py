@@ -107,8 +107,8 @@ def _folder(path: Path, name: str) -> Sequence:
                 raise InputError(f"{name}: {str(file)!r} has shape {array.shape}; a frame is (H, W) or (H, W, 3)")
             if array.dtype != arrays[0].dtype:
                 raise InputError(
-                    f"{name}: {str(file)!r} contains {array.dtype}, but {files[0].name!r} {arrays[0].dtype}; frames must "
-                    "have the same type"
+                    f"{name}: {str(file)!r} contains {array.dtype}, but {files[0].name!r} {arrays[0].dtype}; all frames "
+                    "must have the same type"
                 )
         low, high = _range(arrays, path, name)
         return _sequence(path.resolve().name, DEFAULT_RATE, len(files), lambda: (_scaled(a, low, high) for a in arrays))

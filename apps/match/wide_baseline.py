@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
+from numpy.typing import ArrayLike
 
 from apps.common.arguments import check_number
 from apps.common.clock import Clock
@@ -60,8 +61,8 @@ class WideMatches:
 
 
 def match_wide(
-    first,
-    second,
+    first: ArrayLike,
+    second: ArrayLike,
     *,
     model: str = "auto",
     inlier_threshold: float = 3.0,

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse
+from numpy.typing import ArrayLike
 
 import assign
 import matching
@@ -53,7 +54,15 @@ class Links:
     assignment: assign.Assignment | None = None
 
 
-def link(row, col, cost, shape, unmatched_cost, linker: str = "assignment", device: DeviceName = "auto") -> Links:
+def link(
+    row: ArrayLike,
+    col: ArrayLike,
+    cost: ArrayLike,
+    shape: tuple[int, int],
+    unmatched_cost: ArrayLike,
+    linker: str = "assignment",
+    device: DeviceName = "auto",
+) -> Links:
     """Select pairs from candidates.
 
     Parameters

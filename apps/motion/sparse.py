@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
+from numpy.typing import ArrayLike
 
 from apps.common.clock import Clock
 from apps.common.images import InputError
@@ -66,14 +67,14 @@ class Stages:
     seconds: dict
 
 
-def match_frames(first, second, **settings) -> Matches:
+def match_frames(first: ArrayLike, second: ArrayLike, **settings) -> Matches:
     """Match points of two frames one-to-one: the matches of `match_stages`, with the same parameters."""
     return match_stages(first, second, **settings).matches
 
 
 def match_stages(
-    first,
-    second,
+    first: ArrayLike,
+    second: ArrayLike,
     *,
     points: str | np.ndarray = "corners",
     budget: int | None = None,

@@ -17,6 +17,7 @@ example because their partner is in another window, are matched in a second batc
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 import assign
 from apps.common.images import InputError
@@ -54,8 +55,8 @@ class WindowMatches:
 
 
 def match_windows(
-    first,
-    second,
+    first: ArrayLike,
+    second: ArrayLike,
     *,
     side: int = WINDOW_SIDE,
     prior: Matches | None = None,
@@ -78,6 +79,7 @@ def match_windows(
     points : (Points, Points), optional
         Points of both frames; SIFT points by default.
     device : {"auto", "cpu", "cuda"}
+        Where the batches are solved.
 
     Returns
     -------

@@ -12,9 +12,11 @@ new track.
 [1] Crocker, Grier. "Methods of digital video microscopy for colloidal studies." J. Colloid Interface Sci. 179, 1996.
 """
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from apps.common.arguments import check_number
 from apps.common.images import InputError
@@ -84,14 +86,14 @@ class Tracks:
 
 
 def track(
-    detections,
+    detections: Detections | Iterable[ArrayLike],
     *,
     search_range: float,
     memory: int = 0,
-    predict=False,
+    predict: bool | Callable = False,
     linker: str = "assignment",
     device: str = "auto",
-    progress=None,
+    progress: Callable | None = None,
 ) -> Tracks:
     """Link detections into tracks.
 
