@@ -107,7 +107,7 @@ def _folder(path: Path, name: str) -> Sequence:
                 raise InputError(f"{name}: {str(file)!r} has shape {array.shape}; a frame is (H, W) or (H, W, 3)")
             if array.dtype != arrays[0].dtype:
                 raise InputError(
-                    f"{name}: {str(file)!r} contains {array.dtype}, but {files[0].name!r} {arrays[0].dtype}; all frames "
+                    f"{name}: {str(file)!r} contains {array.dtype}, but {files[0].name!r} {arrays[0].dtype}; frames "
                     "must have the same type"
                 )
         low, high = _range(arrays, path, name)
