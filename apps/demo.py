@@ -140,8 +140,8 @@ def compute_flow(name: str, sample, folder: Path, device: str) -> dict:
     longest = float(np.hypot(sample.flow[..., 0], sample.flow[..., 1])[sample.known].max())
     figure = side_by_side(
         drawing.arrows(to_rgb(sample.first), result.flow, result.valid),
-        drawing.flow_picture(result.flow, longest=longest),
-        drawing.flow_picture(np.where(sample.known[..., None], sample.flow, np.nan), longest=longest),
+        drawing.flow_figure(result.flow, max_motion=longest),
+        drawing.flow_figure(np.where(sample.known[..., None], sample.flow, np.nan), max_motion=longest),
     )
     height, width = sample.known.shape
     return {
@@ -225,7 +225,7 @@ def compute_disparities(sample, name: str, folder: Path) -> dict:
     from apps.common.figures import side_by_side
     from apps.common.images import to_bytes, to_rgb, write_image
     from apps.stereo import stereo
-    from apps.stereo.disparity_figures import disparity_picture
+    from apps.stereo.disparity_figures import disparity_figure
 
     truth = np.where(sample.known, -sample.flow[..., 0], np.nan)
     most = float(np.nanmax(truth))
@@ -233,13 +233,13 @@ def compute_disparities(sample, name: str, folder: Path) -> dict:
     found = stereo(sample.first, sample.second)
     seconds = time.perf_counter() - start
     off = np.abs(found.disparity - truth)[sample.known] > 1
-    drawn = disparity_picture(found.disparity, most)  # with the scale below
+    drawn = disparity_figure(found.disparity, most)  # with the scale below
     below = len(drawn) - len(truth)
     pair = (
         np.pad(to_bytes(to_rgb(image)), ((0, below), (0, 0), (0, 0)), constant_values=255)
         for image in (sample.first, sample.second)
     )
-    figure = side_by_side(*pair, drawn, disparity_picture(np.nan_to_num(truth), most))
+    figure = side_by_side(*pair, drawn, disparity_figure(np.nan_to_num(truth), most))
     return {
         "job": "stereo",
         "image": name,

@@ -118,7 +118,7 @@ def dense_table(cases, slow, repeats):
     methods = DENSE | (SLOW if slow else {})
     scores = {name: [] for name in methods}
     seconds = {name: [] for name in methods}
-    with _Kept(fusion, "fusion_cut") as cuts:
+    with _Kept(fusion, "fusion_minimum") as cuts:
         ours(cases[0])  # compiles
         for case in cases:
             for name, method in methods.items():

@@ -1,9 +1,9 @@
-"""Detect the kind of a video file by its first bytes, and whether the file is complete.
+"""Recognise video containers by their first bytes, and check that the file is complete.
 
-FFmpeg, which decodes videos, also opens playlists: text files that name other files or addresses, with any suffix.
-Therefore only files with the signature of a video container are passed to it.
+FFmpeg, which decodes videos, also opens playlists: text files that refer to other files or URLs, whatever the suffix.
+Only files that start like a video container are therefore passed to it.
 
-Three kinds contain their size: AVI (RIFF), MP4 (and MOV) and Matroska (and WebM).  The others cannot be checked.
+AVI (RIFF), MP4 (and MOV) and Matroska (and WebM) state their size.  The other containers cannot be checked.
 """
 
 import os
@@ -27,14 +27,14 @@ OTHERS = (
     b"YUV4MPEG2 ",
     b"\xff\xd8\xff",  # Motion JPEG without a container
 )
-PACKET_SIZES = (188, 192)  # bytes per packet of an MPEG transport stream; packets start with 0x47
-RIFF_SLACK = 8  # some programs also count the 8 bytes of the header
+PACKET_SIZES = (188, 192)  # bytes of an MPEG transport stream's packets, which start with 0x47
+RIFF_SLACK = 8  # some programs include the header's 8 bytes
 
 
 def check_container(path, name: str = "input") -> str:
     """Return the kind of a video file: AVI, MP4, MATROSKA or OTHER.
 
-    Raises InputError if the file is not a container of these kinds, or is shorter than its own size field.
+    Raises InputError if the file is not a video container, or is shorter than its header states.
     """
     with open_file(path, name) as file:
         size = os.fstat(file.fileno()).st_size
@@ -49,7 +49,7 @@ def check_container(path, name: str = "input") -> str:
         end = announced_end(file, size) if announced_end else 0
     if end > size:
         raise InputError(
-            f"{name}: {str(path)!r} is truncated: it has {size} of the {end} bytes that it announces; copy it again"
+            f"{name}: {str(path)!r} is truncated: it has {size} of the {end} bytes its header states; copy it again"
         )
     return kind
 
@@ -62,7 +62,7 @@ def _kind(head: bytes):
     if head[:4] == EBML:
         return MATROSKA
     for step in PACKET_SIZES:
-        # Packets of 192 bytes start with a time stamp of 4 bytes.
+        # Packets of 192 bytes start with a 4-byte time stamp.
         marks = head[step - 188 :: step]
         if len(marks) >= 3 and set(marks) == {0x47}:
             return OTHER
@@ -70,12 +70,12 @@ def _kind(head: bytes):
 
 
 def _riff_end(file, size: int) -> int:
-    """End of the last RIFF chunk of an AVI by its size field; large files have several chunks."""
+    """Return the stated end of the last of an AVI's RIFF chunks; large files have several."""
     position = 0
     while position + 12 <= size:
         file.seek(position)
         kind, length = file.read(4), int.from_bytes(file.read(4), "little")
-        if kind != b"RIFF" or length in (0, 2**32 - 1):  # another kind of chunk, or an unset length
+        if kind != b"RIFF" or length in (0, 2**32 - 1):  # other data, or a length that was never written
             break
         if position + length > size:
             return position + 8 + length
@@ -84,14 +84,14 @@ def _riff_end(file, size: int) -> int:
 
 
 def _boxes_end(file, size: int) -> int:
-    """End of the last box of an MP4 by its size field."""
+    """Return the stated end of the last box of an MP4."""
     position = 0
     while position + 8 <= size:
         file.seek(position)
         length, kind = int.from_bytes(file.read(4), "big"), file.read(4)
         if length == 1:
             length = int.from_bytes(file.read(8), "big")
-        if length < 8 or not kind.isalnum():  # up to the end of the file, or not a box
+        if length < 8 or not kind.isalnum():  # extends to the end of the file, or is not a box
             break
         if position + length > size:
             return position + length if kind in (b"moov", b"mdat", b"moof") else 0
@@ -100,7 +100,7 @@ def _boxes_end(file, size: int) -> int:
 
 
 def _segment_end(file, size: int) -> int:
-    """End of a Matroska file's segment by its size field; 0 if the size is unknown."""
+    """Return the stated end of a Matroska file's segment; 0 if it is not stated."""
     file.seek(4)
     length = _variable_length_integer(file)
     if length is None:
@@ -113,7 +113,7 @@ def _segment_end(file, size: int) -> int:
 
 
 def _variable_length_integer(file):
-    """Read an EBML number of 1 to 8 bytes; None for an unknown length or at the end of the file."""
+    """Read an EBML integer of 1 to 8 bytes; None for an unknown length, or at the end of the file."""
     first = file.read(1)
     if not first or not first[0]:
         return None

@@ -1,13 +1,13 @@
-"""Multi-label energies on a grid: smoothness terms between labels, and labellings of low energy.
+"""Multi-label energies on a grid: distances between labels, and their minimisation.
 
-Shared by the programs with several labels per pixel: disparities, grey levels, objects.  The smoothness terms are
+Shared by the programs that assign one of many labels to every pixel: disparities, grey levels, objects.  A distance is
 
     potts       [a != b]
     linear      min(|a - b|, truncate)
     quadratic   min((a - b)^2, truncate)
 
-The first two are metrics, so alpha-expansion applies, and its result is within a constant factor of the minimum.  A
-truncated square violates the triangle inequality; alpha-beta swaps are used instead [1].  Every move is an exact cut.
+The first two are metrics, so alpha-expansion minimises their energies within a constant factor of the optimum.  A
+truncated square violates the triangle inequality, so swap moves are used instead [1].  Every move is an exact cut.
 
 [1] Boykov, Veksler, Zabih. "Fast approximate energy minimization via graph cuts." PAMI 23(11), 2001.
 """
@@ -21,7 +21,7 @@ SMOOTHNESS_TERMS = ("potts", "linear", "quadratic")
 
 
 def label_distances(labels: int, term: str, truncate: int) -> np.ndarray:
-    """Distances int64 (labels, labels) between ordered labels; `truncate` is the largest distance.
+    """Return the distances, int64 (labels, labels), between the labels 0 to labels - 1; `truncate` is the maximum.
 
     Raises InputError for another term, or `truncate` below 1.
     """
@@ -29,7 +29,7 @@ def label_distances(labels: int, term: str, truncate: int) -> np.ndarray:
         raise InputError(f"--smoothness-term must be one of {', '.join(SMOOTHNESS_TERMS)}, got {term!r}")
     if truncate < 1:
         raise InputError(f"--truncate must be 1 or more, got {truncate}")
-    truncate = min(truncate, labels**2)  # the largest possible distance; a larger value may not fit into 64 bits
+    truncate = min(truncate, labels**2)  # no two labels differ by more, and larger values may overflow int64
     apart = np.abs(np.subtract.outer(np.arange(labels), np.arange(labels)))
     if term == "potts":
         return np.minimum(apart, 1)
@@ -37,23 +37,24 @@ def label_distances(labels: int, term: str, truncate: int) -> np.ndarray:
 
 
 def is_metric(distance: np.ndarray) -> bool:
-    """Whether the distances satisfy the triangle inequality."""
+    """Return whether the distance satisfies the triangle inequality."""
     return all((distance <= distance[:, [k]] + distance[[k], :]).all() for k in range(len(distance)))
 
 
 def labelling(unary: np.ndarray, weights: dict, distance: np.ndarray, *, start=None, device: str = "auto"):
-    """Minimise a multi-label energy by alpha-expansion, or by alpha-beta swaps if the distance is not a metric.
+    """Minimise a multi-label energy until no expansion move (no swap move, if not a metric) lowers it.
 
     Parameters
     ----------
     unary : ndarray of int32, (labels, *grid)
         Cost of each label at each pixel.
     weights : dict
-        {offset: int32 array of the grid's shape}, the weight of the distance between p and p + offset.
+        {offset: int32 array of the grid's shape}: weight of the distance between p and p + offset.
     distance : ndarray of int64, (labels, labels)
     start : ndarray, the grid's shape, optional
         Initial labels; by default the cheapest label of each pixel.
     device : {"auto", "cpu", "cuda"}
+        Where the cuts are solved.
 
     Returns
     -------
@@ -61,5 +62,5 @@ def labelling(unary: np.ndarray, weights: dict, distance: np.ndarray, *, start=N
         With `labels`, `energy`, `device`, `stats` and `check()`.
     """
     minimise = gridcut.alpha_expansion if is_metric(distance) else gridcut.alpha_beta_swap
-    # Restarts would at least double the time and reduce the energy by 0.01 to 0.3 %.
+    # Restarts would at least double the time and lower the energy by only 0.01 to 0.3 %.
     return minimise(unary, weights, distance, start=start, restarts=0, device=device)

@@ -1,8 +1,8 @@
-"""Frames of a sequence, read one at a time.
+"""Read the frames of a sequence one at a time, from any supported container.
 
-Sources: a video file, a folder of images or of .npy frames, a .npy stack (T, H, W) or (T, H, W, 3), a TIFF with many
-pages, or an animated GIF, PNG or WebP.  A `Sequence` can be iterated more than once and keeps one frame in memory.
-Each frame is float32 RGB in [0, 1], shape (H, W, 3); all have the same size.
+Containers are a video file, a folder of images or of .npy frames, a .npy stack (T, H, W) or (T, H, W, 3), a multi-page
+TIFF, or an animated GIF, PNG or WebP.  A `Sequence` can be iterated repeatedly and keeps one frame in memory.  Each
+frame is float32 RGB in [0, 1] of shape (H, W, 3); all frames have the same size.
 """
 
 import contextlib
@@ -19,8 +19,8 @@ from apps.common.containers import AVI, check_container
 from apps.common.decoding import Unreadable, check_claim, decoding_errors, inverted, load_array, page_warnings
 from apps.common.images import READABLE, InputError, open_file, read_bytes, read_image, to_rgb
 
-ANIMATED = (".gif", ".png", ".webp")  # suffixes of images that may contain several frames
-DEFAULT_RATE = 10.0  # frames per second of a sequence without a frame rate
+ANIMATED = (".gif", ".png", ".webp")  # suffixes of image files that may contain several frames
+DEFAULT_RATE = 10.0  # frames per second, if the container does not specify a rate
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Sequence:
     rate : float
         Frames per second.
     count : int or None
-        Number of frames according to the file; None if unknown.
+        Number of frames stated by the container; None if unknown.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Sequence:
 
 
 def open_sequence(path, name: str = "input") -> Sequence:
-    """Open the frames of a file or folder; InputError if it does not exist or has fewer than two frames."""
+    """Open a sequence; raise InputError if the path does not exist, is unusable, or has fewer than two frames."""
     path = Path(path)
     if path.is_dir():
         return _folder(path, name)
@@ -70,12 +70,12 @@ def open_sequence(path, name: str = "input") -> Sequence:
     if suffix == ".gif" or (suffix in ANIMATED and not is_single_image(path)):
         return _animation(path, name)
     if suffix in READABLE:
-        raise InputError(f"{name}: {str(path)!r} is one image; pass a video, a folder of frames or a stack")
+        raise InputError(f"{name}: {str(path)!r} is a single image; pass a video, a folder of frames or a stack")
     return _video(path, name)
 
 
 def is_single_image(path) -> bool:
-    """Whether a file has an image suffix and contains a single frame, as far as that can be determined."""
+    """Return whether a file has the suffix of an image and contains a single frame, as far as can be determined."""
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in READABLE or suffix in (".tif", ".tiff", ".gif") or not path.is_file():
@@ -88,18 +88,18 @@ def is_single_image(path) -> bool:
         with decoding_errors(), Image.open(io.BytesIO(read_bytes(path))) as image:
             return getattr(image, "n_frames", 1) < 2
     except (Unreadable, InputError):
-        return True  # reading it as an image will report the error
+        return True  # reading it as an image reports the error
 
 
 def _folder(path: Path, name: str) -> Sequence:
-    """Images or .npy frames, ordered by the numbers in their names: frame2 before frame10."""
+    """Open the images or .npy frames of a folder, sorted by the numbers in their names: frame2 before frame10."""
     files = [p for p in path.iterdir() if p.suffix.lower() in (*READABLE, ".npy") and not p.name.startswith(".")]
     files.sort(key=_by_number)
     if len(files) < 2:
-        raise InputError(f"{name}: folder {str(path)!r} holds {_frame_count(len(files))}; two or more are needed")
+        raise InputError(f"{name}: folder {str(path)!r} contains {_frame_count(len(files))}; two or more are needed")
     kinds = {p.suffix.lower() for p in files}
     if ".npy" in kinds and len(kinds) > 1:
-        raise InputError(f"{name}: folder {str(path)!r} holds both images and .npy files; keep one kind in it")
+        raise InputError(f"{name}: folder {str(path)!r} contains both images and .npy files; keep one kind")
     if ".npy" in kinds:
         arrays = [_load(p, name) for p in files]
         for file, array in zip(files, arrays, strict=True):
@@ -107,8 +107,8 @@ def _folder(path: Path, name: str) -> Sequence:
                 raise InputError(f"{name}: {str(file)!r} has shape {array.shape}; a frame is (H, W) or (H, W, 3)")
             if array.dtype != arrays[0].dtype:
                 raise InputError(
-                    f"{name}: {str(file)!r} holds {array.dtype}, but {files[0].name!r} {arrays[0].dtype}; frames must "
-                    "be of one type"
+                    f"{name}: {str(file)!r} contains {array.dtype}, but {files[0].name!r} {arrays[0].dtype}; frames "
+                    "must have the same type"
                 )
         low, high = _range(arrays, path, name)
         return _sequence(path.resolve().name, DEFAULT_RATE, len(files), lambda: (_scaled(a, low, high) for a in arrays))
@@ -119,9 +119,9 @@ def _frames_of(stack: np.ndarray, path: Path, name: str) -> Sequence:
     if stack.ndim not in (3, 4) or (stack.ndim == 4 and stack.shape[3] not in (1, 3, 4)) or 0 in stack.shape:
         raise InputError(f"{name}: {str(path)!r} has shape {stack.shape}; a stack is (T, H, W) or (T, H, W, 3)")
     if len(stack) < 2:
-        raise InputError(f"{name}: {str(path)!r} holds {_frame_count(len(stack))}; two or more are needed")
+        raise InputError(f"{name}: {str(path)!r} contains {_frame_count(len(stack))}; two or more are needed")
     if stack.dtype.kind not in "buif":
-        raise InputError(f"{name}: {str(path)!r} holds {stack.dtype}; pass numbers")
+        raise InputError(f"{name}: {str(path)!r} contains {stack.dtype}; pass numbers")
     low, high = _range(stack, path, name)
     return _sequence(path.stem, DEFAULT_RATE, len(stack), lambda: (_scaled(frame, low, high) for frame in stack))
 
@@ -135,7 +135,7 @@ def _tiff(path: Path, name: str) -> Sequence:
             if not file.series:
                 raise Unreadable("no page")
             series, page = file.series[0], file.pages[0]
-            single = len(series.axes.replace("S", "")) < 3  # S: the samples of a colour
+            single = len(series.axes.replace("S", "")) < 3  # S: the colour channels
             check_claim(series.nbytes, data)
             stack = series.asarray()
             if warnings:
@@ -166,7 +166,7 @@ def _animation(path: Path, name: str) -> Sequence:
 
     count = sum(1 for _ in pages())
     if count < 2:
-        raise InputError(f"{name}: {str(path)!r} holds {_frame_count(count)}; two or more are needed")
+        raise InputError(f"{name}: {str(path)!r} contains {_frame_count(count)}; two or more are needed")
     return _sequence(path.stem, DEFAULT_RATE, count, lambda: (to_rgb(page, name) for page in pages()))
 
 
@@ -179,7 +179,7 @@ def _video(path: Path, name: str) -> Sequence:
 
     message = f"{name}: cannot read {str(path)!r} as a video; pass a file that OpenCV can play, or a folder of frames"
     kind = check_container(path, name)
-    absolute = os.path.abspath(path)  # a relative path may look like an address, such as http:
+    absolute = os.path.abspath(path)  # a relative path may look like a URL, such as http:
 
     def frames():
         with _silenced_stderr():
@@ -195,11 +195,11 @@ def _video(path: Path, name: str) -> Sequence:
                 yield to_rgb(bgr[..., ::-1] if bgr.ndim == 3 else bgr, f"{name}: {str(path)!r}")
         finally:
             video.release()
-        # Formats other than AVI store their duration, from which the number of frames is only estimated.
+        # Other containers than AVI state a duration, from which the number of frames is only estimated.
         if kind == AVI and number < count:
             raise InputError(
-                f"{name}: {str(path)!r} is truncated: {number} of the {int(count)} frames that it announces can be "
-                "read; copy it again, or pass a folder of frames"
+                f"{name}: {str(path)!r} is incomplete: only {number} of its {int(count)} frames can be read; "
+                "copy it again, or pass a folder of frames"
             )
 
     with _silenced_stderr():
@@ -213,7 +213,7 @@ def _video(path: Path, name: str) -> Sequence:
     if not first:
         raise InputError(message)
     if len(first) < 2:
-        raise InputError(f"{name}: {str(path)!r} holds one frame; two or more are needed")
+        raise InputError(f"{name}: {str(path)!r} contains one frame; two or more are needed")
     rate = rate if 0 < rate < 1000 else DEFAULT_RATE
     return _sequence(path.stem, rate, int(count) if count > 0 else None, frames)
 
@@ -223,18 +223,18 @@ def _sequence(name: str, rate: float, count, frames) -> Sequence:
 
 
 def _load(path: Path, name: str) -> np.ndarray:
-    open_file(path, name).close()  # mapping a pipe would wait for its writer
+    open_file(path, name).close()  # mapping a pipe would block until its other end is opened
     try:
         array = load_array(path, mapped=True)
     except Unreadable as error:
         raise InputError(f"{name}: cannot read {str(path)!r} ({error}); pass a .npy file of numbers") from None
     if array.dtype.kind not in "buif":
-        raise InputError(f"{name}: {str(path)!r} holds {array.dtype}; pass numbers")
+        raise InputError(f"{name}: {str(path)!r} contains {array.dtype}; pass numbers")
     return array
 
 
 def _range(arrays, path, name: str) -> tuple[float, float]:
-    """Values mapped to 0 and 1: the dtype's range for 8 and 16 bits, [0, 1] for floats inside it, else the extremes."""
+    """Return the values mapped to 0 and 1: the type's range up to 16 bits, [0, 1] for floats inside, else extremes."""
     dtype = arrays[0].dtype
     if dtype.kind == "b":
         return 0.0, 1.0
@@ -242,16 +242,16 @@ def _range(arrays, path, name: str) -> tuple[float, float]:
         return 0.0, float(np.iinfo(dtype).max)
     low, high = min(float(a.min()) for a in arrays), max(float(a.max()) for a in arrays)
     if not np.isfinite([low, high]).all():
-        raise InputError(f"{name}: {str(path)!r} holds NaN or infinity; every pixel must be finite")
+        raise InputError(f"{name}: {str(path)!r} contains NaN or infinity; every pixel must be finite")
     if high - low > 1e300:
-        raise InputError(f"{name}: {str(path)!r} holds values from {low:.4g} to {high:.4g}; scale them to [0, 1]")
+        raise InputError(f"{name}: {str(path)!r} contains values from {low:.4g} to {high:.4g}; scale them to [0, 1]")
     if dtype.kind == "f" and low >= 0 and high <= 1:
         return 0.0, 1.0
     return low, high if high > low else low + 1.0
 
 
 def _scaled(frame: np.ndarray, low: float, high: float) -> np.ndarray:
-    # Values of 4 and 8 bytes may need more digits or a larger exponent than float32 has.
+    # Values of 4 and 8 bytes may need more precision, and their range a larger exponent, than float32 has.
     exact = np.float32 if frame.dtype.itemsize <= 2 or (low, high) == (0.0, 1.0) else np.float64
     values = (np.asarray(frame, exact) - exact(low)) / exact(high - low)
     return to_rgb(np.clip(values, 0.0, 1.0), "input")
@@ -267,17 +267,17 @@ def _frame_count(count: int) -> str:
 
 @contextlib.contextmanager
 def _silenced_stderr():
-    """Silence video decoders, which write to file descriptor 2 themselves; errors are reported in one line."""
+    """Redirect file descriptor 2, to which video decoders write messages; the user gets one line from this program."""
     try:
         saved = os.dup(2)
-    except OSError:  # standard error is closed
+    except OSError:  # stderr is closed
         yield
         return
-    nothing = os.open(os.devnull, os.O_WRONLY)
+    null = os.open(os.devnull, os.O_WRONLY)
     try:
-        os.dup2(nothing, 2)
+        os.dup2(null, 2)
         yield
     finally:
         os.dup2(saved, 2)
-        os.close(nothing)
+        os.close(null)
         os.close(saved)

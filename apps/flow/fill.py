@@ -1,13 +1,14 @@
-"""Dense flow from sparse matches: each pixel moves as the matches near it do, near along paths that cross no edge.
+"""Interpolate sparse matches to dense flow, with geodesic distances that are long across image edges.
 
-    step length of a pixel = STEP + EDGE * (gradient of the Lab colours)             edges are long to cross
-    cells                  = the match each pixel is nearest to, by length            swept, as a chamfer transform
-    neighbours of a match  = the NEIGHBOURS nearest matches on the graph of cells that touch
-    motion of a cell       = affine model fitted to those, weight exp(-length / scale), reweighted against outliers
+    step length of a pixel = FLAT_LENGTH + EDGE_LENGTH * (gradient of the Lab colours)
+    cells                  = the match nearest to each pixel, by path length; computed by raster sweeps, as a chamfer
+                             distance transform
+    neighbours of a match  = the NEIGHBOURS nearest matches on the adjacency graph of the cells
+    motion of a cell       = affine model fitted to those, with weights exp(-length / scale), reweighted against
+                             outliers
 
-This is the interpolation of EpicFlow [1] with gradients in place of learned edges, and with a prior: the gradient of a
-motion is small unless the matches say otherwise, so a model of few or collinear matches falls back to their mean
-motion and does not run away where it is extrapolated.
+This is the interpolation of EpicFlow [1] with gradients instead of learned edges, and with a prior on the affine part:
+a model of few or collinear matches falls back to their mean motion, and its extrapolation stays bounded.
 
 [1] Revaud, Weinzaepfel, Harchaoui, Schmid. "EpicFlow: edge-preserving interpolation of correspondences for optical
     flow." CVPR 2015.
@@ -17,30 +18,30 @@ import numpy as np
 
 from gridcut.device import kernel
 
-STEP = 0.3
-EDGE = 6.0
+FLAT_LENGTH = 0.3  # step length without contrast
+EDGE_LENGTH = 6.0  # additional step length per Lab unit of gradient
 SWEEPS = 2
 NEIGHBOURS = 40
-TYPICAL = 15  # the scale of the weights is the typical length to the neighbour of this rank
-ROUNDS = 2  # of reweighting
-STRAY = 1.0  # pixels off the model at which a match counts half
-SLOPE = 0.05  # motion per pixel: how steep a motion is expected to be
-FAR = np.float32(1e9)
+SCALE_RANK = 15  # the weights' scale is the median length to the neighbour of this rank
+REWEIGHTINGS = 2
+RESIDUAL_SCALE = 1.0  # pixels: residual at which a match has half its weight
+EXPECTED_SLOPE = 0.05  # pixels of motion per pixel
+INFINITY = np.float32(1e9)
 
 
 def fill_flow(lab, first, second, confidence=None, neighbours: int = NEIGHBOURS) -> np.ndarray:
-    """Fill a frame from matched points.
+    """Interpolate the motion of matched points to all pixels of a frame.
 
     Parameters
     ----------
     lab : ndarray of float32, (H, W, 3)
         The first frame in CIE Lab.
     first, second : ndarray (N, 2)
-        x, y of matched points in both frames, pixels; at least one.  Several in one pixel count once.
+        x, y of matched points in both frames, in pixels; at least one.  Of several in one pixel, one is used.
     confidence : ndarray (N,), optional
-        Weights of the matches, in 0..1.
+        Weights of the matches, 0 to 1.
     neighbours : int
-        Matches that make the model of each.
+        Number of matches to which each affine model is fitted.
 
     Returns
     -------
@@ -51,7 +52,7 @@ def fill_flow(lab, first, second, confidence=None, neighbours: int = NEIGHBOURS)
     x = np.clip(np.rint(first[:, 0]).astype(np.int64), 0, width - 1)
     y = np.clip(np.rint(first[:, 1]).astype(np.int64), 0, height - 1)
     confidence = np.ones(len(first)) if confidence is None else confidence
-    # The surest of the matches in one pixel stands for them.
+    # Of several matches in one pixel, keep the most confident one.
     order = np.lexsort((-confidence, y * width + x))
     _, kept = np.unique((y * width + x)[order], return_index=True)
     kept = order[kept]
@@ -59,7 +60,7 @@ def fill_flow(lab, first, second, confidence=None, neighbours: int = NEIGHBOURS)
     weight = np.maximum(confidence[kept], 0.05)
 
     step = step_length(lab)
-    distance = np.full((height, width), FAR, np.float32)
+    distance = np.full((height, width), INFINITY, np.float32)
     cell = np.zeros((height, width), np.int32)
     distance[y, x] = 0.0
     cell[y, x] = np.arange(len(x))
@@ -67,9 +68,9 @@ def fill_flow(lab, first, second, confidence=None, neighbours: int = NEIGHBOURS)
         sweep_kernel(step, 1, distance, cell)
         sweep_kernel(step, -1, distance, cell)
     index, length = _nearest_matches(step, distance, cell, len(x), min(neighbours, len(x)))
-    scale = max(float(np.median(length[:, min(TYPICAL, length.shape[1]) - 1])), 1e-6)
+    scale = max(float(np.median(length[:, min(SCALE_RANK, length.shape[1]) - 1])), 1e-6)
     models = np.empty((len(x), 6))
-    prior = (STRAY / SLOPE) ** 2
+    prior = (RESIDUAL_SCALE / EXPECTED_SLOPE) ** 2
     fit_kernel(first.astype(np.float64), motion.astype(np.float64), weight, index, length, scale, prior, models)
     flow = np.empty((height, width, 2), np.float32)
     paint_kernel(cell, models, flow)
@@ -77,7 +78,7 @@ def fill_flow(lab, first, second, confidence=None, neighbours: int = NEIGHBOURS)
 
 
 def step_length(lab: np.ndarray) -> np.ndarray:
-    """Length of a step at each pixel, float32 (H, W), of a frame in Lab."""
+    """Return the step length of each pixel, float32 (H, W), of a frame in Lab."""
     import cv2
 
     smooth = cv2.GaussianBlur(lab, (0, 0), 1.0)
@@ -85,14 +86,14 @@ def step_length(lab: np.ndarray) -> np.ndarray:
     for direction in ((1, 0), (0, 1)):
         slope = cv2.Scharr(smooth, -1, *direction, scale=1 / 32)
         square += np.einsum("hwc,hwc->hw", slope, slope)
-    return np.float32(STEP) + np.float32(EDGE) * np.sqrt(square)
+    return np.float32(FLAT_LENGTH) + np.float32(EDGE_LENGTH) * np.sqrt(square)
 
 
 def _nearest_matches(step, distance, cell, count, neighbours):
-    """Indices (N, K) of the K nearest matches of each match, itself first, -1 past the last; and lengths (N, K)."""
+    """Return indices (N, K) of the K nearest matches of each match, itself first, padded with -1; lengths (N, K)."""
     ends = np.empty((2, 2 * cell.size), np.int32)
     length = np.empty(2 * cell.size, np.float32)
-    n = touch_kernel(step, distance, cell, ends, length)
+    n = adjacency_kernel(step, distance, cell, ends, length)
     ends, length = ends[:, :n], length[:n]
     key = ends[0].astype(np.int64) * count + ends[1]
     order = np.lexsort((length, key))
@@ -110,8 +111,9 @@ def _nearest_matches(step, distance, cell, count, neighbours):
 
 @kernel
 def sweep_kernel(step, direction, distance, cell):
-    """Relax `distance`, and `cell` with it, over the four neighbours already passed; direction 1 starts at the top
-    left, -1 at the other end.
+    """Relax `distance` and `cell` over the four neighbours already visited.
+
+    Direction 1 starts at the top left, -1 at the bottom right.
     """
     H, W = step.shape
     diagonal = np.float32(np.sqrt(2.0))
@@ -120,13 +122,13 @@ def sweep_kernel(step, direction, distance, cell):
         y = row if direction > 0 else H - 1 - row
         for column in range(W):
             x = column if direction > 0 else W - 1 - column
-            nearest, owner, here = distance[y, x], cell[y, x], step[y, x]
+            nearest, owner, own = distance[y, x], cell[y, x], step[y, x]
             for k in range(4):
                 v = y if k == 3 else y - direction
                 u = x - direction if k == 3 else x - 1 + k
                 if v < 0 or v >= H or u < 0 or u >= W:
                     continue
-                length = half * (here + step[v, u])
+                length = half * (own + step[v, u])
                 if k == 0 or k == 2:
                     length *= diagonal
                 if distance[v, u] + length < nearest:
@@ -135,10 +137,10 @@ def sweep_kernel(step, direction, distance, cell):
 
 
 @kernel
-def touch_kernel(step, distance, cell, ends, length):
-    """Pairs of cells that touch, lower index first, and the length from match to match there; their number.
+def adjacency_kernel(step, distance, cell, ends, length):
+    """Write pairs of adjacent cells, lower index first, and the path length between their matches; return their number.
 
-    A pair comes once for every pair of pixels where it touches.
+    A pair is written once for every pair of adjacent pixels.
     """
     H, W = cell.shape
     n = 0
@@ -156,15 +158,15 @@ def touch_kernel(step, distance, cell, ends, length):
 
 @kernel
 def nearest_kernel(start, target, length, index, found):
-    """The nearest nodes of each node of a graph in compressed rows: Dijkstra from each, stopped when enough are found.
+    """Find the nearest nodes of each node of a CSR graph: Dijkstra from each node, stopped after K nodes.
 
-    `index` comes filled with -1.
+    `index` must be filled with -1.
     """
     N, K = index.shape
     shortest = np.empty(N, np.float32)
     seen = np.full(N, -1, np.int32)  # the source for which `shortest` holds
     done = np.full(N, -1, np.int32)
-    keys = np.empty(64 * K + 64, np.float32)  # binary heap; what does not fit any more lies beyond the K nearest
+    keys = np.empty(64 * K + 64, np.float32)  # binary heap; entries that do not fit are dropped
     nodes = np.empty(keys.size, np.int32)
     for source in range(N):
         keys[0], nodes[0], n, k = np.float32(0.0), source, 1, 0
@@ -190,34 +192,34 @@ def nearest_kernel(start, target, length, index, found):
             k += 1
             for e in range(start[node], start[node + 1]):
                 other = target[e]
-                way = key + length[e]
-                if done[other] == source or (seen[other] == source and way >= shortest[other]) or n == keys.size:
+                path = key + length[e]
+                if done[other] == source or (seen[other] == source and path >= shortest[other]) or n == keys.size:
                     continue
-                shortest[other], seen[other] = way, source
+                shortest[other], seen[other] = path, source
                 i = n
                 n += 1
-                while i > 0 and keys[(i - 1) // 2] > way:
+                while i > 0 and keys[(i - 1) // 2] > path:
                     keys[i], nodes[i] = keys[(i - 1) // 2], nodes[(i - 1) // 2]
                     i = (i - 1) // 2
-                keys[i], nodes[i] = way, other
+                keys[i], nodes[i] = path, other
 
 
 @kernel
 def fit_kernel(first, motion, confidence, index, length, scale, prior, models):
-    """Affine motion round each match: models[s] = (a, b, c, d, e, f), u = a + b x + c y and v = d + e x + f y.
+    """Fit the affine motion around each match: models[s] = (a, b, c, d, e, f), u = a + b x + c y, v = d + e x + f y.
 
-    `prior` in square pixels is added to the spread of the points, divided by their weight.
+    `prior`, in square pixels, is added to the diagonal of the weighted scatter matrix of the points.
     """
     N, K = index.shape
-    plain = np.empty(K)
+    initial = np.empty(K)
     weight = np.empty(K)
     for s in range(N):
         count = 0
         while count < K and index[s, count] >= 0:
-            plain[count] = np.exp(-length[s, count] / scale) * confidence[index[s, count]]
-            weight[count] = plain[count]
+            initial[count] = np.exp(-length[s, count] / scale) * confidence[index[s, count]]
+            weight[count] = initial[count]
             count += 1
-        for turn in range(ROUNDS + 1):
+        for iteration in range(REWEIGHTINGS + 1):
             total, mx, my, mu, mv = 0.0, 0.0, 0.0, 0.0, 0.0
             for k in range(count):
                 j, w = index[s, k], weight[k]
@@ -246,17 +248,17 @@ def fit_kernel(first, motion, confidence, index, length, scale, prior, models):
             a, d = mu - b * mx - c * my, mv - e * mx - f * my
             models[s, 0], models[s, 1], models[s, 2] = a, b, c
             models[s, 3], models[s, 4], models[s, 5] = d, e, f
-            if turn < ROUNDS:
+            if iteration < REWEIGHTINGS:
                 for k in range(count):
                     j = index[s, k]
                     off_u = a + b * first[j, 0] + c * first[j, 1] - motion[j, 0]
                     off_v = d + e * first[j, 0] + f * first[j, 1] - motion[j, 1]
-                    weight[k] = plain[k] / (1.0 + (off_u * off_u + off_v * off_v) / (STRAY * STRAY))
+                    weight[k] = initial[k] / (1.0 + (off_u * off_u + off_v * off_v) / (RESIDUAL_SCALE * RESIDUAL_SCALE))
 
 
 @kernel
 def paint_kernel(cell, models, flow):
-    """Evaluate each pixel's model."""
+    """Evaluate the model of each pixel's cell."""
     H, W = cell.shape
     for y in range(H):
         for x in range(W):

@@ -1,16 +1,17 @@
-"""Follow the motion of every pixel from one frame to the next.
+"""Compute the dense optical flow between two frames, or between successive frames of a sequence.
 
-  cutmatch flow frame1.png frame2.png                  two frames of one size
-  cutmatch flow frames/                                a folder of frames, by the numbers in their names
-  cutmatch flow clip.avi                               a video, animation, TIFF of many pages, or .npy stack
-  cutmatch flow frame1.png frame2.png --truth t.flo    with scores and a picture of the error
+  cutmatch flow frame1.png frame2.png                  two frames of the same size
+  cutmatch flow frames/                                a folder of frames, in the order of the numbers in their names
+  cutmatch flow clip.avi                               a video, animation, multi-page TIFF, or .npy stack
+  cutmatch flow frame1.png frame2.png --truth t.flo    with scores and an error figure
 
-Points of both frames are matched one-to-one by an exact assignment; their motion is filled along the edges of the
-picture, refined, and fused with what a pyramid finds, by an exact cut.
+Points of both frames are matched one-to-one by an exact assignment.  Their motion is interpolated without crossing
+image edges, refined from coarse to fine, and fused with the unrefined motion by an exact minimum cut.  With --linker
+windows, the sparse matches are those of many small complete bipartite graphs, one per window of the frames.
 
-Each pair gives, in the --out folder, under the first frame's name: NAME.flo (or what --format says),
-NAME-colour.png (Middlebury colour wheel), NAME-arrows.png, NAME-warped.png (the second frame brought back onto
-the first), NAME-matches.csv, and with --truth NAME-error.png.  The colours of a sequence have one scale.
+Each pair writes to the --out folder, under the first frame's name: NAME.flo (or the format of --format),
+NAME-colour.png (Middlebury colour wheel), NAME-arrows.png, NAME-warped.png (the second frame warped onto the first),
+NAME-matches.csv, and with --truth NAME-error.png.  All pairs of a sequence share one colour scale.
 
 Exit status: 0 done, 1 some pairs of a sequence failed or the disk is full, 2 the input cannot be used, 70 a defect in
 cutmatch.
@@ -40,12 +41,12 @@ from apps.many.batch import Item, check_unique_names, companion_of, images_in, r
 
 INPUTS = ("frames", "truth", "matches")
 FORMATS = ("flo", "kitti", "npy", "npz", "pfm")
-LINKERS = ("assignment", "greedy", "mutual", "nearest")
+LINKERS = ("assignment", "greedy", "mutual", "nearest", "windows")
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two frames, as paths or arrays, what belongs to them, and what the results and the frames' file are called."""
+    """Two frames as paths or arrays, their ground truth and matches, and the names of the results and the source."""
 
     name: str
     shown: str
@@ -57,28 +58,30 @@ class Pair:
 
 
 def flow(first, second, *, matches=None, linker: str = "assignment", device: str = "auto"):
-    """Dense flow from one picture to another.
+    """Compute the dense optical flow from one image to another.
 
     Parameters
     ----------
-    first, second : ndarray
-        Grey, RGB or RGBA pictures of one size; integers, or floats in [0, 1].
+    first, second : array_like, (H, W), (H, W, 3) or (H, W, 4)
+        Grey, RGB or RGBA images of the same size; unsigned integers, or floats in [0, 1].
     matches : apps.motion.matches.Matches, optional
-        Sparse matches to start from; found when absent.
-    linker : str
-        How points are linked: "assignment" (exact), "greedy", "mutual" or "nearest".
-    device : str
-        Where assignments and cuts are solved: "auto", "cpu" or "cuda".
+        Sparse matches to start from; computed if absent.
+    linker : {"assignment", "greedy", "mutual", "nearest", "windows"}
+        How sparse matches are computed.  The first four are linkers of `apps.motion.linking`; "windows" solves one
+        small assignment problem per window (`apps.motion.windows`).
+    device : {"auto", "cpu", "cuda"}
+        Where the fusion cut, and with "windows" the assignments, are solved.  "auto" uses a GPU if one is available.
 
     Returns
     -------
     apps.flow.dense_flow.Flow
-        `flow` (H, W, 2) in pixels, x to the right and y down; `valid` (H, W); the matches; seconds of each stage.
+        `flow` float32 (H, W, 2) in pixels, x to the right and y down; `valid` bool (H, W); `matches`; `seconds` per
+        stage.
 
     Raises
     ------
     InputError
-        The frames differ in size, are too small, or have too little texture.
+        If the frames differ in size, are smaller than 16 pixels a side, or have too little texture.
     """
     from apps.flow.dense_flow import dense_flow
 
@@ -87,12 +90,20 @@ def flow(first, second, *, matches=None, linker: str = "assignment", device: str
 
 def _options():
     options = parser("flow", __doc__)
-    options.add_argument("frames", nargs="+", help="two frames; or one folder, video or stack of frames")
-    options.add_argument("--truth", metavar="FILE", help="true flow (.flo, KITTI .png, ...), or a folder by NAME")
-    options.add_argument("--format", choices=FORMATS, default="flo", help="of the flow file (default: flo)")
-    options.add_argument("--matches", metavar="FILE", help="start from these matches (.csv), or a folder by NAME")
-    options.add_argument("--linker", choices=LINKERS, default="assignment", help="how points are linked")
-    options.add_argument("--scale", type=float, metavar="PIXELS", help="motion shown in full colour")
+    options.add_argument("frames", nargs="+", help="two frames, or one folder, video or stack of frames")
+    options.add_argument(
+        "--truth", metavar="FILE", help="ground-truth flow (.flo, KITTI .png, ...), or a folder of them"
+    )
+    options.add_argument("--format", choices=FORMATS, default="flo", help="format of the flow file (default: flo)")
+    options.add_argument(
+        "--matches", metavar="FILE", help="start from these matches (.csv, .json), or a folder of them"
+    )
+    options.add_argument(
+        "--linker", choices=LINKERS, default="assignment", help="how points are matched (default: assignment)"
+    )
+    options.add_argument(
+        "--max-motion", type=float, metavar="PIXELS", help="motion drawn at full saturation (default: the largest)"
+    )
     add_batch_options(options)
     add_shared_options(options, "out")
     return options
@@ -102,8 +113,8 @@ def _main(argv) -> int:
     chosen = parsed(_options(), argv)
     threads = check_threads(chosen.threads)
     check_device(chosen.device)
-    if chosen.scale is not None and not chosen.scale > 0:
-        raise InputError(f"--scale must be above 0 pixels, got {chosen.scale}")
+    if chosen.max_motion is not None and not chosen.max_motion > 0:
+        raise InputError(f"--max-motion must be above 0 pixels, got {chosen.max_motion}")
     items, count, many = _pairs(chosen)
     if not in_batch(many, chosen):
         if chosen.threads is not None:
@@ -119,13 +130,13 @@ def _main(argv) -> int:
         chosen,
         total=count,
         inputs=INPUTS,
-        concurrent_items=1,  # a pair keeps the threads busy by itself
+        concurrent_items=1,  # one pair uses all threads
         finish=partial(_finish, chosen),
     )
 
 
 def _pairs(chosen):
-    """The pairs to follow one after the other, how many (None: unknown), and whether it is a sequence."""
+    """Return the pairs in order, their number (None if unknown), and whether they form a sequence."""
     names = chosen.frames
     if len(names) > 2:
         raise InputError(f"frames: got {len(names)} files; pass two frames, or one folder, video or stack")
@@ -145,7 +156,7 @@ def _pairs(chosen):
     from apps.common.sequences import is_single_image, open_sequence
 
     if is_single_image(path):
-        raise InputError(f"frames: {names[0]!r} is one frame; pass a second, or a folder or video")
+        raise InputError(f"frames: {names[0]!r} is a single frame; pass a second one, or a folder or video")
     sequence = open_sequence(path, "frames")
     return _of_sequence(sequence, path, chosen), None if sequence.count is None else sequence.count - 1, True
 
@@ -169,7 +180,7 @@ def _item(name: str, shown: str, first, second, chosen, source: Path | None = No
 
 
 def _files(name: str, chosen) -> dict[str, Path]:
-    """What a pair gives, by kind."""
+    """Return the output files of a pair, by kind."""
     from apps.flow.flow_files import SUFFIX_OF
 
     folder, suffix = Path(chosen.out), SUFFIX_OF[chosen.format]
@@ -182,10 +193,10 @@ def _files(name: str, chosen) -> dict[str, Path]:
 
 
 def _flow_one(pair: Pair, chosen) -> dict:
-    """Read, follow, write; the report.  Nothing is written unless all of it can be."""
+    """Process one pair and return its report.  All results are encoded before the first file is written."""
     import numpy as np
 
-    from apps.flow import flow_figures as drawing
+    from apps.flow import flow_figures
     from apps.flow.flow_files import encoded_flow, read_flow
     from apps.flow.flow_scores import check_size, score_flow
     from apps.motion.matches import Matches
@@ -200,20 +211,20 @@ def _flow_one(pair: Pair, chosen) -> dict:
     result = flow(first, second, matches=matches, linker=chosen.linker, device=chosen.device)
     scores = None if truth is None else score_flow(result.flow, truth, known)
 
-    pictures = {
-        "arrows": drawing.arrows(first, result.flow, result.valid),
-        "warped": drawing.warped_picture(second, result.flow),
+    figures = {
+        "arrows": flow_figures.arrows(first, result.flow, result.valid),
+        "warped": flow_figures.warped_image(second, result.flow),
     }
-    if not _colours_wait(chosen):
-        pictures["colour"] = drawing.flow_picture(result.flow, longest=chosen.scale)
+    if not _defers_colours(chosen):
+        figures["colour"] = flow_figures.flow_figure(result.flow, max_motion=chosen.max_motion)
     if truth is not None:
-        pictures["error"] = drawing.error_picture(result.flow, truth, known)
+        figures["error"] = flow_figures.error_figure(result.flow, truth, known)
     planned = _files(pair.name, chosen)
     data = encoded_flow(planned["flow"], result.flow)
     claim(chosen, "flow", pair.name, pair.source, planned.values())
-    files = {kind: planned[kind] for kind in ("flow", "matches", *pictures)}
+    files = {kind: planned[kind] for kind in ("flow", "matches", *figures)}
     write_bytes(files["flow"], data)
-    for kind, pixels in pictures.items():
+    for kind, pixels in figures.items():
         write_image(files[kind], pixels)
     result.matches.write(files["matches"])
     length = np.hypot(result.flow[..., 0], result.flow[..., 1])
@@ -224,7 +235,7 @@ def _flow_one(pair: Pair, chosen) -> dict:
         "matches": len(result.matches),
         "valid_percent": round(100 * float(result.valid.mean()), 3),
         "mean_motion": round(float(length.mean()), 4),
-        "most_motion": round(float(length.max()), 4),
+        "max_motion": round(float(length.max()), 4),
         "seconds": {stage: round(seconds, 4) for stage, seconds in result.seconds.items()},
         "files": {kind: str(path) for kind, path in files.items()},
     }
@@ -234,15 +245,15 @@ def _flow_one(pair: Pair, chosen) -> dict:
 
 
 def _finish(chosen, reports) -> dict:
-    """Colour a sequence, and average its scores: what goes into the JSON besides the reports."""
-    if _colours_wait(chosen):
+    """Draw the colours of a sequence and return its average scores for the JSON report."""
+    if _defers_colours(chosen):
         _colour_all(reports)
     scores = _averages(reports)
     return {"truth": scores} if scores else {}
 
 
 def _averages(reports) -> dict:
-    """Scores of the pairs that have some, averaged in both ways."""
+    """Return both averages of the scores, over the pairs with ground truth."""
     scored = [report["truth"] for report in reports if "truth" in report]
     if not scored:
         return {}
@@ -252,29 +263,29 @@ def _averages(reports) -> dict:
     return {how: average(scores, how).scores.as_dict() for how in (BY_IMAGE, POOLED)}
 
 
-def _colours_wait(chosen) -> bool:
-    """The colours of a sequence have one scale, which only its last pair decides."""
-    return chosen.many and chosen.scale is None
+def _defers_colours(chosen) -> bool:
+    """Return whether colours are drawn after the last pair, because a sequence has one colour scale."""
+    return chosen.many and chosen.max_motion is None
 
 
 def _colour_all(reports) -> None:
-    """Draw the flows of a sequence with one scale: the most motion in any of them."""
-    from apps.flow.flow_figures import flow_picture
+    """Draw the flows of a sequence on one colour scale, up to the largest motion in any of them."""
+    from apps.flow.flow_figures import flow_figure
     from apps.flow.flow_files import read_flow
 
-    most = max((report["most_motion"] for report in reports), default=0)
+    largest = max((report["max_motion"] for report in reports), default=0)
     for report in reports:
         files = report["files"]
         field, _ = read_flow(files["flow"])
         arrows = Path(files["arrows"])
         path = arrows.with_name(arrows.name.removesuffix("-arrows.png") + "-colour.png")
-        files["colour"] = str(write_image(path, flow_picture(field, longest=most)))
+        files["colour"] = str(write_image(path, flow_figure(field, max_motion=largest)))
 
 
 def _line(report) -> str:
     text = (
         f"{report['pair']}: {report['width']}x{report['height']}, {report['matches']} matches, motion "
-        f"{report['mean_motion']:.2f} px on average, {report['most_motion']:.1f} px at most, "
+        f"{report['mean_motion']:.2f} px on average, {report['max_motion']:.1f} px at most, "
         f"{report['valid_percent']:.1f} % valid, {report['seconds']['total']:.2f} s -> {report['files']['flow']}"
     )
     if "truth" in report:
@@ -290,7 +301,7 @@ def _summary(reports) -> str:
 
 
 def main(argv=None) -> int:
-    """The command; its exit status."""
+    """Run the command; return its exit status."""
     return run(_main, "flow", argv)
 
 

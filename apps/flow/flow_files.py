@@ -1,14 +1,14 @@
-"""Flow files, read and written.
+"""Read and write flow files.
 
-    .flo         float32 202021.25, int32 width, int32 height, then x and y motion by rows, little endian; a component
-                 beyond 1e9 means unknown (Middlebury)
+    .flo         float32 202021.25, int32 width, int32 height, then x and y motion row by row, little endian; a
+                 component above 1e9 means unknown (Middlebury)
     .png         three channels of 16 bits: x * 64 + 2^15, y * 64 + 2^15, 1 where known (KITTI); steps of 1/64 pixel,
                  -512 to just below 512
     .npy, .npz   array (H, W, 2), float32; NaN means unknown; the .npz also holds `valid`
-    .pfm         three float32 channels, rows bottom up; the third is 1 where known
+    .pfm         three float32 channels, bottom row first; the third is 1 where known
 
-Reading checks the magic number, the size and the length of the file; writing refuses what the format cannot hold and
-is complete or not at all.
+Reading checks the magic number, the size and the length of the file.  Writing raises InputError for values that the
+format cannot represent, and is atomic.
 """
 
 import io
@@ -22,21 +22,21 @@ from apps.common.pfm import decode_pfm, encode_pfm
 
 FLO_MAGIC = np.float32(202021.25)
 UNKNOWN = np.float32(1e10)  # as written to .flo
-LIMIT = 1e9  # a .flo component beyond this is unknown
+UNKNOWN_ABOVE = 1e9  # a larger component in a .flo file means unknown
 KITTI_STEP, KITTI_ZERO = 64, 2**15
 SUFFIXES = (".flo", ".png", ".npy", ".npz", ".pfm")
 SUFFIX_OF = {"flo": ".flo", "kitti": ".png", "npy": ".npy", "npz": ".npz", "pfm": ".pfm"}
 
 
 def read_flow(path, name: str = "flow") -> tuple[np.ndarray, np.ndarray]:
-    """A flow file as (flow, valid): float32 (H, W, 2), 0 where unknown, and bool (H, W).
+    """Read a flow file; return (flow, valid): float32 (H, W, 2), 0 where unknown, and bool (H, W).
 
-    Raises InputError when the file is missing, of another kind, truncated, or not a flow; `name` is what the message
-    calls the argument.
+    Raises InputError if the file is missing, of another format, truncated, or not a flow; the message calls the
+    argument `name`.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:
-        raise InputError(f"{name}: {str(path)!r} is no flow file; name one of {', '.join(SUFFIXES)}")
+        raise InputError(f"{name}: {str(path)!r} is not a flow file; pass one of {', '.join(SUFFIXES)}")
     data = read_bytes(path, name)
     decode = {".flo": _from_flo, ".png": _from_kitti, ".npy": _from_npy, ".npz": _from_npz, ".pfm": _from_pfm}
     try:
@@ -48,23 +48,23 @@ def read_flow(path, name: str = "flow") -> tuple[np.ndarray, np.ndarray]:
 
 
 def write_flow(path, flow: np.ndarray, valid: np.ndarray | None = None) -> Path:
-    """Write a flow (H, W, 2), known where `valid` (H, W, bool) is True; the kind of file follows the suffix.
+    """Write a flow (H, W, 2), known where `valid` (H, W, bool) is True; the suffix selects the format.
 
-    Raises InputError as `encoded_flow` does, and where the file cannot be written.
+    Raises InputError as `encoded_flow` does, and if the file cannot be written.
     """
     return write_bytes(path, encoded_flow(path, flow, valid))
 
 
 def encoded_flow(path, flow: np.ndarray, valid: np.ndarray | None = None) -> bytes:
-    """The content of a file of this name that holds a flow.
+    """Encode a flow as the content of a file; the suffix of `path` selects the format.
 
-    Raises InputError for another suffix, a flow of another shape, NaN or infinity where it is known, or motion that
-    the format cannot hold.
+    Raises InputError for an unknown suffix, a wrong shape, NaN or infinity at valid pixels, or motion outside the
+    range of the format.
     """
     path = Path(path)
     encode = {".flo": _to_flo, ".png": _to_kitti, ".npy": _to_npy, ".npz": _to_npz, ".pfm": _to_pfm}
     if path.suffix.lower() not in encode:
-        raise InputError(f"flow: cannot write {str(path)!r}; name it with one of {', '.join(SUFFIXES)}")
+        raise InputError(f"flow: cannot write {str(path)!r}; use one of the suffixes {', '.join(SUFFIXES)}")
     flow = np.asarray(flow, np.float32)
     if flow.ndim != 3 or flow.shape[2] != 2 or 0 in flow.shape:
         raise InputError(f"flow must have shape (height, width, 2), got {flow.shape}")
@@ -72,25 +72,25 @@ def encoded_flow(path, flow: np.ndarray, valid: np.ndarray | None = None) -> byt
     if valid.shape != flow.shape[:2]:
         raise InputError(f"valid has shape {valid.shape}, but the flow is {flow.shape[1]}x{flow.shape[0]} pixels")
     if not np.isfinite(flow[valid]).all():
-        raise InputError("flow holds NaN or infinity where it is said to be known")
+        raise InputError("flow contains NaN or infinity at valid pixels; mark them as not valid")
     return encode[path.suffix.lower()](flow, valid)
 
 
 def _from_flo(data):
     if len(data) < 12 or np.frombuffer(data, "<f4", 1)[0] != FLO_MAGIC:
-        raise Unreadable("it does not begin as a .flo file does, with the number 202021.25")
+        raise Unreadable("it does not begin with 202021.25, as a .flo file does")
     width, height = (int(side) for side in np.frombuffer(data, "<i4", 2, 4))
     if not (0 < width < 100_000 and 0 < height < 100_000):
-        raise Unreadable(f"its size is given as {width}x{height}")
+        raise Unreadable(f"its header states the size {width}x{height}")
     if len(data) != 12 + 8 * width * height:
-        raise Unreadable(f"{width}x{height} pixels need {12 + 8 * width * height} bytes, and it holds {len(data)}")
+        raise Unreadable(f"{width}x{height} pixels need {12 + 8 * width * height} bytes, and it has {len(data)}")
     flow = np.frombuffer(data, "<f4", offset=12).reshape(height, width, 2)
     with np.errstate(invalid="ignore"):
-        return flow.copy(), (np.abs(flow) <= LIMIT).all(axis=2)
+        return flow.copy(), (np.abs(flow) <= UNKNOWN_ABOVE).all(axis=2)
 
 
 def _to_flo(flow, valid):
-    _check_range(flow, valid, LIMIT, ".flo")
+    _check_range(flow, valid, UNKNOWN_ABOVE, ".flo")
     known = np.where(valid[..., None], flow, UNKNOWN).astype("<f4")
     height, width = valid.shape
     return FLO_MAGIC.astype("<f4").tobytes() + np.array([width, height], "<i4").tobytes() + known.tobytes()
@@ -98,7 +98,7 @@ def _to_flo(flow, valid):
 
 def _from_kitti(data):
     if data[:8] != PNG_MAGIC or data[24:26] != b"\x10\x02":
-        raise Unreadable("flow is kept in a PNG of three channels of 16 bits, which this is not")
+        raise Unreadable("a flow is stored in a PNG of three channels of 16 bits, which this is not")
     pixels = deep_png(data)
     flow = (pixels[..., :2].astype(np.float32) - KITTI_ZERO) / KITTI_STEP
     return flow, pixels[..., 2] > 0
@@ -110,7 +110,9 @@ def _to_kitti(flow, valid):
     codes = np.rint(np.where(valid[..., None], flow, 0).astype(np.float64) * KITTI_STEP) + KITTI_ZERO
     if codes.min() < 0 or codes.max() > 65535:
         x, y = np.abs(flow[valid]).max(axis=0)
-        raise InputError(f"flow: motion of up to {max(x, y):.0f} pixels, but a KITTI .png holds 512; write .flo")
+        raise InputError(
+            f"flow: motion of up to {max(x, y):.0f} pixels, but a KITTI .png is limited to 512; write .flo"
+        )
     pixels = np.dstack([valid.astype(np.uint16), codes[..., 1].astype(np.uint16), codes[..., 0].astype(np.uint16)])
     pixels[~valid] = 0
     return cv2.imencode(".png", pixels)[1].tobytes()
@@ -125,18 +127,18 @@ def _from_npz(data):
         if isinstance(content, np.ndarray):
             raise Unreadable("it is one .npy array, not an .npz archive")
         if "flow" not in content.files:
-            raise Unreadable(f"an .npz file needs an array called flow; this one holds {content.files}")
+            raise Unreadable(f"an .npz file needs an array called flow; this one contains {content.files}")
         return _checked(content["flow"], content["valid"] if "valid" in content.files else None)
 
 
 def _checked(content, valid=None):
     if content.ndim != 3 or content.shape[2] != 2 or content.dtype.kind not in "fiu" or 0 in content.shape:
-        raise Unreadable(f"a flow has shape (height, width, 2) and holds numbers, got {content.shape} {content.dtype}")
+        raise Unreadable(f"a flow is a numeric array of shape (height, width, 2), got {content.shape} {content.dtype}")
     flow = content.astype(np.float32)
     known = np.isfinite(flow).all(axis=2)
     if valid is not None:
         if valid.shape != known.shape:
-            raise Unreadable(f"its valid has shape {valid.shape}, its flow {flow.shape}")
+            raise Unreadable(f"its array valid has shape {valid.shape}, its flow {flow.shape}")
         known &= valid.astype(bool)
     return flow, known
 
@@ -165,4 +167,4 @@ def _to_pfm(flow, valid):
 def _check_range(flow, valid, limit, kind):
     largest = np.abs(flow[valid]).max(initial=0)
     if largest > limit:
-        raise InputError(f"flow: motion of {largest:.3g} pixels means unknown in a {kind} file; mark it not valid")
+        raise InputError(f"flow: motion of {largest:.3g} pixels means unknown in a {kind} file; mark it as not valid")

@@ -1,12 +1,12 @@
-"""How good a flow is against the truth, on one pair and over many.
+"""Scores of a flow against the ground truth, for one pair and averaged over many.
 
     EPE      length of the difference vector, pixels
     AAE      angle between (u, v, 1) and the true (u, v, 1), degrees
     R1..R5   share of pixels with EPE above 1, 3, 5 pixels, percent
     Fl       share with EPE above 3 pixels and above 5 % of the true length, percent (KITTI's Fl-all)
 
-Over several pairs there are two averages, which differ when the pairs have different numbers of known pixels: by
-image (each pair counts the same) and pooled (each pixel counts the same).  `Average` names which one it is.
+Over several pairs there are two averages, which differ if the pairs have different numbers of known pixels: by image
+(equal weight per pair) and pooled (equal weight per pixel).  `Average.averaging` states which one was taken.
 """
 
 from dataclasses import asdict, dataclass
@@ -20,7 +20,7 @@ BY_IMAGE, POOLED = "by image", "pooled"
 
 @dataclass(frozen=True, slots=True)
 class FlowScores:
-    """Scores over `pixels` pixels where the truth is known; see the module's head."""
+    """Scores over the `pixels` pixels where the ground truth is known; see the module docstring."""
 
     epe: float
     aae: float
@@ -36,7 +36,7 @@ class FlowScores:
 
 @dataclass(frozen=True, slots=True)
 class Average:
-    """Scores over several pairs and how they were averaged: "by image" or "pooled"."""
+    """Mean scores of several pairs, and how they were averaged: "by image" or "pooled"."""
 
     scores: FlowScores
     averaging: str
@@ -44,19 +44,19 @@ class Average:
 
 
 def score_flow(flow: np.ndarray, truth: np.ndarray, valid: np.ndarray | None = None) -> FlowScores:
-    """Compare a flow with the truth, (H, W, 2) each, where `valid` (H, W) is True (default: everywhere).
+    """Compare a flow with the ground truth, (H, W, 2) each, where `valid` (H, W) is True (default: everywhere).
 
-    Raises InputError when the sizes differ or no pixel is known.
+    Raises InputError if the sizes differ or no pixel is known.
     """
     check_size(flow, truth)
     valid = np.ones(truth.shape[:2], bool) if valid is None else np.asarray(valid, bool)
     if not valid.any():
-        raise InputError("--truth knows no pixel; pass another file")
-    mine, true = flow[valid].astype(np.float64), truth[valid].astype(np.float64)
-    error = np.linalg.norm(mine - true, axis=1)
+        raise InputError("--truth: every pixel is unknown; pass a ground truth with known pixels")
+    found, true = flow[valid].astype(np.float64), truth[valid].astype(np.float64)
+    error = np.linalg.norm(found - true, axis=1)
     length = np.linalg.norm(true, axis=1)
-    dot = 1 + (mine * true).sum(axis=1)
-    cosine = dot / np.sqrt((1 + (mine * mine).sum(axis=1)) * (1 + length * length))
+    dot = 1 + (found * true).sum(axis=1)
+    cosine = dot / np.sqrt((1 + (found * found).sum(axis=1)) * (1 + length * length))
     angle = np.degrees(np.arccos(np.clip(cosine, -1, 1)))
     return FlowScores(
         epe=float(error.mean()),
@@ -70,7 +70,7 @@ def score_flow(flow: np.ndarray, truth: np.ndarray, valid: np.ndarray | None = N
 
 
 def average(scores: list[FlowScores], averaging: str = BY_IMAGE) -> Average:
-    """The mean over pairs; `averaging` is "by image" or "pooled"."""
+    """Return the mean over pairs; `averaging` is "by image" or "pooled"."""
     if averaging not in (BY_IMAGE, POOLED):
         raise ValueError(f"averaging must be {BY_IMAGE!r} or {POOLED!r}, got {averaging!r}")
     if not scores:

@@ -1,55 +1,55 @@
-"""What is hidden in the second frame, where it goes, and the way back.
+"""Occlusion: pixels hidden in the second frame, their motion, and forward-backward consistency.
 
-Each pixel of the first frame lands on one of the second.  Where several land on one, the pixel whose colour fits best
-owns the place.  A pixel whose place is owned by one that moves otherwise is hidden behind it.  Nothing in the second
-frame says how a hidden pixel moves; it takes the motion of the nearest pixel that is seen, near along paths that cross
-no edge (`apps.flow.fill`), which lies on its own side of the edge.
+The flow maps each pixel of the first frame to a pixel of the second.  If several pixels map to the same one, the pixel
+with the smallest colour difference owns it.  A pixel is hidden if the owner of its target moves differently.  The
+second frame does not determine the motion of a hidden pixel; it takes the motion of the nearest visible pixel by the
+geodesic distance of `apps.flow.fill`, which is on the same side of the image edge.
 """
 
 import numpy as np
 
-from apps.flow.fill import FAR, SWEEPS, step_length, sweep_kernel
+from apps.flow.fill import INFINITY, SWEEPS, step_length, sweep_kernel
 from apps.flow.refine import Level, warp
 from gridcut.device import kernel
 
-OTHERWISE = 2.0  # pixels by which the motions of two pixels at one place differ when one hides the other
-MARGIN = 2  # pixels round what is hidden that are not believed either
-SMOOTHING = 1.0  # pixels, of the misfit of the colours
-AGREE = 1.0  # pixels by which the way back may miss, plus AGREE_SHARE of the motion
-AGREE_SHARE = 0.05
+OCCLUDER_DIFFERENCE = 2.0  # pixels: minimum motion difference to the pixel in front
+HIDDEN_MARGIN = 2  # pixels around hidden pixels whose motion is replaced as well
+MISFIT_SIGMA = 1.0  # pixels: smoothing of the colour difference
+CONSISTENT_PIXELS = 1.0  # pixels: allowed forward-backward error, plus CONSISTENT_SHARE of the motion
+CONSISTENT_SHARE = 0.05
 
 
 def owners(level: Level, flow: np.ndarray) -> np.ndarray:
-    """Index (row * width + column) of the pixel that owns each place of the second frame, -1 for none; int32 (H, W)."""
+    """Return the owner (row * width + column) of each pixel of the second frame, -1 if none; int32 (H, W)."""
     import cv2
 
     seen, _ = warp(level.lab[1], flow)
     off = seen - level.lab[0]
-    misfit = cv2.GaussianBlur(np.sqrt(np.einsum("hwc,hwc->hw", off, off)), (0, 0), SMOOTHING)
+    misfit = cv2.GaussianBlur(np.sqrt(np.einsum("hwc,hwc->hw", off, off)), (0, 0), MISFIT_SIGMA)
     owner = np.full(flow.shape[:2], -1, np.int32)
-    land_kernel(flow, misfit, owner)
+    owner_kernel(flow, misfit, owner)
     return owner
 
 
-def hidden(flow: np.ndarray, owner: np.ndarray) -> np.ndarray:
-    """Where something else comes to lie in front; bool (H, W).  Single pixels are noise and do not count."""
+def hidden_pixels(flow: np.ndarray, owner: np.ndarray) -> np.ndarray:
+    """Mark pixels that are hidden in the second frame; bool (H, W).  A median filter removes isolated pixels."""
     import cv2
 
     mask = np.zeros(owner.shape, np.uint8)
-    hidden_kernel(flow, owner, np.float32(OTHERWISE), mask)
+    hidden_kernel(flow, owner, np.float32(OCCLUDER_DIFFERENCE), mask)
     return cv2.medianBlur(mask, 5) > 0
 
 
 def fill_hidden(level: Level, flow: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """The flow with the motion of hidden pixels, and of a margin round them, taken from the nearest seen pixel."""
+    """Return the flow with hidden pixels, and a margin around them, filled from the nearest visible pixel."""
     import cv2
 
-    window = np.ones((2 * MARGIN + 1, 2 * MARGIN + 1), np.uint8)
-    doubtful = cv2.dilate(mask.astype(np.uint8), window) > 0
-    if doubtful.all() or not doubtful.any():
+    window = np.ones((2 * HIDDEN_MARGIN + 1, 2 * HIDDEN_MARGIN + 1), np.uint8)
+    excluded = cv2.dilate(mask.astype(np.uint8), window) > 0
+    if excluded.all() or not excluded.any():
         return flow
     step = step_length(level.lab[0])
-    distance = np.where(doubtful, FAR, np.float32(0))
+    distance = np.where(excluded, INFINITY, np.float32(0))
     nearest = np.arange(mask.size, dtype=np.int32).reshape(mask.shape)
     for _ in range(SWEEPS):
         sweep_kernel(step, 1, distance, nearest)
@@ -57,10 +57,10 @@ def fill_hidden(level: Level, flow: np.ndarray, mask: np.ndarray) -> np.ndarray:
     return flow.reshape(-1, 2)[nearest]
 
 
-def consistent(level: Level, flow: np.ndarray, owner: np.ndarray) -> np.ndarray:
-    """Where following the flow and then the way back ends near the start; bool (H, W).
+def is_consistent(level: Level, flow: np.ndarray, owner: np.ndarray) -> np.ndarray:
+    """Mark pixels where the forward flow followed by the backward flow ends near the start; bool (H, W).
 
-    The way back is searched by DIS from the flow reversed.
+    The backward flow is estimated by DIS, initialised with the reversed flow.
     """
     import cv2
 
@@ -68,11 +68,11 @@ def consistent(level: Level, flow: np.ndarray, owner: np.ndarray) -> np.ndarray:
     search = cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_MEDIUM)
     back, inside = warp(search.calc(second, first, reversed_flow(flow, owner)), flow)
     miss = np.hypot(*cv2.split(flow + back))
-    return inside & (miss <= AGREE + AGREE_SHARE * np.hypot(*cv2.split(flow)))
+    return inside & (miss <= CONSISTENT_PIXELS + CONSISTENT_SHARE * np.hypot(*cv2.split(flow)))
 
 
 def reversed_flow(flow: np.ndarray, owner: np.ndarray) -> np.ndarray:
-    """A flow from the second frame back: each place moves as its owner came, places without one as those round it."""
+    """Return a backward flow: the negated motion of each pixel's owner, smoothly extended to pixels without owner."""
     import cv2
 
     known = owner >= 0
@@ -83,8 +83,8 @@ def reversed_flow(flow: np.ndarray, owner: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def land_kernel(flow, misfit, owner):
-    """Write each pixel where it lands unless one that fits better is there."""
+def owner_kernel(flow, misfit, owner):
+    """Write each pixel's index to its target unless a pixel with a smaller misfit owns it."""
     H, W = misfit.shape
     for y in range(H):
         for x in range(W):
@@ -98,8 +98,8 @@ def land_kernel(flow, misfit, owner):
 
 
 @kernel
-def hidden_kernel(flow, owner, otherwise, mask):
-    """1 in `mask` where a pixel's place is owned by one whose motion differs by more than `otherwise`."""
+def hidden_kernel(flow, owner, difference, mask):
+    """Set `mask` to 1 where the owner of a pixel's target has a motion that differs by more than `difference`."""
     H, W = mask.shape
     for y in range(H):
         for x in range(W):
@@ -109,5 +109,5 @@ def hidden_kernel(flow, owner, otherwise, mask):
                 continue
             other = owner[v, u]
             p, q = other // W, other % W
-            if max(abs(flow[p, q, 0] - flow[y, x, 0]), abs(flow[p, q, 1] - flow[y, x, 1])) > otherwise:
+            if max(abs(flow[p, q, 0] - flow[y, x, 0]), abs(flow[p, q, 1] - flow[y, x, 1])) > difference:
                 mask[y, x] = 1

@@ -1,12 +1,12 @@
-"""Semi-dense matches by propagation: what a sparse match knows spreads to its surroundings where the frames agree.
+"""Semi-dense matches by coarse-to-fine PatchMatch on a grid of seeds.
 
-A grid of seeds is followed from coarse to fine.  Each seed keeps the motion under which the descriptors of both frames
-agree best; it tries the motions of its neighbours on the grid, in scan order there and back, and random changes in a
-shrinking range [1].  The coarsest level starts from the motion filled from the sparse matches, and each level tries
-that again.  Both directions are followed, and a seed is kept if the way back leads home and neighbours move alike.
+Each seed keeps the motion with the smallest descriptor distance.  It tries the motions of its neighbours on the grid,
+in alternating raster order, and pseudo-random changes in a shrinking range [1].  The coarsest level starts from the
+motion filled from the sparse matches, and every level tries that motion again.  Both directions are matched.  A seed is
+kept if the forward and backward motions cancel and enough of its neighbours move similarly.
 
 Descriptors are histograms of gradient directions, 4 x 4 cells of 8 directions in bytes, as in SIFT but at one scale and
-upright; their distance is the sum of absolute differences.
+not rotated; their distance is the sum of absolute differences.
 
 [1] Hu, Song, Li. "Efficient coarse-to-fine PatchMatch for large displacement optical flow." CVPR 2016.
 """
@@ -15,26 +15,26 @@ import numpy as np
 
 from gridcut.device import kernel, run_threads, thread_count
 
-SCALE = 0.5  # of the finest level, at most
-MAX_PIXELS = 700_000  # of it; descriptors take 128 bytes each
-SPACING = 3  # of seeds, pixels of the finest level
+MAX_SCALE = 0.5  # size of the finest level, as a share of the frame
+MAX_PIXELS = 700_000  # of the finest level; a descriptor takes 128 bytes per pixel
+SEED_SPACING = 3  # pixels of the finest level
 MIN_SIDE = 40  # pixels, of the coarsest level
-CELLS = 4  # of a descriptor, a side
-CELL = 3  # pixels between their centres
+CELLS_PER_SIDE = 4  # of a descriptor
+CELL_SPACING = 3  # pixels between cell centres
 DIRECTIONS = 8
-BLUR = 1.0
-ROUNDS = 4
-FARTHEST = 0.3  # of the longer side: random changes on the coarsest level
-NEAR = 4  # pixels: random changes on the others
-HOME = 1.5  # pixels of the finest level
-ALIKE = 2.0
-FRIENDS = 4  # of the eight neighbours of a seed that must move alike
+BLUR_SIGMA = 1.0  # pixels
+SWEEPS = 4  # per level; twice as many on the coarsest
+COARSE_SEARCH_SHARE = 0.3  # of the longer side: radius of pseudo-random changes on the coarsest level
+SEARCH_RADIUS = 4  # pixels: the same on the other levels
+RETURN_TOLERANCE = 1.5  # pixels of the finest level: forward-backward error
+MAX_DEVIATION = 2.0  # pixels of the finest level: difference to the motion of a supporting neighbour
+MIN_SUPPORT = 4  # supporting neighbours, of eight
 
 
 def propagate(first: np.ndarray, second: np.ndarray, forward: np.ndarray | None, backward: np.ndarray | None):
-    """Matched points (N, 2) in both frames, x and y, of grey frames (H, W), float32 in 0..255.
+    """Return matched points (N, 2), x and y, in both grey frames (H, W), float32, 0 to 255.
 
-    `forward` and `backward` are guesses of the flow (H, W, 2) from either frame to the other, or None.
+    `forward` and `backward` are initial flows (H, W, 2) from the first and from the second frame, or None.
     """
     levels = [(_described(a), _described(b)) for a, b in _reduced(first, second)]
     guesses = (forward, backward)
@@ -43,21 +43,23 @@ def propagate(first: np.ndarray, second: np.ndarray, forward: np.ndarray | None,
         pairs = levels if direction == 0 else [(b, a) for a, b in levels]
         return _follow(pairs, guesses[direction], direction)
 
-    ways = run_threads(follow, 2) if thread_count() > 1 else [follow(0), follow(1)]
-    (x, y, there), (_, _, back) = ways
-    good = mutual_kernel(x, y, there, back, np.float32(HOME), np.float32(ALIKE), FRIENDS)
+    results = run_threads(follow, 2) if thread_count() > 1 else [follow(0), follow(1)]
+    (x, y, motion), (_, _, back_motion) = results
+    good = mutual_kernel(
+        x, y, motion, back_motion, np.float32(RETURN_TOLERANCE), np.float32(MAX_DEVIATION), MIN_SUPPORT
+    )
     scale = np.float32([first.shape[1] / levels[0][0].shape[1], first.shape[0] / levels[0][0].shape[0]])
     grid_x, grid_y = np.meshgrid(x, y)
     points = np.stack([grid_x[good], grid_y[good]], axis=1)
-    # Pixel centres lie at whole numbers in every size.
-    return (points + 0.5) * scale - 0.5, (points + there[good] + 0.5) * scale - 0.5
+    # Pixel centres have integer coordinates at every size.
+    return (points + 0.5) * scale - 0.5, (points + motion[good] + 0.5) * scale - 0.5
 
 
 def _reduced(first, second):
     import cv2
 
     pairs = []
-    scale = min(SCALE, (MAX_PIXELS / first.size) ** 0.5)
+    scale = min(MAX_SCALE, (MAX_PIXELS / first.size) ** 0.5)
     while not pairs or min(first.shape) * scale >= MIN_SIDE:
         size = tuple(max(1, round(side * scale)) for side in first.shape[::-1])
         pairs.append([cv2.resize(frame, size, interpolation=cv2.INTER_AREA) for frame in (first, second)])
@@ -66,29 +68,29 @@ def _reduced(first, second):
 
 
 def _described(grey: np.ndarray) -> np.ndarray:
-    """Descriptors of every pixel, uint8 (H, W, CELLS * CELLS * DIRECTIONS)."""
+    """Return the descriptor of every pixel, uint8 (H, W, CELLS_PER_SIDE * CELLS_PER_SIDE * DIRECTIONS)."""
     import cv2
 
     dx, dy = (cv2.Scharr(grey, -1, *direction, scale=1 / 32) for direction in ((1, 0), (0, 1)))
     maps = []
     for angle in 2 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS:
-        along = np.maximum(np.float32(np.cos(angle)) * dx + np.float32(np.sin(angle)) * dy, 0)
-        maps.append(along)
-    maps = np.dstack([cv2.GaussianBlur(direction, (0, 0), BLUR) for direction in maps])
-    margin = CELL * CELLS
-    wide = np.pad(maps, ((margin, margin), (margin, margin), (0, 0)), mode="edge")
-    descriptors = np.empty((*grey.shape, CELLS * CELLS * DIRECTIONS), np.uint8)
-    describe_kernel(wide, margin, descriptors)
+        response = np.maximum(np.float32(np.cos(angle)) * dx + np.float32(np.sin(angle)) * dy, 0)
+        maps.append(response)
+    maps = np.dstack([cv2.GaussianBlur(direction, (0, 0), BLUR_SIGMA) for direction in maps])
+    margin = CELL_SPACING * CELLS_PER_SIDE
+    padded = np.pad(maps, ((margin, margin), (margin, margin), (0, 0)), mode="edge")
+    descriptors = np.empty((*grey.shape, CELLS_PER_SIDE * CELLS_PER_SIDE * DIRECTIONS), np.uint8)
+    describe_kernel(padded, margin, descriptors)
     return descriptors
 
 
 def _follow(pairs, guess, seed):
-    """Columns and rows of the seeds on the finest level, and their motion there, (rows, columns, 2) float32."""
+    """Return columns and rows of the seeds on the finest level, and their motion, (rows, columns, 2) float32."""
     from apps.flow.refine import resized
 
     height, width, _ = pairs[0][0].shape
-    x = np.arange(SPACING // 2, width, SPACING)
-    y = np.arange(SPACING // 2, height, SPACING)
+    x = np.arange(SEED_SPACING // 2, width, SEED_SPACING)
+    y = np.arange(SEED_SPACING // 2, height, SEED_SPACING)
     motion = None
     for number in range(len(pairs) - 1, -1, -1):
         one, two = pairs[number]
@@ -100,28 +102,28 @@ def _follow(pairs, guess, seed):
             guessed[:] = np.rint(resized(guess, (h, w))[at_y[:, None], at_x])
         coarsest = motion is None
         motion = guessed.copy() if coarsest else 2 * motion
-        reach = round(FARTHEST * max(h, w)) if coarsest else NEAR
-        follow_kernel(one, two, at_x, at_y, guessed, reach, ROUNDS * (2 if coarsest else 1), seed + 1, motion)
+        search_radius = round(COARSE_SEARCH_SHARE * max(h, w)) if coarsest else SEARCH_RADIUS
+        follow_kernel(one, two, at_x, at_y, guessed, search_radius, SWEEPS * (2 if coarsest else 1), seed + 1, motion)
     exact = np.empty(motion.shape, np.float32)
-    between_kernel(one, two, at_x, at_y, motion, exact)
+    subpixel_kernel(one, two, at_x, at_y, motion, exact)
     return x, y, exact
 
 
 @kernel
 def describe_kernel(maps, margin, descriptors):
-    """Gather the cells round each pixel, scaled to length 512 and cut at 255."""
+    """Gather the cells around each pixel, normalise them to length 512 and clip them at 255."""
     H, W, size = descriptors.shape
     K = maps.shape[2]
-    start = margin - (CELL * (CELLS - 1)) // 2
+    start = margin - (CELL_SPACING * (CELLS_PER_SIDE - 1)) // 2
     values = np.empty(size, np.float32)
     for y in range(H):
         for x in range(W):
             n = 0
             square = np.float32(1.0)
-            for j in range(CELLS):
-                for i in range(CELLS):
+            for j in range(CELLS_PER_SIDE):
+                for i in range(CELLS_PER_SIDE):
                     for k in range(K):
-                        value = maps[y + start + CELL * j, x + start + CELL * i, k]
+                        value = maps[y + start + CELL_SPACING * j, x + start + CELL_SPACING * i, k]
                         values[n] = value
                         square += value * value
                         n += 1
@@ -140,7 +142,7 @@ def cost_kernel(one, two):
 
 @kernel
 def try_kernel(one, two, x, y, u, v, best):
-    """Cost of a motion; `best` if that is smaller or the motion leaves the frame."""
+    """Return the smaller of `best` and the cost of a motion; `best` if the motion leaves the frame."""
     H, W, _ = two.shape
     if x + u < 0 or x + u >= W or y + v < 0 or y + v >= H:
         return best
@@ -148,22 +150,22 @@ def try_kernel(one, two, x, y, u, v, best):
 
 
 @kernel
-def follow_kernel(one, two, at_x, at_y, guess, reach, rounds, seed, motion):
-    """Improve `motion` (rows, columns, 2), int32, in place."""
+def follow_kernel(one, two, at_x, at_y, guess, search_radius, sweeps, seed, motion):
+    """Improve `motion` (rows, columns, 2), int32, in place, by `sweeps` raster sweeps."""
     rows, columns, _ = motion.shape
-    worst = np.int32(2**30)
+    infinite_cost = np.int32(2**30)
     cost = np.empty((rows, columns), np.int32)
-    random = np.uint64(88172645 + seed)  # 32 bits of it
+    random = np.uint64(88172645 + seed)  # only the low 32 bits are used
     for r in range(rows):
         for c in range(columns):
             x, y = at_x[c], at_y[r]
-            cost[r, c] = try_kernel(one, two, x, y, motion[r, c, 0], motion[r, c, 1], worst)
+            cost[r, c] = try_kernel(one, two, x, y, motion[r, c, 0], motion[r, c, 1], infinite_cost)
             trial = try_kernel(one, two, x, y, guess[r, c, 0], guess[r, c, 1], cost[r, c])
             if trial < cost[r, c]:
                 cost[r, c] = trial
                 motion[r, c] = guess[r, c]
-    for turn in range(rounds):
-        step = 1 if turn % 2 == 0 else -1
+    for sweep in range(sweeps):
+        step = 1 if sweep % 2 == 0 else -1
         for i in range(rows):
             r = i if step > 0 else rows - 1 - i
             for j in range(columns):
@@ -181,9 +183,9 @@ def follow_kernel(one, two, at_x, at_y, guess, reach, rounds, seed, motion):
                     trial = try_kernel(one, two, x, y, nu, nv, best)
                     if trial < best:
                         best, u, v = trial, nu, nv
-                radius = reach
+                radius = search_radius
                 while radius >= 1:
-                    # xorshift: the same numbers in every run
+                    # xorshift: reproducible pseudo-random numbers
                     random ^= (random << np.uint64(13)) & np.uint64(0xFFFFFFFF)
                     random ^= random >> np.uint64(17)
                     random ^= (random << np.uint64(5)) & np.uint64(0xFFFFFFFF)
@@ -198,8 +200,8 @@ def follow_kernel(one, two, at_x, at_y, guess, reach, rounds, seed, motion):
 
 
 @kernel
-def between_kernel(one, two, at_x, at_y, motion, exact):
-    """Place each motion between pixels, at the least of lines of equal slope through the costs of its neighbours."""
+def subpixel_kernel(one, two, at_x, at_y, motion, exact):
+    """Refine each motion to a fraction of a pixel: the minimum of two lines of opposite slope through three costs."""
     H, W, _ = two.shape
     rows, columns, _ = motion.shape
     for r in range(rows):
@@ -215,26 +217,26 @@ def between_kernel(one, two, at_x, at_y, motion, exact):
                 here = cost_kernel(one[y, x], two[y + v, x + u])
                 before = cost_kernel(one[y, x], two[y + v - dv, x + u - du])
                 after = cost_kernel(one[y, x], two[y + v + dv, x + u + du])
-                rise = max(before, after) - here
-                if before >= here and after >= here and rise > 0:
-                    exact[r, c, axis] += np.float32(0.5) * np.float32(before - after) / np.float32(rise)
+                slope = max(before, after) - here
+                if before >= here and after >= here and slope > 0:
+                    exact[r, c, axis] += np.float32(0.5) * np.float32(before - after) / np.float32(slope)
 
 
 @kernel
-def mutual_kernel(x, y, there, back, home, alike, friends):
-    """Seeds whose way there and back ends at home, and that have enough such neighbours that move alike."""
-    rows, columns, _ = there.shape
+def mutual_kernel(x, y, motion, back_motion, tolerance, max_deviation, min_support):
+    """Mark seeds whose forward and backward motions cancel and that have enough such neighbours of similar motion."""
+    rows, columns, _ = motion.shape
     mutual = np.zeros((rows, columns), np.bool_)
     spacing = x[1] - x[0] if columns > 1 else 1
     for r in range(rows):
         for c in range(columns):
-            u, v = there[r, c, 0], there[r, c, 1]
-            # The seed nearest to where it leads
+            u, v = motion[r, c, 0], motion[r, c, 1]
+            # The seed nearest to the target
             nc = int(np.rint((x[c] + u - x[0]) / spacing))
             nr = int(np.rint((y[r] + v - y[0]) / spacing))
             if 0 <= nr < rows and 0 <= nc < columns:
-                du, dv = u + back[nr, nc, 0], v + back[nr, nc, 1]
-                mutual[r, c] = du * du + dv * dv <= home * home
+                du, dv = u + back_motion[nr, nc, 0], v + back_motion[nr, nc, 1]
+                mutual[r, c] = du * du + dv * dv <= tolerance * tolerance
     good = np.zeros((rows, columns), np.bool_)
     for r in range(rows):
         for c in range(columns):
@@ -244,7 +246,7 @@ def mutual_kernel(x, y, there, back, home, alike, friends):
             for nr in range(max(0, r - 1), min(rows, r + 2)):
                 for nc in range(max(0, c - 1), min(columns, c + 2)):
                     if mutual[nr, nc] and (nr != r or nc != c):
-                        du, dv = there[nr, nc, 0] - there[r, c, 0], there[nr, nc, 1] - there[r, c, 1]
-                        count += du * du + dv * dv <= alike * alike
-            good[r, c] = count >= friends
+                        du, dv = motion[nr, nc, 0] - motion[r, c, 0], motion[nr, nc, 1] - motion[r, c, 1]
+                        count += du * du + dv * dv <= max_deviation * max_deviation
+            good[r, c] = count >= min_support
     return good

@@ -1,9 +1,9 @@
-"""Refine a flow from coarse to fine: variational steps, and a weighted median after each.
+"""Refine a flow from coarse to fine: a variational step and a median filter on each level.
 
-A pyramid with small steps of scale carries the flow from level to level.  On each level OpenCV's variational
-refinement [1] balances constancy of grey values and gradients with smoothness; it works from the flow it is given, so
-a filled flow of sparse matches brings in what moves too far for the pyramid alone.  On the finer levels the result is
-filtered by a median weighted with colour (`apps.flow.median`), which decides where the motion's edges run.
+The pyramid has small scale steps.  On each level OpenCV's variational refinement [1] balances constancy of grey values
+and gradients with smoothness.  It starts from the given flow, so a flow filled from sparse matches adds motion that is
+too large for the pyramid alone.  On the finer levels a colour-weighted median (`apps.flow.median`) then determines the
+location of motion edges.
 
 [1] Brox, Bruhn, Papenberg, Weickert. "High accuracy optical flow estimation based on a theory for warping." ECCV 2004.
 """
@@ -14,15 +14,15 @@ import numpy as np
 
 from apps.flow.median import confidence_of, weighted_median
 
-RATIO = 0.9  # of the sizes of neighbouring levels
+RATIO = 0.9  # size ratio of successive levels
 MIN_SIDE = 25  # pixels
-SMOOTHING = 0.6  # pixels, of the frames before they are reduced
-SMOOTHNESS = 2.0
-CONSTANCY = 0.3  # of grey values
-GRADIENT = 5 / 3
-ROUNDS = 6
-SWEEPS = 10
-MEDIAN_LEVELS = 12  # of which every second is filtered with weights, the others by a plain 5 x 5 median
+PRESMOOTHING_SIGMA = 0.6  # pixels: smoothing of the frames before they are reduced
+SMOOTHNESS_WEIGHT = 2.0
+BRIGHTNESS_WEIGHT = 0.3  # of grey values
+GRADIENT_WEIGHT = 5 / 3
+FIXED_POINT_ITERATIONS = 6
+SOR_ITERATIONS = 10
+MEDIAN_LEVELS = 12  # finest levels, of which every second has the weighted median; the others have a 5 x 5 median
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,11 +38,13 @@ class Level:
 
 
 def pyramid(first: np.ndarray, second: np.ndarray) -> list[Level]:
-    """Levels of two RGB frames in [0, 1], the finest first."""
+    """Return the pyramid levels of two RGB frames in [0, 1], finest first."""
     import cv2
 
     lab = [cv2.cvtColor(frame, cv2.COLOR_RGB2LAB) for frame in (first, second)]
-    grey = [cv2.GaussianBlur(cv2.cvtColor(f, cv2.COLOR_RGB2GRAY) * 255, (0, 0), SMOOTHING) for f in (first, second)]
+    grey = [
+        cv2.GaussianBlur(cv2.cvtColor(f, cv2.COLOR_RGB2GRAY) * 255, (0, 0), PRESMOOTHING_SIGMA) for f in (first, second)
+    ]
     levels = [Level(tuple(grey), tuple(lab))]
     while True:
         height, width = (round(side * RATIO) for side in levels[-1].shape)
@@ -53,54 +55,54 @@ def pyramid(first: np.ndarray, second: np.ndarray) -> list[Level]:
 
 
 def refine(levels: list[Level], flow: np.ndarray | None, coarsest: int, finest: int = 0) -> np.ndarray:
-    """Carry `flow`, of any size (None: no motion), through levels[coarsest], ..., levels[finest]; float32."""
+    """Refine `flow`, of any size (None: no motion), on levels[coarsest], ..., levels[finest]; float32."""
     for number in range(coarsest, finest - 1, -1):
         level = levels[number]
         flow = np.zeros((*level.shape, 2), np.float32) if flow is None else resized(flow, level.shape)
         flow = variational(level, flow)
-        weighted = number < MEDIAN_LEVELS and number % 2 == 0  # every second level does nearly as well, in less time
-        flow = median(level, flow) if weighted else plain_median(flow)
+        weighted = number < MEDIAN_LEVELS and number % 2 == 0  # on every second level: nearly as accurate, and faster
+        flow = filtered(level, flow) if weighted else unweighted_median(flow)
     return flow
 
 
 def variational(level: Level, flow: np.ndarray) -> np.ndarray:
-    """One variational refinement of `flow`, a new array."""
+    """Return `flow` after one variational refinement."""
     import cv2
 
     step = cv2.VariationalRefinement.create()
-    step.setAlpha(SMOOTHNESS)
-    step.setDelta(CONSTANCY)
-    step.setGamma(GRADIENT)
-    step.setFixedPointIterations(ROUNDS)
-    step.setSorIterations(SWEEPS)
+    step.setAlpha(SMOOTHNESS_WEIGHT)
+    step.setDelta(BRIGHTNESS_WEIGHT)
+    step.setGamma(GRADIENT_WEIGHT)
+    step.setFixedPointIterations(FIXED_POINT_ITERATIONS)
+    step.setSorIterations(SOR_ITERATIONS)
     return step.calc(*level.grey, flow.copy())
 
 
-def median(level: Level, flow: np.ndarray) -> np.ndarray:
-    """The median weighted by colour and confidence."""
+def filtered(level: Level, flow: np.ndarray) -> np.ndarray:
+    """Filter a flow by the median weighted by colour and confidence."""
     warped, inside = warp(level.lab[1], flow)
     return weighted_median(flow, level.lab[0], confidence_of(flow, level.lab[0], warped, inside))
 
 
-def plain_median(flow: np.ndarray) -> np.ndarray:
+def unweighted_median(flow: np.ndarray) -> np.ndarray:
     import cv2
 
     return np.dstack([cv2.medianBlur(np.ascontiguousarray(flow[..., i]), 5) for i in (0, 1)])
 
 
 def warp(frame: np.ndarray, flow: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The second frame seen through the flow, out(p) = frame(p + flow(p)), and where p + flow(p) lies inside it."""
+    """Warp a frame by the flow, out(p) = frame(p + flow(p)); also return a mask of p + flow(p) inside the frame."""
     import cv2
 
     height, width = flow.shape[:2]
-    there = flow + np.dstack(np.meshgrid(np.arange(width), np.arange(height))).astype(np.float32)
-    seen = cv2.remap(frame, there, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
-    x, y = there[..., 0], there[..., 1]
-    return seen, (x >= 0) & (x <= frame.shape[1] - 1) & (y >= 0) & (y <= frame.shape[0] - 1)
+    target = flow + np.dstack(np.meshgrid(np.arange(width), np.arange(height))).astype(np.float32)
+    warped = cv2.remap(frame, target, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+    x, y = target[..., 0], target[..., 1]
+    return warped, (x >= 0) & (x <= frame.shape[1] - 1) & (y >= 0) & (y <= frame.shape[0] - 1)
 
 
 def resized(flow: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    """A flow at another size, its vectors scaled with it."""
+    """Resize a flow and scale its vectors accordingly."""
     import cv2
 
     height, width = flow.shape[:2]

@@ -1,7 +1,7 @@
-"""Homography and fundamental matrix of matches, wrong ones among them: OpenCV's MAGSAC, then a careful fit.
+"""Robust estimation of homographies and fundamental matrices: OpenCV's MAGSAC, and an a-contrario test.
 
-Points are (N, 2) float64.  A homography maps the first picture's points to the second's; a fundamental matrix F
-gives second^T F first = 0 for points (x, y, 1).
+Points are (N, 2) float64.  A homography maps points of the first image to the second; a fundamental matrix F satisfies
+second^T F first = 0 for points (x, y, 1).
 
 [1] Moisan, Stival. "A probabilistic criterion to detect rigid point matches between two images and estimate the
 fundamental matrix." IJCV 57, 2004.
@@ -13,103 +13,104 @@ from math import lgamma
 import cv2
 import numpy as np
 
-NOISE = 1.5  # pixels, of SIFT points matched across viewpoints
-FINE = 1.0  # the same once both are seen from one place
-TRIES = 20000
-SURE = 0.9999
-PLANE = 0.9  # share of a fundamental matrix's matches that a homography explains where it will do
-NO_PLANE = 0.6  # and below which it will not
-MANY = 60  # matches from which shares tell more than chance does
-DEPTH = 0.67  # share of the matches off the plane that then tell depth from wrong matches
-LEAST = {"homography": 4, "fundamental": 7}  # matches that any such matrix can be made to obey
+NOISE = 1.5  # pixels: localisation noise of SIFT points matched across viewpoints
+REFIT_NOISE = 1.0  # the same for points found in the warped second image
+MAX_TRIALS = 20000
+CONFIDENCE = 0.9999
+PLANE_SHARE = 0.9  # homography's share of the fundamental matrix's inliers from which it is chosen
+NO_PLANE_SHARE = 0.6  # the same share, below which the fundamental matrix is chosen
+MIN_INLIERS_FOR_SHARES = 60  # with fewer inliers, the model with the smaller NFA is chosen
+DEPTH_SHARE = 0.67  # in between: share of off-plane matches near their epipolar lines above which there is depth
+MINIMAL_SAMPLE = {"homography": 4, "fundamental": 7}  # matches that determine the model
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Geometry:
-    """What most matches agree on.
+    """A geometric model of the matches, and its inliers.
 
     Attributes
     ----------
     model : {"homography", "fundamental"}
     matrix : (3, 3) float64
-    agreeing : int
-        Matches within twice the noise.
-    chance : float
-        Logarithm, base 10, of how many such agreements are to be expected among as many matches strewn at random [1].
+    inliers : int
+        Number of matches within twice the noise.
+    log10_nfa : float
+        Logarithm, base 10, of the number of false alarms: the expected number of models with as many inliers among
+        as many uniformly random matches [1].
     """
 
     model: str
     matrix: np.ndarray
-    agreeing: int
-    chance: float
+    inliers: int
+    log10_nfa: float
 
 
-def fit(first, second, model: str, area: float, careful: bool = False) -> Geometry | None:
-    """The geometry most matches agree on; None if there is none.  `area` of the second picture in square pixels.
+def fit(first, second, model: str, area: float, refit: bool = False) -> Geometry | None:
+    """Estimate a model robustly; return None if there is none.  `area` is that of the second image, in square pixels.
 
-    `careful`: points are of finer noise, and a homography is fitted again to what is nearest, since a scene of nearly
-    one plane would else bend it.
+    With `refit` the noise is REFIT_NOISE, and a homography is refitted to its closest matches, because the depth of an
+    almost planar scene would otherwise distort it.
     """
-    if len(first) <= LEAST[model]:
+    if len(first) <= MINIMAL_SAMPLE[model]:
         return None
-    noise = FINE if careful else NOISE
-    setting = dict(ransacReprojThreshold=noise, confidence=SURE, maxIters=TRIES)
+    noise = REFIT_NOISE if refit else NOISE
+    setting = dict(ransacReprojThreshold=noise, confidence=CONFIDENCE, maxIters=MAX_TRIALS)
     try:
         if model == "homography":
             matrix, _ = cv2.findHomography(first, second, cv2.USAC_MAGSAC, **setting)
         else:
             matrix, _ = cv2.findFundamentalMat(first, second, cv2.USAC_MAGSAC, **setting)
-    except cv2.error:  # points of one place, or on one line
+    except cv2.error:  # coincident or collinear points
         return None
     if matrix is None or matrix.shape != (3, 3) or not np.isfinite(matrix).all():
         return None
     if model == "homography":
-        matrix = _facing(_settled(matrix, first, second) if careful else matrix, first)
+        matrix = _oriented(_refitted(matrix, first, second) if refit else matrix, first)
         if matrix is None:
             return None
     measure = transfer_distance if model == "homography" else epipolar_distance
-    agreeing = int((measure(matrix, first, second) < 2 * noise).sum())
-    return Geometry(model, matrix, agreeing, log_chance(len(first), agreeing, model, 2 * noise, area))
+    inliers = int((measure(matrix, first, second) < 2 * noise).sum())
+    return Geometry(model, matrix, inliers, log10_nfa(len(first), inliers, model, 2 * noise, area))
 
 
 def fit_best(first, second, model: str, area: float) -> Geometry | None:
-    """The geometry of the model named; with "auto" a homography, or a fundamental matrix where that explains more."""
+    """Estimate the named model; "auto" selects a homography, or a fundamental matrix if that explains more matches."""
     if model != "auto":
         return fit(first, second, model, area)
     plane, lines = (fit(first, second, kind, area) for kind in ("homography", "fundamental"))
     if plane is None or lines is None:
         return plane or lines
-    if lines.agreeing < MANY:  # so few obey some fundamental matrix too easily
-        return min(plane, lines, key=lambda found: found.chance)
-    share = plane.agreeing / lines.agreeing
-    if share >= PLANE or share < NO_PLANE:
-        return plane if share >= PLANE else lines
-    # A fundamental matrix always explains some wrong matches more.  Where there is depth it explains most of what the
-    # plane leaves; where there is none, what is left is wrong, and agrees with neither.
-    left = transfer_distance(plane.matrix, first, second) >= 2 * NOISE
-    explained = epipolar_distance(lines.matrix, first[left], second[left]) < 2 * NOISE
-    return lines if explained.mean() > DEPTH else plane
+    if lines.inliers < MIN_INLIERS_FOR_SHARES:  # a few matches fit some fundamental matrix too easily
+        return min(plane, lines, key=lambda found: found.log10_nfa)
+    share = plane.inliers / lines.inliers
+    if share >= PLANE_SHARE or share < NO_PLANE_SHARE:
+        return plane if share >= PLANE_SHARE else lines
+    # A fundamental matrix always explains some additional wrong matches.  In a scene with depth it explains most
+    # matches off the plane; in a planar scene those are wrong, and few of them are near their epipolar lines.
+    off_plane = transfer_distance(plane.matrix, first, second) >= 2 * NOISE
+    explained = epipolar_distance(lines.matrix, first[off_plane], second[off_plane]) < 2 * NOISE
+    return lines if explained.mean() > DEPTH_SHARE else plane
 
 
-def log_chance(count: int, agreeing: int, model: str, noise: float, area: float) -> float:
-    """Expected number, as log10, of geometries that `agreeing` of `count` matches strewn at random obey."""
-    least = LEAST[model]
-    if agreeing <= least:
+def log10_nfa(count: int, inliers: int, model: str, noise: float, area: float) -> float:
+    """Return the log10 of the expected number of models with `inliers` of `count` uniformly random matches."""
+    sample = MINIMAL_SAMPLE[model]
+    if inliers <= sample:
         return np.inf
     if model == "homography":
         share = np.pi * noise**2 / area
     else:
         share = 2 * noise * np.sqrt(2 * area) / area  # a strip along a diagonal
-    choices = _log_choose(count, agreeing) + _log_choose(agreeing, least) + np.log10(count - least)
-    return choices + (agreeing - least) * np.log10(min(share, 1.0))
+    choices = _log_choose(count, inliers) + _log_choose(inliers, sample) + np.log10(count - sample)
+    return choices + (inliers - sample) * np.log10(min(share, 1.0))
 
 
 def _log_choose(n: int, k: int) -> float:
     return (lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)) / np.log(10)
 
 
-def _facing(matrix, first) -> np.ndarray | None:
-    """The matrix with the sign that puts most points in front of the camera; None for one that is singular."""
+def _oriented(matrix, first) -> np.ndarray | None:
+    """Return the matrix with the sign that puts most points in front of the camera; None if it is singular."""
     matrix = matrix / np.linalg.norm(matrix)
     if not np.linalg.cond(matrix) < 1e10:
         return None
@@ -117,42 +118,42 @@ def _facing(matrix, first) -> np.ndarray | None:
     return matrix if np.median(depth) > 0 else -matrix
 
 
-def _settled(matrix, first, second) -> np.ndarray:
-    """Least squares over what is within 1.5 pixels, until that is the same set."""
-    before = None
+def _refitted(matrix, first, second) -> np.ndarray:
+    """Repeat a least-squares fit to the matches within 1.5 pixels until that set does not change."""
+    previous = None
     for _ in range(10):
-        near = transfer_distance(matrix, first, second) < 1.5 * FINE
-        if near.sum() < 8 or (before is not None and (near == before).all()):
+        is_inlier = transfer_distance(matrix, first, second) < 1.5 * REFIT_NOISE
+        if is_inlier.sum() < 8 or (previous is not None and (is_inlier == previous).all()):
             break
-        better, _ = cv2.findHomography(first[near], second[near], 0)
-        if better is None:
+        refined, _ = cv2.findHomography(first[is_inlier], second[is_inlier], 0)
+        if refined is None:
             break
-        matrix, before = better, near
+        matrix, previous = refined, is_inlier
     return matrix
 
 
 def apply(matrix: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Points (N, 2) mapped by a homography of `fit`, or its inverse; inf for those behind the camera."""
+    """Map points (N, 2) by a homography of `fit`, or its inverse; inf for points behind the camera."""
     mapped = np.column_stack([points, np.ones(len(points))]) @ matrix.T
     front = mapped[:, 2:] > 1e-12
     return np.where(front, mapped[:, :2] / np.where(front, mapped[:, 2:], 1), np.inf)
 
 
 def in_front(matrix: np.ndarray, shape) -> np.ndarray:
-    """Pixels of a picture of this shape that a homography maps in front of the camera, (H, W) bool."""
+    """Mark pixels of an image of this shape that a homography maps in front of the camera, (H, W) bool."""
     y, x = np.ogrid[: shape[0], : shape[1]]
     return matrix[2, 0] * x + matrix[2, 1] * y + matrix[2, 2] > 1e-12
 
 
 def transfer_distance(matrix, first, second) -> np.ndarray:
-    """Pixels between where a homography puts the first points and the second ones, (N,)."""
+    """Return the distances between the mapped first points and the second points, in pixels, (N,)."""
     return np.linalg.norm(apply(matrix, first) - second, axis=1)
 
 
 def epipolar_distance(matrix, first, second) -> np.ndarray:
-    """Distance of pairs from obeying a fundamental matrix, in pixels, to first order (Sampson's), (N,)."""
+    """Return the Sampson distances (first-order geometric errors) of pairs, in pixels, (N,)."""
     one = np.ones((len(first), 1))
-    ahead, behind = np.hstack([first, one]) @ matrix.T, np.hstack([second, one]) @ matrix
-    off = (np.hstack([second, one]) * ahead).sum(axis=1)
-    slope = (ahead[:, :2] ** 2).sum(axis=1) + (behind[:, :2] ** 2).sum(axis=1)
+    second_lines, first_lines = np.hstack([first, one]) @ matrix.T, np.hstack([second, one]) @ matrix
+    off = (np.hstack([second, one]) * second_lines).sum(axis=1)
+    slope = (second_lines[:, :2] ** 2).sum(axis=1) + (first_lines[:, :2] ** 2).sum(axis=1)
     return np.abs(off) / np.sqrt(np.maximum(slope, 1e-300))

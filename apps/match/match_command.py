@@ -1,18 +1,18 @@
-"""Match two pictures of one scene taken from far apart.
+"""Match points between two images of one scene and estimate their geometry.
 
   cutmatch match left.jpg right.jpg                       homography or fundamental matrix, whichever fits
-  cutmatch match left.jpg right.jpg --model homography    a plane, or a camera that only turned
-  cutmatch match left.jpg right.jpg --truth H.txt         adds errors against a known homography, 3 x 3 numbers
-  cutmatch match lefts/ rights/                           two folders: rights/NAME.png goes with lefts/NAME.jpg
+  cutmatch match left.jpg right.jpg --model homography    for a planar scene, or a rotating camera
+  cutmatch match left.jpg right.jpg --truth H.txt         with errors against a known homography, 3 x 3 numbers
+  cutmatch match lefts/ rights/                           two folders: lefts/NAME.jpg is paired with rights/NAME.png
 
-SIFT points are matched one-to-one by an exact assignment with a price for staying unmatched, the geometry that
-most matches agree on is found, and a second assignment recovers the matches that obey it.  Other linkers choose among
-the same candidate pairs: cardinality as many as can be one-to-one, bottleneck as many under the least gate on their
-cost, greedy, mutual and nearest what their names say.
+SIFT points are matched one-to-one by an exact assignment with a cost for leaving a point unmatched.  A homography or
+fundamental matrix is estimated robustly, and a second assignment matches the points near it.  Other linkers select from
+the same candidate pairs: cardinality a maximum matching, bottleneck a maximum matching under the smallest possible cost
+threshold, and greedy, mutual and nearest the usual heuristics.
 
 Results in the --out folder: FIRST-SECOND-matches.csv (x0, y0, x1, y1, cost, margin, confidence),
-FIRST-SECOND-matches.png, and, for a homography, FIRST-SECOND-over.png, the second picture laid over the first in
-squares.
+FIRST-SECOND-matches.png, and, for a homography, FIRST-SECOND-over.png, a checkerboard of the first image and the warped
+second image.
 
 Exit status: 0 done, 1 some pairs of a folder failed or the disk is full, 2 the input cannot be used or shows no
 common scene, 70 a defect in cutmatch.
@@ -42,14 +42,14 @@ from apps.many.batch import Item, companion_of, pairs_of, partner_of, run_many, 
 MODELS = ("auto", "homography", "fundamental")
 LINKERS = ("assignment", "greedy", "mutual", "nearest", "cardinality", "bottleneck")
 TABLES = (".csv", ".json")
-RIGHT = 3.0  # pixels from the true place, for --truth
-SINGULAR = 1e-15  # least share of its largest stretch that a true homography must stretch every direction by
+RIGHT_WITHIN = 3.0  # pixels: maximum error of a right match, for --truth
+MIN_STRETCH_RATIO = 1e-15  # minimum ratio of singular values of a --truth homography
 INPUTS = ("first", "second", "truth")
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two pictures, and a file of the true homography if it is known: paths."""
+    """Paths of two images and, if known, of a file with the true homography."""
 
     first: Path
     second: Path
@@ -58,12 +58,20 @@ class Pair:
 
 def _options():
     options = parser("match", __doc__)
-    options.add_argument("first", help="picture, or a folder of them")
-    options.add_argument("second", help="picture of the same scene, or a folder of them by the same names")
-    options.add_argument("--model", choices=MODELS, default="auto", help="geometry to find (default: whichever fits)")
-    options.add_argument("--gate", type=float, default=3.0, metavar="PIXELS", help="most off the geometry (default: 3)")
-    options.add_argument("--linker", choices=LINKERS, default="assignment", help="to compare; assignment is exact")
-    options.add_argument("--table", metavar="FILE", help="matches as .csv or .json (default: in --out)")
+    options.add_argument("first", help="image, or a folder of them")
+    options.add_argument("second", help="image of the same scene, or a folder of them with the same names")
+    options.add_argument("--model", choices=MODELS, default="auto", help="geometric model to estimate (default: auto)")
+    options.add_argument(
+        "--inlier-threshold",
+        type=float,
+        default=3.0,
+        metavar="PIXELS",
+        help="maximum distance of a match from the geometry (default: 3)",
+    )
+    options.add_argument(
+        "--linker", choices=LINKERS, default="assignment", help="how points are linked (default: assignment)"
+    )
+    options.add_argument("--table", metavar="FILE", help="file for the matches, .csv or .json (default: in --out)")
     options.add_argument("--truth", metavar="FILE", help="true homography (text, OpenCV's XML or YAML), or a folder")
     add_batch_options(options)
     add_shared_options(options, "out")
@@ -74,8 +82,8 @@ def _main(argv) -> int:
     chosen = parsed(_options(), argv)
     threads = check_threads(chosen.threads)
     check_device(chosen.device)
-    if not 0 < chosen.gate < float("inf"):
-        raise InputError(f"--gate must be above 0 pixels, got {chosen.gate}")
+    if not 0 < chosen.inlier_threshold < float("inf"):
+        raise InputError(f"--inlier-threshold must be above 0 pixels, got {chosen.inlier_threshold}")
     if chosen.table and Path(chosen.table).suffix.lower() not in TABLES:
         raise InputError(f"--table: {chosen.table!r} must end in {' or '.join(TABLES)}")
     pairs, many = pairs_of(chosen.first, chosen.second, ("first", "second"), chosen.out)
@@ -94,7 +102,7 @@ def _main(argv) -> int:
             limit_threads(threads)
         return run_one("match", _match_one, items[0], _line, chosen, INPUTS)
     if chosen.table:
-        raise InputError("--table is the matches of one pair; leave it out, and they are written to the --out folder")
+        raise InputError("--table takes the matches of one pair; omit it for folders, and tables are written to --out")
     return run_many(
         "match",
         "pair",
@@ -105,7 +113,7 @@ def _main(argv) -> int:
         chosen,
         total=len(pairs),
         inputs=INPUTS,
-        concurrent_items=max(1, threads // 2),  # the points of both pictures are found at the same time
+        concurrent_items=max(1, threads // 2),  # the points of both images are detected concurrently
     )
 
 
@@ -116,44 +124,44 @@ def _pair(first: Path, second: Path | None, chosen) -> Pair:
 
 
 def _name(first: Path, second: Path | None) -> str:
-    return f"{first.stem}-{(second or first).stem}"  # a partner in a folder has the same stem
+    return f"{first.stem}-{(second or first).stem}"  # paired files in two folders have the same stem
 
 
 def _files(name: str, chosen) -> dict[str, Path]:
-    """What a pair may give, by kind; "over" for a homography only."""
+    """Return the possible output files of a pair, by kind; "over" is written for a homography only."""
     folder = Path(chosen.out)
     files = {} if chosen.table else {"table": folder / f"{name}-matches.csv"}
-    files["picture"] = folder / f"{name}-matches.png"
+    files["figure"] = folder / f"{name}-matches.png"
     return files if chosen.model == "fundamental" else files | {"over": folder / f"{name}-over.png"}
 
 
 def _match_one(pair: Pair, chosen) -> dict:
-    """Read, match, write; the report.  Nothing is written unless all of it can be."""
+    """Process one pair and return its report.  Figures are drawn before the first file is written."""
     truth = _read_truth(pair.truth) if pair.truth is not None else None
     first, second = read_image(pair.first, "first"), read_image(pair.second, "second")
-    from apps.match.match_figures import joined, laid_over
+    from apps.match.match_figures import matches_figure, overlay_figure
     from apps.match.wide_baseline import match_wide
 
-    begin = time.perf_counter()
+    start = time.perf_counter()
     found = match_wide(
         to_bytes(first),
         to_bytes(second),
         model=chosen.model,
-        gate=chosen.gate,
+        inlier_threshold=chosen.inlier_threshold,
         linker=chosen.linker,
         device=chosen.device,
     )
-    seconds = time.perf_counter() - begin
+    seconds = time.perf_counter() - start
     name = _name(pair.first, pair.second)
     plane = found.matrix if found.model == "homography" else None
-    pictures = {"picture": joined(first, second, found.matches, plane)}
+    figures = {"figure": matches_figure(first, second, found.matches, plane)}
     if plane is not None:
-        pictures["over"] = laid_over(first, second, plane)
-    files = {kind: path for kind, path in _files(name, chosen).items() if kind == "table" or kind in pictures}
+        figures["over"] = overlay_figure(first, second, plane)
+    files = {kind: path for kind, path in _files(name, chosen).items() if kind == "table" or kind in figures}
     claim(chosen, "match", name, pair.first, files.values())
     option = "--table" if chosen.table else "--out"
     files = {"table": found.matches.write(chosen.table or files["table"], option)} | files
-    for kind, pixels in pictures.items():
+    for kind, pixels in figures.items():
         write_image(files[kind], pixels)
     report = _report(pair, found, first.shape, seconds, files)
     if truth is not None:
@@ -164,7 +172,7 @@ def _match_one(pair: Pair, chosen) -> dict:
 def _report(pair, found, shape, seconds: float, files) -> dict:
     import numpy as np
 
-    first, agreeing = found.counts["first"], found.counts["agreeing"]
+    first, inliers = found.counts["first"], found.counts["inliers"]
     return {
         "first": str(pair.first),
         "second": str(pair.second),
@@ -174,8 +182,8 @@ def _report(pair, found, shape, seconds: float, files) -> dict:
         else (found.matrix / found.matrix[2, 2]).tolist(),
         "points": found.counts["points"],
         "first_matches": first,
-        "first_inliers": agreeing,
-        "first_inlier_percent": round(100.0 * agreeing / max(1, first), 2),
+        "first_inliers": inliers,
+        "first_inlier_percent": round(100.0 * inliers / max(1, first), 2),
         "matches": len(found.matches),
         "residual_median": round(float(np.median(found.residual)), 4),
         "residual_rms": round(float(np.sqrt((found.residual**2).mean())), 4),
@@ -186,7 +194,7 @@ def _report(pair, found, shape, seconds: float, files) -> dict:
 
 
 def _coverage(points, shape) -> float:
-    """Share of the first picture's 32-pixel cells that hold a match, in percent."""
+    """Return the percentage of the first image's 32-pixel cells that contain a match."""
     import numpy as np
 
     cells = -(-shape[0] // 32) * -(-shape[1] // 32)
@@ -194,30 +202,30 @@ def _coverage(points, shape) -> float:
 
 
 def _scores(found, truth, shape) -> dict:
-    """Errors against a true homography: of the picture's corners mapped by both, and of the matches."""
+    """Return errors against a true homography: of the mapped image corners, and of the matches."""
     import numpy as np
 
     from apps.match.geometry import apply, transfer_distance
 
-    with np.errstate(all="ignore"):  # points that the truth sends to infinity are not right
+    with np.errstate(all="ignore"):  # points that the true homography maps to infinity are not right
         off = transfer_distance(truth, found.matches.first, found.matches.second)
     scores = {
-        "right": int((off < RIGHT).sum()),
-        "right_percent": round(100.0 * float((off < RIGHT).mean()), 3),
-        "within_pixels": RIGHT,
+        "right": int((off < RIGHT_WITHIN).sum()),
+        "right_percent": round(100.0 * float((off < RIGHT_WITHIN).mean()), 3),
+        "within_pixels": RIGHT_WITHIN,
     }
     if found.model == "homography":
         width, height = shape[1] - 1, shape[0] - 1
         corners = np.array([[0, 0], [width, 0], [width, height], [0, height]], float)
         with np.errstate(all="ignore"):
-            apart = np.linalg.norm(apply(found.matrix, corners) - apply(truth, corners), axis=1)
-        error = float(apart.mean())  # not finite where the truth sends a corner to infinity
+            distance = np.linalg.norm(apply(found.matrix, corners) - apply(truth, corners), axis=1)
+        error = float(distance.mean())  # not finite if the true homography maps a corner to infinity
         scores["corner_error"] = round(error, 4) if np.isfinite(error) else None
     return scores
 
 
 def _read_truth(path):
-    """Nine numbers from a text file, or the first 3x3 matrix of one written by OpenCV."""
+    """Read nine numbers from a text file, or the first 3 x 3 matrix of a file written by OpenCV."""
     import re
 
     import numpy as np
@@ -232,19 +240,19 @@ def _read_truth(path):
         values = np.zeros(0)
     truth = None
     if values.size == 9 and np.isfinite(values).all() and values.any():
-        truth = (values / np.abs(values).max()).reshape(3, 3)  # its scale says nothing
+        truth = (values / np.abs(values).max()).reshape(3, 3)  # a homography has no scale
         stretch = np.linalg.svd(truth, compute_uv=False)
-        if not stretch[-1] > SINGULAR * stretch[0]:
+        if not stretch[-1] > MIN_STRETCH_RATIO * stretch[0]:
             truth = None
     if truth is None:
-        raise InputError(f"--truth: {str(path)!r} must hold the nine numbers of a homography that can be inverted")
+        raise InputError(f"--truth: {str(path)!r} must contain the nine numbers of an invertible homography")
     return truth if truth[2, 2] >= 0 else -truth
 
 
 def _line(report) -> str:
     text = (
         f"{report['first']} {report['second']}: {report['matches']} matches, {report['model']}, "
-        f"{report['first_inliers']} of {report['first_matches']} first matches agree, "
+        f"{report['first_inliers']} of {report['first_matches']} first matches are inliers, "
         f"residual {report['residual_median']:.2f} px, {report['seconds']['total']:.2f} s -> {report['files']['table']}"
     )
     if "truth" in report:
@@ -255,7 +263,7 @@ def _line(report) -> str:
 
 
 def main(argv=None) -> int:
-    """The command; its exit status."""
+    """Run the command; return its exit status."""
     return run(_main, "match", argv)
 
 

@@ -1,6 +1,6 @@
-"""Two pictures of one scene shown together: matches as lines between them, and one laid over the other.
+"""Figures of two matched images: matches as lines between them, and one image overlaid on the other.
 
-Pictures are (H, W, 3) float32 RGB in [0, 1]; results uint8 RGB.
+Images are (H, W, 3) float32 RGB in [0, 1]; figures are uint8 RGB.
 """
 
 import cv2
@@ -10,17 +10,19 @@ from apps.common.images import to_bytes
 from apps.match.geometry import in_front
 from apps.motion.matches import Matches
 
-GAP = 8  # white pixels between the pictures
-LINES = 150  # drawn; all matches get a dot
+GAP = 8  # pixels between the images
+MAX_LINES = 150  # all matches are drawn as dots
 DIMMED = 0.75
-BITS = 3
+SUBPIXEL_BITS = 3
 OUTLINE = (255, 220, 0)
 
 
-def joined(first: np.ndarray, second: np.ndarray, matches: Matches, matrix: np.ndarray | None = None) -> np.ndarray:
-    """Side by side, every match a dot in both, the surest of each part of the picture joined by lines.
+def matches_figure(
+    first: np.ndarray, second: np.ndarray, matches: Matches, matrix: np.ndarray | None = None
+) -> np.ndarray:
+    """Draw both images side by side, all matches as dots, and the most confident of each region as lines.
 
-    With a homography `matrix` the first picture's border is drawn in the second.
+    With a homography `matrix`, the outline of the first image is drawn in the second.
     """
     height = max(first.shape[0], second.shape[0])
     shift = first.shape[1] + GAP
@@ -29,25 +31,26 @@ def joined(first: np.ndarray, second: np.ndarray, matches: Matches, matrix: np.n
     shown[: second.shape[0], shift:] = to_bytes(DIMMED * second)
     thick = max(1, max(shown.shape) // 1500)
     if matrix is not None:
-        _border(shown[: second.shape[0], shift:], first.shape, matrix, thick)
-    # Hue by place in the first picture: neighbouring lines then look alike, and a wrong one stands out.
+        _draw_outline(shown[: second.shape[0], shift:], first.shape, matrix, thick)
+    # Hue by position in the first image: neighbouring lines have similar colours, so wrong ones stand out.
     centre = np.array(first.shape[1::-1]) / 2
     hue = (np.arctan2(*(matches.first - centre).T[::-1]) / np.pi + 1) * 90
     hsv = np.stack([hue % 180, np.full(len(hue), 200), np.full(len(hue), 255)], axis=1).astype(np.uint8)
     colour = cv2.cvtColor(hsv[None], cv2.COLOR_HSV2RGB)[0] if len(hue) else np.zeros((0, 3), np.uint8)
-    here = np.rint(matches.first * 2**BITS).astype(int)
-    there = np.rint((matches.second + (shift, 0)) * 2**BITS).astype(int)
-    for k in _spread(matches, first.shape):
-        cv2.line(shown, here[k].tolist(), there[k].tolist(), colour[k].tolist(), thick, cv2.LINE_AA, BITS)
+    here = np.rint(matches.first * 2**SUBPIXEL_BITS).astype(int)
+    there = np.rint((matches.second + (shift, 0)) * 2**SUBPIXEL_BITS).astype(int)
+    for k in _spread_out(matches, first.shape):
+        cv2.line(shown, here[k].tolist(), there[k].tolist(), colour[k].tolist(), thick, cv2.LINE_AA, SUBPIXEL_BITS)
     for points in (here, there):
         for point, c in zip(points.tolist(), colour.tolist(), strict=True):
-            cv2.circle(shown, point, 2 * thick << BITS, c, -1, cv2.LINE_AA, BITS)
+            cv2.circle(shown, point, 2 * thick << SUBPIXEL_BITS, c, -1, cv2.LINE_AA, SUBPIXEL_BITS)
     return shown
 
 
-def laid_over(first: np.ndarray, second: np.ndarray, matrix: np.ndarray) -> np.ndarray:
-    """The second picture as seen from the first by a homography, in squares taken in turn from both: edges that run on
-    across the squares' sides show that it fits.  Where the second shows nothing, the first is dimmed.
+def overlay_figure(first: np.ndarray, second: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    """Warp the second image to the first by a homography, and draw both as a checkerboard.
+
+    Edges that continue across squares show that the homography fits.  Outside the second image, the first is dimmed.
     """
     height, width = first.shape[:2]
     back = np.linalg.inv(matrix)
@@ -60,20 +63,20 @@ def laid_over(first: np.ndarray, second: np.ndarray, matrix: np.ndarray) -> np.n
     return to_bytes(np.where(other[..., None], seen, np.where(there[..., None], first, 0.4 * first)))
 
 
-def _spread(matches: Matches, shape) -> np.ndarray:
-    """Up to LINES matches: the surest of every cell of a grid first, so that no corner hides the others."""
-    side = max(1.0, np.sqrt(shape[0] * shape[1] / LINES))
+def _spread_out(matches: Matches, shape) -> np.ndarray:
+    """Return indices of up to MAX_LINES matches, the most confident of each cell of a grid."""
+    side = max(1.0, np.sqrt(shape[0] * shape[1] / MAX_LINES))
     cell = np.floor(matches.first / side).astype(int)
     order = np.argsort(-matches.confidence, kind="stable")
     _, first = np.unique(cell[order, 1] * 100000 + cell[order, 0], return_index=True)
-    return order[np.sort(first)][:LINES]
+    return order[np.sort(first)][:MAX_LINES]
 
 
-def _border(shown, shape, matrix, thick: int) -> None:
+def _draw_outline(shown, shape, matrix, thick: int) -> None:
     height, width = shape[:2]
     corners = np.array([[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]], float)
     mapped = np.column_stack([corners, np.ones(4)]) @ matrix.T
     if mapped[:, 2].min() < 1e-9:
-        return  # crosses the horizon: no outline to draw
-    outline = np.clip(np.rint(mapped[:, :2] / mapped[:, 2:] * 2**BITS), -(2**27), 2**27).astype(np.int32)
-    cv2.polylines(shown, [outline], True, OUTLINE, 2 * thick, cv2.LINE_AA, BITS)
+        return  # the outline crosses the horizon
+    outline = np.clip(np.rint(mapped[:, :2] / mapped[:, 2:] * 2**SUBPIXEL_BITS), -(2**27), 2**27).astype(np.int32)
+    cv2.polylines(shown, [outline], True, OUTLINE, 2 * thick, cv2.LINE_AA, SUBPIXEL_BITS)

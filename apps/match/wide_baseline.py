@@ -1,12 +1,12 @@
-"""Match two pictures of one scene taken from far apart: points, exact assignment, and the geometry they agree on.
+"""Match two images of one scene across a wide baseline: points, exact assignment, and a geometric model.
 
-    points      many SIFT points with RootSIFT descriptors
-    first       matches by looks alone (`apps.match.guided`)
-    geometry    a homography or a fundamental matrix by MAGSAC [1]; refused if chance would explain it
-    views       only if few matches agree: points and first matches of simulated tilts (`apps.match.views`)
-    guided      matched again among pairs that obey the geometry, with the distance from it in the cost
+    points      SIFT points with RootSIFT descriptors
+    first       matches by descriptors alone (`apps.match.guided`)
+    geometry    a homography or a fundamental matrix by MAGSAC [1]; rejected if its number of false alarms is high
+    views       only with few inliers: points and first matches of simulated tilts (`apps.match.views`)
+    guided      matched again among pairs near the model, with the distance from it in the cost
 
-Large pictures are reduced for matching, and the results scaled back.
+Large images are reduced for matching, and the results are scaled back.
 
 [1] Barath et al. "MAGSAC++, a fast, reliable and accurate robust estimator." CVPR 2020.
 """
@@ -15,40 +15,41 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
+from numpy.typing import ArrayLike
 
 from apps.common.arguments import check_number
 from apps.common.clock import Clock
 from apps.common.images import InputError
 from apps.match.geometry import Geometry, epipolar_distance, fit_best, transfer_distance
 from apps.match.guided import first_matches, guided_by_lines, guided_by_plane, nearest_pairs
-from apps.match.views import picture_points, tilted_points
+from apps.match.views import image_points, tilted_points
 from apps.motion.matches import Matches
 from apps.motion.points import MIN_POINTS, grey_frame
 
-SIDE = 1600  # pixels; larger pictures are reduced to this for matching
-CHANCE = -3.0  # log10 of how often random matches may agree as well
-FEW = 16  # agreeing matches on which not to rely where simulated views may find more
-FEWEST = 10  # matches of a result
+MAX_SIDE = 1600  # pixels; larger images are reduced to this side for matching
+MAX_LOG10_NFA = -3.0  # maximum log10 of the number of false alarms
+MIN_INLIERS = 16  # with fewer inliers, simulated views are matched as well
+MIN_MATCHES = 10  # of a result
 MODELS = ("auto", "homography", "fundamental")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WideMatches:
-    """Matches of two pictures and their geometry.
+    """Matches of two images and their geometry.
 
     Attributes
     ----------
     matches : Matches
-        One-to-one, all within the gate of the geometry.
+        One-to-one, all within the inlier threshold of the geometry.
     residual : (N,) float64
-        Pixels from where the homography puts the first point, or from the epipolar line.
+        Distance of the second point from the mapped first point, or from the epipolar line, in pixels.
     model : {"homography", "fundamental"}
     matrix : (3, 3) float64
-        Homography: (x, y, 1) of the first picture to the second, up to scale.  Fundamental: second^T F first = 0.
+        Homography: maps (x, y, 1) of the first image to the second, up to scale.  Fundamental: second^T F first = 0.
     counts : dict
-        "points" of both pictures, "first" matches, those "agreeing" on the geometry, "matches".
+        Numbers of "points" of both images, "first" matches, "inliers" among those, and "matches".
     seconds : dict
-        By stage.
+        Seconds per stage.
     """
 
     matches: Matches
@@ -60,29 +61,29 @@ class WideMatches:
 
 
 def match_wide(
-    first,
-    second,
+    first: ArrayLike,
+    second: ArrayLike,
     *,
     model: str = "auto",
-    gate: float = 3.0,
+    inlier_threshold: float = 3.0,
     linker: str = "assignment",
     device: str = "auto",
 ) -> WideMatches:
-    """Match two pictures of one scene.
+    """Match points of two images of one scene, and estimate their geometry.
 
     Parameters
     ----------
     first, second : (H, W) or (H, W, 3) uint8
-        Grey or RGB, of any sizes.
+        Grey or RGB images, of any sizes.
     model : {"auto", "homography", "fundamental"}
-        "auto" takes a homography where it explains most of what a fundamental matrix does: a plane, or a camera that
-        only turned.
-    gate : float
-        Pixels a match may be off the geometry, of the reduced picture if the longer side is over SIDE pixels.
+        "auto" selects a homography if it explains most inliers of the fundamental matrix, as for a planar scene or a
+        rotating camera.
+    inlier_threshold : float
+        Maximum distance of a match from the model, in pixels; of the reduced image if a side is over MAX_SIDE pixels.
     linker : str
-        One of `apps.motion.linking.LINKERS`, to compare.
+        One of `apps.motion.linking.LINKERS`; all but "assignment" are for comparison.
     device : {"auto", "cpu", "cuda"}
-        Where assignments are solved.
+        Checked for availability; these sparse assignments are solved on the CPU on every device.
 
     Returns
     -------
@@ -91,53 +92,53 @@ def match_wide(
     Raises
     ------
     InputError
-        Pictures without texture, or with too few points; too few matches that agree on one geometry.
+        If an image has no texture or too few points, or if too few matches are consistent with one model.
     """
     if model not in MODELS:
         raise InputError(f"model must be one of {', '.join(MODELS)}; got {model!r}")
-    check_number(gate, "gate")
-    if not 0 < gate < np.inf:
-        raise InputError(f"gate must be above 0 pixels, got {gate}")
+    check_number(inlier_threshold, "inlier_threshold")
+    if not 0 < inlier_threshold < np.inf:
+        raise InputError(f"inlier_threshold must be above 0 pixels, got {inlier_threshold}")
     clock = Clock()
-    full = _grey(first, "first picture"), _grey(second, "second picture")
-    pictures, scales = zip(*(_reduced(grey) for grey in full), strict=True)
-    points = tuple(picture_points(grey) for grey in pictures)
-    _enough(points)
+    full = _grey(first, "first image"), _grey(second, "second image")
+    images, scales = zip(*(_reduced(grey) for grey in full), strict=True)
+    points = tuple(image_points(grey) for grey in images)
+    _check_points(points)
     clock.charge("points")
     pairs = nearest_pairs(*points)
     found = first_matches(*points, linker, device, pairs)
     clock.charge("first")
-    area = float(pictures[1].size)
+    area = float(images[1].size)
     geometry = fit_best(found.first, found.second, model, area)
     clock.charge("geometry")
-    if _by_chance(geometry) or geometry.agreeing < FEW:
-        tilted = tuple(tilted_points(grey) for grey in pictures)
-        others = first_matches(*tilted, linker, device)
-        other = fit_best(others.first, others.second, model, area)
-        if not _by_chance(other) and (_by_chance(geometry) or other.agreeing > geometry.agreeing):
-            found, geometry = others, other
+    if _is_chance(geometry) or geometry.inliers < MIN_INLIERS:
+        tilted = tuple(tilted_points(grey) for grey in images)
+        tilted_matches = first_matches(*tilted, linker, device)
+        tilted_geometry = fit_best(tilted_matches.first, tilted_matches.second, model, area)
+        if not _is_chance(tilted_geometry) and (_is_chance(geometry) or tilted_geometry.inliers > geometry.inliers):
+            found, geometry = tilted_matches, tilted_geometry
         clock.charge("views")
-    if _by_chance(geometry):
-        agree = 0 if geometry is None else geometry.agreeing
+    if _is_chance(geometry):
+        inliers = 0 if geometry is None else geometry.inliers
         raise InputError(
-            f"only {agree} of {len(found)} matches agree on a geometry, no more than chance would have it; "
-            "pass two pictures of the same scene"
+            f"only {inliers} of {len(found)} matches are consistent with one geometry, no more than expected by "
+            "chance; pass two images of the same scene"
         )
-    agreeing = geometry.agreeing
+    inliers = geometry.inliers
     if geometry.model == "homography":
-        matches, geometry = guided_by_plane(pictures, points, geometry, gate, linker, device)
+        matches, geometry = guided_by_plane(images, points, geometry, inlier_threshold, linker, device)
     else:
-        matches, geometry = guided_by_lines(points, pairs, found, geometry, gate, area, linker, device)
+        matches, geometry = guided_by_lines(points, pairs, found, geometry, inlier_threshold, area, linker, device)
     clock.charge("guided")
-    if len(matches) < FEWEST:
+    if len(matches) < MIN_MATCHES:
         raise InputError(
-            f"only {len(matches)} matches are within {gate:g} pixels of the geometry; pass a larger gate, or two "
-            "pictures of the same scene"
+            f"only {len(matches)} matches are within {inlier_threshold:g} pixels of the geometry; pass a larger inlier "
+            "threshold, or two images of the same scene"
         )
     counts = {
         "points": [len(p) for p in points],
         "first": len(found),
-        "agreeing": agreeing,
+        "inliers": inliers,
         "matches": len(matches),
     }
     matches, matrix = _scaled_back(matches, geometry, scales)
@@ -146,21 +147,21 @@ def match_wide(
     return WideMatches(matches, residual, geometry.model, matrix, counts, clock.seconds)
 
 
-def _by_chance(geometry: Geometry | None) -> bool:
-    return geometry is None or geometry.chance > CHANCE
+def _is_chance(geometry: Geometry | None) -> bool:
+    return geometry is None or geometry.log10_nfa > MAX_LOG10_NFA
 
 
-def _grey(picture, name: str) -> np.ndarray:
-    grey = grey_frame(picture, name)
+def _grey(image, name: str) -> np.ndarray:
+    grey = grey_frame(image, name)
     if grey.min() == grey.max():
-        raise InputError(f"the {name} has no texture: one grey level throughout; pass a picture with content")
+        raise InputError(f"the {name} has no texture: one grey level throughout; pass an image with content")
     return grey
 
 
 def _reduced(grey: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A picture of at most SIDE pixels a side, and the pixels of the given one that one of its own is wide and high."""
+    """Reduce an image to at most MAX_SIDE pixels a side; also return the width and height of its pixels."""
     height, width = grey.shape
-    scale = max(height, width) / SIDE
+    scale = max(height, width) / MAX_SIDE
     if scale <= 1:
         return grey, np.ones(2)
     size = max(1, round(width / scale)), max(1, round(height / scale))
@@ -168,11 +169,11 @@ def _reduced(grey: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _scaled_back(matches: Matches, geometry: Geometry, scales):
-    """Matches and matrix of reduced pictures as those of the given ones."""
+    """Convert matches and matrix of the reduced images to pixels of the given images."""
     first, second = (
         (points + 0.5) * scale - 0.5 for points, scale in zip((matches.first, matches.second), scales, strict=True)
     )
-    # From the given picture's pixels to the reduced one's, whose centres are whole numbers in both.
+    # From pixels of the given image to those of the reduced one; pixel centres are integers in both.
     here, there = (np.array([[1 / sx, 0, 0.5 / sx - 0.5], [0, 1 / sy, 0.5 / sy - 0.5], [0, 0, 1]]) for sx, sy in scales)
     if geometry.model == "homography":
         matrix = np.linalg.inv(there) @ geometry.matrix @ here
@@ -181,7 +182,9 @@ def _scaled_back(matches: Matches, geometry: Geometry, scales):
     return Matches(first, second, matches.cost, matches.margin, matches.confidence), matrix
 
 
-def _enough(points) -> None:
+def _check_points(points) -> None:
     for name, found in zip(("first", "second"), points, strict=True):
         if len(found) < MIN_POINTS:
-            raise InputError(f"the {name} picture has {len(found)} points, too few to match; pass one with texture")
+            raise InputError(
+                f"the {name} image has {len(found)} points, too few to match; pass an image with more texture"
+            )

@@ -1,1 +1,1 @@
-"""Motion between pictures: points matched by exact assignment, flow, tracks and wide-baseline pairs."""
+"""Point matching by exact assignment, shared by flow, match and track."""

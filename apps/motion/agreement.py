@@ -1,12 +1,12 @@
-"""Motion that neighbours agree on: a robust local affine model, and how far a match strays from it.
+"""Local motion consistency: a robust local affine model, and the deviation of a match from it.
 
-Scenes move in pieces that are smooth: near a point x0 the motion of matches is about m(x) = t + A (x - x0).  t and A
-are fitted to the nearest matches by least squares, again with Geman-McClure weights [1] so that wrong matches and
-other pieces do not count; a small ridge on A makes it a weighted mean where matches are few or on a line.
+Motion is assumed piecewise smooth: near a point x0 the motion of matches is about m(x) = t + A (x - x0).  t and A are
+fitted to the nearest matches by least squares, then refitted with Geman-McClure weights [1] that suppress wrong matches
+and other motions.  A small ridge on A reduces the fit to a weighted mean if matches are few or collinear.
 
-A point next to a border between two pieces sees both motions, and the fit follows one.  So a match strays by the
-smaller of two numbers: its distance to the fit, and its distance to the motion of its third most similar neighbour.
-Wrong matches find no three neighbours that happen to agree.
+Next to a motion edge the neighbours have two motions, and the fit follows one of them.  The deviation of a match is
+therefore the smaller of its distance to the fit and its distance to the motion of its third most similar neighbour.
+Three neighbours rarely support a wrong match.
 
 [1] Black, Anandan. "The robust estimation of multiple motions." CVIU 63(1), 1996.
 """
@@ -19,22 +19,22 @@ from scipy.spatial import cKDTree
 from apps.motion.local_fit import local_fit_kernel
 
 NEIGHBOURS = 16
-ALIKE = 3  # neighbours with a like motion that vouch for a match
-ROUNDS = 4  # of reweighting
-RIDGE = 0.005  # on the linear part, against the neighbours' weight
+MIN_SUPPORT = 3  # neighbours with a similar motion that support a match
+REWEIGHTINGS = 4
+RIDGE = 0.005  # on the linear part, relative to the total weight of the neighbours
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Expected:
-    """Motion to expect at Q points, in pixels.
+class ExpectedMotion:
+    """Expected motion at Q points, in pixels.
 
     Attributes
     ----------
     motion : ndarray (Q, 2)
     linear : ndarray (Q, 2, 2)
-        How it changes with place: motion + linear @ (x - point).
+        Its derivative: the motion at x is motion + linear @ (x - point).
     spread : ndarray (Q,)
-        Median distance of the neighbours' motion from it.
+        Median distance of the neighbours' motion from the fit.
     neighbours : ndarray (Q, K, 2)
         Motion of the nearest matches.
     """
@@ -44,19 +44,19 @@ class Expected:
     spread: np.ndarray
     neighbours: np.ndarray
 
-    def stray(self, motion: np.ndarray, which=slice(None)) -> np.ndarray:
-        """How far motions (k, 2) at the points `which` stray from what is expected, (k,)."""
+    def deviation(self, motion: np.ndarray, which=slice(None)) -> np.ndarray:
+        """Return the deviation (k,) of motions (k, 2) at the points `which` from the expected motion, in pixels."""
         gap = self.neighbours[which] - motion[:, None]
         gap = np.sqrt(gap[..., 0] ** 2 + gap[..., 1] ** 2)
-        alike = min(ALIKE, gap.shape[1]) - 1
-        third = np.partition(gap, alike, axis=1)[:, alike]
+        rank = min(MIN_SUPPORT, gap.shape[1]) - 1
+        third = np.partition(gap, rank, axis=1)[:, rank]
         return np.minimum(np.linalg.norm(motion - self.motion[which], axis=1), third)
 
 
 class LocalMotion:
-    """The motion of matches first (N, 2) -> first + motion (N, 2), asked for anywhere.
+    """Local affine models of the motion of matches, first (N, 2) -> first + motion (N, 2), at arbitrary points.
 
-    Weight (N,) says how far each match is to be trusted; 1 by default.
+    `weight` (N,) is the confidence of each match, 1 by default.
     """
 
     def __init__(self, first: np.ndarray, motion: np.ndarray, weight: np.ndarray | None = None):
@@ -69,14 +69,14 @@ class LocalMotion:
         return len(self.first)
 
     def neighbours(self, points: np.ndarray, count: int = NEIGHBOURS, others: bool = False):
-        """Distances and indices, (Q, K) each, of the nearest matches; `others` leaves out matches at the very point."""
+        """Return distances and indices, (Q, K) each, of the nearest matches; `others` excludes the nearest one."""
         count = min(count + others, len(self.first))
         distance, index = self.tree.query(points, k=count)
         distance, index = distance.reshape(len(points), count), index.reshape(len(points), count)
         return (distance[:, 1:], index[:, 1:]) if others and count > 1 else (distance, index)
 
-    def at(self, points: np.ndarray, others: bool = False) -> "Expected":
-        """What motion to expect at points (Q, 2).  `others`: from other matches than those at the very points."""
+    def at(self, points: np.ndarray, others: bool = False) -> "ExpectedMotion":
+        """Return the expected motion at points (Q, 2); `others` excludes the match at each point from its fit."""
         distance, index = self.neighbours(points, NEIGHBOURS, others)
         count = len(points)
         fit, linear, spread = np.empty((count, 2)), np.empty((count, 2, 2)), np.empty(count)
@@ -88,16 +88,17 @@ class LocalMotion:
             self.motion,
             self.weight,
             RIDGE,
-            ROUNDS,
+            REWEIGHTINGS,
             fit,
             linear,
             spread,
         )
-        return Expected(fit, linear, spread, self.motion[index])
+        return ExpectedMotion(fit, linear, spread, self.motion[index])
 
     def dense(self, shape: tuple[int, int], step: int = 8) -> np.ndarray:
-        """The motion at every pixel of a frame of shape (H, W), smooth, (H, W, 2) float32: predicted every `step`
-        pixels, bilinear between.
+        """Return the expected motion at every pixel of a frame of shape (H, W), float32 (H, W, 2).
+
+        It is evaluated every `step` pixels and interpolated bilinearly.
         """
         import cv2
 
@@ -110,19 +111,21 @@ class LocalMotion:
         return cv2.resize(coarse, (cols * step, rows * step), interpolation=cv2.INTER_LINEAR)[:height, :width]
 
 
-def agreeing(first: np.ndarray, motion: np.ndarray, tolerance: float = 3.0, rounds: int = 3) -> np.ndarray:
-    """Which matches move as their neighbours do: mask (N,).
+def agrees_with_neighbours(
+    first: np.ndarray, motion: np.ndarray, tolerance: float = 3.0, rounds: int = 3
+) -> np.ndarray:
+    """Mark matches whose motion is consistent with that of their neighbours, (N,).
 
-    A match strays too far when it is farther from its neighbours than `tolerance` pixels plus 5 % of its motion.  Those
-    are left out and the rest asked again.
+    A match is inconsistent if its deviation exceeds `tolerance` pixels plus 5 % of its motion.  Inconsistent matches
+    are removed and the others tested again, up to `rounds` times.
     """
     kept = np.arange(len(first))
     for _ in range(rounds):
-        if len(kept) < ALIKE + 1:
+        if len(kept) < MIN_SUPPORT + 1:
             break
         local = LocalMotion(first[kept], motion[kept])
-        stray = local.at(first[kept], others=True).stray(motion[kept])
-        good = stray <= tolerance + 0.05 * np.linalg.norm(motion[kept], axis=1)
+        deviation = local.at(first[kept], others=True).deviation(motion[kept])
+        good = deviation <= tolerance + 0.05 * np.linalg.norm(motion[kept], axis=1)
         kept = kept[good]
         if good.all():
             break

@@ -1,4 +1,4 @@
-"""Kernel of `agreement`: at each query a robust affine fit to the motion of its neighbours."""
+"""Kernel of `apps.motion.agreement`: a robust affine fit to the motion of the neighbours of each query point."""
 
 import numpy as np
 from numba import prange
@@ -7,29 +7,29 @@ from gridcut.device import kernel, parallel_kernel
 
 
 @kernel
-def median_of(values, order):
-    """The median of a few values; `order` is room for as many."""
+def median_of(values, buffer):
+    """Return the median of a few values, by insertion sort into `buffer`, an array of the same size."""
     count = len(values)
     for k in range(count):
-        at = k
-        while at > 0 and order[at - 1] > values[k]:
-            order[at] = order[at - 1]
-            at -= 1
-        order[at] = values[k]
-    return 0.5 * (order[(count - 1) // 2] + order[count // 2])
+        slot = k
+        while slot > 0 and buffer[slot - 1] > values[k]:
+            buffer[slot] = buffer[slot - 1]
+            slot -= 1
+        buffer[slot] = values[k]
+    return 0.5 * (buffer[(count - 1) // 2] + buffer[count // 2])
 
 
 @parallel_kernel
-def local_fit_kernel(points, index, distance, first, motion, trust, ridge, rounds, fit, linear, spread):
+def local_fit_kernel(points, index, distance, first, motion, confidence, ridge, reweightings, fit, linear, spread):
     """Fill fit (Q, 2), linear (Q, 2, 2) and spread (Q,) from the neighbours index (Q, K) of points (Q, 2).
 
-    Weighted least squares for m(x) = t + A (x - x0), `rounds` times, with Geman-McClure weights of the distances from
-    the fit before; the first distances are those from the median motion.
+    Weighted least squares for m(x) = t + A (x - x0), `reweightings` times, with Geman-McClure weights of the distances
+    from the previous fit; the first distances are those from the median motion.
     """
     queries, count = index.shape
     for q in prange(queries):
         dx, dy = np.empty(count), np.empty(count)
-        near, gap, room = np.empty(count), np.empty(count), np.empty(count)
+        base_weight, residual, buffer = np.empty(count), np.empty(count), np.empty(count)
         scale = 0.0
         for k in range(count):
             scale += distance[q, k]
@@ -39,32 +39,32 @@ def local_fit_kernel(points, index, distance, first, motion, trust, ridge, round
             i = index[q, k]
             dx[k] = (first[i, 0] - points[q, 0]) / scale
             dy[k] = (first[i, 1] - points[q, 1]) / scale
-            near[k] = trust[i] / (0.25 + (distance[q, k] / scale) ** 2)
-            total += near[k]
+            base_weight[k] = confidence[i] / (0.25 + (distance[q, k] / scale) ** 2)
+            total += base_weight[k]
         for k in range(count):
-            near[k] /= total
+            base_weight[k] /= total
         for k in range(count):
-            gap[k] = motion[index[q, k], 0]
-        mx = median_of(gap, room)
+            residual[k] = motion[index[q, k], 0]
+        mx = median_of(residual, buffer)
         for k in range(count):
-            gap[k] = motion[index[q, k], 1]
-        my = median_of(gap, room)
+            residual[k] = motion[index[q, k], 1]
+        my = median_of(residual, buffer)
         a00 = a01 = a10 = a11 = 0.0
-        for turn in range(rounds + 1):
+        for iteration in range(reweightings + 1):
             for k in range(count):
                 i = index[q, k]
                 ex = motion[i, 0] - mx - a00 * dx[k] - a01 * dy[k]
                 ey = motion[i, 1] - my - a10 * dx[k] - a11 * dy[k]
-                gap[k] = np.sqrt(ex * ex + ey * ey)
-            middle = median_of(gap, room)
-            if turn == rounds:
+                residual[k] = np.sqrt(ex * ex + ey * ey)
+            median = median_of(residual, buffer)
+            if iteration == reweightings:
                 break
-            sigma = 1.5 * middle + 0.3
+            sigma = 1.5 * median + 0.3
             s0 = sx = sy = sxx = sxy = syy = 0.0
             u0 = ux = uy = v0 = vx = vy = 0.0
             for k in range(count):
                 i = index[q, k]
-                w = near[k] / (1.0 + (gap[k] / sigma) ** 2) ** 2
+                w = base_weight[k] / (1.0 + (residual[k] / sigma) ** 2) ** 2
                 s0 += w
                 sx += w * dx[k]
                 sy += w * dy[k]
@@ -78,7 +78,7 @@ def local_fit_kernel(points, index, distance, first, motion, trust, ridge, round
                 v0 += v
                 vx += v * dx[k]
                 vy += v * dy[k]
-            # With the mean taken out, the linear part solves a 2 x 2 system.
+            # With the means subtracted, the linear part is the solution of a 2 x 2 system.
             cx, cy, cu, cv = sx / s0, sy / s0, u0 / s0, v0 / s0
             mxx, mxy, myy = sxx / s0 - cx * cx + ridge, sxy / s0 - cx * cy, syy / s0 - cy * cy + ridge
             pux, puy, pvx, pvy = ux / s0 - cx * cu, uy / s0 - cy * cu, vx / s0 - cx * cv, vy / s0 - cy * cv
@@ -89,4 +89,4 @@ def local_fit_kernel(points, index, distance, first, motion, trust, ridge, round
         fit[q, 0], fit[q, 1] = mx, my
         linear[q, 0, 0], linear[q, 0, 1] = a00 / scale, a01 / scale
         linear[q, 1, 0], linear[q, 1, 1] = a10 / scale, a11 / scale
-        spread[q] = middle
+        spread[q] = median

@@ -1,16 +1,16 @@
-"""What an assignment would cost more without one of its pairs, exactly, for every pair.
+"""Exact margins: the cost increase of an optimal assignment if one of its pairs is forbidden, for every pair.
 
-Without pair (i, j), row i must go elsewhere and column j be filled or left.  The cheapest way is a shortest path from i
-to j among the changes that the optimal prices allow, all of length >= 0:
+Without pair (i, j), row i is reassigned or unmatched, and so is column j.  The cheapest change is a shortest path from
+i to j in the residual graph, whose arcs have nonnegative reduced costs:
 
-    row r -> column k         r takes k instead of its own column:  cost[r, k] - row_price[r] - col_price[k]
-    column k -> its row       the row that had k must go elsewhere:  0
-    row r -> outside          r stays unmatched:  -row_price[r];  unmatched columns -> outside:  0
-    outside -> column k       k stays unmatched:  -col_price[k];  outside -> unmatched rows:  0
+    row r -> column k         r is matched to k instead:          cost[r, k] - row_price[r] - col_price[k]
+    column k -> its row       the row of k must be reassigned:    0
+    row r -> outside          r becomes unmatched:                -row_price[r];  unmatched columns -> outside:  0
+    outside -> column k       k becomes unmatched:                -col_price[k];  outside -> unmatched rows:  0
 
-Two searches give every distance to and from outside.  A path that avoids it matters only where it is shorter, so a
-search from each row is bounded by that and stays small.  This is sensitivity analysis of the assignment problem [1];
-for matching points it is the ratio test made global: the rival of a pair is all that could replace it.
+Two Dijkstra searches compute all distances to and from the node "outside".  A path that avoids it matters only if it is
+shorter than their sum, which bounds one small search per pair.  This is sensitivity analysis of the assignment problem
+[1].  For point matching it is a global ratio test: a pair competes with every set of pairs that could replace it.
 
 [1] Burkard, Dell'Amico, Martello. "Assignment Problems." SIAM 2009, chapter 4.
 """
@@ -24,146 +24,147 @@ from gridcut.device import kernel, parallel_kernel, thread_count
 
 
 def exact_margins(indptr, col, cost, row_price, col_price, chosen) -> np.ndarray:
-    """Margins (k,) of the pairs `chosen` (indices of candidates, rows ascending) of an optimal assignment.
+    """Return the margins (k,) of the pairs `chosen` (indices of candidates, rows ascending) of an optimal assignment.
 
-    Candidates are sorted by row: those of row r are col[indptr[r]:indptr[r + 1]], at cost.  Staying unmatched costs 0,
-    so prices that prove the assignment optimal are at most 0, and 0 for what is unmatched.
+    Candidates are in CSR form: those of row r are col[indptr[r]:indptr[r + 1]].  Staying unmatched costs 0, so optimal
+    dual prices are at most 0, and 0 for unmatched rows and columns.
     """
     n, m = len(row_price), len(col_price)
     indptr, col = np.asarray(indptr, np.int64), np.asarray(col, np.int64)
     row = np.repeat(np.arange(n), np.diff(indptr))
     slack = np.maximum(cost - row_price[row] - col_price[col], 0.0)
-    leave = np.maximum(-row_price, 0.0)
-    free = np.maximum(-col_price, 0.0)
+    row_exit = np.maximum(-row_price, 0.0)
+    col_exit = np.maximum(-col_price, 0.0)
     rows, cols = row[chosen], col[chosen]
     row_of_col = np.full(m, -1, np.int64)
     row_of_col[cols] = rows
     col_of_row = np.full(n, -1, np.int64)
     col_of_row[rows] = cols
-    out = to_outside_kernel(*by_column_kernel(indptr, col, slack, m), leave, row_of_col, col_of_row)
-    enter = from_outside_kernel(indptr, col, slack, free, row_of_col, col_of_row)
-    margin = out[rows] + enter[cols]
-    shorten_kernel(indptr, col, slack, row_of_col, rows, cols, margin, 4 * thread_count())
+    to_outside = to_outside_kernel(*by_column_kernel(indptr, col, slack, m), row_exit, row_of_col, col_of_row)
+    from_outside = from_outside_kernel(indptr, col, slack, col_exit, row_of_col, col_of_row)
+    margin = to_outside[rows] + from_outside[cols]
+    inner_paths_kernel(indptr, col, slack, row_of_col, rows, cols, margin, 4 * thread_count())
     return margin
 
 
 @kernel
 def by_column_kernel(indptr, col, slack, columns):
-    """The same candidates sorted by column: where each column's begin, their rows and slacks."""
-    begin = np.zeros(columns + 1, np.int64)
+    """Transpose the candidates to CSC form; return column starts, rows and slacks."""
+    start = np.zeros(columns + 1, np.int64)
     for k in col:
-        begin[k + 1] += 1
+        start[k + 1] += 1
     for k in range(columns):
-        begin[k + 1] += begin[k]
-    at = begin[:-1].copy()
+        start[k + 1] += start[k]
+    next_slot = start[:-1].copy()
     row, other = np.empty(len(col), np.int64), np.empty(len(col))
     for r in range(len(indptr) - 1):
         for a in range(indptr[r], indptr[r + 1]):
-            place = at[col[a]]
-            row[place], other[place] = r, slack[a]
-            at[col[a]] += 1
-    return begin, row, other
+            slot = next_slot[col[a]]
+            row[slot], other[slot] = r, slack[a]
+            next_slot[col[a]] += 1
+    return start, row, other
 
 
 @kernel
-def to_outside_kernel(back_ptr, back_row, back_slack, leave, row_of_col, col_of_row):
-    """Distance of each row to outside, its own pair removed: by searching backwards from outside."""
-    n, m = len(leave), len(row_of_col)
-    far = np.full(n, np.inf)
+def to_outside_kernel(back_ptr, back_row, back_slack, row_exit, row_of_col, col_of_row):
+    """Return the distance from each row to outside, without its own pair, by a backward search."""
+    n, m = len(row_exit), len(row_of_col)
+    distance = np.full(n, np.inf)
     heap = [(0.0, -1)]
     heap.pop()
     for r in range(n):
-        far[r] = leave[r]
-        heappush(heap, (leave[r], r))
+        distance[r] = row_exit[r]
+        heappush(heap, (row_exit[r], r))
     for k in range(m):
         if row_of_col[k] < 0:
             for a in range(back_ptr[k], back_ptr[k + 1]):
                 r = back_row[a]
-                if back_slack[a] < far[r]:
-                    far[r] = back_slack[a]
-                    heappush(heap, (far[r], r))
+                if back_slack[a] < distance[r]:
+                    distance[r] = back_slack[a]
+                    heappush(heap, (distance[r], r))
     while len(heap):
         length, r = heappop(heap)
-        if length > far[r] or col_of_row[r] < 0:
+        if length > distance[r] or col_of_row[r] < 0:
             continue
-        k = col_of_row[r]  # who takes k sends r on
+        k = col_of_row[r]  # a row that takes k displaces r
         for a in range(back_ptr[k], back_ptr[k + 1]):
             other = back_row[a]
-            if other != r and length + back_slack[a] < far[other]:
-                far[other] = length + back_slack[a]
-                heappush(heap, (far[other], other))
-    return far
+            if other != r and length + back_slack[a] < distance[other]:
+                distance[other] = length + back_slack[a]
+                heappush(heap, (distance[other], other))
+    return distance
 
 
 @kernel
-def from_outside_kernel(indptr, col, slack, free, row_of_col, col_of_row):
-    """Distance of outside to each column: left unmatched, or filled by a row that leaves its own."""
-    n, m = len(col_of_row), len(free)
-    far = np.full(m, np.inf)
+def from_outside_kernel(indptr, col, slack, col_exit, row_of_col, col_of_row):
+    """Return the distance from outside to each column: it becomes unmatched, or takes a row from another column."""
+    n, m = len(col_of_row), len(col_exit)
+    distance = np.full(m, np.inf)
     heap = [(0.0, -1)]
     heap.pop()
     for k in range(m):
-        far[k] = free[k]
-        heappush(heap, (free[k], k))
+        distance[k] = col_exit[k]
+        heappush(heap, (col_exit[k], k))
     for r in range(n):
         if col_of_row[r] < 0:
             for a in range(indptr[r], indptr[r + 1]):
-                if slack[a] < far[col[a]]:
-                    far[col[a]] = slack[a]
+                if slack[a] < distance[col[a]]:
+                    distance[col[a]] = slack[a]
                     heappush(heap, (slack[a], col[a]))
     while len(heap):
         length, k = heappop(heap)
-        if length > far[k] or row_of_col[k] < 0:
+        if length > distance[k] or row_of_col[k] < 0:
             continue
         r = row_of_col[k]
         for a in range(indptr[r], indptr[r + 1]):
             other = col[a]
-            if other != k and length + slack[a] < far[other]:
-                far[other] = length + slack[a]
-                heappush(heap, (far[other], other))
-    return far
+            if other != k and length + slack[a] < distance[other]:
+                distance[other] = length + slack[a]
+                heappush(heap, (distance[other], other))
+    return distance
 
 
 @parallel_kernel
-def shorten_kernel(indptr, col, slack, row_of_col, rows, cols, margin, parts):
-    """Lower margins where a path from the row to its column is shorter that does not go outside."""
-    for part in prange(parts):
-        far = np.full(len(row_of_col), np.inf)
-        for p in range(part * len(rows) // parts, (part + 1) * len(rows) // parts):
-            margin[p] = shorter_path(indptr, col, slack, row_of_col, rows[p], cols[p], margin[p], far)
+def inner_paths_kernel(indptr, col, slack, row_of_col, rows, cols, margin, chunks):
+    """Lower the margins of pairs that have a shorter path from row to column that avoids outside."""
+    for chunk in prange(chunks):
+        distance = np.full(len(row_of_col), np.inf)
+        for p in range(chunk * len(rows) // chunks, (chunk + 1) * len(rows) // chunks):
+            margin[p] = shorter_path(indptr, col, slack, row_of_col, rows[p], cols[p], margin[p], distance)
 
 
 @kernel
-def shorter_path(indptr, col, slack, row_of_col, row, goal, bound, far):
-    """Length of the shortest path from a row to its column `goal` without their pair, or `bound` if none is shorter.
-    far (columns,) is inf throughout, before and after.
+def shorter_path(indptr, col, slack, row_of_col, row, goal, bound, distance):
+    """Return the length of the shortest path from a row to its column `goal` without their pair, at most `bound`.
+
+    All entries of `distance` (columns,) are inf before and after the call.
     """
     heap = [(0.0, goal)]
     heap.pop()
-    seen = [goal]
-    seen.pop()
-    came, length = goal, 0.0
+    visited = [goal]
+    visited.pop()
+    from_col, length = goal, 0.0
     while True:
         for a in range(indptr[row], indptr[row + 1]):
             k = col[a]
-            reach = length + slack[a]
-            if k != came and reach < bound and reach < far[k]:
-                if far[k] == np.inf:
-                    seen.append(k)
-                far[k] = reach
+            path = length + slack[a]
+            if k != from_col and path < bound and path < distance[k]:
+                if distance[k] == np.inf:
+                    visited.append(k)
+                distance[k] = path
                 if k == goal:
-                    bound = reach
+                    bound = path
                 elif row_of_col[k] >= 0:
-                    heappush(heap, (reach, k))
+                    heappush(heap, (path, k))
         found = False
         while len(heap):
-            length, came = heappop(heap)
-            if length == far[came] and length < bound:
+            length, from_col = heappop(heap)
+            if length == distance[from_col] and length < bound:
                 found = True
                 break
         if not found:
             break
-        row = row_of_col[came]
-    for k in seen:
-        far[k] = np.inf
+        row = row_of_col[from_col]
+    for k in visited:
+        distance[k] = np.inf
     return bound

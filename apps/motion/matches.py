@@ -1,4 +1,4 @@
-"""Matches of points in two frames: what the sparse pipeline hands on, and how it is written to a file."""
+"""Matches of points in two frames, the result of the sparse pipelines, and their files."""
 
 import io
 import json
@@ -20,14 +20,13 @@ class Matches:
     Attributes
     ----------
     first, second : ndarray of float64, (N, 2)
-        Where the points lie in the first and in the second frame: x, y in pixels, (0, 0) the centre of the pixel at the
-        top left.
+        Positions in the first and in the second frame: x, y in pixels; (0, 0) is the centre of the top left pixel.
     cost : ndarray of float64, (N,)
-        Price of the pair: small is good.
+        Cost of the pair; smaller is better.
     margin : ndarray of float64, (N,)
-        What the cheapest set of pairs without this one would cost more, at least; 0 means there is one as good.
+        Lower bound on the cost increase of the optimum without the pair; 0 means that an alternative costs the same.
     confidence : ndarray of float64, (N,)
-        In 0 ... 1.
+        0 to 1.
     """
 
     first: np.ndarray
@@ -45,18 +44,18 @@ class Matches:
         return self.second - self.first
 
     def select(self, mask) -> "Matches":
-        """The matches that a mask (N,) of bool, or an array of indices, picks."""
+        """Return the matches selected by a boolean mask (N,) or an array of indices."""
         return Matches(self.first[mask], self.second[mask], self.cost[mask], self.margin[mask], self.confidence[mask])
 
     def write(self, path, option: str = "--out") -> Path:
-        """Write a table with the columns x0, y0, x1, y1, cost, margin, confidence, as CSV or JSON by the suffix.
+        """Write a table with the columns x0, y0, x1, y1, cost, margin, confidence; the suffix selects CSV or JSON.
 
-        The file is complete or not there.  Raises InputError for another suffix, or, naming the option, a folder that
-        does not take it.
+        The file is written atomically.  Raises InputError for another suffix, or, with `option` in its message, for a
+        folder that is not writable.
         """
         suffix = Path(path).suffix.lower()
         if suffix not in SUFFIXES:
-            raise InputError(f"matches: cannot write {str(path)!r}; name it {' or '.join(SUFFIXES)}")
+            raise InputError(f"matches: cannot write {str(path)!r}; use the suffix {' or '.join(SUFFIXES)}")
         table = np.column_stack([self.first, self.second, self.cost, self.margin, self.confidence])
         if suffix == ".json":
             text = json.dumps({name: table[:, i].tolist() for i, name in enumerate(COLUMNS)})
@@ -68,7 +67,7 @@ class Matches:
 
     @staticmethod
     def read(path) -> "Matches":
-        """Read what `write` wrote; InputError for a file that is missing or something else."""
+        """Read a table written by `write`; raise InputError if the file is missing or not such a table."""
         from apps.common.images import read_bytes
 
         data = read_bytes(path, "matches")
@@ -85,7 +84,7 @@ class Matches:
             if not np.isfinite(table).all():
                 raise ValueError("NaN or infinity")
             if not ((table[:, 6] >= 0) & (table[:, 6] <= 1)).all():
-                raise ValueError("confidences outside 0 ... 1")
+                raise ValueError("confidences outside 0 to 1")
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             reason = (str(error).splitlines() or [type(error).__name__])[0]
             raise InputError(
@@ -95,10 +94,10 @@ class Matches:
 
 
 def check_matches(matches, shape) -> None:
-    """Check matches passed in for frames of this shape (height, width).
+    """Validate matches for frames of this shape (height, width).
 
-    TypeError for anything but Matches; InputError for points far outside the frames, NaN among them, and for
-    confidences outside 0 ... 1.
+    Raises TypeError for anything except Matches; InputError for points that are NaN or far outside the frames, and for
+    confidences outside 0 to 1.
     """
     if not isinstance(matches, Matches):
         raise TypeError(f"matches must be apps.motion.matches.Matches, got {type(matches).__name__}")
@@ -108,7 +107,7 @@ def check_matches(matches, shape) -> None:
         ends[name] = points = np.asarray(points)
         if points.shape != (len(matches), 2) or points.dtype.kind not in "iuf":
             raise InputError(f"matches.{name} must be numbers (N, 2), got {points.dtype} {points.shape}")
-    # What was seen in the first frame lies in it, but for rounding; in the second it may have left the frame.
+    # Points are inside the first frame, up to rounding; in the second frame they may be outside.
     for name, beyond in (("first", 1.0), ("second", size)):
         inside = (ends[name] >= -beyond) & (ends[name] <= size + beyond)
         if not inside.all():
@@ -120,4 +119,4 @@ def check_matches(matches, shape) -> None:
             )
     confidence = np.asarray(matches.confidence)
     if confidence.shape != (len(matches),) or not ((confidence >= 0) & (confidence <= 1)).all():
-        raise InputError("matches.confidence must be numbers (N,) in 0 ... 1")
+        raise InputError("matches.confidence must be numbers (N,) from 0 to 1")

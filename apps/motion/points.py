@@ -1,11 +1,11 @@
-"""Points worth matching, and descriptors of what they look like.
+"""Interest points and their descriptors.
 
-Points are arrays (N, 2) of float64, x and y in pixels.  OpenCV finds and describes them:
+Points are arrays (N, 2) of float64, x and y in pixels.  OpenCV detects and describes them:
 
-    sift      blobs of all sizes, with RootSIFT descriptors [1, 2], which tell places of a whole picture apart
-    orb       corners of an image pyramid with binary descriptors [3]; faster, coarser
+    sift      blobs of all scales, with RootSIFT descriptors [1, 2], which are distinctive within the whole image
+    orb       corners of an image pyramid with binary descriptors [3]; faster, less precise
     corners   many corners [4] spread over the frame, for tracking
-    grid      every so many pixels, texture or not
+    grid      a regular grid, independent of texture
 
 [1] Lowe. "Distinctive image features from scale-invariant keypoints." IJCV 60(2), 2004.
 [2] Arandjelovic, Zisserman. "Three things everyone should know to improve object retrieval." CVPR 2012.
@@ -20,20 +20,20 @@ import numpy as np
 
 from apps.common.images import InputError
 
-MIN_SIDE = 16  # pixels; pyramids and windows need as many
+MIN_SIDE = 16  # pixels, required by pyramids and windows
 MIN_POINTS = 4
-CONTRAST = 0.015  # SIFT's least contrast; OpenCV's 0.04 finds a third of the points, hardly better ones
+MIN_CONTRAST = 0.015  # of SIFT; OpenCV's 0.04 keeps a third of the points, with similar precision
 SPACING = 4  # pixels between corners
-WEAKEST = 1e-5  # strength of a corner, as cv2.cornerMinEigenVal has it; grain of a tenth of a grey level lies below
-BORDER = 4  # pixels along the edges where no corners are looked for
-ABOUT = 81  # side of the square over which strengths are compared
-ROWS = 32000  # cv2.remap takes fewer than 32768
+MIN_STRENGTH = 1e-5  # of a corner, by cv2.cornerMinEigenVal; noise of a tenth of a grey level is below it
+BORDER = 4  # pixels along the frame border without corners
+STRENGTH_SIDE = 81  # pixels: side of the square over which strengths are averaged
+MAX_REMAP_ROWS = 32000  # cv2.remap accepts fewer than 32768
 KINDS = ("sift", "orb")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Points:
-    """N points and what they look like.
+    """N points and their descriptors.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Points:
     descriptors : ndarray, (N, D)
         float32 of length 1 (compare by Euclidean distance), or uint8 bits (by Hamming distance).
     size, angle : ndarray of float32, (N,)
-        Diameter in pixels and direction in degrees.
+        Diameter in pixels and orientation in degrees.
     """
 
     xy: np.ndarray
@@ -54,15 +54,15 @@ class Points:
 
 
 def grey_frame(frame, name: str = "frame") -> np.ndarray:
-    """A uint8 frame, grey (H, W) or RGB (H, W, 3), as uint8 grey; InputError for anything else."""
+    """Convert a uint8 frame, grey (H, W) or RGB (H, W, 3), to uint8 grey; raise InputError for anything else."""
     try:
         frame = np.asarray(frame)
-    except Exception as error:  # such as a ragged list
+    except Exception as error:  # for example, a ragged list
         raise InputError(f"{name} must be an array, got {type(frame).__name__} ({error})") from None
     if frame.ndim not in (2, 3) or (frame.ndim == 3 and frame.shape[2] != 3):
         raise InputError(f"{name} must be grey (H, W) or RGB (H, W, 3), got shape {frame.shape}")
     if frame.dtype != np.uint8:
-        raise InputError(f"{name} must hold uint8 pixels, got {frame.dtype}; scale it to 0 ... 255")
+        raise InputError(f"{name} must be uint8, got {frame.dtype}; scale it to 0 to 255")
     if min(frame.shape[:2]) < MIN_SIDE:
         height, width = frame.shape[:2]
         raise InputError(f"{name} is {width} x {height} pixels; pass at least {MIN_SIDE} x {MIN_SIDE}")
@@ -70,19 +70,19 @@ def grey_frame(frame, name: str = "frame") -> np.ndarray:
 
 
 def grey_pair(first, second) -> tuple[np.ndarray, np.ndarray]:
-    """Both frames as uint8 grey of one size; InputError where sizes differ or a frame has one grey level only."""
+    """Convert both frames to uint8 grey; raise InputError if sizes differ or a frame has a single grey level."""
     first, second = grey_frame(first, "first frame"), grey_frame(second, "second frame")
     if first.shape != second.shape:
         (h, w), (h2, w2) = first.shape, second.shape
-        raise InputError(f"frames differ in size: {w} x {h} and {w2} x {h2} pixels; pass two frames of one camera")
+        raise InputError(f"frames differ in size: {w} x {h} and {w2} x {h2} pixels; pass two frames of the same size")
     for name, grey in (("first", first), ("second", second)):
         if grey.min() == grey.max():
             raise InputError(f"the {name} frame has no texture: one grey level throughout; pass a frame with content")
     return first, second
 
 
-def keypoints(grey: np.ndarray, budget: int = 3000, kind: str = "sift", contrast: float = CONTRAST) -> Points:
-    """The `budget` strongest points of a uint8 grey frame with descriptors; kind is "sift" or "orb"."""
+def keypoints(grey: np.ndarray, budget: int = 3000, kind: str = "sift", contrast: float = MIN_CONTRAST) -> Points:
+    """Return the `budget` strongest points of a uint8 grey frame with descriptors; kind is "sift" or "orb"."""
     if kind not in KINDS:
         raise ValueError(f"kind must be one of {', '.join(map(repr, KINDS))}; got {kind!r}")
     if kind == "sift":
@@ -101,59 +101,60 @@ def keypoints(grey: np.ndarray, budget: int = 3000, kind: str = "sift", contrast
 def corners(
     grey: np.ndarray, budget: int = 3000, spacing: int = SPACING, taken: np.ndarray | None = None
 ) -> np.ndarray:
-    """Up to `budget` corners (N, 2) of a uint8 grey frame, best first, at least `spacing` pixels from each other and
-    from the points `taken` (K, 2).
+    """Return up to `budget` corners (N, 2) of a uint8 grey frame, best first.
 
-    Corners are ranked by strength over the square root of the strength about them, so that strong ones come first but
-    do not crowd into the busiest part of the frame.
+    Corners are at least `spacing` pixels from each other and from the points `taken` (K, 2).  They are ranked by
+    strength over the square root of the mean strength around them, so that they do not concentrate in the most
+    textured part of the frame.
     """
     strength = cv2.cornerMinEigenVal(grey, 3)
     square = np.ones((2 * spacing - 1, 2 * spacing - 1), np.uint8)
-    peak = (strength == cv2.dilate(strength, square)) & (strength > WEAKEST)
+    peak = (strength == cv2.dilate(strength, square)) & (strength > MIN_STRENGTH)
     peak[:BORDER] = peak[-BORDER:] = peak[:, :BORDER] = peak[:, -BORDER:] = False
     if taken is not None and len(taken):
         x, y = np.rint(taken).astype(int).T
-        near = np.zeros(grey.shape, np.uint8)
-        near[np.clip(y, 0, grey.shape[0] - 1), np.clip(x, 0, grey.shape[1] - 1)] = 1
-        peak &= cv2.dilate(near, square) == 0
+        taken_mask = np.zeros(grey.shape, np.uint8)
+        taken_mask[np.clip(y, 0, grey.shape[0] - 1), np.clip(x, 0, grey.shape[1] - 1)] = 1
+        peak &= cv2.dilate(taken_mask, square) == 0
     y, x = np.nonzero(peak)
-    about = cv2.blur(strength, (ABOUT, ABOUT))[y, x]
-    rank = -strength[y, x] / np.sqrt(np.maximum(about, WEAKEST))
+    mean_strength = cv2.blur(strength, (STRENGTH_SIDE, STRENGTH_SIDE))[y, x]
+    rank = -strength[y, x] / np.sqrt(np.maximum(mean_strength, MIN_STRENGTH))
     order = np.lexsort((x, y, rank))[: max(budget, 0)]
     return np.stack([x[order], y[order]], axis=1).astype(np.float64)
 
 
 def grid(shape: tuple[int, int], step: float, border: float = 0.0) -> np.ndarray:
-    """Points (N, 2) every `step` pixels of a frame of shape (H, W), row by row."""
+    """Return points (N, 2) every `step` pixels of a frame of shape (H, W), row by row."""
     height, width = shape
     y, x = np.mgrid[border : height - border : step, border : width - border : step]
     return np.stack([x.ravel(), y.ravel()], axis=1).astype(np.float64)
 
 
 def sampled(field: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """A float32 field (H, W) or (H, W, C) at x, y (N, K), bilinear, the border repeated: (N, K) or (N, K, C)."""
+    """Sample a float32 field (H, W) or (H, W, C) at x, y (N, K), bilinearly, repeating the border."""
     x, y = np.ascontiguousarray(x, np.float32), np.ascontiguousarray(y, np.float32)
     values = np.empty((*x.shape, *field.shape[2:]), np.float32)
-    for start in range(0, len(x), ROWS):
-        part = slice(start, start + ROWS)
+    for start in range(0, len(x), MAX_REMAP_ROWS):
+        part = slice(start, start + MAX_REMAP_ROWS)
         found = cv2.remap(field, x[part], y[part], cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
         values[part] = found.reshape(values[part].shape)
     return values
 
 
 def patches(grey: np.ndarray, xy: np.ndarray, radius: int = 4, linear: np.ndarray | None = None) -> np.ndarray:
-    """Brightness round points (N, 2), sampled bilinearly: (N, (2 * radius + 1) ** 2) float32, mean 0 and length 1 each.
+    """Return normalised patches around points (N, 2), float32 (N, (2 * radius + 1) ** 2), with mean 0 and length 1.
 
-    `linear` (N, 2, 2) maps offsets from the centre, so that patches of two frames can be cut alike where the motion
-    turns or scales.  The product of two patches is their normalised cross-correlation.  A patch without contrast is 0.
+    Patches are sampled bilinearly.  `linear` (N, 2, 2) maps offsets from the centre, to compensate for rotation and
+    scaling between two frames.  The dot product of two patches is their normalised cross-correlation.  A patch without
+    contrast is 0.
     """
     steps = np.arange(-radius, radius + 1, dtype=np.float32)
     offset = np.stack([np.tile(steps, len(steps)), np.repeat(steps, len(steps))])
     if linear is None:
         x, y = xy[:, :1] + offset[0], xy[:, 1:] + offset[1]
     else:
-        place = linear @ offset
-        x, y = xy[:, :1] + place[:, 0], xy[:, 1:] + place[:, 1]
+        rotated = linear @ offset
+        x, y = xy[:, :1] + rotated[:, 0], xy[:, 1:] + rotated[:, 1]
     values = sampled(grey.astype(np.float32), x, y)
     values -= values.mean(axis=1, keepdims=True)
     length = np.linalg.norm(values, axis=1, keepdims=True)

@@ -1,12 +1,12 @@
 """Sparse matches of two frames: proposals for each point, then one exact assignment.
 
-    seeds       SIFT points of both frames linked by their descriptors, those kept that move as their neighbours do
+    seeds       SIFT points of both frames linked by their descriptors, kept if consistent with their neighbours
     points      the seeds, and corners between them
-    proposals   where trackers say each point went, from rest and through the motion of the seeds
-    matches     proposals priced by their log odds of being wrong and linked one-to-one at least total price
+    proposals   positions at which trackers find each point, from zero motion and from the motion of the seeds
+    matches     the one-to-one set of proposals with the minimum sum of log odds of being wrong
 
-Seeds carry large motion, turns and changes of scale; proposals bring every point there to a fraction of a pixel.
-Columns of the assignment are the pixels of the second frame: no two matches end on one of them.
+Seeds provide large motion, rotation and changes of scale; proposals are accurate to a fraction of a pixel.  The columns
+of the assignment are the pixels of the second frame, so no two matches end on the same pixel.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -14,109 +14,110 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
+from numpy.typing import ArrayLike
 
 from apps.common.clock import Clock
 from apps.common.images import InputError
-from apps.motion.agreement import Expected, LocalMotion, agreeing
+from apps.motion.agreement import ExpectedMotion, LocalMotion, agrees_with_neighbours
 from apps.motion.candidates import nearest_descriptors, proposals
 from apps.motion.linking import link
 from apps.motion.matches import Matches
-from apps.motion.odds import cornerness, log_odds, nearest_other, probability
+from apps.motion.odds import cornerness, log_odds, nearest_other_proposal, probability
 from apps.motion.points import MIN_POINTS, SPACING, Points, corners, grey_pair, grid, keypoints, patches
 from gridcut.device import DeviceName
 
-AREA = 80  # pixels a point, by default
-FEWEST, MOST = 1000, 20000  # points, by default
-SEEDS = 3000  # SIFT points of each frame
-SEED_AREA = 400_000  # pixels; larger frames are reduced to it for the seeds
-CANDIDATES = 4  # descriptors of the second frame that may match one of the first
-RATIO = 0.95  # what a seed may cost, against the most alike descriptor elsewhere in the frame
-MARGIN = 0.15  # least that a seed must be better by than what could replace it
-ELSEWHERE = 5.0  # pixels: nearer points are the same place seen at another scale
-PRICE = -2.5  # of staying unmatched, log odds: pairs are wanted that are right with at least 92 %
-# Where there are no seeds, proposals serve as such that two trackers make within SURE pixels and that correlate.
-SURE = 0.5
-SAME = 0.8
+PIXELS_PER_POINT = 80  # default density of points
+MIN_BUDGET, MAX_BUDGET = 1000, 20000  # limits of the default number of points
+MAX_SEEDS = 3000  # SIFT points per frame
+MAX_SEED_PIXELS = 400_000  # larger frames are reduced to this size for the seeds
+MAX_CANDIDATES = 4  # per descriptor of the first frame
+MAX_RATIO = 0.95  # of a seed's distance to that of the most similar descriptor elsewhere in the frame
+MIN_MARGIN = 0.15  # of a seed
+SAME_POINT_RADIUS = 5.0  # pixels: nearer points are the same point at another scale
+UNMATCHED_COST = -2.5  # log odds: accepted pairs are right with a probability of at least 92 %
+# Without seeds, the expected motion is that of proposals on which two trackers agree and whose patches correlate.
+MAX_TRACKER_DISTANCE = 0.5  # pixels
+MIN_CORRELATION = 0.8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stages:
-    """What the stages of `match_stages` made.
+    """Results of the stages of `match_stages`.
 
     Attributes
     ----------
     seeds : Matches
     points : ndarray (N, 2)
-        Points of the first frame that were to be matched.
-    place, found : ndarray (N, S, 2) and (N, S)
-        What `candidates.proposals` said.
+        Points of the first frame to be matched.
+    position, found : ndarray (N, S, 2) and (N, S)
+        Result of `apps.motion.candidates.proposals`.
     odds : ndarray (N, S)
-        Log odds of being wrong; inf where nothing was found.
+        Log odds of being wrong; inf for failed trackers.
     matches : Matches
     seconds : dict
-        By stage: "seeds", "points", "proposals", "odds", "assignment", "agreement".
+        Per stage: "seeds", "points", "proposals", "odds", "assignment", "agreement".
     """
 
     seeds: Matches
     points: np.ndarray
-    place: np.ndarray
+    position: np.ndarray
     found: np.ndarray
     odds: np.ndarray
     matches: Matches
     seconds: dict
 
 
-def match_frames(first, second, **settings) -> Matches:
-    """Match points of two frames one-to-one; takes what `match_stages` takes and returns its matches."""
+def match_frames(first: ArrayLike, second: ArrayLike, **settings) -> Matches:
+    """Match points of two frames one-to-one: the matches of `match_stages`, with the same parameters."""
     return match_stages(first, second, **settings).matches
 
 
 def match_stages(
-    first,
-    second,
+    first: ArrayLike,
+    second: ArrayLike,
     *,
     points: str | np.ndarray = "corners",
     budget: int | None = None,
     linker: str = "assignment",
-    price: float = PRICE,
+    unmatched_cost: float = UNMATCHED_COST,
     prior: Matches | None = None,
     device: DeviceName = "auto",
 ) -> Stages:
-    """Match points of two frames one-to-one, and show how.
+    """Match points of two frames one-to-one, and return the results of all stages.
 
     Parameters
     ----------
     first, second : ndarray of uint8, (H, W) or (H, W, 3)
-        Grey or RGB frames of one size.
+        Grey or RGB frames of the same size.
     points : {"corners", "grid"} or array_like (N, 2)
-        What is matched: seeds and corners between them; a regular grid; or points of your own.
+        Points to match: seeds and corners between them, a regular grid, or given x, y in pixels.
     budget : int, optional
-        Most corners, about as many points of a grid; by default one for each AREA pixels.
+        Maximum number of corners, or approximate number of grid points; by default one per PIXELS_PER_POINT pixels.
     linker : str
-        One of `linking.LINKERS`.
-    price : float
-        Log odds of being wrong above which a point rather stays unmatched: lower for fewer and surer matches.
+        One of `apps.motion.linking.LINKERS`.
+    unmatched_cost : float
+        Log odds of being wrong above which a point stays unmatched; lower values give fewer, more reliable matches.
     prior : Matches, optional
-        Matches known already, taken as seeds: those of the frames before, say.
+        Known matches to use as seeds, for example those of the previous frames.
     device : {"auto", "cpu", "cuda"}
-        Where the assignment is solved.
+        Checked for availability; these sparse assignments are solved on the CPU on every device.
 
     Returns
     -------
     Stages
-        `matches` has log odds as cost, probabilities of being right as confidence.  It may be empty where the frames
+        `matches` has log odds as cost and probabilities of being right as confidence.  It may be empty if the frames
         do not show the same scene.
 
     Raises
     ------
     InputError
-        Frames of another kind, of different sizes, or with fewer than four points.
+        If the frames are not uint8 grey or RGB, differ in size, or have fewer than four points.
     ValueError
-        An unknown linker, device or kind of points.
+        If the linker, the device or the kind of points is unknown.
     """
     clock = Clock()
     first, second = grey_pair(first, second)
-    budget = int(np.clip(first.size // AREA, FEWEST, MOST)) if budget is None else budget
+    budget = int(np.clip(first.size // PIXELS_PER_POINT, MIN_BUDGET, MAX_BUDGET)) if budget is None else budget
     if prior is None:
         seeds = seed_matches(first, second, linker=linker, device=device)
     else:
@@ -127,20 +128,20 @@ def match_stages(
         raise InputError(f"the first frame has {len(points)} points to match; pass frames with more texture")
     clock.charge("points")
     motion = LocalMotion(seeds.first, seeds.motion) if len(seeds) >= MIN_POINTS else None
-    place, found = proposals(first, second, points, None if motion is None else motion.dense(first.shape))
+    position, found = proposals(first, second, points, None if motion is None else motion.dense(first.shape))
     clock.charge("proposals")
     if motion is None:
-        motion = _motion_of_sure(first, second, points, place, found)
+        motion = _motion_without_seeds(first, second, points, position, found)
     if motion is None:
         odds = np.full(found.shape, np.inf)
     else:
-        odds = price_proposals(first, second, points, place, found, motion.at(points, others=True))
+        odds = proposal_odds(first, second, points, position, found, motion.at(points, others=True))
     clock.charge("odds")
-    matches = link_proposals(points, place, odds, linker=linker, price=price, device=device)
+    matches = link_proposals(points, position, odds, linker=linker, unmatched_cost=unmatched_cost, device=device)
     clock.charge("assignment")
-    matches = matches.select(agreeing(matches.first, matches.motion))
+    matches = matches.select(agrees_with_neighbours(matches.first, matches.motion))
     clock.charge("agreement")
-    return Stages(seeds, points, place, found, odds, matches, clock.seconds)
+    return Stages(seeds, points, position, found, odds, matches, clock.seconds)
 
 
 def seed_matches(
@@ -148,67 +149,74 @@ def seed_matches(
 ) -> Matches:
     """Match SIFT points of two uint8 grey frames one-to-one.
 
-    A pair costs its descriptors' distance over the distance to the most alike descriptor elsewhere, and a point stays
-    unmatched at RATIO.  Matches without a margin are dropped: the ratio test, but decided for all points together.
-    Points that SIFT puts on one pixel are one place, which may be matched once.
+    The cost of a pair is its descriptor distance over the distance to the most similar descriptor elsewhere; leaving a
+    point unmatched costs MAX_RATIO.  Matches with a margin below MIN_MARGIN are dropped, as in a global ratio test.
+    Points on one pixel are one position, which is matched once.
     """
-    scale = min(1.0, (SEED_AREA / first.size) ** 0.5)
+    scale = min(1.0, (MAX_SEED_PIXELS / first.size) ** 0.5)
     with ThreadPoolExecutor(2) as pool:
         one, two = pool.map(_keypoints, (first, second), (scale, scale))
-    index, distance = nearest_descriptors(one.descriptors, two.descriptors, CANDIDATES + 2)
-    count = min(CANDIDATES, index.shape[1])
+    index, distance = nearest_descriptors(one.descriptors, two.descriptors, MAX_CANDIDATES + 2)
+    count = min(MAX_CANDIDATES, index.shape[1])
     if not count:
         return _no_matches()
     rows = np.arange(len(index))
     there = two.xy[index]
-    elsewhere = np.linalg.norm(there - there[:, :1], axis=2) > ELSEWHERE
+    elsewhere = np.linalg.norm(there - there[:, :1], axis=2) > SAME_POINT_RADIUS
     elsewhere[:, -1] = True
     cost = distance[:, :count] / np.maximum(distance[rows, elsewhere.argmax(axis=1)], 1e-9)[:, None]
     row, col = np.repeat(rows, count), index[:, :count].ravel()
-    (here, n), (to, m) = _places(one.xy), _places(two.xy)
-    links = link(here[row], to[col], cost.ravel(), (n, m), RATIO, linker, device)
-    kept = links.margin >= MARGIN
+    (here, n), (to, m) = _pixels(one.xy), _pixels(two.xy)
+    links = link(here[row], to[col], cost.ravel(), (n, m), MAX_RATIO, linker, device)
+    kept = links.margin >= MIN_MARGIN
     pair, margin = links.pair[kept], links.margin[kept]
     row, col, cost = row[pair], col[pair], cost.ravel()[pair]
-    seeds = Matches(one.xy[row], two.xy[col], cost, margin, 1 - cost / RATIO)
-    return seeds.select(agreeing(seeds.first, seeds.motion))
+    seeds = Matches(one.xy[row], two.xy[col], cost, margin, 1 - cost / MAX_RATIO)
+    return seeds.select(agrees_with_neighbours(seeds.first, seeds.motion))
 
 
-def price_proposals(first, second, points, place, found, expected: Expected) -> np.ndarray:
-    """Log odds of being wrong (N, S) of proposals place (N, S, 2), given the motion expected at the points; inf where
-    nothing was found.
+def proposal_odds(first, second, points, position, found, expected: ExpectedMotion) -> np.ndarray:
+    """Return the log odds (N, S) that proposals (N, S, 2) are wrong, given the expected motion at the points.
+
+    The log odds of failed trackers are inf.
     """
-    apart = nearest_other(place, found)
+    separation = nearest_other_proposal(position, found)
     odds = np.full(found.shape, np.inf)
-    own, corner = patches(first, points), cornerness(first, points)
+    first_patches, corner = patches(first, points), cornerness(first, points)
     turned = np.eye(2) + expected.linear
     for source in range(found.shape[1]):
         k = np.flatnonzero(found[:, source])
-        there = place[k, source]
-        # The expected turn and scale may be wrong, so the patch is also tried as it is.
-        alike = (own[k] * patches(second, there)).sum(axis=1)
-        alike = np.maximum(alike, (own[k] * patches(second, there, linear=turned[k])).sum(axis=1))
-        stray = expected.stray(there - points[k], k)
-        odds[k, source] = log_odds(stray, apart[k, source], np.maximum(1 - alike, 0), corner[k])
+        there = position[k, source]
+        # The expected rotation and scale may be wrong, so the patch is also compared without them.
+        correlation = (first_patches[k] * patches(second, there)).sum(axis=1)
+        correlation = np.maximum(correlation, (first_patches[k] * patches(second, there, linear=turned[k])).sum(axis=1))
+        deviation = expected.deviation(there - points[k], k)
+        odds[k, source] = log_odds(deviation, separation[k, source], np.maximum(1 - correlation, 0), corner[k])
     return odds
 
 
 def link_proposals(
-    points, place, odds, *, linker: str = "assignment", price: float = PRICE, device: DeviceName = "auto"
+    points,
+    position,
+    odds,
+    *,
+    linker: str = "assignment",
+    unmatched_cost: float = UNMATCHED_COST,
+    device: DeviceName = "auto",
 ) -> Matches:
-    """Choose among the proposals place (N, S, 2) with log odds (N, S) one-to-one."""
-    row, source = np.nonzero(odds < price)
-    there, cost = place[row, source], odds[row, source]
-    col, columns = _places(there)
-    links = link(row, col, cost, (len(points), columns), price, linker, device)
+    """Select proposals (N, S, 2) with log odds (N, S) one-to-one."""
+    row, source = np.nonzero(odds < unmatched_cost)
+    there, cost = position[row, source], odds[row, source]
+    col, columns = _pixels(there)
+    links = link(row, col, cost, (len(points), columns), unmatched_cost, linker, device)
     pair = links.pair
     return Matches(points[row[pair]], there[pair], cost[pair], links.margin, probability(cost[pair]))
 
 
 def _points(grey, seeds: Matches, kind, budget: int) -> np.ndarray:
-    """Points of the first frame to match; corners lie between the surest seeds, one a square of SPACING pixels."""
+    """Return points of the first frame to match: the best seed per square of SPACING pixels, and corners between."""
     if not isinstance(kind, str):
-        return _own_points(kind, grey.shape)
+        return _checked_points(kind, grey.shape)
     if kind not in ("corners", "grid"):
         raise ValueError(f"points must be 'corners', 'grid' or an array (N, 2); got {kind!r}")
     if kind == "grid":
@@ -220,43 +228,45 @@ def _points(grey, seeds: Matches, kind, budget: int) -> np.ndarray:
     return np.concatenate([points, corners(grey, budget - len(points), taken=points)])
 
 
-def _own_points(points, shape) -> np.ndarray:
+def _checked_points(points, shape) -> np.ndarray:
     points = np.asarray(points, np.float64)
     if points.ndim != 2 or points.shape[1] != 2:
         raise InputError(f"points must be an array (N, 2) of x, y in pixels, got shape {points.shape}")
     if not ((points >= 0) & (points <= (shape[1] - 1, shape[0] - 1))).all():
-        raise InputError(f"points must lie in the first frame, 0 ... {shape[1] - 1} by 0 ... {shape[0] - 1}")
+        raise InputError(
+            f"points must be inside the first frame, x from 0 to {shape[1] - 1} and y from 0 to {shape[0] - 1}"
+        )
     return points
 
 
-def _places(xy) -> tuple[np.ndarray, int]:
-    """The pixel that each point (N, 2) lies on, numbered, and how many there are."""
+def _pixels(xy) -> tuple[np.ndarray, int]:
+    """Return the index of each point's pixel among the distinct pixels of points (N, 2), and their number."""
     pixel = np.rint(xy).astype(np.int64)
-    _, place = np.unique(pixel[:, 1] * (1 << 31) + pixel[:, 0], return_inverse=True)
-    return place, int(place.max(initial=-1)) + 1
+    _, position = np.unique(pixel[:, 1] * (1 << 31) + pixel[:, 0], return_inverse=True)
+    return position, int(position.max(initial=-1)) + 1
 
 
 def _keypoints(grey, scale) -> Points:
     if scale == 1.0:
-        return keypoints(grey, SEEDS)
+        return keypoints(grey, MAX_SEEDS)
     small = cv2.resize(grey, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
-    found = keypoints(small, SEEDS)
-    # Pixels are squares: the centre of pixel 0 of the small frame is not that of the large one.
+    found = keypoints(small, MAX_SEEDS)
+    # Pixels are squares: the centres of pixel 0 of both frames differ.
     ratio = np.array([grey.shape[1] / small.shape[1], grey.shape[0] / small.shape[0]])
     return Points((found.xy + 0.5) * ratio - 0.5, found.descriptors, found.size, found.angle)
 
 
-def _motion_of_sure(first, second, points, place, found) -> LocalMotion | None:
-    """The motion of points for which two trackers propose one place that looks the same, where neighbours agree."""
-    apart = nearest_other(place, found)
-    best = apart.argmin(axis=1)
-    sure = np.flatnonzero(apart.min(axis=1) < SURE)
-    place = place[sure, best[sure]]
-    alike = (patches(first, points[sure]) * patches(second, place)).sum(axis=1)
-    sure, place = sure[alike > SAME], place[alike > SAME]
-    motion = place - points[sure]
-    good = agreeing(points[sure], motion)
-    return LocalMotion(points[sure][good], motion[good]) if good.sum() >= MIN_POINTS else None
+def _motion_without_seeds(first, second, points, position, found) -> LocalMotion | None:
+    """Fit the motion to proposals on which two trackers and the patches agree, if neighbours are consistent."""
+    separation = nearest_other_proposal(position, found)
+    best = separation.argmin(axis=1)
+    reliable = np.flatnonzero(separation.min(axis=1) < MAX_TRACKER_DISTANCE)
+    position = position[reliable, best[reliable]]
+    correlation = (patches(first, points[reliable]) * patches(second, position)).sum(axis=1)
+    reliable, position = reliable[correlation > MIN_CORRELATION], position[correlation > MIN_CORRELATION]
+    motion = position - points[reliable]
+    good = agrees_with_neighbours(points[reliable], motion)
+    return LocalMotion(points[reliable][good], motion[good]) if good.sum() >= MIN_POINTS else None
 
 
 def _no_matches() -> Matches:

@@ -1,16 +1,15 @@
-"""Match the points of two frames window by window, with integer costs: many small assignment problems, one call.
+"""Match the points of two frames window by window: many small assignment problems with integer costs in one batch.
 
-Each window of the first frame and where it is expected in the second hold some points each; every point of the one may
-match every point of the other.  These complete bipartite graphs, with at most MOST points a side, are all solved as
-one batch [1].  A pair costs
+The points of a window of the first frame and those of the corresponding window of the second form a complete bipartite
+graph, with at most MAX_POINTS points per frame.  All windows are solved as one batch [1].  The cost of a pair is
 
-    SCALE * distance of the descriptors  +  PER_PIXEL * distance from the place expected, rounded
+    DESCRIPTOR_COST * distance of the descriptors  +  COST_PER_PIXEL * distance from the expected position, rounded,
 
-and a point stays unmatched at PRICE, in the same units.  The margin of a match says how much better it is than what
-could replace it; matches with little are to be doubted where windows hold many points that look alike.
+and leaving a point unmatched costs UNMATCHED_COST.  The margin of a match is its advantage over any replacement.  A
+match with a small margin is doubtful if its window contains many similar points.
 
-A point of the second frame belongs to one window only, so matches are one-to-one.  Points whose partner lies across a
-border are left over; they are matched in a second batch, with windows shifted by half their side.
+Each point of the second frame belongs to one window, so matches are one-to-one.  Points that stay unmatched, for
+example because their partner is in another window, are matched in a second batch, with windows shifted by half a side.
 
 [1] Lupinska. "Parallel implementation of flow and matching algorithms." arXiv:1110.6231, 2011.
 """
@@ -18,6 +17,7 @@ border are left over; they are matched in a second batch, with windows shifted b
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 import assign
 from apps.common.images import InputError
@@ -27,26 +27,26 @@ from apps.motion.matches import Matches
 from apps.motion.points import MIN_POINTS, Points, grey_pair, keypoints
 from gridcut.device import DeviceName
 
-MOST = 30  # points a side of a window
-SIDE = 48  # pixels
-SCALE = 1000  # cost of descriptors at distance 1
-PER_PIXEL = 6
-PRICE = 550
-SHIFTS = (0.0, 0.5)  # of the windows, in sides, batch after batch
+MAX_POINTS = 30  # per window and frame
+WINDOW_SIDE = 48  # pixels
+DESCRIPTOR_COST = 1000  # per unit of descriptor distance
+COST_PER_PIXEL = 6
+UNMATCHED_COST = 550
+SHIFTS = (0.0, 0.5)  # of the windows of each batch, in window sides
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Windowed:
-    """Matches found window by window.
+class WindowMatches:
+    """Matches computed window by window.
 
     Attributes
     ----------
     matches : Matches
         Costs and margins are integers.
     batches : tuple of assign.BatchAssignment
-        One for each shift; `check()` of each proves every window.
+        One per shift; its `check()` certifies every window.
     sizes : tuple of ndarray of int, (B, 2)
-        Points of the first and of the second frame in each window of a batch.
+        Numbers of points of the first and of the second frame in each window of a batch.
     """
 
     matches: Matches
@@ -55,30 +55,31 @@ class Windowed:
 
 
 def match_windows(
-    first,
-    second,
+    first: ArrayLike,
+    second: ArrayLike,
     *,
-    side: int = SIDE,
+    side: int = WINDOW_SIDE,
     prior: Matches | None = None,
-    price: int = PRICE,
+    unmatched_cost: int = UNMATCHED_COST,
     points: tuple[Points, Points] | None = None,
     device: DeviceName = "auto",
-) -> Windowed:
+) -> WindowMatches:
     """Match points of two frames within windows.
 
     Parameters
     ----------
     first, second : ndarray of uint8, (H, W) or (H, W, 3)
-        Grey or RGB frames of one size.
+        Grey or RGB frames of the same size.
     side : int
-        Of the square windows, pixels; motion beyond what `prior` expects must be smaller.
+        Side of the square windows, in pixels; it must exceed the deviation from the expected motion.
     prior : Matches, optional
-        Matches of an earlier frame or another method, whose motion is expected; rest by default.
-    price : int
-        Of staying unmatched.
+        Matches that define the expected motion, for example of an earlier frame; zero motion by default.
+    unmatched_cost : int
+        Cost of leaving a point unmatched.
     points : (Points, Points), optional
         Points of both frames; SIFT points by default.
     device : {"auto", "cpu", "cuda"}
+        Where the batches are solved.
 
     Returns
     -------
@@ -87,92 +88,92 @@ def match_windows(
     Raises
     ------
     InputError
-        Frames of another kind, of different sizes, or with fewer than four points.
+        If the frames are not uint8 grey or RGB, differ in size, or have fewer than four points; if `side` is below 8.
     """
     first, second = grey_pair(first, second)
     if not 8 <= side:
-        raise InputError(f"windows must have a side of 8 pixels or more, got {side}")
+        raise InputError(f"side must be at least 8 pixels, got {side}")
     if points is None:
-        budget = first.size * MOST // (2 * side * side)
+        budget = first.size * MAX_POINTS // (2 * side * side)
         points = keypoints(first, budget), keypoints(second, budget)
-    one, two = (_one_a_pixel(p) for p in points)
+    one, two = (_one_per_pixel(p) for p in points)
     for name, found in (("first", one), ("second", two)):
         if len(found) < MIN_POINTS:
             raise InputError(f"the {name} frame has {len(found)} points to match; pass frames with more texture")
-    ahead = _expected(one.xy, prior.first, prior.motion) if prior else np.zeros_like(one.xy)
-    back = _expected(two.xy, prior.second, -prior.motion) if prior else np.zeros_like(two.xy)
-    left = np.ones(len(one), bool), np.ones(len(two), bool)
+    expected = _expected_motion(one.xy, prior.first, prior.motion) if prior else np.zeros_like(one.xy)
+    back_expected = _expected_motion(two.xy, prior.second, -prior.motion) if prior else np.zeros_like(two.xy)
+    unmatched = np.ones(len(one), bool), np.ones(len(two), bool)
     parts, batches, sizes = [], [], []
     for shift in SHIFTS:
-        rows, cols = _windows((one.xy, two.xy + back), left, side, shift)
+        rows, cols = _windows((one.xy, two.xy + back_expected), unmatched, side, shift)
         if not rows:
             continue
-        costs = [_costs(one, two, ahead, r, c) for r, c in zip(rows, cols, strict=True)]
-        # Less the price: staying unmatched costs 0 on either side, however many points a window has.
-        batch = assign.solve_batch([c - price for c in costs], max_cost=0, device=device)
-        row, col, margin = _chosen(costs, batch, price)
+        costs = [_costs(one, two, expected, r, c) for r, c in zip(rows, cols, strict=True)]
+        # With the unmatched cost subtracted, staying unmatched costs 0 for both rows and columns.
+        batch = assign.solve_batch([c - unmatched_cost for c in costs], max_cost=0, device=device)
+        row, col, margin = _chosen(costs, batch, unmatched_cost)
         row, col = np.concatenate(rows)[row], np.concatenate(cols)[col]
-        left[0][row], left[1][col] = False, False
+        unmatched[0][row], unmatched[1][col] = False, False
         parts.append((row, col, margin))
         batches.append(batch)
         sizes.append(np.array([c.shape for c in costs]))
     row, col, margin = (np.concatenate(p) for p in zip(*parts, strict=True)) if parts else (np.zeros(0, np.int64),) * 3
-    cost = _pair_costs(one, two, ahead, row, col).astype(np.float64)
-    matches = Matches(one.xy[row], two.xy[col], cost, margin.astype(np.float64), np.clip(margin / price, 0, 1))
-    return Windowed(matches, tuple(batches), tuple(sizes))
+    cost = _pair_costs(one, two, expected, row, col).astype(np.float64)
+    matches = Matches(one.xy[row], two.xy[col], cost, margin.astype(np.float64), np.clip(margin / unmatched_cost, 0, 1))
+    return WindowMatches(matches, tuple(batches), tuple(sizes))
 
 
-def _costs(one, two, ahead, rows, cols) -> np.ndarray:
-    """Of all pairs of a window, (R, C) int32."""
+def _costs(one, two, expected, rows, cols) -> np.ndarray:
+    """Return the costs of all pairs of a window, (R, C) int32."""
     row, col = np.repeat(rows, len(cols)), np.tile(cols, len(rows))
-    return _pair_costs(one, two, ahead, row, col).reshape(len(rows), len(cols))
+    return _pair_costs(one, two, expected, row, col).reshape(len(rows), len(cols))
 
 
-def _pair_costs(one, two, ahead, row, col) -> np.ndarray:
-    alike = np.einsum("ij,ij->i", one.descriptors[row], two.descriptors[col])
-    look = np.sqrt(np.maximum(2 - 2 * alike.astype(np.float64), 0))
-    gap = np.linalg.norm(one.xy[row] + ahead[row] - two.xy[col], axis=1)
-    return np.rint(SCALE * look + PER_PIXEL * gap).astype(np.int32)
+def _pair_costs(one, two, expected, row, col) -> np.ndarray:
+    similarity = np.einsum("ij,ij->i", one.descriptors[row], two.descriptors[col])
+    dissimilarity = np.sqrt(np.maximum(2 - 2 * similarity.astype(np.float64), 0))
+    distance = np.linalg.norm(one.xy[row] + expected[row] - two.xy[col], axis=1)
+    return np.rint(DESCRIPTOR_COST * dissimilarity + COST_PER_PIXEL * distance).astype(np.int32)
 
 
-def _windows(places, left, side: float, shift: float):
-    """Indices of the points of each window that has some of both frames: at most MOST of each, the first ones."""
+def _windows(positions, unmatched, side: float, shift: float):
+    """Return the indices of the first MAX_POINTS points of each frame, per window with points of both frames."""
     groups = []
-    for xy, free in zip(places, left, strict=True):
-        which = np.flatnonzero(free)
+    for xy, is_unmatched in zip(positions, unmatched, strict=True):
+        which = np.flatnonzero(is_unmatched)
         window = np.floor(xy[which] / side + shift).astype(np.int64)
         number = window[:, 1] * (1 << 31) + window[:, 0]
         order = np.argsort(number, kind="stable")
         start = np.flatnonzero(np.diff(number[order], prepend=-(1 << 62)))
         parts = np.split(which[order], start[1:])
-        groups.append({int(number[order[s]]): part[:MOST] for s, part in zip(start, parts, strict=False)})
+        groups.append({int(number[order[s]]): part[:MAX_POINTS] for s, part in zip(start, parts, strict=False)})
     shared = sorted(groups[0].keys() & groups[1].keys())
     return [groups[0][k] for k in shared], [groups[1][k] for k in shared]
 
 
-def _chosen(costs, batch, price: int):
-    """Matched pairs of all windows, rows and columns numbered on from window to window, and their margins."""
+def _chosen(costs, batch, unmatched_cost: int):
+    """Return the matched pairs of all windows, numbered consecutively over the windows, and their margins."""
     shapes = np.array([c.shape for c in costs])
     first_row, first_col = (np.r_[0, np.cumsum(shapes[:, side])] for side in (0, 1))
-    own = [np.arange(size) for size in shapes[:, 1]]
-    col = np.concatenate([np.tile(first_col[b] + own[b], shapes[b, 0]) for b in range(len(costs))])
+    columns = [np.arange(size) for size in shapes[:, 1]]
+    col = np.concatenate([np.tile(first_col[b] + columns[b], shapes[b, 0]) for b in range(len(costs))])
     indptr = np.r_[0, np.cumsum(np.repeat(shapes[:, 1], shapes[:, 0]))]
     u = np.concatenate([batch.row_price[b, : shapes[b, 0]] for b in range(len(costs))])
     v = np.concatenate([batch.col_price[b, : shapes[b, 1]] for b in range(len(costs))])
-    there = np.concatenate([batch.col_of_row[b, : shapes[b, 0]] for b in range(len(costs))])
-    row = np.flatnonzero(there >= 0)
-    chosen = indptr[row] + there[row]
-    gain = np.concatenate([c.ravel() for c in costs]).astype(np.float64) - price
+    matched_col = np.concatenate([batch.col_of_row[b, : shapes[b, 0]] for b in range(len(costs))])
+    row = np.flatnonzero(matched_col >= 0)
+    chosen = indptr[row] + matched_col[row]
+    gain = np.concatenate([c.ravel() for c in costs]).astype(np.float64) - unmatched_cost
     margin = exact_margins(indptr, col, gain, u.astype(np.float64), v.astype(np.float64), chosen)
     return row, col[chosen], np.rint(margin).astype(np.int64)
 
 
-def _expected(xy, places, motion) -> np.ndarray:
-    return LocalMotion(places, motion).at(xy).motion if len(places) else np.zeros_like(xy)
+def _expected_motion(xy, positions, motion) -> np.ndarray:
+    return LocalMotion(positions, motion).at(xy).motion if len(positions) else np.zeros_like(xy)
 
 
-def _one_a_pixel(points: Points) -> Points:
-    """SIFT has several points at one place where several directions stand out; the first is kept."""
+def _one_per_pixel(points: Points) -> Points:
+    """Keep the first point of each pixel; SIFT returns one per dominant orientation."""
     _, kept = np.unique(np.rint(points.xy).astype(np.int64), axis=0, return_index=True)
     kept = np.sort(kept)
     return Points(points.xy[kept], points.descriptors[kept], points.size[kept], points.angle[kept])

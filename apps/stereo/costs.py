@@ -1,13 +1,13 @@
-"""What each disparity costs each pixel: how unlike the pixels are that it brings together.
+"""Matching costs: the dissimilarity of the two pixels that each disparity matches.
 
-Pixels are compared in five channels: the three colours and the two derivatives of the grey picture, which differ less
-than colours do when two cameras expose differently.
+Pixels are compared in five channels: the three colours and the two derivatives of the grey image, which are less
+sensitive than colours to different exposures of the two cameras.
 
-    cost[d, y, x] = UNIT * sum_c  min(unlike(left_c[y, x], right_c[y, x - d]), limit_c)
+    cost[d, y, x] = UNIT * sum_c  min(dissimilarity(left_c[y, x], right_c[y, x - d]), limit_c)
 
-`absolute` compares the values [1].  `birchfield-tomasi` [2] compares each value with the range that the other picture
-takes within half a pixel, both ways round, and takes the lesser: an edge that falls between two pixels costs nothing.
-Where x - d lies outside the right picture nothing is known, and the row's last known cost is repeated.
+`absolute` is the absolute difference [1].  `birchfield-tomasi` [2] is the smaller of the distances from either value
+to the range of the other image within half a pixel, so an edge that falls between two pixels costs nothing.  Where
+x - d is outside the right image, the last valid cost of the row is repeated.
 
     left[y, x, c], right[y, x, c]   channels, float32; colours in [0, 255]
 
@@ -21,29 +21,32 @@ from gridcut.device import kernel
 
 COSTS = ("birchfield-tomasi", "absolute")
 UNIT = 16  # integer costs per grey level
-COLOUR_LIMIT, SLOPE_LIMIT = 12.0, 12.0  # grey levels: at most this for each colour, and for each derivative
+MAX_COLOUR_DIFFERENCE, MAX_GRADIENT_DIFFERENCE = (
+    12.0,
+    12.0,
+)  # grey levels: truncation of each colour, and of each derivative
 
 
 def disparity_costs(left, right, labels: int, kind: str = COSTS[0]) -> np.ndarray:
-    """Costs int32 (labels, H, W) of the disparities 0 .. labels - 1; pictures are float32 RGB in [0, 1], (H, W, 3)."""
-    ours, theirs = _channels(left), _channels(right)
-    limit = np.float32([COLOUR_LIMIT] * 3 + [SLOPE_LIMIT] * 2)
-    out = np.empty((labels, *ours.shape[:2]), np.int32)
+    """Return costs int32 (labels, H, W) of the disparities 0 to labels - 1; images are float32 RGB in [0, 1]."""
+    of_left, of_right = _channels(left), _channels(right)
+    limit = np.float32([MAX_COLOUR_DIFFERENCE] * 3 + [MAX_GRADIENT_DIFFERENCE] * 2)
+    out = np.empty((labels, *of_left.shape[:2]), np.int32)
     if kind == "absolute":
-        cost_kernel(ours, ours, ours, theirs, theirs, theirs, limit, UNIT, out)
+        cost_kernel(of_left, of_left, of_left, of_right, of_right, of_right, limit, UNIT, out)
     else:
-        cost_kernel(ours, *_ranges(ours), theirs, *_ranges(theirs), limit, UNIT, out)
+        cost_kernel(of_left, *_ranges(of_left), of_right, *_ranges(of_right), limit, UNIT, out)
     return out
 
 
 def mirrored_costs(costs: np.ndarray) -> np.ndarray:
-    """The same costs as seen from the right picture: disparity d takes its pixel x to x + d of the left one."""
+    """Return the same costs for the right image, where disparity d matches pixel x with x + d of the left image."""
     out = np.empty_like(costs)
     width = costs.shape[2]
     for d, plane in enumerate(costs):
         shift = min(d, width - 1)
         out[d, :, : width - shift] = plane[:, shift:]
-        # What would leave the left picture repeats the last known cost at that pixel, as in the kernel.
+        # Outside the left image the last valid cost of the pixel is repeated, as in the kernel.
         out[d, :, width - shift :] = out[d - 1, :, width - shift :] if d else 0
     return out
 
@@ -58,7 +61,7 @@ def _channels(rgb):
 
 
 def _ranges(channels):
-    """Least and largest value within half a pixel to the left and right, linearly interpolated."""
+    """Return the minimum and maximum within half a pixel to the left and right, linearly interpolated."""
     padded = np.pad(channels, ((0, 0), (1, 1), (0, 0)), mode="edge")
     before = 0.5 * (channels + padded[:, :-2])
     after = 0.5 * (channels + padded[:, 2:])

@@ -1,15 +1,18 @@
-"""Dense disparities of a rectified pair: one label a pixel, by graph cuts.
+"""Dense disparities of a rectified pair by graph cuts: one integer label per pixel.
 
-The labelling d of the left picture costs
+The energy of a labelling d of the left image is
 
-    E(d) = sum_p C_p(d_p)  +  sum_pq w_pq V(d_p, d_q),      w_pq = smoothness * (FLOOR + (1 - FLOOR) * fall of contrast)
+    E(d) = sum_p C_p(d_p)  +  sum_pq w_pq V(d_p, d_q),
+    w_pq = smoothness * (MIN_WEIGHT_SHARE + (1 - MIN_WEIGHT_SHARE) * contrast weight)
 
-with C from apps.stereo.costs, V a distance of apps.common.labelling, over 4 neighbours; edges where the picture changes
-are cheap to cut [1, 2].  The right picture is labelled in the same way from the same costs, read along the other
-diagonal; where the two disagree the pixel is hidden or wrong, and is filled (apps.stereo.stereo_occlusion).
+with C from apps.stereo.costs and V a distance of apps.common.labelling, over 4 neighbours.  The contrast weight
+decreases from 1 across image edges [1, 2].  The right image is labelled in the same way, from the same costs read along
+the other diagonal.  Pixels where the two labellings disagree are hidden or wrong, and are filled
+(apps.stereo.stereo_occlusion).
 
-Sub-pixel: around each label the `absolute` costs (Birchfield and Tomasi's say nothing between pixels), averaged over
-SUPPORT pixels a side, are followed by a parabola to their least value; a bilateral filter evens out what is left.
+Sub-pixel values are the minimum of a parabola through the `absolute` costs of each label and its two neighbours,
+averaged over SUPPORT_SIDE x SUPPORT_SIDE pixels, followed by a bilateral filter.  Birchfield and Tomasi's costs do not
+distinguish positions between pixels.
 
 [1] Boykov, Veksler, Zabih. "Fast approximate energy minimization via graph cuts." PAMI 23(11), 2001.
 [2] Szeliski et al. "A comparative study of energy minimization methods for Markov random fields with smoothness-based
@@ -28,33 +31,36 @@ from apps.common.images import InputError, to_rgb
 from apps.common.labelling import label_distances, labelling
 from apps.stereo.costs import COSTS, UNIT, disparity_costs, mirrored_costs
 from apps.stereo.disparity_range import guess_max_disparity
-from apps.stereo.stereo_occlusion import agreeing, filled
+from apps.stereo.stereo_occlusion import filled, is_consistent
 
-SMOOTHNESS = 13.0  # grey levels: weight of a step of one label between pixels of one colour
+SMOOTHNESS = 13.0  # grey levels: weight of a one-pixel step between neighbours of equal colour
 SMOOTHNESS_TERM, TRUNCATE = "linear", 5
-FLOOR = 0.2  # share of the weight that the strongest contrast leaves
+MIN_WEIGHT_SHARE = 0.2  # share of the weight at the strongest contrast
 MIN_SIDE = 8  # pixels
-SUPPORT = 9
-SMOOTHED, SAME_SURFACE = 9, 1.0  # pixels across, and pixels of disparity: the bilateral filter of sub-pixel values
+SUPPORT_SIDE = 9  # pixels
+BILATERAL_DIAMETER, BILATERAL_SIGMA = (
+    9,
+    1.0,
+)  # pixels, and pixels of disparity: filter of the sub-pixel values
 
 
 @dataclass(frozen=True, slots=True)
 class Disparity:
-    """Disparities of the left picture of a pair.
+    """Disparities of the left image of a pair.
 
     Attributes
     ----------
     disparity : ndarray of float32, (H, W)
-        Pixels to the left that each pixel is found at on the right; everywhere, hidden pixels filled.
+        Shift to the left, in pixels, from each pixel to its match in the right image; hidden pixels are filled.
     valid : ndarray of bool, (H, W)
-        Where the right picture's disparities say the same; elsewhere the disparity is a guess from beside.
+        True where the disparities of the right image agree; elsewhere the disparity is filled from neighbours.
     max_disparity : int
-        Largest disparity looked for.
+        Largest disparity searched.
     solved : tuple
-        The solver's results (gridcut's Labelling) for the left and, unless the check was left out, the right picture,
+        The solver's results (gridcut's Labelling) for the left image and, with the consistency check, the right image,
         with `energy`, `device`, `stats` and `check()`.
     seconds : dict
-        Seconds by stage.
+        Seconds per stage.
     """
 
     disparity: np.ndarray
@@ -73,11 +79,11 @@ def disparities(
     smoothness: float = SMOOTHNESS,
     smoothness_term: str = SMOOTHNESS_TERM,
     truncate: int = TRUNCATE,
-    check: bool = True,
+    consistency_check: bool = True,
     subpixel: bool = False,
     device: str = "auto",
 ) -> Disparity:
-    """Disparities of a rectified pair; see `apps.stereo.stereo_command.stereo`, which documents the parameters."""
+    """Compute disparities of a rectified pair; see `apps.stereo.stereo_command.stereo` for the parameters."""
     clock = Clock()
     left, right = _pair(left, right)
     if cost not in COSTS:
@@ -92,18 +98,18 @@ def disparities(
     if max_disparity is None:
         max_disparity = guess_max_disparity(left, right)
     elif not 1 <= max_disparity < width:
-        raise InputError(f"--max-disparity must lie between 1 and {width - 1}, the width less one, got {max_disparity}")
+        raise InputError(f"--max-disparity must be 1 to {width - 1} (the width minus one), got {max_disparity}")
     clock.charge("range")
     costs = disparity_costs(left, right, max_disparity + 1, cost)
-    apart = label_distances(max_disparity + 1, smoothness_term, truncate)
+    differences = label_distances(max_disparity + 1, smoothness_term, truncate)
     clock.charge("costs")
 
     def label(view):
         rgb, unary = view
-        return labelling(unary, contrast_weights(rgb, smoothness), apart, device=device)
+        return labelling(unary, contrast_weights(rgb, smoothness), differences, device=device)
 
-    if check:
-        with ThreadPoolExecutor(2) as pool:  # the kernels let go of the interpreter
+    if consistency_check:
+        with ThreadPoolExecutor(2) as pool:  # the kernels release the GIL
             found = list(pool.map(label, ((left, costs), (right, mirrored_costs(costs)))))
     else:
         found = [label((left, costs))]
@@ -115,35 +121,40 @@ def disparities(
     else:
         values = labels.astype(np.float32)
     clock.charge("subpixel")
-    valid = agreeing(labels, found[1].labels) if check else np.ones(labels.shape, bool)
+    valid = is_consistent(labels, found[1].labels) if consistency_check else np.ones(labels.shape, bool)
     values = filled(values, valid, left)
     clock.charge("hidden")
     return Disparity(values, valid, max_disparity, tuple(found), clock.total())
 
 
-def usual_max_disparity(left, right) -> int:
-    """The largest disparity that `disparities` looks for where none is given; InputError as for the pair there."""
+def default_max_disparity(left, right) -> int:
+    """Return the default of `max_disparity` in `disparities`; raise InputError as that does for an invalid pair."""
     return guess_max_disparity(*_pair(left, right))
 
 
 def contrast_weights(rgb: np.ndarray, smoothness: float) -> dict:
-    """Weights int32 of the 4 neighbours, less across edges of the picture."""
+    """Return the weights, int32, of the 4-neighbourhood; they are smaller across image edges."""
     edges = gridcut.contrast_edges(np.float32(255) * rgb, 1.0, 4, dtype=np.float32)
-    return {o: np.int32(np.rint(smoothness * UNIT * (FLOOR + (1 - FLOOR) * fall))) for o, fall in edges.items()}
+    return {
+        o: np.int32(np.rint(smoothness * UNIT * (MIN_WEIGHT_SHARE + (1 - MIN_WEIGHT_SHARE) * fall)))
+        for o, fall in edges.items()
+    }
 
 
 def refined(labels: np.ndarray, costs: np.ndarray) -> np.ndarray:
-    """Labels moved by up to half a pixel to where a parabola through their neighbours' costs is least."""
+    """Shift labels by up to half a pixel, to the minimum of a parabola through the neighbouring labels' costs."""
     import cv2
 
-    near = np.clip(labels + np.arange(-1, 2)[:, None, None], 0, len(costs) - 1)
-    three = np.take_along_axis(costs, near, axis=0).astype(np.float32)
-    before, here, after = (cv2.blur(plane, (SUPPORT, SUPPORT)) for plane in three)
-    bend = before + after - 2 * here
+    neighbours = np.clip(labels + np.arange(-1, 2)[:, None, None], 0, len(costs) - 1)
+    three = np.take_along_axis(costs, neighbours, axis=0).astype(np.float32)
+    before, here, after = (cv2.blur(plane, (SUPPORT_SIDE, SUPPORT_SIDE)) for plane in three)
+    curvature = before + after - 2 * here
     slope = 0.5 * (before - after)
-    step = np.where(bend > 0, np.clip(slope / np.where(bend > 0, bend, 1), -0.5, 0.5), 0)
+    step = np.where(curvature > 0, np.clip(slope / np.where(curvature > 0, curvature, 1), -0.5, 0.5), 0)
     step[(labels == 0) | (labels == len(costs) - 1)] = 0
-    return cv2.bilateralFilter((labels + step).astype(np.float32), SMOOTHED, SAME_SURFACE, SMOOTHED / 2)
+    return cv2.bilateralFilter(
+        (labels + step).astype(np.float32), BILATERAL_DIAMETER, BILATERAL_SIGMA, BILATERAL_DIAMETER / 2
+    )
 
 
 def _pair(left, right):
@@ -151,11 +162,11 @@ def _pair(left, right):
     if left.shape != right.shape:
         raise InputError(
             f"left is {left.shape[1]}x{left.shape[0]} pixels, right {right.shape[1]}x{right.shape[0]}; "
-            "pass a rectified pair of one size"
+            "pass a rectified pair of the same size"
         )
     if min(left.shape[:2]) < MIN_SIDE:
-        raise InputError(f"pictures are {left.shape[1]}x{left.shape[0]} pixels; {MIN_SIDE} a side is the least")
+        raise InputError(f"the images are {left.shape[1]}x{left.shape[0]} pixels; pass at least {MIN_SIDE}x{MIN_SIDE}")
     for name, rgb in (("left", left), ("right", right)):
         if (rgb == rgb[0, 0]).all():
-            raise InputError(f"{name} has no texture: one colour throughout; pass a picture with content")
+            raise InputError(f"{name} has no texture: one colour throughout; pass an image with content")
     return left, right

@@ -1,12 +1,12 @@
-"""Disparity files, read and written.
+"""Read and write disparity files.
 
     .png         16 bits, disparity * 256 rounded, 0 where unknown (KITTI); steps of 1/256 pixel, up to 255.99.
-                 A disparity of 0 is written as 1 / 256, since 0 says unknown.
-    .pfm         one float32 channel, rows bottom up, infinity where unknown (Middlebury)
+                 A disparity of 0 is written as 1 / 256, since 0 means unknown.
+    .pfm         one float32 channel, bottom row first, infinity where unknown (Middlebury)
     .npy         float32 (H, W), NaN where unknown
 
-Truths come in other scales as well: a grey picture holds disparity * scale, and 0 where unknown.
-Reading checks the kind, the size and the length of the file.
+Ground truth may have another scale: a grey image contains disparity * scale, and 0 where unknown.
+Reading checks the format, the size and the length of the file.
 """
 
 import io
@@ -22,9 +22,9 @@ PNG_SCALE = 256
 
 
 def encoded(disparity: np.ndarray, kind: str) -> bytes:
-    """A file's content for disparities (H, W) in pixels, all of them known; kind: "png", "pfm" or "npy".
+    """Encode disparities (H, W) in pixels, all of them known, as the content of a file; kind: "png", "pfm" or "npy".
 
-    Raises InputError for disparities that a PNG of 16 bits cannot hold.
+    Raises InputError for disparities outside the range of a 16-bit PNG.
     """
     values = np.asarray(disparity, np.float32)
     if kind == "png":
@@ -37,10 +37,10 @@ def encoded(disparity: np.ndarray, kind: str) -> bytes:
 
 
 def read_disparity(path, scale: float | None = None, name: str = "--truth") -> tuple[np.ndarray, np.ndarray]:
-    """A disparity file as (disparity, known): float32 (H, W) in pixels, 0 where unknown, and bool (H, W).
+    """Read a disparity file; return (disparity, known): float32 (H, W) in pixels, 0 where unknown, and bool (H, W).
 
-    What the file holds is divided by `scale`; by default 256 for a picture of 16 bits and 1 for .pfm and .npy.  A
-    picture of 8 bits needs it said.  Raises InputError, calling the argument `name`.
+    The values are divided by `scale`, by default 256 for a 16-bit image and 1 for .pfm and .npy.  An 8-bit image has
+    no default.  Raises InputError for unusable files; the message calls the argument `name`.
     """
     suffix = Path(path).suffix.lower()
     if suffix in (".pfm", ".npy"):
@@ -55,8 +55,8 @@ def read_disparity(path, scale: float | None = None, name: str = "--truth") -> t
     if scale is None:
         if codes.dtype != np.uint16:
             raise InputError(
-                f"{name}: {str(path)!r} is a picture of 8 bits; say with --truth-scale how many grey levels a pixel "
-                "of disparity is"
+                f"{name}: {str(path)!r} is an 8-bit image; pass --truth-scale, the number of grey levels per pixel of "
+                "disparity"
             )
         scale = PNG_SCALE
     known = np.isfinite(codes) & (codes > 0)
@@ -66,15 +66,15 @@ def read_disparity(path, scale: float | None = None, name: str = "--truth") -> t
 def _codes(path, name):
     codes = read_pixels(path, name, indices=True)
     if codes.dtype.kind not in "buif":
-        raise InputError(f"{name}: {str(path)!r} holds {codes.dtype}; disparities are numbers")
+        raise InputError(f"{name}: {str(path)!r} contains {codes.dtype}; pass an image of numbers")
     return codes[..., 0] if codes.ndim == 3 else codes
 
 
-def check_png(most: float) -> None:
-    """InputError for disparities that a PNG of 16 bits cannot hold."""
-    if round(most * PNG_SCALE) > 65535:
+def check_png(max_disparity: float) -> None:
+    """Raise InputError for disparities outside the range of a 16-bit PNG."""
+    if round(max_disparity * PNG_SCALE) > 65535:
         raise InputError(
-            f"disparities of up to {most:.0f} pixels, but a PNG of 16 bits ends at 255.99; use --format pfm"
+            f"disparities of up to {max_disparity:.0f} pixels, but a 16-bit PNG is limited to 255.99; use --format pfm"
         )
 
 
@@ -89,5 +89,5 @@ def _to_png(values):
 def _from_npy(data):
     values = load_array(data)
     if values.ndim != 2 or values.dtype.kind not in "fiu" or 0 in values.shape:
-        raise ValueError("disparities are one array of numbers, height by width")
+        raise ValueError("disparities must be a numeric array of shape (height, width)")
     return values.astype(np.float32)

@@ -1,7 +1,7 @@
-"""How good disparities are against the truth: rates of bad pixels, and the root mean square error.
+"""Scores of disparities against the ground truth: rates of bad pixels, and the root mean square error.
 
-Counted over all pixels whose disparity the truth knows, and again over those that both cameras see.  A pixel is
-hidden from the right camera when its place there lies outside the picture, or is taken by something nearer [1].
+Scores are computed over all pixels with known ground truth, and over those visible to both cameras.  A pixel is hidden
+from the right camera if its match is outside the image, or is also the match of a nearer pixel [1].
 
 [1] Scharstein, Szeliski. "A taxonomy and evaluation of dense two-frame stereo correspondence algorithms." IJCV 2002.
 """
@@ -17,8 +17,9 @@ THRESHOLDS = (0.5, 1.0, 2.0)  # pixels
 
 @dataclass(frozen=True, slots=True)
 class DisparityScores:
-    """`bad_05`, `bad_10`, `bad_20`: per cent of the pixels that are off by more than 0.5, 1 and 2 pixels; `rms` in
-    pixels; each also for the pixels that both cameras see, `visible_...`; `pixels`, `visible_pixels`: how many count.
+    """Scores over `pixels` pixels, and as `visible_...` over the `visible_pixels` that both cameras see.
+
+    `bad_05`, `bad_10`, `bad_20`: percentage of pixels with an error above 0.5, 1 and 2 pixels; `rms` in pixels.
     """
 
     bad_05: float
@@ -33,30 +34,30 @@ class DisparityScores:
     visible_pixels: int
 
     def as_dict(self) -> dict:
-        """Rounded, ready for JSON."""
+        """Return the scores rounded to 4 digits, for JSON."""
         return {name: round(value, 4) for name, value in asdict(self).items()}
 
 
 def score_disparity(disparity: np.ndarray, truth: np.ndarray, known: np.ndarray) -> DisparityScores:
-    """Compare disparities (H, W) with the truth, known where `known` (H, W, bool); InputError as `check_truth`."""
+    """Compare disparities (H, W) with the ground truth where `known` (H, W, bool); InputError as `check_truth`."""
     check_truth(truth, known, disparity.shape)
     off = np.abs(disparity.astype(np.float64) - truth)
     return DisparityScores(*_rates(off[known]), *_rates(off[visible(truth, known)]))
 
 
 def check_truth(truth: np.ndarray, known: np.ndarray, shape) -> None:
-    """InputError unless the truth has the pictures' height and width and knows a pixel."""
+    """Raise InputError unless the ground truth has the images' height and width and a known pixel."""
     if truth.shape != tuple(shape):
         raise InputError(
-            f"--truth is {truth.shape[1]}x{truth.shape[0]} pixels, but the pictures are {shape[1]}x{shape[0]}; "
+            f"--truth is {truth.shape[1]}x{truth.shape[0]} pixels, but the images are {shape[1]}x{shape[0]}; "
             "make them the same size"
         )
     if not known.any():
-        raise InputError("--truth knows no pixel: all its values are 0, NaN or infinite; pass another file")
+        raise InputError("--truth: every pixel is unknown (0, NaN or infinite); pass a ground truth with known pixels")
 
 
 def visible(truth: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Pixels (H, W) of the left picture that the right camera sees, by the true disparities."""
+    """Mark pixels (H, W) of the left image that the right camera sees, according to the true disparities."""
     height, width = truth.shape
     y, x = np.nonzero(known)
     depth = truth[y, x]
@@ -65,7 +66,7 @@ def visible(truth: np.ndarray, known: np.ndarray) -> np.ndarray:
     nearest = np.full((height, width), -np.inf)
     np.maximum.at(nearest, (y[inside], there[inside]), depth[inside])
     seen = np.zeros((height, width), bool)
-    # Slanted surfaces bring neighbours of slightly different depth to one place: those do not hide each other.
+    # On slanted surfaces, neighbours of slightly different disparity share a match without hiding each other.
     seen[y[inside], x[inside]] = depth[inside] >= nearest[y[inside], there[inside]] - 1
     return seen
 

@@ -1,16 +1,16 @@
-"""How near things are, from two pictures of a rectified pair: disparities by graph cuts.
+"""Compute the disparity map of a rectified image pair by graph cuts.
 
-  cutmatch stereo left.png right.png                    a pair of one size, rows at the same height
-  cutmatch stereo lefts/ rights/                        two folders: rights/NAME.png goes with lefts/NAME.jpg
-  cutmatch stereo left.png right.png --truth t.pfm      with rates of bad pixels and a picture of the error
+  cutmatch stereo left.png right.png                    a rectified pair of the same size
+  cutmatch stereo lefts/ rights/                        two folders: lefts/NAME.jpg is paired with rights/NAME.png
+  cutmatch stereo left.png right.png --truth t.pfm      with rates of bad pixels and an error figure
 
-Every pixel gets the whole disparity that explains the right picture best while its neighbours have nearly the same,
-by alpha-expansion; every move is an exact cut.  Both pictures are labelled, and where they disagree the pixel is
-hidden from one camera, or wrong: it is filled from beside it.
+The integer disparities minimise matching cost plus smoothness by alpha-expansion; every move is an exact minimum cut.
+Both images are labelled.  Pixels where the two labellings disagree are hidden from one camera, or wrong, and are
+filled from their neighbours.
 
-Each pair gives, in the --out folder, under the left picture's name: NAME-disparity.png (16 bits: disparity * 256
-rounded, as KITTI keeps it; or what --format says), NAME-colour.png (near is red, with the scale), NAME-valid.png (255
-where both pictures agree), and with --truth NAME-error.png.
+Each pair writes to the --out folder, under the left image's name: NAME-disparity.png (16 bits, disparity * 256 rounded,
+as in KITTI; or the format of --format), NAME-colour.png (near is red, with a scale bar), NAME-valid.png (255 where both
+labellings agree), and with --truth NAME-error.png.
 
 Exit status: 0 done, 1 some pairs of a folder failed or the disk is full, 2 the input cannot be used, 70 a defect in
 cutmatch.
@@ -43,7 +43,7 @@ INPUTS = ("left", "right", "truth")
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two pictures, and the truth if it is known: paths."""
+    """Paths of two images and, if known, of the ground truth."""
 
     left: Path
     right: Path
@@ -51,44 +51,49 @@ class Pair:
 
 
 def stereo(left, right, **settings):
-    """Disparities of a rectified pair of pictures.
+    """Compute the disparity map of a rectified image pair by graph cuts.
 
     Parameters
     ----------
     left, right : array_like, (H, W), (H, W, 3) or (H, W, 4)
-        Grey, RGB or RGBA pictures of one size, rows at the same height; unsigned integers, or floats in [0, 1].
+        Grey, RGB or RGBA images of the same size, rectified; unsigned integers, or floats in [0, 1].
     max_disparity : int, optional
-        Largest disparity to look for, in pixels; guessed from matched points when absent.
+        Largest disparity to search, in pixels, below the width; estimated from matched points if absent.
     cost : {"birchfield-tomasi", "absolute"}
-        How unlike two pixels are; see apps.stereo.costs.
+        Dissimilarity of two pixels; see `apps.stereo.costs`.
     smoothness : float, default 13
-        Grey levels that a step of one pixel of disparity costs between neighbours of one colour.
+        Cost of a one-pixel disparity step between neighbours of equal colour, in grey levels; at most 1000.
     smoothness_term : {"linear", "potts", "quadratic"}
-        How that grows with the step.
+        How the cost grows with the step.
     truncate : int, default 5
-        Most that a step costs, in multiples of `smoothness`.
-    check : bool, default True
-        Label the right picture too, and fill what disagrees.
+        Maximum cost of a step, in multiples of `smoothness`.
+    consistency_check : bool, default True
+        Label the right image too, and fill the pixels where the two labellings disagree.
     subpixel : bool, default False
-        Fractions of pixels.
+        Refine the disparities to fractions of a pixel.
     device : {"auto", "cpu", "cuda"}
-        Where the cuts are solved.
+        Where the cuts are solved.  "auto" uses a GPU if one is available.
 
     Returns
     -------
     apps.stereo.disparities.Disparity
-        `disparity` float32 (H, W) in pixels, `valid` bool (H, W), the solver's results, seconds by
-        stage.
+        `disparity` float32 (H, W) in pixels, `valid` bool (H, W), the solver's results, seconds per stage.
 
     Raises
     ------
     InputError
-        A ValueError whose message is one line for the user: sizes that differ, pictures the wrong way round, a setting
-        out of range.
+        A ValueError with a one-line message for the user: different sizes, exchanged images, or a parameter out of
+        range.
 
     Notes
     -----
-    Memory 16 bytes for each pixel and disparity, twice that with `check`; time grows with their number.
+    Memory is 16 bytes per pixel and disparity, twice that with `consistency_check`.  Time grows with the number of
+    pixels times the number of disparities.
+
+    References
+    ----------
+    .. [1] Boykov, Veksler, Zabih. "Fast approximate energy minimization via graph cuts." PAMI 23(11), 2001.
+    .. [2] Birchfield, Tomasi. "A pixel dissimilarity measure that is insensitive to image sampling." PAMI 20(4), 1998.
     """
     from apps.stereo.disparities import disparities
 
@@ -97,21 +102,42 @@ def stereo(left, right, **settings):
 
 def _options():
     options = parser("stereo", __doc__)
-    options.add_argument("left", help="left picture, or a folder of them")
-    options.add_argument("right", help="right picture, or a folder of them by the same names")
-    how = options.add_argument_group("how")
-    how.add_argument("--max-disparity", type=int, metavar="PIXELS", help="largest to look for (default: guessed)")
-    how.add_argument("--cost", choices=COSTS, default=COSTS[0], help="how unlike two pixels are (default: %(default)s)")
-    how.add_argument("--smoothness", type=float, default=13.0, metavar="LEVELS", help="grey levels a step costs (13)")
+    options.add_argument("left", help="left image, or a folder of them")
+    options.add_argument("right", help="right image, or a folder of them with the same names")
+    how = options.add_argument_group("method")
     how.add_argument(
-        "--smoothness-term", choices=SMOOTHNESS_TERMS, default="linear", help="how cost grows with a step (linear)"
+        "--max-disparity", type=int, metavar="PIXELS", help="largest disparity to search (default: estimated)"
     )
-    how.add_argument("--truncate", type=int, default=5, metavar="STEPS", help="most that a step counts (5)")
-    how.add_argument("--no-check", action="store_true", help="label the left picture only, fill nothing")
-    how.add_argument("--subpixel", action="store_true", help="fractions of pixels")
-    options.add_argument("--format", choices=FORMATS, default="png", help="of the disparities (default: png)")
-    options.add_argument("--truth", metavar="FILE", help="true disparities, or a folder of them: adds scores")
-    options.add_argument("--truth-scale", type=float, metavar="LEVELS", help="values of the truth per pixel")
+    how.add_argument(
+        "--cost", choices=COSTS, default=COSTS[0], help="dissimilarity of two pixels (default: %(default)s)"
+    )
+    how.add_argument(
+        "--smoothness",
+        type=float,
+        default=13.0,
+        metavar="LEVELS",
+        help="cost of a one-pixel disparity step, in grey levels (default: 13)",
+    )
+    how.add_argument(
+        "--smoothness-term",
+        choices=SMOOTHNESS_TERMS,
+        default="linear",
+        help="growth of the cost with the step (default: linear)",
+    )
+    how.add_argument(
+        "--truncate",
+        type=int,
+        default=5,
+        metavar="STEPS",
+        help="truncate the cost at this many one-pixel steps (default: 5)",
+    )
+    how.add_argument("--no-consistency-check", action="store_true", help="label the left image only, fill nothing")
+    how.add_argument("--subpixel", action="store_true", help="refine disparities to fractions of a pixel")
+    options.add_argument("--format", choices=FORMATS, default="png", help="format of the disparity file (default: png)")
+    options.add_argument("--truth", metavar="FILE", help="ground-truth disparities, or a folder of them; adds scores")
+    options.add_argument(
+        "--truth-scale", type=float, metavar="LEVELS", help="grey levels of the ground truth per pixel of disparity"
+    )
     add_batch_options(options)
     add_shared_options(options, "out")
     return options
@@ -122,7 +148,7 @@ def _main(argv) -> int:
     threads = check_threads(chosen.threads)
     check_device(chosen.device)
     if chosen.truth_scale is not None and not 1e-6 <= chosen.truth_scale <= 1e6:
-        raise InputError(f"--truth-scale must be above 0, got {chosen.truth_scale}; 1e-6 to 1e6 will do")
+        raise InputError(f"--truth-scale must be 1e-6 to 1e6, got {chosen.truth_scale}")
     if chosen.format == "png" and chosen.max_disparity is not None:
         from apps.stereo.disparity_files import check_png
 
@@ -150,12 +176,12 @@ def _main(argv) -> int:
         chosen,
         total=len(pairs),
         inputs=INPUTS,
-        concurrent_items=max(1, threads // 2),  # a pair keeps two threads busy by itself
+        concurrent_items=max(1, threads // 2),  # one pair uses two threads
     )
 
 
 def _files(name: str, chosen) -> dict[str, Path]:
-    """What a pair gives, by kind."""
+    """Return the output files of a pair, by kind."""
     kinds = ("colour", "valid", "error") if chosen.truth is not None else ("colour", "valid")
     folder = Path(chosen.out)
     files = {"disparity": folder / f"{name}-disparity.{chosen.format}"}
@@ -169,10 +195,10 @@ def _pair(left: Path, right: Path | None, chosen) -> Pair:
 
 
 def _stereo_one(pair: Pair, chosen) -> dict:
-    """Read, label, write; the report.  Nothing is written unless all of it can be."""
+    """Process one pair and return its report.  All results are encoded before the first file is written."""
     from apps.common.images import write_bytes
-    from apps.stereo.disparities import usual_max_disparity
-    from apps.stereo.disparity_figures import disparity_picture, error_picture
+    from apps.stereo.disparities import default_max_disparity
+    from apps.stereo.disparity_figures import disparity_figure, error_figure
     from apps.stereo.disparity_files import check_png, encoded, read_disparity
     from apps.stereo.disparity_scores import check_truth, score_disparity
 
@@ -182,8 +208,8 @@ def _stereo_one(pair: Pair, chosen) -> dict:
         truth, known = read_disparity(pair.truth, chosen.truth_scale, "--truth")
         check_truth(truth, known, left.shape[:2])
     max_disparity = chosen.max_disparity
-    if chosen.format == "png" and max_disparity is None:  # refused before the work, which may take a minute
-        max_disparity = usual_max_disparity(left, right)
+    if chosen.format == "png" and max_disparity is None:  # checked before labelling, which may take a minute
+        max_disparity = default_max_disparity(left, right)
         check_png(max_disparity)
     result = stereo(
         left,
@@ -193,21 +219,21 @@ def _stereo_one(pair: Pair, chosen) -> dict:
         smoothness=chosen.smoothness,
         smoothness_term=chosen.smoothness_term,
         truncate=chosen.truncate,
-        check=not chosen.no_check,
+        consistency_check=not chosen.no_consistency_check,
         subpixel=chosen.subpixel,
         device=chosen.device,
     )
-    pictures = {
-        "colour": disparity_picture(result.disparity, float(result.max_disparity)),
+    figures = {
+        "colour": disparity_figure(result.disparity, float(result.max_disparity)),
         "valid": result.valid.astype("uint8") * 255,
     }
     if truth is not None:
-        pictures["error"] = error_picture(result.disparity, truth, known)
+        figures["error"] = error_figure(result.disparity, truth, known)
     data = encoded(result.disparity, chosen.format)
     files = _files(pair.left.stem, chosen)
     claim(chosen, "stereo", pair.left.stem, pair.left, files.values())
     write_bytes(files["disparity"], data)
-    for kind, pixels in pictures.items():
+    for kind, pixels in figures.items():
         write_image(files[kind], pixels)
     report = {
         "pair": f"{pair.left} | {pair.right}",
@@ -238,11 +264,11 @@ def _scores(reports) -> str:
     if not scored:
         return ""
     every, seen = (sum(s[name] for s in scored) / len(scored) for name in ("bad_10", "visible_bad_10"))
-    return f"; off by more than 1 px: {every:.2f} %, of what both see {seen:.2f} %"
+    return f"; off by more than 1 px: {every:.2f} % of all pixels, {seen:.2f} % of visible ones"
 
 
 def main(argv=None) -> int:
-    """The command; its exit status."""
+    """Run the command; return its exit status."""
     return run(_main, "stereo", argv)
 
 

@@ -1,10 +1,10 @@
-"""What only one camera sees: found by comparing the disparities of both pictures, and filled from beside it.
+"""Left-right consistency check, and filling of the pixels that fail it.
 
-A pixel x of the left picture with disparity d is seen at x - d on the right.  If the right picture's own disparity
-there leads back to another place, more than TOLERANCE pixels off, the match is not to be trusted: one of the two is
-hidden, or wrong.  Such pixels take the disparity of the nearest trusted one to the left or right in their row, the
-lesser of the two, since what is hidden lies behind [1].  A weighted median among neighbours of like colour [2] then
-removes the streaks this leaves, at the filled pixels only.
+A pixel x of the left image with disparity d matches x - d in the right image.  It is invalid if the right image's
+disparity at x - d differs from d by more than TOLERANCE pixels: the pixel is hidden from one camera, or its disparity
+is wrong.  An invalid pixel takes the smaller of the disparities of the nearest valid pixels to its left and right,
+since hidden surfaces are in the background [1].  A weighted median over neighbours of similar colour [2] then removes
+streaks, at the filled pixels only.
 
 [1] Scharstein, Szeliski. "A taxonomy and evaluation of dense two-frame stereo correspondence algorithms." IJCV 2002.
 [2] Ma, He, Wei, Sun, Wu. "Constant time weighted median filtering for stereo matching and beyond." ICCV 2013.
@@ -15,13 +15,13 @@ import numpy as np
 from gridcut.device import kernel
 
 TOLERANCE = 1.0  # pixels
-REACH = 9  # pixels to each side that the median looks at
-NEAR = 6.0  # pixels, and
-LIKE = 0.06  # difference of colours in [0, 1], at which a neighbour's weight has fallen to exp(-1/2)
+MEDIAN_RADIUS = 9  # pixels
+SPATIAL_SIGMA = 6.0  # pixels
+COLOUR_SIGMA = 0.06  # of colours in [0, 1]
 
 
-def agreeing(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Where the disparities of the left and the right picture, (H, W), say the same; bool (H, W)."""
+def is_consistent(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Mark pixels where the disparities of the left and right image, (H, W), agree; bool (H, W)."""
     height, width = left.shape
     x = np.arange(width)
     there = np.rint(x - left).astype(np.int64)
@@ -30,22 +30,22 @@ def agreeing(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def filled(disparity: np.ndarray, valid: np.ndarray, rgb: np.ndarray) -> np.ndarray:
-    """The disparities (H, W) with those not `valid` replaced; `rgb` float32 in [0, 1] is the picture they belong to."""
+    """Return the disparities (H, W) with those outside `valid` filled; `rgb`, float32 in [0, 1], is their image."""
     values = np.asarray(disparity, np.float32)
     if valid.all() or not valid.any():
         return values.copy()
-    beside = np.minimum(_last_valid(values, valid), _last_valid(values[:, ::-1], valid[:, ::-1])[:, ::-1])
-    # A row without any trusted pixel takes what the nearest row has.
-    rows = np.isfinite(beside[:, 0])
+    background = np.minimum(_last_valid(values, valid), _last_valid(values[:, ::-1], valid[:, ::-1])[:, ::-1])
+    # A row without valid pixels is filled from the nearest row that has some.
+    rows = np.isfinite(background[:, 0])
     nearest = np.flatnonzero(rows)[np.abs(np.subtract.outer(np.arange(len(rows)), np.flatnonzero(rows))).argmin(axis=1)]
-    beside = np.where(valid, values, beside[nearest])
-    out = beside.copy()
-    median_kernel(beside, ~valid, rgb, REACH, NEAR, LIKE, out)
+    background = np.where(valid, values, background[nearest])
+    out = background.copy()
+    median_kernel(background, ~valid, rgb, MEDIAN_RADIUS, SPATIAL_SIGMA, COLOUR_SIGMA, out)
     return out
 
 
 def _last_valid(values, valid):
-    """At each pixel the last valid value to its left, itself included; infinity where there is none."""
+    """Return the last valid value at or to the left of each pixel; infinity if there is none."""
     column = np.where(valid, np.arange(values.shape[1]), -1)
     last = np.maximum.accumulate(column, axis=1)
     found = np.take_along_axis(values, np.maximum(last, 0), axis=1)
@@ -53,24 +53,24 @@ def _last_valid(values, valid):
 
 
 @kernel
-def median_kernel(values, chosen, rgb, reach, near, like, out):
-    """Write the weighted median of the neighbourhood at the chosen pixels."""
+def median_kernel(values, chosen, rgb, radius, spatial_sigma, colour_sigma, out):
+    """Write the weighted median of the neighbourhood of each chosen pixel."""
     H, W = values.shape
-    weight = np.empty((2 * reach + 1) ** 2, np.float32)
-    value = np.empty((2 * reach + 1) ** 2, np.float32)
+    weight = np.empty((2 * radius + 1) ** 2, np.float32)
+    value = np.empty((2 * radius + 1) ** 2, np.float32)
     for y in range(H):
         for x in range(W):
             if not chosen[y, x]:
                 continue
             n = 0
             total = np.float32(0.0)
-            for v in range(max(0, y - reach), min(H, y + reach + 1)):
-                for u in range(max(0, x - reach), min(W, x + reach + 1)):
-                    far = np.float32((v - y) ** 2 + (u - x) ** 2) / (near * near)
+            for v in range(max(0, y - radius), min(H, y + radius + 1)):
+                for u in range(max(0, x - radius), min(W, x + radius + 1)):
+                    exponent = np.float32((v - y) ** 2 + (u - x) ** 2) / (spatial_sigma * spatial_sigma)
                     for c in range(3):
                         step = rgb[v, u, c] - rgb[y, x, c]
-                        far += step * step / (like * like)
-                    weight[n] = np.exp(np.float32(-0.5) * far)
+                        exponent += step * step / (colour_sigma * colour_sigma)
+                    weight[n] = np.exp(np.float32(-0.5) * exponent)
                     value[n] = values[v, u]
                     total += weight[n]
                     n += 1

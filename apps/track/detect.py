@@ -1,11 +1,10 @@
-"""Points worth following in a frame: particles, bright or dark, and corners.
+"""Detect points to track in a frame: bright or dark particles, or corners.
 
-Particles are found as in Crocker and Grier [1]: the frame is band-passed to keep what is about as large as a
-particle, each local maximum above the noise is a candidate, and its place is the centroid of the brightness
-round it, the window moved along until it stands still.  Corners are those of Shi and Tomasi [2], to a fraction
-of a pixel, for photographs, where nothing is a blob.
+Particles are detected as in Crocker and Grier [1]: the frame is band-pass filtered at the particle size, each local
+maximum above the noise is a candidate, and its position is the centroid of the brightness in a window that is
+recentred until convergence.  Corners are those of Shi and Tomasi [2], refined to sub-pixel positions, for photographs.
 
-Positions are (x, y) in pixels, the centre of the first pixel being (0, 0).
+Positions are (x, y) in pixels; (0, 0) is the centre of the first pixel.
 
 [1] Crocker, Grier. "Methods of digital video microscopy for colloidal studies." J. Colloid Interface Sci. 179, 1996.
 [2] Shi, Tomasi. "Good features to track." CVPR 1994.
@@ -18,26 +17,26 @@ import numpy as np
 from apps.common.images import InputError
 
 KINDS = ("auto", "bright", "dark", "corners")
-SIZES = (3, 5, 7, 9, 11, 15, 21, 31)  # tried when the particle size is not given
-MOVES = 20  # of the window onto the centroid; five are the rule
-STILL = 0.005  # pixels
-COLOURED = 0.02  # mean spread of the channels from which a frame is a photograph rather than microscopy
-STRONGEST = 50  # particles that tell the size
-CORNERS = 1000  # most in a frame
-QUALITY = 0.01  # of the strongest corner
+CANDIDATE_SIZES = (3, 5, 7, 9, 11, 15, 21, 31)  # pixels, tried if the particle size is not given
+MAX_SHIFTS = 20  # of the window to the centroid; five are typical
+SHIFT_TOLERANCE = 0.005  # pixels
+MIN_COLOUR_SPREAD = 0.02  # mean range of the channels above which a frame is a photograph
+MAX_STRONGEST = 50  # particles from which the size is estimated
+MAX_CORNERS = 1000  # per frame
+MIN_QUALITY = 0.01  # of the strongest corner
 
 
 @dataclass(frozen=True, slots=True)
 class Finder:
-    """What to look for, the same in all frames of a sequence.
+    """A point detector, the same for all frames of a sequence.
 
     Attributes
     ----------
     kind : {"bright", "dark", "corners"}
     size : int
-        Diameter of a particle in pixels, odd; for corners the least distance between two.
+        Particle diameter in pixels, odd; for corners the minimum distance between two.
     threshold : float
-        Band-passed brightness a particle must have, in multiples of the noise.
+        Minimum band-passed brightness of a particle, in multiples of the noise.
     """
 
     kind: str
@@ -45,10 +44,10 @@ class Finder:
     threshold: float = 4.0
 
     def __call__(self, frame: np.ndarray):
-        """Position (n, 2) and weight (n,) of the points in a frame (H, W, 3) or (H, W) of floats.
+        """Return positions (n, 2) and weights (n,) of the points in a float frame (H, W, 3) or (H, W).
 
-        The weight of a particle is its band-passed brightness summed over the window, that of a corner its
-        smaller eigenvalue relative to the largest of the frame.
+        The weight of a particle is its band-passed brightness summed over the window; that of a corner is its smaller
+        eigenvalue relative to the largest of the frame.
         """
         grey = to_grey(frame)
         if self.kind == "corners":
@@ -56,11 +55,11 @@ class Finder:
         return particles(grey if self.kind == "bright" else -grey, self.size, self.threshold)
 
 
-def choose(frame: np.ndarray, kind: str = "auto", size: int | None = None, threshold: float = 4.0) -> Finder:
-    """A finder that suits a frame, for what the caller leaves open.
+def choose_finder(frame: np.ndarray, kind: str = "auto", size: int | None = None, threshold: float = 4.0) -> Finder:
+    """Choose a detector for a frame, for the parameters left open.
 
-    Coloured frames get corners.  Grey ones get particles, bright or dark by the skew of the band-passed frame,
-    and of the size whose band holds the strongest particles.  InputError for values that make no sense.
+    Colour frames use corners.  Grey frames use particles, bright or dark by the skewness of the band-passed frame, and
+    the size at which the strongest particles stand out most.  Raises InputError for invalid values.
     """
     if kind not in KINDS:
         raise InputError(f"kind must be one of {', '.join(KINDS)}; got {kind!r}")
@@ -68,7 +67,7 @@ def choose(frame: np.ndarray, kind: str = "auto", size: int | None = None, thres
         raise InputError(f"size must be 1 to 999 pixels, got {size}")
     if not 0 < threshold < np.inf:
         raise InputError(f"threshold must be above 0, got {threshold}")
-    if kind == "auto" and frame.ndim == 3 and np.ptp(frame, axis=2).mean() > COLOURED:
+    if kind == "auto" and frame.ndim == 3 and np.ptp(frame, axis=2).mean() > MIN_COLOUR_SPREAD:
         kind = "corners"
     if kind == "corners":
         return Finder(kind, size or 7, threshold)
@@ -82,7 +81,7 @@ def choose(frame: np.ndarray, kind: str = "auto", size: int | None = None, thres
 
 
 def particles(grey: np.ndarray, size: int, threshold: float = 4.0):
-    """Bright particles of about `size` pixels across in a frame (H, W); position (n, 2) and weight (n,)."""
+    """Detect bright particles of about `size` pixels in a frame (H, W); return positions (n, 2) and weights (n,)."""
     import cv2
 
     band = band_pass(grey, size)
@@ -96,42 +95,42 @@ def particles(grey: np.ndarray, size: int, threshold: float = 4.0):
 
 
 def _centroids(band, x, y, size: int):
-    """Centroid under a Gaussian window centred on itself, and the mass within it, as SExtractor's windowed position.
+    """Return centroids in Gaussian windows centred on themselves, as SExtractor's windowed positions, and masses.
 
-    A plain centroid in a fixed window is drawn towards the window's middle; one that the window follows is not.
+    A centroid in a fixed window is biased towards the window's centre; recentring the window removes the bias.
     """
     half = size // 2 + 1
-    room = np.pad(band, half)
+    padded = np.pad(band, half)
     step = np.arange(-half, half + 1)
-    place = np.column_stack([x, y]).astype(np.float64)
+    position = np.column_stack([x, y]).astype(np.float64)
     mass = np.zeros(len(x))
-    left = np.arange(len(x))
-    for _ in range(MOVES):
-        if not len(left):
+    moving = np.arange(len(x))
+    for _ in range(MAX_SHIFTS):
+        if not len(moving):
             break
-        whole = np.clip(np.rint(place[left]).astype(int), 0, (band.shape[1] - 1, band.shape[0] - 1))
-        rows, cols = whole[:, 1, None] + half + step, whole[:, 0, None] + half + step
-        away = (whole - place[left])[:, :, None] + step  # of each column and row from the present place
-        weight = np.exp(-8.0 * (away / size) ** 2)  # standard deviation a quarter of the diameter
-        window = room[rows[:, :, None], cols[:, None, :]] * weight[:, 1, :, None] * weight[:, 0, None, :]
+        pixel = np.clip(np.rint(position[moving]).astype(int), 0, (band.shape[1] - 1, band.shape[0] - 1))
+        rows, cols = pixel[:, 1, None] + half + step, pixel[:, 0, None] + half + step
+        offset = (pixel - position[moving])[:, :, None] + step  # of each column and row from the current position
+        weight = np.exp(-8.0 * (offset / size) ** 2)  # standard deviation: a quarter of the diameter
+        window = padded[rows[:, :, None], cols[:, None, :]] * weight[:, 1, :, None] * weight[:, 0, None, :]
         total = window.sum(axis=(1, 2))
-        mass[left] = total
+        mass[moving] = total
         total = np.where(total > 0, total, 1)
-        # A Gaussian seen through a like window shows half of the way to its centre, hence the 2.
-        move = 2 * np.column_stack(
+        # The centroid of a Gaussian in a window of the same width is half-way to its centre, hence the 2.
+        shift = 2 * np.column_stack(
             [
-                (window.sum(axis=1) * away[:, 0]).sum(axis=1) / total,
-                (window.sum(axis=2) * away[:, 1]).sum(axis=1) / total,
+                (window.sum(axis=1) * offset[:, 0]).sum(axis=1) / total,
+                (window.sum(axis=2) * offset[:, 1]).sum(axis=1) / total,
             ]
         )
-        place[left] += np.clip(move, -1, 1)
-        left = left[np.abs(move).max(axis=1) > STILL]
-    near = np.abs(place - np.column_stack([x, y])).max(axis=1, initial=0) <= size / 2
-    return _apart(place[near], mass[near], size / 2)
+        position[moving] += np.clip(shift, -1, 1)
+        moving = moving[np.abs(shift).max(axis=1) > SHIFT_TOLERANCE]
+    is_near = np.abs(position - np.column_stack([x, y])).max(axis=1, initial=0) <= size / 2
+    return _without_duplicates(position[is_near], mass[is_near], size / 2)
 
 
-def _apart(position, mass, distance: float):
-    """Windows that moved onto the same particle: the heaviest of each crowd closer than `distance` stays."""
+def _without_duplicates(position, mass, distance: float):
+    """Remove duplicates: of positions closer than `distance`, keep the one with the largest mass."""
     from scipy.spatial import cKDTree
 
     order = np.argsort(-mass, kind="stable")
@@ -146,12 +145,12 @@ def _apart(position, mass, distance: float):
     return position[order], mass[order]
 
 
-def corners(grey: np.ndarray, spacing: int, most: int = CORNERS):
-    """Corners at least `spacing` pixels apart; position (n, 2) and weight (n,)."""
+def corners(grey: np.ndarray, spacing: int, max_corners: int = MAX_CORNERS):
+    """Detect corners at least `spacing` pixels from each other; return positions (n, 2) and weights (n,)."""
     import cv2
 
     grey = _stretched(grey)
-    found, weight = cv2.goodFeaturesToTrackWithQuality(grey, most, QUALITY, spacing, None)[:2]
+    found, weight = cv2.goodFeaturesToTrackWithQuality(grey, max_corners, MIN_QUALITY, spacing, None)[:2]
     if found is None or not len(found):
         return np.zeros((0, 2)), np.zeros(0)
     small = min(grey.shape) < 13  # cornerSubPix needs its window inside the frame
@@ -162,7 +161,7 @@ def corners(grey: np.ndarray, spacing: int, most: int = CORNERS):
 
 
 def band_pass(grey: np.ndarray, size: int) -> np.ndarray:
-    """A frame (H, W) less its surroundings, noise smoothed away: what is left is about `size` pixels across."""
+    """Band-pass filter a frame (H, W) to keep structures of about `size` pixels."""
     import cv2
 
     fine = cv2.GaussianBlur(grey, (0, 0), max(0.7, size / 7), borderType=cv2.BORDER_REFLECT)
@@ -170,12 +169,12 @@ def band_pass(grey: np.ndarray, size: int) -> np.ndarray:
 
 
 def noise_of(band: np.ndarray) -> float:
-    """Standard deviation of a frame's noise, from the median, which particles move little."""
+    """Estimate the standard deviation of the noise by the median absolute deviation, robust to particles."""
     return float(1.4826 * np.median(np.abs(band - np.median(band))))
 
 
 def to_grey(frame: np.ndarray) -> np.ndarray:
-    """Float32 grey (H, W) of a frame (H, W, 3) in [0, 1], or of one that is grey already."""
+    """Convert a frame (H, W, 3) in [0, 1], or a grey one (H, W), to float32 grey (H, W)."""
     if frame.ndim == 2:
         return np.ascontiguousarray(frame, np.float32)
     import cv2
@@ -184,23 +183,23 @@ def to_grey(frame: np.ndarray) -> np.ndarray:
 
 
 def _stretched(grey: np.ndarray) -> np.ndarray:
-    """All the range of a byte."""
+    """Stretch to the full range of uint8."""
     low, high = float(grey.min()), float(grey.max())
     return np.uint8((grey - low) * (255.0 / (high - low)) + 0.5) if high > low else np.zeros(grey.shape, np.uint8)
 
 
 def _best_size(grey: np.ndarray) -> int:
-    """Of SIZES, that in whose normalised Laplacian the strongest spots stand out most [Lindeberg 1998]."""
+    """Return the candidate size with the strongest peaks in the scale-normalised Laplacian [Lindeberg 1998]."""
     import cv2
 
     peaks = []
-    sizes = [size for size in SIZES if size == SIZES[0] or 4 * size <= min(grey.shape)]
+    sizes = [size for size in CANDIDATE_SIZES if size == CANDIDATE_SIZES[0] or 4 * size <= min(grey.shape)]
     for size in sizes:
         sigma = size / 4
         blurred = cv2.GaussianBlur(grey, (0, 0), sigma, borderType=cv2.BORDER_REFLECT)
         response = -(sigma**2) * cv2.Laplacian(blurred, cv2.CV_32F, borderType=cv2.BORDER_REFLECT)
         disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (size, size))
         peaks.append(np.sort(response[response >= cv2.dilate(response, disc)])[::-1])
-    # As many of each size, or the many peaks of noise at small sizes would hide the particles among them.
-    count = max(1, min(STRONGEST, min(len(p) for p in peaks) // 2))
+    # Compare the same number of peaks per size, because small sizes have many noise peaks.
+    count = max(1, min(MAX_STRONGEST, min(len(p) for p in peaks) // 2))
     return sizes[int(np.argmax([float(np.median(p[:count])) for p in peaks]))]

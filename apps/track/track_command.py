@@ -1,16 +1,16 @@
-"""Follow particles or points through a sequence.
+"""Track particles or corners through a sequence.
 
-  cutmatch track movie.avi --reach 8                      find points in each frame and link them
-  cutmatch track frames/ --detect dark --size 9           a folder of frames; dark particles 9 pixels across
-  cutmatch track stack.npy --memory 3 --predict velocity  tracks may vanish for 3 frames, and go on meanwhile
-  cutmatch track detections.csv --reach 12                points found elsewhere: columns frame, x, y, any others
-  cutmatch track a.avi b.avi c/ --workers 2               several sequences, each by itself
+  cutmatch track movie.avi --search-range 8               detect points in each frame and link them
+  cutmatch track frames/ --detect dark --size 9           a folder of frames; dark particles of 9 pixels diameter
+  cutmatch track stack.npy --memory 3 --predict velocity  tracks may be lost for 3 frames, predicted by their velocity
+  cutmatch track detections.csv --search-range 12         given detections: columns frame, x, y, and any others
+  cutmatch track a.avi b.avi c/ --workers 2               several sequences, independently
 
-Each frame's points are linked to the tracks alive by an exact one-to-one assignment: the sum of squared
-distances is the least there is, where leaving a track unlinked costs the reach squared.  Crowds of any size
-are solved exactly.  Corners of photographs are expected where the picture itself says they went (--predict
-image), particles where they were.  Results in the --out folder: NAME-trails.png and NAME-tracks.csv, whose
-columns are track, frame, x, y, ..., link_margin: how much worse, at least, the frame would be without the link.
+The points of each frame are linked to the active tracks by an exact one-to-one assignment, which minimises the sum of
+squared distances; leaving a track unlinked costs the square of the search range.  Crowds of any size are solved
+exactly.  Corners of photographs are predicted from the images (--predict image); particles are expected at their last
+position.  Results in the --out folder: NAME-trails.png and NAME-tracks.csv, with the columns track, frame, x, y, ...,
+link_margin.  The margin of a link is a lower bound on the cost increase of its frame without the link.
 
 Exit status: 0 done, 1 some of several sequences failed or the disk is full, 2 the input cannot be used, 70 a defect
 in cutmatch.
@@ -37,13 +37,13 @@ from apps.common.images import InputError, write_image
 from apps.common.outputs import claim
 from apps.many.batch import Item, check_out_is_not_input, check_unique_names, run_many, run_one
 
-PREDICT = ("off", "velocity", "image")
+PREDICTIONS = ("off", "velocity", "image")
 KINDS = ("auto", "bright", "dark", "corners")
 LINKERS = ("assignment", "greedy", "mutual")
-FEWEST = 4  # detections worth linking
-NEAR = 2.0  # pixels a corner is found off where the picture says it went
-LONGEST = 100_000  # frames of a video drawn from a table
-LOST = 3  # frames a corner may go unnoticed meanwhile
+MIN_DETECTIONS = 4  # of a sequence
+IMAGE_SEARCH_RANGE = 2.0  # pixels: default with --predict image
+MAX_VIDEO_FRAMES = 100_000  # of a video drawn from a table
+IMAGE_MEMORY = 3  # frames: default with --predict image
 INPUTS = ("input",)
 
 
@@ -59,25 +59,48 @@ def _options():
     options.add_argument(
         "input", nargs="+", help="video, folder of frames, .npy stack, TIFF, GIF, or CSV of detections; or several"
     )
-    found = options.add_argument_group("finding points")
-    found.add_argument("--detect", choices=KINDS, default="auto", help="particles or corners (default: by the frame)")
-    found.add_argument("--size", type=int, metavar="PIXELS", help="particle diameter, or least corner distance")
-    found.add_argument("--threshold", type=float, default=4.0, metavar="T", help="in multiples of the noise")
-    linked = options.add_argument_group("linking them")
+    found = options.add_argument_group("detection")
+    found.add_argument(
+        "--detect", choices=KINDS, default="auto", help="particles or corners (default: chosen from the first frame)"
+    )
+    found.add_argument(
+        "--size", type=int, metavar="PIXELS", help="particle diameter, or minimum distance between corners"
+    )
+    found.add_argument(
+        "--threshold",
+        type=float,
+        default=4.0,
+        metavar="T",
+        help="minimum brightness in multiples of the noise (default: 4)",
+    )
+    linked = options.add_argument_group("linking")
     linked.add_argument(
-        "--reach",
+        "--search-range",
         type=float,
         metavar="PIXELS",
-        help="longest link, from where a track is expected (default: half the spacing, 2 with --predict image)",
+        help="maximum distance from the predicted position (default: half the point spacing; 2 with --predict image)",
     )
-    linked.add_argument("--memory", type=int, metavar="FRAMES", help="a track may miss (default: 0, or 3 by image)")
-    linked.add_argument("--predict", choices=PREDICT, help="where tracks go (default: image for corners, else off)")
-    linked.add_argument("--linker", choices=LINKERS, default="assignment", help="to compare; assignment is exact")
-    linked.add_argument("--min-length", type=int, default=1, metavar="N", help="drop tracks seen less often")
+    linked.add_argument(
+        "--memory",
+        type=int,
+        metavar="FRAMES",
+        help="frames for which a track may be lost (default: 0; 3 with --predict image)",
+    )
+    linked.add_argument(
+        "--predict", choices=PREDICTIONS, help="prediction of positions (default: image for corners, else off)"
+    )
+    linked.add_argument(
+        "--linker", choices=LINKERS, default="assignment", help="how points are linked (default: assignment)"
+    )
+    linked.add_argument(
+        "--min-length", type=int, default=1, metavar="N", help="drop tracks with fewer detections (default: 1)"
+    )
     shown = options.add_argument_group("results")
     shown.add_argument("--table", metavar="FILE", help="tracks as .csv, .json or .npz (default: OUT/NAME-tracks.csv)")
     shown.add_argument("--video", metavar="FILE", help="trails over every frame, as .mp4, .avi or .gif")
-    shown.add_argument("--tail", type=int, default=20, metavar="FRAMES", help="of a trail in the video (default: 20)")
+    shown.add_argument(
+        "--tail", type=int, default=20, metavar="FRAMES", help="length of a trail in the video (default: 20)"
+    )
     add_batch_options(options)
     add_shared_options(options, "out")
     return options
@@ -108,7 +131,9 @@ def _main(argv) -> int:
         return run_one("track", _track_one, items[0], _line, chosen, INPUTS)
     for option in ("table", "video"):
         if getattr(chosen, option):
-            raise InputError(f"--{option} is one file of one sequence; leave it out for several and for workers")
+            raise InputError(
+                f"--{option} takes the result of one sequence; omit it for several inputs and with --workers"
+            )
     check_unique_names([_name(path) for path in paths], "input")
     return run_many(
         "track",
@@ -120,58 +145,60 @@ def _main(argv) -> int:
         chosen,
         total=len(paths),
         inputs=INPUTS,
-        concurrent_items=1,  # its frames keep the threads busy
+        concurrent_items=1,  # one sequence uses all threads
     )
 
 
 def _name(path: Path) -> str:
-    """What the results of an input are called: a folder keeps its whole name."""
+    """Return the name of an input's results: a folder's full name, or a file's stem."""
     return path.resolve().name if os.path.isdir(path) else path.stem
 
 
 def _files(name: str, chosen) -> dict[str, Path]:
-    """What a sequence gives in --out, by kind."""
+    """Return the output files of a sequence in --out, by kind."""
     folder = Path(chosen.out)
     files = {} if chosen.table else {"table": folder / f"{name}-tracks.csv"}
     return files | {"trails": folder / f"{name}-trails.png"}
 
 
 def _track_one(job: Job, chosen) -> dict:
-    """Read, find points, link, write; the report."""
+    """Detect, link and write one sequence; return its report."""
     from apps.track.track_files import read_detections
     from apps.track.tracking import keep_long, track
 
-    begin = time.perf_counter()
+    start = time.perf_counter()
     sequence = finder = last = None
     if job.input.suffix.lower() == ".csv":
         if chosen.predict == "image":
             raise InputError("--predict image needs frames; a table of detections has none")
         detections = read_detections(job.input)
         frames = int(detections.frame.max() - detections.frame.min()) + 1
-        if chosen.video and frames > LONGEST:
-            raise InputError(f"--video: frame numbers span {frames}, more than {LONGEST}; number frames 0, 1, ...")
+        if chosen.video and frames > MAX_VIDEO_FRAMES:
+            raise InputError(
+                f"--video: frame numbers span {frames}, more than {MAX_VIDEO_FRAMES}; number frames 0, 1, ..."
+            )
     else:
         from apps.common.sequences import open_sequence
 
         sequence = open_sequence(job.input)
         detections, finder, last, frames = _detect(sequence, chosen)
-    if len(detections) < FEWEST:
+    if len(detections) < MIN_DETECTIONS:
         raise InputError(
-            f"input: {len(detections)} points in {frames} frames of {str(job.input)!r}, too few to follow; "
+            f"input: {len(detections)} points in {frames} frames of {str(job.input)!r}, too few to track; "
             "try --detect, --size or a lower --threshold"
         )
     detected = time.perf_counter()
-    how = _how(chosen, detections, finder)
-    predict = how["predict"] == "velocity"
-    if how["predict"] == "image":
+    settings = _linking_settings(chosen, detections, finder)
+    predict = settings["predict"] == "velocity"
+    if settings["predict"] == "image":
         from apps.track.follow import Follower
 
         predict = Follower(sequence)
     bar = _bar(chosen, "linking")
     tracks = track(
         detections,
-        reach=how["reach"],
-        memory=how["memory"],
+        search_range=settings["search_range"],
+        memory=settings["memory"],
         predict=predict,
         linker=chosen.linker,
         device=chosen.device,
@@ -180,7 +207,7 @@ def _track_one(job: Job, chosen) -> dict:
     linked = time.perf_counter()
     tracks = keep_long(tracks, chosen.min_length)
     if not len(tracks):
-        raise InputError(f"no track is {chosen.min_length} detections long; lower --min-length or raise --reach")
+        raise InputError(f"no track is {chosen.min_length} detections long; lower --min-length or raise --search-range")
     files = _write(tracks, sequence, last, job.input, frames, chosen)
     length = tracks.length
     report = {
@@ -188,25 +215,25 @@ def _track_one(job: Job, chosen) -> dict:
         "frames": frames,
         "detections": len(detections),
         "detector": None if finder is None else {"kind": finder.kind, "size": finder.size},
-        **how,
+        **settings,
         "tracks": len(tracks),
         "links": len(tracks.link),
         "mean_length": round(float(length.mean()), 3),
         "longest": int(length.max()),
-        "links_refused": tracks.counts["refused"],
-        "pairs_within_reach": tracks.counts["candidates"],
+        "unlinked_in_range": tracks.counts["unlinked_in_range"],
+        "pairs_in_range": tracks.counts["candidates"],
         "contested": tracks.counts["contested"],
-        "seconds": {"detect": round(detected - begin, 4), "link": round(linked - detected, 4)},
+        "seconds": {"detect": round(detected - start, 4), "link": round(linked - detected, 4)},
         "files": {kind: str(path) for kind, path in files.items()},
     }
     return report
 
 
 def _check(chosen) -> None:
-    if chosen.reach is not None:
-        from apps.track.tracking import check_reach
+    if chosen.search_range is not None:
+        from apps.track.tracking import check_search_range
 
-        check_reach(chosen.reach, "--reach")
+        check_search_range(chosen.search_range, "--search-range")
     if chosen.memory is not None and chosen.memory < 0:
         raise InputError(f"--memory must be 0 or more frames, got {chosen.memory}")
     for option in ("min_length", "tail"):
@@ -218,42 +245,42 @@ def _check(chosen) -> None:
         raise InputError(f"--threshold must be above 0, got {chosen.threshold}")
 
 
-def _how(chosen, detections, finder) -> dict:
-    """Prediction, reach and memory, where the caller left them open by what was detected."""
-    from apps.track.tracking import usual_reach
+def _linking_settings(chosen, detections, finder) -> dict:
+    """Return prediction, search range and memory; defaults depend on the kind of detections."""
+    from apps.track.tracking import default_search_range
 
     corners = finder is not None and finder.kind == "corners"
     predict = chosen.predict or ("image" if corners else "off")
-    reach, memory = chosen.reach, chosen.memory
-    if reach is None:
-        reach = NEAR if predict == "image" else usual_reach(detections)
+    search_range, memory = chosen.search_range, chosen.memory
+    if search_range is None:
+        search_range = IMAGE_SEARCH_RANGE if predict == "image" else default_search_range(detections)
     if memory is None:
-        memory = LOST if predict == "image" else 0
-    return {"predict": predict, "reach": round(reach, 6) or reach, "memory": memory}
+        memory = IMAGE_MEMORY if predict == "image" else 0
+    return {"predict": predict, "search_range": round(search_range, 6) or search_range, "memory": memory}
 
 
 def _detect(sequence, chosen):
-    """Points of every frame, a few frames at once; what found them, the last frame, and the number of frames."""
+    """Detect points in all frames, several concurrently; return them, the detector, the last frame and their number."""
     from collections import deque
     from concurrent.futures import ThreadPoolExecutor
 
     import numpy as np
 
-    from apps.track.detect import choose
+    from apps.track.detect import choose_finder
     from apps.track.tracking import Detections
     from gridcut.device import thread_count
 
-    # Of several sequences each has its share of the threads.
+    # Several sequences share the threads.
     threads = thread_count() if chosen.many else check_threads(chosen.threads)
-    finder, frame, found, waiting = None, None, [], deque()
-    bar = _bar(chosen, "finding points", sequence.count)
+    finder, frame, found, pending = None, None, [], deque()
+    bar = _bar(chosen, "detecting", sequence.count)
     with ThreadPoolExecutor(max_workers=threads) as pool:
         for frame in bar(sequence):
-            finder = finder or choose(frame, chosen.detect, chosen.size, chosen.threshold)
-            waiting.append(pool.submit(finder, frame))
-            if len(waiting) > 2 * threads:  # frames are large: do not read far ahead
-                found.append(waiting.popleft().result())
-        found += [one.result() for one in waiting]
+            finder = finder or choose_finder(frame, chosen.detect, chosen.size, chosen.threshold)
+            pending.append(pool.submit(finder, frame))
+            if len(pending) > 2 * threads:  # frames are large: limit those read in advance
+                found.append(pending.popleft().result())
+        found += [one.result() for one in pending]
     number = np.repeat(np.arange(len(found)), [len(position) for position, _ in found])
     position, weight = (np.concatenate(part) for part in zip(*found, strict=True))
     detections = Detections(number, position, {"mass" if finder.kind != "corners" else "score": weight})
@@ -265,17 +292,19 @@ def _write(tracks, sequence, last, source: Path, frames: int, chosen) -> dict:
     from apps.track.trails import Trails, write_video
 
     trails = Trails(tracks, None if sequence is None else sequence.shape)
-    picture = trails.picture(last)
+    figure = trails.figure(last)
     files = _files(_name(source), chosen)
     claim(chosen, "track", _name(source), source, files.values())
     option = "--table" if chosen.table else "--out"
     files = {"table": write_tracks(chosen.table or files["table"], tracks, option)} | files
-    write_image(files["trails"], picture)
+    write_image(files["trails"], figure)
     if chosen.video:
         first = 0 if sequence is not None else int(tracks.detections.frame.min())
-        grounds = sequence if sequence is not None else [None] * frames
+        backgrounds = sequence if sequence is not None else [None] * frames
         bar = _bar(chosen, "video", frames)
-        shown = (trails.at(first + number, frame, chosen.tail) for number, frame in enumerate(bar(grounds)))
+        shown = (
+            trails.frame_figure(first + number, frame, chosen.tail) for number, frame in enumerate(bar(backgrounds))
+        )
         files["video"] = write_video(chosen.video, shown, 10.0 if sequence is None else sequence.rate)
     return files
 
@@ -283,21 +312,21 @@ def _write(tracks, sequence, last, source: Path, frames: int, chosen) -> dict:
 def _bar(chosen, what: str, total: int | None = None):
     from tqdm import tqdm
 
-    quiet = chosen.quiet or chosen.many  # of several sequences there is one bar
+    quiet = chosen.quiet or chosen.many  # several sequences share one progress bar
     return partial(tqdm, desc=what, total=total, unit="frame", disable=quiet, file=sys.stderr, leave=False)
 
 
 def _line(report) -> str:
     return (
         f"{report['input']}: {report['detections']} points in {report['frames']} frames, {report['tracks']} tracks, "
-        f"{report['links']} links, mean length {report['mean_length']:.1f}, reach {report['reach']:.1f}, "
-        f"{report['links_refused']} refused, {sum(report['seconds'].values()):.2f} s "
+        f"{report['links']} links, mean length {report['mean_length']:.1f}, search range {report['search_range']:.1f}, "
+        f"{report['unlinked_in_range']} unlinked in range, {sum(report['seconds'].values()):.2f} s "
         f"-> {report['files']['table']}"
     )
 
 
 def main(argv=None) -> int:
-    """The command; its exit status."""
+    """Run the command; return its exit status."""
     return run(_main, "track", argv)
 
 

@@ -1,8 +1,8 @@
-"""Tables of detections read, tables of tracks written: CSV, JSON or NumPy's .npz.
+"""Read tables of detections (CSV), and write tables of tracks (CSV, JSON or NumPy's .npz).
 
-A table of detections has a header with the columns frame, x and y, z if there is one, and any others, which
-are carried along.  A table of tracks has a row for each detection, by track and frame: track, frame, x, y, (z),
-the others, and link_margin, empty where a track begins (see `apps.track.tracking.Tracks`).
+A table of detections has a header with the columns frame, x and y, optionally z, and any others, which are copied.  A
+table of tracks has one row per detection, sorted by track and frame: track, frame, x, y, (z), the others, and
+link_margin, which is empty for the first detection of a track (see `apps.track.tracking.Tracks`).
 """
 
 import csv
@@ -13,27 +13,27 @@ from pathlib import Path
 import numpy as np
 
 from apps.common.images import InputError, read_bytes, write_bytes
-from apps.track.tracking import FARTHEST, FARTHEST_FRAME, Detections, Tracks
+from apps.track.tracking import MAX_COORDINATE, MAX_FRAME, Detections, Tracks
 
-TABLES = (".csv", ".json", ".npz")
-OURS = ("track", "link_margin")  # columns that a table of tracks adds; not carried along when it is read again
+SUFFIXES = (".csv", ".json", ".npz")
+ADDED_COLUMNS = ("track", "link_margin")  # columns added to a table of tracks; ignored when it is read again
 AXES = ("x", "y", "z")
 
 
 def read_detections(path, name: str = "input") -> Detections:
-    """A CSV file of detections; InputError naming the line where it cannot be used."""
+    """Read a CSV file of detections; the InputError for an unusable file states the line."""
     try:
         text = read_bytes(path, name).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InputError(f"{name}: {str(path)!r} is not text; pass a CSV file with columns frame, x, y") from None
     lines = _lines(text, path, name)
     if not lines:
-        raise InputError(f"{name}: {str(path)!r} is empty; the first line must name frame, x, y")
+        raise InputError(f"{name}: {str(path)!r} is empty; the first line must contain frame, x, y")
     columns = [column.strip().lower() for column in lines[0][1]]
     missing = [column for column in ("frame", "x", "y") if column not in columns]
     if missing:
         raise InputError(
-            f"{name}: {str(path)!r} has no column {' and no '.join(missing)}; the first line must name frame, x, y"
+            f"{name}: {str(path)!r} has no column {' and no '.join(missing)}; the first line must contain frame, x, y"
         )
     if twice := [column for column in dict.fromkeys(columns) if column and columns.count(column) > 1]:
         raise InputError(f"{name}: {str(path)!r} has several columns called {twice[0]!r}; rename or remove the others")
@@ -46,7 +46,7 @@ def read_detections(path, name: str = "input") -> Detections:
         rows.append(row)
         numbers.append(number)
     if not rows:
-        raise InputError(f"{name}: {str(path)!r} holds no detections")
+        raise InputError(f"{name}: {str(path)!r} contains no detections")
     cells = dict(zip(columns, zip(*rows, strict=True), strict=True))
 
     def numeric(column):
@@ -58,29 +58,33 @@ def read_detections(path, name: str = "input") -> Detections:
                 values[i] = np.nan
             if not np.isfinite(values[i]):
                 raise InputError(
-                    f"{name}: line {numbers[i]} of {str(path)!r}: {column} is {cell!r}, which is no finite number"
+                    f"{name}: line {numbers[i]} of {str(path)!r}: {column} is {cell!r}, expected a finite number"
                 )
         return values
 
-    def refuse(column, wrong, why):
-        if wrong.any():
-            at = int(np.flatnonzero(wrong)[0])
-            place = f"line {numbers[at]} of {str(path)!r}"
-            raise InputError(f"{name}: {place}: {column} is {cells[column][at].strip()}, {why}")
+    def reject(column, is_wrong, reason):
+        if is_wrong.any():
+            first = int(np.flatnonzero(is_wrong)[0])
+            where = f"line {numbers[first]} of {str(path)!r}"
+            raise InputError(f"{name}: {where}: {column} is {cells[column][first].strip()}, {reason}")
 
     frame = numeric("frame")
-    refuse("frame", frame != np.rint(frame), "which is no whole number")
-    refuse("frame", np.abs(frame) > FARTHEST_FRAME, f"beyond {FARTHEST_FRAME}, the last that can be told apart")
+    reject("frame", frame != np.rint(frame), "expected an integer")
+    reject("frame", np.abs(frame) > MAX_FRAME, f"above the maximum of {MAX_FRAME}; renumber the frames")
     axes = [axis for axis in AXES if axis in columns]
     for axis in axes:
-        refuse(axis, np.abs(numeric(axis)) > FARTHEST, f"beyond {FARTHEST:g}; choose a larger unit of length")
+        reject(
+            axis,
+            np.abs(numeric(axis)) > MAX_COORDINATE,
+            f"above the maximum of {MAX_COORDINATE:g}; choose a larger unit of length",
+        )
     position = np.column_stack([numeric(axis) for axis in axes])
-    extra = {c: _values(cells[c]) for c in columns if c and c not in ("frame", *axes, *OURS)}
+    extra = {c: _values(cells[c]) for c in columns if c and c not in ("frame", *axes, *ADDED_COLUMNS)}
     return Detections(frame.astype(np.int64), position, extra)
 
 
 def _lines(text: str, path, name: str) -> list:
-    """The rows of a table of any line ends and one of three delimiters, each with the number of its last line."""
+    """Split a table with any line endings and one of three delimiters into (line number, row) pairs."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     head = text.split("\n", 1)[0]
     reader = csv.reader(io.StringIO(text), delimiter=max(",;\t", key=head.count))
@@ -91,7 +95,7 @@ def _lines(text: str, path, name: str) -> list:
 
 
 def _values(cells) -> np.ndarray:
-    """Numbers where all of a column are, else its text."""
+    """Return a column as floats if all cells are numbers, otherwise as text."""
     try:
         return np.array([float(cell) for cell in cells])
     except ValueError:
@@ -99,15 +103,15 @@ def _values(cells) -> np.ndarray:
 
 
 def check_table(path) -> Path:
-    """The path, if its suffix is one that `write_tracks` knows."""
+    """Return the path; raise InputError if `write_tracks` does not support its suffix."""
     path = Path(path)
-    if path.suffix.lower() not in TABLES:
-        raise InputError(f"--table: {str(path)!r} must end in {', '.join(TABLES)}")
+    if path.suffix.lower() not in SUFFIXES:
+        raise InputError(f"--table: {str(path)!r} must end in {', '.join(SUFFIXES)}")
     return path
 
 
 def columns_of(tracks: Tracks) -> dict:
-    """The table as a dict of columns, rows by track and frame."""
+    """Return the table as a dict of columns, with rows sorted by track and frame."""
     found = tracks.detections
     order = np.lexsort((found.frame, tracks.track))
     margin = np.full(len(found), np.nan)
@@ -118,9 +122,9 @@ def columns_of(tracks: Tracks) -> dict:
 
 
 def write_tracks(path, tracks: Tracks, option: str = "--out") -> Path:
-    """Write the table; the kind follows the suffix.  The file is complete or not there.
+    """Write the table atomically; the suffix selects the format.
 
-    Raises InputError, naming the option, for a folder that does not take it.
+    Raises InputError, with `option` in its message, if the folder is not writable.
     """
     path = check_table(path)
     columns = columns_of(tracks)
@@ -130,8 +134,8 @@ def write_tracks(path, tracks: Tracks, option: str = "--out") -> Path:
         np.savez_compressed(buffer, **columns)
         return write_bytes(path, buffer.getvalue(), option)
     if suffix == ".json":
-        plain = {name: _plain(values) for name, values in columns.items()}
-        return write_bytes(path, (json.dumps(plain) + "\n").encode(), option)
+        json_columns = {name: _json_values(values) for name, values in columns.items()}
+        return write_bytes(path, (json.dumps(json_columns) + "\n").encode(), option)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
@@ -145,6 +149,6 @@ def _cell(value):
     return value
 
 
-def _plain(values) -> list:
-    """Python's own numbers and strings; None for NaN and infinity, which JSON has no word for."""
+def _json_values(values) -> list:
+    """Convert to Python numbers and strings, with None for NaN and infinity, which JSON cannot represent."""
     return [None if isinstance(v, float) and not np.isfinite(v) else v for v in values.tolist()]

@@ -48,7 +48,7 @@ def test_tables(data, capsys):
 
 
 def test_a_wrong_cut_is_never_printed(data, capsys, monkeypatch):
-    plain = benchmark.fusion.fusion_cut
+    plain = benchmark.fusion.fusion_minimum
 
     class Wrong:
         def __init__(self, cut):
@@ -57,7 +57,7 @@ def test_a_wrong_cut_is_never_printed(data, capsys, monkeypatch):
         def check(self):
             raise AssertionError("flow and cut differ")
 
-    monkeypatch.setattr(benchmark.fusion, "fusion_cut", lambda *a, **k: Wrong(plain(*a, **k)))
+    monkeypatch.setattr(benchmark.fusion, "fusion_minimum", lambda *a, **k: Wrong(plain(*a, **k)))
     with pytest.raises(AssertionError, match="flow and cut differ"):
         benchmark.main(["--data", str(data), "--repeats", "1"])
     assert "| cutmatch" not in capsys.readouterr().out

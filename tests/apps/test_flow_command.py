@@ -82,6 +82,28 @@ def test_matches_given_and_linker(files):
     assert run(files, "one.png", "two.png", "--linker", "mutual", "--quiet") == 0
 
 
+def test_matches_window_by_window(files, monkeypatch):
+    from apps.motion import windows
+
+    calls = []
+
+    def recorded(*frames, **settings):
+        calls.append(windows_of(*frames, **settings))
+        return calls[-1]
+
+    windows_of = windows.match_windows
+    monkeypatch.setattr(windows, "match_windows", recorded)
+    assert run(files, "one.png", "two.png", "--linker", "windows", "--quiet") == 0
+    (found,) = calls
+    for batch in found.batches:
+        batch.check()
+    matches = Matches.read(files / "out" / "one-matches.csv")
+    assert 4 <= len(matches) <= len(found.matches)
+    assert np.median(np.linalg.norm(matches.motion - MOTION, axis=1)) < 1
+    field, _ = read_flow(files / "out" / "one.flo")
+    assert np.abs(field[8:-8, 8:-8] - MOTION).max() < 0.3
+
+
 def test_folder_in_the_order_of_numbers_with_one_scale(files, capsys):
     (files / "truths").mkdir()
     for name in ("f8", "f9"):
@@ -97,13 +119,13 @@ def test_folder_in_the_order_of_numbers_with_one_scale(files, capsys):
     captured = capsys.readouterr()
     assert "2 done, 0 failed; by image: EPE" in captured.out
     assert "2/2" in captured.err, "a progress bar on standard error"
-    most = max(pair["most_motion"] for pair in report["pairs"])
-    from apps.flow.flow_figures import flow_picture
+    largest = max(pair["max_motion"] for pair in report["pairs"])
+    from apps.flow.flow_figures import flow_figure
 
     for name in ("f8", "f9"):
-        wanted = flow_picture(read_flow(files / "out" / f"{name}.flo")[0], longest=most)
+        expected = flow_figure(read_flow(files / "out" / f"{name}.flo")[0], max_motion=largest)
         found = np.array(Image.open(files / "out" / f"{name}-colour.png")).astype(int)
-        assert np.abs(found - wanted).max() <= 1
+        assert np.abs(found - expected).max() <= 1
 
 
 def test_a_failed_pair_does_not_stop_the_others(files, capsys):
@@ -135,7 +157,7 @@ def bad(name, arguments, message):
 
 
 BAD = [
-    bad("one frame", ["one.png"], r"frames: .*one\.png' is one frame; pass a second"),
+    bad("one frame", ["one.png"], r"frames: .*one\.png' is a single frame; pass a second one"),
     bad("three frames", ["one.png", "two.png", "three.png"], r"frames: got 3 files; pass two frames"),
     bad("no such frame", ["one.png", "gone.png"], r"frames: no file .*check the path"),
     bad("no such video", ["gone.avi"], r"frames: no file or folder .*gone\.avi"),
@@ -143,7 +165,7 @@ BAD = [
     bad("truncated", ["one.png", "half.png"], r"frames: cannot read .*pass a complete PNG"),
     bad("unreadable video", ["broken.avi"], r"frames: cannot read .*broken\.avi' as a video"),
     bad("sizes", ["one.png", "small.png"], r"frames differ in size: the first is 96x72 pixels, the second 20x30"),
-    bad("tiny", ["dot.png", "dot.png"], r"frames are 3x2 pixels; 16 a side is the least"),
+    bad("tiny", ["dot.png", "dot.png"], r"frames are 3x2 pixels; pass frames of at least 16x16"),
     bad("no texture", ["flat.png", "flat.png"], r"texture"),
     bad(
         "truth of another size", ["one.png", "two.png", "--truth", "small.flo"], r"--truth is 20x30 pixels, but the fr"
@@ -151,9 +173,9 @@ BAD = [
     bad("no such truth", ["one.png", "two.png", "--truth", "gone.flo"], r"--truth: no file"),
     bad("truth is a picture", ["one.png", "two.png", "--truth", "two.png"], r"--truth: cannot read .*16 bits"),
     bad("broken truth", ["one.png", "two.png", "--truth", "half.flo"], r"--truth: cannot read .*need 55308 bytes"),
-    bad("empty truth", ["one.png", "two.png", "--truth", "unknown.flo"], r"--truth knows no pixel"),
+    bad("empty truth", ["one.png", "two.png", "--truth", "unknown.flo"], r"--truth: every pixel is unknown"),
     bad("matches", ["one.png", "two.png", "--matches", "words.csv"], r"matches: cannot read .*words\.csv"),
-    bad("scale", ["one.png", "two.png", "--scale", "0"], r"--scale must be above 0 pixels, got 0"),
+    bad("max motion", ["one.png", "two.png", "--max-motion", "0"], r"--max-motion must be above 0 pixels, got 0"),
     bad("threads", ["one.png", "two.png", "--threads", "0"], r"--threads must be 1 or more, got 0"),
 ]
 
@@ -209,7 +231,7 @@ def test_motion_beyond_kitti_writes_nothing(files, capsys, monkeypatch):
 
     monkeypatch.setattr(flow, "flow", far)
     assert run(files, "one.png", "two.png", "--format", "kitti") == 2
-    assert "a KITTI .png holds 512; write .flo" in capsys.readouterr().err
+    assert "a KITTI .png is limited to 512; write .flo" in capsys.readouterr().err
     assert not (files / "out").exists()
 
 

@@ -86,7 +86,7 @@ def test_disparities_too_large_for_png_are_rejected_first(tmp_path, given, monke
     options = ["--max-disparity", "300"] if given else []
     arguments = [str(tmp_path / "left.png"), str(tmp_path / "right.png"), *options]
     assert stereo.main([*arguments, "--out", str(tmp_path / "out")]) == 2
-    assert "a PNG of 16 bits ends at 255.99; use --format pfm" in capsys.readouterr().err
+    assert "a 16-bit PNG is limited to 255.99; use --format pfm" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("kind", ["flow", "disparity"])

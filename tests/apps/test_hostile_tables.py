@@ -39,16 +39,16 @@ def test_line_ends_delimiters_and_byte_order_marks(tmp_path, ends, delimiter, ma
 
 BAD_TABLES = {
     "nothing": (b"", "is empty; pass a complete file"),
-    "only a byte order mark": ("\ufeff", "is empty; the first line must name frame, x, y"),
-    "only line ends": ("\r\r\n\n", "is empty; the first line must name frame, x, y"),
+    "only a byte order mark": ("\ufeff", "is empty; the first line must contain frame, x, y"),
+    "only line ends": ("\r\r\n\n", "is empty; the first line must contain frame, x, y"),
     "a cell too long": ("frame,x,y\n0,1," + "2" * 200_000, "line 2 .*field larger than field limit"),
     "a byte of zero": (TABLE.replace("21", "2\0"), r"x is '2\\x00'"),
     "an open quote": (TABLE.replace("\n1,11", '\n1,"11'), "has 2 cells, not 3"),
     "one row short": (TABLE + "3,4\n", "line 14 .*has 2 cells, not 3"),
-    "x far away": (TABLE.replace("0,20,", "0,1e300,"), r"line 4 .*: x is 1e300, beyond 1e\+12"),
-    "y infinite": (TABLE.replace("0,20,14", "0,20,inf"), "line 4 .*y is 'inf', which is no finite number"),
-    "a frame far away": (TABLE + "1e20,1,2\n", "line 14 .*: frame is 1e20, beyond 9007199254740992"),
-    "half a frame": (TABLE.replace("0,20,", "0.5,20,"), "line 4 .*: frame is 0.5, which is no whole number"),
+    "x far away": (TABLE.replace("0,20,", "0,1e300,"), r"line 4 .*: x is 1e300, above the maximum of 1e\+12"),
+    "y infinite": (TABLE.replace("0,20,14", "0,20,inf"), "line 4 .*y is 'inf', expected a finite number"),
+    "a frame far away": (TABLE + "1e20,1,2\n", "line 14 .*: frame is 1e20, above the maximum of 9007199254740992"),
+    "half a frame": (TABLE.replace("0,20,", "0.5,20,"), "line 4 .*: frame is 0.5, expected an integer"),
     "both": (TABLE.replace("0,20,", "0.5,20,") + "1e20,1,2\n", "line 4 .*: frame is 0.5"),
     "a column twice": (TABLE.replace("frame,x,y", "frame,x,X"), "has no column y"),
     "two columns x": ("frame,x,y,x\n0,1,2,3\n", "several columns called 'x'"),
@@ -67,15 +67,17 @@ def test_tables_of_detections(tmp_path, kind, capsys):
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
 
 
-@pytest.mark.parametrize("options", [["--reach", "1e300"], ["--reach", "1e160"], ["--reach", "nan"]])
-def test_extreme_search_ranges(tmp_path, options, capsys):
+@pytest.mark.parametrize(
+    "options", [["--search-range", "1e300"], ["--search-range", "1e160"], ["--search-range", "nan"]]
+)
+def test_reach_beyond_all_bounds(tmp_path, options, capsys):
     assert track.main([str(saved(tmp_path, TABLE)), *options, "--out", str(tmp_path / "out")]) == 2
-    assert "--reach must be" in capsys.readouterr().err
+    assert "--search-range must be" in capsys.readouterr().err
 
 
 def test_a_small_unit_of_length_is_not_rounded_to_nothing(tmp_path):
     text = "frame,x,y\n" + "".join(f"{t},{x * 1e-9},{y * 1e-9}\n" for t, x, y in POINTS)
-    arguments = ["--reach", "3e-9", "--out", str(tmp_path), "--json", str(tmp_path / "r.json"), "--quiet"]
+    arguments = ["--search-range", "3e-9", "--out", str(tmp_path), "--json", str(tmp_path / "r.json"), "--quiet"]
     assert track.main([str(saved(tmp_path, text)), *arguments]) == 0
     assert json.loads((tmp_path / "r.json").read_text())["tracks"] == 4
 
@@ -83,7 +85,7 @@ def test_a_small_unit_of_length_is_not_rounded_to_nothing(tmp_path):
 def test_infinite_columns_are_null_in_json(tmp_path):
     extra = {"w": np.array([np.inf, 1.0, -np.inf, np.nan])}
     detections = Detections(np.array([0, 0, 1, 1]), np.array([[0.0, 0], [9, 9], [0, 1], [9, 8]]), extra)
-    path = write_tracks(tmp_path / "t.json", link(detections, reach=3))
+    path = write_tracks(tmp_path / "t.json", link(detections, search_range=3))
     table = json.loads(path.read_text(), parse_constant=lambda text: pytest.fail(f"{text} is no JSON"))
     assert table["w"] == [None, None, 1.0, None]
 
@@ -95,7 +97,7 @@ BAD_MATCHES = {
     "not text": ("m.csv", b"\xff\xfe\x00", "cannot read"),
     "a row short": ("m.csv", f"{HEADER}\n1,2,3\n", "cannot read"),
     "infinite": ("m.csv", f"{HEADER}\n1,2,3,4,inf,6,1\n", "NaN or infinity"),
-    "confidence": ("m.csv", f"{HEADER}\n1,2,3,4,5,6,7\n", "confidences outside 0 ... 1"),
+    "confidence": ("m.csv", f"{HEADER}\n1,2,3,4,5,6,7\n", "confidences outside 0 to 1"),
     "huge integers": ("m.json", json.dumps({name: [10**400] for name in COLUMNS}), "too large"),
     "overflowing": ("m.json", '{"x0": 1e999}', "cannot read"),
     "deep": ("m.json", "[" * 100_000, "cannot read"),

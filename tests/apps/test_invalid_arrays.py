@@ -108,27 +108,45 @@ OTHERS = {
     "mask, NaN": (lambda: denoise(GOOD, mask=np.full((48, 64), np.nan)), "mask has NaN or infinity"),
     "mask, one axis": (lambda: denoise(GOOD, mask=SEEDS[0]), "mask must be an array of numbers"),
     "smoothness of text": (lambda: denoise(GOOD, smoothness="1"), "smoothness must be a number"),
+<<<<<<< HEAD:tests/apps/test_invalid_arrays.py
     "levels of 2.5": (lambda: denoise(GOOD, levels=2.5), "levels must be an integer"),
     "truncate, true": (lambda: denoise(GOOD, truncate=True), "truncate must be an integer"),
     "disparity of 3.5": (lambda: stereo(GOOD, GOOD, max_disparity=3.5), "max_disparity must be an integer"),
+=======
+    "levels of 2.5": (lambda: denoise(GOOD, levels=2.5), "levels must be a whole number"),
+    "truncate, true": (lambda: denoise(GOOD, truncate=True), "truncate must be a whole number"),
+    "disparity of 3.5": (lambda: stereo(GOOD, GOOD, max_disparity=3.5), "max_disparity must be a whole number"),
+>>>>>>> apps2:tests/apps/test_arrays_refused.py
     "stereo's smoothness": (lambda: stereo(GOOD, GOOD, smoothness=None), "smoothness must be a number"),
     "regions of 2.5": (lambda: superpixels(GOOD, 2.5), "regions must be an integer"),
     "regularity, too small": (
         lambda: superpixels(GOOD, 5, regularity=1e-300),
         "regularity must be a colour difference",
     ),
-    "gate of text": (lambda: match_wide(GOOD, GOOD, gate="3"), "gate must be a number"),
+    "inlier threshold of text": (
+        lambda: match_wide(GOOD, GOOD, inlier_threshold="3"),
+        "inlier_threshold must be a number",
+    ),
     "matches, a list": (lambda: flow(GOOD, GOOD, matches=[1, 2]), "matches must be apps.motion.matches.Matches"),
-    "detections of text": (lambda: track([["a"]], reach=3), "detections must be"),
-    "detections, NaN": (lambda: track([np.full((3, 2), np.nan)], reach=3), "detections need finite positions"),
-    "detections, far": (lambda: track([np.full((3, 2), 1e300)], reach=3), r"positions up to 1e\+12"),
+    "detections of text": (lambda: track([["a"]], search_range=3), "detections must be"),
+    "detections, NaN": (lambda: track([np.full((3, 2), np.nan)], search_range=3), "detections need finite positions"),
+    "detections, far": (lambda: track([np.full((3, 2), 1e300)], search_range=3), r"positions up to 1e\+12"),
     "detections, frames of floats": (
-        lambda: track(Detections(np.zeros(3), np.zeros((3, 2))), reach=3),
+        lambda: track(Detections(np.zeros(3), np.zeros((3, 2))), search_range=3),
         "whole frame numbers",
     ),
+<<<<<<< HEAD:tests/apps/test_invalid_arrays.py
     "reach of text": (lambda: track([np.zeros((1, 2))], reach="3"), "reach must be a number"),
     "reach, far": (lambda: track([np.zeros((1, 2))], reach=1e300), r"reach must be at most 1e\+12"),
     "memory of 1.5": (lambda: track([np.zeros((1, 2))], reach=3, memory=1.5), "memory must be an integer"),
+=======
+    "search range of text": (lambda: track([np.zeros((1, 2))], search_range="3"), "search_range must be a number"),
+    "search range, far": (
+        lambda: track([np.zeros((1, 2))], search_range=1e300),
+        r"search_range must be at most 1e\+12",
+    ),
+    "memory of 1.5": (lambda: track([np.zeros((1, 2))], search_range=3, memory=1.5), "memory must be a whole number"),
+>>>>>>> apps2:tests/apps/test_arrays_refused.py
 }
 
 

@@ -1,4 +1,4 @@
-"""`cutmatch match` on a photograph and its warp: what it writes, what it prints, and how it refuses bad input."""
+"""`cutmatch match` on a photograph and its warp: output files, printed lines, and rejected input."""
 
 import csv
 import json
@@ -17,7 +17,7 @@ SLANT = np.array([[0.9, -0.15, 20.0], [0.1, 0.95, -5], [3e-4, 0, 1]])
 
 @pytest.fixture
 def files(tmp_path):
-    """photo.png, its warp seen.png, the homography as text, XML and YAML, and pictures that cannot be matched."""
+    """photo.png, its warp seen.png, the homography as text, XML and YAML, and images that cannot be matched."""
     photo = skimage.data.astronaut()[:240, 100:400]
     Image.fromarray(photo).save(tmp_path / "photo.png")
     Image.fromarray(cv2.warpPerspective(photo, SLANT, (280, 220))).save(tmp_path / "seen.png")
@@ -58,7 +58,7 @@ def test_homography(files, truth, capsys):
     assert over.shape == photo.shape
     assert np.median(np.abs(over[60:180, 80:220].astype(int) - photo[60:180, 80:220])) < 3
     out = capsys.readouterr().out
-    assert re.search(r"homography, \d+ of \d+ first matches agree", out)
+    assert re.search(r"homography, \d+ of \d+ first matches are inliers", out)
     assert "corner error" in out
 
 
@@ -84,7 +84,7 @@ def test_fundamental_matrix_as_json(files, capsys):
 
 @pytest.mark.parametrize("linker", ["greedy", "cardinality", "bottleneck"])
 def test_quiet_and_linker(files, linker, capsys):
-    how = ["--quiet", "--linker", linker, "--gate", 2, "--threads", 1, "--truth", files / "truth.txt"]
+    how = ["--quiet", "--linker", linker, "--inlier-threshold", 2, "--threads", 1, "--truth", files / "truth.txt"]
     assert run(files, "photo.png", "seen.png", *how, "--json", files / "r.json") == 0
     captured = capsys.readouterr()
     assert captured.out == captured.err == ""
@@ -95,27 +95,32 @@ def test_quiet_and_linker(files, linker, capsys):
     assert len(pairs) == len(set(pairs)) == report["matches"]
 
 
-def test_linkers_of_the_command_are_those_there_are():
+def test_command_offers_all_linkers():
     from apps.motion.linking import LINKERS
 
     assert match.LINKERS == LINKERS
 
 
 BAD = {
-    "no such picture": ("photo.png", "gone.png", [], "second: no file"),
-    "not a picture": ("words.png", "seen.png", [], "first: cannot read"),
+    "no such image": ("photo.png", "gone.png", [], "second: no file"),
+    "not an image": ("words.png", "seen.png", [], "first: cannot read"),
     "truncated": ("photo.png", "half.png", [], "second: cannot read"),
-    "flat": ("flat.png", "seen.png", [], "the first picture has no texture"),
-    "no points": ("photo.png", "ramp.png", [], r"the second picture has \d points, too few to match"),
-    "tiny": ("photo.png", "tiny.png", [], "second picture is 8 x 8 pixels"),
-    "unrelated": ("photo.png", "coins.png", [], "no more than chance would have it"),
-    "gate": ("photo.png", "seen.png", ["--gate", "-1"], "--gate must be above 0 pixels, got -1"),
+    "flat": ("flat.png", "seen.png", [], "the first image has no texture"),
+    "no points": ("photo.png", "ramp.png", [], r"the second image has \d points, too few to match"),
+    "tiny": ("photo.png", "tiny.png", [], "second image is 8 x 8 pixels"),
+    "unrelated": ("photo.png", "coins.png", [], "no more than expected by chance"),
+    "inlier threshold": (
+        "photo.png",
+        "seen.png",
+        ["--inlier-threshold", "-1"],
+        "--inlier-threshold must be above 0 pixels, got -1",
+    ),
     "table": ("photo.png", "seen.png", ["--table", "m.xlsx"], "--table: 'm.xlsx' must end in .csv or .json"),
     "threads": ("photo.png", "seen.png", ["--threads", "0"], "--threads must be 1 or more"),
     "no truth": ("photo.png", "seen.png", ["--truth", "gone.txt"], "--truth: no file"),
-    "truth of words": ("photo.png", "seen.png", ["--truth", "words.png"], "must hold the nine numbers"),
-    "truth of eight": ("photo.png", "seen.png", ["--truth", "eight.txt"], "must hold the nine numbers"),
-    "singular truth": ("photo.png", "seen.png", ["--truth", "zeros.txt"], "must hold the nine numbers"),
+    "truth of words": ("photo.png", "seen.png", ["--truth", "words.png"], "must contain the nine numbers"),
+    "truth of eight": ("photo.png", "seen.png", ["--truth", "eight.txt"], "must contain the nine numbers"),
+    "singular truth": ("photo.png", "seen.png", ["--truth", "zeros.txt"], "must contain the nine numbers"),
 }
 
 

@@ -101,7 +101,7 @@ RESULTS = {
     "segment labels": (segment, "a.png --labels strokes.png", "a-object2.png"),
     "denoise": (denoise, "a.png", "a-restored.png"),
     "superpixels": (superpixels, "a.png --regions 9", "a-means.png"),
-    "track": (track, "d.csv --reach 2 --quiet", "d-trails.png"),
+    "track": (track, "d.csv --search-range 2 --quiet", "d-trails.png"),
     "matching": (matching, "m.mtx --dulmage-mendelsohn", "m-blocks.npz"),
 }
 
@@ -180,8 +180,8 @@ def test_reports_are_recognised_by_their_content(here, capsys):
 
 def test_tables_named_by_options(here, capsys):
     for line in (
-        "track d.csv --reach 2 --quiet --table {}.csv",
-        "track d.csv --reach 2 --quiet --video {}.avi",
+        "track d.csv --search-range 2 --quiet --table {}.csv",
+        "track d.csv --search-range 2 --quiet --video {}.avi",
         "matching m.mtx --table {}.npy",
         "superpixels a.png --regions 9 --csv {}.csv",
         "superpixels a.png b.png --regions 9 --csv {}.csv",
@@ -203,7 +203,7 @@ def test_tables_named_by_options(here, capsys):
 def test_two_results_of_the_same_name(here, capsys):
     for line in (
         "superpixels a.png --regions 9 --csv out/r.csv --json out/r.json --out out",
-        "track d.csv --reach 2 --quiet --table out/t.csv --json out/t.json",
+        "track d.csv --search-range 2 --quiet --table out/t.csv --json out/t.json",
     ):
         assert cli.main(line.split()) == 0
     for line, both in (

@@ -1,4 +1,4 @@
-"""Stereo on made pairs: what it finds, what it writes, what it prints, and how it refuses bad input."""
+"""Stereo on synthetic pairs: disparities, output files, printed lines, and rejected input."""
 
 import json
 import re
@@ -17,7 +17,7 @@ from apps.stereo.disparities import refined
 from apps.stereo.disparity_files import encoded, read_disparity
 from apps.stereo.disparity_range import guess_max_disparity, supported
 from apps.stereo.disparity_scores import score_disparity, visible
-from apps.stereo.stereo_occlusion import agreeing, filled
+from apps.stereo.stereo_occlusion import filled, is_consistent
 
 NEAR, FAR = 9, 3
 
@@ -30,7 +30,7 @@ def texture(shape, seed):
 
 @pytest.fixture(scope="module")
 def pair():
-    """A square at disparity NEAR before a wall at FAR: left, right uint8 (60, 90, 3), the truth (60, 90)."""
+    """A square at disparity NEAR before a wall at FAR: left, right uint8 (60, 90, 3), ground truth (60, 90)."""
     wall, square = texture((60, 120), 0), texture((30, 30), 1)
     left, right = wall[:, :90].copy(), wall[:, FAR : 90 + FAR].copy()
     truth = np.full((60, 90), FAR, np.float32)
@@ -62,7 +62,7 @@ def run(files, *arguments):
 
 
 @pytest.mark.parametrize(
-    "settings", [{}, {"cost": "absolute"}, {"smoothness_term": "potts"}, {"check": False}], ids=str
+    "settings", [{}, {"cost": "absolute"}, {"smoothness_term": "potts"}, {"consistency_check": False}], ids=str
 )
 def test_finds_the_square(pair, settings):
     left, right, truth = pair
@@ -71,7 +71,7 @@ def test_finds_the_square(pair, settings):
     assert (np.abs(found.disparity - truth) <= 1)[seen].mean() > 0.99
     assert found.disparity.dtype == np.float32
     assert found.max_disparity == 12
-    if settings.get("check", True):
+    if settings.get("consistency_check", True):
         assert (np.abs(found.disparity - truth) <= 1).mean() > 0.97, "hidden pixels take the wall's disparity"
         assert not found.valid[20:40, 36:39].any(), "hidden left of the square"
         assert found.valid.mean() > 0.85
@@ -84,7 +84,9 @@ def test_finds_the_square(pair, settings):
 
 def test_truncated_squares_by_swap_moves(pair):
     left, right, truth = pair
-    found = stereo.stereo(left, right, max_disparity=12, smoothness_term="quadratic", truncate=4, check=False)
+    found = stereo.stereo(
+        left, right, max_disparity=12, smoothness_term="quadratic", truncate=4, consistency_check=False
+    )
     seen = visible(truth, np.ones(truth.shape, bool))
     assert (np.abs(found.disparity - truth) <= 1)[seen].mean() > 0.98
 
@@ -97,10 +99,12 @@ def test_costs_against_their_definition(pair):
     assert (sampled <= plain).all(), "half pixels can only help"
     same = disparity_costs(left, left, 3)
     assert (same[0] == 0).all()
-    np.testing.assert_array_equal(plain[3, :, :3], plain[2, :, :3], err_msg="beyond the border the last is repeated")
+    np.testing.assert_array_equal(
+        plain[3, :, :3], plain[2, :, :3], err_msg="outside the image the last cost is repeated"
+    )
     mirrored = mirrored_costs(plain)
     np.testing.assert_array_equal(mirrored[4, :, :-4], plain[4, :, 4:])
-    # The cameras change places: the costs that the right picture would find itself.
+    # With the cameras exchanged: the costs computed for the right image directly.
     swapped = disparity_costs(right[:, ::-1].copy(), left[:, ::-1].copy(), 5, "absolute")[:, :, ::-1]
     np.testing.assert_array_equal(mirrored[3, :, :-3], swapped[3, :, :-3])
 
@@ -109,7 +113,7 @@ def test_range_is_guessed_from_matches():
     left = texture((120, 200), 3) / np.float32(255)
     shifted = np.roll(left, -12, axis=1)
     assert 12 <= guess_max_disparity(left, shifted) <= 20
-    with pytest.raises(InputError, match="left and right seem to be swapped"):
+    with pytest.raises(InputError, match="left and right appear to be swapped"):
         guess_max_disparity(shifted, left)
     flat = np.full((40, 80, 3), 0.5, np.float32)
     assert guess_max_disparity(flat, flat) == 10, "an eighth of the width"
@@ -120,17 +124,17 @@ def test_range_is_guessed_from_matches():
     assert len(supported(points[:5], steps[:5])) == 0
 
 
-def test_agreement_and_filling():
+def test_consistency_and_filling():
     left = np.array([[2, 2, 2, 2, 2, 5, 5, 5, 2, 2]])
     right = np.array([[5, 5, 5, 2, 2, 2, 2, 2, 2, 2]])
-    valid = agreeing(left, right)
+    valid = is_consistent(left, right)
     np.testing.assert_array_equal(valid, [[0, 0, 0, 0, 0, 1, 1, 1, 1, 1]])
     rgb = np.zeros((1, 10, 3), np.float32)
     rgb[0, 5:8] = 1
     out = filled(np.array([[9, 2, 9, 9, 2, 5, 5, 5, 2, 2]]), np.array([[0, 1, 0, 0, 1, 1, 1, 1, 1, 1]], bool), rgb)
     np.testing.assert_array_equal(out, [[2, 2, 2, 2, 2, 5, 5, 5, 2, 2]])
     rows = filled(np.array([[3, 3], [9, 9]]), np.array([[1, 1], [0, 0]], bool), np.zeros((2, 2, 3), np.float32))
-    np.testing.assert_array_equal(rows, 3, err_msg="a row without any takes what the next one has")
+    np.testing.assert_array_equal(rows, 3, err_msg="a row without valid pixels is filled from the nearest row")
     np.testing.assert_array_equal(filled(left, np.zeros((1, 10), bool), rgb), left, err_msg="nothing to fill from")
 
 
@@ -144,7 +148,7 @@ def test_subpixel(pair):
     assert np.abs(found.disparity - truth)[found.valid].mean() < 0.3
 
 
-def test_scores_count_what_both_see():
+def test_scores_of_visible_pixels():
     truth = np.array([[1, 1, 1, 4, 4, 1]], np.float32)
     known = np.array([[1, 1, 1, 1, 1, 0]], bool)
     # x = 1 and 2 go to 0 and 1; x = 3 and 4 go to -1 (outside) and 0, before x = 1.
@@ -166,11 +170,11 @@ def test_files_round_trip(tmp_path, kind):
     np.testing.assert_allclose(read, values, atol=1 / 256 if kind == "png" else 0)
     if kind == "png":
         assert cv2.imread(str(tmp_path / "d.png"), cv2.IMREAD_UNCHANGED).dtype == np.uint16
-        with pytest.raises(InputError, match=r"PNG of 16 bits ends at 255\.99"):
+        with pytest.raises(InputError, match=r"a 16-bit PNG is limited to 255\.99"):
             encoded(np.full((2, 2), 300.0), "png")
 
 
-def test_truth_in_grey_levels(tmp_path):
+def test_ground_truth_in_grey_levels(tmp_path):
     Image.fromarray(np.array([[0, 64, 16]], np.uint8)).save(tmp_path / "t.png")
     read, known = read_disparity(tmp_path / "t.png", 16)
     np.testing.assert_array_equal(read, [[0, 4, 1]])
@@ -189,7 +193,9 @@ def test_writes_everything(files, pair, capsys):
     assert report["truth"]["bad_10"] < 3
     assert report["truth"]["visible_bad_10"] < 1
     assert set(report["files"]) == {"disparity", "colour", "valid", "error"}
-    assert re.search(r"off by more than 1 px: \d\.\d\d %, of what both see 0\.\d\d %", capsys.readouterr().out)
+    assert re.search(
+        r"off by more than 1 px: \d\.\d\d % of all pixels, 0\.\d\d % of visible ones", capsys.readouterr().out
+    )
 
 
 def test_folders_where_one_fails(files, capsys):
@@ -210,22 +216,25 @@ BAD = [
     (["gone.png", "right.png"], r"left: no file .*check the path"),
     (["left.png", "gone.png"], r"right: no file"),
     (["left.png", "half.png"], r"right: cannot read .*pass a complete PNG"),
-    (["left.png", "small.png"], r"left is 90x60 pixels, right 20x30; pass a rectified pair of one size"),
-    (["dot.png", "dot.png"], r"pictures are 3x2 pixels; 8 a side is the least"),
+    (["left.png", "small.png"], r"left is 90x60 pixels, right 20x30; pass a rectified pair of the same size"),
+    (["dot.png", "dot.png"], r"the images are 3x2 pixels; pass at least 8x8"),
     (["left.png", "black.png"], r"right has no texture: one colour throughout"),
-    (["right.png", "left.png"], r"left and right seem to be swapped"),
+    (["right.png", "left.png"], r"left and right appear to be swapped"),
     (["left.png", "rights"], r"right is a folder and left is not; pass two images or two folders"),
     (["empties", "rights"], r"left: folder .*empties' holds no image"),
     (["lefts", "empties"], r"right: folder .*empties' has no file named 'a'"),
-    (["left.png", "right.png", "--max-disparity", "90"], r"--max-disparity must lie between 1 and 89, .*got 90"),
+    (["left.png", "right.png", "--max-disparity", "90"], r"--max-disparity must be 1 to 89 .*got 90"),
     (["left.png", "right.png", "--smoothness", "0"], r"--smoothness must be above 0 and at most 1000 .*got 0"),
     (["left.png", "right.png", "--truncate", "0"], r"--truncate must be 1 or more, got 0"),
     (["left.png", "right.png", "--truth", "gone.pfm"], r"--truth: no file"),
-    (["left.png", "right.png", "--truth", "left.png"], r"--truth: .* 8 bits; say with --truth-scale"),
+    (["left.png", "right.png", "--truth", "left.png"], r"--truth: .* an 8-bit image; pass --truth-scale"),
     (["left.png", "right.png", "--truth", "half.pfm"], r"--truth: cannot read .*need 216"),
-    (["left.png", "right.png", "--truth", "small.png", "--truth-scale", "4"], r"--truth is 20x30 pixels, but the pic"),
-    (["left.png", "right.png", "--truth", "black.png", "--truth-scale", "4"], r"--truth knows no pixel"),
-    (["left.png", "right.png", "--truth-scale", "0"], r"--truth-scale must be above 0, got 0"),
+    (
+        ["left.png", "right.png", "--truth", "small.png", "--truth-scale", "4"],
+        r"--truth is 20x30 pixels, but the images",
+    ),
+    (["left.png", "right.png", "--truth", "black.png", "--truth-scale", "4"], r"--truth: every pixel is unknown"),
+    (["left.png", "right.png", "--truth-scale", "0"], r"--truth-scale must be 1e-6 to 1e6, got 0"),
     (["left.png", "right.png", "--threads", "0"], r"--threads must be 1 or more, got 0"),
 ]
 
@@ -256,7 +265,7 @@ def test_out_that_cannot_be_written(files, capsys):
     assert "--out: cannot write" in capsys.readouterr().err
 
 
-def test_a_gpu_that_is_not_there_is_refused(files, capsys, monkeypatch):
+def test_missing_gpu_is_rejected(files, capsys, monkeypatch):
     monkeypatch.setattr("gridcut.device.choose.cuda_is_available", lambda: False)
     assert run(files, "left.png", "right.png", "--device", "cuda") == 2
     assert "use device='cpu' or 'auto'" in capsys.readouterr().err

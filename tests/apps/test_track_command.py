@@ -1,4 +1,4 @@
-"""`cutmatch track` on a few drawn particles: what it writes, what it prints, and how it refuses bad input."""
+"""`cutmatch track` on synthetic particles: output files, printed lines, and rejected input."""
 
 import csv
 import json
@@ -45,7 +45,7 @@ def read(path):
 
 @pytest.mark.parametrize("name", ["frames", "stack.npy"])
 def test_particles_in_frames(files, name, capsys):
-    assert run(files, name, "--reach", 5, "--json", files / "r.json") == 0
+    assert run(files, name, "--search-range", 5, "--json", files / "r.json") == 0
     stem = name.split(".")[0]
     assert sorted(p.name for p in (files / "out").glob("[!.]*")) == [f"{stem}-tracks.csv", f"{stem}-trails.png"]
     rows = read(files / "out" / f"{stem}-tracks.csv")
@@ -56,7 +56,7 @@ def test_particles_in_frames(files, name, capsys):
         assert np.abs(np.diff(path, axis=0) - (2, 1)).max() < 0.3
     assert [r["link_margin"] for r in rows].count("") == 9
     report = json.loads((files / "r.json").read_text())
-    assert (report["tracks"], report["links"], report["mean_length"], report["links_refused"]) == (9, 45, 6.0, 0)
+    assert (report["tracks"], report["links"], report["mean_length"], report["unlinked_in_range"]) == (9, 45, 6.0, 0)
     assert report["detector"]["kind"] == "bright"
     assert report["frames"] == 6
     picture = np.array(Image.open(files / "out" / f"{stem}-trails.png"))
@@ -71,7 +71,7 @@ def test_detections_from_a_table(files, capsys):
     assert run(files, "detections.csv", "--json", "--table", files / "t.json") == 0
     report = json.loads(capsys.readouterr().out)
     assert (report["tracks"], report["detector"]) == (9, None)
-    assert report["reach"] == 9  # half of 18
+    assert report["search_range"] == 9  # half of 18
     table = json.loads((files / "t.json").read_text())
     assert list(table) == ["track", "frame", "x", "y", "mass", "colour", "link_margin"]
     assert table["colour"] == ["red"] * 54
@@ -109,16 +109,16 @@ def test_video(files, suffix, name):
         assert sum(1 for _ in iter(lambda: video.read()[0], False)) == 6
 
 
-def test_memory_and_prediction_reach_the_linker(files):
+def test_memory_and_prediction_are_passed_to_the_linker(files):
     lines = (files / "detections.csv").read_text().split("\n")
     kept = [line for line in lines if not line.startswith(("2;", "3;"))]
     (files / "gap.csv").write_text("\n".join(kept))
     for options, tracks in (([], 18), (["--memory", 2], 18), (["--memory", 2, "--predict", "velocity"], 9)):
-        assert run(files, "gap.csv", "--quiet", "--reach", 4, *options, "--json", files / "r.json") == 0
+        assert run(files, "gap.csv", "--quiet", "--search-range", 4, *options, "--json", files / "r.json") == 0
         assert json.loads((files / "r.json").read_text())["tracks"] == tracks
 
 
-def test_corners_follow_the_picture(files):
+def test_corners_are_predicted_from_the_images(files):
     """A photograph that slides by (6, 2) a frame, farther than corners lie apart: most links are that step."""
     photo = skimage.data.astronaut()
     (files / "photos").mkdir()
@@ -139,7 +139,7 @@ def test_corners_follow_the_picture(files):
         ]
         right[report["predict"]] = float((np.array(steps) < 1).mean())
         if report["predict"] == "image":
-            assert (report["reach"], report["memory"]) == (2, 3)
+            assert (report["search_range"], report["memory"]) == (2, 3)
             assert report["mean_length"] > 3
     assert right["image"] > 0.95
     assert right["off"] < 0.5
@@ -155,22 +155,30 @@ BAD = {
     "no such file": ("gone.avi", [], "input: no file or folder"),
     "no such table": ("gone.csv", [], "input: no file"),
     "not a video": ("words.avi", [], "input: cannot read .* as a video"),
-    "one frame": ("one", [], "holds one frame; two or more are needed"),
-    "empty folder": ("nothing", [], "holds no frame"),
-    "a picture": ("frames/0.png", [], "is one image"),
+    "one frame": ("one", [], "contains one frame; two or more are needed"),
+    "empty folder": ("nothing", [], "contains no frame"),
+    "an image": ("frames/0.png", [], "is a single image"),
     "broken frame": ("broken", [], "cannot read .*1.png"),
     "frame sizes": ("sizes", [], "frame 1 is 70x64 pixels, but the first is 80x64"),
-    "columns": ("columns.csv", [], "has no column frame and no y; the first line must name frame, x, y"),
+    "columns": ("columns.csv", [], "has no column frame and no y; the first line must contain frame, x, y"),
     "cells": ("cells.csv", [], "line 3 of .* has 2 cells, not 3"),
-    "words": ("word.csv", [], "line 2 of .*: x is 'left', which is no finite number"),
-    "nan": ("nan.csv", [], "line 2 of .*: y is 'nan', which is no finite number"),
-    "half frames": ("half.csv", [], "line 3 of .*: frame is 1.5, which is no whole number"),
-    "no rows": ("head.csv", [], "holds no detections"),
+    "words": ("word.csv", [], "line 2 of .*: x is 'left', expected a finite number"),
+    "nan": ("nan.csv", [], "line 2 of .*: y is 'nan', expected a finite number"),
+    "half frames": ("half.csv", [], "line 3 of .*: frame is 1.5, expected an integer"),
+    "no rows": ("head.csv", [], "contains no detections"),
     "binary table": ("binary.csv", [], "is not text"),
-    "three points": ("three.csv", [], "3 points in 3 frames .*too few to follow"),
-    "flat": ("flat", [], "0 points in 3 frames .*too few to follow"),
-    "negative reach": ("detections.csv", ["--reach", "-3"], "--reach must be above 0 pixels, got -3"),
-    "endless reach": ("detections.csv", ["--reach", "inf"], "--reach must be above 0 pixels, got inf"),
+    "three points": ("three.csv", [], "3 points in 3 frames .*too few to track"),
+    "flat": ("flat", [], "0 points in 3 frames .*too few to track"),
+    "negative search range": (
+        "detections.csv",
+        ["--search-range", "-3"],
+        "--search-range must be above 0 pixels, got -3",
+    ),
+    "endless search range": (
+        "detections.csv",
+        ["--search-range", "inf"],
+        "--search-range must be above 0 pixels, got inf",
+    ),
     "memory": ("detections.csv", ["--memory", "-1"], "--memory must be 0 or more frames, got -1"),
     "size": ("frames", ["--size", "0"], "--size must be 1 to 999 pixels, got 0"),
     "threshold": ("frames", ["--threshold", "-1"], "--threshold must be above 0, got -1"),

@@ -174,7 +174,7 @@ def test_a_video_is_replaced_only_by_a_complete_one(tmp_path, monkeypatch, suffi
         with pytest.raises(OutputError, match=r"--video: .*\(3 of 6 frames can be read back\)") as caught:
             write_video(path, iter(PICTURES), 10.0)
         assert caught.value.status == 1
-        monkeypatch.setattr(trails, "_check_room", lambda folder: (_ for _ in ()).throw(OSError(28, "No space left")))
+        monkeypatch.setattr(trails, "_check_space", lambda folder: (_ for _ in ()).throw(OSError(28, "No space left")))
         with pytest.raises(OutputError, match=r"--video: .*No space left.*free some space") as caught:
             write_video(path, iter(PICTURES), 10.0)
         assert caught.value.status == 1

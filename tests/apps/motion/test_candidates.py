@@ -11,7 +11,7 @@ from apps.motion.points import corners, grey_frame
 @pytest.mark.parametrize("block", [1 << 21, 500])
 @pytest.mark.parametrize("count", [1, 4, 50])
 def test_nearest_descriptors_are_those_of_a_full_sort(monkeypatch, block, count):
-    monkeypatch.setattr(candidates, "BLOCK", block)
+    monkeypatch.setattr(candidates, "MAX_PRODUCTS", block)
     rng = np.random.default_rng(count)
     first, second = (rng.normal(size=(n, 128)).astype(np.float32) for n in (40, 30))
     first, second = (d / np.linalg.norm(d, axis=1, keepdims=True) for d in (first, second))
@@ -31,14 +31,14 @@ def test_bits_are_compared_by_hamming_distance():
     assert np.array_equal(np.take_along_axis(true, index, axis=1), distance)
 
 
-def test_of_equals_the_first_is_taken():
+def test_first_of_equal_distances_is_used():
     index, _ = nearest_descriptors(
         np.eye(1, 128, dtype=np.float32), np.eye(5, 128, k=0, dtype=np.float32)[[1, 0, 0]], 2
     )
     assert index.tolist() == [[1, 2]]
 
 
-def test_nothing_is_nearest_to_nothing():
+def test_empty_descriptors():
     none, one = np.zeros((0, 128), np.float32), np.eye(1, 128, dtype=np.float32)
     assert nearest_descriptors(none, one, 2)[0].shape == (0, 1)
     assert nearest_descriptors(one, none, 2)[0].shape == (1, 0)
@@ -53,8 +53,8 @@ def test_trackers_propose_the_true_place(smooth_pair):
     points = corners(first, 300)
     x, y = points.astype(int).T
     true = points + smooth_pair.flow[y, x]
-    place, found = proposals(first, second, points)
-    close = (np.linalg.norm(place - true[:, None], axis=2) < 1) & found
+    position, found = proposals(first, second, points)
+    close = (np.linalg.norm(position - true[:, None], axis=2) < 1) & found
     assert close.any(axis=1)[smooth_pair.known[y, x]].mean() > 0.8
 
 
@@ -64,8 +64,8 @@ def test_an_expected_motion_helps(smooth_pair):
     x, y = points.astype(int).T
     true = points + smooth_pair.flow[y, x]
     known = smooth_pair.known[y, x]
-    place, found = proposals(first, second, points, smooth_pair.flow)
-    close = (np.linalg.norm(place - true[:, None], axis=2) < 0.5) & found
+    position, found = proposals(first, second, points, smooth_pair.flow)
+    close = (np.linalg.norm(position - true[:, None], axis=2) < 0.5) & found
     assert close[known][:, 1:].mean() > 0.95
 
 
@@ -78,8 +78,8 @@ def test_places_outside_the_frame_are_not_found(smooth_pair):
 
 
 def test_no_points_no_proposals(smooth_pair):
-    place, found = proposals(*grey_of(smooth_pair), np.zeros((0, 2)))
-    assert place.shape == (0, candidates.TRACKERS, 2)
+    position, found = proposals(*grey_of(smooth_pair), np.zeros((0, 2)))
+    assert position.shape == (0, candidates.TRACKERS, 2)
     assert found.shape == (0, candidates.TRACKERS)
 
 
@@ -89,6 +89,6 @@ def test_low_and_narrow_frames(shape):
     rng = np.random.default_rng(3)
     first = rng.integers(0, 256, shape, dtype=np.uint8)
     points = rng.random((20, 2)) * (shape[1] - 1, shape[0] - 1)
-    place, found = proposals(first, first, points)
-    assert place.shape == (20, 3, 2)
-    assert np.abs(place[found] - np.repeat(points[:, None], 3, axis=1)[found]).max() < 0.5
+    position, found = proposals(first, first, points)
+    assert position.shape == (20, 3, 2)
+    assert np.abs(position[found] - np.repeat(points[:, None], 3, axis=1)[found]).max() < 0.5

@@ -1,4 +1,4 @@
-"""Video files: containers by their content, whole or refused; never playlists or addresses."""
+"""Video files: containers recognised by content, truncated files and playlists rejected."""
 
 import struct
 
@@ -28,7 +28,7 @@ KINDS = {"v.avi": ("MJPG", AVI), "v.mp4": ("mp4v", MP4), "v.mkv": ("MJPG", MATRO
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_whole_videos_are_read_by_their_content(tmp_path, name):
+def test_complete_videos_are_recognised_by_content(tmp_path, name):
     code, kind = KINDS[name]
     path = write_video(tmp_path / name, code=code)
     assert check_container(path) == kind
@@ -39,7 +39,7 @@ def test_whole_videos_are_read_by_their_content(tmp_path, name):
 
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("share", [0.5, 0.9])
-def test_a_video_cut_off_is_refused(tmp_path, name, share):
+def test_truncated_video_is_rejected(tmp_path, name, share):
     path = write_video(tmp_path / name, code=KINDS[name][0])
     whole = path.read_bytes()
     path.write_bytes(whole[: int(share * len(whole))])
@@ -47,7 +47,7 @@ def test_a_video_cut_off_is_refused(tmp_path, name, share):
         open_sequence(path)
 
 
-def test_frames_that_are_missing_are_noticed(tmp_path):
+def test_missing_frames_are_detected(tmp_path):
     """An AVI of the length it announces, most of whose frames are gone."""
     path = write_video(tmp_path / "v.avi")
     data = bytearray(path.read_bytes())
@@ -61,12 +61,12 @@ def test_frames_that_are_missing_are_noticed(tmp_path):
     assert check_container(path) == AVI
     sequence = open_sequence(path)
     assert sequence.count == 8
-    with pytest.raises(InputError, match="is truncated: 3 of the 8 frames that it announces can be read"):
+    with pytest.raises(InputError, match="is incomplete: only 3 of its 8 frames can be read"):
         list(sequence)
 
 
 @pytest.mark.parametrize("program", [track, flow])
-def test_commands_do_not_pass_over_missing_frames(tmp_path, program, capsys):
+def test_commands_reject_truncated_videos(tmp_path, program, capsys):
     path = write_video(tmp_path / "v.avi")
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     assert program.main([str(path), "--out", str(tmp_path / "out")]) == 2
@@ -85,7 +85,7 @@ PLAYLISTS = {
 
 @pytest.mark.parametrize("kind", PLAYLISTS)
 @pytest.mark.parametrize("suffix", ["avi", "mp4", "m3u8", "txt"])
-def test_playlists_are_refused(tmp_path, monkeypatch, kind, suffix, capfd):
+def test_playlists_are_rejected(tmp_path, monkeypatch, kind, suffix, capfd):
     write_video(tmp_path / "other.avi")
     (tmp_path / f"x.{suffix}").write_text(PLAYLISTS[kind])
     monkeypatch.chdir(tmp_path)
@@ -96,7 +96,7 @@ def test_playlists_are_refused(tmp_path, monkeypatch, kind, suffix, capfd):
 
 
 @pytest.mark.parametrize("folder", ["http:", "concat:", "file:"])
-def test_a_path_is_never_an_address(tmp_path, monkeypatch, folder):
+def test_a_path_is_never_a_url(tmp_path, monkeypatch, folder):
     (tmp_path / folder).mkdir()
     write_video(tmp_path / folder / "v.avi", 3)
     monkeypatch.chdir(tmp_path)
@@ -143,7 +143,7 @@ def container(kind):
         "text of the transport stream's mark",
     ],
 )
-def test_what_containers_say_of_their_length(tmp_path, kind):
+def test_stated_lengths_of_containers(tmp_path, kind):
     data, expected, message = container(kind)
     (tmp_path / "v").write_bytes(data)
     if message is None:

@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial import cKDTree
 
 from apps.common.images import InputError
-from apps.track.detect import Finder, choose, particles, to_grey
+from apps.track.detect import Finder, choose_finder, particles, to_grey
 
 
 def drawn(spread, seed=0, side=200, spacing=22, noise=0.01, level=0.3, height=0.4):
@@ -25,7 +25,7 @@ def drawn(spread, seed=0, side=200, spacing=22, noise=0.01, level=0.3, height=0.
 def test_particles_to_a_tenth_of_a_pixel(spread, size, dark):
     frame, places = drawn(spread)
     frame = 1 - frame if dark else frame
-    finder = choose(np.repeat(frame[..., None], 3, axis=2))
+    finder = choose_finder(np.repeat(frame[..., None], 3, axis=2))
     assert finder.kind == ("dark" if dark else "bright")
     assert abs(finder.size - size) <= 2
     found, mass = finder(frame)
@@ -78,7 +78,7 @@ def test_a_flat_frame_holds_nothing(kind):
 @pytest.mark.parametrize("kind", ["bright", "corners"])
 def test_tiny_frames(side, kind):
     frame = np.random.default_rng(side).uniform(0, 1, (side, side, 3)).astype(np.float32)
-    finder = choose(frame, kind)
+    finder = choose_finder(frame, kind)
     found, weight = finder(frame)
     assert len(found) == len(weight)
     assert np.isfinite(found).all()
@@ -98,9 +98,9 @@ def test_coloured_frames_get_corners():
     import skimage.data
 
     photo = skimage.data.astronaut()[:200, :200].astype(np.float32) / 255
-    assert choose(photo).kind == "corners"
-    assert choose(photo, "bright").kind == "bright"
-    assert choose(to_grey(photo)).kind in ("bright", "dark")
+    assert choose_finder(photo).kind == "corners"
+    assert choose_finder(photo, "bright").kind == "bright"
+    assert choose_finder(to_grey(photo)).kind in ("bright", "dark")
 
 
 @pytest.mark.parametrize(
@@ -114,4 +114,4 @@ def test_coloured_frames_get_corners():
 )
 def test_bad_settings(options, message):
     with pytest.raises(InputError, match=message):
-        choose(np.zeros((9, 9, 3), np.float32), **options)
+        choose_finder(np.zeros((9, 9, 3), np.float32), **options)

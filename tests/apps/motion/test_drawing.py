@@ -1,4 +1,4 @@
-"""Pictures of flow: colours against the published rules, geometry against known motion."""
+"""Figures of flow: colours against the published rules, geometry against known motion."""
 
 import math
 
@@ -32,7 +32,7 @@ def test_colours_are_the_published_ones_to_a_grey_level():
     flow = rng.uniform(-1.2, 1.2, (20, 30, 2)).astype(np.float32)
     flow[0, :4] = [(1, 0), (-1, 0), (0, 1), (0, -1)]
     flow[1, 0] = 0
-    picture = drawing.flow_picture(flow, longest=1.0)
+    picture = drawing.flow_figure(flow, max_motion=1.0)
     wanted = np.array([[published_colour(*map(float, vector)) for vector in row] for row in flow])
     assert np.abs(picture - wanted).max() <= 1
     assert picture[1, 0].tolist() == [255, 255, 255]
@@ -50,10 +50,10 @@ def test_scale_of_colours():
     flow = np.zeros((4, 4, 2), np.float32)
     flow[0, 0] = 10, 0
     flow[1, 1] = 5, 0
-    own, fixed = drawing.flow_picture(flow), drawing.flow_picture(flow, longest=20)
+    own, fixed = drawing.flow_figure(flow), drawing.flow_figure(flow, max_motion=20)
     assert own[0, 0].min() == 0, "the longest vector is fully saturated"
     np.testing.assert_allclose(own[1, 1], fixed[0, 0], atol=1)
-    twice = drawing.flow_picture(2 * flow)
+    twice = drawing.flow_figure(2 * flow)
     np.testing.assert_allclose(own, twice, atol=1)
 
 
@@ -62,7 +62,7 @@ def test_unknown_pixels_are_black():
     flow[0, 0] = np.nan
     valid = np.ones((3, 3), bool)
     valid[2, 2] = False
-    picture = drawing.flow_picture(flow, valid)
+    picture = drawing.flow_figure(flow, valid)
     assert picture[0, 0].tolist() == picture[2, 2].tolist() == [0, 0, 0]
     assert picture[1, 1].any()
 
@@ -97,19 +97,19 @@ def test_warping_brings_the_second_frame_back():
     second = rng.random((20, 30, 3)).astype(np.float32)
     flow = np.zeros((20, 30, 2), np.float32)
     flow[..., 0], flow[..., 1] = 3, -2
-    picture = drawing.warped_picture(second, flow)
+    picture = drawing.warped_image(second, flow)
     np.testing.assert_allclose(picture[2:, :-3], np.uint8(second * 255 + 0.5)[:-2, 3:], atol=1)
     assert not picture[:2].any()
     assert not picture[:, -3:].any()
 
 
-def test_error_picture_has_a_scale_under_it():
+def test_error_figure_has_a_scale_bar():
     truth = np.zeros((20, 200, 2), np.float32)
     flow = truth.copy()
     flow[:, 100:, 0] = 8
     valid = np.ones((20, 200), bool)
     valid[0] = False
-    picture = drawing.error_picture(flow, truth, valid)
+    picture = drawing.error_figure(flow, truth, valid)
     assert picture.shape == (20 + drawing.SCALE_HEIGHT, 200, 3)
     assert picture[0, 50].tolist() == [110, 110, 110]
     assert picture[10, 50].tolist() == picture[21, 0].tolist(), "no error has the colour of the scale's left end"

@@ -1,4 +1,4 @@
-"""Flow files: checked round trips, foreign files byte by byte, and what is refused."""
+"""Flow files: round trips, files of other programs byte by byte, and rejected input."""
 
 import io
 import struct
@@ -46,7 +46,7 @@ def test_flo_byte_by_byte(tmp_path):
     assert abs(struct.unpack("<6f", written[12:])[2]) > 1e9
 
 
-def test_opencv_reads_our_flo(tmp_path, field):
+def test_opencv_reads_the_flo_file(tmp_path, field):
     path = write_flow(tmp_path / "a.flo", field[0])
     np.testing.assert_array_equal(cv2.readOpticalFlow(str(path)), field[0])
 
@@ -59,7 +59,7 @@ def test_kitti_rounds_to_the_nearest_step(tmp_path):
     assert (x, y, valid) == (2**15 + 641, 2**15 - 193, 1)
 
 
-def test_kitti_refuses_what_it_cannot_hold(tmp_path):
+def test_kitti_rejects_motion_out_of_range(tmp_path):
     edge = np.full((1, 1, 2), (-512.0, 32767 / 64), np.float32)
     np.testing.assert_array_equal(read_flow(write_flow(tmp_path / "a.png", edge))[0], edge)
     with pytest.raises(InputError, match="motion of up to 512 pixels"):
@@ -87,12 +87,12 @@ def _npy(array):
 FLO = struct.pack("<fii", 202021.25, 2, 2) + bytes(32)
 GREY_PNG = cv2.imencode(".png", np.zeros((2, 2), np.uint16))[1].tobytes()
 BAD_FILES = [
-    broken("a.flo", b"PIEH" + bytes(8), "size is given as 0x0"),
-    broken("a.flo", struct.pack("<fii", 1.0, 2, 2) + bytes(32), "does not begin as a .flo"),
-    broken("a.flo", FLO[:-1], "need 44 bytes, and it holds 43"),
-    broken("a.flo", FLO + b"x", "need 44 bytes, and it holds 45"),
-    broken("a.flo", struct.pack("<fii", 202021.25, -2, 2), "size is given as -2x2"),
-    broken("a.flo", b"PI", "does not begin as a .flo"),
+    broken("a.flo", b"PIEH" + bytes(8), "states the size 0x0"),
+    broken("a.flo", struct.pack("<fii", 1.0, 2, 2) + bytes(32), "does not begin with 202021.25"),
+    broken("a.flo", FLO[:-1], "need 44 bytes, and it has 43"),
+    broken("a.flo", FLO + b"x", "need 44 bytes, and it has 45"),
+    broken("a.flo", struct.pack("<fii", 202021.25, -2, 2), "states the size -2x2"),
+    broken("a.flo", b"PI", "does not begin with 202021.25"),
     broken("a.flo", b"", "is empty"),
     broken("a.png", GREY_PNG, "three channels of 16 bits"),
     broken("a.png", b"not a png", "three channels of 16 bits"),
@@ -103,12 +103,12 @@ BAD_FILES = [
     broken("a.pfm", b"P6\n1 1\n255\n", "does not start with the header of a .pfm"),
     broken("a.pfm", b"Pf\n1 1\n-1.0\n" + bytes(4), "one channel"),
     broken("a.pfm", b"PF\n1 1\n-1.0\n" + bytes(8), "and it holds"),
-    broken("a.txt", b"1 2", "no flow file"),
+    broken("a.txt", b"1 2", "not a flow file"),
 ]
 
 
 @pytest.mark.parametrize(("name", "data", "message"), BAD_FILES)
-def test_broken_files_are_refused_in_one_line(tmp_path, name, data, message):
+def test_broken_files_are_rejected_in_one_line(tmp_path, name, data, message):
     (tmp_path / name).write_bytes(data)
     with pytest.raises(InputError, match=message) as error:
         read_flow(tmp_path / name, "--truth")

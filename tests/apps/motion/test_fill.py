@@ -1,9 +1,9 @@
-"""The fill: exact for affine motion, kept back by edges, deaf to outliers, calm where it extrapolates."""
+"""Flow filling: exact for affine motion, stopped by edges, robust to outliers, stable under extrapolation."""
 
 import numpy as np
 import pytest
 
-from apps.flow.fill import FAR, _nearest_matches, fill_flow, step_length, sweep_kernel
+from apps.flow.fill import INFINITY, _nearest_matches, fill_flow, step_length, sweep_kernel
 
 FLAT = np.full((60, 80, 3), 50, np.float32)
 
@@ -28,7 +28,7 @@ def test_one_match_moves_everything():
     np.testing.assert_allclose(flow, np.broadcast_to([5.0, -3.0], flow.shape), atol=1e-5)
 
 
-def test_motion_stops_at_an_edge_of_the_picture():
+def test_motion_stops_at_an_image_edge():
     lab = FLAT.copy()
     lab[:, 40:] = 80
     left, right = np.array([[10.0, 30.0], [12.0, 20.0]]), np.array([[75.0, 30.0], [73.0, 20.0]])
@@ -42,7 +42,7 @@ def test_motion_stops_at_an_edge_of_the_picture():
     assert flow_without[30, 39, 0] != pytest.approx(flow[30, 39, 0], abs=1e-3)
 
 
-def test_outliers_are_outvoted():
+def test_outliers_have_little_influence():
     points = scattered(200)
     moved = points + [3.0, 1.0]
     moved[::10] += 40.0
@@ -52,21 +52,21 @@ def test_outliers_are_outvoted():
     assert (off < 2).mean() > 0.95
 
 
-def test_collinear_matches_do_not_run_away():
+def test_collinear_matches_extrapolate_stably():
     points = np.stack([np.linspace(30, 36, 5), np.full(5, 30.0)], axis=1)
     noise = np.random.default_rng(2).normal(0, 0.5, (5, 2))
     flow = fill_flow(FLAT, points, points + [5.0, 0.0] + noise)
     assert np.abs(flow - [5.0, 0.0]).max() < 2.5
 
 
-def test_the_surest_match_of_a_pixel_counts():
+def test_most_confident_match_of_a_pixel_is_used():
     first = np.array([[10.0, 10.0], [10.2, 10.1]])
     second = first + [[1.0, 0.0], [9.0, 0.0]]
     flow = fill_flow(FLAT, first, second, np.array([0.2, 0.9]))
     np.testing.assert_allclose(flow[..., 0], 9.0, atol=1e-4)
 
 
-def test_sweeps_find_the_shortest_ways():
+def test_sweeps_find_shortest_paths():
     """Against Dijkstra on the grid of 8 neighbours."""
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import dijkstra
@@ -85,7 +85,7 @@ def test_sweeps_find_the_shortest_ways():
                     lengths.append(0.5 * (step[y, x] + step[v, u]) * np.hypot(dx, dy))
     graph = coo_matrix((lengths, (rows, cols)), shape=(H * W, H * W))
     true = dijkstra(graph, directed=False, indices=[0, H * W - 4], min_only=True).reshape(H, W)
-    distance = np.full((H, W), FAR, np.float32)
+    distance = np.full((H, W), INFINITY, np.float32)
     cell = np.zeros((H, W), np.int32)
     distance.flat[[0, H * W - 4]] = 0
     cell.flat[H * W - 4] = 1
@@ -96,9 +96,9 @@ def test_sweeps_find_the_shortest_ways():
     index, length = _nearest_matches(step, distance, cell, 2, 2)
     assert index.tolist() == [[0, 1], [1, 0]]
     assert length[0, 1] == pytest.approx(length[1, 1])
-    # Cells touch at sides only, so a way that crosses diagonally is taken as a little longer.
-    way = true_between(graph, 0, H * W - 4)
-    assert way - 1e-4 <= length[0, 1] <= 1.1 * way
+    # Cells are adjacent across sides only, so a path that crosses diagonally is slightly longer.
+    path = true_between(graph, 0, H * W - 4)
+    assert path - 1e-4 <= length[0, 1] <= 1.1 * path
 
 
 def true_between(graph, a, b):

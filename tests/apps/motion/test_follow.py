@@ -1,4 +1,4 @@
-"""Points carried along by what the frames show."""
+"""Points followed by Lucas-Kanade tracking."""
 
 import numpy as np
 import pytest

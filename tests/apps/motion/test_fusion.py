@@ -1,4 +1,4 @@
-"""Fusion by a cut: optimal against every labelling, never worse than either flow, and right on real frames."""
+"""Fusion by a cut: minimum over all labellings, energy at most that of either flow, right vectors on real frames."""
 
 import itertools
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from apps.flow import fusion
-from apps.flow.fusion import features_of, fuse, fusion_cut, misfit
+from apps.flow.fusion import features_of, fuse, fusion_minimum, misfit
 from apps.flow.refine import Level, pyramid
 
 
@@ -15,7 +15,7 @@ def level_of(lab):
 
 
 def energy(choice, lab, flows, costs, raised=True):
-    """The energy in units, from its definition; `raised`: with mixed labels raised as the module says."""
+    """The energy in units, from its definition; `raised`: mixed labels raised as in apps/flow/fusion.py."""
     total = 0
     height, width = choice.shape
     picked = np.where(choice, 0, 1)
@@ -25,10 +25,11 @@ def energy(choice, lab, flows, costs, raised=True):
             v, u = y + dy, x + dx
             if v == height or u == width:
                 continue
-            weight = fusion.UNIT * fusion.WEIGHT * np.exp(-np.linalg.norm(lab[y, x] - lab[v, u]) / fusion.EDGE)
+            contrast = np.linalg.norm(lab[y, x] - lab[v, u])
+            weight = fusion.UNIT * fusion.SMOOTHNESS_WEIGHT * np.exp(-contrast / fusion.CONTRAST_SCALE)
 
             def pair(i, j, y=y, x=x, v=v, u=u, weight=weight):
-                return np.rint(weight * min(np.abs(flows[i][y, x] - flows[j][v, u]).sum(), fusion.JUMP))
+                return np.rint(weight * min(np.abs(flows[i][y, x] - flows[j][v, u]).sum(), fusion.TRUNCATION))
 
             cost = pair(picked[y, x], picked[v, u])
             if raised and (picked[y, x], picked[v, u]) == (0, 1):
@@ -46,27 +47,27 @@ def small():
     return lab, flows, costs
 
 
-def test_the_cut_is_the_best_of_all_labellings(small):
+def test_minimum_over_all_labellings(small):
     lab, flows, costs = small
-    cut = fusion_cut(level_of(lab), flows, costs, "cpu")
-    cut.check()
-    everyone = itertools.product([False, True], repeat=12)
-    best = min(energy(np.reshape(choice, (3, 4)), lab, flows, costs) for choice in everyone)
-    assert energy(cut.labels, lab, flows, costs) == best
+    minimum = fusion_minimum(level_of(lab), flows, costs, "cpu")
+    minimum.check()
+    labellings = itertools.product([False, True], repeat=12)
+    best = min(energy(np.reshape(choice, (3, 4)), lab, flows, costs) for choice in labellings)
+    assert energy(minimum.labels, lab, flows, costs) == minimum.value == best
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_never_dearer_than_either_flow(seed):
+def test_fusion_energy_not_above_either_input(seed):
     rng = np.random.default_rng(seed)
     lab = rng.uniform(0, 12, (6, 7, 3)).astype(np.float32)
     flows = [rng.normal(0, 4, (6, 7, 2)).astype(np.float32) for _ in range(2)]
     costs = [rng.uniform(0, 10, (6, 7)).astype(np.float32) for _ in range(2)]
-    chosen = energy(fusion_cut(level_of(lab), flows, costs, "cpu").labels, lab, flows, costs, raised=False)
+    chosen = energy(fusion_minimum(level_of(lab), flows, costs, "cpu").labels, lab, flows, costs, raised=False)
     for label in (True, False):
         assert chosen <= energy(np.full((6, 7), label), lab, flows, costs, raised=False)
 
 
-def test_takes_each_half_from_the_flow_that_is_right(smooth_pair):
+def test_each_half_comes_from_the_correct_flow(smooth_pair):
     level = pyramid(*(frame.astype(np.float32) / 255 for frame in (smooth_pair.first, smooth_pair.second)))[0]
     left, right = smooth_pair.flow.copy(), smooth_pair.flow.copy()
     left[:, 128:] += 9
@@ -77,10 +78,10 @@ def test_takes_each_half_from_the_flow_that_is_right(smooth_pair):
     assert min(smooth_pair.error(f)[smooth_pair.known].mean() for f in (left, right)) > 5
 
 
-def test_misfit_is_least_for_the_true_flow(smooth_pair):
+def test_misfit_is_smaller_for_the_true_flow(smooth_pair):
     level = pyramid(*(frame.astype(np.float32) / 255 for frame in (smooth_pair.first, smooth_pair.second)))[0]
     features = [features_of(lab) for lab in level.lab]
     true = misfit(*features, smooth_pair.flow)
     wrong = misfit(*features, smooth_pair.flow + np.float32([3, 2]))
     assert true[smooth_pair.known].mean() < 0.3 * wrong[smooth_pair.known].mean()
-    assert max(true.max(), wrong.max()) <= fusion.LIMIT + 1e-4
+    assert max(true.max(), wrong.max()) <= fusion.MAX_MISFIT + 1e-4

@@ -13,61 +13,61 @@ def problem(seed):
     n, m = rng.integers(1, 6, 2)
     row, col = np.nonzero(rng.random((n, m)) < 0.7)
     cost = rng.random(len(row)) * 10
-    price = rng.random(n) * 8 if seed % 2 else 5.0
-    return row, col, cost, (int(n), int(m)), price
+    unmatched_cost = rng.random(n) * 8 if seed % 2 else 5.0
+    return row, col, cost, (int(n), int(m)), unmatched_cost
 
 
-def least_total(row, col, cost, shape, price):
+def least_total(row, col, cost, shape, unmatched_cost):
     """By trying every one-to-one set of pairs."""
     full = np.full(shape, np.inf)
     full[row, col] = cost
-    price = np.broadcast_to(price, shape[:1])
+    unmatched_cost = np.broadcast_to(unmatched_cost, shape[:1])
     columns = list(range(shape[1])) + [-1] * shape[0]
     best = np.inf
     for choice in set(itertools.permutations(columns, shape[0])):
-        best = min(best, sum(price[i] if j < 0 else full[i, j] for i, j in enumerate(choice)))
+        best = min(best, sum(unmatched_cost[i] if j < 0 else full[i, j] for i, j in enumerate(choice)))
     return best
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_the_assignment_costs_least(seed):
-    row, col, cost, shape, price = problem(seed)
+def test_assignment_has_minimum_total(seed):
+    row, col, cost, shape, unmatched_cost = problem(seed)
     if shape[0] > 4 or shape[1] > 4:
         shape = (min(shape[0], 4), min(shape[1], 4))
         kept = (row < shape[0]) & (col < shape[1])
         row, col, cost = row[kept], col[kept], cost[kept]
-        price = price if np.ndim(price) == 0 else price[: shape[0]]
-    links = link(row, col, cost, shape, price)
+        unmatched_cost = unmatched_cost if np.ndim(unmatched_cost) == 0 else unmatched_cost[: shape[0]]
+    links = link(row, col, cost, shape, unmatched_cost)
     links.assignment.check()
-    assert links.total == pytest.approx(least_total(row, col, cost, shape, price))
+    assert links.total == pytest.approx(least_total(row, col, cost, shape, unmatched_cost))
     for other in ("greedy", "mutual"):
-        assert link(row, col, cost, shape, price, other).total >= links.total - 1e-9
+        assert link(row, col, cost, shape, unmatched_cost, other).total >= links.total - 1e-9
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_a_margin_is_what_the_best_without_the_pair_costs_more(seed):
-    row, col, cost, shape, price = problem(seed)
-    links = link(row, col, cost, shape, price)
+def test_margin_is_the_increase_of_the_optimum_without_the_pair(seed):
+    row, col, cost, shape, unmatched_cost = problem(seed)
+    links = link(row, col, cost, shape, unmatched_cost)
     for pair, margin in zip(links.pair, links.margin, strict=True):
         others = np.arange(len(row)) != pair
-        without = link(row[others], col[others], cost[others], shape, price)
+        without = link(row[others], col[others], cost[others], shape, unmatched_cost)
         assert margin == pytest.approx(without.total - links.total, abs=1e-9)
 
 
 @pytest.mark.parametrize("linker", LINKERS)
 @pytest.mark.parametrize("seed", range(10))
-def test_pairs_are_candidates_below_the_price(linker, seed):
-    row, col, cost, shape, price = problem(seed)
-    links = link(row, col, cost, shape, price, linker)
+def test_pairs_are_candidates_below_the_unmatched_cost(linker, seed):
+    row, col, cost, shape, unmatched_cost = problem(seed)
+    links = link(row, col, cost, shape, unmatched_cost, linker)
     assert (np.diff(row[links.pair]) > 0).all()
-    assert (cost[links.pair] < np.broadcast_to(price, shape[:1])[row[links.pair]]).all()
+    assert (cost[links.pair] < np.broadcast_to(unmatched_cost, shape[:1])[row[links.pair]]).all()
     assert (links.margin >= 0).all()
     if linker != "nearest":
         assert len(set(col[links.pair])) == len(links.pair)
 
 
-def test_what_each_linker_does():
-    """Row 0 is best with column 0, but row 1 has no other; row 2 is too dear."""
+def test_each_linker():
+    """Row 0 is best with column 0, but row 1 has no other; row 2 is too expensive."""
     row, col, cost = np.array([0, 0, 1, 2]), np.array([0, 1, 0, 1]), np.array([1.0, 2.0, 1.5, 9.0])
     chosen = {name: link(row, col, cost, (3, 2), 4.0, name).pair.tolist() for name in LINKERS}
     one_way, most = {"nearest": [0, 2], "mutual": [0], "greedy": [0]}, [1, 2]
@@ -75,23 +75,23 @@ def test_what_each_linker_does():
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_as_many_as_can_be_and_under_the_highest_gate(seed):
-    row, col, cost, shape, price = problem(seed)
-    gain = np.broadcast_to(price, shape[:1])[row] - cost
+def test_maximum_cardinality_and_highest_threshold(seed):
+    row, col, cost, shape, unmatched_cost = problem(seed)
+    gain = np.broadcast_to(unmatched_cost, shape[:1])[row] - cost
     most = most_at(row, col, gain > 0, shape)
-    assert len(link(row, col, cost, shape, price, "cardinality").pair) == most
-    chosen = link(row, col, cost, shape, price, "bottleneck").pair
+    assert len(link(row, col, cost, shape, unmatched_cost, "cardinality").pair) == most
+    chosen = link(row, col, cost, shape, unmatched_cost, "bottleneck").pair
     assert len(chosen) == most
     if most:
         assert most_at(row, col, gain > gain[chosen].min(), shape) < most
 
 
 def most_at(row, col, allowed, shape):
-    """How many pairs there can be among the candidates allowed."""
+    """Maximum number of pairs among the allowed candidates."""
     return len(link(row[allowed], col[allowed], np.zeros(allowed.sum()), shape, 1.0).pair)
 
 
-def test_of_a_pair_given_twice_the_cheaper_counts():
+def test_cheaper_of_duplicate_pairs_is_used():
     row, col, cost = np.array([0, 0, 0]), np.array([1, 1, 0]), np.array([3.0, 2.0, 5.0])
     for linker in LINKERS:
         assert link(row, col, cost, (1, 2), 9.0, linker).pair.tolist() == [1]
@@ -105,7 +105,7 @@ def test_no_candidates(linker):
     assert links.total == 6.0
 
 
-def test_costs_and_prices_below_zero():
+def test_negative_costs():
     row, col, cost = np.array([0, 1]), np.array([0, 0]), np.array([-3.0, -4.0])
     links = link(row, col, cost, (2, 1), -2.0)
     assert links.pair.tolist() == [1]
@@ -113,7 +113,7 @@ def test_costs_and_prices_below_zero():
     assert links.margin.tolist() == pytest.approx([1.0])
 
 
-def test_an_unknown_linker_is_refused():
+def test_unknown_linker_is_rejected():
     with pytest.raises(ValueError, match="'best'"):
         link([0], [0], [1.0], (1, 1), 2.0, "best")
 
@@ -132,7 +132,7 @@ def test_many_points_are_linked_as_they_moved():
     assert (order[col[links.pair]] == row[links.pair]).mean() > 0.99
 
 
-def test_a_gpu_changes_nothing_but_must_be_there(monkeypatch):
+def test_gpu_must_be_available_and_gives_the_same_links(monkeypatch):
     pairs = [0, 0, 1], [0, 1, 0], [1.0, 2.0, 3.0]
     monkeypatch.setattr("gridcut.device.choose.cuda_is_available", lambda: True)
     assert link(*pairs, (2, 2), 9.0, device="cuda").total == link(*pairs, (2, 2), 9.0, device="cpu").total == 5.0

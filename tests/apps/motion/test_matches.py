@@ -47,7 +47,7 @@ def test_the_json_has_a_list_for_each_column(three, tmp_path):
     assert table["x1"] == pytest.approx(three.second[:, 0].tolist())
 
 
-def test_another_suffix_is_refused(three, tmp_path):
+def test_another_suffix_is_rejected(three, tmp_path):
     with pytest.raises(InputError, match=r"\.csv or \.json"):
         three.write(tmp_path / "m.txt")
     assert not list(tmp_path.iterdir())
@@ -58,7 +58,7 @@ def test_another_suffix_is_refused(three, tmp_path):
     [("m.csv", "a,b\n1,2\n"), ("m.csv", "x0,y0,x1,y1,cost,margin,confidence\n1,2\n"), ("m.json", "[1]")]
     + [("m.json", "{"), ("m.csv", "x0,y0,x1,y1,cost,margin,confidence\n1,2,3,4,5,6,nan\n"), ("m.csv", "\xff")],
 )
-def test_another_table_is_refused(tmp_path, name, text):
+def test_another_table_is_rejected(tmp_path, name, text):
     (tmp_path / name).write_bytes(text.encode("latin1"))
     with pytest.raises(InputError, match="x0,y0,x1,y1"):
         Matches.read(tmp_path / name)

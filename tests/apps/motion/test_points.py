@@ -1,4 +1,4 @@
-"""Points and descriptors: where they are found, how far apart, and what is refused."""
+"""Points and descriptors: positions, distances, and rejected input."""
 
 import numpy as np
 import pytest
@@ -50,12 +50,12 @@ def test_keypoints_repeat(camera):
     assert np.array_equal(one.descriptors, two.descriptors)
 
 
-def test_an_unknown_kind_is_refused(camera):
+def test_unknown_kind_is_rejected(camera):
     with pytest.raises(ValueError, match="'surf'"):
         keypoints(camera, 10, "surf")
 
 
-def test_corners_lie_on_corners(squares):
+def test_corners_are_at_corners(squares):
     frame, true = squares
     found = corners(frame, 100)
     distance, nearest = cKDTree(true).query(found)
@@ -98,7 +98,7 @@ def test_samples_are_bilinear_however_many():
     assert np.allclose(values[:, 0], np.hstack([2 * at[0], 3 * at[1]]), atol=0.15)  # OpenCV rounds places to 1 / 32
 
 
-def test_patches_do_not_change_with_brightness_or_contrast(camera):
+def test_patches_are_invariant_to_brightness_and_contrast(camera):
     points = corners(camera, 100)
     one, two = patches(camera, points), patches((camera // 2 + 30).astype(np.uint8), points)
     alike = (one * two).sum(axis=1)
@@ -130,12 +130,12 @@ def test_grey_frame_takes_grey_and_rgb(camera):
         (np.zeros((8, 40), np.uint8), "40 x 8"),
     ],
 )
-def test_other_frames_are_refused(frame, words):
+def test_other_frames_are_rejected(frame, words):
     with pytest.raises(InputError, match=words):
         grey_frame(frame)
 
 
-def test_pairs_that_do_not_go_together_are_refused(camera):
+def test_invalid_pairs_are_rejected(camera):
     with pytest.raises(InputError, match="256 x 256 and 255 x 256"):
         grey_pair(camera, camera[:, 1:])
     with pytest.raises(InputError, match="second frame has no texture"):

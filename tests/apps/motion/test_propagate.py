@@ -1,9 +1,9 @@
-"""Propagation and what is hidden."""
+"""Propagation of matches, and occlusion."""
 
 import numpy as np
 import pytest
 
-from apps.flow.occlusion import consistent, fill_hidden, hidden, owners, reversed_flow
+from apps.flow.occlusion import fill_hidden, hidden_pixels, is_consistent, owners, reversed_flow
 from apps.flow.propagate import _described, propagate
 from apps.flow.refine import pyramid
 
@@ -50,16 +50,16 @@ def test_frames_that_have_nothing_in_common_match_little():
     propagate(flat, flat, None, None)
 
 
-def test_descriptors_do_not_see_brightness_or_contrast():
+def test_descriptors_are_invariant_to_brightness_and_contrast():
     frame = np.random.default_rng(1).uniform(0, 120, (40, 40)).astype(np.float32)
     one, two = _described(frame), _described(1.7 * frame + 20)
     assert np.abs(one.astype(int) - two).max() <= 2
     assert one.std() > 10
 
 
-def test_what_the_disc_covers_is_hidden(disc_pair):
+def test_pixels_covered_by_the_disc_are_hidden(disc_pair):
     level = level_of(disc_pair)
-    found = hidden(disc_pair.flow, owners(level, disc_pair.flow))
+    found = hidden_pixels(disc_pair.flow, owners(level, disc_pair.flow))
     assert found[disc_pair.hidden].mean() > 0.9
     assert found[~disc_pair.hidden].mean() < 0.02
 
@@ -85,11 +85,11 @@ def test_reversed_flow_leads_back(smooth_pair):
 
 def test_consistency(disc_pair):
     level = level_of(disc_pair)
-    valid = consistent(level, disc_pair.flow, owners(level, disc_pair.flow))
+    valid = is_consistent(level, disc_pair.flow, owners(level, disc_pair.flow))
     assert valid[disc_pair.hidden].mean() < 0.1
     assert valid[~disc_pair.hidden].mean() > 0.85
     off = disc_pair.flow + np.float32([12, 5])
-    assert consistent(level, off, owners(level, off))[~disc_pair.hidden].mean() < 0.3
+    assert is_consistent(level, off, owners(level, off))[~disc_pair.hidden].mean() < 0.3
 
 
 @pytest.mark.parametrize("shape", [(16, 16), (17, 90)])

@@ -38,7 +38,7 @@ def test_pyramid_ends_before_it_is_too_small():
     assert sides[-1] > refinement.MIN_SIDE >= round(sides[-1] * refinement.RATIO)
 
 
-def test_each_step_comes_nearer(smooth_pair):
+def test_each_step_reduces_the_error(smooth_pair):
     levels = pyramid(in_unit(smooth_pair.first), in_unit(smooth_pair.second))
     start = smooth_pair.flow + np.float32([0.8, -0.6])
     known = smooth_pair.known
@@ -73,21 +73,21 @@ def test_weighted_median_against_sorting():
     filtered = weighted_median(flow, lab, confidence)
     for y, x in ((15, 15), (0, 0), (29, 3), (8, 28)):
         R = median.RADIUS
-        rows = [j for j in range(y - R, y + R + 1) if 0 <= j < 30 and (j - y) % median.ROWS == 0]
-        if median.ROWS > 1:
-            rows = [j for j in rows if abs(j - y) <= R // median.ROWS * median.ROWS]
+        rows = [j for j in range(y - R, y + R + 1) if 0 <= j < 30 and (j - y) % median.ROW_STEP == 0]
+        if median.ROW_STEP > 1:
+            rows = [j for j in rows if abs(j - y) <= R // median.ROW_STEP * median.ROW_STEP]
         columns = [i for i in range(x - R, x + R + 1) if 0 <= i < 30]
         where = np.ix_(rows, columns)
         square = ((lab[where] - lab[y, x]) ** 2).sum(axis=2)
         place = (np.array(rows)[:, None] - y) ** 2 + (np.array(columns) - x) ** 2
-        alike = np.maximum(0, 1 - square / (4 * median.COLOUR**2)) ** 2
-        weight = alike * np.exp(-place / (2 * median.SPACE**2)) * confidence[where]
+        alike = np.maximum(0, 1 - square / (4 * median.COLOUR_SCALE**2)) ** 2
+        weight = alike * np.exp(-place / (2 * median.SPATIAL_SIGMA**2)) * confidence[where]
         for c in (0, 1):
             wanted = brute_median(flow[where][..., c].ravel(), weight.ravel())
             assert filtered[y, x, c] == pytest.approx(wanted, abs=0.05)
 
 
-def test_median_moves_the_edge_of_the_motion_to_the_edge_of_the_picture():
+def test_median_moves_motion_edges_to_image_edges():
     lab = np.full((40, 40, 3), 30, np.float32)
     lab[:, 20:] = 70
     flow = np.zeros((40, 40, 2), np.float32)
@@ -97,6 +97,6 @@ def test_median_moves_the_edge_of_the_motion_to_the_edge_of_the_picture():
     assert (filtered[:, 20:] > 7.9).all()
 
 
-def test_median_leaves_even_motion_alone():
+def test_median_keeps_uniform_motion():
     flow = np.full((40, 40, 2), 3.3, np.float32)
     np.testing.assert_array_equal(weighted_median(flow, np.zeros((40, 40, 3), np.float32), np.ones((40, 40))), flow)

@@ -54,10 +54,10 @@ def test_both_averages_and_their_names():
     assert pooled.scores.pixels == by_image.scores.pixels == 4
 
 
-def test_refusals():
+def test_rejected_input():
     with pytest.raises(InputError, match=r"--truth is 3x2 pixels, but the frames are 2x2"):
         check_size(np.zeros((2, 2, 2)), np.zeros((2, 3, 2)))
-    with pytest.raises(InputError, match="knows no pixel"):
+    with pytest.raises(InputError, match="every pixel is unknown"):
         score_flow(np.zeros((1, 1, 2)), np.zeros((1, 1, 2)), np.zeros((1, 1), bool))
     with pytest.raises(ValueError, match="averaging must be"):
         average([one((0, 0), (0, 0))], "mean")

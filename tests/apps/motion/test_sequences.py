@@ -1,4 +1,4 @@
-"""The same frames from every kind of container, and containers that cannot be used."""
+"""The same frames from every kind of container, and unusable containers."""
 
 import cv2
 import numpy as np
@@ -16,7 +16,7 @@ def frames():
     return np.stack([np.uint8(40 + 10 * t + x + y) for t in range(12)])
 
 
-def test_folder_goes_by_numbers(frames, tmp_path):
+def test_folder_is_sorted_by_numbers(frames, tmp_path):
     for t, frame in enumerate(frames):
         Image.fromarray(frame).save(tmp_path / f"frame{t}.png")  # frame10 after frame9, not after frame1
     (tmp_path / "notes.txt").write_text("not a frame")
@@ -103,7 +103,7 @@ def make_bad(kind, folder):
         path.write_bytes(b"")
     elif kind == "truncated":
         path.write_bytes(b"RIFF\x00\x00\x00\x00AVI LIST" + bytes(64))
-    elif kind == "picture":
+    elif kind == "image":
         path = folder / "one.png"
         Image.fromarray(np.zeros((8, 8), np.uint8)).save(path)
     elif kind == "stack":
@@ -150,23 +150,23 @@ def make_bad(kind, folder):
         ("text video", "cannot read .* as a video"),
         ("empty", "cannot read .* as a video"),
         ("truncated", "cannot read .* as a video"),
-        ("picture", "is one image; pass a video, a folder of frames or a stack"),
+        ("image", "is a single image; pass a video, a folder of frames or a stack"),
         ("stack", r"has shape \(4, 4\); a stack is \(T, H, W\)"),
-        ("one frame stack", "holds one frame; two or more are needed"),
+        ("one frame stack", "contains one frame; two or more are needed"),
         ("objects", "cannot read .*pass a .npy file of numbers"),
-        ("words", "holds <U1; pass numbers"),
-        ("nan", "holds NaN or infinity"),
+        ("words", "contains <U1; pass numbers"),
+        ("nan", "contains NaN or infinity"),
         ("broken stack", "cannot read .*pass a .npy file of numbers"),
         ("broken pages", "cannot read .*pass a complete file"),
-        ("one page", "holds one frame; two or more are needed"),
-        ("empty folder", "holds no frame; two or more are needed"),
-        ("one frame", "holds one frame; two or more are needed"),
-        ("mixed", "holds both images and .npy files"),
+        ("one page", "contains one frame; two or more are needed"),
+        ("empty folder", "contains no frame; two or more are needed"),
+        ("one frame", "contains one frame; two or more are needed"),
+        ("mixed", "contains both images and .npy files"),
         ("sizes", "frame 1 is 8x9 pixels, but the first is 8x8"),
         ("broken frame", "cannot read .*b.png"),
     ],
 )
-def test_containers_that_cannot_be_used(kind, message, tmp_path, capfd):
+def test_unusable_containers(kind, message, tmp_path, capfd):
     path = make_bad(kind, tmp_path)
     with pytest.raises(InputError, match=message) as caught:
         list(open_sequence(path))

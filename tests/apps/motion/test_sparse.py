@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from apps.common.images import InputError
-from apps.motion.agreement import LocalMotion, agreeing
+from apps.motion.agreement import LocalMotion, agrees_with_neighbours
 from apps.motion.linking import LINKERS
-from apps.motion.odds import log_odds, nearest_other
+from apps.motion.odds import log_odds, nearest_other_proposal
 from apps.motion.sparse import link_proposals, match_frames, match_stages, seed_matches
 
 
 def off(matches, pair):
-    """Pixels by which each match misses the truth, where it is known."""
+    """Error of each match, in pixels, where the ground truth is known."""
     x, y = np.rint(matches.first).astype(int).T
     known = pair.known[y, x]
     return np.linalg.norm(matches.motion - pair.flow[y, x], axis=1)[known]
@@ -40,7 +40,7 @@ def test_both_motions_of_a_disc_over_a_ground_are_found(disc_pair):
 
 
 def test_a_turned_and_zoomed_frame_is_matched():
-    """Far beyond what trackers follow from rest: the seeds carry it."""
+    """Too large for trackers from zero motion; the seeds provide it."""
     import cv2
     import skimage.data
 
@@ -73,9 +73,9 @@ def test_no_two_matches_end_on_one_pixel(stages):
             assert len(np.unique(np.rint(points), axis=0)) == len(matches)
 
 
-def test_confidence_follows_the_odds_and_tells_right_from_wrong(disc_pair):
+def test_confidence_follows_the_odds_and_separates_right_from_wrong(disc_pair):
     stages = match_stages(disc_pair.first, disc_pair.second)
-    matches = link_proposals(stages.points, stages.place, stages.odds, price=9.0)
+    matches = link_proposals(stages.points, stages.position, stages.odds, unmatched_cost=9.0)
     assert np.allclose(matches.confidence, 1 / (1 + np.exp(matches.cost)))
     x, y = np.rint(matches.first).astype(int).T
     wrong = np.linalg.norm(matches.motion - disc_pair.flow[y, x], axis=1) > 3
@@ -84,22 +84,25 @@ def test_confidence_follows_the_odds_and_tells_right_from_wrong(disc_pair):
     assert np.median(matches.confidence[~wrong]) > 0.95
 
 
-def test_a_lower_price_leaves_fewer_and_surer_matches(smooth_pair):
-    few, many = (match_frames(smooth_pair.first, smooth_pair.second, price=p) for p in (-4.0, 0.0))
+def test_lower_unmatched_cost_gives_fewer_more_reliable_matches(smooth_pair):
+    few, many = (match_frames(smooth_pair.first, smooth_pair.second, unmatched_cost=p) for p in (-4.0, 0.0))
     assert 0 < len(few) < len(many)
     assert few.cost.max() < -4.0
     assert (off(few, smooth_pair) < 3).mean() >= (off(many, smooth_pair) < 3).mean()
 
 
-def test_the_stages_can_be_looked_at(stages):
+def test_results_of_the_stages(stages):
     assert set(stages.seconds) == {"seeds", "points", "proposals", "odds", "assignment", "agreement"}
-    assert stages.odds.shape == stages.found.shape == stages.place.shape[:2]
+    assert stages.odds.shape == stages.found.shape == stages.position.shape[:2]
     assert np.isinf(stages.odds[~stages.found]).all()
     assert {tuple(p) for p in stages.matches.first} <= {tuple(p) for p in stages.points}
 
 
-def test_the_assignment_has_the_most_odds_of_all_one_to_one_linkers(stages):
-    best = {name: link_proposals(stages.points, stages.place, stages.odds, linker=name, price=0.0) for name in LINKERS}
+def test_assignment_has_the_smallest_total_of_one_to_one_linkers(stages):
+    best = {
+        name: link_proposals(stages.points, stages.position, stages.odds, linker=name, unmatched_cost=0.0)
+        for name in LINKERS
+    }
     total = {name: found.cost.sum() for name, found in best.items()}
     assert total["assignment"] <= min(total["greedy"], total["mutual"]) + 1e-9
 
@@ -110,26 +113,26 @@ def test_matches_repeat(stages, smooth_pair):
         assert np.array_equal(getattr(again, name), getattr(stages.matches, name))
 
 
-def test_grey_frames_do(smooth_pair):
+def test_grey_frames(smooth_pair):
     matches = match_frames(smooth_pair.first[..., 1].copy(), smooth_pair.second[..., 1].copy())
     assert (off(matches, smooth_pair) < 3).mean() > 0.97
 
 
-def test_a_grid_and_points_of_ones_own(smooth_pair):
+def test_grid_and_given_points(smooth_pair):
     grid = match_stages(smooth_pair.first, smooth_pair.second, points="grid", budget=200)
     assert 150 < len(grid.points) < 250
     own = np.array([[50.5, 60.25], [100, 80], [150, 100], [60, 120]])
     assert np.array_equal(match_stages(smooth_pair.first, smooth_pair.second, points=own).points, own)
 
 
-def test_a_prior_takes_the_place_of_the_seeds(stages, smooth_pair):
+def test_prior_replaces_the_seeds(stages, smooth_pair):
     again = match_stages(smooth_pair.first, smooth_pair.second, prior=stages.matches)
     assert again.seeds is stages.matches
     assert (off(again.matches, smooth_pair) < 3).mean() > 0.98
 
 
-def test_without_seeds_the_trackers_carry_small_motion(smooth_pair):
-    """A prior without matches stands for frames where no descriptor is distinctive."""
+def test_trackers_alone_find_small_motion(smooth_pair):
+    """A prior without matches simulates frames without distinctive descriptors."""
     import cv2
 
     small = cv2.warpAffine(smooth_pair.first, np.float32([[1, 0, 2], [0, 1, -1]]), (256, 192))
@@ -146,7 +149,7 @@ def test_two_scenes_that_have_nothing_in_common_do_not_match():
 
 
 @pytest.mark.parametrize("size", [16, 17, 24])
-def test_the_smallest_frames_do(size):
+def test_smallest_frames(size):
     import skimage.data
 
     first = skimage.data.camera()[200 : 200 + size, 200 : 200 + size].copy()
@@ -155,7 +158,7 @@ def test_the_smallest_frames_do(size):
     assert np.isfinite(matches.second).all()
 
 
-def test_bad_frames_are_refused(smooth_pair):
+def test_bad_frames_are_rejected(smooth_pair):
     first, second = smooth_pair.first, smooth_pair.second
     with pytest.raises(InputError, match="differ in size"):
         match_frames(first, second[1:])
@@ -168,12 +171,12 @@ def test_bad_frames_are_refused(smooth_pair):
 
 
 @pytest.mark.parametrize("points", [np.zeros((3, 3)), [[0.0, 300.0]] * 4, [[np.nan, 1.0]] * 4])
-def test_points_outside_are_refused(smooth_pair, points):
+def test_points_outside_are_rejected(smooth_pair, points):
     with pytest.raises(InputError, match="points must"):
         match_frames(smooth_pair.first, smooth_pair.second, points=points)
 
 
-def test_unknown_names_are_refused(smooth_pair):
+def test_unknown_names_are_rejected(smooth_pair):
     with pytest.raises(ValueError, match="'best'"):
         match_frames(smooth_pair.first, smooth_pair.second, linker="best")
     with pytest.raises(ValueError, match="'dots'"):
@@ -202,7 +205,7 @@ def test_a_local_fit_is_exact_on_an_affine_motion():
     expected = local.at(inside)
     assert np.median(np.linalg.norm(expected.motion - (inside @ linear.T + shift), axis=1)) < 0.2
     assert np.allclose(np.median(expected.linear, axis=0), linear, atol=0.02)
-    kept = agreeing(first, motion)
+    kept = agrees_with_neighbours(first, motion)
     assert kept[~wrong].mean() > 0.97
     assert kept[wrong & (np.linalg.norm(motion - first @ linear.T - shift, axis=1) > 25)].mean() < 0.1
 
@@ -215,7 +218,7 @@ def test_the_dense_motion_is_that_of_its_points():
     assert np.abs(dense - np.dstack([0.1 * x, -0.2 * y]))[8:-8, 8:-8].max() < 0.3
 
 
-def test_odds_grow_with_every_doubt():
+def test_odds_increase_with_each_measurement():
     one = np.ones(1)
     surest = log_odds(0 * one, 0 * one, 0 * one, one)
     for doubted in ((one, 0 * one, 0 * one, one), (0 * one, one, 0 * one, one), (0 * one, 0 * one, one, one)):
@@ -224,8 +227,8 @@ def test_odds_grow_with_every_doubt():
 
 
 def test_the_nearest_other_proposal():
-    place = np.array([[[0.0, 0], [3, 4], [0, 1]], [[0, 0], [9, 9], [0, 2]]])
+    position = np.array([[[0.0, 0], [3, 4], [0, 1]], [[0, 0], [9, 9], [0, 2]]])
     found = np.array([[True, True, True], [True, False, False]])
-    apart = nearest_other(place, found)
-    assert apart[0].tolist() == pytest.approx([1, np.hypot(3, 3), 1])
-    assert np.isinf(apart[1]).all()
+    separation = nearest_other_proposal(position, found)
+    assert separation[0].tolist() == pytest.approx([1, np.hypot(3, 3), 1])
+    assert np.isinf(separation[1]).all()

@@ -1,4 +1,4 @@
-"""Links against identities known by construction, against SciPy's assignment, and against trackpy where it is there."""
+"""Links against known identities, against SciPy's assignment, and against trackpy if it is installed."""
 
 import warnings
 
@@ -8,8 +8,8 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial import cKDTree
 
 from apps.common.images import InputError
-from apps.track.active_tracks import near_pairs, shared_motion
-from apps.track.tracking import Detections, from_frames, keep_long, track, usual_reach
+from apps.track.active_tracks import pairs_in_range, shared_motion
+from apps.track.tracking import Detections, default_search_range, from_frames, keep_long, track
 
 
 def world(seed, count=200, frames=12, size=250.0, step=1.0, speed=0.0, seen=1.0):
@@ -50,7 +50,7 @@ def assert_consistent(tracks):
 
 def test_far_apart_particles_keep_their_identity():
     detections, identity = world(0, count=60, size=600, step=0.7)
-    tracks = track(detections, reach=6)
+    tracks = track(detections, search_range=6)
     assert_consistent(tracks)
     assert len(tracks.link) == true_links(detections, identity) == right_links(tracks, identity)
     assert len(tracks) == 60
@@ -59,17 +59,17 @@ def test_far_apart_particles_keep_their_identity():
 
 
 def test_least_sum_of_squares_against_scipy():
-    """Every frame of a crowd: what the links cost, unlinked tracks priced at reach^2, is SciPy's optimum."""
-    for seed, reach in ((1, 3.0), (2, 6.0), (3, 15.0)):
+    """Every frame of a crowd: what the links cost, unlinked tracks at search_range^2, is SciPy's optimum."""
+    for seed, search_range in ((1, 3.0), (2, 6.0), (3, 15.0)):
         rng = np.random.default_rng(seed)
         first, second = rng.uniform(0, 40, (30, 2)), rng.uniform(0, 40, (37, 2))
-        tracks = track([first, second], reach=reach)
+        tracks = track([first, second], search_range=search_range)
         cost = ((first[:, None] - second[None]) ** 2).sum(axis=2)
-        cost[cost > reach**2] = 1e9
-        square = np.concatenate([cost, np.full((30, 30), reach**2)], axis=1)
+        cost[cost > search_range**2] = 1e9
+        square = np.concatenate([cost, np.full((30, 30), search_range**2)], axis=1)
         best = square[linear_sum_assignment(square)].sum()
         linked = tracks.link[:, 0], tracks.link[:, 1] - 30
-        ours = cost[linked].sum() + reach**2 * (30 - len(tracks.link))
+        ours = cost[linked].sum() + search_range**2 * (30 - len(tracks.link))
         assert ours == pytest.approx(best, rel=1e-9)
         assert_consistent(tracks)
 
@@ -78,13 +78,13 @@ def test_margin_is_a_lower_bound():
     """Forbid each link in turn and solve again."""
     rng = np.random.default_rng(4)
     first, second = rng.uniform(0, 20, (15, 2)), rng.uniform(0, 20, (15, 2))
-    reach = 8.0
-    tracks = track([first, second], reach=reach)
+    search_range = 8.0
+    tracks = track([first, second], search_range=search_range)
     cost = ((first[:, None] - second[None]) ** 2).sum(axis=2)
-    cost[cost > reach**2] = 1e9
+    cost[cost > search_range**2] = 1e9
 
     def best(cost):
-        square = np.concatenate([cost, np.full((15, 15), reach**2)], axis=1)
+        square = np.concatenate([cost, np.full((15, 15), search_range**2)], axis=1)
         return square[linear_sum_assignment(square)].sum()
 
     optimum = best(cost)
@@ -97,23 +97,23 @@ def test_margin_is_a_lower_bound():
     assert max(bound) > 1
 
 
-def test_a_contested_detection_goes_where_the_sum_is_least():
+def test_contested_detection_minimises_the_sum():
     """Each track's nearest is the same detection; linking greedily or to the nearest loses one of the two."""
     first = [[0.0, 0], [3, 0]]
     second = [[2.0, 0], [5.5, 0]]  # 3 -> 2 is the shortest, yet 0 -> 2, 3 -> 5.5 links both
-    exact = track([first, second], reach=4)
+    exact = track([first, second], search_range=4)
     assert exact.link.tolist() == [[0, 2], [1, 3]]
     assert exact.counts["contested"] == 2
-    assert exact.counts["refused"] == 0
-    assert track([first, second], reach=4, linker="greedy").link.tolist() == [[1, 2]]
-    assert track([first, second], reach=4, linker="mutual").link.tolist() == [[1, 2]]
+    assert exact.counts["unlinked_in_range"] == 0
+    assert track([first, second], search_range=4, linker="greedy").link.tolist() == [[1, 2]]
+    assert track([first, second], search_range=4, linker="mutual").link.tolist() == [[1, 2]]
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_links_against_nearest_neighbours(seed):
     """As many links as one-to-one nearest neighbours or more, none contradictory, more of them right."""
     detections, identity = world(seed, count=400, step=2.5, seen=0.95)
-    tracks = track(detections, reach=8)
+    tracks = track(detections, search_range=8)
     assert_consistent(tracks)
     claimed = right = once = 0
     for t in range(11):
@@ -126,7 +126,7 @@ def test_links_against_nearest_neighbours(seed):
     assert once < claimed, "the crowd is too thin for the comparison"
     assert len(tracks.link) >= once
     assert right_links(tracks, identity) > right
-    greedy = track(detections, reach=8, linker="greedy")
+    greedy = track(detections, search_range=8, linker="greedy")
     assert right_links(tracks, identity) >= right_links(greedy, identity)
     assert len(tracks.link) >= len(greedy.link)
 
@@ -135,14 +135,14 @@ def test_crossing_tracks_need_their_velocity():
     t = np.arange(21.0)[:, None]
     up, down = np.hstack([2 * t, 2 * t]), np.hstack([2 * t, 40.5 - 2 * t])
     frames = [np.array([a, b]) for a, b in zip(up, down, strict=True)]
-    crossed = track(frames, reach=5, predict=True)
+    crossed = track(frames, search_range=5, predict=True)
     assert crossed.track.tolist() == [0, 1] * 21
-    assert track(frames, reach=5).track.tolist() != [0, 1] * 21
+    assert track(frames, search_range=5).track.tolist() != [0, 1] * 21
 
 
-def test_birth_and_death():
+def test_tracks_start_and_end():
     frames = [[[0, 0]], [[0, 1], [50, 50]], [[50, 51], [0, 2]], [[50, 52]], [[50, 53], [0, 5]]]
-    tracks = track(frames, reach=4)
+    tracks = track(frames, search_range=4)
     assert tracks.track.tolist() == [0, 0, 1, 1, 0, 1, 1, 2]
     assert tracks.counts["frames"] == 5
 
@@ -151,40 +151,40 @@ def test_birth_and_death():
 def test_blinking_needs_memory(memory, tracks):
     there = [[10.0, 10]]
     frames = [there, there, np.zeros((0, 2)), np.zeros((0, 2)), there]
-    found = track(frames, reach=3, memory=memory)
+    found = track(frames, search_range=3, memory=memory)
     assert len(found) == tracks
     assert_consistent(found)
 
 
-def test_memory_goes_on_moving():
-    """Lost for three frames, found where it was heading; without prediction it is out of reach."""
+def test_lost_tracks_keep_moving():
+    """Lost for three frames, found where it was heading; without prediction it is out of range."""
     place = np.column_stack([3.0 * np.arange(10), np.zeros(10)])
     seen = [0, 1, 2, 6, 7, 8, 9]
     detections = Detections(np.array(seen), place[seen])
-    assert len(track(detections, reach=4, memory=3, predict=True)) == 1
-    assert len(track(detections, reach=4, memory=3)) == 2
+    assert len(track(detections, search_range=4, memory=3, predict=True)) == 1
+    assert len(track(detections, search_range=4, memory=3)) == 2
 
 
-def test_a_new_track_borrows_its_neighbours_velocity():
-    """All drift by 9, farther than the reach; whoever appears later must be expected to do so, too."""
+def test_new_track_starts_with_its_neighbours_velocity():
+    """All drift by 9, more than the search range; a point that appears later is predicted to drift, too."""
     grid = np.stack(np.meshgrid(np.arange(5.0), np.arange(5.0)), axis=-1).reshape(-1, 2) * 40
     frames = []
     for t in range(6):
         late = [[12.0, 0]] if t >= 3 else []
         frames.append(np.concatenate([grid, grid[:1] + late]) + (9 * t, 0) if late else grid + (9 * t, 0))
-    tracks = track(frames, reach=6, predict=True)
+    tracks = track(frames, search_range=6, predict=True)
     assert tracks.length.tolist() == [6] * 25 + [3]
 
 
-def test_a_drift_longer_than_the_reach():
-    """What all points share is found before the first link; a tenth of them appear and vanish meanwhile."""
+def test_drift_longer_than_the_search_range():
+    """The shared motion is estimated before the first link, although a tenth of the points appear and vanish."""
     rng = np.random.default_rng(8)
     first = rng.uniform(0, 300, (300, 2))
     frames = [
         np.concatenate([first[15:], rng.uniform(0, 300, (15, 2))]) + rng.normal(0, 0.3, (300, 2)) for _ in range(4)
     ]
     frames = [frame + t * np.array([11.0, -4]) for t, frame in enumerate(frames)]
-    tracks = track(frames, reach=6, predict=True)
+    tracks = track(frames, search_range=6, predict=True)
     kept = tracks.link[(tracks.link % 300 < 285).all(axis=1)]
     assert len(kept) > 3 * 280
     assert (kept[:, 0] % 300 == kept[:, 1] % 300).mean() > 0.98
@@ -197,20 +197,20 @@ def test_a_drift_longer_than_the_reach():
 
 
 def test_thousands_in_one_component():
-    """Every particle within reach of several others: one group of 6000, which no search by trial could take."""
+    """Every particle is in range of several others: one group of 6000, too large for a combinatorial search."""
     rng = np.random.default_rng(5)
     first = rng.uniform(0, 78, (6000, 2))
     second = (first + rng.normal(0, 0.3, first.shape))[rng.permutation(6000)]
-    row, col, _ = near_pairs(first, second, 3.0)
+    row, col, _ = pairs_in_range(first, second, 3.0)
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
     graph = coo_array((np.ones(len(row), bool), (row, col + 6000)), shape=(12000, 12000))
     assert np.bincount(connected_components(graph, directed=False)[1]).max() > 11000
-    tracks = track([first, second], reach=3.0)
+    tracks = track([first, second], search_range=3.0)
     assert_consistent(tracks)
     assert len(tracks.link) > 5900
-    greedy = track([first, second], reach=3.0, linker="greedy")
+    greedy = track([first, second], search_range=3.0, linker="greedy")
 
     def price(tracks):
         position = tracks.detections.position
@@ -220,7 +220,7 @@ def test_thousands_in_one_component():
     assert price(tracks) < price(greedy)
 
 
-def links_of_trackpy(trackpy, detections, reach, memory):
+def links_of_trackpy(trackpy, detections, search_range, memory):
     import pandas
 
     table = pandas.DataFrame(
@@ -228,52 +228,52 @@ def links_of_trackpy(trackpy, detections, reach, memory):
     )
     table["row"] = np.arange(len(table))
     trackpy.quiet()
-    linked = trackpy.link(table, reach, memory=memory).sort_values(["particle", "frame"])
+    linked = trackpy.link(table, search_range, memory=memory).sort_values(["particle", "frame"])
     row, particle = linked["row"].to_numpy(), linked["particle"].to_numpy()
     same = particle[1:] == particle[:-1]
     return set(zip(row[:-1][same].tolist(), row[1:][same].tolist(), strict=True))
 
 
-@pytest.mark.parametrize(("reach", "memory"), [(4, 0), (7, 0), (5, 2)])
-def test_links_are_those_of_trackpy(reach, memory):
+@pytest.mark.parametrize(("search_range", "memory"), [(4, 0), (7, 0), (5, 2)])
+def test_links_are_those_of_trackpy(search_range, memory):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         trackpy = pytest.importorskip("trackpy")
         detections, _ = world(6, count=150, step=1.2, seen=0.9)
-        theirs = links_of_trackpy(trackpy, detections, reach, memory)
-    ours = set(map(tuple, track(detections, reach=reach, memory=memory).link.tolist()))
+        theirs = links_of_trackpy(trackpy, detections, search_range, memory)
+    ours = set(map(tuple, track(detections, search_range=search_range, memory=memory).link.tolist()))
     assert ours == theirs
 
 
-def test_a_pair_at_exactly_the_reach_is_linked():
-    assert len(track([[[0, 0]], [[3, 4]]], reach=5).link) == 1
-    assert len(track([[[0, 0]], [[3, 4.001]]], reach=5).link) == 0
+def test_pair_at_exactly_the_search_range_is_linked():
+    assert len(track([[[0, 0]], [[3, 4]]], search_range=5).link) == 1
+    assert len(track([[[0, 0]], [[3, 4.001]]], search_range=5).link) == 0
 
 
 def test_order_and_gaps_of_frames():
     """Rows in any order, frame numbers from anywhere: a missing frame counts as one without detections."""
     detections = Detections(np.array([107, 100, 101, 108]), np.array([[2.0, 0], [0, 0], [1, 0], [3, 0]]))
-    assert track(detections, reach=2).track.tolist() == [1, 0, 0, 1]
-    assert track(detections, reach=2, memory=5).track.tolist() == [0, 0, 0, 0]
+    assert track(detections, search_range=2).track.tolist() == [1, 0, 0, 1]
+    assert track(detections, search_range=2, memory=5).track.tolist() == [0, 0, 0, 0]
 
 
 def test_three_axes():
     first = np.array([[0.0, 0, 0], [0, 0, 9]])
-    tracks = track([first, first[::-1] + 0.5], reach=3)
+    tracks = track([first, first[::-1] + 0.5], search_range=3)
     assert tracks.link.tolist() == [[0, 3], [1, 2]]
 
 
 def test_nothing_to_link():
-    assert len(track([], reach=1)) == 0
-    empty = track([np.zeros((0, 2)), np.zeros((0, 2))], reach=1)
+    assert len(track([], search_range=1)) == 0
+    empty = track([np.zeros((0, 2)), np.zeros((0, 2))], search_range=1)
     assert len(empty) == 0
     assert len(empty.link) == 0
-    assert len(track([[[0, 0]], np.zeros((0, 2))], reach=1)) == 1
+    assert len(track([[[0, 0]], np.zeros((0, 2))], search_range=1)) == 1
 
 
 def test_keep_long():
     frames = [[[0, 0], [50, 0]], [[0, 1], [90, 0]], [[0, 2], [90, 1]]]
-    tracks = keep_long(track(frames, reach=3), 2)
+    tracks = keep_long(track(frames, search_range=3), 2)
     assert tracks.track.tolist() == [0, 0, 1, 0, 1]
     assert tracks.detections.frame.tolist() == [0, 1, 1, 2, 2]
     assert_consistent(tracks)
@@ -281,26 +281,30 @@ def test_keep_long():
     assert len(keep_long(tracks, 4)) == 0
 
 
-def test_usual_reach():
+def test_default_search_range():
     grid = np.stack(np.meshgrid(np.arange(5.0), np.arange(5.0)), axis=-1).reshape(-1, 2) * 12
-    assert usual_reach(from_frames([grid, grid])) == 6
-    with pytest.raises(InputError, match="--reach"):
-        usual_reach(from_frames([[[0, 0]], [[1, 1]]]))
+    assert default_search_range(from_frames([grid, grid])) == 6
+    with pytest.raises(InputError, match="--search-range"):
+        default_search_range(from_frames([[[0, 0]], [[1, 1]]]))
 
 
 @pytest.mark.parametrize(
     ("detections", "options", "message"),
     [
-        ([[[0, 0]]], {"reach": 0}, "reach must be above 0 pixels, got 0"),
-        ([[[0, 0]]], {"reach": -2.5}, "reach must be above 0 pixels, got -2.5"),
-        ([[[0, 0]]], {"reach": np.nan}, "reach must be above 0"),
-        ([[[0, 0]]], {"reach": 1, "memory": -1}, "memory must be 0 or more frames, got -1"),
-        ([[[0, 0]]], {"reach": 1, "linker": "nearest"}, "linker must be assignment, greedy or mutual, got 'nearest'"),
-        ([[[0, np.nan]]], {"reach": 1}, r"finite positions; number 0 is \[0.0, nan\]"),
-        ([[0, 0]], {"reach": 1}, r"arrays \(n, d\)"),
-        ([[[0, 0]], [[0, 0, 0]]], {"reach": 1}, r"arrays \(n, d\) of one d"),
-        (Detections(np.zeros(3, int), np.zeros((2, 2))), {"reach": 1}, r"got shapes \(3,\) and \(2, 2\)"),
-        (Detections(np.array([0.5]), np.zeros((1, 2))), {"reach": 1}, "whole frame numbers, got float64"),
+        ([[[0, 0]]], {"search_range": 0}, "search_range must be above 0 pixels, got 0"),
+        ([[[0, 0]]], {"search_range": -2.5}, "search_range must be above 0 pixels, got -2.5"),
+        ([[[0, 0]]], {"search_range": np.nan}, "search_range must be above 0"),
+        ([[[0, 0]]], {"search_range": 1, "memory": -1}, "memory must be 0 or more frames, got -1"),
+        (
+            [[[0, 0]]],
+            {"search_range": 1, "linker": "nearest"},
+            "linker must be assignment, greedy or mutual, got 'nearest'",
+        ),
+        ([[[0, np.nan]]], {"search_range": 1}, r"finite positions; number 0 is \[0.0, nan\]"),
+        ([[0, 0]], {"search_range": 1}, r"arrays \(n, d\)"),
+        ([[[0, 0]], [[0, 0, 0]]], {"search_range": 1}, r"arrays \(n, d\) with the same d"),
+        (Detections(np.zeros(3, int), np.zeros((2, 2))), {"search_range": 1}, r"got shapes \(3,\) and \(2, 2\)"),
+        (Detections(np.array([0.5]), np.zeros((1, 2))), {"search_range": 1}, "integer frame numbers, got float64"),
     ],
 )
 def test_bad_arguments(detections, options, message):

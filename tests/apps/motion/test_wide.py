@@ -8,7 +8,7 @@ import skimage.data
 from apps.common.images import InputError
 from apps.match import views
 from apps.match import wide_baseline as wide
-from apps.match.geometry import apply, epipolar_distance, fit, fit_best, in_front, log_chance, transfer_distance
+from apps.match.geometry import apply, epipolar_distance, fit, fit_best, in_front, log10_nfa, transfer_distance
 from apps.match.guided import first_matches
 from apps.match.wide_baseline import match_wide
 from apps.motion.candidates import nearest_descriptors
@@ -33,7 +33,7 @@ def corners_of(picture):
 
 
 def ratio_test(first, second):
-    """What one would do without an assignment: ratio 0.8, mutual."""
+    """The baseline without an assignment: ratio 0.8, mutual."""
     points = [keypoints(cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY), 2000, "sift", 0.04) for picture in (first, second)]
     there, distance = nearest_descriptors(points[0].descriptors, points[1].descriptors, 2)
     back, _ = nearest_descriptors(points[1].descriptors, points[0].descriptors, 1)
@@ -42,7 +42,7 @@ def ratio_test(first, second):
     return points[0].xy[good], points[1].xy[there[good, 0]]
 
 
-def test_photograph_seen_aslant():
+def test_slanted_photograph():
     first = skimage.data.astronaut()
     second = warped(first, SLANTED)
     found = match_wide(first, second)
@@ -52,9 +52,9 @@ def test_photograph_seen_aslant():
     assert error.mean() < 0.7
     right = transfer_distance(SLANTED, found.matches.first, found.matches.second) < 3
     assert right.mean() > 0.99
-    rival = transfer_distance(SLANTED, *ratio_test(first, second)) < 3
-    assert right.sum() > 2 * rival.sum()
-    assert right.mean() >= rival.mean()
+    baseline = transfer_distance(SLANTED, *ratio_test(first, second)) < 3
+    assert right.sum() > 2 * baseline.sum()
+    assert right.mean() >= baseline.mean()
     for points in (found.matches.first, found.matches.second):
         assert len(np.unique(np.rint(points), axis=0)) > 0.97 * len(points)
     assert found.residual.max() <= 3
@@ -76,12 +76,12 @@ def test_sizes_may_differ_and_results_repeat():
 
 
 @pytest.mark.parametrize("model", ["homography", "fundamental"])
-def test_large_pictures_are_reduced(model, monkeypatch):
-    """The same answer, in pixels of the given pictures, which are of different sizes."""
+def test_large_images_are_reduced(model, monkeypatch):
+    """The same result, in pixels of the given images, which have different sizes."""
     first = skimage.data.astronaut()[:320, :400]
     second = cv2.resize(warped(first, SLANTED), None, fx=0.75, fy=0.75, interpolation=cv2.INTER_AREA)
     smaller = np.array([[0.75, 0, -0.125], [0, 0.75, -0.125], [0, 0, 1]])
-    monkeypatch.setattr(wide, "SIDE", 200)
+    monkeypatch.setattr(wide, "MAX_SIDE", 200)
     found = match_wide(first, second, model=model)
     assert found.matches.first.max() > 250
     right = transfer_distance(smaller @ SLANTED, found.matches.first, found.matches.second) < 4
@@ -89,8 +89,8 @@ def test_large_pictures_are_reduced(model, monkeypatch):
     assert found.residual.max() < 3 * 400 / 200 * 1.2
 
 
-def test_views_are_simulated_where_the_slant_is_steep():
-    """A tilt of four: plain descriptors agree on nothing."""
+def test_tilted_views_are_simulated_for_steep_slants():
+    """A tilt of four, at which SIFT without simulated views fails."""
     first = np.ascontiguousarray(skimage.data.chelsea()[:300, :440])
     squeezed = np.array([[0.2, 0, 100.0], [0, 0.8, 20], [0, 0, 1]]) @ np.array(
         [[0.9, -0.4, 60], [0.4, 0.9, -60], [0, 0, 1]]
@@ -120,8 +120,10 @@ def test_stereo_pair_needs_a_fundamental_matrix():
     assert len(plane.matches) < len(found.matches)
 
 
-def test_pictures_of_different_things_are_refused():
-    with pytest.raises(InputError, match=r"only \d+ of \d+ matches agree on a geometry, no more than chance"):
+def test_images_of_different_scenes_are_rejected():
+    with pytest.raises(
+        InputError, match=r"only \d+ of \d+ matches are consistent with one geometry, no more than expected by chance"
+    ):
         match_wide(skimage.data.coins(), skimage.data.chelsea())
 
 
@@ -146,7 +148,7 @@ def test_first_matches_are_one_to_one():
 
 
 def test_first_matches_need_a_margin():
-    """What is there twice is matched to neither."""
+    """A point that occurs twice is matched to neither occurrence."""
     grey = cv2.cvtColor(skimage.data.astronaut()[:200, :200], cv2.COLOR_RGB2GRAY)
     once, twice = keypoints(grey, 2000, "sift", 0.02), keypoints(np.hstack([grey, grey]), 4000, "sift", 0.02)
     assert len(first_matches(once, once)) > 80
@@ -154,8 +156,8 @@ def test_first_matches_need_a_margin():
 
 
 @pytest.mark.parametrize("turn", [0.0, 36.0, 108.0])
-def test_tilted_points_lie_where_they_were_found(turn):
-    """Spots far apart, found in a view of half the width, lie where they were drawn."""
+def test_tilted_points_have_coordinates_of_the_image(turn):
+    """Spots detected in a view of half the width have the coordinates at which they were drawn."""
     y, x = np.mgrid[:200, :240]
     spots = np.array([[50.0, 60], [120.3, 90.6], [180, 40.2], [90.5, 150], [170, 155]])
     bright = sum(np.exp(-((x - px) ** 2 + (y - py) ** 2) / 90) for px, py in spots)
@@ -167,13 +169,13 @@ def test_tilted_points_lie_where_they_were_found(turn):
 @pytest.mark.parametrize(
     ("first", "second", "options", "message"),
     [
-        ("flat", "photo", {}, "the first picture has no texture"),
-        ("photo", "flat", {}, "the second picture has no texture"),
-        ("ramp", "photo", {}, r"the first picture has \d points, too few to match"),
-        ("tiny", "photo", {}, "first picture is 9 x 9 pixels; pass at least 16 x 16"),
-        ("photo", "floats", {}, "second picture must hold uint8 pixels, got float64"),
+        ("flat", "photo", {}, "the first image has no texture"),
+        ("photo", "flat", {}, "the second image has no texture"),
+        ("ramp", "photo", {}, r"the first image has \d points, too few to match"),
+        ("tiny", "photo", {}, "first image is 9 x 9 pixels; pass at least 16 x 16"),
+        ("photo", "floats", {}, "second image must be uint8, got float64"),
         ("photo", "photo", {"model": "affine"}, "model must be one of auto, homography, fundamental; got 'affine'"),
-        ("photo", "photo", {"gate": 0}, "gate must be above 0 pixels, got 0"),
+        ("photo", "photo", {"inlier_threshold": 0}, "inlier_threshold must be above 0 pixels, got 0"),
     ],
 )
 def test_bad_input(first, second, options, message):
@@ -197,19 +199,19 @@ class TestGeometry:
         second = apply(SLANTED, self.points)
         second[:60] = self.rng.uniform(0, 400, (60, 2))
         found = fit(self.points, second, "homography", 160000.0)
-        assert 90 <= found.agreeing <= 95
-        assert found.chance < -50
+        assert 90 <= found.inliers <= 95
+        assert found.log10_nfa < -50
         assert transfer_distance(found.matrix, self.points[60:], second[60:]).max() < 0.01
         assert fit_best(self.points, second, "auto", 160000.0).model == "homography"
 
-    def test_depth_calls_for_a_fundamental_matrix(self):
+    def test_depth_requires_a_fundamental_matrix(self):
         second = self.points - np.column_stack([self.rng.uniform(5, 60, 150), np.zeros(150)])
         found = fit_best(self.points, second, "auto", 160000.0)
         assert found.model == "fundamental"
         assert epipolar_distance(found.matrix, self.points, second).max() < 0.1
 
-    def test_what_is_off_the_plane_decides(self):
-        """Three quarters on one plane.  The rest nearer: a fundamental matrix.  The rest wrong: a homography."""
+    def test_off_plane_matches_select_the_model(self):
+        """Three quarters on one plane; the rest nearer: a fundamental matrix; the rest wrong: a homography."""
         second = self.points - (20.0, 0)
         nearer = second.copy()
         nearer[:38, 0] -= self.rng.uniform(10, 60, 38)
@@ -223,13 +225,13 @@ class TestGeometry:
         second = self.rng.uniform(0, 400, (150, 2))
         for model in ("homography", "fundamental"):
             found = fit(self.points, second, model, 160000.0)
-            assert found is None or found.chance > -1
+            assert found is None or found.log10_nfa > -1
 
-    def test_chance(self):
-        """Of 4 matches all obey a homography; each further one that does is the rarer the more exact it is."""
-        assert log_chance(50, 4, "homography", 3.0, 1e5) == np.inf
-        assert log_chance(50, 20, "homography", 1.0, 1e5) < log_chance(50, 20, "homography", 3.0, 1e5) < -20
-        assert log_chance(50, 20, "homography", 3.0, 1e5) < log_chance(50, 20, "fundamental", 3.0, 1e5)
+    def test_log10_nfa(self):
+        """Infinite for a minimal sample; decreases with the number of inliers and with their precision."""
+        assert log10_nfa(50, 4, "homography", 3.0, 1e5) == np.inf
+        assert log10_nfa(50, 20, "homography", 1.0, 1e5) < log10_nfa(50, 20, "homography", 3.0, 1e5) < -20
+        assert log10_nfa(50, 20, "homography", 3.0, 1e5) < log10_nfa(50, 20, "fundamental", 3.0, 1e5)
 
     @pytest.mark.parametrize("points", [np.zeros((30, 2)), np.arange(60.0).reshape(30, 2), np.zeros((3, 2))])
     @pytest.mark.parametrize("model", ["homography", "fundamental"])

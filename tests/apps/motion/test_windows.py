@@ -1,4 +1,4 @@
-"""Windows of complete bipartite graphs: proved, one-to-one, small, and right where the motion is known."""
+"""Windows of complete bipartite graphs: certified, one-to-one, small, and correct where the motion is known."""
 
 import itertools
 
@@ -9,7 +9,7 @@ from apps.common.images import InputError
 from apps.motion.linking import link
 from apps.motion.points import grey_pair
 from apps.motion.sparse import seed_matches
-from apps.motion.windows import MOST, PRICE, match_windows
+from apps.motion.windows import MAX_POINTS, UNMATCHED_COST, match_windows
 
 
 def right(matches, pair):
@@ -23,13 +23,13 @@ def found(smooth_pair):
     return match_windows(smooth_pair.first, smooth_pair.second)
 
 
-def test_every_window_is_proved_and_small(found):
+def test_every_window_is_certified_and_small(found):
     assert len(found.batches) == 2
     for batch, sizes in zip(found.batches, found.sizes, strict=True):
         batch.check()
         assert len(batch) == len(sizes)
         assert sizes.min() >= 1
-        assert sizes.max() <= MOST
+        assert sizes.max() <= MAX_POINTS
     assert len(np.unique(found.sizes[0], axis=0)) > 1
 
 
@@ -41,7 +41,7 @@ def test_matches_are_right_and_one_to_one(found, smooth_pair):
         assert len(np.unique(np.rint(points), axis=0)) == len(found.matches)
 
 
-def test_margins_tell_right_from_wrong(found, smooth_pair):
+def test_margins_separate_right_from_wrong(found, smooth_pair):
     matches = found.matches
     assert (matches.margin >= 0).all()
     sure = matches.select(matches.margin >= 150)
@@ -49,9 +49,9 @@ def test_margins_tell_right_from_wrong(found, smooth_pair):
     assert right(sure, smooth_pair).mean() > max(0.95, right(matches, smooth_pair).mean())
 
 
-def test_costs_are_whole_and_below_the_price(found):
+def test_costs_are_integers_below_the_unmatched_cost(found):
     assert (found.matches.cost == np.rint(found.matches.cost)).all()
-    assert (found.matches.cost <= PRICE).all()
+    assert (found.matches.cost <= UNMATCHED_COST).all()
     assert (found.matches.cost >= 0).all()
 
 
@@ -61,8 +61,8 @@ def test_a_prior_finds_more(smooth_pair):
     assert right(guided.matches, smooth_pair).sum() > 1.2 * right(small.matches, smooth_pair).sum()
 
 
-def test_a_window_is_solved_as_if_alone(smooth_pair):
-    """One window over the whole of a small part: the same total as one sparse assignment."""
+def test_window_equals_a_sparse_assignment(smooth_pair):
+    """A single window has the same total as one sparse assignment."""
     from apps.motion.points import Points
 
     rng = np.random.default_rng(0)
@@ -74,10 +74,10 @@ def test_a_window_is_solved_as_if_alone(smooth_pair):
         return Points(xy, descriptors, np.ones(count, np.float32), np.ones(count, np.float32))
 
     one, two = some(12), some(9)
-    found = match_windows(smooth_pair.first, smooth_pair.second, side=600, points=(one, two), price=720)
-    look = np.sqrt(np.maximum(2 - 2 * (one.descriptors @ two.descriptors.T).astype(float), 0))
-    gap = np.linalg.norm(one.xy[:, None] - two.xy, axis=2)
-    cost = np.rint(1000 * look + 6 * gap)
+    found = match_windows(smooth_pair.first, smooth_pair.second, side=600, points=(one, two), unmatched_cost=720)
+    dissimilarity = np.sqrt(np.maximum(2 - 2 * (one.descriptors @ two.descriptors.T).astype(float), 0))
+    distance = np.linalg.norm(one.xy[:, None] - two.xy, axis=2)
+    cost = np.rint(1000 * dissimilarity + 6 * distance)
     row, col = np.indices(cost.shape).reshape(2, -1)
     alone = link(row, col, cost.ravel(), cost.shape, 720.0)
     assert 0 < len(alone.pair) < 9
@@ -85,8 +85,8 @@ def test_a_window_is_solved_as_if_alone(smooth_pair):
     assert np.sort(found.matches.margin) == pytest.approx(np.sort(alone.margin), abs=4)
 
 
-def test_bad_input_is_refused(smooth_pair):
-    with pytest.raises(InputError, match="8 pixels"):
+def test_invalid_input_is_rejected(smooth_pair):
+    with pytest.raises(InputError, match="side must be at least 8 pixels, got 4"):
         match_windows(smooth_pair.first, smooth_pair.second, side=4)
     with pytest.raises(InputError, match="differ in size"):
         match_windows(smooth_pair.first, smooth_pair.second[1:])
