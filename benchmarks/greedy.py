@@ -134,7 +134,8 @@ def measure(graph, repeats):
             calls[who].append(time.perf_counter() - begin)
             solves[who].append(result.stats["seconds"]["solve"])
     return {
-        who: Row(result.cardinality, result.weight, median(calls[who]), median(solves[who])) for who, result in found.items()
+        who: Row(result.cardinality, result.weight, median(calls[who]), median(solves[who]))
+        for who, result in found.items()
     }
 
 

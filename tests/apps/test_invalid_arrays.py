@@ -108,15 +108,9 @@ OTHERS = {
     "mask, NaN": (lambda: denoise(GOOD, mask=np.full((48, 64), np.nan)), "mask has NaN or infinity"),
     "mask, one axis": (lambda: denoise(GOOD, mask=SEEDS[0]), "mask must be an array of numbers"),
     "smoothness of text": (lambda: denoise(GOOD, smoothness="1"), "smoothness must be a number"),
-<<<<<<< HEAD:tests/apps/test_invalid_arrays.py
     "levels of 2.5": (lambda: denoise(GOOD, levels=2.5), "levels must be an integer"),
     "truncate, true": (lambda: denoise(GOOD, truncate=True), "truncate must be an integer"),
     "disparity of 3.5": (lambda: stereo(GOOD, GOOD, max_disparity=3.5), "max_disparity must be an integer"),
-=======
-    "levels of 2.5": (lambda: denoise(GOOD, levels=2.5), "levels must be a whole number"),
-    "truncate, true": (lambda: denoise(GOOD, truncate=True), "truncate must be a whole number"),
-    "disparity of 3.5": (lambda: stereo(GOOD, GOOD, max_disparity=3.5), "max_disparity must be a whole number"),
->>>>>>> apps2:tests/apps/test_arrays_refused.py
     "stereo's smoothness": (lambda: stereo(GOOD, GOOD, smoothness=None), "smoothness must be a number"),
     "regions of 2.5": (lambda: superpixels(GOOD, 2.5), "regions must be an integer"),
     "regularity, too small": (
@@ -135,18 +129,12 @@ OTHERS = {
         lambda: track(Detections(np.zeros(3), np.zeros((3, 2))), search_range=3),
         "whole frame numbers",
     ),
-<<<<<<< HEAD:tests/apps/test_invalid_arrays.py
-    "reach of text": (lambda: track([np.zeros((1, 2))], reach="3"), "reach must be a number"),
-    "reach, far": (lambda: track([np.zeros((1, 2))], reach=1e300), r"reach must be at most 1e\+12"),
-    "memory of 1.5": (lambda: track([np.zeros((1, 2))], reach=3, memory=1.5), "memory must be an integer"),
-=======
     "search range of text": (lambda: track([np.zeros((1, 2))], search_range="3"), "search_range must be a number"),
     "search range, far": (
         lambda: track([np.zeros((1, 2))], search_range=1e300),
         r"search_range must be at most 1e\+12",
     ),
-    "memory of 1.5": (lambda: track([np.zeros((1, 2))], search_range=3, memory=1.5), "memory must be a whole number"),
->>>>>>> apps2:tests/apps/test_arrays_refused.py
+    "memory of 1.5": (lambda: track([np.zeros((1, 2))], search_range=3, memory=1.5), "memory must be an integer"),
 }
 
 
