@@ -84,7 +84,7 @@ def match_without_search(start, columns, cost, limit, spread, budget, v, arc_of,
                 closer = other < second
                 second = other if closer else second
                 at2 = other_at if closer else at2
-            if limit.heap_size:
+            if limit.size:
                 if limit[i] <= low:
                     break
                 second = min(second, limit[i])
@@ -148,7 +148,7 @@ def augment(start, columns, cost, limit, infinity, budget, v, arc_of, row_of, ro
     No further row is begun after `budget` scans: (STOPPED, 0, rows scanned).
     """
     scans = 0
-    for r in range(roots.heap_size):
+    for r in range(roots.size):
         if scans > budget:
             return STOPPED, 0, scans
         root = np.int64(roots[r])
@@ -156,7 +156,7 @@ def augment(start, columns, cost, limit, infinity, budget, v, arc_of, row_of, ro
         u = infinity
         for a in range(start[i], start[i + 1]):
             u = min(u, cost[a] - v[columns[a]])
-        if limit.heap_size:
+        if limit.size:
             u = min(u, limit[i])
         current = v.dtype.type(0)
         best = infinity
@@ -165,7 +165,7 @@ def augment(start, columns, cost, limit, infinity, budget, v, arc_of, row_of, ro
         while True:
             scans += 1
             base = current - u
-            if limit.heap_size and base + limit[i] < best:
+            if limit.size and base + limit[i] < best:
                 best = base + limit[i]
                 target = -2 - i
             for a in range(start[i], start[i + 1]):
@@ -239,7 +239,7 @@ def augment(start, columns, cost, limit, infinity, budget, v, arc_of, row_of, ro
 def find_arcs(start, columns, row_of, arc_of):
     """arc_of[i] = arc of row i to its column."""
     arc_of[:] = -1
-    for j in range(row_of.heap_size):
+    for j in range(row_of.size):
         i = row_of[j]
         if i >= 0:
             for a in range(start[i], start[i + 1]):
@@ -251,6 +251,6 @@ def find_arcs(start, columns, row_of, arc_of):
 @kernel
 def row_prices(start, columns, cost, limit, v, arc_of, u):
     """u of matched rows, and of those unmatched at their limit."""
-    for i in range(u.heap_size):
+    for i in range(u.size):
         a = arc_of[i]
         u[i] = cost[a] - v[columns[a]] if a >= 0 else limit[i]
