@@ -7,11 +7,11 @@ from numpy.typing import ArrayLike
 
 from gridcut import methods
 from gridcut.core.cut import Cut
+from gridcut.core.outcome import empty_cut
 from gridcut.core.problem import Problem, as_array, check_edges, check_problem, check_shape
 from gridcut.device import DeviceName
 from gridcut.device.arguments import check_callback, plain_array
 from gridcut.device.arrays import DeviceArray, to_host
-from gridcut.maximum_flow import empty_cut
 
 
 class Solver:

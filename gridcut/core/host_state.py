@@ -10,9 +10,9 @@ from gridcut.core.changes import change_arc_kernel, change_terminal_kernel, find
 from gridcut.core.cut import Cut, LazySolved, Solved
 from gridcut.core.cut_capacity import capacity_to_sink
 from gridcut.core.load import INT32_MAX, INT64_MAX, largest_capacities, load, plane, reader, used_pixels
+from gridcut.core.outcome import labels_of, value_of
 from gridcut.core.problem import Problem, bad_capacity
 from gridcut.core.units import scale_of
-from gridcut.maximum_flow import labels_of, value_of
 
 MIN_RESOLUTION_BITS = 50  # minimum resolution of floats: 2^-50 of the largest sum at a pixel
 _NO_CELLS = np.empty(0, np.int32)

@@ -10,9 +10,9 @@ import numpy as np
 from gridcut.core.cut import Cut, arc_of, known_offset
 from gridcut.core.grid import make_layout
 from gridcut.core.load import integer_type
+from gridcut.core.outcome import empty_cut
 from gridcut.core.problem import Offset
 from gridcut.core.units import choose_unit
-from gridcut.maximum_flow import empty_cut
 from gridcut.out_of_core import plan, store
 from gridcut.out_of_core.block_certificate import certify
 from gridcut.out_of_core.sources import Capacities

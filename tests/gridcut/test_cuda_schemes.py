@@ -9,8 +9,8 @@ import gridcut
 from gridcut.core.certificate import certify
 from gridcut.core.cut_capacity import cut_capacity
 from gridcut.core.load import load
+from gridcut.core.outcome import labels_of
 from gridcut.core.problem import check_problem
-from gridcut.maximum_flow import labels_of
 from gridcut.papers import push_relabel
 
 pytestmark = pytest.mark.sim

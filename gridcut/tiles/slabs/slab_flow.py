@@ -9,11 +9,11 @@ import numpy as np
 from gridcut.core.cut import Cut, LazySolved, Solved
 from gridcut.core.grid import Grid, Layout, make_layout
 from gridcut.core.load import reader
+from gridcut.core.outcome import value_of
 from gridcut.core.problem import Problem
 from gridcut.cuda.device_flow import labels_and_values
 from gridcut.device.arrays import refusing
 from gridcut.device.peers import copy_out, open_gpus
-from gridcut.maximum_flow import value_of
 from gridcut.tiles.slabs.fetch import fetch_grid
 from gridcut.tiles.slabs.slab_certificate import certify
 from gridcut.tiles.slabs.slab_load import load_slabs, on_all_gpus

@@ -1,0 +1,47 @@
+"""From a solved grid to the cut that a caller sees: labels, value, and the cut of a grid without pixels."""
+
+import math
+
+import numpy as np
+
+from gridcut.core.cut import Cut, LazySolved, Solved
+from gridcut.core.cut_capacity import cut_capacity, measure_cut
+from gridcut.core.float_refinement import check_finite, next_bound
+from gridcut.core.grid import Grid
+from gridcut.core.load import Reader, largest_capacities
+from gridcut.core.problem import Problem
+from gridcut.core.units import MAX_LOSS
+from gridcut.device.arrays import to_library
+
+
+def value_of(problem: Problem, views: Reader, labels: np.ndarray, unit) -> tuple[int | float, float | None]:
+    """The capacity of the cut, from the caller's arrays, and None or, if rounding lost too much, the next bound."""
+    if not problem.is_float:
+        return cut_capacity(views, labels, False), None
+    if problem.bound is None:
+        value = cut_capacity(views, labels, True)
+        if labels.size * (1 + views.layout.arcs) * unit <= MAX_LOSS * value < math.inf:
+            return value, None  # the loss is less than one unit per capacity, so it need not be summed
+    cut = measure_cut(views, labels, unit)
+    check_finite(cut.value, lambda: problem, lambda: labels)
+    return cut.value, next_bound(cut, unit, lambda: largest_capacities(problem, views))
+
+
+def labels_of(problem: Problem, grid: Grid, sink_side) -> np.ndarray:
+    """The labels of a solved grid: True on the source side, in the grid's shape."""
+    labels = np.empty(problem.shape, bool)
+    np.equal(grid.layout.interior(sink_side), 0, out=labels)
+    if problem.mask is not None:
+        labels &= problem.mask
+    return labels
+
+
+def empty_cut(problem: Problem, device, method) -> Cut:
+    """The cut of a grid without pixels."""
+    seconds = {"load": 0.0, "solve": 0.0, "value": 0.0}
+    stats = {"seconds": seconds, "dtype": "int32", "unit": 1.0 if problem.is_float else 1}
+    labels = to_library(np.zeros(problem.shape, bool), problem.library)
+    nothing = np.zeros((), np.int32)
+    kept = problem._replace(source=nothing, sink=nothing, edges=dict.fromkeys(problem.edges, nothing), mask=None)
+    lazy = LazySolved(Solved(kept._replace(library=None), None, None, []), library=problem.library)
+    return Cut(0.0 if problem.is_float else 0, labels, device, method, stats, lazy)
