@@ -1,22 +1,22 @@
-"""A matching of as many rows as possible, and the rows that prove it when one is left over.
+"""Maximum matching of the rows of a bipartite graph, and a deficient set of rows if one stays unmatched.
 
-`match` leaves col_of[i] and row_of[j], -1 where unmatched, and returns an unmatched row or -1.  `deficient` leaves
-the rows that alternating paths reach from such a row: all their columns are matched with others of these rows, so
-there is one column too few (Hall's condition).
+`match` writes col_of[i] and row_of[j], -1 if unmatched, and returns an unmatched row or -1.  `deficient` collects the
+rows that alternating paths reach from such a row.  All their columns are matched with other rows of the set, so there
+is one column too few (Hall's condition).
 
-Rows take a free column first if they see one, those of few columns before the others.  Then, in phases, paths of
-the shortest length are found: a breadth-first search gives the level of each row, and depth-first searches from the
-free rows go one level down with every step.
+First, rows take free columns greedily, rows with few columns before the others.  Then each phase finds shortest
+augmenting paths: a breadth-first search computes the level of each row, and depth-first searches from the free rows
+descend one level per step.
 
-Arrays (n rows, m columns; CSR: row i may have columns[start[i] : start[i + 1]])
+Arrays (n rows, m columns; CSR: row i is allowed columns[start[i] : start[i + 1]])
   col_of[i], row_of[j]   the matching
-  level[i]               length of the shortest alternating path from a free row;  -1: not reached, or given up
+  level[i]               length of the shortest alternating path from a free row;  -1: not reached, or exhausted
   at[i]                  first arc of row i that this phase has not tried
   seen[i]                first arc of row i whose column may be free (columns never become free again)
   path                   rows of the depth-first search, and the queue of the breadth-first one
 
 [1] Hopcroft, Karp. "An n^5/2 algorithm for maximum matchings in bipartite graphs." SIAM Journal on Computing 2, 1973.
-Deviates: a row looks for a free column among all of its own before it goes deeper (Duff, Kaya, Ucar, "Design,
+Deviates: a row searches all its columns for a free one before it descends (lookahead; Duff, Kaya, Ucar, "Design,
 implementation, and analysis of maximum transversal algorithms", ACM TOMS 38, 2011).
 
 O(a sqrt(n)) for a arcs.
@@ -29,7 +29,7 @@ from gridcut.device import kernel
 
 @kernel
 def _greedy(start, columns, order, col_of, row_of, seen):
-    """Give rows free columns, in this order; the number of rows without one."""
+    """Match rows with free columns, in this order; returns the number of rows without one."""
     free = 0
     for k in range(order.size):
         i = order[k]
@@ -48,7 +48,7 @@ def _greedy(start, columns, order, col_of, row_of, seen):
 
 @kernel
 def _levels(start, columns, col_of, row_of, level, path):
-    """Search from all free rows; whether a free column was reached."""
+    """Breadth-first search from all free rows; returns whether a free column was reached."""
     last = 0
     for i in range(col_of.size):
         if col_of[i] < 0:
@@ -77,7 +77,7 @@ def _levels(start, columns, col_of, row_of, level, path):
 
 @kernel
 def _augment(start, columns, root, col_of, row_of, level, at, seen, path):
-    """Search down the levels from a free row; whether that matched it."""
+    """Depth-first search down the levels from a free row; returns whether it was matched."""
     depth = 0
     path[0] = root
     while depth >= 0:

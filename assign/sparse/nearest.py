@@ -1,24 +1,24 @@
 """Assignment of points to points, without the matrix of their distances.
 
-A sparse problem of the nearest neighbours is solved; pairs it lacks whose distance is less than their two prices are
-added, and it is solved again from these prices, until there are no such pairs.  Then its prices prove it optimal
-among all pairs.
+A sparse problem with the nearest neighbours is solved.  Missing pairs whose distance is below the sum of their prices
+are added, and the problem is solved again from these prices, until there are no such pairs.  Then the prices certify
+optimality among all pairs.
 
-All pairs have to be looked at, but hardly any distance: points are sorted along a space-filling curve and cut into
-blocks of BLOCK, of which the box around the points and the highest price are kept; a point that is farther from the
-box than its price and that highest one together has no such pair in the block.
+All pairs must be checked, but few distances are computed.  The points are sorted along a space-filling curve and
+divided into blocks of BLOCK points, each with its bounding box and highest price.  A point whose distance to the box is
+at least its price plus that highest price has no such pair in the block.
 
     points sorted:   0 ......... BLOCK ......... 2 BLOCK ......    a block of x and a block of y are first
     boxes:           [low, high]   [low, high]                     compared by boxes, then each x with the box of y
 
 Arrays (n rows, m columns, d coordinates)
-  x[i, k], y[k, j]   coordinates, sorted; those of y column by column, so that distances to a block are vector code
-  found[i]           up to MOST columns of row i whose distances are least, compared with its prices
-  short[i, .]        u + v less the distance, of each of them
+  x[i, k], y[k, j]   sorted coordinates; y is transposed, so that distances to a block compile to vector code
+  found[i]           up to MAX_FOUND columns of row i with the largest u + v - distance
+  excess[i, .]       u + v - distance of each of them
 
 Volgenant. "Linear and semi-assignment problems: a core oriented approach." Computers and Operations Research 23, 1996.
 
-O(n m d) at worst for a look at all pairs, memory O((n + m) (d + neighbours)).
+O(n m d) in the worst case to check all pairs; memory O((n + m) (d + neighbours)).
 """
 
 import numpy as np
@@ -35,12 +35,12 @@ MAX_FOUND = 12
 NEIGHBOURS = 32
 # Pairs that exceed their prices by up to this multiple of the mean distance are added too.
 EXTRA_MARGIN = 0.5
-CURVE_BITS = 62  # of a point's place on the curve
+CURVE_BITS = 62  # of a point's position on the curve
 
 
 @kernel
 def box_distance(low, high, other_low, other_high, metric):
-    """Least distance of points in two boxes."""
+    """Minimum distance between points of two boxes."""
     total = 0.0
     for k in range(low.size):
         gap = max(low[k] - other_high[k], other_low[k] - high[k], 0.0)
@@ -50,7 +50,7 @@ def box_distance(low, high, other_low, other_high, metric):
 
 @kernel
 def distances(point, y, first, end, metric, dist):
-    """there[:end - first] = distances of the point from the columns first ... end."""
+    """dist[:end - first] = distances of the point from the columns first to end - 1."""
     dist[:] = 0.0
     for k in range(point.size):
         coordinate = point[k]
@@ -80,7 +80,7 @@ def pair_distances(x, y, rows, columns, metric, cost):
 
 @parallel_kernel
 def nearest_by_price(x, y, u, v, box_x, box_y, top_u, top_v, metric, slack, found, excess):
-    """found, short: pairs for which u + v is more than the distance by more than `slack`."""
+    """found, excess: pairs for which u + v exceeds the distance by more than `slack`."""
     n, m = x.shape[0], y.shape[1]
     last = found.shape[1] - 1
     for b in prange(box_x.shape[0]):
@@ -111,7 +111,7 @@ def nearest_by_price(x, y, u, v, box_x, box_y, top_u, top_v, metric, slack, foun
 
 
 def curve_order(points, low, high):
-    """Order of the points along a Z-shaped curve through the box low ... high."""
+    """Order of the points along a Z-order curve through the box from low to high."""
     d = points.shape[1]
     bits = min(CURVE_BITS // d, 16)
     span = np.where(high > low, high - low, 1.0)
@@ -130,12 +130,12 @@ def boxes(points):
 
 
 def solve_points(x, y, metric="euclidean", *, limit=None, start=None, callback=None, neighbours=NEIGHBOURS):
-    """Assign the points x (n, d) to y (m, d), n <= m, float64; as solve.solve: col_of_row, u, v, stats.
+    """Assign the points x (n, d) to y (m, d), n <= m, float64; returns col_of_row, u, v, stats as `sparse.solve`.
 
     metric      "euclidean", "sqeuclidean" or "cityblock"
     limit       distance at which row i may stay unmatched, or None
     start       (u, v) to start from
-    neighbours  of each point in the first sparse problem
+    neighbours  nearest neighbours per point in the first sparse problem
     """
     if metric not in METRICS:
         raise ValueError(f"metric must be one of {', '.join(METRICS)}, got {metric!r}")
@@ -182,7 +182,7 @@ def solve_points(x, y, metric="euclidean", *, limit=None, start=None, callback=N
         row, slot = np.nonzero(found >= 0)
         more = _distinct(np.concatenate((key, row * np.int64(m) + found[row, slot])))
         if len(more) == len(key):
-            break  # pairs that are there already: rounding
+            break  # only existing pairs are violated, by rounding
         key = more
     col_of_row, u_of, v_of = np.full(n, -1, np.int32), np.empty(n), np.empty(m)
     matched = col_of >= 0
@@ -192,7 +192,7 @@ def solve_points(x, y, metric="euclidean", *, limit=None, start=None, callback=N
 
 
 def _largest_paid(x, across, which, col_of, limit) -> float:
-    """The largest distance of a pair, or limit of a row without one: single points far away count only if they pay."""
+    """The largest distance of a matched pair or limit of an unmatched row; distant points count only if matched."""
     row = np.flatnonzero(col_of >= 0)
     paid = np.empty(len(row))
     pair_distances(x, across, row, col_of[row], which, paid)
@@ -201,7 +201,7 @@ def _largest_paid(x, across, which, col_of, limit) -> float:
 
 
 def _first_pairs(x, y, metric, all_matched, neighbours):
-    """Pairs row * m + column, sorted: nearest neighbours, and a matching of all rows if there must be one."""
+    """Sorted pairs row * m + column: nearest neighbours, and a matching of all rows if all must be matched."""
     n, m = len(x), len(y)
     power = 1 if metric == "cityblock" else 2
     k = min(neighbours, m)
@@ -217,6 +217,6 @@ def _first_pairs(x, y, metric, all_matched, neighbours):
 
 
 def _distinct(keys):
-    """Sorted without repetition; np.unique gains nothing from what is sorted in part."""
+    """Sorted distinct keys; np.unique does not benefit from partially sorted input."""
     keys = np.sort(keys, kind="stable")
     return keys[np.append(True, keys[1:] != keys[:-1])]

@@ -1,22 +1,23 @@
-"""Sparse assignment: an auction in phases of finer and finer bids, and shortest augmenting paths for what is left.
+"""Sparse assignment: an auction with decreasing eps, and shortest augmenting paths for the remaining rows.
 
-`solve` returns the column of each row (-1: unmatched), exact prices u, v and counts.  Steps:
+`solve` returns the column of each row (-1: unmatched), exact prices u, v and counters.  Steps:
 
-    auction    eps is divided by `alpha` from phase to phase; the first eps is a few times what a row's second choice
-               costs more than its first, and grows if rows fight for too long                        auction.py
-    settle     rows whose column is not their very best are matched anew where that takes no search   augment.py
-    augment    the others (few, if the last eps was small) one by one, by shortest paths              augment.py
-    columns    only if columns may stay unmatched: those that did with a price below 0 get a row or the price 0,
-               by the same search with rows and columns exchanged and limit 0; the forward/reverse idea of [1]
+    auction    Eps is divided by `alpha` from phase to phase.  The first eps is a few times the mean gap between a row's
+               two cheapest columns, and grows if a phase takes too many bids (sparse_auction.py).
+    match      Rows that are not matched with their cheapest column are rematched, if no search is needed
+               (match_without_search in sparse_augment.py).
+    augment    The remaining rows, few if the last eps was small, are matched one by one by shortest paths.
+    columns    Only if columns may stay unmatched: an unmatched column with a price below 0 gets a row or the price 0,
+               by the same search with rows and columns exchanged and limit 0; the forward/reverse idea of [1].
 
-Where columns may stay unmatched rows hardly compete as a rule: there the auction is left out, until the paths turn
-out to be long.
+If columns may stay unmatched, rows usually compete little.  Then the auction is skipped until the paths turn out to be
+long.
 
-The auction need not be exact, and so needs no cost multiplied by n + 1: integers are shifted by as many bits as its
-last eps needs to be a whole number.  The prices of the shifted costs K c are rounded, v down and u up:
-if K c = u + v on a pair and K c >= u + v elsewhere, then c = ceil(u / K) + floor(v / K) there and c >= elsewhere.
+The auction need not be exact, so costs are not multiplied by n + 1: integers are shifted left by the number of bits
+that makes the last eps an integer.  The prices of the shifted costs K c are rounded, v down and u up: if K c = u + v on
+a pair and K c >= u + v elsewhere, then c = ceil(u / K) + floor(v / K) on the pair and c >= elsewhere.
 
-Deficient rows are looked for when rows fight for long, and found by `augment` at the latest.
+Feasibility is checked if a phase takes many bids; `augment` finds deficient rows at the latest.
 
 [1] Bertsekas, Castañon. "A forward/reverse auction algorithm for asymmetric assignment problems." Computational
 Optimization and Applications 1, 1992.
@@ -25,7 +26,7 @@ Optimization and Applications 1, 1992.
 [3] Jonker, Volgenant. "A shortest augmenting path algorithm for dense and sparse linear assignment problems." Computing
 38, 1987.
 
-The paths take O(n a log a) for a arcs; memory O(n + m + a).
+The paths take O(n a log a) time for a arcs; memory is O(n + m + a).
 """
 
 import numpy as np
@@ -40,24 +41,24 @@ from gridcut.device.arguments import check_real
 FIRST_EPS = 4.0  # first eps, as a multiple of the mean gap between a row's best columns
 # Bids per row in one phase after which feasibility is checked and the first eps grows.
 BIDS_PER_CHECK = 16
-MATCHED_PER_ROW = 2  # rows settled for each row
+MATCHED_PER_ROW = 2  # budget of match_without_search, per row
 MAX_PRICE_RATIO = 16  # largest price to start from, as a multiple of the range of costs
-SCANS_BEFORE_AUCTION = 16  # rows scanned for each row before the auction is called in, where columns may stay unmatched
-WARM_SCANS_BEFORE_AUCTION = 32  # the same where most rows are matched already
+SCANS_BEFORE_AUCTION = 16  # scans per row after which the auction runs, if columns may stay unmatched
+WARM_SCANS_BEFORE_AUCTION = 32  # the same if most rows are already matched
 UNLIMITED = np.iinfo(np.int64).max
-# Of integers: a price that falls below FLOOR ends the auction, and no eps exceeds MAX_EPS.  A bid lowers a price by
-# twice eps and the range of costs at most, which is below 2^61, so nothing leaves int64; and the searches begin with
-# prices so near to one another that no path comes to 2^62.
+# For integers: a price below MIN_PRICE ends the auction, and no eps exceeds MAX_EPS.  A bid lowers a price by at most
+# twice eps plus the range of costs, which is below 2^61, so no price leaves int64.  The searches start with prices so
+# close to each other that no path reaches 2^62.
 MIN_PRICE = -(2**60)
 MAX_EPS = 2.0**57
 
 
 def solve(indptr, indices, cost, m, *, limit=None, start=None, matched=None, callback=None, alpha=7.0, fine=100.0):
-    """The sparse solver; costs and matching as CSR, see assign/cpu/sparse/__init__.py.
+    """Solve a problem in CSR form, see assign/sparse/__init__.py.
 
     alpha    divisor of eps from phase to phase
-    fine     last eps: the mean gap between a row's best columns divided by this
-    matched  with start: columns of the rows (-1: none), most of which fit these prices; leaves the auction out
+    fine     the last eps is the mean gap between a row's two cheapest columns divided by this
+    matched  with start: column of each row (-1: none), most of them tight at these prices; skips the auction
     """
     if not 1 < check_real("alpha", alpha) < np.inf:
         raise ValueError(f"alpha must be finite and greater than 1, got {alpha!r}")
@@ -81,7 +82,7 @@ def solve(indptr, indices, cost, m, *, limit=None, start=None, matched=None, cal
 
 
 def _lost_unit(m: int, col_of, u, v, stats) -> float | None:
-    """The unit that prices of floats are rounded to if they have lost digits of the costs paid; None if not."""
+    """The rounding unit of float prices if it is too coarse for the costs paid, else None."""
     if u.dtype.kind != "f":
         return None
     row = np.flatnonzero(col_of >= 0)
@@ -92,7 +93,7 @@ def _lost_unit(m: int, col_of, u, v, stats) -> float | None:
 
 
 def _solve(indptr, indices, cost, m, limit, start, matched, callback, alpha, fine):
-    """As `solve`; prices of floats may have lost digits to a cost that no cheapest assignment holds."""
+    """As `solve`; float prices may have lost digits to a large cost that is in no optimal assignment."""
     n = len(indptr) - 1
     network = _Network(indptr, indices, cost, m, limit)
     warm = start is not None and len(indices)
@@ -125,7 +126,7 @@ def _solve(indptr, indices, cost, m, limit, start, matched, callback, alpha, fin
 
 
 class _Network:
-    """Costs in the numbers of the solver: float64, or int64 shifted to the left."""
+    """Costs in the solver's numbers: float64, or int64 shifted left."""
 
     def __init__(self, indptr, indices, cost, m, limit):
         self.start, self.indices, self.n, self.m = indptr, indices, len(indptr) - 1, m
@@ -141,7 +142,7 @@ class _Network:
         self.infinity = np.int64(2**62) if self.is_integer else np.float64(np.inf)
 
     def shift_to(self, eps, v) -> None:
-        """Shift the costs until eps is a whole number, as far as there are bits for it and for the prices v."""
+        """Shift the costs left until eps is an integer, as far as int64 holds the costs and the prices v."""
         largest = int(abs(self.cost).max()) + int(abs(self.limit).max() if self.limited else 0) + int(abs(v).max()) + 1
         spare_bits = 61 - (8 * (self.n + 1) * largest).bit_length()
         self.shift = int(np.clip(np.ceil(np.log2(4 / eps)), 0, max(spare_bits, 0)))
@@ -151,7 +152,7 @@ class _Network:
             self.spread = self.spread << self.shift
 
     def numbers(self, prices):
-        """Prices of columns to start from, made small: large ones would cost digits, or overflow."""
+        """Column prices to start from, clipped: large ones would lose digits or overflow."""
         prices = np.asarray(prices)
         if self.is_integer and prices.dtype.kind != "f":
             bound = min(int(self.spread) * MAX_PRICE_RATIO, 2**61 // (self.n + 1))
@@ -175,7 +176,7 @@ class _Network:
 
 
 def _auction(network, v, row_of, waiting, cold, alpha, fine, stats, callback):
-    """Phases of bids, which leave v and row_of; False if prices got too low for that."""
+    """Run phases of bids on v and row_of; returns False if a price fell below MIN_PRICE."""
     at = network.start, network.columns
     gap = mean_gap(*at, network.cost, v)
     if gap == 0:
@@ -220,7 +221,7 @@ def _auction(network, v, row_of, waiting, cold, alpha, fine, stats, callback):
 
 
 def _finish(network, v, arc_of, row_of, waiting, budget, stats):
-    """The exact matching of the rows, in v, arc_of, row_of; False if the budget of scans did not suffice."""
+    """Complete the exact matching of the rows in v, arc_of, row_of; returns False if the scan budget is exceeded."""
     at = network.start, network.columns, network.cost
     zero, n = network.real(0), network.n
     top = release(*at, network.limit, zero, v, np.empty(n, np.int32), row_of, waiting)
@@ -239,7 +240,7 @@ def _finish(network, v, arc_of, row_of, waiting, budget, stats):
 
 
 def _columns(network, v, arc_of, row_of, stats):
-    """Columns left over with a price below 0; changes arc_of, row_of, and returns v."""
+    """Match unmatched columns with a price below 0, or raise it to 0; changes arc_of, row_of, and returns v."""
     bad = np.flatnonzero((row_of < 0) & (v < 0)).astype(np.int32)
     if not len(bad):
         return v

@@ -1,27 +1,27 @@
-"""Prices and a matching that are nearly optimal, by an auction: a row bids for its cheapest column, all at a scale eps.
+"""Nearly optimal prices and matching by an auction in which rows bid for their cheapest columns, with step eps.
 
-`bid` lets unmatched rows bid until there are none, or for so many bids; `release` takes their columns from rows that
-could save more than eps elsewhere, which is how a phase starts whose eps is less than that of the phase before.
+`bid` lets unmatched rows bid until none is left, or for a given number of bids.  `release` unmatches rows that could
+save more than eps with another column, which starts a phase with a smaller eps.
 
-A row i takes the column j of the least cost[i, j] - v[j] from whoever has it, and lowers v[j] until its second choice
-would be better by eps; the row driven away bids next.  So no row could save more than eps, and of a price only what
-the bidder offers is known: u[i] is the least cost[i, j] - v[j] of its columns.  This is the double push of [2]; its
-prices are these with the other sign.
+Row i takes the column j with the minimum cost[i, j] - v[j] from the row that has it, and lowers v[j] until its second
+choice would be better by eps.  The displaced row bids next.  So no row can save more than eps, and u[i], the minimum of
+cost[i, j] - v[j] over its columns, need not be stored.  This is the double push of [2], whose prices have the opposite
+sign.
 
-Arrays (n rows, m columns; CSR: row i may have columns[start[i] : start[i + 1]] of unsigned type, at these costs)
-  v[j]         price of column j, never rising;  0 as long as nobody wanted it
+Arrays (n rows, m columns; CSR: row i is allowed columns[start[i] : start[i + 1]], of unsigned type, at these costs)
+  v[j]         price of column j, never rising;  0 until the first bid
   row_of[j]    row of column j, or -1
   limit[i]     cost at which row i stays unmatched;  no entries: it must not
-  waiting      rows that are to bid, last in, first out; never a row without columns
+  waiting      rows that must bid, last in, first out; never a row without columns
 
-The search for the two best columns has no branches, for which arc is best cannot be predicted.
+The search for the two cheapest columns is branch-free, because the cheapest arc cannot be predicted.
 
 [1] Bertsekas. "The auction algorithm: a distributed relaxation method for the assignment problem." Annals of Operations
 Research 14, 1988.
 [2] Goldberg, Kennedy. "An efficient cost scaling algorithm for the assignment problem." Mathematical Programming 71,
 1995.
 
-A phase takes O(n a) time for a arcs; memory is the caller's.
+A phase takes O(n a) time for a arcs; the caller allocates all memory.
 """
 
 import numpy as np
@@ -31,9 +31,9 @@ from gridcut.device import kernel
 
 @kernel
 def bid(start, columns, cost, limit, eps, spread, budget, min_price, v, row_of, waiting, top):
-    """Bid with the rows waiting[:top], `budget` times at most; rows still waiting, and bids.
+    """Bid with the rows waiting[:top], at most `budget` times; returns the number of rows still waiting, and of bids.
 
-    -1 bids: a price fell below `floor`, and the prices are to be given up.
+    -1 bids: a price fell below `min_price`, and the prices must be discarded.
     """
     bids = 0
     while top > 0 and bids < budget:
@@ -72,9 +72,9 @@ def bid(start, columns, cost, limit, eps, spread, budget, min_price, v, row_of, 
 
 @kernel
 def release(start, columns, cost, limit, eps, v, col_of, row_of, waiting):
-    """Take columns from rows that could save more than eps; the number of rows without a column, in waiting[:number].
+    """Unmatch rows that could save more than eps; returns the number of unmatched rows, which are in `waiting`.
 
-    col_of is made from row_of.
+    col_of is computed from row_of.
     """
     col_of[:] = -1
     for j in range(row_of.size):
@@ -107,7 +107,7 @@ def release(start, columns, cost, limit, eps, v, col_of, row_of, waiting):
 
 @kernel
 def mean_gap(start, columns, cost, v):
-    """Mean difference of a row's second best column and its best, of the rows that have two; 0 if there are none."""
+    """Mean gap between a row's two cheapest columns, over the rows that have two; 0 if there are none."""
     total, rows = 0.0, 0
     for i in range(start.size - 1):
         first, end = np.uint64(start[i]), np.uint64(start[i + 1])

@@ -1,28 +1,27 @@
-"""The exact end of a sparse assignment: rows get columns along shortest paths until all prices fit.
+"""The exact last step of a sparse assignment: shortest augmenting paths.
 
-`settle` gives rows their cheapest columns as long as that takes no search; `augment` matches one row after the other
-along a path of least cost, by Dijkstra's search with a heap.  Both keep these true:
+`match_without_search` gives rows their cheapest columns as long as no search is needed.  `augment` matches one row
+after the other along a shortest path, by Dijkstra's algorithm with a heap.  Both keep two invariants:
 
-    cost[i, j] - v[j] is least at the column of row i, of all its columns and limit[i]
+    cost[i, j] - v[j] at the column j of row i is the minimum over all its columns and limit[i]
     v never rises
 
-and u[i] is that least number, so it needs no array.  Nothing is asked of free columns: their prices may be anything,
-and a search may end at any of them.
+u[i] is that minimum, so it needs no array.  Free columns may have any price, and a search may end at any of them.
 
-Arrays (n rows, m columns; CSR as in auction.py)
+Arrays (n rows, m columns; CSR as in sparse_auction.py)
   arc_of[i]      arc of row i to its column;  -1: none, or unmatched at limit[i]
   row_of[j]      row of column j, or -1
   limit[i]       cost at which row i may stay unmatched;  no entries: it must not
-  reach[j]       length of the shortest known path to column j;  far: none
-  via[j], by[j]  last arc of that path, and its row
-  heap_key, heap columns reached, shortest first; a column whose reach differs from its key was reached again since
-  ready          columns reached at the distance the search has got to, which need no heap
-  seen, done     columns whose reach is not far; those scanned, in order
+  dist[j]        length of the shortest known path to column j;  infinity: none
+  pred_arc[j], pred_row[j]   last arc of that path, and its row
+  heap_key, heap columns reached, nearest first; an entry is outdated if its key differs from dist
+  ready          columns reached at the current distance; they bypass the heap
+  seen, done     columns with a finite dist; those scanned, in order
 
 Jonker, Volgenant. "A shortest augmenting path algorithm for dense and sparse linear assignment problems." Computing 38,
 1987.
 
-augment: O(a log a) for a row and a arcs; usually a small part of the graph is seen.
+augment: O(a log a) per row for a arcs; usually only a small part of the graph is scanned.
 """
 
 from typing import NamedTuple
@@ -57,10 +56,10 @@ class Search(NamedTuple):
 
 @kernel
 def match_without_search(start, columns, cost, limit, spread, budget, v, arc_of, row_of, waiting, top):
-    """Match rows waiting[:top] without a search; those left over are waiting[:number].
+    """Match the rows waiting[:top] without a search; returns the number of rows left, which are at its front.
 
-    A row takes its best column and lowers the price until the second best is as good; the row it drives away is
-    next.  A row stays if two columns are equally good and neither is free, or after `budget` rows.
+    A row takes its cheapest column and lowers its price until the second cheapest is equally good; the displaced row is
+    next.  A row is left if its two cheapest columns tie and neither is free, or after `budget` rows.
     """
     left = np.empty(top, np.int32)
     n_left = 0
@@ -122,7 +121,7 @@ def _push(key, heap, heap_size, distance, j):
 
 @kernel
 def _pop(key, heap, heap_size):
-    """Remove the first of size + 1 entries."""
+    """Remove the first entry of a heap with heap_size + 1 entries."""
     distance, j = key[heap_size], heap[heap_size]
     at = 0
     while True:
@@ -142,10 +141,10 @@ def _pop(key, heap, heap_size):
 
 @kernel
 def augment(start, columns, cost, limit, infinity, budget, v, arc_of, row_of, roots, s):
-    """Match the rows `roots`; (DONE, 0, rows scanned), or a row that cannot be, and how many columns it reached.
+    """Match the rows `roots`; returns (DONE, 0, rows scanned), or (row, columns, rows scanned) if a row has no path.
 
-    Those are the first so many of s.done: all columns of the root and of the rows these columns are matched with.
-    No further row is begun after `budget` scans: (STOPPED, 0, rows scanned).
+    Then s.done[:columns] are all columns of that row and of the rows matched with these columns.
+    After `budget` scans no further search starts: (STOPPED, 0, rows scanned).
     """
     scans = 0
     for r in range(roots.size):
@@ -170,7 +169,7 @@ def augment(start, columns, cost, limit, infinity, budget, v, arc_of, row_of, ro
                 target = -2 - i
             for a in range(start[i], start[i + 1]):
                 j = columns[a]
-                d = max(base + (cost[a] - v[j]), current)  # it may be less by rounding
+                d = max(base + (cost[a] - v[j]), current)  # rounding may make it smaller
                 if d < best and d < s.dist[j]:
                     if s.dist[j] == infinity:
                         s.seen[n_seen] = j
@@ -237,7 +236,7 @@ def augment(start, columns, cost, limit, infinity, budget, v, arc_of, row_of, ro
 
 @kernel
 def find_arcs(start, columns, row_of, arc_of):
-    """arc_of[i] = arc of row i to its column."""
+    """arc_of[i] = arc of row i to its column, or -1."""
     arc_of[:] = -1
     for j in range(row_of.size):
         i = row_of[j]
@@ -250,7 +249,7 @@ def find_arcs(start, columns, row_of, arc_of):
 
 @kernel
 def row_prices(start, columns, cost, limit, v, arc_of, u):
-    """u of matched rows, and of those unmatched at their limit."""
+    """u[i] = price of each matched row, or the limit of an unmatched one."""
     for i in range(u.size):
         a = arc_of[i]
         u[i] = cost[a] - v[columns[a]] if a >= 0 else limit[i]
