@@ -1,24 +1,24 @@
-"""Many small assignment problems at once.
+"""Many small assignment problems in one call, on CPU threads.
 
-Returns the columns of the rows, the prices and a status for every problem.  Problems are shared out among threads, a
-few at a time.  A thread copies one problem at a time into memory of its own, small enough to stay in its nearest cache,
-with rows padded for vector code, and solves it there by shortest augmenting paths (assign/batch/batch_paths.py).
+Returns the columns of the rows, the prices and a status for every problem.  The problems are distributed among threads,
+a few at a time.  A thread copies one problem at a time into its own memory, small enough for its nearest cache,
+pads the rows for vector code, and solves the problem there by shortest augmenting paths (assign/batch/batch_paths.py).
 
-Numbers: float costs are solved in float64.  Integer costs are moved to start at 0 and packed with the numbers of their
-columns, in int32 if the costs of the problem leave room, else in int64; if that leaves no room, they are not packed.
+Number types: float costs are solved in float64.  Integer costs are shifted to start at 0 and packed with their column
+indices, in int32 if the range of the costs permits it, else in int64; without packing if int64 is too narrow as well.
 
 Arrays (items first)
   cost[b, i, j]       int32, int64, float32, float64;  +inf: forbidden
-  rows[b], cols[b]    the true size; nothing beyond is read, and matched is what there is less of
-  limit[b, i]         price at which row i may stay unmatched, int64 or float64;  no columns: all must be matched
-  col_of_row[b, i]    -1: unmatched, or beyond the true size
-  u[b, i], v[b, j]    int64 or float64;  0 beyond the true size
-  status[b]           0, or 1: no assignment exists, and the above are -1 and 0
+  rows[b], cols[b]    the true size; costs outside it are never read, and the shorter side is matched
+  limit[b, i]         cost at which row i may stay unmatched, int64 or float64;  no columns: all must be matched
+  col_of_row[b, i]    -1: unmatched, or outside the true size
+  u[b, i], v[b, j]    int64 or float64;  0 outside the true size
+  status[b]           0, or 1: infeasible, and the above are -1 and 0
 
 [1] Jonker, Volgenant. "A shortest augmenting path algorithm for dense and sparse linear assignment problems." Computing
 38, 1987.
 
-O(n^2 m) a problem; memory 8 n m bytes a thread.
+O(n^2 m) per problem; memory 8 n m bytes per thread.
 """
 
 import numpy as np
@@ -29,15 +29,15 @@ from assign.batch.batch_paths import SCANS_PER_ROW, augment, reduce_columns, red
 from gridcut.device import atomic_add, kernel, parallel_kernel, thread_count
 
 SOLVED, INFEASIBLE = 0, 1
-LANES = 32  # rows are padded to a multiple
+LANES = 32  # rows are padded to a multiple of this length
 INFINITY32, INFINITY64 = 1 << 30, 1 << 62
-MAX_SHARE = 16  # problems a thread takes at a time, at most
-MIN_COSTS_PER_THREAD = 20_000  # costs that are worth a thread
+MAX_SHARE = 16  # maximum number of problems that a thread takes at a time
+MIN_COSTS_PER_THREAD = 20_000  # smaller batches use fewer threads
 
 
 @kernel
 def range_of(cost, n, m):
-    """The least and the largest cost."""
+    """Minimum and maximum cost."""
     low = high = cost[0, 0]
     for i in range(n):
         for j in range(m):
@@ -48,7 +48,7 @@ def range_of(cost, n, m):
 
 @kernel
 def fill(cost, n, m, flipped, low, bits, infinity, work):
-    """Costs, transposed or not, moved and packed; rows padded with far."""
+    """Copy costs to `work`, transposed if flipped, shifted and packed; rows are padded with infinity."""
     real = work.dtype.type
     for i in range(n):
         row = work[i]
@@ -66,7 +66,7 @@ def fill(cost, n, m, flipped, low, bits, infinity, work):
 
 
 def _moved(number, low, bits, real):
-    """A cost as the search knows it."""
+    """A cost in the form of the search: shifted and packed."""
     return real((number - low) << bits) if bits else real(number - low)
 
 
@@ -78,7 +78,7 @@ def _moved_overload(number, low, bits, real):
 
 
 def _price(number, matched, bits, mark):
-    """The price of a column, unpacked."""
+    """The unpacked price of a column."""
     return (number + mark) >> bits if matched and bits else number >> bits if bits else number
 
 
@@ -95,7 +95,7 @@ def _price_overload(number, matched, bits, mark):
 
 @kernel
 def solve_in(numbers, ids, cost, n, m, flipped, limit, low, high, bits, infinity, col_of_row, u, v):
-    """Solve one problem of n rows and m columns (after transposing) in memory given; whether it can be."""
+    """Solve one problem of n rows and m columns (after transposing) in the given memory; returns feasibility."""
     real = numbers.dtype.type
     width = (m + LANES - 1) // LANES * LANES
     size = n * width
@@ -144,7 +144,7 @@ def solve_in(numbers, ids, cost, n, m, flipped, limit, low, high, bits, infinity
 
 
 def _solve_one(memory, ids, cost, r, c, limit, col_of_row, u, v):
-    """Solve one problem of r rows and c columns in numbers that suit it; whether it can be."""
+    """Solve one problem of r rows and c columns in a suitable number type; returns whether it is feasible."""
     flipped = r > c and limit.size == 0
     n, m = (c, r) if flipped else (r, c)
     if not np.issubdtype(cost.dtype, np.integer):
@@ -176,7 +176,7 @@ def _solve_one_overload(memory, ids, cost, r, c, limit, col_of_row, u, v):
         flipped = r > c and limit.size == 0
         n, m = (c, r) if flipped else (r, c)
         low, high = range_of(cost, r, c)
-        high += 1  # a limit above all costs is as good as any other, unless some rows must stay unmatched
+        high += 1  # all limits above all costs are equivalent, unless some rows must stay unmatched
         if r > c and limit.size > 0:
             for i in range(r):
                 high = max(high, limit[i])
@@ -201,7 +201,7 @@ def _solve_one_overload(memory, ids, cost, r, c, limit, col_of_row, u, v):
 
 @kernel
 def solve_shares(counter, share, cost, rows, cols, limit, memory, ids, col_of_row, u, v, status):
-    """Solve problems until none is left."""
+    """Solve problems until none is left; the atomic counter distributes them."""
     items = cost.shape[0]
     while True:
         first = atomic_add(counter, 0, np.int64(share))
@@ -221,16 +221,16 @@ def solve_shares(counter, share, cost, rows, cols, limit, memory, ids, col_of_ro
 
 @parallel_kernel
 def solve_in_parallel(counter, share, cost, rows, cols, limit, memory, ids, col_of_row, u, v, status):
-    """Problems to threads, each with a row of room and ids."""
+    """Distribute the problems among threads, each with its row of memory and ids."""
     for t in prange(memory.shape[0]):
         solve_shares(counter, share, cost, rows, cols, limit, memory[t], ids[t], col_of_row, u, v, status)
 
 
 def solve(costs, *, rows=None, cols=None, limit=None, threads=None):
-    """Columns of the rows, prices, status of every problem, and what ran.
+    """Columns of the rows, prices and status of every problem, and counters.
 
-    limit     a number for all, for each problem, or for each row
-    threads   how many; numba's if not given
+    limit     cost of staying unmatched: for all rows, per problem, or per row
+    threads   number of threads; None: numba's number
     """
     items, n, m = costs.shape
     real = np.int64 if costs.dtype.kind == "i" else np.float64
@@ -258,7 +258,7 @@ def solve(costs, *, rows=None, cols=None, limit=None, threads=None):
 
 
 def limits(limit, shape, real):
-    """A number for all problems, for each, or for each row of each, as an array with one for each row."""
+    """Limits for all rows, per problem, or per row, as an array with one per row."""
     limit = np.asarray(limit, real)
     if limit.ndim == 1 and limit.shape[0] == shape[0]:
         limit = limit[:, None]

@@ -1,17 +1,17 @@
-"""Assignment problems that are too large, or integers too wide, for assign/batch/batch_team_cuda.py, a block for each.
+"""Assignment problems that are too large or too wide for assign/batch/batch_team_cuda.py, one block per problem.
 
-The same steps as there, with Dijkstra's search, a row a step, in plain int64 or float64.  Thread t owns the columns t,
-t + THREADS, ..., and what a search changes lies in global memory.  A block takes one problem after the other.
+The same steps, with Dijkstra's search, one row per step, in unpacked int64 or float64.  Thread t owns the columns t,
+t + THREADS, ..., and the arrays that a search changes are in global memory.  A block solves one problem after another.
 
 Arrays of a block, in `reals`, `longs` and `ids`
-  w[j]           price of column j, moved by the least cost
-  u[i]           price of row i, of matched rows
+  w[j]           price of column j, shifted by the minimum cost
+  u[i]           price of row i, for matched rows
   d[j]           bits of the length of the shortest known path to j;  sign bit set: j is scanned
   row_of[j], via[j], col_of[i]
 
-A rank says which column of several equally near ones is scanned next: its number, free ones first.
+A rank determines which of several equally near columns is scanned next: by index, free columns first.
 
-Two barriers a step: one before the least numbers of the warps are compared, one before the next ones are written.
+Each step has two barriers: one before the minima of the warps are compared, one before the next ones are written.
 """
 
 from functools import cache
@@ -27,26 +27,26 @@ THREADS = 32 if SIMULATED else 256
 WARPS = THREADS // 32
 SIGN = -(2**63)
 INFINITE = 0x7FF0000000000000
-MATCHED = 1 << 30  # in a rank, which is a column's number besides: the column is matched
+MATCHED = 1 << 30  # flag in a rank, whose other bits are the column index: the column is matched
 
 
 @device_function
 def reduced_integer(x, w, h):
-    """A cost without the prices of column and row."""
+    """Reduced cost: cost minus the prices of column and row."""
     return np.int64(np.int64(x) - w - h)
 
 
 @device_function
 def reduced_float(x, w, h):
     """The same of a float, as bits."""
-    # Rounding may leave less than nothing, whose sign bit would say that the column is scanned.
+    # Rounding may make it negative, and its sign bit would mark the column as scanned.
     t = bits_of(np.float64(x) - w - h)
     return t if t >= 0 else np.int64(0)
 
 
 @device_function
 def unmarked_integer(d):
-    """A length without the sign that says its column was scanned."""
+    """A length without the sign bit that marks its column as scanned."""
     return np.int64(d & 0x7FFFFFFFFFFFFFFF)
 
 
@@ -58,7 +58,7 @@ def unmarked_float(d):
 
 @device_function
 def block_min(best, rank, board, ranks, thread):
-    """The least number of the block and its column, the same for all threads."""
+    """The minimum of the block and its column, the same for all threads."""
     found = warp_min_long(best)
     top = warp_min(rank if best == found else np.int32(MAX_UNSIGNED))
     if thread & 31 == 0:
@@ -91,7 +91,7 @@ def kernel_for(cost: str, number: str, limited: bool):
         costs, rows, cols, limit, col_of_row, u_out, v_out, status, items, n_most, m_most, ragged, only_wide, reals,
         longs, ids,
     ):  # fmt: skip
-        """Solve them, a problem a block at a time.  again: only what was found too wide."""
+        """Solve the problems, one block per problem.  only_wide: solve only items with status WIDE."""
         board = cuda.shared.array(WARPS, int64)
         ranks = cuda.shared.array(WARPS, int32)
         me, mine = np.int32(cuda.threadIdx.x), np.int64(cuda.blockIdx.x)
@@ -137,7 +137,7 @@ def kernel_for(cost: str, number: str, limited: bool):
                 via[j] = arg
                 d[j] = np.int64(0)
                 w[j] = real(low) if arg >= 0 else nothing
-            # Ordered bits: an integer or a float may be negative here.
+            # Bits in unsigned order, because the integer or float may be negative.
             t = np.int64(smallest) ^ sign
             if floats:
                 t = bits_of(np.float64(smallest))
@@ -319,7 +319,7 @@ def kernel_for(cost: str, number: str, limited: bool):
 
 
 def kernels():
-    """The kernels with the argument types they are launched with."""
+    """The kernels with the argument types of their launches."""
     listed = []
     for given, number, limited in ((int32, int64, False), (float32, float64, False), (float64, float64, True)):
         real = float64 if number == float64 else int64

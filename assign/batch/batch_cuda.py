@@ -1,12 +1,13 @@
-"""Many small assignment problems at once on a GPU.
+"""Many small assignment problems in one call on a GPU.
 
-Returns columns of rows, prices and a status for every problem, on the GPU, without waiting for them.  A block solves a
-problem with everything but its costs in registers and shared memory (assign/batch/batch_team_cuda.py).  Integers are
-searched in int32 first; problems whose costs are too wide for that are left to a second launch, in int64.  What is too
-wide even there, and floats too far apart to be rounded, are left to a third (assign/batch/batch_block_cuda.py), which
-also solves problems that are too large.  A launch ends at once where nothing is left.
+Returns columns of the rows, prices and a status for every problem as GPU arrays, without waiting for the kernels.  One
+block solves each problem, with everything except the costs in registers and shared memory
+(assign/batch/batch_team_cuda.py).  Integers are searched in int32 first; problems whose cost range is too wide for
+int32 are left to a second launch, in int64.  Wider problems, and floats whose range is too wide for rounding, are left
+to a third launch (assign/batch/batch_block_cuda.py), which also solves problems that are too large.  A launch returns
+immediately for problems that are already solved.
 
-Arrays as in assign/batch/batch.py, those of the results on the GPU.  The method is that of [1].
+Arrays as in assign/batch/batch.py; the results are on the GPU.  The method is that of [1].
 
 [1] Jonker, Volgenant. "A shortest augmenting path algorithm for dense and sparse linear assignment problems."
     Computing 38, 1987.
@@ -21,14 +22,14 @@ from gridcut.device.arrays import DeviceArray, allocate, on_device, to_host, upl
 from gridcut.device.cuda import multiprocessors
 from gridcut.device.launch import launch, prepare
 
-BLOCKS_PER_SM = 4  # of the other kernel on a multiprocessor
+BLOCKS_PER_SM = 4  # of batch_block_cuda.py
 
 
 def solve(costs, *, rows=None, cols=None, limit=None):
-    """Columns of the rows (items, n) int32, prices u (items, n) and v (items, m), status (items,) uint8, and what ran.
+    """Columns of the rows (items, n) int32, prices u (items, n) and v (items, m), status (items,) uint8, and counters.
 
-    costs     (items, n, m) int32, int64, float32 or float64, in C order; on the GPU, or on the host and copied there
-    rows, cols, limit   likewise, (items,) int32, and one limit for each row, (items, n) int64 or float64
+    costs        (items, n, m) int32, int64, float32 or float64, in C order; on the GPU, or on the host to be uploaded
+    rows, cols   likewise, (items,) int32;  limit: one per row, (items, n) int64 or float64
     """
     items, n, m = costs.shape
     shapes = ((items, n), (items, n), (items, m), (items,))
@@ -58,8 +59,8 @@ def solve(costs, *, rows=None, cols=None, limit=None):
             kernel = batch_team.kernel_for(kind)
             prepare(kernel, items, threads, *arguments, launches, before, shared=4 * words)()
             launches += 1
-    # Differences of int32 always fit the int64 of that kernel, unless there are limits, which are of 64 bits.  Floats
-    # may turn out to be too far apart.
+    # Differences of int32 always fit the int64 of that kernel, except with limits, which have 64 bits.  The range of
+    # floats may turn out to be too wide.
     if long_side > max_columns or dtype != np.int32 or limited:
         real, blocks = np.dtype(real), min(items, BLOCKS_PER_SM * multiprocessors())
         size = blocks * long_side
@@ -71,7 +72,7 @@ def solve(costs, *, rows=None, cols=None, limit=None):
 
 
 def empty_results(shapes, limit, dtype):
-    """Results where there are no costs, on the host."""
+    """Results on the host for a batch without costs."""
     real = np.int64 if dtype.kind == "i" else np.float64
     dtypes = (np.int32, real, real, np.uint8)
     col_of_row, u, v, status = (np.zeros(s, t) for s, t in zip(shapes, dtypes, strict=True))
@@ -82,7 +83,7 @@ def empty_results(shapes, limit, dtype):
 
 
 def flat(name: str, array):
-    """An array on the GPU as a flat one of numba's, its shape and dtype."""
+    """A flat numba array on the GPU, the shape and the dtype of an array."""
     if not isinstance(array, DeviceArray):
         if not on_device(array):
             array = np.asarray(array)

@@ -1,40 +1,39 @@
-"""One small assignment problem in scratch memory, by shortest augmenting paths; what assign/batch/batch.py does for
-each.
+"""Shortest augmenting paths for one small assignment problem in scratch memory; assign/batch/batch.py calls it.
 
-Leaves the columns of the rows and the prices of the columns.  Three steps:
+Computes the columns of the rows and the prices of the columns.  Three steps:
 
-    columns   price[j] = least cost of column j; its row is matched with j if it is still free   (square problems only)
-    rows      a free row takes its cheapest column and lowers its price until the second cheapest is as good; the row it
-              drives away is next;  so many scans at most, for such chains can go on for very long
+    columns   price[j] = minimum cost of column j; its row is matched with j if it is still free  (square problems only)
+    rows      a free row takes its cheapest column and lowers its price until the second cheapest is equally good; the
+              displaced row is next.  The number of scans is limited, because such chains can be very long.
     paths     Dijkstra's search from each row that is still free
 
-All work is done in passes over a row of costs, whose length the compiler may take for any multiple of its vectors:
-rows are padded.  Such a pass has no branches, and the least number is found on the way.
+All work consists of passes over a row of costs.  Rows are padded, so that the compiler can vectorise without a
+remainder loop.  A pass is branch-free and computes the minimum at the same time.
 
 Arrays (n rows, m columns, width: m padded)
-  work[i, j]     cost, to which the column's number is added if packed;  far: padding, forbidden
-  price[j]       price of column j;  -far while column j is scanned
-  reach[j]       length of the shortest known path to column j;  far: scanned
-  via[j]         the row before column j on that path
-  came[j]        via[j] when column j was scanned
-  order, at, old the columns in the order they were scanned; reach and price of each before
+  work[i, j]     cost, plus the column index if packed;  infinity: padding, forbidden
+  price[j]       price of column j;  -infinity after column j is scanned
+  dist[j]        length of the shortest known path to column j;  infinity: scanned
+  pred[j]        the row before column j on that path
+  final_pred[j]  pred[j] when column j was scanned
+  order, at, old the scanned columns in order; dist and price of each before its scan
   row_of[j]      row of column j, or -1
   col_of[i]      column of row i, or -1
-  rank[j]        j, and `width` more if column j is matched
-  limit[i]       price at which row i may stay unmatched, a private column of its;  no entries: none may
+  rank[j]        j, plus `width` if column j is matched
+  limit[i]       cost at which row i may stay unmatched (a dummy column);  no entries: every row must be matched
 
-Packed (bits > 0): numbers are shifted by `bits`; work[i, j] is (cost << bits) + j, and price[j] is 1 << (bits - 1) less
-than (price << bits) if column j is matched.  So the least number of a pass also tells its column, and a free one if
-several are equally far.  If not packed, a second pass finds the column.
+Packed (bits > 0): numbers are shifted left by `bits`.  work[i, j] is (cost << bits) + j, and price[j] is
+(price << bits), minus 1 << (bits - 1) if column j is matched.  So the minimum of a pass also identifies its column, a
+free one if several tie.  If not packed, a second pass finds the column.
 
-Let costs lie between 0 and C, limits below C if there are more rows than columns.  As long as there is a free column,
-whose price has never changed, no path is longer than C, and all prices of columns are at least -2 C.  So no sum exceeds
-4 C, and far is enough if 8 C <= far.
+Let costs be between 0 and C, and limits below C if there are more rows than columns.  While there is a free column,
+whose price has never changed, no path is longer than C, and all column prices are at least -2 C.  So no sum exceeds
+4 C, and 8 C <= infinity suffices.
 
 Jonker, Volgenant. "A shortest augmenting path algorithm for dense and sparse linear assignment problems." Computing 38,
 1987.  Deviates: no reduction transfer; augmenting row reduction stops at ties and after a number of scans.
 
-O(n^2 m); all memory is the caller's.
+O(n^2 m); the caller allocates all memory.
 """
 
 import numpy as np
@@ -43,17 +42,17 @@ from numba.extending import intrinsic, overload
 
 from gridcut.device import kernel
 
-SCANS_PER_ROW = 1.0  # of the second step, for each row
+SCANS_PER_ROW = 1.0  # limit of scans in the second step, per row
 
 
 def minimum(a, b):
-    """The lesser of two numbers, none of them NaN."""
+    """Minimum of two numbers that are not NaN."""
     return a if a < b else b
 
 
 @intrinsic
 def _minimum(typingctx, a, b):
-    # The least of many floats is vector code only if the compiler may forget about NaN and the sign of zero.
+    # A minimum of floats is vectorised only if the compiler may ignore NaN and the sign of zero.
     def build(context, builder, sig, args):
         a, b = args
         if isinstance(sig.return_type, types.Float):
@@ -68,7 +67,7 @@ overload(minimum, inline="always")(lambda a, b: lambda a, b: _minimum(a, b))
 
 
 def without_column(number, bits):
-    """A packed number without what was added to it."""
+    """A packed number with the column bits cleared."""
     return number if bits == 0 else number >> bits << bits
 
 
@@ -80,7 +79,7 @@ def _without_column(number, bits):
 
 
 def column_of(dist, low, rank, bits):
-    """The column whose reach is low, a free one if there are several."""
+    """The column whose dist is low, a free one if several tie."""
     if bits:
         return int(low) & ((1 << (bits - 1)) - 1)
     return min(r for r, d in zip(rank, dist, strict=True) if d == low) % len(dist)
@@ -88,7 +87,7 @@ def column_of(dist, low, rank, bits):
 
 @kernel
 def _search(dist, low, rank):
-    """The least rank of those whose reach is low."""
+    """The column of minimum rank among those whose dist is low."""
     width = np.int32(dist.size)
     found = np.int32(2 * width)
     for j in range(width):
@@ -111,7 +110,7 @@ def _column_of(dist, low, rank, bits):
 
 @kernel
 def first_distances(row, price, dist):
-    """reach = row - price; the least."""
+    """dist = row - price; returns the minimum."""
     real = dist.dtype.type
     low = real(row[0] - price[0])
     for j in range(dist.size):
@@ -123,7 +122,7 @@ def first_distances(row, price, dist):
 
 @kernel
 def relax(row, price, dist, pred, i, h):
-    """reach = min(reach, row - price - h), via = i where that is less; the least."""
+    """dist = min(dist, row - price - h), with pred = i where it decreases; returns the minimum."""
     real = dist.dtype.type
     low = dist[0]
     for j in range(dist.size):
@@ -157,7 +156,7 @@ def reduce_columns(work, n, bits, mark, infinity, price, pred, row_of, col_of, r
             price[j] = work[i, j] if lower else price[j]
             pred[j] = np.int32(i) if lower else pred[j]
     for j in range(width):
-        if price[j] >= infinity:  # padding, or nobody may have it
+        if price[j] >= infinity:  # padding, or no allowed row
             price[j] = 0
             continue
         price[j] = without_column(price[j], bits)
@@ -207,7 +206,7 @@ def reduce_rows(work, n, bits, mark, infinity, price, dist, row_of, col_of, rank
 def augment(
     work, first, bits, mark, infinity, price, dist, pred, final_pred, order, at, old, row_of, col_of, rank, limit
 ):
-    """The third step for one row; whether it was matched or may stay unmatched."""
+    """The third step for one row; returns whether it was matched or may stay unmatched."""
     real = price.dtype.type
     width = price.size
     for j in range(width):

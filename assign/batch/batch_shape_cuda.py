@@ -1,4 +1,4 @@
-"""What assign/batch/batch_team_cuda.py is compiled for and launched with, from the size of the problems."""
+"""Compile-time and launch parameters of assign/batch/batch_team_cuda.py, from the size of the problems."""
 
 from typing import NamedTuple
 
@@ -6,19 +6,19 @@ import numpy as np
 
 from gridcut.device.cuda import WARP
 
-MAX_COLUMNS, MAX_LIMITED_COLUMNS = 2048, 1536  # columns that shared memory has room for
+MAX_COLUMNS, MAX_LIMITED_COLUMNS = 2048, 1536  # columns that fit into shared memory
 MAX_THREADS = 256
-MAX_STAGED_BYTES = 20 * 1024  # bytes of costs that are copied to shared memory
+MAX_STAGED_BYTES = 20 * 1024  # larger cost matrices are not copied to shared memory
 
 
 class Kind(NamedTuple):
-    """What a kernel is compiled for."""
+    """Compile-time parameters of a kernel."""
 
     cost: str  # dtype of the costs
     number: str  # dtype of keys: int32, int64
-    per: int  # columns of a thread
-    warps: int  # at most
-    bits: int  # of a key that tell the column and whether it is matched
+    per: int  # columns per thread
+    warps: int  # maximum number of warps
+    bits: int  # bits of a key for the column and whether it is matched
     staged: bool  # costs are copied to shared memory
     limited: bool
 
@@ -34,20 +34,20 @@ def kind_for(cost: str, number: str, n: int, m: int, limited: bool) -> Kind:
 
 
 def power_above(number: int) -> int:
-    """The least power of two that is not less."""
+    """The smallest power of two that is at least `number`."""
     return 1 << max(number - 1, 0).bit_length()
 
 
 def threads_of(kind: Kind, long_side: int) -> int:
-    """Threads of a block: a whole number of warps."""
+    """Threads per block: a multiple of the warp size."""
     return WARP * -(-long_side // (WARP * kind.per))
 
 
 def words_of(kind: Kind, n: int, m: int) -> tuple[int, int]:
-    """Words of shared memory besides the boards: of costs, and in all; both even."""
+    """Words of shared memory excluding the boards: for costs, and in total; both even."""
     costs = n * m * (np.dtype(kind.cost).itemsize // 4) if kind.staged else 0
     costs += costs % 2
-    # Enough for the transposed problem if n > m.
+    # Large enough for the transposed problem if n > m.
     rows = n * (np.dtype(kind.number).itemsize // 4)
     words = costs + rows + 2 * m + n + (2 * m + n) % 2 + (rows if kind.limited else 0)
     return costs, words + words % 2

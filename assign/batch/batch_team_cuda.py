@@ -1,44 +1,46 @@
-"""Assignment problems of up to 2048 columns on a GPU, each solved by a block: shortest augmenting paths.
+"""Assignment problems of up to 2048 columns on a GPU, one block per problem: shortest augmenting paths.
 
-Writes columns of rows, prices and a status for every problem.  Thread t owns the columns t, t + threads, ..., `per` of
-them, and keeps what a search changes in registers.
+Writes columns of the rows, prices and a status for every problem.  Thread t owns the columns t, t + threads, ..., `per`
+of them, and keeps the data that a search changes in registers.
 
-    columns   price = least cost of a column; a row that is the cheapest of several takes one of them   (square only)
+    columns   price = minimum cost of a column; a row with the minimum of several columns takes one    (square only)
     paths     a search from each row that is still free
 
-A step of a search is mostly waiting: for costs, for the least number of a warp, for the block.  So it takes several
-rows.  Each group of threads publishes the nearest of its columns whose row has not been looked at since the column came
-nearer; after one barrier all threads relax their columns by all the rows published.  A column may come nearer once more
-after its row was looked at, which then happens again.  The search ends when what is nearest of all is a free column: no
-other can become nearer.  Lengths are exact integers, and no reduced cost is negative, so paths never run in circles.
+A step of a search is dominated by latency: of the costs, of the warp minimum, of the barrier.  So a step processes
+several rows.  Each group of threads publishes its nearest column whose row has not been scanned since the column came
+closer.  After one barrier, all threads relax their columns by all published rows.  A column may come closer again after
+its row was scanned; then the row is scanned again.  The search ends when the nearest of all unscanned columns is free:
+no column can come closer than that.  Lengths are exact integers and no reduced cost is negative, so paths have no
+cycles.
 
 In registers, for each column j of the thread
-  w      the price of j and what makes a key of a cost
-  d      key of the shortest known path to j;  FAR: none
+  w      the price of j, combined with the terms that turn a cost into a key
+  d      key of the shortest known path to j;  infinity: none
   via    the row before j on that path
   mate, worth   the row matched with j, -1: none, and its price
-  done   bit set: the row of j has been looked at since j came nearer
+  done   bit set: the row of j has been scanned since j came closer
 In shared memory
-  cells[i * m + j]   costs, if they are few; else they are read where they lie
-  u[i]               price of row i, of matched rows
+  cells[i * m + j]   costs, if the matrix is small; larger ones are read from global memory
+  u[i]               price of row i, for matched rows
   row_of[j], col_of[i]   -1: none
-  before[j]          via, for who turns the path over
-  bounds[i]          what row i may stay unmatched for, as a private column (`limit`)
-  board, reach, behind   for each group: the least key, what to take off costs of its row, and that row.  Twice, in
-              turn: who writes to one again has met all others at the other one's barrier, after they read the first.
+  before[j]          copy of via, for the thread that augments along the path
+  bounds[i]          cost at which row i may stay unmatched, as a dummy column (`limit`)
+  board, reach, behind   per group: the minimum key, the amount to subtract from the costs of its row, and that row.
+              There are two copies, used alternately.  A thread that writes to one copy again has passed the barrier of
+              the other copy, which all threads reach only after they have read the first.
 
-A key is a length of a path, shifted left, plus 1 << (bits - 1) if column j is matched, plus j; both of the latter are
-part of w.  So the least key says which column it is, a free one if there is a choice.  Lengths are whole numbers
+A key is a path length, shifted left, plus 1 << (bits - 1) if column j is matched, plus j; w contains the latter two.
+So the minimum key identifies its column, a free one if several tie.  Lengths are integers
 
     int32, int64   cost - low
     float costs    (cost - low) * 2^e in int64, rounded, with 2^e such that the range of costs has about 49 bits: less
-                   than 2^-47 of the range is lost, and the certificate allows for 2^-48 * (n + m) of the largest cost
+                   than 2^-47 of the range is lost, and the certificate allows 2^-48 * (n + m) of the largest cost
 
-and wrap where they overflow; only differences count, which do not: costs from 0 to C, limits too, have prices of at
-least -2 C, reduced costs of at most 4 C and first lengths of at most 3 C, so nothing exceeds 8 C.  If C is too large,
-the status is WIDE, and nothing is solved.  Floats have that status in the end if the rounding was too coarse for what
-is paid: a cost of 1e15, written for "forbidden", would round all those below 1 away.  Every row pays the least cost at
-least, so no cost matters that is more than all that is paid beyond that.
+and wrap around on overflow.  Only differences are used, which do not overflow: with costs and limits from 0 to C,
+prices are at least -2 C, reduced costs at most 4 C and first lengths at most 3 C, so nothing exceeds 8 C.  If C is too
+large, the status is WIDE, and the problem is not solved.  Floats get that status after the solve if the rounding was
+too coarse for the costs paid: a cost of 1e15 that stands for "forbidden" would round all costs below 1 away.  Every row
+pays at least the minimum cost, so a cost that exceeds this minimum by more than the total excess paid cannot matter.
 
 Jonker, Volgenant. "A shortest augmenting path algorithm for dense and sparse linear assignment problems." Computing 38,
 1987.  Deviates: no reduction transfer and no augmenting row reduction, which took as many steps as it saved; the
@@ -55,24 +57,24 @@ from assign.batch.batch_shape_cuda import MAX_THREADS, Kind, kind_for
 from assign.core.warp_cuda import warp_min, warp_min_long
 from gridcut.device.cuda import WARP, cuda, cuda_kernel, device_function, shuffle
 
-MAX_REGISTERS = 65536 // (2 * MAX_THREADS)  # of a thread, for two blocks on a multiprocessor
-BOARD_SLOTS = 16  # places, more than groups
-PREFETCH_BYTES = 64  # bytes of costs a thread asks for before the first is used
+MAX_REGISTERS = 65536 // (2 * MAX_THREADS)  # per thread, for two blocks per multiprocessor
+BOARD_SLOTS = 16  # more than groups
+PREFETCH_BYTES = 64  # bytes of costs that a thread loads before it uses the first
 HEADROOM = 3  # bits: no length exceeds 8 C
-FIXED_BITS = 50  # of a float cost at most
+FIXED_BITS = 50  # maximum number of bits of a float cost as an integer
 
 
 @device_function
 def even(words):
-    """At least so many words, for numbers of 8 bytes to begin behind them."""
+    """Round up to an even number of words, so that 8-byte numbers can follow."""
     return words + (words & 1)
 
 
 @cache
 def kernel_for(kind: Kind):
-    """The kernel."""
+    """The kernel for these compile-time parameters."""
     per, bits, staged, limited = kind.per, kind.bits, kind.staged, kind.limited
-    warp_group = kind.warps > 1  # is a group; a lone warp has two, for more would do too much in vain
+    warp_group = kind.warps > 1  # a group is a warp; a single warp has two groups
     width, groups = (WARP, kind.warps) if warp_group else (WARP // 2, 2)
     cost, number = getattr(types, kind.cost), getattr(types, kind.number)
     floats, long = kind.cost.startswith("float"), kind.number == "int64"
@@ -89,7 +91,7 @@ def kernel_for(kind: Kind):
     no_limit = real(np.inf) if floats else real(np.iinfo(np.int64).max)
     infinity, nothing = word(np.iinfo(word).max), word(0)
     rows_per_load = max(1, PREFETCH_BYTES // (per * np.dtype(kind.cost).itemsize))
-    rows_in_flight = min(groups, rows_per_load)  # rows whose costs are asked for at once
+    rows_in_flight = min(groups, rows_per_load)  # rows whose costs are loaded at the same time
     n_prefetched = rows_per_load * per
     word_words = np.dtype(kind.number).itemsize // 4
     sides, other_side = 2 * BOARD_SLOTS, BOARD_SLOTS
@@ -99,8 +101,8 @@ def kernel_for(kind: Kind):
     def team_kernel(
         costs, rows, cols, limit, col_of_row, u_out, v_out, status, n_most, m_most, ragged, only_wide, u_at
     ):
-        """Solve a problem a block.  ragged: rows and cols say its size;  again: only what was found too wide."""
-        # All of a multiple of 128 bytes, so that what follows them in shared memory may hold numbers of 8 bytes.
+        """Solve one problem per block.  ragged: sizes in rows, cols;  only_wide: solve only items with status WIDE."""
+        # Multiples of 128 bytes, so that 8-byte numbers can follow in shared memory.
         board = cuda.shared.array(sides, number)
         reach = cuda.shared.array(sides, number)
         behind = cuda.shared.array(sides, int32)
@@ -190,8 +192,8 @@ def kernel_for(kind: Kind):
         if n == 0 or m == 0 or (floats and low == top):
             low, high = raw(0), raw(0)
 
-        # What takes a cost to a whole number, and how large a limit may be: one above all costs is as good as any
-        # other, unless some rows must stay unmatched.
+        # The conversion of costs to integers, and an upper bound of the limits: all limits above all costs are
+        # equivalent, unless some rows must stay unmatched.
         highest = real(high)
         if limited and r > c:
             i = lane
@@ -204,7 +206,7 @@ def kernel_for(kind: Kind):
         first_scale, scale, zero, ceiling = 1.0, 1.0, np.int64(low), np.int64(0)
         low_scaled = 0.0
         if floats:
-            # In two steps: 2^e itself may be no float, nor may the range.
+            # In two steps, because 2^e or the range itself may overflow float64.
             half = 0.5 * highest - 0.5 * np.float64(low)
             exponent = np.int64(fixed_room - 2 - exponent_of(half)) if half > 0 else np.int64(0)
             first_scale = power_of_two(exponent >> 1)
@@ -329,7 +331,7 @@ def kernel_for(kind: Kind):
                     best = warp_min_long(best)
                 else:
                     best = warp_min(best)
-                if mine == best:  # one thread of the group, or all where there is nothing
+                if mine == best:  # one thread of the group, or all if there is no column
                     follower = np.int32(-1)
                     for k in range(per):
                         if d[k] == best and best < infinity and (done >> k) & 1 == 0:
@@ -438,7 +440,7 @@ def kernel_for(kind: Kind):
 
 
 def kernels():
-    """The kernels of some sizes, with the argument types they are launched with."""
+    """The kernels of some sizes, with the argument types of their launches."""
     listed = []
     for given, number, n, limited in (
         (int32, int32, 30, False),

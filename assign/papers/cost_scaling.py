@@ -1,6 +1,6 @@
-"""Cost scaling, the paper's combination of two: Łupińska, algorithm 5.2.
+"""Cost scaling, the paper's combination of algorithms 5.0 and 5.1: Łupińska, algorithm 5.2.
 
-Returns the cheapest assignment and prices that prove it.  Refine starts without flow, as in algorithm 5.1, but edges
+Returns an optimal assignment and prices that certify it.  Refine starts without flow, as in algorithm 5.1, but edges
 are admissible and eps-optimal by the definitions of algorithm 5.0.
 
     Refine(eps, p):                                              here
@@ -10,14 +10,14 @@ are admissible and eps-optimal by the definitions of algorithm 5.0.
       while f is not a flow do push or relabel                   scaling/refine.py
     relabel(x): p(x) <- -min {c'_p(x, z) + eps}
 
-Deviates from [1]: costs are integers, of which scaling/load.py tells; rectangular problems and rows that may stay
-unmatched are a network with one more node, see scaling/network.py.  Prices are updated every V relabels, edges are
-fixed after each Refine.
+Deviates from [1]: costs are converted to integers, see scaling/load.py.  Rectangular problems, and rows that may stay
+unmatched, are modelled by additional nodes, see scaling/network.py.  Prices are updated every V relabels, and edges
+are fixed after each Refine.
 
 [1] Łupińska. "Parallel implementation of flow and matching algorithms." 2011, section 5.1.
 [2] Goldberg, Kennedy. "An efficient cost scaling algorithm for the assignment problem." Math. Program. 71, 1995.
 
-O(n^2 m min(log(nC), m log n)); memory 34 bytes a pair.
+O(n^2 m min(log(nC), m log n)); memory 34 bytes per pair.
 """
 
 from assign.papers.scaling.arc_fixing import fix_arcs
@@ -29,7 +29,7 @@ RULES = UNMODIFIED
 
 
 def refine(network, eps, stats, price_updates=True):
-    """Make an eps-optimal flow."""
+    """Compute an eps-optimal flow."""
     _, _, low, _ = RULES.at(eps)
     empty(network, low)
     until_flow(network, RULES, eps, stats, price_updates)
@@ -38,11 +38,11 @@ def refine(network, eps, stats, price_updates=True):
 def solve(
     indptr, indices, cost, m, *, limit=None, start=None, callback=None, alpha=10, price_updates=True, arc_fixing=True
 ):
-    """Solve a problem with rows in CSR; column of each row (-1: unmatched), u, v, and counts of what was done.
+    """Solve a problem in CSR form; returns the column of each row (-1: unmatched), u, v, and counters.
 
-    alpha          what eps is divided by before each Refine
+    alpha          divisor of eps before each Refine
     price_updates  algorithm 5.3 every V relabels
-    arc_fixing     take edges out whose flow will not change
+    arc_fixing     remove edges whose flow will not change
     """
     return solve_rows(
         (indptr, indices, cost),

@@ -1,23 +1,23 @@
 """Cost scaling that keeps its flow from one Refine to the next: Łupińska, algorithm 5.0, after Goldberg.
 
-Returns the cheapest assignment and prices that prove it.  Refine saturates every edge that is cheaper than its prices,
-which makes the pseudoflow 0-optimal and some nodes active, and pushes and relabels until it is a flow again.
+Returns an optimal assignment and prices that certify it.  Refine saturates every edge with negative reduced cost, which
+makes the pseudoflow 0-optimal and some nodes active, and pushes and relabels until it is a flow again.
 
     Refine(eps, p):                                              here
       eps <- eps / alpha                                         scaling/scale.py
       for each (x, y) in E: c_p(x, y) < 0 do f(x, y) <- 1        saturate
       while f is not a flow do push or relabel                   scaling/refine.py
 
-Deviates from [1]: reverse edges with c_p(y, x) < 0 are saturated too (their flow goes back).  The text takes E as the
-edges of G only, but then the pseudoflow need not even be eps-optimal at the start, which it says it is.  Costs are
-integers, of which scaling/load.py tells; rectangular problems and rows that may stay unmatched are a network with one
-more node, see scaling/network.py.  Prices are updated every V relabels, edges are fixed after each Refine, when f is
-a flow, as the rule asks.
+Deviates from [1]: reverse edges with c_p(y, x) < 0 are saturated too (their flow is returned).  In the text, E holds
+the edges of G only, but then the pseudoflow need not be eps-optimal at the start, as the text claims.  Costs are
+converted to integers, see scaling/load.py.  Rectangular problems, and rows that may stay unmatched, are modelled by
+additional nodes, see scaling/network.py.  Prices are updated every V relabels, and edges are fixed after each Refine,
+when f is a flow, as the rule requires.
 
 [1] Łupińska. "Parallel implementation of flow and matching algorithms." 2011, section 5.1.
 [2] Goldberg. "An efficient implementation of a scaling minimum-cost flow algorithm." J. Algorithms 22, 1997.
 
-O(n^2 m min(log(nC), m log n)); memory 34 bytes a pair.
+O(n^2 m min(log(nC), m log n)); memory 34 bytes per pair.
 """
 
 from assign.papers.scaling.arc_fixing import fix_arcs
@@ -29,7 +29,7 @@ RULES = UNMODIFIED
 
 
 def refine(network, eps, stats, price_updates=True):
-    """Make the flow eps-optimal."""
+    """Make the flow eps-optimal again."""
     saturate(network, 0)
     until_flow(network, RULES, eps, stats, price_updates)
 
@@ -37,11 +37,11 @@ def refine(network, eps, stats, price_updates=True):
 def solve(
     indptr, indices, cost, m, *, limit=None, start=None, callback=None, alpha=10, price_updates=True, arc_fixing=True
 ):
-    """Solve a problem with rows in CSR; column of each row (-1: unmatched), u, v, and counts of what was done.
+    """Solve a problem in CSR form; returns the column of each row (-1: unmatched), u, v, and counters.
 
-    alpha          what eps is divided by before each Refine
+    alpha          divisor of eps before each Refine
     price_updates  algorithm 5.3 every V relabels
-    arc_fixing     take edges out whose flow will not change
+    arc_fixing     remove edges whose flow will not change
     """
     return solve_rows(
         (indptr, indices, cost),

@@ -1,8 +1,8 @@
 """Cost scaling with the assignment problem's own definitions: Łupińska, algorithm 5.1, after Goldberg and Kennedy.
 
-Returns the cheapest assignment and prices that prove it.  Refine starts without flow and only edges back from a column
-may miss by eps; an edge is admissible by half an eps (scaling/rules.py), so a push in one direction leaves the other
-as far from admissible.
+Returns an optimal assignment and prices that certify it.  Refine starts without flow, and only edges that leave
+a column may have a reduced cost of -eps.  Edges are admissible below eps / 2 or -eps / 2 (scaling/rules.py), so after a
+push the reverse edge is equally far from admissible.
 
     Refine(eps, p):                                              here
       eps <- eps / alpha                                         scaling/scale.py
@@ -12,14 +12,14 @@ as far from admissible.
     relabel(x in X): p(x) <- max p(y) - c(x, y)
     relabel(y in Y): p(y) <- max p(z) + c(z, y) - eps
 
-Deviates from [1]: costs are integers, of which scaling/load.py tells; rectangular problems and rows that may stay
-unmatched are a network with one more node, see scaling/network.py.  Prices are updated every V relabels, edges are
-fixed after each Refine.
+Deviates from [1]: costs are converted to integers, see scaling/load.py.  Rectangular problems, and rows that may stay
+unmatched, are modelled by additional nodes, see scaling/network.py.  Prices are updated every V relabels, and edges
+are fixed after each Refine.
 
 [1] Łupińska. "Parallel implementation of flow and matching algorithms." 2011, section 5.1.
 [2] Goldberg, Kennedy. "An efficient cost scaling algorithm for the assignment problem." Math. Program. 71, 1995.
 
-O(n m log(nC)) [2]; memory 34 bytes a pair.
+O(n m log(nC)) [2]; memory 34 bytes per pair.
 """
 
 from assign.papers.scaling.arc_fixing import fix_arcs
@@ -31,7 +31,7 @@ RULES = HALVES
 
 
 def refine(network, eps, stats, price_updates=True):
-    """Make an eps-optimal flow."""
+    """Compute an eps-optimal flow."""
     _, _, low, _ = RULES.at(eps)
     empty(network, low)
     until_flow(network, RULES, eps, stats, price_updates)
@@ -40,11 +40,11 @@ def refine(network, eps, stats, price_updates=True):
 def solve(
     indptr, indices, cost, m, *, limit=None, start=None, callback=None, alpha=10, price_updates=True, arc_fixing=True
 ):
-    """Solve a problem with rows in CSR; column of each row (-1: unmatched), u, v, and counts of what was done.
+    """Solve a problem in CSR form; returns the column of each row (-1: unmatched), u, v, and counters.
 
-    alpha          what eps is divided by before each Refine
+    alpha          divisor of eps before each Refine
     price_updates  algorithm 5.3 every V relabels
-    arc_fixing     take edges out whose flow will not change
+    arc_fixing     remove edges whose flow will not change
     """
     return solve_rows(
         (indptr, indices, cost),

@@ -1,28 +1,29 @@
 """Cost scaling whose Refine is lock-free push-relabel, on threads: Łupińska, algorithm 5.4.
 
-Returns the cheapest assignment and prices that prove it.  Threads take active nodes from one queue; the one that took
-a node alone pushes from it and relabels it until it has no excess.  A node sends a unit along its *lowest* residual
-edge, and is relabeled only if that one is not admissible, so a price read a moment too early does no harm: an edge
-that falls below -eps for a moment (lemma 5.5) carries a unit to the node that sees it, which sends it back there first.
+Returns an optimal assignment and prices that certify it.  Threads take active nodes from a shared
+queue.  Only the thread that took a node pushes from it and relabels it, until the node has no excess.  A node sends a
+unit along its *lowest* residual edge, and is relabeled only if that edge is not admissible, so reading an outdated
+price is safe: an edge whose reduced cost is temporarily below -eps (lemma 5.5) carries a unit to the node at its head,
+which sends the unit back first.
 
-Arrays as in scaling/network.py, of which other threads see
-  u_f[a]         only the thread at x takes from it, only the one at y gives to it, when it takes from the mate
+Arrays as in scaling/network.py; those that other threads read or write:
+  u_f[a]         edge a = (x, y): only the thread at x decreases it, only the thread at y increases it, with the mate
   e[x]           changed atomically; other threads only add to it
-  p[x]           the thread at x writes
-  waiting[0]     units that are not yet where they lack; 0: the pseudoflow is a flow
-  ring, ends     S, see scaling/shared_queue.py
+  p[x]           written only by the thread at x
+  waiting[0]     units that have not reached a node with a deficit; 0: the pseudoflow is a flow
+  ring, ends     the set S of active nodes, see scaling/shared_queue.py
 
-Deviates from [1]: a few threads stand for one a node; the push that a relabel makes admissible follows without another
-search; z, which has many units (scaling/network.py), pushes along
-every admissible edge it meets.  A round ends when f is a flow or a thread has done `cycle` operations; after the first
-of each Refine prices are updated if f is no flow yet, and arcs are fixed when it is, as their rule asks (section 5.5
-does both after the first round).  Whether f is eps-optimal is checked; what is not is saturated, and one thread alone,
-which cannot go wrong, finishes the Refine.
+Deviates from [1]: a few threads replace one thread per node.  The push that a relabel makes admissible follows without
+another search.  z, which has many units (scaling/network.py), pushes along every admissible edge it scans.  A round
+ends when f is a flow or a thread has done `cycle` operations.  After the first round of each Refine, prices are updated
+if f is not a flow yet, and arcs are fixed when it is, as their rule requires (section 5.5 does both after the first
+round).  The result is checked for eps-optimality; edges that violate it are saturated, and a single thread, which has
+no races, finishes the Refine.
 
 [1] Łupińska. "Parallel implementation of flow and matching algorithms." 2011, sections 5.3 to 5.5.
 [2] Hong. "A lock-free multi-threaded algorithm for the maximum flow problem." IPDPS 2008.
 
-O(n^2 m min(log(nC), m log n)) operations; memory 34 bytes a pair.
+O(n^2 m min(log(nC), m log n)) operations; memory 34 bytes per pair.
 """
 
 import numpy as np
@@ -38,15 +39,15 @@ from gridcut.device.arguments import check_count
 
 RULES = UNMODIFIED
 COUNTS = ("rounds", "repairs")
-SPIN_LIMIT = 20_000  # looks into an empty ring before a thread goes home; about 20 microseconds
-RUNNING, DONE, PRICE_TOO_LOW = range(3)  # in stop[0], which is DONE, too, after an error in a thread
+SPIN_LIMIT = 20_000  # polls of an empty ring before a thread returns; about 20 microseconds
+RUNNING, DONE, PRICE_TOO_LOW = range(3)  # values of stop[0]; DONE also after an exception in a thread
 
 
 @kernel
 def push(network, waiting, ring, ends, x, a):
-    """Lines 13 to 16: a unit along edge a; what is left at x."""
+    """Lines 13 to 16: push a unit along edge a; returns the remaining excess of x."""
     y = network.head[a]
-    # The edge back is there before the unit is, so that an active node always has a residual edge.
+    # Make the reverse edge residual before the unit arrives, so that an active node always has a residual edge.
     atomic_store(network.u_f, a, 0)
     atomic_store(network.u_f, network.mate[a], 1)
     left = atomic_add(network.e, x, -1) - 1
@@ -60,7 +61,7 @@ def push(network, waiting, ring, ends, x, a):
 
 @kernel
 def lock_free_kernel(network, eps, waiting, stop, ring, ends, cycle):
-    """Algorithm 5.4, node after node, until f is a flow, no node is active or `cycle` operations are done."""
+    """Algorithm 5.4 for one node after another, until f is a flow, no node is active, or after `cycle` operations."""
     first, last, head, _, c, u_f, _, e, p, x_nodes = network
     idle = 0
     pushes = 0
@@ -103,7 +104,7 @@ def lock_free_kernel(network, eps, waiting, stop, ring, ends, cycle):
 
 
 def run_round(network, eps, stats, threads, cycle) -> bool:
-    """All threads at once; whether f is a flow now."""
+    """Run all threads for one round; returns whether f is a flow."""
     ring, ends = make_queue(len(network.p))
     waiting = np.full(1, put_active(network.e, ring, ends), np.int64)
     stop = np.zeros(1, np.int64)
@@ -119,7 +120,7 @@ def run_round(network, eps, stats, threads, cycle) -> bool:
 
 
 def refine(network, eps, stats, price_updates=True, threads=1, cycle=500_000):
-    """Make an eps-optimal flow."""
+    """Compute an eps-optimal flow."""
     stats["threads"] = threads
     _, _, low, _ = RULES.at(eps)
     empty(network, low)
@@ -148,13 +149,13 @@ def solve(
     price_updates=True,
     arc_fixing=True,
 ):
-    """Solve a problem with rows in CSR; column of each row (-1: unmatched), u, v, and counts of what was done.
+    """Solve a problem in CSR form; returns the column of each row (-1: unmatched), u, v, and counters.
 
-    threads        workers; None: numba's number of threads
-    alpha          what eps is divided by before each Refine
-    cycle          operations of a thread in one round, at most
+    threads        number of threads; None: numba's number of threads
+    alpha          divisor of eps before each Refine
+    cycle          maximum number of operations per thread in one round
     price_updates  algorithm 5.3 after the first round of each Refine, if it left nodes active
-    arc_fixing     take edges out whose flow will not change
+    arc_fixing     remove edges whose flow will not change
     """
     if threads is None:
         threads = thread_count()

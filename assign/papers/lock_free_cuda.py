@@ -1,25 +1,25 @@
 """Cost scaling whose Refine is lock-free push-relabel, on a GPU: Łupińska, algorithm 5.4 and section 5.5.
 
-Returns the cheapest assignment and prices that prove it.  Every node has a thread of its own, which alone pushes from
-it and relabels it; threads never wait for one another.  A node sends a unit along its *lowest* residual edge, and is
-relabeled only if that one is not admissible, so a price read a moment too early does no harm: an edge that falls below
--eps for a moment (lemma 5.5) carries a unit to the node that sees it, which sends it back there first.
+Returns an optimal assignment and prices that certify it.  Every node has its own thread; only this thread pushes from
+it and relabels it.  Threads never wait for one another.  A node sends a unit along its *lowest* residual edge, and is
+relabeled only if that edge is not admissible, so reading an outdated price is safe: an edge whose reduced cost is
+temporarily below -eps (lemma 5.5) carries a unit to the node at its head, which sends the unit back first.
 
-Arrays on the GPU (network.py below assign/papers/scaling; indices, units and flags are int32)
-  u_f[a], e[x]   changed atomically; the unit follows the edge back
-  p[x]           its thread writes
-  state[WAITING] units that are not yet where they lack; 0: the pseudoflow is a flow, and all threads end
+Arrays on the GPU (assign/papers/scaling/network.py; indices, units and flags are int32)
+  u_f[a], e[x]   changed atomically; the reverse edge becomes residual before the unit arrives
+  p[x]           written only by the thread of x
+  state[WAITING] units that have not reached a node with a deficit; 0: the pseudoflow is a flow, and all threads end
 
-Deviates from [1]: where there are more nodes than threads on the GPU, a thread has several; the push that a relabel
-makes admissible follows without another search; z, which has many units, pushes along every admissible edge it meets.
-After the first launch of each Refine prices are updated on the host if f is no flow yet, and arcs are fixed by kernels
-when it is, as their rule asks (the paper does both after the first launch).  Whether f is eps-optimal is checked; where
-it is not, what is too low is saturated and the host finishes the Refine, where nothing can go wrong.
+Deviates from [1]: if the network has more nodes than the GPU has threads, a thread has several nodes.  The push that a
+relabel makes admissible follows without another search.  z, which has many units, pushes along every admissible edge it
+scans.  After the first launch of each Refine, prices are updated on the host if f is not a flow yet, and kernels fix
+arcs when it is, as their rule requires (the paper does both after the first launch).  The result is checked for
+eps-optimality; edges that violate it are saturated, and the host, which has no races, finishes the Refine.
 
 [1] Łupińska. "Parallel implementation of flow and matching algorithms." 2011, sections 5.3 to 5.5.
 [2] Hong. "A lock-free multi-threaded algorithm for the maximum flow problem." IPDPS 2008.
 
-O(n^2 m min(log(nC), m log n)) operations; memory 40 bytes a pair on the GPU, 34 on the host.
+O(n^2 m min(log(nC), m log n)) operations; memory 40 bytes per pair on the GPU, 34 on the host.
 """
 
 import numpy as np
@@ -37,14 +37,14 @@ from gridcut.device.launch import launch, most_blocks
 
 RULES = UNMODIFIED
 COUNTS = ("launches", "repairs")
-MAX_THREADS = 1024  # of a block, on all GPUs
-SLEEP_NANOSECONDS = 200  # nanoseconds a thread rests that has nothing to do
+MAX_THREADS = 1024  # per block, on all GPUs
+SLEEP_NANOSECONDS = 200  # pause of a thread without an active node
 WAITING, FIXED, LOW, PUSHES, RELABELS = range(5)  # in state
 
 
 @device_function
 def push(head, mate, u_f, e, state, x, a):
-    """Lines 13 to 16: a unit along edge a."""
+    """Lines 13 to 16: push a unit along edge a."""
     y = head[a]
     cuda.atomic.add(u_f, a, int32(-1))
     cuda.atomic.add(u_f, mate[a], int32(1))
@@ -65,7 +65,7 @@ def operate(first, last, head, mate, c, u_f, e, p, state, x, left, x_nodes, eps)
     a = first[x]
     end = last[x]
     while a < end:
-        # Both are read whether needed or not: no read waits for another.
+        # Read both unconditionally, so that no read waits for another.
         residual = relaxed_load(u_f, a)
         partly = int64(c[a] - relaxed_load(p, head[a]))
         if residual > 0:
@@ -77,7 +77,7 @@ def operate(first, last, head, mate, c, u_f, e, p, state, x, left, x_nodes, eps)
                 least = partly
                 lowest = a
         a = int32(a + 1)
-    if lowest < 0:  # the unit was seen before its edge back
+    if lowest < 0:  # the unit was read before its reverse edge
         return pushes, relabels
     if least >= -price:
         p[x] = -(least + eps)
@@ -88,7 +88,7 @@ def operate(first, last, head, mate, c, u_f, e, p, state, x, left, x_nodes, eps)
 
 @cuda_kernel
 def lock_free_kernel(first, last, head, mate, c, u_f, e, p, state, x_nodes, eps, cycle):
-    """Algorithm 5.4, one node a thread, until f is a flow or every thread has looked `cycle` times at its nodes."""
+    """Algorithm 5.4, one node per thread, until f is a flow or every thread has checked its nodes `cycle` times."""
     nodes = int32(e.size)
     thread = int32(cuda.grid(1))
     threads = int32(cuda.gridsize(1))
@@ -196,7 +196,7 @@ def take_out_kernel(first, last, head, mate, c, u_f, begin, end_node, kept):
 
 
 class Device:
-    """A network on the GPU; the host's is brought up to date when it is needed."""
+    """A network on the GPU; the host copy is updated when it is needed."""
 
     def __init__(self, network, block: int, cycle: int):
         self.first, self.last = upload(network.first.astype(np.int32)), upload(network.last.astype(np.int32))
@@ -209,7 +209,7 @@ class Device:
         self.block, self.cycle = block, np.int32(min(cycle, 2**31 - 1))
 
     def each_node(self, kernel, *args, nodes=None) -> None:
-        """Launch a kernel with a thread for each node."""
+        """Launch a kernel with one thread per node."""
         nodes = self.nodes if nodes is None else int(nodes)
         launch(kernel, -(-nodes // self.block), self.block, *args)
 
@@ -218,17 +218,17 @@ class Device:
         self.each_node(empty_kernel, *args, np.int64(eps))
 
     def run(self, waiting: int, eps: int) -> dict:
-        """One launch of algorithm 5.4; the counters after it."""
+        """Launch algorithm 5.4 once; returns its counters."""
         self.state = upload(np.array([waiting, 0, 0, 0, 0], np.int64))
         args = (self.first, self.last, self.head, self.mate, self.c, self.u_f, self.e, self.p, self.state)
         args = (*args, self.x_nodes, np.int64(eps), self.cycle)
-        # All threads are on the GPU at once: who waits for a unit must not keep its sender out.
+        # All threads are resident at the same time: a thread waiting for a unit must not keep its sender from running.
         blocks = min(-(-self.nodes // self.block), most_blocks(lock_free_kernel, args, self.block))
         launch(lock_free_kernel, blocks, self.block, *args)
         return download(self.state)
 
     def count_low(self, low: int) -> int:
-        """Residual edges below what eps-optimality allows."""
+        """Number of residual edges that violate eps-optimality."""
         self.each_node(
             low_kernel, self.first, self.last, self.head, self.c, self.u_f, self.p, self.state, np.int64(low)
         )
@@ -247,7 +247,7 @@ class Device:
         self.u_f = upload(network.u_f.astype(np.int32))
 
     def fix(self, network, threshold: int) -> int:
-        """Fix arcs here and, recognised by their mark, on the host; how many."""
+        """Fix arcs on the GPU and, by their marks, on the host; returns their number."""
         lists = (self.first, self.last, self.head, self.mate, self.c, self.u_f)
         self.each_node(mark_kernel, *lists, self.p, self.state, self.x_nodes, np.int64(threshold), nodes=self.x_nodes)
         found = int(download(self.state)[FIXED])
@@ -261,7 +261,7 @@ class Device:
 
 
 def refine(device: Device, network, eps: int, stats: dict, price_updates: bool) -> None:
-    """Make an eps-optimal flow."""
+    """Compute an eps-optimal flow."""
     _, _, low, _ = RULES.at(eps)
     device.empty(eps)
     waiting = int(network.d[: network.x_nodes].sum())
@@ -303,13 +303,13 @@ def solve(
     price_updates=True,
     arc_fixing=True,
 ):
-    """Solve a problem with rows in CSR; column of each row (-1: unmatched), u, v, and counts of what was done.
+    """Solve a problem in CSR form; returns the column of each row (-1: unmatched), u, v, and counters.
 
-    alpha          what eps is divided by before each Refine
-    cycle          how often each thread looks at its nodes in one launch, at most (the paper's CYCLE)
-    block          threads of a block (the paper: 32 x 16)
+    alpha          divisor of eps before each Refine
+    cycle          maximum number of times a thread checks its nodes in one launch (the paper's CYCLE)
+    block          threads per block (the paper: 32 x 16)
     price_updates  algorithm 5.3 after the first launch of each Refine, if it left nodes active
-    arc_fixing     take edges out whose flow will not change
+    arc_fixing     remove edges whose flow will not change
     """
     cycle, block = check_count("cycle", cycle), check_count("block", block, 1, MAX_THREADS)
     device = None
@@ -338,7 +338,7 @@ def solve(
 
 
 def kernels():
-    """Name, kernel and argument types of what is compiled."""
+    """Name, kernel and argument types of each kernel."""
     ids, numbers = int32[::1], int64[::1]
     return [
         (

@@ -111,7 +111,7 @@ def _augment(start, columns, root, col_of, row_of, level, at, seen, path):
 
 @kernel
 def match(start, columns, order, col_of, row_of, level, at, seen, path):
-    """Match as many rows as possible; a row left over, or -1."""
+    """Match as many rows as possible; returns an unmatched row, or -1."""
     col_of[:] = -1
     row_of[:] = -1
     free = _greedy(start, columns, order, col_of, row_of, seen)
@@ -128,7 +128,7 @@ def match(start, columns, order, col_of, row_of, level, at, seen, path):
 
 @kernel
 def deficient(start, columns, root, col_of, row_of, level, path):
-    """Number of rows reached from an unmatched row once `match` is done; they are path[:number]."""
+    """Collect the rows reached from an unmatched row after `match` in `path`; returns their number."""
     level[:] = -1
     level[root] = 0
     path[0] = root

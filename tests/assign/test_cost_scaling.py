@@ -95,7 +95,7 @@ def test_huge_range(tools, name):
 def test_prices_out_of_range_are_refused(module):
     """Costs whose multiples leave int64, which the border refuses before."""
     cost = np.full((3, 3), 2**59)
-    with pytest.raises(ValueError, match="too large for cost scaling, which takes at most"):
+    with pytest.raises(ValueError, match="too large for cost scaling, which accepts at most"):
         solve_dense(module, cost)
 
 

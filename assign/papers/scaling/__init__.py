@@ -1,1 +1,1 @@
-"""What the cost-scaling methods share: the network, one discharge, the two heuristics, and exact prices at the end."""
+"""Parts shared by the cost-scaling methods: the network, discharging, the two heuristics, and exact final prices."""

@@ -1,12 +1,12 @@
 """The arc fixing heuristic: an edge whose reduced cost is large will never carry flow again.
 
-For an eps-optimal flow f and a residual edge with c_p > 2 n eps, no flow that is better than eps-optimal uses it: the
-two would differ by a cycle through that edge, on which the other edges cannot make up for it.  n stands for half the
-nodes such a cycle can have; `Rules.losses` counts the edges that may cost -eps.  Fixed edges leave the adjacency lists:
-they move behind last[x], with their mates.
+For an eps-optimal flow f and a residual edge with c_p > 2 n eps, no flow for a smaller eps uses the edge: the two flows
+would differ by a cycle through that edge, whose other edges cannot compensate for it.  n is half the number of nodes
+that such a cycle can have; `Rules.losses` counts the edges that may cost -eps.  Fixed edges are removed from the
+adjacency lists: they are moved behind last[x], with their mates.
 
-Deviates from the paper only in what it leaves alone: edges that are full for good (c_p < -2 n eps) stay, because
-algorithms 5.1 and 5.2 send their unit again in every Refine.
+Deviates from the paper: edges that stay full permanently (c_p < -2 n eps) are not fixed, because algorithms 5.1 and 5.2
+send their unit again in every Refine.
 
 Łupińska. "Parallel implementation of flow and matching algorithms." 2011, section 5.2.
 Goldberg, Tarjan. "Finding minimum-cost circulations by successive approximation." Math. Oper. Res. 15, 1990.
@@ -14,12 +14,12 @@ Goldberg, Tarjan. "Finding minimum-cost circulations by successive approximation
 
 from gridcut.device import kernel
 
-REMOVED = -10  # in u_f while lists are rearranged; the paper's mark
+REMOVED = -10  # mark in u_f while lists are rearranged, as in the paper
 
 
 @kernel
 def mark(network, threshold):
-    """Mark the edges from X without flow whose c_p exceeds the threshold, and their mates; how many there were."""
+    """Mark the edges from X without flow whose c_p exceeds the threshold, and their mates; returns their number."""
     first, last, head, mate, c, u_f, _, _, p, x_nodes = network
     found = 0
     for x in range(x_nodes):
@@ -60,7 +60,7 @@ def take_out(network):
 
 
 def fix_arcs(network, threshold) -> int:
-    """Fix the edges from X without flow whose c_p exceeds the threshold; how many there were.  f must be a flow."""
+    """Fix the edges from X without flow whose c_p exceeds the threshold; returns their number.  f must be a flow."""
     found = mark(network, threshold)
     if found:
         take_out(network)

@@ -1,15 +1,15 @@
-"""Prices that prove an optimal flow optimal in the original integers, from prices that do so up to eps.
+"""Exact prices of the original integer costs for an optimal flow, from prices that are optimal up to eps.
 
-Returned are prices with c_p >= 0 for every pair, and 0 where there is flow.  Those of cost scaling are rounded down to
-multiples of the multiplier, and then lowered where an edge demands it (Bellman's method with a queue).  As an optimal
-flow has no cycle of negative cost, this ends; and as rounded prices miss by less than one original unit, and the edges
-of a path by less than another, each price falls twice at most (unless edges fixed so far ask for more): three scans a
-node.
+The prices satisfy c_p >= 0 for every pair, and c_p == 0 for pairs with flow.  The prices of cost scaling are rounded
+down to multiples of the multiplier, and then lowered where an edge requires it (Bellman's method with a queue).  This
+terminates because an optimal flow has no cycle of negative cost.  Rounded prices deviate by less than one original
+unit, and the edges of a path by less than another, so each price falls at most twice (unless fixed edges require more):
+three scans per node.
 
 [1] Łupińska. "Parallel implementation of flow and matching algorithms." 2011, section 5.1.
 [2] Ahuja, Magnanti, Orlin. "Network Flows." Prentice Hall, 1993, sections 5.4 and 9.3.
 
-Time O(n m) for any optimal flow, O(m) for one that comes from cost scaling; memory 13 bytes a node.
+Time O(n m) for any optimal flow, O(m) for one that comes from cost scaling; memory 13 bytes per node.
 """
 
 import numpy as np
@@ -19,9 +19,9 @@ from gridcut.device import kernel
 
 @kernel
 def tighten(network):
-    """Lower columns to the prices of those that send them their unit.
+    """Lower the price of each column with flow so that the edge of the flow has c_p >= 0.
 
-    An edge that is full may have c_p < 0, because it holds one unit; but its column takes only one anyway.
+    A full edge may have c_p < 0, because its capacity is one unit; but its column takes only one unit anyway.
     """
     for x in range(network.x_nodes):
         for a in range(network.first[x], network.first[x + 1]):

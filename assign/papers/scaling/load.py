@@ -1,17 +1,18 @@
 """From costs to a network of integers, and from the optimal flow back to pairs and prices.
 
-Integers, and floats that are whole numbers: costs are multiplied by one more than the edges of a cycle that may cost
--eps each (`Rules.losses`).  A flow that is 1-optimal is then optimal: a cycle costs a multiple of the multiplier, and
-more than minus it.  This is the paper's "eps < 1 / n", exact.  Prices of the original costs come from prices.py.
+Integers, and floats with integer values: costs are multiplied by one more than the number of edges in a cycle that may
+cost -eps each (`Rules.losses`).  A 1-optimal flow is then optimal: the cost of a cycle is a multiple of the multiplier,
+and greater than minus the multiplier.  This is the paper's "eps < 1 / n", exactly.  exact_prices.py computes the prices
+of the original costs.
 
-Other floats: costs become multiples of a unit, the least power of two for which prices cannot leave int64.  A node
-that is relabeled has a path to one that lacks a unit and kept its price, and that path was eps-optimal in reverse
-before eps was divided by alpha [1]; so prices stay above
+Other floats: costs are rounded to multiples of a unit, the smallest power of two for which prices cannot leave int64.
+A relabeled node has a path to a node with a deficit whose price has not changed, and that path was eps-optimal in
+reverse before eps was divided by alpha [1].  So prices stay above
 
     -C (L (alpha + 1) / (alpha - 1) + L + 3),     C the largest cost, L = 2 |X| edges of the longest path,
 
-the second L for prices of a warm start.  Prices that are 1-optimal miss by two units at most, hundreds of times less
-than the certificate allows.
+where the second L is for the prices of a warm start.  1-optimal prices deviate by at most two units, which is hundreds
+of times less than the certificate allows.
 
 [1] Goldberg, Tarjan. "Finding minimum-cost circulations by successive approximation." Math. Oper. Res. 15, 1990.
 """
@@ -23,7 +24,7 @@ import numpy as np
 from assign.papers.scaling.exact_prices import exact_prices, tighten
 from assign.papers.scaling.network import Network, make_network, partner_of, restore_edges, with_dummy_columns
 
-MAX_COST = 2**60  # of a cost in the network
+MAX_COST = 2**60  # largest absolute cost in the network
 
 
 class Task(NamedTuple):
@@ -32,7 +33,7 @@ class Task(NamedTuple):
     network: Network
     rows: int
     columns: int
-    largest: int  # of the network
+    largest: int  # largest absolute cost in the network
     multiplier: int
     exponent: int | None
     floats: bool
@@ -40,7 +41,7 @@ class Task(NamedTuple):
 
 
 def rows_of_dense(cost):
-    """A dense matrix in CSR, without its infinite costs."""
+    """A dense matrix in CSR form, without its infinite costs."""
     n, m = cost.shape
     if cost.dtype.kind == "f" and np.isinf(cost).any():
         allowed = np.isfinite(cost)
@@ -51,7 +52,7 @@ def rows_of_dense(cost):
 
 
 def load(indptr, indices, cost, m: int, limit, rules, alpha: int, ceiling: float = np.inf) -> Task:
-    """The network of a problem with rows in CSR, no cost above the ceiling; refuses one that has no assignment."""
+    """The network of a problem in CSR form, with costs cut off at the ceiling; raises InfeasibleError."""
     m = int(m)
     rows, columns = len(indptr) - 1, m
     if cost.dtype.kind == "f" or (limit is not None and limit.dtype.kind == "f"):
@@ -70,8 +71,8 @@ def load(indptr, indices, cost, m: int, limit, rules, alpha: int, ceiling: float
     largest = max(cost.max(initial=0).item(), -cost.min(initial=0).item())
     if not floats and largest * multiplier > MAX_COST:
         raise ValueError(
-            f"costs up to {largest} are too large for cost scaling, which takes at most {MAX_COST // multiplier} here; "
-            f"use method='auto'"
+            f"costs up to {largest} are too large for cost scaling, which accepts at most {MAX_COST // multiplier} "
+            f"here; use method='auto'"
         )
     if floats and (largest * multiplier > MAX_COST or (cost != np.rint(cost)).any()):
         multiplier = 1
@@ -88,7 +89,7 @@ def load(indptr, indices, cost, m: int, limit, rules, alpha: int, ceiling: float
 
 
 def unload(task: Task):
-    """Column of each row (-1: unmatched), and prices u and v of the original costs, from a flow that is optimal."""
+    """Column of each row (-1: unmatched), and prices u and v of the original costs, from an optimal flow."""
     network, rows, columns = task.network, task.rows, task.columns
     x_nodes = network.x_nodes
     restore_edges(network)
@@ -99,7 +100,7 @@ def unload(task: Task):
         prices = exact_prices(network, task.multiplier)
     else:
         prices = network.p
-    zero = prices[rows] if x_nodes > rows else 0  # of z, so that columns left over cost nothing
+    zero = prices[rows] if x_nodes > rows else 0  # price of z, so that unmatched columns have price 0
     u, v = zero - prices[:rows], prices[x_nodes : x_nodes + columns] - zero
     if task.exponent is not None:
         u, v = np.ldexp(u.astype(np.float64), task.exponent), np.ldexp(v.astype(np.float64), task.exponent)
@@ -107,13 +108,13 @@ def unload(task: Task):
         u, v = u.astype(np.float64), v.astype(np.float64)
     matched = partner < columns
     if x_nodes > rows:
-        # So it is for integers; for floats up to two units.
+        # Exact for integers; floats deviate by up to two units.
         left_over = np.ones(columns, bool)
         left_over[partner[matched]] = False
         v[left_over] = 0
         np.minimum(v, 0, out=v)
     if task.limit is not None:
         np.minimum(u, task.limit, out=u, casting="unsafe")
-        # The row's own column may have a price below 0, and the row then one above the limit, for no use.
+        # The dummy column of a row may have a price below 0, and the row then a price above its limit.
         u[~matched] = task.limit[~matched]
     return np.where(matched, partner, -1).astype(np.int32), u, v

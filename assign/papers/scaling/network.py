@@ -1,12 +1,12 @@
-"""The assignment problem as a flow of least cost: every edge carries one unit, and supply equals demand.
+"""The assignment problem as a minimum-cost flow: every edge has capacity one, and supply equals demand.
 
   rows ── 1 ──► columns                   d(row) = 1, d(column) = -1
-  row i ─ limit[i] ─► column m + i        a column of its own: the row may stay unmatched at that price
-  z ────── 0 ──► every column             d(z) = columns - rows: sends its unit to each column left over
+  row i ─ limit[i] ─► column m + i        a dummy column: the row may stay unmatched at that cost
+  z ────── 0 ──► every column             d(z) = columns - rows: sends a unit to each remaining column
 
-Columns of one row and z exist only where they are needed: for a square problem without limits this is the network of
-Łupińska's section 5.  Both are ordinary nodes and edges, so no algorithm below knows of them, and no cost is "large
-enough".  Pairs that are forbidden are edges that do not exist.
+Dummy columns and z exist only if they are needed: for a square problem without limits, this is the network of
+Łupińska's section 5.  Both are ordinary nodes and edges, so the algorithms need no special cases and no "large enough"
+cost.  Forbidden pairs have no edge.
 
 Arrays (V nodes: rows, z, columns; an edge (x, y) is stored at x, and its reverse at y)         paper [1]
   first[x] ... last[x] - 1      edges of x; from last[x] to first[x + 1] those that are fixed    E
@@ -20,7 +20,7 @@ Arrays (V nodes: rows, z, columns; an edge (x, y) is stored at x, and its revers
 
 [1] Łupińska. "Parallel implementation of flow and matching algorithms." 2011, section 5.
 
-Memory 34 bytes a pair.
+Memory 34 bytes per pair.
 """
 
 from typing import NamedTuple
@@ -29,7 +29,7 @@ import numpy as np
 
 from gridcut.device import kernel
 
-MAX_EDGES = 2**31 - 1  # edges are numbered with int32
+MAX_EDGES = 2**31 - 1  # edge indices are int32
 
 
 class Network(NamedTuple):
@@ -75,7 +75,7 @@ def connect(indptr, indices, cost, y_nodes, first, head, mate, c, u_f):
 
 
 def with_dummy_columns(indptr, indices, cost, columns: int, limit):
-    """Rows in CSR, each with a finite limit given the edge to a column of its own, behind its others."""
+    """Rows in CSR, with an edge to a dummy column appended to each row with a finite limit."""
     finite = np.isfinite(limit)
     shifted = indptr.copy()
     shifted[1:] += np.cumsum(finite)
@@ -85,7 +85,7 @@ def with_dummy_columns(indptr, indices, cost, columns: int, limit):
 
 
 def make_network(indptr, indices, cost, columns: int) -> Network:
-    """The network of rows in CSR with costs of int64; columns beyond the number of rows may stay empty."""
+    """The network of rows in CSR with int64 costs; if there are more columns than rows, some stay empty."""
     rows = len(indptr) - 1
     over = columns - rows
     if over > 0:
@@ -95,7 +95,7 @@ def make_network(indptr, indices, cost, columns: int) -> Network:
     x_nodes = len(indptr) - 1
     nodes, edges = x_nodes + columns, 2 * len(indices)
     if edges > MAX_EDGES:
-        raise ValueError(f"this method takes at most {MAX_EDGES // 2} pairs, got {len(indices)}; use method='auto'")
+        raise ValueError(f"this method accepts at most {MAX_EDGES // 2} pairs, got {len(indices)}; use method='auto'")
     d = np.ones(nodes, np.int64)
     d[rows:x_nodes] = over
     d[x_nodes:] = -1
@@ -117,13 +117,13 @@ def make_network(indptr, indices, cost, columns: int) -> Network:
 
 
 def restore_edges(network: Network) -> None:
-    """No edge is fixed."""
+    """Restore all fixed edges."""
     network.last[:] = network.first[1:]
 
 
 @kernel
 def partner_of(network, rows, partner):
-    """partner[x] = the number of the column a row sends its unit to."""
+    """partner[x] = index of the column to which row x sends its unit."""
     for x in range(rows):
         for a in range(network.first[x], network.first[x + 1]):
             if network.u_f[a] == 0:
@@ -144,7 +144,7 @@ def is_epsilon_optimal(network, low_x, low_y):
 
 @kernel
 def is_flow(network):
-    """Whether no node has an excess, or waits for one."""
+    """Whether no node has an excess or a deficit."""
     for x in range(len(network.e)):
         if network.e[x] != 0:
             return False

@@ -1,24 +1,24 @@
-"""The price updates heuristic, algorithm 5.3: every node is lowered by its distance to a node that lacks a unit.
+"""The price update heuristic, algorithm 5.3: every price is lowered by the distance to a node with a deficit.
 
 Distances count eps: the residual edge (y, x) has the length floor(c_p(y, x) / eps) + 1, or without the 1 where
-eps-optimality asks for c_p >= 0 (rules.py), so that lowering p(y) by eps times its distance keeps the pseudoflow
+eps-optimality requires c_p >= 0 (rules.py), so that lowering p(y) by eps times its distance keeps the pseudoflow
 eps-optimal, and every active node gets a path of admissible edges.  It is Dijkstra's search from all nodes of
 negative excess against the edges, in Dial's buckets, and ends with the bucket in which the last active node was
 scanned.
 
 Arrays                                       paper [1]
-  label[x]    distance found so far           x.bucket, and l(x) once scanned; FAR: none
+  label[x]    distance found so far           x.bucket, and l(x) once scanned; INFINITY: none
   first[b]    a node of bucket b, or -1       B[b];  b = label - base
   after[x], before[x]                         neighbours in the bucket's list
-  state[x]    WAITING, LISTED, LATER: beyond the buckets there are, SCANNED
+  state[x]    WAITING, LISTED, BEYOND: label beyond the last bucket, SCANNED
 
-Deviates from [1]: the pseudocode forgets to add the distance of x to the length of (y, x), without which labels are
-no distances; buckets are as many as nodes, and when all are empty they start again from the least label beyond.
+Deviates from [1]: the pseudocode omits adding the distance of x to the length of (y, x), without which labels are not
+distances.  There are as many buckets as nodes; when all are empty, they start again from the smallest label beyond.
 
 [1] Łupińska. "Parallel implementation of flow and matching algorithms." 2011, section 5.2.
 [2] Goldberg. "An efficient implementation of a scaling minimum-cost flow algorithm." J. Algorithms 22, 1997.
 
-O(n + m + the largest distance); memory 25 bytes a node.
+O(n + m + the largest distance); memory 25 bytes per node.
 """
 
 import numpy as np
@@ -26,13 +26,13 @@ import numpy as np
 from gridcut.device import kernel
 
 INFINITY = np.iinfo(np.int64).max
-MAX_DECREASE = 2**60  # of a price; beyond, prices stay as they are, which is as correct
+MAX_DECREASE = 2**60  # of a price; with larger decreases, prices are not updated, which is equally correct
 WAITING, LISTED, BEYOND, SCANNED = range(4)
 
 
 @kernel
 def insert(x, b, first, after, before):
-    """Put a node at the head of a bucket's list."""
+    """Insert a node at the head of a bucket's list."""
     after[x] = first[b]
     before[x] = -1
     if first[b] >= 0:
@@ -42,7 +42,7 @@ def insert(x, b, first, after, before):
 
 @kernel
 def remove(x, b, first, after, before):
-    """Take a node out of a bucket's list."""
+    """Remove a node from a bucket's list."""
     if before[x] >= 0:
         after[before[x]] = after[x]
     else:

@@ -1,11 +1,11 @@
-"""The parts of Refine: how it starts, and pushes and relabels until the pseudoflow is a flow.
+"""The parts of Refine: its start, and pushes and relabels until the pseudoflow is a flow.
 
-S, the set of active nodes, is a queue, first in, first out.  A node is discharged until its excess is gone.  One with
-a single unit sends it to its lowest residual neighbour, as algorithm 5.4 does, and is relabeled if that is not
-admissible; one with more pushes along every admissible edge it meets, because a search for each unit would cost a
-node of many units (z, and what `saturate` fills) its degree every time.
+The set S of active nodes is a first-in, first-out queue.  A node is discharged until its excess is 0.  A node with a
+single unit sends it along its lowest residual edge, as in algorithm 5.4, and is relabeled if that edge is not
+admissible.  A node with more units pushes along every admissible edge it scans: a search for each unit would scan all
+edges of a node with many units (z, or a node filled by `saturate`) every time.
 
-Prices never rise here; a price below FLOOR ends the work, since int64 could not hold much less.
+Prices never rise here.  A price below MIN_PRICE raises an error, because int64 could not hold much lower ones.
 
 Łupińska. "Parallel implementation of flow and matching algorithms." 2011, algorithms 5.0, 5.1 and 5.2.
 Goldberg, Tarjan. "Finding minimum-cost circulations by successive approximation." Math. Oper. Res. 15, 1990.
@@ -22,7 +22,7 @@ INFINITY = np.iinfo(np.int64).max
 
 @kernel
 def saturate(network, bar):
-    """Send a unit along every residual edge with c_p < bar; how many there were.
+    """Send a unit along every residual edge with c_p < bar; returns their number.
 
     Lines 3 and 4 of algorithm 5.0, bar = 0.
     """
@@ -41,7 +41,7 @@ def saturate(network, bar):
 
 @kernel
 def empty(network, low):
-    """Take all flow away, and let the lowest edge of every node of X have c_p = low.
+    """Remove all flow, and set prices so that the lowest edge of every node of X has c_p = low.
 
     Lines 3 to 6 of algorithm 5.1, low = 0, and of algorithm 5.2, low = -eps.
     """
@@ -63,7 +63,7 @@ def empty(network, low):
 def discharge(network, queue, bar_x, bar_y, low_x, low_y, budget):
     """Push and relabel until no node is active, or after `budget` relabels.
 
-    Returns how many nodes are active, pushes and relabels; -1 active nodes: a price fell below FLOOR.
+    Returns the numbers of active nodes, pushes and relabels; -1 active nodes: a price fell below MIN_PRICE.
     """
     first, last, head, mate, c, u_f, _, e, p, x_nodes = network
     size = len(queue)
@@ -140,5 +140,5 @@ def until_flow(network, rules, eps: int, stats: dict, price_updates: bool) -> No
 
 
 def raise_price_range():
-    """Prices ran out of the range of int64."""
+    """Raise ValueError for prices that leave the range of int64."""
     raise ValueError("costs are too large for cost scaling, whose prices left the range of int64; use method='auto'")

@@ -1,4 +1,4 @@
-"""When an edge is admissible, and how far a relabel goes: all that differs between algorithms 5.0, 5.1 and 5.2 there.
+"""Rules for admissible edges and relabels: the only difference between the pushes of algorithms 5.0, 5.1 and 5.2.
 
 A residual edge (x, y) has the reduced cost c_p(x, y) = c(x, y) + p(x) - p(y).
 
@@ -8,7 +8,7 @@ A residual edge (x, y) has the reduced cost c_p(x, y) = c(x, y) + p(x) - p(y).
   HALVES                c_p < eps / 2          c_p < -eps / 2        admissible      algorithm 5.1
                         c_p >= 0               c_p >= -eps           eps-optimal
 
-In both a relabel lowers p(x) until its lowest residual edge has the least c_p that eps-optimality allows.
+In both, a relabel lowers p(x) until its lowest residual edge has the minimum c_p that eps-optimality allows.
 
 Łupińska. "Parallel implementation of flow and matching algorithms." 2011, section 5.1.
 """
@@ -19,8 +19,8 @@ from typing import NamedTuple
 class Rules(NamedTuple):
     """One definition of admissible and of eps-optimal."""
 
-    bar: tuple[int, int]  # c_p below this many halves of eps: admissible; for edges that leave X, and Y
-    low: tuple[int, int]  # c_p not below this many eps: eps-optimal
+    bar: tuple[int, int]  # admissible if c_p is below this many halves of eps; for edges that leave X, and Y
+    low: tuple[int, int]  # eps-optimal if c_p is at least this many eps
 
     def at(self, eps: int):
         """bar_x, bar_y, low_x, low_y as integers: c_p < bar is the same as c_p < the exact half."""
@@ -29,7 +29,7 @@ class Rules(NamedTuple):
         return bar_x, bar_y, low_x, low_y
 
     def losses(self, x_nodes: int) -> int:
-        """Edges of a simple cycle that may cost as little as -eps; it meets each node of X once at most."""
+        """Number of edges in a simple cycle that may cost -eps; a cycle visits each node of X at most once."""
         return -sum(self.low) * x_nodes
 
 

@@ -1,13 +1,14 @@
 """The main loop of cost scaling: Min-Cost of Łupińska, algorithm 5.0.
 
-eps starts as the largest cost and is divided by alpha until it is 1 (load.py: the paper's eps < 1 / n).  Refine, which
-makes an eps-optimal flow, is the caller's.
+eps starts at the largest cost and is divided by alpha until it is 1 (load.py: the paper's eps < 1 / n).  The caller
+supplies Refine, which computes an eps-optimal flow.
 
-A warm start brings prices of the columns.  Rows take, one after the other, their cheapest column that is free; if all
-find one, that flow is eps-optimal for the largest amount a row pays beyond its cheapest column, and eps starts there.
-Otherwise, and where this is more than the largest cost, the start is cold.
+A warm start supplies column prices.  The rows take their cheapest free column, one after the other.  If all rows find
+one, that flow is eps-optimal for eps = the largest excess of a row over its cheapest column, and eps starts there.
+Otherwise, or if this eps exceeds the largest cost, the start is cold.
 
-Where floats were rounded too much for the costs that matter, the others are cut off and all is done again (ceiling.py).
+If floats were rounded too coarsely for the costs that matter, larger costs are cut off and the problem is solved again
+(assign/core/ceiling.py).
 
 Łupińska. "Parallel implementation of flow and matching algorithms." 2011, section 5.1.
 """
@@ -25,7 +26,7 @@ INFINITY = np.iinfo(np.int64).max
 
 @kernel
 def greedy_epsilon(network, taken):
-    """The most that a node of X pays beyond its cheapest edge when each takes the cheapest left, z all; or NONE."""
+    """Largest excess over the cheapest edge if each node of X takes its cheapest free column, z all; or NONE."""
     first, head, c, p, x_nodes = network.first, network.head, network.c, network.p, network.x_nodes
     worst = 0
     for x in range(x_nodes):
@@ -67,7 +68,7 @@ def warm_epsilon(task: Task, start) -> int:
 def refinements(task: Task, refine, rules, eps: int, stats: dict, *, alpha, fix=None, callback=None):
     """Divide eps by alpha and refine until it is 1; yields every eps once its flow is there.
 
-    refine(network, eps, stats) makes an eps-optimal flow; fix(network, threshold) fixes arcs, None: nobody does.
+    refine(network, eps, stats) computes an eps-optimal flow; fix(network, threshold) fixes arcs, or None.
     """
     network = task.network
     while True:
@@ -84,13 +85,13 @@ def refinements(task: Task, refine, rules, eps: int, stats: dict, *, alpha, fix=
 
 
 def new_stats(task: Task, counts=()) -> dict:
-    """What is counted, also by the method alone; `unit`: what costs were rounded to."""
+    """New counters, with those of the method; `unit` is the rounding unit of the costs."""
     counts = dict.fromkeys(("refines", "pushes", "relabels", "price_updates", "arcs_fixed", *counts), 0)
     return {**counts, "unit": 1 if task.exponent is None else 2.0**task.exponent}
 
 
 def solve_rows(rows, m, refine, rules, *, limit, start, callback, alpha, fix, counts=()):
-    """Solve a problem with rows (indptr, indices, cost) by refine(network, eps, stats); pairs, u, v and stats."""
+    """Solve a problem with rows (indptr, indices, cost) by refine(network, eps, stats); returns pairs, u, v, stats."""
     alpha = check_count("alpha", alpha, 2)
     ceiling = np.inf
     while True:

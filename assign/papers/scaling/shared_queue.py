@@ -1,16 +1,17 @@
-"""S, the active nodes, as a queue that threads share: many writers, many readers, no locks.
+"""The set S of active nodes as a lock-free queue shared by threads, with many writers and many readers.
 
-A node is put in exactly when a push takes its excess from 0 to 1, and whoever takes it out operates on it until it has
-none; so it is never in the queue twice nor with two threads, and a ring with a place for every node cannot overflow.
+A node is inserted exactly when a push raises its excess from 0 to 1.  The thread that removes the node operates on it
+until its excess is 0.  So a node is never in the queue twice, nor held by two threads, and a ring with one slot per
+node cannot overflow.
 
-A thread may be stopped between taking a place and filling it, while others go round the whole ring; so every place
-says which round it is in, and nobody fills it, or reads it, a round too early or too late.
+A thread may be suspended after it reserved a slot and before it fills it, while other threads advance around the whole
+ring.  Therefore each slot stores its round, and no thread fills or reads a slot in the wrong round.
 
 Arrays, K = len(ring) + 1
-  ring[place % len(ring)]   round * K: empty;  round * K + node + 1: filled in this round
-  ends[HEAD]                places taken, by compare-and-swap;   ends[TAIL]  places given out, by atomic addition
+  ring[ticket % len(ring)]   round * K: empty;  round * K + node + 1: filled in this round
+  ends[HEAD]                 tickets taken by readers, by compare-and-swap;   ends[TAIL]  by writers, by atomic addition
 
-Vyukov. "Bounded MPMC queue." 2010, of which this is the form for integers.
+Vyukov. "Bounded MPMC queue." 2010, in a form for integers.
 Michael, Scott. "Simple, fast, and practical non-blocking and blocking concurrent queue algorithms." PODC 1996 (there
 with a list instead of a ring).
 """
@@ -25,18 +26,18 @@ NONE = -1
 
 @kernel
 def put(ring, ends, node):
-    """Put a node at the tail."""
+    """Insert a node at the tail."""
     ticket = atomic_add(ends, TAIL, 1)
     slot = ticket % len(ring)
     empty = ticket // len(ring) * (len(ring) + 1)
-    while atomic_load(ring, slot) != empty:  # who took this place a round ago has not read it yet
+    while atomic_load(ring, slot) != empty:  # the reader of the previous round has not emptied the slot yet
         pass
     atomic_store(ring, slot, empty + node + 1)
 
 
 @kernel
 def take(ring, ends):
-    """The node at the head, or NOBODY."""
+    """Remove and return the node at the head, or NONE."""
     while True:
         head = atomic_load(ends, HEAD)
         if head >= atomic_load(ends, TAIL):
@@ -45,7 +46,7 @@ def take(ring, ends):
             slot = head % len(ring)
             empty = head // len(ring) * (len(ring) + 1)
             found = atomic_load(ring, slot)
-            while found <= empty:  # the writer is between its two steps
+            while found <= empty:  # the writer has reserved the slot but not filled it yet
                 found = atomic_load(ring, slot)
             atomic_store(ring, slot, empty + len(ring) + 1)
             return found - empty - 1
@@ -53,7 +54,7 @@ def take(ring, ends):
 
 @kernel
 def put_active(e, ring, ends):
-    """Fill an empty queue with all active nodes; how many units they have too many."""
+    """Insert all active nodes into an empty queue; returns their total excess."""
     waiting = 0
     for x in range(len(e)):
         if e[x] > 0:
