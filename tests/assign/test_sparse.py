@@ -190,7 +190,7 @@ def test_no_rows_no_columns_and_rows_without_columns():
     assert (col_of.tolist(), u.tolist(), v.tolist()) == ([-1, -1], [1, 1], [0, 0])
 
 
-def test_rows_that_fight_for_ever_are_found():
+def test_infeasible_price_war_is_detected():
     """Three rows want two columns, far from anything else, in a graph that can be matched otherwise."""
     rng = np.random.default_rng(5)
     indptr, indices, cost, m = random_sparse(rng, 300, 300, 4, 10**6)
