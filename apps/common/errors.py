@@ -23,7 +23,7 @@ INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 
 DISK_FULL_ERRNOS = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO))
 DEFECT_NOTICE = "this is a defect in cutmatch, please report it"
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 _closed = set()  # names of the standard streams that were closed at the start of the process
 

@@ -115,7 +115,7 @@ def test_a_missing_partner_fails_its_pair_only(folder, capsys):
         status = program.main(["p", "rights", "--json", "r.json", "--out", program.__name__])
         assert status == 1
         failures = json.loads((folder / "r.json").read_text())["failures"]
-        missing = [failure for failure in failures if "has no file called" in failure["error"]]
+        missing = [failure for failure in failures if "has no file named" in failure["error"]]
         assert [failure["pair"] for failure in missing] == ["p/empty.png", "p/four.tif", "p/nowhere.png"]
         assert len(capsys.readouterr().err.splitlines()) >= 3
 

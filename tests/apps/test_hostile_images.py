@@ -73,7 +73,7 @@ def test_scores_of_tiny_images(tmp_path, shape, capsys):
 def test_too_wide_jpegs_are_rejected(tmp_path, capsys):
     Image.fromarray(np.zeros((1, 65_501), np.uint8)).save(tmp_path / "a.png")
     assert denoise.main([str(tmp_path / "a.png"), "--format", "jpg", "--out", str(tmp_path / "out")]) == 2
-    assert "--format jpg holds" in capsys.readouterr().err
+    assert "--format jpg is limited to" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
