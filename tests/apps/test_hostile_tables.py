@@ -192,7 +192,7 @@ def test_true_homographies_of_any_scale(pair, tmp_path, kind, capsys):
     status = match.main([*arguments, "--out", str(tmp_path), "--json", str(tmp_path / "r.json")])
     assert status == (2 if right is None else 0)
     if right is None:
-        assert "must hold the nine numbers of a homography" in capsys.readouterr().err
+        assert "must contain the nine numbers of an invertible homography" in capsys.readouterr().err
         return
     report = (tmp_path / "r.json").read_text()
     scores = json.loads(report, parse_constant=lambda text: pytest.fail(f"{text} is no JSON"))["truth"]

@@ -127,7 +127,7 @@ OTHERS = {
     "detections, far": (lambda: track([np.full((3, 2), 1e300)], search_range=3), r"positions up to 1e\+12"),
     "detections, frames of floats": (
         lambda: track(Detections(np.zeros(3), np.zeros((3, 2))), search_range=3),
-        "whole frame numbers",
+        "integer frame numbers",
     ),
     "search range of text": (lambda: track([np.zeros((1, 2))], search_range="3"), "search_range must be a number"),
     "search range, far": (
