@@ -2,7 +2,7 @@
 
 To add a method, write a file that exports solve(graph, row_match, col_match, *, ...) -> stats, which turns a valid
 matching into a maximum one in place.  Then add a function and an entry of METHODS here, a row in the README, and a
-check in core/parameters.py for each parameter with a new name.  An initial matching exports initialise(...) instead,
+check in parameters.py for each parameter with a new name.  An initial matching exports initialise(...) instead,
 which keeps the given pairs and adds to them.
 
 Functions below whose names end in _cpu and _cuda accept a graph and a matching on the host, those in _on_gpu a

@@ -1,6 +1,7 @@
 """The error raised when not every row can be matched, with a deficient set of rows that certifies it."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from assign.sparse import feasible
 
@@ -19,7 +20,7 @@ class InfeasibleError(ValueError):
         The side of the deficient set.
     """
 
-    def __init__(self, rows, cols, side="rows"):
+    def __init__(self, rows: ArrayLike, cols: ArrayLike, side: str = "rows"):
         self.rows = np.asarray(rows, np.int64)
         self.cols = np.asarray(cols, np.int64)
         self.side = side
@@ -33,7 +34,7 @@ class InfeasibleError(ValueError):
     def __reduce__(self):
         return type(self), (self.rows, self.cols, self.side)
 
-    def check(self, cost, mask=None) -> None:
+    def check(self, cost: object, mask: ArrayLike | None = None) -> None:
         """Certify from the arguments of `assign.solve` that no assignment exists; raises CertificateError."""
         from assign.core.given import certify_infeasible
 

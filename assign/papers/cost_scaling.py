@@ -4,14 +4,14 @@ Returns an optimal assignment and prices that certify it.  Refine starts without
 are admissible and eps-optimal by the definitions of algorithm 5.0.
 
     Refine(eps, p):                                              here
-      eps <- eps / alpha                                         scaling/scale.py
+      eps <- eps / alpha                                         scale.py
       for each (x, y) in E do f(x, y) <- 0                       empty
       for each x in X do p(x) <- -min {c'_p(x, y) + eps}         empty, low = -eps
-      while f is not a flow do push or relabel                   scaling/refine.py
+      while f is not a flow do push or relabel                   refine.py
     relabel(x): p(x) <- -min {c'_p(x, z) + eps}
 
-Deviates from [1]: costs are converted to integers, see scaling/load.py.  Rectangular problems, and rows that may stay
-unmatched, are modelled by additional nodes, see scaling/network.py.  Prices are updated every V relabels, and edges
+Deviates from [1]: costs are converted to integers, see load.py.  Rectangular problems, and rows that may stay
+unmatched, are modelled by additional nodes, see network.py.  Prices are updated every V relabels, and edges
 are fixed after each Refine.
 
 [1] Łupińska. "Parallel implementation of flow and matching algorithms." 2011, section 5.1.

@@ -4,14 +4,14 @@ Returns an optimal assignment and prices that certify it.  Refine saturates ever
 makes the pseudoflow 0-optimal and some nodes active, and pushes and relabels until it is a flow again.
 
     Refine(eps, p):                                              here
-      eps <- eps / alpha                                         scaling/scale.py
+      eps <- eps / alpha                                         scale.py
       for each (x, y) in E: c_p(x, y) < 0 do f(x, y) <- 1        saturate
-      while f is not a flow do push or relabel                   scaling/refine.py
+      while f is not a flow do push or relabel                   refine.py
 
 Deviates from [1]: reverse edges with c_p(y, x) < 0 are saturated too (their flow is returned).  In the text, E holds
 the edges of G only, but then the pseudoflow need not be eps-optimal at the start, as the text claims.  Costs are
-converted to integers, see scaling/load.py.  Rectangular problems, and rows that may stay unmatched, are modelled by
-additional nodes, see scaling/network.py.  Prices are updated every V relabels, and edges are fixed after each Refine,
+converted to integers, see load.py.  Rectangular problems, and rows that may stay unmatched, are modelled by
+additional nodes, see network.py.  Prices are updated every V relabels, and edges are fixed after each Refine,
 when f is a flow, as the rule requires.
 
 [1] Łupińska. "Parallel implementation of flow and matching algorithms." 2011, section 5.1.

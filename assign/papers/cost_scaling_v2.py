@@ -1,19 +1,19 @@
 """Cost scaling with the assignment problem's own definitions: Łupińska, algorithm 5.1, after Goldberg and Kennedy.
 
 Returns an optimal assignment and prices that certify it.  Refine starts without flow, and only edges that leave
-a column may have a reduced cost of -eps.  Edges are admissible below eps / 2 or -eps / 2 (scaling/rules.py), so after a
+a column may have a reduced cost of -eps.  Edges are admissible below eps / 2 or -eps / 2 (rules.py), so after a
 push the reverse edge is equally far from admissible.
 
     Refine(eps, p):                                              here
-      eps <- eps / alpha                                         scaling/scale.py
+      eps <- eps / alpha                                         scale.py
       for each (x, y) in E do f(x, y) <- 0                       empty
       for each x in X do p(x) <- -min c'_p(x, y)                 empty, low = 0
-      while f is not a flow do push or relabel                   scaling/refine.py
+      while f is not a flow do push or relabel                   refine.py
     relabel(x in X): p(x) <- max p(y) - c(x, y)
     relabel(y in Y): p(y) <- max p(z) + c(z, y) - eps
 
-Deviates from [1]: costs are converted to integers, see scaling/load.py.  Rectangular problems, and rows that may stay
-unmatched, are modelled by additional nodes, see scaling/network.py.  Prices are updated every V relabels, and edges
+Deviates from [1]: costs are converted to integers, see load.py.  Rectangular problems, and rows that may stay
+unmatched, are modelled by additional nodes, see network.py.  Prices are updated every V relabels, and edges
 are fixed after each Refine.
 
 [1] Łupińska. "Parallel implementation of flow and matching algorithms." 2011, section 5.1.

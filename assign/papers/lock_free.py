@@ -6,15 +6,15 @@ unit along its *lowest* residual edge, and is relabeled only if that edge is not
 price is safe: an edge whose reduced cost is temporarily below -eps (lemma 5.5) carries a unit to the node at its head,
 which sends the unit back first.
 
-Arrays as in scaling/network.py; those that other threads read or write:
+Arrays as in network.py; those that other threads read or write:
   u_f[a]         edge a = (x, y): only the thread at x decreases it, only the thread at y increases it, with the mate
   e[x]           changed atomically; other threads only add to it
   p[x]           written only by the thread at x
   waiting[0]     units that have not reached a node with a deficit; 0: the pseudoflow is a flow
-  ring, ends     the set S of active nodes, see scaling/shared_queue.py
+  ring, ends     the set S of active nodes, see shared_queue.py
 
 Deviates from [1]: a few threads replace one thread per node.  The push that a relabel makes admissible follows without
-another search.  z, which has many units (scaling/network.py), pushes along every admissible edge it scans.  A round
+another search.  z, which has many units (network.py), pushes along every admissible edge it scans.  A round
 ends when f is a flow or a thread has done `cycle` operations.  After the first round of each Refine, prices are updated
 if f is not a flow yet, and arcs are fixed when it is, as their rule requires (section 5.5 does both after the first
 round).  The result is checked for eps-optimality; edges that violate it are saturated, and a single thread, which has

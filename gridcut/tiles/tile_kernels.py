@@ -40,7 +40,7 @@ Arrays, t a tile of n, A arcs
   lists                                 relabeling: the queue of searches (tile_queue.py);  discharging: list i, from
                                         lists[i * n] on
 
-Slots of `counts` (int32).  R: relabel_kernel, D: discharge_kernel, E: kernels of slabs/halo_exchange.py, H: host.
+Slots of `counts` (int32).  R: relabel_kernel, D: discharge_kernel, E: kernels of halo_exchange.py, H: host.
 Each solve starts from zeros; gridcut/multilabel/next_move_cuda.py does the same between the cuts of a descent.
   slot                   meaning                                                             written    read
   HEAD, TAIL, PENDING    the queue of searches: see tile_queue.py                            R D E      R

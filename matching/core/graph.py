@@ -59,7 +59,7 @@ class BipartiteGraph:
 
     __slots__ = ("_by_col", "_by_row", "cols", "rows")
 
-    def __init__(self, rows: int, cols: int, by_row=None, by_col=None):
+    def __init__(self, rows: int, cols: int, by_row: tuple | None = None, by_col: tuple | None = None):
         """From (row_ptr, row_adj), (col_ptr, col_adj) or both, checked like a tuple by `bipartite_graph`."""
         if by_row is None and by_col is None:
             raise TypeError("BipartiteGraph needs by_row or by_col; matching.bipartite_graph(graph) computes them")

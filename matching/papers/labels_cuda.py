@@ -1,4 +1,4 @@
-"""Shared by the push-relabel methods g_pr_*_cuda.py: labels, when to recompute them, and the row a column pushes to.
+"""Shared by the push-relabel methods g_pr_*_cuda: labels, when to recompute them, and the row a column pushes to.
 
 Columns without a row are active. Each takes its neighbouring row of minimum label, even if that row is matched, and
 the column that had the row becomes active. Labels are lower bounds on the distance to a free row along alternating

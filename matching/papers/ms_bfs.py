@@ -2,7 +2,7 @@
 
 Makes a matching maximum.  A phase grows an alternating forest from all unmatched rows level by level; a tree stops
 growing when it has found an unmatched column.  Then it augments along one path of each such tree and discards the
-forest.  This is ms_bfs_graft without grafting; forest/forest.py describes the arrays.
+forest.  This is ms_bfs_graft without grafting; forest.py describes the arrays.
 
 Deviations from [1]: a tree that has found its path is left immediately; no last phase if one side is fully matched.
 

@@ -6,7 +6,7 @@ trees are *grafted* onto the trees without a path, which are kept, and the next 
 grafted columns instead of from the roots.  Levels go top-down from the frontier or, if it is wide, bottom-up from the
 columns in no tree.
 
-Arrays and deviations from [1]: forest/forest.py, forest/serial.py and, for several threads, forest/threads.py.
+Arrays and deviations from [1]: forest.py, serial.py and, for several threads, threads.py.
 
 [1] Azad, Buluç, Pothen. "A parallel tree grafting algorithm for maximum cardinality matching in bipartite graphs."
 IPDPS 2015.

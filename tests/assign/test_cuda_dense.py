@@ -217,7 +217,7 @@ def test_paths_over_lists(family, shape, width, limited):
                 old[rows] = new
         else:
             assert status == paths.NEED_ROW
-            s.line[:] = cost[rows[0]]
+            s.full_row[:] = cost[rows[0]]
     certified(cost, s.col_of, s.u, s.v, limit)
 
 

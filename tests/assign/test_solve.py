@@ -340,7 +340,7 @@ def test_linear_sum_assignment_refuses_what_scipy_refuses(cost):
         ([[1.0, np.inf]], {"maximize": True}, ValueError, "cost must not hold .inf when it is maximised"),
         ([1, 2, 3], {}, ValueError, "2 axes"),
         ([[1 + 2j]], {}, TypeError, "dtype complex128"),
-        ([["a"]], {}, TypeError, "cost must hold int32"),
+        ([["a"]], {}, TypeError, "cost must be int32"),
         (np.zeros((2, 2), object), {}, TypeError, "dtype object"),
         ([[1]], {"maximize": 1}, TypeError, "maximize must be True or False"),
         ([[1]], {"max_cost": np.inf}, ValueError, "max_cost must be finite"),

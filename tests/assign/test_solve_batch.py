@@ -97,7 +97,7 @@ def test_certificate_names_the_item():
         (np.zeros((3, 3)), {}, ValueError, r"costs must have 3 axes, \(B, n, m\), got shape \(3, 3\)"),
         (np.full((1, 1, 1), np.nan), {}, ValueError, "must not hold NaN"),
         (np.full((1, 1, 1), -np.inf), {}, ValueError, "must not hold -inf"),
-        (np.zeros((1, 1, 1), complex), {}, TypeError, "costs must hold int32"),
+        (np.zeros((1, 1, 1), complex), {}, TypeError, "costs must be int32"),
         (np.zeros((2, 1, 1)), {"rows": [1]}, ValueError, "rows must be 2 integers in 0 ... 1"),
         (np.zeros((1, 1, 1)), {"cols": [2]}, ValueError, "cols must be 1 integers in 0 ... 1"),
         (np.zeros((1, 1, 1)), {"rows": [0.5]}, TypeError, "rows must be integers"),

@@ -89,7 +89,7 @@ def test_copies_of_cuts_of_a_solver_that_has_gone_on(how, device):
     assert np.array_equal(late.labels, first.labels)
     for cut in (first, late, COPIES[how](late)):
         for ask in (cut.check, lambda cut=cut: cut.flow((0, 1)), lambda cut=cut: cut.residual((0, 1))):
-            with pytest.raises(RuntimeError, match=r"updated since: call residual\(\), flow\(\) and check\(\)"):
+            with pytest.raises(RuntimeError, match=r"call residual\(\), flow\(\) and check\(\) before that"):
                 ask()
 
 

@@ -127,7 +127,7 @@ INVALID = {
     "none": (DRAWN, {"cardinality": 0}, ValueError, "cardinality must be 1 or more, got 0"),
     "a share": (DRAWN, {"cardinality": 0.5}, TypeError, "cardinality must be an integer, got 0.5"),
     "method": (DRAWN, {"method": "best"}, ValueError, "method must be one of"),
-    "keyword": (DRAWN, {"method": "ss_bfs", "speed": 1}, TypeError, "got 'speed'"),
+    "keyword": (DRAWN, {"method": "ss_bfs", "speed": 1}, TypeError, "unexpected parameter 'speed'"),
 }
 
 

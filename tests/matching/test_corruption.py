@@ -308,7 +308,7 @@ def test_counts_of_pairs_in_stats():
 
 def test_unknown_method_is_rejected():
     found = made()["GreedyMatching"][0]
-    with pytest.raises(matching.CertificateError, match="method must be a name"):
+    with pytest.raises(matching.CertificateError, match="method must be the name of a greedy method"):
         dataclasses.replace(found, method="best").check()
 
 

@@ -40,7 +40,7 @@ class DataFrame:
     [
         (nx.path_graph(4), "got Graph; networkx.bipartite.biadjacency_matrix or networkx.to_scipy_sparse_array"),
         (DataFrame(), r"got DataFrame; scipy.sparse.csr_array\(graph.to_numpy\(\)\) converts it"),
-        (np.eye(3), r"got ndarray; scipy.sparse.csr_array\(graph\) makes one"),
+        (np.eye(3), r"got ndarray; scipy.sparse.csr_array\(graph\) converts a dense matrix"),
         (np.eye(3).tolist(), r"got list; scipy.sparse.csr_array\(graph\)"),
         (np.ma.masked_array(np.eye(3), np.eye(3)), r"csr_array\(graph.filled\(0\)\) converts a masked array"),
         (None, "got NoneType"),

@@ -44,7 +44,7 @@ def test_bad_capacities_are_reported_with_their_index(cut_in):
 
 
 def test_solver_rejects_out_of_core():
-    with pytest.raises(ValueError, match="max_flow alone"):
+    with pytest.raises(ValueError, match="available in max_flow only"):
         gridcut.Solver(np.ones(4), np.ones(4), {(1,): 1}, method="out_of_core")
 
 
