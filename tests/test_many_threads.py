@@ -70,7 +70,7 @@ def greedy(rng):
     graph = scipy.sparse.random_array((200, 200), density=0.03, format="csr", rng=rng)
     found = matching.greedy(graph + graph.T, seed=1, device="cpu")
     found.check()
-    return (found.size,)
+    return (found.cardinality,)
 
 
 REQUESTS = {

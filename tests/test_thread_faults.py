@@ -16,7 +16,7 @@ HERE = Path(__file__).resolve().parent
 SECONDS = 1200  # for compilation mostly
 SOLVERS = 13
 # A worker of each of these waits for all others.
-WAITING = ("bitmap_search_threads.grow", "async_global.run_round", "lock_free.run_round")
+WAITING = ("bitmap_search_parallel.grow", "async_global.run_round", "lock_free.run_round")
 
 
 def run(mode) -> dict:

@@ -214,7 +214,7 @@ def superpixels(
         (ptr, adj, (n, n)), rating=rating, dominance=DOMINANCE, join=True, graphs=False, threads=threads, device=device
     )
     middle = time.perf_counter()
-    labels = found.at(regions).reshape(height, width)
+    labels = found.labels_at(regions).reshape(height, width)
     seconds = {"colours": start - begin, "hierarchy": middle - start, "total": time.perf_counter() - begin}
     return Superpixels(labels, int(regions), seconds, found)
 

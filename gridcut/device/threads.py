@@ -54,8 +54,10 @@ def run_threads(worker: Callable[[int], Any], count: int, abort: MutableSequence
     -----
     When this function returns or raises, no worker is running.
     """
-    if count <= 1:
-        return [worker(i) for i in range(count)]
+    if count == 0:
+        return []
+    if count == 1:
+        return [worker(0)]
     results = [None] * count
     errors, handled = [], sys.exc_info()[1]
     claims, ended = {}, [False] * count

@@ -168,14 +168,15 @@ class Run:
 
     def _solve_strip(self, task, work):
         """Solve a strip of lines, a task (begin, end, until), with its seams cut."""
-        begin, end, _ = task
-        cells = np.uint64(self.seams.cell(begin)), np.uint64(self.seams.cell(end))
+        begin, end, until = task
+        first, last = self.seams.cell(begin), self.seams.cell(end)
+        cells = np.uint64(first), np.uint64(last)
         push_one_hop(self.excess, self.residual, self.steps, *cells)
         push_two_hops(self.excess, self.residual, self.steps, self.jump, *cells)
         if self.aggregates:
             aggregate_excess(self.excess, self.residual, self.layout, begin, end - begin)
         push_one_hop(self.excess, self.residual, self.steps, *cells)
-        return self._search(task, work)
+        return search(first, last, until, self.excess, self.residual, self.steps, self.jump, self.forest, work)
 
     def _search(self, task, work):
         """Search a range of lines, a task (begin, end, until), from scratch."""

@@ -125,7 +125,7 @@ def match_kernel(active, state, choice, partner, first, last):
 def validate_options(p, select, rounds) -> None:
     """Raise ValueError for invalid parameters of the method, on either device."""
     if not 0 < p < 1:
-        raise ValueError(f"p must lie between 0 and 1, got {p!r}")
+        raise ValueError(f"p must be between 0 and 1, exclusive; got {p!r}")
     if select not in (None, "first", "heaviest"):
         raise ValueError(f"select must be 'first', 'heaviest' or None, got {select!r}")
     if rounds < 0:

@@ -217,4 +217,4 @@ def test_matrices_too_large_to_count(tmp_path, shape, capsys, monkeypatch):
     monkeypatch.setattr(library, "read_graph", read)
     assert matching.main([str(path), "--out", str(tmp_path / "out")]) == 2
     assert "a.mtx' " in (line := capsys.readouterr().err)
-    assert "are the most" in line or "more than the memory holds" in line
+    assert "at most 2147483646 of each are supported" in line or "more entries than fit into memory" in line

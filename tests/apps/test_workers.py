@@ -325,7 +325,7 @@ def test_tables_and_videos_of_several_inputs_are_rejected(inputs, tmp_path, caps
     monkeypatch.chdir(inputs)
     assert track.main(["stack.npy", "other.npy", "--table", str(tmp_path / "t.csv")]) == 2
     assert match.main(["lefts", "rights", "--table", str(tmp_path / "t.csv")]) == 2
-    assert capsys.readouterr().err.count("leave it out") == 2
+    assert capsys.readouterr().err.count("omit it") == 2
 
 
 def test_a_truncated_video_keeps_finished_items(batch, tmp_path):

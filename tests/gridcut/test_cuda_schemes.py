@@ -133,7 +133,7 @@ def test_cancelled_arcs_leave_the_same_problem(tools):
     certify(cut_capacity(views, labels, False), labels, problem, views, grid)
 
 
-@pytest.mark.parametrize("scheme", ["lock_free", "hybrid"])
+@pytest.mark.parametrize("scheme", ["lock_free_cuda", "hybrid"])
 def test_fallback_is_exact(scheme, tools, monkeypatch):
     monkeypatch.setattr(module_of(scheme), "FALLBACK_ROUND", 1)
     rng = np.random.default_rng(7)
@@ -156,14 +156,14 @@ def test_callback_is_called_and_may_stop(scheme, tools):
 
 
 BAD = [
-    ("lock_free", {"steps": 0}, ValueError, "steps must be 1 or more, got 0"),
-    ("lock_free", {"global_every": 0}, ValueError, "global_every must be 1 or more, got 0"),
-    ("lock_free", {"block": 0}, ValueError, "block must be 1 or more, got 0"),
-    ("lock_free", {"block": 2000}, ValueError, "block must be at most 1024, got 2000"),
+    ("lock_free_cuda", {"steps": 0}, ValueError, "steps must be 1 or more, got 0"),
+    ("lock_free_cuda", {"global_every": 0}, ValueError, "global_every must be 1 or more, got 0"),
+    ("lock_free_cuda", {"block": 0}, ValueError, "block must be 1 or more, got 0"),
+    ("lock_free_cuda", {"block": 2000}, ValueError, "block must be at most 1024, got 2000"),
     ("hybrid", {"cycle": 0}, ValueError, "cycle must be 1 or more, got 0"),
     ("hybrid", {"cycle": 10**30}, ValueError, "cycle must be at most 2147483647, got 10{30}"),
-    ("lock_free", {"block": (32, 8)}, TypeError, "block must be an integer, got"),
-    ("lock_free", {"steps": 2.5}, TypeError, "steps must be an integer, got 2.5"),
+    ("lock_free_cuda", {"block": (32, 8)}, TypeError, "block must be an integer, got"),
+    ("lock_free_cuda", {"steps": 2.5}, TypeError, "steps must be an integer, got 2.5"),
     ("hybrid", {"block": 0}, ValueError, "block must be 1 or more, got 0"),
     ("cudacuts", {"pushes": 0}, ValueError, "pushes must be 1 or more, got 0"),
     ("cudacuts", {"global_every": 0}, ValueError, "global_every must be 1 or more, got 0"),
