@@ -154,8 +154,8 @@ import sys
 from argparse import Namespace
 from functools import partial
 from pathlib import Path
-from apps.batch import Item, run_many
-from apps.command import run
+from apps.many.batch import Item, run_many
+from apps.common.command import run
 from tests.apps import worker_jobs
 
 def main(argv):
