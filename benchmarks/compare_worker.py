@@ -32,7 +32,10 @@ def warm(source, sink, edges, device="cpu"):
 
 
 def segment(photo, strokes, device="cpu"):
-    from apps.segment.segmentation import segment as run
+    try:
+        from apps.segment import segment as run
+    except ImportError:  # a commit from before the programs had folders
+        run = importlib.import_module("apps.segmentation").segment
 
     return lambda: run(photo, scribbles=strokes, device=device)
 
