@@ -52,7 +52,7 @@ def main(argv):
 
 
 def rounds(runs: dict, options) -> tuple[dict, dict]:
-    """Median seconds and the result of each of several callables, run by turns."""
+    """Median seconds and the result of each of several callables, interleaved."""
     seconds = {name: [] for name in runs}
     results = {}
     for turn in range(options.repeats):

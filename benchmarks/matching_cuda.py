@@ -16,7 +16,7 @@ transfers       matching.maximum from arrays on the host to arrays on the host
 CPU             matching.maximum's default on this machine, one thread, from a graph on the host
 ECL-MM          recorded once on an H200, not measured here: other graphs of the same families and sizes
 
-Medians of --runs, by turns; what takes over --time-once-above seconds is timed once.  A time appears only if the
+Medians of --runs, interleaved; a run over --time-once-above seconds is timed once.  A time appears only if the
 program's matching is certified (König cover, on the CPU), and if every run found as many pairs as the CPU.
 """
 

@@ -9,7 +9,7 @@ pairs %     against "random" on the CPU, the serial pass that the last column co
 weight %    against "sorted" on the CPU, edges taken heaviest first; weights are random in (0, 1]
 the same    a method's matching is that of its twin on the CPU, of "sorted" for "locally_dominant", in every run
 
-Medians of --runs, by turns; what takes over --time-once-above seconds is timed once.  A time appears only if the
+Medians of --runs, interleaved; a run over --time-once-above seconds is timed once.  A time appears only if the
 matching is certified: pairs of neighbours, no edge between two free vertices, and for "locally_dominant" heaviest
 first.
 """

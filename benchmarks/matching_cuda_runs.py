@@ -1,4 +1,4 @@
-"""Programs that match on a GPU, run and timed by turns: what `python -m benchmarks matching --device cuda` prints.
+"""Programs that match on a GPU, run and timed alternately: what `python -m benchmarks matching --device cuda` prints.
 
 They run in a process of their own, which is stopped when a run takes too long: a kernel that hangs cannot be left, and
 costs one row.  Rounds in which every program runs once begin after each has been compiled and has run once.
@@ -262,7 +262,7 @@ class Measured:
 
 
 def measure(name, path, programs, options, say=lambda *words: None) -> Measured:
-    """Certify every program on a graph, then run those that are right by turns."""
+    """Certify every program on a graph, then run those that are right alternately."""
     worker = Worker(path, options.timeout)
     shape, entries, size = worker.open()
     result = Measured(name, shape, entries, size)
