@@ -168,13 +168,13 @@ def solve_batch(
         else (-limit if maximize else limit).astype(np.int64 if work.dtype.kind == "i" else np.float64)
     )
     if ran_on == "cpu":
-        from assign.batch.batch import solve
+        from assign.batch import batch
 
-        col_of_row, u, v, status, stats = solve(work, rows=rows, cols=cols, limit=limit, threads=threads)
+        col_of_row, u, v, status, stats = batch.solve(work, rows=rows, cols=cols, limit=limit, threads=threads)
     else:
-        from assign.batch.batch_cuda import solve
+        from assign.batch import batch_cuda
 
-        *found, stats = solve(work, rows=rows, cols=cols, limit=limit)
+        *found, stats = batch_cuda.solve(work, rows=rows, cols=cols, limit=limit)
         col_of_row, u, v, status = map(to_host, found)
     if maximize:
         u, v = -u, -v
@@ -201,15 +201,15 @@ def _on_device(given: GivenBatch, device) -> BatchAssignment:
         _check_integers(array.shape, largest_limit(limit))
     elif limit is not None:
         limit = limit.astype(np.float64)
-    from assign.batch.batch_cuda import solve
+    from assign.batch import batch_cuda
 
-    *found, status, stats = solve(array, rows=rows, cols=cols, limit=limit)
+    *found, status, stats = batch_cuda.solve(array, rows=rows, cols=cols, limit=limit)
     library = array.library
-    shown = [return_as(a, library) for a in found]
+    col_of_row, u, v = (return_as(a, library) for a in found)
     feasible = (
         return_as(status, library) == 0 if library in ("cupy", "torch") else to_library(to_host(status) == 0, library)
     )
-    return BatchAssignment(*shown, feasible, "cuda", stats, given, library)
+    return BatchAssignment(col_of_row, u, v, feasible, "cuda", stats, given, library)
 
 
 def _stacked(costs, rows, cols):
@@ -261,7 +261,8 @@ def _limits(max_cost, items: int, n: int) -> np.ndarray | None:
     if array.shape not in ((), (items,), (items, n)):
         raise ValueError(f"max_cost must be a number, or one per matrix or row; got shape {array.shape}")
     array = array[:, None] if array.ndim == 1 else array
-    return check_limit(np.broadcast_to(array, (items, n)).reshape(-1), items * n).reshape(items, n)
+    limit = check_limit(np.broadcast_to(array, (items, n)).reshape(-1), items * n)
+    return None if limit is None else limit.reshape(items, n)
 
 
 def _check_values(costs, rows, cols, limit, maximize: bool) -> None:
@@ -286,7 +287,7 @@ def _inside(costs, rows, cols) -> np.ndarray:
     return costs[inside]
 
 
-def _check_integers(shape, largest: int) -> None:
+def _check_integers(shape, largest: int | float) -> None:
     """Raise ValueError if sums of these integers along a path might leave int64."""
     bound = INT64_MAX // (4 * (sum(shape[1:]) + 1))
     if largest > bound:

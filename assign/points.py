@@ -113,17 +113,17 @@ def solve_points(
         u = np.zeros(len(x)) if limit is None else limit
         col_of_row, v, stats, method = np.full(len(x), -1, np.int32), np.zeros(len(y)), {}, "nearest"
     elif ran_on == "cpu":
-        from assign.sparse.nearest import solve_points as solve
+        from assign.sparse import nearest
 
         method = "nearest"
-        col_of_row, u, v, stats = solve(x, y, metric, limit=limit, start=prices, callback=callback)
+        col_of_row, u, v, stats = nearest.solve_points(x, y, metric, limit=limit, start=prices, callback=callback)
     else:
-        from assign.dense.dense_cuda import solve_points as solve
+        from assign.dense import dense_cuda
         from gridcut.device.arrays import to_host
 
         method = "auction"
         options = {"squared": metric == "sqeuclidean", "limit": limit, "start": prices, "callback": callback}
-        *found, stats = solve(x, y, **options)
+        *found, stats = dense_cuda.solve_points(x, y, **options)
         col_of_row, u, v = map(to_host, found)
     row = np.flatnonzero(col_of_row >= 0)
     col = col_of_row[row].astype(np.int64)

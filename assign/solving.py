@@ -149,6 +149,7 @@ def solve(
 def check_scaled(problem: Problem, name: str) -> None:
     """Raise ValueError if costs times the number of nodes might leave int64, for methods that scale costs."""
     cost = problem.costs.cost
+    assert isinstance(cost, np.ndarray)  # methods that scale costs run on the host
     if cost.dtype.kind == "f" or not cost.size:
         return
     largest = max(abs(int(cost.min())), abs(int(cost.max())), largest_limit(problem.limit))

@@ -156,9 +156,10 @@ def _bare(problem: Problem) -> Problem:
 def _one_by_one(problem: Problem, chosen, callback):
     """Cuts of all items, and their labels in one array; on the CPU, one item per thread at a time."""
     ran_on, name, parameters = chosen
-    labels = np.zeros((problem.items, *problem.shape), bool)
+    items = range(problem.items or 0)
+    labels = np.zeros((len(items), *problem.shape), np.bool_)
     threads = thread_count() if ran_on == "cpu" else 1
-    workers = max(1, min(threads, problem.items))
+    workers = max(1, min(threads, len(items)))
     cuts = []
 
     def solve_item(i: int) -> Cut:
@@ -178,12 +179,12 @@ def _one_by_one(problem: Problem, chosen, callback):
                 callback({"items": len(cuts)})
 
     if workers == 1:
-        finish(map(solve_item, range(problem.items)))
+        finish(map(solve_item, items))
     else:
         # numba keeps a separate number of threads for each calling thread.
         pool = ThreadPoolExecutor(workers, "cutmatch", numba.set_num_threads, (threads // workers,))
         try:
-            finish(pool.map(solve_item, range(problem.items)))
+            finish(pool.map(solve_item, items))
         finally:
             pool.shutdown(cancel_futures=True)
     if problem.library:
@@ -207,8 +208,8 @@ def _values(values: list, problem: Problem) -> np.ndarray:
 def check_batch(source, sink, edges, mask) -> Problem:
     """Check types and shapes of the arguments of `max_flow_batch`; raises TypeError or ValueError."""
     check_mapping(edges)
-    given = {"source": as_array("source", source), "sink": as_array("sink", sink)}
-    shapes = {name: array.shape for name, array in given.items()}
+    source, sink = as_array("source", source), as_array("sink", sink)
+    shapes = {"source": source.shape, "sink": sink.shape}
     shapes |= {f"edges[{key}]": _shape(value) for key, value in edges.items()}
     if mask is not None:
         shapes["mask"] = _shape(mask)
@@ -223,11 +224,11 @@ def check_batch(source, sink, edges, mask) -> Problem:
             f"their shapes are {', '.join(map(str, shapes.values()))}; use max_flow for a single grid"
         )
     shape = grids[0][-axes:]
-    for name, array in given.items():
-        check_shape(name, array, shape, items)
+    check_shape("source", source, shape, items)
+    check_shape("sink", sink, shape, items)
     checked = check_edges(edges, shape, items)
     mask = None if mask is None else check_mask(mask, shape, items)
-    return finished(Problem(shape, **given, edges=checked, mask=mask, is_float=False, items=items))
+    return finished(Problem(shape, source, sink, checked, mask, is_float=False, items=items))
 
 
 def _axes(edges, shapes: dict) -> int:

@@ -243,7 +243,7 @@ def _channels_last(image, axes: int, channel_axis: int | None) -> np.ndarray:
         pixels = pixels.astype(np.float64)
     if pixels.dtype.kind == "f" and not np.isfinite(pixels).all():
         raise ValueError("image contains NaN or infinity; every pixel must be finite")
-    return np.require(pixels, pixels.dtype.newbyteorder("="), "CAW")
+    return np.require(pixels, pixels.dtype.newbyteorder("="), ["C", "A", "W"])
 
 
 def _spacing(spacing, axes: int) -> np.ndarray:

@@ -344,7 +344,7 @@ def _term_total(table, offsets, labels):
     return found
 
 
-def _as_numeric(name, value):
+def _as_numeric(name, value) -> np.ndarray:
     array = plain_array(name, value)
     if array.dtype.kind not in "biuf" or array.dtype == np.uint64:
         raise TypeError(f"{name} must hold integers up to 64 bits (signed) or floats, got {array.dtype}")
@@ -392,7 +392,7 @@ def _magnitude(array, shape, offsets):
     return max(abs(part.max().item()), abs(part.min().item()))
 
 
-def _labels(labels, shape, count):
+def _labels(labels, shape, count) -> np.ndarray:
     labels = plain_array("labels", labels)
     if labels.dtype.kind not in "biu":
         raise TypeError(f"labels must be integers or bool, got {labels.dtype}")

@@ -152,7 +152,7 @@ def cut_of(problem: Problem, device: str, name: str, parameters: dict, callback,
         grid, views = load(problem)
         problem = problem._replace(bound=views.bound)
         loaded = time.perf_counter()
-        sink_side, stats = methods.METHODS[name].cpu(grid, callback, **parameters)
+        sink_side, stats = methods.cpu_solver(name)(grid, callback, **parameters)
         solved = time.perf_counter()
         labels = labels_of(problem, grid, sink_side)
         value, bound = value_of(problem, views, labels, grid.unit)

@@ -8,7 +8,7 @@ numba.cuda.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -126,7 +126,7 @@ METHODS = {
 }
 
 
-def choose(device: DeviceName, method: str, problem: Problem, parameters: dict) -> tuple[str, str]:
+def choose(device: DeviceName, method: str, problem: Problem, parameters: dict) -> tuple[Literal["cpu", "cuda"], str]:
     """The device and the name of the method that will run.
 
     Raises TypeError, ValueError or RuntimeError if they are unknown, unavailable, or cannot solve this problem, and
@@ -172,6 +172,13 @@ def check_parameters(method: str, accepted: tuple[str, ...], parameters: dict) -
         if name not in accepted:
             accepts = ", ".join(accepted) or "no parameters"
             raise TypeError(f"method {method!r} got an unexpected parameter {name!r}; it accepts {accepts}")
+
+
+def cpu_solver(method: str) -> Callable:
+    """The function that runs a method on the CPU; `choose` has checked that there is one."""
+    solver = METHODS[method].cpu
+    assert solver is not None
+    return solver
 
 
 def works_on_tiles(method: str) -> bool:

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from gridcut import methods
 from gridcut.core.cut import Cut
 from gridcut.core.outcome import empty_cut
-from gridcut.core.problem import Problem, as_array, check_edges, check_problem, check_shape
+from gridcut.core.problem import Offset, Problem, as_array, check_edges, check_problem, check_shape
 from gridcut.device import DeviceName
 from gridcut.device.arguments import check_callback, plain_array
 from gridcut.device.arrays import DeviceArray, to_host
@@ -105,7 +105,7 @@ class Solver:
         problem = self._problem
         if where is not None and edges is not None:
             raise ValueError("where selects pixels of source and sink only; pass edges in a separate update")
-        given = {}
+        given: dict[str | Offset, np.ndarray | DeviceArray] = {}
         for name, values in (("source", source), ("sink", sink)):
             if values is not None:
                 given[name] = as_array(name, values)

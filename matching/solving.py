@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from gridcut.device import DeviceName, resolve
 from matching import methods
+from matching.core.device_graph import DeviceBipartiteGraph
 from matching.core.dispatch import check_gpu_graph_device
-from matching.core.graph import BipartiteGraph
 from matching.core.graph_input import GraphLike, bipartite_graph
 from matching.core.matching import Matching
 from matching.core.sparse import not_a_graph
@@ -99,7 +99,7 @@ def maximum(
     """
     begin = time.perf_counter()
     checked = bipartite_graph(graph)
-    if type(checked) is not BipartiteGraph:
+    if isinstance(checked, DeviceBipartiteGraph):
         check_gpu_graph_device(device)
         chosen = methods.choose(method, init, "cuda", threads, parameters)
         from matching.solving_cuda import match

@@ -1,11 +1,5 @@
 """Restore noisy and damaged images: `denoise`."""
 
-from apps.common.lazy import attach
+import lazy_loader as _lazy
 
-__getattr__, __dir__, __all__ = attach(
-    __name__,
-    {
-        "Restoration": "apps.denoise.restoration",
-        "denoise": "apps.denoise.restoration",
-    },
-)
+__getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)

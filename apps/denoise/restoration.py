@@ -32,6 +32,7 @@ from apps.common.arguments import check_number
 from apps.common.clock import Clock
 from apps.common.images import InputError, to_rgb
 from apps.common.labelling import SMOOTHNESS_TERMS, label_distances, labelling
+from gridcut.device import DeviceName
 from gridcut.multilabel.total_variation import total_variation
 
 UNIT = 16  # integer costs per grey level (squared)
@@ -83,7 +84,7 @@ def denoise(
     smoothness_term: str = "linear",
     truncate: int | None = None,
     levels: int = LEVELS,
-    device: str = "auto",
+    device: DeviceName = "auto",
 ) -> Restoration:
     """Restore a noisy or damaged image, or fill its holes.
 
@@ -166,11 +167,11 @@ def denoise(
         return _truncated(seen, missing, smoothness, (data, truncate_data), (smoothness_term, truncate), levels, device)
 
     with ThreadPoolExecutor(channels.shape[2]) as pool:  # the kernels release the interpreter lock
-        found = np.dstack(list(pool.map(one, np.moveaxis(channels, 2, 0))))
+        found: np.ndarray = np.dstack(list(pool.map(one, np.moveaxis(channels, 2, 0))))
     clock.charge("cuts")
     if coupled:
         found = (found - [0, 256, 256]) @ OPPONENT
-    values = np.float32(np.clip(found / 255, 0, 1))
+    values = np.clip(found / 255, 0, 1).astype(np.float32)
     count = {"binary": 2, "convex": bound * deep, "truncated": levels}[kind]
     values = values[..., 0] if values.shape[2] == 1 else values
     return Restoration(values, kind, float(smoothness), noise, count, clock.total())

@@ -1,11 +1,5 @@
 """Compute the dense optical flow between two frames: `flow`."""
 
-from apps.common.lazy import attach
+import lazy_loader as _lazy
 
-__getattr__, __dir__, __all__ = attach(
-    __name__,
-    {
-        "Flow": "apps.flow.dense_flow",
-        "flow": "apps.flow.flow_command",
-    },
-)
+__getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)

@@ -123,7 +123,7 @@ def _fill(fine, level, matches: Matches, clock) -> np.ndarray:
     def reduced(points):
         return (points + 0.5) * scale - 0.5
 
-    guesses = [None, None]
+    guesses: list[np.ndarray | None] = [None, None]
     if len(matches) >= MIN_MATCHES:
         ends = reduced(matches.first), reduced(matches.second)
         directions = zip(level.lab, (ends, ends[::-1]), strict=True)

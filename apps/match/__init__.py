@@ -1,11 +1,5 @@
 """Match points between two images of a scene: `match_wide`."""
 
-from apps.common.lazy import attach
+import lazy_loader as _lazy
 
-__getattr__, __dir__, __all__ = attach(
-    __name__,
-    {
-        "WideMatches": "apps.match.wide_baseline",
-        "match_wide": "apps.match.wide_baseline",
-    },
-)
+__getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)

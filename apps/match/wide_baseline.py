@@ -25,6 +25,7 @@ from apps.match.guided import first_matches, guided_by_lines, guided_by_plane, n
 from apps.match.views import image_points, tilted_points
 from apps.motion.matches import Matches
 from apps.motion.points import MIN_POINTS, grey_frame
+from gridcut.device import DeviceName
 
 MAX_SIDE = 1600  # pixels; larger images are reduced to this side for matching
 MAX_LOG10_NFA = -3.0  # maximum log10 of the number of false alarms
@@ -67,7 +68,7 @@ def match_wide(
     model: str = "auto",
     inlier_threshold: float = 3.0,
     linker: str = "assignment",
-    device: str = "auto",
+    device: DeviceName = "auto",
 ) -> WideMatches:
     """Match points of two images of one scene, and estimate their geometry.
 
@@ -102,7 +103,7 @@ def match_wide(
     clock = Clock()
     full = _grey(first, "first image"), _grey(second, "second image")
     images, scales = zip(*(_reduced(grey) for grey in full), strict=True)
-    points = tuple(image_points(grey) for grey in images)
+    points = image_points(images[0]), image_points(images[1])
     _check_points(points)
     clock.charge("points")
     pairs = nearest_pairs(*points)
@@ -111,14 +112,14 @@ def match_wide(
     area = float(images[1].size)
     geometry = fit_best(found.first, found.second, model, area)
     clock.charge("geometry")
-    if _is_chance(geometry) or geometry.inliers < MIN_INLIERS:
-        tilted = tuple(tilted_points(grey) for grey in images)
+    if geometry is None or _is_chance(geometry) or geometry.inliers < MIN_INLIERS:
+        tilted = tilted_points(images[0]), tilted_points(images[1])
         tilted_matches = first_matches(*tilted, linker, device)
         tilted_geometry = fit_best(tilted_matches.first, tilted_matches.second, model, area)
-        if not _is_chance(tilted_geometry) and (_is_chance(geometry) or tilted_geometry.inliers > geometry.inliers):
+        if _is_better(tilted_geometry, geometry):
             found, geometry = tilted_matches, tilted_geometry
         clock.charge("views")
-    if _is_chance(geometry):
+    if geometry is None or _is_chance(geometry):
         inliers = 0 if geometry is None else geometry.inliers
         raise InputError(
             f"only {inliers} of {len(found)} matches are consistent with one geometry, no more than expected by "
@@ -147,8 +148,15 @@ def match_wide(
     return WideMatches(matches, residual, geometry.model, matrix, counts, clock.seconds)
 
 
-def _is_chance(geometry: Geometry | None) -> bool:
-    return geometry is None or geometry.log10_nfa > MAX_LOG10_NFA
+def _is_chance(geometry: Geometry) -> bool:
+    return geometry.log10_nfa > MAX_LOG10_NFA
+
+
+def _is_better(new: Geometry | None, old: Geometry | None) -> bool:
+    """Whether `new` is no chance and has more inliers than `old`."""
+    if new is None or _is_chance(new):
+        return False
+    return old is None or _is_chance(old) or new.inliers > old.inliers
 
 
 def _grey(image, name: str) -> np.ndarray:

@@ -32,6 +32,7 @@ from apps.common.labelling import label_distances, labelling
 from apps.segment.colour_models import OUTLIERS, TINY, lab_image, log_density, make_palette, whole_density
 from apps.segment.geodesic import SWEEPS, UNREACHED, sweep_kernel
 from apps.segment.terms import CONTRAST, FORBIDDEN, GEODESIC_WEIGHT, SMOOTHNESS, UNIT, mean_squared_step
+from gridcut.device import DeviceName
 
 VOLUME_SMOOTHNESS = 4.0  # nats, as SMOOTHNESS for images; voxels have more neighbours and less specific models
 ROUNDS = 5
@@ -66,7 +67,7 @@ class Objects:
     solved: object
 
 
-def segment_labels(rgb: ArrayLike, seeds: ArrayLike, *, keep: str = "touching", device: str = "auto") -> Objects:
+def segment_labels(rgb: ArrayLike, seeds: ArrayLike, *, keep: str = "touching", device: DeviceName = "auto") -> Objects:
     """Segment several objects in an image.
 
     Parameters
@@ -102,10 +103,11 @@ def segment_labels(rgb: ArrayLike, seeds: ArrayLike, *, keep: str = "touching", 
     clock.charge("colours")
     preference = np.int32((GEODESIC_WEIGHT * UNIT) * geodesic_excess(lab, marks, len(values)))
     clock.charge("distances")
-    labels, solved, energies, counts, costs = None, None, [], strokes, None
+    labels, solved, counts, costs = None, None, strokes, None
+    energies: list[float] = []
     for _ in range(ROUNDS):
         nats = np.stack([log_density(palette, count, whole) for count in counts])
-        unary = _with_seed_costs(np.int32(np.rint(nats * UNIT))[:, palette.index] + preference, marks)
+        unary = _with_seed_costs(np.rint(nats * UNIT).astype(np.int32)[:, palette.index] + preference, marks)
         clock.charge("models")
         tried = _minimise(unary, edges, device, labels)
         clock.charge("cuts")
@@ -136,7 +138,7 @@ def segment_volume(
     connectivity: int = 6,
     spacing: Sequence[float] = (1.0, 1.0, 1.0),
     keep: str = "touching",
-    device: str = "auto",
+    device: DeviceName = "auto",
 ) -> Objects:
     """Segment several objects in a volume, with a histogram of grey values per object.
 
@@ -176,23 +178,23 @@ def segment_volume(
     if connectivity not in CONNECTIVITIES:
         raise InputError(f"--connectivity must be 6 or 26, got {connectivity}")
     try:
-        spacing = np.asarray(spacing, float)
+        size = np.asarray(spacing, float)
     except (TypeError, ValueError):
         raise InputError(f"--spacing needs three sizes above 0, got {spacing!r}") from None
-    if spacing.shape != (3,) or not (np.isfinite(spacing).all() and (spacing > 0).all()):
-        raise InputError(f"--spacing needs three sizes above 0, of a voxel along z, y and x, got {spacing.tolist()}")
-    if spacing.max() / MAX_ANISOTROPY > spacing.min():
+    if size.shape != (3,) or not (np.isfinite(size).all() and (size > 0).all()):
+        raise InputError(f"--spacing needs three sizes above 0, of a voxel along z, y and x, got {size.tolist()}")
+    if size.max() / MAX_ANISOTROPY > size.min():
         raise InputError(
-            f"--spacing must be sizes within a factor of {MAX_ANISOTROPY} of each other, got {spacing.tolist()}"
+            f"--spacing must be sizes within a factor of {MAX_ANISOTROPY} of each other, got {size.tolist()}"
         )
     values, marks = check_seeds(seeds, volume.shape, keep)
     grey = levels_of(volume)
     edges = gridcut.contrast_edges(
-        grey, VOLUME_SMOOTHNESS * UNIT, connectivity, spacing=spacing / spacing.min(), dtype=np.int32
+        grey, VOLUME_SMOOTHNESS * UNIT, connectivity, spacing=size / size.min(), dtype=np.int32
     )
     clock.charge("edges")
     nats = [_histogram_cost(grey, marks == label) for label in range(len(values))]
-    unary = _with_seed_costs(np.int32(np.rint(np.stack(nats) * UNIT))[:, grey], marks)
+    unary = _with_seed_costs(np.rint(np.stack(nats) * UNIT).astype(np.int32)[:, grey], marks)
     clock.charge("models")
     labels, energy, solved = _minimise(unary, edges, device, None)
     clock.charge("cuts")

@@ -46,6 +46,7 @@ from apps.segment.geodesic import depth_in_box
 from apps.segment.shapes import drop_small, fill_holes_of, keep_parts
 from apps.segment.strokes import BACKGROUND, OBJECT, OPEN, check_marks, marks_of, marks_of_box
 from apps.segment.terms import FORBIDDEN, REDUCED_PIXELS, UNIT, EnergyTerms, reduced
+from gridcut.device import DeviceName
 
 BOX_DEPTH_WEIGHT = 1.0  # nats: maximum cost from the depth in a box
 ROUNDS = 10  # at most; most images converge after 3 or 4
@@ -95,7 +96,7 @@ def segment(
     min_area: int = 0,
     soft_strokes: bool = False,
     rounds: int = ROUNDS,
-    device: str = "auto",
+    device: DeviceName = "auto",
 ) -> Segmentation:
     """Cut an object out of an image, given exactly one of `scribbles`, `trimap` and `box`.
 
@@ -171,7 +172,7 @@ def segment_marked(
     min_area: int = 0,
     soft_strokes: bool = False,
     rounds: int = ROUNDS,
-    device: str = "auto",
+    device: DeviceName = "auto",
 ) -> Segmentation:
     """Like `segment`, for float32 RGB (H, W, 3) in [0, 1] and int8 marks (H, W) of apps.segment.strokes."""
     clock = Clock()

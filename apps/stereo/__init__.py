@@ -1,11 +1,5 @@
 """Compute disparities of a rectified pair of images: `stereo`."""
 
-from apps.common.lazy import attach
+import lazy_loader as _lazy
 
-__getattr__, __dir__, __all__ = attach(
-    __name__,
-    {
-        "Disparity": "apps.stereo.disparities",
-        "stereo": "apps.stereo.stereo_command",
-    },
-)
+__getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)

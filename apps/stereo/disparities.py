@@ -32,6 +32,7 @@ from apps.common.labelling import label_distances, labelling
 from apps.stereo.costs import COSTS, UNIT, disparity_costs, mirrored_costs
 from apps.stereo.disparity_range import guess_max_disparity
 from apps.stereo.stereo_occlusion import filled, is_consistent
+from gridcut.device import DeviceName
 
 SMOOTHNESS = 13.0  # grey levels: weight of a one-pixel step between neighbours of equal colour
 SMOOTHNESS_TERM, TRUNCATE = "linear", 5
@@ -81,7 +82,7 @@ def disparities(
     truncate: int = TRUNCATE,
     consistency_check: bool = True,
     subpixel: bool = False,
-    device: str = "auto",
+    device: DeviceName = "auto",
 ) -> Disparity:
     """Compute disparities of a rectified pair; see `apps.stereo.stereo_command.stereo` for the parameters."""
     clock = Clock()

@@ -1,11 +1,5 @@
 """Divide images into connected regions of nearly one colour: `superpixels`."""
 
-from apps.common.lazy import attach
+import lazy_loader as _lazy
 
-__getattr__, __dir__, __all__ = attach(
-    __name__,
-    {
-        "Superpixels": "apps.superpixels.regions",
-        "superpixels": "apps.superpixels.regions",
-    },
-)
+__getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)

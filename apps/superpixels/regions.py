@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike
 
 import matching
 from apps.common.images import InputError, to_rgb
-from gridcut.device import kernel
+from gridcut.device import DeviceName, kernel
 
 REGULARITY = 4.5
 SPECK_PIXELS = 32.0  # pixels; merges of regions below twice this area are cheaper
@@ -131,6 +131,7 @@ class _Rating:
 
     def __call__(self, level: matching.CoarseGraph) -> np.ndarray:
         graph, size = level.graph, level.vertex_weight
+        assert graph is not None, "`coarsen` passes every level with its graph"
         if len(size) < len(self.sums):
             fine, self.sums = self.sums, np.empty((len(size), 3))
             sum_kernel(level.labels, fine, self.sums)
@@ -147,7 +148,7 @@ def superpixels(
     *,
     regularity: float = REGULARITY,
     threads: int | None = None,
-    device: str = "auto",
+    device: DeviceName = "auto",
 ) -> Superpixels:
     """Divide an image into connected regions of nearly one colour.
 
@@ -222,7 +223,7 @@ def superpixels(
 def check_regions(regions, shape) -> None:
     """Raise InputError unless the image can have this number of regions."""
     pixels = shape[0] * shape[1]
-    if isinstance(regions, bool) or not isinstance(regions, Integral) or not 1 <= regions <= pixels:
+    if isinstance(regions, bool) or not isinstance(regions, Integral) or not 1 <= int(regions) <= pixels:
         raise InputError(f"regions must be an integer from 1 to {pixels}, the number of pixels, got {regions!r}")
 
 

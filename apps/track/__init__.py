@@ -1,12 +1,5 @@
 """Link particles or points over many frames: `track`."""
 
-from apps.common.lazy import attach
+import lazy_loader as _lazy
 
-__getattr__, __dir__, __all__ = attach(
-    __name__,
-    {
-        "Detections": "apps.track.tracking",
-        "Tracks": "apps.track.tracking",
-        "track": "apps.track.tracking",
-    },
-)
+__getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)

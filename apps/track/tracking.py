@@ -22,6 +22,7 @@ from apps.common.arguments import check_number
 from apps.common.images import InputError
 from apps.motion.linking import link
 from apps.track.active_tracks import ActiveTracks, pairs_in_range
+from gridcut.device import DeviceName
 
 MAX_COORDINATE = 1e12  # of positions and search ranges, so that squared distances are accurate
 MAX_FRAME = 2**53  # up to here float64 represents every integer
@@ -92,7 +93,7 @@ def track(
     memory: int = 0,
     predict: bool | Callable = False,
     linker: str = "assignment",
-    device: str = "auto",
+    device: DeviceName = "auto",
     progress: Callable | None = None,
 ) -> Tracks:
     """Link detections into tracks.
@@ -147,10 +148,10 @@ def track(
         position = detections.position[found]
         active.prune(frame, memory)
         active.predict(frame, position, search_range)
-        pairs = pairs_in_range(active.expected, position, search_range)
-        chosen = link(*pairs, (len(active.detection), len(found)), unmatched_cost, linker, device)
-        linked, taken = pairs[0][chosen.pair], pairs[1][chosen.pair]
-        _count(counts, *pairs, len(linked))
+        row, col, cost = pairs_in_range(active.expected, position, search_range)
+        chosen = link(row, col, cost, (len(active.detection), len(found)), unmatched_cost, linker, device)
+        linked, taken = row[chosen.pair], col[chosen.pair]
+        _count(counts, row, col, cost, len(linked))
         links.append(np.column_stack([active.detection[linked], found[taken]]))
         margins.append(chosen.margin)
         track_of[found[taken]] = track_of[active.detection[linked]]
@@ -158,8 +159,8 @@ def track(
         track_of[found[new]] = n_tracks + np.arange(len(new))
         n_tracks += len(new)
         active.update(frame, position, found, linked, taken, new)
-    links = np.concatenate(links) if links else np.zeros((0, 2), np.int64)
-    return Tracks(detections, track_of, links, np.concatenate(margins) if margins else np.zeros(0), counts)
+    all_links = np.concatenate(links) if links else np.zeros((0, 2), np.int64)
+    return Tracks(detections, track_of, all_links, np.concatenate(margins) if margins else np.zeros(0), counts)
 
 
 def from_frames(frames) -> Detections:

@@ -4,7 +4,7 @@ A Problem has no more rows than columns (otherwise the matrix is transposed) and
 negated).  It is dense, or sparse with the allowed pairs only.  The solvers do not check anything again.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
@@ -73,7 +73,7 @@ class Problem(NamedTuple):
     shift: np.ndarray | None
     level: int | float
     library: str | None
-    given: object
+    given: Any
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -62,7 +62,7 @@ class LazySolved:
     def again(self) -> Solved:
         """The `Solved` for the current contents of the caller's arrays; those on a GPU are copied to the host again."""
         solved = self()
-        if self._given is None:
+        if self._given is None or solved.grid is None:
             return solved
         problem = self._given()
         return solved._replace(problem=problem, views=reader(problem, solved.grid.layout))
@@ -131,7 +131,7 @@ class Cut(Result):
         """
         residual = self._arc(offset, completed_grid)
         solved = self._solved()
-        if solved.grid is None:
+        if solved.grid is None or solved.views is None:
             return self._give(residual)
         original, _ = fill(solved.views, solved.grid.excess.dtype, solved.grid.unit)
         return self._give(arc_of(original, self._known(offset)) - residual)
@@ -185,7 +185,9 @@ def known_offset(offset, ndim: int, edges) -> Offset:
 
 
 def completed_grid(solved: Solved) -> Grid:
-    """The grid of the completed flow, computed once."""
+    """The grid of the completed flow, computed once; of a grid with pixels."""
+    assert solved.views is not None
+    assert solved.grid is not None
     if not solved.completed:
         solved.completed.append(complete(solved.views, solved.grid))
     return solved.completed[0]

@@ -7,7 +7,7 @@ gridcut/core/load.py, which read every capacity anyway; `first_bad` finds the pi
 import operator
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,8 @@ STORED_LIBRARIES = ("h5py", "netCDF4", "tensorstore", "zarr")  # libraries whose
 class Problem(NamedTuple):
     """A checked problem; the arrays are the caller's own if their type allows it, and are never written.
 
-    source, sink     the grid's shape, or 0-d: the same capacity at every pixel
+    source, sink     the grid's shape, or 0-d: the same capacity at every pixel.  All arrays are an ndarray or a
+                     DeviceArray, or None in the problem that a result keeps without its arrays
     edges[offset]    likewise, capacity from p to p + offset; if the opposite is absent, it has the same capacity
     mask             bool, the grid's shape, or None: all pixels take part
     is_float         capacities are floats: the solvers work on multiples of a fixed-point unit
@@ -37,10 +38,10 @@ class Problem(NamedTuple):
     """
 
     shape: tuple[int, ...]
-    source: np.ndarray | DeviceArray
-    sink: np.ndarray | DeviceArray
-    edges: dict[Offset, np.ndarray | DeviceArray]
-    mask: np.ndarray | DeviceArray | None
+    source: Any
+    sink: Any
+    edges: dict[Offset, Any]
+    mask: Any
     is_float: bool
     items: int | None = None
     library: str | None = None

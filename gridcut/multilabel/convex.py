@@ -169,7 +169,7 @@ def _layers(problem: LabelProblem, mixed) -> tuple[Folded, int]:
     shape, count = problem.shape, problem.count
     unary = problem.unary.astype(np.int64)
     edge = problem.cost[:, 0].astype(np.int64).reshape(-1, *(1 for _ in shape))
-    edges = {}
+    edges: dict[Offset, np.ndarray] = {}
     incident = np.zeros(shape, np.int64)  # total capacity of the arcs at a pixel
     slope = np.diff(unary, axis=0)
     for offset, weight in problem.weights.items():
@@ -188,10 +188,12 @@ def _layers(problem: LabelProblem, mixed) -> tuple[Folded, int]:
             half = total // 2
             out = edges.setdefault((d, *offset), np.zeros((count - 1, *shape), np.int64))
             back = edges.setdefault((-d, *(-o for o in offset)), np.zeros((count - 1, *shape), np.int64))
-            out[(i, *p)] = total - half
-            back[(i + d, *q)] = half
-            slope[(i, *p)] -= total - half
-            slope[(i + d, *q)] -= half
+            tail: tuple = (i, *p)
+            head: tuple = (i + d, *q)
+            out[tail] = total - half
+            back[head] = half
+            slope[tail] -= total - half
+            slope[head] -= half
             incident[p] += total.sum(0)
             incident[q] += total.sum(0)
     # More than all other terms at a pixel could save.

@@ -5,8 +5,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from gridcut.core.certificate import RELATIVE, check_array, check_number, made_again
+from gridcut.core.problem import Offset
 from gridcut.core.terms import ends
 from gridcut.device import CertificateError
 from gridcut.device.arrays import to_host
@@ -121,7 +123,8 @@ def move_minimum(labels, first, second, problem: LabelProblem) -> int:
     """
     zero, one = choices(labels, first, second)
     paid = [np.take_along_axis(problem.unary, x[None], 0)[0].astype(np.int64) for x in (zero, one)]
-    constant, slope, edges = paid[0].sum(), paid[1] - paid[0], {}
+    constant, slope = paid[0].sum(), paid[1] - paid[0]
+    edges: dict[Offset, ArrayLike] = {}
     for offset, weight in problem.weights.items():
         p, q = ends(problem.shape, (offset,))
         w = weight[p].astype(np.int64)
@@ -134,7 +137,7 @@ def move_minimum(labels, first, second, problem: LabelProblem) -> int:
         edges[offset], edges[tuple(-i for i in offset)] = 0, back
     cut = max_flow(np.maximum(-slope, 0), np.maximum(slope, 0), edges, device="cpu")
     cut.check()
-    return int(constant + np.minimum(slope, 0).sum()) + cut.value
+    return int(constant + np.minimum(slope, 0).sum() + cut.value)
 
 
 def choices(labels, first, second):

@@ -21,7 +21,7 @@ class Folded(NamedTuple):
     spacing: int
 
     @property
-    def capacities(self) -> tuple:
+    def capacities(self) -> tuple[np.ndarray, np.ndarray, dict[Offset, np.ndarray]]:
         """The arguments of `max_flow`."""
         return self.source, self.sink, self.edges
 

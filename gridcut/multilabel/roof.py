@@ -17,7 +17,7 @@ from gridcut.core.cut import Cut
 from gridcut.core.cut_capacity import cut_capacity
 from gridcut.core.grid import make_layout
 from gridcut.core.load import reader
-from gridcut.core.problem import check_problem
+from gridcut.core.problem import Offset, check_problem
 from gridcut.core.sums import total
 from gridcut.core.terms import ends
 from gridcut.device import CertificateError, DeviceName
@@ -163,7 +163,7 @@ def _doubled(energy: BinaryEnergy) -> tuple[Folded, int | float]:
     zero, one = energy.unary
     slope = one - zero  # of x
     base = zero.sum().item()
-    edges = {}
+    edges: dict[Offset, np.ndarray] = {}
 
     def add(d, offset, layer, region, amount):
         key = (d, *offset)

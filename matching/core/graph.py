@@ -59,6 +59,11 @@ class BipartiteGraph:
 
     __slots__ = ("_by_col", "_by_row", "cols", "rows")
 
+    rows: int
+    cols: int
+    _by_row: tuple[np.ndarray, np.ndarray] | None
+    _by_col: tuple[np.ndarray, np.ndarray] | None
+
     def __init__(self, rows: int, cols: int, by_row: tuple | None = None, by_col: tuple | None = None):
         """From (row_ptr, row_adj), (col_ptr, col_adj) or both, checked like a tuple by `bipartite_graph`."""
         if by_row is None and by_col is None:
@@ -116,11 +121,7 @@ class BipartiteGraph:
 
     def lists_by(self, threads: int) -> Lists:
         """The lists of both sides; several threads build a missing one."""
-        if self._by_row is None:
-            self._by_row = _transpose(*self._by_col, self.rows, threads)
-        if self._by_col is None:
-            self._by_col = _transpose(*self._by_row, self.cols, threads)
-        return Lists(*self._by_row, *self._by_col)
+        return Lists(*self._rows(threads), *self._cols(threads))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -128,7 +129,7 @@ class BipartiteGraph:
 
     @property
     def edges(self) -> int:
-        return len((self._by_row or self._by_col)[1])
+        return len((self._by_row or self.by_col)[1])
 
     @property
     def has_rows(self) -> bool:
@@ -145,14 +146,16 @@ class BipartiteGraph:
         """The same graph with rows and columns exchanged; nothing is copied."""
         return BipartiteGraph.of_checked(self.cols, self.rows, self._by_col, self._by_row)
 
-    def _rows(self):
+    def _rows(self, threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
         if self._by_row is None:
-            self._by_row = _transpose(*self._by_col, self.rows)
+            ptr, adj = self.by_col
+            self._by_row = _transpose(ptr, adj, self.rows, threads)
         return self._by_row
 
-    def _cols(self):
+    def _cols(self, threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
         if self._by_col is None:
-            self._by_col = _transpose(*self._by_row, self.cols)
+            ptr, adj = self.by_row
+            self._by_col = _transpose(ptr, adj, self.cols, threads)
         return self._by_col
 
 
@@ -178,8 +181,8 @@ def graph_of_rows(indptr, indices, shape) -> BipartiteGraph:
     if len(adj) > edges:
         adj = adj[:edges]
     if state == UNSORTED:
-        once = _without_duplicates(*_transpose(ptr, adj, cols))
-        return BipartiteGraph.of_checked(rows, cols, _transpose(*once, rows), once)
+        col_ptr, col_adj = _without_duplicates(*_transpose(ptr, adj, cols))
+        return BipartiteGraph.of_checked(rows, cols, _transpose(col_ptr, col_adj, rows), (col_ptr, col_adj))
     return BipartiteGraph.of_checked(rows, cols, (ptr, adj))
 
 

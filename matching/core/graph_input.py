@@ -1,5 +1,7 @@
 """bipartite_graph: any accepted form of a bipartite graph, on the host or on a GPU, as the solvers read it."""
 
+from typing import Any, TypeAlias, overload
+
 import scipy.sparse
 
 from matching.core.device_graph import DeviceBipartiteGraph
@@ -7,9 +9,13 @@ from matching.core.graph import BipartiteGraph, graph_of_rows
 from matching.core.sparse import is_on_gpu, not_a_graph, stored_lists
 
 # Accepted graphs; matrices of other libraries with arrays on a GPU are accepted, too.
-GraphLike = scipy.sparse.sparray | scipy.sparse.spmatrix | tuple | BipartiteGraph | DeviceBipartiteGraph
+GraphLike: TypeAlias = scipy.sparse.sparray | scipy.sparse.spmatrix | tuple | BipartiteGraph | DeviceBipartiteGraph
 
 
+@overload
+def bipartite_graph(graph: scipy.sparse.sparray | scipy.sparse.spmatrix | BipartiteGraph) -> BipartiteGraph: ...
+@overload
+def bipartite_graph(graph: GraphLike) -> BipartiteGraph | DeviceBipartiteGraph: ...
 def bipartite_graph(graph: GraphLike) -> BipartiteGraph | DeviceBipartiteGraph:
     """Check a bipartite graph and convert it to the form of the solvers.
 
@@ -57,15 +63,19 @@ def bipartite_graph(graph: GraphLike) -> BipartiteGraph | DeviceBipartiteGraph:
             return _on_gpu(graph)
         return graph_of_rows(*graph)
     if scipy.sparse.issparse(graph):
-        if graph.format == "csr" and graph.ndim == 2:  # fast path: matching a small graph takes little longer than this
-            return graph_of_rows(graph.indptr, graph.indices, graph.shape)
-        indptr, indices, _, by_col = stored_lists(graph, with_values=False)
-        if by_col:
-            return graph_of_rows(indptr, indices, graph.shape[::-1]).transposed
-        return graph_of_rows(indptr, indices, graph.shape)
+        return _of_matrix(graph)
     if is_on_gpu(graph):
         return _on_gpu(graph)
     raise not_a_graph(graph, "a SciPy sparse matrix, a tuple (indptr, indices, shape) or a BipartiteGraph")
+
+
+def _of_matrix(matrix: Any) -> BipartiteGraph:
+    if matrix.format == "csr" and matrix.ndim == 2:  # fast path: matching a small graph takes little longer than this
+        return graph_of_rows(matrix.indptr, matrix.indices, matrix.shape)
+    indptr, indices, _, by_col = stored_lists(matrix, with_values=False)
+    if by_col:
+        return graph_of_rows(indptr, indices, matrix.shape[::-1]).transposed
+    return graph_of_rows(indptr, indices, matrix.shape)
 
 
 def _on_gpu(graph) -> DeviceBipartiteGraph:

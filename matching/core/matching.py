@@ -59,7 +59,8 @@ class Matching:
         """
         certify_cardinality(self.cardinality, certify(*self._on_host()))
         counted = [self.stats.get(name) for name in ("initial", "augmentations")] if type(self.stats) is dict else []
-        if not all(isinstance(count, int) for count in counted) or sum(counted) != self.cardinality:
+        whole = [count for count in counted if isinstance(count, int)]
+        if len(whole) < len(counted) or sum(whole) != self.cardinality:
             raise CertificateError(
                 f"stats must count {self.cardinality} pairs as 'initial' and 'augmentations', got {counted}"
             )

@@ -258,7 +258,7 @@ def _lower_bound(edges: Edges, cover, required: int):
     """
     open_edges = _uncovered(edges, cover)
     missing = required - _size(cover)
-    bound, side, best_ranks = -1, 0, None
+    bound, side, best_ranks = -1, 0, np.zeros(0, np.int64)
     for axis, vertex in enumerate((edges.row, edges.col)):
         cheapest_rank = np.full(edges.shape[axis], len(edges.levels), np.int64)
         np.minimum.at(cheapest_rank, vertex[open_edges], edges.rank[open_edges])

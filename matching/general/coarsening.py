@@ -344,7 +344,8 @@ def hierarchy(
     if not 0 <= dominance <= 1:
         raise ValueError(f"dominance must be 0 to 1, got {dominance!r}")
     given = Level(fine, vertex_weight) if graphs else None
-    found, counts, merges = [], [fine.n], []
+    found: list[CoarseGraph] = []
+    counts, merges = [fine.n], []
     seconds = {"rate": 0.0, "match": 0.0, "merge": 0.0}
     if not callable(rating) and rating not in ("expansion", "weight"):
         kind = ValueError if isinstance(rating, str) else TypeError

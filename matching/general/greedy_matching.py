@@ -169,8 +169,8 @@ def greedy(
     """
     begin = time.perf_counter()
     threads, seed = check_threads(threads), check_seed(seed)
-    on_gpu = is_on_gpu(graph)
-    if on_gpu:
+    read: GeneralGraph | DeviceGeneralGraph
+    if is_on_gpu(graph):
         check_gpu_graph_device(device)
         from matching.general.general_graph_cuda import all_unmatched, general_graph, outcome
 
@@ -184,8 +184,8 @@ def greedy(
     stats = solve(read, partner, **keywords)
     end = time.perf_counter()
     stats["seconds"] = {**stats.get("seconds", {}), "check": start - begin, "solve": end - start}
-    if on_gpu:
-        partner, cardinality, weight = outcome(read, partner)
+    if isinstance(read, DeviceGeneralGraph):
+        partner, cardinality, value = outcome(read, partner)
     else:
-        cardinality, weight = int(np.count_nonzero(partner >= 0)) // 2, weight_of(read, partner)
-    return GreedyMatching(partner, cardinality, weight, device, method, stats, read)
+        cardinality, value = int(np.count_nonzero(partner >= 0)) // 2, weight_of(read, partner)
+    return GreedyMatching(partner, cardinality, value, device, method, stats, read)

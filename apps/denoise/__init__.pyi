@@ -1,0 +1,6 @@
+from .restoration import Restoration, denoise
+
+__all__ = [
+    "Restoration",
+    "denoise",
+]

@@ -1,0 +1,7 @@
+from .dense_flow import Flow
+from .flow_command import flow
+
+__all__ = [
+    "Flow",
+    "flow",
+]

@@ -1,0 +1,11 @@
+from .multilabel import Objects, segment_labels, segment_volume
+from .segmentation import Segmentation, segment, segment_marked
+
+__all__ = [
+    "Objects",
+    "Segmentation",
+    "segment",
+    "segment_labels",
+    "segment_marked",
+    "segment_volume",
+]

@@ -1,0 +1,6 @@
+from .regions import Superpixels, superpixels
+
+__all__ = [
+    "Superpixels",
+    "superpixels",
+]

@@ -1,0 +1,7 @@
+from .tracking import Detections, Tracks, track
+
+__all__ = [
+    "Detections",
+    "Tracks",
+    "track",
+]

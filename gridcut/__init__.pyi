@@ -1,0 +1,38 @@
+from .batch import BatchCut, max_flow_batch
+from .contrast import contrast_edges
+from .core.cut import Cut
+from .device import CertificateError
+from .energy import BinaryEnergy, BinaryMinimum, binary_labels, binary_minimum, energy_of
+from .maximum_flow import max_flow
+from .multilabel.convex import ConvexMinimum, convex_labels
+from .multilabel.expansion import alpha_expansion
+from .multilabel.label_solver import LabelSolver
+from .multilabel.labelling import Labelling
+from .multilabel.roof import RoofDual, roof_duality
+from .multilabel.swap import alpha_beta_swap
+from .neighbourhood import neighbourhood
+from .solver import Solver
+
+__all__ = [
+    "BatchCut",
+    "BinaryEnergy",
+    "BinaryMinimum",
+    "CertificateError",
+    "ConvexMinimum",
+    "Cut",
+    "LabelSolver",
+    "Labelling",
+    "RoofDual",
+    "Solver",
+    "alpha_beta_swap",
+    "alpha_expansion",
+    "binary_labels",
+    "binary_minimum",
+    "contrast_edges",
+    "convex_labels",
+    "energy_of",
+    "max_flow",
+    "max_flow_batch",
+    "neighbourhood",
+    "roof_duality",
+]

@@ -1,0 +1,30 @@
+from .core.graph import BipartiteGraph
+from .core.graph_input import bipartite_graph
+from .core.matching import CertificateError, Matching
+from .decomposition.block_triangular import BlockTriangular, dulmage_mendelsohn
+from .decomposition.bottleneck_matching import Bottleneck, bottleneck
+from .files import read_graph
+from .general.coarsening import CoarseGraph, Hierarchy, coarsen, hierarchy
+from .general.greedy_matching import GreedyMatching, greedy
+from .solving import maximum, maximum_bipartite_matching, structural_rank
+
+__all__ = [
+    "BipartiteGraph",
+    "BlockTriangular",
+    "Bottleneck",
+    "CertificateError",
+    "CoarseGraph",
+    "GreedyMatching",
+    "Hierarchy",
+    "Matching",
+    "bipartite_graph",
+    "bottleneck",
+    "coarsen",
+    "dulmage_mendelsohn",
+    "greedy",
+    "hierarchy",
+    "maximum",
+    "maximum_bipartite_matching",
+    "read_graph",
+    "structural_rank",
+]
