@@ -39,10 +39,10 @@ COMMANDS = {
 
 def main(argv=None) -> int:
     """Run the command that `argv[0]` names (default: the process's arguments) and return its exit status."""
-    return finish("cutmatch", lambda: _main(list(sys.argv[1:] if argv is None else argv)))
+    return finish("cutmatch", _run, list(sys.argv[1:] if argv is None else argv))
 
 
-def _main(argv) -> int:
+def _run(argv) -> int:
     if not argv or argv[0] in ("-h", "--help"):
         print_lines(__doc__.strip())
         return 0 if argv else BAD_INPUT

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
-from apps.common.command import add_shared_options, check_device, check_threads, parsed, parser, run, write_json
-from apps.common.errors import print_lines
+from apps.common.command import add_shared_options, check_device, check_threads, parsed, parser, write_json
+from apps.common.errors import finish, print_lines
 from apps.common.outputs import Outputs, claim
-from apps.many.batch import Item
+from apps.many.inputs import Item
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,7 +319,7 @@ def _main(argv) -> int:
 
 def main(argv=None) -> int:
     """Run the command and return its exit status."""
-    return run(_main, "demo", argv)
+    return finish("cutmatch demo", _main, argv)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,8 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from apps.common.command import add_json_option, parsed, parser, run, write_json
-from apps.common.errors import print_lines
+from apps.common.command import add_json_option, parsed, parser, write_json
+from apps.common.errors import finish, print_lines
 from apps.common.outputs import Outputs
 
 LIBRARIES = (
@@ -109,7 +109,7 @@ def _main(argv) -> int:
 
 def main(argv=None) -> int:
     """Run the command and return its exit status."""
-    return run(_main, "info", argv)
+    return finish("cutmatch info", _main, argv)
 
 
 if __name__ == "__main__":

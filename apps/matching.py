@@ -19,10 +19,10 @@ import time
 from functools import partial
 from pathlib import Path
 
-from apps.common.command import add_shared_options, check_device, check_threads, parsed, parser, run
 from apps.common.images import InputError, write_bytes, write_image
 from apps.common.outputs import claim
-from apps.many.batch import Item, run_one
+from apps.many.inputs import Item
+from apps.many.program import Program, Work
 
 TABLES = (".csv", ".npy")
 COUNTS = ("initial", "edges", "phases", "augmentations", "path_length")  # statistics of a solve, for --json
@@ -31,8 +31,7 @@ MAX_FIGURE_SIDE = 1000  # maximum pixels of the figure's longer side
 DOT_COLOUR, RULE_COLOUR = (40, 60, 110), (214, 90, 40)
 
 
-def _options():
-    options = parser("matching", __doc__)
+def _add_options(options) -> None:
     options.add_argument("file", help="sparse matrix: .mtx, .mtx.gz or .npz")
     options.add_argument(
         "--method", default="auto", metavar="NAME", help="algorithm (default: auto); an unknown name lists all"
@@ -44,15 +43,9 @@ def _options():
     options.add_argument(
         "--table", metavar="FILE", help="file for the pairs, .csv or .npy (default: NAME-pairs.csv in --out)"
     )
-    add_shared_options(options, "out")
-    return options
 
 
-def _main(argv) -> int:
-    chosen = parsed(_options(), argv)
-    if chosen.threads is not None:
-        check_threads(chosen.threads)
-    check_device(chosen.device)
+def _plan(chosen) -> Work:
     if chosen.table and Path(chosen.table).suffix.lower() not in TABLES:
         raise InputError(f"--table: {chosen.table!r} must end in {' or '.join(TABLES)}")
     from matching.methods import INITS, METHODS
@@ -63,7 +56,7 @@ def _main(argv) -> int:
             raise InputError(f"--{option} must be one of {known}; got {getattr(chosen, option)!r}")
     path = Path(chosen.file)
     item = Item(_name(path), str(path), partial(Path, path), tuple(_files(_name(path), chosen).values()), path)
-    return run_one("matching", _match_one, item, _line, chosen, ("file",))
+    return Work([item], False, _match_one, _line)
 
 
 def _name(path: Path) -> str:
@@ -215,10 +208,8 @@ def _line(report) -> str:
     return text
 
 
-def main(argv=None) -> int:
-    """Run the command and return its exit status."""
-    return run(_main, "matching", argv)
-
+PROGRAM = Program("matching", __doc__, "matrix", ("file",), _add_options, _plan, has_batches=False)
+main = PROGRAM.main
 
 if __name__ == "__main__":
     sys.exit(main())

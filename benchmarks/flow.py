@@ -24,11 +24,11 @@ import numpy as np
 import assign
 from apps.common.images import read_image, to_bytes
 from apps.flow import fusion
-from apps.flow.dense_flow import dense_flow
+from apps.flow.dense_flow import flow
 from apps.flow.flow_files import read_flow
 from apps.flow.flow_scores import BY_IMAGE, POOLED, average, score_flow
 from apps.motion.linking import LINKERS
-from apps.motion.sparse import match_frames
+from apps.motion.sparse import match_stages
 from benchmarks.table import header, markdown, save
 
 RIGHT = 3.0  # pixels
@@ -91,7 +91,7 @@ def _grey(case):
 
 
 def ours(case):
-    return dense_flow(case.first, case.second, device="cpu").flow
+    return flow(case.first, case.second, device="cpu").flow
 
 
 def dis(case):
@@ -190,7 +190,7 @@ def mutual_sift(case):
 
 def by_linker(linker):
     def match(case):
-        found = match_frames(case.first, case.second, linker=linker, device="cpu")
+        found = match_stages(case.first, case.second, linker=linker, device="cpu").matches
         return found.first, found.second
 
     return match

@@ -22,9 +22,10 @@ import numba
 import numpy as np
 
 from apps.common.images import InputError, read_image, to_bytes
+from apps.many.inputs import find_by_stem
 from apps.segment import segment_marked
 from apps.segment.mask_scores import read_truth, score
-from apps.segment.strokes import BACKGROUND, OBJECT, find_by_stem, marks_of_box, read_scribbles
+from apps.segment.strokes import BACKGROUND, OBJECT, marks_of_box, read_scribbles
 from benchmarks.table import header, markdown, save
 
 GRABCUT_ITERATIONS = 5

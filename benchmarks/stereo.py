@@ -30,7 +30,7 @@ import numpy as np
 
 import gridcut
 from apps.common.images import read_image, to_bytes, to_rgb
-from apps.stereo.disparities import disparities
+from apps.stereo.disparities import stereo
 from apps.stereo.disparity_files import read_disparity
 from apps.stereo.disparity_scores import score_disparity
 from apps.stereo.stereo_occlusion import filled
@@ -108,7 +108,7 @@ def _case(name, left, right, truth):
 
 
 def run_ours(case, subpixel=False):
-    return disparities(case.left, case.right, max_disparity=case.most, subpixel=subpixel, device="cpu")
+    return stereo(case.left, case.right, max_disparity=case.most, subpixel=subpixel, device="cpu")
 
 
 def ours(case):

@@ -26,7 +26,7 @@ import numpy as np
 from skimage.segmentation import felzenszwalb, slic
 
 from apps.common.images import read_image
-from apps.segment.strokes import find_by_stem
+from apps.many.inputs import find_by_stem
 from apps.superpixels import superpixels
 from apps.superpixels.region_scores import read_segments, score_regions
 from benchmarks.table import header, markdown, save

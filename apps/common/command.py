@@ -8,7 +8,7 @@ import os
 import sys
 from pathlib import Path
 
-from apps.common.errors import InputError, finish, is_closed
+from apps.common.errors import InputError, is_closed
 
 SUFFIX_OF = {"json": ".json", "csv": ".csv"}  # options that name an output file, and its suffix
 
@@ -31,9 +31,10 @@ def parser(name: str, text: str) -> argparse.ArgumentParser:
 def parsed(options: argparse.ArgumentParser, argv) -> argparse.Namespace:
     """Parse the options in `argv`.
 
-    Raises InputError for an empty name, and for an output file with the suffix of another kind of file.  Otherwise
-    `--json` before an image would overwrite the image with the report.
+    Raises InputError for an environment variable that numba cannot use, for an empty name, and for an output file with
+    the suffix of another kind of file.  Otherwise `--json` before an image would overwrite the image with the report.
     """
+    _check_environment()
     chosen = options.parse_args(argv)
     for name, value in vars(chosen).items():
         if "" in (value if isinstance(value, list | tuple) else [value]):
@@ -164,21 +165,6 @@ def _finite(value):
     if isinstance(value, list | tuple):
         return [_finite(part) for part in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def run(main, name: str, argv) -> int:
-    """Call main(argv) and return an exit status; errors are printed as one line (see `apps.common.errors`)."""
-    if main.__module__ == "__main__":
-        # Run by `python -m`: worker processes must find the functions and classes under their module's name.
-        from importlib import import_module
-
-        main = getattr(import_module(sys.modules["__main__"].__spec__.name), main.__name__)
-
-    def call():
-        _check_environment()
-        return main(argv)
-
-    return finish(f"cutmatch {name}", call)
 
 
 def _check_environment() -> None:

@@ -68,11 +68,11 @@ def is_defect(error: BaseException) -> bool:
     return not isinstance(error, InputError | RuntimeError | MemoryError | OSError | KeyboardInterrupt)
 
 
-def finish(name: str, call) -> int:
-    """Return the exit status of `call()`; an error is printed as one line that starts with `name`."""
+def finish(name: str, call, *arguments) -> int:
+    """Return the exit status of `call(*arguments)`; an error is printed as one line that starts with `name`."""
     _open_streams()
     try:
-        status = call()
+        status = call(*arguments)
     except BrokenPipeError:  # the reader of the output has exited
         _abandon_output()
         return SOME_FAILED

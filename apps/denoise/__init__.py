@@ -2,4 +2,9 @@
 
 import lazy_loader as _lazy
 
+# Choices and defaults of the library and of the command, which does not load the library for its help.
+DATA = ("quadratic", "linear")
+SMOOTHNESS_TERM = "linear"
+LEVELS = 64  # grey levels of truncated energies
+
 __getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)

@@ -22,22 +22,14 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from apps.common.command import (
-    add_batch_options,
-    add_shared_options,
-    check_device,
-    check_threads,
-    in_batch,
-    parsed,
-    parser,
-    run,
-)
+from apps import cli
 from apps.common.images import InputError, read_codes, read_image, write_bytes
 from apps.common.labelling import SMOOTHNESS_TERMS
 from apps.common.outputs import claim
-from apps.many.batch import Item, companion_of, images_of, run_many, run_one
+from apps.denoise import DATA, LEVELS, SMOOTHNESS_TERM
+from apps.many.inputs import companion_of, image_items, images_of
+from apps.many.program import Program, Work
 
-DATA = ("quadratic", "linear")
 FORMATS = ("png", "tif", "jpg")
 MAX_IN_JPEG = 65500  # pixels: libjpeg's limit
 INPUTS = ("image", "mask", "truth")
@@ -52,8 +44,7 @@ class Job:
     truth: Path | None
 
 
-def _options():
-    options = parser("denoise", __doc__)
+def _add_options(options) -> None:
     options.add_argument("image", nargs="+", help="images, or folders of images")
     options.add_argument("--mask", metavar="FILE", help="nonzero where a pixel is to be filled, or a folder of masks")
     options.add_argument("--binary", action="store_true", help="restore black and white")
@@ -76,7 +67,7 @@ def _options():
     how.add_argument(
         "--smoothness-term",
         choices=SMOOTHNESS_TERMS,
-        default="linear",
+        default=SMOOTHNESS_TERM,
         help="cost of a difference between neighbours (default: %(default)s)",
     )
     how.add_argument(
@@ -86,7 +77,7 @@ def _options():
         help="maximum of the smoothness term, in levels, squared for quadratic (default: none)",
     )
     how.add_argument(
-        "--levels", type=int, default=64, help="number of grey levels of truncated energies (default: %(default)s)"
+        "--levels", type=int, default=LEVELS, help="number of grey levels of truncated energies (default: %(default)s)"
     )
     options.add_argument(
         "--format", choices=FORMATS, default="png", help="format of the results (default: %(default)s)"
@@ -94,34 +85,15 @@ def _options():
     options.add_argument(
         "--truth", metavar="FILE", help="ground truth, the clean image, or a folder of them: adds scores"
     )
-    add_batch_options(options)
-    add_shared_options(options, "out")
-    return options
 
 
-def _main(argv) -> int:
-    chosen = parsed(_options(), argv)
-    threads = check_threads(chosen.threads)
-    check_device(chosen.device)
-    images, many = images_of(chosen.image, out=chosen.out)
-    items = [Item(path.stem, str(path), partial(_job, path, chosen), (_file(path, chosen),), path) for path in images]
-    if not in_batch(many, chosen):
-        return run_one("denoise", _denoise_one, items[0], _line, chosen, INPUTS)
-    return run_many(
-        "denoise",
-        "image",
-        _denoise_one,
-        items,
-        _line,
-        _scores,
-        chosen,
-        total=len(images),
-        inputs=INPUTS,
-        concurrent_items=threads,
-    )
+def _plan(chosen) -> Work:
+    images, many = images_of(chosen)
+    items = image_items(images, partial(_job, chosen), lambda path: [_file(path, chosen)])
+    return Work(items, many, _denoise_one, _line, _scores)
 
 
-def _job(path: Path, chosen) -> Job:
+def _job(chosen, path: Path) -> Job:
     return Job(path, companion_of(chosen.mask, path.stem, "--mask"), companion_of(chosen.truth, path.stem, "--truth"))
 
 
@@ -238,10 +210,8 @@ def _scores(reports) -> str:
     return text
 
 
-def main(argv=None) -> int:
-    """Run the command and return its exit status."""
-    return run(_main, "denoise", argv)
-
+PROGRAM = Program("denoise", __doc__, "image", INPUTS, _add_options, _plan)
+main = PROGRAM.main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(cli.main(["denoise", *sys.argv[1:]]))  # workers find this module's functions under its name

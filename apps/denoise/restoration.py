@@ -32,6 +32,7 @@ from apps.common.arguments import check_number
 from apps.common.clock import Clock
 from apps.common.images import InputError, to_rgb
 from apps.common.labelling import SMOOTHNESS_TERMS, label_distances, labelling
+from apps.denoise import DATA, LEVELS, SMOOTHNESS_TERM
 from gridcut.device import DeviceName
 from gridcut.multilabel.total_variation import total_variation
 
@@ -39,8 +40,6 @@ UNIT = 16  # integer costs per grey level (squared)
 NOISE_FACTOR = 1.05  # smoothness for squared data / standard deviation of the noise
 IMPULSE_SMOOTHNESS = 0.5  # for absolute data, a ratio
 BINARY_SMOOTHNESS = 0.8  # for binary images, a ratio
-LEVELS = 64  # grey levels of truncated energies
-DATA = ("quadratic", "linear")
 OPPONENT = np.array([[1, 1, 1], [1, 0, -1], [1, -2, 1]]) / np.sqrt([[3], [2], [6]])
 NEIGHBOURS = {(0, 1): 0.5, (1, 0): 0.5, (1, 1): 0.125**0.5, (1, -1): 0.125**0.5}
 
@@ -81,7 +80,7 @@ def denoise(
     smoothness: float | None = None,
     data: str = DATA[0],
     truncate_data: float | None = None,
-    smoothness_term: str = "linear",
+    smoothness_term: str = SMOOTHNESS_TERM,
     truncate: int | None = None,
     levels: int = LEVELS,
     device: DeviceName = "auto",

@@ -1,5 +1,6 @@
-from .dense_flow import Flow
-from .flow_command import flow
+from .dense_flow import Flow, flow
+
+LINKERS: tuple[str, ...]
 
 __all__ = [
     "Flow",

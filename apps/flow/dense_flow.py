@@ -14,10 +14,13 @@ consistency estimate the backward flow, starting from the reversed flow; the flo
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from apps.common.clock import Clock
 from apps.common.images import InputError, to_bytes, to_rgb
+from apps.flow import LINKERS
 from apps.motion.matches import Matches, check_matches
+from gridcut.device import DeviceName
 
 MIN_SIDE = 16
 FUSION_LEVEL = 7  # level at which proposals are fused: 0.9^7 = 0.48 of the size
@@ -50,10 +53,38 @@ class Flow:
     seconds: dict = field(default_factory=dict)
 
 
-def dense_flow(first, second, matches: Matches | None = None, *, linker: str = "assignment", device="auto") -> Flow:
-    """Compute the flow from `first` to `second`; see `apps.flow.flow_command.flow`, which documents the parameters.
+def flow(
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    matches: Matches | None = None,
+    linker: str = LINKERS[0],
+    device: DeviceName = "auto",
+) -> Flow:
+    """Compute the dense optical flow from one image to another.
 
-    Raises InputError if the frames differ in size, are smaller than 16 pixels a side, or have too little texture.
+    Parameters
+    ----------
+    first, second : array_like, (H, W), (H, W, 3) or (H, W, 4)
+        Grey, RGB or RGBA images of the same size; unsigned integers, or floats in [0, 1].
+    matches : Matches, optional
+        Sparse matches to start from; computed if absent.
+    linker : {"assignment", "greedy", "mutual", "nearest", "windows"}, default "assignment"
+        How sparse matches are computed.  The first four are linkers of `apps.motion.linking`; "windows" solves one
+        small assignment problem per window (`apps.motion.windows`).
+    device : {"auto", "cpu", "cuda"}, default "auto"
+        Where the fusion cut, and with "windows" the assignments, are solved.  "auto" uses a GPU if one is available.
+
+    Returns
+    -------
+    Flow
+        `flow` float32 (H, W, 2) in pixels, x to the right and y down; `valid` bool (H, W); `matches`; `seconds` per
+        stage.
+
+    Raises
+    ------
+    InputError
+        If the frames differ in size, are smaller than 16 pixels a side, or have too little texture.
     """
     from apps.flow.fusion import fuse
     from apps.flow.occlusion import fill_hidden, hidden_pixels, is_consistent, owners
@@ -72,18 +103,18 @@ def dense_flow(first, second, matches: Matches | None = None, *, linker: str = "
     levels = pyramid(first, second)
     middle, coarsest = min(FUSION_LEVEL, len(levels) - 1), len(levels) - 1
     filled = _fill(levels[0], levels[middle], matches, clock)
-    flow = refine(levels, filled, min(COARSEST_LEVEL, coarsest), middle)
+    motion = refine(levels, filled, min(COARSEST_LEVEL, coarsest), middle)
     clock.charge("coarse")
-    flow = fuse(levels[middle], flow, resized(filled, levels[middle].shape), device)
+    motion = fuse(levels[middle], motion, resized(filled, levels[middle].shape), device)
     clock.charge("fuse")
-    flow = refine(levels, flow, max(middle - 1, 0))
+    motion = refine(levels, motion, max(middle - 1, 0))
     clock.charge("fine")
-    is_hidden = hidden_pixels(flow, owners(levels[0], flow))
-    flow = fill_hidden(levels[0], flow, is_hidden)
+    is_hidden = hidden_pixels(motion, owners(levels[0], motion))
+    motion = fill_hidden(levels[0], motion, is_hidden)
     clock.charge("hidden")
-    valid = is_consistent(levels[0], flow, owners(levels[0], flow)) & ~is_hidden
+    valid = is_consistent(levels[0], motion, owners(levels[0], motion)) & ~is_hidden
     clock.charge("consistency")
-    return Flow(flow, valid, matches, clock.total())
+    return Flow(motion, valid, matches, clock.total())
 
 
 def _sparse_matches(first, second, linker: str, device) -> Matches:
@@ -94,9 +125,9 @@ def _sparse_matches(first, second, linker: str, device) -> Matches:
 
         found = match_windows(first, second, device=device).matches
         return found.select(agrees_with_neighbours(found.first, found.motion))
-    from apps.motion.sparse import match_frames
+    from apps.motion.sparse import match_stages
 
-    return match_frames(first, second, linker=linker, device=device)
+    return match_stages(first, second, linker=linker, device=device).matches
 
 
 def _padded_flow(first, second, matches, linker, device) -> Flow:
@@ -105,12 +136,12 @@ def _padded_flow(first, second, matches, linker, device) -> Flow:
     from apps.motion.candidates import padded
 
     height, width = first.shape[:2]
-    found = dense_flow(padded(first), padded(second), matches, linker=linker, device=device)
-    flow = np.ascontiguousarray(found.flow[:height, :width])
-    _, inside = warp(second, flow)
+    found = flow(padded(first), padded(second), matches=matches, linker=linker, device=device)
+    cropped = np.ascontiguousarray(found.flow[:height, :width])
+    _, inside = warp(second, cropped)
     ends = found.matches.first, found.matches.second
     inside_frame = np.all([(end <= (width - 1, height - 1)).all(axis=1) for end in ends], axis=0)
-    return Flow(flow, found.valid[:height, :width] & inside, found.matches.select(inside_frame), found.seconds)
+    return Flow(cropped, found.valid[:height, :width] & inside, found.matches.select(inside_frame), found.seconds)
 
 
 def _fill(fine, level, matches: Matches, clock) -> np.ndarray:

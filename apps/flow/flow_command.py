@@ -24,24 +24,15 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from apps.common.command import (
-    add_batch_options,
-    add_shared_options,
-    check_device,
-    check_threads,
-    in_batch,
-    limit_threads,
-    parsed,
-    parser,
-    run,
-)
+from apps import cli
 from apps.common.images import InputError, read_image, write_bytes, write_image
 from apps.common.outputs import claim
-from apps.many.batch import Item, check_unique_names, companion_of, images_in, run_many, run_one
+from apps.flow import LINKERS
+from apps.many.inputs import Item, check_unique_names, companion_of, images_in
+from apps.many.program import Program, Work
 
 INPUTS = ("frames", "truth", "matches")
 FORMATS = ("flo", "kitti", "npy", "npz", "pfm")
-LINKERS = ("assignment", "greedy", "mutual", "nearest", "windows")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,39 +48,7 @@ class Pair:
     matches: Path | None
 
 
-def flow(first, second, *, matches=None, linker: str = "assignment", device: str = "auto"):
-    """Compute the dense optical flow from one image to another.
-
-    Parameters
-    ----------
-    first, second : array_like, (H, W), (H, W, 3) or (H, W, 4)
-        Grey, RGB or RGBA images of the same size; unsigned integers, or floats in [0, 1].
-    matches : apps.motion.matches.Matches, optional
-        Sparse matches to start from; computed if absent.
-    linker : {"assignment", "greedy", "mutual", "nearest", "windows"}
-        How sparse matches are computed.  The first four are linkers of `apps.motion.linking`; "windows" solves one
-        small assignment problem per window (`apps.motion.windows`).
-    device : {"auto", "cpu", "cuda"}
-        Where the fusion cut, and with "windows" the assignments, are solved.  "auto" uses a GPU if one is available.
-
-    Returns
-    -------
-    apps.flow.dense_flow.Flow
-        `flow` float32 (H, W, 2) in pixels, x to the right and y down; `valid` bool (H, W); `matches`; `seconds` per
-        stage.
-
-    Raises
-    ------
-    InputError
-        If the frames differ in size, are smaller than 16 pixels a side, or have too little texture.
-    """
-    from apps.flow.dense_flow import dense_flow
-
-    return dense_flow(first, second, matches, linker=linker, device=device)
-
-
-def _options():
-    options = parser("flow", __doc__)
+def _add_options(options) -> None:
     options.add_argument("frames", nargs="+", help="two frames, or one folder, video or stack of frames")
     options.add_argument(
         "--truth", metavar="FILE", help="ground-truth flow (.flo, KITTI .png, ...), or a folder of them"
@@ -99,44 +58,23 @@ def _options():
         "--matches", metavar="FILE", help="start from these matches (.csv, .json), or a folder of them"
     )
     options.add_argument(
-        "--linker", choices=LINKERS, default="assignment", help="how points are matched (default: assignment)"
+        "--linker", choices=LINKERS, default=LINKERS[0], help="how points are matched (default: %(default)s)"
     )
     options.add_argument(
         "--max-motion", type=float, metavar="PIXELS", help="motion drawn at full saturation (default: the largest)"
     )
-    add_batch_options(options)
-    add_shared_options(options, "out")
-    return options
 
 
-def _main(argv) -> int:
-    chosen = parsed(_options(), argv)
-    threads = check_threads(chosen.threads)
-    check_device(chosen.device)
+def _plan(chosen) -> Work:
     if chosen.max_motion is not None and not chosen.max_motion > 0:
         raise InputError(f"--max-motion must be above 0 pixels, got {chosen.max_motion}")
-    items, count, many = _pairs(chosen)
-    if not in_batch(many, chosen):
-        if chosen.threads is not None:
-            limit_threads(threads)
-        return run_one("flow", _flow_one, items[0], _line, chosen, INPUTS)
-    return run_many(
-        "flow",
-        "pair",
-        _flow_one,
-        items,
-        _line,
-        _summary,
-        chosen,
-        total=count,
-        inputs=INPUTS,
-        concurrent_items=1,  # one pair uses all threads
-        finish=partial(_finish, chosen),
-    )
+    items, many, total = _pairs(chosen)
+    finish = partial(_finish, chosen)
+    return Work(items, many, _flow_one, _line, _summary, total, threads_per_item=None, finish=finish)
 
 
 def _pairs(chosen):
-    """Return the pairs in order, their number (None if unknown), and whether they form a sequence."""
+    """Return the pairs in order, whether they form a sequence, and the number of a video's pairs if known."""
     names = chosen.frames
     if len(names) > 2:
         raise InputError(f"frames: got {len(names)} files; pass two frames, or one folder, video or stack")
@@ -145,20 +83,20 @@ def _pairs(chosen):
         for path in (first, second):
             if os.path.isdir(path):
                 raise InputError(f"frames: {str(path)!r} is a folder; pass two frames, or one folder alone")
-        return [_item(first.stem, f"{first} -> {second}", first, second, chosen)], 1, False
+        return [_item(first.stem, f"{first} -> {second}", first, second, chosen)], False, 1
     path = Path(names[0])
     if os.path.isdir(path):
         files = images_in(path, "frames", chosen.out, 2)
         files.sort(key=lambda p: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", p.name.lower())])
         check_unique_names(files, "frames")
         items = [_item(a.stem, f"{a} -> {b}", a, b, chosen) for a, b in zip(files, files[1:], strict=False)]
-        return items, len(items), True
+        return items, True, len(items)
     from apps.common.sequences import is_single_image, open_sequence
 
     if is_single_image(path):
         raise InputError(f"frames: {names[0]!r} is a single frame; pass a second one, or a folder or video")
     sequence = open_sequence(path, "frames")
-    return _of_sequence(sequence, path, chosen), None if sequence.count is None else sequence.count - 1, True
+    return _of_sequence(sequence, path, chosen), True, None if sequence.count is None else sequence.count - 1
 
 
 def _of_sequence(sequence, path, chosen):
@@ -197,6 +135,7 @@ def _flow_one(pair: Pair, chosen) -> dict:
     import numpy as np
 
     from apps.flow import flow_figures
+    from apps.flow.dense_flow import flow
     from apps.flow.flow_files import encoded_flow, read_flow
     from apps.flow.flow_scores import check_size, score_flow
     from apps.motion.matches import Matches
@@ -300,10 +239,8 @@ def _summary(reports) -> str:
     return text
 
 
-def main(argv=None) -> int:
-    """Run the command; return its exit status."""
-    return run(_main, "flow", argv)
-
+PROGRAM = Program("flow", __doc__, "pair", INPUTS, _add_options, _plan)
+main = PROGRAM.main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(cli.main(["flow", *sys.argv[1:]]))  # workers find this module's functions under its name

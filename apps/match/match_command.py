@@ -20,107 +20,51 @@ common scene, 70 a defect in cutmatch.
 
 import sys
 import time
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
-from apps.common.command import (
-    add_batch_options,
-    add_shared_options,
-    check_device,
-    check_threads,
-    in_batch,
-    limit_threads,
-    parsed,
-    parser,
-    run,
-)
+from apps import cli
 from apps.common.images import InputError, read_bytes, read_image, to_bytes, write_image
 from apps.common.outputs import claim
-from apps.many.batch import Item, companion_of, pairs_of, partner_of, run_many, run_one
+from apps.many.inputs import Pair, pair_items
+from apps.many.program import Program, Work
+from apps.match import INLIER_THRESHOLD, MODELS
+from apps.motion import LINKERS
 
-MODELS = ("auto", "homography", "fundamental")
-LINKERS = ("assignment", "greedy", "mutual", "nearest", "cardinality", "bottleneck")
 TABLES = (".csv", ".json")
 RIGHT_WITHIN = 3.0  # pixels: maximum error of a right match, for --truth
 MIN_STRETCH_RATIO = 1e-15  # minimum ratio of singular values of a --truth homography
 INPUTS = ("first", "second", "truth")
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """Paths of two images and, if known, of a file with the true homography."""
-
-    first: Path
-    second: Path
-    truth: Path | None
-
-
-def _options():
-    options = parser("match", __doc__)
+def _add_options(options) -> None:
     options.add_argument("first", help="image, or a folder of them")
     options.add_argument("second", help="image of the same scene, or a folder of them with the same names")
-    options.add_argument("--model", choices=MODELS, default="auto", help="geometric model to estimate (default: auto)")
+    options.add_argument(
+        "--model", choices=MODELS, default=MODELS[0], help="geometric model to estimate (default: %(default)s)"
+    )
     options.add_argument(
         "--inlier-threshold",
         type=float,
-        default=3.0,
+        default=INLIER_THRESHOLD,
         metavar="PIXELS",
-        help="maximum distance of a match from the geometry (default: 3)",
+        help="maximum distance of a match from the geometry (default: %(default)g)",
     )
     options.add_argument(
-        "--linker", choices=LINKERS, default="assignment", help="how points are linked (default: assignment)"
+        "--linker", choices=LINKERS, default=LINKERS[0], help="how points are linked (default: %(default)s)"
     )
     options.add_argument("--table", metavar="FILE", help="file for the matches, .csv or .json (default: in --out)")
     options.add_argument("--truth", metavar="FILE", help="true homography (text, OpenCV's XML or YAML), or a folder")
-    add_batch_options(options)
-    add_shared_options(options, "out")
-    return options
 
 
-def _main(argv) -> int:
-    chosen = parsed(_options(), argv)
-    threads = check_threads(chosen.threads)
-    check_device(chosen.device)
+def _plan(chosen) -> Work:
     if not 0 < chosen.inlier_threshold < float("inf"):
         raise InputError(f"--inlier-threshold must be above 0 pixels, got {chosen.inlier_threshold}")
     if chosen.table and Path(chosen.table).suffix.lower() not in TABLES:
         raise InputError(f"--table: {chosen.table!r} must end in {' or '.join(TABLES)}")
-    pairs, many = pairs_of(chosen.first, chosen.second, ("first", "second"), chosen.out)
-    items = [
-        Item(
-            _name(first, second),
-            str(first) if second is None else f"{first} | {second}",
-            partial(_pair, first, second, chosen),
-            tuple(_files(_name(first, second), chosen).values()),
-            first,
-        )
-        for first, second in pairs
-    ]
-    if not in_batch(many, chosen):
-        if chosen.threads is not None:
-            limit_threads(threads)
-        return run_one("match", _match_one, items[0], _line, chosen, INPUTS)
-    if chosen.table:
-        raise InputError("--table takes the matches of one pair; omit it for folders, and tables are written to --out")
-    return run_many(
-        "match",
-        "pair",
-        _match_one,
-        items,
-        _line,
-        lambda reports: "",
-        chosen,
-        total=len(pairs),
-        inputs=INPUTS,
-        concurrent_items=max(1, threads // 2),  # the points of both images are detected concurrently
-    )
-
-
-def _pair(first: Path, second: Path | None, chosen) -> Pair:
-    if second is None:
-        second = partner_of(first, chosen.second, "second")
-    return Pair(first, second, companion_of(chosen.truth, first.stem, "--truth"))
+    items, many = pair_items(chosen, ("first", "second"), _name, lambda name: _files(name, chosen))
+    one_pair = "--table takes the matches of one pair; omit it for folders, and tables are written to --out"
+    # The points of both images are detected concurrently.
+    return Work(items, many, _match_one, _line, threads_per_item=2, one_only={"table": one_pair})
 
 
 def _name(first: Path, second: Path | None) -> str:
@@ -262,10 +206,8 @@ def _line(report) -> str:
     return text
 
 
-def main(argv=None) -> int:
-    """Run the command; return its exit status."""
-    return run(_main, "match", argv)
-
+PROGRAM = Program("match", __doc__, "pair", INPUTS, _add_options, _plan)
+main = PROGRAM.main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(cli.main(["match", *sys.argv[1:]]))  # workers find this module's functions under its name

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from apps.common.arguments import check_number
 from apps.common.clock import Clock
 from apps.common.images import InputError
+from apps.match import INLIER_THRESHOLD, MODELS
 from apps.match.geometry import Geometry, epipolar_distance, fit_best, transfer_distance
 from apps.match.guided import first_matches, guided_by_lines, guided_by_plane, nearest_pairs
 from apps.match.views import image_points, tilted_points
@@ -31,7 +32,6 @@ MAX_SIDE = 1600  # pixels; larger images are reduced to this side for matching
 MAX_LOG10_NFA = -3.0  # maximum log10 of the number of false alarms
 MIN_INLIERS = 16  # with fewer inliers, simulated views are matched as well
 MIN_MATCHES = 10  # of a result
-MODELS = ("auto", "homography", "fundamental")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,8 +65,8 @@ def match_wide(
     first: ArrayLike,
     second: ArrayLike,
     *,
-    model: str = "auto",
-    inlier_threshold: float = 3.0,
+    model: str = MODELS[0],
+    inlier_threshold: float = INLIER_THRESHOLD,
     linker: str = "assignment",
     device: DeviceName = "auto",
 ) -> WideMatches:

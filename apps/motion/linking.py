@@ -26,10 +26,9 @@ from numpy.typing import ArrayLike
 
 import assign
 import matching
+from apps.motion import LINKERS
 from apps.motion.margins import exact_margins
 from gridcut.device import DeviceName, resolve
-
-LINKERS = ("assignment", "greedy", "mutual", "nearest", "cardinality", "bottleneck")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

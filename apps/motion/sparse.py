@@ -67,11 +67,6 @@ class Stages:
     seconds: dict
 
 
-def match_frames(first: ArrayLike, second: ArrayLike, **settings) -> Matches:
-    """Match points of two frames one-to-one: the matches of `match_stages`, with the same parameters."""
-    return match_stages(first, second, **settings).matches
-
-
 def match_stages(
     first: ArrayLike,
     second: ArrayLike,

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from apps.common.images import read_codes, read_image, write_image
 from apps.common.outputs import claim
+from apps.many.program import mean_scores
 from apps.segment.volumes import TIFF
 
 
@@ -116,11 +117,8 @@ def line(report) -> str:
 
 def summary(reports) -> str:
     """Mean scores of the reports with a ground truth."""
-    scored = [report["truth"] for report in reports if "truth" in report]
-    if not scored:
-        return ""
-    iou, error = (sum(s[name] for s in scored) / len(scored) for name in ("iou_percent", "error_percent"))
-    return f"; mean IoU {iou:.2f} %, error {error:.2f} %"
+    means = mean_scores(reports, "iou_percent", "error_percent")
+    return "; mean IoU {:.2f} %, mean error {:.2f} %".format(*means) if means else ""
 
 
 def _report(image, result, files) -> dict:

@@ -29,6 +29,7 @@ import gridcut
 from apps.common.clock import Clock
 from apps.common.images import InputError, to_rgb
 from apps.common.labelling import label_distances, labelling
+from apps.segment import CONNECTIVITIES, SPACING
 from apps.segment.colour_models import OUTLIERS, TINY, lab_image, log_density, make_palette, whole_density
 from apps.segment.geodesic import SWEEPS, UNREACHED, sweep_kernel
 from apps.segment.terms import CONTRAST, FORBIDDEN, GEODESIC_WEIGHT, SMOOTHNESS, UNIT, mean_squared_step
@@ -38,7 +39,6 @@ VOLUME_SMOOTHNESS = 4.0  # nats, as SMOOTHNESS for images; voxels have more neig
 ROUNDS = 5
 MAX_CHANGED_SHARE = 0.001  # a labelling has converged if at most this share of the pixels changed
 BINS, BLUR = 128, 2.0  # bins of a volume's histograms, and their smoothing in bins
-CONNECTIVITIES = (6, 26)
 MAX_ANISOTROPY = 1000  # maximum ratio of a voxel's sides; beyond it, edges in one direction have no weight
 
 
@@ -135,8 +135,8 @@ def segment_volume(
     volume: ArrayLike,
     seeds: ArrayLike,
     *,
-    connectivity: int = 6,
-    spacing: Sequence[float] = (1.0, 1.0, 1.0),
+    connectivity: int = CONNECTIVITIES[0],
+    spacing: Sequence[float] = SPACING,
     keep: str = "touching",
     device: DeviceName = "auto",
 ) -> Objects:

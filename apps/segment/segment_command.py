@@ -26,22 +26,15 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from apps.common.command import (
-    add_batch_options,
-    add_shared_options,
-    check_device,
-    check_threads,
-    in_batch,
-    parsed,
-    parser,
-    run,
-)
+from apps import cli
 from apps.common.images import InputError, read_image, write_image
 from apps.common.outputs import claim
-from apps.many.batch import Item, check_out_is_not_input, check_unique_names, companion_of, images_of, run_many, run_one
+from apps.many.inputs import check_out_is_not_input, check_unique_names, companion_of, image_items, images_of
+from apps.many.program import Program, Work
+from apps.segment import CONNECTIVITIES, KEEP, SPACING
+from apps.segment.label_jobs import family_of, label, line, results_of, summary
 from apps.segment.strokes import ENCODINGS, box_of, parse_box, read_boxes, read_scribbles, read_trimap
 
-KEEP = ("touching", "all", "largest")
 INPUTS = ("image", "scribbles", "box", "trimap", "labels", "truth")
 
 
@@ -56,8 +49,7 @@ class Job:
     truth: Path | None
 
 
-def _options():
-    options = parser("segment", __doc__)
+def _add_options(options) -> None:
     options.add_argument("image", nargs="+", help="images or volumes, or folders of them")
     where = options.add_argument_group("location of the object (exactly one)")
     where.add_argument("--scribbles", metavar="FILE", help="stroke image, or a folder of them")
@@ -91,25 +83,23 @@ def _options():
     volumes = options.add_argument_group("volumes")
     volumes.add_argument("--volume", action="store_true", help="read a folder as the slices of a volume")
     volumes.add_argument(
-        "--connectivity", type=int, choices=(6, 26), default=6, help="neighbours of a voxel (default: 6)"
+        "--connectivity",
+        type=int,
+        choices=CONNECTIVITIES,
+        default=CONNECTIVITIES[0],
+        help="neighbours of a voxel (default: %(default)s)",
     )
     volumes.add_argument(
         "--spacing",
         type=float,
         nargs=3,
         metavar=("Z", "Y", "X"),
-        default=(1.0, 1.0, 1.0),
+        default=SPACING,
         help="size of a voxel, in any unit (default: 1 1 1)",
     )
-    add_batch_options(options)
-    add_shared_options(options, "out")
-    return options
 
 
-def _main(argv) -> int:
-    chosen = parsed(_options(), argv)
-    threads = check_threads(chosen.threads)
-    check_device(chosen.device)
+def _plan(chosen) -> Work:
     kinds = ("scribbles", "box", "trimap", "labels")
     given = [name for name in kinds if getattr(chosen, name) is not None]
     if len(given) != 1:
@@ -118,45 +108,22 @@ def _main(argv) -> int:
     if chosen.min_area < 0:
         raise InputError(f"--min-area must be 0 or more pixels, got {chosen.min_area}")
     if chosen.labels is not None:
-        return _main_labels(chosen, threads)
+        return _plan_labels(chosen)
     if chosen.volume:
         raise InputError(f"--volume requires --labels with seeds of the volume's size, got --{given[0]}")
     if array := next((name for name in chosen.image if name.lower().endswith(".npy")), None):
         raise InputError(
             f"image: {array!r} is a volume, which requires --labels with seeds of its size, got --{given[0]}"
         )
-    images, many = images_of(chosen.image, out=chosen.out)
+    images, many = images_of(chosen)
     boxes = read_boxes(chosen.box) if chosen.box and Path(chosen.box).suffix == ".json" else None
-    items = [
-        Item(
-            path.stem,
-            str(path),
-            partial(_job, path, chosen, boxes),
-            tuple(_files(path.stem, chosen).values()),
-            path,
-        )
-        for path in images
-    ]
-    if not in_batch(many, chosen):
-        return run_one("segment", _segment_one, items[0], _line, chosen, INPUTS)
-    return run_many(
-        "segment",
-        "image",
-        _segment_one,
-        items,
-        _line,
-        _summary,
-        chosen,
-        total=len(images),
-        inputs=INPUTS,
-        concurrent_items=threads,
-    )
+    items = image_items(images, partial(_job, chosen, boxes), lambda path: _files(path.stem, chosen).values())
+    return Work(items, many, _segment_one, _line, summary)
 
 
-def _main_labels(chosen, threads) -> int:
-    """Segment several objects, in images and volumes."""
+def _plan_labels(chosen) -> Work:
+    """The same for several objects, in images and volumes."""
     from apps.segment.label_jobs import Job as Labelled
-    from apps.segment.label_jobs import family_of, label, line, results_of, summary
     from apps.segment.volumes import is_volume
 
     for name in ("fill_holes", "soft_strokes", "min_area"):
@@ -167,7 +134,7 @@ def _main_labels(chosen, threads) -> int:
         check_unique_names(images, "image")
         check_out_is_not_input(images, chosen.out, "image")
     else:
-        images, many = images_of(chosen.image, out=chosen.out)
+        images, many = images_of(chosen)
 
     def job(path):
         volume = is_volume(path, chosen.volume)
@@ -181,35 +148,15 @@ def _main_labels(chosen, threads) -> int:
         truth = Path(chosen.truth) if slices and chosen.truth else companion_of(chosen.truth, path.stem, "--truth")
         return Labelled(path, seeds, truth, volume)
 
-    items = [
-        Item(path.stem, str(path), partial(job, path), results_of(path, chosen), path, family_of(path))
-        for path in images
-    ]
-    if not in_batch(many, chosen):
-        return run_one("segment", label, items[0], line, chosen, INPUTS)
-    return run_many(
-        "segment",
-        "image",
-        label,
-        items,
-        line,
-        summary,
-        chosen,
-        total=len(images),
-        inputs=INPUTS,
-        concurrent_items=threads,
-    )
+    items = image_items(images, job, lambda path: results_of(path, chosen), family_of)
+    return Work(items, many, label, line, summary)
 
 
-def _job(image: Path, chosen, boxes=None) -> Job:
+def _job(chosen, boxes, image: Path) -> Job:
     """Find the companion files of an image: the file given, or the one of its name in the folder given."""
     box = None
     if chosen.box is not None:
-        if Path(chosen.box).suffix == ".json":
-            boxes = read_boxes(chosen.box) if boxes is None else boxes
-            box = box_of(boxes, image.stem, chosen.box)
-        else:
-            box = parse_box(chosen.box)
+        box = parse_box(chosen.box) if boxes is None else box_of(boxes, image.stem, chosen.box)
     files = (companion_of(getattr(chosen, name), image.stem, f"--{name}") for name in ("scribbles", "trimap", "truth"))
     scribbles, trimap, truth = files
     return Job(image, scribbles, trimap, box, truth)
@@ -295,18 +242,8 @@ def _line(report) -> str:
     return text
 
 
-def _summary(reports) -> str:
-    scored = [report["truth"] for report in reports if "truth" in report]
-    if not scored:
-        return ""
-    iou, error = (sum(s[name] for s in scored) / len(scored) for name in ("iou_percent", "error_percent"))
-    return f"; mean IoU {iou:.2f} %, mean error {error:.2f} %"
-
-
-def main(argv=None) -> int:
-    """Run the command and return its exit status."""
-    return run(_main, "segment", argv)
-
+PROGRAM = Program("segment", __doc__, "image", INPUTS, _add_options, _plan)
+main = PROGRAM.main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(cli.main(["segment", *sys.argv[1:]]))  # workers find this module's functions under its name

@@ -41,6 +41,7 @@ from apps.common.arguments import check_number
 from apps.common.clock import Clock
 from apps.common.figures import outline
 from apps.common.images import InputError, to_rgb
+from apps.segment import KEEP
 from apps.segment.colour_models import log_densities
 from apps.segment.geodesic import depth_in_box
 from apps.segment.shapes import drop_small, fill_holes_of, keep_parts
@@ -56,7 +57,6 @@ STARTS = ((0.5, 0.25), (0.25, 0.5), (0.75, 0.12))
 STROKE_SHARE = 1.0  # weight of the strokes relative to the whole labelling when models are refitted
 LARGE_PIXELS = 1_000_000  # images with more pixels are segmented at reduced size first
 BAND = 3  # reduced pixels on either side of the outline that the cut of the full image may change
-KEEP = ("touching", "all", "largest")
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,6 @@ get the values of COLOURS.
 """
 
 import json
-from pathlib import Path
 
 import numpy as np
 
@@ -188,15 +187,6 @@ def box_of(boxes: dict, stem: str, path) -> tuple[int, int, int, int]:
             f"--box: entry {stem!r} of {str(path)!r} must be four integers [x0, y0, x1, y1], got "
             f"{json.dumps(boxes[stem])[:60]}"
         ) from None
-
-
-def find_by_stem(folder, stem: str, name: str) -> Path:
-    """The only file of a folder with this stem and any suffix; InputError unless there is exactly one."""
-    found = sorted(p for p in Path(folder).glob("*") if p.stem == stem and p.is_file())
-    if len(found) != 1:
-        what = "has no file" if not found else f"has {len(found)} files"
-        raise InputError(f"{name}: folder {str(folder)!r} {what} named {stem!r}; exactly one per image is required")
-    return found[0]
 
 
 def grey_levels(codes: np.ndarray, name: str) -> np.ndarray:

@@ -1,5 +1,9 @@
-from .disparities import Disparity
-from .stereo_command import stereo
+from .disparities import Disparity, stereo
+
+COSTS: tuple[str, ...]
+SMOOTHNESS: float
+SMOOTHNESS_TERM: str
+TRUNCATE: int
 
 __all__ = [
     "Disparity",

@@ -17,9 +17,9 @@ x - d is outside the right image, the last valid cost of the row is repeated.
 
 import numpy as np
 
+from apps.stereo import COSTS
 from gridcut.device import kernel
 
-COSTS = ("birchfield-tomasi", "absolute")
 UNIT = 16  # integer costs per grey level
 MAX_COLOUR_DIFFERENCE, MAX_GRADIENT_DIFFERENCE = (
     12.0,

@@ -23,19 +23,19 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 import gridcut
 from apps.common.arguments import check_number
 from apps.common.clock import Clock
 from apps.common.images import InputError, to_rgb
 from apps.common.labelling import label_distances, labelling
-from apps.stereo.costs import COSTS, UNIT, disparity_costs, mirrored_costs
+from apps.stereo import COSTS, SMOOTHNESS, SMOOTHNESS_TERM, TRUNCATE
+from apps.stereo.costs import UNIT, disparity_costs, mirrored_costs
 from apps.stereo.disparity_range import guess_max_disparity
 from apps.stereo.stereo_occlusion import filled, is_consistent
 from gridcut.device import DeviceName
 
-SMOOTHNESS = 13.0  # grey levels: weight of a one-pixel step between neighbours of equal colour
-SMOOTHNESS_TERM, TRUNCATE = "linear", 5
 MIN_WEIGHT_SHARE = 0.2  # share of the weight at the strongest contrast
 MIN_SIDE = 8  # pixels
 SUPPORT_SIDE = 9  # pixels
@@ -71,9 +71,9 @@ class Disparity:
     seconds: dict
 
 
-def disparities(
-    left,
-    right,
+def stereo(
+    left: ArrayLike,
+    right: ArrayLike,
     *,
     max_disparity: int | None = None,
     cost: str = COSTS[0],
@@ -84,7 +84,50 @@ def disparities(
     subpixel: bool = False,
     device: DeviceName = "auto",
 ) -> Disparity:
-    """Compute disparities of a rectified pair; see `apps.stereo.stereo_command.stereo` for the parameters."""
+    """Compute the disparity map of a rectified image pair by graph cuts.
+
+    Parameters
+    ----------
+    left, right : array_like, (H, W), (H, W, 3) or (H, W, 4)
+        Grey, RGB or RGBA images of the same size, rectified; unsigned integers, or floats in [0, 1].
+    max_disparity : int, optional
+        Largest disparity to search, in pixels, below the width; estimated from matched points if absent.
+    cost : {"birchfield-tomasi", "absolute"}, default "birchfield-tomasi"
+        Dissimilarity of two pixels; see `apps.stereo.costs`.
+    smoothness : float, default 13
+        Cost of a one-pixel disparity step between neighbours of equal colour, in grey levels; at most 1000.
+    smoothness_term : {"linear", "potts", "quadratic"}, default "linear"
+        How the cost grows with the step.
+    truncate : int, default 5
+        Maximum cost of a step, in multiples of `smoothness`.
+    consistency_check : bool, default True
+        Label the right image too, and fill the pixels where the two labellings disagree.
+    subpixel : bool, default False
+        Refine the disparities to fractions of a pixel.
+    device : {"auto", "cpu", "cuda"}, default "auto"
+        Where the cuts are solved.  "auto" uses a GPU if one is available.
+
+    Returns
+    -------
+    Disparity
+        `disparity` float32 (H, W) in pixels, `valid` bool (H, W), the solver's results, seconds per stage.
+
+    Raises
+    ------
+    InputError
+        A ValueError with a one-line message for the user: different sizes, exchanged images, or a parameter out of
+        range.
+
+    Notes
+    -----
+    Memory is 16 bytes per pixel and disparity, twice that with `consistency_check`.  Time grows with the number of
+    pixels times the number of disparities.
+
+    References
+    ----------
+    .. [1] Boykov, Veksler, Zabih. "Fast approximate energy minimization via graph cuts." PAMI 23(11), 2001.
+    .. [2] Birchfield, Tomasi. "A pixel dissimilarity measure that is insensitive to image sampling." PAMI 20(4), 1998.
+    """
     clock = Clock()
     left, right = _pair(left, right)
     if cost not in COSTS:
@@ -129,7 +172,7 @@ def disparities(
 
 
 def default_max_disparity(left, right) -> int:
-    """Return the default of `max_disparity` in `disparities`; raise InputError as that does for an invalid pair."""
+    """Return the default of `max_disparity` in `stereo`; raise InputError as that does for an invalid pair."""
     return guess_max_disparity(*_pair(left, right))
 
 

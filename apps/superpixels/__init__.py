@@ -2,4 +2,8 @@
 
 import lazy_loader as _lazy
 
+# Choices and defaults of the library and of the command, which does not load the library for its help.
+REGIONS = 500
+REGULARITY = 4.5  # colour difference in CIELAB
+
 __getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)

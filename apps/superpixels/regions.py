@@ -29,9 +29,9 @@ from numpy.typing import ArrayLike
 
 import matching
 from apps.common.images import InputError, to_rgb
+from apps.superpixels import REGIONS, REGULARITY
 from gridcut.device import DeviceName, kernel
 
-REGULARITY = 4.5
 SPECK_PIXELS = 32.0  # pixels; merges of regions below twice this area are cheaper
 DOMINANCE = 0.8  # a merge is postponed if 0.8 of its cost exceeds the minimum of either region
 
@@ -144,7 +144,7 @@ class _Rating:
 
 def superpixels(
     image: ArrayLike,
-    regions: int = 500,
+    regions: int = REGIONS,
     *,
     regularity: float = REGULARITY,
     threads: int | None = None,

@@ -20,19 +20,12 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from apps.common.command import (
-    add_batch_options,
-    add_shared_options,
-    check_device,
-    check_threads,
-    in_batch,
-    parsed,
-    parser,
-    run,
-)
+from apps import cli
 from apps.common.images import InputError, read_image, write_bytes, write_image
 from apps.common.outputs import claim
-from apps.many.batch import Item, companion_of, images_of, run_many, run_one
+from apps.many.inputs import companion_of, image_items, images_of
+from apps.many.program import Program, Work, mean_scores
+from apps.superpixels import REGIONS, REGULARITY
 
 FORMATS = ("png", "tiff", "npy")
 MAX_IN_PNG = 1 << 16  # maximum number of regions in 16 bits
@@ -59,17 +52,21 @@ class Job:
     truth: Path | None
 
 
-def _options():
-    options = parser("superpixels", __doc__)
+def _add_options(options) -> None:
     options.add_argument("image", nargs="+", help="images, or folders of images")
     options.add_argument(
-        "--regions", default="500", metavar="N[,N...]", help="number of regions, or several numbers (default: 500)"
+        "--regions",
+        default=str(REGIONS),
+        metavar="N[,N...]",
+        help="number of regions, or several numbers (default: %(default)s)",
     )
     options.add_argument(
         "--regularity",
         type=float,
+        default=REGULARITY,
         metavar="DIFFERENCE",
-        help="colour difference in CIELAB below which sizes decide; larger values give more equal sizes (default: 4.5)",
+        help="colour difference in CIELAB below which sizes decide; larger values give more equal sizes (default: "
+        "%(default)s)",
     )
     options.add_argument(
         "--format", choices=FORMATS, default="png", help="format of the labels (default: png, 16 bits)"
@@ -78,46 +75,17 @@ def _options():
         "--truth", metavar="FILE", help="ground truth: segments, a mask, or a folder of them: adds scores"
     )
     options.add_argument("--csv", metavar="FILE", help="write a table with one line per image and number of regions")
-    add_batch_options(options)
-    add_shared_options(options, "out")
-    return options
 
 
-def _main(argv) -> int:
-    chosen = parsed(_options(), argv)
-    threads = check_threads(chosen.threads)
-    check_device(chosen.device)
+def _plan(chosen) -> Work:
     chosen.counts = _counts(chosen.regions, chosen.format)
-    images, many = images_of(chosen.image, out=chosen.out)
-    items = [
-        Item(
-            path.stem,
-            str(path),
-            partial(_job, path, chosen),
-            tuple(file for files in _files(path.stem, chosen) for file in files.values()),
-            path,
-        )
-        for path in images
-    ]
-    if not in_batch(many, chosen):
-        return run_one("superpixels", _divide_single, items[0], _line, chosen, INPUTS)
-    return run_many(
-        "superpixels",
-        "image",
-        _divide_one,
-        items,
-        _line,
-        _summary,
-        chosen,
-        total=len(images),
-        inputs=INPUTS,
-        concurrent_items=threads,
-        finish=partial(_write_csv, chosen.csv),
+    images, many = images_of(chosen)
+    items = image_items(
+        images,
+        lambda path: Job(path, companion_of(chosen.truth, path.stem, "--truth")),
+        lambda path: [file for files in _files(path.stem, chosen) for file in files.values()],
     )
-
-
-def _job(path: Path, chosen) -> Job:
-    return Job(path, companion_of(chosen.truth, path.stem, "--truth"))
+    return Work(items, many, _divide_one, _line, _summary, finish=partial(_write_csv, chosen.csv))
 
 
 def _files(name: str, chosen) -> list[dict[str, Path]]:
@@ -134,12 +102,6 @@ def _files(name: str, chosen) -> list[dict[str, Path]]:
     ]
 
 
-def _divide_single(job: Job, chosen) -> dict:
-    report = _divide_one(job, chosen, chosen.threads)
-    _write_csv(chosen.csv, [report])
-    return report
-
-
 def _counts(text: str, kind: str) -> list[int]:
     """Parse numbers separated by commas."""
     try:
@@ -153,17 +115,16 @@ def _counts(text: str, kind: str) -> list[int]:
     return counts
 
 
-def _divide_one(job: Job, chosen, threads=None) -> dict:
+def _divide_one(job: Job, chosen) -> dict:
     """Divide an image and write the results; return the report.  Nothing is written before all of it succeeded."""
     from apps.superpixels.region_scores import read_segments, score_regions
-    from apps.superpixels.regions import REGULARITY, mean_figure, outline_figure, superpixels
+    from apps.superpixels.regions import mean_figure, outline_figure, superpixels
 
     path = job.image
     rgb = read_image(path)
     truth = None if job.truth is None else read_segments(job.truth)
-    regularity = REGULARITY if chosen.regularity is None else chosen.regularity
     # The maximum is checked against the number of pixels before the work starts.
-    found = superpixels(rgb, max(chosen.counts), regularity=regularity, threads=threads, device=chosen.device)
+    found = superpixels(rgb, max(chosen.counts), regularity=chosen.regularity, device=chosen.device)
     levels, pending = [], []
     planned = _files(path.stem, chosen)
     for count, files in zip(chosen.counts, planned, strict=True):
@@ -177,14 +138,17 @@ def _divide_one(job: Job, chosen, threads=None) -> dict:
         _write_labels(files["labels"], labels, chosen.format)
         for kind, draw in (("outlines", outline_figure), ("means", mean_figure)):
             write_image(files[kind], draw(rgb, labels))
-    return {
+    report = {
         "image": str(path),
         "width": rgb.shape[1],
         "height": rgb.shape[0],
-        "regularity": regularity,
+        "regularity": chosen.regularity,
         "levels": levels,
         "seconds": {phase: round(seconds, 4) for phase, seconds in found.seconds.items()},
     }
+    if not chosen.many:  # the table of a batch is written at its end
+        _write_csv(chosen.csv, [report])
+    return report
 
 
 def _write_labels(path: Path, labels, kind: str) -> Path:
@@ -245,21 +209,14 @@ def _line(report) -> str:
 
 def _summary(reports) -> str:
     text = ""
-    for i, level in enumerate(reports[0]["levels"] if reports else ()):
-        if "truth" in level:
-            scores = [report["levels"][i]["truth"] for report in reports]
-            recall, error = (
-                sum(score[f"{name}_percent"] for score in scores) / len(scores)
-                for name in ("boundary_recall", "undersegmentation_error")
-            )
-            text += f"; {level['regions']} regions: recall {recall:.2f} %, error {error:.2f} % on average"
+    for levels in zip(*(report["levels"] for report in reports), strict=True):
+        if means := mean_scores(levels, "boundary_recall_percent", "undersegmentation_error_percent"):
+            text += "; {} regions: recall {:.2f} %, error {:.2f} % on average".format(levels[0]["regions"], *means)
     return text
 
 
-def main(argv=None) -> int:
-    """Run the command and return its exit status."""
-    return run(_main, "superpixels", argv)
-
+PROGRAM = Program("superpixels", __doc__, "image", INPUTS, _add_options, _plan)
+main = PROGRAM.main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(cli.main(["superpixels", *sys.argv[1:]]))  # workers find this module's functions under its name

@@ -2,4 +2,9 @@
 
 import lazy_loader as _lazy
 
+# Choices and defaults of the library and of the command, which does not load the library for its help.
+DETECTORS = ("auto", "bright", "dark", "corners")
+THRESHOLD = 4.0  # minimum brightness in multiples of the noise
+LINKERS = ("assignment", "greedy", "mutual")
+
 __getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)

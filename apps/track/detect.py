@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from apps.common.images import InputError
+from apps.track import DETECTORS, THRESHOLD
 
-KINDS = ("auto", "bright", "dark", "corners")
 CANDIDATE_SIZES = (3, 5, 7, 9, 11, 15, 21, 31)  # pixels, tried if the particle size is not given
 MAX_SHIFTS = 20  # of the window to the centroid; five are typical
 SHIFT_TOLERANCE = 0.005  # pixels
@@ -41,7 +41,7 @@ class Finder:
 
     kind: str
     size: int
-    threshold: float = 4.0
+    threshold: float = THRESHOLD
 
     def __call__(self, frame: np.ndarray):
         """Return positions (n, 2) and weights (n,) of the points in a float frame (H, W, 3) or (H, W).
@@ -55,14 +55,16 @@ class Finder:
         return particles(grey if self.kind == "bright" else -grey, self.size, self.threshold)
 
 
-def choose_finder(frame: np.ndarray, kind: str = "auto", size: int | None = None, threshold: float = 4.0) -> Finder:
+def choose_finder(
+    frame: np.ndarray, kind: str = DETECTORS[0], size: int | None = None, threshold: float = THRESHOLD
+) -> Finder:
     """Choose a detector for a frame, for the parameters left open.
 
     Colour frames use corners.  Grey frames use particles, bright or dark by the skewness of the band-passed frame, and
     the size at which the strongest particles stand out most.  Raises InputError for invalid values.
     """
-    if kind not in KINDS:
-        raise InputError(f"kind must be one of {', '.join(KINDS)}; got {kind!r}")
+    if kind not in DETECTORS:
+        raise InputError(f"kind must be one of {', '.join(DETECTORS)}; got {kind!r}")
     if size is not None and not 1 <= size <= 999:
         raise InputError(f"size must be 1 to 999 pixels, got {size}")
     if not 0 < threshold < np.inf:
@@ -80,7 +82,7 @@ def choose_finder(frame: np.ndarray, kind: str = "auto", size: int | None = None
     return Finder(kind, size + (size + 1) % 2, threshold)
 
 
-def particles(grey: np.ndarray, size: int, threshold: float = 4.0):
+def particles(grey: np.ndarray, size: int, threshold: float = THRESHOLD):
     """Detect bright particles of about `size` pixels in a frame (H, W); return positions (n, 2) and weights (n,)."""
     import cv2
 

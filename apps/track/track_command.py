@@ -23,23 +23,14 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from apps.common.command import (
-    add_batch_options,
-    add_shared_options,
-    check_device,
-    check_threads,
-    in_batch,
-    parsed,
-    parser,
-    run,
-)
+from apps import cli
 from apps.common.images import InputError, write_image
 from apps.common.outputs import claim
-from apps.many.batch import Item, check_out_is_not_input, check_unique_names, run_many, run_one
+from apps.many.inputs import Item, check_out_is_not_input, check_unique_names
+from apps.many.program import Program, Work
+from apps.track import DETECTORS, LINKERS, THRESHOLD
 
 PREDICTIONS = ("off", "velocity", "image")
-KINDS = ("auto", "bright", "dark", "corners")
-LINKERS = ("assignment", "greedy", "mutual")
 MIN_DETECTIONS = 4  # of a sequence
 IMAGE_SEARCH_RANGE = 2.0  # pixels: default with --predict image
 MAX_VIDEO_FRAMES = 100_000  # of a video drawn from a table
@@ -54,14 +45,16 @@ class Job:
     input: Path
 
 
-def _options():
-    options = parser("track", __doc__)
+def _add_options(options) -> None:
     options.add_argument(
         "input", nargs="+", help="video, folder of frames, .npy stack, TIFF, GIF, or CSV of detections; or several"
     )
     found = options.add_argument_group("detection")
     found.add_argument(
-        "--detect", choices=KINDS, default="auto", help="particles or corners (default: chosen from the first frame)"
+        "--detect",
+        choices=DETECTORS,
+        default=DETECTORS[0],
+        help="particles or corners (default: chosen from the first frame)",
     )
     found.add_argument(
         "--size", type=int, metavar="PIXELS", help="particle diameter, or minimum distance between corners"
@@ -69,9 +62,9 @@ def _options():
     found.add_argument(
         "--threshold",
         type=float,
-        default=4.0,
+        default=THRESHOLD,
         metavar="T",
-        help="minimum brightness in multiples of the noise (default: 4)",
+        help="minimum brightness in multiples of the noise (default: %(default)g)",
     )
     linked = options.add_argument_group("linking")
     linked.add_argument(
@@ -90,7 +83,7 @@ def _options():
         "--predict", choices=PREDICTIONS, help="prediction of positions (default: image for corners, else off)"
     )
     linked.add_argument(
-        "--linker", choices=LINKERS, default="assignment", help="how points are linked (default: assignment)"
+        "--linker", choices=LINKERS, default=LINKERS[0], help="how points are linked (default: %(default)s)"
     )
     linked.add_argument(
         "--min-length", type=int, default=1, metavar="N", help="drop tracks with fewer detections (default: 1)"
@@ -101,15 +94,9 @@ def _options():
     shown.add_argument(
         "--tail", type=int, default=20, metavar="FRAMES", help="length of a trail in the video (default: 20)"
     )
-    add_batch_options(options)
-    add_shared_options(options, "out")
-    return options
 
 
-def _main(argv) -> int:
-    chosen = parsed(_options(), argv)
-    check_threads(chosen.threads)
-    check_device(chosen.device)
+def _plan(chosen) -> Work:
     _check(chosen)
     from apps.track.track_files import check_table
     from apps.track.trails import check_video
@@ -127,26 +114,12 @@ def _main(argv) -> int:
         Item(_name(path), str(path), partial(Job, path), tuple(_files(_name(path), chosen).values()), path)
         for path in paths
     ]
-    if not in_batch(len(paths) > 1, chosen):
-        return run_one("track", _track_one, items[0], _line, chosen, INPUTS)
-    for option in ("table", "video"):
-        if getattr(chosen, option):
-            raise InputError(
-                f"--{option} takes the result of one sequence; omit it for several inputs and with --workers"
-            )
     check_unique_names([_name(path) for path in paths], "input")
-    return run_many(
-        "track",
-        "input",
-        _track_one,
-        items,
-        _line,
-        lambda reports: "",
-        chosen,
-        total=len(paths),
-        inputs=INPUTS,
-        concurrent_items=1,  # one sequence uses all threads
-    )
+    one_sequence = {
+        option: f"--{option} takes the result of one sequence; omit it for several inputs and with --workers"
+        for option in ("table", "video")
+    }
+    return Work(items, len(paths) > 1, _track_one, _line, threads_per_item=None, one_only=one_sequence)
 
 
 def _name(path: Path) -> str:
@@ -270,8 +243,7 @@ def _detect(sequence, chosen):
     from apps.track.tracking import Detections
     from gridcut.device import thread_count
 
-    # Several sequences share the threads.
-    threads = thread_count() if chosen.many else check_threads(chosen.threads)
+    threads = thread_count()
     finder, frame, found, pending = None, None, [], deque()
     bar = _bar(chosen, "detecting", sequence.count)
     with ThreadPoolExecutor(max_workers=threads) as pool:
@@ -325,10 +297,8 @@ def _line(report) -> str:
     )
 
 
-def main(argv=None) -> int:
-    """Run the command; return its exit status."""
-    return run(_main, "track", argv)
-
+PROGRAM = Program("track", __doc__, "input", INPUTS, _add_options, _plan)
+main = PROGRAM.main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(cli.main(["track", *sys.argv[1:]]))  # workers find this module's functions under its name

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 from apps.common.arguments import check_number
 from apps.common.images import InputError
 from apps.motion.linking import link
+from apps.track import LINKERS
 from apps.track.active_tracks import ActiveTracks, pairs_in_range
 from gridcut.device import DeviceName
 
@@ -92,7 +93,7 @@ def track(
     search_range: float,
     memory: int = 0,
     predict: bool | Callable = False,
-    linker: str = "assignment",
+    linker: str = LINKERS[0],
     device: DeviceName = "auto",
     progress: Callable | None = None,
 ) -> Tracks:
@@ -128,7 +129,7 @@ def track(
         If an argument is out of range, or positions are not finite or not of shape (N, d).
     """
     check_search_range(search_range, "search_range")
-    if linker not in ("assignment", "greedy", "mutual"):
+    if linker not in LINKERS:
         raise InputError(f"linker must be assignment, greedy or mutual, got {linker!r}")
     check_number(memory, "memory", integer=True)
     if memory < 0:

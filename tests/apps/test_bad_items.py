@@ -226,10 +226,10 @@ def test_errors_while_inputs_are_found_do_not_end_a_batch(folder, capsys, monkey
     for error, status in ((OSError(5, "Input/output error", "p/four.tif"), 1), (KeyError("a mistake"), 70)):
         job = denoise._job
 
-        def breaks(path, chosen, job=job, error=error):
+        def breaks(chosen, path, job=job, error=error):
             if path.stem == "four":
                 raise error
-            return job(path, chosen)
+            return job(chosen, path)
 
         with monkeypatch.context() as patch:
             patch.setattr(denoise, "_job", breaks)

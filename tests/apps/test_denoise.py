@@ -3,8 +3,6 @@
 import itertools
 import json
 import re
-import subprocess
-import sys
 
 import cv2
 import numpy as np
@@ -266,18 +264,3 @@ def test_bad_input_is_one_line_and_nothing_is_written(files, arguments, message,
     assert captured.err.startswith("cutmatch denoise: ")
     assert re.search(message, captured.err)
     assert not (files / "out").exists()
-
-
-def test_options_default_to_the_library():
-    from apps.denoise import restoration
-
-    options = denoise_command._options().parse_args(["image"])
-    assert denoise_command.DATA == restoration.DATA
-    assert (options.levels, options.data) == (restoration.LEVELS, restoration.DATA[0])
-
-
-def test_importing_the_command_is_light():
-    code = "import sys, apps.denoise.denoise_command; print([m for m in sys.modules])"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    for heavy in ("numba", "cv2", "skimage", "matplotlib", "scipy"):
-        assert f"'{heavy}'" not in loaded

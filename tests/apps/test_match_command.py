@@ -95,12 +95,6 @@ def test_quiet_and_linker(files, linker, capsys):
     assert len(pairs) == len(set(pairs)) == report["matches"]
 
 
-def test_command_offers_all_linkers():
-    from apps.motion.linking import LINKERS
-
-    assert match.LINKERS == LINKERS
-
-
 BAD = {
     "no such image": ("photo.png", "gone.png", [], "second: no file"),
     "not an image": ("words.png", "seen.png", [], "first: cannot read"),

@@ -4,12 +4,21 @@ import json
 import os
 import subprocess
 import sys
+from importlib import import_module
+from inspect import signature
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from apps import cli
+from apps.denoise import denoise
+from apps.flow import flow
+from apps.match import match_wide
+from apps.segment import segment, segment_volume
+from apps.stereo import stereo
+from apps.superpixels import superpixels
+from apps.track import track
 
 
 @pytest.fixture
@@ -92,6 +101,28 @@ def test_an_empty_name_is_not_the_current_folder(photos, capsys, arguments, name
     assert cli.main(arguments) == 2
     assert f": {named} is empty; pass a name, or . for the current folder\n" in capsys.readouterr().err
     assert contents(photos) == before
+
+
+@pytest.mark.parametrize(
+    ("command", "inputs", "library", "own"),
+    [
+        ("segment", 1, segment, {"scribbles", "trimap", "box"}),
+        ("segment", 1, segment_volume, {"keep"}),
+        ("superpixels", 1, superpixels, {"threads"}),
+        ("denoise", 1, denoise, {"binary"}),
+        ("stereo", 2, stereo, set()),
+        ("flow", 2, flow, {"matches"}),
+        ("match", 2, match_wide, set()),
+        ("track", 1, track, {"memory", "predict", "search_range"}),
+    ],
+)
+def test_options_default_to_those_of_the_library(command, inputs, library, own):
+    """Except for `own`: inputs, and options whose defaults depend on others."""
+    options = import_module(cli.COMMANDS[command]).PROGRAM.parser().parse_args(["a"] * inputs)
+    defaults = {name: p.default for name, p in signature(library).parameters.items() if p.default is not p.empty}
+    shared = defaults.keys() & vars(options).keys() - own
+    assert "device" in shared
+    assert {name: str(getattr(options, name)) for name in shared} == {name: str(defaults[name]) for name in shared}
 
 
 def test_a_value_that_looks_like_an_option(photos, capsys):

@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 
 import cv2
 import numpy as np
@@ -270,23 +268,6 @@ def test_missing_gpu_is_rejected(files, capsys, monkeypatch):
     assert run(files, "left.png", "right.png", "--device", "cuda") == 2
     assert "use device='cpu' or 'auto'" in capsys.readouterr().err
     assert not (files / "out").exists()
-
-
-def test_options_default_to_the_library():
-    from apps.stereo import costs
-    from apps.stereo import disparities as match
-
-    options = stereo._options().parse_args(["left", "right"])
-    assert stereo.COSTS == costs.COSTS
-    assert (options.cost, options.smoothness) == (costs.COSTS[0], match.SMOOTHNESS)
-    assert (options.smoothness_term, options.truncate) == (match.SMOOTHNESS_TERM, match.TRUNCATE)
-
-
-def test_importing_the_command_is_light():
-    code = "import sys, apps.stereo.stereo_command; print([m for m in sys.modules])"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    for heavy in ("numba", "cv2", "skimage", "matplotlib", "scipy"):
-        assert f"'{heavy}'" not in loaded
 
 
 def test_benchmark(pair, tmp_path, capsys):

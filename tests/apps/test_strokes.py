@@ -7,13 +7,13 @@ import pytest
 from PIL import Image
 
 from apps.common.images import InputError
+from apps.many.inputs import find_by_stem
 from apps.segment.strokes import (
     BACKGROUND,
     OBJECT,
     OPEN,
     box_of,
     check_marks,
-    find_by_stem,
     marks_of,
     marks_of_box,
     parse_box,

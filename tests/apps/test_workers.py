@@ -20,7 +20,8 @@ from apps.common.images import InputError
 from apps.denoise import denoise_command as denoise
 from apps.flow import flow_command as flow
 from apps.many import processes, records
-from apps.many.batch import Item, run_many
+from apps.many.inputs import Item
+from apps.many.program import Program, Work, run_many
 from apps.match import match_command as match
 from apps.segment import segment_command as segment
 from apps.stereo import stereo_command as stereo
@@ -29,6 +30,7 @@ from apps.track import track_command as track
 from tests.apps import worker_jobs
 
 ROOT = Path(__file__).resolve().parents[2]
+COPY = Program("copy", "", "item", (), None, None)
 HOW = {"workers": None, "scheduler": None, "resume": False, "threads": None, "device": "cpu", "quiet": False}
 
 
@@ -44,18 +46,8 @@ def batch(tmp_path):
         paths = [tmp_path / "in" / f"{name}.txt" for name in texts]
         items = [Item(path.stem, path.stem, partial(Path, path)) for path in paths]
         how = HOW | {"out": str(tmp_path / "out"), "json": str(tmp_path / "r.json"), "workers": 2} | how
-        status = run_many(
-            "copy",
-            "item",
-            worker_jobs.copy,
-            items,
-            lambda report: report["item"],
-            lambda reports: "",
-            Namespace(**how),
-            total=len(items),
-            inputs=(),
-            concurrent_items=2,
-        )
+        work = Work(items, True, worker_jobs.copy, lambda report: report["item"])
+        status = run_many(COPY, work, Namespace(**how))
         return status, json.loads((tmp_path / "r.json").read_text())
 
     run.folder = tmp_path
@@ -154,19 +146,19 @@ import sys
 from argparse import Namespace
 from functools import partial
 from pathlib import Path
-from apps.many.batch import Item, run_many
-from apps.common.command import run
+from apps.common.errors import finish
+from apps.many.inputs import Item
+from apps.many.program import Program, Work, run_many
 from tests.apps import worker_jobs
 
 def main(argv):
     items = [Item(path.stem, path.stem, partial(Path, path)) for path in sorted(Path({str(tmp_path)!r}).glob("*.txt"))]
     chosen = Namespace(**{HOW | {"workers": 2, "out": str(tmp_path / "out"), "json": None}!r})
-    return run_many("copy", "item", worker_jobs.copy, items, str, str, chosen, total=5, inputs=(), concurrent_items=1)
+    return run_many(Program("copy", "", "item", (), None, None), Work(items, True, worker_jobs.copy, str), chosen)
 
-main.__module__ = "a script"
 if __name__ == "__main__":
     Path({str(tmp_path / "out")!r}).mkdir()
-    sys.exit(run(main, "copy", None))
+    sys.exit(finish("cutmatch copy", main, None))
 """
     (tmp_path / "script.py").write_text(code)
     running = subprocess.Popen(
@@ -335,9 +327,7 @@ def test_a_truncated_video_keeps_finished_items(batch, tmp_path):
         raise InputError("frames: no more")
 
     chosen = Namespace(**HOW | {"out": str(tmp_path / "out"), "json": str(tmp_path / "r.json")})
-    status = run_many(
-        "copy", "item", worker_jobs.copy, items(), str, str, chosen, total=9, inputs=(), concurrent_items=1
-    )
+    status = run_many(COPY, Work(items(), True, worker_jobs.copy, str, total=9, threads_per_item=None), chosen)
     assert status == 1
     report = json.loads((tmp_path / "r.json").read_text())
     assert len(report["items"]) == 1

@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 
 from apps.common.images import InputError
-from apps.flow.dense_flow import check_frames, dense_flow
-from apps.flow.flow_command import flow
+from apps.flow.dense_flow import check_frames, flow
 from apps.motion.matches import Matches
 
 
@@ -17,7 +16,7 @@ def dis(pair):
 
 @pytest.fixture(scope="module")
 def on_motorcycle(motorcycle):
-    return dense_flow(motorcycle.first, motorcycle.second)
+    return flow(motorcycle.first, motorcycle.second)
 
 
 def test_real_stereo_pair(motorcycle, on_motorcycle):
@@ -55,7 +54,7 @@ def test_smooth_motion(smooth_pair):
 
 
 def test_a_fast_disc_over_a_slow_ground(disc_pair):
-    result = dense_flow(disc_pair.first, disc_pair.second)
+    result = flow(disc_pair.first, disc_pair.second)
     error = disc_pair.error(result.flow)
     assert error[disc_pair.disc].mean() < 1
     assert error[~disc_pair.disc & ~disc_pair.hidden].mean() < 0.3
@@ -65,24 +64,24 @@ def test_a_fast_disc_over_a_slow_ground(disc_pair):
 
 
 def test_no_motion(smooth_pair):
-    result = dense_flow(smooth_pair.first, smooth_pair.first)
+    result = flow(smooth_pair.first, smooth_pair.first)
     assert np.abs(result.flow).max() < 0.05
     assert result.valid.mean() > 0.98
 
 
 def test_kinds_of_frames_agree(disc_pair):
     """8 and 16 bits, RGB and RGBA, and floats hold the same image."""
-    wanted = dense_flow(disc_pair.first, disc_pair.second).flow
+    wanted = flow(disc_pair.first, disc_pair.second).flow
     kinds = {
         "16 bits": lambda f: f.astype(np.uint16) * 257,
         "RGBA": lambda f: np.dstack([f, np.full(f.shape[:2], 255, np.uint8)]),
         "floats": lambda f: f / 255.0,
     }
     for name, kind in kinds.items():
-        found = dense_flow(kind(disc_pair.first), kind(disc_pair.second)).flow
+        found = flow(kind(disc_pair.first), kind(disc_pair.second)).flow
         assert np.abs(found - wanted).mean() < 0.01, name
     grey = [cv2.cvtColor(f, cv2.COLOR_RGB2GRAY) for f in (disc_pair.first, disc_pair.second)]
-    assert disc_pair.error(dense_flow(*grey).flow).mean() < 1.2
+    assert disc_pair.error(flow(*grey).flow).mean() < 1.2
 
 
 def test_given_matches(smooth_pair):
@@ -90,17 +89,17 @@ def test_given_matches(smooth_pair):
     at = points.astype(int)
     there = points + smooth_pair.flow[at[:, 1], at[:, 0]]
     ones = np.ones(len(points))
-    result = dense_flow(smooth_pair.first, smooth_pair.second, Matches(points, there, ones, ones, ones))
+    result = flow(smooth_pair.first, smooth_pair.second, matches=Matches(points, there, ones, ones, ones))
     assert len(result.matches) == len(points)
     assert smooth_pair.error(result.flow)[smooth_pair.known].mean() < 0.4
     none = Matches(np.empty((0, 2)), np.empty((0, 2)), *np.empty((3, 0)))
-    result = dense_flow(smooth_pair.first, smooth_pair.second, none)
+    result = flow(smooth_pair.first, smooth_pair.second, matches=none)
     assert smooth_pair.error(result.flow)[smooth_pair.known].mean() < 1
 
 
 @pytest.mark.parametrize("linker", ["greedy", "mutual", "nearest", "windows"])
 def test_linkers(smooth_pair, linker):
-    result = dense_flow(smooth_pair.first, smooth_pair.second, linker=linker)
+    result = flow(smooth_pair.first, smooth_pair.second, linker=linker)
     assert len(result.matches) > 60
     assert smooth_pair.error(result.flow)[smooth_pair.known].mean() < 0.5
 
@@ -112,9 +111,9 @@ def test_invalid_frames_are_rejected():
     with pytest.raises(InputError, match="15x40 pixels; pass frames of at least 16x16"):
         check_frames(frame[:, :15], frame[:, :15])
     with pytest.raises(InputError, match="texture"):
-        dense_flow(frame, frame)
+        flow(frame, frame)
     with pytest.raises(InputError, match="second frame holds NaN"):
-        dense_flow(frame, np.full(frame.shape, np.nan))
+        flow(frame, np.full(frame.shape, np.nan))
 
 
 @pytest.mark.parametrize("shape", [(16, 16), (24, 200), (130, 20)])
@@ -122,6 +121,6 @@ def test_small_and_narrow_frames(shape):
     rng = np.random.default_rng(0)
     frame = cv2.GaussianBlur(rng.uniform(0, 255, shape), (0, 0), 1.5)
     frame = np.uint8(255 * (frame - frame.min()) / np.ptp(frame))
-    result = dense_flow(frame, frame)
+    result = flow(frame, frame)
     assert result.flow.shape == (*shape, 2)
     assert np.isfinite(result.flow).all()

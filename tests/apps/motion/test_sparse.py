@@ -7,7 +7,7 @@ from apps.common.images import InputError
 from apps.motion.agreement import LocalMotion, agrees_with_neighbours
 from apps.motion.linking import LINKERS
 from apps.motion.odds import log_odds, nearest_other_proposal
-from apps.motion.sparse import link_proposals, match_frames, match_stages, seed_matches
+from apps.motion.sparse import link_proposals, match_stages, seed_matches
 
 
 def off(matches, pair):
@@ -30,7 +30,7 @@ def test_a_smooth_motion_is_found(stages, smooth_pair):
 
 
 def test_both_motions_of_a_disc_over_a_ground_are_found(disc_pair):
-    matches = match_frames(disc_pair.first, disc_pair.second)
+    matches = match_stages(disc_pair.first, disc_pair.second).matches
     error = off(matches, disc_pair)
     assert (error < 3).mean() > 0.95
     x, y = matches.first.T
@@ -47,7 +47,7 @@ def test_a_turned_and_zoomed_frame_is_matched():
     first = cv2.resize(skimage.data.astronaut(), (320, 320), interpolation=cv2.INTER_AREA)
     move = cv2.getRotationMatrix2D((160, 160), 20, 1.2)
     second = cv2.warpAffine(first, move, (320, 320), flags=cv2.INTER_CUBIC)
-    matches = match_frames(first, second)
+    matches = match_stages(first, second).matches
     error = np.linalg.norm(matches.first @ move[:, :2].T + move[:, 2] - matches.second, axis=1)
     assert len(matches) > 300
     assert (error < 3).mean() > 0.97
@@ -58,7 +58,7 @@ def test_a_stereo_pair_is_matched_along_its_rows():
 
     left, right, disparity = skimage.data.stereo_motorcycle()
     part = (slice(150, 400), slice(200, 600))
-    matches = match_frames(left[part].copy(), right[part].copy())
+    matches = match_stages(left[part].copy(), right[part].copy()).matches
     x, y = np.rint(matches.first).astype(int).T
     true = disparity[part][y, x]
     known = np.isfinite(true) & (true > 0)
@@ -85,7 +85,7 @@ def test_confidence_follows_the_odds_and_separates_right_from_wrong(disc_pair):
 
 
 def test_lower_unmatched_cost_gives_fewer_more_reliable_matches(smooth_pair):
-    few, many = (match_frames(smooth_pair.first, smooth_pair.second, unmatched_cost=p) for p in (-4.0, 0.0))
+    few, many = (match_stages(smooth_pair.first, smooth_pair.second, unmatched_cost=p).matches for p in (-4.0, 0.0))
     assert 0 < len(few) < len(many)
     assert few.cost.max() < -4.0
     assert (off(few, smooth_pair) < 3).mean() >= (off(many, smooth_pair) < 3).mean()
@@ -108,13 +108,13 @@ def test_assignment_has_the_smallest_total_of_one_to_one_linkers(stages):
 
 
 def test_matches_repeat(stages, smooth_pair):
-    again = match_frames(smooth_pair.first, smooth_pair.second)
+    again = match_stages(smooth_pair.first, smooth_pair.second).matches
     for name in ("first", "second", "cost", "margin", "confidence"):
         assert np.array_equal(getattr(again, name), getattr(stages.matches, name))
 
 
 def test_grey_frames(smooth_pair):
-    matches = match_frames(smooth_pair.first[..., 1].copy(), smooth_pair.second[..., 1].copy())
+    matches = match_stages(smooth_pair.first[..., 1].copy(), smooth_pair.second[..., 1].copy()).matches
     assert (off(matches, smooth_pair) < 3).mean() > 0.97
 
 
@@ -136,8 +136,8 @@ def test_trackers_alone_find_small_motion(smooth_pair):
     import cv2
 
     small = cv2.warpAffine(smooth_pair.first, np.float32([[1, 0, 2], [0, 1, -1]]), (256, 192))
-    none = match_frames(smooth_pair.first, smooth_pair.second).select([])
-    matches = match_frames(smooth_pair.first, small, prior=none)
+    none = match_stages(smooth_pair.first, smooth_pair.second).matches.select([])
+    matches = match_stages(smooth_pair.first, small, prior=none).matches
     assert len(matches) > 200
     assert np.median(np.linalg.norm(matches.motion - (2, -1), axis=1)) < 0.1
 
@@ -145,7 +145,7 @@ def test_trackers_alone_find_small_motion(smooth_pair):
 def test_two_scenes_that_have_nothing_in_common_do_not_match():
     rng = np.random.default_rng(0)
     first, second = (rng.integers(0, 256, (128, 128), dtype=np.uint8) for _ in range(2))
-    assert len(match_frames(first, second)) == 0
+    assert len(match_stages(first, second).matches) == 0
 
 
 @pytest.mark.parametrize("size", [16, 17, 24])
@@ -154,33 +154,33 @@ def test_smallest_frames(size):
 
     first = skimage.data.camera()[200 : 200 + size, 200 : 200 + size].copy()
     points = np.array([[5.0, 5], [9, 6], [6, 10], [10, 10]])
-    matches = match_frames(first, np.roll(first, 1, axis=1), points=points)
+    matches = match_stages(first, np.roll(first, 1, axis=1), points=points).matches
     assert np.isfinite(matches.second).all()
 
 
 def test_bad_frames_are_rejected(smooth_pair):
     first, second = smooth_pair.first, smooth_pair.second
     with pytest.raises(InputError, match="differ in size"):
-        match_frames(first, second[1:])
+        match_stages(first, second[1:])
     with pytest.raises(InputError, match="no texture"):
-        match_frames(first, np.zeros_like(second))
+        match_stages(first, np.zeros_like(second))
     spot = np.full((64, 64), 100, np.uint8)
     spot[30:34, 30:34] = 200
     with pytest.raises(InputError, match="more texture"):
-        match_frames(spot, np.roll(spot, 1, axis=0), budget=3)
+        match_stages(spot, np.roll(spot, 1, axis=0), budget=3)
 
 
 @pytest.mark.parametrize("points", [np.zeros((3, 3)), [[0.0, 300.0]] * 4, [[np.nan, 1.0]] * 4])
 def test_points_outside_are_rejected(smooth_pair, points):
     with pytest.raises(InputError, match="points must"):
-        match_frames(smooth_pair.first, smooth_pair.second, points=points)
+        match_stages(smooth_pair.first, smooth_pair.second, points=points)
 
 
 def test_unknown_names_are_rejected(smooth_pair):
     with pytest.raises(ValueError, match="'best'"):
-        match_frames(smooth_pair.first, smooth_pair.second, linker="best")
+        match_stages(smooth_pair.first, smooth_pair.second, linker="best")
     with pytest.raises(ValueError, match="'dots'"):
-        match_frames(smooth_pair.first, smooth_pair.second, points="dots")
+        match_stages(smooth_pair.first, smooth_pair.second, points="dots")
 
 
 def test_seeds_are_right(smooth_pair):

@@ -1,0 +1,157 @@
+"""The inputs of a run: images, pairs of images and their companion files, found by the names and folders given."""
+
+import os
+from argparse import Namespace
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from apps.common.errors import InputError
+from apps.common.images import READABLE
+from apps.common.outputs import files_in, same_folder
+
+
+class Item(NamedTuple):
+    """One input of a batch: the name of its results, its displayed name, and a function that finds its files.
+
+    files    the results known before the work starts: paths in --out
+    source   the file that the results are named after
+    family   prefix of the names of results whose number is not known yet: FAMILY1.png, FAMILY2.png ...
+    """
+
+    name: str
+    shown: str
+    job: Callable[[], object]
+    files: tuple[Path, ...] = ()
+    source: Path | None = None
+    family: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Paths of two images and, if known, of the ground truth."""
+
+    first: Path
+    second: Path
+    truth: Path | None
+
+
+def images_of(chosen: Namespace) -> tuple[list[Path], bool]:
+    """The images of `chosen.image`, named or in a folder named, and whether to process them as a batch.
+
+    Raises InputError for a folder without images or two images of the same name.
+    """
+    images = []
+    for name in chosen.image:
+        images += images_in(Path(name), "image", chosen.out) if os.path.isdir(name) else [Path(name)]
+    check_unique_names(images, "image")
+    return images, len(images) > 1 or os.path.isdir(chosen.image[0])
+
+
+def image_items(images: Iterable[Path], job, files, family=lambda path: "") -> list[Item]:
+    """One item per image, with the functions job(path), files(path) and family(path) of its parts."""
+    return [Item(path.stem, str(path), partial(job, path), tuple(files(path)), path, family(path)) for path in images]
+
+
+def images_in(folder: Path, argument: str = "image", out=None, minimum: int = 1) -> list[Path]:
+    """The images of a folder in order of name, without the results of earlier runs if it is `out`.
+
+    Raises InputError if there are fewer than `minimum`.
+    """
+    entries = files_in(folder, None if out is None else Path(out), argument)
+    inside = [path for path in entries if path.suffix.lower() in READABLE and not path.name.startswith(".")]
+    if len(inside) >= minimum:
+        return inside
+    every = images_in(folder, argument, None, 0)
+    if len(every) > len(inside):
+        held, hint = "results of earlier runs", "; pass the images by name, or another --out"
+        raise InputError(f"{argument}: folder {str(folder)!r} holds only {held}{hint}")
+    if inside:
+        raise InputError(f"{argument}: folder {str(folder)!r} holds one image; two or more are needed")
+    needed = f"({', '.join(READABLE[:5])}, ...)" if minimum == 1 else "; two or more are needed"
+    raise InputError(f"{argument}: folder {str(folder)!r} holds no image{' ' * (minimum == 1)}{needed}")
+
+
+def pair_items(chosen: Namespace, arguments: tuple[str, str], name, files) -> tuple[list[Item], bool]:
+    """One item per pair of two folders, paired by name, or the item of two images, and whether the inputs are folders.
+
+    arguments   options that name the images or folders
+    name        first and second image -> name of the results; without the second if it does not exist
+    files       name of the results -> results by kind
+
+    Raises InputError, naming the arguments, for a folder and an image, and if no image has a partner.
+    """
+    given = [getattr(chosen, argument) for argument in arguments]
+    folders = [os.path.isdir(path) for path in given]
+    one, other = map(Path, given)
+    if folders[0] != folders[1]:
+        folder, single = arguments if folders[0] else arguments[::-1]
+        raise InputError(f"{folder} is a folder and {single} is not; pass two images or two folders")
+    pairs, missing = [(one, other)], []
+    if folders[0]:
+        images, pairs = images_in(one, arguments[0], chosen.out), []
+        check_unique_names(images, arguments[0])
+        for path in images:
+            try:
+                pairs.append((path, companion_of(other, path.stem, arguments[1])))
+            except InputError as error:  # the pair's job will report it
+                pairs.append((path, None))
+                missing.append(error)
+        if len(missing) == len(pairs):
+            raise missing[0]
+
+    def job(first, second):
+        second = companion_of(other, first.stem, arguments[1]) if second is None else second
+        return Pair(first, second, companion_of(chosen.truth, first.stem, "--truth"))
+
+    items = []
+    for first, second in pairs:
+        results = name(first, second)
+        shown = str(first) if second is None else f"{first} | {second}"
+        items.append(Item(results, shown, partial(job, first, second), tuple(files(results).values()), first))
+    return items, folders[0]
+
+
+def check_unique_names(inputs, argument: str) -> None:
+    """Raise InputError if results, which are named after their inputs, would overwrite each other.
+
+    `inputs` are paths, whose results are named after their stems, or the names of the results.
+    """
+    stems = [one if isinstance(one, str) else one.stem for one in inputs]
+    for stem, count in Counter(stems).items():
+        if count > 1:
+            raise InputError(
+                f"{argument}: {count} inputs are named {stem!r}, and their results would overwrite each other; "
+                "rename one, or run them separately"
+            )
+
+
+def check_out_is_not_input(folders, out, argument: str, option: str = "--out") -> None:
+    """Raise InputError if results would be written among the frames or slices of an input."""
+    for folder in folders:
+        if os.path.isdir(folder) and same_folder(Path(folder), Path(out)):
+            raise InputError(
+                f"{option}: {str(out)!r} is the folder of {argument} {str(folder)!r}, all of whose files are read as "
+                "one input; choose another folder"
+            )
+
+
+def companion_of(given, stem: str, option: str) -> Path | None:
+    """The file given, or the file with this stem in the folder given; None if `given` is None."""
+    if given is None:
+        return None
+    if not os.path.isdir(given):
+        return Path(given)
+    return find_by_stem(given, stem, option)
+
+
+def find_by_stem(folder, stem: str, name: str) -> Path:
+    """The only file of a folder with this stem and any suffix; InputError unless there is exactly one."""
+    found = sorted(p for p in Path(folder).glob("*") if p.stem == stem and p.is_file())
+    if len(found) != 1:
+        what = "has no file" if not found else f"has {len(found)} files"
+        raise InputError(f"{name}: folder {str(folder)!r} {what} named {stem!r}; exactly one per image is required")
+    return found[0]

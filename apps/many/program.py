@@ -1,0 +1,214 @@
+"""The commands that process inputs: options, one item or many, reports and summaries, the same for all.
+
+A command's module defines a `Program`: its options, and a function that finds the inputs which they name.  The rest is
+here: a single item, or a batch that continues when an item fails.
+"""
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack, closing, nullcontext
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from apps.common import command
+from apps.common.clock import elapsed_display
+from apps.common.command import check_threads, limited_threads, write_json
+from apps.common.errors import DEFECT, SOME_FAILED, InputError, finish, is_defect, print_error, print_lines, reason_of
+from apps.common.outputs import Outputs, check_regular_files
+from apps.many.inputs import Item
+
+
+class Work(NamedTuple):
+    """The items of one run, and the functions that process them.
+
+    items      drawn on demand
+    many       whether to process them as a batch: several inputs, or a folder
+    process    module-level function (job, chosen) -> report, a dict with "files", paths below --out
+    line       report -> line to print
+    summary    reports -> text after "N done, M failed", may be empty
+    total      number of items, if known
+    threads_per_item   threads that one item uses; None: all
+    finish     reports -> further entries of the JSON of a batch; called once with all reports
+    one_only   {option: error message}, for options that apply to a single item
+    """
+
+    items: Iterable[Item]
+    many: bool
+    process: Callable[[object, Namespace], dict]
+    line: Callable[[dict], str]
+    summary: Callable[[list[dict]], str] = lambda reports: ""
+    total: int | None = None
+    threads_per_item: int | None = 1
+    finish: Callable[[list[dict]], dict] = lambda reports: {}
+    one_only: Mapping[str, str] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A command that processes inputs.
+
+    name          for messages and records
+    text          start of the help
+    noun          kind of an item, such as "image" or "pair"; key of its name in the reports of a batch
+    inputs        options that name inputs, which the jobs represent
+    add_options   adds the options to a parser
+    plan          options -> Work; raises InputError for options and inputs that cannot be used
+    has_batches   whether the command accepts many inputs
+    """
+
+    name: str
+    text: str
+    noun: str
+    inputs: tuple[str, ...]
+    add_options: Callable[[ArgumentParser], None]
+    plan: Callable[[Namespace], Work]
+    has_batches: bool = True
+
+    def main(self, argv: list[str] | None = None) -> int:
+        """Run the command (default: with the process's arguments) and return its exit status."""
+        return finish(f"cutmatch {self.name}", self.run, argv)
+
+    def run(self, argv: list[str] | None) -> int:
+        """Run the command and return its exit status; raises an error that ends the run."""
+        chosen = command.parsed(self.parser(), argv)
+        check_threads(chosen.threads)
+        command.check_device(chosen.device)
+        work = self.plan(chosen)
+        if not (self.has_batches and command.in_batch(work.many, chosen)):
+            return run_one(self, work, chosen)
+        for option, message in work.one_only.items():
+            if getattr(chosen, option):
+                raise InputError(message)
+        return run_many(self, work, chosen)
+
+    def parser(self) -> ArgumentParser:
+        """Parser of the options."""
+        options = command.parser(self.name, self.text)
+        self.add_options(options)
+        if self.has_batches:
+            command.add_batch_options(options)
+        command.add_shared_options(options, "out")
+        return options
+
+
+def mean_scores(reports: list[dict], *names: str) -> list[float]:
+    """Means of the scores of these names over the reports with a ground truth; an empty list if there are none."""
+    scored = [report["truth"] for report in reports if "truth" in report]
+    return [sum(scores[name] for scores in scored) / len(scored) for name in names] if scored else []
+
+
+def run_one(program: Program, work: Work, chosen: Namespace) -> int:
+    """Process a single item, write its JSON and print its line; raises the item's error."""
+    item = work.items[0]
+    outputs = Outputs(program.name, chosen, program.inputs)
+    outputs.check([item])
+    job = item.job()
+    check_regular_files(job)
+    outputs.check_job(item, job)
+    limit = nullcontext() if chosen.threads is None else limited_threads(chosen.threads)
+    try:
+        with elapsed_display(chosen.quiet), outputs.writing_named(), limit:
+            report = work.process(job, chosen)
+    except MemoryError as error:
+        raise MemoryError(f"{item.shown}: {reason_of(error)}") from None
+    if chosen.json:
+        write_json(chosen.json, report)
+    if not chosen.quiet and chosen.json != "-":
+        print_lines(work.line(report))
+    return 0
+
+
+def run_many(program: Program, work: Work, chosen: Namespace) -> int:
+    """Process all items and return the exit status; a failed item is reported and does not stop the others."""
+    from tqdm import tqdm
+
+    from apps.many.task import FAILED, SKIPPED, Task
+
+    outputs, noun = Outputs(program.name, chosen, program.inputs), program.noun
+    known = isinstance(work.items, list)
+    outputs.check(work.items if known else ())
+    outcomes, failures, defects = [], {}, []
+
+    def fail(number, shown, reason):
+        failures[number] = {noun: shown, "error": reason}
+        bar.update()
+
+    def tasks():
+        number = -1
+        try:
+            for number, item in enumerate(work.items):
+                try:
+                    if not known:
+                        outputs.check_item(item)
+                    if item.name in outputs.unwritable:
+                        raise outputs.unwritable[item.name]
+                    job = item.job()
+                    outputs.check_job(item, job)
+                except Exception as error:  # an error of one item must not stop the others
+                    defects.append(is_defect(error))
+                    fail(number, item.shown, reason_of(error))
+                    continue
+                yield Task(number, item.name, item.shown, program.name, work.process, job, chosen, program.inputs)
+        except Exception as error:  # such as a truncated video
+            defects.append(is_defect(error))
+            fail(number + 1, f"{noun} {number + 2} and all after it", reason_of(error))
+
+    with ExitStack() as stack:
+        bar = stack.enter_context(
+            tqdm(total=len(work.items) if known else work.total, unit=noun, disable=chosen.quiet, file=sys.stderr)
+        )
+        for outcome in stack.enter_context(closing(_engine(tasks(), chosen, work.threads_per_item))):
+            if outcome.status == FAILED:
+                defects.append(outcome.defect)
+                tried = f" (tried {outcome.attempts} times)" if outcome.attempts > 1 else ""
+                fail(outcome.number, outcome.shown, outcome.reason + tried)
+            else:
+                outcome.report[noun] = outcome.shown  # a record may be from a run in another folder
+                outcomes.append(outcome)
+                bar.update()
+    outcomes.sort(key=lambda outcome: outcome.number)
+    reports = [outcome.report for outcome in outcomes]
+    skipped = [outcome.shown for outcome in outcomes if outcome.status == SKIPPED]
+    content = {f"{noun}s": reports, "failures": [failures[number] for number in sorted(failures)]}
+    content |= {"skipped": skipped} if chosen.resume else {}
+    problem = None
+    try:
+        with outputs.writing_named():
+            content |= work.finish(reports)
+    except (InputError, OSError) as error:  # the finished items are reported nevertheless
+        problem = error
+    if chosen.json and chosen.json != "-":
+        write_json(chosen.json, content)
+    if not chosen.quiet and chosen.json != "-":
+        lines = [work.line(outcome.report) for outcome in outcomes if outcome.status != SKIPPED]
+        left_out = f"{len(skipped)} skipped, " if chosen.resume else ""
+        lines.append(f"{len(reports) - len(skipped)} done, {left_out}{len(failures)} failed{work.summary(reports)}")
+        print_lines(*lines)
+    for failure in content["failures"]:
+        print_error(f"cutmatch {program.name}: {failure[noun]}: {failure['error']}")
+    if chosen.json == "-":
+        write_json(chosen.json, content)
+    if problem is not None:
+        raise problem
+    return DEFECT if any(defects) else SOME_FAILED if failures else 0
+
+
+def _engine(tasks, chosen, threads_per_item: int | None):
+    """Outcomes of tasks, run in threads, processes or on a cluster as the options specify."""
+    if chosen.scheduler is not None:
+        from apps.many import cluster
+
+        return cluster.run(tasks, chosen.scheduler, chosen.threads or 1)
+    if chosen.workers is not None:
+        from apps.many import processes
+
+        return processes.run(tasks, processes.environments(chosen.workers, chosen.threads, chosen.device))
+    from apps.many import threads
+
+    total = check_threads(chosen.threads)
+    concurrent_items = 1 if threads_per_item is None else max(1, total // threads_per_item)
+    each = None
+    if chosen.threads is not None or concurrent_items > 1:
+        each = max(1, total // concurrent_items)
+    return threads.run(tasks, concurrent_items, each)
