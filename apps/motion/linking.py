@@ -11,7 +11,7 @@ a pair is the unmatched cost of its row minus its own cost.
     cardinality  a maximum matching that extends the mutual pairs by augmenting paths; exact
     bottleneck   a maximum matching under the highest threshold on the gain that admits one; exact
 
-The margin of a pair of the assignment is the cost increase of the optimum without it (`apps.motion.margins`).  It is a
+The margin of a pair of the assignment is the cost increase of the optimum without it (`assign.sparse.margins`).  It is a
 global ratio test [1]: a pair competes with every set of pairs that could replace it.  The margin of the other linkers
 compares a pair with the next best candidate of its row.
 
@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 import assign
 import matching
 from apps.motion import LINKERS
-from apps.motion.margins import exact_margins
+from assign.sparse.margins import exact_margins
 from gridcut.device import DeviceName, resolve
 
 

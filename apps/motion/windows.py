@@ -22,9 +22,9 @@ from numpy.typing import ArrayLike
 import assign
 from apps.common.images import InputError
 from apps.motion.agreement import LocalMotion
-from apps.motion.margins import exact_margins
 from apps.motion.matches import Matches
 from apps.motion.points import MIN_POINTS, Points, grey_pair, keypoints
+from assign.sparse.margins import exact_margins
 from gridcut.device import DeviceName
 
 MAX_POINTS = 30  # per window and frame
