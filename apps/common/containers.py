@@ -28,7 +28,6 @@ OTHERS = (
     b"\xff\xd8\xff",  # Motion JPEG without a container
 )
 PACKET_SIZES = (188, 192)  # bytes of an MPEG transport stream's packets, which start with 0x47
-RIFF_SLACK = 8  # some programs include the header's 8 bytes
 
 
 def check_container(path, name: str = "input") -> str:

@@ -8,7 +8,9 @@ keep their stored colour, because alpha describes what to display, not what was 
 """
 
 import os
+import re
 import stat
+from pathlib import Path
 
 import numpy as np
 
@@ -17,6 +19,11 @@ from apps.common.errors import InputError
 from apps.common.writing import write_bytes, write_image  # noqa: F401  (re-exported, so that images are read and written through one module)
 
 READABLE = (".png", ".jpg", ".jpeg", ".jpe", ".tif", ".tiff", ".bmp", ".webp", ".ppm", ".pgm", ".gif")
+
+
+def by_number(path: Path) -> list:
+    """Sort key of file names by the numbers in them: frame2 before frame10."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", path.name.lower())]
 
 
 def read_bytes(path, name: str = "image") -> bytes:

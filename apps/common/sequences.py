@@ -8,7 +8,6 @@ frame is float32 RGB in [0, 1] of shape (H, W, 3); all frames have the same size
 import contextlib
 import io
 import os
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ import numpy as np
 
 from apps.common.containers import AVI, check_container
 from apps.common.decoding import Unreadable, check_claim, decoding_errors, inverted, load_array, page_warnings
-from apps.common.images import READABLE, InputError, open_file, read_bytes, read_image, to_rgb
+from apps.common.images import READABLE, InputError, by_number, open_file, read_bytes, read_image, to_rgb
 
 ANIMATED = (".gif", ".png", ".webp")  # suffixes of image files that may contain several frames
 DEFAULT_RATE = 10.0  # frames per second, if the container does not specify a rate
@@ -94,7 +93,7 @@ def is_single_image(path) -> bool:
 def _folder(path: Path, name: str) -> Sequence:
     """Open the images or .npy frames of a folder, sorted by the numbers in their names: frame2 before frame10."""
     files = [p for p in path.iterdir() if p.suffix.lower() in (*READABLE, ".npy") and not p.name.startswith(".")]
-    files.sort(key=_by_number)
+    files.sort(key=by_number)
     if len(files) < 2:
         raise InputError(f"{name}: folder {str(path)!r} contains {_frame_count(len(files))}; two or more are needed")
     kinds = {p.suffix.lower() for p in files}
@@ -255,10 +254,6 @@ def _scaled(frame: np.ndarray, low: float, high: float) -> np.ndarray:
     exact = np.float32 if frame.dtype.itemsize <= 2 or (low, high) == (0.0, 1.0) else np.float64
     values = (np.asarray(frame, exact) - exact(low)) / exact(high - low)
     return to_rgb(np.clip(values, 0.0, 1.0), "input")
-
-
-def _by_number(path: Path) -> list:
-    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", path.name.lower())]
 
 
 def _frame_count(count: int) -> str:

@@ -18,14 +18,13 @@ cutmatch.
 """
 
 import os
-import re
 import sys
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from apps import cli
-from apps.common.images import InputError, read_image, write_bytes, write_image
+from apps.common.images import InputError, by_number, read_image, write_bytes, write_image
 from apps.common.outputs import claim
 from apps.flow import LINKERS
 from apps.many.inputs import Item, check_unique_names, companion_of, images_in
@@ -87,7 +86,7 @@ def _pairs(chosen):
     path = Path(names[0])
     if os.path.isdir(path):
         files = images_in(path, "frames", chosen.out, 2)
-        files.sort(key=lambda p: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", p.name.lower())])
+        files.sort(key=by_number)
         check_unique_names(files, "frames")
         items = [_item(a.stem, f"{a} -> {b}", a, b, chosen) for a, b in zip(files, files[1:], strict=False)]
         return items, True, len(items)

@@ -8,12 +8,12 @@ Vectors above the maximum are dimmed, and unknown pixels are black.
 
 import numpy as np
 
+from apps.common.figures import with_scale
 from apps.common.images import to_bytes
 
 # Steps from each hue to the next: red, yellow, green, cyan, blue, magenta.
 HUE_STEPS = (15, 6, 4, 11, 13, 6)
 MAX_ARROWS = 32  # along the longer side of the frame
-SCALE_HEIGHT = 28
 
 
 def colour_wheel() -> np.ndarray:
@@ -57,15 +57,6 @@ def flow_figure(flow: np.ndarray, valid: np.ndarray | None = None, max_motion: f
     return figure
 
 
-def legend(side: int = 128) -> np.ndarray:
-    """Draw the wheel, uint8 RGB (side, side, 3): the colour of each vector within the unit disc, white outside."""
-    y, x = np.mgrid[-1 : 1 : side * 1j, -1 : 1 : side * 1j]
-    disc = np.hypot(x, y) <= 1
-    figure = flow_figure(np.dstack([x, y]), max_motion=1.0)
-    figure[~disc] = 255
-    return figure
-
-
 def arrows(
     rgb: np.ndarray, flow: np.ndarray, valid: np.ndarray | None = None, spacing: int | None = None
 ) -> np.ndarray:
@@ -105,7 +96,7 @@ def error_figure(flow: np.ndarray, truth: np.ndarray, valid: np.ndarray | None =
     """Draw the end-point error in colours, uint8 RGB, above a scale bar from 0 to `max_error` pixels.
 
     By default `max_error` is the 99th percentile of the error, and at least 1 pixel.  Unknown pixels are grey.  The
-    figure is SCALE_HEIGHT rows higher than the flow.
+    figure is `apps.common.figures.SCALE_HEIGHT` rows higher than the flow.
     """
     import cv2
 
@@ -113,14 +104,4 @@ def error_figure(flow: np.ndarray, truth: np.ndarray, valid: np.ndarray | None =
     known = np.isfinite(error) if valid is None else valid & np.isfinite(error)
     if max_error is None:
         max_error = max(1.0, float(np.percentile(error[known], 99))) if known.any() else 1.0
-    levels = np.uint8(np.clip(np.where(known, error, 0) / max_error, 0, 1) * 255 + 0.5)
-    height, width = levels.shape
-    bar = np.tile(np.uint8(np.linspace(0, 255, width) + 0.5), (SCALE_HEIGHT // 2, 1))
-    figure = cv2.applyColorMap(np.vstack([levels, bar]), cv2.COLORMAP_INFERNO)[..., ::-1].copy()
-    figure[:height][~known] = 110
-    labels = np.full((SCALE_HEIGHT - SCALE_HEIGHT // 2, width, 3), 255, np.uint8)
-    for text, where in (("0", 0.0), (f"{max_error / 2:.3g}", 0.5), (f"{max_error:.3g} px", 1.0)):
-        (text_width, _), _ = cv2.getTextSize(text, cv2.FONT_HERSHEY_SIMPLEX, 0.4, 1)
-        x = round(np.clip(where * width - text_width / 2, 2, max(2, width - text_width - 2)))
-        cv2.putText(labels, text, (x, 11), cv2.FONT_HERSHEY_SIMPLEX, 0.4, (0, 0, 0), 1, cv2.LINE_AA)
-    return np.vstack([figure, labels])
+    return with_scale(np.where(known, error, 0), max_error, cv2.COLORMAP_INFERNO, known)

@@ -11,8 +11,8 @@ a pair is the unmatched cost of its row minus its own cost.
     cardinality  a maximum matching that extends the mutual pairs by augmenting paths; exact
     bottleneck   a maximum matching under the highest threshold on the gain that admits one; exact
 
-The margin of a pair of the assignment is the cost increase of the optimum without it (`assign.sparse.margins`).  It is a
-global ratio test [1]: a pair competes with every set of pairs that could replace it.  The margin of the other linkers
+The margin of a pair of the assignment is the cost increase of the optimum without it (`assign.sparse.margins`).  It is
+a global ratio test [1]: a pair competes with every set of pairs that could replace it.  The margin of the other linkers
 compares a pair with the next best candidate of its row.
 
 [1] Lowe. "Distinctive image features from scale-invariant keypoints." IJCV 60(2), 2004.

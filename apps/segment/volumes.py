@@ -4,13 +4,12 @@ Axes are z, y, x; slices of a folder are ordered by the numbers in their names. 
 """
 
 import io
-import re
 from pathlib import Path
 
 import numpy as np
 
 from apps.common.decoding import Unreadable, check_claim, decoding_errors, load_array, page_warnings
-from apps.common.images import READABLE, InputError, read_bytes, read_pixels, write_bytes
+from apps.common.images import READABLE, InputError, by_number, read_bytes, read_pixels, write_bytes
 from apps.segment.label_values import label_values
 
 TIFF = (".tif", ".tiff")
@@ -94,7 +93,7 @@ def _read_slices(folder, name):
     if len(files) < 2:
         held = "one image" if files else "no image"
         raise InputError(f"{name}: folder {str(folder)!r} holds {held}; a volume has two slices or more")
-    files.sort(key=lambda p: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", p.name.lower())])
+    files.sort(key=by_number)
     slices = [read_pixels(path, name) for path in files]
     for path, codes in zip(files, slices, strict=True):
         if codes.shape != slices[0].shape or codes.dtype != slices[0].dtype:

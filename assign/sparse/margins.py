@@ -40,8 +40,8 @@ def exact_margins(indptr, col, cost, row_price, col_price, chosen) -> np.ndarray
     row_of_col[cols] = rows
     col_of_row = np.full(n, -1, np.int64)
     col_of_row[rows] = cols
-    to_outside = to_outside_kernel(*by_column_kernel(indptr, col, slack, m), row_exit, row_of_col, col_of_row)
-    from_outside = from_outside_kernel(indptr, col, slack, col_exit, row_of_col, col_of_row)
+    to_outside = outside_kernel(*by_column_kernel(indptr, col, slack, m), row_exit, row_of_col, col_of_row)
+    from_outside = outside_kernel(indptr, col, slack, col_exit, col_of_row, row_of_col)
     margin = to_outside[rows] + from_outside[cols]
     inner_paths_kernel(indptr, col, slack, row_of_col, rows, cols, margin, 4 * thread_count())
     return margin
@@ -66,58 +66,33 @@ def by_column_kernel(indptr, col, slack, columns):
 
 
 @kernel
-def to_outside_kernel(back_ptr, back_row, back_slack, row_exit, row_of_col, col_of_row):
-    """Return the distance from each row to outside, without its own pair, by a backward search."""
-    n, m = len(row_exit), len(row_of_col)
-    distance = np.full(n, np.inf)
+def outside_kernel(ptr, end, slack, exit_cost, partner, partner_of_end):
+    """Return the distance from outside to each column: it becomes unmatched, or takes a row from another column.
+
+    With the CSC form, and rows and columns exchanged: the distance from each row to outside, without its own pair.
+
+    ptr, end, slack   candidates in CSR form: `end` is a column
+    exit_cost         cost of leaving each column unmatched
+    partner           column of each row, -1 for none;  partner_of_end: row of each column
+    """
+    distance = exit_cost.copy()
     heap = [(0.0, -1)]
     heap.pop()
-    for r in range(n):
-        distance[r] = row_exit[r]
-        heappush(heap, (row_exit[r], r))
-    for k in range(m):
-        if row_of_col[k] < 0:
-            for a in range(back_ptr[k], back_ptr[k + 1]):
-                r = back_row[a]
-                if back_slack[a] < distance[r]:
-                    distance[r] = back_slack[a]
-                    heappush(heap, (distance[r], r))
-    while len(heap):
-        length, r = heappop(heap)
-        if length > distance[r] or col_of_row[r] < 0:
-            continue
-        k = col_of_row[r]  # a row that takes k displaces r
-        for a in range(back_ptr[k], back_ptr[k + 1]):
-            other = back_row[a]
-            if other != r and length + back_slack[a] < distance[other]:
-                distance[other] = length + back_slack[a]
-                heappush(heap, (distance[other], other))
-    return distance
-
-
-@kernel
-def from_outside_kernel(indptr, col, slack, col_exit, row_of_col, col_of_row):
-    """Return the distance from outside to each column: it becomes unmatched, or takes a row from another column."""
-    n, m = len(col_of_row), len(col_exit)
-    distance = np.full(m, np.inf)
-    heap = [(0.0, -1)]
-    heap.pop()
-    for k in range(m):
-        distance[k] = col_exit[k]
-        heappush(heap, (col_exit[k], k))
-    for r in range(n):
-        if col_of_row[r] < 0:
-            for a in range(indptr[r], indptr[r + 1]):
-                if slack[a] < distance[col[a]]:
-                    distance[col[a]] = slack[a]
-                    heappush(heap, (slack[a], col[a]))
+    for k in range(len(distance)):
+        heappush(heap, (distance[k], k))
+    for r in range(len(partner)):
+        if partner[r] < 0:
+            for a in range(ptr[r], ptr[r + 1]):
+                if slack[a] < distance[end[a]]:
+                    distance[end[a]] = slack[a]
+                    heappush(heap, (slack[a], end[a]))
     while len(heap):
         length, k = heappop(heap)
-        if length > distance[k] or row_of_col[k] < 0:
+        if length > distance[k] or partner_of_end[k] < 0:
             continue
-        r = row_of_col[k]
-        for a in range(indptr[r], indptr[r + 1]):
-            other = col[a]
+        r = partner_of_end[k]  # a column that takes r displaces k
+        for a in range(ptr[r], ptr[r + 1]):
+            other = end[a]
             if other != k and length + slack[a] < distance[other]:
                 distance[other] = length + slack[a]
                 heappush(heap, (distance[other], other))

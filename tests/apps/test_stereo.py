@@ -12,6 +12,7 @@ from apps.common.images import InputError
 from apps.stereo import stereo_command as stereo
 from apps.stereo.costs import disparity_costs, mirrored_costs
 from apps.stereo.disparities import refined
+from apps.stereo.disparities import stereo as compute
 from apps.stereo.disparity_files import encoded, read_disparity
 from apps.stereo.disparity_range import guess_max_disparity, supported
 from apps.stereo.disparity_scores import score_disparity, visible
@@ -64,7 +65,7 @@ def run(files, *arguments):
 )
 def test_finds_the_square(pair, settings):
     left, right, truth = pair
-    found = stereo.stereo(left, right, max_disparity=12, **settings)
+    found = compute(left, right, max_disparity=12, **settings)
     seen = visible(truth, np.ones(truth.shape, bool))
     assert (np.abs(found.disparity - truth) <= 1)[seen].mean() > 0.99
     assert found.disparity.dtype == np.float32
@@ -82,9 +83,7 @@ def test_finds_the_square(pair, settings):
 
 def test_truncated_squares_by_swap_moves(pair):
     left, right, truth = pair
-    found = stereo.stereo(
-        left, right, max_disparity=12, smoothness_term="quadratic", truncate=4, consistency_check=False
-    )
+    found = compute(left, right, max_disparity=12, smoothness_term="quadratic", truncate=4, consistency_check=False)
     seen = visible(truth, np.ones(truth.shape, bool))
     assert (np.abs(found.disparity - truth) <= 1)[seen].mean() > 0.98
 
@@ -142,7 +141,7 @@ def test_subpixel(pair):
     moved = refined(np.full((40, 60), 2), parabola)
     np.testing.assert_allclose(moved, 2.3, atol=0.02)
     left, right, truth = pair
-    found = stereo.stereo(left, right, max_disparity=12, subpixel=True)
+    found = compute(left, right, max_disparity=12, subpixel=True)
     assert np.abs(found.disparity - truth)[found.valid].mean() < 0.3
 
 

@@ -67,15 +67,6 @@ def test_unknown_pixels_are_black():
     assert picture[1, 1].any()
 
 
-def test_legend_is_the_wheel_in_a_white_square():
-    legend = drawing.legend(101)
-    assert legend.shape == (101, 101, 3)
-    assert legend[0, 0].tolist() == legend[50, 50].tolist() == [255, 255, 255]
-    right, left = legend[50, 99].astype(int), legend[50, 1].astype(int)
-    np.testing.assert_allclose(right, published_colour(0.98, 0.0), atol=3)
-    np.testing.assert_allclose(left, published_colour(-0.98, 0.0), atol=3)
-
-
 def test_arrows_point_along_the_flow():
     rgb = np.full((60, 60, 3), 0.5, np.float32)
     flow = np.zeros((60, 60, 2), np.float32)
