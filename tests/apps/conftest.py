@@ -1,8 +1,12 @@
-"""A small image with a known object, and files made from it."""
+"""A small image with a known object, and files created from it."""
+
+import re
 
 import numpy as np
 import pytest
 from PIL import Image
+
+from apps import cli
 
 
 class Scene:
@@ -37,3 +41,20 @@ def files(scene, tmp_path):
     Image.fromarray(scene.trimap).save(tmp_path / "trimap.png")
     Image.fromarray(np.uint8(255) * scene.truth.astype(np.uint8)).save(tmp_path / "truth.png")
     return tmp_path
+
+
+@pytest.fixture
+def rejects(capfd):
+    """Check that a command line ends with status 2 and one line, after its name `message`, and changes no file."""
+
+    def check(line, message, folder):
+        before = sorted(folder.rglob("*"))
+        assert cli.main([str(word) for word in line]) == 2
+        captured = capfd.readouterr()
+        assert captured.out == ""
+        assert captured.err.count("\n") == 1, captured.err
+        shown = captured.err.split("\r")[-1].lstrip()  # progress bars before it are erased
+        assert re.match(f"cutmatch {line[0]}: .*?(?:{message})", shown), shown
+        assert sorted(folder.rglob("*")) == before
+
+    return check

@@ -2,8 +2,8 @@
 
     python -m tests.apps.hostile_lines --count 1000 --seed 0 [--jobs 2]
 
-A line passes if it ends in time with exit status 0, 1 or 2, says any error in lines of its own and without a traceback,
-leaves every file that was there as it was, leaves nothing half-written, and every result can be read.
+A line passes if it ends in time with exit status 0, 1 or 2, prints each error in lines of its own and without a
+traceback, leaves all existing files unchanged and no half-written file, and every result can be read.
 """
 
 import argparse
@@ -110,7 +110,7 @@ class Verdict(NamedTuple):
     status: int | str
     seconds: float
     fault: str | None
-    said: str
+    printed: str
 
 
 class _Parsed(BaseException):
@@ -250,10 +250,10 @@ class Runner:
             start = time.perf_counter()
             status = self._ask(line.argv, folder)
             seconds = time.perf_counter() - start
-            said = Path(top, "stderr").read_text(errors="replace") if Path(top, "stderr").exists() else ""
-            fault = judge(status, said, before, folder, replaceable(line.argv))
+            printed = Path(top, "stderr").read_text(errors="replace") if Path(top, "stderr").exists() else ""
+            fault = judge(status, printed, before, folder, replaceable(line.argv))
             shutil.rmtree(folder, ignore_errors=True)
-        return Verdict(line, status, seconds, fault, said[-2000:])
+        return Verdict(line, status, seconds, fault, printed[-2000:])
 
     def _ask(self, argv, folder):
         if self.process is None:
@@ -290,15 +290,15 @@ def replaceable(argv: list[str]) -> set[str]:
     return {after for name, after in zip(argv, argv[1:], strict=False) if name in WRITES}
 
 
-def judge(status, said: str, before: dict, folder: Path, may_change=frozenset()) -> str | None:
+def judge(status, printed: str, before: dict, folder: Path, may_change=frozenset()) -> str | None:
     """The fault in how a line ended; None without a fault."""
     if status not in (0, 1, 2):
         return f"ended with {status}"
-    if "Traceback (most recent call last)" in said:
+    if "Traceback (most recent call last)" in printed:
         return "a traceback"
-    if status and not said.strip():
+    if status and not printed.strip():
         return f"exit status {status} and not a word"
-    if any(len(text) > LINE for text in said.splitlines() if "it/s" not in text and "s/it" not in text):
+    if any(len(text) > LINE for text in printed.splitlines() if "it/s" not in text and "s/it" not in text):
         return "an endless line of error"
     after = corpus.snapshot(folder)
     lost = [name for name, content in before.items() if after.get(name) != content and name not in may_change]
@@ -342,8 +342,8 @@ def main() -> int:
 
     def report(verdict):
         if verdict.fault:
-            told = "\n      ".join(verdict.said.strip().splitlines()[-6:])
-            print(f"{verdict.line.number}: {verdict.line}\n   {verdict.fault}\n      {told}", flush=True)
+            shown = "\n      ".join(verdict.printed.strip().splitlines()[-6:])
+            print(f"{verdict.line.number}: {verdict.line}\n   {verdict.fault}\n      {shown}", flush=True)
 
     found = battery(chosen.count, chosen.seed, chosen.jobs, chosen.first, report)
     kinds = Counter(verdict.fault.split(" ")[0] if verdict.fault else f"exit {verdict.status}" for verdict in found)

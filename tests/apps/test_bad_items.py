@@ -27,16 +27,16 @@ def folder(tmp_path, monkeypatch):
     """p/ with good.png and one bad file of each kind; strokes/ with the same names."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
-    picture = np.full((16, 20, 3), 200, np.uint8)
-    picture[:, :10] = 40
-    picture += rng.integers(0, 9, picture.shape, np.uint8)
+    image = np.full((16, 20, 3), 200, np.uint8)
+    image[:, :10] = 40
+    image += rng.integers(0, 9, image.shape, np.uint8)
     marks = np.zeros((16, 20), np.uint8)
     marks[:, :3], marks[:, -3:] = 1, 2
     for name in ("p", "strokes", "rights"):
         (tmp_path / name).mkdir()
     p = tmp_path / "p"
-    Image.fromarray(picture).save(p / "good.png")
-    Image.fromarray(picture).save(tmp_path / "rights" / "good.png")
+    Image.fromarray(image).save(p / "good.png")
+    Image.fromarray(image).save(tmp_path / "rights" / "good.png")
     (p / "empty.png").touch()
     (p / "folder.png").mkdir()
     (p / "nowhere.png").symlink_to("gone")

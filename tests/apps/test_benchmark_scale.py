@@ -1,4 +1,4 @@
-"""The benchmark of many pictures: they differ, and no row is printed for a run whose files do."""
+"""The benchmark of many images: they differ, and no row is printed for a run whose files do."""
 
 import pytest
 from PIL import Image
@@ -9,10 +9,10 @@ from benchmarks import scale
 @pytest.fixture
 def commands(monkeypatch):
     """Stands in for the commands: writes one file, and keeps their arguments."""
-    said = []
+    calls = []
 
     def run(program, folder, out, how):
-        said.append([program, out.name, *how])
+        calls.append([program, out.name, *how])
         out.mkdir(exist_ok=True)
         (out / "00.png").write_text("other" if run.wrong and how[:2] == ["--workers", "2"] else "same")
         return 2.0 if how[1] == "1" else 1.0
@@ -20,24 +20,24 @@ def commands(monkeypatch):
     run.wrong = False
     monkeypatch.setattr(scale, "run", run)
     monkeypatch.setattr(scale, "make_pictures", lambda folder, count: None)
-    return run, said
+    return run, calls
 
 
-def test_pictures_differ(tmp_path):
+def test_images_differ(tmp_path):
     scale.make_pictures(tmp_path, 12)
-    pictures = {path.name: Image.open(path) for path in (tmp_path / "photos").iterdir()}
-    assert len(pictures) == 12
-    assert len({picture.tobytes() for picture in pictures.values()}) == 12
+    images = {path.name: Image.open(path) for path in (tmp_path / "photos").iterdir()}
+    assert len(images) == 12
+    assert len({image.tobytes() for image in images.values()}) == 12
 
 
 def test_rows(commands, capsys):
-    _, said = commands
+    _, calls = commands
     assert scale.main(["--pictures", "2", "--repeats", "2", "--programs", "denoise"]) == 0
     rows = [[cell.strip() for cell in line.split("|")] for line in capsys.readouterr().out.splitlines()]
     rows = {row[2]: row[3:6] for row in rows if row[1:2] == ["denoise"]}
     assert rows["--workers 1"] == ["✓", "2.00", "1.00"]
     assert rows["--workers 2"] == ["✓", "1.00", "2.00"]
-    resumed = [arguments for arguments in said if "--resume" in arguments]
+    resumed = [arguments for arguments in calls if "--resume" in arguments]
     assert {arguments[1] for arguments in resumed} == {"denoise-2"}, "the folder that --workers 2 filled"
 
 

@@ -1,4 +1,4 @@
-"""The benchmark on a folder of one tiny picture, and without any."""
+"""The benchmark on a folder of one tiny image, and without any."""
 
 import json
 

@@ -30,8 +30,8 @@ def photos(tmp_path):
     rng = np.random.default_rng(0)
     (tmp_path / "photos").mkdir()
     for name in "abc":
-        picture = np.repeat(np.arange(40, 240, 5, dtype=np.uint8)[:, None], 50, axis=1) + rng.integers(0, 15, (40, 50))
-        Image.fromarray(picture.astype(np.uint8)).save(tmp_path / "photos" / f"{name}.png")
+        image = np.repeat(np.arange(40, 240, 5, dtype=np.uint8)[:, None], 50, axis=1) + rng.integers(0, 15, (40, 50))
+        Image.fromarray(image.astype(np.uint8)).save(tmp_path / "photos" / f"{name}.png")
     (tmp_path / "photos" / "d.png").write_text("no image")
     return tmp_path
 

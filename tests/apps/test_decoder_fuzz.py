@@ -167,7 +167,7 @@ def mutated(data: bytes, rng) -> bytes:
 def check(kind: str, count: int, first_seed: int, folder) -> int:
     """Read `count` damaged files with every reader of their kind; number of rejected files."""
     sound = SOUND[kind](folder) if callable(SOUND[kind]) else SOUND[kind]
-    refused = 0
+    rejected = 0
     path = folder / f"x.{kind}"
     for seed in range(first_seed, first_seed + count):
         rng = np.random.default_rng([seed, sum(kind.encode())])
@@ -178,11 +178,11 @@ def check(kind: str, count: int, first_seed: int, folder) -> int:
             try:
                 reader(path)
             except InputError as error:
-                refused, message = refused + 1, str(error)
+                rejected, message = rejected + 1, str(error)
             except Exception as error:
-                raise AssertionError(f"{type(error).__name__} in place of InputError: {case}") from error
+                raise AssertionError(f"{type(error).__name__} instead of InputError: {case}") from error
             assert "\n" not in message, f"several lines: {case}"
-    return refused
+    return rejected
 
 
 @pytest.mark.parametrize("kind", SOUND)

@@ -12,7 +12,7 @@ SEED = 0
 
 
 def failures(found):
-    return "\n".join(f"{v.line.number}: {v.line}\n  {v.fault}\n  {v.said[-500:]}" for v in found if v.fault)
+    return "\n".join(f"{v.line.number}: {v.line}\n  {v.fault}\n  {v.printed[-500:]}" for v in found if v.fault)
 
 
 def test_a_hundred_hostile_command_lines():

@@ -32,17 +32,17 @@ GREY = np.random.default_rng(0).integers(0, 256, (20, 30), dtype=np.uint8)
 @pytest.mark.parametrize("colour", [None, 0, 77, 255])
 @pytest.mark.parametrize("size", [1, 2, 5])
 def test_small_boxes_and_constant_images(place, colour, size):
-    picture = GREY if colour is None else np.full((20, 30, 3), colour, np.uint8)
+    image = GREY if colour is None else np.full((20, 30, 3), colour, np.uint8)
     x, y = (min(at, side - size) for at, side in zip(place, (30, 20), strict=True))
-    found = cut(picture, box=(x, y, x + size, y + size))
+    found = cut(image, box=(x, y, x + size, y + size))
     assert not found.mask[found.marks == BACKGROUND].any()
     assert (found.marks == OPEN).sum() == size**2
 
 
 def test_one_pixel_that_differs_is_the_object():
-    picture = np.full((20, 30, 3), 40, np.uint8)
-    picture[7, 9] = 220
-    found = cut(picture, box=(9, 7, 10, 8))
+    image = np.full((20, 30, 3), 40, np.uint8)
+    image[7, 9] = 220
+    found = cut(image, box=(9, 7, 10, 8))
     assert np.argwhere(found.mask).tolist() == [[7, 9]]
 
 
@@ -50,9 +50,9 @@ def test_one_pixel_that_differs_is_the_object():
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_a_tiny_box_in_a_large_image(size):
     """If the image is reduced first, the box may vanish."""
-    picture = np.full((1100, 1000, 3), 40, np.uint8)
-    picture[500 : 500 + size, 401 : 401 + size] = 220
-    found = cut(picture, box=(401, 500, 401 + size, 500 + size))
+    image = np.full((1100, 1000, 3), 40, np.uint8)
+    image[500 : 500 + size, 401 : 401 + size] = 220
+    found = cut(image, box=(401, 500, 401 + size, 500 + size))
     assert not found.mask[found.marks == BACKGROUND].any()
 
 
@@ -81,7 +81,7 @@ def test_too_wide_jpegs_are_rejected(tmp_path, capsys):
 def test_disparities_too_large_for_png_are_rejected_first(tmp_path, given, monkeypatch, capsys):
     for name in ("left", "right"):
         Image.fromarray(np.resize(GREY, (20, 400))).save(tmp_path / f"{name}.png")
-    monkeypatch.setattr("apps.stereo.disparities.disparity_costs", lambda *_: pytest.fail("the work has begun"))
+    monkeypatch.setattr("apps.stereo.disparities.disparity_costs", lambda *_: pytest.fail("the work has started"))
     monkeypatch.setattr("apps.stereo.disparities.guess_max_disparity", lambda *_: 300)
     options = ["--max-disparity", "300"] if given else []
     arguments = [str(tmp_path / "left.png"), str(tmp_path / "right.png"), *options]

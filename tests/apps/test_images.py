@@ -12,16 +12,16 @@ from apps.common.images import InputError, read_codes, read_image, to_bytes, to_
 
 
 @pytest.fixture
-def picture():
+def image():
     return np.random.default_rng(1).integers(0, 256, (5, 7, 3), dtype=np.uint8)
 
 
 @pytest.mark.parametrize("suffix", ["png", "tif", "bmp", "ppm"])
-def test_eight_bits(picture, tmp_path, suffix):
-    Image.fromarray(picture).save(tmp_path / f"a.{suffix}")
+def test_eight_bits(image, tmp_path, suffix):
+    Image.fromarray(image).save(tmp_path / f"a.{suffix}")
     read = read_image(tmp_path / f"a.{suffix}")
     assert read.dtype == np.float32
-    np.testing.assert_allclose(read, picture / 255.0, atol=1e-6)
+    np.testing.assert_allclose(read, image / 255.0, atol=1e-6)
 
 
 def test_jpeg(tmp_path):
@@ -30,10 +30,10 @@ def test_jpeg(tmp_path):
     np.testing.assert_allclose(read_image(tmp_path / "a.jpg"), flat / 255.0, atol=0.02)
 
 
-def test_alpha_is_ignored(picture, tmp_path):
+def test_alpha_is_ignored(image, tmp_path):
     alpha = np.full((5, 7, 1), 7, np.uint8)
-    Image.fromarray(np.dstack([picture, alpha])).save(tmp_path / "a.png")
-    np.testing.assert_allclose(read_image(tmp_path / "a.png"), picture / 255.0, atol=1e-6)
+    Image.fromarray(np.dstack([image, alpha])).save(tmp_path / "a.png")
+    np.testing.assert_allclose(read_image(tmp_path / "a.png"), image / 255.0, atol=1e-6)
 
 
 @pytest.mark.parametrize("suffix", ["png", "tif"])
@@ -58,21 +58,21 @@ def test_sixteen_bit_grey(tmp_path, suffix):
 
 @pytest.mark.parametrize("orientation", range(1, 9))
 @pytest.mark.parametrize("suffix", ["png", "tif"])
-def test_images_are_rotated_upright(picture, tmp_path, orientation, suffix):
+def test_images_are_rotated_upright(image, tmp_path, orientation, suffix):
     """Each EXIF orientation, compared with Pillow."""
     exif = Image.Exif()
     exif[0x0112] = orientation
     path = tmp_path / f"a.{suffix}"
-    Image.fromarray(picture).save(path, exif=exif)
+    Image.fromarray(image).save(path, exif=exif)
     upright = {
-        1: picture,
-        2: picture[:, ::-1],
-        3: picture[::-1, ::-1],
-        4: picture[::-1],
-        5: picture.swapaxes(0, 1),
-        6: picture.swapaxes(0, 1)[:, ::-1],
-        7: picture[::-1, ::-1].swapaxes(0, 1),
-        8: picture.swapaxes(0, 1)[::-1],
+        1: image,
+        2: image[:, ::-1],
+        3: image[::-1, ::-1],
+        4: image[::-1],
+        5: image.swapaxes(0, 1),
+        6: image.swapaxes(0, 1)[:, ::-1],
+        7: image[::-1, ::-1].swapaxes(0, 1),
+        8: image.swapaxes(0, 1)[::-1],
     }[orientation]
     np.testing.assert_allclose(read_image(path), upright / 255.0, atol=1e-6)
 
@@ -88,7 +88,7 @@ def test_palette_indices_are_kept(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", ["png", "jpg", "tif", "bmp"])
-def test_truncated_files_are_rejected(picture, tmp_path, suffix):
+def test_truncated_files_are_rejected(image, tmp_path, suffix):
     big = np.random.default_rng(3).integers(0, 256, (64, 64, 3), dtype=np.uint8)
     path = tmp_path / f"a.{suffix}"
     Image.fromarray(big).save(path)
@@ -137,18 +137,18 @@ def test_arrays_that_are_not_images(pixels, message):
         to_rgb(pixels)
 
 
-def test_writing_is_atomic(tmp_path, picture, monkeypatch):
-    path = write_image(tmp_path / "new" / "a.png", picture)
-    np.testing.assert_array_equal(to_bytes(read_image(path)), picture)
+def test_writing_is_atomic(tmp_path, image, monkeypatch):
+    path = write_image(tmp_path / "new" / "a.png", image)
+    np.testing.assert_array_equal(to_bytes(read_image(path)), image)
     monkeypatch.setattr("pathlib.Path.replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left")))
     with pytest.raises(InputError, match=r"--out: cannot write .*No space left"):
         write_bytes(tmp_path / "b.png", b"data")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["new"]
 
 
-def test_several_pages_are_rejected(tmp_path, picture):
+def test_several_pages_are_rejected(tmp_path, image):
     buffer = io.BytesIO()
-    tifffile.imwrite(buffer, np.stack([picture, picture]), photometric="rgb")
+    tifffile.imwrite(buffer, np.stack([image, image]), photometric="rgb")
     (tmp_path / "a.tif").write_bytes(buffer.getvalue())
     with pytest.raises(InputError, match="2 pages"):
         read_image(tmp_path / "a.tif")

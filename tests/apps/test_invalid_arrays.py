@@ -169,10 +169,10 @@ def test_matches_that_do_not_fit_the_frames(changed, message):
         flow(GOOD, GOOD, matches=matches(**changed))
 
 
-@pytest.mark.parametrize("kind", ["picture", "volume"])
+@pytest.mark.parametrize("kind", ["image", "volume"])
 def test_results_of_two_labels_can_be_pickled(kind):
     """As batches send them between processes."""
-    result = segment_labels(FLOATS, SEEDS) if kind == "picture" else segment_volume(VOLUME, VOLUME_SEEDS)
+    result = segment_labels(FLOATS, SEEDS) if kind == "image" else segment_volume(VOLUME, VOLUME_SEEDS)
     again = pickle.loads(pickle.dumps(result))
     np.testing.assert_array_equal(again.labels, result.labels)
     assert again.values == result.values

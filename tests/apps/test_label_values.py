@@ -76,10 +76,10 @@ def test_invalid_labels_are_rejected_in_images_and_volumes(tmp_path, values, mes
     values = np.asarray(values)
     with pytest.raises(InputError, match=message):
         label_values(values, "--labels")
-    picture = saved(tmp_path, values, "tif")
+    path = saved(tmp_path, values, "tif")
     with pytest.raises(InputError, match=r"--labels: .*labels.tif.*" + message):
-        read_labels(picture)
-    if values.dtype.kind != "c" and np.isfinite(values).all():  # a volume refuses those for a reason of its own
+        read_labels(path)
+    if values.dtype.kind != "c" and np.isfinite(values).all():  # volumes reject the others with another message
         volume = saved(tmp_path, np.stack([values, values]), "npy")
         with pytest.raises(InputError, match=r"--labels: .*labels.npy.*" + message):
             read_seeds(volume)
@@ -129,9 +129,9 @@ def test_a_label_image_stores_its_values(tmp_path):
 
 def test_colours_depend_on_the_label_value_only():
     labels = np.array([[1, 2**40], [300, 300]])
-    begin = time.perf_counter()
+    start = time.perf_counter()
     shown = labels_overlay(np.zeros((2, 2, 3), np.float32), labels)
-    assert time.perf_counter() - begin < 5, "2**40 colours would take hours"
+    assert time.perf_counter() - start < 5, "2**40 colours would take hours"
     assert shown.shape == (2, 2, 3)
     near = labels_overlay(np.zeros((1, 9, 3), np.float32), np.arange(9)[None])
     assert len(np.unique(near[0], axis=0)) >= 8

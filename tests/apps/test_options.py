@@ -125,6 +125,37 @@ def test_options_default_to_those_of_the_library(command, inputs, library, own):
     assert {name: str(getattr(options, name)) for name in shared} == {name: str(defaults[name]) for name in shared}
 
 
+PLAIN = {  # a line of each command that would succeed
+    "segment": ["a.png", "--box", "1,1,4,4"],
+    "segment a folder": [".", "--box", "1,1,4,4"],
+    "superpixels": ["a.png", "--regions", "4"],
+    "denoise": ["a.png"],
+    "stereo": ["a.png", "b.png"],
+    "flow": ["a.png", "b.png"],
+    "match": ["a.png", "b.png"],
+    "track": ["d.csv"],
+    "matching": ["a.mtx"],
+    "demo": [],
+}
+
+
+@pytest.mark.parametrize("line", PLAIN)
+def test_a_missing_gpu_is_reported_once(photos, line, rejects, monkeypatch):
+    monkeypatch.setattr("gridcut.device.choose.cuda_is_available", lambda: False)
+    rejects([line.split()[0], *PLAIN[line], "--device", "cuda"], ".*use device='cpu' or 'auto'", photos)
+
+
+@pytest.mark.parametrize("line", PLAIN)
+def test_out_that_cannot_be_written(photos, line, rejects):
+    (photos / "out").write_text("a file")
+    rejects([line.split()[0], *PLAIN[line], "--quiet"], "--out: cannot write", photos)
+
+
+def test_a_video_that_cannot_be_written(photos, rejects):
+    (photos / "out").write_text("a file")
+    rejects(["track", "d.csv", "--out", "fine", "--video", "out/t.mp4"], "--video: cannot write", photos)
+
+
 def test_a_value_that_looks_like_an_option(photos, capsys):
     with pytest.raises(SystemExit) as stop:
         cli.main(["segment", "a.png", "--box", "-5,1,4,4"])

@@ -23,10 +23,10 @@ from apps.track import track_command as track
 def here(tmp_path, monkeypatch):
     """Images a.png and b.png, strokes, a matrix and a table of detections in the current folder."""
     monkeypatch.chdir(tmp_path)
-    picture = np.full((12, 16, 3), 200, np.uint8)
-    picture[:, :8] = 40
+    image = np.full((12, 16, 3), 200, np.uint8)
+    image[:, :8] = 40
     for name in "ab":
-        Image.fromarray(picture).save(f"{name}.png")
+        Image.fromarray(image).save(f"{name}.png")
     marks = np.zeros((12, 16), np.uint8)
     marks[:, :3], marks[:, -3:] = 1, 2
     Image.fromarray(marks).save("strokes.png")
@@ -41,7 +41,7 @@ def contents(folder):
     return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-# Files made from others of `here`, the command line, and the option and the file that it must name.
+# Files created from others of `here`, the command line, and the option and the file that it must name.
 OVER_INPUTS = {
     "trimap": ({"a-mask.png": "strokes.png"}, "segment a.png --trimap a-mask.png --out .", "--out: 'a-mask.png'"),
     "scribbles": ({"a-cutout.png": "strokes.png"}, "segment a.png --scribbles a-cutout.png --out .", "a-cutout.png"),
@@ -53,7 +53,7 @@ OVER_INPUTS = {
     ),
     "boxes": ({"r.json": "boxes.json"}, "segment a.png --box r.json --json r.json", "--json: 'r.json'"),
     "mask": ({"a-restored.png": "strokes.png"}, "denoise a.png --mask a-restored.png --out .", "a-restored.png"),
-    "picture": ({"a-restored.png": "b.png"}, "denoise a.png a-restored.png --out .", "--out: 'a-restored.png'"),
+    "image": ({"a-restored.png": "b.png"}, "denoise a.png a-restored.png --out .", "--out: 'a-restored.png'"),
     "true segments": ({"a-means.png": "b.png"}, "superpixels a.png --truth a-means.png --out .", "a-means.png"),
     "true disparities": ({"a-error.png": "b.png"}, "stereo a.png b.png --truth a-error.png --out .", "a-error.png"),
     "true flow": ({"a.flo": "d.csv"}, "flow a.png b.png --truth a.flo --out .", "--out: 'a.flo'"),
@@ -95,7 +95,7 @@ def test_inputs_are_never_overwritten(here, capsys, case, link):
         assert contents(here) == before
 
 
-# A command line, one of its results, and what it is made from.
+# A command line, one of its results, and the input that it results from.
 RESULTS = {
     "segment": (segment, "a.png --scribbles strokes.png", "a-cutout.png"),
     "segment labels": (segment, "a.png --labels strokes.png", "a-object2.png"),
@@ -124,7 +124,7 @@ def test_only_own_results_are_replaced(here, capsys, case):
     assert program.main([*arguments, "--overwrite"]) == 0
     first = foreign.read_bytes()
     assert first != b"of another"
-    assert program.main(arguments) == 0, "what it made it may replace"
+    assert program.main(arguments) == 0, "a command may replace its own results"
     if case != "matching":  # a .npz holds times
         assert foreign.read_bytes() == first
     shutil.rmtree(here / "out" / ".cutmatch")
@@ -223,9 +223,9 @@ def test_results_in_the_input_folder_are_not_read_as_inputs(here, capsys):
         for _ in range(3):
             assert program.main([".", "--out", ".", *how]) == 0
             assert "2 done, 0 failed" in capsys.readouterr().out
-    pictures = sorted(p.name for p in here.glob("*.png"))
+    images = sorted(p.name for p in here.glob("*.png"))
     kinds = ("cutout", "labels", "mask", "means", "outlines", "overlay", "restored")
-    assert pictures == sorted(f"{n}{k}.png" for n in "ab" for k in ("", *(f"-{kind}" for kind in kinds)))
+    assert images == sorted(f"{n}{k}.png" for n in "ab" for k in ("", *(f"-{kind}" for kind in kinds)))
     assert denoise.main([".", "--out", ".", "--resume"]) == 0
     assert "0 done, 2 skipped, 0 failed" in capsys.readouterr().out
     assert denoise.main([".", "--out", "elsewhere"]) == 0

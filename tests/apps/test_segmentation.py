@@ -9,30 +9,30 @@ from apps.segment.mask_scores import score
 from apps.segment.shapes import drop_small, fill_holes_of, keep_parts
 
 
-@pytest.mark.parametrize("said", ["scribbles", "trimap", "box"])
-def test_finds_the_disc(scene, said, device):
-    where = {"scribbles": scene.strokes, "trimap": scene.trimap, "box": scene.box}[said]
-    result = segment(scene.image, **{said: where}, device=device)
+@pytest.mark.parametrize("given", ["scribbles", "trimap", "box"])
+def test_finds_the_disc(scene, given, device):
+    where = {"scribbles": scene.strokes, "trimap": scene.trimap, "box": scene.box}[given]
+    result = segment(scene.image, **{given: where}, device=device)
     truth = np.uint8(255) * scene.truth.astype(np.uint8)
     assert score(result.mask, truth, result.marks).iou >= 95
     assert result.mask.dtype == bool
     assert result.mask.shape == scene.truth.shape
     assert result.device == device
-    on_cpu = segment(scene.image, **{said: where}, device="cpu")
+    on_cpu = segment(scene.image, **{given: where}, device="cpu")
     assert (result.mask == on_cpu.mask).all(), "cuts are unique"
     assert result.energies == on_cpu.energies
     assert set(result.seconds) >= {"colours", "edges", "models", "cuts", "parts", "total"}
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("said", ["scribbles", "box"])
-def test_energy_never_increases(scene, said, seed):
+@pytest.mark.parametrize("given", ["scribbles", "box"])
+def test_energy_never_increases(scene, given, seed):
     rng = np.random.default_rng(seed)
     noisy = np.clip(scene.image + rng.normal(0, 70, scene.image.shape), 0, 255).astype(np.uint8)
-    result = segment(noisy, **{said: scene.strokes if said == "scribbles" else scene.box})
+    result = segment(noisy, **{given: scene.strokes if given == "scribbles" else scene.box})
     assert len(result.energies) >= 1
     assert all(a >= b for a, b in zip(result.energies, result.energies[1:], strict=False))
-    if said == "scribbles":
+    if given == "scribbles":
         assert result.mask[scene.strokes == 1].all()
         assert not result.mask[scene.strokes == 2].any()
     else:
@@ -140,14 +140,14 @@ def test_scores():
     assert result.error == pytest.approx(200 / 3)
 
 
-@pytest.mark.parametrize("said", ["scribbles", "box"])
-def test_a_large_image_starts_from_a_reduced_one(scene, said, monkeypatch):
+@pytest.mark.parametrize("given", ["scribbles", "box"])
+def test_a_large_image_starts_from_a_reduced_one(scene, given, monkeypatch):
     monkeypatch.setattr("apps.segment.segmentation.LARGE_PIXELS", 3000)
     monkeypatch.setattr("apps.segment.segmentation.REDUCED_PIXELS", 1024)
     monkeypatch.setattr("apps.segment.terms.REDUCED_PIXELS", 1024)
     image = np.kron(scene.image, np.ones((2, 2, 1), np.uint8))
     truth = np.kron(np.uint8(255) * scene.truth.astype(np.uint8), np.ones((2, 2), np.uint8))
-    where = np.kron(scene.strokes, np.ones((2, 2), np.uint8)) if said == "scribbles" else (8, 10, 54, 56)
-    result = segment(image, **{said: where})
+    where = np.kron(scene.strokes, np.ones((2, 2), np.uint8)) if given == "scribbles" else (8, 10, 54, 56)
+    result = segment(image, **{given: where})
     assert score(result.mask, truth, result.marks).iou >= 95
     assert len(result.energies) == 1

@@ -46,10 +46,10 @@ def files(pair, tmp_path):
     Image.fromarray(left).save(tmp_path / "left.png")
     Image.fromarray(right).save(tmp_path / "right.png")
     (tmp_path / "truth.pfm").write_bytes(encoded(truth, "pfm"))
-    for folder, picture in (("lefts", left), ("rights", right)):
+    for folder, image in (("lefts", left), ("rights", right)):
         (tmp_path / folder).mkdir()
         for name in "ab":
-            Image.fromarray(picture).save(tmp_path / folder / f"{name}.png")
+            Image.fromarray(image).save(tmp_path / folder / f"{name}.png")
     return tmp_path
 
 
@@ -89,7 +89,7 @@ def test_truncated_squares_by_swap_moves(pair):
 
 
 def test_costs_against_their_definition(pair):
-    left, right = (picture / np.float32(255) for picture in pair[:2])
+    left, right = (image / np.float32(255) for image in pair[:2])
     plain = disparity_costs(left, right, 5, "absolute")
     sampled = disparity_costs(left, right, 5)
     assert plain.dtype == np.int32
@@ -254,19 +254,6 @@ def test_bad_input_is_one_line_and_nothing_is_written(files, arguments, message,
         assert status == 2
         assert captured.out == ""
         assert captured.err.count("\n") == 1
-
-
-def test_out_that_cannot_be_written(files, capsys):
-    (files / "out").write_text("a file")
-    assert run(files, "left.png", "right.png") == 2
-    assert "--out: cannot write" in capsys.readouterr().err
-
-
-def test_missing_gpu_is_rejected(files, capsys, monkeypatch):
-    monkeypatch.setattr("gridcut.device.choose.cuda_is_available", lambda: False)
-    assert run(files, "left.png", "right.png", "--device", "cuda") == 2
-    assert "use device='cpu' or 'auto'" in capsys.readouterr().err
-    assert not (files / "out").exists()
 
 
 def test_benchmark(pair, tmp_path, capsys):

@@ -43,7 +43,7 @@ def painted(ground):
         painted(0),
         painted(90),
     ],
-    ids=["index", "grabcut", "grey", "white", "black", "picture"],
+    ids=["index", "grabcut", "grey", "white", "black", "image"],
 )
 def test_encodings_agree(codes, tmp_path):
     np.testing.assert_array_equal(marks_of(codes), MARKS)

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ def astronaut(step=4):
     return np.ascontiguousarray(data.astronaut()[::step, ::step])
 
 
-def pictures():
+def images():
     rng = np.random.default_rng(0)
     y, x = np.mgrid[:40, :50]
     dots = np.full((60, 60), 255, np.uint8)
@@ -41,17 +42,17 @@ def pictures():
     }
 
 
-@pytest.mark.parametrize("name", pictures())
+@pytest.mark.parametrize("name", images())
 def test_any_number_of_connected_regions(name):
-    picture = pictures()[name]
-    pixels = picture.shape[0] * picture.shape[1]
-    found = superpixels(picture, min(7, pixels))
+    image = images()[name]
+    pixels = image.shape[0] * image.shape[1]
+    found = superpixels(image, min(7, pixels))
     assert found.regions == min(7, pixels)
     np.testing.assert_array_equal(found.labels, found.labels_at(found.regions))
     for count in {1, min(2, pixels), min(30, pixels), pixels // 2 or 1, pixels}:
         labels = found.labels_at(count)
         assert labels.dtype == np.int32
-        assert labels.shape == picture.shape[:2]
+        assert labels.shape == image.shape[:2]
         first = np.unique(labels, return_index=True)
         np.testing.assert_array_equal(first[0], np.arange(count))
         assert (np.diff(first[1]) > 0).all()
@@ -67,11 +68,11 @@ def test_regions_are_nested():
 
 
 def test_labels_do_not_depend_on_threads_or_on_the_number_requested():
-    picture = astronaut(2)
-    one = superpixels(picture, 50, threads=1)
-    np.testing.assert_array_equal(one.labels, superpixels(picture, 50, threads=3).labels)
-    np.testing.assert_array_equal(one.labels, superpixels(picture, 900).labels_at(50))
-    rgba = np.dstack([picture, np.zeros(picture.shape[:2], np.uint8)])
+    image = astronaut(2)
+    one = superpixels(image, 50, threads=1)
+    np.testing.assert_array_equal(one.labels, superpixels(image, 50, threads=3).labels)
+    np.testing.assert_array_equal(one.labels, superpixels(image, 900).labels_at(50))
+    rgba = np.dstack([image, np.zeros(image.shape[:2], np.uint8)])
     np.testing.assert_array_equal(one.labels, superpixels(rgba, 50).labels)
 
 
@@ -79,8 +80,8 @@ def test_uniform_shapes_are_found():
     y, x = np.mgrid[:60, :80]
     truth = 1 * ((y - 30) ** 2 + (x - 30) ** 2 < 300) + 2 * ((x > 60) & (y > 20))
     noise = np.random.default_rng(1).normal(0, 4, (60, 80, 3))
-    picture = np.array([(60, 90, 200), (200, 80, 60), (90, 190, 90)])[truth] + noise
-    found = superpixels(np.clip(picture, 0, 255).astype(np.uint8), 3)
+    image = np.array([(60, 90, 200), (200, 80, 60), (90, 190, 90)])[truth] + noise
+    found = superpixels(np.clip(image, 0, 255).astype(np.uint8), 3)
     scores = score_regions(found.labels, truth.astype(np.int32))
     assert scores.boundary_recall == 100
     assert scores.undersegmentation_error < 0.1
@@ -95,15 +96,15 @@ def test_regions_of_a_uniform_image_have_equal_sizes():
 
 def test_many_islands_take_few_levels():
     """A uniform ground with deviating pixels everywhere is a star of regions."""
-    picture = np.full((150, 150), 200, np.uint8)
-    picture[1::3, 1::3] = 10
-    found = superpixels(picture, 100)
+    image = np.full((150, 150), 200, np.uint8)
+    image[1::3, 1::3] = 10
+    found = superpixels(image, 100)
     assert len(found._hierarchy.levels) < 60
 
 
 def test_regularity_evens_out_sizes():
-    picture = astronaut()
-    largest = [np.bincount(superpixels(picture, 200, regularity=e).labels.ravel()).max() for e in (1.0, 50.0)]
+    image = astronaut()
+    largest = [np.bincount(superpixels(image, 200, regularity=e).labels.ravel()).max() for e in (1.0, 50.0)]
     assert largest[1] < largest[0] / 2
 
 
@@ -112,11 +113,11 @@ def test_better_than_slic():
     from scipy import ndimage
     from skimage.segmentation import slic
 
-    picture = data.coins()[:, 100:]
-    smooth = ndimage.gaussian_filter(picture.astype(float), 2)
+    image = data.coins()[:, 100:]
+    smooth = ndimage.gaussian_filter(image.astype(float), 2)
     truth = ndimage.binary_fill_holes(ndimage.binary_opening(smooth > 110, iterations=3)).astype(np.int32)
-    ours = score_regions(superpixels(picture, 150).labels, truth)
-    theirs = score_regions(slic(picture, 150, channel_axis=None, start_label=0), truth)
+    ours = score_regions(superpixels(image, 150).labels, truth)
+    theirs = score_regions(slic(image, 150, channel_axis=None, start_label=0), truth)
     assert ours.boundary_recall > theirs.boundary_recall
     assert ours.undersegmentation_error < theirs.undersegmentation_error
 
@@ -187,12 +188,12 @@ def test_every_kind_of_ground_truth(tmp_path):
 
 
 def test_argument_validation():
-    picture = np.zeros((4, 5), np.uint8)
+    image = np.zeros((4, 5), np.uint8)
     for arguments, message in (
-        ((picture, 0), "regions must be an integer from 1 to 20"),
-        ((picture, 21), "from 1 to 20, the number of pixels, got 21"),
-        ((picture, 2.5), "regions must be an integer"),
-        ((picture, True), "regions must be an integer"),
+        ((image, 0), "regions must be an integer from 1 to 20"),
+        ((image, 21), "from 1 to 20, the number of pixels, got 21"),
+        ((image, 2.5), "regions must be an integer"),
+        ((image, True), "regions must be an integer"),
         ((np.zeros((3, 3, 7)), 2), "one grey, RGB or RGBA image"),
         ((np.zeros((0, 3)), 1), "one grey, RGB or RGBA image"),
         ((np.full((3, 3), np.nan), 2), "NaN"),
@@ -200,9 +201,9 @@ def test_argument_validation():
         with pytest.raises(InputError, match=message):
             superpixels(*arguments)
     with pytest.raises(InputError, match="regularity must be a colour difference from 1e-6 to 1e6, got 0"):
-        superpixels(picture, 2, regularity=0)
+        superpixels(image, 2, regularity=0)
     with pytest.raises(InputError, match="from 1 to 20"):
-        superpixels(picture, 2).labels_at(21)
+        superpixels(image, 2).labels_at(21)
 
 
 def run(files, *arguments, image="photo.png"):
@@ -267,14 +268,10 @@ BAD = [
 
 
 @pytest.mark.parametrize(("arguments", "message"), BAD, ids=lambda value: " ".join(value) if value is list else None)
-def test_bad_input_is_one_line_and_nothing_is_written(files, arguments, message, capsys):
+def test_bad_input_is_one_line_and_nothing_is_written(files, arguments, message, rejects):
     Image.fromarray(np.zeros((3, 3), np.uint8)).save(files / "small.png")
     arguments = [str(files / a) if a.endswith(".png") else a for a in arguments]
-    assert run(files, *arguments) == 2
-    answer = capsys.readouterr()
-    assert message in answer.err
-    assert answer.err.count("\n") == 1
-    assert not (files / "out").exists()
+    rejects(["superpixels", files / "photo.png", "--out", files / "out", *arguments], re.escape(message), files)
 
 
 def test_benchmark(scene, tmp_path, capsys, monkeypatch):

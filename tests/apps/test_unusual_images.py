@@ -123,8 +123,8 @@ def test_animated_deep_png_is_rejected(tmp_path):
 
 def test_a_thumbnail_is_not_a_second_frame(tmp_path):
     """Phones append a reduced image to the image itself."""
-    picture = Image.fromarray(np.full((16, 16, 3), (200, 100, 50), np.uint8))
-    picture.save(tmp_path / "a.jpg", "MPO", save_all=True, append_images=[picture.resize((4, 4))])
+    image = Image.fromarray(np.full((16, 16, 3), (200, 100, 50), np.uint8))
+    image.save(tmp_path / "a.jpg", "MPO", save_all=True, append_images=[image.resize((4, 4))])
     with Image.open(tmp_path / "a.jpg") as image:
         assert (image.format, image.n_frames) == ("MPO", 2)
     assert read_image(tmp_path / "a.jpg").shape == (16, 16, 3)

@@ -78,7 +78,7 @@ def test_a_killed_worker_loses_nothing(batch, capsys):
 
 
 def test_permanent_failures_are_reported_and_stop_nothing(batch, capsys):
-    status, report = batch({"a": "text", "b": "broken", "c": "killed", "d": "refused", "e": "once", "f": "text"})
+    status, report = batch({"a": "text", "b": "broken", "c": "killed", "d": "rejected", "e": "once", "f": "text"})
     assert status == 70, "a KeyError is a defect"
     assert [entry["item"] for entry in report["items"]] == ["a", "e", "f"]
     errors = {failure["item"]: failure["error"] for failure in report["failures"]}
@@ -173,7 +173,7 @@ if __name__ == "__main__":
     deadline = time.monotonic() + 120
     while not all(log.exists() for log in logs) and time.monotonic() < deadline:
         time.sleep(0.05)
-    begun = [log.name for log in logs if log.exists()]
+    started = [log.name for log in logs if log.exists()]
     os.killpg(running.pid, signal.SIGINT)  # as a terminal does: to every process
     try:
         _, errors = running.communicate(timeout=60)
@@ -181,7 +181,7 @@ if __name__ == "__main__":
         with contextlib.suppress(ProcessLookupError):  # no test after this one shall meet what is left
             os.killpg(running.pid, signal.SIGKILL)
         running.communicate()
-    assert begun == ["c.log", "d.log"]
+    assert started == ["c.log", "d.log"]
     assert running.returncode == 130
     assert "cutmatch copy: stopped" in errors
     assert "Traceback" not in errors

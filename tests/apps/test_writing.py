@@ -157,7 +157,7 @@ def test_a_video_is_replaced_only_by_a_complete_one(tmp_path, monkeypatch, suffi
     assert path.read_bytes() == whole
 
     class Full:
-        """Takes three frames only, and says nothing of it, as OpenCV does on a full disk."""
+        """Write three frames and drop the others silently, as OpenCV does on a full disk."""
 
         def __init__(self, *how):
             self.writer, self.taken = VideoWriter(*how), 0

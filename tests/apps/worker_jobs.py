@@ -20,7 +20,7 @@ def copy(job: Path, chosen) -> dict:
     with open(log, "a") as file:
         print(os.getpid(), os.environ.get("NUMBA_NUM_THREADS"), os.environ.get("CUDA_VISIBLE_DEVICES"), file=file)
     first = len(log.read_text().splitlines()) == 1
-    if "refused" in text:
+    if "rejected" in text:
         raise InputError("image: not this one")
     if "broken" in text or ("once" in text and first):
         raise KeyError("a mistake")

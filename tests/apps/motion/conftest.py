@@ -1,4 +1,4 @@
-"""Frame pairs of known flow, made from photographs that come with scikit-image."""
+"""Frame pairs of known flow, created from photographs that come with scikit-image."""
 
 import cv2
 import numpy as np
@@ -22,10 +22,10 @@ def photo(name, width=256, height=192):
     return cv2.resize(getattr(skimage.data, name)()[..., :3], (width, height), interpolation=cv2.INTER_AREA)
 
 
-def sampled(picture, flow):
-    """picture(p + flow(p)), what the first frame shows when `picture` is the second."""
+def sampled(image, flow):
+    """image(p + flow(p)), what the first frame shows when `image` is the second."""
     y, x = np.mgrid[: flow.shape[0], : flow.shape[1]].astype(np.float32)
-    return cv2.remap(picture, x + flow[..., 0], y + flow[..., 1], cv2.INTER_CUBIC, borderMode=cv2.BORDER_REFLECT)
+    return cv2.remap(image, x + flow[..., 0], y + flow[..., 1], cv2.INTER_CUBIC, borderMode=cv2.BORDER_REFLECT)
 
 
 @pytest.fixture(scope="session")
@@ -48,8 +48,8 @@ def disc_pair():
     motion, drift = (30, -12), (3, 1)
     moved = (x - 130) ** 2 + (y - 88) ** 2 < 40**2
     shifted = [
-        cv2.warpAffine(picture, np.float32([[1, 0, by[0]], [0, 1, by[1]]]), (256, 192), borderMode=cv2.BORDER_REFLECT)
-        for picture, by in ((ground, drift), (disc, motion))
+        cv2.warpAffine(image, np.float32([[1, 0, by[0]], [0, 1, by[1]]]), (256, 192), borderMode=cv2.BORDER_REFLECT)
+        for image, by in ((ground, drift), (disc, motion))
     ]
     first = np.where(inside[..., None], disc, ground)
     second = np.where(moved[..., None], shifted[1], shifted[0])

@@ -14,7 +14,7 @@ from apps.track import track_command as track
 
 
 def write_video(path, count=8, code="MJPG"):
-    """A textured picture that moves, 96 x 72."""
+    """A textured image that moves, 96 x 72."""
     wide = cv2.GaussianBlur(np.random.default_rng(0).uniform(0, 255, (120, 140, 3)), (0, 0), 1.5)
     wide = np.uint8(255 * (wide - wide.min()) / np.ptp(wide))
     video = cv2.VideoWriter(str(path), cv2.VideoWriter_fourcc(*code), 25.0, (96, 72))

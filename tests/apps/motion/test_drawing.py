@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from apps.common.figures import SCALE_HEIGHT
 from apps.flow import flow_figures as drawing
 
 
@@ -32,10 +33,10 @@ def test_colours_are_the_published_ones_to_a_grey_level():
     flow = rng.uniform(-1.2, 1.2, (20, 30, 2)).astype(np.float32)
     flow[0, :4] = [(1, 0), (-1, 0), (0, 1), (0, -1)]
     flow[1, 0] = 0
-    picture = drawing.flow_figure(flow, max_motion=1.0)
+    figure = drawing.flow_figure(flow, max_motion=1.0)
     wanted = np.array([[published_colour(*map(float, vector)) for vector in row] for row in flow])
-    assert np.abs(picture - wanted).max() <= 1
-    assert picture[1, 0].tolist() == [255, 255, 255]
+    assert np.abs(figure - wanted).max() <= 1
+    assert figure[1, 0].tolist() == [255, 255, 255]
 
 
 def test_wheel_has_55_colours_of_full_saturation():
@@ -62,9 +63,9 @@ def test_unknown_pixels_are_black():
     flow[0, 0] = np.nan
     valid = np.ones((3, 3), bool)
     valid[2, 2] = False
-    picture = drawing.flow_figure(flow, valid)
-    assert picture[0, 0].tolist() == picture[2, 2].tolist() == [0, 0, 0]
-    assert picture[1, 1].any()
+    figure = drawing.flow_figure(flow, valid)
+    assert figure[0, 0].tolist() == figure[2, 2].tolist() == [0, 0, 0]
+    assert figure[1, 1].any()
 
 
 def test_arrows_point_along_the_flow():
@@ -88,10 +89,10 @@ def test_warping_brings_the_second_frame_back():
     second = rng.random((20, 30, 3)).astype(np.float32)
     flow = np.zeros((20, 30, 2), np.float32)
     flow[..., 0], flow[..., 1] = 3, -2
-    picture = drawing.warped_image(second, flow)
-    np.testing.assert_allclose(picture[2:, :-3], np.uint8(second * 255 + 0.5)[:-2, 3:], atol=1)
-    assert not picture[:2].any()
-    assert not picture[:, -3:].any()
+    figure = drawing.warped_image(second, flow)
+    np.testing.assert_allclose(figure[2:, :-3], np.uint8(second * 255 + 0.5)[:-2, 3:], atol=1)
+    assert not figure[:2].any()
+    assert not figure[:, -3:].any()
 
 
 def test_error_figure_has_a_scale_bar():
@@ -100,9 +101,9 @@ def test_error_figure_has_a_scale_bar():
     flow[:, 100:, 0] = 8
     valid = np.ones((20, 200), bool)
     valid[0] = False
-    picture = drawing.error_figure(flow, truth, valid)
-    assert picture.shape == (20 + drawing.SCALE_HEIGHT, 200, 3)
-    assert picture[0, 50].tolist() == [110, 110, 110]
-    assert picture[10, 50].tolist() == picture[21, 0].tolist(), "no error has the colour of the scale's left end"
-    assert picture[10, 150].tolist() == picture[21, 199].tolist()
-    assert (picture[-12:] == 0).any(), "numbers are written under the scale"
+    figure = drawing.error_figure(flow, truth, valid)
+    assert figure.shape == (20 + SCALE_HEIGHT, 200, 3)
+    assert figure[0, 50].tolist() == [110, 110, 110]
+    assert figure[10, 50].tolist() == figure[21, 0].tolist(), "no error has the colour of the scale's left end"
+    assert figure[10, 150].tolist() == figure[21, 199].tolist()
+    assert (figure[-12:] == 0).any(), "numbers are written under the scale"

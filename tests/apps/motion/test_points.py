@@ -107,7 +107,7 @@ def test_patches_are_invariant_to_brightness_and_contrast(camera):
 
 
 def test_patches_follow_a_turn(camera):
-    turned = np.ascontiguousarray(np.rot90(camera))  # what lay at (x, y) lies at (y, width - 1 - x)
+    turned = np.ascontiguousarray(np.rot90(camera))  # the pixel at (x, y) moves to (y, width - 1 - x)
     points = corners(camera, 200)
     there = np.stack([points[:, 1], camera.shape[1] - 1 - points[:, 0]], axis=1)
     linear = np.tile([[0.0, 1.0], [-1.0, 0.0]], (len(points), 1, 1))

@@ -17,24 +17,24 @@ from apps.motion.points import keypoints
 SLANTED = np.array([[0.76, -0.3, 130.0], [0.33, 1.0, -40.0], [4.5e-4, 0.0, 1.0]])  # about as graf 1 to 3, tilt 2
 
 
-def warped(picture, homography, seed=0):
-    """The picture as another camera would see it: three times finer first, for no jagged edges; darker, with noise."""
-    height, width = picture.shape[:2]
+def warped(image, homography, seed=0):
+    """The image as another camera would see it: three times finer first, for no jagged edges; darker, with noise."""
+    height, width = image.shape[:2]
     finer = np.array([[3.0, 0, 1], [0, 3, 1], [0, 0, 1]])  # pixel centres, not corners, are whole numbers
-    fine = cv2.warpPerspective(picture, finer @ homography, (3 * width, 3 * height))
+    fine = cv2.warpPerspective(image, finer @ homography, (3 * width, 3 * height))
     seen = cv2.resize(fine, (width, height), interpolation=cv2.INTER_AREA)
     noise = np.random.default_rng(seed).normal(0, 3, seen.shape)
     return np.clip(255 * (seen / 255.0) ** 1.3 * 0.9 + noise, 0, 255).astype(np.uint8)
 
 
-def corners_of(picture):
-    height, width = picture.shape[:2]
+def corners_of(image):
+    height, width = image.shape[:2]
     return np.array([[0.0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]])
 
 
 def ratio_test(first, second):
     """The baseline without an assignment: ratio 0.8, mutual."""
-    points = [keypoints(cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY), 2000, "sift", 0.04) for picture in (first, second)]
+    points = [keypoints(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), 2000, "sift", 0.04) for image in (first, second)]
     there, distance = nearest_descriptors(points[0].descriptors, points[1].descriptors, 2)
     back, _ = nearest_descriptors(points[1].descriptors, points[0].descriptors, 1)
     own = np.arange(len(there))
@@ -112,7 +112,7 @@ def test_stereo_pair_needs_a_fundamental_matrix():
     off = np.hypot(first[:, 0] - truth - second[:, 0], first[:, 1] - second[:, 1])[known]
     assert (off < 3).mean() > 0.94  # part of the rest is next to a step of the disparity
     assert (off < 3).sum() > 1500
-    # Both cameras stand side by side: epipolar lines are the rows.
+    # The cameras are displaced horizontally: epipolar lines are the rows.
     assert np.abs(first[:, 1] - second[:, 1]).max() < 6
     assert found.residual.max() <= 3
     plane = match_wide(left, right, model="homography")
@@ -180,7 +180,7 @@ def test_tilted_points_have_coordinates_of_the_image(turn):
 )
 def test_bad_input(first, second, options, message):
     photo = skimage.data.coins()[:100, :100]
-    pictures = {
+    images = {
         "photo": photo,
         "flat": np.full((80, 80), 7, np.uint8),
         "ramp": np.tile(np.arange(100, dtype=np.uint8), (100, 1)),
@@ -188,7 +188,7 @@ def test_bad_input(first, second, options, message):
         "floats": photo / 255.0,
     }
     with pytest.raises(InputError, match=message):
-        match_wide(pictures[first], pictures[second], **options)
+        match_wide(images[first], images[second], **options)
 
 
 class TestGeometry:
@@ -240,7 +240,7 @@ class TestGeometry:
         assert found is None or np.isfinite(found.matrix).all()
 
     def test_behind_the_camera(self):
-        """A view so steep that the origin lies beyond the horizon: the sign is taken from where the points are."""
+        """A view so steep that the origin is beyond the horizon: the sign follows from the positions of the points."""
         steep = np.array([[1.0, 0, -150], [0, 1, 0], [0.01, 0, -1]])
         points = self.points[self.points[:, 0] > 150]
         found = fit(points, apply(steep, points), "homography", 1e5)
