@@ -87,6 +87,12 @@ def strokes_of(example: Example, shape) -> np.ndarray:
     return marks.astype(np.int8)
 
 
+def row(job: str, name: str, shape, given: str, found: str, measured: dict, seconds: float, method: str, files) -> dict:
+    """Row of the table and the report, with the numbers `measured` after the text `found` about them."""
+    row = {"job": job, "image": name, "width": shape[1], "height": shape[0], "given": given, "found": found}
+    return row | measured | {"seconds": round(seconds, 3), "method": method, "files": [str(path) for path in files]}
+
+
 def segment_example(example: Example, folder: Path, device: str) -> dict:
     """Segment an example and write its figures; return a row of the table."""
     import skimage.data
@@ -109,20 +115,12 @@ def segment_example(example: Example, folder: Path, device: str) -> dict:
         write_image(folder / f"{example.name}-segment.png", figure),
         write_image(folder / f"{example.name}-cutout.png", cutout),
     ]
-    return {
-        "job": "segment",
-        "image": example.name,
-        "width": shape[1],
-        "height": shape[0],
-        "given": f"{len(example.on_object + example.on_background)} strokes" if example.box is None else "a box",
-        "found": f"{100.0 * float(result.mask.mean()):.1f} % object, energy {result.energies[-1]:.0f}",
-        "rounds": len(result.energies),
-        "energy": round(result.energies[-1], 1),
-        "object_percent": round(100.0 * float(result.mask.mean()), 1),
-        "seconds": round(seconds, 3),
-        "method": f"{result.device}, {result.method}",
-        "files": [str(path) for path in files],
-    }
+    share, energy = 100.0 * float(result.mask.mean()), result.energies[-1]
+    given = f"{len(example.on_object + example.on_background)} strokes" if example.box is None else "a box"
+    found = f"{share:.1f} % object, energy {energy:.0f}"
+    measured = {"rounds": len(result.energies), "energy": round(energy, 1), "object_percent": round(share, 1)}
+    method = f"{result.device}, {result.method}"
+    return row("segment", example.name, shape, given, found, measured, seconds, method, files)
 
 
 def compute_flow(name: str, sample, folder: Path, device: str) -> dict:
@@ -143,20 +141,10 @@ def compute_flow(name: str, sample, folder: Path, device: str) -> dict:
         drawing.flow_figure(result.flow, max_motion=longest),
         drawing.flow_figure(np.where(sample.known[..., None], sample.flow, np.nan), max_motion=longest),
     )
-    height, width = sample.known.shape
-    return {
-        "job": "flow",
-        "image": name,
-        "width": width,
-        "height": height,
-        "given": "2 frames",
-        "found": f"{len(result.matches)} matches, EPE {scores['epe']:.2f} px",
-        "matches": len(result.matches),
-        "epe": round(scores["epe"], 4),
-        "seconds": round(seconds, 3),
-        "method": "exact assignment",
-        "files": [str(write_image(folder / f"{name}-flow.png", figure))],
-    }
+    files = [write_image(folder / f"{name}-flow.png", figure)]
+    found = f"{len(result.matches)} matches, EPE {scores['epe']:.2f} px"
+    measured = {"matches": len(result.matches), "epe": round(scores["epe"], 4)}
+    return row("flow", name, sample.known.shape, "2 frames", found, measured, seconds, "exact assignment", files)
 
 
 def compute_flows(folder: Path, device: str):
@@ -177,18 +165,9 @@ def divide_into_superpixels(rgb: np.ndarray, name: str, folder: Path, regions: i
     found = superpixels(rgb, regions)
     rgb = to_rgb(rgb)
     figure = side_by_side(outline_figure(rgb, found.labels), mean_figure(rgb, found.labels))
-    return {
-        "job": "superpix",
-        "image": name,
-        "width": rgb.shape[1],
-        "height": rgb.shape[0],
-        "given": "",
-        "found": f"{found.regions} regions",
-        "regions": found.regions,
-        "seconds": round(found.seconds["total"], 3),
-        "method": "greedy matching",
-        "files": [str(write_image(folder / f"{name}-superpixels.png", figure))],
-    }
+    files = [write_image(folder / f"{name}-superpixels.png", figure)]
+    text, seconds = f"{found.regions} regions", found.seconds["total"]
+    return row("superpix", name, rgb.shape, "", text, {"regions": found.regions}, seconds, "greedy matching", files)
 
 
 def restore(clean: np.ndarray, name: str, folder: Path, device: str, sigma: float = 20.0) -> dict:
@@ -206,18 +185,10 @@ def restore(clean: np.ndarray, name: str, folder: Path, device: str, sigma: floa
     seconds = time.perf_counter() - start
     before, after = (peak_signal_noise_ratio(clean, image) for image in (noisy, restored))
     figure = side_by_side(*(np.repeat(p[..., None], 3, axis=2) for p in (noisy, restored)))
-    return {
-        "job": "denoise",
-        "image": name,
-        "width": clean.shape[1],
-        "height": clean.shape[0],
-        "given": f"noise of {sigma:.0f}",
-        "found": f"PSNR {before:.1f} -> {after:.1f} dB",
-        "psnr": round(float(after), 2),
-        "seconds": round(seconds, 3),
-        "method": "exact cuts",
-        "files": [str(write_image(folder / f"{name}-denoised.png", figure))],
-    }
+    files = [write_image(folder / f"{name}-denoised.png", figure)]
+    given, found = f"noise of {sigma:.0f}", f"PSNR {before:.1f} -> {after:.1f} dB"
+    measured = {"psnr": round(float(after), 2)}
+    return row("denoise", name, clean.shape, given, found, measured, seconds, "exact cuts", files)
 
 
 def compute_disparities(sample, name: str, folder: Path) -> dict:
@@ -240,18 +211,9 @@ def compute_disparities(sample, name: str, folder: Path) -> dict:
         for image in (sample.first, sample.second)
     )
     figure = side_by_side(*pair, drawn, disparity_figure(np.nan_to_num(truth), most))
-    return {
-        "job": "stereo",
-        "image": name,
-        "width": truth.shape[1],
-        "height": truth.shape[0],
-        "given": "2 images",
-        "found": f"{100.0 * float(off.mean()):.1f} % off by more than 1 px",
-        "bad_percent": round(100.0 * float(off.mean()), 2),
-        "seconds": round(seconds, 3),
-        "method": "alpha-expansion",
-        "files": [str(write_image(folder / f"{name}-stereo.jpg", figure))],
-    }
+    files, share = [write_image(folder / f"{name}-stereo.jpg", figure)], 100.0 * float(off.mean())
+    text, measured = f"{share:.1f} % off by more than 1 px", {"bad_percent": round(share, 2)}
+    return row("stereo", name, truth.shape, "2 images", text, measured, seconds, "alpha-expansion", files)
 
 
 def label_and_restore(folder: Path, device: str):

@@ -153,6 +153,15 @@ def to_rgb(pixels, name: str = "image") -> np.ndarray:
     return np.ascontiguousarray(np.broadcast_to(values, (*values.shape[:2], 3)))
 
 
+def check_same_size(array: np.ndarray, shape, name: str, others: str = "the image is") -> None:
+    """Raise InputError unless the array has this shape (H, W, ...)."""
+    if array.shape != tuple(shape):
+        raise InputError(
+            f"{name} is {array.shape[1]}x{array.shape[0]} pixels, but {others} {shape[1]}x{shape[0]}; "
+            "make them the same size"
+        )
+
+
 def to_bytes(rgb: np.ndarray) -> np.ndarray:
     """Convert floats in [0, 1] to uint8, rounded to the nearest."""
     return np.uint8(np.clip(rgb, 0.0, 1.0) * 255.0 + 0.5)

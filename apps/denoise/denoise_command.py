@@ -23,7 +23,7 @@ from functools import partial
 from pathlib import Path
 
 from apps import cli
-from apps.common.images import InputError, read_codes, read_image, write_bytes
+from apps.common.images import InputError, check_same_size, read_codes, read_image, write_bytes
 from apps.common.labelling import SMOOTHNESS_TERMS
 from apps.common.outputs import claim
 from apps.denoise import DATA, LEVELS, SMOOTHNESS_TERM
@@ -114,11 +114,8 @@ def _denoise_one(job: Job, chosen) -> dict:
         )
     mask = read_codes(job.mask, "--mask") if job.mask is not None else None
     truth = read_image(job.truth, "--truth") if job.truth is not None else None
-    if truth is not None and truth.shape != image.shape:
-        raise InputError(
-            f"--truth is {truth.shape[1]}x{truth.shape[0]} pixels, but the image is {shape[1]}x{shape[0]}; "
-            "make them the same size"
-        )
+    if truth is not None:
+        check_same_size(truth, image.shape, "--truth")
     result = denoise(
         image,
         mask=mask,

@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike
 import gridcut
 from apps.common.arguments import check_number
 from apps.common.clock import Clock
-from apps.common.images import InputError, to_rgb
+from apps.common.images import InputError, check_same_size, to_rgb
 from apps.common.labelling import SMOOTHNESS_TERMS, label_distances, labelling
 from apps.denoise import DATA, LEVELS, SMOOTHNESS_TERM
 from gridcut.device import DeviceName
@@ -253,11 +253,7 @@ def _missing(mask, shape):
             "mask has NaN or infinity; use 0 where the image is kept, and any other finite number elsewhere"
         )
     mask = mask.any(axis=2) if mask.ndim == 3 else mask != 0
-    if mask.shape != tuple(shape):
-        raise InputError(
-            f"--mask is {mask.shape[1]}x{mask.shape[0]} pixels, but the image is {shape[1]}x{shape[0]}; "
-            "make them the same size"
-        )
+    check_same_size(mask, shape, "--mask")
     if mask.all():
         raise InputError("--mask covers the whole image, so nothing is left to restore from; mask fewer pixels")
     return mask

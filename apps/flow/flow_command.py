@@ -24,7 +24,7 @@ from functools import partial
 from pathlib import Path
 
 from apps import cli
-from apps.common.images import InputError, by_number, read_image, write_bytes, write_image
+from apps.common.images import InputError, by_number, check_same_size, read_image, write_bytes, write_image
 from apps.common.outputs import claim
 from apps.flow import LINKERS
 from apps.many.inputs import Item, check_unique_names, companion_of, images_in
@@ -136,14 +136,14 @@ def _flow_one(pair: Pair, chosen) -> dict:
     from apps.flow import flow_figures
     from apps.flow.dense_flow import flow
     from apps.flow.flow_files import encoded_flow, read_flow
-    from apps.flow.flow_scores import check_size, score_flow
+    from apps.flow.flow_scores import score_flow
     from apps.motion.matches import Matches
 
     first, second = (read_image(f, "frames") if isinstance(f, Path) else f for f in (pair.first, pair.second))
     truth = known = matches = None
     if pair.truth is not None:
         truth, known = read_flow(pair.truth, "--truth")
-        check_size(first, truth)
+        check_same_size(truth[..., 0], first.shape[:2], "--truth", "the frames are")
     if pair.matches is not None:
         matches = Matches.read(pair.matches)
     result = flow(first, second, matches=matches, linker=chosen.linker, device=chosen.device)

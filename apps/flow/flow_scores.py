@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from apps.common.images import InputError
+from apps.common.images import InputError, check_same_size
 
 BY_IMAGE, POOLED = "by image", "pooled"
 
@@ -48,7 +48,7 @@ def score_flow(flow: np.ndarray, truth: np.ndarray, valid: np.ndarray | None = N
 
     Raises InputError if the sizes differ or no pixel is known.
     """
-    check_size(flow, truth)
+    check_same_size(truth, flow.shape, "--truth", "the frames are")
     valid = np.ones(truth.shape[:2], bool) if valid is None else np.asarray(valid, bool)
     if not valid.any():
         raise InputError("--truth: every pixel is unknown; pass a ground truth with known pixels")
@@ -81,12 +81,3 @@ def average(scores: list[FlowScores], averaging: str = BY_IMAGE) -> Average:
         for name in ("epe", "aae", "r1", "r3", "r5", "fl")
     }
     return Average(FlowScores(**means, pixels=sum(s.pixels for s in scores)), averaging, len(scores))
-
-
-def check_size(flow: np.ndarray, truth: np.ndarray, name: str = "--truth") -> None:
-    """InputError unless both have the same height and width."""
-    if flow.shape[:2] != truth.shape[:2]:
-        raise InputError(
-            f"{name} is {truth.shape[1]}x{truth.shape[0]} pixels, but the frames are {flow.shape[1]}x{flow.shape[0]}; "
-            "make them the same size"
-        )

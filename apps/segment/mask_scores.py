@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from apps.common.images import InputError, read_codes
+from apps.common.images import InputError, check_same_size, read_codes
 from apps.segment.strokes import OPEN, grey_levels
 
 BOUNDARY_TOLERANCE = 2  # pixels: distance within which boundary pixels match
@@ -44,11 +44,7 @@ def read_truth(path) -> np.ndarray:
 
 def score(mask: np.ndarray, truth: np.ndarray, marks: np.ndarray) -> Scores:
     """Compare a mask (H, W) with the ground truth; errors are counted where `marks` is OPEN."""
-    if truth.shape != mask.shape:
-        raise InputError(
-            f"--truth is {truth.shape[1]}x{truth.shape[0]} pixels, but the image is "
-            f"{mask.shape[1]}x{mask.shape[0]}; make them the same size"
-        )
+    check_same_size(truth, mask.shape, "--truth")
     decided = truth != 128
     is_object = truth == 255
     judged = decided & (marks == OPEN)

@@ -27,7 +27,7 @@ from functools import partial
 from pathlib import Path
 
 from apps import cli
-from apps.common.images import InputError, read_image, write_image
+from apps.common.images import InputError, check_same_size, read_image, write_image
 from apps.common.outputs import claim
 from apps.many.inputs import check_out_is_not_input, check_unique_names, companion_of, image_items, images_of
 from apps.many.program import Program, Work
@@ -184,11 +184,8 @@ def _segment_one(job: Job, chosen) -> dict:
     else:
         marks = marks_of_box(job.box, shape)
     truth = read_truth(job.truth) if job.truth is not None else None
-    if truth is not None and truth.shape != shape:
-        raise InputError(
-            f"--truth is {truth.shape[1]}x{truth.shape[0]} pixels, but the image is {shape[1]}x{shape[0]}; "
-            "make them the same size"
-        )
+    if truth is not None:
+        check_same_size(truth, shape, "--truth")
     result = segment_marked(
         rgb,
         marks,

@@ -19,7 +19,7 @@ import json
 
 import numpy as np
 
-from apps.common.images import InputError, read_bytes, read_codes
+from apps.common.images import InputError, check_same_size, read_bytes, read_codes
 
 OPEN, OBJECT, BACKGROUND = 0, 1, 2
 ENCODINGS = ("auto", "colour", "index", "grabcut", "grey")
@@ -125,11 +125,7 @@ def marks_of_box(box, shape) -> np.ndarray:
 
 def check_marks(marks: np.ndarray, shape, name: str) -> np.ndarray:
     """Return the marks; InputError unless they have this shape, both kinds of marks and open pixels."""
-    if marks.shape != tuple(shape):
-        raise InputError(
-            f"{name} is {marks.shape[1]}x{marks.shape[0]} pixels, but the image is {shape[1]}x{shape[0]}; "
-            "make them the same size"
-        )
+    check_same_size(marks, shape, name)
     needed = ((OBJECT, "object", "red, or value 1"), (BACKGROUND, "background", "blue, or value 2"))
     for mark, what, how in needed:
         if not (marks == mark).any():

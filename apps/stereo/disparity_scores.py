@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from apps.common.images import InputError
+from apps.common.images import InputError, check_same_size
 
 THRESHOLDS = (0.5, 1.0, 2.0)  # pixels
 
@@ -47,11 +47,7 @@ def score_disparity(disparity: np.ndarray, truth: np.ndarray, known: np.ndarray)
 
 def check_truth(truth: np.ndarray, known: np.ndarray, shape) -> None:
     """Raise InputError unless the ground truth has the images' height and width and a known pixel."""
-    if truth.shape != tuple(shape):
-        raise InputError(
-            f"--truth is {truth.shape[1]}x{truth.shape[0]} pixels, but the images are {shape[1]}x{shape[0]}; "
-            "make them the same size"
-        )
+    check_same_size(truth, shape, "--truth", "the images are")
     if not known.any():
         raise InputError("--truth: every pixel is unknown (0, NaN or infinite); pass a ground truth with known pixels")
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from apps.common.decoding import Unreadable, load_array
-from apps.common.images import InputError, read_bytes, read_pixels
+from apps.common.images import InputError, check_same_size, read_bytes, read_pixels
 from apps.superpixels.regions import outlines
 
 BOUNDARY_TOLERANCE = 2  # pixels
@@ -66,11 +66,7 @@ def score_regions(labels: np.ndarray, truth: np.ndarray) -> RegionScores:
     """Compare regions with segments, both (H, W); for the recall, undecided pixels join the nearest segment."""
     from scipy import ndimage
 
-    if truth.shape != labels.shape:
-        raise InputError(
-            f"--truth is {truth.shape[1]}x{truth.shape[0]} pixels, but the image is "
-            f"{labels.shape[1]}x{labels.shape[0]}; make them the same size"
-        )
+    check_same_size(truth, labels.shape, "--truth")
     filled = truth
     if (truth == UNDECIDED).any():
         nearest = ndimage.distance_transform_edt(truth == UNDECIDED, return_distances=False, return_indices=True)

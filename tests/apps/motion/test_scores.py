@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from apps.common.images import InputError
-from apps.flow.flow_scores import BY_IMAGE, POOLED, average, check_size, score_flow
+from apps.flow.flow_scores import BY_IMAGE, POOLED, average, score_flow
 
 
 def one(mine, true):
@@ -56,7 +56,7 @@ def test_both_averages_and_their_names():
 
 def test_rejected_input():
     with pytest.raises(InputError, match=r"--truth is 3x2 pixels, but the frames are 2x2"):
-        check_size(np.zeros((2, 2, 2)), np.zeros((2, 3, 2)))
+        score_flow(np.zeros((2, 2, 2)), np.zeros((2, 3, 2)))
     with pytest.raises(InputError, match="every pixel is unknown"):
         score_flow(np.zeros((1, 1, 2)), np.zeros((1, 1, 2)), np.zeros((1, 1), bool))
     with pytest.raises(ValueError, match="averaging must be"):
