@@ -129,7 +129,7 @@ def stereo(
     .. [2] Birchfield, Tomasi. "A pixel dissimilarity measure that is insensitive to image sampling." PAMI 20(4), 1998.
     """
     clock = Clock()
-    left, right = _pair(left, right)
+    rgb, right_rgb = _pair(left, right)
     if cost not in COSTS:
         raise InputError(f"--cost must be one of {', '.join(COSTS)}, got {cost!r}")
     check_number(smoothness, "smoothness")
@@ -138,35 +138,35 @@ def stereo(
         check_number(max_disparity, "max_disparity", integer=True)
     if not (np.isfinite(smoothness) and 0 < smoothness <= 1000):
         raise InputError(f"--smoothness must be above 0 and at most 1000 grey levels, got {smoothness}")
-    width = left.shape[1]
+    width = rgb.shape[1]
     if max_disparity is None:
-        max_disparity = guess_max_disparity(left, right)
+        max_disparity = guess_max_disparity(rgb, right_rgb)
     elif not 1 <= max_disparity < width:
         raise InputError(f"--max-disparity must be 1 to {width - 1} (the width minus one), got {max_disparity}")
     clock.charge("range")
-    costs = disparity_costs(left, right, max_disparity + 1, cost)
+    costs = disparity_costs(rgb, right_rgb, max_disparity + 1, cost)
     differences = label_distances(max_disparity + 1, smoothness_term, truncate)
     clock.charge("costs")
 
     def label(view):
-        rgb, unary = view
-        return labelling(unary, contrast_weights(rgb, smoothness), differences, device=device)
+        colours, unary = view
+        return labelling(unary, contrast_weights(colours, smoothness), differences, device=device)
 
     if consistency_check:
         with ThreadPoolExecutor(2) as pool:  # the kernels release the GIL
-            found = list(pool.map(label, ((left, costs), (right, mirrored_costs(costs)))))
+            found = list(pool.map(label, ((rgb, costs), (right_rgb, mirrored_costs(costs)))))
     else:
-        found = [label((left, costs))]
+        found = [label((rgb, costs))]
     clock.charge("cuts")
     labels = found[0].labels
     if subpixel:
-        costs = costs if cost == "absolute" else disparity_costs(left, right, len(costs), "absolute")
+        costs = costs if cost == "absolute" else disparity_costs(rgb, right_rgb, len(costs), "absolute")
         values = refined(labels, costs)
     else:
         values = labels.astype(np.float32)
     clock.charge("subpixel")
     valid = is_consistent(labels, found[1].labels) if consistency_check else np.ones(labels.shape, bool)
-    values = filled(values, valid, left)
+    values = filled(values, valid, rgb)
     clock.charge("hidden")
     return Disparity(values, valid, max_disparity, tuple(found), clock.total())
 
