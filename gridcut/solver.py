@@ -46,10 +46,7 @@ class Solver:
 
         Examples
         --------
-        >>> from collections.abc import Callable, Mapping
-
-    import numpy as np
-    from numpy.typing import ArrayLike
+        >>> import numpy as np
         >>> solver = Solver(np.array([9, 4, 0]), np.array([0, 3, 9]), {(1,): 2})
         >>> solver.solve().value
         5
