@@ -12,7 +12,7 @@ graphs." IPDPS 2012.
 O(nm) for n vertices and m edges; memory as ms_bfs_graft.
 """
 
-from matching.papers.forest.phases import maximise
+from matching.forest.phases import maximise
 
 
 def solve(

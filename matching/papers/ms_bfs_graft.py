@@ -6,7 +6,7 @@ trees are *grafted* onto the trees without a path, which are kept, and the next 
 grafted columns instead of from the roots.  Levels go top-down from the frontier or, if it is wide, bottom-up from the
 columns in no tree.
 
-Arrays and deviations from [1]: forest.py, serial.py and, for several threads, threads.py.
+Arrays and deviations from [1]: forest.py, serial.py and, for several threads, forest_threads.py.
 
 [1] Azad, Buluç, Pothen. "A parallel tree grafting algorithm for maximum cardinality matching in bipartite graphs."
 IPDPS 2015.
@@ -15,7 +15,7 @@ O(nm) for n vertices and m edges, usually a few sweeps over the edges; 17 bytes 
 more per column with several threads.
 """
 
-from matching.papers.forest.phases import maximise
+from matching.forest.phases import maximise
 
 
 def solve(

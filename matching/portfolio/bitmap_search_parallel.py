@@ -31,7 +31,7 @@ import numpy as np
 from gridcut.device import atomic_cas, atomic_load, atomic_store, kernel, run_threads
 from matching.core.counts import AUGMENTATIONS, EDGES, PATH_LENGTH, PHASES, new_counts
 from matching.core.prefetch import prefetch
-from matching.portfolio.bitmap_search import PREFETCH_DISTANCE, Trees, bit, top_down
+from matching.forest.bitmap_search import PREFETCH_DISTANCE, Trees, bit, top_down
 
 BLOCK_BITS = 12  # columns are distributed over the threads in blocks of 2^BLOCK_BITS
 PARALLEL_MIN_ROWS = 1024  # rows of a level from which all threads search it

@@ -28,9 +28,9 @@ import numpy as np
 from gridcut.device import kernel, run_threads, thread_count
 from matching.core.counts import AUGMENTATIONS, EDGES, PATH_LENGTH, as_stats, new_counts
 from matching.core.graph import BipartiteGraph
+from matching.forest.bitmap_search import UNLIMITED, search
 from matching.initial import karp_sipser
 from matching.initial.cheap import take_first_free, take_first_free_shared
-from matching.portfolio.bitmap_search import UNLIMITED, search
 from matching.portfolio.bitmap_search_parallel import search_parallel
 from matching.portfolio.frontier_growth import frontier_growth
 

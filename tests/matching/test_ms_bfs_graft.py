@@ -7,8 +7,7 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from matching.core.certificate import certify
 from matching.core.graph_input import bipartite_graph
-from matching.papers import ms_bfs, ms_bfs_graft
-from matching.papers.forest.forest import (
+from matching.forest.forest import (
     ACTIVE,
     FOUND,
     FREE,
@@ -20,7 +19,8 @@ from matching.papers.forest.forest import (
     Problem,
     make_forest,
 )
-from matching.papers.forest.serial import augment, grow, is_finished, next_frontier, run_phases
+from matching.forest.serial import augment, grow, is_finished, next_frontier, run_phases
+from matching.papers import ms_bfs, ms_bfs_graft
 
 FORMS = {
     "plain": (ms_bfs, {}),

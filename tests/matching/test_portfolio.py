@@ -8,10 +8,10 @@ import matching
 from matching.core.certificate import certify, certify_pairs
 from matching.core.counts import AUGMENTATIONS, EDGES, PATH_LENGTH, new_counts
 from matching.core.graph_input import bipartite_graph
+from matching.forest.bitmap_search import UNLIMITED, search
 from matching.initial import karp_sipser
 from matching.initial.cheap import take_first_free
 from matching.portfolio import portfolio
-from matching.portfolio.bitmap_search import UNLIMITED, search
 from matching.portfolio.bitmap_search_parallel import search_parallel
 from matching.portfolio.frontier_growth import frontier_growth
 from matching.portfolio.portfolio import NO_LISTS

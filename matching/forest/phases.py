@@ -11,8 +11,8 @@ from time import perf_counter
 import numpy as np
 
 from gridcut.device import thread_count
-from matching.papers.forest import threads as parallel
-from matching.papers.forest.forest import (
+from matching.forest import forest_threads as parallel
+from matching.forest.forest import (
     AUGMENTATIONS,
     EDGES_DOWN,
     EDGES_GRAFT,
@@ -30,7 +30,7 @@ from matching.papers.forest.forest import (
     Problem,
     make_forest,
 )
-from matching.papers.forest.serial import augment, grow, is_finished, next_frontier, run_phases
+from matching.forest.serial import augment, grow, is_finished, next_frontier, run_phases
 
 UNLIMITED = 2**62
 SCANS_PER_VISIT = 16  # scanning this many y takes about as long as visiting one

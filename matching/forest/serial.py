@@ -9,7 +9,7 @@ IPDPS 2015.
 """
 
 from gridcut.device import kernel
-from matching.papers.forest.forest import (
+from matching.forest.forest import (
     ACTIVE,
     AUGMENTATIONS,
     EDGES_DOWN,

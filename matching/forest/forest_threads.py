@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gridcut.device import atomic_add, atomic_cas, atomic_load, atomic_store, kernel, run_threads
-from matching.papers.forest.forest import (
+from matching.forest.forest import (
     ACTIVE,
     EDGES_DOWN,
     EDGES_GRAFT,
@@ -37,7 +37,7 @@ from matching.papers.forest.forest import (
     Forest,
     Problem,
 )
-from matching.papers.forest.serial import augment, graft_or_reroot, list_unvisited, prefer_grafting, update_counts
+from matching.forest.serial import augment, graft_or_reroot, list_unvisited, prefer_grafting, update_counts
 
 CHUNK_ENTRIES = 64  # entries that a worker claims at a time
 PRIVATE_ENTRIES = 1024  # entries of a private queue; 4 kB
