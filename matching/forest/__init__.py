@@ -1,5 +1,5 @@
-"""Alternating forests that grow from all free rows simultaneously: the parts of ms_bfs and ms_bfs_graft.
+"""Multi-source breadth-first search with tree grafting: all alternating trees grow simultaneously.
 
-`forest.py` describes the arrays, `serial.py` has the steps of a phase for one thread and `forest_threads.py` those for several
-threads, and `phases.py` calls them until the matching is maximum.
+`bitmap_search.py` is the search of one thread: of the default, and of ms_bfs and ms_bfs_graft, which differ from it in
+their rules only. `forest_threads.py` has ms_bfs and ms_bfs_graft for several threads.
 """

@@ -6,20 +6,10 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from matching.core.certificate import certify
+from matching.core.counts import new_counts
 from matching.core.graph_input import bipartite_graph
-from matching.forest.forest import (
-    ACTIVE,
-    FOUND,
-    FREE,
-    LISTED,
-    OPEN,
-    SPARE,
-    UNLINKED,
-    UNVISITED,
-    Problem,
-    make_forest,
-)
-from matching.forest.serial import augment, grow, is_finished, next_frontier, run_phases
+from matching.forest import forest_threads
+from matching.forest.forest_threads import FOUND_END, Problem, Workers, make_forest
 from matching.papers import ms_bfs, ms_bfs_graft
 
 FORMS = {
@@ -33,7 +23,7 @@ FORMS = {
     "by step": (ms_bfs_graft, {"by_step": True}),
     "threads": (ms_bfs_graft, {"threads": 2, "wide": 1}),
     "threads, top-down": (ms_bfs_graft, {"threads": 3, "wide": 2, "direction_optimising": False}),
-    "threads, now and then": (ms_bfs_graft, {"threads": 2, "wide": 8, "alpha": 50}),
+    "threads, wide levels only": (ms_bfs_graft, {"threads": 2, "wide": 8, "alpha": 50}),
     "threads, plain": (ms_bfs, {"threads": 2, "wide": 1, "direction_optimising": True}),
 }
 
@@ -125,7 +115,7 @@ def test_larger_graphs(form):
             assert np.count_nonzero(row_match >= 0) == best
 
 
-@pytest.mark.parametrize("form", ["graft", "graft, always", "graft, seldom", "threads, now and then"])
+@pytest.mark.parametrize("form", ["graft", "graft, always", "graft, seldom", "threads, wide levels only"])
 def test_alternating_narrow_and_wide_levels(form):
     """Only larger graphs have levels narrow enough to link the vertices they visit."""
     module, keywords = FORMS[form]
@@ -218,66 +208,77 @@ def test_a_long_path_takes_one_phase():
     assert (stats["phases"], stats["augmentations"], stats["path_length"]) == (1, 1, 2 * n - 1)
 
 
-@pytest.mark.parametrize("form", ["graft", "graft, always", "graft, seldom", "plain, both ways"])
-def test_counts_are_right_after_every_phase(form):
-    """The counts after every phase, compared with a recount."""
-    _, keywords = FORMS[form]
-    alpha = float(keywords.get("alpha", 5))
+def start_forest(graph, row_match, col_match):
+    """The forest of several threads, and the free rows that are its roots."""
+    problem = Problem(graph.row_ptr, graph.row_adj, graph.col_ptr, graph.col_adj, row_match, col_match)
+    forest = make_forest(problem)
+    free = np.flatnonzero((row_match < 0) & (np.diff(graph.row_ptr) > 0)).astype(np.int32)
+    forest_threads.start_from(forest, free)
+    return Workers(problem, forest, 1, 1), free
+
+
+def grow_and_augment(workers, free, unvisited, alpha, counts, change=None):
+    """One phase without its last step; returns the free rows that are left."""
+    forest = workers.forest
+    forest_threads.grow(workers, unvisited, alpha, counts)
+    if change:
+        change()
+    forest_threads.augment(workers, int(forest.shared[FOUND_END]))
+    return free[workers.problem.mate_x[free] < 0]
+
+
+@pytest.mark.parametrize(("alpha", "keep"), [(5.0, 5.0), (1e9, 1e9), (0.5, 0.5), (5.0, 0.0)])
+def test_lists_and_counts_after_every_phase(alpha, keep):
+    """The candidates and the number of columns in trees after every phase, compared with a recount."""
     for matrix in graphs(60):
         graph = bipartite_graph(matrix)
         row_match, col_match = empty_matching(graph)
-        problem = Problem(graph.row_ptr, graph.row_adj, graph.col_ptr, graph.col_adj, row_match, col_match)
-        forest = make_forest(problem)
-        done = False
-        while not done:
-            done = run_phases(problem, forest, alpha, True, "graft" in form, 1)
-            if done:
+        workers, free = start_forest(graph, row_match, col_match)
+        forest, counts = workers.forest, new_counts()
+        has_rows = np.diff(graph.col_ptr) > 0
+        in_trees = 0
+        while len(free):
+            free = grow_and_augment(workers, free, np.count_nonzero(has_rows) - in_trees, alpha, counts)
+            if not forest.shared[FOUND_END]:
                 break
-            count = forest.count
-            has_rows = np.diff(graph.col_ptr) > 0
-            assert count[UNVISITED] == np.count_nonzero((forest.root_y < 0) & has_rows)
-            assert count[OPEN] == np.count_nonzero((col_match < 0) & has_rows)
-            assert count[FREE] == np.count_nonzero((row_match < 0) & (np.diff(graph.row_ptr) > 0))
-            in_tree = forest.root_x >= 0
-            active = in_tree & (forest.leaf[np.maximum(forest.root_x, 0)] < 0)
-            assert count[ACTIVE] == np.count_nonzero(active)
-            listed = forest.unvisited[: count[LISTED]]
-            assert len(np.unique(listed)) == len(listed)
-            assert np.all(np.isin(np.flatnonzero((forest.root_y < 0) & has_rows), listed))
+            in_trees = forest_threads.next_frontier(workers, free, keep, counts)
+            assert in_trees == np.count_nonzero(forest.root_y >= 0)
+            assert np.all(np.isin(forest.root_y[forest.root_y >= 0], free))
+            number, active = forest_threads.list_candidates(workers, False)
+            assert sorted(forest.candidates[:number]) == np.flatnonzero((forest.root_y < 0) & has_rows).tolist()
+            assert active == np.count_nonzero((forest.root_y >= 0) & (forest.leaf[forest.root_y] < 0))
+        certify(graph, row_match, col_match)
 
 
-@pytest.mark.parametrize("alpha", [0.5, 5.0, 1e9])
-def test_spare_columns_are_adopted_later(alpha):
-    """What is left when several threads find leaves of one tree at the same instant, made by hand.
+@pytest.mark.parametrize("keep", [0.5, 5.0, 1e9])
+def test_spare_columns_are_adopted_later(keep):
+    """The state after several threads have found leaves of one tree at the same instant, made by hand.
 
     Free columns that a renewable tree would see are claimed for it; none may be lost to the next phases.
     """
-    spare = 0
+    spare = []
     for matrix in graphs(90):
         graph = bipartite_graph(matrix)
         row_match, col_match = empty_matching(graph)
-        problem = Problem(graph.row_ptr, graph.row_adj, graph.col_ptr, graph.col_adj, row_match, col_match)
-        forest = make_forest(problem)
-        count = forest.count
-        while count[FREE] > 0 and count[OPEN] > 0:
-            grow(problem, forest, 0, alpha, False, graph.rows + 1)
+        workers, free = start_forest(graph, row_match, col_match)
+        forest, counts = workers.forest, new_counts()
+
+        def claim(graph=graph, forest=forest, row_match=row_match, col_match=col_match):
             for x in np.flatnonzero(forest.root_x >= 0):
                 r = forest.root_x[x]
                 for y in graph.row_adj[graph.row_ptr[x] : graph.row_ptr[x + 1]]:
                     if row_match[r] < 0 <= forest.leaf[r] and forest.root_y[y] < 0 and col_match[y] < 0:
                         forest.root_y[y], forest.parent[y] = r, x
-                        count[SPARE] += 1
-                        count[UNVISITED] -= 1
-            spare += count[SPARE]
-            count[UNLINKED] = 1  # as after a level of several threads
-            augment(problem, forest, 0, count[FOUND])
-            if is_finished(forest):
+                        spare.append(y)
+
+        while len(free):
+            free = grow_and_augment(workers, free, graph.cols, 0.0, counts, claim)
+            if not forest.shared[FOUND_END]:
                 break
-            next_frontier(problem, forest, alpha, True)
-            assert count[SPARE] == 0
-            assert count[UNVISITED] == np.count_nonzero((forest.root_y < 0) & (np.diff(graph.col_ptr) > 0))
+            in_trees = forest_threads.next_frontier(workers, free, keep, counts)
+            assert in_trees == np.count_nonzero(forest.root_y >= 0)
         certify(graph, row_match, col_match)
-    assert spare > 50
+    assert len(spare) > 50
 
 
 def test_empty_sides_and_no_edges():
