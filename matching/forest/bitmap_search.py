@@ -213,6 +213,8 @@ def bottom_up(col_ptr, col_adj, col_match, tail, owner, trees, counts):
             continue
         # Most columns that find a row find it among their first two; those of the next word are prefetched.
         for c in range((word + 1) << 6, min((word + 2) << 6, col_match.size)):
+            if trees.seen[word + 1] & (ONE << np.uint64(c & 63)):
+                continue
             for a in range(col_ptr[c], min(col_ptr[c] + 2, col_ptr[c + 1])):
                 prefetch(owner, col_adj[a])
         for c in range(word << 6, min((word + 1) << 6, col_match.size)):
