@@ -16,7 +16,7 @@ from gridcut.device.arrays import allocate, download, upload
 from gridcut.device.cuda import cuda, cuda_kernel, grid_sync, relaxed_load
 from matching.core.grid_cuda import add_up, next_grid_slot, run_kernel
 from matching.core.limits_cuda import check_labels
-from matching.core.problem_cuda import EDGES, PATH_LENGTH, PHASES, DeviceGraph, as_stats, for_host
+from matching.core.problem_cuda import EDGES, PATH_LENGTH, PHASES, DeviceGraph, as_stats
 from matching.papers.labels_cuda import (
     ABANDONED,
     ACTIVE,
@@ -116,7 +116,7 @@ def first_kernel(col_ptr, col_adj, row_ptr, row_adj, row_match, col_match, row_l
         counts[PASSES] = passes
 
 
-def search(graph: DeviceGraph, row_match, col_match, *, relabel: tuple = ("adaptive", 0.7)) -> dict:
+def solve(graph: DeviceGraph, row_match, col_match, *, relabel: tuple = ("adaptive", 0.7)) -> dict:
     """Make a matching on the GPU maximum in place; stats: "phases" counts global relabelings, "path_length" pushes.
 
     relabel   ("adaptive", k): relabel after k times as many passes as the last search had levels;
@@ -133,9 +133,6 @@ def search(graph: DeviceGraph, row_match, col_match, *, relabel: tuple = ("adapt
     )
     counts = download(counts)
     return {**as_stats(counts), "passes": int(counts[PASSES])}
-
-
-solve = for_host(search)
 
 
 def kernels():

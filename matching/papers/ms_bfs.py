@@ -15,12 +15,22 @@ O(nm) for n vertices and m edges; memory as ms_bfs_graft.
 from matching.papers import ms_bfs_graft
 
 
-def solve(graph, row_match, col_match, *, direction_optimising=False, **parameters):
+def solve(
+    graph,
+    row_match,
+    col_match,
+    *,
+    direction_optimising=False,
+    alpha=5,
+    side="rows",
+    threads=1,
+    wide=8192,
+    by_step=False,
+):
     """Make a matching maximum in place; returns stats.
 
     direction_optimising  allow bottom-up levels, from unvisited columns
-    parameters            alpha, side, threads, wide and by_step of ms_bfs_graft
+    alpha, side, threads, wide, by_step   as in ms_bfs_graft
     """
-    return ms_bfs_graft.solve(
-        graph, row_match, col_match, grafting=False, direction_optimising=direction_optimising, **parameters
-    )
+    switches = {"grafting": False, "direction_optimising": direction_optimising, "alpha": alpha, "side": side}
+    return ms_bfs_graft.solve(graph, row_match, col_match, **switches, threads=threads, wide=wide, by_step=by_step)
