@@ -11,9 +11,8 @@ from matching.core import limits_cuda as limits
 from matching.general import parallel, sorted
 from matching.general.general_graph import check_graph
 from matching.general.greedy_certificate import certify, weight_of
+from tests.matching.gpu_arrays import WHERE, gpu
 
-gpu = pytest.mark.gpu
-WHERE = [pytest.param("simulator", marks=pytest.mark.sim), pytest.param("gpu", marks=gpu)]
 KINDS = ("plain", "few weights", "floats", "equal")
 
 

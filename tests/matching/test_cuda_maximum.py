@@ -10,10 +10,7 @@ import matching
 from matching.core import limits_cuda as limits
 from matching.core.certificate import certify, certify_pairs
 from matching.core.graph_input import bipartite_graph
-
-sim = pytest.mark.sim
-gpu = pytest.mark.gpu
-WHERE = [pytest.param("simulator", marks=sim), pytest.param("gpu", marks=gpu)]
+from tests.matching.gpu_arrays import WHERE, gpu, sim
 
 # name -> module and parameters
 VARIANTS = {
