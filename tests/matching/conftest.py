@@ -66,7 +66,7 @@ def path(length):
 
 
 def ladder(length):
-    """Layers of two rows adjacent to both columns of the next layer, all dead ends; and a long chain to a free column."""
+    """Layers of two rows adjacent to both columns of the next layer, all dead ends; and a chain to a free column."""
     step = np.arange(length - 1)
     row = [np.arange(2 * length)]
     col = [np.arange(2 * length)]
