@@ -61,10 +61,11 @@ def solve(
         raise ValueError(f"side must be 'rows' or 'columns'; got {side!r}")
 
     rules = Rules(float(alpha) if direction_optimising else 0.0, float(alpha) if grafting else 0.0, True)
-    by_threads = threads > 1 or by_step
     start = perf_counter()
     if side == "columns":
         graph, row_match, col_match = graph.transposed, col_match, row_match
+    # With less than `wide` rows, no frontier is wide enough for several threads.
+    by_threads = by_step or (threads > 1 and graph.rows >= wide)
     lists = (*graph.by_row, *(graph.by_col if by_threads or grafting or direction_optimising else NO_LISTS))
     counts = new_counts()
     seconds = {"prepare": perf_counter() - start}
