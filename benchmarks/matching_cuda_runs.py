@@ -56,7 +56,7 @@ def program_of(text: str, init: str = "auto") -> Program:
     name, _, own = text.partition("+")
     on_cuda = {name: (name, {}) for name, entry in METHODS.items() if entry.cuda}
     method, parameters = (on_cuda | VARIANTS).get(name, (None, None))
-    inits = ("auto", "none", *(known for known, entry in INITS.items() if entry.on_gpu))
+    inits = ("auto", "none", *(known for known, entry in INITS.items() if entry.cuda))
     for kind, asked, there in (("method", name, (*VARIANTS, *on_cuda)), ("init", own or init, inits)):
         if asked not in there:
             raise ValueError(f"no {kind} {asked!r} on CUDA; there are {', '.join(dict.fromkeys(there))}")
@@ -169,7 +169,7 @@ def steps_of(program: Program):
     """(method, function of its initial matching or None, name of that, function of the search), all on the GPU."""
     method = DEFAULT_METHOD if program.method == "auto" else program.method
     init = default_init(method, "cuda") if program.init == "auto" else program.init
-    return method, INITS[init].on_gpu, init, METHODS[method].on_gpu
+    return method, INITS[init].cuda, init, METHODS[method].cuda
 
 
 class Worker:

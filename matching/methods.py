@@ -5,12 +5,12 @@ matching into a maximum one in place.  Then add a function and an entry of METHO
 check in parameters.py for each parameter with a new name.  An initial matching exports initialise(...) instead,
 which keeps the given pairs and adds to them.
 
-Functions below whose names end in _cpu and _cuda accept a graph and a matching on the host, those in _on_gpu a
-`DeviceGraph` and a matching on the GPU.
+Functions below whose names end in _cpu accept a graph and a matching on the host, those in _cuda a `DeviceGraph` and a
+matching on the GPU.  `for_host` makes the latter accept a graph on the host.
 """
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple
 
 from gridcut.device import DeviceName
@@ -19,11 +19,10 @@ from matching.core.parameters import check_threads
 
 
 class InitialMatching(NamedTuple):
-    """Functions of an initial matching, None if it has none: for a graph on the host, and for one on the GPU."""
+    """Functions of an initial matching, None for a device on which it does not run."""
 
     cpu: Callable[..., dict] | None = None
     cuda: Callable[..., dict] | None = None
-    on_gpu: Callable[..., dict] | None = None
 
 
 def portfolio_cpu(graph, row_match, col_match, **parameters) -> dict:
@@ -36,12 +35,6 @@ def portfolio_cuda(graph, row_match, col_match) -> dict:
     from matching.portfolio.portfolio_cuda import solve
 
     return solve(graph, row_match, col_match)
-
-
-def portfolio_on_gpu(graph, row_match, col_match) -> dict:
-    from matching.portfolio.portfolio_cuda import search
-
-    return search(graph, row_match, col_match)
 
 
 def ss_bfs_cpu(graph, row_match, col_match) -> dict:
@@ -98,12 +91,6 @@ def ms_bfs_graft_cuda(graph, row_match, col_match, **parameters) -> dict:
     return solve(graph, row_match, col_match, **parameters)
 
 
-def ms_bfs_graft_on_gpu(graph, row_match, col_match, **parameters) -> dict:
-    from matching.papers.ms_bfs_graft_cuda import search
-
-    return search(graph, row_match, col_match, **parameters)
-
-
 def p_dbfs_cpu(graph, row_match, col_match, **parameters) -> dict:
     from matching.papers.p_dbfs import solve
 
@@ -128,22 +115,10 @@ def apfb_cuda(graph, row_match, col_match, **parameters) -> dict:
     return solve(graph, row_match, col_match, **parameters)
 
 
-def apfb_on_gpu(graph, row_match, col_match, **parameters) -> dict:
-    from matching.papers.apfb_cuda import search
-
-    return search(graph, row_match, col_match, **parameters)
-
-
 def apsb_cuda(graph, row_match, col_match, **parameters) -> dict:
     from matching.papers.apsb_cuda import solve
 
     return solve(graph, row_match, col_match, **parameters)
-
-
-def apsb_on_gpu(graph, row_match, col_match, **parameters) -> dict:
-    from matching.papers.apsb_cuda import search
-
-    return search(graph, row_match, col_match, **parameters)
 
 
 def g_pr_first_cuda(graph, row_match, col_match, **parameters) -> dict:
@@ -152,34 +127,16 @@ def g_pr_first_cuda(graph, row_match, col_match, **parameters) -> dict:
     return solve(graph, row_match, col_match, **parameters)
 
 
-def g_pr_first_on_gpu(graph, row_match, col_match, **parameters) -> dict:
-    from matching.papers.g_pr_first_cuda import search
-
-    return search(graph, row_match, col_match, **parameters)
-
-
 def g_pr_noshr_cuda(graph, row_match, col_match, **parameters) -> dict:
     from matching.papers.g_pr_noshr_cuda import solve
 
     return solve(graph, row_match, col_match, **parameters)
 
 
-def g_pr_noshr_on_gpu(graph, row_match, col_match, **parameters) -> dict:
-    from matching.papers.g_pr_noshr_cuda import search
-
-    return search(graph, row_match, col_match, **parameters)
-
-
 def g_pr_shr_cuda(graph, row_match, col_match, **parameters) -> dict:
     from matching.papers.g_pr_shr_cuda import solve
 
     return solve(graph, row_match, col_match, **parameters)
-
-
-def g_pr_shr_on_gpu(graph, row_match, col_match, **parameters) -> dict:
-    from matching.papers.g_pr_shr_cuda import search
-
-    return search(graph, row_match, col_match, **parameters)
 
 
 def cheap_cpu(graph, row_match, col_match) -> dict:
@@ -194,12 +151,6 @@ def cheap_cuda(graph, row_match, col_match) -> dict:
     return initialise(graph, row_match, col_match)
 
 
-def cheap_on_gpu(graph, row_match, col_match) -> dict:
-    from matching.initial.cheap_cuda import fill
-
-    return fill(graph, row_match, col_match)
-
-
 def karp_sipser_cpu(graph, row_match, col_match) -> dict:
     from matching.initial.karp_sipser import initialise
 
@@ -212,12 +163,6 @@ def karp_sipser_cuda(graph, row_match, col_match) -> dict:
     return initialise(graph, row_match, col_match)
 
 
-def karp_sipser_on_gpu(graph, row_match, col_match) -> dict:
-    from matching.initial.karp_sipser_cuda import fill
-
-    return fill(graph, row_match, col_match)
-
-
 def karp_sipser_one_sided_cpu(graph, row_match, col_match) -> dict:
     from matching.initial.karp_sipser_one_sided import initialise
 
@@ -225,7 +170,7 @@ def karp_sipser_one_sided_cpu(graph, row_match, col_match) -> dict:
 
 
 METHODS = {
-    "portfolio": Method(cpu=portfolio_cpu, cuda=portfolio_cuda, on_gpu=portfolio_on_gpu, parameters=("threads",)),
+    "portfolio": Method(cpu=portfolio_cpu, cuda=portfolio_cuda, parameters=("threads",)),
     "ss_bfs": Method(cpu=ss_bfs_cpu),
     "ss_dfs": Method(cpu=ss_dfs_cpu, parameters=("lookahead",)),
     "pothen_fan": Method(cpu=pothen_fan_cpu, parameters=("fairness", "lookahead")),
@@ -238,24 +183,23 @@ METHODS = {
     "ms_bfs_graft": Method(
         cpu=ms_bfs_graft_cpu,
         cuda=ms_bfs_graft_cuda,
-        on_gpu=ms_bfs_graft_on_gpu,
         parameters=("grafting", "direction_optimising", "alpha", "side", "threads", "wide", "by_step"),
         cuda_parameters=("grafting", "direction_optimising", "alpha", "block_levels"),
     ),
     "p_dbfs": Method(cpu=p_dbfs_cpu, parameters=("threads",)),
     "p_pf": Method(cpu=p_pf_cpu, parameters=("fairness", "threads")),
     "p_hk": Method(cpu=p_hk_cpu, parameters=("threads", "wide")),
-    "apfb": Method(cuda=apfb_cuda, on_gpu=apfb_on_gpu, cuda_parameters=("search", "grid")),
-    "apsb": Method(cuda=apsb_cuda, on_gpu=apsb_on_gpu, cuda_parameters=("search", "grid")),
-    "g_pr_first": Method(cuda=g_pr_first_cuda, on_gpu=g_pr_first_on_gpu, cuda_parameters=("relabel",)),
-    "g_pr_noshr": Method(cuda=g_pr_noshr_cuda, on_gpu=g_pr_noshr_on_gpu, cuda_parameters=("relabel",)),
-    "g_pr_shr": Method(cuda=g_pr_shr_cuda, on_gpu=g_pr_shr_on_gpu, cuda_parameters=("relabel", "shrink_from")),
+    "apfb": Method(cuda=apfb_cuda, cuda_parameters=("search", "grid")),
+    "apsb": Method(cuda=apsb_cuda, cuda_parameters=("search", "grid")),
+    "g_pr_first": Method(cuda=g_pr_first_cuda, cuda_parameters=("relabel",)),
+    "g_pr_noshr": Method(cuda=g_pr_noshr_cuda, cuda_parameters=("relabel",)),
+    "g_pr_shr": Method(cuda=g_pr_shr_cuda, cuda_parameters=("relabel", "shrink_from")),
 }
 
 INITS = {
     "none": InitialMatching(),
-    "cheap": InitialMatching(cpu=cheap_cpu, cuda=cheap_cuda, on_gpu=cheap_on_gpu),
-    "karp_sipser": InitialMatching(cpu=karp_sipser_cpu, cuda=karp_sipser_cuda, on_gpu=karp_sipser_on_gpu),
+    "cheap": InitialMatching(cpu=cheap_cpu, cuda=cheap_cuda),
+    "karp_sipser": InitialMatching(cpu=karp_sipser_cpu, cuda=karp_sipser_cuda),
     "karp_sipser_one_sided": InitialMatching(cpu=karp_sipser_one_sided_cpu),
 }
 
@@ -304,22 +248,29 @@ def default_init(method: str, device: str) -> str:
     return "none" if method == DEFAULT_METHOD else DEFAULT_INITS[device]
 
 
+def for_host(function: Callable[..., dict]) -> Callable[..., dict]:
+    """A function of a graph and a matching on the GPU, for a graph and a matching on the host."""
+    from matching.core.problem_cuda import on_gpu
+
+    return partial(on_gpu, function)
+
+
 def solver(method: str, device: str) -> Callable[..., dict]:
     """The function of a method for a graph on the host."""
     entry = METHODS[method]
-    return entry.cuda if device == "cuda" else entry.cpu
+    return for_host(entry.cuda) if device == "cuda" else entry.cpu
 
 
 def initialiser(init: str, device: str) -> Callable[..., dict] | None:
     """The function of an initial matching for a graph on the host, by default that of the CPU; None for "none"."""
     entry = INITS[init]
-    return entry.cuda if device == "cuda" and entry.cuda else entry.cpu
+    return for_host(entry.cuda) if device == "cuda" and entry.cuda else entry.cpu
 
 
 def initialiser_on_gpu(init: str) -> Callable[..., dict] | None:
     """The function of an initial matching for a graph on the GPU; None for "none"."""
     entry = INITS[init]
-    if entry.cpu and not entry.on_gpu:
-        known = ", ".join(repr(name) for name, other in INITS.items() if other.on_gpu or not other.cpu)
+    if entry.cpu and not entry.cuda:
+        known = ", ".join(repr(name) for name, other in INITS.items() if other.cuda or not other.cpu)
         raise ValueError(f"init {init!r} runs on the CPU only; for a graph on the GPU use one of {known}")
-    return entry.on_gpu
+    return entry.cuda

@@ -83,7 +83,7 @@ def match(graph: DeviceBipartiteGraph, chosen: tuple, start, begin: float) -> Ma
     """Match a graph on the GPU; chosen: the result of `methods.choose`, begin: the time at which the call began."""
     device, method, init, keywords = chosen
     check_sides(*graph.shape)
-    fill, search = methods.initialiser_on_gpu(init), methods.METHODS[method].on_gpu
+    initialise, solve = methods.initialiser_on_gpu(init), methods.METHODS[method].cuda
     with refusing():
         row_match, col_match = start_on_gpu(start, graph)
         initial = pairs_of(row_match, graph) if start is not None else 0
@@ -92,11 +92,11 @@ def match(graph: DeviceBipartiteGraph, chosen: tuple, start, begin: float) -> Ma
         stats = {"edges": 0, "phases": 0, "path_length": 0}
         cardinality = initial
         if graph.edges:
-            if fill is not None:
-                init_stats = fill(graph.lists, row_match, col_match)
+            if initialise is not None:
+                init_stats = initialise(graph.lists, row_match, col_match)
                 initial = pairs_of(row_match, graph)
                 initialised = time.perf_counter()
-            stats = search(graph.lists, row_match, col_match, **keywords)
+            stats = solve(graph.lists, row_match, col_match, **keywords)
             cardinality = pairs_of(row_match, graph)
         end = time.perf_counter()
         stats["seconds"] = {"check": ready - begin, "init": initialised - ready, "solve": end - initialised}

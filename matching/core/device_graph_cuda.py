@@ -88,17 +88,8 @@ def device_graph(graph) -> DeviceBipartiteGraph:
     if isinstance(graph, DeviceBipartiteGraph):
         return graph
     require_gpu()
-    by_col = False
-    if isinstance(graph, tuple):
-        if len(graph) != 3:
-            raise TypeError(f"graph as a tuple must be (indptr, indices, shape), got {len(graph)} parts")
-        indptr, indices, shape = graph
-    else:
-        form = getattr(graph, "format", "csr")
-        if form not in ("csr", "csc"):
-            raise TypeError(f"graph on the GPU must be in CSR or CSC format, got {form}; pass graph.tocsr()")
-        by_col = form == "csc"
-        indptr, indices, shape = graph.indptr, graph.indices, graph.shape
+    by_col = getattr(graph, "format", "csr") == "csc"
+    indptr, indices, shape = parts_of(graph, ("csr", "csc"))
     rows, cols = checked_shape(shape)
     with refusing():
         sizes = (cols, rows) if by_col else (rows, cols)
@@ -111,6 +102,19 @@ def device_graph(graph) -> DeviceBipartiteGraph:
         other = transposed(*side, sizes[1])
         lists = DeviceGraph(*other, *side) if by_col else DeviceGraph(*side, *other)
         return DeviceBipartiteGraph(rows, cols, side[1].size, lists, indices.library)
+
+
+def parts_of(graph, formats: tuple[str, ...]) -> tuple:
+    """(indptr, indices, shape) of a tuple, or of a matrix in one of these formats."""
+    if isinstance(graph, tuple):
+        if len(graph) != 3:
+            raise TypeError(f"graph as a tuple must be (indptr, indices, shape), got {len(graph)} parts")
+        return graph
+    form = getattr(graph, "format", "csr")
+    if form not in formats:
+        known = " or ".join(formats).upper().replace(" OR ", " or ")
+        raise TypeError(f"graph on the GPU must be in {known} format, got {form}; pass graph.tocsr()")
+    return graph.indptr, graph.indices, graph.shape
 
 
 def require_gpu() -> None:

@@ -17,15 +17,14 @@ SHARED = ("seed", "threads")
 class Method(NamedTuple):
     """Functions of a method, None for a device on which it does not run, and the keywords they accept.
 
-    cpu, cuda         for a graph on the host
-    on_gpu            for a graph on the GPU, if that is a function other than `cuda`
+    cpu               for a graph on the host
+    cuda              for a graph on the GPU; those of `greedy` accept graphs on the host, too
     parameters        keywords of `cpu`
-    cuda_parameters   keywords of `cuda` and `on_gpu`
+    cuda_parameters   keywords of `cuda`
     """
 
     cpu: Callable[..., dict] | None = None
     cuda: Callable[..., dict] | None = None
-    on_gpu: Callable[..., dict] | None = None
     parameters: tuple[str, ...] = ()
     cuda_parameters: tuple[str, ...] = ()
 

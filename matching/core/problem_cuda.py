@@ -7,7 +7,6 @@ Only the side of the graph that exists on the host is uploaded; building the oth
 """
 
 import time
-from functools import wraps
 from typing import NamedTuple
 
 import numpy as np
@@ -30,18 +29,10 @@ class DeviceGraph(NamedTuple):
     col_adj: object
 
 
-def for_host(function):
-    """Wrap a function of a graph and a matching on the GPU for arguments on the host, with the same keywords."""
+def on_gpu(run, graph: BipartiteGraph, row_match, col_match, **parameters) -> dict:
+    """Change a matching on the host in place by a function of a graph and a matching on the GPU; returns its stats.
 
-    @wraps(function)
-    def of_host(graph, row_match, col_match, **parameters):
-        return on_gpu(graph, row_match, col_match, lambda *on_device: function(*on_device, **parameters))
-
-    return of_host
-
-
-def on_gpu(graph: BipartiteGraph, row_match, col_match, run) -> dict:
-    """Change a matching on the host in place by run(graph, row_match, col_match) -> stats, with all three on the GPU.
+    run   run(graph, row_match, col_match, **parameters) -> stats
 
     A graph without edges is not transferred.
     """
@@ -55,7 +46,7 @@ def on_gpu(graph: BipartiteGraph, row_match, col_match, run) -> dict:
         matches = upload(row_match), upload(col_match)
         synchronize()
         times.append(time.perf_counter())
-        stats = run(on_device, *matches)
+        stats = run(on_device, *matches, **parameters)
         synchronize()
         times.append(time.perf_counter())
         row_match[:], col_match[:] = (download(a) for a in matches)

@@ -29,7 +29,7 @@ from gridcut.device.arrays import (
 )
 from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel, device_function
 from gridcut.device.launch import launch
-from matching.core.device_graph_cuda import contiguous_or_new, integers, read_lists, require_gpu
+from matching.core.device_graph_cuda import contiguous_or_new, integers, parts_of, read_lists, require_gpu
 from matching.core.grid_cuda import add_up
 from matching.core.sparse import checked_shape
 from matching.general.device_general_graph import DeviceGeneralGraph
@@ -93,17 +93,9 @@ def general_graph(graph, weight=None) -> DeviceGeneralGraph:
         return graph
     require_gpu()
     name = "weight"
-    if isinstance(graph, tuple):
-        if len(graph) != 3:
-            raise TypeError(f"graph as a tuple must be (indptr, indices, shape), got {len(graph)} parts")
-        indptr, indices, shape = graph
-    else:
-        form = getattr(graph, "format", "csr")
-        if form not in ("csr", "csc") or (form == "csc" and weight is not None):
-            raise TypeError(f"graph on the GPU must be in CSR format, got {form}; pass graph.tocsr()")
-        indptr, indices, shape = graph.indptr, graph.indices, graph.shape
-        if weight is None:
-            weight, name = graph.data, "graph"
+    indptr, indices, shape = parts_of(graph, ("csr", "csc") if weight is None else ("csr",))
+    if weight is None and not isinstance(graph, tuple):
+        weight, name = graph.data, "graph"
     n, m = checked_shape(shape)
     if n != m:
         raise ValueError(f"graph must be square, with one row per vertex; got shape {(n, m)}")

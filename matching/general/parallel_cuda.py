@@ -35,9 +35,8 @@ Arrays (n vertices)                                                            p
 
 Slots of state[]; s is the grid slot of the round, 0, 1 or 2, see next_grid_slot
   slot              meaning                        written by                            read by
-  BLUE_LENGTHS + s  length of the blue list        reserve_two: atomic add, one thread   all threads, after the first
-                                                   per block; next_grid_slot clears it   barrier of the round
-  RED_LENGTHS + s   length of the red list         likewise                              likewise
+  LENGTHS + s       lengths of both lists, the     reserve_two: atomic add, one thread   all threads, after the first
+                    red one in the upper half      per block; next_grid_slot clears it   barrier of the round
   ARRIVALS          arrivals at barriers of        barrier: atomic add, thread 0 of      barrier: thread 0 of each block
                     FEW_BLOCKS blocks, in total    each block                            spins until all have arrived
 counts[EDGES] and counts[ROUNDS]: entries in the lists of vertices that chose, and rounds; read by the host.
@@ -52,6 +51,13 @@ Races
   settle_and_recolour   The thread of v compares choice[w] with v, where w = choice[v], while the thread of w may store
             NO_PROPOSAL in choice[w]. It does so only if w stays active, hence if v and w did not choose each other.
             Then choice[w] != v before the store, and NO_PROPOSAL != v after it: the comparison fails in both cases.
+  leaving blocks   A thread of a block that leaves after round i has passed its last barrier. Its load of
+            state[LENGTHS + s] can therefore be delayed until thread 0 of block 0 has cleared this slot for round
+            i + 3, i + 6, ..., and while the continuing blocks add to it. Both lengths are in one 64-bit word, which
+            the thread reads by one load. So it reads lengths of round i, or partial sums of one later round. Either
+            way their sum is at most n_active of round i, which never increases, and the thread leaves. With one
+            word per length, a blue length of round i and a red length of round i + 3 could be read; their sum can
+            exceed n_active, and the block would stay in the kernel alone.
 
 Termination
   All threads of the blocks that continue read the same n_active, the sum of the two lengths. It never increases, and
@@ -78,10 +84,21 @@ from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel, device_function, g
 from matching.core.grid_cuda import add_up, next_grid_slot, run_kernel
 from matching.core.limits_cuda import check_lists
 from matching.general import parallel
-from matching.general.common_cuda import BLOCKS_PER_SM, EDGES, IDS, LONGS, ROUNDS, THREADS, device_code, on_gpu, on_host
+from matching.general.common_cuda import (
+    BLOCKS_PER_SM,
+    EDGES,
+    IDS,
+    LENGTHS,
+    LONGS,
+    ROUNDS,
+    THREADS,
+    device_code,
+    on_gpu,
+    on_host,
+)
 from matching.general.parallel import random_factor
 from matching.general.propose_cuda import select_all
-from matching.general.recolour_cuda import ARRIVALS, BLUE_LENGTHS, RED_LENGTHS, STATE_SIZE, settle_and_recolour
+from matching.general.recolour_cuda import ARRIVALS, STATE_SIZE, n_blue_of, n_red_of, settle_and_recolour
 
 factor_of = device_code(random_factor)
 REGISTERS = 64  # per thread, so that two blocks fit on a multiprocessor
@@ -93,9 +110,7 @@ ONE_BLOCK_VERTICES = 5 if SIMULATED else 128  # up to that many active vertices,
 def barrier(state, blocks):
     """Barrier of the first `blocks` blocks: all blocks of the grid, FEW_BLOCKS, or one.
 
-    Where fewer blocks continue, the others leave the kernel. A leaving block can be so late that it reads lengths of
-    a later round from state[BLUE_LENGTHS:ARRIVALS]. The number of active vertices never increases, so the block still
-    leaves.
+    Where fewer blocks continue, the others leave the kernel; see "leaving blocks" in the file header.
     """
     if blocks == cuda.gridDim.x:
         grid_sync()
@@ -105,7 +120,7 @@ def barrier(state, blocks):
         if cuda.threadIdx.x == 0:
             cuda.threadfence()
             arrived = cuda.atomic.add(state, ARRIVALS, 1)
-            all_arrived = int32(arrived - arrived % blocks + blocks)
+            all_arrived = arrived - arrived % blocks + blocks
             while relaxed_load(state, int32(ARRIVALS)) < all_arrived:
                 pass
             cuda.threadfence()
@@ -127,8 +142,7 @@ def rounds_kernel(
     edges = int64(0)
     while True:
         threads = int32(blocks * cuda.blockDim.x)
-        following = next_grid_slot(state, int32(BLUE_LENGTHS), grid_slot, thread)
-        next_grid_slot(state, int32(RED_LENGTHS), grid_slot, thread)
+        following = next_grid_slot(state, int32(LENGTHS), grid_slot, thread)
         r = factor_of(seed, uint64(rounds))
         previous = (source, n_blue, n_active, rounds == 0)
         settle_and_recolour(
@@ -136,8 +150,8 @@ def rounds_kernel(
         )
         barrier(state, blocks)
         source, target = target, source
-        n_blue = relaxed_load(state, int32(BLUE_LENGTHS + grid_slot))
-        n_red = relaxed_load(state, int32(RED_LENGTHS + grid_slot))
+        lengths = relaxed_load(state, int32(LENGTHS + grid_slot))
+        n_blue, n_red = n_blue_of(lengths), n_red_of(lengths)
         n_active = int32(n_blue + n_red)
         grid_slot = following
         if n_active == 0 or rounds == max_rounds:
@@ -176,7 +190,7 @@ def solve(graph, partner, *, seed=0, p=0.53406, select=None, rounds=256):
     def run(ptr, adj, weight, on_device):
         n = len(partner)
         colour, choice, lists = allocate((n, np.int8), (n, np.int32), (2 * n, np.int32))
-        state, counts = allocate((STATE_SIZE, np.int32), (2, np.int64), zero=True)
+        state, counts = allocate((STATE_SIZE, np.int64), (2, np.int64), zero=True)
         work = (colour, choice, lists, state, counts, np.int32(heaviest), threshold, np.uint64(seed % 2**64))
         run_kernel(rounds_kernel, (ptr, adj, weight, on_device, *work, np.int32(rounds)), THREADS, n, BLOCKS_PER_SM)
         counts = download(counts)
@@ -192,6 +206,6 @@ def kernels():
     """Name, kernel and argument types of each compiled kernel."""
     listed = []
     for name, kind in (("int64", int64), ("float64", float64)):
-        types = (LONGS, IDS, kind[::1], IDS, int8[::1], IDS, IDS, IDS, LONGS, int32, int64, uint64, int32)
+        types = (LONGS, IDS, kind[::1], IDS, int8[::1], IDS, IDS, LONGS, LONGS, int32, int64, uint64, int32)
         listed.append((f"rounds {name}", rounds_kernel, types))
     return listed

@@ -14,7 +14,7 @@ Arrays, slots of state[], races: parallel_cuda.py. O(n) per round.
 [1] Fagginger Auer, Bisseling. "A GPU algorithm for greedy graph matching." Facing the Multicore-Challenge II, 2012.
 """
 
-from numba import int8, int32, uint32
+from numba import int8, int32, int64, uint32
 
 from gridcut.device.cuda import SIMULATED, ballot, cuda, device_function, popcount, shuffle
 from matching.general.colour import colour_sum
@@ -25,7 +25,7 @@ colour_of = device_code(colour_sum)
 NO_PROPOSAL = 2**31 - 1  # choice of a red vertex without a proposal; more than any vertex
 MAX_PER_THREAD = 8 if SIMULATED else 32  # vertices per thread between two reservations; at most 32 (bits)
 UNROLL = 4  # vertices per thread whose loads are in flight together; `settle_unrolled` spells them out
-BLUE_LENGTHS, RED_LENGTHS, ARRIVALS, STATE_SIZE = LENGTHS, LENGTHS + 3, LENGTHS + 6, LENGTHS + 7  # slots of state
+ARRIVALS, STATE_SIZE = LENGTHS + 3, LENGTHS + 4  # slots of state
 
 
 @device_function
@@ -86,27 +86,43 @@ def settle_unrolled(partner, colour, choice, lists, previous, first, stop):
 
 
 @device_function
+def both_lengths(n_blue, n_red):
+    """Two lengths in one word, so that one atomic operation changes both and one load reads both."""
+    return int64(n_red) << 32 | int64(n_blue)
+
+
+@device_function
+def n_blue_of(lengths):
+    """The blue length, below 2^31."""
+    return int32(lengths & 0x7FFFFFFF)
+
+
+@device_function
+def n_red_of(lengths):
+    """The red length."""
+    return int32(lengths >> 32)
+
+
+@device_function
 def reserve_two(n_blue, n_red, state, grid_slot):
     """Reserve space for the warp's n_blue and n_red vertices in the target list: (blue offset, red offset).
 
     All threads of the block must call this, those of a warp with the same numbers.
     """
-    block = cuda.shared.array(4, int32)
+    block = cuda.shared.array(2, int64)
     thread = int32(cuda.threadIdx.x)
-    if thread < 2:
-        block[thread] = 0
+    if thread == 0:
+        block[0] = 0
     cuda.syncthreads()
-    blue_offset = int32(0)
-    red_offset = int32(0)
+    offset = int64(0)
     if thread & 31 == 0:
-        blue_offset = cuda.atomic.add(block, 0, n_blue)
-        red_offset = cuda.atomic.add(block, 1, n_red)
+        offset = cuda.atomic.add(block, 0, both_lengths(n_blue, n_red))
     cuda.syncthreads()
-    if thread < 2:
-        counter = int32((RED_LENGTHS if thread > 0 else BLUE_LENGTHS) + grid_slot)
-        block[thread + 2] = cuda.atomic.add(state, counter, block[thread]) if block[thread] > 0 else int32(0)
+    if thread == 0:
+        block[1] = cuda.atomic.add(state, int32(LENGTHS + grid_slot), block[0]) if block[0] > 0 else int64(0)
     cuda.syncthreads()
-    return int32(shuffle(blue_offset, int32(0)) + block[2]), int32(shuffle(red_offset, int32(0)) + block[3])
+    offset = shuffle(offset, int32(0)) + block[1]
+    return n_blue_of(offset), n_red_of(offset)
 
 
 @device_function

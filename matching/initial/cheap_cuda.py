@@ -23,7 +23,7 @@ from gridcut.device.arrays import download, upload
 from gridcut.device.cuda import SIMULATED, ballot, count_trailing_zeros, cuda, cuda_kernel, device_function, shuffle
 from gridcut.device.launch import launch
 from matching.core.grid_cuda import add_up, pseudo_random_neighbour
-from matching.core.problem_cuda import EDGES, DeviceGraph, for_host
+from matching.core.problem_cuda import EDGES, DeviceGraph
 
 THREADS = 32 if SIMULATED else 256
 WARP_DEGREE = 2 if SIMULATED else 32  # columns that a thread scans by itself; above this degree its warp helps
@@ -99,16 +99,13 @@ def cheap_kernel(row_ptr, row_adj, row_match, col_match, counts, bits):
     add_up(counts, int32(EDGES), edges)
 
 
-def fill(graph: DeviceGraph, row_match, col_match) -> dict:
+def initialise(graph: DeviceGraph, row_match, col_match) -> dict:
     """Add pairs to a matching on the GPU in place; returns stats."""
     counts = upload(np.zeros(1, np.int64))
     bits = max(1, (row_match.size - 1).bit_length())
     arguments = graph.row_ptr, graph.row_adj, row_match, col_match, counts, np.int32(bits)
     launch(cheap_kernel, -(-(1 << bits) // THREADS), THREADS, *arguments)
     return {"edges": int(download(counts)[EDGES])}
-
-
-initialise = for_host(fill)
 
 
 def kernels():

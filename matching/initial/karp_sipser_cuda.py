@@ -60,7 +60,7 @@ from matching.core.frontier_cuda import (
     push,
 )
 from matching.core.grid_cuda import add_up, next_grid_slot, pseudo_random_neighbour, run_kernel
-from matching.core.problem_cuda import EDGES, LEVELS, PHASES, DeviceGraph, for_host
+from matching.core.problem_cuda import EDGES, LEVELS, PHASES, DeviceGraph
 
 THREADS = 512
 BLOCKS_PER_SM = 1  # since the kernel needs many registers
@@ -306,7 +306,7 @@ def karp_sipser_kernel(
         counts[LEVELS] = levels
 
 
-def fill(graph: DeviceGraph, row_match, col_match) -> dict:
+def initialise(graph: DeviceGraph, row_match, col_match) -> dict:
     """Add pairs to a matching on the GPU in place; returns stats, "cycles" the number of sweeps in which rows chose."""
     rows, cols = row_match.size, col_match.size
     work = allocate(*((size, np.int32) for size in (rows, cols, max(rows, cols))))
@@ -315,9 +315,6 @@ def fill(graph: DeviceGraph, row_match, col_match) -> dict:
     run_kernel(karp_sipser_kernel, arguments, THREADS, max(rows, cols), BLOCKS_PER_SM)
     counts = download(counts)
     return {"edges": int(counts[EDGES]), "cycles": int(counts[PHASES]), "levels": int(counts[LEVELS])}
-
-
-initialise = for_host(fill)
 
 
 def kernels():

@@ -37,21 +37,15 @@ from matching.papers.labels_cuda import (
     ACTIVE,
     FREE,
     PASSES,
+    fix_matching,
     global_relabel,
+    is_unmatched,
     min_label_row,
-    next_relabel,
     strategy_of,
 )
 
 NONE = -1
 SHRINKS = 8  # in counts
-
-
-@device_function
-def is_unmatched(row_match, col_match, c):
-    """Whether column c has no row."""
-    r = col_match[c]
-    return r < 0 or row_match[r] != c
 
 
 @device_function
@@ -94,17 +88,17 @@ def lists_kernel(
     shrinks = int64(0)
     edges = int64(0)
     pushes = int64(0)
+    search = (row_ptr, row_adj, row_match, col_match, row_label, col_label)
     c = thread
     while c < cols:
         stamp[c] = int32(NONE)
         c = int32(c + threads)
     while True:
-        grid_slot, levels, scanned = global_relabel(
-            row_ptr, row_adj, row_match, col_match, row_label, col_label, counts, grid_slot
+        grid_slot, next_relabel_pass, scanned = global_relabel(
+            *search, counts, grid_slot, (strategy, k), (passes, passes_left)
         )
         edges += scanned
         relabels += 1
-        next_relabel_pass = next_relabel(strategy, k, passes, levels, passes_left)
 
         count = int32(0)
         c = thread
@@ -131,12 +125,11 @@ def lists_kernel(
         shrink = False
         while True:
             if passes == next_relabel_pass:
-                grid_slot, levels, scanned = global_relabel(
-                    row_ptr, row_adj, row_match, col_match, row_label, col_label, counts, grid_slot
+                grid_slot, next_relabel_pass, scanned = global_relabel(
+                    *search, counts, grid_slot, (strategy, k), (passes, passes_left)
                 )
                 edges += scanned
                 relabels += 1
-                next_relabel_pass = next_relabel(strategy, k, passes, levels, passes_left)
                 shrink = slots >= shrink_from
             this_pass = int32(passes)
             if shrink:
@@ -210,12 +203,7 @@ def lists_kernel(
             passes_left -= 1
         passes_left = int64(0)
 
-    # FIXMATCHING
-    c = thread
-    while c < cols:
-        if is_unmatched(row_match, col_match, c):
-            col_match[c] = int32(FREE)
-        c = int32(c + threads)
+    fix_matching(row_match, col_match, thread, threads)
     add_up(counts, int32(EDGES), edges)
     add_up(counts, int32(PATH_LENGTH), pushes)
     if thread == 0:

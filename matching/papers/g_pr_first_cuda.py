@@ -16,16 +16,17 @@ from gridcut.device.arrays import allocate, download, upload
 from gridcut.device.cuda import cuda, cuda_kernel, grid_sync, relaxed_load
 from matching.core.grid_cuda import add_up, next_grid_slot, run_kernel
 from matching.core.limits_cuda import check_labels
-from matching.core.problem_cuda import EDGES, PATH_LENGTH, PHASES, DeviceGraph, as_stats, for_host
+from matching.core.problem_cuda import EDGES, PATH_LENGTH, PHASES, DeviceGraph, as_stats
 from matching.papers.labels_cuda import (
     ABANDONED,
     ACTIVE,
     FREE,
     PASSES,
     THREADS,
+    fix_matching,
     global_relabel,
+    is_unmatched,
     min_label_row,
-    next_relabel,
     strategy_of,
 )
 
@@ -44,19 +45,18 @@ def first_kernel(col_ptr, col_adj, row_ptr, row_adj, row_match, col_match, row_l
     relabels = int64(0)
     edges = int64(0)
     pushes = int64(0)
+    search = (row_ptr, row_adj, row_match, col_match, row_label, col_label)
     while True:
-        grid_slot, levels, scanned = global_relabel(
-            row_ptr, row_adj, row_match, col_match, row_label, col_label, counts, grid_slot
+        grid_slot, next_relabel_pass, scanned = global_relabel(
+            *search, counts, grid_slot, (strategy, k), (passes, passes_left)
         )
         edges += scanned
         relabels += 1
-        next_relabel_pass = next_relabel(strategy, k, passes, levels, passes_left)
 
         following = next_grid_slot(counts, int32(ACTIVE), grid_slot, thread)
         c = thread
         while c < cols:
-            r = col_match[c]
-            if r < 0 or row_match[r] != c:
+            if is_unmatched(row_match, col_match, c):
                 is_reachable = col_label[c] < unreachable
                 col_match[c] = int32(FREE if is_reachable else ABANDONED)
                 if is_reachable:
@@ -70,12 +70,11 @@ def first_kernel(col_ptr, col_adj, row_ptr, row_adj, row_match, col_match, row_l
 
         while going:
             if passes == next_relabel_pass:
-                grid_slot, levels, scanned = global_relabel(
-                    row_ptr, row_adj, row_match, col_match, row_label, col_label, counts, grid_slot
+                grid_slot, next_relabel_pass, scanned = global_relabel(
+                    *search, counts, grid_slot, (strategy, k), (passes, passes_left)
                 )
                 edges += scanned
                 relabels += 1
-                next_relabel_pass = next_relabel(strategy, k, passes, levels, passes_left)
             following = next_grid_slot(counts, int32(ACTIVE), grid_slot, thread)
             c = thread
             while c < cols:
@@ -102,13 +101,7 @@ def first_kernel(col_ptr, col_adj, row_ptr, row_adj, row_match, col_match, row_l
             passes_left -= 1
         passes_left = int64(0)
 
-    # FIXMATCHING
-    c = thread
-    while c < cols:
-        r = col_match[c]
-        if r < 0 or row_match[r] != c:
-            col_match[c] = int32(FREE)
-        c = int32(c + threads)
+    fix_matching(row_match, col_match, thread, threads)
     add_up(counts, int32(EDGES), edges)
     add_up(counts, int32(PATH_LENGTH), pushes)
     if thread == 0:
@@ -116,7 +109,7 @@ def first_kernel(col_ptr, col_adj, row_ptr, row_adj, row_match, col_match, row_l
         counts[PASSES] = passes
 
 
-def search(graph: DeviceGraph, row_match, col_match, *, relabel: tuple = ("adaptive", 0.7)) -> dict:
+def solve(graph: DeviceGraph, row_match, col_match, *, relabel: tuple = ("adaptive", 0.7)) -> dict:
     """Make a matching on the GPU maximum in place; stats: "phases" counts global relabelings, "path_length" pushes.
 
     relabel   ("adaptive", k): relabel after k times as many passes as the last search had levels;
@@ -133,9 +126,6 @@ def search(graph: DeviceGraph, row_match, col_match, *, relabel: tuple = ("adapt
     )
     counts = download(counts)
     return {**as_stats(counts), "passes": int(counts[PASSES])}
-
-
-solve = for_host(search)
 
 
 def kernels():

@@ -8,19 +8,16 @@ Returns a maximum matching. Arrays, races and the proof of exactness: active_lis
 O((n + m) passes (free columns + edges of active columns)); 4 n + 20 m bytes in addition to the graph and the matching.
 """
 
-from matching.core.problem_cuda import DeviceGraph, for_host
+from matching.core.problem_cuda import DeviceGraph
 from matching.papers.active_lists_cuda import maximise
 
 NEVER_SHRINK = 2**31 - 1
 
 
-def search(graph: DeviceGraph, row_match, col_match, *, relabel: tuple = ("adaptive", 0.7)) -> dict:
+def solve(graph: DeviceGraph, row_match, col_match, *, relabel: tuple = ("adaptive", 0.7)) -> dict:
     """Make a matching on the GPU maximum in place; stats: "phases" counts global relabelings, "path_length" pushes.
 
     relabel   ("adaptive", k): relabel after k times as many passes as the last search had levels;
               ("fix", k): relabel after k passes
     """
     return maximise("g_pr_noshr", graph, row_match, col_match, relabel, NEVER_SHRINK)
-
-
-solve = for_host(search)

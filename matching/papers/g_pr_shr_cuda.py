@@ -10,11 +10,11 @@ O((n + m) passes (free columns + edges of active columns)); 4 n + 20 m bytes in 
 
 from numbers import Integral
 
-from matching.core.problem_cuda import DeviceGraph, for_host
+from matching.core.problem_cuda import DeviceGraph
 from matching.papers.active_lists_cuda import maximise
 
 
-def search(
+def solve(
     graph: DeviceGraph,
     row_match,
     col_match,
@@ -31,6 +31,3 @@ def search(
     if not isinstance(shrink_from, Integral) or not 1 <= shrink_from < 2**31:
         raise ValueError(f"shrink_from must be an integer, 1 to 2^31 - 1; got {shrink_from!r}")
     return maximise("g_pr_shr", graph, row_match, col_match, relabel, shrink_from)
-
-
-solve = for_host(search)

@@ -55,6 +55,19 @@ def still_free(row_match, free, number):
 
 
 @kernel
+def match_along(row_match, col_match, stack, top, c):
+    """Match the rows stack[:top + 1] of a path, the last one with the free column c; returns -1, the new top."""
+    while top >= 0:
+        r = stack[top]
+        before = row_match[r]
+        row_match[r] = c
+        col_match[c] = r
+        c = before
+        top -= 1
+    return top
+
+
+@kernel
 def find_levels(row_ptr, row_adj, col_match, free, number, level, arc, queue, counts):
     """Breadth-first search; returns the number of visited rows and whether a free column was reached.
 
@@ -121,13 +134,7 @@ def augment_level_paths(row_ptr, row_adj, row_match, col_match, free, number, le
             else:
                 counts[AUGMENTATIONS] += 1
                 counts[PATH_LENGTH] += 2 * top + 1
-                while top >= 0:
-                    r = stack[top]
-                    before = row_match[r]
-                    row_match[r] = c
-                    col_match[c] = r
-                    c = before
-                    top -= 1
+                top = match_along(row_match, col_match, stack, top, c)
     counts[EDGES] += edges
 
 

@@ -49,8 +49,12 @@ ADAPTIVE, FIX = 0, 1
 
 
 @device_function
-def global_relabel(row_ptr, row_adj, row_match, col_match, row_label, col_label, counts, grid_slot):
-    """Algorithms 4 and 5: exact labels; returns (next grid slot, maximum level, edges scanned)."""
+def global_relabel(row_ptr, row_adj, row_match, col_match, row_label, col_label, counts, grid_slot, strategy, passes):
+    """Algorithms 4 and 5: exact labels; returns (next grid slot, pass of the next call, edges scanned).
+
+    strategy   code and factor of `strategy_of`;  passes: number of passes run, and left before labels are recomputed
+               before every pass
+    """
     rows = int32(row_match.size)
     cols = int32(col_match.size)
     unreachable = int32(rows + cols)
@@ -92,7 +96,24 @@ def global_relabel(row_ptr, row_adj, row_match, col_match, row_label, col_label,
         level = int32(level + 2)
     if thread == 0:
         counts[LEVELS] += level >> 1
-    return grid_slot, level, edges
+    return grid_slot, next_relabel(strategy, passes, level), edges
+
+
+@device_function
+def is_unmatched(row_match, col_match, c):
+    """Whether column c has no row."""
+    r = col_match[c]
+    return r < 0 or row_match[r] != c
+
+
+@device_function
+def fix_matching(row_match, col_match, thread, threads):
+    """FIXMATCHING: columns without a row become free."""
+    c = thread
+    while c < col_match.size:
+        if is_unmatched(row_match, col_match, c):
+            col_match[c] = int32(FREE)
+        c = int32(c + threads)
 
 
 @device_function
@@ -113,12 +134,14 @@ def min_label_row(col_ptr, col_adj, row_label, c, stop_label, unreachable):
 
 
 @device_function
-def next_relabel(strategy, k, passes, levels, passes_left):
+def next_relabel(strategy, passes, levels):
     """GETITERGR: the pass before which labels are recomputed next."""
+    kind, k = strategy
+    passes_run, passes_left = passes
     interval = int64(1)
     if passes_left > 0:
-        interval = max(int64(1), int64(k * levels) if strategy == ADAPTIVE else int64(k))
-    return passes + interval
+        interval = max(int64(1), int64(k * levels) if kind == ADAPTIVE else int64(k))
+    return passes_run + interval
 
 
 def strategy_of(relabel) -> tuple:

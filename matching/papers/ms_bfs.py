@@ -2,7 +2,7 @@
 
 Makes a matching maximum.  A phase grows an alternating forest from all unmatched rows level by level; a tree stops
 growing when it has found an unmatched column.  Then it augments along one path of each such tree and discards the
-forest.  This is ms_bfs_graft without grafting; forest.py describes the arrays.
+forest.  This is ms_bfs_graft without grafting, whose file names the arrays.
 
 Deviations from [1]: a tree that has found its path is left immediately; no last phase if one side is fully matched.
 
@@ -12,7 +12,7 @@ graphs." IPDPS 2012.
 O(nm) for n vertices and m edges; memory as ms_bfs_graft.
 """
 
-from matching.papers.forest.phases import maximise
+from matching.papers import ms_bfs_graft
 
 
 def solve(
@@ -30,21 +30,7 @@ def solve(
     """Make a matching maximum in place; returns stats.
 
     direction_optimising  allow bottom-up levels, from unvisited columns
-    alpha                 a level goes bottom-up if its frontier has 1/alpha of the unvisited vertices
-    side                  the side whose unmatched vertices are the roots: "rows" or "columns"
-    threads               number of workers; None: numba's number of threads
-    wide                  number of vertices of a frontier, or of paths, from which several threads share them
-    by_step               measure the seconds of each step with one thread too, a few microseconds per phase
+    alpha, side, threads, wide, by_step   as in ms_bfs_graft
     """
-    return maximise(
-        graph,
-        row_match,
-        col_match,
-        grafting=False,
-        direction_optimising=direction_optimising,
-        alpha=alpha,
-        side=side,
-        threads=threads,
-        wide=wide,
-        by_step=by_step,
-    )
+    switches = {"grafting": False, "direction_optimising": direction_optimising, "alpha": alpha, "side": side}
+    return ms_bfs_graft.solve(graph, row_match, col_match, **switches, threads=threads, wide=wide, by_step=by_step)

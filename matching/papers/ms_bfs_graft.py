@@ -6,16 +6,24 @@ trees are *grafted* onto the trees without a path, which are kept, and the next 
 grafted columns instead of from the roots.  Levels go top-down from the frontier or, if it is wide, bottom-up from the
 columns in no tree.
 
-Arrays and deviations from [1]: forest.py, serial.py and, for several threads, threads.py.
+Arrays and deviations from [1]: matching/forest/bitmap_search.py, and for several threads forest_threads.py.
 
 [1] Azad, Buluç, Pothen. "A parallel tree grafting algorithm for maximum cardinality matching in bipartite graphs."
 IPDPS 2015.
 
-O(nm) for n vertices and m edges, usually a few sweeps over the edges; 17 bytes per column and 24 bytes per row, and 4
-more per column with several threads.
+O(nm) for n vertices and m edges, usually a few sweeps over the edges; 12 bytes per column and 16 bytes per row, or 16
+and 16 with several threads.
 """
 
-from matching.papers.forest.phases import maximise
+from numbers import Integral, Real
+from time import perf_counter
+
+import numpy as np
+
+from gridcut.device import thread_count
+from matching.core.counts import EDGES_GRAFT, EDGES_UP, GRAFTS, LEVELS, LEVELS_UP, as_stats, new_counts
+from matching.forest.bitmap_search import NO_LISTS, UNLIMITED, Rules, search
+from matching.forest.forest_threads import Problem, search_by_threads
 
 
 def solve(
@@ -40,17 +48,47 @@ def solve(
     side                  the side whose unmatched vertices are the roots: "rows" or "columns"
     threads               number of workers; None: numba's number of threads
     wide                  number of vertices of a frontier, or of paths, from which several threads share them
-    by_step               measure the seconds of each step with one thread too, a few microseconds per phase
+    by_step               measure the seconds of each step with one thread too, by the program for several threads
     """
-    return maximise(
-        graph,
-        row_match,
-        col_match,
-        grafting=grafting,
-        direction_optimising=direction_optimising,
-        alpha=alpha,
-        side=side,
-        threads=threads,
-        wide=wide,
-        by_step=by_step,
-    )
+    if threads is None:
+        threads = thread_count()
+    for name, value in (("threads", threads), ("wide", wide)):
+        if not isinstance(value, Integral) or value < 1:
+            raise ValueError(f"{name} must be an integer, 1 or more; got {value!r}")
+    if not isinstance(alpha, Real) or not 0 < alpha < np.inf:
+        raise ValueError(f"alpha must be a number above 0; got {alpha!r}")
+    if side not in ("rows", "columns"):
+        raise ValueError(f"side must be 'rows' or 'columns'; got {side!r}")
+
+    rules = Rules(float(alpha) if direction_optimising else 0.0, float(alpha) if grafting else 0.0, True)
+    start = perf_counter()
+    if side == "columns":
+        graph, row_match, col_match = graph.transposed, col_match, row_match
+    # With less than `wide` rows, no frontier is wide enough for several threads.
+    by_threads = by_step or (threads > 1 and graph.rows >= wide)
+    lists = (*graph.by_row, *(graph.by_col if by_threads or grafting or direction_optimising else NO_LISTS))
+    counts = new_counts()
+    seconds = {"prepare": perf_counter() - start}
+    if by_threads:
+        seconds |= search_by_threads(Problem(*lists, row_match, col_match), rules, int(threads), int(wide), counts)
+    else:
+        start = perf_counter()
+        search(*lists, row_match, col_match, counts, UNLIMITED, UNLIMITED, rules)
+        seconds["phases"] = perf_counter() - start
+    return stats_of(counts, seconds, int(threads))
+
+
+def stats_of(counts, seconds: dict, threads: int) -> dict:
+    """The counts by name."""
+    stats = as_stats(counts, seconds)
+    edges_bottom_up, edges_graft = int(counts[EDGES_UP]), int(counts[EDGES_GRAFT])
+    return {
+        **stats,
+        "edges_top_down": stats["edges"] - edges_bottom_up - edges_graft,
+        "edges_bottom_up": edges_bottom_up,
+        "edges_graft": edges_graft,
+        "levels": int(counts[LEVELS]),
+        "levels_bottom_up": int(counts[LEVELS_UP]),
+        "grafts": int(counts[GRAFTS]),
+        "threads": threads,
+    }

@@ -44,7 +44,7 @@ from matching.core.frontier_cuda import (
     push,
 )
 from matching.core.grid_cuda import add_up, run_kernel
-from matching.core.problem_cuda import EDGES, LEVELS, PATH_LENGTH, PHASES, DeviceGraph, as_stats, for_host
+from matching.core.problem_cuda import EDGES, LEVELS, PATH_LENGTH, PHASES, DeviceGraph, as_stats
 from matching.papers.forest_cuda import (
     ABANDONED,
     ACTIVE,
@@ -284,7 +284,7 @@ def graft_kernel(
         counts[FINISHED] = int64(finished)
 
 
-def search(
+def solve(
     graph: DeviceGraph,
     row_match,
     col_match,
@@ -323,7 +323,7 @@ def search_limited(
     grafting=True,
     block_levels=BLOCK_LEVELS,
 ) -> dict:
-    """`search` that may end after `max_narrow_levels` levels in mode ONE_BLOCK; "finished": whether it did not."""
+    """`solve` that may end after `max_narrow_levels` levels in mode ONE_BLOCK; "finished": whether it did not."""
     rows, cols = row_match.size, col_match.size
     work = allocate(*((size, np.int32) for size in (cols, cols, rows, rows, rows, rows)), (-(-cols // 32), np.uint32))
     state, counts = upload(np.zeros(FOREST_STATES, np.int32)), upload(np.zeros(COUNTS_SIZE, np.int64))
@@ -334,9 +334,6 @@ def search_limited(
     names = {"levels_bottom_up": LEVELS_BOTTOM_UP, "block_levels": BLOCK_LEVELS_RUN, "grafts": GRAFTS}
     more = {name: int(counts[i]) for name, i in names.items()}
     return {**as_stats(counts), **more, "finished": bool(counts[FINISHED])}
-
-
-solve = for_host(search)
 
 
 def kernels():

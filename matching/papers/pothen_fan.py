@@ -28,7 +28,7 @@ import numpy as np
 from gridcut.device import kernel
 from matching.core.counts import AUGMENTATIONS, EDGES, PATH_LENGTH, PHASES, as_stats, new_counts
 from matching.core.graph import BipartiteGraph
-from matching.papers.hopcroft_karp import free_rows, still_free
+from matching.papers.hopcroft_karp import free_rows, match_along, still_free
 
 
 @kernel
@@ -90,13 +90,7 @@ def search_disjoint(
             if c >= 0:
                 paths += 1
                 counts[PATH_LENGTH] += 2 * top + 1
-                while top >= 0:
-                    r = stack[top]
-                    before = row_match[r]
-                    row_match[r] = c
-                    col_match[c] = r
-                    c = before
-                    top -= 1
+                top = match_along(row_match, col_match, stack, top, c)
             elif deeper >= 0:
                 seen[deeper] = phase
                 next_edge[deeper] = 0

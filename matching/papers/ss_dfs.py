@@ -23,6 +23,7 @@ import numpy as np
 from gridcut.device import kernel
 from matching.core.counts import AUGMENTATIONS, EDGES, PATH_LENGTH, PHASES, as_stats, new_counts
 from matching.core.graph import BipartiteGraph
+from matching.papers.hopcroft_karp import match_along
 from matching.papers.ss_bfs import HIDDEN
 
 
@@ -70,13 +71,7 @@ def augment_each(row_ptr, row_adj, row_match, col_match, lookahead, ahead, seen,
                 found = True
                 counts[AUGMENTATIONS] += 1
                 counts[PATH_LENGTH] += 2 * top + 1
-                while top >= 0:
-                    r = stack[top]
-                    before = row_match[r]
-                    row_match[r] = c
-                    col_match[c] = r
-                    c = before
-                    top -= 1
+                top = match_along(row_match, col_match, stack, top, c)
             elif deeper >= 0:
                 seen[deeper] = searches
                 next_edge[deeper] = row_ptr[deeper]

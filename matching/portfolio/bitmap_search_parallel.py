@@ -31,7 +31,7 @@ import numpy as np
 from gridcut.device import atomic_cas, atomic_load, atomic_store, kernel, run_threads
 from matching.core.counts import AUGMENTATIONS, EDGES, PATH_LENGTH, PHASES, new_counts
 from matching.core.prefetch import prefetch
-from matching.portfolio.bitmap_search import PREFETCH_DISTANCE, Trees, bit, top_down
+from matching.forest.bitmap_search import DEFAULT_RULES, PREFETCH_DISTANCE, Trees, bit, top_down
 
 BLOCK_BITS = 12  # columns are distributed over the threads in blocks of 2^BLOCK_BITS
 PARALLEL_MIN_ROWS = 1024  # rows of a level from which all threads search it
@@ -390,7 +390,7 @@ def grow(row_ptr, row_adj, row_match, col_match, shared, seen, narrow, first, wi
                 wide = UNLIMITED
             mated, tail = 0, gather_queues(shared, seen, states, first[-1], narrow)
         head, mated, tail = top_down(
-            row_ptr, row_adj, col_match, 0, mated, tail, NO_OWNERS, narrow, looked[0], 2 * wide
+            row_ptr, row_adj, col_match, 0, mated, tail, NO_OWNERS, narrow, looked[0], 2 * wide, DEFAULT_RULES.alpha
         )
         if head == tail:
             return wide

@@ -28,9 +28,9 @@ import numpy as np
 from gridcut.device import kernel, run_threads, thread_count
 from matching.core.counts import AUGMENTATIONS, EDGES, PATH_LENGTH, as_stats, new_counts
 from matching.core.graph import BipartiteGraph
+from matching.forest.bitmap_search import DEFAULT_RULES, NO_LISTS, UNLIMITED, search
 from matching.initial import karp_sipser
 from matching.initial.cheap import take_first_free, take_first_free_shared
-from matching.portfolio.bitmap_search import UNLIMITED, search
 from matching.portfolio.bitmap_search_parallel import search_parallel
 from matching.portfolio.frontier_growth import frontier_growth
 
@@ -43,7 +43,6 @@ MIN_GROWTH = 1.5
 SAMPLED_ROWS, LOCAL_DISTANCE = 512, 1 / 32
 PARALLEL_MIN_EDGES = 1_000_000  # from this number of edges on, threads are faster
 MAX_SWEEPS = 8  # scanned edges, per edge, before the search gets the lists of the columns
-NO_LISTS = np.empty(0, np.int64), np.empty(0, np.int32)
 
 
 @kernel
@@ -56,7 +55,7 @@ def solve_small(row_ptr, row_adj, row_match, col_match, counts):
     counts[PATH_LENGTH] += taken
     if before + taken < min(row_match.size, col_match.size):
         no_ptr, no_adj = np.empty(0, np.int64), np.empty(0, np.int32)
-        search(row_ptr, row_adj, no_ptr, no_adj, row_match, col_match, counts, UNLIMITED, UNLIMITED)
+        search(row_ptr, row_adj, no_ptr, no_adj, row_match, col_match, counts, UNLIMITED, UNLIMITED, DEFAULT_RULES)
 
 
 @kernel
@@ -146,20 +145,20 @@ def search_all(graph, row_match, col_match, counts, threads):
     """All augmenting paths; with the lists of the columns only if the search exceeds its budget of edges."""
     budget = MAX_SWEEPS * graph.edges
     if threads == 1:
-        done = search(*graph.by_row, *NO_LISTS, row_match, col_match, counts, budget, UNLIMITED)
+        done = search(*graph.by_row, *NO_LISTS, row_match, col_match, counts, budget, UNLIMITED, DEFAULT_RULES)
     else:
         done = search_parallel(*graph.by_row, row_match, col_match, counts, budget, threads)
     if not done:
-        search(*graph.by_row, *graph.by_col, row_match, col_match, counts, UNLIMITED, UNLIMITED)
+        search(*graph.by_row, *graph.by_col, row_match, col_match, counts, UNLIMITED, UNLIMITED, DEFAULT_RULES)
 
 
 def search_core(graph, row_match, col_match, counts):
     """The paths that the Karp-Sipser matching leaves, from the side of the core with fewer free vertices."""
     rows, cols = (int(np.count_nonzero(match == -1)) for match in (row_match, col_match))
     if 0 < rows <= cols:
-        search(*graph.by_row, *graph.by_col, row_match, col_match, counts, UNLIMITED, rows)
+        search(*graph.by_row, *graph.by_col, row_match, col_match, counts, UNLIMITED, rows, DEFAULT_RULES)
     elif cols > 0:
-        search(*graph.by_col, *graph.by_row, col_match, row_match, counts, UNLIMITED, cols)
+        search(*graph.by_col, *graph.by_row, col_match, row_match, counts, UNLIMITED, cols, DEFAULT_RULES)
     for match in (row_match, col_match):
         np.maximum(match, -1, out=match)
 

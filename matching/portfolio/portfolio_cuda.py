@@ -22,7 +22,7 @@ from gridcut.device.cuda import SIMULATED, cuda, cuda_kernel
 from gridcut.device.launch import launch
 from matching.core.graph import BipartiteGraph
 from matching.core.grid_cuda import add_up
-from matching.core.problem_cuda import DeviceGraph, for_host
+from matching.core.problem_cuda import DeviceGraph
 from matching.initial import cheap_cuda as cheap
 from matching.papers import ms_bfs_graft_cuda as ms_bfs_graft
 from matching.portfolio import portfolio
@@ -47,10 +47,10 @@ def matched(match) -> int:
     return int(download(found)[0])
 
 
-def search(graph: DeviceGraph, row_match, col_match) -> dict:
+def solve(graph: DeviceGraph, row_match, col_match) -> dict:
     """Make a matching on the GPU maximum in place; returns stats, with the stages that ran as "stages"."""
     given = matched(row_match)
-    init_stats = cheap.fill(graph, row_match, col_match)
+    init_stats = cheap.initialise(graph, row_match, col_match)
     initial = matched(row_match) - given
     max_narrow_levels = MAX_NARROW_LEVELS + graph.row_adj.size // EDGES_PER_LEVEL
     stats = ms_bfs_graft.search_limited(graph, row_match, col_match, max_narrow_levels, ALPHA)
@@ -69,9 +69,6 @@ def hand_over(graph: DeviceGraph, row_match, col_match, given: int) -> dict:
     overwrite(row_match, rows)
     overwrite(col_match, cols)
     return {**stats, "stages": ("cheap", "ms_bfs_graft", "cpu")}
-
-
-solve = for_host(search)
 
 
 def kernels():

@@ -99,7 +99,7 @@ SOLVERS = [
     if any(path.is_relative_to(ROOT / name) for name in PACKAGES[:3])
     and path.parent.name not in (*PACKAGES, "core", "device", "cuda")
     and path.name not in ("__init__.py", "batch_cuda.py")
-    and re.search(r"^(def (solve|solve_sparse|initialise|match)\(|solve = )", path.read_text("utf-8"), re.MULTILINE)
+    and re.search(r"^(def (solve|solve_sparse|initialise|match)\()", path.read_text("utf-8"), re.MULTILINE)
 ]
 
 

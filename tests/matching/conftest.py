@@ -42,7 +42,7 @@ def random_graph(rng, largest=16):
 
 
 def random_start(graph, rng):
-    """A matching of some rows, with whatever column is free."""
+    """A matching of some rows, each with a random free column."""
     start, taken = np.full(graph.shape[0], -1), set()
     for r in rng.permutation(graph.shape[0])[: rng.integers(0, graph.shape[0] + 1)]:
         columns = [c for c in graph.indices[graph.indptr[r] : graph.indptr[r + 1]].tolist() if c not in taken]
@@ -53,20 +53,20 @@ def random_start(graph, rng):
 
 
 def permuted(matrix, rng):
-    """The same graph, rows and columns renamed."""
+    """The same graph with rows and columns in random order."""
     matrix = scipy.sparse.coo_array(matrix)
     n, m = matrix.shape
     return pattern(rng.permutation(n)[matrix.row], rng.permutation(m)[matrix.col], (n, m))
 
 
 def path(length):
-    """A path whose only maximum matching takes every other edge; a greedy one from row 0 up goes wrong all along."""
+    """A path whose only maximum matching takes every other edge; rows that choose greedily take the other edges."""
     k = np.arange(length)
     return pattern(np.r_[k, k[:-1]], np.r_[k, k[1:]], (length, length))
 
 
 def ladder(length):
-    """Layers of two rows, each seeing both columns of the next layer; no way out but a long chain beside them."""
+    """Layers of two rows adjacent to both columns of the next layer, all dead ends; and a chain to a free column."""
     step = np.arange(length - 1)
     row = [np.arange(2 * length)]
     col = [np.arange(2 * length)]
@@ -83,7 +83,7 @@ def ladder(length):
 
 
 def rope(blocks, rng):
-    """Blocks of 6 in a line: each row sees its own twin and all columns of the next block; columns shuffled."""
+    """Blocks of 6 in a line: each row is adjacent to its own column and to all of the next block; columns permuted."""
     r = np.arange(6 * blocks)
     row, col = [r], [r]
     for k in range(6):
@@ -94,7 +94,7 @@ def rope(blocks, rng):
 
 
 def road(side, rng):
-    """A square grid with 30 % of the edges gone, as a symmetric matrix."""
+    """A square grid without a random 30 % of its edges, as a symmetric matrix."""
     i = np.arange(side * side).reshape(side, side)
     edges = np.vstack(
         [np.c_[i[:, :-1].ravel(), i[:, 1:].ravel()], np.c_[i[:-1].ravel(), i[1:].ravel()]],

@@ -171,7 +171,7 @@ def outcome(name: str, case: str) -> str:
     return "accepted"
 
 
-def test_malformed_matrices_are_refused():
+def test_malformed_matrices_are_rejected():
     """In another process, which an access out of bounds would end."""
     code = "from tests.matching.test_battery import print_outcomes; print_outcomes()"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=900)

@@ -1,4 +1,4 @@
-"""The matching benchmark on tiny graphs: it prints what is certified, and nothing else."""
+"""The matching benchmark on tiny graphs: it prints certified results only."""
 
 import timeit
 
@@ -56,7 +56,7 @@ def test_a_baseline_that_is_missing_is_left_out(monkeypatch, capsys):
     assert cells_of(capsys.readouterr().out, "tiny")[0][-1] == "-"
 
 
-def test_scipy_is_spared_what_it_cannot_bear(capsys):
+def test_scipy_skips_graphs_that_take_it_too_long(capsys):
     assert main(["matching", "--quick", "--hard", "--permuted", "--repeats", "1", "--baselines", "scipy"]) == 0
     rows = {row[0]: row for row in cells_of(capsys.readouterr().out, "") if "✓" in row}
     assert len(rows) == 6
@@ -66,7 +66,7 @@ def test_scipy_is_spared_what_it_cannot_bear(capsys):
 def test_programs_over_the_limit_are_stopped():
     trials = runs.Trials(instances.dead_ends(40), 0.5)
     assert trials.run(runs.Program("SciPy")) is None
-    trials.limit = 60  # the next begins in a new process
+    trials.limit = 60  # the next starts in a new process
     seconds, size, ran = trials.run(runs.program_of("ss_bfs", "cheap", 1))
     assert seconds < 60
     assert size == len(trials.graph.indptr) - 1
@@ -74,7 +74,7 @@ def test_programs_over_the_limit_are_stopped():
     trials.stop()
 
 
-def test_a_trial_that_fails_says_so(capfd):
+def test_failed_trial_raises_and_prints_the_reason(capfd):
     trials = runs.Trials(GRAPH, 60)
     with pytest.raises(RuntimeError, match="broken ended without a result"):
         trials.run(runs.Program("broken", {"method": "none such"}))
@@ -82,12 +82,12 @@ def test_a_trial_that_fails_says_so(capfd):
     assert "method must be one of" in capfd.readouterr().err
 
 
-def test_what_a_limit_does_to_the_tables(monkeypatch, capsys):
+def test_tables_of_programs_over_the_limit(monkeypatch, capsys):
     """Stopped programs are listed as such; slow ones are not run again."""
     ran = runs.Run("hopcroft_karp", "cheap", {"seconds": {"init": 0.5, "solve": 6.0}})
     size = int((maximum_bipartite_matching(GRAPH) >= 0).sum())
-    told = {"auto": None, "hopcroft_karp": (7.0, size, ran), "SciPy": (0.0, size, None), "igraph": None}
-    monkeypatch.setattr(runs.Trials, "run", lambda trials, program: told[program.name])
+    results = {"auto": None, "hopcroft_karp": (7.0, size, ran), "SciPy": (0.0, size, None), "igraph": None}
+    monkeypatch.setattr(runs.Trials, "run", lambda trials, program: results[program.name])
     monkeypatch.setitem(runs.BASELINES, "igraph", lambda graph: lambda: size)  # installed or not
     how = ["--timeout", "8", "--repeats", "1", "--method", "auto,hopcroft_karp", "--profile", "p"]
     assert main(["matching", "tiny", *how]) == 0
@@ -169,7 +169,7 @@ def test_small_matrices(capsys):
     assert all(float(cell) > 0 for cell in row[5:])
 
 
-def test_files_are_graphs_too(tmp_path, capsys):
+def test_files_as_instances(tmp_path, capsys):
     scipy.io.mmwrite(tmp_path / "b.mtx", GRAPH)
     assert main(["matching", str(tmp_path / "b.mtx"), "--repeats", "1"]) == 0
     assert "✓" in cells_of(capsys.readouterr().out, "b ")[0]
@@ -219,7 +219,7 @@ def test_graphs_are_sorted_and_without_duplicates(name):
     np.testing.assert_array_equal(FAMILIES[name]().indices, graph.indices)
 
 
-def test_what_the_hard_graphs_look_like():
+def test_structure_of_the_hard_graphs():
     assert instances.ladder(4).toarray().tolist() == [[1, 0, 0, 0], [1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1]]
     assert np.diff(instances.rope(3).indptr).tolist() == [7] * 12 + [1] * 6
     groups = instances.groups(40, 4, 3)
@@ -229,7 +229,7 @@ def test_what_the_hard_graphs_look_like():
     assert (maximum_bipartite_matching(dead_ends) >= 0).all()
 
 
-def test_scipy_follows_every_path_into_the_dead_ends():
+def test_scipy_is_exponential_on_dead_ends():
     """Six levels more take it 64 times as long: the reason to keep it from them."""
     short, long = (
         min(timeit.repeat(lambda graph=graph: maximum_bipartite_matching(graph), number=1, repeat=3))

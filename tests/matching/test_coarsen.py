@@ -227,16 +227,6 @@ def test_graphs_of_levels_can_be_dropped():
     np.testing.assert_array_equal(found.levels[-1].graph.toarray(), kept.levels[-1].graph.toarray())
 
 
-def test_inputs_are_not_changed():
-    graph = grid(5, 5)
-    before = [array.copy() for array in (graph.indptr, graph.indices, graph.data)]
-    vertex_weight = np.ones(25)
-    hierarchy(graph, vertex_weight=vertex_weight, rating=lambda coarse: coarse.graph.data * 0 + 1)
-    for array, kept in zip((graph.indptr, graph.indices, graph.data), before, strict=True):
-        np.testing.assert_array_equal(array, kept)
-    assert vertex_weight.tolist() == [1.0] * 25
-
-
 def test_invalid_input():
     graph = grid(2, 2)
     for arguments, kind, message in (

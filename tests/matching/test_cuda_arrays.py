@@ -1,8 +1,5 @@
 """Graphs with arrays on a GPU, in numba's simulator and on a GPU: read, validated and matched there."""
 
-import copy
-import dataclasses
-import pickle
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,19 +8,10 @@ import scipy.sparse
 
 import matching
 from matching.core.graph_input import bipartite_graph
+from tests.matching.gpu_arrays import WHERE, check_copies, gpu, library_of, sim, there
 
-sim = pytest.mark.sim
-gpu = pytest.mark.gpu
-WHERE = [pytest.param("simulator", marks=sim), pytest.param("gpu", marks=gpu)]
 # The CUDA default and methods of the papers; each takes seconds to compile.
 HOW = [{}, {"method": "ms_bfs_graft", "init": "karp_sipser"}, {"method": "g_pr_shr", "relabel": ("fix", 5)}]
-
-
-def there(array, dtype=None):
-    """numba's array on the GPU."""
-    from gridcut.device.cuda import cuda
-
-    return cuda.to_device(np.asarray(array, dtype))
 
 
 def strided(array, rng):
@@ -220,25 +208,21 @@ def test_is_on_gpu(tools):
 @gpu
 @pytest.mark.parametrize("name", ["torch", "cupy"])
 def test_arrays_of_other_libraries(tools, name):
-    module = pytest.importorskip(name)
-    torch = name == "torch"
+    kind_of_array, to = library_of(name)
     matrix = tools.uniform(3000, 3, np.random.default_rng(5))
     size = matching.maximum(matrix, device="cpu").cardinality
-
-    def to(array):
-        return module.as_tensor(array, device="cuda") if torch else module.asarray(array)
 
     for kind in (np.int32, np.int64):
         graph = (to(matrix.indptr.astype(kind)), to(matrix.indices.astype(kind)), matrix.shape)
         found = matching.maximum(graph)
         found.check()
         assert found.cardinality == size
-        assert isinstance(found.row_match, module.Tensor if torch else module.ndarray)
+        assert isinstance(found.row_match, kind_of_array)
         assert isinstance(found.vertex_cover()[0], type(found.row_match))
         assert int((found.row_match >= 0).sum()) == size
         again = matching.maximum(graph, start=found.row_match, method="apfb")
         assert again.stats["initial"] == size
-    if not torch:
+    if name == "cupy":
         sparse = pytest.importorskip("cupyx.scipy.sparse")
         for form in (sparse.csr_matrix, sparse.csc_matrix):
             found = matching.maximum(form(sparse.csr_matrix(scipy.sparse.csr_matrix(matrix.astype(np.float32)))))
@@ -262,18 +246,6 @@ def test_large_unsorted_graphs(tools):
 
 @pytest.mark.parametrize("where", WHERE)
 def test_pickles_and_copies(tools, where):
-    """Pickles and deep copies are on the host, copies on the GPU; a changed field fails the check."""
     matrix = tools.random_graph(np.random.default_rng(3), 9)
     found = matching.maximum((there(matrix.indptr), there(matrix.indices), matrix.shape))
-    for again in (pickle.loads(pickle.dumps(found)), copy.deepcopy(found)):
-        again.check()
-        assert isinstance(again.row_match, np.ndarray)
-        assert again.cardinality == found.cardinality
-    copied = copy.copy(found)
-    copied.check()
-    assert copied.row_match is found.row_match
-    assert "\n" not in repr(found)
-    wrong = found.row_match.copy_to_host() + 1
-    for changes in ({"row_match": there(wrong)}, {"row_match": [0]}, {"cardinality": 99}):
-        with pytest.raises(matching.CertificateError):
-            dataclasses.replace(found, **changes).check()
+    check_copies(found, "row_match", cardinality=99)

@@ -11,9 +11,8 @@ from matching.core import limits_cuda as limits
 from matching.general import parallel, sorted
 from matching.general.general_graph import check_graph
 from matching.general.greedy_certificate import certify, weight_of
+from tests.matching.gpu_arrays import WHERE, gpu
 
-gpu = pytest.mark.gpu
-WHERE = [pytest.param("simulator", marks=pytest.mark.sim), pytest.param("gpu", marks=gpu)]
 KINDS = ("plain", "few weights", "floats", "equal")
 
 
@@ -60,6 +59,36 @@ def test_parallel_equals_cpu(where, kind):
             found, stats = matched(graph, module("parallel").solve, seed=seed, **parameters)
             assert (found == expected).all()
             assert stats["rounds"] <= parameters.get("rounds", 256)
+
+
+@pytest.mark.sim
+def test_delayed_load_of_the_lengths(monkeypatch):
+    """A block that leaves after a round may load the lengths of this round's slot at any later moment.
+
+    The two lengths of one word never add up to more than the active vertices of the round, however late the word is
+    read. Halves of different moments do, so two separate loads would be wrong.
+    """
+    solver, common = module("parallel"), module("common")
+    sums, halves = [], []
+    for seed in range(6):
+        graph = symmetric(np.random.default_rng(seed), 40, 3, "plain")
+        moments = []  # (slot of the round, all slots), at each load of the lengths by thread 0
+
+        def load(array, i, moments=moments):
+            if solver.cuda.grid(1) == 0:
+                moments.append((i - common.LENGTHS, array[common.LENGTHS : common.LENGTHS + 3].copy()))
+            return array[i]
+
+        monkeypatch.setattr(solver, "relaxed_load", load)
+        matched(graph, solver.solve, seed=seed)
+        for k, (slot, slots) in enumerate(moments):
+            n_blue, n_red = (int(length(slots[slot])) for length in (solver.n_blue_of, solver.n_red_of))
+            for _, later in moments[k:]:
+                blue_later, red_later = (int(length(later[slot])) for length in (solver.n_blue_of, solver.n_red_of))
+                sums.append(blue_later + red_later - n_blue - n_red)
+                halves.append(max(n_blue + red_later, blue_later + n_red) - n_blue - n_red)
+    assert max(sums) == 0
+    assert max(halves) > 0
 
 
 @pytest.mark.parametrize("where", WHERE)

@@ -1,8 +1,5 @@
 """Greedy matching of graphs with arrays on a GPU, in numba's simulator and on a GPU: the CPU's matchings."""
 
-import copy
-import dataclasses
-import pickle
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,17 +7,9 @@ import pytest
 import scipy.sparse
 
 import matching
+from tests.matching.gpu_arrays import WHERE, check_copies, gpu, library_of, there
 
-gpu = pytest.mark.gpu
-WHERE = [pytest.param("simulator", marks=pytest.mark.sim), pytest.param("gpu", marks=gpu)]
 KINDS = ("plain", "few weights", "floats")
-
-
-def there(array, dtype=None):
-    """numba's array on the GPU."""
-    from gridcut.device.cuda import cuda
-
-    return cuda.to_device(np.asarray(array, dtype))
 
 
 def held(matrix):
@@ -121,19 +110,15 @@ def test_invalid_input(where):
 @gpu
 @pytest.mark.parametrize("name", ["torch", "cupy"])
 def test_arrays_of_other_libraries(name):
-    module = pytest.importorskip(name)
-    torch = name == "torch"
+    kind_of_array, to = library_of(name)
     matrix = symmetric(np.random.default_rng(6), 4000, "floats")
-
-    def to(array):
-        return module.as_tensor(array, device="cuda") if torch else module.asarray(array)
 
     found = matching.greedy((to(matrix.indptr), to(matrix.indices), matrix.shape), to(matrix.data))
     found.check()
-    assert isinstance(found.partner, module.Tensor if torch else module.ndarray)
+    assert isinstance(found.partner, kind_of_array)
     assert isinstance(found.pairs, type(found.partner))
     assert found.weight == matching.greedy(matrix).weight
-    if not torch:
+    if name == "cupy":
         sparse = pytest.importorskip("cupyx.scipy.sparse")
         again = matching.greedy(sparse.csr_matrix(scipy.sparse.csr_matrix(matrix)))
         assert again.weight == found.weight
@@ -141,18 +126,7 @@ def test_arrays_of_other_libraries(name):
 
 @pytest.mark.parametrize("where", WHERE)
 def test_pickles_and_copies(where):
-    """Pickles and deep copies are on the host, copies on the GPU; a changed field fails the check."""
-    found = matching.greedy(held(symmetric(np.random.default_rng(3), 9, "floats")), device="auto")
-    for again in (pickle.loads(pickle.dumps(found)), copy.deepcopy(found)):
-        again.check()
-        assert isinstance(again.partner, np.ndarray)
-    copied = copy.copy(found)
-    copied.check()
-    assert copied.partner is found.partner
-    assert "\n" not in repr(found)
-    wrong = found.partner.copy_to_host() + 1
-    for changes in ({"partner": there(wrong)}, {"partner": [0]}, {"cardinality": 99}, {"weight": -1.0}):
-        with pytest.raises(matching.CertificateError):
-            dataclasses.replace(found, **changes).check()
+    graph = held(symmetric(np.random.default_rng(3), 9, "floats"))
+    check_copies(matching.greedy(graph, device="auto"), "partner", cardinality=99, weight=-1.0)
     with pytest.raises(TypeError, match="graph is on the GPU"):
-        matching.coarsen(held(symmetric(np.random.default_rng(3), 9, "floats")))
+        matching.coarsen(graph)

@@ -87,9 +87,18 @@ def grid(monkeypatch):
     monkeypatch.setattr(module, "launch", on_all_blocks)
 
 
+GRAFT = "papers.ms_bfs_graft_cuda"
+
+
 def permuted_graphs(tools, rng):
     """Wide and narrow levels; more vertices than threads."""
     return [tools.permuted(graph, rng) for graph in (tools.uniform(110, 3, rng), tools.rope(9, rng), tools.path(60))]
+
+
+def on_gpu(name, function, *arguments, **parameters):
+    """A function of a CUDA method, for a graph and a matching on the host."""
+    function = getattr(importlib.import_module(f"matching.{name}"), function)
+    return importlib.import_module("matching.core.problem_cuda").on_gpu(function, *arguments, **parameters)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -98,7 +107,7 @@ def test_searches(tools, grid, method):
     for graph in permuted_graphs(tools, np.random.default_rng(1)):
         checked = bipartite_graph(graph)
         row_match, col_match = np.full(checked.rows, -1, np.int32), np.full(checked.cols, -1, np.int32)
-        importlib.import_module(f"matching.{METHODS[method]}").solve(checked, row_match, col_match, **parameters)
+        on_gpu(METHODS[method], "solve", checked, row_match, col_match, **parameters)
         certify(checked, row_match, col_match)
 
 
@@ -108,8 +117,7 @@ def test_block_levels(tools, grid, block_levels):
     rng = np.random.default_rng(4)
     graph = bipartite_graph(tools.permuted(tools.road(9, rng), rng))
     row_match, col_match = np.full(graph.rows, -1, np.int32), np.full(graph.cols, -1, np.int32)
-    solve = importlib.import_module("matching.papers.ms_bfs_graft_cuda").solve
-    stats = solve(graph, row_match, col_match, block_levels=block_levels, direction_optimising=False)
+    stats = on_gpu(GRAFT, "solve", graph, row_match, col_match, block_levels=block_levels, direction_optimising=False)
     certify(graph, row_match, col_match)
     assert stats["levels"] > stats["block_levels"]
     assert (stats["block_levels"] > 0) == (block_levels > 0)
@@ -129,8 +137,7 @@ def test_block_level_overflows_shared_memory(tools, grid):
     graph = bipartite_graph(graph)
     row_match, col_match = np.full(graph.rows, -1, np.int32), np.full(graph.cols, -1, np.int32)
     row_match[matched], col_match[col] = col, matched
-    solve = importlib.import_module("matching.papers.ms_bfs_graft_cuda").solve
-    stats = solve(graph, row_match, col_match, direction_optimising=False)
+    stats = on_gpu(GRAFT, "solve", graph, row_match, col_match, direction_optimising=False)
     certify(graph, row_match, col_match)
     assert stats["augmentations"] == free
     assert stats["block_levels"] > 0
@@ -140,7 +147,7 @@ def test_karp_and_sipser(tools, grid):
     for graph in permuted_graphs(tools, np.random.default_rng(2)):
         checked = bipartite_graph(graph)
         row_match, col_match = np.full(checked.rows, -1, np.int32), np.full(checked.cols, -1, np.int32)
-        importlib.import_module("matching.initial.karp_sipser_cuda").initialise(checked, row_match, col_match)
+        on_gpu("initial.karp_sipser_cuda", "initialise", checked, row_match, col_match)
         pairs = graph.tocoo()
         assert not ((row_match[pairs.row] < 0) & (col_match[pairs.col] < 0)).any()
 

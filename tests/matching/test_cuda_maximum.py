@@ -10,10 +10,7 @@ import matching
 from matching.core import limits_cuda as limits
 from matching.core.certificate import certify, certify_pairs
 from matching.core.graph_input import bipartite_graph
-
-sim = pytest.mark.sim
-gpu = pytest.mark.gpu
-WHERE = [pytest.param("simulator", marks=sim), pytest.param("gpu", marks=gpu)]
+from tests.matching.gpu_arrays import WHERE, gpu, sim
 
 # name -> module and parameters
 VARIANTS = {
@@ -58,6 +55,11 @@ def module(name):
     return importlib.import_module(f"matching.{PLACES.get(name, 'papers')}.{name}_cuda")
 
 
+def on_gpu(name, function, *arguments, **parameters):
+    """A function of a CUDA method, for a graph and a matching on the host."""
+    return module("problem").on_gpu(getattr(module(name), function), *arguments, **parameters)
+
+
 def solved(graph, variant, size, *, cheap=False, start=None):
     """Stats and the matching; it is certified and has `size` pairs."""
     name, parameters = VARIANTS[variant]
@@ -67,9 +69,9 @@ def solved(graph, variant, size, *, cheap=False, start=None):
         row_match[:] = start
         col_match[start[start >= 0]] = np.flatnonzero(start >= 0)
     if cheap:
-        module("cheap").initialise(graph, row_match, col_match)
+        on_gpu("cheap", "initialise", graph, row_match, col_match)
     before = np.count_nonzero(row_match >= 0)
-    stats = module(name).solve(graph, row_match, col_match, **parameters)
+    stats = on_gpu(name, "solve", graph, row_match, col_match, **parameters)
     certify(graph, row_match, col_match)
     assert np.count_nonzero(row_match >= 0) == size
     assert stats["augmentations"] == size - before
@@ -195,7 +197,7 @@ def test_initial_matchings_are_maximal(tools, where, init):
         if i % 2 and checked.edges:
             row_match[pairs.row[0]], col_match[pairs.col[0]] = pairs.col[0], pairs.row[0]
         before = row_match.copy()
-        module(init).initialise(checked, row_match, col_match)
+        on_gpu(init, "initialise", checked, row_match, col_match)
         certify_pairs(checked, row_match, col_match)
         assert (row_match[before >= 0] == before[before >= 0]).all()
         assert not ((row_match[pairs.row] < 0) & (col_match[pairs.col] < 0)).any()
@@ -214,7 +216,7 @@ def test_karp_sipser_is_optimal_on_trees(tools, where):
         for one in (graph, tools.permuted(graph, rng)):
             checked = bipartite_graph(one)
             row_match, col_match = np.full(checked.rows, -1, np.int32), np.full(checked.cols, -1, np.int32)
-            stats = module("karp_sipser").initialise(checked, row_match, col_match)
+            stats = on_gpu("karp_sipser", "initialise", checked, row_match, col_match)
             assert np.count_nonzero(row_match >= 0) == tools.best_cardinality(one)
             certify(checked, row_match, col_match)
             assert stats["levels"] > 0
@@ -251,9 +253,9 @@ def test_stages_run_without_transfers(tools, where):
     row_match, col_match = np.full(graph.rows, -1, np.int32), np.full(graph.cols, -1, np.int32)
 
     def both(*there):
-        return {"init": module("karp_sipser").fill(*there), **module("ms_bfs_graft").search(*there)}
+        return {"init": module("karp_sipser").initialise(*there), **module("ms_bfs_graft").solve(*there)}
 
-    stats = module("problem").on_gpu(graph, row_match, col_match, both)
+    stats = module("problem").on_gpu(both, graph, row_match, col_match)
     certify(graph, row_match, col_match)
     assert stats["init"]["edges"] > 0
     assert stats["edges"] > 0
@@ -319,7 +321,7 @@ def test_bad_parameters(tools, name, parameters, message):
     graph = bipartite_graph(tools.path(3))
     match = np.full(3, -1, np.int32)
     with pytest.raises(ValueError, match=message):
-        module(name).solve(graph, match, match.copy(), **parameters)
+        on_gpu(name, "solve", graph, match, match.copy(), **parameters)
 
 
 @gpu

@@ -9,7 +9,7 @@ import scipy.sparse
 
 from benchmarks import greedy as benchmark
 from gridcut.device import CertificateError
-from matching.general import locally_dominant, order, parallel
+from matching.general import locally_dominant, order, parallel, plain_parallel
 from matching.general.colour import colour_sum, colour_sums
 from matching.general.greedy_matching import GreedyMatching, greedy
 from matching.general.greedy_methods import GREEDY_METHODS
@@ -224,6 +224,25 @@ def test_parallel_is_the_algorithm_of_the_paper(select):
         assert found.partner.tolist() == expected
         assert found.stats["rounds"] == rounds
         assert sum(found.stats["matched"]) == 2 * found.cardinality
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def test_plain_version_finds_the_same_partners(device, weighted):
+    rng = np.random.default_rng(602)
+    for seed, (n, degree) in enumerate([(1, 1), (2, 2), (40, 1), (60, 4), (80, 30)]):
+        upper = scipy.sparse.triu(scipy.sparse.random_array((n, n), density=min(1, degree / n), rng=rng), 1)
+        graph = scipy.sparse.csr_array(upper + upper.T)
+        found = greedy(graph, method="parallel", seed=seed, select="heaviest" if weighted else "first", device=device)
+        found.check()
+        plain = plain_parallel.match(graph.indptr, graph.indices, graph.data if weighted else None, seed=seed)
+        assert plain == list(found.partner)
+
+
+def test_plain_version_matches_the_vertices_left_after_all_rounds():
+    line = scipy.sparse.csr_array(scipy.sparse.diags_array([[1.0] * 9, [1.0] * 9], offsets=[-1, 1]))
+    expected = greedy(line, method="parallel", rounds=0)
+    assert plain_parallel.match(line.indptr, line.indices, rounds=0) == list(expected.partner)
 
 
 def test_parallel_is_maximal_whatever_its_parameters():

@@ -16,7 +16,7 @@ ENTRIES = [
     pytest.param(name, device, getattr(entry, device), entry, id=f"{table}-{name}-{device}")
     for table, entries in TABLES.items()
     for name, entry in entries.items()
-    for device in ("cpu", "cuda", "on_gpu")
+    for device in ("cpu", "cuda")
     if getattr(entry, device)
 ]
 
@@ -30,9 +30,6 @@ def imported_by(function) -> tuple[str, str]:
 def keywords_of(module: str, name: str) -> tuple[str, ...]:
     """Keyword-only parameters of a function by its source: modules for CUDA cannot be imported everywhere."""
     body = ast.parse(Path(find_spec(module).origin).read_text()).body
-    for node in body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:  # solve = for_host(search)
-            name = node.value.args[0].id
     (found,) = (node for node in body if isinstance(node, ast.FunctionDef) and node.name == name)
     return tuple(argument.arg for argument in found.args.kwonlyargs)
 
@@ -56,6 +53,6 @@ def test_every_solver_has_an_entry():
         for name in FOLDERS
         for path in folder.glob(f"{name}/*.py")
         for line in path.read_text().splitlines()
-        if line.startswith(("def solve(", "def initialise(", "solve = ", "initialise = "))
+        if line.startswith(("def solve(", "def initialise("))
     }
     assert exporting == {*METHODS, *INITS, *GREEDY_METHODS} - {"none"}

@@ -8,13 +8,12 @@ import matching
 from matching.core.certificate import certify, certify_pairs
 from matching.core.counts import AUGMENTATIONS, EDGES, PATH_LENGTH, new_counts
 from matching.core.graph_input import bipartite_graph
+from matching.forest.bitmap_search import DEFAULT_RULES, NO_LISTS, UNLIMITED, search
 from matching.initial import karp_sipser
 from matching.initial.cheap import take_first_free
 from matching.portfolio import portfolio
-from matching.portfolio.bitmap_search import UNLIMITED, search
 from matching.portfolio.bitmap_search_parallel import search_parallel
 from matching.portfolio.frontier_growth import frontier_growth
-from matching.portfolio.portfolio import NO_LISTS
 
 
 def empty_matching(graph):
@@ -36,7 +35,7 @@ def test_search(tools, with_columns):
         if trial % 2:
             take_first_free(graph.row_ptr, graph.row_adj, *match)
         before, counts = np.count_nonzero(match[0] >= 0), new_counts()
-        assert search(*sides(graph, with_columns), *match, counts, UNLIMITED, UNLIMITED)
+        assert search(*sides(graph, with_columns), *match, counts, UNLIMITED, UNLIMITED, DEFAULT_RULES)
         certify(graph, *match)
         size = np.count_nonzero(match[0] >= 0)
         assert size == tools.best_cardinality(matrix)
@@ -60,7 +59,7 @@ def test_search_of_larger_graphs(tools, with_columns):
         graph = bipartite_graph(graph)
         match = empty_matching(graph)
         take_first_free(graph.row_ptr, graph.row_adj, *match)
-        assert search(*sides(graph, with_columns), *match, new_counts(), UNLIMITED, UNLIMITED)
+        assert search(*sides(graph, with_columns), *match, new_counts(), UNLIMITED, UNLIMITED, DEFAULT_RULES)
         certify(graph, *match)
         assert np.count_nonzero(match[0] >= 0) == size
 
@@ -68,10 +67,10 @@ def test_search_of_larger_graphs(tools, with_columns):
 def test_search_resumes_after_its_budget(tools):
     graph = bipartite_graph(tools.uniform(20_000, 3, np.random.default_rng(3)))
     match, counts = empty_matching(graph), new_counts()
-    assert not search(*sides(graph, False), *match, counts, graph.edges, UNLIMITED)
+    assert not search(*sides(graph, False), *match, counts, graph.edges, UNLIMITED, DEFAULT_RULES)
     assert counts[EDGES] > graph.edges
     certify_pairs(graph, *match)
-    assert search(*sides(graph, True), *match, counts, UNLIMITED, UNLIMITED)
+    assert search(*sides(graph, True), *match, counts, UNLIMITED, UNLIMITED, DEFAULT_RULES)
     certify(graph, *match)
 
 

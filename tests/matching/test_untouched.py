@@ -96,6 +96,7 @@ def test_functions_of_general_graphs(name, locked):
         run(matching.coarsen, graph, found, vertex_weight=vertex_weight, locked=locked)
         run(matching.coarsen, graph, found.partner, locked=locked)
         run(matching.hierarchy, graph, vertex_weight=vertex_weight.astype(float), locked=locked)
+        run(matching.hierarchy, graph, rating=lambda coarse: coarse.graph.data * 0 + 1, locked=locked)
     csr = battery.csr_of(instance)
     triple = csr.indptr, csr.indices, csr.shape
     for weight in (csr.data, csr.data.tolist(), csr.data.astype(np.float32), np.repeat(csr.data, 2)[::2]):

@@ -1,4 +1,4 @@
-"""Cache-friendly breadth-first search from all free rows simultaneously; finds the paths of the portfolio.
+"""MS-BFS with tree grafting on one thread, cache-friendly: the search of the default, of ms_bfs and of ms_bfs_graft.
 
 Makes a matching maximum.  A phase grows alternating trees from all free rows and augments along one path of each tree
 that has found a free column; such a tree stops growing.  The matching is maximum when a phase finds no path, or no row
@@ -25,8 +25,18 @@ that row, its list.
 [2] Azad, Buluç, Pothen. "A parallel tree grafting algorithm for maximum cardinality matching in bipartite graphs."
     IPDPS 2015.
 
-Deviations: a tree is left as soon as it has found its column; an edge reads two bitmaps, and the mate only of columns
-that are new; trees are kept if they hold half of all visited vertices.
+`Rules` selects the form.  PAPER_RULES are those of [2], algorithms 3 and 7, and DEFAULT_RULES those of the portfolio:
+
+                                        [2]                                       default
+  a level goes bottom-up if             frontier >= columns in no tree / alpha    the same
+  levels that may                       all, also those of the roots and of       those after the first top-down level
+                                        grafted columns
+  trees are kept if                     their rows, with the roots,               their rows, without the roots,
+                                        >= released columns / alpha               are half of all rows reached
+
+Deviations in both forms: a tree is left as soon as it has found its column, not after the other neighbours of the row;
+an edge reads two bitmaps, and the mate only of columns that are new; columns without edges count as being in no tree;
+no last phase if all rows or all columns are matched.
 
 O(n * edges), usually a few sweeps over the edges; 12 bytes per column and 16 bytes per row.
 """
@@ -36,13 +46,39 @@ from typing import NamedTuple
 import numpy as np
 
 from gridcut.device import kernel
-from matching.core.counts import AUGMENTATIONS, EDGES, PATH_LENGTH, PHASES
+from matching.core.counts import (
+    AUGMENTATIONS,
+    EDGES,
+    EDGES_GRAFT,
+    EDGES_UP,
+    GRAFTS,
+    LEVELS,
+    LEVELS_UP,
+    PATH_LENGTH,
+    PHASES,
+)
 from matching.core.prefetch import prefetch
 
-ALPHA = 5  # a level goes bottom-up if its frontier has 1/ALPHA of the columns in no tree
 PREFETCH_DISTANCE = 8  # entries of the queue between two steps of prefetching
 ONE = np.uint64(1)
 UNLIMITED = 2**62
+NO_LISTS = np.empty(0, np.int64), np.empty(0, np.int32)  # in place of the lists of the columns
+
+
+class Rules(NamedTuple):
+    """When a level goes bottom-up, and when trees are kept; the table of the file header.
+
+    alpha   a level may go bottom-up if its frontier has 1/alpha of the columns in no tree; 0: never
+    keep    the trees without a path are kept if they have 1/keep of the vertices of the others; 0: never
+    paper   whether roots count, and every level may go bottom-up
+    """
+
+    alpha: float
+    keep: float
+    paper: bool
+
+
+DEFAULT_RULES = Rules(5.0, 1.0, False)
 
 
 class Trees(NamedTuple):
@@ -122,7 +158,13 @@ def replace_by_mates(col_match, mated, end, owner, trees):
 
 
 @kernel
-def top_down(row_ptr, row_adj, col_match, head, mated, tail, owner, trees, counts, wide):
+def is_wide(head, tail, col_match, alpha):
+    """Whether the level queue[head:tail] goes bottom-up: its share of the columns in no tree."""
+    return (tail - head) * alpha >= col_match.size - tail
+
+
+@kernel
+def top_down(row_ptr, row_adj, col_match, head, mated, tail, owner, trees, counts, wide, alpha):
     """Search from queue[head:tail], level by level, until one is wide enough for bottom-up.
 
     The queue holds rows up to the index `mated`.  Without owners there are no bottom-up levels, and the search stops
@@ -132,13 +174,15 @@ def top_down(row_ptr, row_adj, col_match, head, mated, tail, owner, trees, count
     """
     queue = trees.queue
     fetched, edge = mated, tail
+    counts[LEVELS] += head < tail
     while head < tail:
         if head == edge:
-            if owner.size and (tail - head) * ALPHA >= col_match.size - tail:
+            if owner.size and is_wide(head, tail, col_match, alpha):
                 break
             if tail - head >= wide:
                 break
             edge = tail
+            counts[LEVELS] += 1
         end = min(tail, head + 3 * PREFETCH_DISTANCE)
         while fetched < end:
             prefetch(col_match, queue[fetched])
@@ -163,11 +207,14 @@ def top_down(row_ptr, row_adj, col_match, head, mated, tail, owner, trees, count
 @kernel
 def bottom_up(col_ptr, col_adj, col_match, tail, owner, trees, counts):
     """Search from each column in no tree for a row in a tree without a path; returns the new end of the queue."""
+    before = counts[EDGES]
     for word in range(trees.seen.size):
         if trees.seen[word] == ~np.uint64(0):
             continue
         # Most columns that find a row find it among their first two; those of the next word are prefetched.
         for c in range((word + 1) << 6, min((word + 2) << 6, col_match.size)):
+            if trees.seen[word + 1] & (ONE << np.uint64(c & 63)):
+                continue
             for a in range(col_ptr[c], min(col_ptr[c] + 2, col_ptr[c + 1])):
                 prefetch(owner, col_adj[a])
         for c in range(word << 6, min((word + 1) << 6, col_match.size)):
@@ -189,19 +236,42 @@ def bottom_up(col_ptr, col_adj, col_match, tail, owner, trees, counts):
                         owner[col_match[c]] = k
                         tail += 1
                     break
+    counts[EDGES_UP] += counts[EDGES] - before
+    counts[LEVELS_UP] += 1
+    counts[LEVELS] += 1
     return tail
 
 
 @kernel
-def grow(row_ptr, row_adj, col_ptr, col_adj, col_match, head, tail, owner, trees, counts):
+def grow_from_roots(row_ptr, row_adj, col_ptr, col_adj, col_match, number, owner, trees, counts, rules):
+    """Start new trees from all roots, and grow their first level; returns the end of the queue."""
+    trees.seen[:] = 0
+    trees.leaf[:number] = -1
+    if owner.size:
+        owner[:] = -1
+        for k in range(number):
+            owner[trees.root[k]] = k
+        if rules.paper and number * rules.alpha >= col_match.size:
+            return bottom_up(col_ptr, col_adj, col_match, 0, owner, trees, counts)
+    counts[LEVELS] += 1
+    return scan_roots(row_ptr, row_adj, number, trees, counts)
+
+
+@kernel
+def grow(row_ptr, row_adj, col_ptr, col_adj, col_match, head, tail, owner, trees, counts, rules):
     """Grow all further levels from queue[head:tail]; returns the end of the queue, which then holds rows."""
+    alpha = rules.alpha
+    mated = head
     while head < tail:
-        head, mated, tail = top_down(row_ptr, row_adj, col_match, head, head, tail, owner, trees, counts, UNLIMITED)
+        if not (rules.paper and owner.size and is_wide(head, tail, col_match, alpha)):
+            head, mated, tail = top_down(
+                row_ptr, row_adj, col_match, head, head, tail, owner, trees, counts, UNLIMITED, alpha
+            )
         while head < tail:
             head = replace_by_mates(col_match, mated, tail, owner, trees)
             tail = bottom_up(col_ptr, col_adj, col_match, tail, owner, trees, counts)
             mated = head
-            if (tail - head) * ALPHA < col_match.size - tail:
+            if not is_wide(head, tail, col_match, alpha):
                 break
     return tail
 
@@ -246,12 +316,16 @@ def drop_matched_roots(number, trees):
 
 
 @kernel
-def entries_in_finished_trees(tail, trees):
-    """The number of entries of the queue that are in trees with a path."""
-    total = 0
+def prefer_grafting(tail, number, found, trees, rules):
+    """Whether the trees without a path are kept: [2], algorithm 7, line 8."""
+    released = 0
     for i in range(tail):
-        total += trees.leaf[trees.tree[i]] >= 0
-    return total
+        released += trees.leaf[trees.tree[i]] >= 0
+    kept = tail - released
+    if rules.paper:
+        kept += number - found
+        released += found
+    return kept * rules.keep >= released
 
 
 @kernel
@@ -260,6 +334,7 @@ def graft(col_ptr, col_adj, row_match, col_match, number, tail, owner, trees, co
 
     Returns the index of the first grafted column in the queue, the end of the queue, and the number of roots left.
     """
+    before = counts[EDGES]
     released = np.empty(tail + number, np.int32)
     freed, kept, left = 0, 0, 0
     # Roots get new indices; the leaf of a tree without a path encodes the new one.
@@ -308,15 +383,17 @@ def graft(col_ptr, col_adj, row_match, col_match, number, tail, owner, trees, co
                 end += 1
                 break
     trees.leaf[:left] = -1
+    counts[EDGES_GRAFT] += counts[EDGES] - before
+    counts[GRAFTS] += 1
     return kept, end, left
 
 
 @kernel
-def search(row_ptr, row_adj, col_ptr, col_adj, row_match, col_match, counts, budget, missing):
+def search(row_ptr, row_adj, col_ptr, col_adj, row_match, col_match, counts, budget, missing, rules):
     """Run phases until the matching is maximum, or more than `budget` edges were scanned; whether it is maximum.
 
-    The lists of the columns may have size 0; then there is no grafting.  missing: an upper bound on the number of
-    paths.  Rows with -2 in row_match are free, and no path needs to start from them.
+    The lists of the columns may have size 0; then there are no bottom-up levels and no grafting.  missing: an upper
+    bound on the number of paths.  Rows with -2 in row_match are free, and no path needs to start from them.
     """
     n, m = row_match.size, col_match.size
     words = (m >> 6) + 1
@@ -339,19 +416,14 @@ def search(row_ptr, row_adj, col_ptr, col_adj, row_match, col_match, counts, bud
             return False
         counts[PHASES] += 1
         if rebuild:
-            trees.seen[:] = 0
-            trees.leaf[:number] = -1
-            if owner.size:
-                owner[:] = -1
-                for k in range(number):
-                    owner[trees.root[k]] = k
-            head, tail = 0, scan_roots(row_ptr, row_adj, number, trees, counts)
-        tail = grow(row_ptr, row_adj, col_ptr, col_adj, col_match, head, tail, owner, trees, counts)
+            head = 0
+            tail = grow_from_roots(row_ptr, row_adj, col_ptr, col_adj, col_match, number, owner, trees, counts, rules)
+        tail = grow(row_ptr, row_adj, col_ptr, col_adj, col_match, head, tail, owner, trees, counts, rules)
         found = augment(row_match, col_match, number, trees, counts)
         if found == 0:
             return True
         free -= found
-        rebuild = col_ptr.size == 0 or 2 * entries_in_finished_trees(tail, trees) > tail
+        rebuild = col_ptr.size == 0 or not prefer_grafting(tail, number, found, trees, rules)
         if rebuild:
             number = drop_matched_roots(number, trees)
         else:

@@ -1,0 +1,338 @@
+"""The papers' methods for several threads, on one thread and on several: cardinalities, certificates, special cases.
+
+ms_bfs and ms_bfs_graft grow forests, p_dbfs, p_pf and p_hk run vertex-disjoint searches concurrently.
+"""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from matching.core.certificate import certify
+from matching.core.counts import new_counts
+from matching.core.graph_input import bipartite_graph
+from matching.forest import forest_threads
+from matching.forest.forest_threads import FOUND_END, Problem, Workers, make_forest
+from matching.papers import disjoint, ms_bfs, ms_bfs_graft, p_dbfs, p_hk, p_pf
+
+FORESTS = {
+    "plain": (ms_bfs, {}),
+    "plain, both ways": (ms_bfs, {"direction_optimising": True}),
+    "graft": (ms_bfs_graft, {}),
+    "graft, top-down": (ms_bfs_graft, {"direction_optimising": False}),
+    "graft, always": (ms_bfs_graft, {"alpha": 1e9}),
+    "graft, seldom": (ms_bfs_graft, {"alpha": 0.5}),
+    "from columns": (ms_bfs_graft, {"side": "columns"}),
+    "by step": (ms_bfs_graft, {"by_step": True}),
+    "threads": (ms_bfs_graft, {"threads": 2, "wide": 1}),
+    "threads, top-down": (ms_bfs_graft, {"threads": 3, "wide": 2, "direction_optimising": False}),
+    "threads, wide levels only": (ms_bfs_graft, {"threads": 2, "wide": 8, "alpha": 50}),
+    "threads, plain": (ms_bfs, {"threads": 2, "wide": 1, "direction_optimising": True}),
+}
+SEARCHES = {
+    "p_dbfs": (p_dbfs, {}),
+    "p_dbfs, 3 threads": (p_dbfs, {"threads": 3}),
+    "p_pf": (p_pf, {}),
+    "p_pf, 3 threads": (p_pf, {"threads": 3}),
+    "p_pf, not fair": (p_pf, {"threads": 2, "fairness": False}),
+    "p_hk": (p_hk, {}),
+    "p_hk, 3 threads": (p_hk, {"threads": 3, "wide": 1}),
+    "p_hk, 2 threads": (p_hk, {"threads": 2, "wide": 9}),
+}
+FORMS = FORESTS | SEARCHES
+
+
+def random_graph(rng, n, m, edges):
+    return sp.csr_array((np.ones(edges, np.int8), (rng.integers(0, n, edges), rng.integers(0, m, edges))), shape=(n, m))
+
+
+def graphs(tools, count):
+    rng = np.random.default_rng(11)
+    for trial in range(count):
+        n, m = (int(size) for size in rng.integers(1, 70, 2))
+        kind = trial % 7
+        if kind < 2:
+            yield random_graph(rng, n, m, int(rng.integers(0, 4 * max(n, m))))
+        elif kind == 2:
+            yield random_graph(rng, n, n, 2 * n)
+        elif kind == 3:
+            yield tools.permuted(tools.path(n), rng)
+        elif kind == 4:
+            yield tools.rope(n // 8 + 1, rng)
+        elif kind == 5:
+            yield tools.permuted(tools.ladder(n // 8 + 1), rng)
+        else:
+            parts = [random_graph(rng, n, 5, 30), random_graph(rng, 4, m, 40), tools.path(9), sp.csr_array((2, 3))]
+            yield tools.permuted(sp.block_diag(parts, format="csr"), rng)
+
+
+def empty_matching(graph):
+    return np.full(graph.rows, -1, np.int32), np.full(graph.cols, -1, np.int32)
+
+
+def greedy_matching(graph, rng):
+    """Rows in random order take their first free column."""
+    row_match, col_match = empty_matching(graph)
+    for r in rng.permutation(graph.rows):
+        for c in graph.row_adj[graph.row_ptr[r] : graph.row_ptr[r + 1]]:
+            if col_match[c] < 0:
+                row_match[r], col_match[c] = c, r
+                break
+    return row_match, col_match
+
+
+def shifted_path(tools, n):
+    """A path and a matching that misses one row and one column, at its two ends."""
+    graph = bipartite_graph(tools.path(n).T)
+    row_match, col_match = empty_matching(graph)
+    row_match[1:], col_match[:-1] = np.arange(n - 1), np.arange(1, n)
+    return graph, row_match, col_match
+
+
+def solve(form, graph, row_match, col_match, **more):
+    """Solve in place and certify; returns stats."""
+    module, keywords = FORMS[form]
+    stats = module.solve(graph, row_match, col_match, **keywords | more)
+    certify(graph, row_match, col_match)
+    return stats
+
+
+@pytest.fixture
+def threads_for_any_size(monkeypatch):
+    """Use threads for any number of free rows."""
+    monkeypatch.setattr(disjoint.run_phases, "__defaults__", (None, 1))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.usefixtures("threads_for_any_size")
+def test_cardinality_certificate_and_counts(tools, form):
+    rng = np.random.default_rng(5)
+    for matrix in graphs(tools, 84):
+        graph = bipartite_graph(matrix)
+        best = tools.best_cardinality(matrix)
+        for row_match, col_match in (empty_matching(graph), greedy_matching(graph, rng)):
+            before = row_match.copy()
+            stats = solve(form, graph, row_match, col_match)
+            assert np.count_nonzero(row_match >= 0) == best
+            assert np.all(row_match[before >= 0] >= 0)
+            assert stats["augmentations"] == best - np.count_nonzero(before >= 0)
+            assert stats["path_length"] >= stats["augmentations"]
+            assert (stats["path_length"] - stats["augmentations"]) % 2 == 0
+            if FORMS[form][0] is ms_bfs:
+                assert stats["grafts"] == 0
+
+
+@pytest.mark.parametrize("form", ["graft", "threads", "threads, top-down", *SEARCHES])
+def test_larger_graphs(tools, form):
+    rng = np.random.default_rng(2)
+    for matrix in (random_graph(rng, 20_000, 20_000, 60_000), random_graph(rng, 9_000, 20_000, 50_000)):
+        graph = bipartite_graph(matrix)
+        best = tools.best_cardinality(matrix)
+        for _ in range(3):
+            row_match, col_match = empty_matching(graph)
+            solve(form, graph, row_match, col_match)
+            assert np.count_nonzero(row_match >= 0) == best
+
+
+@pytest.mark.parametrize("form", ["graft", *SEARCHES])
+def test_one_long_path_from_a_given_matching(tools, form):
+    n = 1000 if "wide" in FORMS[form][1] else 50_000  # a level on several threads takes 0.1 ms
+    graph, row_match, col_match = shifted_path(tools, 200_000 if form == "graft" else n)
+    stats = solve(form, graph, row_match, col_match)
+    assert np.all(row_match >= 0)
+    assert (stats["augmentations"], stats["path_length"]) == (1, 2 * graph.rows - 1)
+    assert form != "graft" or stats["phases"] == 1
+
+
+@pytest.mark.parametrize("form", SEARCHES)
+def test_dead_ends_are_searched_once(tools, form):
+    """A search without marks on visited vertices would take 2^levels steps."""
+    graph = bipartite_graph(tools.ladder(2_000))
+    stats = solve(form, graph, *empty_matching(graph))
+    assert stats["edges"] <= 4 * stats["phases"] * graph.edges
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_empty_sides_and_no_edges(form):
+    for shape in [(0, 0), (0, 5), (5, 0), (4, 6)]:
+        graph = bipartite_graph(sp.csr_array(shape))
+        row_match, col_match = empty_matching(graph)
+        stats = solve(form, graph, row_match, col_match)
+        assert stats["augmentations"] == stats["edges"] == 0
+        assert np.all(row_match == -1)
+
+
+def test_paths_of_hopcroft_karp_are_shorter():
+    """One thread: the paths of p_hk are shortest ones, those of p_pf any."""
+    graph = bipartite_graph(random_graph(np.random.default_rng(0), 3000, 3000, 9000))
+    lengths = {form: solve(form, graph, *empty_matching(graph))["path_length"] for form in ("p_hk", "p_pf")}
+    assert lengths["p_hk"] < lengths["p_pf"]
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1.5])
+@pytest.mark.parametrize("module", [p_dbfs, p_pf, p_hk, ms_bfs, ms_bfs_graft])
+def test_invalid_threads(tools, module, threads):
+    graph = bipartite_graph(tools.path(3))
+    with pytest.raises(ValueError, match="threads must be an integer, 1 or more"):
+        module.solve(graph, *empty_matching(graph), threads=threads)
+
+
+@pytest.mark.parametrize("form", ["graft", "graft, always", "graft, seldom", "threads, wide levels only"])
+def test_alternating_narrow_and_wide_levels(tools, form):
+    rng = np.random.default_rng(4)
+    for trial in range(30):
+        n = int(rng.integers(500, 3000))
+        kinds = random_graph(rng, n, n + 200, 3 * n), tools.permuted(tools.path(n), rng), tools.rope(n // 6, rng)
+        matrix = kinds[trial % 3]
+        graph = bipartite_graph(matrix)
+        row_match, col_match = empty_matching(graph)
+        solve("plain", graph, row_match, col_match)
+        best = np.count_nonzero(row_match >= 0)
+        for r in rng.choice(graph.rows, 6 + trial, replace=False):
+            if row_match[r] >= 0:
+                col_match[row_match[r]] = -1
+                row_match[r] = -1
+        solve(form, graph, row_match, col_match)
+        assert np.count_nonzero(row_match >= 0) == best
+
+
+@pytest.mark.parametrize("threads", [2, 7])
+def test_few_trees_with_many_paths(tools, threads):
+    """Several threads find leaves of the same tree in one level: all of them except one are spare."""
+    rng = np.random.default_rng(3)
+    hubs = sp.hstack([sp.csr_array(np.ones((4, 3000))), sp.csr_array((4, 4000))])
+    spokes = sp.hstack([sp.eye_array(3000), random_graph(rng, 3000, 4000, 9000)])
+    matrix = sp.csr_array(sp.vstack([hubs, spokes]))
+    graph = bipartite_graph(matrix)
+    best = tools.best_cardinality(matrix)
+    for grafting in (True, False):
+        row_match, col_match = empty_matching(graph)
+        row_match[4:] = np.arange(3000)
+        col_match[:3000] = np.arange(4, 3004)
+        solve("graft, top-down", graph, row_match, col_match, threads=threads, wide=1, grafting=grafting)
+        assert np.count_nonzero(row_match >= 0) == best
+
+
+def test_example_of_figure_2():
+    """Figure 2: T(x2) finds a path first, its columns are grafted onto T(x1), which finds one in the second phase.
+
+    x2 is row 0 and x1 row 1; columns are numbered from y6, so that y3 comes before y2.
+    """
+    edges = [(1, 1), (1, 2), (2, 2), (2, 3), (3, 1), (3, 3), (4, 2), (4, 4), (5, 3), (5, 5), (6, 4), (6, 6)]
+    row_of, pairs = {2: 0, 1: 1, 3: 2, 4: 3, 5: 4, 6: 5}, [(3, 1), (4, 2), (5, 3), (6, 4)]
+    rows, cols = np.array([(row_of[x], 6 - y) for x, y in edges]).T
+    graph = bipartite_graph(sp.csr_array((np.ones(len(edges)), (rows, cols)), shape=(6, 6)))
+    row_match, col_match = empty_matching(graph)
+    for x, y in pairs:
+        row_match[row_of[x]], col_match[6 - y] = 6 - y, row_of[x]
+    stats = solve("graft, top-down", graph, row_match, col_match)
+    assert np.all(row_match >= 0)
+    assert (stats["phases"], stats["grafts"], stats["augmentations"]) == (2, 1, 2)
+    assert stats["path_length"] in (3 + 5, 3 + 9)  # y2 is grafted onto x1 as drawn, or onto x2 after y3
+
+
+def test_grafting_scans_fewer_edges_if_many_rows_stay_unmatched():
+    """The claim of the paper, on a graph of low matching number."""
+    rng = np.random.default_rng(0)
+    graph = bipartite_graph(random_graph(rng, 30_000, 20_000, 60_000))
+    begin = greedy_matching(graph, rng)
+    edges = {}
+    for grafting in (True, False):
+        row_match, col_match = (match.copy() for match in begin)
+        stats = solve("graft, top-down", graph, row_match, col_match, grafting=grafting)
+        edges[grafting] = stats["edges"]
+        assert (stats["grafts"] > 0) == grafting
+    assert edges[True] < edges[False]
+
+
+def start_forest(graph, row_match, col_match):
+    """The forest of several threads, and the free rows that are its roots."""
+    problem = Problem(graph.row_ptr, graph.row_adj, graph.col_ptr, graph.col_adj, row_match, col_match)
+    forest = make_forest(problem)
+    free = np.flatnonzero((row_match < 0) & (np.diff(graph.row_ptr) > 0)).astype(np.int32)
+    forest_threads.start_from(forest, free)
+    return Workers(problem, forest, 1, 1), free
+
+
+def grow_and_augment(workers, free, unvisited, alpha, counts, change=None):
+    """One phase without its last step; returns the free rows that are left."""
+    forest = workers.forest
+    forest_threads.grow(workers, unvisited, alpha, counts)
+    if change:
+        change()
+    forest_threads.augment(workers, int(forest.shared[FOUND_END]))
+    return free[workers.problem.mate_x[free] < 0]
+
+
+@pytest.mark.parametrize(("alpha", "keep"), [(5.0, 5.0), (1e9, 1e9), (0.5, 0.5), (5.0, 0.0)])
+def test_lists_and_counts_after_every_phase(tools, alpha, keep):
+    """The candidates and the number of columns in trees after every phase, compared with a recount."""
+    for matrix in graphs(tools, 60):
+        graph = bipartite_graph(matrix)
+        row_match, col_match = empty_matching(graph)
+        workers, free = start_forest(graph, row_match, col_match)
+        forest, counts = workers.forest, new_counts()
+        has_rows = np.diff(graph.col_ptr) > 0
+        in_trees = 0
+        while len(free):
+            free = grow_and_augment(workers, free, np.count_nonzero(has_rows) - in_trees, alpha, counts)
+            if not forest.shared[FOUND_END]:
+                break
+            in_trees = forest_threads.next_frontier(workers, free, keep, counts)
+            assert in_trees == np.count_nonzero(forest.root_y >= 0)
+            assert np.all(np.isin(forest.root_y[forest.root_y >= 0], free))
+            number, active = forest_threads.list_candidates(workers, False)
+            assert sorted(forest.candidates[:number]) == np.flatnonzero((forest.root_y < 0) & has_rows).tolist()
+            assert active == np.count_nonzero((forest.root_y >= 0) & (forest.leaf[forest.root_y] < 0))
+        certify(graph, row_match, col_match)
+
+
+@pytest.mark.parametrize("keep", [0.5, 5.0, 1e9])
+def test_spare_columns_are_adopted_later(tools, keep):
+    """The state after several threads have found leaves of one tree at the same instant, made by hand.
+
+    Free columns that a renewable tree would see are claimed for it; none may be lost to the next phases.
+    """
+    spare = []
+    for matrix in graphs(tools, 90):
+        graph = bipartite_graph(matrix)
+        row_match, col_match = empty_matching(graph)
+        workers, free = start_forest(graph, row_match, col_match)
+        forest, counts = workers.forest, new_counts()
+
+        def claim(graph=graph, forest=forest, row_match=row_match, col_match=col_match):
+            for x in np.flatnonzero(forest.root_x >= 0):
+                r = forest.root_x[x]
+                for y in graph.row_adj[graph.row_ptr[x] : graph.row_ptr[x + 1]]:
+                    if row_match[r] < 0 <= forest.leaf[r] and forest.root_y[y] < 0 and col_match[y] < 0:
+                        forest.root_y[y], forest.parent[y] = r, x
+                        spare.append(y)
+
+        while len(free):
+            free = grow_and_augment(workers, free, graph.cols, 0.0, counts, claim)
+            if not forest.shared[FOUND_END]:
+                break
+            in_trees = forest_threads.next_frontier(workers, free, keep, counts)
+            assert in_trees == np.count_nonzero(forest.root_y >= 0)
+        certify(graph, row_match, col_match)
+    assert len(spare) > 50
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"wide": 1.5}, "wide must be an integer, 1 or more"),
+        ({"alpha": 0}, "alpha must be a number above 0"),
+        ({"side": "both"}, "side must be 'rows' or 'columns'"),
+    ],
+)
+def test_invalid_parameters(tools, wrong, message):
+    graph = bipartite_graph(tools.path(3))
+    with pytest.raises(ValueError, match=message):
+        ms_bfs_graft.solve(graph, *empty_matching(graph), **wrong)
+
+
+def test_seconds_by_step(tools):
+    graph = bipartite_graph(tools.path(30))
+    assert set(ms_bfs_graft.solve(graph, *empty_matching(graph))["seconds"]) == {"prepare", "phases"}
+    stats = ms_bfs_graft.solve(graph, *empty_matching(graph), by_step=True)
+    assert set(stats["seconds"]) == {"prepare", "forest", "augment", "frontier"}
