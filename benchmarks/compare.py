@@ -185,21 +185,21 @@ def assign_cases(quick: bool):
 
 
 def matching_cases(quick: bool):
-    from benchmarks import matching_instances as instances
+    from benchmarks import matching_graphs as generators
 
-    graphs = {"grid 30^2": instances.road(30, 0.1)}
+    graphs = {"grid 30^2": generators.road(30, 0.1)}
     if not quick:
         graphs |= {
-            "delaunay 2^16": instances.delaunay(16),
-            "uniform 2^17 3": instances.uniform(2**17, 3),
-            "R-MAT 2^14": instances.rmat(14, 16, (0.45, 0.15, 0.15, 0.25)),
-            "road 400^2": instances.road(400, 0.3),
+            "delaunay 2^16": generators.delaunay(16),
+            "uniform 2^17 3": generators.uniform(2**17, 3),
+            "R-MAT 2^14": generators.rmat(14, 16, (0.45, 0.15, 0.15, 0.25)),
+            "road 400^2": generators.road(400, 0.3),
         }
     for name, graph in graphs.items():
         yield Case("matching", name, "matching.maximum", (graph,), {})
         yield Case("matching", f"{name}, SciPy's function", "matching.maximum_bipartite_matching", (graph,), {})
     size = 8 if quick else 16
-    plane = instances.delaunay(size)
+    plane = generators.delaunay(size)
     plane = scipy.sparse.csr_array(((plane + plane.T) > 0).astype(np.int64))
     weight = scipy.sparse.triu(plane, 1).tocsr()
     weight.data = np.random.default_rng(5).random(weight.nnz)

@@ -25,13 +25,6 @@ GROUPS = {"the nine": SUITE, "8-connected": EIGHT, "3-D": VOLUMES, "16.8 Mpixel"
 
 
 def main(argv):
-    device = argparse.ArgumentParser(add_help=False)
-    device.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
-    chosen, rest = device.parse_known_args(argv)
-    if chosen.device == "cuda":
-        from benchmarks import gridcut_cuda
-
-        return gridcut_cuda.main(rest)
     options = _parser().parse_args(argv)
     names = options.instances or [name for name in ALL if name not in LARGE]
     if unknown := [name for name in names if name not in ALL]:
@@ -239,7 +232,7 @@ def _parser():
     parser = argparse.ArgumentParser(prog="python -m benchmarks gridcut", description=__doc__.split("\n\n")[0])
     parser.add_argument("instances", nargs="*", metavar="INSTANCE", help="names (default: all but the large)")
     parser.add_argument("--method", type=lambda s: s.split(","), default=["auto"], help="methods, comma-separated")
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda has options of its own: --help")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda has other options: add --help")
     parser.add_argument("--threads", type=lambda s: [int(n) for n in s.split(",")], default=[1, 2], help="default: 1,2")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--quick", action="store_true", help="no fresh processes: no first call, no memory")

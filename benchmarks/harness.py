@@ -1,192 +1,158 @@
-"""Programs that match on a GPU, run and timed alternately: what `python -m benchmarks matching --device cuda` prints.
+"""Measure programs on one instance: alternately, certified, in a process that can be stopped.
 
-They run in a process of their own, which is stopped when a run takes too long: a kernel that hangs cannot be left, and
-costs one row.  Rounds in which every program runs once begin after each has been compiled and has run once.
+A *bench* is a class that holds an instance and runs programs on it, here or in a process of its own:
+
+    open(source)         read the instance; return (shape, entries, size), size None if programs may differ in it
+    compile(program)     run a program on an instance where it cannot take long
+    run(program, calls)  one run, as a NamedTuple with `seconds`, by which programs are compared, `wrong`, None or the
+                         reason, and CLOCKS, the names of its other seconds; `calls`: time whole calls, too
+    certify(program)     None, or why the result of the last run is wrong
+    cpu()                seconds and size of the reference on the CPU; only where `measure` is told to time it
+
+Programs have a `name`.  Times are medians of rounds in which every program runs once, after each has been compiled and
+has run once.  A running kernel cannot be interrupted, so that a program over the limit costs its process.
 """
 
+import json
 import multiprocessing
 import time
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-import numpy as np
-
-import matching
-from benchmarks.matching_cuda_instances import read
-from benchmarks.matching_instances import uniform
-from benchmarks.matching_runs import STOPPED
-from matching.core.certificate import CertificateError, certify
-from matching.methods import DEFAULT_METHOD, INITS, METHODS, default_init
-
-PATIENCE = 300.0  # seconds for reading a graph and bringing it to the GPU
-COMPILING = 120.0
-CPU = "CPU"  # name of the CPU's default
+PATIENCE = 300.0  # seconds to read an instance and transfer it to the GPU
+COMPILING = 120.0  # seconds
+STOPPED = float("inf")  # seconds of a program that exceeded the limit
+CERTIFIED = "✓"
+CPU = "CPU"  # name of the reference
 
 
-class Program(NamedTuple):
-    """A way to a maximum matching on the GPU, and its name in tables; init "auto" is what the method has before it."""
+@dataclass(slots=True)
+class Measured:
+    """What was measured on one instance, for each program by its name.
 
-    name: str
-    method: str
-    init: str
-    parameters: dict
-
-
-RELABELLINGS = (("adaptive", 0.3), ("adaptive", 0.7), ("adaptive", 1.5), ("fix", 10), ("fix", 50))
-G_PR = ("g_pr_first", "g_pr_noshr", "g_pr_shr")
-# name -> method and its parameters
-VARIANTS = {"auto": ("auto", {})}
-VARIANTS |= {
-    f"{name}-{search}-{grid}": (name, {"search": search, "grid": grid})
-    for name in ("apfb", "apsb")
-    for search in ("gpubfs", "gpubfs_wr")
-    for grid in ("mt", "ct")
-}
-VARIANTS |= {f"{name}-{how}-{k}": (name, {"relabel": (how, k)}) for name in G_PR for how, k in RELABELLINGS}
-VARIANTS |= {
-    "ms_bfs_graft": ("ms_bfs_graft", {}),
-    "ms_bfs_graft-top_down": ("ms_bfs_graft", {"direction_optimising": False}),
-    "ms_bfs_graft-anew": ("ms_bfs_graft", {"grafting": False}),
-}
-
-
-def program_of(text: str, init: str = "auto") -> Program:
-    """VARIANT or VARIANT+INIT, or a method with its own parameters, as a program; ValueError if there is none."""
-    name, _, own = text.partition("+")
-    on_cuda = {name: (name, {}) for name, entry in METHODS.items() if entry.cuda}
-    method, parameters = (on_cuda | VARIANTS).get(name, (None, None))
-    inits = ("auto", "none", *(known for known, entry in INITS.items() if entry.on_gpu))
-    for kind, asked, there in (("method", name, (*VARIANTS, *on_cuda)), ("init", own or init, inits)):
-        if asked not in there:
-            raise ValueError(f"no {kind} {asked!r} on CUDA; there are {', '.join(dict.fromkeys(there))}")
-    return Program(text, method, own or init, parameters)
-
-
-class Ran(NamedTuple):
-    """One run: seconds of its parts, and what was found.
-
-    init, search   on the GPU, the graph there
-    call           arrays on the GPU to arrays on the GPU, None if not asked for: check and transposition included
-    whole          arrays on the host to arrays on the host, likewise
-    wrong          None, or why the matching is not as large as the CPU's
+    state     "✓", "stopped", or what went wrong; the fields below hold the programs with "✓"
+    ran       the run of (lower) median seconds, with medians of its other clocks
+    least     minimum seconds
+    runs      number of runs
+    seconds   medians, those of the reference included; STOPPED for a program that was stopped
     """
 
-    init: float
-    search: float
-    call: float | None
-    whole: float | None
-    pairs: int
-    wrong: str | None
-    method: str
-    init_name: str
-    stats: dict
+    name: str
+    shape: tuple[int, int]
+    entries: int
+    size: int | None
+    state: dict[str, str] = field(default_factory=dict)
+    ran: dict[str, NamedTuple] = field(default_factory=dict)
+    least: dict[str, float] = field(default_factory=dict)
+    runs: dict[str, int] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
 
     @property
-    def seconds(self) -> float:
-        return self.init + self.search
+    def failures(self) -> dict[str, str]:
+        """Programs that were wrong or failed, and how."""
+        return {who: state for who, state in self.state.items() if state not in (CERTIFIED, "stopped")}
+
+    def note(self, who: str, runs: list) -> None:
+        """Store the runs of one program."""
+        by_seconds = sorted(runs, key=lambda run: run.seconds)
+        kept = by_seconds[(len(runs) - 1) // 2]
+        clocks = {clock: [getattr(run, clock) for run in runs] for clock in kept.CLOCKS}
+        known = {clock: [value for value in values if value is not None] for clock, values in clocks.items()}
+        self.ran[who] = kept._replace(**{clock: median(values) for clock, values in known.items() if values})
+        self.least[who] = by_seconds[0].seconds
+        self.runs[who] = len(runs)
+        self.seconds[who] = median(run.seconds for run in runs)
 
 
-class Bench:
-    """A graph, on the host and on the GPU, and runs on it."""
+def measure(
+    name: str,
+    worker: "Worker",
+    programs: list,
+    rounds: int,
+    once_above: float,
+    calls: int = 0,
+    cpu: int = 0,
+    patience: Callable = lambda program: 0.0,
+    say: Callable = lambda *words: None,
+) -> Measured:
+    """Run every program on an instance, certify it once, and time those that are right.
 
-    def open(self, path):
-        kept = read(path)
-        self.size = kept.size
-        self.graph = matching.bipartite_graph((kept.ptr, kept.adj, kept.shape))
-        self.held = None
-        return self.graph.shape, self.graph.edges, self.size
+    Programs that take more than `once_above` seconds are timed once.  Whole calls are timed in the first `calls`
+    rounds, the reference in the first `cpu`.  `patience`: seconds that a program may take in addition to the limit.
+    """
+    result = Measured(name, *worker.open())
+    taken = {program.name: [] for program in programs}
 
-    def cpu(self):
-        """Seconds of the CPU's default from a graph that is checked, and its pairs."""
-        graph = matching.bipartite_graph(self.graph.by_row + (self.graph.shape,))  # not transposed before
-        begin = time.perf_counter()
-        found = matching.maximum(graph, device="cpu", threads=1)
-        return time.perf_counter() - begin, found.cardinality
-
-    def compile(self, program: Program):
-        """Run on a graph where it cannot take long."""
-        tiny = Bench()
-        tiny.graph = matching.bipartite_graph(uniform(9, 2))
-        tiny.size = matching.maximum(tiny.graph, device="cpu", threads=1).cardinality
-        tiny.held = None
-        tiny.run(program, calls=True)
-
-    def run(self, program: Program, calls: bool) -> Ran:
-        """One run.  calls: time whole calls, too."""
-        from gridcut.device.arrays import download, synchronize, upload
-        from matching.core.problem_cuda import uploaded
-
-        if self.held is None:
-            self.held = uploaded(self.graph)
-        call, whole = self.calls(program) if calls else (None, None)
-        method, fill, init, search = steps_of(program)
-        row, col = (upload(np.full(n, -1, np.int32)) for n in self.graph.shape)
-        synchronize()
-        begin = time.perf_counter()
-        if fill is not None:
-            fill(self.held, row, col)
-        synchronize()
-        seconds = [time.perf_counter() - begin]
-        missing = self.size - int(np.count_nonzero(download(row) >= 0))
-        begin = time.perf_counter()
-        stats = search(self.held, row, col, **program.parameters)
-        synchronize()
-        seconds.append(time.perf_counter() - begin)
-        row, col = (download(a)[:n] for a, n in zip((row, col), self.graph.shape, strict=True))
-        stats = {**stats, "missing": missing}
-        self.found = row, col
-        pairs, others = (int(np.count_nonzero(match >= 0)) for match in self.found)
-        wrong = None if pairs == others == self.size else f"{pairs} pairs of {self.size}"
-        return Ran(*seconds, call, whole, pairs, wrong, method, init, stats)
-
-    def calls(self, program: Program) -> tuple[float, float]:
-        """Seconds of whole calls: arrays on the GPU to arrays there, and on the host to the host."""
-        from gridcut.device.arrays import synchronize, upload
-
-        ptr, adj = self.graph.by_row
-        there = (upload(ptr.astype(np.int32 if adj.size < 2**31 else np.int64)), upload(adj), self.graph.shape)
-        synchronize()
-        how = {"method": program.method, "init": program.init, "device": "cuda", **program.parameters}
-        begin = time.perf_counter()
-        matching.maximum(there, **how)
-        synchronize()
-        call = time.perf_counter() - begin
-        begin = time.perf_counter()
-        matching.maximum(self.graph, **how)
-        return call, time.perf_counter() - begin
-
-    def prove(self) -> str | None:
-        """Why the matching found last is none, or not maximum, by a certificate on the host; None if it is."""
+    def ask(program, warm_up):
+        """A run, or None if it went wrong, with the program's state noted."""
+        who = program.name
+        first = not taken[who]
         try:
-            certify(self.graph, *self.found)
-        except CertificateError as error:
-            return str(error)
-        return None
+            if warm_up:
+                worker.ask("compile", program, patience=COMPILING)
+            run = worker.ask("run", program, len(taken[who]) < calls, patience=patience(program))
+            wrong = run.wrong
+            if wrong is None and first and not warm_up:
+                wrong = worker.ask("certify", program, patience=PATIENCE)
+            state = CERTIFIED if wrong is None else f"WRONG: {wrong}"
+        except TimeoutError:
+            state = "stopped"
+            result.seconds[who] = STOPPED
+        except RuntimeError as error:
+            state = f"failed: {error}"
+        result.state[who] = state
+        if state != CERTIFIED:
+            say(name, who, state)
+            return None
+        return run
 
-
-def steps_of(program: Program):
-    """(method, function of its initial matching or None, name of that, function of the search), all on the GPU."""
-    method = DEFAULT_METHOD if program.method == "auto" else program.method
-    init = default_init(method, "cuda") if program.init == "auto" else program.init
-    return method, INITS[init].on_gpu, init, METHODS[method].on_gpu
+    # The first run is not timed: it transfers the instance to the GPU, and finds caches empty.
+    alive = [program for program in programs if ask(program, warm_up=True) is not None]
+    reference = []
+    if cpu:
+        worker.ask("cpu", patience=PATIENCE)  # compiles
+    for turn in range(rounds):
+        if turn < cpu and (not reference or reference[0] < once_above):
+            seconds, size = worker.ask("cpu", patience=PATIENCE)
+            if size != result.size:
+                raise AssertionError(f"{name}: the CPU finds {size} pairs, it found {result.size} before")
+            reference.append(seconds)
+        for program in list(alive):
+            known = taken[program.name]
+            if known and known[0].seconds > once_above:
+                continue
+            run = ask(program, warm_up=False)
+            if run is None:
+                alive.remove(program)
+            else:
+                known.append(run)
+    worker.stop()
+    if reference:
+        result.seconds[CPU] = median(reference)
+    for program in alive:
+        result.note(program.name, taken[program.name])
+        say(name, program.name, f"{1e3 * result.seconds[program.name]:.2f} ms")
+    return result
 
 
 class Worker:
-    """A Bench, or another class, in a process that is stopped when it is silent for too long.
+    """A bench of class `kind`, in a process that is stopped if it does not answer within `limit` seconds.
 
     limit None: in this process, and never stopped
 
-    ask   what a method returns; TimeoutError if it was stopped, RuntimeError if it failed, after both of
-          which the next question starts a new one
+    ask   what a method returns; TimeoutError if the process was stopped, RuntimeError if it failed.  After both, the
+          next question starts a new process
     """
 
-    def __init__(self, path, limit: float | None, kind=Bench):
-        self.path, self.limit, self.kind = path, limit, kind
+    def __init__(self, source, limit: float | None, kind: type):
+        self.source, self.limit, self.kind = source, limit, kind
         self.child = self.bench = None
 
     def open(self):
-        return self._call(PATIENCE, "open", self.path)
+        return self._call(PATIENCE, "open", self.source)
 
     def ask(self, what: str, *arguments, patience: float = 0.0):
         if self.child is None and self.bench is None:
@@ -223,10 +189,10 @@ class Worker:
 
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")
-        self.pipe, there = context.Pipe()
-        self.child = context.Process(target=_serve, args=(there, self.kind), daemon=True)
+        self.pipe, other_end = context.Pipe()
+        self.child = context.Process(target=_serve, args=(other_end, self.kind), daemon=True)
         self.child.start()
-        there.close()
+        other_end.close()
 
 
 def _serve(pipe, kind) -> None:
@@ -239,95 +205,42 @@ def _serve(pipe, kind) -> None:
             pipe.send((False, repr(error)))
 
 
-@dataclass(slots=True)
-class Measured:
-    """What was measured on one graph, for each program by its name.
+def timed(run: Callable) -> tuple:
+    """What a callable returns, and its seconds."""
+    begin = time.perf_counter()
+    found = run()
+    return found, time.perf_counter() - begin
 
-    state     "✓", "stopped", or what went wrong; the programs below are those with "✓"
-    ran       the last run, its seconds being medians
-    least     least seconds on the card
-    runs      how many
-    seconds   on the card, initial matching included, and of the CPU; STOPPED where a program was
+
+def write(path, report: str, measured: list[Measured]) -> Path:
+    """Write JSON atomically: the header of the report, and each Measured."""
+    graphs = [asdict(m) | {"ran": {who: ran._asdict() for who, ran in m.ran.items()}} for m in measured]
+    path = Path(path)
+    unfinished = path.with_name(path.name + ".part")
+    text = json.dumps({"report": report, "graphs": graphs}, indent=1, default=lambda number: number.item())
+    unfinished.write_text(text, encoding="utf-8")
+    unfinished.replace(path)
+    return path
+
+
+def read(paths, kind: type) -> tuple[str, list[Measured]]:
+    """The headers of some files, each once, and their instances, with the programs of all files; `kind`: of runs.
+
+    Raises OSError, or ValueError for a file that `write` has not written.
     """
-
-    name: str
-    shape: tuple[int, int]
-    entries: int
-    size: int
-    state: dict[str, str] = field(default_factory=dict)
-    ran: dict[str, Ran] = field(default_factory=dict)
-    least: dict[str, float] = field(default_factory=dict)
-    runs: dict[str, int] = field(default_factory=dict)
-    seconds: dict[str, float] = field(default_factory=dict)
-
-
-def measure(name, path, programs, options, say=lambda *words: None) -> Measured:
-    """Certify every program on a graph, then run those that are right alternately."""
-    worker = Worker(path, options.timeout)
-    shape, entries, size = worker.open()
-    result = Measured(name, shape, entries, size)
-    taken = {}
-
-    def ask(program, prove):
-        """A run, or None and the program's state if it went wrong."""
-        turn = len(taken.get(program.name, ()))
+    reports, found = {}, {}
+    for path in paths:
         try:
-            if result.state.get(program.name) is None:
-                worker.ask("compile", program, patience=COMPILING)
-            ran = worker.ask("run", program, turn < options.calls)
-            wrong = ran.wrong or (worker.ask("prove", patience=PATIENCE) if prove else None)
-            state = "✓" if wrong is None else f"WRONG: {wrong}"
-        except TimeoutError:
-            state = "stopped"
-            result.seconds[program.name] = STOPPED
-        except RuntimeError as error:
-            state = f"failed: {error}"
-        result.state[program.name] = state
-        if state != "✓":
-            say(name, program.name, state)
-            return None
-        return ran
-
-    # The clock of the first run is not looked at: it brings the graph to the GPU, and finds caches empty.
-    alive = [p for p in programs if ask(p, prove=False) is not None]
-    cpu = []
-    if options.cpu:
-        worker.ask("cpu", patience=PATIENCE)  # compiles
-    for turn in range(options.runs):
-        if turn < options.cpu and (not cpu or cpu[0] < options.time_once_above):
-            seconds, pairs = worker.ask("cpu", patience=PATIENCE)
-            if pairs != size:
-                raise AssertionError(f"{name}: the CPU finds {pairs} pairs, it found {size} before")
-            cpu.append(seconds)
-        for program in list(alive):
-            known = taken.setdefault(program.name, [])
-            if known and known[0].seconds > options.time_once_above:
-                continue
-            ran = ask(program, prove=turn == 0)
-            if ran is None:
-                alive.remove(program)
-            else:
-                known.append(ran)
-    worker.stop()
-    if cpu:
-        result.seconds[CPU] = median(cpu)
-    for program in alive:
-        note(result, program.name, taken[program.name])
-        say(name, program.name, f"{1e3 * result.seconds[program.name]:.2f} ms")
-    return result
-
-
-def note(result: Measured, who: str, runs: list) -> None:
-    """Medians of the runs of one program."""
-
-    def middle(of):
-        known = [value for value in map(of, runs) if value is not None]
-        return median(known) if known else None
-
-    init, search = middle(lambda r: r.init), middle(lambda r: r.search)
-    result.ran[who] = runs[-1]._replace(
-        init=init, search=search, call=middle(lambda r: r.call), whole=middle(lambda r: r.whole)
-    )
-    result.least[who] = min(r.seconds for r in runs)
-    result.runs[who] = len(runs)
-    result.seconds[who] = middle(lambda r: r.seconds)
+            kept = json.loads(Path(path).read_text(encoding="utf-8"))
+            reports[kept["report"]] = None
+            for fields in kept["graphs"]:
+                fields["ran"] = {who: kind(**ran) for who, ran in fields["ran"].items()}
+                one = Measured(**fields | {"shape": tuple(fields["shape"])})
+                known = found.setdefault(one.name, one)
+                if (known.shape, known.entries, known.size) != (one.shape, one.entries, one.size):
+                    raise ValueError(f"{path}: {one.name!r} is not the graph of that name in the files before")
+                for name in ("state", "ran", "least", "runs", "seconds"):
+                    setattr(known, name, getattr(known, name) | getattr(one, name))
+        except (KeyError, TypeError, json.JSONDecodeError) as error:
+            raise ValueError(f"{path} was not written by --rows ({error!r})") from None
+    return "\n".join(reports), list(found.values())

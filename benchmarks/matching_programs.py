@@ -1,204 +1,253 @@
-"""Programs that match, run and timed side by side: what `python -m benchmarks matching` makes its tables of.
+"""Programs that compute maximum matchings, and benches (see harness.py) that run them on a CPU and on a GPU."""
 
-Times are medians of rounds in which every program runs once.  With a limit, a program is first tried on a graph in
-another process, which can be stopped: searches may take exponential time, and a running kernel cannot be left.
-"""
-
-import multiprocessing
 import time
-from dataclasses import dataclass, field
-from statistics import median, median_low
 from typing import NamedTuple
 
 import numpy as np
 
 import matching
-from benchmarks.matching_instances import uniform
-from matching.methods import INITS, METHODS
+from benchmarks.baselines import Baseline
+from benchmarks.harness import timed
+from benchmarks.matching_graphs import uniform
+from benchmarks.matching_instances import read
+from matching.core.certificate import CertificateError, certify
+from matching.methods import DEFAULT_METHOD, INITS, METHODS, default_init
 
-STOPPED = float("inf")  # seconds of a program that was over the limit
-
-
-class Program(NamedTuple):
-    """A way to a maximum matching, and its name in tables; `how` are keywords of matching.maximum, if it is ours."""
-
-    name: str
-    how: dict | None = None
-
-    @property
-    def ours(self) -> bool:
-        return self.how is not None
-
-    def runner(self, graph):
-        """A callable without arguments that returns the size and, of ours, the matching found; None if not installed.
-
-        What a baseline wants its graph to look like is made here, before any clock starts.
-        """
-        if self.ours:
-            return lambda: _sized(matching.maximum(graph, **self.how))
-        return BASELINES[self.name](graph)
-
-
-def _sized(found):
-    return found.cardinality, found
+TINY = 200  # rows of a graph to compile on; 9 for programs on a GPU
 
 
 def scipy_run(graph):
     from scipy.sparse.csgraph import maximum_bipartite_matching
 
-    return lambda: (int(np.count_nonzero(maximum_bipartite_matching(graph, perm_type="row") >= 0)), None)
+    return lambda: int(np.count_nonzero(maximum_bipartite_matching(graph, perm_type="row") >= 0))
 
 
 def igraph_run(graph):
-    try:
-        import igraph
-    except ImportError:
-        return None
+    import igraph
+
     n, m = graph.shape
     coo = graph.tocoo()
     built = igraph.Graph(n + m, np.column_stack([coo.row, coo.col.astype(np.int64) + n]))
     sides = [False] * n + [True] * m
-    return lambda: (len(built.maximum_bipartite_matching(types=sides)), None)
+    return lambda: len(built.maximum_bipartite_matching(types=sides))
 
 
-BASELINES = {"SciPy": scipy_run, "igraph": igraph_run}
+# run(graph) converts the graph and returns a callable without arguments that returns the number of pairs.
+BASELINES = {
+    "SciPy": Baseline("scipy", "scipy", scipy_run),
+    "igraph": Baseline("igraph", "python-igraph", igraph_run),
+}
 
 
-def program_of(text: str, init: str, threads: int) -> Program:
-    """METHOD or METHOD+INIT as a program; raises ValueError for names there are not."""
-    method, _, own = text.partition("+")
-    for kind, name, names in (("method", method, METHODS), ("init", own or init, INITS)):
-        if name not in ("auto", *names):
-            raise ValueError(f"no {kind} {name!r}; there are {', '.join(('auto', *names))}")
-    return Program(text, {"method": method, "init": own or init, "threads": threads})
+class Program(NamedTuple):
+    """A name in tables, and the arguments of matching.maximum; method None: the baseline of that name.
 
-
-class Run(NamedTuple):
-    """What ran for a program of ours, and its counts and seconds by step."""
-
-    method: str
-    init: str
-    stats: dict
-
-
-@dataclass(slots=True)
-class Measured:
-    """What was measured on one graph.
-
-    seconds    by program's name, medians; STOPPED if over the limit; programs that were not run are left out
-    runs       of each program of ours, by its name, the run whose seconds are the (lower) median
+    On a GPU, init "auto" is the initial matching that the method has by default.  `search_only`: compare programs by
+    the seconds of their searches, not of whole calls.
     """
 
     name: str
-    rows: int
-    entries: int
-    size: int
-    seconds: dict
-    runs: dict[str, Run] = field(default_factory=dict)
+    method: str | None = None
+    init: str = "auto"
+    parameters: dict = {}
+    search_only: bool = False
+
+    @property
+    def how(self) -> dict:
+        return {"method": self.method, "init": self.init, **self.parameters}
 
 
-def measure(name, graph, programs, repeats: int, rarely: float, limit: float | None) -> Measured:
-    """Run programs on a graph in turn; certify ours, and demand the same size of all.
-
-    Programs that took more than `rarely` seconds are timed once, and with `limit`, those over it not at all.
-    """
-    result = Measured(name, graph.shape[0], graph.nnz, -1, {})
-    runners, seconds, runs = {}, {}, {}
-    trials = Trials(graph, limit)
-    for program in programs:
-        run = program.runner(graph)
-        if run is None:
-            continue
-        seconds[program.name], runs[program.name] = [], []
-        if limit is not None:
-            tried = trials.run(program)
-            if tried is None:
-                result.seconds[program.name] = STOPPED
-                continue
-            taken, size, ran = tried
-            if taken > rarely:
-                _agree(result, program.name, size)
-                seconds[program.name].append(taken)
-                runs[program.name].append(ran)
-                continue
-        if program.ours:
-            size, found = run()  # compiles
-            found.check()
-            _agree(result, program.name, size)
-        runners[program.name] = run
-    trials.stop()
-    for _ in range(repeats):
-        for who, run in runners.items():
-            if seconds[who] and seconds[who][0] > rarely:
-                continue
-            begin = time.perf_counter()
-            size, found = run()
-            seconds[who].append(time.perf_counter() - begin)
-            runs[who].append(ran_of(found))
-            _agree(result, who, size)
-    for who, taken in seconds.items():
-        if taken:
-            result.seconds[who] = median(taken)
-            ran = runs[who][taken.index(median_low(taken))]
-            if ran is not None:
-                result.runs[who] = ran
-    return result
+RELABELLINGS = (("adaptive", 0.3), ("adaptive", 0.7), ("adaptive", 1.5), ("fix", 10), ("fix", 50))
+G_PR = ("g_pr_first", "g_pr_noshr", "g_pr_shr")
+# name -> method and its parameters, on a GPU
+VARIANTS = {"auto": ("auto", {})}
+VARIANTS |= {
+    f"{name}-{search}-{grid}": (name, {"search": search, "grid": grid})
+    for name in ("apfb", "apsb")
+    for search in ("gpubfs", "gpubfs_wr")
+    for grid in ("mt", "ct")
+}
+VARIANTS |= {f"{name}-{how}-{k}": (name, {"relabel": (how, k)}) for name in G_PR for how, k in RELABELLINGS}
+VARIANTS |= {
+    "ms_bfs_graft": ("ms_bfs_graft", {}),
+    "ms_bfs_graft-top_down": ("ms_bfs_graft", {"direction_optimising": False}),
+    "ms_bfs_graft-anew": ("ms_bfs_graft", {"grafting": False}),
+}
 
 
-def ran_of(found) -> Run | None:
-    return None if found is None else Run(found.method, found.init, found.stats)
+def program_of(text: str, init: str = "auto", device: str = "cuda", **parameters) -> Program:
+    """METHOD or METHOD+INIT as a Program, on a GPU also VARIANT and VARIANT+INIT; ValueError for unknown names."""
+    name, _, own = text.partition("+")
+    methods = {name: (name, {}) for name in ("auto", *METHODS)}
+    inits, where = ("auto", *INITS), ""
+    if device == "cuda":
+        methods = VARIANTS | {name: (name, {}) for name, entry in METHODS.items() if entry.cuda}
+        inits = ("auto", "none", *(known for known, entry in INITS.items() if entry.on_gpu))
+        where = " on CUDA"
+    for kind, asked, known in (("method", name, methods), ("init", own or init, inits)):
+        if asked not in known:
+            raise ValueError(f"no {kind} {asked!r}{where}; there are {', '.join(dict.fromkeys(known))}")
+    method, own_parameters = methods[name]
+    return Program(text, method, own or init, own_parameters | parameters)
 
 
-def _agree(result: Measured, who: str, size: int) -> None:
-    if result.size not in (-1, size):
-        raise AssertionError(f"{who} found {size} pairs on {result.name}, others {result.size}")
-    result.size = size
+class CpuRun(NamedTuple):
+    """One run on the CPU: seconds from a SciPy matrix to a matching, and what was found; of a baseline, the pairs."""
+
+    seconds: float
+    pairs: int
+    wrong: str | None
+    method: str
+    init_name: str
+    stats: dict
+
+    CLOCKS = ()
 
 
-class Trials:
-    """Runs of programs on a graph in a process that is stopped when one takes too long, and started anew."""
+class CpuBench:
+    """A SciPy matrix, and runs of matching.maximum and of baselines on it."""
 
-    def __init__(self, graph, limit: float | None):
-        self.graph, self.limit = graph, limit
-        self.child = None
+    def open(self, graph):
+        self.graph, self.runs = graph, {}
+        found = matching.maximum(graph, device="cpu", threads=1)
+        found.check()
+        self.size = found.cardinality
+        return graph.shape, graph.nnz, self.size
 
-    def run(self, program: Program):
-        """(seconds, size, Run of ours) of a certified run; None if it was stopped at the limit."""
-        if self.child is None:
-            self._start()
-        self.pipe.send(program)
+    def compile(self, program: Program) -> None:
+        self.runner(program, uniform(TINY, 2))()
+        self.runs[program.name] = self.runner(program, self.graph)
+
+    def runner(self, program: Program, graph):
+        """A callable without arguments; baselines convert the graph here, before the clock starts."""
+        if program.method is None:
+            return BASELINES[program.name].run(graph)
+        return lambda: matching.maximum(graph, **program.how)
+
+    def run(self, program: Program, calls: bool = False) -> CpuRun:
+        if program.name not in self.runs:  # this process was started after one that had to be stopped
+            self.runs[program.name] = self.runner(program, self.graph)
+        found, seconds = timed(self.runs[program.name])
+        self.found = None if program.method is None else found
+        pairs = found if self.found is None else found.cardinality
+        wrong = None if pairs == self.size else f"{pairs} pairs, others found {self.size}"
+        if self.found is None:
+            return CpuRun(seconds, pairs, wrong, program.name, "-", {})
+        if program.search_only:
+            seconds = found.stats["seconds"]["solve"]
+        return CpuRun(seconds, pairs, wrong, found.method, found.init, {**found.stats, "device": found.device})
+
+    def certify(self, program: Program) -> str | None:
         try:
-            self.pipe.recv()  # it has compiled, and begins
-            if self.pipe.poll(self.limit):
-                return self.pipe.recv()
-        except EOFError:
-            raise RuntimeError(f"{program.name} ended without a result; the error is above") from None
-        self.stop()
+            if self.found is not None:
+                self.found.check()
+        except CertificateError as error:
+            return str(error)
         return None
 
-    def stop(self) -> None:
-        if self.child is not None:
-            self.child.terminate()
-            self.child.join()
-            self.child = None
 
-    def _start(self) -> None:
-        context = multiprocessing.get_context("spawn")
-        self.pipe, there = context.Pipe()
-        self.child = context.Process(target=_serve, args=(there, self.graph), daemon=True)
-        self.child.start()
-        there.close()
+class GpuRun(NamedTuple):
+    """One run on the GPU: seconds of its parts, and what was found.
+
+    init, search   from a graph on the GPU to a matching there
+    call           arrays on the GPU to arrays on the GPU, including validation and transposition; None: not timed
+    whole          arrays on the host to arrays on the host, likewise
+    wrong          None, or why the matching is not as large as the CPU's
+    """
+
+    init: float
+    search: float
+    call: float | None
+    whole: float | None
+    pairs: int
+    wrong: str | None
+    method: str
+    init_name: str
+    stats: dict
+
+    CLOCKS = ("call", "whole")
+
+    @property
+    def seconds(self) -> float:
+        return self.init + self.search
 
 
-def _serve(pipe, graph) -> None:
-    while True:
-        program = pipe.recv()
-        program.runner(uniform(200, 2))()
-        run = program.runner(graph)
-        pipe.send("begin")
+class GpuBench:
+    """A graph, on the host and on the GPU, and runs on it."""
+
+    def open(self, path):
+        kept = read(path)
+        return self.take(matching.bipartite_graph((kept.ptr, kept.adj, kept.shape)), kept.size)
+
+    def take(self, graph, size: int):
+        self.graph, self.size, self.held = graph, size, None
+        return graph.shape, graph.edges, size
+
+    def cpu(self):
+        """Seconds of the CPU's default from a graph that is checked, and its pairs."""
+        graph = matching.bipartite_graph(self.graph.by_row + (self.graph.shape,))  # without the transpose
+        found, seconds = timed(lambda: matching.maximum(graph, device="cpu", threads=1))
+        return seconds, found.cardinality
+
+    def compile(self, program: Program) -> None:
+        graph = matching.bipartite_graph(uniform(9, 2))
+        tiny = GpuBench()
+        tiny.take(graph, matching.maximum(graph, device="cpu", threads=1).cardinality)
+        tiny.run(program, calls=True)
+
+    def run(self, program: Program, calls: bool) -> GpuRun:
+        from gridcut.device.arrays import download, synchronize, upload
+        from matching.core.problem_cuda import uploaded
+
+        if self.held is None:
+            self.held = uploaded(self.graph)
+        call, whole = self.calls(program) if calls else (None, None)
+        method, fill, init, search = steps_of(program)
+        row, col = (upload(np.full(n, -1, np.int32)) for n in self.graph.shape)
+        synchronize()
         begin = time.perf_counter()
-        size, found = run()
-        seconds = time.perf_counter() - begin
-        if found is not None:
-            found.check()
-        pipe.send((seconds, size, ran_of(found)))
+        if fill is not None:
+            fill(self.held, row, col)
+        synchronize()
+        seconds = [time.perf_counter() - begin]
+        missing = self.size - int(np.count_nonzero(download(row) >= 0))
+        begin = time.perf_counter()
+        stats = search(self.held, row, col, **program.parameters)
+        synchronize()
+        seconds.append(time.perf_counter() - begin)
+        row, col = (download(a)[:n] for a, n in zip((row, col), self.graph.shape, strict=True))
+        stats = {**stats, "missing": missing}
+        self.found = row, col
+        pairs, others = (int(np.count_nonzero(match >= 0)) for match in self.found)
+        wrong = None if pairs == others == self.size else f"{pairs} pairs of {self.size}"
+        return GpuRun(*seconds, call, whole, pairs, wrong, method, init, stats)
+
+    def calls(self, program: Program) -> tuple[float, float]:
+        """Seconds of whole calls: arrays on the GPU to arrays there, and on the host to the host."""
+        from gridcut.device.arrays import synchronize, upload
+
+        ptr, adj = self.graph.by_row
+        held = (upload(ptr.astype(np.int32 if adj.size < 2**31 else np.int64)), upload(adj), self.graph.shape)
+        synchronize()
+
+        def call():
+            matching.maximum(held, device="cuda", **program.how)
+            synchronize()
+
+        _, on_gpu = timed(call)
+        _, whole = timed(lambda: matching.maximum(self.graph, device="cuda", **program.how))
+        return on_gpu, whole
+
+    def certify(self, program: Program | None = None) -> str | None:
+        try:
+            certify(self.graph, *self.found)
+        except CertificateError as error:
+            return str(error)
+        return None
+
+
+def steps_of(program: Program):
+    """(method, function of its initial matching or None, name of that, function of the search), all on the GPU."""
+    method = DEFAULT_METHOD if program.method == "auto" else program.method
+    init = default_init(method, "cuda") if program.init == "auto" else program.init
+    return method, INITS[init].on_gpu, init, METHODS[method].on_gpu

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
+from apps.info import gpu_facts
+
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 SEAL = re.compile(r"\n<!-- sha256 of the lines above: ([0-9a-f]{64}) -->\n\Z")
@@ -49,8 +51,20 @@ def header(title, distributions):
     )
 
 
+def gpu_header(benchmark, title, distributions) -> str | None:
+    """The header and a line on the GPU, which are printed; None, and a message, if there is no GPU."""
+    gpu = gpu_facts()
+    if gpu is None:
+        print(f"benchmarks {benchmark} --device cuda: numba finds no CUDA GPU")
+        return None
+    report = header(title, distributions)
+    report += f"\n{gpu['name']}, {gpu['memory'] / 2**30:.0f} GiB, driver {gpu['driver']}.\n"
+    print(report, flush=True)
+    return report
+
+
 def save(name, text):
-    """Write benchmarks/results/NAME.md, complete or not at all; its last line is a digest of the others."""
+    """Write benchmarks/results/NAME.md atomically; its last line is a digest of the others."""
     RESULTS.mkdir(exist_ok=True)
     unfinished = RESULTS / f"{name}.md.part"
     unfinished.write_text(sealed(text), encoding="utf-8")
