@@ -14,11 +14,11 @@ from statistics import median
 import numpy as np
 
 import assign
-from apps.info import gpu_facts
 from benchmarks import assign_baselines as baselines
 from benchmarks import assign_instances as instances
-from benchmarks.gridcut_cuda import device_array, synchronize
-from benchmarks.table import header, markdown, save
+from benchmarks import command, gpu
+from benchmarks.gpu import device_array
+from benchmarks.table import markdown
 
 SIZES = (2000, 4000, 10_000)
 SINGLE = ("u100", "u1e6", "u[0,n]", "geometric 1e3", "geometric 1e6", "fixed-charge", "two-cost", "tracking")
@@ -29,13 +29,10 @@ LAPX = ("lapjvs f32", "lapjvr f32", "lapjvh f32", "lapjvh", "lapjvr")
 
 
 def main(options):
-    gpu = gpu_facts()
-    if gpu is None:
-        print("benchmarks assign --device cuda: numba finds no CUDA GPU here")
+    programs = ["numba-cuda", "numba", "numpy", "scipy", "lapx", "torch-linear-assignment"]
+    report = command.gpu_header("assign --device cuda", "assign on a GPU", programs)
+    if report is None:
         return 2
-    report = header("assign on a GPU", ["numba-cuda", "numba", "numpy", "scipy", "lapx", "torch-linear-assignment"])
-    report += f"\n{gpu['name']}, {gpu['memory'] / 2**30:.0f} GiB, driver {gpu['driver']}.\n"
-    print(report, flush=True)
     every = not (options.dense or options.batch or options.methods)
     parts = []
     if options.dense or every:
@@ -44,23 +41,13 @@ def main(options):
         parts.append(batch_table(options))
     if options.methods or every:
         parts.append(methods_table(options))
-    text = "\n\n".join(parts)
-    print(text)
-    if options.save:
-        print("saved to", save(options.save, f"{report}\n{text}"))
-    return 0
+    return command.finish(report, "\n\n".join(parts), options.save)
 
 
 def timed(run, repeats):
-    """Median seconds of a call that leaves nothing to do on the GPU, and its last result."""
-    seconds = []
-    for _ in range(repeats):
-        synchronize()
-        begin = time.perf_counter()
-        result = run()
-        synchronize()
-        seconds.append(time.perf_counter() - begin)
-    return median(seconds), result
+    """Median seconds of a call, until no work is left on the GPU, and its last result."""
+    found = [gpu.timed(run) for _ in range(repeats)]
+    return median(seconds for seconds, _ in found), found[-1][1]
 
 
 def single_table(options):

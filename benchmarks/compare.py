@@ -7,7 +7,6 @@ each checkout, and take turns on every case: public calls on the same arrays, ke
 before the clock starts.  A ratio above 1 means that this checkout is slower.
 """
 
-import argparse
 import contextlib
 import json
 import os
@@ -22,7 +21,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse
 
-from benchmarks.table import ROOT, geometric_mean, header, markdown, save
+from benchmarks import command
+from benchmarks.table import ROOT, geometric_mean, header, markdown
 
 WORKER = Path(__file__).with_name("compare_worker.py")
 
@@ -67,10 +67,7 @@ def main(argv):
     threads = f"{options.threads} thread{'s' if options.threads > 1 else ''}"
     text = f"Before: {options.commit}. {options.rounds} rounds, medians, {threads}, {options.device}.\n\n"
     text += markdown(columns, rows)
-    print(text)
-    if options.save:
-        print("saved to", save(options.save, f"{report}\n{text}"))
-    return 0
+    return command.finish(report, text, options.save)
 
 
 @contextlib.contextmanager
@@ -223,9 +220,7 @@ def app_cases(quick: bool):
 
 
 def _parser():
-    options = argparse.ArgumentParser(
-        prog="python -m benchmarks compare", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    options = command.parser("compare", __doc__, "compare")
     options.add_argument("commit", help="a commit, or a folder with another checkout")
     groups = ("gridcut", "labels", "assign", "matching", "apps")
     options.add_argument("--only", type=lambda text: text.split(","), default=groups, metavar=",".join(groups))
@@ -234,5 +229,4 @@ def _parser():
     options.add_argument("--threads", type=int, default=1)
     options.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     options.add_argument("--quick", action="store_true", help="tiny instances")
-    options.add_argument("--save", metavar="NAME", help="keep the table as benchmarks/results/NAME.md")
     return options

@@ -14,7 +14,6 @@ Kernels are compiled before a clock starts, on a small part of the same kind.  S
 only if value and labels are those.
 """
 
-import argparse
 import itertools
 import time
 from statistics import median
@@ -25,7 +24,8 @@ import skimage.data
 
 import gridcut
 from apps.info import gpu_facts
-from benchmarks.table import header, markdown, save
+from benchmarks import command
+from benchmarks.table import markdown, save
 
 SIZES = {"picture": 32768, "volume": 1024, "dense": 1344}
 QUICK = {"picture": 2048, "volume": 128, "dense": 64}
@@ -38,27 +38,23 @@ COLUMNS += ["speed-up, solve", "speed-up, total"]
 
 def main(argv):
     options = _parser().parse_args(argv)
-    if unknown := [name for name in options.instances if name not in SIZES]:
-        print(f"unknown instance {unknown[0]!r}; there are: {', '.join(SIZES)}")
+    if command.unknown_instance(options.instances, SIZES):
         return 2
-    gpu = gpu_facts()
-    if gpu is None:
-        print("benchmarks devices: numba finds no CUDA GPU here")
+    if gpu_facts() is None:
+        print("benchmarks devices: numba finds no CUDA GPU")
         return 2
     from gridcut.device.peers import gpu_count
 
     devices = options.devices or list(range(gpu_count()))
     sizes = {name: options.size or (QUICK if options.quick else SIZES)[name] for name in options.instances}
-    report = header(f"One grid on GPUs {devices}", ["numba-cuda", "numba", "numpy"])
-    report += f"\n{gpu['name']}, {gpu['memory'] / 2**30:.0f} GiB each, driver {gpu['driver']}.\n"
-    print(report)
+    report = command.gpu_header("devices", f"One grid on GPUs {devices}", ["numba-cuda", "numba", "numpy"])
     rows = []
     for name, size in sizes.items():
         for row in measure(name, size, devices, options):
             rows.append(row)
             print(" ".join(row), flush=True)
         if options.save:  # now, in case that what follows takes too long
-            save("gridcut-devices", f"{report}\n{markdown(COLUMNS, rows)}")
+            save(options.save, f"{report}\n{markdown(COLUMNS, rows)}")
     print(markdown(COLUMNS, rows))
     return 0
 
@@ -183,14 +179,11 @@ def tiled(block, shape):
 
 
 def _parser():
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks devices", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command.parser("devices", __doc__, "gridcut-devices")
     parser.add_argument("instances", nargs="*", metavar="NAME", default=list(SIZES), help=f"of {', '.join(SIZES)}")
     parser.add_argument("--devices", type=int, nargs="+", metavar="N", help="numbers of GPUs (default: all)")
     parser.add_argument("--size", type=int, metavar="N", help=f"pixels a side (default: {SIZES})")
     parser.add_argument("--quick", action="store_true", help=f"sizes {QUICK}")
     parser.add_argument("--repeats", type=int, default=1, metavar="N", help="(default: 1)")
     parser.add_argument("--skip-single-gpu", dest="one", action="store_false", help="leave out the row of one GPU")
-    parser.add_argument("--save", action="store_true", help="write the table to benchmarks/results/")
     return parser

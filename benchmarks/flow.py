@@ -12,11 +12,8 @@ pixels with a right point.  Every assignment, the fusion's cut too, is checked b
 in turn on each pair, after one untimed call; the seconds are the median of --repeats.
 """
 
-import argparse
-import os
 import time
 from dataclasses import dataclass
-from pathlib import Path
 
 import cv2
 import numpy as np
@@ -29,7 +26,8 @@ from apps.flow.flow_files import read_flow
 from apps.flow.flow_scores import BY_IMAGE, POOLED, average, score_flow
 from apps.motion.linking import LINKERS
 from apps.motion.sparse import match_stages
-from benchmarks.table import header, markdown, save
+from benchmarks import command
+from benchmarks.table import header, markdown
 
 RIGHT = 3.0  # pixels
 CELL = 16
@@ -50,22 +48,17 @@ class Case:
 
 def main(argv):
     options = _parser().parse_args(argv)
-    if options.data is None or not Path(options.data).is_dir():
-        where = "no folder given" if options.data is None else f"no folder {options.data!r}"
-        print(f"benchmarks flow: skipped, {where}; pass --data FOLDER or set CUTMATCH_FLOW_DATA (--help: its layout)")
+    data = command.data_folder("flow", options.data, "CUTMATCH_FLOW_DATA")
+    if data is None:
         return 0
-    cases = list(load(Path(options.data)))
+    cases = list(load(data))
     if not cases:
-        print(f"benchmarks flow: no pairs in {options.data}")
+        print(f"benchmarks flow: no pairs in {data}")
         return 0
     report = header("Optical flow", ["opencv-python-headless", "scikit-image", "numba", "numpy"])
     print(report)
     sections = [dense_table(cases, options.slow, options.repeats), sparse_table(cases)]
-    text = "\n\n".join(sections)
-    print(text)
-    if options.save:
-        print("saved to", save(options.save, f"{report}\n{text}"))
-    return 0
+    return command.finish(report, "\n\n".join(sections), options.save)
 
 
 def load(data):
@@ -240,12 +233,8 @@ def points_right(first, second, case):
 
 
 def _parser():
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks flow", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    where = "folder (default: $CUTMATCH_FLOW_DATA)"
-    parser.add_argument("--data", default=os.environ.get("CUTMATCH_FLOW_DATA"), help=where)
+    parser = command.parser("flow", __doc__, "flow-cpu")
+    command.add_data_option(parser, "CUTMATCH_FLOW_DATA")
     parser.add_argument("--slow", action="store_true", help="scikit-image's TV-L1 too")
     parser.add_argument("--repeats", type=int, default=3, metavar="N", help="timed calls of each method on each pair")
-    parser.add_argument("--save", metavar="NAME", help="write the tables to benchmarks/results/NAME.md")
     return parser

@@ -36,11 +36,11 @@ import numpy as np
 import scipy.sparse
 
 import matching
-from benchmarks import harness
+from benchmarks import command, harness
 from benchmarks import matching_instances as instances
 from benchmarks.harness import CERTIFIED, PATIENCE, timed
 from benchmarks.matching_graphs import SEED, as_matrix
-from benchmarks.table import gpu_header, header, markdown, save
+from benchmarks.table import header, markdown, save
 from gridcut.device import CertificateError
 
 PLAIN, PERMUTED, WEIGHTED = range(3)
@@ -206,10 +206,7 @@ def main_cpu(options):
             lines.append(line)
             print(" ".join(line), flush=True)
     text = f"{markdown(columns, lines)}\n\n{compare(measured)}"
-    print(text)
-    if options.save:
-        print("saved to", save(options.save, f"{report}\n{text}"))
-    return 0
+    return command.finish(report, text, options.save)
 
 
 def report_rows(m):
@@ -245,7 +242,9 @@ def main_cuda(options):
         return 2
     if options.prepare:
         return instances.prepare(names, options.cache)
-    report = gpu_header("greedy", "Greedy matching on a GPU", ["numba-cuda", "numba", "numpy", "scipy"])
+    report = command.gpu_header(
+        "greedy --device cuda", "Greedy matching on a GPU", ["numba-cuda", "numba", "numpy", "scipy"]
+    )
     if report is None:
         return 2
     columns = [
@@ -275,9 +274,7 @@ def main_cuda(options):
         text = markdown(columns, rows)
         if options.save:  # after each graph, since the next one may take very long
             save(options.save, f"{report}\n{text}")
-    print(f"\n{text}")
-    if options.save:
-        print("saved to", save(options.save, f"{report}\n{text}"))
+    command.finish(report, f"\n{text}", options.save)
     return int(wrong)
 
 
@@ -300,16 +297,9 @@ def report_rows_cuda(m, programs):
 
 
 def _parser(device):
-    options = argparse.ArgumentParser(
-        prog="python -m benchmarks greedy" + " --device cuda" * (device == "cuda"),
-        description=__doc__.replace("%", "%%"),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    options = command.parser("greedy" + " --device cuda" * (device == "cuda"), __doc__, f"greedy-{device}")
     options.add_argument(
         "--quick", action="store_true", help="two small graphs; on CUDA without the CPU's slow methods"
-    )
-    options.add_argument(
-        "--save", nargs="?", const=f"greedy-{device}", metavar="NAME", help="write benchmarks/results/NAME.md"
     )
     if device == "cpu":
         options.add_argument("--threads", type=int, metavar="N", help="numba's threads (default: all)")

@@ -4,7 +4,6 @@ A row appears only if `cut.check()` proved the cut minimal and its value equals 
 and the recorded one.  Times are medians of interleaved repeats after one untimed call; ratio = baseline / ours.
 """
 
-import argparse
 import contextlib
 import os
 import time
@@ -14,9 +13,10 @@ import numba
 import numpy as np
 
 import gridcut
+from benchmarks import command
 from benchmarks.baselines import BASELINES
 from benchmarks.instances import ALL, EIGHT, LARGE, SUITE, VALUES, VOLUMES, Problem
-from benchmarks.table import geometric_mean, header, markdown, save
+from benchmarks.table import geometric_mean, header, markdown
 from benchmarks.timing import in_fresh_process, interleaved
 
 BASELINE = "PyMaxflow"
@@ -27,8 +27,7 @@ GROUPS = {"the nine": SUITE, "8-connected": EIGHT, "3-D": VOLUMES, "16.8 Mpixel"
 def main(argv):
     options = _parser().parse_args(argv)
     names = options.instances or [name for name in ALL if name not in LARGE]
-    if unknown := [name for name in names if name not in ALL]:
-        print(f"unknown instance {unknown[0]!r}; there are: {', '.join(ALL)}")
+    if command.unknown_instance(names, ALL):
         return 2
     report = header("gridcut on the CPU", ["numba", "numpy", BASELINES[BASELINE].distribution])
     print(report)
@@ -36,10 +35,8 @@ def main(argv):
         text = warm_table(options.warm, options.repeats, options.method)
     else:
         text = cold_table(names, options)
-    print(text)
-    if options.save:
-        print("saved to", save("gridcut-cpu-warm" if options.warm else "gridcut-cpu", f"{report}\n{text}"))
-    return 0
+    name = f"{options.save}-warm" if options.save and options.warm else options.save
+    return command.finish(report, text, name)
 
 
 def cold_table(names, options):
@@ -229,7 +226,7 @@ def _bytes_per_pixel(problem, solver):
 
 
 def _parser():
-    parser = argparse.ArgumentParser(prog="python -m benchmarks gridcut", description=__doc__.split("\n\n")[0])
+    parser = command.parser("gridcut", __doc__, "gridcut-cpu")
     parser.add_argument("instances", nargs="*", metavar="INSTANCE", help="names (default: all but the large)")
     parser.add_argument("--method", type=lambda s: s.split(","), default=["auto"], help="methods, comma-separated")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda has other options: add --help")
@@ -243,5 +240,4 @@ def _parser():
         metavar="INSTANCE",
         help="time re-solves after a 1 %% change",
     )
-    parser.add_argument("--save", action="store_true", help="write benchmarks/results/gridcut-cpu[-warm].md")
     return parser

@@ -13,7 +13,6 @@ one.  Compilation is over before a clock starts; --first measures it, in a proce
 A method still at work after --timeout seconds is stopped and listed as such.
 """
 
-import argparse
 import json
 import socket
 import time
@@ -24,12 +23,13 @@ import numba
 import numpy as np
 
 import gridcut
-from apps.info import gpu_facts
+from benchmarks import command, gpu
 from benchmarks import gridcut as on_cpu
 from benchmarks.baselines import BASELINES
+from benchmarks.gpu import to_host
 from benchmarks.instances import ALL, VALUES, Problem
-from benchmarks.table import geometric_mean, header, markdown, save
-from benchmarks.timing import in_fresh_process
+from benchmarks.table import geometric_mean, markdown
+from benchmarks.timing import in_fresh_process, rounds
 
 DEVICE = "cuda"
 BASELINE = "PyMaxflow"
@@ -48,16 +48,12 @@ class OverTheCapError(Exception):
 def main(argv):
     options = parser().parse_args(argv)
     names = options.instances or ([] if options.warm or options.batch else list(ALL))
-    if unknown := [name for name in names if name not in ALL]:
-        print(f"unknown instance {unknown[0]!r}; there are: {', '.join(ALL)}")
+    if command.unknown_instance(names, ALL):
         return 2
-    gpu = gpu_facts()
-    if gpu is None:
-        print("benchmarks gridcut --device cuda: numba finds no CUDA GPU here")
+    programs = ["numba-cuda", "numba", "numpy", BASELINES[BASELINE].distribution]
+    report = command.gpu_header("gridcut --device cuda", "gridcut on a GPU", programs)
+    if report is None:
         return 2
-    report = header("gridcut on a GPU", ["numba-cuda", "numba", "numpy", BASELINES[BASELINE].distribution])
-    report += f"\n{gpu['name']}, {gpu['memory'] / 2**30:.0f} GiB, driver {gpu['driver']}.\n"
-    print(report)
     parts = []
     if names:
         parts.append(cold_table(names, options))
@@ -65,11 +61,7 @@ def main(argv):
         parts.append(batch_table(options))
     if options.warm:
         parts.append(warm_table(options))
-    text = "\n\n".join(parts)
-    print(text)
-    if options.save:
-        print("saved to", save(options.save, f"{report}\n{text}"))
-    return 0
+    return command.finish(report, "\n\n".join(parts), options.save)
 
 
 def cold_table(names, options):
@@ -157,11 +149,7 @@ def solve(problem, method, callback=None):
 
 def timed(problem, method):
     """Seconds of a solve with its labels, nothing left to do on the GPU; and the cut."""
-    synchronize()
-    start = time.perf_counter()
-    cut = on_cpu.touched(solve(problem, method), problem)
-    synchronize()
-    return time.perf_counter() - start, cut
+    return gpu.timed(lambda: on_cpu.touched(solve(problem, method), problem))
 
 
 def memory_and_cut(problem, method, cap):
@@ -189,38 +177,13 @@ def free_memory(flush=True):
     return cuda.current_context().get_memory_info().free
 
 
-def synchronize():
-    """Wait for everything on the GPU."""
-    from gridcut.device.cuda import cuda
-
-    cuda.synchronize()
-
-
 def on_device(problem):
     """A problem whose arrays lie on the GPU."""
     return Problem(
-        device_array(problem.source),
-        device_array(problem.sink),
-        {offset: device_array(array) for offset, array in problem.edges.items()},
+        gpu.device_array(problem.source),
+        gpu.device_array(problem.sink),
+        {offset: gpu.device_array(array) for offset, array in problem.edges.items()},
     )
-
-
-def device_array(array):
-    """A CuPy array, or numba's where there is no CuPy."""
-    try:
-        import cupy
-    except ImportError:
-        from gridcut.device.cuda import cuda
-
-        return cuda.to_device(np.ascontiguousarray(array))
-    return cupy.asarray(array)
-
-
-def to_host(labels):
-    for name in ("get", "copy_to_host"):
-        if hasattr(labels, name):
-            return getattr(labels, name)()
-    return labels
 
 
 def corner(problem):
@@ -256,17 +219,11 @@ class Known:
         on_cpu.solve(corner(problem), "auto", threads)
         if BASELINES[BASELINE].installed:
             runs["baseline"] = lambda: BASELINES[BASELINE].run(problem)[0]
-        seconds, found = {name: [] for name in runs}, {}
-        for turn in range(repeats):
-            for name, run in runs.items():
-                if turn and seconds[name][0] > RARELY:
-                    continue
-                start = time.perf_counter()
-                found[name] = int(run())
-                seconds[name].append(time.perf_counter() - start)
+        seconds, found = rounds(runs, repeats, RARELY)
+        found = {name: int(value) for name, value in found.items()}
         if found["cpu"] != found.get("baseline", found["cpu"]):
             raise AssertionError(f"CPU {found['cpu']}, {BASELINE} {found['baseline']}")
-        return {"value": found.get("baseline"), "baseline": None, **{name: median(s) for name, s in seconds.items()}}
+        return {"value": found.get("baseline"), "baseline": None, **seconds}
 
 
 def warm_table(options, share=0.01):
@@ -295,14 +252,14 @@ def warm_times(name, method, share, change, repeats):
     # one round more than is counted: the first re-solve compiles
     for _ in range(repeats + 1):
         problem = on_cpu.changed(problem, share, change, rng)
-        held = Problem(device_array(problem.source), device_array(problem.sink), held.edges)
-        synchronize()
+        held = Problem(gpu.device_array(problem.source), gpu.device_array(problem.sink), held.edges)
+        gpu.synchronize()
         ticks = [time.perf_counter()]
         solver.update(source=held.source, sink=held.sink)
-        synchronize()
+        gpu.synchronize()
         ticks.append(time.perf_counter())
         warm = on_cpu.touched(solver.solve(), problem)
-        synchronize()
+        gpu.synchronize()
         ticks.append(time.perf_counter())
         cold_seconds, cold = timed(held, method)
         warm.check()
@@ -361,7 +318,7 @@ def batch_table(options):
             raise AssertionError(f"image {i}: batch {result.values[i]}, alone {alone}")
     seconds = {}
     for name, run in runs.items():
-        times = [clocked(run) for _ in range(options.repeats + 1)][1:]
+        times = [gpu.timed(run)[0] for _ in range(options.repeats + 1)][1:]
         seconds[name] = median(times)
     best = seconds["in one batch, on card"]
     rows = [
@@ -372,20 +329,8 @@ def batch_table(options):
     return markdown([f"images of {shape}", "images", "certified", "s", "ms an image", "to the batch on card"], rows)
 
 
-def clocked(run):
-    synchronize()
-    start = time.perf_counter()
-    run()
-    synchronize()
-    return time.perf_counter() - start
-
-
 def parser():
-    options = argparse.ArgumentParser(
-        prog="python -m benchmarks gridcut --device cuda",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    options = command.parser("gridcut --device cuda", __doc__, "gridcut-cuda")
     options.add_argument("instances", nargs="*", metavar="INSTANCE", help="names (default: all)")
     options.add_argument("--method", type=lambda s: s.split(","), default=["auto"], help="methods, comma-separated")
     options.add_argument("--repeats", type=int, default=3, help="of the runs with transfers, the CPU and the baseline")
@@ -396,7 +341,4 @@ def parser():
     options.add_argument("--values", metavar="FILE", help="keep times of CPU and baseline here for later calls")
     options.add_argument("--batch", nargs="?", type=int, const=256, metavar="IMAGES", help="many small images")
     options.add_argument("--warm", nargs="?", const="astronaut x8", metavar="INSTANCE", help="re-solves after changes")
-    options.add_argument(
-        "--save", nargs="?", const="gridcut-cuda", metavar="NAME", help="to benchmarks/results/NAME.md"
-    )
     return options

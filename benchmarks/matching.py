@@ -15,13 +15,11 @@ Medians of --repeats, interleaved.  SciPy needs exponential time on permuted mes
 matching is certified (König cover) and all programs agree on its size.
 """
 
-import argparse
-
-from benchmarks import harness, matching_images
+from benchmarks import command, harness, matching_images
 from benchmarks import matching_instances as instances
 from benchmarks import matching_tables as tables
 from benchmarks.matching_programs import BASELINES, CpuBench, Program, program_of
-from benchmarks.table import header, save
+from benchmarks.table import header
 
 
 def main(argv):
@@ -38,9 +36,7 @@ def main(argv):
     print(report, flush=True)
     run = run_calls if options.small else run_steps if options.steps else run_methods
     text = run(graphs, methods, options)
-    if options.save:
-        print("saved to", save(options.save, f"{report}\n{text}"))
-    return 0
+    return command.finish(report, text, options.save, shown=False)
 
 
 def families(options):
@@ -122,9 +118,9 @@ def baselines_of(text):
     return found
 
 
-def common_options(device: str, once_above: float) -> argparse.ArgumentParser:
+def common_options(name: str, description: str, device: str, once_above: float):
     """A parser with the options that this command has on both devices."""
-    options = argparse.ArgumentParser(add_help=False)
+    options = command.parser(name, description, f"matching-{device}")
     files = ", ".join(instances.FILES)
     options.add_argument("instances", nargs="*", help=f"graphs by name, or {files} files (default: the families)")
     options.add_argument("--init", default="auto", help="initial matching of methods that specify none (default: auto)")
@@ -139,19 +135,11 @@ def common_options(device: str, once_above: float) -> argparse.ArgumentParser:
     options.add_argument(
         "--profile", metavar="NAME", help="write benchmarks/results/NAME.png, or NAME if it ends in .png"
     )
-    options.add_argument(
-        "--save", nargs="?", const=f"matching-{device}", metavar="NAME", help="write benchmarks/results/NAME.md"
-    )
     return options
 
 
 def parser():
-    options = argparse.ArgumentParser(
-        prog="python -m benchmarks matching",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        parents=[common_options("cpu", once_above=4.0)],
-    )
+    options = common_options("matching", __doc__, "cpu", once_above=4.0)
     options.add_argument("--method", default="auto", help="METHOD or METHOD+INIT, or several separated by commas")
     options.add_argument(
         "--threads", type=threads_of, default=[1], metavar="N,...", help="baselines compare with the first"

@@ -20,15 +20,13 @@ Medians of --runs, interleaved; a program that takes more than --time-once-above
 only if the program's matching is certified (König cover, on the CPU), and if every run found as many pairs as the CPU.
 """
 
-import argparse
-
-from benchmarks import harness, matching_images, matching_rule
+from benchmarks import command, harness, matching_images, matching_rule
 from benchmarks import matching_instances as instances
 from benchmarks import matching_tables as tables
 from benchmarks.harness import CPU
 from benchmarks.matching import common_options
 from benchmarks.matching_programs import VARIANTS, GpuBench, GpuRun, program_of
-from benchmarks.table import gpu_header, save
+from benchmarks.table import save
 
 
 def main(argv):
@@ -44,15 +42,13 @@ def main(argv):
         return 2
     if options.prepare:
         return instances.prepare(names, options.cache)
-    report = gpu_header("matching", "matching on a GPU", ["numba-cuda", "numba", "numpy", "scipy"])
+    report = command.gpu_header(
+        "matching --device cuda", "matching on a GPU", ["numba-cuda", "numba", "numpy", "scipy"]
+    )
     if report is None:
         return 2
     if options.rule:
-        text = matching_rule.run(options.runs)
-        print(f"\n{text}")
-        if options.save:
-            print("saved to", save(options.save, f"{report}\n{text}"))
-        return 0
+        return command.finish(report, "\n" + matching_rule.run(options.runs), options.save)
     measured = []
     who = [p.name for p in programs]
     for name, path in instances.prepared(names, options.cache).items():
@@ -80,8 +76,7 @@ def finish(report, measured, names, options):
             print("no profile: no graph was given to every program")
         else:
             print(f"profile of {count} graphs saved to", matching_images.save(figure, options.profile))
-    if options.save:
-        print("saved to", save(options.save, f"{report}\n{text}"))
+    command.finish(report, text, options.save, shown=False)
     return int(any(m.failures for m in measured))
 
 
@@ -130,12 +125,7 @@ def report_of(m):
 
 
 def parser():
-    options = argparse.ArgumentParser(
-        prog="python -m benchmarks matching --device cuda",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        parents=[common_options("cuda", once_above=2.0)],
-    )
+    options = common_options("matching --device cuda", __doc__, "cuda", once_above=2.0)
     options.add_argument(
         "--method", metavar="NAME,...", help="variants, each optionally with +INIT, or all (default: auto)"
     )

@@ -1,4 +1,4 @@
-"""`python -m benchmarks blocks`: grids larger than the memory they are solved in, killed once and resumed.
+"""`python -m benchmarks out_of_core`: grids larger than the memory they are solved in, killed once and resumed.
 
 Each instance is written to a folder (benchmarks/stored_instances.py) and solved by max_flow with method="out_of_core"
 and a stated memory budget in a process of its own, which is killed in the middle of loading, and another one in the
@@ -8,7 +8,6 @@ resident set of any of them, the capacities' mapped pages included.
 With --compare, the same grid in memory: the value and the labels must be the same, pixel for pixel.
 """
 
-import argparse
 import json
 import math
 import os
@@ -19,7 +18,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.table import ROOT, header, markdown, save
+from benchmarks import command
+from benchmarks.table import ROOT, header, markdown
 from gridcut.out_of_core.plan import memory_bytes
 
 # name: kind, length of a side, memory
@@ -36,7 +36,7 @@ COLUMNS += ["solve, s", "check, s", "check peak, GB", "on disk, GB", "in memory,
 
 def main(argv):
     options = _parser().parse_args(argv)
-    report = header("Grids larger than memory, in blocks", ["numba", "numpy"])
+    report = header("Grids larger than memory, out of core", ["numba", "numpy"])
     print(report)
     rows = []
     scratch = Path(options.folder or tempfile.mkdtemp(prefix="cutmatch-benchmark-"))
@@ -47,11 +47,7 @@ def main(argv):
     finally:
         if options.folder is None:
             shutil.rmtree(scratch, ignore_errors=True)
-    text = markdown(COLUMNS, rows)
-    print(text)
-    if options.save:
-        print("saved to", save("blocks-cpu", f"{report}\n{text}"))
-    return 0
+    return command.finish(report, markdown(COLUMNS, rows), options.save)
 
 
 def measure(name: str, scratch: Path, options) -> list[str]:
@@ -99,7 +95,7 @@ def run(instance: Path, state: Path, method: str, budget: int, kill_in: str | No
     arguments = [str(instance), str(state), method, str(budget), str(int(check))]
     # Freed arrays go back to the system at once: else what was freed hides in memory that is counted already.
     environment = os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536"}
-    command = [sys.executable, "-m", "benchmarks.blocks_probe", *arguments]
+    command = [sys.executable, "-m", "benchmarks.out_of_core_probe", *arguments]
     events = []
     with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:
         for line in process.stdout:
@@ -123,14 +119,11 @@ def gb(size: int) -> str:
 
 
 def _parser():
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks blocks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command.parser("out_of_core", __doc__, "out-of-core-cpu")
     default = list(INSTANCES)[:2]
     parser.add_argument("names", nargs="*", default=default, metavar="NAME", help=f"of {', '.join(INSTANCES)}")
     parser.add_argument("--memory", metavar="SIZE", help='for all of them, such as "4 GB" (default: see INSTANCES)')
     parser.add_argument("--folder", metavar="FOLDER", help="where instances are kept (default: a temporary one)")
     parser.add_argument("--no-kill", dest="kill", action="store_false", help="leave the processes alone")
     parser.add_argument("--compare", action="store_true", help="solve in memory too")
-    parser.add_argument("--save", action="store_true", help="write the table to benchmarks/results/")
     return parser

@@ -11,7 +11,6 @@ A row is printed only if every file is byte for byte that of the run with `--thr
     --resume             everything is done already: what checking costs
 """
 
-import argparse
 import json
 import os
 import subprocess
@@ -23,7 +22,8 @@ from statistics import median
 
 import numpy as np
 
-from benchmarks.table import ROOT, header, markdown, save
+from benchmarks import command
+from benchmarks.table import ROOT, header, markdown
 
 NAMES = ("astronaut", "coffee", "chelsea", "rocket")
 CROP = 8  # pixels by which each next picture of a name is narrower
@@ -47,11 +47,7 @@ def main(argv):
         "",
         f"Medians of {options.repeats}, in turn; load {min(loads):.1f} to {max(loads):.1f} at the starts.",
     ]
-    text = "\n".join(lines)
-    print(text)
-    if options.save:
-        print("saved to", save("scale-cpu", f"{report}\n{text}"))
-    return 0
+    return command.finish(report, "\n".join(lines), options.save)
 
 
 def make_pictures(folder: Path, count: int) -> None:
@@ -110,12 +106,9 @@ def run(program: str, folder: Path, out: Path, how) -> float:
 
 
 def _parser():
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks scale", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command.parser("scale", __doc__, "scale-cpu")
     parser.add_argument("--pictures", type=int, default=40, metavar="N", help="(default: 40)")
     parser.add_argument("--workers", type=int, default=2, metavar="N", help="to compare with one (default: 2)")
     parser.add_argument("--repeats", type=int, default=3, metavar="N", help="(default: 3)")
     parser.add_argument("--programs", nargs="+", choices=PROGRAMS, default=list(PROGRAMS), metavar="NAME")
-    parser.add_argument("--save", action="store_true", help="write the table to benchmarks/results/")
     return parser

@@ -11,11 +11,8 @@ over pictures, the undecided band of the truth left out.  Both run on one thread
 after one untimed call.
 """
 
-import argparse
 import json
-import os
 import time
-from pathlib import Path
 
 import cv2
 import numba
@@ -26,7 +23,8 @@ from apps.many.inputs import find_by_stem
 from apps.segment import segment_marked
 from apps.segment.mask_scores import read_truth, score
 from apps.segment.strokes import BACKGROUND, OBJECT, marks_of_box, read_scribbles
-from benchmarks.table import header, markdown, save
+from benchmarks import command
+from benchmarks.table import header, markdown
 
 GRABCUT_ITERATIONS = 5
 KINDS = {
@@ -41,11 +39,8 @@ LARGE = 3_000_000  # pixels of the timing at the end
 
 def main(argv):
     options = _parser().parse_args(argv)
-    if options.data is None or not Path(options.data).is_dir():
-        where = "no folder given" if options.data is None else f"no folder {options.data!r}"
-        print(
-            f"benchmarks segment: skipped, {where}; pass --data FOLDER or set CUTMATCH_DATA (--help shows its layout)"
-        )
+    data = command.data_folder("segment", options.data, "CUTMATCH_DATA")
+    if data is None:
         return 0
     numba.set_num_threads(1)
     cv2.setNumThreads(1)
@@ -53,32 +48,18 @@ def main(argv):
     print(report)
     rows = []
     for kind in options.kinds or KINDS:
-        cases = list(load(Path(options.data), kind, options.limit))
+        cases = list(load(data, kind, options.limit))
         if not cases:
-            print(f"{kind}: no pictures in {options.data}")
+            print(f"{kind}: no images in {data}")
             continue
         for row in measure(kind, cases):
             rows.append(row)
             print(" ".join(row), flush=True)
-    columns = [
-        "input",
-        "method",
-        "pictures",
-        "IoU %",
-        "error %",
-        "boundary F %",
-        "least IoU %",
-        "s",
-        "failed",
-    ]
+    columns = ["input", "method", "pictures", "IoU %", "error %", "boundary F %", "least IoU %", "s", "failed"]
     lines = ["", markdown(columns, rows)]
     if not options.quick and rows:
-        lines += ["", large_timing(Path(options.data))]
-    text = "\n".join(lines)
-    print(text)
-    if options.save:
-        print("saved to", save("segment-cpu", f"{report}\n{text}"))
-    return 0
+        lines += ["", large_timing(data)]
+    return command.finish(report, "\n".join(lines), options.save)
 
 
 def load(data, kind, limit=None):
@@ -172,15 +153,10 @@ def large_timing(data, repeats=3):
 
 
 def _parser():
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks segment",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command.parser("segment", __doc__, "segment-cpu")
+    command.add_data_option(parser, "CUTMATCH_DATA")
     kinds = "of " + ", ".join(KINDS).replace("%", "%%")
-    parser.add_argument("--data", default=os.environ.get("CUTMATCH_DATA"), help="folder (default: $CUTMATCH_DATA)")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, metavar="KIND", help=kinds)
-    parser.add_argument("--limit", type=int, metavar="N", help="pictures of each kind")
+    parser.add_argument("--limit", type=int, metavar="N", help="images of each kind")
     parser.add_argument("--quick", action="store_true", help="leave out the 3-megapixel timing")
-    parser.add_argument("--save", action="store_true", help="write the table to benchmarks/results/")
     return parser

@@ -17,8 +17,6 @@ move of our labellings is proved the best of its kind, which takes longer than f
 --repeats.
 """
 
-import argparse
-import os
 import re
 import time
 from dataclasses import dataclass
@@ -34,8 +32,9 @@ from apps.stereo.disparities import stereo
 from apps.stereo.disparity_files import read_disparity
 from apps.stereo.disparity_scores import score_disparity
 from apps.stereo.stereo_occlusion import filled
+from benchmarks import command
 from benchmarks.label_instances import PUBLISHED
-from benchmarks.table import header, markdown, save
+from benchmarks.table import header, markdown
 
 BLOCK = 11  # pixels across, of the plain block matcher
 LAYOUTS = (("left.*", "right.*", "truth*"), ("im3.png", "im4.png", "disp3.pgm"), ("im2.png", "im6.png", "disp2.png"))
@@ -75,10 +74,7 @@ def main(argv):
             rows.append(row)
             print(" ".join(row), flush=True)
     text = markdown(COLUMNS, rows)
-    print(text)
-    if options.save:
-        print("saved to", save(options.save, f"{report}\n{text}"))
-    return 0
+    return command.finish(report, text, options.save)
 
 
 def sample() -> Case:
@@ -187,14 +183,9 @@ def row_of(case: Case, method: str, found: np.ndarray, seconds: str) -> list[str
 
 
 def _parser():
-    options = argparse.ArgumentParser(
-        prog="python -m benchmarks stereo", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    options.add_argument("--data", default=os.environ.get("CUTMATCH_STEREO_DATA"), help="folder of pairs with truth")
+    options = command.parser("stereo", __doc__, "stereo-cpu")
+    command.add_data_option(options, "CUTMATCH_STEREO_DATA")
     options.add_argument("--published", type=Path, metavar="FOLDER", help="published label pictures, NAME-METHOD.png")
     options.add_argument("--no-sample", action="store_true", help="leave out the pair of scikit-image")
     options.add_argument("--repeats", type=int, default=1, help="timed runs of each method (default: 1)")
-    options.add_argument(
-        "--save", nargs="?", const="stereo-cpu", metavar="NAME", help="write benchmarks/results/NAME.md"
-    )
     return options

@@ -15,10 +15,7 @@ more until it makes the number within 2 % ("slic 10, filled up").  Felzenszwalb'
 Seconds are those of the last run alone.  All on one thread, in turn on each picture, after one untimed call.
 """
 
-import argparse
-import os
 import time
-from pathlib import Path
 
 import cv2
 import numba
@@ -29,7 +26,8 @@ from apps.common.images import read_image
 from apps.many.inputs import find_by_stem
 from apps.superpixels import superpixels
 from apps.superpixels.region_scores import read_segments, score_regions
-from benchmarks.table import header, markdown, save
+from benchmarks import command
+from benchmarks.table import header, markdown
 from benchmarks.timing import interleaved
 
 TRUTHS = {"grabcut": "gt", "coopcuts": "groundtruth"}
@@ -41,12 +39,8 @@ SIDE = 512  # pixels of the picture of the timing at the end
 
 def main(argv):
     options = _parser().parse_args(argv)
-    if options.data is None or not Path(options.data).is_dir():
-        where = "no folder given" if options.data is None else f"no folder {options.data!r}"
-        print(
-            f"benchmarks superpixels: skipped, {where}; pass --data FOLDER or set CUTMATCH_DATA (--help shows its "
-            "layout)"
-        )
+    data = command.data_folder("superpixels", options.data, "CUTMATCH_DATA")
+    if data is None:
         return 0
     numba.set_num_threads(1)
     cv2.setNumThreads(1)
@@ -54,9 +48,9 @@ def main(argv):
     print(report)
     rows = []
     for base in options.sets:
-        cases = list(load(Path(options.data), base, options.limit))
+        cases = list(load(data, base, options.limit))
         if not cases:
-            print(f"{base}: no pictures in {options.data}")
+            print(f"{base}: no images in {data}")
             continue
         for count in options.regions:
             for row in measure(base, cases, count):
@@ -66,11 +60,7 @@ def main(argv):
     lines = ["", markdown(columns, rows)]
     if not options.quick and rows:
         lines += ["", timing(cases[0][1], options.regions[0])]
-    text = "\n".join(lines)
-    print(text)
-    if options.save:
-        print("saved to", save("superpixels-cpu", f"{report}\n{text}"))
-    return 0
+    return command.finish(report, "\n".join(lines), options.save)
 
 
 def load(data, base, limit=None):
@@ -178,15 +168,10 @@ def timing(rgb, count, repeats=5):
 
 
 def _parser():
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks superpixels",
-        description=__doc__.replace("%", "%%"),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--data", default=os.environ.get("CUTMATCH_DATA"), help="folder (default: $CUTMATCH_DATA)")
-    parser.add_argument("--sets", nargs="+", choices=TRUTHS, default=list(TRUTHS), help="of pictures")
+    parser = command.parser("superpixels", __doc__, "superpixels-cpu")
+    command.add_data_option(parser, "CUTMATCH_DATA")
+    parser.add_argument("--sets", nargs="+", choices=TRUTHS, default=list(TRUTHS), help="sets of images")
     parser.add_argument("--regions", nargs="+", type=int, default=[500], metavar="N", help="how many (default: 500)")
-    parser.add_argument("--limit", type=int, metavar="N", help="pictures of each set")
+    parser.add_argument("--limit", type=int, metavar="N", help="images of each set")
     parser.add_argument("--quick", action="store_true", help="leave out the timing at the end")
-    parser.add_argument("--save", action="store_true", help="write the table to benchmarks/results/")
     return parser

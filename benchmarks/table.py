@@ -11,8 +11,6 @@ from pathlib import Path
 
 import numpy as np
 
-from apps.info import gpu_facts
-
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 SEAL = re.compile(r"\n<!-- sha256 of the lines above: ([0-9a-f]{64}) -->\n\Z")
@@ -49,18 +47,6 @@ def header(title, distributions):
         f"{_processor()}, {os.cpu_count()} logical cores{load}; {platform.system()}; {', '.join(versions)}; "
         f"{_commit()}{date.today().isoformat()}.\n"
     )
-
-
-def gpu_header(benchmark, title, distributions) -> str | None:
-    """The header and a line on the GPU, which are printed; None, and a message, if there is no GPU."""
-    gpu = gpu_facts()
-    if gpu is None:
-        print(f"benchmarks {benchmark} --device cuda: numba finds no CUDA GPU")
-        return None
-    report = header(title, distributions)
-    report += f"\n{gpu['name']}, {gpu['memory'] / 2**30:.0f} GiB, driver {gpu['driver']}.\n"
-    print(report, flush=True)
-    return report
 
 
 def save(name, text):

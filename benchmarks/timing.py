@@ -37,6 +37,20 @@ def interleaved(runs, repeats):
     return {name: median(seconds[name] for seconds in kept) for name in runs}, calm
 
 
+def rounds(runs: dict, repeats: int, once_above: float) -> tuple[dict, dict]:
+    """Median seconds and the results of several callables, interleaved; more than `once_above` seconds: run once."""
+    seconds = {name: [] for name in runs}
+    results = {}
+    for turn in range(repeats):
+        for name, run in runs.items():
+            if turn and seconds[name][0] > once_above:
+                continue
+            begin = time.perf_counter()
+            results[name] = run()
+            seconds[name].append(time.perf_counter() - begin)
+    return {name: median(times) for name, times in seconds.items()}, results
+
+
 def in_fresh_process(what, problem, *, solver, device="cpu", threads=1, empty_cache=False):
     """Run benchmarks/probe.py on a problem; returns what it measured."""
     with tempfile.TemporaryDirectory() as folder:

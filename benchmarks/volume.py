@@ -17,8 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks import command
 from benchmarks.probe import resident
-from benchmarks.table import ROOT, header, markdown, save
+from benchmarks.table import ROOT, header, markdown
 
 KINDS = ("scalar", "arrays", "floats", "segment")
 WEIGHT = 25
@@ -107,18 +108,12 @@ def main(argv):
         rows.append([name, size, "✓", f"{found['seconds']:.1f}", f"{peaks[0]:.2f}", each, f"{peaks[1]:.2f}"])
         print(" ".join(rows[-1]), flush=True)
     text = markdown(COLUMNS, rows)
-    print(text)
-    if options.save:
-        print("saved to", save("volume-cpu", f"{report}\n{text}"))
-    return 0
+    return command.finish(report, text, options.save)
 
 
 def _parser():
-    options = argparse.ArgumentParser(
-        prog="python -m benchmarks volume", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    options = command.parser("volume", __doc__, "volume-cpu")
     options.add_argument("--size", type=int, default=256, help="voxels a side (default: 256)")
-    options.add_argument("--save", action="store_true", help="write benchmarks/results/volume-cpu.md")
     options.add_argument("--inside", choices=KINDS, help=argparse.SUPPRESS)
     return options
 

@@ -5,8 +5,8 @@ import pytest
 from scipy.spatial import cKDTree
 
 import matching
+from benchmarks import command, harness, table
 from benchmarks import greedy as greedy_benchmark
-from benchmarks import harness, table
 from benchmarks import matching_graphs as graphs
 from benchmarks import matching_instances as instances
 from benchmarks import matching_programs as programs
@@ -71,7 +71,7 @@ class StandIn:
 @pytest.fixture
 def as_if_on_a_gpu(monkeypatch):
     gpu = {"name": "a stand-in", "memory": 2**33, "driver": "1.0"}
-    monkeypatch.setattr(table, "gpu_facts", lambda: gpu)
+    monkeypatch.setattr(command, "gpu_facts", lambda: gpu)
     monkeypatch.setattr(harness, "Worker", StandIn)
     monkeypatch.setattr(StandIn, "told", {})
     monkeypatch.setattr(programs, "steps_of", lambda p: (p.method, None, "cheap" if p.init == "auto" else p.init, None))
@@ -105,7 +105,7 @@ def test_what_was_measured_is_kept_and_read_without_a_gpu(monkeypatch, tmp_path,
         how = ["--method", methods, "--runs", "1", "--cache", str(tmp_path), "--rows", rows.replace(",", "-")]
         assert main([*MATCHING, "tiny", *how]) == 0
         printed[methods] = capsys.readouterr().out
-    monkeypatch.setattr(table, "gpu_facts", lambda: None)
+    monkeypatch.setattr(command, "gpu_facts", lambda: None)
     picture = tmp_path / "images" / "x.png"
     files = ",".join(str(tmp_path / name) for name in ("auto-apfb.json", "g_pr_shr.json"))
     assert main([*MATCHING, "--read", files, "--save", "both", "--profile", str(picture)]) == 0
@@ -200,7 +200,7 @@ def test_unknown_names(arguments, message, capsys):
 
 
 def test_no_gpu_no_table(monkeypatch, capsys):
-    monkeypatch.setattr(table, "gpu_facts", lambda: None)
+    monkeypatch.setattr(command, "gpu_facts", lambda: None)
     for arguments in (MATCHING, GREEDY):
         assert main(arguments) == 2
         assert "no CUDA GPU" in capsys.readouterr().out
