@@ -1,8 +1,8 @@
 """`python -m benchmarks assign`: the assignment problem, against SciPy, lapx and OR-tools.
 
-Every program is given its costs in the form it likes best, made before the clock starts; filling OR-tools' graph
-counts.  All run one after another on the same instance, again and again; times are medians in milliseconds.  "lapx" is
-the fastest of its variants on the instance, named behind the time.  What takes over --time-once-above seconds is timed
+Every program gets its costs in the form that suits it, prepared before the clock starts; filling OR-tools' graph is
+timed.  Programs run interleaved on the same instance; times are medians in milliseconds.  "lapx" is the fastest of its
+variants on the instance, whose name follows the time.  Programs that take more than --time-once-above seconds are timed
 once.
 
 A row appears only if the assignment's certificate holds and all programs agree on the cost.
@@ -132,7 +132,7 @@ def batch_table(options):
 
 
 def methods_table(options):
-    """The named methods side by side."""
+    """Compare the named methods."""
     from assign.methods import METHODS
 
     columns = ["instance", "size", "method", "parameters", "certified", "ms", "pushes", "relabels"]
@@ -158,15 +158,17 @@ def methods_table(options):
 
 def parser():
     options = command.parser("assign", __doc__, "assign-cpu")
-    options.add_argument("instances", nargs="*", help="families; all by default")
+    options.add_argument("instances", nargs="*", help="families (default: all)")
     options.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     options.add_argument("--method", default="auto")
-    options.add_argument("--sizes", type=lambda s: [int(n) for n in s.split(",")], help="rows, e.g. 1000,2000")
+    options.add_argument(
+        "--sizes", type=lambda s: [int(n) for n in s.split(",")], help="numbers of rows, e.g. 1000,2000"
+    )
     for part in ("dense", "rectangular", "sparse", "batch", "methods"):
-        options.add_argument(f"--{part}", action="store_true", help="this table; without any, all of them")
+        options.add_argument(f"--{part}", action="store_true", help="make this table (default: all tables)")
     options.add_argument("--baselines", type=lambda s: s.split(","), default=list(baselines.BASELINES))
     options.add_argument("--repeats", type=int, default=5)
     options.add_argument(
-        "--time-once-above", type=float, default=4.0, metavar="SECONDS", help="timed once if it takes longer"
+        "--time-once-above", type=float, default=4.0, metavar="SECONDS", help="time a program once if it takes longer"
     )
     return options

@@ -1,7 +1,7 @@
 """`python -m benchmarks assign --device cuda`: assignment on a GPU, against lapx and torch-linear-assignment.
 
-on card ms     costs on the GPU in, pairs and prices on the GPU out, synchronised: the median of --repeats
-transfers ms   costs on the host in, results on the host out
+on card ms     from costs on the GPU to pairs and prices on the GPU, synchronised: the median of --repeats
+transfers ms   from costs on the host to results on the host
 lapx ms        the fastest of some of its variants on one thread of the host, timed once if it takes over
 --time-once-above
 
@@ -75,11 +75,11 @@ def single_table(options):
 
 
 def lapx_time(cost, expected, options):
-    """Seconds and name of the fastest variant that is worth trying on a matrix so large."""
+    """Seconds and name of the fastest of the variants that are practical on a matrix of this size."""
     if "lapx" not in options.baselines or not baselines.installed("lapx"):
         return None, ""
     variants = {name: run for name, run in baselines.lapx_variants(cost).items() if name in LAPX}
-    if len(cost) >= 4000:  # seconds each: one that is among the fastest there
+    if len(cost) >= 4000:  # seconds each: run one that is among the fastest at this size
         name = "lapjvs f32" if "lapjvs f32" in variants else "lapjvh"
         variants = {name: variants[name]}
     best = None, ""
@@ -113,7 +113,7 @@ def batch_table(options):
 
 
 def torch_baseline():
-    """Costs -> a callable on a tensor that lies on the GPU; None if it is not installed."""
+    """Costs -> a callable on a tensor on the GPU; None if it is not installed."""
     try:
         import torch
         from torch_linear_assignment import batch_linear_assignment
@@ -134,7 +134,7 @@ def torch_baseline():
 
 
 def batch_of(name, count, n, rng):
-    """Unlike problems in one go: float32, whole numbers for u100."""
+    """A batch of independent problems: float32, integers for u100."""
     if name == "uniform":
         return rng.random((count, n, n), dtype=np.float32)
     if name == "u100":
@@ -147,7 +147,7 @@ def batch_of(name, count, n, rng):
 
 
 def methods_table(options):
-    """Every method by name, and what the paper says of its own (its end: n = 30, costs to 100, a GTX 560 Ti)."""
+    """Every method by name, and the time that the paper reports for its own (n = 30, costs to 100, a GTX 560 Ti)."""
     columns = ["instance", "size", "method", "certified", "ms", "the paper's ms"]
     rows = []
     for n in (30, 200):

@@ -1,9 +1,9 @@
-"""This checkout against another commit, in turns in one run: has anything become slower?
+"""This checkout against another commit, alternately in one run: has anything become slower?
 
     python -m benchmarks compare COMMIT [--only gridcut,assign] [--case TEXT] [--rounds 9] [--device cuda] [--save NAME]
 
 The other commit is checked out into a temporary folder (or is one already: a path).  Two processes stay alive, one for
-each checkout, and take turns on every case: public calls on the same arrays, kernels compiled and results certified
+each checkout, and run every case alternately: public calls on the same arrays, kernels compiled and results certified
 before the clock starts.  A ratio above 1 means that this checkout is slower.
 """
 

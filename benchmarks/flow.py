@@ -1,15 +1,15 @@
 """`python -m benchmarks flow`: how well and how fast motion is followed, against OpenCV and scikit-image.
 
-Needs a folder of frame pairs with truth (--data, or CUTMATCH_FLOW_DATA in the environment):
+Needs a folder of frame pairs with ground truth (--data, or CUTMATCH_FLOW_DATA in the environment):
 
     middlebury/NAME/frame10.png  frame11.png  flow10.flo
     kitti*/frame1.png  frame2.png  flow_gt.png
     flyingchairs/NAME-img0.ppm  NAME-img1.ppm  NAME-gt.flo
 
-Dense: mean end-point error (EPE), angle (AAE), Fl (error above 3 pixels and 5 %), of every pixel the truth knows, and
-seconds.  Sparse: points matched, the share within 3 pixels of the truth, points right, and the share of cells of 16
-pixels with a right point.  Every assignment, the fusion's cut too, is checked before its row is printed.  Methods run
-in turn on each pair, after one untimed call; the seconds are the median of --repeats.
+Dense: mean end-point error (EPE), angle (AAE), Fl (error above 3 pixels and 5 %), of every pixel with known ground
+truth, and seconds.  Sparse: points matched, the share within 3 pixels of the ground truth, correct points, and the
+share of cells of 16 pixels with a correct point.  Every assignment, and the cut of the fusion, is certified before its
+row is printed.  Methods run alternately on each pair, after one untimed call; seconds are the median of --repeats.
 """
 
 import time
@@ -62,7 +62,7 @@ def main(argv):
 
 
 def load(data):
-    """All pairs of a folder laid out as the module says."""
+    """All pairs of a folder with the layout above."""
     for truth in sorted(data.glob("middlebury/*/flow10.flo")):
         frames = truth.with_name("frame10.png"), truth.with_name("frame11.png")
         yield _case("Middlebury", truth.parent.name, *frames, truth)
@@ -107,7 +107,7 @@ SLOW = {"skimage TV-L1": tv_l1}
 
 
 def dense_table(cases, slow, repeats):
-    """EPE on each pair, then the averages, which are named."""
+    """EPE on each pair, then the averages, by their names."""
     methods = DENSE | (SLOW if slow else {})
     scores = {name: [] for name in methods}
     seconds = {name: [] for name in methods}
@@ -141,7 +141,7 @@ def dense_table(cases, slow, repeats):
 
 
 class _Kept:
-    """While open, keeps what a solver called inside returns, so that it can be checked when the clock stands."""
+    """While open, keep the results of a solver that is called inside, to certify them when no clock runs."""
 
     def __init__(self, module, name):
         self.module, self.name, self.waiting, self.checked = module, name, [], 0
@@ -157,7 +157,7 @@ class _Kept:
         return self
 
     def check(self):
-        """Prove all results so far."""
+        """Certify all results so far."""
         for result in self.waiting:
             result.check()
         self.checked += len(self.waiting)
@@ -215,7 +215,7 @@ def sparse_table(cases):
 
 
 def points_right(first, second, case):
-    """Points where the truth is known, their mean error, percent and number within 3 pixels, percent of cells hit."""
+    """Points with known ground truth, their mean error, percent and number within 3 pixels, percent of cells hit."""
     if not len(first):
         return 0, 0.0, 0.0, 0, 0.0
     height, width = case.known.shape
@@ -235,6 +235,6 @@ def points_right(first, second, case):
 def _parser():
     parser = command.parser("flow", __doc__, "flow-cpu")
     command.add_data_option(parser, "CUTMATCH_FLOW_DATA")
-    parser.add_argument("--slow", action="store_true", help="scikit-image's TV-L1 too")
+    parser.add_argument("--slow", action="store_true", help="also run scikit-image's TV-L1")
     parser.add_argument("--repeats", type=int, default=3, metavar="N", help="timed calls of each method on each pair")
     return parser

@@ -1,6 +1,6 @@
 """`python -m benchmarks gridcut`: max-flow on image grids against PyMaxflow, arrays to labels.
 
-A row appears only if `cut.check()` proved the cut minimal and its value equals the baseline's in the same run
+A row appears only if `cut.check()` certified the cut and its value equals the baseline's in the same run
 and the recorded one.  Times are medians of interleaved repeats after one untimed call; ratio = baseline / ours.
 """
 
@@ -20,7 +20,7 @@ from benchmarks.table import geometric_mean, header, markdown
 from benchmarks.timing import in_fresh_process, interleaved
 
 BASELINE = "PyMaxflow"
-BUSY = "(busy)"  # after the name: in no round did all runs have a processor of their own
+BUSY = "(busy)"  # after the name: in every round a run had to wait for a processor
 GROUPS = {"the nine": SUITE, "8-connected": EIGHT, "3-D": VOLUMES, "16.8 Mpixel": LARGE}
 
 
@@ -121,7 +121,7 @@ def solve(problem, method, threads):
 
 
 def touched(cut, problem):
-    """The cut after its value and labels were read, in case they are made on request."""
+    """The cut after its value and labels were read, since they may be computed on request."""
     assert cut.labels.shape == problem.source.shape
     assert cut.value >= 0
     return cut

@@ -1,16 +1,16 @@
 """`python -m benchmarks gridcut --device cuda`: max-flow on a GPU, against the CPU default and PyMaxflow.
 
 kernel s          the solve alone, after loading and before the labels are written
-on card s         arrays on the GPU in, value and labels on the GPU out, synchronised
-transfers s       arrays on the host in, value and labels on the host out
+on card s         from arrays on the GPU to value and labels on the GPU, synchronised
+transfers s       from arrays on the host to value and labels on the host
 CPU s             the CPU's default method with all threads of this machine, arrays to labels
 PyMaxflow s       build, solve and labels; once if that takes over 4 s, else the median of --repeats
-bytes/pixel       of GPU memory in use at the most, inputs apart
-equal runs        runs that gave the value and labels of the first, of those made (--runs, fewer above --timeout)
+bytes/pixel       maximum GPU memory in use, excluding inputs
+equal runs        runs with the value and labels of the first, and number of runs (--runs, fewer above --timeout)
 
-A row appears only if `cut.check()` proved the cut minimal and its value equals PyMaxflow's and the recorded
+A row appears only if `cut.check()` certified the cut and its value equals PyMaxflow's and the recorded
 one.  Compilation is over before a clock starts; --first measures it, in a process with an empty kernel cache.
-A method still at work after --timeout seconds is stopped and listed as such.
+A method that takes more than --timeout seconds is stopped and listed as such.
 """
 
 import json
@@ -33,8 +33,8 @@ from benchmarks.timing import in_fresh_process, rounds
 
 DEVICE = "cuda"
 BASELINE = "PyMaxflow"
-RARELY = 4.0  # seconds; what takes longer is timed once
-CORNER = 96  # pixels a side of the part of an instance that kernels are compiled on
+RARELY = 4.0  # seconds; a program that takes longer is timed once
+CORNER = 96  # pixels per side of the part of an instance that kernels are compiled on
 
 COLUMNS = ["instance", "size", "method", "certified", "first call s", "kernel s", "on card s", "transfers s"]
 COLUMNS += ["CPU s", f"{BASELINE} s", f"{BASELINE} / on card", f"{BASELINE} / transfers", "CPU / on card"]
@@ -153,7 +153,7 @@ def timed(problem, method):
 
 
 def memory_and_cut(problem, method, cap):
-    """A solve that is stopped after `cap` seconds; the cut, and the most bytes of GPU memory it was seen to hold."""
+    """A solve that is stopped after `cap` seconds; the cut, and the maximum bytes of GPU memory that were observed."""
     before = least = free_memory()
     start = time.perf_counter()
 
@@ -168,7 +168,7 @@ def memory_and_cut(problem, method, cap):
 
 
 def free_memory(flush=True):
-    """Bytes free on the GPU; `flush`: after what is given up has gone."""
+    """Bytes free on the GPU; `flush`: after unused memory has been released."""
     from gridcut.device.arrays import release_memory
     from gridcut.device.cuda import cuda
 
@@ -178,7 +178,7 @@ def free_memory(flush=True):
 
 
 def on_device(problem):
-    """A problem whose arrays lie on the GPU."""
+    """A copy of a problem on the GPU."""
     return Problem(
         gpu.device_array(problem.source),
         gpu.device_array(problem.sink),
@@ -195,7 +195,7 @@ def corner(problem):
 
 
 class Known:
-    """What the CPU default and the baseline take on this machine, measured when first asked for and kept in a file."""
+    """Times of the CPU default and the baseline on this machine, measured on first use and kept in a file."""
 
     def __init__(self, path):
         self.path = None if path is None else Path(path)
@@ -290,7 +290,7 @@ def crops(count, side=256, seed=0):
 
 
 def batch_table(options):
-    """Many small problems at once, one after another, and on the CPU."""
+    """Many small problems in one batch, one after another, and on the CPU."""
     stack = crops(options.batch)
     held = on_device(stack)
     singles = [
@@ -333,10 +333,12 @@ def parser():
     options = command.parser("gridcut --device cuda", __doc__, "gridcut-cuda")
     options.add_argument("instances", nargs="*", metavar="INSTANCE", help="names (default: all)")
     options.add_argument("--method", type=lambda s: s.split(","), default=["auto"], help="methods, comma-separated")
-    options.add_argument("--repeats", type=int, default=3, help="of the runs with transfers, the CPU and the baseline")
-    options.add_argument("--runs", type=int, default=10, help="on the card, all of which must agree")
+    options.add_argument("--repeats", type=int, default=3, help="runs with transfers, of the CPU and of the baseline")
+    options.add_argument(
+        "--runs", type=int, default=10, help="runs on the GPU, all of which must agree (default: %(default)s)"
+    )
     options.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS", help="for one solve, and for --runs")
-    options.add_argument("--first", action="store_true", help="first calls, each in a process with an empty cache")
+    options.add_argument("--first", action="store_true", help="time first calls, each in a process with an empty cache")
     options.add_argument("--quick", action="store_true", help="neither CPU nor baseline: recorded values only")
     options.add_argument("--values", metavar="FILE", help="keep times of CPU and baseline here for later calls")
     options.add_argument("--batch", nargs="?", type=int, const=256, metavar="IMAGES", help="many small images")

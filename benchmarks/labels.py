@@ -1,6 +1,6 @@
-"""`python -m benchmarks labels`: expansions and swaps against other programs, arrays to labels, to the end.
+"""`python -m benchmarks labels`: expansions and swaps against other programs, from arrays to labels, until convergence.
 
-All begin with the same labelling.  A row appears only if `check()` proved every move the best of its kind.  Times are
+All start with the same labelling.  A row appears only if `check()` certified every move.  Times are
 medians of interleaved repeats after one untimed call, on one thread; ratio = baseline / ours.  A baseline that takes
 longer than PATIENCE seconds is timed in its first call.  Energies are computed by `gridcut.energy_of`.
 """
@@ -125,8 +125,10 @@ def _parser():
     parser = command.parser("labels", __doc__, TABLE)
     instance_options(parser, INSTANCES)
     parser.add_argument("--start", nargs="+", choices=("zero", "cheapest"), default=["zero"], help="first labelling")
-    parser.add_argument("--restarts", type=int, help="as each function has by default when absent")
-    parser.add_argument("--video", action="store_true", help="a moving stereo sequence in place of the instances")
+    parser.add_argument("--restarts", type=int, help="number of restarts (default: that of each function)")
+    parser.add_argument(
+        "--video", action="store_true", help="measure a moving stereo sequence instead of the instances"
+    )
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--no-check", action="store_true", help="do not prove the moves, which takes a while")
+    parser.add_argument("--no-check", action="store_true", help="do not certify the moves, which is slow")
     return parser

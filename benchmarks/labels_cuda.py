@@ -1,17 +1,17 @@
 """`python -m benchmarks labels --device cuda`: expansions and swaps on a GPU, against the CPU and gco-wrapper.
 
-on card s       arrays on the GPU in, labels on the GPU out, synchronised; the median of --repeats
-transfers s     arrays on the host in, labels on the host out
-CPU s           the same call on the CPU, one thread, once; gco-wrapper s: once, to the end as well
+on card s       from arrays on the GPU to labels on the GPU, synchronised; the median of --repeats
+transfers s     from arrays on the host to labels on the host
+CPU s           the same call on the CPU, one thread, once; gco-wrapper s: once, until convergence as well
 
-A row for each number of --restarts of an expansion, 0 and the default; the baseline is timed once an instance.  The
+A row for each number of --restarts of an expansion, 0 and the default; the baseline is timed once per instance.  The
 public instances are read from --data, or CUTMATCH_LABELS_DATA in the environment:
 
     mrf/tsukuba_potts/tsukuba_potts.npz     mrf/denoise/penguin-input.png  penguin-mask.png
     stereo/tsukuba/im3.png  im4.png         stereo/teddy/im2.png  im6.png
 
-All begin with label 0 everywhere.  A row appears only if labels and the energy after every move are those of the CPU
-(`equal`), or if `check()` proved the moves (`proved`, for --quick, which leaves out the CPU).  Compilation is over
+All start with label 0 everywhere.  A row appears only if labels and the energy after every move are those of the CPU
+(`equal`), or if `check()` certified the moves (`proved`, for --quick, which leaves out the CPU).  Compilation is over
 before a clock starts.
 """
 
@@ -39,7 +39,7 @@ COLUMNS += ["CPU s", f"{BASELINE} s", "energy", f"{BASELINE} / on card", "CPU / 
 
 
 def noisy_camera(data, scale):
-    """The photographer at so many times the size, with noise, 32 grey levels."""
+    """The photographer at `scale` times the size, with noise, 32 grey levels."""
     import skimage.data
 
     clean = np.kron(skimage.data.camera().astype(np.int64), np.ones((scale, scale), np.int64))
@@ -135,6 +135,6 @@ def _parser():
     default = inspect.signature(gridcut.alpha_expansion).parameters["restarts"].default
     parser.add_argument("--restarts", type=int, nargs="+", default=[0, default], help="of expansions")
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--quick", action="store_true", help="neither CPU nor baseline: moves are proved instead")
-    parser.add_argument("--slow-baselines", action="store_true", help="give large instances to the baseline too")
+    parser.add_argument("--quick", action="store_true", help="neither CPU nor baseline: certify the moves instead")
+    parser.add_argument("--slow-baselines", action="store_true", help="run the baseline on large instances, too")
     return parser

@@ -3,7 +3,7 @@
 On a CPU
 detail, means        each graph and method against SciPy and igraph; geometric means over graphs
 by_method            graphs by methods, milliseconds
-statistics           what searches did: edges, phases, paths (Azad, Buluç, Pothen 2015, section II-E)
+statistics           counts of the searches: edges, phases, paths (Azad, Buluç, Pothen 2015, section II-E)
 steps                direction optimisation and grafting, each switched on and off (their Fig. 7)
 calls                the cost of a whole call on small matrices
 
@@ -45,7 +45,7 @@ def number(value, digits=2) -> str:
 
 
 def detail(measured, methods, threads):
-    """Each graph and method: what was found, what it took with each number of threads, and what baselines took."""
+    """Each graph and method: size, times with each number of threads, and times of the baselines."""
     columns = ["graph", "rows", "entries", "size", "asked", "method", "init", "certified", "ours ms", "solve ms"]
     columns += [text for t in threads[1:] for text in (f"{t} threads ms", "gain")]
     columns += [f"{baseline} ms" for baseline in BASELINES] + [f"{baseline} / ours" for baseline in BASELINES]
@@ -82,7 +82,7 @@ def means(measured, methods):
 
 
 def by_method(measured, programs):
-    """Milliseconds of all programs, the least in bold; and how far each is from the least, in geometric mean."""
+    """Milliseconds of all programs, the minimum in bold; and each program's ratio to the minimum, in geometric mean."""
     rows = []
     for m in measured:
         least = _least(m, programs)
@@ -104,7 +104,7 @@ def _least(m, programs):
 
 
 def statistics(measured, methods):
-    """What the searches of each method did, from the initial matching on."""
+    """Counts of the searches of each method, after the initial matching."""
     columns = ["graph", "asked", "method", "init", "missing", "edges", "edges / entries", "phases", "mean path length"]
     rows = []
     for m in measured:
@@ -168,10 +168,10 @@ def steps(taken):
 
 
 def calls(graphs, repeats: int):
-    """Microseconds of whole calls on small matrices: the least of rounds, each of which makes many calls in a row.
+    """Microseconds of whole calls on small matrices: the minimum of rounds, each of which makes many calls in a row.
 
-    Not medians: at this scale other work on the machine makes more of them than the calls themselves.  A round goes
-    through all matrices, so that a slow spell falls on few of a matrix's.
+    Not medians: at this scale they depend more on other work on the machine than on the calls.  A round covers all
+    matrices, so that a slow phase of the machine affects few calls of each.
     """
     columns = ["matrix", "rows", "columns", "entries", "size", "maximum µs", "graph made once µs", "drop-in µs"]
     columns += ["SciPy µs", "SciPy / maximum"]
@@ -199,7 +199,7 @@ def calls(graphs, repeats: int):
 
 
 def timers_of(graph):
-    """Of matching.maximum from a SciPy matrix, from a graph made once, the drop-in, and SciPy; each called once."""
+    """Timers of matching.maximum from a SciPy matrix and from a graph built once, of the drop-in, and of SciPy."""
     checked = matching.bipartite_graph(graph)
     runs = (
         lambda: matching.maximum(graph, threads=1),
@@ -252,7 +252,7 @@ def gpu_detail(measured, names):
 
 
 def gpu_means(measured, names):
-    """Geometric means of ratios to the CPU and to what is recorded of ECL-MM; where all ran, of milliseconds."""
+    """Geometric means of the CPU's and ECL-MM's recorded times over each program's."""
     rows = []
     for who in names:
         there = [m for m in measured if who in m.ran]

@@ -1,8 +1,8 @@
 """`python -m benchmarks out_of_core`: grids larger than the memory they are solved in, killed once and resumed.
 
 Each instance is written to a folder (benchmarks/stored_instances.py) and solved by max_flow with method="out_of_core"
-and a stated memory budget in a process of its own, which is killed in the middle of loading, and another one in the
-middle of a sweep; a third one finishes and proves the cut.  Seconds are the sum of all three.  `peak` is the largest
+and a given memory budget in a separate process, which is killed in the middle of loading, and a second one in the
+middle of a sweep; a third one finishes and certifies the cut.  Seconds are the sum of all three.  `peak` is the largest
 resident set of any of them, the capacities' mapped pages included.
 
 With --compare, the same grid in memory: the value and the labels must be the same, pixel for pixel.
@@ -83,7 +83,7 @@ def measure(name: str, scratch: Path, options) -> list[str]:
 
 
 def make(kind: str, size: int, folder: Path) -> None:
-    """In a process of its own, whose memory is its own too."""
+    """Generate an instance in a separate process, whose memory does not count."""
     code = "import sys; from pathlib import Path; from benchmarks.stored_instances import make; "
     code += "make(sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]))"
     subprocess.run([sys.executable, "-c", code, kind, str(size), str(folder)], cwd=ROOT, check=True)
@@ -93,7 +93,7 @@ def run(instance: Path, state: Path, method: str, budget: int, kill_in: str | No
     """The events of one process, and whether it was killed: halfway through the phase `kill_in`, if it comes."""
     check = method == "out_of_core"
     arguments = [str(instance), str(state), method, str(budget), str(int(check))]
-    # Freed arrays go back to the system at once: else what was freed hides in memory that is counted already.
+    # Return freed arrays to the system immediately: otherwise later arrays reuse memory that is already counted.
     environment = os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536"}
     command = [sys.executable, "-m", "benchmarks.out_of_core_probe", *arguments]
     events = []
@@ -123,7 +123,7 @@ def _parser():
     default = list(INSTANCES)[:2]
     parser.add_argument("names", nargs="*", default=default, metavar="NAME", help=f"of {', '.join(INSTANCES)}")
     parser.add_argument("--memory", metavar="SIZE", help='for all of them, such as "4 GB" (default: see INSTANCES)')
-    parser.add_argument("--folder", metavar="FOLDER", help="where instances are kept (default: a temporary one)")
+    parser.add_argument("--folder", metavar="FOLDER", help="folder that keeps instances (default: a temporary one)")
     parser.add_argument("--no-kill", dest="kill", action="store_false", help="leave the processes alone")
     parser.add_argument("--compare", action="store_true", help="solve in memory too")
     return parser

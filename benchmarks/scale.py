@@ -1,14 +1,14 @@
 """`python -m benchmarks scale`: a folder of photographs with one worker and with several, each run a whole command.
 
 The photographs are scikit-image's astronaut, coffee, chelsea and rocket, cropped and mirrored so that no two are the
-same; `cutmatch segment --box` and `cutmatch denoise` work on them.  Seconds are of the whole command: start of the
+same; `cutmatch segment --box` and `cutmatch denoise` work on them.  Seconds of the whole command: start of the
 interpreter, imports, kernels from the cache, reading, solving and writing.  One untimed run fills the kernel cache.
 A row is printed only if every file is byte for byte that of the run with `--threads 1`.
 
-    --threads 1          one picture at a time in the command's own process
-    --workers 1          the same in one process besides it: what a worker costs
-    --workers N          what it brings; each worker on one thread
-    --resume             everything is done already: what checking costs
+    --threads 1          one image at a time in the command's own process
+    --workers 1          the same in one additional process: the cost of a worker
+    --workers N          the gain; each worker on one thread
+    --resume             everything is done already: the cost of verification
 """
 
 import json
@@ -26,7 +26,7 @@ from benchmarks import command
 from benchmarks.table import ROOT, header, markdown
 
 NAMES = ("astronaut", "coffee", "chelsea", "rocket")
-CROP = 8  # pixels by which each next picture of a name is narrower
+CROP = 8  # pixels by which each further image of a name is narrower
 PROGRAMS = {"segment": ["--box", "boxes.json"], "denoise": []}
 
 

@@ -1,13 +1,13 @@
-"""`python -m benchmarks segment`: how well and how fast pictures are segmented, against cv2.grabCut.
+"""`python -m benchmarks segment`: quality and speed of segmentation, against cv2.grabCut.
 
-Needs a folder of pictures with truth (--data, or CUTMATCH_DATA in the environment):
+Needs a folder of images with ground truth (--data, or CUTMATCH_DATA in the environment):
 
     grabcut/images  grabcut/gt  grabcut/scribbles1  grabcut/scribbles2  grabcut/boxes.json
     coopcuts/images  coopcuts/groundtruth  coopcuts/seeds
 
 grabCut runs five iterations; with strokes the open pixels start as probable background, its usable start.
 error %: wrong pixels among those the input leaves open; IoU and boundary F (2 pixels) of the object; means
-over pictures, the undecided band of the truth left out.  Both run on one thread, in turn on each picture,
+over images, without the undecided band of the ground truth.  Both run on one thread, alternately on each image,
 after one untimed call.
 """
 
@@ -63,7 +63,7 @@ def main(argv):
 
 
 def load(data, kind, limit=None):
-    """Pictures of one kind: name, RGB in [0, 1], truth, marks."""
+    """Images of one kind: name, RGB in [0, 1], ground truth, marks."""
     base, truths, what = KINDS[kind]
     images = sorted((data / base / "images").glob("*"))[:limit]
     boxes = json.loads((data / base / "boxes.json").read_text()) if what in ("tight", "loose10") else None
@@ -130,7 +130,7 @@ def measure(kind, cases):
 
 
 def large_timing(data, repeats=3):
-    """Seconds on one picture enlarged to three megapixels, with strokes and with a box."""
+    """Seconds on one image enlarged to three megapixels, with strokes and with a box."""
     rows = []
     for kind in ("strokes, set 2", "tight box"):
         cases = list(load(data, kind, 1))

@@ -1,18 +1,19 @@
-"""`python -m benchmarks superpixels`: how well regions keep to true outlines, against SLIC and Felzenszwalb.
+"""`python -m benchmarks superpixels`: how well regions follow true outlines, against SLIC and Felzenszwalb.
 
-Needs a folder of pictures with truth (--data, or CUTMATCH_DATA in the environment):
+Needs a folder of images with ground truth (--data, or CUTMATCH_DATA in the environment):
 
     grabcut/images  grabcut/gt  coopcuts/images  coopcuts/groundtruth
 
 recall %    boundary pixels of the truth with a region's boundary within 2 pixels (Euclidean)
 error %     under-segmentation error (Neubert and Protzel)
-outline %   pixels on the regions' boundaries: recall can be bought with them
+outline %   pixels on the regions' boundaries: more of them raise recall
 made        regions, on average
 
-All are means over pictures; the undecided band of the truth is no error and its middle is the true boundary.  SLIC
-makes fewer regions than asked for, so it runs twice: as asked ("slic 10": compactness 10, the default), and asked for
-more until it makes the number within 2 % ("slic 10, filled up").  Felzenszwalb's scale is bisected to the same end.
-Seconds are those of the last run alone.  All on one thread, in turn on each picture, after one untimed call.
+All are means over images; the undecided band of the ground truth is not an error and its middle is the true boundary.
+SLIC makes fewer regions than requested, so it runs twice: as requested ("slic 10": compactness 10, the default), and
+with larger requests until the number is within 2 % ("slic 10, filled up").  Felzenszwalb's scale is bisected to the
+same end.
+Seconds are those of the last run alone.  All on one thread, alternately on each image, after one untimed call.
 """
 
 import time
@@ -34,7 +35,7 @@ TRUTHS = {"grabcut": "gt", "coopcuts": "groundtruth"}
 COMPACTNESS = (10, 20, 30)
 TRIALS = 12
 NEAR_ENOUGH = 0.02
-SIDE = 512  # pixels of the picture of the timing at the end
+SIDE = 512  # pixels per side of the image of the timing at the end
 
 
 def main(argv):
@@ -82,7 +83,7 @@ def slic_as_asked(rgb, count, compactness):
 
 
 def slic_filled_up(rgb, count, compactness):
-    """Ask for more until the number is made."""
+    """Request more regions until the number is reached."""
     asked = count
     for _ in range(TRIALS):
         labels, seconds = slic_as_asked(rgb, asked, compactness)
@@ -115,7 +116,7 @@ METHODS["felzenszwalb, bisected"] = felzenszwalb_bisected
 
 
 def measure(base, cases, count):
-    """A row per method; labels of ours are checked to be the number asked for, each connected."""
+    """A row per method; ours must have the requested number of labels, each connected."""
     ours(cases[0][1], count)  # compiles
     for name, method in METHODS.items():
         made, scores, seconds = [], [], []
@@ -151,7 +152,7 @@ def certify(labels, count):
 
 
 def timing(rgb, count, repeats=5):
-    """Seconds on one picture of 512 x 512."""
+    """Seconds on one image of 512 x 512."""
     rgb = np.clip(cv2.resize(rgb, (SIDE, SIDE), interpolation=cv2.INTER_CUBIC), 0, 1)
     runs = {
         "cutmatch": lambda: superpixels(rgb, count, threads=1),
