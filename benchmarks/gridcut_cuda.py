@@ -60,7 +60,8 @@ def main(argv):
     if options.batch:
         parts.append(batch_table(options))
     if options.warm:
-        parts.append(warm_table(options))
+        where = {"device": DEVICE, "place": gpu.device_array, "wait": gpu.synchronize}
+        parts.append(on_cpu.warm_table(options.warm, options.method, options.repeats, **where))
     return command.finish(report, "\n\n".join(parts), options.save)
 
 
@@ -224,49 +225,6 @@ class Known:
         if found["cpu"] != found.get("baseline", found["cpu"]):
             raise AssertionError(f"CPU {found['cpu']}, {BASELINE} {found['baseline']}")
         return {"value": found.get("baseline"), "baseline": None, **seconds}
-
-
-def warm_table(options, share=0.01):
-    """Re-solving after changes of several kinds at `share` of the pixels, all arrays on the GPU."""
-    columns = ["instance", "method", "changed", "certified", "cold s", "update s", "warm solve s"]
-    columns += ["cold / solve", "cold / (update + solve)"]
-    rows = []
-    for method in options.method:
-        for change in on_cpu.CHANGES:
-            ran, times = warm_times(options.warm, method, share, change, options.repeats)
-            update, warm, cold = np.median(times, axis=0)
-            row = [options.warm, ran, f"{share:.0%}, {change}", "✓", f"{cold:.4f}", f"{update:.4f}", f"{warm:.4f}"]
-            rows.append([*row, f"{cold / warm:.1f}", f"{cold / (update + warm):.1f}"])
-            print(" ".join(rows[-1]), flush=True)
-    return markdown(columns, rows)
-
-
-def warm_times(name, method, share, change, repeats):
-    """The method that ran; seconds of update, warm and cold solve after each of `repeats` changes."""
-    rng = np.random.default_rng(0)
-    problem = ALL[name]()
-    held = on_device(problem)
-    solver = gridcut.Solver(held.source, held.sink, held.edges, device=DEVICE, method=method)
-    solver.solve()
-    times = []
-    # one round more than is counted: the first re-solve compiles
-    for _ in range(repeats + 1):
-        problem = on_cpu.changed(problem, share, change, rng)
-        held = Problem(gpu.device_array(problem.source), gpu.device_array(problem.sink), held.edges)
-        gpu.synchronize()
-        ticks = [time.perf_counter()]
-        solver.update(source=held.source, sink=held.sink)
-        gpu.synchronize()
-        ticks.append(time.perf_counter())
-        warm = on_cpu.touched(solver.solve(), problem)
-        gpu.synchronize()
-        ticks.append(time.perf_counter())
-        cold_seconds, cold = timed(held, method)
-        warm.check()
-        if warm.value != cold.value or (to_host(warm.labels) != to_host(cold.labels)).any():
-            raise AssertionError(f"warm {warm.value}, cold {cold.value}")
-        times.append([*np.diff(ticks), cold_seconds])
-    return cold.method, times[1:]
 
 
 BATCH_OF = ("astronaut x4", "coffee x4", "retina", "grey hubble x2", "ising camera x4")

@@ -95,9 +95,9 @@ def run(instance: Path, state: Path, method: str, budget: int, kill_in: str | No
     arguments = [str(instance), str(state), method, str(budget), str(int(check))]
     # Return freed arrays to the system immediately: otherwise later arrays reuse memory that is already counted.
     environment = os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536"}
-    command = [sys.executable, "-m", "benchmarks.out_of_core_probe", *arguments]
+    probe = [sys.executable, "-m", "benchmarks.out_of_core_probe", *arguments]
     events = []
-    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(probe, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:
         for line in process.stdout:
             events.append(json.loads(line))
             now = events[-1]

@@ -98,8 +98,8 @@ def main(argv):
     print(report)
     rows = []
     for kind in KINDS:
-        command = [sys.executable, "-m", "benchmarks.volume", "--inside", kind, "--size", str(options.size)]
-        done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+        inside = [sys.executable, "-m", "benchmarks.volume", "--inside", kind, "--size", str(options.size)]
+        done = subprocess.run(inside, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
         found = json.loads(done.stdout.splitlines()[-1])
         name = "cutmatch segment" if kind == "segment" else f"max_flow, {kind}"
         peaks = [found[key] / 2**30 for key in ("peak", "proved")]
