@@ -97,7 +97,7 @@ def run(program: str, folder: Path, out: Path, how) -> float:
     arguments = ["photos", *PROGRAMS[program], "--device", "cpu", "--quiet", "--out", str(out), *how]
     start = time.perf_counter()
     subprocess.run(
-        [sys.executable, "-m", f"apps.{program}", *arguments],
+        [sys.executable, "-m", "apps.cli", program, *arguments],
         cwd=folder,
         check=True,
         env=os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"},
