@@ -1,4 +1,4 @@
-"""`python -m benchmarks NAME [options]`: run benchmarks/NAME.py, or with --device cuda what ON_CUDA names."""
+"""`python -m benchmarks NAME [options]`: run benchmarks/NAME.py, or with --device cuda the module in ON_CUDA."""
 
 import argparse
 import importlib
@@ -6,7 +6,6 @@ import sys
 
 NAMES = (
     "assign",
-    "blocks",
     "compare",
     "devices",
     "flow",
@@ -14,14 +13,15 @@ NAMES = (
     "gridcut",
     "labels",
     "matching",
+    "out_of_core",
     "scale",
     "segment",
     "stereo",
     "superpixels",
     "volume",
 )
-# Of those that are another program on a GPU; the others take --device themselves, or have no such thing.
-ON_CUDA = {"greedy": "matching_cuda_greedy", "labels": "labels_cuda", "matching": "matching_cuda"}
+# The benchmarks that have a separate module for a GPU.
+ON_CUDA = {"gridcut": "gridcut_cuda", "labels": "labels_cuda", "matching": "matching_cuda"}
 
 
 def main(argv):

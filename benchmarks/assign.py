@@ -1,23 +1,21 @@
 """`python -m benchmarks assign`: the assignment problem, against SciPy, lapx and OR-tools.
 
-Every program is given its costs in the form it likes best, made before the clock starts; filling OR-tools' graph
-counts.  All run one after another on the same instance, again and again; times are medians in milliseconds.  "lapx" is
-the fastest of its variants on the instance, named behind the time.  What takes over --time-once-above seconds is timed
+Every program gets its costs in the form that suits it, prepared before the clock starts; filling OR-tools' graph is
+timed.  Programs run interleaved on the same instance; times are medians in milliseconds.  "lapx" is the fastest of its
+variants on the instance, whose name follows the time.  Programs that take more than --time-once-above seconds are timed
 once.
 
 A row appears only if the assignment's certificate holds and all programs agree on the cost.
 """
-
-import argparse
-import time
-from statistics import median
 
 import numpy as np
 
 import assign
 from benchmarks import assign_baselines as baselines
 from benchmarks import assign_instances as instances
-from benchmarks.table import geometric_mean, header, markdown, save
+from benchmarks import command
+from benchmarks.table import geometric_mean, header, markdown
+from benchmarks.timing import rounds
 
 SIZES = (1000, 2000, 4000)
 SPARSE_SIZE = 20_000
@@ -44,25 +42,7 @@ def main(argv):
         parts.append(batch_table(options))
     if options.methods or every:
         parts.append(methods_table(options))
-    text = "\n\n".join(parts)
-    print(text)
-    if options.save:
-        print("saved to", save(options.save, f"{report}\n{text}"))
-    return 0
-
-
-def rounds(runs: dict, options) -> tuple[dict, dict]:
-    """Median seconds and the result of each of several callables, interleaved."""
-    seconds = {name: [] for name in runs}
-    results = {}
-    for turn in range(options.repeats):
-        for name, run in runs.items():
-            if turn and seconds[name][0] > options.time_once_above:
-                continue
-            begin = time.perf_counter()
-            results[name] = run()
-            seconds[name].append(time.perf_counter() - begin)
-    return {name: median(times) for name, times in seconds.items()}, results
+    return command.finish(report, "\n\n".join(parts), options.save)
 
 
 def dense_table(families, options, sizes=None):
@@ -103,7 +83,7 @@ def measure(name, cost, options):
             run = baselines.scipy_solver(cost) if baseline == "SciPy" else baselines.ortools_solver(cost)
         if run is not None:
             runs[baseline] = run
-    seconds, results = rounds(runs, options)
+    seconds, results = rounds(runs, options.repeats, options.time_once_above)
     if results["ours"].cost != found.cost or any(results[r] != found.cost for r in runs if r != "ours"):
         raise AssertionError(f"{name}: costs differ: { {r: getattr(x, 'cost', x) for r, x in results.items()} }")
     ratio = [seconds[r] / seconds["ours"] if r in seconds else None for r in ("SciPy", "lapx", "OR-tools")]
@@ -138,7 +118,7 @@ def batch_table(options):
                 "lapjvh": lambda d=double: lap.lapjvh_batch(d, extend_cost=True)[0],
                 "SciPy": lambda d=double: np.array([m[linear_sum_assignment(m)].sum() for m in d]),
             }
-            seconds, results = rounds(runs, options)
+            seconds, results = rounds(runs, options.repeats, options.time_once_above)
             for result in results.values():
                 if not np.array_equal(np.asarray(result, np.float64).ravel(), expected.cost):
                     raise AssertionError(f"{name}: costs differ")
@@ -152,7 +132,7 @@ def batch_table(options):
 
 
 def methods_table(options):
-    """The named methods side by side."""
+    """Compare the named methods."""
     from assign.methods import METHODS
 
     columns = ["instance", "size", "method", "parameters", "certified", "ms", "pushes", "relabels"]
@@ -167,7 +147,7 @@ def methods_table(options):
                 for given in switches if "cost_scaling" in method else switches[:1]:
                     runs = {method: lambda c=cost, m=method, g=given: assign.solve(c, device="cpu", method=m, **g)}
                     runs[method]().check()
-                    seconds, results = rounds(runs, options)
+                    seconds, results = rounds(runs, options.repeats, options.time_once_above)
                     stats = results[method].stats
                     shown = ", ".join(f"{k}={v}" for k, v in given.items()) or "-"
                     row = [name, str(n), method, shown, "✓", f"{1e3 * seconds[method]:.2f}"]
@@ -177,17 +157,18 @@ def methods_table(options):
 
 
 def parser():
-    options = argparse.ArgumentParser(prog="python -m benchmarks assign", description=__doc__.split("\n")[0])
-    options.add_argument("instances", nargs="*", help="families; all by default")
+    options = command.parser("assign", __doc__, "assign-cpu")
+    options.add_argument("instances", nargs="*", help="families (default: all)")
     options.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     options.add_argument("--method", default="auto")
-    options.add_argument("--sizes", type=lambda s: [int(n) for n in s.split(",")], help="rows, e.g. 1000,2000")
+    options.add_argument(
+        "--sizes", type=lambda s: [int(n) for n in s.split(",")], help="numbers of rows, e.g. 1000,2000"
+    )
     for part in ("dense", "rectangular", "sparse", "batch", "methods"):
-        options.add_argument(f"--{part}", action="store_true", help="this table; without any, all of them")
+        options.add_argument(f"--{part}", action="store_true", help="make this table (default: all tables)")
     options.add_argument("--baselines", type=lambda s: s.split(","), default=list(baselines.BASELINES))
     options.add_argument("--repeats", type=int, default=5)
     options.add_argument(
-        "--time-once-above", type=float, default=4.0, metavar="SECONDS", help="timed once if it takes longer"
+        "--time-once-above", type=float, default=4.0, metavar="SECONDS", help="time a program once if it takes longer"
     )
-    options.add_argument("--save", metavar="NAME", help="write benchmarks/results/NAME.md")
     return options

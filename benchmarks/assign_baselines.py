@@ -1,6 +1,7 @@
-"""Other programs for the assignment problem, each given costs in the form it likes best, made before the clock starts.
+"""Other programs for the assignment problem, each with costs in a form that suits it, prepared before the clock starts.
 
-`prepare(costs)` returns callables that give the optimal cost; a baseline that cannot take an instance gives none.
+The solvers below return a callable that returns the optimal cost, or None for an instance that the baseline does not
+support.
 """
 
 import time
@@ -11,15 +12,15 @@ import scipy.sparse
 
 EXACT_FLOAT32 = 2**24
 LARGEST_FOR_ORTOOLS = 2000  # rows of a dense matrix: it holds every pair as an arc of a graph
-LARGEST_FOR_LAPMOD = 10**6  # it refuses larger costs
-SLOW = 3.0  # a variant of lapx that takes so many times as long as the best so far is not tried twice
+LARGEST_FOR_LAPMOD = 10**6  # it rejects larger costs
+SLOW = 3.0  # a variant of lapx that is this many times slower than the best so far is not run twice
 
 
 def scipy_solver(cost):
     if scipy.sparse.issparse(cost):
         from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
-        low = int(cost.data.min()) - 1  # a stored 0 would count as absent
+        low = int(cost.data.min()) - 1  # a stored 0 would be an absent entry
         graph = scipy.sparse.csr_array((cost.data.astype(np.float64) - low, cost.indices, cost.indptr), cost.shape)
 
         def run():
@@ -39,7 +40,7 @@ def scipy_solver(cost):
 
 
 def ortools_solver(cost):
-    """Filling the graph counts, as there is no other way in."""
+    """Filling the graph is timed, since there is no other interface."""
     from ortools.graph.python import linear_sum_assignment
 
     if not scipy.sparse.issparse(cost):
@@ -97,7 +98,7 @@ def lapx_variants(cost) -> dict:
 
 
 def best_of_lapx(cost):
-    """The fastest variant on this instance, by a try or two each: its name and the callable, or None."""
+    """The fastest variant on this instance, by one or two runs each: its name and the callable, or None."""
     variants = lapx_variants(cost)
     if not variants:
         return "", None

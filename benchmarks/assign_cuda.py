@@ -1,7 +1,7 @@
 """`python -m benchmarks assign --device cuda`: assignment on a GPU, against lapx and torch-linear-assignment.
 
-on card ms     costs on the GPU in, pairs and prices on the GPU out, synchronised: the median of --repeats
-transfers ms   costs on the host in, results on the host out
+on card ms     from costs on the GPU to pairs and prices on the GPU, synchronised: the median of --repeats
+transfers ms   from costs on the host to results on the host
 lapx ms        the fastest of some of its variants on one thread of the host, timed once if it takes over
 --time-once-above
 
@@ -14,11 +14,11 @@ from statistics import median
 import numpy as np
 
 import assign
-from apps.info import gpu_facts
 from benchmarks import assign_baselines as baselines
 from benchmarks import assign_instances as instances
-from benchmarks.gridcut_cuda import device_array, synchronize
-from benchmarks.table import header, markdown, save
+from benchmarks import command, gpu
+from benchmarks.gpu import device_array
+from benchmarks.table import markdown
 
 SIZES = (2000, 4000, 10_000)
 SINGLE = ("u100", "u1e6", "u[0,n]", "geometric 1e3", "geometric 1e6", "fixed-charge", "two-cost", "tracking")
@@ -29,13 +29,10 @@ LAPX = ("lapjvs f32", "lapjvr f32", "lapjvh f32", "lapjvh", "lapjvr")
 
 
 def main(options):
-    gpu = gpu_facts()
-    if gpu is None:
-        print("benchmarks assign --device cuda: numba finds no CUDA GPU here")
+    programs = ["numba-cuda", "numba", "numpy", "scipy", "lapx", "torch-linear-assignment"]
+    report = command.gpu_header("assign --device cuda", "assign on a GPU", programs)
+    if report is None:
         return 2
-    report = header("assign on a GPU", ["numba-cuda", "numba", "numpy", "scipy", "lapx", "torch-linear-assignment"])
-    report += f"\n{gpu['name']}, {gpu['memory'] / 2**30:.0f} GiB, driver {gpu['driver']}.\n"
-    print(report, flush=True)
     every = not (options.dense or options.batch or options.methods)
     parts = []
     if options.dense or every:
@@ -44,23 +41,13 @@ def main(options):
         parts.append(batch_table(options))
     if options.methods or every:
         parts.append(methods_table(options))
-    text = "\n\n".join(parts)
-    print(text)
-    if options.save:
-        print("saved to", save(options.save, f"{report}\n{text}"))
-    return 0
+    return command.finish(report, "\n\n".join(parts), options.save)
 
 
 def timed(run, repeats):
-    """Median seconds of a call that leaves nothing to do on the GPU, and its last result."""
-    seconds = []
-    for _ in range(repeats):
-        synchronize()
-        begin = time.perf_counter()
-        result = run()
-        synchronize()
-        seconds.append(time.perf_counter() - begin)
-    return median(seconds), result
+    """Median seconds of a call, until no work is left on the GPU, and its last result."""
+    found = [gpu.timed(run) for _ in range(repeats)]
+    return median(seconds for seconds, _ in found), found[-1][1]
 
 
 def single_table(options):
@@ -88,11 +75,11 @@ def single_table(options):
 
 
 def lapx_time(cost, expected, options):
-    """Seconds and name of the fastest variant that is worth trying on a matrix so large."""
+    """Seconds and name of the fastest of the variants that are practical on a matrix of this size."""
     if "lapx" not in options.baselines or not baselines.installed("lapx"):
         return None, ""
     variants = {name: run for name, run in baselines.lapx_variants(cost).items() if name in LAPX}
-    if len(cost) >= 4000:  # seconds each: one that is among the fastest there
+    if len(cost) >= 4000:  # seconds each: run one that is among the fastest at this size
         name = "lapjvs f32" if "lapjvs f32" in variants else "lapjvh"
         variants = {name: variants[name]}
     best = None, ""
@@ -126,7 +113,7 @@ def batch_table(options):
 
 
 def torch_baseline():
-    """Costs -> a callable on a tensor that lies on the GPU; None if it is not installed."""
+    """Costs -> a callable on a tensor on the GPU; None if it is not installed."""
     try:
         import torch
         from torch_linear_assignment import batch_linear_assignment
@@ -147,7 +134,7 @@ def torch_baseline():
 
 
 def batch_of(name, count, n, rng):
-    """Unlike problems in one go: float32, whole numbers for u100."""
+    """A batch of independent problems: float32, integers for u100."""
     if name == "uniform":
         return rng.random((count, n, n), dtype=np.float32)
     if name == "u100":
@@ -160,7 +147,7 @@ def batch_of(name, count, n, rng):
 
 
 def methods_table(options):
-    """Every method by name, and what the paper says of its own (its end: n = 30, costs to 100, a GTX 560 Ti)."""
+    """Every method by name, and the time that the paper reports for its own (n = 30, costs to 100, a GTX 560 Ti)."""
     columns = ["instance", "size", "method", "certified", "ms", "the paper's ms"]
     rows = []
     for n in (30, 200):

@@ -45,7 +45,7 @@ def fixed_charge(n, rng):
 
 
 def two_cost(n, rng):
-    """Four cheap pairs a row on average, 0 ... 100; all others a million dearer."""
+    """On average four cheap pairs per row, 0 ... 100; all others cost a million more."""
     cost = rng.integers(0, 101, (n, n), dtype=np.int32)
     cost[rng.random((n, n)) >= 4.0 / n] += 10**6
     return cost

@@ -1,13 +1,12 @@
-"""This checkout against another commit, in turns in one run: has anything become slower?
+"""This checkout against another commit, alternately in one run: has anything become slower?
 
     python -m benchmarks compare COMMIT [--only gridcut,assign] [--case TEXT] [--rounds 9] [--device cuda] [--save NAME]
 
 The other commit is checked out into a temporary folder (or is one already: a path).  Two processes stay alive, one for
-each checkout, and take turns on every case: public calls on the same arrays, kernels compiled and results certified
+each checkout, and run every case alternately: public calls on the same arrays, kernels compiled and results certified
 before the clock starts.  A ratio above 1 means that this checkout is slower.
 """
 
-import argparse
 import contextlib
 import json
 import os
@@ -22,7 +21,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse
 
-from benchmarks.table import ROOT, geometric_mean, header, markdown, save
+from benchmarks import command
+from benchmarks.table import ROOT, geometric_mean, header, markdown
 
 WORKER = Path(__file__).with_name("compare_worker.py")
 
@@ -67,10 +67,7 @@ def main(argv):
     threads = f"{options.threads} thread{'s' if options.threads > 1 else ''}"
     text = f"Before: {options.commit}. {options.rounds} rounds, medians, {threads}, {options.device}.\n\n"
     text += markdown(columns, rows)
-    print(text)
-    if options.save:
-        print("saved to", save(options.save, f"{report}\n{text}"))
-    return 0
+    return command.finish(report, text, options.save)
 
 
 @contextlib.contextmanager
@@ -185,21 +182,21 @@ def assign_cases(quick: bool):
 
 
 def matching_cases(quick: bool):
-    from benchmarks import matching_instances as instances
+    from benchmarks import matching_graphs as generators
 
-    graphs = {"grid 30^2": instances.road(30, 0.1)}
+    graphs = {"grid 30^2": generators.road(30, 0.1)}
     if not quick:
         graphs |= {
-            "delaunay 2^16": instances.delaunay(16),
-            "uniform 2^17 3": instances.uniform(2**17, 3),
-            "R-MAT 2^14": instances.rmat(14, 16, (0.45, 0.15, 0.15, 0.25)),
-            "road 400^2": instances.road(400, 0.3),
+            "delaunay 2^16": generators.delaunay(16),
+            "uniform 2^17 3": generators.uniform(2**17, 3),
+            "R-MAT 2^14": generators.rmat(14, 16, (0.45, 0.15, 0.15, 0.25)),
+            "road 400^2": generators.road(400, 0.3),
         }
     for name, graph in graphs.items():
         yield Case("matching", name, "matching.maximum", (graph,), {})
         yield Case("matching", f"{name}, SciPy's function", "matching.maximum_bipartite_matching", (graph,), {})
     size = 8 if quick else 16
-    plane = instances.delaunay(size)
+    plane = generators.delaunay(size)
     plane = scipy.sparse.csr_array(((plane + plane.T) > 0).astype(np.int64))
     weight = scipy.sparse.triu(plane, 1).tocsr()
     weight.data = np.random.default_rng(5).random(weight.nnz)
@@ -223,9 +220,7 @@ def app_cases(quick: bool):
 
 
 def _parser():
-    options = argparse.ArgumentParser(
-        prog="python -m benchmarks compare", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    options = command.parser("compare", __doc__, "compare")
     options.add_argument("commit", help="a commit, or a folder with another checkout")
     groups = ("gridcut", "labels", "assign", "matching", "apps")
     options.add_argument("--only", type=lambda text: text.split(","), default=groups, metavar=",".join(groups))
@@ -234,5 +229,4 @@ def _parser():
     options.add_argument("--threads", type=int, default=1)
     options.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     options.add_argument("--quick", action="store_true", help="tiny instances")
-    options.add_argument("--save", metavar="NAME", help="keep the table as benchmarks/results/NAME.md")
     return options

@@ -1,6 +1,6 @@
-"""One checkout's side of `python -m benchmarks compare`: reads numbers of cases, answers with seconds.
+"""One checkout's side of `python -m benchmarks compare`: reads indices of cases, writes seconds.
 
-Run as a script with -P, so that `import gridcut` finds the checkout in PYTHONPATH and not the files beside this one.
+Run as a script with -P, so that `import gridcut` finds the checkout in PYTHONPATH and not the files next to this one.
 """
 
 import importlib

@@ -1,20 +1,19 @@
-"""`python -m benchmarks devices`: one grid on one GPU and on several, arrays on the host in, labels on the host out.
+"""`python -m benchmarks devices`: one grid on one GPU and on several, from arrays on the host to labels on the host.
 
     picture   4 neighbours, edges by contrast; a noisy photograph against its median, mirrored again and again
     volume    6 neighbours, the same in three dimensions: three photographs, each along two axes
     dense     26 neighbours, one capacity for all edges of a length; by default too large for one GPU of 141 GB
 
-load s       reading the arrays into the GPUs: copies from pageable memory, checks, the layout of the solver
+load s       transfer to the GPUs: copies from pageable memory, validation, the layout of the solver
 solve s      until no excess can reach the sink
 labels s     labels and value back on the host
 speed-up     of the same work on one GPU
 
 Kernels are compiled before a clock starts, on a small part of the same kind.  Several slabs may share a GPU:
-`--devices 0 0`.  A row of several GPUs appears only if its cut was proved minimal (`Cut.check`), one of a single GPU
-only if value and labels are those.
+`--devices 0 0`.  A row of several GPUs appears only if its cut is certified minimal (`Cut.check`), a row of a single
+GPU only if value and labels are equal to those.
 """
 
-import argparse
 import itertools
 import time
 from statistics import median
@@ -25,7 +24,8 @@ import skimage.data
 
 import gridcut
 from apps.info import gpu_facts
-from benchmarks.table import header, markdown, save
+from benchmarks import command
+from benchmarks.table import markdown, save
 
 SIZES = {"picture": 32768, "volume": 1024, "dense": 1344}
 QUICK = {"picture": 2048, "volume": 128, "dense": 64}
@@ -38,27 +38,23 @@ COLUMNS += ["speed-up, solve", "speed-up, total"]
 
 def main(argv):
     options = _parser().parse_args(argv)
-    if unknown := [name for name in options.instances if name not in SIZES]:
-        print(f"unknown instance {unknown[0]!r}; there are: {', '.join(SIZES)}")
+    if command.unknown_instance(options.instances, SIZES):
         return 2
-    gpu = gpu_facts()
-    if gpu is None:
-        print("benchmarks devices: numba finds no CUDA GPU here")
+    if gpu_facts() is None:
+        print("benchmarks devices: numba finds no CUDA GPU")
         return 2
     from gridcut.device.peers import gpu_count
 
     devices = options.devices or list(range(gpu_count()))
     sizes = {name: options.size or (QUICK if options.quick else SIZES)[name] for name in options.instances}
-    report = header(f"One grid on GPUs {devices}", ["numba-cuda", "numba", "numpy"])
-    report += f"\n{gpu['name']}, {gpu['memory'] / 2**30:.0f} GiB each, driver {gpu['driver']}.\n"
-    print(report)
+    report = command.gpu_header("devices", f"One grid on GPUs {devices}", ["numba-cuda", "numba", "numpy"])
     rows = []
     for name, size in sizes.items():
         for row in measure(name, size, devices, options):
             rows.append(row)
             print(" ".join(row), flush=True)
-        if options.save:  # now, in case that what follows takes too long
-            save("gridcut-devices", f"{report}\n{markdown(COLUMNS, rows)}")
+        if options.save:  # after each row, since the next one may take too long
+            save(options.save, f"{report}\n{markdown(COLUMNS, rows)}")
     print(markdown(COLUMNS, rows))
     return 0
 
@@ -67,14 +63,14 @@ def measure(name, size, devices, options):
     """A row for several GPUs and one for the first of them alone."""
     start = time.perf_counter()
     problem = instance(name, size)
-    print(f"{name}: made in {time.perf_counter() - start:.1f} s", flush=True)
+    print(f"{name}: built in {time.perf_counter() - start:.1f} s", flush=True)
     small = instance(name, min(SMALL[name], size))
     solve(small, devices)
     several, cut = timed(problem, devices, options.repeats)
     print(f"  several: total {several['total']:.2f} s, {cut.stats}", flush=True)
     start = time.perf_counter()
     cut.check()
-    print(f"  proved in {time.perf_counter() - start:.1f} s", flush=True)
+    print(f"  certified in {time.perf_counter() - start:.1f} s", flush=True)
     shape = "x".join(map(str, problem[0].shape))
     counts = [str(cut.stats["rounds"]), str(cut.stats["exchanges"])]
     one = None
@@ -94,7 +90,7 @@ def measure(name, size, devices, options):
 
 
 def alone(small, problem, device, repeats, value, labels):
-    """Seconds on one GPU, whose value and labels must be these; {"refused": ...} where it has no room."""
+    """Seconds on one GPU, whose value and labels must be these; {"refused": ...} if its memory is too small."""
     from gridcut.device.cuda import cuda
 
     with cuda.gpus[device]:
@@ -133,7 +129,7 @@ def seconds_of(found):
 
 
 def instance(name, size):
-    """source, sink, edges of a grid with this many pixels a side."""
+    """source, sink, edges of a grid with `size` pixels per side."""
     axes = 2 if name == "picture" else 3
     block = repeated(axes, min(BLOCK[name], size + size % 2))
     shape = (size,) * axes
@@ -147,7 +143,7 @@ def instance(name, size):
 
 
 def repeated(axes, side):
-    """A block of noisy grey values that goes on at its ends: mirrored photographs, each along two axes."""
+    """A periodic block of noisy grey values: mirrored photographs, each along two axes."""
     names = ("camera",) if axes == 2 else ("camera", "astronaut", "coffee")
     planes = [mirrored(name, side) for name in names]
     if axes == 2:
@@ -168,7 +164,7 @@ def mirrored(name, side):
 
 
 def contrast(block, offset, strength=250.0, spread=80.0):
-    """Edges of a block to what lies there: the weaker, the more the grey values differ."""
+    """Edges of a block to the pixels at `offset`: the weaker, the more the grey values differ."""
     far = np.roll(block, [-o for o in offset], axis=range(block.ndim))
     return np.rint(1 + strength * np.exp(-np.square((far - block) / np.float32(spread)) / 2)).astype(np.uint8)
 
@@ -183,14 +179,11 @@ def tiled(block, shape):
 
 
 def _parser():
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks devices", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command.parser("devices", __doc__, "gridcut-devices")
     parser.add_argument("instances", nargs="*", metavar="NAME", default=list(SIZES), help=f"of {', '.join(SIZES)}")
-    parser.add_argument("--devices", type=int, nargs="+", metavar="N", help="numbers of GPUs (default: all)")
-    parser.add_argument("--size", type=int, metavar="N", help=f"pixels a side (default: {SIZES})")
+    parser.add_argument("--devices", type=int, nargs="+", metavar="N", help="indices of GPUs (default: all)")
+    parser.add_argument("--size", type=int, metavar="N", help=f"pixels per side (default: {SIZES})")
     parser.add_argument("--quick", action="store_true", help=f"sizes {QUICK}")
     parser.add_argument("--repeats", type=int, default=1, metavar="N", help="(default: 1)")
     parser.add_argument("--skip-single-gpu", dest="one", action="store_false", help="leave out the row of one GPU")
-    parser.add_argument("--save", action="store_true", help="write the table to benchmarks/results/")
     return parser

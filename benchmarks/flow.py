@@ -1,22 +1,19 @@
 """`python -m benchmarks flow`: how well and how fast motion is followed, against OpenCV and scikit-image.
 
-Needs a folder of frame pairs with truth (--data, or CUTMATCH_FLOW_DATA in the environment):
+Needs a folder of frame pairs with ground truth (--data, or CUTMATCH_FLOW_DATA in the environment):
 
     middlebury/NAME/frame10.png  frame11.png  flow10.flo
     kitti*/frame1.png  frame2.png  flow_gt.png
     flyingchairs/NAME-img0.ppm  NAME-img1.ppm  NAME-gt.flo
 
-Dense: mean end-point error (EPE), angle (AAE), Fl (error above 3 pixels and 5 %), of every pixel the truth knows, and
-seconds.  Sparse: points matched, the share within 3 pixels of the truth, points right, and the share of cells of 16
-pixels with a right point.  Every assignment, the fusion's cut too, is checked before its row is printed.  Methods run
-in turn on each pair, after one untimed call; the seconds are the median of --repeats.
+Dense: mean end-point error (EPE), angle (AAE), Fl (error above 3 pixels and 5 %), of every pixel with known ground
+truth, and seconds.  Sparse: points matched, the share within 3 pixels of the ground truth, correct points, and the
+share of cells of 16 pixels with a correct point.  Every assignment, and the cut of the fusion, is certified before its
+row is printed.  Methods run alternately on each pair, after one untimed call; seconds are the median of --repeats.
 """
 
-import argparse
-import os
 import time
 from dataclasses import dataclass
-from pathlib import Path
 
 import cv2
 import numpy as np
@@ -29,7 +26,8 @@ from apps.flow.flow_files import read_flow
 from apps.flow.flow_scores import BY_IMAGE, POOLED, average, score_flow
 from apps.motion.linking import LINKERS
 from apps.motion.sparse import match_stages
-from benchmarks.table import header, markdown, save
+from benchmarks import command
+from benchmarks.table import header, markdown
 
 RIGHT = 3.0  # pixels
 CELL = 16
@@ -50,26 +48,21 @@ class Case:
 
 def main(argv):
     options = _parser().parse_args(argv)
-    if options.data is None or not Path(options.data).is_dir():
-        where = "no folder given" if options.data is None else f"no folder {options.data!r}"
-        print(f"benchmarks flow: skipped, {where}; pass --data FOLDER or set CUTMATCH_FLOW_DATA (--help: its layout)")
+    data = command.data_folder("flow", options.data, "CUTMATCH_FLOW_DATA")
+    if data is None:
         return 0
-    cases = list(load(Path(options.data)))
+    cases = list(load(data))
     if not cases:
-        print(f"benchmarks flow: no pairs in {options.data}")
+        print(f"benchmarks flow: no pairs in {data}")
         return 0
     report = header("Optical flow", ["opencv-python-headless", "scikit-image", "numba", "numpy"])
     print(report)
     sections = [dense_table(cases, options.slow, options.repeats), sparse_table(cases)]
-    text = "\n\n".join(sections)
-    print(text)
-    if options.save:
-        print("saved to", save(options.save, f"{report}\n{text}"))
-    return 0
+    return command.finish(report, "\n\n".join(sections), options.save)
 
 
 def load(data):
-    """All pairs of a folder laid out as the module says."""
+    """All pairs of a folder with the layout above."""
     for truth in sorted(data.glob("middlebury/*/flow10.flo")):
         frames = truth.with_name("frame10.png"), truth.with_name("frame11.png")
         yield _case("Middlebury", truth.parent.name, *frames, truth)
@@ -114,7 +107,7 @@ SLOW = {"skimage TV-L1": tv_l1}
 
 
 def dense_table(cases, slow, repeats):
-    """EPE on each pair, then the averages, which are named."""
+    """EPE on each pair, then the averages, by their names."""
     methods = DENSE | (SLOW if slow else {})
     scores = {name: [] for name in methods}
     seconds = {name: [] for name in methods}
@@ -148,7 +141,7 @@ def dense_table(cases, slow, repeats):
 
 
 class _Kept:
-    """While open, keeps what a solver called inside returns, so that it can be checked when the clock stands."""
+    """While open, keep the results of a solver that is called inside, to certify them when no clock runs."""
 
     def __init__(self, module, name):
         self.module, self.name, self.waiting, self.checked = module, name, [], 0
@@ -164,7 +157,7 @@ class _Kept:
         return self
 
     def check(self):
-        """Prove all results so far."""
+        """Certify all results so far."""
         for result in self.waiting:
             result.check()
         self.checked += len(self.waiting)
@@ -222,7 +215,7 @@ def sparse_table(cases):
 
 
 def points_right(first, second, case):
-    """Points where the truth is known, their mean error, percent and number within 3 pixels, percent of cells hit."""
+    """Points with known ground truth, their mean error, percent and number within 3 pixels, percent of cells hit."""
     if not len(first):
         return 0, 0.0, 0.0, 0, 0.0
     height, width = case.known.shape
@@ -240,12 +233,8 @@ def points_right(first, second, case):
 
 
 def _parser():
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks flow", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    where = "folder (default: $CUTMATCH_FLOW_DATA)"
-    parser.add_argument("--data", default=os.environ.get("CUTMATCH_FLOW_DATA"), help=where)
-    parser.add_argument("--slow", action="store_true", help="scikit-image's TV-L1 too")
+    parser = command.parser("flow", __doc__, "flow-cpu")
+    command.add_data_option(parser, "CUTMATCH_FLOW_DATA")
+    parser.add_argument("--slow", action="store_true", help="also run scikit-image's TV-L1")
     parser.add_argument("--repeats", type=int, default=3, metavar="N", help="timed calls of each method on each pair")
-    parser.add_argument("--save", metavar="NAME", help="write the tables to benchmarks/results/NAME.md")
     return parser

@@ -1,23 +1,34 @@
 """`python -m benchmarks greedy`: greedy matchings of general graphs, pairs, weights and seconds of every method.
 
-call       matching.greedy from a SciPy matrix: checking the graph and weighing the matching included
+call       matching.greedy from a SciPy matrix, including validation and the weight of the matching
 solve      the method alone
-pairs %    against "random" of the same graph
-weight %   against "sorted", edges taken heaviest first; weights are random, equal at both ends, in (0, 1]
+pairs %    of "random" of the same graph
+weight %   of "sorted", edges by decreasing weight; weights are random, equal at both ends, in (0, 1]
 C ms       algorithm 1 of Fagginger Auer and Bisseling as a serial pass in C, gcc 12 -O3 -march=native, on the graph as
            numbered or permuted before; recorded on a two-core AMD EPYC, not run here, and not of another machine
 
-"permuted" is what the paper does: the vertices get random numbers first, which takes no part in the time, and then the
-serial method takes them as numbered.  The others shuffle the order of the vertices and leave the graph as it is.  The
-second table sets what the paper found beside it: averages over 425 matrices with weights of their own, which ours are
-not.
+"permuted" follows the paper: vertices get random numbers first, which is not timed, and the serial method then takes
+them in this order.  The other methods shuffle the order of the vertices and leave the graph as it is.  The second table
+compares with the paper's results: averages over 425 matrices with weights of their own, which differ from ours.
 
-Medians of --repeats, taken in turn.  A row appears only if its matching is certified.
+Medians of --repeats, interleaved.  A row appears only if its matching is certified.
+
+With --device cuda, of large graphs on a GPU and on the CPU:
+
+  python -m benchmarks greedy --device cuda --cache /tmp/graphs      graphs of more than 10^7 edges
+  python -m benchmarks greedy --device cuda "road 1000^2" --quick    others; without the CPU's slow methods
+
+solve       the method alone; of methods on a GPU, from a graph on the GPU
+transfers   including the transfer of the graph to the GPU and of the matching to the host
+pairs %     of "random" on the CPU, the serial pass that the last column compares with
+the same    a method's matching equals that of its twin on the CPU, of "sorted" for "locally_dominant", in every run
+
+Medians of --runs, interleaved; a program that takes more than --time-once-above seconds is timed once.  A time appears
+only if the matching is certified: pairs of neighbours, no edge between two unmatched vertices, and for
+"locally_dominant" heaviest first.
 """
 
 import argparse
-import time
-from statistics import median
 from typing import NamedTuple
 
 import numba
@@ -25,30 +36,52 @@ import numpy as np
 import scipy.sparse
 
 import matching
+from benchmarks import command, harness
 from benchmarks import matching_instances as instances
+from benchmarks.harness import CERTIFIED, PATIENCE, timed
+from benchmarks.matching_graphs import SEED, as_matrix
 from benchmarks.table import header, markdown, save
+from gridcut.device import CertificateError
 
-GRAPHS = {
-    "delaunay 2^20": lambda: instances.delaunay(20),
-    "rgg 2^18": lambda: instances.random_geometric(18, 15),
-    "kron 2^18": lambda: instances.rmat(18, 16, (0.57, 0.19, 0.19, 0.05), both=True),
-    "grid 1000^2": lambda: instances.road(1000, 0.0),
-}
-QUICK = {"delaunay 2^12": lambda: instances.delaunay(12), "grid 40^2": lambda: instances.road(40, 0.0)}
 PLAIN, PERMUTED, WEIGHTED = range(3)
-# Name of the row: the form of the graph, and what matching.greedy is told.
-METHODS = {
-    "random": (PLAIN, {"method": "random"}),
-    "random, as numbered": (PLAIN, {"method": "random", "shuffled": False}),
-    "parallel": (PLAIN, {"method": "parallel"}),
-    "parallel, p = 0.3": (PLAIN, {"method": "parallel", "p": 0.3}),
-    "permuted: random": (PERMUTED, {"method": "random", "shuffled": False}),
-    "permuted: parallel": (PERMUTED, {"method": "parallel"}),
-    "weighted": (WEIGHTED, {"method": "weighted"}),
-    "parallel, heaviest": (WEIGHTED, {"method": "parallel"}),
-    "sorted": (WEIGHTED, {"method": "sorted"}),
-    "locally_dominant": (WEIGHTED, {"method": "locally_dominant"}),
-}
+SERIAL = "random, CPU"
+TINY = 9  # vertices of a graph to compile on
+
+
+class Program(NamedTuple):
+    """A row's name; the form of the graph, the arguments of matching.greedy, and the program with an equal matching."""
+
+    name: str
+    form: int
+    given: dict
+    twin: str | None = None
+
+
+ON_CPU = [
+    Program("random", PLAIN, {"method": "random"}),
+    Program("random, as numbered", PLAIN, {"method": "random", "shuffled": False}),
+    Program("parallel", PLAIN, {"method": "parallel"}),
+    Program("parallel, p = 0.3", PLAIN, {"method": "parallel", "p": 0.3}),
+    Program("permuted: random", PERMUTED, {"method": "random", "shuffled": False}),
+    Program("permuted: parallel", PERMUTED, {"method": "parallel"}),
+    Program("weighted", WEIGHTED, {"method": "weighted"}),
+    Program("parallel, heaviest", WEIGHTED, {"method": "parallel"}),
+    Program("sorted", WEIGHTED, {"method": "sorted"}),
+    Program("locally_dominant", WEIGHTED, {"method": "locally_dominant"}),
+]
+CUDA = {"device": "cuda"}
+# In an order in which twins come first.
+ON_GPU = [
+    Program(SERIAL, PLAIN, {"method": "random"}),
+    Program("parallel, CPU", PLAIN, {"method": "parallel"}),
+    Program("parallel, GPU", PLAIN, {"method": "parallel", **CUDA}, "parallel, CPU"),
+    Program("sorted, CPU", WEIGHTED, {"method": "sorted"}),
+    Program("locally_dominant, CPU", WEIGHTED, {"method": "locally_dominant"}, "sorted, CPU"),
+    Program("locally_dominant, GPU", WEIGHTED, {"method": "locally_dominant", **CUDA}, "sorted, CPU"),
+    Program("parallel, heaviest, CPU", WEIGHTED, {"method": "parallel"}),
+    Program("parallel, heaviest, GPU", WEIGHTED, {"method": "parallel", **CUDA}, "parallel, heaviest, CPU"),
+]
+SLOW = ("sorted, CPU", "parallel, heaviest, CPU")
 # Milliseconds of the C pass, by graph and row.
 RECORDED = {
     "delaunay 2^20": {"random": 13.4, "random, as numbered": 13.7, "permuted: random": 13.4, "weighted": 20.3},
@@ -56,7 +89,7 @@ RECORDED = {
     "kron 2^18": {"random": 4.9, "random, as numbered": 3.9, "permuted: random": 4.9, "weighted": 8.1},
     "grid 1000^2": {"random": 9.8, "random, as numbered": 1.9, "permuted: random": 9.8, "weighted": 12.9},
 }
-# What is compared, one row, the other, and what the paper says.
+# Quantity, row, row that it is divided by, and the paper's ratio.
 RATIOS = (
     ("size", "parallel", "random", "above 99 %"),
     ("size", "parallel, p = 0.3", "random", "-"),
@@ -65,37 +98,6 @@ RATIOS = (
     ("weight", "parallel, heaviest", "sorted", "85 %"),
     ("weight", "locally_dominant", "sorted", "-"),
 )
-
-
-class Row(NamedTuple):
-    """What a method found, and its seconds."""
-
-    size: int
-    weight: float
-    call: float
-    solve: float
-
-
-def main(argv):
-    options = _parser().parse_args(argv)
-    if options.threads:
-        numba.set_num_threads(options.threads)
-    report = header(f"Greedy matching on {numba.get_num_threads()} thread(s)", ["numba", "numpy", "scipy"])
-    print(report, flush=True)
-    columns = ["graph", "vertices", "edges", "method", "certified", "pairs", "pairs %", "weight", "weight %"]
-    columns += ["call ms", "solve ms", "C ms (recorded)", "solve / C"]
-    lines, found = [], {}
-    for name, make in (QUICK if options.quick else GRAPHS).items():
-        graph = weighed(make())
-        found[name] = measure(graph, options.repeats)
-        for line in report_rows(name, graph, found[name]):
-            lines.append(line)
-            print(" ".join(line), flush=True)
-    text = f"{markdown(columns, lines)}\n\n{compare(found)}"
-    print(text)
-    if options.save:
-        print("saved to", save("greedy-cpu", f"{report}\n{text}"))
-    return 0
 
 
 def weighed(pattern):
@@ -110,67 +112,201 @@ def weighed(pattern):
     return scipy.sparse.csr_array((weight, pattern.indices, pattern.indptr), shape=pattern.shape)
 
 
-def forms_of(graph):
-    """The graph without weights, the same with vertices in random order, and with weights; 32-bit indices."""
+def form_of(graph, form):
+    """The graph without weights, the same with vertices in random order, or with weights; 32-bit indices."""
     ptr, adj = graph.indptr.astype(np.int32), graph.indices.astype(np.int32)
+    if form == WEIGHTED:
+        return scipy.sparse.csr_array((graph.data, adj, ptr), shape=graph.shape)
     plain = scipy.sparse.csr_array((np.ones(graph.nnz, bool), adj, ptr), shape=graph.shape)
-    order = np.random.default_rng(instances.SEED).permutation(graph.shape[0])
+    if form == PLAIN:
+        return plain
+    order = np.random.default_rng(SEED).permutation(graph.shape[0])
     permuted = scipy.sparse.csr_array(plain[order][:, order])
     permuted.sort_indices()
-    return plain, permuted, scipy.sparse.csr_array((graph.data, adj, ptr), shape=graph.shape)
+    return permuted
 
 
-def measure(graph, repeats):
-    """A Row for each method."""
-    forms = forms_of(graph)
-    found, calls, solves = {}, {who: [] for who in METHODS}, {who: [] for who in METHODS}
-    for who, (form, given) in METHODS.items():
-        found[who] = matching.greedy(forms[form], **given)  # compiles
-        found[who].check()
-    for _ in range(repeats):
-        for who, (form, given) in METHODS.items():
-            begin = time.perf_counter()
-            result = matching.greedy(forms[form], **given)
-            calls[who].append(time.perf_counter() - begin)
-            solves[who].append(result.stats["seconds"]["solve"])
-    return {
-        who: Row(result.cardinality, result.weight, median(calls[who]), median(solves[who]))
-        for who, result in found.items()
-    }
+class Run(NamedTuple):
+    """One run: seconds of the method alone, of the method with transfers, and of the call; and what was found."""
+
+    seconds: float
+    whole: float
+    call: float
+    size: int
+    weight: float
+    rounds: int
+    wrong: str | None
+    same: bool | None
+
+    CLOCKS = ("whole", "call")
 
 
-def report_rows(name, graph, found):
-    """The lines of one graph."""
-    best = found["sorted"].weight
-    for who, row in found.items():
-        form = METHODS[who][0]
-        reference = found["permuted: random" if form == PERMUTED else "random"]
-        line = [name, str(graph.shape[0]), str(graph.nnz // 2), who, "✓", str(row.size)]
-        line += [f"{100 * row.size / reference.size:.2f}"]
-        line += [f"{row.weight:.0f}", f"{100 * row.weight / best:.2f}"] if form == WEIGHTED else ["-", "-"]
-        line += [f"{1e3 * row.call:.1f}", f"{1e3 * row.solve:.1f}"]
-        recorded = RECORDED.get(name, {}).get(who)
-        yield line + (["-", "-"] if recorded is None else [f"{recorded:.1f}", f"{1e3 * row.solve / recorded:.2f}"])
+class Bench:
+    """A weighted graph in its forms, and runs on it."""
+
+    def open(self, source):
+        """`source`: a SciPy matrix with weights, or the file of a graph that has none."""
+        if not scipy.sparse.issparse(source):
+            kept = instances.read(source)
+            source = weighed(as_matrix(kept.ptr, kept.adj, kept.shape))
+        self.graph, self.forms, self.found = source, {}, {}
+        return source.shape, source.nnz // 2, None
+
+    def compile(self, program: Program) -> None:
+        ends = np.arange(TINY - 1), np.arange(1, TINY)
+        path = scipy.sparse.csr_array((np.ones(2 * TINY - 2), (np.r_[ends], np.r_[ends[::-1]])), shape=(TINY, TINY))
+        matching.greedy(form_of(path, program.form), **{"device": "cpu", **program.given})
+
+    def run(self, program: Program, calls: bool = False) -> Run:
+        if program.form not in self.forms:
+            self.forms[program.form] = form_of(self.graph, program.form)
+        graph = self.forms[program.form]
+        self.last, call = timed(lambda: matching.greedy(graph, **{"device": "cpu", **program.given}))
+        seconds = self.last.stats["seconds"]
+        partner = self.last.partner
+        self.found.setdefault(program.name, partner)
+        same = None
+        if program.twin in self.found:
+            same = bool((partner == self.found[program.twin]).all())
+        wrong = "another matching than its twin" if same is False else None
+        pairs, rounds = self.last.cardinality, int(self.last.stats.get("rounds", 0))
+        solve = seconds.get("search", seconds["solve"])
+        return Run(solve, seconds["solve"], call, pairs, float(self.last.weight), rounds, wrong, same)
+
+    def certify(self, program: Program) -> str | None:
+        try:
+            self.last.check()
+        except CertificateError as error:
+            return str(error)
+        return None
 
 
-def compare(found):
-    """The ratios that the paper gives, of the same matchings."""
+def main(argv):
+    device = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    device.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    chosen, rest = device.parse_known_args(argv)
+    options = _parser(chosen.device).parse_args(rest)
+    return (main_cuda if chosen.device == "cuda" else main_cpu)(options)
+
+
+def main_cpu(options):
+    if options.threads:
+        numba.set_num_threads(options.threads)
+    report = header(f"Greedy matching on {numba.get_num_threads()} thread(s)", ["numba", "numpy", "scipy"])
+    print(report, flush=True)
+    columns = ["graph", "vertices", "edges", "method", "certified", "pairs", "pairs %", "weight", "weight %"]
+    columns += ["call ms", "solve ms", "C ms (recorded)", "solve / C"]
+    lines, measured = [], {}
+    for name, make in (instances.GREEDY_QUICK if options.quick else instances.GREEDY_CPU).items():
+        worker = harness.Worker(weighed(make()), None, Bench)
+        measured[name] = found = harness.measure(name, worker, ON_CPU, options.repeats, float("inf"))
+        for who, state in found.failures.items():
+            raise AssertionError(f"{name}: {who}: {state}")
+        for line in report_rows(found):
+            lines.append(line)
+            print(" ".join(line), flush=True)
+    text = f"{markdown(columns, lines)}\n\n{compare(measured)}"
+    return command.finish(report, text, options.save)
+
+
+def report_rows(m):
+    """The lines of one graph, of programs on the CPU."""
+    best = m.ran["sorted"].weight
+    for program in ON_CPU:
+        who, run = program.name, m.ran[program.name]
+        reference = m.ran["permuted: random" if program.form == PERMUTED else "random"]
+        line = [m.name, str(m.shape[0]), str(m.entries), who, CERTIFIED, str(run.size)]
+        line += [f"{100 * run.size / reference.size:.2f}"]
+        weighted = program.form == WEIGHTED
+        line += [f"{run.weight:.0f}", f"{100 * run.weight / best:.2f}"] if weighted else ["-", "-"]
+        line += [f"{1e3 * run.call:.1f}", f"{1e3 * m.seconds[who]:.1f}"]
+        recorded = RECORDED.get(m.name, {}).get(who)
+        ratio = ["-", "-"] if recorded is None else [f"{recorded:.1f}", f"{1e3 * m.seconds[who] / recorded:.2f}"]
+        yield line + ratio
+
+
+def compare(measured):
+    """The paper's ratios, of the same matchings."""
     lines = []
     for what, one, other, paper in RATIOS:
-        ratios = [100 * getattr(rows[one], what) / getattr(rows[other], what) for rows in found.values()]
+        ratios = [100 * getattr(m.ran[one], what) / getattr(m.ran[other], what) for m in measured.values()]
         name = f"{one} / {other}, {'pairs' if what == 'size' else 'weight'}"
         lines.append([name, paper, *(f"{ratio:.2f} %" for ratio in ratios)])
-    return markdown(["ratio", "paper", *found], lines)
+    return markdown(["ratio", "paper", *measured], lines)
 
 
-def _parser():
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks greedy",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+def main_cuda(options):
+    names, known = options.instances or list(instances.GREEDY), instances.known()
+    if unknown := [name for name in names if name not in known]:
+        print(f"benchmarks greedy --device cuda: no graph {unknown[0]!r}; there are {', '.join(known)}")
+        return 2
+    if options.prepare:
+        return instances.prepare(names, options.cache)
+    report = command.gpu_header(
+        "greedy --device cuda", "Greedy matching on a GPU", ["numba-cuda", "numba", "numpy", "scipy"]
     )
-    parser.add_argument("--threads", type=int, metavar="N", help="numba's threads (default: all)")
-    parser.add_argument("--repeats", type=int, default=5, metavar="N", help="runs of each method (default: 5)")
-    parser.add_argument("--quick", action="store_true", help="two small graphs")
-    parser.add_argument("--save", action="store_true", help="write the table to benchmarks/results/")
-    return parser
+    if report is None:
+        return 2
+    columns = [
+        "graph",
+        "vertices",
+        "edges",
+        "method",
+        "certified",
+        "the same",
+        "pairs",
+        "pairs %",
+        "weight",
+        "weight %",
+    ]
+    columns += ["rounds", "solve ms", "transfers ms", f"{SERIAL} / solve"]
+    programs = [program for program in ON_GPU if not (options.quick and program.name in SLOW)]
+    rows, wrong = [], False
+    for name, path in instances.prepared(names, options.cache).items():
+        worker = harness.Worker(path, options.timeout, Bench)
+        patience = lambda program: PATIENCE * ("device" not in program.given)  # noqa: E731
+        rounds, once_above = options.runs, options.time_once_above
+        found = harness.measure(name, worker, programs, rounds, once_above, patience=patience)
+        wrong |= bool(found.failures)
+        for row in report_rows_cuda(found, programs):
+            rows.append(row)
+            print(" ".join(row), flush=True)
+        text = markdown(columns, rows)
+        if options.save:  # after each graph, since the next one may take very long
+            save(options.save, f"{report}\n{text}")
+    command.finish(report, f"\n{text}", options.save)
+    return int(wrong)
+
+
+def report_rows_cuda(m, programs):
+    """The lines of one graph, of programs on a GPU and on the CPU."""
+    best, serial = m.ran.get("sorted, CPU", m.ran.get("locally_dominant, CPU")), m.ran.get(SERIAL)
+    for program in programs:
+        who, run = program.name, m.ran.get(program.name)
+        row = [m.name, str(m.shape[0]), str(m.entries), who]
+        if run is None:
+            yield [*row, m.state[who], *["-"] * 9]
+            continue
+        row += [CERTIFIED, "-" if run.same is None else CERTIFIED, str(run.size)]
+        row += [f"{100 * run.size / serial.size:.2f}" if serial else "-"]
+        weighted = program.form == WEIGHTED
+        row += [f"{run.weight:.1f}" if weighted else "-"]
+        row += [f"{100 * run.weight / best.weight:.2f}" if weighted and best else "-", str(run.rounds)]
+        row += [f"{1e3 * m.seconds[who]:.2f}", f"{1e3 * run.whole:.2f}" if "device" in program.given else "-"]
+        yield [*row, f"{m.seconds[SERIAL] / m.seconds[who]:.2f}" if serial else "-"]
+
+
+def _parser(device):
+    options = command.parser("greedy" + " --device cuda" * (device == "cuda"), __doc__, f"greedy-{device}")
+    options.add_argument(
+        "--quick", action="store_true", help="two small graphs; on CUDA without the CPU's slow methods"
+    )
+    if device == "cpu":
+        options.add_argument("--threads", type=int, metavar="N", help="numba's threads (default: all)")
+        options.add_argument("--repeats", type=int, default=5, metavar="N", help="runs of each method (default: 5)")
+        return options
+    options.add_argument("instances", nargs="*", help="graphs by name (default: those of more than 10^7 edges)")
+    instances.add_cache_options(options)
+    options.add_argument("--runs", type=int, default=7, help="(default: %(default)s)")
+    options.add_argument("--time-once-above", type=float, default=2.0, metavar="SECONDS", help="(default: %(default)s)")
+    return options

@@ -1,10 +1,9 @@
 """`python -m benchmarks gridcut`: max-flow on image grids against PyMaxflow, arrays to labels.
 
-A row appears only if `cut.check()` proved the cut minimal and its value equals the baseline's in the same run
+A row appears only if `cut.check()` certified the cut and its value equals the baseline's in the same run
 and the recorded one.  Times are medians of interleaved repeats after one untimed call; ratio = baseline / ours.
 """
 
-import argparse
 import contextlib
 import os
 import time
@@ -14,39 +13,32 @@ import numba
 import numpy as np
 
 import gridcut
+from benchmarks import command
 from benchmarks.baselines import BASELINES
+from benchmarks.gpu import to_host
 from benchmarks.instances import ALL, EIGHT, LARGE, SUITE, VALUES, VOLUMES, Problem
-from benchmarks.table import geometric_mean, header, markdown, save
+from benchmarks.table import geometric_mean, header, markdown
 from benchmarks.timing import in_fresh_process, interleaved
 
 BASELINE = "PyMaxflow"
-BUSY = "(busy)"  # after the name: in no round did all runs have a processor of their own
+BUSY = "(busy)"  # after the name: in every round a run had to wait for a processor
 GROUPS = {"the nine": SUITE, "8-connected": EIGHT, "3-D": VOLUMES, "16.8 Mpixel": LARGE}
 
 
 def main(argv):
-    device = argparse.ArgumentParser(add_help=False)
-    device.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
-    chosen, rest = device.parse_known_args(argv)
-    if chosen.device == "cuda":
-        from benchmarks import gridcut_cuda
-
-        return gridcut_cuda.main(rest)
     options = _parser().parse_args(argv)
     names = options.instances or [name for name in ALL if name not in LARGE]
-    if unknown := [name for name in names if name not in ALL]:
-        print(f"unknown instance {unknown[0]!r}; there are: {', '.join(ALL)}")
+    if command.unknown_instance(names, ALL):
         return 2
     report = header("gridcut on the CPU", ["numba", "numpy", BASELINES[BASELINE].distribution])
     print(report)
     if options.warm:
-        text = warm_table(options.warm, options.repeats, options.method)
+        with thread_limit(1):
+            text = warm_table(options.warm, options.method, options.repeats, threads=["1"])
     else:
         text = cold_table(names, options)
-    print(text)
-    if options.save:
-        print("saved to", save("gridcut-cpu-warm" if options.warm else "gridcut-cpu", f"{report}\n{text}"))
-    return 0
+    name = f"{options.save}-warm" if options.save and options.warm else options.save
+    return command.finish(report, text, name)
 
 
 def cold_table(names, options):
@@ -131,7 +123,7 @@ def solve(problem, method, threads):
 
 
 def touched(cut, problem):
-    """The cut after its value and labels were read, in case they are made on request."""
+    """The cut after its value and labels were read, since they may be computed on request."""
     assert cut.labels.shape == problem.source.shape
     assert cut.value >= 0
     return cut
@@ -141,59 +133,58 @@ def touched(cut, problem):
 CHANGES = ("stroke", "by up to 10 %", "uniform", "shuffled")
 
 
-def warm_table(name, repeats, methods, share=0.01):
-    """Re-solving after changes of several kinds at `share` of the pixels.
+def warm_table(name, methods, repeats, threads=(), share=0.01, **where):
+    """Re-solving after changes of several kinds at `share` of the pixels; `threads`: the cell of a column, if any.
 
     Cold is a new solve of the changed problem; both results are certified and must agree.
     """
-    columns = ["instance", "method", "changed", "certified", "threads", "cold s", "update s", "warm solve s"]
-    columns += ["cold / solve", "cold / (update + solve)"]
+    columns = ["instance", "method", "changed", "certified", *["threads"] * len(threads)]
+    columns += ["cold s", "update s", "warm solve s", "cold / solve", "cold / (update + solve)"]
     rows = []
     for method in methods:
         for change in CHANGES:
-            name_of_method, times = _warm_times(name, repeats, method, share, change)
+            ran, times = warm_times(name, method, share, change, repeats, **where)
             update, warm, cold = np.median(times, axis=0)
-            rows.append(
-                [
-                    name,
-                    name_of_method,
-                    f"{share:.0%}, {change}",
-                    "✓",
-                    "1",
-                    f"{cold:.4f}",
-                    f"{update:.4f}",
-                    f"{warm:.4f}",
-                    f"{cold / warm:.1f}",
-                    f"{cold / (update + warm):.1f}",
-                ]
-            )
+            row = [name, ran, f"{share:.0%}, {change}", "✓", *threads, *(f"{s:.4f}" for s in (cold, update, warm))]
+            rows.append([*row, f"{cold / warm:.1f}", f"{cold / (update + warm):.1f}"])
+            print(" ".join(rows[-1]), flush=True)
     return markdown(columns, rows)
 
 
-def _warm_times(name, repeats, method, share, change):
-    """The method that ran, and seconds of update, warm and cold solve after each of `repeats` changes."""
+def warm_times(name, method, share, change, repeats, device="cpu", place=lambda array: array, wait=lambda: None):
+    """The method that ran, and seconds of update, warm and cold solve after each of `repeats` changes.
+
+    place: copies an array to the device; wait: until the device has no work left
+    """
     rng = np.random.default_rng(0)
     problem = ALL[name]()
-    with thread_limit(1):
-        solver = gridcut.Solver(problem.source, problem.sink, problem.edges, device="cpu", method=method)
-        solver.solve()
-        times = []
-        # one round more than is counted: the first re-solve compiles
-        for _ in range(repeats + 1):
-            problem = changed(problem, share, change, rng)
-            ticks = [time.perf_counter()]
-            solver.update(source=problem.source, sink=problem.sink)
+    edges = {offset: place(array) for offset, array in problem.edges.items()}
+    solver = gridcut.Solver(place(problem.source), place(problem.sink), edges, device=device, method=method)
+    solver.solve()
+    times = []
+    # one round more than is counted: the first re-solve compiles
+    for _ in range(repeats + 1):
+        problem = changed(problem, share, change, rng)
+        source, sink = place(problem.source), place(problem.sink)
+        ticks = []
+
+        def tick(ticks=ticks):
+            wait()
             ticks.append(time.perf_counter())
-            warm_cut = touched(solver.solve(), problem)
-            ticks.append(time.perf_counter())
-            cold_cut = solve(problem, method, 1)
-            ticks.append(time.perf_counter())
-            warm_cut.check()
-            cold_cut.check()
-            if warm_cut.value != cold_cut.value:
-                raise AssertionError(f"warm {warm_cut.value}, cold {cold_cut.value}")
-            times.append(np.diff(ticks))
-    return cold_cut.method, times[1:]
+
+        tick()
+        solver.update(source=source, sink=sink)
+        tick()
+        warm = touched(solver.solve(), problem)
+        tick()
+        cold = touched(gridcut.max_flow(source, sink, edges, device=device, method=method), problem)
+        tick()
+        warm.check()
+        cold.check()
+        if warm.value != cold.value or (to_host(warm.labels) != to_host(cold.labels)).any():
+            raise AssertionError(f"warm {warm.value}, cold {cold.value}, or other labels")
+        times.append(np.diff(ticks))
+    return cold.method, times[1:]
 
 
 def changed(problem, share, change, rng):
@@ -236,10 +227,10 @@ def _bytes_per_pixel(problem, solver):
 
 
 def _parser():
-    parser = argparse.ArgumentParser(prog="python -m benchmarks gridcut", description=__doc__.split("\n\n")[0])
+    parser = command.parser("gridcut", __doc__, "gridcut-cpu")
     parser.add_argument("instances", nargs="*", metavar="INSTANCE", help="names (default: all but the large)")
     parser.add_argument("--method", type=lambda s: s.split(","), default=["auto"], help="methods, comma-separated")
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda has options of its own: --help")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda has other options: add --help")
     parser.add_argument("--threads", type=lambda s: [int(n) for n in s.split(",")], default=[1, 2], help="default: 1,2")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--quick", action="store_true", help="no fresh processes: no first call, no memory")
@@ -250,5 +241,4 @@ def _parser():
         metavar="INSTANCE",
         help="time re-solves after a 1 %% change",
     )
-    parser.add_argument("--save", action="store_true", help="write benchmarks/results/gridcut-cpu[-warm].md")
     return parser

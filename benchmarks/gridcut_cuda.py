@@ -1,19 +1,18 @@
 """`python -m benchmarks gridcut --device cuda`: max-flow on a GPU, against the CPU default and PyMaxflow.
 
 kernel s          the solve alone, after loading and before the labels are written
-on card s         arrays on the GPU in, value and labels on the GPU out, synchronised
-transfers s       arrays on the host in, value and labels on the host out
+on card s         from arrays on the GPU to value and labels on the GPU, synchronised
+transfers s       from arrays on the host to value and labels on the host
 CPU s             the CPU's default method with all threads of this machine, arrays to labels
 PyMaxflow s       build, solve and labels; once if that takes over 4 s, else the median of --repeats
-bytes/pixel       of GPU memory in use at the most, inputs apart
-equal runs        runs that gave the value and labels of the first, of those made (--runs, fewer above --timeout)
+bytes/pixel       maximum GPU memory in use, excluding inputs
+equal runs        runs with the value and labels of the first, and number of runs (--runs, fewer above --timeout)
 
-A row appears only if `cut.check()` proved the cut minimal and its value equals PyMaxflow's and the recorded
+A row appears only if `cut.check()` certified the cut and its value equals PyMaxflow's and the recorded
 one.  Compilation is over before a clock starts; --first measures it, in a process with an empty kernel cache.
-A method still at work after --timeout seconds is stopped and listed as such.
+A method that takes more than --timeout seconds is stopped and listed as such.
 """
 
-import argparse
 import json
 import socket
 import time
@@ -24,17 +23,18 @@ import numba
 import numpy as np
 
 import gridcut
-from apps.info import gpu_facts
+from benchmarks import command, gpu
 from benchmarks import gridcut as on_cpu
 from benchmarks.baselines import BASELINES
+from benchmarks.gpu import to_host
 from benchmarks.instances import ALL, VALUES, Problem
-from benchmarks.table import geometric_mean, header, markdown, save
-from benchmarks.timing import in_fresh_process
+from benchmarks.table import geometric_mean, markdown
+from benchmarks.timing import in_fresh_process, rounds
 
 DEVICE = "cuda"
 BASELINE = "PyMaxflow"
-RARELY = 4.0  # seconds; what takes longer is timed once
-CORNER = 96  # pixels a side of the part of an instance that kernels are compiled on
+RARELY = 4.0  # seconds; a program that takes longer is timed once
+CORNER = 96  # pixels per side of the part of an instance that kernels are compiled on
 
 COLUMNS = ["instance", "size", "method", "certified", "first call s", "kernel s", "on card s", "transfers s"]
 COLUMNS += ["CPU s", f"{BASELINE} s", f"{BASELINE} / on card", f"{BASELINE} / transfers", "CPU / on card"]
@@ -48,28 +48,21 @@ class OverTheCapError(Exception):
 def main(argv):
     options = parser().parse_args(argv)
     names = options.instances or ([] if options.warm or options.batch else list(ALL))
-    if unknown := [name for name in names if name not in ALL]:
-        print(f"unknown instance {unknown[0]!r}; there are: {', '.join(ALL)}")
+    if command.unknown_instance(names, ALL):
         return 2
-    gpu = gpu_facts()
-    if gpu is None:
-        print("benchmarks gridcut --device cuda: numba finds no CUDA GPU here")
+    programs = ["numba-cuda", "numba", "numpy", BASELINES[BASELINE].distribution]
+    report = command.gpu_header("gridcut --device cuda", "gridcut on a GPU", programs)
+    if report is None:
         return 2
-    report = header("gridcut on a GPU", ["numba-cuda", "numba", "numpy", BASELINES[BASELINE].distribution])
-    report += f"\n{gpu['name']}, {gpu['memory'] / 2**30:.0f} GiB, driver {gpu['driver']}.\n"
-    print(report)
     parts = []
     if names:
         parts.append(cold_table(names, options))
     if options.batch:
         parts.append(batch_table(options))
     if options.warm:
-        parts.append(warm_table(options))
-    text = "\n\n".join(parts)
-    print(text)
-    if options.save:
-        print("saved to", save(options.save, f"{report}\n{text}"))
-    return 0
+        where = {"device": DEVICE, "place": gpu.device_array, "wait": gpu.synchronize}
+        parts.append(on_cpu.warm_table(options.warm, options.method, options.repeats, **where))
+    return command.finish(report, "\n\n".join(parts), options.save)
 
 
 def cold_table(names, options):
@@ -157,15 +150,11 @@ def solve(problem, method, callback=None):
 
 def timed(problem, method):
     """Seconds of a solve with its labels, nothing left to do on the GPU; and the cut."""
-    synchronize()
-    start = time.perf_counter()
-    cut = on_cpu.touched(solve(problem, method), problem)
-    synchronize()
-    return time.perf_counter() - start, cut
+    return gpu.timed(lambda: on_cpu.touched(solve(problem, method), problem))
 
 
 def memory_and_cut(problem, method, cap):
-    """A solve that is stopped after `cap` seconds; the cut, and the most bytes of GPU memory it was seen to hold."""
+    """A solve that is stopped after `cap` seconds; the cut, and the maximum bytes of GPU memory that were observed."""
     before = least = free_memory()
     start = time.perf_counter()
 
@@ -180,7 +169,7 @@ def memory_and_cut(problem, method, cap):
 
 
 def free_memory(flush=True):
-    """Bytes free on the GPU; `flush`: after what is given up has gone."""
+    """Bytes free on the GPU; `flush`: after unused memory has been released."""
     from gridcut.device.arrays import release_memory
     from gridcut.device.cuda import cuda
 
@@ -189,38 +178,13 @@ def free_memory(flush=True):
     return cuda.current_context().get_memory_info().free
 
 
-def synchronize():
-    """Wait for everything on the GPU."""
-    from gridcut.device.cuda import cuda
-
-    cuda.synchronize()
-
-
 def on_device(problem):
-    """A problem whose arrays lie on the GPU."""
+    """A copy of a problem on the GPU."""
     return Problem(
-        device_array(problem.source),
-        device_array(problem.sink),
-        {offset: device_array(array) for offset, array in problem.edges.items()},
+        gpu.device_array(problem.source),
+        gpu.device_array(problem.sink),
+        {offset: gpu.device_array(array) for offset, array in problem.edges.items()},
     )
-
-
-def device_array(array):
-    """A CuPy array, or numba's where there is no CuPy."""
-    try:
-        import cupy
-    except ImportError:
-        from gridcut.device.cuda import cuda
-
-        return cuda.to_device(np.ascontiguousarray(array))
-    return cupy.asarray(array)
-
-
-def to_host(labels):
-    for name in ("get", "copy_to_host"):
-        if hasattr(labels, name):
-            return getattr(labels, name)()
-    return labels
 
 
 def corner(problem):
@@ -232,7 +196,7 @@ def corner(problem):
 
 
 class Known:
-    """What the CPU default and the baseline take on this machine, measured when first asked for and kept in a file."""
+    """Times of the CPU default and the baseline on this machine, measured on first use and kept in a file."""
 
     def __init__(self, path):
         self.path = None if path is None else Path(path)
@@ -256,60 +220,11 @@ class Known:
         on_cpu.solve(corner(problem), "auto", threads)
         if BASELINES[BASELINE].installed:
             runs["baseline"] = lambda: BASELINES[BASELINE].run(problem)[0]
-        seconds, found = {name: [] for name in runs}, {}
-        for turn in range(repeats):
-            for name, run in runs.items():
-                if turn and seconds[name][0] > RARELY:
-                    continue
-                start = time.perf_counter()
-                found[name] = int(run())
-                seconds[name].append(time.perf_counter() - start)
+        seconds, found = rounds(runs, repeats, RARELY)
+        found = {name: int(value) for name, value in found.items()}
         if found["cpu"] != found.get("baseline", found["cpu"]):
             raise AssertionError(f"CPU {found['cpu']}, {BASELINE} {found['baseline']}")
-        return {"value": found.get("baseline"), "baseline": None, **{name: median(s) for name, s in seconds.items()}}
-
-
-def warm_table(options, share=0.01):
-    """Re-solving after changes of several kinds at `share` of the pixels, all arrays on the GPU."""
-    columns = ["instance", "method", "changed", "certified", "cold s", "update s", "warm solve s"]
-    columns += ["cold / solve", "cold / (update + solve)"]
-    rows = []
-    for method in options.method:
-        for change in on_cpu.CHANGES:
-            ran, times = warm_times(options.warm, method, share, change, options.repeats)
-            update, warm, cold = np.median(times, axis=0)
-            row = [options.warm, ran, f"{share:.0%}, {change}", "✓", f"{cold:.4f}", f"{update:.4f}", f"{warm:.4f}"]
-            rows.append([*row, f"{cold / warm:.1f}", f"{cold / (update + warm):.1f}"])
-            print(" ".join(rows[-1]), flush=True)
-    return markdown(columns, rows)
-
-
-def warm_times(name, method, share, change, repeats):
-    """The method that ran; seconds of update, warm and cold solve after each of `repeats` changes."""
-    rng = np.random.default_rng(0)
-    problem = ALL[name]()
-    held = on_device(problem)
-    solver = gridcut.Solver(held.source, held.sink, held.edges, device=DEVICE, method=method)
-    solver.solve()
-    times = []
-    # one round more than is counted: the first re-solve compiles
-    for _ in range(repeats + 1):
-        problem = on_cpu.changed(problem, share, change, rng)
-        held = Problem(device_array(problem.source), device_array(problem.sink), held.edges)
-        synchronize()
-        ticks = [time.perf_counter()]
-        solver.update(source=held.source, sink=held.sink)
-        synchronize()
-        ticks.append(time.perf_counter())
-        warm = on_cpu.touched(solver.solve(), problem)
-        synchronize()
-        ticks.append(time.perf_counter())
-        cold_seconds, cold = timed(held, method)
-        warm.check()
-        if warm.value != cold.value or (to_host(warm.labels) != to_host(cold.labels)).any():
-            raise AssertionError(f"warm {warm.value}, cold {cold.value}")
-        times.append([*np.diff(ticks), cold_seconds])
-    return cold.method, times[1:]
+        return {"value": found.get("baseline"), "baseline": None, **seconds}
 
 
 BATCH_OF = ("astronaut x4", "coffee x4", "retina", "grey hubble x2", "ising camera x4")
@@ -333,7 +248,7 @@ def crops(count, side=256, seed=0):
 
 
 def batch_table(options):
-    """Many small problems at once, one after another, and on the CPU."""
+    """Many small problems in one batch, one after another, and on the CPU."""
     stack = crops(options.batch)
     held = on_device(stack)
     singles = [
@@ -361,7 +276,7 @@ def batch_table(options):
             raise AssertionError(f"image {i}: batch {result.values[i]}, alone {alone}")
     seconds = {}
     for name, run in runs.items():
-        times = [clocked(run) for _ in range(options.repeats + 1)][1:]
+        times = [gpu.timed(run)[0] for _ in range(options.repeats + 1)][1:]
         seconds[name] = median(times)
     best = seconds["in one batch, on card"]
     rows = [
@@ -372,31 +287,18 @@ def batch_table(options):
     return markdown([f"images of {shape}", "images", "certified", "s", "ms an image", "to the batch on card"], rows)
 
 
-def clocked(run):
-    synchronize()
-    start = time.perf_counter()
-    run()
-    synchronize()
-    return time.perf_counter() - start
-
-
 def parser():
-    options = argparse.ArgumentParser(
-        prog="python -m benchmarks gridcut --device cuda",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    options = command.parser("gridcut --device cuda", __doc__, "gridcut-cuda")
     options.add_argument("instances", nargs="*", metavar="INSTANCE", help="names (default: all)")
     options.add_argument("--method", type=lambda s: s.split(","), default=["auto"], help="methods, comma-separated")
-    options.add_argument("--repeats", type=int, default=3, help="of the runs with transfers, the CPU and the baseline")
-    options.add_argument("--runs", type=int, default=10, help="on the card, all of which must agree")
+    options.add_argument("--repeats", type=int, default=3, help="runs with transfers, of the CPU and of the baseline")
+    options.add_argument(
+        "--runs", type=int, default=10, help="runs on the GPU, all of which must agree (default: %(default)s)"
+    )
     options.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS", help="for one solve, and for --runs")
-    options.add_argument("--first", action="store_true", help="first calls, each in a process with an empty cache")
+    options.add_argument("--first", action="store_true", help="time first calls, each in a process with an empty cache")
     options.add_argument("--quick", action="store_true", help="neither CPU nor baseline: recorded values only")
     options.add_argument("--values", metavar="FILE", help="keep times of CPU and baseline here for later calls")
     options.add_argument("--batch", nargs="?", type=int, const=256, metavar="IMAGES", help="many small images")
     options.add_argument("--warm", nargs="?", const="astronaut x8", metavar="INSTANCE", help="re-solves after changes")
-    options.add_argument(
-        "--save", nargs="?", const="gridcut-cuda", metavar="NAME", help="to benchmarks/results/NAME.md"
-    )
     return options

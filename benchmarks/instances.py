@@ -1,6 +1,6 @@
-"""Min-cut instances on image grids, built from pictures inside the scikit-image wheel or from a seed.
+"""Min-cut instances on image grids, built from images in the scikit-image wheel or from a seed.
 
-A `Problem` holds what `gridcut.max_flow` takes: int32 capacities from the source and to the sink, and one
+A `Problem` holds the arguments of `gridcut.max_flow`: int32 capacities from the source and to the sink, and one
 array per undirected kind of edge, 0 where the edge would leave the grid.  `VALUES` are the values of their
 maximum flows, found with PyMaxflow (those of `LARGE`, 16.8 million pixels each, by certified cuts); the nine
 instances of `SUITE` are those timings are quoted on.

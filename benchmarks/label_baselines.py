@@ -1,6 +1,6 @@
 """Other programs for energies of several labels on 2-D grids with 4 neighbours; none is needed to use cutmatch.
 
-Each is run(problem, move, start, cycles) -> labels, with move "expansion" or "swap" and cycles None: to the end.
+Each is run(problem, move, start, cycles) -> labels, with move "expansion" or "swap" and cycles None: until convergence.
 """
 
 import numpy as np
@@ -52,7 +52,7 @@ BASELINES = {
 
 
 def fits(name, problem, move="expansion"):
-    """Whether a baseline can take a problem at all, and in minutes: PyMaxflow looks at all pixels for each pair."""
+    """Whether a baseline supports a problem and solves it in minutes: PyMaxflow scans all pixels for each pair."""
     if name != "PyMaxflow":
         return True
     return all(np.ptp(w) == 0 for w in problem.weights.values()) and (move == "expansion" or len(problem.unary) <= 32)

@@ -1,7 +1,7 @@
-"""Energies of several labels: from pictures inside scikit-image, and from public benchmarks if `--data` has them.
+"""Multi-label energies: from images in scikit-image, and from public benchmarks if `--data` contains them.
 
 The costs of stereo are those of Szeliski et al., "A comparative study of energy minimization methods for Markov
-random fields" (PAMI 2008): Birchfield and Tomasi's, and weights that are larger where the picture is smooth.
+random fields" (PAMI 2008): Birchfield and Tomasi's, and weights that are larger where the image is smooth.
 """
 
 from pathlib import Path

@@ -1,8 +1,8 @@
-"""`python -m benchmarks labels --video`: a sequence of stereo pairs, each frame labelled from the one before.
+"""`python -m benchmarks labels --video`: a sequence of stereo pairs, each frame started from the previous one.
 
-A square flies in front of a slanted wall, both textured, seen by two cameras, with and without noise of their own in
-every frame.  Costs are those of label_instances.py.  The same frames are labelled from nothing, from the last labels
-alone, and by `LabelSolver`, which keeps the flows too; all with the same moves, to the end.
+A square flies in front of a slanted wall, both textured, seen by two cameras, with and without independent noise in
+every frame.  Costs are those of label_instances.py.  The same frames are labelled from scratch, from the last labels
+alone, and by `LabelSolver`, which keeps the flows too; all with the same moves, until convergence.
 """
 
 import time
@@ -39,7 +39,7 @@ def sequence(frames, noise):
 
 
 def measure_video(frames):
-    """The table: median seconds a frame after the first, and energies summed over these."""
+    """The table: median seconds per frame after the first, and energies summed over these."""
     rows, size = [], f"{LABELS}x{HEIGHT}x{WIDTH}"
     for name, noise in (("still camera", 0), ("still camera, noise 4", 4)):
         seconds, energies = {way: [] for way in WAYS}, dict.fromkeys(WAYS, 0)

@@ -1,12 +1,10 @@
-"""`python -m benchmarks labels`: expansions and swaps against other programs, arrays to labels, to the end.
+"""`python -m benchmarks labels`: expansions and swaps against other programs, from arrays to labels, until convergence.
 
-All begin with the same labelling.  A row appears only if `check()` proved every move the best of its kind.  Times are
+All start with the same labelling.  A row appears only if `check()` certified every move.  Times are
 medians of interleaved repeats after one untimed call, on one thread; ratio = baseline / ours.  A baseline that takes
 longer than PATIENCE seconds is timed in its first call.  Energies are computed by `gridcut.energy_of`.
 """
 
-import argparse
-import os
 import time
 from functools import partial
 from pathlib import Path
@@ -15,12 +13,14 @@ import numba
 import numpy as np
 
 import gridcut
+from benchmarks import command
 from benchmarks.label_baselines import BASELINES, fits
 from benchmarks.label_instances import INSTANCES
 from benchmarks.label_video import measure_video
-from benchmarks.table import geometric_mean, header, markdown, save
+from benchmarks.table import geometric_mean, header, markdown
 from benchmarks.timing import WAITING, interleaved
 
+TABLE = "labels-cpu"
 BUSY = "(busy)"
 PATIENCE = 10.0
 SOLVE = {"expansion": gridcut.alpha_expansion, "swap": gridcut.alpha_beta_swap}
@@ -28,26 +28,22 @@ SOLVE = {"expansion": gridcut.alpha_expansion, "swap": gridcut.alpha_beta_swap}
 
 def main(argv):
     options = _parser().parse_args(argv)
-    if unknown := [name for name in options.instances if name not in INSTANCES]:
-        print(f"unknown instance {unknown[0]!r}; there are: {', '.join(INSTANCES)}")
+    if command.unknown_instance(options.instances, INSTANCES):
         return 2
     numba.set_num_threads(1)
     report = header("several labels on the CPU", ["numba", "numpy", *(r.distribution for r in BASELINES.values())])
     print(report)
     if options.video:
         measure_video(2)
-        table = measure_video(12)
-        print(table)
-        if options.save:
-            print("saved to", save("labels-video", f"{report}\n{table}"))
-        return 0
+        name = "labels-video" if options.save == TABLE else options.save
+        return command.finish(report, measure_video(12), name)
     rows, ratios, missing = [], {name: [] for name in BASELINES}, []
     for name in options.instances or INSTANCES:
         make, move, folder = INSTANCES[name]
-        if folder is not None and (options.data is None or not (options.data / folder).is_dir()):
+        if lacks_data(folder, options.data):
             missing.append(name)
             continue
-        for row, found in measure(name, make(options.data), move, options):
+        for row, found in measure(name, make(options.data and Path(options.data)), move, options):
             rows.append(row)
             print(" ".join(row), flush=True)
             for baseline, ratio in found.items():
@@ -63,14 +59,10 @@ def main(argv):
             )
         elif not BASELINES[baseline].installed:
             lines.append(f"{baseline} is missing (pip install {BASELINES[baseline].distribution}).")
-    if missing:
-        lines.append(f"Not measured, no public data (--data FOLDER): {', '.join(missing)}.")
+    lines += not_measured(missing)
     if any(row[0].endswith(BUSY) for row in rows):
         lines.append(f"{BUSY}: other programs were at work in every round; these times are not to be quoted.")
-    print("\n".join(lines))
-    if options.save:
-        print("saved to", save("labels-cpu", f"{report}\n" + "\n".join(lines)))
-    return 0
+    return command.finish(report, "\n".join(lines), options.save)
 
 
 def measure(name, problem, move, options):
@@ -113,18 +105,30 @@ def measure(name, problem, move, options):
         yield row, ratios
 
 
+def lacks_data(folder, data) -> bool:
+    """Whether an instance needs a folder of public data that --data does not have."""
+    return folder is not None and (data is None or not (Path(data) / folder).is_dir())
+
+
+def not_measured(missing) -> list[str]:
+    return [f"Not measured, no public data (--data FOLDER): {', '.join(missing)}."] if missing else []
+
+
+def instance_options(parser, known) -> None:
+    """Add the options of this command that choose what is measured, on the CPU and on a GPU."""
+    parser.add_argument("instances", nargs="*", metavar="INSTANCE", help=f"of: {', '.join(known)} (default: all)")
+    command.add_data_option(parser, "CUTMATCH_LABELS_DATA")
+    parser.add_argument("--cycles", type=int, help="maximum number of cycles (default: until convergence)")
+
+
 def _parser():
-    parser = argparse.ArgumentParser(prog="python -m benchmarks labels", description=__doc__.split("\n")[0])
-    parser.add_argument("instances", nargs="*", metavar="INSTANCE", help=f"of: {', '.join(INSTANCES)}; all when absent")
-    where = os.environ.get("CUTMATCH_LABELS_DATA")
-    parser.add_argument(
-        "--data", type=Path, default=where and Path(where), help="folder with mrf/ and stereo/ ($CUTMATCH_LABELS_DATA)"
-    )
+    parser = command.parser("labels", __doc__, TABLE)
+    instance_options(parser, INSTANCES)
     parser.add_argument("--start", nargs="+", choices=("zero", "cheapest"), default=["zero"], help="first labelling")
-    parser.add_argument("--cycles", type=int, help="cycles to make; to the end when absent")
-    parser.add_argument("--restarts", type=int, help="as each function has by default when absent")
-    parser.add_argument("--video", action="store_true", help="a moving stereo sequence in place of the instances")
+    parser.add_argument("--restarts", type=int, help="number of restarts (default: that of each function)")
+    parser.add_argument(
+        "--video", action="store_true", help="measure a moving stereo sequence instead of the instances"
+    )
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--no-check", action="store_true", help="do not prove the moves, which takes a while")
-    parser.add_argument("--save", action="store_true", help="write benchmarks/results/labels-cpu.md, or -video")
+    parser.add_argument("--no-check", action="store_true", help="do not certify the moves, which is slow")
     return parser

@@ -1,23 +1,21 @@
 """`python -m benchmarks labels --device cuda`: expansions and swaps on a GPU, against the CPU and gco-wrapper.
 
-on card s       arrays on the GPU in, labels on the GPU out, synchronised; the median of --repeats
-transfers s     arrays on the host in, labels on the host out
-CPU s           the same call on the CPU, one thread, once; gco-wrapper s: once, to the end as well
+on card s       from arrays on the GPU to labels on the GPU, synchronised; the median of --repeats
+transfers s     from arrays on the host to labels on the host
+CPU s           the same call on the CPU, one thread, once; gco-wrapper s: once, until convergence as well
 
-A row for each number of --restarts of an expansion, 0 and the default; the baseline is timed once an instance.  The
+A row for each number of --restarts of an expansion, 0 and the default; the baseline is timed once per instance.  The
 public instances are read from --data, or CUTMATCH_LABELS_DATA in the environment:
 
     mrf/tsukuba_potts/tsukuba_potts.npz     mrf/denoise/penguin-input.png  penguin-mask.png
     stereo/tsukuba/im3.png  im4.png         stereo/teddy/im2.png  im6.png
 
-All begin with label 0 everywhere.  A row appears only if labels and the energy after every move are those of the CPU
-(`equal`), or if `check()` proved the moves (`proved`, for --quick, which leaves out the CPU).  Compilation is over
+All start with label 0 everywhere.  A row appears only if labels and the energy after every move are those of the CPU
+(`equal`), or if `check()` certified the moves (`proved`, for --quick, which leaves out the CPU).  Compilation is over
 before a clock starts.
 """
 
-import argparse
 import inspect
-import os
 import time
 from functools import partial
 from pathlib import Path
@@ -27,32 +25,21 @@ import numba
 import numpy as np
 
 import gridcut
-from apps.info import gpu_facts
-from benchmarks.gridcut_cuda import clocked, device_array, to_host
+from benchmarks import command
+from benchmarks.gpu import device_array, timed, to_host
 from benchmarks.label_baselines import BASELINES, fits
 from benchmarks.label_instances import INSTANCES, LabelInstance, truncated
-from benchmarks.labels import SOLVE
-from benchmarks.table import header, markdown, save
+from benchmarks.labels import SOLVE, instance_options, lacks_data, not_measured
+from benchmarks.table import markdown
 
 BASELINE = "gco-wrapper"
 MOST = 2**20  # pixels times labels / 32: larger instances are not given to the baseline without --slow-baselines
-COLUMNS = [
-    "instance",
-    "size",
-    "restarts",
-    "certified",
-    "energy",
-    "moves",
-    "rounds",
-    "on card s",
-    "transfers s",
-    "CPU s",
-]
-COLUMNS += [f"{BASELINE} s", "energy", f"{BASELINE} / on card", "CPU / on card"]
+COLUMNS = ["instance", "size", "restarts", "certified", "energy", "moves", "rounds", "on card s", "transfers s"]
+COLUMNS += ["CPU s", f"{BASELINE} s", "energy", f"{BASELINE} / on card", "CPU / on card"]
 
 
 def noisy_camera(data, scale):
-    """The photographer at so many times the size, with noise, 32 grey levels."""
+    """The photographer at `scale` times the size, with noise, 32 grey levels."""
     import skimage.data
 
     clean = np.kron(skimage.data.camera().astype(np.int64), np.ones((scale, scale), np.int64))
@@ -68,33 +55,24 @@ ALL = {**INSTANCES, **LARGE}
 
 def main(argv):
     options = _parser().parse_args(argv)
-    if unknown := [name for name in options.instances if name not in ALL]:
-        print(f"unknown instance {unknown[0]!r}; there are: {', '.join(ALL)}")
+    if command.unknown_instance(options.instances, ALL):
         return 2
-    gpu = gpu_facts()
-    if gpu is None:
-        print("benchmarks labels --device cuda: numba finds no CUDA GPU here")
+    programs = ["numba-cuda", "numba", "numpy", BASELINES[BASELINE].distribution]
+    report = command.gpu_header("labels --device cuda", "several labels on a GPU", programs)
+    if report is None:
         return 2
     numba.set_num_threads(1)
-    report = header("several labels on a GPU", ["numba-cuda", "numba", "numpy", BASELINES[BASELINE].distribution])
-    report += f"\n{gpu['name']}, {gpu['memory'] / 2**30:.0f} GiB, driver {gpu['driver']}.\n"
-    print(report)
     rows, missing = [], []
     for name in options.instances or ALL:
         make, move, folder = ALL[name]
-        if folder is not None and (options.data is None or not (options.data / folder).is_dir()):
+        if lacks_data(folder, options.data):
             missing.append(name)
             continue
-        for row in measure(name, make(options.data), move, options):
+        for row in measure(name, make(options.data and Path(options.data)), move, options):
             rows.append(row)
             print(" ".join(row), flush=True)
-    lines = ["", markdown(COLUMNS, rows), ""]
-    if missing:
-        lines.append(f"Not measured, no public data (--data FOLDER): {', '.join(missing)}.")
-    print("\n".join(lines))
-    if options.save:
-        print("saved to", save("labels-cuda", f"{report}\n" + "\n".join(lines)))
-    return 0
+    lines = ["", markdown(COLUMNS, rows), "", *not_measured(missing)]
+    return command.finish(report, "\n".join(lines), options.save)
 
 
 def measure(name, problem, move, options):
@@ -111,9 +89,9 @@ def measure(name, problem, move, options):
         on_card = partial(solve, *held, start=device_array(start), device="cuda")
         host = partial(solve, *problem, start=start)
         result = on_card()
-        card = median(clocked(on_card) for _ in range(options.repeats))
+        card = median(timed(on_card)[0] for _ in range(options.repeats))
         host(device="cuda")
-        transfers = median(clocked(partial(host, device="cuda")) for _ in range(options.repeats))
+        transfers = median(timed(partial(host, device="cuda"))[0] for _ in range(options.repeats))
         certified, cpu = "proved", None
         if options.quick:
             result.check()
@@ -152,16 +130,11 @@ def baseline_of(problem, move, start, options):
 
 
 def _parser():
-    parser = argparse.ArgumentParser(prog="python -m benchmarks labels --device cuda", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("instances", nargs="*", metavar="INSTANCE", help=f"of: {', '.join(ALL)}; all when absent")
-    where = os.environ.get("CUTMATCH_LABELS_DATA")
-    parser.add_argument("--data", type=Path, default=where and Path(where), help="folder of the public instances")
-    parser.add_argument("--cycles", type=int, help="cycles to make; to the end when absent")
+    parser = command.parser("labels --device cuda", __doc__, "labels-cuda")
+    instance_options(parser, ALL)
     default = inspect.signature(gridcut.alpha_expansion).parameters["restarts"].default
     parser.add_argument("--restarts", type=int, nargs="+", default=[0, default], help="of expansions")
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--quick", action="store_true", help="neither CPU nor baseline: moves are proved instead")
-    parser.add_argument("--slow-baselines", action="store_true", help="give large instances to the baseline too")
-    parser.add_argument("--save", action="store_true", help="write benchmarks/results/labels-cuda.md")
+    parser.add_argument("--quick", action="store_true", help="neither CPU nor baseline: certify the moves instead")
+    parser.add_argument("--slow-baselines", action="store_true", help="run the baseline on large instances, too")
     return parser

@@ -1,206 +1,275 @@
-"""Graphs for `python -m benchmarks matching`: NAME -> function() -> CSR array, rows and columns the two sides.
+"""Graphs of the matching benchmarks: NAME -> function() -> CSR array, and recorded times for graphs like them.
 
-Families of the papers as far as they can be generated: meshes (Delaunay, random geometric, a road-like grid), skewed
-ones (R-MAT and the Graph500 parameters), and sparse random ones, where searches grow long.  Graphs of vertices are
-taken as matrices: a vertex is a row and a column.  "NAME permuted" has rows and columns in random order, which many
-programs do not bear.  HARD are made to be hard: many phases, long paths, dead ends.  Any .mtx, .mtx.gz or .npz file
-is a graph too.
+"NAME permuted" has rows and columns in random order, which makes many programs slow.  Any .mtx, .mtx.gz or .npz file is
+a graph, too.  For programs on a GPU, graphs are kept on disk: a graph is generated once, in its own process, matched by
+the CPU's default, certified, and written to a folder.
 """
 
+import tempfile
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from os import cpu_count
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse
 
 import matching
+from benchmarks import matching_graphs as graphs
 
-SEED = 12345
-
-
-def delaunay(scale):
-    """Triangulation of 2^scale random points of the unit square."""
-    from scipy.spatial import Delaunay
-
-    points = np.random.default_rng(SEED).random((1 << scale, 2))
-    corners = Delaunay(points).simplices
-    pairs = np.concatenate([corners[:, [0, 1]], corners[:, [1, 2]], corners[:, [2, 0]]])
-    return symmetric(pairs, 1 << scale)
-
-
-def random_geometric(scale, degree):
-    """2^scale random points, near ones joined: `degree` neighbours on average."""
-    from scipy.spatial import cKDTree
-
-    n = 1 << scale
-    points = np.random.default_rng(SEED).random((n, 2))
-    points = points[np.lexsort((points[:, 0], (points[:, 1] * n**0.5 / 4).astype(int)))]
-    return symmetric(cKDTree(points).query_pairs((degree / (np.pi * n)) ** 0.5, output_type="ndarray"), n)
-
-
-def rmat(scale, edges, shares, both=False):
-    """R-MAT: each edge falls into one quarter after the other, with these shares.  both: the graph is undirected."""
-    n = 1 << scale
-    rng = np.random.default_rng(SEED)
-    row, col = np.zeros(edges * n, np.int64), np.zeros(edges * n, np.int64)
-    for _ in range(scale):
-        quarter = np.searchsorted(np.cumsum(shares)[:-1], rng.random(edges * n), side="right")
-        row, col = 2 * row + quarter // 2, 2 * col + quarter % 2
-    if both:
-        return symmetric(np.column_stack([row, col]), n)
-    return pattern(row, col, (n, n))
-
-
-def road(side, missing):
-    """A grid of streets, a share of which is missing."""
-    rng = np.random.default_rng(SEED)
-    place = np.arange(side * side).reshape(side, side)
-    pairs = np.concatenate(
-        [
-            np.column_stack([place[:, :-1].ravel(), place[:, 1:].ravel()]),
-            np.column_stack([place[:-1].ravel(), place[1:].ravel()]),
-        ]
-    )
-    return symmetric(pairs[rng.random(len(pairs)) >= missing], side * side)
-
-
-def uniform(n, degree):
-    """`degree` entries a row on average, anywhere."""
-    rng = np.random.default_rng(SEED)
-    return pattern(rng.integers(0, n, degree * n), rng.integers(0, n, degree * n), (n, n))
-
-
-def ladder(levels):
-    """A path of squares: a search that has to go all the way."""
-    i = np.arange(levels)
-    return pattern(np.concatenate([i, i[1:]]), np.concatenate([i, i[:-1]]), (levels, levels))
-
-
-def rope(blocks):
-    """Blocks of 6 rows in a line; a row sees its twin among its own block's columns, and all columns of the next."""
-    row = np.arange(6 * blocks)
-    inner = row[:-6]
-    col = [row, *((inner // 6 + 1) * 6 + k for k in range(6))]
-    name = np.random.default_rng(SEED).permutation(len(row))
-    return pattern(np.concatenate([row] + 6 * [inner]), name[np.concatenate(col)], 2 * (len(row),))
-
-
-def groups(n, number, degree):
-    """Rows in groups, whose entries lie in the columns of their own group and of the two beside it, anywhere."""
-    rng = np.random.default_rng(SEED)
-    size = n // number
-    row = np.repeat(np.arange(n), degree)
-    group = np.clip(row // size + rng.integers(-1, 2, len(row)), 0, number - 1)
-    return pattern(row, group * size + rng.integers(0, size, len(row)), (n, n))
-
-
-def dead_ends(levels):
-    """A search from a free row meets layers of two rows, joined completely and without a way out, and beside them a
-    chain that has one, farther off: depth first without marks on dead ends it takes 2^levels steps.
-
-    Rows 2 i and 2 i + 1 are layer i: each has its own column, and both columns of layer i + 1.  Twice, for searches
-    that take the first column first and for those that take the last.
-    """
-    layer = np.arange(2 * levels)
-    inner = layer[:-2]
-    chain = 2 * levels + np.arange(levels + 2)
-    free = chain[-1] + 1
-    row = np.concatenate([layer, inner, inner, chain, chain, [free, free, free]])
-    col = np.concatenate([layer, (inner // 2 + 1) * 2, (inner // 2 + 1) * 2 + 1, chain, chain + 1, [0, 1, chain[0]]])
-    size = 2 * (free + 1)
-    return pattern(np.concatenate([row, free + 1 + row]), np.concatenate([col, size - 1 - col]), (size, size))
-
-
-def permuted(graph):
-    """The same with rows and columns in random order."""
-    rng = np.random.default_rng(SEED)
-    found = graph[rng.permutation(graph.shape[0])][:, rng.permutation(graph.shape[1])]
-    found.sort_indices()
-    return found
-
-
-def symmetric(pairs, n):
-    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
-    return pattern(np.concatenate([pairs[:, 0], pairs[:, 1]]), np.concatenate([pairs[:, 1], pairs[:, 0]]), (n, n))
-
-
-def pattern(row, col, shape):
-    """Entries once each, in rows, sorted."""
-    graph = scipy.sparse.coo_array((np.ones(len(row), np.int8), (row, col)), shape=shape).tocsr()
-    graph.sum_duplicates()
-    graph.data[:] = 1
-    return graph
-
+SKEWED = (0.57, 0.19, 0.19, 0.05)  # of Graph500
+LESS_SKEWED = (0.45, 0.15, 0.15, 0.25)
+PERMUTED = " permuted"
+FILES = (".mtx", ".mtx.gz", ".npz")
 
 PLAIN = {
-    "delaunay 2^20": lambda: delaunay(20),
-    "rgg 2^18": lambda: random_geometric(18, 15),
-    "rmat 2^18": lambda: rmat(18, 16, (0.45, 0.15, 0.15, 0.25)),
-    "kron 2^18": lambda: rmat(18, 16, (0.57, 0.19, 0.19, 0.05), both=True),
-    "road 1000^2": lambda: road(1000, 0.3),
-    "uniform 2": lambda: uniform(1 << 20, 2),
-    "uniform 3": lambda: uniform(1 << 20, 3),
-    "uniform 5": lambda: uniform(1 << 20, 5),
-    "ladder 100000": lambda: ladder(100_000),
+    "delaunay 2^20": lambda: graphs.delaunay(20),
+    "rgg 2^18": lambda: graphs.random_geometric(18, 15),
+    "rmat 2^18": lambda: graphs.rmat(18, 16, LESS_SKEWED),
+    "kron 2^18": lambda: graphs.rmat(18, 16, SKEWED, both=True),
+    "road 1000^2": lambda: graphs.road(1000, 0.3),
+    "uniform 2": lambda: graphs.uniform(1 << 20, 2),
+    "uniform 3": lambda: graphs.uniform(1 << 20, 3),
+    "uniform 5": lambda: graphs.uniform(1 << 20, 5),
+    "ladder 100000": lambda: graphs.ladder(100_000),
 }
 HARD = {
-    "rope 2^18": lambda: rope((1 << 18) // 6),
-    "groups 2^18": lambda: groups(1 << 18, 256, 4),
-    "dead ends 2 x 100000": lambda: dead_ends(100_000),
+    "rope 2^18": lambda: graphs.rope((1 << 18) // 6),
+    "groups 2^18": lambda: graphs.groups(1 << 18, 256, 4),
+    "dead ends 2 x 100000": lambda: graphs.dead_ends(100_000),
 }
 QUICK = {
-    "delaunay 2^12": lambda: delaunay(12),
-    "rmat 2^12": lambda: rmat(12, 8, (0.45, 0.15, 0.15, 0.25)),
-    "uniform 3, 4096": lambda: uniform(4096, 3),
+    "delaunay 2^12": lambda: graphs.delaunay(12),
+    "rmat 2^12": lambda: graphs.rmat(12, 8, LESS_SKEWED),
+    "uniform 3, 4096": lambda: graphs.uniform(4096, 3),
 }
-# For the cost of a call: what linear programs and circuits are made of, at most 2000 rows.
+# For the cost of a call: sizes of linear programs and circuits, at most 2000 rows.
 SMALL = {
-    "one entry": lambda: uniform(1, 1),
-    "uniform 3, 10": lambda: uniform(10, 3),
-    "ladder 100": lambda: ladder(100),
-    "full 50": lambda: pattern(*np.indices((50, 50)).reshape(2, -1), (50, 50)),
-    "road 20^2": lambda: road(20, 0.3),
-    "uniform 4, 500": lambda: uniform(500, 4),
-    "dead ends 2 x 6": lambda: dead_ends(6),
-    "groups 1024": lambda: groups(1024, 16, 4),
-    "rmat 2^10": lambda: rmat(10, 8, (0.45, 0.15, 0.15, 0.25)),
-    "uniform 3, 2000": lambda: uniform(2000, 3),
-    "ladder 2000": lambda: ladder(2000),
+    "one entry": lambda: graphs.uniform(1, 1),
+    "uniform 3, 10": lambda: graphs.uniform(10, 3),
+    "ladder 100": lambda: graphs.ladder(100),
+    "full 50": lambda: graphs.pattern(*np.indices((50, 50)).reshape(2, -1), (50, 50)),
+    "road 20^2": lambda: graphs.road(20, 0.3),
+    "uniform 4, 500": lambda: graphs.uniform(500, 4),
+    "dead ends 2 x 6": lambda: graphs.dead_ends(6),
+    "groups 1024": lambda: graphs.groups(1024, 16, 4),
+    "rmat 2^10": lambda: graphs.rmat(10, 8, LESS_SKEWED),
+    "uniform 3, 2000": lambda: graphs.uniform(2000, 3),
+    "ladder 2000": lambda: graphs.ladder(2000),
 }
-PERMUTED = " permuted"
+# For a GPU.
+FAMILIES = {
+    "delaunay 2^20": PLAIN["delaunay 2^20"],
+    "delaunay 2^22": lambda: graphs.delaunay_by_strips(22),
+    "kron 2^20": lambda: graphs.rmat(20, 16, SKEWED, both=True),
+    "rgg 2^21": lambda: graphs.random_geometric(21, 15),
+    "uniform 8M 3": lambda: graphs.uniform(1 << 23, 3),
+    "road 1000^2": PLAIN["road 1000^2"],
+    "rope 2^18": HARD["rope 2^18"],
+    **{name: PLAIN[name] for name in ("rmat 2^18", "kron 2^18", "rgg 2^18", "uniform 2", "uniform 3", "uniform 5")},
+}
+MEDIUM = ("delaunay 2^20", "rgg 2^18", "rmat 2^18", "kron 2^18", "road 1000^2", "uniform 2", "uniform 3", "uniform 5")
+
+# Graphs like those of the papers' tables that can be generated, with as many edges as theirs.  The last two stand for
+# families: the road networks of 12 to 51 million vertices, and graphs without structure.
+OF_PAPER = {
+    "delaunay_n20": PLAIN["delaunay 2^20"],
+    "kron_g500-logn20": lambda: graphs.rmat(20, 48, SKEWED, both=True),
+    "delaunay_n21": lambda: graphs.delaunay_by_strips(21),
+    "kron_g500-logn21": lambda: graphs.rmat(21, 48, SKEWED, both=True),
+    "delaunay_n22": lambda: graphs.delaunay_by_strips(22),
+    "delaunay_n23": lambda: graphs.delaunay_by_strips(23),
+    "delaunay_n24": lambda: graphs.delaunay_by_strips(24),
+    "rgg_n_2_24": lambda: graphs.random_geometric(24, 15.8),
+    "road 4000^2": lambda: graphs.road(4000, 0.3),
+    "uniform 8M 3": FAMILIES["uniform 8M 3"],
+}
+
+# For greedy matching on a GPU: more than 10^7 edges each; and on a CPU.
+GREEDY = {name: FAMILIES[name] for name in ("delaunay 2^22", "rgg 2^21", "kron 2^20")}
+GREEDY["grid 2400^2"] = lambda: graphs.road(2400, 0.0)
+GREEDY_CPU = {name: PLAIN[name] for name in ("delaunay 2^20", "rgg 2^18", "kron 2^18")}
+GREEDY_CPU["grid 1000^2"] = lambda: graphs.road(1000, 0.0)
+GREEDY_QUICK = {"delaunay 2^12": QUICK["delaunay 2^12"], "grid 40^2": lambda: graphs.road(40, 0.0)}
 
 
-def with_permuted(graphs):
+class Printed(NamedTuple):
+    """Seconds in the papers, without the initial matching; the GPU a Tesla C2050, the CPU a dual Xeon of 2.27 GHz.
+
+    g_pr     G-PR, (adaptive, 0.7), with shrinking          p_dbfs   8 threads
+    g_hkdw   APFB, GPUBFS-WR, CT                            pr       one thread
+    """
+
+    g_pr: float | None
+    g_hkdw: float | None
+    p_dbfs: float | None
+    pr: float | None
+
+
+# Deveci, Kaya, Uçar, Çatalyürek, ICPP 2013, table I; the last line: Euro-Par 2013, table 2.
+PRINTED = {
+    "delaunay_n20": Printed(0.06, 0.04, 0.09, 0.32),
+    "kron_g500-logn20": Printed(0.38, 0.60, 8.19, 1.24),
+    "delaunay_n21": Printed(0.18, 0.13, 0.21, 1.06),
+    "kron_g500-logn21": Printed(0.68, 0.99, 1.50, 2.77),
+    "delaunay_n23": Printed(0.81, 0.96, 1.26, 8.86),
+    "delaunay_n24": Printed(1.83, 1.98, 2.41, 23.01),
+    "rgg_n_2_24": Printed(None, 3.68, 2.25, None),
+}
+# Euro-Par 2013, table 1: geometric means of seconds, of 28 original and 50 permuted graphs.
+PRINTED_MEANS = {
+    "apfb-gpubfs-mt": (2.96, 3.66),
+    "apfb-gpubfs-ct": (1.89, 3.24),
+    "apfb-gpubfs_wr-mt": (2.12, 1.13),
+    "apfb-gpubfs_wr-ct": (1.34, 1.05),
+    "apsb-gpubfs-mt": (3.68, 3.52),
+    "apsb-gpubfs-ct": (2.88, 3.33),
+    "apsb-gpubfs_wr-mt": (2.98, 2.22),
+    "apsb-gpubfs_wr-ct": (2.27, 2.14),
+}
+
+# ECL-MM (Akathoott, Burtscher, IPDPS 2025): milliseconds of its initialisation and search, recorded once on an H200 for
+# graphs of the same families and sizes, generated with other random numbers.
+ECL_MM = {
+    "delaunay 2^20": 69,
+    "delaunay 2^20 permuted": 40,
+    "delaunay 2^22": 100,
+    "delaunay 2^22 permuted": 119,
+    "kron 2^18": 4.9,
+    "kron 2^20": 6.7,
+    "rgg 2^18": 38,
+    "rgg 2^18 permuted": 28,
+    "rgg 2^21": 139,
+    "rmat 2^18": 9.4,
+    "road 1000^2": 27,
+    "rope 2^18": 5260,
+    "uniform 2": 7.5,
+    "uniform 3": 43,
+    "uniform 5": 14,
+    "uniform 8M 3": 109,
+}
+
+
+class Kept(NamedTuple):
+    """A graph by rows, and the cardinality of its maximum matching."""
+
+    ptr: np.ndarray
+    adj: np.ndarray
+    shape: tuple[int, int]
+    size: int
+
+
+def with_permuted(known) -> dict:
     """The same graphs, and each of them with rows and columns permuted."""
-    return graphs | {name + PERMUTED: lambda make=make: permuted(make()) for name, make in graphs.items()}
+    return known | {name + PERMUTED: lambda make=make: graphs.permuted(make()) for name, make in known.items()}
 
 
-GRAPHS = with_permuted(PLAIN | HARD)
+def known() -> dict:
+    """All graphs by name."""
+    return with_permuted(PLAIN | HARD | FAMILIES | OF_PAPER | GREEDY | GREEDY_CPU)
 
 
-def hopeless_for_scipy(name):
-    """Graphs on which SciPy's search without marks may take exponential time."""
+def hopeless_for_scipy(name) -> bool:
+    """Graphs on which SciPy's search, which does not mark dead ends, may take exponential time."""
     return PERMUTED in name or name.startswith("dead ends")
 
 
 def from_file(path):
-    """A graph from a file, as the families make theirs: entries once each, sorted."""
+    """A graph from a file, in the form of the generated ones: entries once each, sorted."""
     graph = matching.read_graph(path).tocoo()
-    return pattern(graph.row, graph.col, graph.shape)
+    return graphs.pattern(graph.row, graph.col, graph.shape)
 
 
-def chosen(names, families):
-    """{name: function} of graphs by name, or of files by path; of all in `families` if none are named.
-
-    Raises ValueError for a name that is neither, OSError or ValueError for a file that cannot be read.
-    """
-    known = GRAPHS | families
-    found = {}
+def checked_names(names, table) -> list[str]:
+    """The same names; ValueError for one that is neither in `table` nor the name of a file."""
     for name in names:
-        if name in known:
-            found[name] = known[name]
-        elif name.lower().endswith((".mtx", ".mtx.gz", ".npz")):
-            graph = from_file(name)
-            found[Path(name).name.split(".")[0]] = lambda graph=graph: graph
+        if name not in table and not name.lower().endswith(FILES):
+            raise ValueError(f"no graph {name!r}; there are {', '.join(table)}, and .mtx, .mtx.gz and .npz files")
+    return list(names)
+
+
+def chosen(names, families) -> dict:
+    """{name: function} of graphs by name, or of files by path; all in `families` if no name is given.
+
+    Raises ValueError for an unknown name, OSError or ValueError for a file that cannot be read.
+    """
+    table = known() | families
+    found = {}
+    for name in checked_names(names, table):
+        if name in table:
+            found[name] = table[name]
         else:
-            raise ValueError(f"no graph {name!r}; there are {', '.join(known)}, and .mtx, .mtx.gz and .npz files")
+            graph = from_file(name)
+            found[stem_of(name)] = lambda graph=graph: graph
     return found or families
+
+
+def stem_of(path: str) -> str:
+    return Path(path).name.partition(".")[0]
+
+
+def path_of(name: str, folder: Path) -> Path:
+    return folder / (name.replace(" ", "_").replace("^", "") + ".npz")
+
+
+def read(path) -> Kept:
+    with np.load(path) as kept:
+        return Kept(kept["ptr"], kept["adj"], tuple(kept["shape"].tolist()), int(kept["size"]))
+
+
+def make(name: str, path: Path) -> None:
+    """Write a graph atomically; `name`: of a known graph, or the path of a file.
+
+    A permuted graph is made of the plain one if that is in the folder, and has matchings of the same size.
+    """
+    table = known()
+    plain = path_of(name.removesuffix(PERMUTED), path.parent)
+    if plain != path and plain.exists():
+        kept = read(plain)
+        matrix, size = graphs.permuted(graphs.as_matrix(kept.ptr, kept.adj, kept.shape)), kept.size
+        graph = matching.bipartite_graph(matrix)
+    else:
+        graph = matching.bipartite_graph(table[name]() if name in table else from_file(name))
+        found = matching.maximum(graph, device="cpu", threads=1)
+        found.check()
+        size = found.cardinality
+    unfinished = path.with_suffix(".part.npz")
+    np.savez(unfinished, ptr=graph.row_ptr, adj=graph.row_adj, shape=graph.shape, size=size)
+    unfinished.replace(path)
+
+
+def prepared(names, folder) -> dict[str, Path]:
+    """{name: file} of graphs; missing ones are made in parallel.  The name of a file is its stem.
+
+    Permuted graphs come last, since they are made of the others.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="matching-graphs-") if folder is None else folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    table = known()
+    short = {name: name if name in table else stem_of(name) for name in names}
+    paths = {name: path_of(short[name], folder) for name in names}
+    missing = {name: path for name, path in paths.items() if not path.exists()}
+    for late in (False, True):
+        some = {name: path for name, path in missing.items() if name.endswith(PERMUTED) == late}
+        if len(some) == 1:
+            make(*next(iter(some.items())))
+        elif some:
+            workers = min(len(some), cpu_count() or 1)
+            with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+                list(pool.map(make, some.keys(), some.values()))
+    return {short[name]: path for name, path in paths.items()}
+
+
+def prepare(names, folder) -> int:
+    """The option --prepare: generate graphs, and print their files."""
+    for name, path in prepared(names, folder).items():
+        print(f"{name}: {path}")
+    return 0
+
+
+def add_cache_options(parser) -> None:
+    """Add the options of programs that run on graphs in files, in a process of their own."""
+    limit = {"type": lambda text: float(text) or None, "default": 30.0, "metavar": "SECONDS"}
+    parser.add_argument("--timeout", **limit, help="stop programs that take longer; 0: never (default: 30)")
+    parser.add_argument("--cache", metavar="FOLDER", help="keep graphs here (default: generate them again)")
+    parser.add_argument("--prepare", action="store_true", help="generate the graphs in parallel, and end")

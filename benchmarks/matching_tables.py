@@ -1,19 +1,30 @@
-"""Tables of what benchmarks/matching_runs.py measured, one function each; and two measurements of their own.
+"""Tables of what harness.py measured of matchings, one function each; and two measurements of their own.
 
+On a CPU
 detail, means        each graph and method against SciPy and igraph; geometric means over graphs
 by_method            graphs by methods, milliseconds
-statistics           what searches did: edges, phases, paths (Azad, Buluç, Pothen 2015, section II-E)
+statistics           counts of the searches: edges, phases, paths (Azad, Buluç, Pothen 2015, section II-E)
 steps                direction optimisation and grafting, each switched on and off (their Fig. 7)
 calls                the cost of a whole call on small matrices
+
+On a GPU
+gpu_detail, gpu_means    each graph and program against the CPU's default and ECL-MM's recorded times
+as_in_paper              Table I of the ICPP paper
+relabellings, searches   Fig. 1 of the ICPP paper; Table 1 of the Euro-Par paper
 """
 
 import timeit
-from statistics import median
+from itertools import product
 from typing import NamedTuple
 
 import matching
-from benchmarks.matching_runs import BASELINES, STOPPED, scipy_run
+from benchmarks import harness
+from benchmarks import matching_instances as instances
+from benchmarks.harness import CPU, STOPPED
+from benchmarks.matching_programs import BASELINES, G_PR, RELABELLINGS, CpuBench, Program, scipy_run
 from benchmarks.table import geometric_mean, markdown
+
+WITH_PAPER = ("auto", "g_pr_shr-adaptive-0.7", "apfb-gpubfs_wr-ct")
 
 
 def milliseconds(seconds) -> str:
@@ -34,18 +45,18 @@ def number(value, digits=2) -> str:
 
 
 def detail(measured, methods, threads):
-    """Each graph and method: what was found, what it took with each number of threads, and what baselines took."""
+    """Each graph and method: size, times with each number of threads, and times of the baselines."""
     columns = ["graph", "rows", "entries", "size", "asked", "method", "init", "certified", "ours ms", "solve ms"]
     columns += [text for t in threads[1:] for text in (f"{t} threads ms", "gain")]
     columns += [f"{baseline} ms" for baseline in BASELINES] + [f"{baseline} / ours" for baseline in BASELINES]
     rows = []
     for m in measured:
         for method in methods:
-            ours, ran = m.seconds[method], m.runs.get(method)
-            row = [m.name, str(m.rows), str(m.entries), str(m.size) if ran else "-", method]
+            ours, ran = m.seconds[method], m.ran.get(method)
+            row = [m.name, str(m.shape[0]), str(m.entries), str(m.size) if ran else "-", method]
             if ran:
                 solve = ran.stats["seconds"]["init"] + ran.stats["seconds"]["solve"]
-                row += [ran.method, ran.init, "✓", milliseconds(ours), milliseconds(solve)]
+                row += [ran.method, ran.init_name, "✓", milliseconds(ours), milliseconds(solve)]
             else:
                 row += ["-", "-", "-", milliseconds(ours), "-"]
             for t in threads[1:]:
@@ -71,7 +82,7 @@ def means(measured, methods):
 
 
 def by_method(measured, programs):
-    """Milliseconds of all programs, the least in bold; and how far each is from the least, in geometric mean."""
+    """Milliseconds of all programs, the minimum in bold; and each program's ratio to the minimum, in geometric mean."""
     rows = []
     for m in measured:
         least = _least(m, programs)
@@ -93,15 +104,15 @@ def _least(m, programs):
 
 
 def statistics(measured, methods):
-    """What the searches of each method did, from the initial matching on."""
+    """Counts of the searches of each method, after the initial matching."""
     columns = ["graph", "asked", "method", "init", "missing", "edges", "edges / entries", "phases", "mean path length"]
     rows = []
     for m in measured:
         for method in methods:
-            if method not in m.runs:
+            if method not in m.ran:
                 continue
-            ran, stats = m.runs[method], m.runs[method].stats
-            row = [m.name, method, ran.method, ran.init, str(m.size - stats["initial"]), str(stats["edges"])]
+            ran, stats = m.ran[method], m.ran[method].stats
+            row = [m.name, method, ran.method, ran.init_name, str(m.size - stats["initial"]), str(stats["edges"])]
             row += [number(stats["edges"] / max(1, m.entries)), str(stats["phases"])]
             paths = stats["augmentations"]
             rows.append([*row, number(stats["path_length"] / paths if paths else None)])
@@ -124,22 +135,20 @@ STEPS = {
 }
 
 
-def measure_steps(graph, init: str, threads: int, repeats: int) -> Steps:
+def measure_steps(name: str, graph, init: str, threads: int, repeats: int) -> Steps:
     """Direction optimisation and grafting on and off, from the same initial matching."""
-    checked = matching.bipartite_graph(graph)
-    seconds, edges, missing = {name: [] for name in STEPS}, {}, set()
-    for turn in range(repeats + 1):
-        for name, switches in STEPS.items():
-            found = matching.maximum(checked, method="ms_bfs_graft", init=init, threads=threads, **switches)
-            if not turn:  # compiles
-                found.check()
-            else:
-                seconds[name].append(found.stats["seconds"]["solve"])
-                edges[name] = found.stats["edges"]
-            missing.add(found.cardinality - found.stats["initial"])
+    programs = [
+        Program(step, "ms_bfs_graft", init, {"threads": threads, **switches}, search_only=True)
+        for step, switches in STEPS.items()
+    ]
+    measured = harness.measure(name, harness.Worker(graph, None, CpuBench), programs, repeats, STOPPED)
+    if measured.failures:
+        raise AssertionError(f"{name}: {measured.failures}")
+    missing = {measured.size - measured.ran[step].stats["initial"] for step in STEPS}
     if len(missing) > 1:
         raise AssertionError(f"the initial matching {init!r} differs from run to run")
-    return Steps({name: median(taken) for name, taken in seconds.items()}, edges, missing.pop())
+    edges = {step: measured.ran[step].stats["edges"] for step in STEPS}
+    return Steps({step: measured.seconds[step] for step in STEPS}, edges, missing.pop())
 
 
 def steps(taken):
@@ -159,10 +168,10 @@ def steps(taken):
 
 
 def calls(graphs, repeats: int):
-    """Microseconds of whole calls on small matrices: the least of rounds, each of which makes many calls in a row.
+    """Microseconds of whole calls on small matrices: the minimum of rounds, each of which makes many calls in a row.
 
-    Not medians: at this scale other work on the machine makes more of them than the calls themselves.  A round goes
-    through all matrices, so that a slow spell falls on few of a matrix's.
+    Not medians: at this scale they depend more on other work on the machine than on the calls.  A round covers all
+    matrices, so that a slow phase of the machine affects few calls of each.
     """
     columns = ["matrix", "rows", "columns", "entries", "size", "maximum µs", "graph made once µs", "drop-in µs"]
     columns += ["SciPy µs", "SciPy / maximum"]
@@ -171,7 +180,7 @@ def calls(graphs, repeats: int):
         graph = make()
         found = matching.maximum(graph)
         found.check()
-        size = scipy_run(graph)()[0]
+        size = scipy_run(graph)()
         if size != found.cardinality:
             raise AssertionError(f"SciPy found {size} pairs on {name}, we {found.cardinality}")
         first[name] = [name, *(str(n) for n in (*graph.shape, graph.nnz, found.cardinality))]
@@ -190,7 +199,7 @@ def calls(graphs, repeats: int):
 
 
 def timers_of(graph):
-    """Of matching.maximum from a SciPy matrix, from a graph made once, the drop-in, and SciPy; each called once."""
+    """Timers of matching.maximum from a SciPy matrix and from a graph built once, of the drop-in, and of SciPy."""
     checked = matching.bipartite_graph(graph)
     runs = (
         lambda: matching.maximum(graph, threads=1),
@@ -201,3 +210,127 @@ def timers_of(graph):
     for run in runs:
         run()
         yield timeit.Timer(run)
+
+
+def hundredths(seconds) -> str:
+    """Milliseconds with two digits, of programs on a GPU."""
+    return "-" if seconds is None else "stopped" if seconds == STOPPED else f"{1e3 * seconds:.2f}"
+
+
+def times(above, below) -> str:
+    return f"{above / below:.2f}" if above and below and STOPPED not in (above, below) else "-"
+
+
+def gpu_detail(measured, names):
+    """Each graph and program."""
+    columns = ["graph", "rows", "entries", "size", "asked", "method", "init", "certified", "init ms", "search ms"]
+    columns += ["on card ms", "least ms", "call ms", "transfers ms", "CPU ms", "CPU / on card", "CPU / transfers"]
+    columns += ["ECL-MM ms, recorded", "ECL-MM / on card", "phases", "levels", "runs"]
+    rows = []
+    for m in measured:
+        cpu, ecl = m.seconds.get(CPU), instances.ECL_MM.get(m.name)
+        for who in names:
+            row = [m.name, str(m.shape[0]), str(m.entries), str(m.size), who]
+            ran = m.ran.get(who)
+            if ran is None:
+                rows.append([*row, "-", "-", m.state.get(who, "not run"), *["-"] * 14])
+                continue
+            card = m.seconds[who]
+            stages = ran.stats.get("stages", [ran.init_name])
+            row += [
+                ran.method + " → CPU" * ("cpu" in stages),
+                stages[0],
+                "✓",
+                hundredths(ran.init),
+                hundredths(ran.search),
+            ]
+            row += [hundredths(s) for s in (card, m.least[who], ran.call, ran.whole, cpu)]
+            row += [times(cpu, card), times(cpu, ran.whole), f"{ecl:g}" if ecl else "-"]
+            row += [times(ecl / 1e3 if ecl else None, card)]
+            rows.append([*row, *(str(ran.stats.get(key, "-")) for key in ("phases", "levels")), str(m.runs[who])])
+    return markdown(columns, rows)
+
+
+def gpu_means(measured, names):
+    """Geometric means of the CPU's and ECL-MM's recorded times over each program's."""
+    rows = []
+    for who in names:
+        there = [m for m in measured if who in m.ran]
+        cpu = [m.seconds[CPU] / m.seconds[who] for m in there if CPU in m.seconds]
+        ecl = [instances.ECL_MM[m.name] / 1e3 / m.seconds[who] for m in there if m.name in instances.ECL_MM]
+        cells = [f"{geometric_mean(r):.2f} (least {min(r):.2f}; {len(r)})" if r else "-" for r in (cpu, ecl)]
+        rows.append([who, f"{len(there)} of {len(measured)}", *cells])
+    return markdown(["method", "graphs", "CPU / on card: mean (least; graphs)", "ECL-MM / on card"], rows)
+
+
+def as_in_paper(measured):
+    """Table I: seconds without the initial matching, ours here and theirs as printed."""
+    columns = ["graph", "rows", "entries", "IM", "MM"]
+    for method in ("G-PR", "APFB"):
+        columns += [f"{method} here s", f"{method} printed s", "printed / here"]
+    columns += ["default here s", "CPU here s", "P-DBFS printed s", "PR printed s"]
+    rows = []
+    for m in measured:
+        printed = instances.PRINTED.get(m.name)
+        if printed is None:
+            continue
+        pairs = [(WITH_PAPER[1], printed.g_pr), (WITH_PAPER[2], printed.g_hkdw)]
+        initial = next((m.size - m.ran[who].stats["missing"] for who, _ in pairs if who in m.ran), "-")
+        row = [m.name, str(m.shape[0]), str(m.entries), str(initial), str(m.size)]
+        for who, theirs in pairs:
+            here = m.ran[who].search if who in m.ran else None
+            row += [seconds_of(here), as_printed(theirs), times(theirs, here)]
+        row += [seconds_of(m.seconds.get(who)) for who in ("auto", CPU)]
+        rows.append([*row, as_printed(printed.p_dbfs), as_printed(printed.pr)])
+    return (
+        "Seconds; of G-PR (adaptive, 0.7) and APFB (GPUBFS-WR, CT) after the cheap matching, as printed; the default "
+        "and the CPU from nothing.\n\n" + markdown(columns, rows)
+    )
+
+
+def seconds_of(value) -> str:
+    return "-" if value is None else "stopped" if value == STOPPED else f"{value:.4f}"
+
+
+def as_printed(value) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def common(measured, names):
+    """The graphs on which all of these ran, and geometric means of milliseconds of their searches there."""
+    there = [m for m in measured if all(who in m.ran for who in names)]
+    if not there:
+        return 0, {}
+    return len(there), {who: 1e3 * geometric_mean([m.ran[who].search for m in there]) for who in names}
+
+
+def relabellings(measured):
+    """Fig. 1 of the ICPP paper: G-PR with and without active lists and shrinking, by when labels are renewed."""
+    names = {(method, how): f"{method}-{how[0]}-{how[1]}" for method, how in product(G_PR, RELABELLINGS)}
+    count, mean = common(measured, names.values())
+    if not count:
+        return "No graph on which all of G-PR ran."
+    rows = []
+    for how in RELABELLINGS:
+        first, active, shrunk = (mean[names[method, how]] for method in G_PR)
+        gains = f"{100 * (1 - active / first):.0f} %", f"{100 * (1 - shrunk / active):.0f} %"
+        rows.append([f"({how[0]}, {how[1]})", *(f"{ms:.2f}" for ms in (first, active, shrunk)), *gains])
+    columns = ["labels renewed", "G-PR-First ms", "G-PR-NoShr ms", "G-PR-Shr ms", "lists gain", "shrinking gains"]
+    return (
+        f"G-PR after the cheap matching, geometric means of {count} graphs; the paper's gains: lists 14 to 84 %, "
+        "shrinking 2 to 8 %.\n\n" + markdown(columns, rows)
+    )
+
+
+def searches(measured):
+    """Table 1 of the Euro-Par paper: the eight variants."""
+    count, mean = common(measured, instances.PRINTED_MEANS)
+    if not count:
+        return "No graph on which all of APFB and APsB ran."
+    best, theirs = min(mean.values()), [min(column) for column in zip(*instances.PRINTED_MEANS.values(), strict=True)]
+    rows = []
+    for who, printed in instances.PRINTED_MEANS.items():
+        ours = [f"{mean[who]:.2f}", f"{mean[who] / best:.2f}"]
+        rows.append([who, *ours, *(f"{s / least:.2f}" for s, least in zip(printed, theirs, strict=True))])
+    columns = ["variant", "here ms", "times the best", "printed, original graphs", "printed, permuted"]
+    return f"APFB and APsB after the cheap matching, geometric means of {count} graphs.\n\n" + markdown(columns, rows)

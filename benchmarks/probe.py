@@ -1,4 +1,4 @@
-"""One measurement in a process of its own: python -m benchmarks.probe first|memory FOLDER SOLVER DEVICE.
+"""One measurement in a separate process: python -m benchmarks.probe first|memory FOLDER SOLVER DEVICE.
 
 FOLDER holds a saved Problem, SOLVER is a method of gridcut.max_flow or the name of a baseline.  Prints JSON.
 

@@ -1,17 +1,16 @@
 """`python -m benchmarks scale`: a folder of photographs with one worker and with several, each run a whole command.
 
 The photographs are scikit-image's astronaut, coffee, chelsea and rocket, cropped and mirrored so that no two are the
-same; `cutmatch segment --box` and `cutmatch denoise` work on them.  Seconds are of the whole command: start of the
+same; `cutmatch segment --box` and `cutmatch denoise` work on them.  Seconds of the whole command: start of the
 interpreter, imports, kernels from the cache, reading, solving and writing.  One untimed run fills the kernel cache.
 A row is printed only if every file is byte for byte that of the run with `--threads 1`.
 
-    --threads 1          one picture at a time in the command's own process
-    --workers 1          the same in one process besides it: what a worker costs
-    --workers N          what it brings; each worker on one thread
-    --resume             everything is done already: what checking costs
+    --threads 1          one image at a time in the command's own process
+    --workers 1          the same in one additional process: the cost of a worker
+    --workers N          the gain; each worker on one thread
+    --resume             everything is done already: the cost of verification
 """
 
-import argparse
 import json
 import os
 import subprocess
@@ -23,10 +22,11 @@ from statistics import median
 
 import numpy as np
 
-from benchmarks.table import ROOT, header, markdown, save
+from benchmarks import command
+from benchmarks.table import ROOT, header, markdown
 
 NAMES = ("astronaut", "coffee", "chelsea", "rocket")
-CROP = 8  # pixels by which each next picture of a name is narrower
+CROP = 8  # pixels by which each further image of a name is narrower
 PROGRAMS = {"segment": ["--box", "boxes.json"], "denoise": []}
 
 
@@ -47,11 +47,7 @@ def main(argv):
         "",
         f"Medians of {options.repeats}, in turn; load {min(loads):.1f} to {max(loads):.1f} at the starts.",
     ]
-    text = "\n".join(lines)
-    print(text)
-    if options.save:
-        print("saved to", save("scale-cpu", f"{report}\n{text}"))
-    return 0
+    return command.finish(report, "\n".join(lines), options.save)
 
 
 def make_pictures(folder: Path, count: int) -> None:
@@ -101,7 +97,7 @@ def run(program: str, folder: Path, out: Path, how) -> float:
     arguments = ["photos", *PROGRAMS[program], "--device", "cpu", "--quiet", "--out", str(out), *how]
     start = time.perf_counter()
     subprocess.run(
-        [sys.executable, "-m", f"apps.{program}", *arguments],
+        [sys.executable, "-m", "apps.cli", program, *arguments],
         cwd=folder,
         check=True,
         env=os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"},
@@ -110,12 +106,9 @@ def run(program: str, folder: Path, out: Path, how) -> float:
 
 
 def _parser():
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks scale", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command.parser("scale", __doc__, "scale-cpu")
     parser.add_argument("--pictures", type=int, default=40, metavar="N", help="(default: 40)")
     parser.add_argument("--workers", type=int, default=2, metavar="N", help="to compare with one (default: 2)")
     parser.add_argument("--repeats", type=int, default=3, metavar="N", help="(default: 3)")
     parser.add_argument("--programs", nargs="+", choices=PROGRAMS, default=list(PROGRAMS), metavar="NAME")
-    parser.add_argument("--save", action="store_true", help="write the table to benchmarks/results/")
     return parser

@@ -1,21 +1,18 @@
-"""`python -m benchmarks segment`: how well and how fast pictures are segmented, against cv2.grabCut.
+"""`python -m benchmarks segment`: quality and speed of segmentation, against cv2.grabCut.
 
-Needs a folder of pictures with truth (--data, or CUTMATCH_DATA in the environment):
+Needs a folder of images with ground truth (--data, or CUTMATCH_DATA in the environment):
 
     grabcut/images  grabcut/gt  grabcut/scribbles1  grabcut/scribbles2  grabcut/boxes.json
     coopcuts/images  coopcuts/groundtruth  coopcuts/seeds
 
 grabCut runs five iterations; with strokes the open pixels start as probable background, its usable start.
 error %: wrong pixels among those the input leaves open; IoU and boundary F (2 pixels) of the object; means
-over pictures, the undecided band of the truth left out.  Both run on one thread, in turn on each picture,
+over images, without the undecided band of the ground truth.  Both run on one thread, alternately on each image,
 after one untimed call.
 """
 
-import argparse
 import json
-import os
 import time
-from pathlib import Path
 
 import cv2
 import numba
@@ -26,7 +23,8 @@ from apps.many.inputs import find_by_stem
 from apps.segment import segment_marked
 from apps.segment.mask_scores import read_truth, score
 from apps.segment.strokes import BACKGROUND, OBJECT, marks_of_box, read_scribbles
-from benchmarks.table import header, markdown, save
+from benchmarks import command
+from benchmarks.table import header, markdown
 
 GRABCUT_ITERATIONS = 5
 KINDS = {
@@ -41,11 +39,8 @@ LARGE = 3_000_000  # pixels of the timing at the end
 
 def main(argv):
     options = _parser().parse_args(argv)
-    if options.data is None or not Path(options.data).is_dir():
-        where = "no folder given" if options.data is None else f"no folder {options.data!r}"
-        print(
-            f"benchmarks segment: skipped, {where}; pass --data FOLDER or set CUTMATCH_DATA (--help shows its layout)"
-        )
+    data = command.data_folder("segment", options.data, "CUTMATCH_DATA")
+    if data is None:
         return 0
     numba.set_num_threads(1)
     cv2.setNumThreads(1)
@@ -53,36 +48,22 @@ def main(argv):
     print(report)
     rows = []
     for kind in options.kinds or KINDS:
-        cases = list(load(Path(options.data), kind, options.limit))
+        cases = list(load(data, kind, options.limit))
         if not cases:
-            print(f"{kind}: no pictures in {options.data}")
+            print(f"{kind}: no images in {data}")
             continue
         for row in measure(kind, cases):
             rows.append(row)
             print(" ".join(row), flush=True)
-    columns = [
-        "input",
-        "method",
-        "pictures",
-        "IoU %",
-        "error %",
-        "boundary F %",
-        "least IoU %",
-        "s",
-        "failed",
-    ]
+    columns = ["input", "method", "pictures", "IoU %", "error %", "boundary F %", "least IoU %", "s", "failed"]
     lines = ["", markdown(columns, rows)]
     if not options.quick and rows:
-        lines += ["", large_timing(Path(options.data))]
-    text = "\n".join(lines)
-    print(text)
-    if options.save:
-        print("saved to", save("segment-cpu", f"{report}\n{text}"))
-    return 0
+        lines += ["", large_timing(data)]
+    return command.finish(report, "\n".join(lines), options.save)
 
 
 def load(data, kind, limit=None):
-    """Pictures of one kind: name, RGB in [0, 1], truth, marks."""
+    """Images of one kind: name, RGB in [0, 1], ground truth, marks."""
     base, truths, what = KINDS[kind]
     images = sorted((data / base / "images").glob("*"))[:limit]
     boxes = json.loads((data / base / "boxes.json").read_text()) if what in ("tight", "loose10") else None
@@ -149,7 +130,7 @@ def measure(kind, cases):
 
 
 def large_timing(data, repeats=3):
-    """Seconds on one picture enlarged to three megapixels, with strokes and with a box."""
+    """Seconds on one image enlarged to three megapixels, with strokes and with a box."""
     rows = []
     for kind in ("strokes, set 2", "tight box"):
         cases = list(load(data, kind, 1))
@@ -172,15 +153,10 @@ def large_timing(data, repeats=3):
 
 
 def _parser():
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks segment",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command.parser("segment", __doc__, "segment-cpu")
+    command.add_data_option(parser, "CUTMATCH_DATA")
     kinds = "of " + ", ".join(KINDS).replace("%", "%%")
-    parser.add_argument("--data", default=os.environ.get("CUTMATCH_DATA"), help="folder (default: $CUTMATCH_DATA)")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, metavar="KIND", help=kinds)
-    parser.add_argument("--limit", type=int, metavar="N", help="pictures of each kind")
+    parser.add_argument("--limit", type=int, metavar="N", help="images of each kind")
     parser.add_argument("--quick", action="store_true", help="leave out the 3-megapixel timing")
-    parser.add_argument("--save", action="store_true", help="write the table to benchmarks/results/")
     return parser

@@ -1,24 +1,22 @@
-"""`python -m benchmarks stereo`: how right disparities are, and how long they take, against OpenCV and block matching.
+"""`python -m benchmarks stereo`: quality and speed of disparities, against OpenCV and block matching.
 
 The pair that comes with scikit-image (Middlebury's motorcycle) is always measured; a folder of others is given by
 --data, or CUTMATCH_STEREO_DATA in the environment:
 
-    NAME/left.*  right.*  and truth.*, whose scale (values a pixel) is in its name: truth-16.pgm; 1 for .pfm and .npy
+    NAME/left.*  right.*  and truth.*, whose scale (values per pixel) is in its name: truth-16.pgm; 1 for .pfm and .npy
     tsukuba/im3.png im4.png disp3.pgm,  NAME/im2.png im6.png disp2.png       Middlebury 2001 and 2003, as they come
 
 Two references of published graph cuts, where a pair has them: the energy and the settings of Szeliski et al. (PAMI
-2008, benchmarks.label_instances), minimised by our expansion; and the label pictures of their benchmark,
---published FOLDER with NAME-METHOD.png, 17 grey levels a pixel of disparity, of pairs whose disparities they can hold.
+2008, benchmarks.label_instances), minimised by our expansion; and the label images of their benchmark,
+--published FOLDER with NAME-METHOD.png, 17 grey levels per pixel of disparity, of pairs whose disparities fit.
 
-bad-T: per cent of the pixels off by more than T pixels, of those both cameras see and of all the truth knows; RMS in
-pixels.  All methods look for the same range of disparities, which the truth says; OpenCV's semi-global matching (its
+bad-T: per cent of the pixels off by more than T pixels, of those both cameras see and of all with ground truth; RMS in
+pixels.  All methods search the same range of disparities, that of the ground truth; OpenCV's semi-global matching (its
 mode of all directions, window 5) leaves holes, which are filled as ours are.  Every method is run once untimed; every
-move of our labellings is proved the best of its kind, which takes longer than finding it; seconds are the median of
+move of our labellings is certified, which takes longer than finding it; seconds are the median of
 --repeats.
 """
 
-import argparse
-import os
 import re
 import time
 from dataclasses import dataclass
@@ -34,13 +32,14 @@ from apps.stereo.disparities import stereo
 from apps.stereo.disparity_files import read_disparity
 from apps.stereo.disparity_scores import score_disparity
 from apps.stereo.stereo_occlusion import filled
+from benchmarks import command
 from benchmarks.label_instances import PUBLISHED
-from benchmarks.table import header, markdown, save
+from benchmarks.table import header, markdown
 
 BLOCK = 11  # pixels across, of the plain block matcher
 LAYOUTS = (("left.*", "right.*", "truth*"), ("im3.png", "im4.png", "disp3.pgm"), ("im2.png", "im6.png", "disp2.png"))
 MIDDLEBURY = {"disp3": 16.0, "disp2": 4.0}  # scales of its truths
-LEVELS = 17  # of a published label picture, a pixel of disparity
+LEVELS = 17  # of a published label image, per pixel of disparity
 COLUMNS = ("pair", "method", "seen bad-0.5", "bad-1", "bad-2", "all bad-0.5", "bad-1", "bad-2", "RMS", "s")
 
 
@@ -75,10 +74,7 @@ def main(argv):
             rows.append(row)
             print(" ".join(row), flush=True)
     text = markdown(COLUMNS, rows)
-    print(text)
-    if options.save:
-        print("saved to", save(options.save, f"{report}\n{text}"))
-    return 0
+    return command.finish(report, text, options.save)
 
 
 def sample() -> Case:
@@ -91,7 +87,7 @@ def sample() -> Case:
 
 
 def load(data: Path) -> list[Case]:
-    """All pairs of a folder laid out as the module says."""
+    """All pairs of a folder with the layout above."""
     cases = []
     for folder in sorted(path for path in data.iterdir() if path.is_dir()):
         for names in LAYOUTS:
@@ -150,11 +146,13 @@ METHODS = {
 
 
 def measure(case: Case, repeats: int):
-    """A row per method; methods in turn, `repeats` times, after one untimed call each and the proof of ours."""
+    """A row per method; methods alternately, `repeats` times, after one untimed call and the certificate of ours."""
     proved = [run_ours(case, subpixel) for subpixel in (False, True)]
     for one, again in zip(*(result.solved for result in proved), strict=True):
         one.check()
-        assert np.array_equal(one.labels, again.labels), "the labels of the sub-pixel row are the proved ones"
+        assert np.array_equal(one.labels, again.labels), (
+            "the labels of the sub-pixel row differ from the certified ones"
+        )
     seconds = {name: [] for name in METHODS}
     found = {name: method(case) for name, method in METHODS.items()}
     for _ in range(repeats):
@@ -167,7 +165,7 @@ def measure(case: Case, repeats: int):
 
 
 def references(case: Case, published: Path | None):
-    """Rows of the published energy, every move proved, and of published labels."""
+    """Rows of the published energy, every move certified, and of published labels."""
     if case.name in PUBLISHED:
         energy = PUBLISHED[case.name](to_bytes(case.left), to_bytes(case.right))
         result = gridcut.alpha_expansion(*energy, device="cpu")
@@ -187,14 +185,9 @@ def row_of(case: Case, method: str, found: np.ndarray, seconds: str) -> list[str
 
 
 def _parser():
-    options = argparse.ArgumentParser(
-        prog="python -m benchmarks stereo", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    options.add_argument("--data", default=os.environ.get("CUTMATCH_STEREO_DATA"), help="folder of pairs with truth")
-    options.add_argument("--published", type=Path, metavar="FOLDER", help="published label pictures, NAME-METHOD.png")
+    options = command.parser("stereo", __doc__, "stereo-cpu")
+    command.add_data_option(options, "CUTMATCH_STEREO_DATA")
+    options.add_argument("--published", type=Path, metavar="FOLDER", help="published label images, NAME-METHOD.png")
     options.add_argument("--no-sample", action="store_true", help="leave out the pair of scikit-image")
     options.add_argument("--repeats", type=int, default=1, help="timed runs of each method (default: 1)")
-    options.add_argument(
-        "--save", nargs="?", const="stereo-cpu", metavar="NAME", help="write benchmarks/results/NAME.md"
-    )
     return options

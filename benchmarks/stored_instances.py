@@ -1,9 +1,9 @@
 """Min-cut instances too large for memory, written to a folder as .npy files a band of rows at a time.
 
-`slide`     a picture of any size, mirrored tiles of four photographs from the scikit-image wheel with noise of its own
+`slide`     an image of any size, mirrored tiles of four photographs from the scikit-image wheel with independent noise
             everywhere, and capacities as `instances.segmentation` has: terminals from colour histograms, edges by
             contrast
-`vessels`   `instances.vessels` of any size; made in memory, some 60 bytes a voxel
+`vessels`   `instances.vessels` of any size; made in memory, about 60 bytes per voxel
 
 `read` opens one as memory-mapped arguments of max_flow.
 """
@@ -32,7 +32,7 @@ def read(folder: Path, mode: str = "r") -> tuple:
 
 
 def make(kind: str, size: int, folder: Path) -> None:
-    """Write an instance, unless it is there already."""
+    """Write an instance, unless the folder contains it already."""
     if (folder / "offsets.json").exists():
         return
     folder.mkdir(parents=True, exist_ok=True)
@@ -85,7 +85,7 @@ def _tile(name: str, side: int) -> np.ndarray:
 
 
 def _rows(tiles, size: int, first: int, last: int) -> np.ndarray:
-    """Rows first..last of the picture, as far as there are; noise depends on the row alone."""
+    """Rows first to last - 1 of the image, as far as it has them; noise depends on the row alone."""
     side = len(tiles[0])
     rows = np.empty((min(last, size) - first, size, 3), np.uint8)
     for i, y in enumerate(range(first, first + len(rows))):

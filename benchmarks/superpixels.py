@@ -1,24 +1,22 @@
-"""`python -m benchmarks superpixels`: how well regions keep to true outlines, against SLIC and Felzenszwalb.
+"""`python -m benchmarks superpixels`: how well regions follow true outlines, against SLIC and Felzenszwalb.
 
-Needs a folder of pictures with truth (--data, or CUTMATCH_DATA in the environment):
+Needs a folder of images with ground truth (--data, or CUTMATCH_DATA in the environment):
 
     grabcut/images  grabcut/gt  coopcuts/images  coopcuts/groundtruth
 
 recall %    boundary pixels of the truth with a region's boundary within 2 pixels (Euclidean)
 error %     under-segmentation error (Neubert and Protzel)
-outline %   pixels on the regions' boundaries: recall can be bought with them
+outline %   pixels on the regions' boundaries: more of them raise recall
 made        regions, on average
 
-All are means over pictures; the undecided band of the truth is no error and its middle is the true boundary.  SLIC
-makes fewer regions than asked for, so it runs twice: as asked ("slic 10": compactness 10, the default), and asked for
-more until it makes the number within 2 % ("slic 10, filled up").  Felzenszwalb's scale is bisected to the same end.
-Seconds are those of the last run alone.  All on one thread, in turn on each picture, after one untimed call.
+All are means over images; the undecided band of the ground truth is not an error and its middle is the true boundary.
+SLIC makes fewer regions than requested, so it runs twice: as requested ("slic 10": compactness 10, the default), and
+with larger requests until the number is within 2 % ("slic 10, filled up").  Felzenszwalb's scale is bisected to the
+same end.
+Seconds are those of the last run alone.  All on one thread, alternately on each image, after one untimed call.
 """
 
-import argparse
-import os
 import time
-from pathlib import Path
 
 import cv2
 import numba
@@ -29,24 +27,21 @@ from apps.common.images import read_image
 from apps.many.inputs import find_by_stem
 from apps.superpixels import superpixels
 from apps.superpixels.region_scores import read_segments, score_regions
-from benchmarks.table import header, markdown, save
+from benchmarks import command
+from benchmarks.table import header, markdown
 from benchmarks.timing import interleaved
 
 TRUTHS = {"grabcut": "gt", "coopcuts": "groundtruth"}
 COMPACTNESS = (10, 20, 30)
 TRIALS = 12
 NEAR_ENOUGH = 0.02
-SIDE = 512  # pixels of the picture of the timing at the end
+SIDE = 512  # pixels per side of the image of the timing at the end
 
 
 def main(argv):
     options = _parser().parse_args(argv)
-    if options.data is None or not Path(options.data).is_dir():
-        where = "no folder given" if options.data is None else f"no folder {options.data!r}"
-        print(
-            f"benchmarks superpixels: skipped, {where}; pass --data FOLDER or set CUTMATCH_DATA (--help shows its "
-            "layout)"
-        )
+    data = command.data_folder("superpixels", options.data, "CUTMATCH_DATA")
+    if data is None:
         return 0
     numba.set_num_threads(1)
     cv2.setNumThreads(1)
@@ -54,9 +49,9 @@ def main(argv):
     print(report)
     rows = []
     for base in options.sets:
-        cases = list(load(Path(options.data), base, options.limit))
+        cases = list(load(data, base, options.limit))
         if not cases:
-            print(f"{base}: no pictures in {options.data}")
+            print(f"{base}: no images in {data}")
             continue
         for count in options.regions:
             for row in measure(base, cases, count):
@@ -66,11 +61,7 @@ def main(argv):
     lines = ["", markdown(columns, rows)]
     if not options.quick and rows:
         lines += ["", timing(cases[0][1], options.regions[0])]
-    text = "\n".join(lines)
-    print(text)
-    if options.save:
-        print("saved to", save("superpixels-cpu", f"{report}\n{text}"))
-    return 0
+    return command.finish(report, "\n".join(lines), options.save)
 
 
 def load(data, base, limit=None):
@@ -92,7 +83,7 @@ def slic_as_asked(rgb, count, compactness):
 
 
 def slic_filled_up(rgb, count, compactness):
-    """Ask for more until the number is made."""
+    """Request more regions until the number is reached."""
     asked = count
     for _ in range(TRIALS):
         labels, seconds = slic_as_asked(rgb, asked, compactness)
@@ -125,7 +116,7 @@ METHODS["felzenszwalb, bisected"] = felzenszwalb_bisected
 
 
 def measure(base, cases, count):
-    """A row per method; labels of ours are checked to be the number asked for, each connected."""
+    """A row per method; ours must have the requested number of labels, each connected."""
     ours(cases[0][1], count)  # compiles
     for name, method in METHODS.items():
         made, scores, seconds = [], [], []
@@ -161,7 +152,7 @@ def certify(labels, count):
 
 
 def timing(rgb, count, repeats=5):
-    """Seconds on one picture of 512 x 512."""
+    """Seconds on one image of 512 x 512."""
     rgb = np.clip(cv2.resize(rgb, (SIDE, SIDE), interpolation=cv2.INTER_CUBIC), 0, 1)
     runs = {
         "cutmatch": lambda: superpixels(rgb, count, threads=1),
@@ -178,15 +169,10 @@ def timing(rgb, count, repeats=5):
 
 
 def _parser():
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks superpixels",
-        description=__doc__.replace("%", "%%"),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--data", default=os.environ.get("CUTMATCH_DATA"), help="folder (default: $CUTMATCH_DATA)")
-    parser.add_argument("--sets", nargs="+", choices=TRUTHS, default=list(TRUTHS), help="of pictures")
+    parser = command.parser("superpixels", __doc__, "superpixels-cpu")
+    command.add_data_option(parser, "CUTMATCH_DATA")
+    parser.add_argument("--sets", nargs="+", choices=TRUTHS, default=list(TRUTHS), help="sets of images")
     parser.add_argument("--regions", nargs="+", type=int, default=[500], metavar="N", help="how many (default: 500)")
-    parser.add_argument("--limit", type=int, metavar="N", help="pictures of each set")
+    parser.add_argument("--limit", type=int, metavar="N", help="images of each set")
     parser.add_argument("--quick", action="store_true", help="leave out the timing at the end")
-    parser.add_argument("--save", action="store_true", help="write the table to benchmarks/results/")
     return parser

@@ -50,7 +50,7 @@ def header(title, distributions):
 
 
 def save(name, text):
-    """Write benchmarks/results/NAME.md, complete or not at all; its last line is a digest of the others."""
+    """Write benchmarks/results/NAME.md atomically; its last line is a digest of the others."""
     RESULTS.mkdir(exist_ok=True)
     unfinished = RESULTS / f"{name}.md.part"
     unfinished.write_text(sealed(text), encoding="utf-8")

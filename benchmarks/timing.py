@@ -1,4 +1,4 @@
-"""Clocks and scales: interleaved repeats, and what only a process of its own can tell.
+"""Clocks and scales: interleaved repeats, and measurements that need a separate process.
 
 First calls need an empty kernel cache and peak memory needs a process that did nothing else, so both are
 measured by benchmarks/probe.py in a fresh process.
@@ -17,7 +17,7 @@ WAITING = 1.25  # a single-threaded run that takes more than this times its proc
 
 
 def interleaved(runs, repeats):
-    """Median seconds of each of several callables, {name: callable}, and whether the machine was calm.
+    """Median seconds of each of several callables, {name: callable}, and whether the machine was idle otherwise.
 
     Every round runs each of them once, so that a slow spell of the machine falls on all alike.  A round in
     which a run waited for the processor (others had it, or the process was stopped) is taken again, up to
@@ -37,13 +37,27 @@ def interleaved(runs, repeats):
     return {name: median(seconds[name] for seconds in kept) for name in runs}, calm
 
 
+def rounds(runs: dict, repeats: int, once_above: float) -> tuple[dict, dict]:
+    """Median seconds and the results of several callables, interleaved; more than `once_above` seconds: run once."""
+    seconds = {name: [] for name in runs}
+    results = {}
+    for turn in range(repeats):
+        for name, run in runs.items():
+            if turn and seconds[name][0] > once_above:
+                continue
+            begin = time.perf_counter()
+            results[name] = run()
+            seconds[name].append(time.perf_counter() - begin)
+    return {name: median(times) for name, times in seconds.items()}, results
+
+
 def in_fresh_process(what, problem, *, solver, device="cpu", threads=1, empty_cache=False):
     """Run benchmarks/probe.py on a problem; returns what it measured."""
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         problem.save(folder)
         environment = dict(os.environ, NUMBA_NUM_THREADS=str(threads))
-        # Freed arrays go back to the system at once: else later ones hide in memory that is counted already.
+        # Return freed arrays to the system immediately: otherwise later ones reuse memory that is already counted.
         environment["MALLOC_MMAP_THRESHOLD_"] = "65536"
         if empty_cache:
             environment["NUMBA_CACHE_DIR"] = str(folder / "cache")

@@ -1,9 +1,9 @@
 """`python -m benchmarks volume`: peak memory and time of two labels in a volume, 6 neighbours, on the CPU.
 
-Every row is a process of its own that makes a volume of --size voxels a side (balls in noise), solves it and proves
+Every row is a separate process that makes a volume of --size voxels per side (balls in noise), solves it and certifies
 the cut; the peak is that of the whole process, interpreter, machine code and inputs included (VmHWM).
 
-max_flow, scalar / arrays / floats     arrays of terminals int32, and one weight, or int32 or float32 weights a voxel
+max_flow, scalar / arrays / floats     arrays of terminals int32, and one weight, or int32 or float32 weights per voxel
 cutmatch segment                       files to files: a .npy of bytes, seeds, contrast weights, histograms
 """
 
@@ -17,8 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks import command
 from benchmarks.probe import resident
-from benchmarks.table import ROOT, header, markdown, save
+from benchmarks.table import ROOT, header, markdown
 
 KINDS = ("scalar", "arrays", "floats", "segment")
 WEIGHT = 25
@@ -69,7 +70,7 @@ def segment(kind: str, size: int) -> dict:
         held.append(find(*arguments, **settings))
         return held[-1]
 
-    objects.segment_volume = kept  # the report does not hold the cut, which is proved below
+    objects.segment_volume = kept  # the report does not hold the cut, which is certified below
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder) / name for name in ("scan.npy", "seeds.npy")]
         for path, array in zip(files, balls(size), strict=True):
@@ -90,15 +91,15 @@ def main(argv):
     options = _parser().parse_args(argv)
     if options.inside:
         measure = segment if options.inside == "segment" else max_flow
-        measure(options.inside, 8)  # what is compiled or loaded is not timed
+        measure(options.inside, 8)  # compilation and imports are not timed
         print(json.dumps(measure(options.inside, options.size)))
         return 0
     report = header("Volumes: memory", ["numba", "numpy", "scipy"])
     print(report)
     rows = []
     for kind in KINDS:
-        command = [sys.executable, "-m", "benchmarks.volume", "--inside", kind, "--size", str(options.size)]
-        done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+        inside = [sys.executable, "-m", "benchmarks.volume", "--inside", kind, "--size", str(options.size)]
+        done = subprocess.run(inside, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
         found = json.loads(done.stdout.splitlines()[-1])
         name = "cutmatch segment" if kind == "segment" else f"max_flow, {kind}"
         peaks = [found[key] / 2**30 for key in ("peak", "proved")]
@@ -107,18 +108,12 @@ def main(argv):
         rows.append([name, size, "✓", f"{found['seconds']:.1f}", f"{peaks[0]:.2f}", each, f"{peaks[1]:.2f}"])
         print(" ".join(rows[-1]), flush=True)
     text = markdown(COLUMNS, rows)
-    print(text)
-    if options.save:
-        print("saved to", save("volume-cpu", f"{report}\n{text}"))
-    return 0
+    return command.finish(report, text, options.save)
 
 
 def _parser():
-    options = argparse.ArgumentParser(
-        prog="python -m benchmarks volume", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    options.add_argument("--size", type=int, default=256, help="voxels a side (default: 256)")
-    options.add_argument("--save", action="store_true", help="write benchmarks/results/volume-cpu.md")
+    options = command.parser("volume", __doc__, "volume-cpu")
+    options.add_argument("--size", type=int, default=256, help="voxels per side (default: 256)")
     options.add_argument("--inside", choices=KINDS, help=argparse.SUPPRESS)
     return options
 

@@ -7,29 +7,35 @@ import pytest
 import scipy.io
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
+from benchmarks import harness, table
+from benchmarks import matching_graphs as graphs
+from benchmarks import matching_images as images
 from benchmarks import matching_instances as instances
-from benchmarks import matching_pictures as pictures
-from benchmarks import matching_runs as runs
-from benchmarks import table
+from benchmarks import matching_programs as programs
 from benchmarks.__main__ import main
 
-GRAPH = instances.uniform(60, 3)
+GRAPH = graphs.uniform(60, 3)
 PNG = b"\x89PNG"
 
 
 @pytest.fixture(autouse=True)
 def _tiny(monkeypatch, tmp_path):
-    families = {"tiny": lambda: GRAPH, "other": lambda: instances.road(6, 0.3)}
+    families = {"tiny": lambda: GRAPH, "other": lambda: graphs.road(6, 0.3)}
     for name in ("PLAIN", "QUICK", "SMALL"):
         monkeypatch.setattr(instances, name, families)
-    monkeypatch.setattr(instances, "HARD", {"dead ends": lambda: instances.dead_ends(4)})
-    monkeypatch.setattr(instances, "GRAPHS", instances.with_permuted(families | instances.HARD))
+    monkeypatch.setattr(instances, "HARD", {"dead ends": lambda: graphs.dead_ends(4)})
+    graphs_by_name = instances.with_permuted(families | instances.HARD)
+    monkeypatch.setattr(instances, "known", lambda: graphs_by_name)
     monkeypatch.setattr(table, "RESULTS", tmp_path / "results")
 
 
 def cells_of(printed, first):
     lines = [line for line in printed.splitlines() if line.startswith(f"| {first}")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def measured_of(seconds):
+    return harness.Measured("a graph", (1, 1), 1, 1, seconds=seconds)
 
 
 def test_detail_and_threads(capsys):
@@ -45,13 +51,15 @@ def test_detail_and_threads(capsys):
 
 
 def test_a_baseline_that_disagrees_ends_the_run(monkeypatch):
-    monkeypatch.setitem(runs.BASELINES, "SciPy", lambda graph: lambda: (-1, None))
-    with pytest.raises(AssertionError, match="SciPy found -1 pairs"):
+    broken = programs.BASELINES["SciPy"]._replace(run=lambda graph: lambda: -1)
+    monkeypatch.setitem(programs.BASELINES, "SciPy", broken)
+    with pytest.raises(AssertionError, match="SciPy: WRONG: -1 pairs, others found"):
         main(["matching", "tiny", "--repeats", "1"])
 
 
 def test_a_baseline_that_is_missing_is_left_out(monkeypatch, capsys):
-    monkeypatch.setitem(runs.BASELINES, "igraph", lambda graph: None)
+    missing = programs.BASELINES["igraph"]._replace(module="no_such_module")
+    monkeypatch.setitem(programs.BASELINES, "igraph", missing)
     assert main(["matching", "tiny", "--repeats", "1"]) == 0
     assert cells_of(capsys.readouterr().out, "tiny")[0][-1] == "-"
 
@@ -64,32 +72,48 @@ def test_scipy_skips_graphs_that_take_it_too_long(capsys):
 
 
 def test_programs_over_the_limit_are_stopped():
-    trials = runs.Trials(instances.dead_ends(40), 0.5)
-    assert trials.run(runs.Program("SciPy")) is None
-    trials.limit = 60  # the next starts in a new process
-    seconds, size, ran = trials.run(runs.program_of("ss_bfs", "cheap", 1))
-    assert seconds < 60
-    assert size == len(trials.graph.indptr) - 1
-    assert (ran.method, ran.init) == ("ss_bfs", "cheap")
-    trials.stop()
+    worker = harness.Worker(graphs.dead_ends(40), 60, programs.CpuBench)
+    shape, _, size = worker.open()
+    assert size == shape[0]
+    scipy, ours = programs.Program("SciPy"), programs.program_of("ss_bfs", "cheap", "cpu", threads=1)
+    worker.ask("compile", scipy)
+    worker.limit = 0.5
+    with pytest.raises(TimeoutError):
+        worker.ask("run", scipy)
+    worker.limit = 60  # the next starts in a new process
+    run = worker.ask("run", ours)
+    assert run.seconds < 60
+    assert run.pairs == size
+    assert (run.method, run.init_name) == ("ss_bfs", "cheap")
+    worker.stop()
 
 
-def test_failed_trial_raises_and_prints_the_reason(capfd):
-    trials = runs.Trials(GRAPH, 60)
-    with pytest.raises(RuntimeError, match="broken ended without a result"):
-        trials.run(runs.Program("broken", {"method": "none such"}))
-    trials.stop()
-    assert "method must be one of" in capfd.readouterr().err
+def test_failed_program_reports_the_reason():
+    broken = programs.Program("broken", "none such")
+    worker = harness.Worker(GRAPH, 60, programs.CpuBench)
+    measured = harness.measure("tiny", worker, [broken], 1, 1.0)
+    assert "method must be one of" in measured.failures["broken"]
 
 
 def test_tables_of_programs_over_the_limit(monkeypatch, capsys):
-    """Stopped programs are listed as such; slow ones are not run again."""
-    ran = runs.Run("hopcroft_karp", "cheap", {"seconds": {"init": 0.5, "solve": 6.0}})
+    """Stopped programs are listed as such; slow ones are run once."""
     size = int((maximum_bipartite_matching(GRAPH) >= 0).sum())
-    results = {"auto": None, "hopcroft_karp": (7.0, size, ran), "SciPy": (0.0, size, None), "igraph": None}
-    monkeypatch.setattr(runs.Trials, "run", lambda trials, program: results[program.name])
-    monkeypatch.setitem(runs.BASELINES, "igraph", lambda graph: lambda: size)  # installed or not
-    how = ["--timeout", "8", "--repeats", "1", "--method", "auto,hopcroft_karp", "--profile", "p"]
+    slow = programs.CpuRun(
+        7.0, size, None, "hopcroft_karp", "cheap", {"initial": 1, "seconds": {"init": 0.5, "solve": 6.0}}
+    )
+    outcome = {"hopcroft_karp": [slow] * 2, "SciPy": [slow._replace(seconds=0.001)] * 4}
+
+    def ask(worker, what, program, *arguments, patience):
+        if what != "run":
+            return None
+        if program.name not in outcome:
+            raise TimeoutError
+        return outcome[program.name].pop()
+
+    monkeypatch.setattr(harness.Worker, "ask", ask)
+    igraph = programs.BASELINES["igraph"]._replace(module="json")  # installed or not
+    monkeypatch.setitem(programs.BASELINES, "igraph", igraph)
+    how = ["--timeout", "8", "--repeats", "3", "--method", "auto,hopcroft_karp", "--profile", "p"]
     assert main(["matching", "tiny", *how]) == 0
     printed = capsys.readouterr().out
     stopped, slow, by_method = cells_of(printed, "tiny")
@@ -98,6 +122,8 @@ def test_tables_of_programs_over_the_limit(monkeypatch, capsys):
     assert slow[7:10] == ["✓", "7000.0", "6500.0"]
     assert by_method[1] == "stopped"
     assert "profiles of 1 graphs" in printed
+    assert not outcome["hopcroft_karp"]
+    assert not outcome["SciPy"]
 
 
 def test_statistics(capsys):
@@ -125,15 +151,15 @@ def test_no_profile_without_a_common_graph(tmp_path, capsys):
     assert "profiles of 1 graphs" in capsys.readouterr().out
     assert main(["matching", "--quick", "--permuted", "--method", "auto", *how]) == 0
     assert "profiles of 2 graphs" in capsys.readouterr().out
-    assert pictures.profiles([runs.Measured("a", 1, 1, 1, {"x": 1.0})], ["x", "y"]) == (None, 0)
+    assert images.profiles([measured_of({"x": 1.0})], ["x", "y"]) == (None, 0)
 
 
 def test_shares_in_the_profiles():
     """Twice as fast as igraph on one graph, half as fast on another, stopped on the third."""
-    stopped = runs.STOPPED
+    stopped = harness.STOPPED
     times = [{"ours": 1.0, "igraph": 2.0}, {"ours": 2.0, "igraph": 1.0}, {"ours": stopped, "igraph": 1.0}]
-    measured = [runs.Measured(str(i), 1, 1, 1, seconds) for i, seconds in enumerate(times)]
-    figure, count = pictures.profiles(measured, ["ours", "igraph"])
+    measured = [measured_of(seconds) for seconds in times]
+    figure, count = images.profiles(measured, ["ours", "igraph"])
     assert count == 3
 
     def share(axes, label, x):
@@ -197,15 +223,15 @@ def test_bad_options(option, capsys):
 
 
 FAMILIES = {
-    "delaunay": lambda: instances.delaunay(7),
-    "geometric": lambda: instances.random_geometric(7, 6),
-    "rmat": lambda: instances.rmat(7, 8, (0.45, 0.15, 0.15, 0.25)),
-    "kron": lambda: instances.rmat(7, 8, (0.57, 0.19, 0.19, 0.05), both=True),
-    "road": lambda: instances.road(12, 0.3),
-    "uniform": lambda: instances.uniform(100, 3),
-    "rope": lambda: instances.rope(10),
-    "groups": lambda: instances.groups(120, 6, 4),
-    "dead ends": lambda: instances.dead_ends(8),
+    "delaunay": lambda: graphs.delaunay(7),
+    "geometric": lambda: graphs.random_geometric(7, 6),
+    "rmat": lambda: graphs.rmat(7, 8, (0.45, 0.15, 0.15, 0.25)),
+    "kron": lambda: graphs.rmat(7, 8, (0.57, 0.19, 0.19, 0.05), both=True),
+    "road": lambda: graphs.road(12, 0.3),
+    "uniform": lambda: graphs.uniform(100, 3),
+    "rope": lambda: graphs.rope(10),
+    "groups": lambda: graphs.groups(120, 6, 4),
+    "dead ends": lambda: graphs.dead_ends(8),
 }
 
 
@@ -213,18 +239,18 @@ FAMILIES = {
 def test_graphs_are_sorted_and_without_duplicates(name):
     graph = FAMILIES[name]()
     assert graph.has_canonical_format
-    again = instances.permuted(graph)
+    again = graphs.permuted(graph)
     assert again.nnz == graph.nnz
     assert again.has_sorted_indices
     np.testing.assert_array_equal(FAMILIES[name]().indices, graph.indices)
 
 
-def test_structure_of_the_hard_graphs():
-    assert instances.ladder(4).toarray().tolist() == [[1, 0, 0, 0], [1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1]]
-    assert np.diff(instances.rope(3).indptr).tolist() == [7] * 12 + [1] * 6
-    groups = instances.groups(40, 4, 3)
+def test_what_the_hard_graphs_look_like():
+    assert graphs.ladder(4).toarray().tolist() == [[1, 0, 0, 0], [1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1]]
+    assert np.diff(graphs.rope(3).indptr).tolist() == [7] * 12 + [1] * 6
+    groups = graphs.groups(40, 4, 3)
     assert (np.abs(groups.tocoo().row // 10 - groups.tocoo().col // 10) <= 1).all()
-    dead_ends = instances.dead_ends(5)
+    dead_ends = graphs.dead_ends(5)
     assert dead_ends.shape == (36, 36)
     assert (maximum_bipartite_matching(dead_ends) >= 0).all()
 
@@ -233,6 +259,6 @@ def test_scipy_is_exponential_on_dead_ends():
     """Six levels more take it 64 times as long: the reason to keep it from them."""
     short, long = (
         min(timeit.repeat(lambda graph=graph: maximum_bipartite_matching(graph), number=1, repeat=3))
-        for graph in (instances.dead_ends(12), instances.dead_ends(18))
+        for graph in (graphs.dead_ends(12), graphs.dead_ends(18))
     )
     assert long > 6 * short

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks import command, gpu, instances, table, timing
 from benchmarks import gridcut as grid_benchmark
 from benchmarks import gridcut_cuda as cuda_benchmark
-from benchmarks import instances, table, timing
 from benchmarks.__main__ import main
 from benchmarks.baselines import BASELINES
 
@@ -87,10 +87,10 @@ def test_names_and_unknown_instances(capsys):
 def as_if_on_a_gpu(tiny, monkeypatch):
     """The CUDA table with the CPU in the GPU's place: the harness is tested, not the device."""
     for module, name, stand_in in [
-        (cuda_benchmark, "gpu_facts", lambda: {"name": "a stand-in", "memory": 2**33, "driver": "1.0"}),
-        (cuda_benchmark, "synchronize", lambda: None),
+        (command, "gpu_facts", lambda: {"name": "a stand-in", "memory": 2**33, "driver": "1.0"}),
+        (gpu, "synchronize", lambda: None),
         (cuda_benchmark, "free_memory", lambda flush=True: 10**6),
-        (cuda_benchmark, "device_array", lambda array: array),
+        (gpu, "device_array", lambda array: array),
         (cuda_benchmark, "DEVICE", "cpu"),
     ]:
         monkeypatch.setattr(module, name, stand_in)
@@ -137,7 +137,7 @@ def test_tables_on_a_gpu(capsys, monkeypatch):
 
 
 def test_no_gpu_no_cuda_table(capsys, monkeypatch):
-    monkeypatch.setattr(cuda_benchmark, "gpu_facts", lambda: None)
+    monkeypatch.setattr(command, "gpu_facts", lambda: None)
     assert main(["gridcut", "--device", "cuda", "astronaut"]) == 2
     assert "no CUDA GPU" in capsys.readouterr().out
 

@@ -1,4 +1,4 @@
-"""Rules of the house that a machine can keep: imports, prints, references, docstrings, import contract."""
+"""The conventions that a machine can check: imports, prints, references, docstrings, import contract."""
 
 import ast
 import importlib

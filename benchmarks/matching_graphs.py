@@ -1,7 +1,9 @@
-"""The graphs of benchmarks/matching_instances.py with 10^8 entries, made in a tenth of the time on many processors.
+"""Generators of graphs for the matching benchmarks: CSR arrays, rows and columns the two sides.
 
-`delaunay`, `near`, `skewed` and `road` are its `delaunay`, `random_geometric`, `rmat` and `road`, `permuted` its
-`permuted`: the same random numbers and the same graphs, but for some edges of the hull of a triangulation.
+Families of the papers as far as they can be generated: meshes (Delaunay, random geometric, a road-like grid), skewed
+ones (R-MAT and the Graph500 parameters), sparse random ones, on which searches become long, and graphs made to be hard:
+many phases, long paths, dead ends.  Graphs of vertices are used as matrices: a vertex is a row and a column.  Entries
+are sorted and stored once.  Graphs of 10^8 entries are generated in parallel.
 
     pairs      ends low[i], high[i] of undirected edges, each once or several times
     lists      ptr, adj: the neighbours of v are adj[ptr[v]:ptr[v + 1]], ascending, each once
@@ -15,17 +17,22 @@ import scipy.sparse
 from numba import njit, prange
 from scipy.spatial import Delaunay
 
-from benchmarks.matching_instances import SEED
-
+SEED = 12345
 STRIPS = 64
 MARGIN = 8.0  # of a strip, in mean distances of points; the largest empty circles have radii of about 3
 
 
 def delaunay(scale):
-    """Triangulation by threads, each with some strips of the square, but for some edges of the hull.
+    """Triangulation of 2^scale random points of the unit square."""
+    points = np.random.default_rng(SEED).random((1 << scale, 2))
+    return triangles_to_graph(Delaunay(points).simplices, 1 << scale)
 
-    A triangle belongs to the strip in which its circle has its centre; it is right if the circle does not leave what
-    is known there.  Those with larger circles, at the border of the square, are left out.
+
+def delaunay_by_strips(scale):
+    """The same without some edges of the hull, in a tenth of the time on many processors; each thread has some strips.
+
+    A triangle belongs to the strip in which its circle has its centre.  It is correct if its circle does not leave the
+    points of the strip and its margin.  Triangles with larger circles, at the boundary of the square, are left out.
     """
     n = 1 << scale
     points = np.random.default_rng(SEED).random((n, 2))
@@ -53,12 +60,16 @@ def delaunay(scale):
 
     with ThreadPoolExecutor(cpu_count()) as pool:
         corners = np.concatenate(list(pool.map(triangles, range(STRIPS))))
+    return triangles_to_graph(corners, n)
+
+
+def triangles_to_graph(corners, n):
     low, high = (np.concatenate([corners[:, i] for i in order]) for order in ((0, 1, 2), (1, 2, 0)))
-    return matrix(low, high, n)
+    return undirected(low, high, n)
 
 
-def near(scale, degree):
-    """2^scale random points, near ones joined: `degree` neighbours on average."""
+def random_geometric(scale, degree):
+    """2^scale random points, each pair within a distance joined: `degree` neighbours on average."""
     n = 1 << scale
     points = np.random.default_rng(SEED).random((n, 2))
     points = points[np.lexsort((points[:, 0], (points[:, 1] * n**0.5 / 4).astype(int)))]
@@ -69,30 +80,77 @@ def near(scale, degree):
     order = np.argsort(cell, kind="stable").astype(np.int32)
     begin = np.searchsorted(cell[order], np.arange(side * side + 1))
     ptr = np.zeros(n + 1, np.int64)
-    np.cumsum(_near(points, order, begin, side, radius * radius, ptr, np.zeros(0, np.int32)), out=ptr[1:])
+    np.cumsum(_neighbours(points, order, begin, side, radius * radius, ptr, np.zeros(0, np.int32)), out=ptr[1:])
     adj = np.empty(ptr[-1], np.int32)
-    _near(points, order, begin, side, radius * radius, ptr, adj)
+    _neighbours(points, order, begin, side, radius * radius, ptr, adj)
     return as_matrix(ptr, adj, (n, n))
 
 
-def skewed(scale, edges, shares):
-    """R-MAT, undirected: each edge falls into one quarter after the other, with these shares."""
+def rmat(scale, edges, shares, both=False):
+    """R-MAT: each edge falls into one quarter after the other, with these shares.  both: the graph is undirected."""
     n = 1 << scale
     rng = np.random.default_rng(SEED)
     row, col = np.zeros(edges * n, np.int32), np.zeros(edges * n, np.int32)
     bounds = np.cumsum(shares)[:-1]
     for _ in range(scale):
-        _fall(row, col, rng.random(edges * n), bounds)
-    return matrix(row, col, n)
+        _choose_quarters(row, col, rng.random(edges * n), bounds)
+    return undirected(row, col, n) if both else pattern(row, col, (n, n))
 
 
 def road(side, missing):
     """A grid of streets, a share of which is missing."""
-    place = np.arange(side * side, dtype=np.int32).reshape(side, side)
-    low = np.concatenate([place[:, :-1].ravel(), place[:-1].ravel()])
-    high = np.concatenate([place[:, 1:].ravel(), place[1:].ravel()])
+    index = np.arange(side * side, dtype=np.int32).reshape(side, side)
+    low = np.concatenate([index[:, :-1].ravel(), index[:-1].ravel()])
+    high = np.concatenate([index[:, 1:].ravel(), index[1:].ravel()])
     kept = np.random.default_rng(SEED).random(len(low)) >= missing
-    return matrix(low[kept], high[kept], side * side)
+    return undirected(low[kept], high[kept], side * side)
+
+
+def uniform(n, degree):
+    """On average `degree` entries per row, at random columns."""
+    rng = np.random.default_rng(SEED)
+    return pattern(rng.integers(0, n, degree * n), rng.integers(0, n, degree * n), (n, n))
+
+
+def ladder(levels):
+    """A path of squares: a search must follow it to the end."""
+    i = np.arange(levels)
+    return pattern(np.concatenate([i, i[1:]]), np.concatenate([i, i[:-1]]), (levels, levels))
+
+
+def rope(blocks):
+    """Blocks of 6 rows in a line; a row has its own column in its block, and all columns of the next block."""
+    row = np.arange(6 * blocks)
+    inner = row[:-6]
+    col = [row, *((inner // 6 + 1) * 6 + k for k in range(6))]
+    index = np.random.default_rng(SEED).permutation(len(row))
+    return pattern(np.concatenate([row] + 6 * [inner]), index[np.concatenate(col)], 2 * (len(row),))
+
+
+def groups(n, number, degree):
+    """Rows in groups, with entries at random columns of their own group and of the two adjacent groups."""
+    rng = np.random.default_rng(SEED)
+    size = n // number
+    row = np.repeat(np.arange(n), degree)
+    group = np.clip(row // size + rng.integers(-1, 2, len(row)), 0, number - 1)
+    return pattern(row, group * size + rng.integers(0, size, len(row)), (n, n))
+
+
+def dead_ends(levels):
+    """A search from an unmatched row meets layers of two rows, joined completely and with no exit, and in addition a
+    longer chain that has one: a depth-first search that does not mark dead ends needs 2^levels steps.
+
+    Rows 2 i and 2 i + 1 are layer i: each has its own column, and both columns of layer i + 1.  Twice, for searches
+    that scan the first column first and for those that scan the last.
+    """
+    layer = np.arange(2 * levels)
+    inner = layer[:-2]
+    chain = 2 * levels + np.arange(levels + 2)
+    free = chain[-1] + 1
+    row = np.concatenate([layer, inner, inner, chain, chain, [free, free, free]])
+    col = np.concatenate([layer, (inner // 2 + 1) * 2, (inner // 2 + 1) * 2 + 1, chain, chain + 1, [0, 1, chain[0]]])
+    size = 2 * (free + 1)
+    return pattern(np.concatenate([row, free + 1 + row]), np.concatenate([col, size - 1 - col]), (size, size))
 
 
 def permuted(graph):
@@ -104,16 +162,27 @@ def permuted(graph):
     ptr = np.zeros(graph.shape[0] + 1, np.int64)
     np.cumsum(np.diff(graph.indptr)[rows], out=ptr[1:])
     adj = np.empty(ptr[-1], np.int32)
-    _rename(graph.indptr, graph.indices, rows, place, ptr, adj)
+    _permute(graph.indptr, graph.indices, rows, place, ptr, adj)
     return as_matrix(ptr, adj, graph.shape)
 
 
-def matrix(low, high, n):
+def pattern(row, col, shape):
+    """A CSR array of entries, each once, in rows, sorted; 32-bit indices."""
+    entries = np.asarray(row, np.int32), np.asarray(col, np.int32)
+    graph = scipy.sparse.coo_array((np.ones(len(row), np.int8), entries), shape=shape).tocsr()
+    graph.sum_duplicates()
+    graph.data[:] = 1
+    return graph
+
+
+def undirected(low, high, n):
     """A CSR array of pairs, without loops."""
     return as_matrix(*_lists(low, high, n), (n, n))
 
 
 def as_matrix(ptr, adj, shape):
+    if len(adj) < 2**31:
+        ptr = ptr.astype(np.int32)
     return scipy.sparse.csr_array((np.ones(len(adj), np.int8), adj, ptr), shape=shape)
 
 
@@ -152,7 +221,7 @@ def _fill(low, high, place, adj):
 
 @njit(cache=True, parallel=True)
 def _sort(ptr, adj, number):
-    """Sort each list, let what is there once come first, and count it."""
+    """Sort each list, move one copy of each entry to its front, and count these."""
     for v in prange(ptr.size - 1):
         some = adj[ptr[v] : ptr[v + 1]]
         some.sort()
@@ -172,7 +241,7 @@ def _pack(ptr, adj, own, once):
 
 
 @njit(cache=True, parallel=True)
-def _rename(ptr, adj, rows, place, own_ptr, own_adj):
+def _permute(ptr, adj, rows, place, own_ptr, own_adj):
     for i in prange(rows.size):
         begin = ptr[rows[i]]
         some = own_adj[own_ptr[i] : own_ptr[i + 1]]
@@ -182,18 +251,18 @@ def _rename(ptr, adj, rows, place, own_ptr, own_adj):
 
 
 @njit(cache=True, parallel=True)
-def _fall(row, col, drawn, bounds):
+def _choose_quarters(row, col, random, bounds):
     for i in prange(row.size):
         quarter = 0
         for bound in bounds:
-            quarter += bound <= drawn[i]
+            quarter += bound <= random[i]
         row[i] = 2 * row[i] + quarter // 2
         col[i] = 2 * col[i] + quarter % 2
 
 
 @njit(cache=True, parallel=True)
-def _near(points, order, begin, side, square, ptr, adj):
-    """Write the neighbours of each point, if there is room for any; their numbers."""
+def _neighbours(points, order, begin, side, square, ptr, adj):
+    """Return the number of neighbours of each point, and write them unless adj is empty."""
     number = np.zeros(points.shape[0], np.int64)
     for v in prange(points.shape[0]):
         x, y = points[v]

@@ -1,14 +1,13 @@
-"""`python -m benchmarks blocks`: grids larger than the memory they are solved in, killed once and resumed.
+"""`python -m benchmarks out_of_core`: grids larger than the memory they are solved in, killed once and resumed.
 
 Each instance is written to a folder (benchmarks/stored_instances.py) and solved by max_flow with method="out_of_core"
-and a stated memory budget in a process of its own, which is killed in the middle of loading, and another one in the
-middle of a sweep; a third one finishes and proves the cut.  Seconds are the sum of all three.  `peak` is the largest
+and a given memory budget in a separate process, which is killed in the middle of loading, and a second one in the
+middle of a sweep; a third one finishes and certifies the cut.  Seconds are the sum of all three.  `peak` is the largest
 resident set of any of them, the capacities' mapped pages included.
 
 With --compare, the same grid in memory: the value and the labels must be the same, pixel for pixel.
 """
 
-import argparse
 import json
 import math
 import os
@@ -19,7 +18,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.table import ROOT, header, markdown, save
+from benchmarks import command
+from benchmarks.table import ROOT, header, markdown
 from gridcut.out_of_core.plan import memory_bytes
 
 # name: kind, length of a side, memory
@@ -36,7 +36,7 @@ COLUMNS += ["solve, s", "check, s", "check peak, GB", "on disk, GB", "in memory,
 
 def main(argv):
     options = _parser().parse_args(argv)
-    report = header("Grids larger than memory, in blocks", ["numba", "numpy"])
+    report = header("Grids larger than memory, out of core", ["numba", "numpy"])
     print(report)
     rows = []
     scratch = Path(options.folder or tempfile.mkdtemp(prefix="cutmatch-benchmark-"))
@@ -47,11 +47,7 @@ def main(argv):
     finally:
         if options.folder is None:
             shutil.rmtree(scratch, ignore_errors=True)
-    text = markdown(COLUMNS, rows)
-    print(text)
-    if options.save:
-        print("saved to", save("blocks-cpu", f"{report}\n{text}"))
-    return 0
+    return command.finish(report, markdown(COLUMNS, rows), options.save)
 
 
 def measure(name: str, scratch: Path, options) -> list[str]:
@@ -87,7 +83,7 @@ def measure(name: str, scratch: Path, options) -> list[str]:
 
 
 def make(kind: str, size: int, folder: Path) -> None:
-    """In a process of its own, whose memory is its own too."""
+    """Generate an instance in a separate process, whose memory does not count."""
     code = "import sys; from pathlib import Path; from benchmarks.stored_instances import make; "
     code += "make(sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]))"
     subprocess.run([sys.executable, "-c", code, kind, str(size), str(folder)], cwd=ROOT, check=True)
@@ -97,11 +93,11 @@ def run(instance: Path, state: Path, method: str, budget: int, kill_in: str | No
     """The events of one process, and whether it was killed: halfway through the phase `kill_in`, if it comes."""
     check = method == "out_of_core"
     arguments = [str(instance), str(state), method, str(budget), str(int(check))]
-    # Freed arrays go back to the system at once: else what was freed hides in memory that is counted already.
+    # Return freed arrays to the system immediately: otherwise later arrays reuse memory that is already counted.
     environment = os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536"}
-    command = [sys.executable, "-m", "benchmarks.blocks_probe", *arguments]
+    probe = [sys.executable, "-m", "benchmarks.out_of_core_probe", *arguments]
     events = []
-    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(probe, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:
         for line in process.stdout:
             events.append(json.loads(line))
             now = events[-1]
@@ -123,14 +119,11 @@ def gb(size: int) -> str:
 
 
 def _parser():
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks blocks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command.parser("out_of_core", __doc__, "out-of-core-cpu")
     default = list(INSTANCES)[:2]
     parser.add_argument("names", nargs="*", default=default, metavar="NAME", help=f"of {', '.join(INSTANCES)}")
     parser.add_argument("--memory", metavar="SIZE", help='for all of them, such as "4 GB" (default: see INSTANCES)')
-    parser.add_argument("--folder", metavar="FOLDER", help="where instances are kept (default: a temporary one)")
+    parser.add_argument("--folder", metavar="FOLDER", help="folder that keeps instances (default: a temporary one)")
     parser.add_argument("--no-kill", dest="kill", action="store_false", help="leave the processes alone")
     parser.add_argument("--compare", action="store_true", help="solve in memory too")
-    parser.add_argument("--save", action="store_true", help="write the table to benchmarks/results/")
     return parser

@@ -1,8 +1,8 @@
-"""One solve of a stored instance, in a process of its own for benchmarks/blocks.py: JSON lines of what happens.
+"""One solve of a stored instance, in a separate process for benchmarks/out_of_core.py: JSON lines of events.
 
-    python -m benchmarks.blocks_probe INSTANCE STATE METHOD MEMORY CHECK
+    python -m benchmarks.out_of_core_probe INSTANCE STATE METHOD MEMORY CHECK
 
-STATE: folder of the state; METHOD "out_of_core" or one that works in memory; CHECK: 1 to prove the cut at the end.
+STATE: folder of the state; METHOD "out_of_core" or one that works in memory; CHECK: 1 to certify the cut at the end.
 """
 
 import hashlib

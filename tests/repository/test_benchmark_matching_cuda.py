@@ -2,33 +2,33 @@
 
 import numpy as np
 import pytest
+from scipy.spatial import cKDTree
 
 import matching
-from benchmarks import matching_cuda as cuda_benchmark
-from benchmarks import matching_cuda_auto as auto_benchmark
-from benchmarks import matching_cuda_greedy as greedy_benchmark
-from benchmarks import matching_cuda_instances as cuda_instances
-from benchmarks import matching_cuda_runs as runs
+from benchmarks import command, harness, table
+from benchmarks import greedy as greedy_benchmark
+from benchmarks import matching_graphs as graphs
 from benchmarks import matching_instances as instances
-from benchmarks import matching_large as large
-from benchmarks import table
+from benchmarks import matching_programs as programs
+from benchmarks import matching_rule as rule_benchmark
+from benchmarks import matching_tables as tables
 from benchmarks.__main__ import main
 
 sim = pytest.mark.sim
-GRAPH = instances.uniform(12, 2)
+GRAPH = graphs.uniform(12, 2)
 MATCHING = ["matching", "--device", "cuda"]
 GREEDY = ["greedy", "--device", "cuda"]
 
 
 @pytest.fixture(autouse=True)
 def _tiny(monkeypatch, tmp_path):
-    families = {"tiny": lambda: GRAPH, "grid": lambda: instances.road(4, 0.0)}
-    monkeypatch.setattr(cuda_instances, "known", lambda: families)
-    monkeypatch.setattr(cuda_instances, "FAMILIES", families)
-    monkeypatch.setattr(cuda_instances, "GREEDY", families)
-    monkeypatch.setattr(cuda_instances, "MEDIUM", ("tiny",))
-    monkeypatch.setattr(cuda_instances, "PRINTED", {"tiny": cuda_instances.PRINTED["delaunay_n20"]})
-    monkeypatch.setattr(cuda_instances, "ECL_MM", {"tiny": 8.0})
+    families = {"tiny": lambda: GRAPH, "grid": lambda: graphs.road(4, 0.0)}
+    monkeypatch.setattr(instances, "known", lambda: families)
+    monkeypatch.setattr(instances, "FAMILIES", families)
+    monkeypatch.setattr(instances, "GREEDY", families)
+    monkeypatch.setattr(instances, "MEDIUM", ("tiny",))
+    monkeypatch.setattr(instances, "PRINTED", {"tiny": instances.PRINTED["delaunay_n20"]})
+    monkeypatch.setattr(instances, "ECL_MM", {"tiny": 8.0})
     monkeypatch.setattr(table, "RESULTS", tmp_path / "results")
 
 
@@ -43,24 +43,26 @@ class StandIn:
     told = {}
 
     def __init__(self, path, limit, kind=None):
-        self.kept = cuda_instances.read(path)
+        self.kept = instances.read(path)
 
     def open(self):
         return self.kept.shape, len(self.kept.adj), self.kept.size
 
     def ask(self, what, program=None, calls=False, patience=0.0):
         size = self.kept.size
-        if what in ("compile", "prove"):
+        if what in ("compile", "certify"):
             return None
         if what == "cpu":
             return 0.02, size
         end = self.told.get(program.name)
         if isinstance(end, Exception):
             raise end
-        method, _, init, _ = ("portfolio", None, "none", None) if program.method == "auto" else runs.steps_of(program)
+        method, _, init, _ = (
+            ("portfolio", None, "none", None) if program.method == "auto" else programs.steps_of(program)
+        )
         whole = (0.004, 0.01) if calls else (None, None)
         stats = {"phases": 3, "levels": 20, "missing": 2}
-        return runs.Ran(0.001, 0.001 * (1 + len(program.name)), *whole, size, end, method, init, stats)
+        return programs.GpuRun(0.001, 0.001 * (1 + len(program.name)), *whole, size, end, method, init, stats)
 
     def stop(self):
         pass
@@ -69,17 +71,16 @@ class StandIn:
 @pytest.fixture
 def as_if_on_a_gpu(monkeypatch):
     gpu = {"name": "a stand-in", "memory": 2**33, "driver": "1.0"}
-    for module in (cuda_benchmark, greedy_benchmark):
-        monkeypatch.setattr(module, "gpu_facts", lambda: gpu)
-    monkeypatch.setattr(runs, "Worker", StandIn)
+    monkeypatch.setattr(command, "gpu_facts", lambda: gpu)
+    monkeypatch.setattr(harness, "Worker", StandIn)
     monkeypatch.setattr(StandIn, "told", {})
-    monkeypatch.setattr(runs, "steps_of", lambda p: (p.method, None, "cheap" if p.init == "auto" else p.init, None))
+    monkeypatch.setattr(programs, "steps_of", lambda p: (p.method, None, "cheap" if p.init == "auto" else p.init, None))
 
 
 @pytest.mark.usefixtures("as_if_on_a_gpu")
 def test_table(tmp_path, capsys):
     for name in ("tiny", "grid"):  # one by one: processes of their own would not know them
-        cuda_instances.prepared([name], tmp_path)
+        instances.prepared([name], tmp_path)
     how = ["--method", "auto,g_pr_shr-fix-10+karp_sipser", "--runs", "2", "--calls", "1", "--cache", str(tmp_path)]
     assert main([*MATCHING, *how, "--save", "--profile", "p"]) == 0
     printed = capsys.readouterr().out
@@ -104,7 +105,7 @@ def test_what_was_measured_is_kept_and_read_without_a_gpu(monkeypatch, tmp_path,
         how = ["--method", methods, "--runs", "1", "--cache", str(tmp_path), "--rows", rows.replace(",", "-")]
         assert main([*MATCHING, "tiny", *how]) == 0
         printed[methods] = capsys.readouterr().out
-    monkeypatch.setattr(cuda_benchmark, "gpu_facts", lambda: None)
+    monkeypatch.setattr(command, "gpu_facts", lambda: None)
     picture = tmp_path / "images" / "x.png"
     files = ",".join(str(tmp_path / name) for name in ("auto-apfb.json", "g_pr_shr.json"))
     assert main([*MATCHING, "--read", files, "--save", "both", "--profile", str(picture)]) == 0
@@ -119,7 +120,7 @@ def test_what_was_measured_is_kept_and_read_without_a_gpu(monkeypatch, tmp_path,
 def test_files_that_cannot_be_read(tmp_path, capsys):
     other = tmp_path / "other.json"
     other.write_text('{"graphs": []}')
-    for name, message in ((other, "does not hold what --rows writes"), (tmp_path / "none.json", "No such file")):
+    for name, message in ((other, "was not written by --rows"), (tmp_path / "none.json", "No such file")):
         assert main([*MATCHING, "--read", str(name)]) == 2
         assert message in capsys.readouterr().out
 
@@ -161,20 +162,20 @@ def test_tables_of_the_papers(tmp_path, capsys):
 @pytest.mark.usefixtures("as_if_on_a_gpu")
 def test_the_rule_for_auto(monkeypatch, capsys):
     """With the CPU in the place of the GPU."""
-    monkeypatch.setitem(auto_benchmark.HOW, "cuda", {"device": "cpu"})
-    families = {"tiny {}": (lambda scale: instances.uniform(scale, 2), 12)}
-    families |= {"road {}^2": (lambda scale: large.road(scale, 0.0), 4)}
-    monkeypatch.setattr(auto_benchmark, "FAMILIES", families)
-    monkeypatch.setattr(auto_benchmark, "SIZES", range(16, 18))
+    monkeypatch.setitem(rule_benchmark.HOW, "cuda", {"device": "cpu"})
+    families = {"tiny {}": (lambda scale: graphs.uniform(scale, 2), 12)}
+    families |= {"road {}^2": (lambda scale: graphs.road(scale, 0.0), 4)}
+    monkeypatch.setattr(rule_benchmark, "FAMILIES", families)
+    monkeypatch.setattr(rule_benchmark, "SIZES", range(16, 18))
     assert main([*MATCHING, "--rule", "--runs", "2", "--save", "auto"]) == 0
     printed = capsys.readouterr().out
     assert [row[2] for row in rows_of(printed)] == ["cpu", "cpu"]
     assert len(rows_of(printed, "road")) == 2
     assert "(now)" not in printed  # the rule's own number is beyond these two
-    monkeypatch.setattr(auto_benchmark, "SIZES", range(16, 22))
-    monkeypatch.setattr(auto_benchmark, "GPU_MIN_EDGES", 1 << 20)
+    monkeypatch.setattr(rule_benchmark, "SIZES", range(16, 22))
+    monkeypatch.setattr(rule_benchmark, "GPU_MIN_EDGES", 1 << 20)
     slow, fast = {"cpu": 2.0, "cuda": 1.0}, {"cpu": 1.0, "cuda": 3.0}
-    lines = auto_benchmark.rules([(1 << 20, slow), (1 << 17, fast)]).splitlines()
+    lines = rule_benchmark.rules([(1 << 20, slow), (1 << 17, fast)]).splitlines()
     found = {
         cells[1].split()[0]: (cells[2].strip(), cells[3].strip()) for cells in (line.split("|") for line in lines[2:])
     }
@@ -199,8 +200,8 @@ def test_unknown_names(arguments, message, capsys):
 
 
 def test_no_gpu_no_table(monkeypatch, capsys):
-    for module, arguments in ((cuda_benchmark, MATCHING), (greedy_benchmark, GREEDY)):
-        monkeypatch.setattr(module, "gpu_facts", lambda: None)
+    monkeypatch.setattr(command, "gpu_facts", lambda: None)
+    for arguments in (MATCHING, GREEDY):
         assert main(arguments) == 2
         assert "no CUDA GPU" in capsys.readouterr().out
 
@@ -209,33 +210,33 @@ def test_graphs_are_made_once(tmp_path, capsys):
     for name in (MATCHING, GREEDY):
         assert main([*name, "tiny", "--prepare", "--cache", str(tmp_path)]) == 0
     assert str(tmp_path / "tiny.npz") in capsys.readouterr().out
-    kept = cuda_instances.read(tmp_path / "tiny.npz")
+    kept = instances.read(tmp_path / "tiny.npz")
     assert kept.size == matching.maximum(GRAPH).cardinality
     assert (kept.adj == GRAPH.indices).all()
     before = (tmp_path / "tiny.npz").stat().st_mtime_ns
-    cuda_instances.prepared(["tiny"], tmp_path)
+    instances.prepared(["tiny"], tmp_path)
     assert (tmp_path / "tiny.npz").stat().st_mtime_ns == before
 
 
 def test_triangulations_by_strips(monkeypatch):
-    monkeypatch.setattr(large, "STRIPS", 3)
-    found, whole = large.delaunay(10), instances.delaunay(10)
+    monkeypatch.setattr(graphs, "STRIPS", 3)
+    found, whole = graphs.delaunay_by_strips(10), graphs.delaunay(10)
     assert found.multiply(whole).nnz == found.nnz, "an edge that is in no triangulation"
     assert whole.nnz - found.nnz < 0.03 * whole.nnz
 
 
 def test_names_of_variants():
-    for name in runs.VARIANTS:
-        program = runs.program_of(name)
+    for name in programs.VARIANTS:
+        program = programs.program_of(name)
         assert (program.name, program.init) == (name, "auto")
-    assert runs.program_of("ms_bfs_graft-anew+none")[1:] == ("ms_bfs_graft", "none", {"grafting": False})
-    assert set(cuda_instances.PRINTED_MEANS) <= set(runs.VARIANTS)
-    assert set(cuda_benchmark.WITH_PAPER) <= set(runs.VARIANTS)
+    assert programs.program_of("ms_bfs_graft-anew+none")[1:4] == ("ms_bfs_graft", "none", {"grafting": False})
+    assert set(instances.PRINTED_MEANS) <= set(programs.VARIANTS)
+    assert set(tables.WITH_PAPER) <= set(programs.VARIANTS)
 
 
 def test_a_worker_that_is_silent_is_stopped(tmp_path):
-    (path,) = cuda_instances.prepared(["tiny"], tmp_path).values()
-    worker = runs.Worker(path, 1e-6)
+    (path,) = instances.prepared(["tiny"], tmp_path).values()
+    worker = harness.Worker(path, 1e-6, programs.GpuBench)
     with pytest.raises(TimeoutError):
         worker.ask("cpu")
     assert worker.child is None
@@ -248,37 +249,78 @@ def test_a_worker_that_is_silent_is_stopped(tmp_path):
 
 
 def test_wrong_matchings_are_seen(tmp_path):
-    (path,) = cuda_instances.prepared(["tiny"], tmp_path).values()
-    bench = runs.Bench()
+    (path,) = instances.prepared(["tiny"], tmp_path).values()
+    bench = programs.GpuBench()
     bench.open(path)
     found = matching.maximum(GRAPH)
     row, col = found.row_match.copy(), found.col_match.copy()
     bench.found = row, col
-    assert bench.prove() is None
+    assert bench.certify() is None
     row[np.flatnonzero(row >= 0)[0]] = -1
-    assert "matched to a vertex" in bench.prove() or "matched along no edge" in bench.prove()
+    assert "matched to a vertex" in bench.certify() or "matched along no edge" in bench.certify()
     bench.found = found.row_match, np.roll(found.col_match, 1)
-    assert "matched along no edge" in bench.prove()
+    assert "matched along no edge" in bench.certify()
 
 
-def test_large_graphs_are_the_same_as_small_ones():
+def plain_geometric(scale, degree):
+    n = 1 << scale
+    points = np.random.default_rng(graphs.SEED).random((n, 2))
+    points = points[np.lexsort((points[:, 0], (points[:, 1] * n**0.5 / 4).astype(int)))]
+    pairs = cKDTree(points).query_pairs((degree / (np.pi * n)) ** 0.5, output_type="ndarray")
+    return plain_symmetric(*pairs.T, n)
+
+
+def plain_rmat(scale, edges, shares):
+    n = 1 << scale
+    rng = np.random.default_rng(graphs.SEED)
+    row, col = np.zeros(edges * n, np.int64), np.zeros(edges * n, np.int64)
+    for _ in range(scale):
+        quarter = np.searchsorted(np.cumsum(shares)[:-1], rng.random(edges * n), side="right")
+        row, col = 2 * row + quarter // 2, 2 * col + quarter % 2
+    return row, col, n
+
+
+def plain_road(side, missing):
+    index = np.arange(side * side).reshape(side, side)
+    across = np.column_stack([index[:, :-1].ravel(), index[:, 1:].ravel()])
+    pairs = np.concatenate([across, np.column_stack([index[:-1].ravel(), index[1:].ravel()])])
+    kept = np.random.default_rng(graphs.SEED).random(len(pairs)) >= missing
+    return plain_symmetric(*pairs[kept].T, side * side)
+
+
+def plain_symmetric(low, high, n):
+    low, high = low[low != high], high[low != high]
+    return graphs.pattern(np.concatenate([low, high]), np.concatenate([high, low]), (n, n))
+
+
+def plain_permuted(graph):
+    rng = np.random.default_rng(graphs.SEED)
+    found = graph[rng.permutation(graph.shape[0])][:, rng.permutation(graph.shape[1])]
+    found.sort_indices()
+    return found
+
+
+def test_graphs_are_those_of_plain_generators():
     skewed = (0.57, 0.19, 0.19, 0.05)
+    row, col, n = plain_rmat(8, 5, skewed)
     for found, expected in (
-        (large.near(10, 9), instances.random_geometric(10, 9)),
-        (large.near(3, 30), instances.random_geometric(3, 30)),
-        (large.skewed(8, 5, skewed), instances.rmat(8, 5, skewed, both=True)),
-        (large.road(20, 0.3), instances.road(20, 0.3)),
-        (large.permuted(GRAPH), instances.permuted(GRAPH)),
+        (graphs.random_geometric(10, 9), plain_geometric(10, 9)),
+        (graphs.random_geometric(3, 30), plain_geometric(3, 30)),
+        (graphs.rmat(8, 5, skewed, both=True), plain_symmetric(row, col, n)),
+        (graphs.rmat(8, 5, skewed), graphs.pattern(row, col, (n, n))),
+        (graphs.road(20, 0.3), plain_road(20, 0.3)),
+        (graphs.permuted(GRAPH), plain_permuted(GRAPH)),
     ):
         assert found.shape == expected.shape
+        assert found.indices.dtype == found.indptr.dtype == np.int32
         assert (found.indptr == expected.indptr).all()
         assert (found.indices == expected.indices).all()
 
 
 def test_permuted_graphs_are_made_of_the_others(monkeypatch, tmp_path):
-    monkeypatch.setattr(cuda_instances, "known", lambda: {"tiny": lambda: GRAPH, "tiny permuted": None})
-    paths = cuda_instances.prepared(["tiny permuted", "tiny"], tmp_path)
-    kept, expected = cuda_instances.read(paths["tiny permuted"]), instances.permuted(GRAPH)
+    monkeypatch.setattr(instances, "known", lambda: {"tiny": lambda: GRAPH, "tiny permuted": None})
+    paths = instances.prepared(["tiny permuted", "tiny"], tmp_path)
+    kept, expected = instances.read(paths["tiny permuted"]), plain_permuted(GRAPH)
     assert (kept.adj == expected.indices).all()
     assert kept.size == matching.maximum(expected).cardinality
 
@@ -289,7 +331,7 @@ def test_permuted_graphs_are_made_of_the_others(monkeypatch, tmp_path):
 @sim
 def test_programs_in_a_process_of_their_own(tmp_path, capsys):
     """And in this one, without a limit."""
-    cuda_instances.prepared(["tiny"], tmp_path)
+    instances.prepared(["tiny"], tmp_path)
     for limit in ("60", "0"):
         how = ["--method", "auto,apfb-gpubfs_wr-ct", "--runs", "1", "--timeout", limit, "--cache", str(tmp_path)]
         assert main([*MATCHING, "tiny", *how]) == 0
@@ -302,7 +344,7 @@ def test_programs_in_a_process_of_their_own(tmp_path, capsys):
 def test_greedy_matchings(tmp_path, capsys):
     assert main([*GREEDY, "grid", "--runs", "1", "--timeout", "0", "--cache", str(tmp_path), "--save"]) == 0
     rows = {row[3]: row for row in rows_of(capsys.readouterr().out, "grid")}
-    assert set(rows) == set(greedy_benchmark.PROGRAMS)
+    assert set(rows) == {program.name for program in greedy_benchmark.ON_GPU}
     assert all(row[4] == "✓" for row in rows.values())
     assert all(rows[f"{name}, GPU"][5] == "✓" for name in ("parallel", "locally_dominant", "parallel, heaviest"))
     assert rows["locally_dominant, GPU"][9] == "100.00"

@@ -1,10 +1,11 @@
-"""Pictures of what benchmarks/matching_runs.py and matching_cuda_runs.py measured, as PNG.
+"""Figures of measured matchings (harness.py), as PNG.
 
     profiles   of Deveci, Kaya, Uçar, Çatalyürek (ICPP 2013), Fig. 2 and 3: for each program the share of graphs on
-               which it is at least x times as fast as igraph, or another, and at most x times as slow as the fastest
-    steps      of Azad, Buluç, Pothen (IPDPS 2015), Fig. 7: what direction optimisation and grafting gain
+               which it is at least x times as fast as igraph (or another program), and at most x times as slow as the
+               fastest
+    steps      of Azad, Buluç, Pothen (IPDPS 2015), Fig. 7: the gain of direction optimisation and grafting
 
-Programs over the limit count as never fast enough.  Only graphs that every program was tried on are counted.
+Programs that were stopped count as never fast enough.  Only graphs that were given to every program are counted.
 """
 
 import io
@@ -13,16 +14,16 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import table
-from benchmarks.matching_runs import STOPPED
+from benchmarks.harness import STOPPED
 
 REFERENCE = "igraph"  # runs on every graph, permuted ones too
 SIZE = (11, 4.4)  # inches
 STYLES = ("-", "--", ":")
-COLOURS = 128  # of a picture, with those between a line and the paper
+COLOURS = 128  # of an image, including blends of a line with the background
 
 
 def profiles(measured, programs, reference=REFERENCE):
-    """(figure, graphs counted), or (None, 0) if there is no graph on which all were tried."""
+    """(figure, graphs counted), or (None, 0) if no graph was given to all programs."""
     tried = [{p: m.seconds[p] for p in programs} for m in measured if all(p in m.seconds for p in programs)]
     if not tried:
         return None, 0
@@ -53,8 +54,8 @@ def steps(taken):
     width = 0.8 / len(names)
     for i, name in enumerate(names):
         gain = [of.seconds["MS-BFS"] / of.seconds[name] for of in taken.values()]
-        place = np.arange(len(graphs)) + (i - (len(names) - 1) / 2) * width
-        bars = axes.bar(place, [g - 1 for g in gain], width, bottom=1, label=name)
+        position = np.arange(len(graphs)) + (i - (len(names) - 1) / 2) * width
+        bars = axes.bar(position, [g - 1 for g in gain], width, bottom=1, label=name)
         axes.bar_label(bars, [f"{g:.1f}" for g in gain], fontsize="x-small")
     axes.axhline(1, color="0.4", linewidth=0.8)
     axes.set_xticks(np.arange(len(graphs)), graphs, rotation=25, ha="right", fontsize="small")
@@ -67,7 +68,7 @@ def steps(taken):
 
 
 def save(figure, name):
-    """Write benchmarks/results/NAME.png, or NAME if it ends in .png, complete or not at all."""
+    """Write benchmarks/results/NAME.png, or NAME if it ends in .png, atomically."""
     from PIL import Image
 
     path = Path(name) if name.endswith(".png") else table.RESULTS / f"{name}.png"
@@ -84,16 +85,16 @@ def save(figure, name):
 
 
 def _figure():
-    # Not pyplot: no window system and no global state.
+    # Not pyplot, which needs a window system and has global state.
     from matplotlib.figure import Figure
 
     return Figure(figsize=SIZE, layout="constrained")
 
 
 def _profile(axes, ratios, programs, flip=False):
-    """The share of each program's ratios that are at most x; flip: of their reciprocals, that are at least x.
+    """Plot the share of each program's ratios that are at most x; flip: of reciprocals that are at least x.
 
-    A line looks like its program's place in `programs`, in both pictures.
+    The style of a line depends on the program's index in `programs`, so that it is the same in both figures.
     """
     ends = [r for found in ratios.values() for r in found if r < STOPPED] or [1.0]
     for program, found in ratios.items():
