@@ -6,8 +6,8 @@ Returns the column of each row (-1: unmatched) and prices that certify it optima
 
 Every step leaves a valid state (work.py): feasible prices, lists that are valid for them, and a matching of tight
 pairs.  Each step only reduces the number of unmatched rows, and the last step is exact, so the result is optimal
-whatever the earlier steps achieve.  Start prices, the number of bids and the auction's step size affect only the running
-time.
+whatever the earlier steps achieve.  Start prices, the number of bids and the auction's step size only affect the
+running time.
 
 The steps are chosen by measurements during the solve, all in this file:
 
